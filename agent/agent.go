@@ -37,15 +37,15 @@ type Process struct {
 	names     map[uint32]bool // of marks, that were sent
 	nameless  uint64          // marks whose name the log does not define
 	messages  *message.Matcher
-	told      told // of what they move
+	tally     tally // of their transfers
 	threads   []*thread
 	ended     bool   // its process has
 	slots     uint64 // of its rings that were read, at the latest scan
 	out       outgoing
 }
 
-// told is when the sum of what a process has moved was said last, and how many transfers there were.
-type told struct {
+// tally is when the sums of a process's transfers were sent last, and how many transfers there were.
+type tally struct {
 	at        time.Time
 	transfers uint64
 }
@@ -98,7 +98,7 @@ func (t *thread) fill() (full float64) {
 	return full
 }
 
-// closed says whether the ring's thread has ended.
+// closed reports whether the ring's thread has ended.
 func (t *thread) closed() (closed bool) {
 	t.guard(func() { closed = t.reader.Closed() })
 	return closed
@@ -111,7 +111,7 @@ func (t *thread) guard(look func()) {
 	}
 }
 
-// read moves records from the ring to what waits to be committed, some at most, and says whether there may be more.
+// read moves records from the ring to what waits to be committed, some at most, and reports whether there may be more.
 func (n *Node) read(a *Process, t *thread) bool {
 	if t.corrupt != nil {
 		return false
@@ -341,7 +341,7 @@ func (n *Node) takeLeft(a *Process, t *thread) {
 	n.addMeaning(a, t, first, left[last:], true)
 }
 
-// recorded says whether the process has recorded anything since this was asked last: then it need not be asked whether it lives.
+// recorded reports whether the process has recorded anything since this was asked last: then it need not be asked whether it lives.
 func (a *Process) recorded() bool {
 	slots := uint64(0)
 	for _, t := range a.threads {
@@ -352,7 +352,7 @@ func (a *Process) recorded() bool {
 	return slots > before && !a.process.Over()
 }
 
-// hasEnded says whether nothing more will come of the process: it is gone, or says so. One that has finalised MPI may open sessions.
+// hasEnded reports whether nothing more will come of the process: it is gone, or says so. One that has finalised MPI may open sessions.
 func (a *Process) hasEnded(log *slog.Logger) bool {
 	alive, err := a.process.Alive()
 	if err != nil {

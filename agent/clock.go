@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// A second sample soon after the first tells the counter's rate well enough to show progress; the
+	// A second sample soon after the first gives the counter's rate well enough to show progress; the
 	// end of the run uses the longest baseline.
 	sampleFirst = 100 * time.Millisecond
 	sampleLast  = time.Minute
 	// exchangeLast is the longest pause between two rounds of exchanges with the collector. Oscillators wander by
-	// a millionth, so the offset is known to 10 us more than the round itself tells.
+	// a millionth, so the offset is known to 10 us more than the round itself shows.
 	exchangeLast = 10 * time.Second
 	// exchangeGrace is how long the last round may take.
 	exchangeGrace = 2 * time.Second
@@ -61,7 +61,7 @@ func (n *Node) lastClocks(ctx context.Context) {
 	n.sendExchanged()
 }
 
-// sendExchanged sends what the exchanges have told.
+// sendExchanged sends what the exchanges have reported.
 func (n *Node) sendExchanged() {
 	for _, e := range n.up.Exchanged() {
 		n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockExchange{ClockExchange: e}})

@@ -14,22 +14,22 @@ import (
 const (
 	// fullFrom is how long the spool may have no room, in sum, before that is an error. Less is what a collector that is started again takes.
 	fullFrom = 3 * time.Second
-	// fullEvery is how often the collector is told of it then.
+	// fullEvery is how often the collector is informed of it then.
 	fullEvery = time.Second
 )
 
 // fullness is how long the spool has had no room, and what that has cost.
 type fullness struct {
-	since   time.Time     // zero: there is room
-	before  uint64        // what all rings had dropped by then
-	told    time.Time     // when the collector was, last, since there was room
-	warned  time.Time     // when the log was, last: it may come and go
-	said    time.Time     // when the log was told that it is an error, last
-	time    time.Duration // in sum, before since
-	dropped uint64        // likewise
+	since    time.Time     // zero: there is room
+	before   uint64        // what all rings had dropped by then
+	reported time.Time     // when the collector was, last, since there was room
+	warned   time.Time     // when the log was, last: it may come and go
+	failed   time.Time     // when the log last reported that as an error
+	time     time.Duration // in sum, before since
+	dropped  uint64        // likewise
 }
 
-// room says whether more may be read of the rings, and has those know who want to know why not.
+// room reports whether more may be read of the rings, and has those know who want to know why not.
 func (n *Node) room() bool {
 	f := &n.full
 	room := n.spool.Budget.Room() && n.stalled == nil
@@ -38,10 +38,10 @@ func (n *Node) room() bool {
 	case room:
 		f.time, f.dropped = n.fullSoFar()
 		f.since = time.Time{}
-		if !f.told.IsZero() {
-			f.told = time.Time{}
+		if !f.reported.IsZero() {
+			f.reported = time.Time{}
 			n.config.Log.Warn("the spool has room again", "spool", n.spool.Path(), "seconds without", f.time.Seconds(), "dropped meanwhile", f.dropped)
-			n.up.TellSpool(n.describeSpool())
+			n.up.ReportSpool(n.describeSpool())
 		}
 	case f.since.IsZero():
 		f.since, f.before = now, n.dropped()
@@ -49,15 +49,15 @@ func (n *Node) room() bool {
 			f.warned = now
 			n.config.Log.Warn("the spool has no room; the rings wait, and drop when they are full", "spool", n.spool.Path())
 		}
-	case f.time+now.Sub(f.since) >= fullFrom && now.Sub(f.told) >= fullEvery:
-		if now.Sub(f.said) >= stalledEvery {
-			f.said = now
+	case f.time+now.Sub(f.since) >= fullFrom && now.Sub(f.reported) >= fullEvery:
+		if now.Sub(f.failed) >= stalledEvery {
+			f.failed = now
 			n.config.Log.Error("the spool has had no room for seconds: nothing is read, and calls are lost when the rings are full",
 				"spool", n.spool.Path(), "bound", units.Bytes(n.spool.Budget.Max()), "waiting", units.Bytes(n.spool.Budget.Waiting()), "error", n.stalled,
 				"hint", fullHint(n.stalled))
 		}
-		f.told = now
-		n.up.TellSpool(n.describeSpool())
+		f.reported = now
+		n.up.ReportSpool(n.describeSpool())
 	}
 	return room
 }
@@ -75,7 +75,7 @@ func (n *Node) fullSoFar() (time.Duration, uint64) {
 	if f.since.IsZero() {
 		return f.time, f.dropped
 	}
-	// A ring that is damaged meanwhile tells less than before.
+	// A ring that is damaged meanwhile shows less than before.
 	return f.time + time.Since(f.since), f.dropped + max(n.dropped(), f.before) - f.before
 }
 
@@ -90,7 +90,7 @@ func (n *Node) dropped() uint64 {
 	return sum
 }
 
-// soundDrops is what a ring says that it has dropped, 0 where that cannot be true: the end of the ring tells that it is damaged.
+// soundDrops is what a ring says that it has dropped, 0 where that cannot be true: the end of the ring shows that it is damaged.
 func soundDrops(dropped uint64) uint64 {
 	if dropped > ring.MaxCount {
 		return 0
@@ -107,7 +107,7 @@ func (n *Node) describeSpool() *moriensv1.Spool {
 	return s
 }
 
-// stuck says whether all processes have ended, and have waited for room as long as they may: what they have left is taken without.
+// stuck reports whether all processes have ended, and have waited for room as long as they may: what they have left is taken without.
 func (n *Node) stuck(now time.Time) bool {
 	for _, a := range n.agents {
 		if !a.ended {
@@ -155,7 +155,7 @@ func (n *Node) unkept(err error) error {
 		return err
 	}
 	s.Full, s.Error = true, err.Error()
-	n.up.TellSpool(s)
+	n.up.ReportSpool(s)
 	return fmt.Errorf("MPI calls and marks of %s that could not be kept, and are left in %s: %d: %w",
 		units.Count(int64(s.UnkeptProcesses), "rank"), n.directory.Path(), s.Unkept, err)
 }

@@ -64,7 +64,7 @@ func (a *Process) advance() {
 	a.messages.Advance()
 }
 
-// defineComms tells of the communicators that a process's log has defined.
+// defineComms reports the communicators that a process's log has defined.
 func (n *Node) defineComms(a *Process, comms []ring.Comm) {
 	for _, c := range comms {
 		if a.messages.Defined(c.Number) {
@@ -86,7 +86,7 @@ func origin(o *ring.Origin) *moriensv1.Origin {
 	}
 }
 
-// communicator returns the node's number of a communicator, and tells of it when it is new: its processes here, which may be
+// communicator returns the node's number of a communicator, and reports it when it is new: its processes here, which may be
 // a hundred, all have it in their logs.
 func (n *Node) communicator(c *ring.Comm) uint32 {
 	d := &moriensv1.Communicator{
@@ -124,7 +124,7 @@ func (t *thread) look(missed uint64, got int, emptied bool) {
 	}
 }
 
-// order tells a process's matcher up to when its rings were read, where it has several and the order among them counts.
+// order reports to a process's matcher up to when its rings were read, where it has several and the order among them counts.
 func (n *Node) order(a *Process, now uint64) {
 	for _, t := range a.threads {
 		switch {
@@ -149,10 +149,10 @@ func (n *Node) order(a *Process, now uint64) {
 // sendTraffic says what the process has moved so far, if there is more than when it was said last, that long ago.
 func (a *Process) sendTraffic(every time.Duration) {
 	n := a.messages.Stats().Transfers
-	if n == a.told.transfers || time.Since(a.told.at) < every {
+	if n == a.tally.transfers || time.Since(a.tally.at) < every {
 		return
 	}
-	a.told.transfers, a.told.at = n, time.Now()
+	a.tally.transfers, a.tally.at = n, time.Now()
 	a.send(a.traffic())
 }
 
@@ -162,7 +162,7 @@ func (a *Process) traffic() *moriensv1.ReportRequest {
 	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: sums}}
 }
 
-// endMessages says what became of all that a process has moved.
+// endMessages reports the outcome of everything that a process has moved.
 func (a *Process) endMessages() {
 	a.messages.End()
 	s := a.messages.Stats()

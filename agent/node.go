@@ -1,10 +1,10 @@
 // Package agent carries what the ranks of one node record to the collector.
 //
-// A Node looks into the run's directory in shared memory; for each process that it finds there it keeps
-// an Agent, which reads the process's rings (agent/ring), forms bursts (agent/burst) and commits them to
-// the node's outbox (agent/spool), from where the one uplink (agent/uplink) sends them. When a process has ended, its files are
-// read to the end and removed. The ranks never wait for any of this: a ring that is read too slowly drops, and counts. An agent that was
-// killed is started again and goes on where it was: see transaction.go.
+// A Node scans the run's directory in shared memory. For each process there it keeps a Process, which reads the rings
+// (agent/ring), forms bursts (agent/burst) and commits them to the node's outbox (agent/spool). The node's one uplink
+// (agent/uplink) sends the outbox. When a process has ended, the agent reads its files to the end and removes them.
+// Ranks never wait for the agent: a ring that is read too slowly drops records and counts them. An agent that was
+// killed resumes where it was when it is restarted: see transaction.go.
 package agent
 
 import (
@@ -52,15 +52,15 @@ const (
 	// hurryGrace is the same where the agent was asked to end: batch systems leave 30 s between SIGTERM and SIGKILL. It is taken twice at
 	// most, for room in the spool and for the collector.
 	hurryGrace = 10 * time.Second
-	// tellGrace is how long it may take to tell the collector what is lost.
-	tellGrace = 2 * time.Second
+	// lossGrace is how long reporting losses to the collector may take.
+	lossGrace = 2 * time.Second
 	// resolveGrace is how long the places of the call paths may be looked for; the rest stays unknown.
 	resolveGrace = 30 * time.Second
 	// finishResolveGrace is that where the run is ended early: somebody waits, perhaps a batch system that is about to kill us.
 	finishResolveGrace = 3 * time.Second
 )
 
-// Config says which run's processes a node looks for and whom it tells.
+// Config says which run's processes a node looks for and where it reports.
 type Config struct {
 	Run      string        // MORIENS_RUN
 	Shm      string        // directory that holds the run's directory of rings
@@ -70,7 +70,7 @@ type Config struct {
 	RunDir   string        // where the spool is if no other place can have it
 	SpoolMax units.Bytes   // bound of the spool; 0: the smaller of 1 GiB and a tenth of what is free
 	KeepWork bool          // the spool stays when everything is done, if it is on a disk
-	Came     bool          // the first process need not be waited for: Idle counts from the start
+	Started  bool          // the first process need not be waited for: Idle counts from the start
 	Idle     time.Duration // the job is over when no process was there for this long after the last; 0 = only JobOver says so
 	Cells    *Cells        // keep bursts on the node, as micro-cells; nil: all that ranks do is sent
 	Grace    time.Duration // how long processes may outlive the job; 0 = 5 s
@@ -89,11 +89,11 @@ type Node struct {
 	windows   *windows
 	up        *uplink.Uplink
 	directory *ring.Directory
-	bell      *ring.Bell        // nil: there is none
-	claim     *files.Lock       // closed when the directory is given up
+	bell      *ring.Bell          // nil: there is none
+	claim     *files.Lock         // closed when the directory is given up
 	agents    map[uint64]*Process // by process; those that have not ended
 	sources   sources
-	// Numbers of the communicators that the collector was told of, by the digests of their contents.
+	// Numbers of the communicators that the collector knows, by the digests of their contents.
 	communicators map[[sha256.Size]byte]uint32
 	orphans       []*thread     // rings whose process file has not been seen yet
 	records       []ring.Record // that were read last
@@ -113,8 +113,8 @@ type Node struct {
 	droppedEnded  uint64    // by rings that have ended
 	allEnded      time.Time // since when all processes that are there have ended; zero: one lives
 
-	// What earlier lives of this agent tell.
-	came     bool // a process has been seen
+	// From earlier lives of this agent.
+	started  bool // a process has been seen
 	done     bool // Done is committed
 	restarts uint32
 	cpu      time.Duration // that they used
@@ -153,7 +153,7 @@ func New(config Config) (*Node, error) {
 		n.directory.Abandon()
 		return nil, err
 	}
-	n.came = n.came || config.Came
+	n.started = n.started || config.Started
 	return n, nil
 }
 
@@ -189,13 +189,13 @@ func (n *Node) openIn(host string) (err error) {
 	if n.outbox, err = n.spool.Outbox(); err != nil {
 		return err
 	}
-	var keeper Keeper
+	var store CellStore
 	hello := &moriensv1.Hello{Run: n.config.Run, Agent: n.spool.Agent, Host: host, Version: n.config.Version, Cpus: uint32(runtime.NumCPU())}
 	if n.config.Cells != nil {
-		keeper, hello.Cells = n.config.Cells.Keeper, n.config.Cells.Spec
+		store, hello.Cells = n.config.Cells.Store, n.config.Cells.Spec
 	}
 	n.up = uplink.New(n.config.Find, hello, n.outbox, n.config.Log)
-	if n.windows, err = openWindows(n.spool, n.outbox, n.up, keeper, n.config.Run, n.config.Log); err == nil {
+	if n.windows, err = openWindows(n.spool, n.outbox, n.up, store, n.config.Run, n.config.Log); err == nil {
 		if err = n.relearnCells(); err == nil {
 			err = n.restore()
 		}
@@ -235,7 +235,7 @@ func (n *Node) say(level slog.Level, text string) {
 	n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Text: text}}})
 }
 
-// JobOver tells the node that no new process will come: it reads what there is to the end, and Run returns.
+// JobOver informs the node that no new process will come: it reads what there is to the end, and Run returns.
 func (n *Node) JobOver() { n.overOnce.Do(func() { close(n.over) }) }
 
 // Hurry is JobOver where little time is left. What the collector does not acknowledge in it stays in the spool.
@@ -279,14 +279,14 @@ func (n *Node) Run(ctx context.Context) error {
 		err = n.conclude(ctx)
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, uplink.ErrOver) {
-		n.up.AwaitSpoolTold(ctx, tellGrace)
+		n.up.AwaitSpoolReport(ctx, lossGrace)
 	}
 	stop()
 	<-upDone // what it has to say, Flush has said
 	n.sources.close()
 	n.windows.close()
 	over := errors.Is(err, uplink.ErrOver) // nobody will ever take what is in the spool
-	if over && n.came {
+	if over && n.started {
 		err = fmt.Errorf("%w; what ranks of this node had recorded and not sent by then is not in them", err)
 	}
 	if closeErr := n.outbox.Close(); err != nil && ctx.Err() == nil && !over {
@@ -333,7 +333,7 @@ func (n *Node) conclude(ctx context.Context) error {
 	if err := n.up.Flush(flush); err != nil {
 		return err
 	}
-	n.stay(ctx)
+	n.linger(ctx)
 	return nil
 }
 
@@ -392,7 +392,7 @@ func (n *Node) watch(ctx context.Context) {
 			}
 		case !overSince.IsZero():
 			return
-		case n.config.Idle > 0 && n.came && now.Sub(n.lastSeen) > n.config.Idle:
+		case n.config.Idle > 0 && n.started && now.Sub(n.lastSeen) > n.config.Idle:
 			return
 		}
 		timer.Reset(nextPoll(now.Sub(looked), fullest, n.longestPoll(!overSince.IsZero())))
@@ -412,7 +412,7 @@ func (n *Node) watch(ctx context.Context) {
 			return
 		case <-over:
 			over, overSince = nil, time.Now()
-			nextScan = overSince // a process may have come since the last scan
+			nextScan = overSince // a process may have arrived since the last scan
 		case <-ctx.Done():
 			return
 		}
@@ -421,7 +421,7 @@ func (n *Node) watch(ctx context.Context) {
 
 // longestPoll is how long to wait for the next look at most.
 func (n *Node) longestPoll(over bool) time.Duration {
-	if over || n.bell == nil || n.came && len(n.agents) == 0 {
+	if over || n.bell == nil || n.started && len(n.agents) == 0 {
 		return pollDeaf
 	}
 	for _, a := range n.agents {
@@ -513,7 +513,7 @@ func (n *Node) end(a *Process) {
 			n.endRing(a, a.threads[0])
 		}
 		if a.process.Err() != nil {
-			n.define(a) // and tell of it, if nobody has
+			n.define(a) // and report it, if nobody has
 		}
 		a.endMessages()
 		n.endScheduling(a)
@@ -555,7 +555,7 @@ func (n *Node) leave() {
 // requestShare is what part of the node's memory the requests may take that ranks have under way.
 const requestShare = 64
 
-// memory is what the node has, in bytes; 0: it is not told.
+// memory is what the node has, in bytes; 0: it is not reported.
 func memory() uint64 {
 	var info syscall.Sysinfo_t
 	if syscall.Sysinfo(&info) != nil {

@@ -70,7 +70,7 @@ func TestNewLeavesNothing(t *testing.T) {
 	}
 }
 
-// What rings are said to have dropped while the spool had no room never falls below nothing: a ring that is damaged meanwhile tells less than before.
+// What rings are said to have dropped while the spool had no room never falls below nothing: a ring that is damaged meanwhile shows less than before.
 func TestDroppedWhileFull(t *testing.T) {
 	n := &Node{full: fullness{since: time.Now(), before: 9, dropped: 5}, droppedEnded: 2}
 	if _, dropped := n.fullSoFar(); dropped != 5 {

@@ -65,7 +65,7 @@ func all[T any](messages []*moriensv1.ReportRequest, of func(*moriensv1.ReportRe
 	return list
 }
 
-// How it came to do that is told where it has not found MPI by dlopen.
+// How it came to do that is reported where it has not found MPI by dlopen.
 func TestFaultOfDirect(t *testing.T) {
 	got := faultOf(ring.Fault{Rank: 1, Size: 2, PID: 11, Past: "/lib/libmpi.so.40", Reason: "it calls PMPI_Init"}).GetFault()
 	if got.Past != "/lib/libmpi.so.40" || got.Reason != "it calls PMPI_Init" || got.Errno != 0 {
@@ -73,7 +73,7 @@ func TestFaultOfDirect(t *testing.T) {
 	}
 }
 
-// A rank that has called MPI past us is told of as one that goes unrecorded, with the library.
+// A rank that has called MPI past us is reported as one that goes unrecorded, with the library.
 func TestFaultOfPast(t *testing.T) {
 	got := faultOf(ring.Fault{Name: "past-1-2-11", Rank: 1, Size: 2, PID: 11, Past: "/lib/libmpi.so.40"}).GetFault()
 	want := &moriensv1.Fault{Rank: 1, Past: "/lib/libmpi.so.40", Who: &moriensv1.Process{Rank: 1, Size: 2, Pid: 11}}

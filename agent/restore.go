@@ -22,7 +22,7 @@ func (n *Node) restore() error {
 		return err
 	}
 	node := state.Node
-	n.came, n.done, n.restarts = node.Came, node.Done, node.Restarts
+	n.started, n.done, n.restarts = node.Came, node.Done, node.Restarts
 	n.cpu, n.peak = time.Duration(node.CpuNs), node.PeakBytes
 	if n.outbox.Transactions() == 0 {
 		return nil
@@ -92,7 +92,7 @@ func (n *Node) restoreProcess(process uint64, s *moriensv1.ProcessState) error {
 
 // relearn reads what the process's log had defined, and was sent.
 func (a *Process) relearn(end uint64) {
-	l, _ := a.process.ReadLogTo(end) // an error comes again with what is behind
+	l, _ := a.process.ReadLogTo(end) // an error recurs with what is behind
 	for _, m := range l.Modules {
 		a.modules[m.ID] = m
 	}

@@ -26,7 +26,7 @@ func (n *Node) scan() {
 		n.out.node().Reported = append(n.out.node().Reported, f.Name)
 	}
 	if found.Starting > 0 {
-		n.came, n.lastSeen = true, time.Now()
+		n.started, n.lastSeen = true, time.Now()
 	}
 	for _, path := range found.Processes {
 		n.addProcess(path)
@@ -49,7 +49,7 @@ func (n *Node) scan() {
 	}
 }
 
-// faultOf is what the collector is told of a rank that could not record.
+// faultOf is what is reported to the collector of a rank that could not record.
 func faultOf(f ring.Fault) *moriensv1.ReportRequest {
 	who := &moriensv1.Process{Rank: int32(f.Rank), Size: int32(f.Size), Pid: uint32(f.PID)}
 	if f.Rank >= f.Size {
@@ -92,7 +92,7 @@ func (n *Node) addProcess(path string) {
 	}
 	a.messages.Share(n.requests)
 	n.agents[a.process.ID] = a
-	n.came = true
+	n.started = true
 	n.out.node().Came = true
 	n.addClock(a.process.Clock)
 	n.watchScheduling(a.process)
@@ -131,7 +131,7 @@ func (n *Node) adopt() {
 	n.orphans = kept
 }
 
-// forgotten reports a ring of which an agent before this one has read what its spool does not tell, for there is none: nobody knows whether it came.
+// forgotten reports a ring of which an agent before this one has read what its spool does not show, for there is none: nobody knows whether it came.
 func (n *Node) forgotten(path string, slots uint64) {
 	err := fmt.Errorf("%s: the first %s were read by an agent that has died, and its spool is gone", filepath.Base(path), units.Count(int64(slots), "slot"))
 	n.config.Log.Error("records of a rank are lost", "error", err)

@@ -22,7 +22,7 @@ const (
 	symbolBytes = 1 << 20
 )
 
-// sources are the modules that the call paths of the node's processes name, to be told function, file and line by
+// sources are the modules that the call paths of the node's processes name, to be resolved to function, file and line by
 // agent/symbol. That is done when all processes have ended: reading the debugging information of a large program takes seconds,
 // which belong to the application while it runs.
 type sources map[moduleID]*source
@@ -34,7 +34,7 @@ type source struct {
 	offsets map[uint64]bool
 }
 
-// add says whether the frame is new.
+// add reports whether the frame is new.
 func (s sources) add(path string, buildID []byte, offset uint64) bool {
 	id := moduleID{path, string(buildID)}
 	if s[id] == nil {

@@ -94,7 +94,7 @@ func (o *outgoing) wait() time.Duration {
 	return wait
 }
 
-// due says whether it is time for a transaction.
+// due reports whether it is time for a transaction.
 func (a *Process) due(now time.Time) bool {
 	if a.out.since.IsZero() {
 		return false
@@ -113,7 +113,7 @@ func (a *Process) due(now time.Time) bool {
 	return false
 }
 
-// soonDue says whether more than half of the time until the next transaction is over.
+// soonDue reports whether more than half of the time until the next transaction is over.
 func (a *Process) soonDue(now time.Time) bool {
 	return !a.out.since.IsZero() && now.Sub(a.out.since) > a.out.wait()/2
 }

@@ -13,12 +13,12 @@ import (
 
 // windows is the node's full detail, with its micro-cells, and what the collector asks about them.
 type windows struct {
-	store  *window.Store
-	keeper Keeper // nil: there are no micro-cells
-	up     *uplink.Uplink
-	asked  chan asked
-	log    *slog.Logger
-	done   chan struct{} // closed when what was asked is answered, once asked is closed
+	store     *window.Store
+	cellStore CellStore // nil: there are no micro-cells
+	up        *uplink.Uplink
+	asked     chan asked
+	log       *slog.Logger
+	done      chan struct{} // closed when what was asked is answered, once asked is closed
 }
 
 // errBroken ends an answer whose stream is gone.
@@ -35,9 +35,9 @@ func windowsDir(s *spool.Spool) string { return filepath.Join(s.Path(), "windows
 
 // openWindows goes on with the windows in a spool, in the room that the outbox leaves, and answers what is asked about them. The commit that an earlier life of the
 // agent has not got to is taken from the outbox.
-func openWindows(s *spool.Spool, outbox *spool.Outbox, up *uplink.Uplink, keeper Keeper, run string, log *slog.Logger) (*windows, error) {
+func openWindows(s *spool.Spool, outbox *spool.Outbox, up *uplink.Uplink, cellStore CellStore, run string, log *slog.Logger) (*windows, error) {
 	store, err := window.Open(window.Config{
-		Run: run, Dir: windowsDir(s), Max: s.Budget.Windows, Whole: keeper != nil,
+		Run: run, Dir: windowsDir(s), Max: s.Budget.Windows, Whole: cellStore != nil,
 		Committed: outbox.Transactions(), Log: log,
 	})
 	if err != nil {
@@ -46,7 +46,7 @@ func openWindows(s *spool.Spool, outbox *spool.Outbox, up *uplink.Uplink, keeper
 	if err := catchUp(store, outbox); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	w := &windows{store: store, keeper: keeper, up: up, asked: make(chan asked, 4), done: make(chan struct{}), log: log}
+	w := &windows{store: store, cellStore: cellStore, up: up, asked: make(chan asked, 4), done: make(chan struct{}), log: log}
 	up.OnAsk(func(stream uint64, asks *moriensv1.ReportResponse) {
 		select {
 		case w.asked <- asked{stream, asks}:
@@ -105,8 +105,8 @@ func (w *windows) take(transaction uint64, messages []*moriensv1.ReportRequest) 
 	if err := w.store.Append(transaction, messages); err != nil {
 		w.log.Error("full detail of ranks", "error", err)
 	}
-	if w.keeper != nil {
-		w.keeper.Add(messages)
+	if w.cellStore != nil {
+		w.cellStore.Add(messages)
 	}
 }
 

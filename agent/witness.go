@@ -21,7 +21,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A WitnessConfig says of which node's ranks a Witness tells.
+// A WitnessConfig says of which node's ranks a Witness reports.
 type WitnessConfig struct {
 	Run, Shm string        // as of Config
 	Rings    string        // likewise
@@ -34,14 +34,14 @@ type WitnessConfig struct {
 	Log      *slog.Logger
 }
 
-// A Witness stands in for the agent of a node that cannot work: it keeps nothing on any disk and reads no ring, but tells the collector which ranks
+// A Witness stands in for the agent of a node that cannot work: it keeps nothing on any disk and reads no ring, but reports to the collector which ranks
 // go unrecorded, and why. Results that lack them would look whole without it.
 type Witness struct {
 	config    WitnessConfig
 	directory *ring.Directory
 	claim     *files.Lock
 	up        *uplink.Uplink
-	told      testimony
+	testimony testimony
 	processes []*ring.Process
 	over      chan struct{} // closed when the job is over
 	overOnce  sync.Once
@@ -67,14 +67,14 @@ func NewWitness(config WitnessConfig) (*Witness, error) {
 	if config.Cells != nil {
 		hello.Cells = config.Cells.Spec
 	}
-	w.up = uplink.New(config.Find, hello, &w.told, config.Log)
+	w.up = uplink.New(config.Find, hello, &w.testimony, config.Log)
 	return w, nil
 }
 
-// JobOver tells the witness that no new process will come.
+// JobOver informs the witness that no new process will come.
 func (w *Witness) JobOver() { w.overOnce.Do(func() { close(w.over) }) }
 
-// Run tells of the node's ranks until they are gone, or the run ends, and the collector knows of all of them. What they left goes with it.
+// Run reports the node's ranks until they are gone, or the run ends, and the collector knows of all of them. What they left goes with it.
 func (w *Witness) Run(ctx context.Context) error {
 	defer w.claim.Close()
 	upCtx, stop := context.WithCancel(ctx)
@@ -82,7 +82,7 @@ func (w *Witness) Run(ctx context.Context) error {
 	upDone := make(chan error, 1)
 	go func() { upDone <- w.up.Run(upCtx) }()
 	w.watch(ctx)
-	w.told.add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
+	w.testimony.add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
 	flush, cancel := context.WithTimeout(ctx, w.config.Grace)
 	defer cancel()
 	err := w.up.Flush(flush)
@@ -120,24 +120,24 @@ func (w *Witness) watch(ctx context.Context) {
 	}
 }
 
-// scan tells of the ranks that have come since the last one, and says whether any is there.
+// scan reports the ranks that have arrived since the last one, and reports whether any is there.
 func (w *Witness) scan() (live bool) {
 	found, err := w.directory.Scan()
 	if err != nil {
 		w.config.Log.Error("look for ranks", "error", err)
 	}
 	for _, f := range found.Faults {
-		w.told.add(faultOf(f))
+		w.testimony.add(faultOf(f))
 	}
 	for _, path := range found.Processes {
 		p, err := ring.OpenProcess(path)
 		if err != nil {
-			w.told.add(corruptFile(err))
+			w.testimony.add(corruptFile(err))
 			continue
 		}
 		w.processes = append(w.processes, p)
 		who := describeProcess(&p.Identity)
-		w.told.add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: who.Rank, Reason: w.config.Reason, Who: who}}})
+		w.testimony.add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: who.Rank, Reason: w.config.Reason, Who: who}}})
 	}
 	for _, p := range w.processes {
 		if alive, err := p.Alive(); alive && err == nil && !p.Over() {

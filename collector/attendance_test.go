@@ -20,16 +20,16 @@ func TestFirstAgentIsWaitedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := &Collector{journal: j, store: j.Store(), grace: time.Hour}
-		came := make(chan error, 1)
+		connected := make(chan error, 1)
 		go func() {
 			_, _, err := c.store.Greet(&moriensv1.Hello{Agent: 1})
-			came <- err
+			connected <- err
 		}()
 		over := false
 		for waiting := true; waiting; {
 			over = over || c.alone()
 			select {
-			case err = <-came:
+			case err = <-connected:
 				waiting = false
 			default:
 			}

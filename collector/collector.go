@@ -1,9 +1,9 @@
-// Package collector is the one place of a run where the agents' bursts come together: it listens for
-// agents, holds what they send, keeps provisional clusters while the job runs, and hands over
-// everything when the run is over. One that is killed goes on where it was when it is started again.
+// Package collector is the one place of a run where the agents' bursts come together: it listens for agents, holds what
+// they send, keeps provisional clusters while the job runs, and hands over everything when the run is over. A collector
+// that was killed resumes where it was when it is restarted.
 //
-// A burst comes in by ingest, is held by store, is safe on disk by journal before its agent hears of it, is clustered by live, and
-// leaves through moriens, the end of the run.
+// A burst arrives through ingest, is held by store, is written to disk by journal before its agent gets the
+// acknowledgement, is clustered by live, and leaves through package conclude, the end of the run.
 package collector
 
 import (
@@ -25,7 +25,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"moriens/analysis/grouping"
-	"moriens/collector/gate"
+	"moriens/collector/admission"
 	"moriens/collector/health"
 	"moriens/collector/ingest"
 	"moriens/collector/journal"
@@ -58,12 +58,12 @@ type Config struct {
 	Cells  string
 	Given  []string // options of the command line, for who goes on with the run: --name=value
 	Log    *slog.Logger
-	Tell   func(text, advice string) // the user, while the job runs; nil = there is nobody
+	Notify func(text, advice string) // the user, while the job runs; nil = there is nobody
 	Clocks ticks.Clocks              // nil = the machine's
 	// Grace is how long an agent whose stream broke may take to come back; 0 = 60 s. It tries every two seconds.
 	Grace time.Duration
-	// Stay is how long an agent that is done stays for Windows, if Release does not come before; 0 = not at all.
-	Stay time.Duration
+	// Linger is how long an agent that is done stays for Windows, if Release does not come before; 0 = not at all.
+	Linger time.Duration
 }
 
 const (
@@ -80,29 +80,29 @@ const (
 
 // A Collector takes the streams of a run's agents from Start to Stop.
 type Collector struct {
-	meet     rendezvous.Rendezvous
-	version  string
-	started  time.Time
-	grace    time.Duration
-	agents   int // that are known to come
-	journal  *journal.Journal
-	store    *store.Store
-	desk     *windows.Desk
-	live     *live.Live
-	gate     *gate.Gate
-	server   *grpc.Server
-	web      *web.Server // nil where there is none
-	crew     *crew       // nil where this is the only collector of the run
-	resumed  bool        // the run began in an earlier process
-	clock    *clock
-	cells    string    // as in Config
-	surveyor *surveyor // nil where bursts are sent
-	tell     func(text, advice string)
-	log      *slog.Logger
-	taking   context.Context // ends when nothing more is taken
-	stop     context.CancelFunc
-	tasks    sync.WaitGroup
-	end      *ending
+	meet      rendezvous.Rendezvous
+	version   string
+	started   time.Time
+	grace     time.Duration
+	agents    int // that are known to come
+	journal   *journal.Journal
+	store     *store.Store
+	requester *windows.Requester
+	live      *live.Live
+	admission *admission.Control
+	server    *grpc.Server
+	web       *web.Server // nil where there is none
+	peers     *peers      // nil where this is the only collector of the run
+	resumed   bool        // the run began in an earlier process
+	clock     *clock
+	cells     string    // as in Config
+	surveyor  *surveyor // nil where bursts are sent
+	notify    func(text, advice string)
+	log       *slog.Logger
+	taking    context.Context // ends when nothing more is taken
+	stop      context.CancelFunc
+	tasks     sync.WaitGroup
+	end       *ending
 
 	stages atomic.Pointer[stage.Stages] // of the end of the run; nil until it begins
 
@@ -124,39 +124,39 @@ func Start(config Config) (*Collector, error) {
 		t = team.Solo{}
 	}
 	if config.Cells != "" && t.Size() > 1 {
-		return nil, errCrew
+		return nil, errSeveral
 	}
 	j, common, err := openJournals(t, config)
 	if err != nil {
 		return nil, err
 	}
 	c := &Collector{
-		meet:    rendezvous.Rendezvous{Run: j.Begin().Run, Token: j.Begin().Token, Host: host, Command: config.Command, Cells: config.Cells},
-		version: config.Version,
-		started: time.Now(),
-		grace:   cmp.Or(config.Grace, defaultGrace),
-		agents:  config.Agents,
-		journal: j,
-		store:   j.Store(),
-		live:    live.New(j.Store(), config.Options, config.Log),
-		desk:    windows.New(),
-		clock:   newClock(config.Clocks),
-		cells:   config.Cells,
-		tell:    config.Tell,
-		log:     config.Log,
-		end:     newEnding(),
-		resumed: common.Resumed,
+		meet:      rendezvous.Rendezvous{Run: j.Begin().Run, Token: j.Begin().Token, Host: host, Command: config.Command, Cells: config.Cells},
+		version:   config.Version,
+		started:   time.Now(),
+		grace:     cmp.Or(config.Grace, defaultGrace),
+		agents:    config.Agents,
+		journal:   j,
+		store:     j.Store(),
+		live:      live.New(j.Store(), config.Options, config.Log),
+		requester: windows.New(),
+		clock:     newClock(config.Clocks),
+		cells:     config.Cells,
+		notify:    config.Notify,
+		log:       config.Log,
+		end:       newEnding(),
+		resumed:   common.Resumed,
 
 		released: make(chan struct{}),
 	}
 	if t.Size() > 1 {
 		c.live.Among(t.Rank(), t.Size())
-		c.crew = newCrew(t, c.live, common.Start)
+		c.peers = newPeers(t, c.live, common.Start)
 	}
 	if config.Cells != "" {
 		c.surveyor = newSurveyor(c)
 	}
-	c.gate = gate.New(c.store.Refuse, config.Log)
+	c.admission = admission.New(c.store.Refuse, config.Log)
 	if err := c.open(t, config, host); err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (c *Collector) open(t team.Team, config Config, host string) error {
 	err := c.listen(config, host)
 	listening := err == nil
 	err = team.Agree(t, err)
-	if err == nil && c.crew != nil {
+	if err == nil && c.peers != nil {
 		err = c.assemble()
 	}
 	if err == nil {
@@ -185,11 +185,11 @@ func (c *Collector) open(t team.Team, config Config, host string) error {
 
 // assemble has the first collector know where the others are, and whose the agents are that have come before.
 func (c *Collector) assemble() error {
-	addresses, err := c.crew.team.AllGather([]byte(c.meet.Address))
+	addresses, err := c.peers.team.AllGather([]byte(c.meet.Address))
 	if err != nil {
 		return err
 	}
-	hosts, err := c.crew.team.AllGather([]byte(c.meet.Host))
+	hosts, err := c.peers.team.AllGather([]byte(c.meet.Host))
 	if err != nil {
 		return err
 	}
@@ -199,8 +199,8 @@ func (c *Collector) assemble() error {
 		}
 		c.meet.Members = append(c.meet.Members, string(a))
 	}
-	ids, _ := c.store.Roll(c.grace)
-	return c.crew.settle(ids)
+	ids, _ := c.store.AgentIDs(c.grace)
+	return c.peers.settle(ids)
 }
 
 func (c *Collector) listen(config Config, host string) error {
@@ -210,7 +210,7 @@ func (c *Collector) listen(config Config, host string) error {
 		return err
 	}
 	secured := rendezvous.PeerCredentials()
-	first := c.crew == nil || c.crew.first()
+	first := c.peers == nil || c.peers.first()
 	network, address := "tcp", config.Listen
 	if path, unix := strings.CutPrefix(config.Listen, "unix:"); unix {
 		network, address = "unix", path
@@ -219,7 +219,7 @@ func (c *Collector) listen(config Config, host string) error {
 		c.meet.Fingerprint = certificate.Fingerprint()
 	}
 	if !first {
-		if address, err = apart(address, c.crew.team.Rank()); err != nil {
+		if address, err = apart(address, c.peers.team.Rank()); err != nil {
 			return err
 		}
 	}
@@ -232,7 +232,7 @@ func (c *Collector) listen(config Config, host string) error {
 		c.meet.PageToken = rendezvous.NewSecret(32)
 		c.live.Follow()
 		c.web, err = web.Start(web.Config{
-			Listen: config.Web, Token: c.meet.PageToken, TLS: tls, Gate: c.gate, Page: c.Page, Live: c.livePage, Stage: c.pageStage, End: c.pageEnd, Log: config.Log,
+			Listen: config.Web, Token: c.meet.PageToken, TLS: tls, Admission: c.admission, Page: c.Page, Live: c.livePage, Stage: c.pageStage, End: c.pageEnd, Log: config.Log,
 		})
 		if err != nil {
 			listener.Close()
@@ -243,45 +243,45 @@ func (c *Collector) listen(config Config, host string) error {
 	sample := c.clock.sample(c.log)
 	c.journal.Start(sample)
 	c.clock.known, c.clock.identity = sample != nil, sample.GetIdentity()
-	c.server = grpc.NewServer(append(ingest.Options(), c.gate.ServerOptions(c.meet, secured)...)...)
+	c.server = grpc.NewServer(append(ingest.Options(), c.admission.ServerOptions(c.meet, secured)...)...)
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop, c.taking = stop, ctx
-	stay := ingest.Stay{For: config.Stay, Over: c.released}
+	linger := ingest.Linger{For: config.Linger, Over: c.released}
 	if config.Cells != "" {
-		stay.Until = ctx.Done()
+		linger.Until = ctx.Done()
 	}
 	ingest.Register(c.server, ingest.Config{
-		Journal: c.journal, Windows: c.desk, Clock: c.clock.now, Gate: c.gate, Finish: c.end.ordered, Stay: stay, Place: c.place(), Mode: c.mode, Log: config.Log,
+		Journal: c.journal, Windows: c.requester, Clock: c.clock.now, Admission: c.admission, Finish: c.end.ordered, Linger: linger, Place: c.place(), Mode: c.mode, Log: config.Log,
 	})
 	if first {
 		moriensv1.RegisterControlServiceServer(c.server, control{collector: c})
 	}
 
 	c.tasks.Go(func() {
-		if err := c.server.Serve(c.gate.Listen(listener)); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		if err := c.server.Serve(c.admission.Listen(listener)); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 			config.Log.Error("the collector stopped listening", "error", err)
 		}
 	})
 	c.tasks.Go(func() { c.live.Run(ctx) })
 	if c.surveyor != nil {
 		c.tasks.Go(func() { c.surveyor.run(ctx) })
-	} else if config.Stay > 0 && first {
-		c.tasks.Go(func() { pin.New(c.store, crewDesk{c}, config.Options, config.Log).Run(ctx) })
+	} else if config.Linger > 0 && first {
+		c.tasks.Go(func() { pin.New(c.store, peersRequester{c}, config.Options, config.Log).Run(ctx) })
 	}
 	c.tasks.Go(func() { c.measure(ctx) })
-	if config.Tell != nil && first && !c.Over() {
-		c.tasks.Go(func() { c.checkDims(ctx, config.Options, config.Tell) })
+	if config.Notify != nil && first && !c.Over() {
+		c.tasks.Go(func() { c.checkDims(ctx, config.Options, config.Notify) })
 	}
 	return nil
 }
 
 // checkDims tells the user, while the job can still be started again, that its first process does not count what the dimensions need.
-func (c *Collector) checkDims(ctx context.Context, o grouping.Options, tell func(text, advice string)) {
+func (c *Collector) checkDims(ctx context.Context, o grouping.Options, notify func(text, advice string)) {
 	select {
 	case events := <-c.store.FirstEvents():
 		_, notes := o.Choose(events)
 		for _, note := range notes {
-			tell(note+", unless processes that come later measure what is missing", "--events names what is counted, and moriens doctor says what can be; the job goes on")
+			notify(note+", unless processes that come later measure what is missing", "--events names what is counted, and moriens doctor says what can be; the job goes on")
 		}
 	case <-ctx.Done():
 	}
@@ -289,14 +289,14 @@ func (c *Collector) checkDims(ctx context.Context, o grouping.Options, tell func
 
 // place says which agents belong to other collectors of the run; nil where there are none.
 func (c *Collector) place() ingest.Place {
-	if c.crew == nil {
+	if c.peers == nil {
 		return nil
 	}
 	return func(h *moriensv1.Hello) *moriensv1.Redirect {
 		if c.store.Knows(h.Agent) {
 			return nil
 		}
-		return c.crew.place(h)
+		return c.peers.place(h)
 	}
 }
 
@@ -333,7 +333,7 @@ func reachable(a net.Addr, host string) string {
 func (c *Collector) Rendezvous() rendezvous.Rendezvous { return c.meet }
 
 // Windows asks the agents about the windows of full detail that they keep.
-func (c *Collector) Windows() *windows.Desk { return c.desk }
+func (c *Collector) Windows() *windows.Requester { return c.requester }
 
 // Progress returns what can be said of the run so far.
 func (c *Collector) Progress() live.Progress { return c.live.Progress() }
@@ -341,14 +341,14 @@ func (c *Collector) Progress() live.Progress { return c.live.Progress() }
 // Journal is what the collector keeps on disk.
 func (c *Collector) Journal() *journal.Journal { return c.journal }
 
-// Over says whether the run had ended when an earlier collector of it was killed: nothing is taken any more.
+// Over reports whether the run had ended when an earlier collector of it was killed: nothing is taken any more.
 func (c *Collector) Over() bool { return c.journal.End() != nil }
 
-// Resumed says whether the run began in an earlier process.
+// Resumed reports whether the run began in an earlier process.
 func (c *Collector) Resumed() bool { return c.resumed }
 
-// RanksMissing is how many ranks of the largest world have not come, as far as their number tells.
+// RanksMissing is how many ranks of the largest world have not come, as far as their number shows.
 func (c *Collector) RanksMissing() int { return c.store.RanksMissing() }
 
-// Follow has the page tell of the stages of the end of the run.
+// Follow shows the stages on the page of the end of the run.
 func (c *Collector) Follow(s *stage.Stages) { c.stages.Store(s) }

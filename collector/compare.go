@@ -22,8 +22,8 @@ const (
 
 // compare compares this collector's counter with the first one's, now, from time to time, and once more when nothing more is taken; not where they are one.
 func (c *Collector) compare() {
-	defer close(c.crew.linked)
-	if c.crew.first() || !c.clock.known || c.clock.identity == "" {
+	defer close(c.peers.linked)
+	if c.peers.first() || !c.clock.known || c.clock.identity == "" {
 		return
 	}
 	first, err := c.meet.At(0)
@@ -48,9 +48,9 @@ func (c *Collector) compare() {
 		case link.To == c.clock.identity:
 			return // it is this one's
 		default:
-			c.crew.mu.Lock()
-			c.crew.links = append(c.crew.links, link)
-			c.crew.mu.Unlock()
+			c.peers.mu.Lock()
+			c.peers.links = append(c.peers.links, link)
+			c.peers.mu.Unlock()
 		}
 		if last {
 			return
@@ -90,11 +90,11 @@ func (c *Collector) exchange(ctx context.Context, client moriensv1.ControlServic
 
 // compared are the comparisons of this collector's counter with the first one's, when nothing more is taken.
 func (c *Collector) compared() []*moriensv1.ShareLink {
-	if c.crew == nil {
+	if c.peers == nil {
 		return nil
 	}
-	<-c.crew.linked
-	c.crew.mu.Lock()
-	defer c.crew.mu.Unlock()
-	return c.crew.links
+	<-c.peers.linked
+	c.peers.mu.Lock()
+	defer c.peers.mu.Unlock()
+	return c.peers.links
 }

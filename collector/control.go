@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// stageEvery is how often those who wait for the end are told of a new stage.
+	// stageEvery is how often those who wait for the end are informed of a new stage.
 	stageEvery = 100 * time.Millisecond
-	// heardGrace is how long they may take to say that they have heard the outcome.
-	heardGrace = 2 * time.Second
-	// heartbeat is how often they are told of the stage though it is the same, so that they know that we live.
+	// readGrace is how long they may take to say that they have read the outcome.
+	readGrace = 2 * time.Second
+	// heartbeat is how often an unchanged stage is repeated to them, so that they know that we live.
 	heartbeat = 2 * time.Second
 )
 
@@ -30,7 +30,7 @@ type Outcome struct {
 	Hint      string // what to do about Err
 }
 
-// ending is how far the end of the run has come.
+// ending is how far the end of the run has got.
 type ending struct {
 	ordered chan struct{} // closed by Finish
 	once    sync.Once
@@ -76,7 +76,7 @@ func (e *ending) await() bool {
 	return true
 }
 
-// conclude tells those who wait how it ended, and returns when all have heard.
+// conclude reports to those who wait how it ended, and returns when all have read it.
 func (e *ending) conclude(outcome Outcome) {
 	e.mu.Lock()
 	e.stage, e.outcome = health.Done, outcome
@@ -84,7 +84,7 @@ func (e *ending) conclude(outcome Outcome) {
 	e.waiting.Wait()
 }
 
-// Finish ends the run now: the agents are told to send what their ranks have recorded, and to leave them.
+// Finish ends the run now: the agents are asked to send what their ranks have recorded, and to leave them.
 func (c *Collector) Finish() {
 	c.end.once.Do(func() {
 		c.end.finishing()
@@ -138,7 +138,7 @@ func (s control) Compare(context.Context, *moriensv1.CompareRequest) (*moriensv1
 	return response, nil
 }
 
-// Finish ends the run and tells how that goes.
+// Finish ends the run and reports how that goes.
 func (s control) Finish(stream grpc.BidiStreamingServer[moriensv1.FinishRequest, moriensv1.FinishResponse]) error {
 	if _, err := stream.Recv(); err != nil {
 		return err
@@ -155,12 +155,12 @@ func (s control) Finish(stream grpc.BidiStreamingServer[moriensv1.FinishRequest,
 
 	tick := time.NewTicker(stageEvery)
 	defer tick.Stop()
-	var told string
-	var toldAt time.Time
+	var sent string
+	var sentAt time.Time
 	for {
 		stage, outcome := s.collector.end.now()
-		if stage != told || time.Since(toldAt) > heartbeat {
-			told, toldAt = stage, time.Now()
+		if stage != sent || time.Since(sentAt) > heartbeat {
+			sent, sentAt = stage, time.Now()
 			response := &moriensv1.FinishResponse{Stage: stage}
 			if stage == health.Done {
 				response.Outcome = &moriensv1.Outcome{Directory: outcome.Directory, Hint: outcome.Hint}
@@ -172,7 +172,7 @@ func (s control) Finish(stream grpc.BidiStreamingServer[moriensv1.FinishRequest,
 				return err
 			}
 			if stage == health.Done {
-				return heard(stream)
+				return awaitRead(stream)
 			}
 		}
 		select {
@@ -183,8 +183,8 @@ func (s control) Finish(stream grpc.BidiStreamingServer[moriensv1.FinishRequest,
 	}
 }
 
-// heard waits until the other side has read everything: then it closes its half.
-func heard(stream grpc.BidiStreamingServer[moriensv1.FinishRequest, moriensv1.FinishResponse]) error {
+// awaitRead waits until the other side has read everything: then it closes its half.
+func awaitRead(stream grpc.BidiStreamingServer[moriensv1.FinishRequest, moriensv1.FinishResponse]) error {
 	closed := make(chan struct{})
 	go func() {
 		for {
@@ -196,7 +196,7 @@ func heard(stream grpc.BidiStreamingServer[moriensv1.FinishRequest, moriensv1.Fi
 	}()
 	select {
 	case <-closed:
-	case <-time.After(heardGrace):
+	case <-time.After(readGrace):
 	}
 	return nil
 }

@@ -7,45 +7,45 @@ import (
 	"moriens/collector/store"
 )
 
-// WaitFinished waits, after Finish, until all agents that have come, or are known to come, and are not lost are done, or ctx ends.
+// WaitFinished waits, after Finish, until all agents that have arrived, or are known to come, and are not lost are done, or ctx ends.
 func (c *Collector) WaitFinished(ctx context.Context) error { return c.wait(ctx, c.idle) }
 
-// WaitAgents waits until at least one agent has come, or as many as are known to come, and all that came are done or lost, or ctx ends. All that those sent that are still here is safe then.
+// WaitAgents waits until at least one agent has arrived, or as many as are known to come, and all that came are done or lost, or ctx ends. All that those sent that are still here is safe then.
 func (c *Collector) WaitAgents(ctx context.Context) error { return c.wait(ctx, c.alone) }
 
-// idle says whether no agent is expected to send, nor waits until what it sent is safe, all that are known to come having come.
+// idle reports whether no agent is expected to send, nor waits until what it sent is safe, all that are known to come having come.
 func (c *Collector) idle() bool {
 	_, idle := c.attendance()
 	return idle
 }
 
-func (c *Collector) attendance() (came int, idle bool) {
-	came, expected := c.store.Attendance(c.grace)
-	if c.crew != nil {
-		elsewhere, more := c.crew.attendance(c.grace)
-		came, expected = came+elsewhere, expected+more
+func (c *Collector) attendance() (connected int, idle bool) {
+	connected, expected := c.store.Attendance(c.grace)
+	if c.peers != nil {
+		elsewhere, more := c.peers.attendance(c.grace)
+		connected, expected = connected+elsewhere, expected+more
 	} else if c.resumed && time.Since(c.started) > c.grace {
 		// All may have been over when the collector before was killed. An agent that is started for the run now waits for ranks, as we would for it.
 		expected -= c.store.Deserted(c.grace)
 	}
-	return came, came >= c.agents && expected == 0
+	return connected, connected >= c.agents && expected == 0
 }
 
-// alone says whether no agent is to be waited for.
+// alone reports whether no agent is to be waited for.
 func (c *Collector) alone() bool {
 	if c.Over() {
 		return true
 	}
-	came, idle := c.attendance() // at one time: of an agent that comes between two looks the first would not know that it is to be waited for
+	connected, idle := c.attendance() // at one time: of an agent that comes between two looks the first would not know that it is to be waited for
 	if !idle {
 		return false
 	}
 	if !c.resumed {
-		return came > 0
+		return connected > 0
 	}
 	// Where the agent was in the process that was killed, none may ever come.
 	lost := len(c.journal.Begin().Command) > 0 && time.Since(c.started) > c.grace
-	return (came > 0 || lost) && time.Since(c.started) > min(returnGrace, c.grace)
+	return (connected > 0 || lost) && time.Since(c.started) > min(returnGrace, c.grace)
 }
 
 func (c *Collector) wait(ctx context.Context, over func() bool) error {
@@ -61,15 +61,15 @@ func (c *Collector) wait(ctx context.Context, over func() bool) error {
 	return nil
 }
 
-// Freeze ends the taking and returns all that came: what agents send from now on is refused, and not part of the run. by is what ended
-// the run before its ranks did, empty where nothing did. Who asks is told how the run is until Close. Of several collectors each returns what came to it, after Join.
+// Freeze ends the taking and returns all that arrived: what agents send from now on is refused, and not part of the run. by is what ended
+// the run before its ranks did, empty where nothing did. Requests for the state of the run are answered until Close. Of several collectors each returns what came to it, after Join.
 func (c *Collector) Freeze(by string) store.Frozen {
 	c.end.analysing()
-	if c.crew != nil {
-		c.crew.adjourn(by)
+	if c.peers != nil {
+		c.peers.adjourn(by)
 	}
 	c.stop()
-	defer c.desk.Freeze()
+	defer c.requester.Freeze()
 	ctx, cancel := context.WithTimeout(context.Background(), safeGrace)
 	defer cancel()
 	frozen, err := c.journal.Finish(ctx, c.clock.sample(c.log), by)
@@ -82,7 +82,7 @@ func (c *Collector) Freeze(by string) store.Frozen {
 }
 
 // Release lets the agents go that are done: none of them is asked for windows any more. It returns when they have left, or if that takes long. One that was killed when
-// it was done may be started again: it hears that all is there, and need not keep it.
+// it was done may be started again: it learns that all is there, and need not keep it.
 func (c *Collector) Release() {
 	c.releaseOnce.Do(func() { close(c.released) })
 	ctx, cancel := context.WithTimeout(context.Background(), releaseGrace)
@@ -109,7 +109,7 @@ func (c *Collector) Discard() error { return discard(c.Team(), c.journal) }
 // silence takes nothing more from anybody.
 func (c *Collector) silence() {
 	c.stop()
-	c.gate.Close()
+	c.admission.Close()
 	if c.web != nil {
 		c.web.Close()
 	}
@@ -117,7 +117,7 @@ func (c *Collector) silence() {
 	c.tasks.Wait()
 }
 
-// Close tells those who wait how the run has ended, stops listening, and leaves the journal, if it is there. Without Freeze before it
+// Close reports to those who wait how the run has ended, stops listening, and leaves the journal, if it is there. Without Freeze before it
 // leaves the run as well, for another collector to go on with.
 func (c *Collector) Close(outcome Outcome) {
 	c.stop()
@@ -126,12 +126,12 @@ func (c *Collector) Close(outcome Outcome) {
 	if err := c.journal.Close(); err != nil {
 		c.log.Error("the journal", "error", err)
 	}
-	for cause, n := range c.gate.Refused() {
+	for cause, n := range c.admission.Refused() {
 		c.log.Warn("turned away", "cause", cause, "times", n)
 	}
 }
 
-// Stop ends a run of which nobody waits for an outcome, and returns all that came.
+// Stop ends a run of which nobody waits for an outcome, and returns all that arrived.
 func (c *Collector) Stop() store.Frozen {
 	defer c.Close(Outcome{})
 	defer c.Release()

@@ -15,7 +15,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// common is what the first collector of a run tells the others at the start: it never leaves the team.
+// common is what the first collector of a run sends the others at the start: it never leaves the team.
 type common struct {
 	Start   string // names this start
 	Resumed bool   // the run began in an earlier process
@@ -113,11 +113,11 @@ func hand(t team.Team, all *common) error {
 			return err
 		}
 	}
-	came, err := t.AllGather(text)
+	received, err := t.AllGather(text)
 	if err != nil {
 		return err
 	}
-	return decode(came[0], all)
+	return decode(received[0], all)
 }
 
 // agreeOnEnd has all know that the run has ended, if one journal says so.
@@ -129,11 +129,11 @@ func agreeOnEnd(t team.Team, j *journal.Journal) error {
 			return err
 		}
 	}
-	came, err := t.AllGather(text)
+	received, err := t.AllGather(text)
 	if err != nil {
 		return err
 	}
-	for _, text := range came {
+	for _, text := range received {
 		if len(text) == 0 {
 			continue
 		}

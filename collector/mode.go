@@ -39,8 +39,8 @@ func (c *Collector) mode(h *moriensv1.Hello) error {
 		return nil
 	}
 	e := &ModeError{Host: h.Host, Agent: h.Cells, Wants: c.cells}
-	if c.tell != nil {
-		c.tell("refused: "+e.Error(), e.Advice())
+	if c.notify != nil {
+		c.notify("refused: "+e.Error(), e.Advice())
 	}
 	return fmt.Errorf("%w; %s", e, e.Advice())
 }

@@ -47,9 +47,9 @@ func (c *Collector) measure(ctx context.Context) {
 // Page says how the run is at this moment; of several collectors the first one knows of the others as of the last round.
 func (c *Collector) Page() health.Page {
 	p := c.ownPage()
-	if c.crew != nil && c.crew.first() {
+	if c.peers != nil && c.peers.first() {
 		var others []health.Page
-		for _, r := range c.crew.others() {
+		for _, r := range c.peers.others() {
 			others = append(others, r.Page)
 		}
 		p.Merge(others)
@@ -70,7 +70,7 @@ func (c *Collector) ownPage() health.Page {
 			Recorded: t.Processes, Running: t.Processes - t.ProcessesEnded,
 			Ended: stored.Finalized, Died: stored.Died, Left: stored.Left,
 		},
-		Calls: t.Calls + stored.CallsStay, Bursts: c.bursts(), Transfers: t.Transfers, Cells: c.Surveyed(),
+		Calls: t.Calls + stored.CallsOnNodes, Bursts: c.bursts(), Transfers: t.Transfers, Cells: c.Surveyed(),
 		Clusters: health.Clusters{
 			Count: len(provisional.Clusters), Bursts: provisional.Bursts, Explained: provisional.Explained, Largest: []health.Large{},
 		},
@@ -104,7 +104,7 @@ func (c *Collector) ownPage() health.Page {
 	for _, k := range provisional.Clusters[:min(len(provisional.Clusters), largest)] {
 		p.Clusters.Largest = append(p.Clusters.Largest, health.Large{ID: k.ID, Bursts: k.Bursts, Seconds: float64(k.TimeNS) / 1e9})
 	}
-	for cause, n := range c.gate.Refused() {
+	for cause, n := range c.admission.Refused() {
 		p.Refused[string(cause)] = n
 	}
 	if s := c.stages.Load(); s != nil {
@@ -112,8 +112,8 @@ func (c *Collector) ownPage() health.Page {
 			p.Analysis = append(p.Analysis, health.Step{Name: x.Name, Seconds: x.Time.Seconds(), Ended: x.Ended, GivenUp: x.GivenUp})
 		}
 	}
-	if c.crew != nil {
-		p.Redirected = c.crew.sentOn()
+	if c.peers != nil {
+		p.Redirected = c.peers.sentOn()
 	}
 	c.rateMu.Lock()
 	p.BurstsPerSecond = c.rate.PerSecond()
@@ -201,7 +201,7 @@ func (c *Collector) overhead(p *health.Page) []web.Cost {
 	return append(costs, memory, web.Cost{What: "journal on disk", Value: &journal, Unit: "bytes"})
 }
 
-// agentsCost is the processor time of agents that are processes of their own, by what each has told last.
+// agentsCost is the processor time of agents that are separate processes, by what each has reported last.
 func agentsCost(agents []health.Agent) web.Cost {
 	sum, silent := 0., 0
 	for _, a := range agents {

@@ -6,7 +6,7 @@ import (
 	"moriens/collector/health"
 )
 
-// What the agents take is a figure once each has told, and until then the reason why there is none.
+// What the agents take is a figure once each has reported, and until then the reason why there is none.
 func TestAgentsCost(t *testing.T) {
 	for _, tt := range []struct {
 		agents []health.Agent

@@ -20,12 +20,12 @@ const (
 	surveyShare = 20
 )
 
-// A surveyor asks the agents that keep bursts as micro-cells what came to these, while the run goes on.
+// A surveyor asks the agents that keep bursts as micro-cells what is new in these, while the run goes on.
 type surveyor struct {
-	desk   *windows.Desk
-	centre *cells.Centre
-	paths  cells.Paths
-	over   chan struct{} // closed when it asks no more
+	requester   *windows.Requester
+	coordinator *cells.Coordinator
+	paths       cells.Paths
+	over        chan struct{} // closed when it asks no more
 
 	mu     sync.Mutex
 	latest health.Cells
@@ -33,7 +33,7 @@ type surveyor struct {
 }
 
 func newSurveyor(c *Collector) *surveyor {
-	return &surveyor{desk: c.desk, centre: cells.New(c.desk, c.log), paths: c.store, over: make(chan struct{})}
+	return &surveyor{requester: c.requester, coordinator: cells.New(c.requester, c.log), paths: c.store, over: make(chan struct{})}
 }
 
 // run asks again and again until ctx ends.
@@ -54,16 +54,16 @@ func (s *surveyor) run(ctx context.Context) {
 }
 
 func (s *surveyor) survey(ctx context.Context) {
-	if len(s.desk.IDs()) == 0 {
+	if len(s.requester.IDs()) == 0 {
 		return
 	}
-	set, err := s.centre.Survey(ctx, s.paths)
+	set, err := s.coordinator.Survey(ctx, s.paths)
 	if ctx.Err() != nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.latest.Silent, s.latest.Error = len(s.centre.Left()), ""
+	s.latest.Silent, s.latest.Error = len(s.coordinator.Left()), ""
 	if err != nil {
 		s.latest.Error = err.Error()
 		return
@@ -71,7 +71,7 @@ func (s *surveyor) survey(ctx context.Context) {
 	s.at = time.Now()
 	s.latest.Units, s.latest.Bursts, s.latest.Seconds = len(set.Units), uint64(set.Bursts), float64(set.TimeNS)/1e9
 	s.latest.Agents, s.latest.Lost, s.latest.Outside, s.latest.HeldBytes = 0, 0, 0, 0
-	for _, t := range s.centre.Told() {
+	for _, t := range s.coordinator.AgentStates() {
 		s.latest.Agents++
 		s.latest.Lost += t.Lost
 		s.latest.Outside += t.Outside
@@ -79,42 +79,42 @@ func (s *surveyor) survey(ctx context.Context) {
 	}
 }
 
-// now is what the latest survey has told.
+// now is what the latest survey has reported.
 func (s *surveyor) now() health.Cells {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	told := s.latest
-	if told.Surveyed = !s.at.IsZero(); told.Surveyed {
-		told.Age = time.Since(s.at).Seconds()
+	latest := s.latest
+	if latest.Surveyed = !s.at.IsZero(); latest.Surveyed {
+		latest.Age = time.Since(s.at).Seconds()
 	}
-	return told
+	return latest
 }
 
 // Cells are the micro-cells that agents keep, which nobody else asks for any more; nil where bursts are sent. It is to be called behind Freeze.
-func (c *Collector) Cells() *cells.Centre {
+func (c *Collector) Cells() *cells.Coordinator {
 	if c.surveyor == nil {
 		return nil
 	}
 	<-c.surveyor.over
-	return c.surveyor.centre
+	return c.surveyor.coordinator
 }
 
-// Surveyed is what agents have told of the bursts that they keep; nil where bursts are sent.
+// Surveyed is what agents have reported about the bursts that they keep; nil where bursts are sent.
 func (c *Collector) Surveyed() *health.Cells {
 	if c.surveyor == nil {
 		return nil
 	}
-	told := c.surveyor.now()
-	return &told
+	latest := c.surveyor.now()
+	return &latest
 }
 
 // bursts is how many there are, as far as is known.
 func (c *Collector) bursts() uint64 {
-	if told := c.Surveyed(); told != nil {
-		return told.Bursts
+	if latest := c.Surveyed(); latest != nil {
+		return latest.Bursts
 	}
 	return c.store.Totals().Bursts
 }
 
-// errCrew is why a run with several collectors cannot leave bursts on the nodes.
-var errCrew = errors.New("collector: micro-cells are asked for by one collector alone")
+// errSeveral is why a run with several collectors cannot leave bursts on the nodes.
+var errSeveral = errors.New("collector: micro-cells are asked for by one collector alone")

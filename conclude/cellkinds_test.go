@@ -80,8 +80,8 @@ func sameKinds(t *testing.T, x, y *rundir.Clusters) {
 	}
 	for i := range x.Clusters {
 		a, b := x.Clusters[i], y.Clusters[i]
-		if a.Kind != b.Kind || a.ToldBy != b.ToldBy || a.Why != b.Why || a.DisturbedBursts != b.DisturbedBursts {
-			t.Errorf("cluster %d: kind %d, %s, %q, %d disturbed, want %d, %s, %q, %d", a.ID, b.Kind, b.ToldBy, b.Why, b.DisturbedBursts, a.Kind, a.ToldBy, a.Why, a.DisturbedBursts)
+		if a.Kind != b.Kind || a.DistinctBy != b.DistinctBy || a.Why != b.Why || a.DisturbedBursts != b.DisturbedBursts {
+			t.Errorf("cluster %d: kind %d, %s, %q, %d disturbed, want %d, %s, %q, %d", a.ID, b.Kind, b.DistinctBy, b.Why, b.DisturbedBursts, a.Kind, a.DistinctBy, a.Why, a.DisturbedBursts)
 		}
 		if a.ID != b.ID || a.Bursts != b.Bursts || !close(a.Seconds, b.Seconds, 1e-3*float64(a.Seconds)) || !close(a.Share, b.Share, 1e-3) {
 			t.Errorf("cluster %+v, want %+v", b, a)

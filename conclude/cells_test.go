@@ -172,7 +172,7 @@ func profileOf(p *parquet.Profile) map[string]parquet.ProfileRow {
 		key := fmt.Sprint(r.Kind, r.World, r.Rank, r.Thread, r.CallPath, r.Cluster)
 		sum, known := rows[key]
 		if !known {
-			r.Iterations, r.SentBytes, r.ReceivedBytes, r.Untold, r.Counters = -1, 0, 0, false, nil
+			r.Iterations, r.SentBytes, r.ReceivedBytes, r.InTraffic, r.Counters = -1, 0, 0, false, nil
 			rows[key] = r
 			continue
 		}

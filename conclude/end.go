@@ -41,9 +41,9 @@ type End struct {
 
 // CellsOptions are for a run whose bursts stay on their nodes, where agents keep them as micro-cells.
 type CellsOptions struct {
-	Agents cells.Agents       // nil = there are none to ask
-	Centre *agentcells.Centre // that has asked them before; nil = none has
-	Log    *slog.Logger
+	Agents      cells.Agents            // nil = there are none to ask
+	Coordinator *agentcells.Coordinator // that has asked them before; nil = none has
+	Log         *slog.Logger
 }
 
 // A Result is a run, ready to be written.

@@ -28,7 +28,7 @@ func freeze(ctx context.Context, e *End) (f frozen, err error) {
 		}
 		f.asks = false
 		f.cells = cells.Collect(ctx, cells.Input{
-			Frozen: &e.Frozen, Agents: e.Cells.Agents, Asked: e.Cells.Centre, Log: e.Cells.Log, Stages: e.Stages, Options: e.Options, Keep: e.Keep,
+			Frozen: &e.Frozen, Agents: e.Cells.Agents, Asked: e.Cells.Coordinator, Log: e.Cells.Log, Stages: e.Stages, Options: e.Options, Keep: e.Keep,
 		})
 	}
 	if e.Keep.All && f.asks {

@@ -20,7 +20,7 @@ import (
 type stayers map[uint64]*stayer
 
 type stayer struct {
-	keeper *keeping.Keeper
+	keeper *keeping.Store
 	held   map[uint64][]*moriensv1.ReportRequest // by process: what its windows have
 	gone   bool
 }

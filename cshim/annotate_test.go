@@ -29,7 +29,7 @@ func annotated(t *testing.T, mpi mpitest.MPI, name string) string {
 	return mpi.App(t, name, "-I"+include(t))
 }
 
-// said tells a thread's marks and calls, in the order of their records: "begin solve", "MPI_Barrier", "residual=7".
+// said lists a thread's marks and calls, in the order of their records: "begin solve", "MPI_Barrier", "residual=7".
 func (p *process) said(thread int) []string {
 	all := slices.Concat(p.threads[thread], p.marks[thread])
 	slices.SortStableFunc(all, func(a, b ring.Record) int {

@@ -157,7 +157,7 @@ func TestUnloaded(t *testing.T) {
 	})
 }
 
-// TestNoLibunwind: without it a path has one frame, and the user is told.
+// TestNoLibunwind: without it a path has one frame, and the user is informed.
 func TestNoLibunwind(t *testing.T) {
 	library := mpitest.Library(t)
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {

@@ -118,7 +118,7 @@ func offers(t *testing.T, mpi mpitest.MPI) map[string]bool {
 	return all
 }
 
-// uncallable says that a library has a function that no program here can call.
+// uncallable reports whether a library has a function that no program here can call.
 func uncallable(mpi mpitest.MPI, id mpicall.ID) bool {
 	switch {
 	case id == mpicall.Abort: // TestDeath and TestFortranAbort call it

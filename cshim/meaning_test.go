@@ -20,7 +20,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // A teller writes the records of a job's processes as lines that are the same under every MPI: communicators have names
-// by their ids, in the order in which they are met, and requests are told by what they do.
+// by their ids, in the order in which they are met, and requests are identified by what they do.
 type teller struct {
 	names map[uint64]string // of communicators, windows and files, by id
 }
@@ -105,7 +105,7 @@ var ways = map[ring.TransferKind]string{
 
 const stateTest = 6 // Paraver's, of a call that tests or probes
 
-// process tells all records of a thread.
+// process lists all records of a thread.
 func (tell *teller) process(p *process, thread int) []string {
 	var lines []string
 	requests := requests{map[uint64][]open{}, map[uint64]open{}}
@@ -192,7 +192,7 @@ func (tell *teller) transfer(p *process, call mpicall.ID, t ring.Transfer, reque
 	return s + ", request"
 }
 
-// event follows the requests, and tells what one was.
+// event follows the requests, and shows what one was.
 func (r *requests) event(call mpicall.ID, q ring.Request) string {
 	switch q.Event {
 	case ring.Made:
@@ -227,7 +227,7 @@ func (r *requests) event(call mpicall.ID, q ring.Request) string {
 		return s
 	}
 	bytes := fmt.Sprint(q.Bytes)
-	if q.Bytes == ring.BytesUntold {
+	if q.Bytes == ring.BytesUnknown {
 		bytes = "untold bytes"
 	}
 	s += fmt.Sprintf(" of %s from %s", bytes, peer(q.Source))
@@ -243,7 +243,7 @@ func (r *requests) take(handle uint64) open {
 	return queue[0]
 }
 
-// tellAll tells of the first threads of all ranks, but for those that were spawned.
+// tellAll reports the first threads of all ranks, but for those that were spawned.
 func tellAll(ranks map[int]*process) string {
 	var b strings.Builder
 	tell := teller{map[uint64]string{}}
@@ -283,7 +283,7 @@ func expectGolden(t *testing.T, name string, ranks map[int]*process) {
 	}
 }
 
-// TestManyRequests has one call wait for twenty thousand requests: each is told of, in the order of the array.
+// TestManyRequests has one call wait for twenty thousand requests: each is recorded, in the order of the array.
 func TestManyRequests(t *testing.T) {
 	const n = 10000
 	library := mpitest.Library(t)
@@ -324,7 +324,7 @@ func TestTooManyRequests(t *testing.T) {
 	})
 }
 
-// TestCommunicatorsFindNoRoom makes more communicators than the log has room for: they are counted, what is told of them names
+// TestCommunicatorsFindNoRoom makes more communicators than the log has room for: they are counted, what is recorded of them names
 // none, and call paths that come later still find room.
 func TestCommunicatorsFindNoRoom(t *testing.T) {
 	const n = 10000

@@ -42,13 +42,13 @@ type Scope struct {
 	FirstLine int
 }
 
-// Same says whether two frames tell the same.
+// Same reports whether two frames are equal.
 func (f *Frame) Same(g *Frame) bool {
 	return f.Module == g.Module && f.BuildID == g.BuildID && f.Offset == g.Offset && f.Function == g.Function && f.File == g.File && f.Line == g.Line &&
 		f.FirstFile == g.FirstFile && f.FirstLine == g.FirstLine && slices.Equal(f.Inlined, g.Inlined)
 }
 
-// Located says that the return address is known: its offset in the module, or the address if it is in none. A trace that others wrote has
+// Located reports whether the return address is known: its offset in the module, or the address if it is in none. A trace that others wrote has
 // only functions, files and lines.
 func (f Frame) Located() bool { return f.Offset != 0 }
 
@@ -136,7 +136,7 @@ func (p CallPath) text(frames int, offsets bool) string {
 // offset of the innermost frame, "MPI_Send@Comm::send(+0x1f3c)", then the frames further out,
 // "MPI_Send@Comm::send(+0x1f3c)<main(+0x20)", and, for files that differ in nothing but their build id, the path's number.
 //
-// Where a file has told names it is these, so that they are the same in every file that is made of it.
+// Where a file has reported names it is these, so that they are the same in every file that is made of it.
 func (r *Run) Names() []string {
 	if r.PathNames != nil && len(r.PathNames) == len(r.CallPaths) {
 		return slices.Clone(r.PathNames)

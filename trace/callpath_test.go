@@ -88,7 +88,7 @@ func TestNames(t *testing.T) {
 	if got := run.Names(); !slices.Equal(got, want) {
 		t.Errorf("names\n%q, want\n%q", got, want)
 	}
-	// What a file has told stays, as long as it tells all.
+	// What a file has reported stays, as long as it is complete.
 	told := slices.Clone(want)
 	told[7] = "MPI_Wait@solve.c:7 as an earlier version has it"
 	run.PathNames = slices.Clone(told)

@@ -24,7 +24,7 @@ func (r *Run) Cut(windows []Window, kept [][]Span) *Run {
 	return &c
 }
 
-// within says whether one of the spans has all of a time.
+// within reports whether one of the spans has all of a time.
 func within(kept []Span, beginNS, endNS int64) bool {
 	i, found := slices.BinarySearchFunc(kept, beginNS, func(s Span, ns int64) int { return cmp.Compare(s.BeginNS, ns) })
 	if found && endNS <= kept[i].EndNS {

@@ -1,9 +1,8 @@
-// Package trace is the one in-memory model of a measured run: what the collector makes of the ranks'
-// records, what every format under trace/ writes, and what every reader returns.
+// Package trace is the one in-memory model of a measured run: the collector builds it from the ranks' records, the
+// formats below trace/ write it, and their readers return it.
 //
-// All times are nanoseconds since the run's time 0: the entry of the earliest MPI_Init, in a trace that was read what its
-// writer took. Indices into the
-// slices of a Run are 0-based; CallPath 0 and Module 0 stand for "unknown".
+// All times are nanoseconds since the run's time 0: the entry of the earliest MPI_Init or, in a trace that was read,
+// the time 0 of its writer. Indices into the slices of a Run are 0-based; CallPath 0 and Module 0 stand for "unknown".
 package trace
 
 import (
@@ -23,7 +22,7 @@ type Run struct {
 	Worlds     []World
 	Threads    []Thread // sorted by world, rank, thread
 	CallPaths  []CallPath
-	PathNames  []string  // of CallPaths, as a file has told them; nil = Names makes them
+	PathNames  []string  // of CallPaths, as a file gave them; nil = Names makes them
 	Counters   []Counter // the columns of every Bursts.Counters
 	Clusters   []Cluster // by time, descending; Clusters[i].ID is i+1
 	MarkNames  []string  // of phases and events
@@ -33,12 +32,12 @@ type Run struct {
 
 	Communicators []Communicator
 	Messages      []Message // in the order of their logical send
-	Traffic       *Traffic  // nil: what Threads and Messages tell of what was moved is all that is known
+	Traffic       *Traffic  // nil: what Threads and Messages show of what was moved is all that is known
 
 	Windows []Window // what is kept in full detail, by begin; nil where nothing was dropped
 }
 
-// RankName tells a rank from the others of the run, as people do: by its world too only where there are several.
+// RankName distinguishes a rank from the others of the run, as people do: by its world too only where there are several.
 func (r *Run) RankName(world, rank int) string {
 	if len(r.Worlds) > 1 {
 		return fmt.Sprintf("world %d rank %d", world, rank)
@@ -108,12 +107,12 @@ type Thread struct {
 	Kept []Span
 }
 
-// Name tells a thread from the others of its run.
+// Name distinguishes a thread from the others of its run.
 func (t *Thread) Name() string {
 	return fmt.Sprintf("world %d rank %d thread %d", t.World, t.Rank, t.Thread)
 }
 
-// Untimed says that nothing tells when the thread ran, or what it did one after the other: it is told in sum alone.
+// Untimed reports whether nothing shows when the thread ran, or what it did one after the other: it is known in sum alone.
 func (t *Thread) Untimed() bool { return t.BeginNS == 0 && t.EndNS == 0 }
 
 // Calls are the outermost MPI calls of a thread, one a row, in time order; all columns have one length. A row
@@ -234,12 +233,12 @@ type Kinship struct {
 	MedianNS  float64 // of the durations, right to a thousandth; 0 = nothing is known
 	Core      float64 // half the quartile range of the durations over their median
 	// How far its place foretells whether a burst is of this kind or of the next one, 0–1; below 0: nothing does, or it is a variant.
-	Predicted float64
-	Valley    float64 // the density between it and the next cluster over that of its peak, 0–1; below 0: there is no other
-	ToldBy    string  // what tells it from the nearest other kind: a word of kinds.Cause; "" = not known
-	ToldFrom  int32   // the number of that kind, or of the cluster in whose place a variant comes; 0 = none
-	Why       string  // both, in words
-	InTime    Stretch // nearly all of its bursts lie in it, though those of ToldFrom do elsewhere; zero = there is no such stretch
+	Predicted    float64
+	Valley       float64 // the density between it and the next cluster over that of its peak, 0–1; below 0: there is no other
+	DistinctBy   string  // what distinguishes it from the nearest other kind: a word of kinds.Cause; "" = not known
+	DistinctFrom int32   // the number of that kind, or of the cluster in whose place a variant comes; 0 = none
+	Why          string  // both, in words
+	InTime       Stretch // nearly all of its bursts lie in it, though those of DistinctFrom do elsewhere; zero = there is no such stretch
 	// All bursts of the kind, whatever their cluster; 0 in a variant.
 	KindBursts int
 	KindNS     int64
@@ -248,7 +247,7 @@ type Kinship struct {
 	DisturbedNS, ExtraNS int64
 }
 
-// Known says whether anything is.
+// Known reports whether anything is.
 func (k *Kinship) Known() bool { return k.MedianNS > 0 }
 
 // A PathCount says how many bursts of a cluster touch a call path.

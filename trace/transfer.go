@@ -25,7 +25,7 @@ func (k TransferKind) String() string {
 	return ""
 }
 
-// Outgoing says whether the bytes leave the rank; else they come to it.
+// Outgoing reports whether the bytes leave the rank; else they come to it.
 func (k TransferKind) Outgoing() bool { return k == Sent || k == Put || k == Written }
 
 // ParseTransferKind is the inverse of String.

@@ -1,8 +1,8 @@
-// Package burst makes computation bursts of a ring's records.
+// Package burst forms computation bursts from a ring's records.
 //
-// In come the MPI calls of one thread in time order, as the ring gives them; out go columns of a
-// Calls message, one row per call, each with the burst before it: the time from the exit of the call
-// before to this call's entry, in ticks of the node's clock. It never converts ticks to seconds.
+// In come the MPI calls of one thread in time order, as the ring holds them. Out come the columns of a Calls message:
+// one row per call, each with the burst before it, which lasts from the exit of the previous call to the entry of this
+// one. Times are ticks of the node's clock; the package never converts them to seconds.
 package burst
 
 import (

@@ -21,7 +21,7 @@ type process struct {
 	id     uint64
 	size   int64
 	clock  moriensv1.Clock
-	events []int // their numbers among Keeper.counters
+	events []int // their numbers among Store.counters
 	// Where the dimensions' counters are among its events; -1: it does not count that.
 	axes   []int
 	frames map[uint32]uint64 // hash of a call path's frames, by its number
@@ -52,8 +52,8 @@ type waiting struct {
 }
 
 // Add takes the messages of a transaction, in their order. They stay the caller's. What comes twice, as definitions and rows do when
-// the agent goes on with what it has kept, counts once. A message that is not what it seems is left out, told to the log, and counted.
-func (k *Keeper) Add(messages []*moriensv1.ReportRequest) {
+// the agent goes on with what it has kept, counts once. A message that is not what it seems is left out, logged, and counted.
+func (k *Store) Add(messages []*moriensv1.ReportRequest) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, m := range messages {
@@ -62,7 +62,7 @@ func (k *Keeper) Add(messages []*moriensv1.ReportRequest) {
 }
 
 // refuse counts a message that is left out, if there is an error.
-func (k *Keeper) refuse(err error) {
+func (k *Store) refuse(err error) {
 	if err == nil {
 		return
 	}
@@ -72,7 +72,7 @@ func (k *Keeper) refuse(err error) {
 	k.tally.refused++
 }
 
-func (k *Keeper) add(m *moriensv1.ReportRequest) error {
+func (k *Store) add(m *moriensv1.ReportRequest) error {
 	switch b := m.Body.(type) {
 	case *moriensv1.ReportRequest_Process:
 		return k.addProcess(b.Process)
@@ -110,7 +110,7 @@ func (k *Keeper) add(m *moriensv1.ReportRequest) error {
 	return nil
 }
 
-func (k *Keeper) addProcess(p *moriensv1.Process) error {
+func (k *Store) addProcess(p *moriensv1.Process) error {
 	if k.processes[p.Process] != nil {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (k *Keeper) addProcess(p *moriensv1.Process) error {
 	return nil
 }
 
-func (k *Keeper) addRing(r *moriensv1.Ring) error {
+func (k *Store) addRing(r *moriensv1.Ring) error {
 	p := k.processes[r.Process]
 	if p == nil {
 		return fmt.Errorf("cells: ring %016x of unknown process %016x", r.Ring, r.Process)
@@ -160,7 +160,7 @@ func (k *Keeper) addRing(r *moriensv1.Ring) error {
 }
 
 // addSample takes a reading of a clock, and the calls that have waited for it.
-func (k *Keeper) addSample(s *moriensv1.ClockSample) {
+func (k *Store) addSample(s *moriensv1.ClockSample) {
 	c := k.clock(s.Clock)
 	if !c.began {
 		c.began, c.firstTicks, c.firstNS = true, s.Ticks, s.MonotonicNs
@@ -180,7 +180,7 @@ func (k *Keeper) addSample(s *moriensv1.ClockSample) {
 	}
 }
 
-func (k *Keeper) clock(kind moriensv1.Clock) *clock {
+func (k *Store) clock(kind moriensv1.Clock) *clock {
 	c := k.clocks[kind]
 	if c == nil {
 		c = new(clock)
@@ -190,7 +190,7 @@ func (k *Keeper) clock(kind moriensv1.Clock) *clock {
 }
 
 // addCollectives takes the anchors among collective calls.
-func (k *Keeper) addCollectives(c *moriensv1.Collectives) error {
+func (k *Store) addCollectives(c *moriensv1.Collectives) error {
 	r := k.byID[c.Ring]
 	if r == nil {
 		return fmt.Errorf("cells: collectives of unknown ring %016x", c.Ring)

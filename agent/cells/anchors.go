@@ -11,7 +11,7 @@ import (
 const maxOrdinal = 1 << 48
 
 // anchors are the collective calls of a ring on communicators of all ranks, in the order of its rows. How many anchors lie before one its
-// ordinal tells, also where records are missing.
+// ordinal shows, also where records are missing.
 type anchors struct {
 	rows  []uint32
 	jumps []jump            // the first, and those that do not follow the one before them

@@ -18,9 +18,9 @@ type reply struct {
 }
 
 // Answer answers what the collector asks, in parts of about 1 MiB at most, the last one marked so. What is wrong with an ask the answer says; an error is one of
-// emit, behind which nothing more is said. One ask is answered at a time, and messages may be added meanwhile: a survey tells a state between two transactions, all
+// emit, behind which nothing more is sent. One ask is answered at a time, and messages may be added meanwhile: a survey reports a state between two transactions, all
 // else is of what has come when it is asked.
-func (k *Keeper) Answer(ask *moriensv1.CellsAsk, emit func(*moriensv1.CellsAnswer) error) error {
+func (k *Store) Answer(ask *moriensv1.CellsAsk, emit func(*moriensv1.CellsAnswer) error) error {
 	k.asking.Lock()
 	defer k.asking.Unlock()
 	to := &reply{number: ask.GetNumber(), emit: emit}
@@ -33,11 +33,11 @@ func (k *Keeper) Answer(ask *moriensv1.CellsAsk, emit func(*moriensv1.CellsAnswe
 	return broken
 }
 
-func (k *Keeper) answer(ask *moriensv1.CellsAsk, to *reply) error {
+func (k *Store) answer(ask *moriensv1.CellsAsk, to *reply) error {
 	if s := ask.GetSurvey(); s != nil {
 		return k.survey(s, to)
 	}
-	if !k.told.made(ask.GetTaken()) {
+	if !k.surveyed.made(ask.GetTaken()) {
 		return errTaken
 	}
 	switch b := ask.Body.(type) {

@@ -21,9 +21,9 @@ const (
 	benchStep = 16
 )
 
-// iterations feeds a Keeper rings that do the same over and over: each burst of an iteration has a call path of its own, and lasts what it lasts but for some noise.
+// iterations feeds a Store rings that do the same over and over: each burst of an iteration has a call path of its own, and lasts what it lasts but for some noise.
 // It returns how many bursts there were.
-func iterations(b *testing.B, k *cells.Keeper, rings, rows int, events ...string) (bursts int) {
+func iterations(b *testing.B, k *cells.Store, rings, rows int, events ...string) (bursts int) {
 	k.Add([]*moriensv1.ReportRequest{
 		sample(1), sample(2),
 		request(&moriensv1.Communicator{Communicator: 1, Size: uint32(rings), First: []int32{0}, Stride: []int32{1}, Count: []uint32{uint32(rings)}}),
@@ -76,7 +76,7 @@ func iterations(b *testing.B, k *cells.Keeper, rings, rows int, events ...string
 	return bursts
 }
 
-func benchKeeper(b *testing.B, points int64) *cells.Keeper {
+func benchStore(b *testing.B, points int64) *cells.Store {
 	k, err := cells.New(cells.Config{By: grouping.ByAuto, PointsMax: points})
 	if err != nil {
 		b.Fatal(err)
@@ -99,7 +99,7 @@ func BenchmarkAdd(b *testing.B) {
 		b.Run(fmt.Sprintf("events=%d", len(events)), func(b *testing.B) {
 			began, total := cpu(b), 0
 			for b.Loop() {
-				k := benchKeeper(b, 1<<30)
+				k := benchStore(b, 1<<30)
 				bursts := iterations(b, k, benchRings, benchRows/16, events...)
 				total += bursts
 				s := k.Stats()
@@ -114,13 +114,13 @@ func BenchmarkAdd(b *testing.B) {
 
 // BenchmarkRelabel labels anew and hashes: by call path, which all ranks and iterations have alike, and by unit, where nothing is as anything else.
 func BenchmarkRelabel(b *testing.B) {
-	k := benchKeeper(b, 1<<20)
+	k := benchStore(b, 1<<20)
 	bursts := iterations(b, k, benchRings, benchRows)
 	s := k.Stats()
 	for _, by := range []string{"path", "unit"} {
 		for _, whole := range []bool{false, true} {
 			b.Run(fmt.Sprintf("by=%s/whole=%v", by, whole), func(b *testing.B) {
-				c := &centre{t: b, keeper: k, sites: func(uint64, uint32, uint32) string { return "" }}
+				c := &coordinator{t: b, store: k, sites: func(uint64, uint32, uint32) string { return "" }}
 				c.take()
 				ask := &moriensv1.CellsRelabel{Begin: true, Whole: whole}
 				for i, u := range c.units {

@@ -17,7 +17,7 @@ func TestProcessorsThatCome(t *testing.T) {
 	cells.Small(t, 16, 100)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const rings, segments = 8, 5000 // more than one block
-	k := newKeeper(t, cells.Config{By: grouping.ByNone})
+	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add([]*moriensv1.ReportRequest{
 		sample(1), sample(2), request(&moriensv1.Communicator{Communicator: 7, Size: rings, First: []int32{0}, Stride: []int32{1}, Count: []uint32{rings}}),
 	})
@@ -31,7 +31,7 @@ func TestProcessorsThatCome(t *testing.T) {
 			request(&moriensv1.Member{Process: i, Comm: 1, Communicator: 7}), request(rows(i, 0, slices.Repeat([]int64{100}, segments)...)), request(x),
 		})
 	}
-	c := &centre{t: t, keeper: k, sites: unnamed}
+	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
 	wanted := new(moriensv1.CellsWant)
 	told := uint32(0)
@@ -66,10 +66,10 @@ func TestProcessorsThatCome(t *testing.T) {
 	}
 }
 
-// TestBeside asks while messages come. What is told in the end is all that came.
+// TestBeside asks while messages come. The final report covers all that arrived.
 func TestBeside(t *testing.T) {
 	cells.Small(t, 16, 1000)
-	k := newKeeper(t, cells.Config{By: grouping.ByNone})
+	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())
 	const messages = 300
 	var wg sync.WaitGroup
@@ -81,7 +81,7 @@ func TestBeside(t *testing.T) {
 			})
 		}
 	})
-	c := &centre{t: t, keeper: k, sites: unnamed}
+	c := &coordinator{t: t, store: k, sites: unnamed}
 	look := func() {
 		c.take()
 		for i, u := range c.units {
@@ -117,7 +117,7 @@ func TestBeside(t *testing.T) {
 
 // When an agent goes on with what it has kept, rows come that were there, and others are gone: these count once, and the calls before those are not known.
 func TestGoingOn(t *testing.T) {
-	k := newKeeper(t, cells.Config{By: grouping.ByCalls, Side: .1})
+	k := newStore(t, cells.Config{By: grouping.ByCalls, Side: .1})
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{
 		request(rows(2, 0, 100, 100)), request(rows(2, 1, 100, 100, 100)), // row 1 is there
@@ -128,7 +128,7 @@ func TestGoingOn(t *testing.T) {
 	if s := k.Stats(); s.Refused != 0 || s.Bursts != 7 {
 		t.Fatalf("%+v: want 7 bursts", s)
 	}
-	c := &centre{t: t, keeper: k, sites: func(_ uint64, _, function uint32) string { return []string{"none", "some"}[function] }}
+	c := &coordinator{t: t, store: k, sites: func(_ uint64, _, function uint32) string { return []string{"none", "some"}[function] }}
 	c.take()
 	if !slices.Equal(c.groups, []string{"none|some", "some|some"}) || c.units[0].count != 2 || c.units[1].count != 5 {
 		t.Fatalf("groups %v", c.groups)
@@ -149,13 +149,13 @@ func TestGoingOn(t *testing.T) {
 	}
 }
 
-// Sequences are those of the latest labelling, whatever has been split and has come since.
+// Sequences are those of the latest labelling, whatever has been split and has arrived since.
 func TestWantBehindSplit(t *testing.T) {
 	cells.Small(t, 2, 1000)
-	k := newKeeper(t, cells.Config{By: grouping.ByNone, Side: .1})
+	k := newStore(t, cells.Config{By: grouping.ByNone, Side: .1})
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 1000, 1001, 5000, 1001))}) // whole chunks
-	c := &centre{t: t, keeper: k, sites: unnamed}
+	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
 	h := asked(c, &moriensv1.CellsRelabel{Begin: true, Unit: []uint32{0, 1}, Label: []int32{4, 6}})[0].GetHashes()
 	c.split([]uint32{0})

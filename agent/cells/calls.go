@@ -33,7 +33,7 @@ const (
 // noCount stands for a count that is not there, as in Counts.
 const noCount = math.MinInt64
 
-func (k *Keeper) addCalls(c *moriensv1.Calls) error {
+func (k *Store) addCalls(c *moriensv1.Calls) error {
 	r := k.byID[c.Ring]
 	if r == nil {
 		return fmt.Errorf("cells: calls of unknown ring %016x", c.Ring)
@@ -54,7 +54,7 @@ func (k *Keeper) addCalls(c *moriensv1.Calls) error {
 	return k.takeCalls(r, c, clock.nsPerTick)
 }
 
-// check judges a message as the collector's store does.
+// check validates a message as the collector's store does.
 func (r *ring) check(c *moriensv1.Calls) error {
 	n := len(c.Function)
 	if n == 0 || len(c.Path) != n || len(c.BurstTicks) != n || len(c.CallTicks) != n {
@@ -96,7 +96,7 @@ func (r *ring) check(c *moriensv1.Calls) error {
 }
 
 // takeCalls takes the rows of a message that the ring has not had.
-func (k *Keeper) takeCalls(r *ring, c *moriensv1.Calls, nsPerTick float64) error {
+func (k *Store) takeCalls(r *ring, c *moriensv1.Calls, nsPerTick float64) error {
 	n := uint64(len(c.Function))
 	if c.First+n <= r.rows {
 		return nil
@@ -192,7 +192,7 @@ func eachCount(c *moriensv1.Calls, event int, rows []int32, visit func(v int64))
 }
 
 // place gives each burst of the columns its unit, and counts it.
-func (k *Keeper) place(r *ring, c *moriensv1.Calls, from int, status []space.Status) {
+func (k *Store) place(r *ring, c *moriensv1.Calls, from int, status []space.Status) {
 	b := &k.columns
 	b.gatherValues(r, c)
 	sites := k.by == grouping.ByNone
@@ -210,7 +210,7 @@ func (k *Keeper) place(r *ring, c *moriensv1.Calls, from int, status []space.Sta
 }
 
 // placeOne takes a burst of the columns.
-func (k *Keeper) placeOne(r *ring, i int, status space.Status, complete *int) rowOf {
+func (k *Store) placeOne(r *ring, i int, status space.Status, complete *int) rowOf {
 	b, events, dims := &k.columns, len(r.process.events), len(k.dims)
 	x := burst{ring: r.number, row: uint32(r.rows), site: b.after[i], ns: b.DurationNS[i], counts: b.values[i*events:][:events]}
 	k.tally.bursts++
@@ -256,7 +256,7 @@ func (b *columns) gatherValues(r *ring, c *moriensv1.Calls) {
 }
 
 // unitOf is the unit of a burst at a point; unitMissing where no cell can hold it.
-func (k *Keeper) unitOf(p *process, before, after uint32, at []float64) uint32 {
+func (k *Store) unitOf(p *process, before, after uint32, at []float64) uint32 {
 	key, err := k.cells.KeyOf(at)
 	if err != nil {
 		if k.tally.outside++; k.tally.outside == 1 {

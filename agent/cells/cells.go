@@ -1,13 +1,17 @@
-// Package cells keeps the bursts of a node's ranks as sequences of micro-cells, for runs of which no collector can hold all bursts.
+// Package cells keeps the bursts of a node's ranks as sequences of micro-cells, for runs with more bursts than a
+// collector can hold.
 //
-// In go the messages of a node's agent, transaction by transaction: Calls and Collectives, in ticks, with those that say who the processes are. The bursts
-// are those that the collector would make of the same messages; each becomes a number of a unit: the bursts between the same two call paths, where
-// these count, that lie in one micro-cell of the burst space. Out come, when the collector asks, the units with their sums (a survey), the places of some units' bursts (a split), and,
-// by labels that it gives to units, hashes and counts of the sequences of labels between anchors (internal/anchor), the sequences themselves, and exact sums by call path. A
-// Keeper writes no file and never talks to other nodes. docs/design/scale.md says why it is enough.
+// In come the messages of a node's agent, transaction by transaction: Calls and Collectives, in ticks, and the messages
+// that describe the processes. The package forms the same bursts as the collector would. Each burst becomes the number
+// of a unit: the bursts between the same two call paths, where these count, that lie in one micro-cell of the burst
+// space. On request of the collector come out: the units with their sums (a survey); the places of the bursts of some
+// units (a split); and, by labels that the collector gives to units, hashes and counts of the sequences of labels
+// between anchors (internal/anchor), the sequences themselves, and exact sums by call path. A Store writes no file and
+// never talks to other nodes. docs/design/scale.md explains why this suffices.
 //
-// A burst's length is its ticks times what a tick takes by the node's clock samples as they are when it comes. The end of a run knows the clock's rate better, by some 10^-5: a burst
-// so near the edge of a cell may be in the one or in the other. Nothing depends on in which: label, sums and sequence go with the unit.
+// The duration of a burst is its ticks times the length of a tick, by the node's clock samples at the time. The end of
+// a run knows the clock's rate better, by some 10^-5, so that a burst near the edge of a cell may be put into the
+// neighbouring one. Results do not depend on that: label, sums and sequence follow the unit.
 package cells
 
 import (
@@ -49,15 +53,15 @@ type Config struct {
 	Log       *slog.Logger
 }
 
-// A Keeper has the bursts of one node. Its methods may be called concurrently.
-type Keeper struct {
+// A Store has the bursts of one node. Its methods may be called concurrently.
+type Store struct {
 	config Config
 
 	asking    sync.Mutex // held while an answer is made; taken before mu
 	labels    labelling
 	work      *teamwork // the latest; nil = there was none, or labels were given since
-	told      told
-	uncertain bool // an answer has broken off, so that nobody knows what it has told: the next survey tells everything
+	surveyed  surveyed
+	uncertain bool // an answer has broken off, so that nobody knows what it has reported: the next survey reports everything
 
 	mu sync.Mutex // guards what follows
 	// From the first process on: the dimensions, and how bursts are split by call paths.
@@ -95,7 +99,7 @@ type tally struct {
 	outside                      uint64 // bursts, of the missing ones
 }
 
-// Stats say what a Keeper holds and has lost.
+// Stats say what a Store holds and has lost.
 type Stats struct {
 	Units       int    // places of units that were split included
 	Bursts      uint64 // in units or not
@@ -109,8 +113,8 @@ type Stats struct {
 // leastSide is the least side of which there are cells for all logarithms of what is measured: those of 64-bit numbers are below 44, and cells are numbered with 32 bits.
 const leastSide = 44. / math.MaxInt32
 
-// New returns a Keeper of nothing. A side that is no number above 0, or too small for logarithms, and dimensions that have no default resolution with a side of 0 are errors.
-func New(config Config) (*Keeper, error) {
+// New returns an empty Store. A side that is not positive, or too small for logarithms, and dimensions that have no default resolution with a side of 0 are errors.
+func New(config Config) (*Store, error) {
 	if !(config.Side >= 0 && config.Side <= math.MaxFloat64 && config.Resolution >= 0 && config.Resolution <= math.MaxFloat64) || config.MinNS < 0 || config.PointsMax < 0 {
 		return nil, fmt.Errorf("cells: side %v, resolution %v, shortest duration %d ns, %d bytes of points: want numbers ≥ 0",
 			config.Side, config.Resolution, config.MinNS, config.PointsMax)
@@ -131,13 +135,13 @@ func New(config Config) (*Keeper, error) {
 		}
 		config.PointsMax = int64(uint64(info.Totalram) * uint64(info.Unit) / memoryShare)
 	}
-	k := &Keeper{
+	k := &Store{
 		config: config, processes: make(map[uint64]*process), byID: make(map[uint64]*ring), clocks: make(map[moriensv1.Clock]*clock),
 		communicators: make(map[uint32]allRanks), groups: newGroups(), points: pointsHeld{most: config.PointsMax},
 		// No two lives of an agent have surveys of one number.
-		told: told{before: rand.Uint64N(1<<62) + 1},
+		surveyed: surveyed{before: rand.Uint64N(1<<62) + 1},
 	}
-	k.told.latest = k.told.before
+	k.surveyed.latest = k.surveyed.before
 	if config.Dims != nil {
 		if _, err := config.cells(config.Dims); err != nil {
 			return nil, err
@@ -163,7 +167,7 @@ func (c *Config) cells(dims []space.Dim) (*cell.Set, error) {
 }
 
 // choose finds the dimensions by the events of the first process.
-func (k *Keeper) choose(events []string) error {
+func (k *Store) choose(events []string) error {
 	chosen, notes := grouping.Options{Dims: k.config.Dims, By: k.config.By}.Choose(events)
 	set, err := k.config.cells(chosen.Dims)
 	if err != nil {
@@ -179,13 +183,13 @@ func (k *Keeper) choose(events []string) error {
 }
 
 // Spec says how units are made: only units of one Spec can be put together. What depends on the first process is "auto" before it.
-func (k *Keeper) Spec() string {
+func (k *Store) Spec() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.spec()
 }
 
-func (k *Keeper) spec() string {
+func (k *Store) spec() string {
 	dims, by, side := "auto", "auto", "auto"
 	if k.cells != nil {
 		dims, by, side = specOf(k.dims), k.by.String(), fmt.Sprint(k.side)
@@ -194,14 +198,14 @@ func (k *Keeper) spec() string {
 }
 
 // Lost counts bursts that were known before the agent was started again and of which nothing is left.
-func (k *Keeper) Lost(bursts uint64) {
+func (k *Store) Lost(bursts uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.tally.lost += bursts
 }
 
 // Stats returns the counts so far.
-func (k *Keeper) Stats() Stats {
+func (k *Store) Stats() Stats {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return Stats{
@@ -211,7 +215,7 @@ func (k *Keeper) Stats() Stats {
 }
 
 // bytes is what all that is kept takes of memory.
-func (k *Keeper) bytes() int64 {
+func (k *Store) bytes() int64 {
 	bytes := k.units.bytes() + k.points.bytes
 	for _, r := range k.rings {
 		bytes += r.bytes()

@@ -24,7 +24,7 @@ func dimsOf(t fataler, spec string) []space.Dim {
 	return dims
 }
 
-// A Keeper knows of any messages, whenever it is asked, what one finds who goes through all of them in the plainest way.
+// A Store knows of any messages, whenever it is asked, what one finds who goes through all of them in the plainest way.
 func TestKeeper(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cells.Small(t, rapid.SampledFrom([]int{1, 3, 4096}).Draw(t, "rows of a chunk"), rapid.SampledFrom([]int{200, 1 << 20}).Draw(t, "bytes of a part"))
@@ -54,7 +54,7 @@ func TestKeeper(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := &check{t: t, plain: p, split: map[string]bool{}, centre: &centre{t: t, keeper: k, sites: siteNames(j.messages)}}
+		x := &check{t: t, plain: p, split: map[string]bool{}, coordinator: &coordinator{t: t, store: k, sites: siteNames(j.messages)}}
 		rest := j.messages
 		for len(rest) > 0 {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "together")
@@ -83,21 +83,21 @@ func (j *job) bystander(id uint64, events []string) *thread {
 	return x
 }
 
-// check compares a Keeper with what is plain.
+// check compares a Store with what is plain.
 type check struct {
-	t      *rapid.T
-	plain  *plain
-	centre *centre
-	split  map[string]bool
-	labels map[string]int32
-	step   uint32
+	t           *rapid.T
+	plain       *plain
+	coordinator *coordinator
+	split       map[string]bool
+	labels      map[string]int32
+	step        uint32
 }
 
 func (x *check) everything() {
-	if x.centre.survey != 0 && rapid.IntRange(0, 4).Draw(x.t, "restart") == 0 {
-		x.centre.survey = rapid.SampledFrom([]uint64{0, x.centre.survey - 1, x.centre.survey + 1}).Draw(x.t, "after") // of another life, or of none
+	if x.coordinator.survey != 0 && rapid.IntRange(0, 4).Draw(x.t, "restart") == 0 {
+		x.coordinator.survey = rapid.SampledFrom([]uint64{0, x.coordinator.survey - 1, x.coordinator.survey + 1}).Draw(x.t, "after") // of another life, or of none
 	}
-	x.centre.take()
+	x.coordinator.take()
 	x.units()
 	if rapid.Bool().Draw(x.t, "split") {
 		x.splitSome()
@@ -110,10 +110,10 @@ func (x *check) everything() {
 // units compares the units.
 func (x *check) units() {
 	want := x.plain.units(x.split)
-	for i := range x.centre.units {
-		u, name := x.centre.units[i], ""
+	for i := range x.coordinator.units {
+		u, name := x.coordinator.units[i], ""
 		if u != nil {
-			name = x.centre.name(i)
+			name = x.coordinator.name(i)
 		}
 		if u == nil || u.count == 0 {
 			if !x.split[name] && u != nil {
@@ -137,7 +137,7 @@ func (x *check) units() {
 				x.t.Fatalf("unit %s: the sum of its coordinates is %v, want %v", name, u.sum, w.coords)
 			}
 		}
-		for c, counter := range x.centre.about.Counter {
+		for c, counter := range x.coordinator.about.Counter {
 			s := w.counters[counter]
 			if s == nil {
 				s = &plainSum{total: new(big.Int), squares: new(big.Int)}
@@ -155,7 +155,7 @@ func (x *check) units() {
 
 // about compares what is said of the node as a whole.
 func (x *check) about() {
-	a := x.centre.about
+	a := x.coordinator.about
 	var bursts, missing, short, total, missingNS, shortNS uint64
 	threads, anchored := map[uint64]uint32{}, map[uint64]uint32{}
 	for _, r := range x.plain.rings {
@@ -199,13 +199,13 @@ func (x *check) about() {
 
 func (x *check) splitSome() {
 	var units []uint32
-	for i, u := range x.centre.units {
+	for i, u := range x.coordinator.units {
 		if u != nil && u.parent == 0 && rapid.IntRange(0, 3).Draw(x.t, "this one") == 0 {
 			units = append(units, uint32(i))
-			x.split[x.centre.name(i)] = true
+			x.split[x.coordinator.name(i)] = true
 		}
 	}
-	if unknown := x.centre.split(units); len(unknown) > 0 {
+	if unknown := x.coordinator.split(units); len(unknown) > 0 {
 		x.t.Fatalf("units %v are not known", unknown)
 	}
 }
@@ -218,12 +218,12 @@ func (x *check) relabel() {
 		x.labels = map[string]int32{}
 	}
 	var named []uint32
-	for i, u := range x.centre.units {
+	for i, u := range x.coordinator.units {
 		if u != nil && rapid.Bool().Draw(x.t, "named") {
 			named = append(named, uint32(i))
 			label := int32(rapid.IntRange(-1, 2).Draw(x.t, "label"))
 			ask.Label = append(ask.Label, label)
-			x.labels[x.centre.name(i)] = label
+			x.labels[x.coordinator.name(i)] = label
 		}
 	}
 	ask.Unit = differences(named)
@@ -247,7 +247,7 @@ func (x *check) relabel() {
 	var wanted moriensv1.CellsWant
 	var order []key
 	last := uint64(0)
-	for n, part := range x.centre.must(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Relabel{Relabel: ask}}) {
+	for n, part := range x.coordinator.must(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Relabel{Relabel: ask}}) {
 		h := part.GetHashes()
 		if n == 0 && h.Sequences != sequences {
 			x.t.Fatalf("%d sequences, want %d", h.Sequences, sequences)
@@ -276,7 +276,7 @@ func (x *check) relabel() {
 	}
 	var got [][]int32
 	var all moriensv1.CellsSequences
-	for _, part := range x.centre.must(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Want{Want: &wanted}}) {
+	for _, part := range x.coordinator.must(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Want{Want: &wanted}}) {
 		s := part.GetSequences()
 		all.Runs, all.Label, all.Length = append(all.Runs, s.GetRuns()...), append(all.Label, s.GetLabel()...), append(all.Length, s.GetLength()...)
 	}
@@ -327,8 +327,8 @@ func (x *check) sums() {
 			}
 		}
 	}
-	counters := x.centre.about.Counter
-	for _, part := range x.centre.must(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Sum{Sum: &moriensv1.CellsSum{}}}) {
+	counters := x.coordinator.about.Counter
+	for _, part := range x.coordinator.must(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Sum{Sum: &moriensv1.CellsSum{}}}) {
 		m := part.GetSums()
 		bursts := 0
 		for i, ring := range m.Ring {

@@ -34,7 +34,7 @@ func (f *outcome) each(now view, ring int, do func(row uint32, x rowOf, cluster,
 }
 
 // rows answers with the labels of a ring's rows.
-func (k *Keeper) rows(ask *moriensv1.CellsRows, to *reply) error {
+func (k *Store) rows(ask *moriensv1.CellsRows, to *reply) error {
 	f := k.outcome()
 	if f == nil {
 		return fmt.Errorf("cells: no team has found labels of rows here")
@@ -103,7 +103,7 @@ func (f *outcome) sumUp(ring, counters int) []sumRow {
 	rows := newSumRows(r, counters)
 	for i, own := range r.sums.keys {
 		key := own
-		if f.by == grouping.ByCalls { // its unit tells the site
+		if f.by == grouping.ByCalls { // its unit gives the site
 			key.site = 0
 		}
 		s := of[key]
@@ -119,7 +119,7 @@ func (f *outcome) sumUp(ring, counters int) []sumRow {
 	return rows.sorted()
 }
 
-// sumLabel is the label of a cluster's or a kind's sums, as it is told.
+// sumLabel is the label of a cluster's or a kind's sums, as it is reported.
 func sumLabel(cluster int32) int32 {
 	switch cluster {
 	case rowNoise:
@@ -141,7 +141,7 @@ func sumLabelOf(unit uint32) int32 {
 	return 0
 }
 
-// siteOf is the site of a row's sums, where units do not tell it.
+// siteOf is the site of a row's sums, where units do not give it.
 func (f *outcome) siteOf(x rowOf) uint32 {
 	if f.by == grouping.ByCalls {
 		return 0

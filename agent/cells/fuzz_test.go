@@ -32,14 +32,14 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(text, text)
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte) {
-		k := newKeeper(t, cells.Config{By: grouping.ByNone})
+		k := newStore(t, cells.Config{By: grouping.ByNone})
 		k.Add(one("X"))
 		calls := rows(2, 0, 100, 101, 5000, 100, 9000)
 		calls.Counts = []*moriensv1.Counts{{Value: []int64{1, 2, 3, 4, 5}}}
 		k.Add([]*moriensv1.ReportRequest{
 			request(calls), request(&moriensv1.Collectives{Ring: 2, Row: []int64{1, 2}, Comm: []uint32{1, 1}, Ordinal: []uint64{0, 4}}),
 		})
-		c := &centre{t: t, keeper: k, sites: unnamed}
+		c := &coordinator{t: t, store: k, sites: unnamed}
 		c.take()
 		for _, text := range [][]byte{first, second} {
 			ask := new(moriensv1.CellsAsk)

@@ -15,7 +15,7 @@ import (
 // Thousands of segments, in which some ranks do the same and some do not, of rows of thousands of units: the hashes and the sequences are those of the rows.
 func TestManySegments(t *testing.T) {
 	const ranks, perRank, kinds = 5, 30_000, 2000
-	k := newKeeper(t, cells.Config{By: grouping.ByNone, Side: 1e-4})
+	k := newStore(t, cells.Config{By: grouping.ByNone, Side: 1e-4})
 	k.Add([]*moriensv1.ReportRequest{
 		sample(1), sample(2), request(&moriensv1.Communicator{Communicator: 1, Size: ranks, First: []int32{0}, Stride: []int32{1}, Count: []uint32{ranks}}),
 	})
@@ -68,7 +68,7 @@ func TestManySegments(t *testing.T) {
 		note()
 		k.Add([]*moriensv1.ReportRequest{request(rows(rank, 0, list...)), request(x)})
 	}
-	c := &centre{t: t, keeper: k, sites: unnamed}
+	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
 	ask := &moriensv1.CellsRelabel{Begin: true}
 	for i, u := range c.units {
@@ -124,9 +124,9 @@ func TestManySegments(t *testing.T) {
 func TestManyGroups(t *testing.T) {
 	const functions = 50
 	cells.Small(t, 4096, 10_000)
-	k := newKeeper(t, cells.Config{By: grouping.ByCalls})
+	k := newStore(t, cells.Config{By: grouping.ByCalls})
 	k.Add(one())
-	c := &centre{t: t, keeper: k, most: 12_500, sites: func(_ uint64, _, function uint32) string { return fmt.Sprint(function) }}
+	c := &coordinator{t: t, store: k, most: 12_500, sites: func(_ uint64, _, function uint32) string { return fmt.Sprint(function) }}
 	var want []string
 	seen, row, before := map[string]bool{}, uint64(0), uint32(0)
 	add := func(from, to int) {

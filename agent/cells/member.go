@@ -21,7 +21,7 @@ const mostThreads = 1 << 26
 
 // A member is this agent in a team that finds kinds: its bursts as they were when that began.
 type member struct {
-	keeper *Keeper
+	store  *Store
 	begin  *moriensv1.CellsBegin
 	team   team.Threads
 	rings  []*ring // in the order of their threads
@@ -58,8 +58,8 @@ type outcome struct {
 }
 
 // newMember reads what a member is to know.
-func (k *Keeper) newMember(b *moriensv1.CellsBegin) (*member, error) {
-	m := &member{keeper: k, begin: b, by: k.by}
+func (k *Store) newMember(b *moriensv1.CellsBegin) (*member, error) {
+	m := &member{store: k, begin: b, by: k.by}
 	if b.Rank < 1 || b.Rank >= b.Size || len(b.Owner) != len(b.Owned) || len(b.Ring) != len(b.Thread) || len(b.Before) != len(b.Bursts) || len(b.After) != len(b.Bursts) {
 		return nil, fmt.Errorf("cells: member %d of %d, %d and %d runs of owners, %d rings on %d threads, %d groups between %d and %d calls",
 			b.Rank, b.Size, len(b.Owner), len(b.Owned), len(b.Ring), len(b.Thread), len(b.Bursts), len(b.Before), len(b.After))
@@ -99,7 +99,7 @@ func (k *Keeper) newMember(b *moriensv1.CellsBegin) (*member, error) {
 
 // findRings finds those of the run's threads.
 func (m *member) findRings() error {
-	k, b := m.keeper, m.begin
+	k, b := m.store, m.begin
 	for i, id := range b.Ring {
 		r, t := k.byID[id], int(b.Thread[i])
 		switch {
@@ -156,14 +156,14 @@ func (v *view) end() uint32 {
 	return 0
 }
 
-// clustered says that a burst of a unit, plus 1, is clustered. Places that came since are of a unit that is.
+// clustered reports whether a burst of a unit, plus 1, is clustered. Places that came since are of a unit that is.
 func (m *member) clustered(unit uint32) bool {
 	return unit != none && (int(unit) > len(m.short) || !m.short[unit-1])
 }
 
 // collect puts the bursts into columns.
 func (m *member) collect() error {
-	k, to := m.keeper, &m.bursts
+	k, to := m.store, &m.bursts
 	b := &to.Bursts
 	b.Dims, b.Timed, b.Side, b.Steady = len(k.dims), grouping.Timed(k.dims), k.side, grouping.Steady(k.dims)
 	b.Groups, b.Nodes = len(m.begin.Bursts), m.team.Of
@@ -245,7 +245,7 @@ func (m *member) find(by relay.Caller) (*outcome, error) {
 	}
 	m.bursts.Units = m.units
 	o := grouping.Options{
-		Dims: m.keeper.dims, By: m.by, Unaligned: m.begin.Unaligned, Unstrated: m.begin.Unstrated, Crowded: m.begin.Crowded, Resolution: m.begin.Resolution,
+		Dims: m.store.dims, By: m.by, Unaligned: m.begin.Unaligned, Unstrated: m.begin.Unstrated, Crowded: m.begin.Crowded, Resolution: m.begin.Resolution,
 		MinPts: int(m.begin.MinPoints), JobThreads: int(m.begin.JobThreads), Workers: runtime.GOMAXPROCS(0),
 	}
 	if m.begin.Density {
@@ -298,12 +298,12 @@ func (m *member) placeAnchors() error {
 // numberCalls has the collector number the calls round the bursts.
 func (m *member) numberCalls() error {
 	list := make([]relay.Calls, len(m.pairOf))
-	m.keeper.mu.Lock()
+	m.store.mu.Lock()
 	for i, pair := range m.pairOf {
 		before, after := pair.process.sites[pair.before], pair.process.sites[pair.after]
 		list[i] = relay.Calls{Process: pair.process.id, Before: [2]uint32{before.function, before.path}, After: [2]uint32{after.function, after.path}}
 	}
-	m.keeper.mu.Unlock()
+	m.store.mu.Unlock()
 	numbers, err := relay.Ask(m.team, list)
 	if err != nil {
 		return err
@@ -317,7 +317,7 @@ func (m *member) numberCalls() error {
 
 // units are those of the bursts as they are now, and what is in them.
 func (m *member) units() (of []int32, units []microcell.Unit) {
-	k := m.keeper
+	k := m.store
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i, r := range m.rings {

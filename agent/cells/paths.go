@@ -27,7 +27,7 @@ type pairGroup struct {
 	group uint32
 }
 
-// hashFrames tells call paths apart by what identifies their frames, as the collector does: the file's name without its folder, its build id, and the offset; of a line
+// hashFrames distinguishes call paths by what identifies their frames, as the collector does: the file's name without its folder, its build id, and the offset; of a line
 // that has no address, its file, function and number.
 func hashFrames(frames []*moriensv1.Frame) uint64 {
 	h := fnv.New64a()

@@ -12,7 +12,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// plain is what a Keeper should know, found in the plainest way: by going through all messages at the end.
+// plain is what a Store should know, found in the plainest way: by going through all messages at the end.
 type plain struct {
 	dims    []space.Dim
 	byCalls bool

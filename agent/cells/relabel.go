@@ -14,7 +14,7 @@ import (
 // absent is the label of bursts that are no part of the sequences.
 const absent = -1
 
-// blockSegments is how many segments are hashed before they are told.
+// blockSegments is how many segments are hashed before they are reported.
 const blockSegments = 4096
 
 // A labelling is the labels that the collector gave last, and the rings as they were then.
@@ -26,7 +26,7 @@ type labelling struct {
 }
 
 // relabel takes labels, and answers with what there is in segments.
-func (k *Keeper) relabel(ask *moriensv1.CellsRelabel, to *reply) error {
+func (k *Store) relabel(ask *moriensv1.CellsRelabel, to *reply) error {
 	asked, err := k.asked(ask.Unit)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (k *Keeper) relabel(ask *moriensv1.CellsRelabel, to *reply) error {
 	}
 	l.step, l.whole, l.views = ask.Step, ask.Whole, views
 	k.endWork()
-	return l.tell(to)
+	return l.send(to)
 }
 
 // sequences is how many rings have a burst that is part of the sequences.
@@ -75,8 +75,8 @@ func (l *labelling) sequences() uint32 {
 	return n
 }
 
-// tell answers with the hashes of all rings' sequences, some segments at a time.
-func (l *labelling) tell(to *reply) error {
+// send answers with the hashes of all rings' sequences, some segments at a time.
+func (l *labelling) send(to *reply) error {
 	readers := make([]*reader, len(l.views))
 	hashers := make([]*hasher, workersFor(len(readers)))
 	for i := range hashers {

@@ -14,7 +14,7 @@ var sealAt = chunkRows
 // none stands for the unit of a row without a burst in a unit; others are numbers of units, plus 1.
 const none = 0
 
-// A ring is one thread. Of each row it keeps the unit of the burst before the call, the burst's length, and, where units do not tell it, the call's site.
+// A ring is one thread. Of each row it keeps the unit of the burst before the call, the burst's length, and, where units do not give it, the call's site.
 type ring struct {
 	id      uint64
 	process *process
@@ -23,7 +23,7 @@ type ring struct {
 	chunks  []*chunk // in the order of their rows; none is ever changed, and the list but by append
 	tail    []uint32 // rows behind those of the chunks
 	steps   []uint16 // likewise: kinds.Step of the bursts, 0 where there is none in a unit
-	sites   []uint32 // likewise; nil where units tell them
+	sites   []uint32 // likewise; nil where units give them
 	gaps    []uint32 // rows before which something was lost, or recording was paused
 	bursts  uint64   // in units
 	last    uint32   // site of the latest call; 0: it is not known

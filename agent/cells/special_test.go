@@ -15,7 +15,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-func newKeeper(t fataler, config cells.Config) *cells.Keeper {
+func newStore(t fataler, config cells.Config) *cells.Store {
 	t.Helper()
 	k, err := cells.New(config)
 	if err != nil {
@@ -44,7 +44,7 @@ func rows(ring, first uint64, ns ...int64) *moriensv1.Calls {
 	return c
 }
 
-func asked(c *centre, body proto.Message) []*moriensv1.CellsAnswer {
+func asked(c *coordinator, body proto.Message) []*moriensv1.CellsAnswer {
 	c.t.Helper()
 	return c.must(wrap(new(moriensv1.CellsAsk), body))
 }
@@ -53,7 +53,7 @@ func unnamed(uint64, uint32, uint32) string { return "" }
 
 // Bursts of 100, 200, 100 and 400 ns, cut by two anchors; then one is lost, and there are 300 more ns.
 func TestByHand(t *testing.T) {
-	k := newKeeper(t, cells.Config{By: grouping.ByNone, Side: .1})
+	k := newStore(t, cells.Config{By: grouping.ByNone, Side: .1})
 	if want := "dims=auto by=auto side=auto min=0s"; k.Spec() != want {
 		t.Errorf("%s, want %s", k.Spec(), want)
 	}
@@ -69,7 +69,7 @@ func TestByHand(t *testing.T) {
 		request(&moriensv1.Collectives{Ring: 2, Row: []int64{0, 1, 1, 7}, Comm: []uint32{1, 2, 1, 1}, Ordinal: []uint64{0, 0, 1, 5}}),
 	})
 	k.Lost(3)
-	c := &centre{t: t, keeper: k, sites: unnamed}
+	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
 	if a := c.about; a.Bursts != 5 || a.TimeNs != 1100 || a.Lost != 3 || !slices.Equal(a.Anchored, []uint32{1}) || a.Dimensions != "duration:log" {
 		t.Errorf("%v", a)
@@ -90,7 +90,7 @@ func TestByHand(t *testing.T) {
 			t.Errorf("segment %d: %x%x, want the hash of %v", w.segment, hashes.High[i], hashes.Low[i], w.labels)
 		}
 	}
-	// Labels that are not named stay; one that is left out is not there, and what was empty is not told.
+	// Labels that are not named stay; one that is left out is not there, and what was empty is not reported.
 	hashes = asked(c, &moriensv1.CellsRelabel{Step: 2, Unit: []uint32{2}, Label: []int32{-1}})[0].GetHashes()
 	if !slices.Equal(hashes.Segment, []uint64{0, 1, 4}) {
 		t.Errorf("%v", hashes)
@@ -107,7 +107,7 @@ func TestByHand(t *testing.T) {
 
 // Where there is no room for all points those of the largest units go, and these cannot be split; their sums and sequences are what they were.
 func TestPointsForgotten(t *testing.T) {
-	k := newKeeper(t, cells.Config{By: grouping.ByNone, Side: 1, PointsMax: 4000})
+	k := newStore(t, cells.Config{By: grouping.ByNone, Side: 1, PointsMax: 4000})
 	k.Add(one())
 	row := uint64(0)
 	for i := range int64(2000) {
@@ -122,7 +122,7 @@ func TestPointsForgotten(t *testing.T) {
 	if s.Forgotten != 1 || s.PointsBytes > 4000 || s.PointsBytes < 100 {
 		t.Fatalf("%+v", s)
 	}
-	c := &centre{t: t, keeper: k, sites: unnamed}
+	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
 	if len(c.units) != 3 {
 		t.Fatalf("%d units", len(c.units))
@@ -146,12 +146,12 @@ func TestPointsForgotten(t *testing.T) {
 	}
 }
 
-// Whoever breaks off an answer does not know what it told: the next survey tells everything. Numbers of units from another life of the agent are refused.
+// Whoever breaks off an answer does not know what it reported: the next survey reports everything. Numbers of units from another life of the agent are refused.
 func TestBrokenAnswers(t *testing.T) {
-	k := newKeeper(t, cells.Config{By: grouping.ByNone})
+	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 100, 200, 300))})
-	c := &centre{t: t, keeper: k, sites: unnamed}
+	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
 	c.take()
 	if c.about.Whole {
@@ -173,7 +173,7 @@ func TestBrokenAnswers(t *testing.T) {
 	if last := c.units[len(c.units)-1]; last.parent != 1 || last.count != 1 || c.units[0].count != 0 {
 		t.Errorf("%+v, %+v: want a place of unit 0", c.units[0], last)
 	}
-	other := &centre{t: t, keeper: newKeeper(t, cells.Config{}), sites: unnamed}
+	other := &coordinator{t: t, store: newStore(t, cells.Config{}), sites: unnamed}
 	other.survey = c.survey
 	if _, problem := other.ask(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Sum{Sum: &moriensv1.CellsSum{}}}); !strings.Contains(problem, "survey") {
 		t.Errorf("%q: want that the survey is of another", problem)
@@ -187,10 +187,10 @@ func TestBrokenAnswers(t *testing.T) {
 
 // What an ask has wrong is said; nothing changes.
 func TestWrongAsks(t *testing.T) {
-	k := newKeeper(t, cells.Config{By: grouping.ByNone})
+	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 100, 200, 300))})
-	c := &centre{t: t, keeper: k, sites: unnamed}
+	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
 	c.split([]uint32{2})
 	split := func(units ...uint32) *moriensv1.CellsAsk {
@@ -244,7 +244,7 @@ func TestWrongConfig(t *testing.T) {
 		}
 	}
 	// The longest burst has a cell of the least side that is allowed.
-	k := newKeeper(t, cells.Config{By: grouping.ByNone, Side: 2.05e-8})
+	k := newStore(t, cells.Config{By: grouping.ByNone, Side: 2.05e-8})
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 1<<52))})
 	if s := k.Stats(); s.Units != 1 {
@@ -252,12 +252,12 @@ func TestWrongConfig(t *testing.T) {
 	}
 }
 
-// Bursts with a coordinate 2^31 sides or more from 0 are in no cell: they lack data, and it is told how many of those they are.
+// Bursts with a coordinate 2^31 sides or more from 0 are in no cell: they lack data, and their number is reported.
 func TestOutside(t *testing.T) {
-	k := newKeeper(t, cells.Config{Dims: dimsOf(t, "duration:lin"), Side: 1e-6}) // 2,147 ns and less have a cell
+	k := newStore(t, cells.Config{Dims: dimsOf(t, "duration:lin"), Side: 1e-6}) // 2,147 ns and less have a cell
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 2000, 2400, 2400, 1e6, 0))})
-	c := &centre{t: t, keeper: k, sites: unnamed}
+	c := &coordinator{t: t, store: k, sites: unnamed}
 	for range 2 {
 		c.take()
 		if a := c.about; a.Bursts != 5 || a.Missing != 3 || a.MissingNs != 2*2400+1e6 || a.Outside != 3 || len(c.units) != 2 {
@@ -303,7 +303,7 @@ func TestRefused(t *testing.T) {
 		"rows of anchors that go back": request(&moriensv1.Collectives{
 			Ring: 2, Row: []int64{5, -1}, Comm: []uint32{1, 1}, Ordinal: []uint64{5, 6}}),
 	} {
-		k := newKeeper(t, cells.Config{By: grouping.ByNone})
+		k := newStore(t, cells.Config{By: grouping.ByNone})
 		k.Add(one())
 		k.Add([]*moriensv1.ReportRequest{m, request(rows(2, 0, 1, 2))})
 		if s := k.Stats(); s.Refused != 1 || s.Bursts != 2 {
@@ -314,10 +314,10 @@ func TestRefused(t *testing.T) {
 
 // Ticks of half a nanosecond are rounded to nanoseconds, as the collector rounds times: one alone is no burst without a duration.
 func TestRounded(t *testing.T) {
-	k := newKeeper(t, cells.Config{By: grouping.ByNone})
+	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{request(&moriensv1.Calls{Ring: 2, BurstTicks: []uint64{1, 3, 4, 0}, CallTicks: make([]uint64, 4), Function: []uint32{1, 1, 1, 1}, Path: make([]uint32, 4)})})
-	c := &centre{t: t, keeper: k, sites: unnamed}
+	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
 	if a := c.about; a.Bursts != 4 || a.TimeNs != 1+2+2 || a.Missing != 1 {
 		t.Errorf("%v: want 4 bursts of 5 ns, one of them without a logarithm", a)
@@ -326,7 +326,7 @@ func TestRounded(t *testing.T) {
 
 // Calls wait until their clock's rate is known; for all there is no room, and that is counted.
 func TestWaiting(t *testing.T) {
-	k := newKeeper(t, cells.Config{By: grouping.ByNone})
+	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one()[:5])
 	many := make([]int64, 1<<19)
 	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, many...)), request(rows(2, 1<<19, many...))})
@@ -345,7 +345,7 @@ func TestWaiting(t *testing.T) {
 
 // Each message that has waited in vain counts as refused.
 func TestWaitedInVain(t *testing.T) {
-	k := newKeeper(t, cells.Config{By: grouping.ByNone})
+	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one()[:5])
 	for i := range uint64(3) {
 		c := rows(2, i, 100)

@@ -10,7 +10,7 @@ import (
 )
 
 // split answers with the places of units.
-func (k *Keeper) split(ask *moriensv1.CellsSplit, to *reply) error {
+func (k *Store) split(ask *moriensv1.CellsSplit, to *reply) error {
 	asked, err := k.asked(ask.Unit)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (k *Keeper) split(ask *moriensv1.CellsSplit, to *reply) error {
 }
 
 // asked gives the units of a column of differences.
-func (k *Keeper) asked(differences []uint32) ([]uint32, error) {
+func (k *Store) asked(differences []uint32) ([]uint32, error) {
 	k.mu.Lock()
 	n := k.units.len()
 	k.mu.Unlock()
@@ -64,7 +64,7 @@ func (k *Keeper) asked(differences []uint32) ([]uint32, error) {
 }
 
 // splitUnit makes places of a unit, and returns them all in the order of their numbers; not known where its points are not held.
-func (k *Keeper) splitUnit(unit uint32) (list []uint32, known bool, err error) {
+func (k *Store) splitUnit(unit uint32) (list []uint32, known bool, err error) {
 	u := &k.units
 	if places, split := u.places[unit]; split {
 		for _, number := range places {
@@ -111,7 +111,7 @@ func (k *Keeper) splitUnit(unit uint32) (list []uint32, known bool, err error) {
 }
 
 // locate gives the bursts of a log with their coordinates.
-func (k *Keeper) locate(l pointLog) (bursts []burst, at []float64, err error) {
+func (k *Store) locate(l pointLog) (bursts []burst, at []float64, err error) {
 	var b columns
 	b.choose(k.dims)
 	var rows []int32

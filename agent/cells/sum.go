@@ -15,8 +15,8 @@ const (
 )
 
 // sum answers with level 1 of all rings, by the latest labelling.
-func (k *Keeper) sum(to *reply) error {
-	counters := k.told.counters
+func (k *Store) sum(to *reply) error {
+	counters := k.surveyed.counters
 	perPart := max(1, partBytes/(8+1+5*5+8*10+60*counters))
 	message := new(moriensv1.CellsSums)
 	for number := 0; ; number++ {
@@ -40,7 +40,7 @@ func (k *Keeper) sum(to *reply) error {
 				}
 				message = new(moriensv1.CellsSums)
 			}
-			rows[i].tell(message, r.id)
+			rows[i].send(message, r.id)
 		}
 	}
 	return to.sums(message)
@@ -57,7 +57,7 @@ type sumRow struct {
 	of       labelled
 	count    uint64
 	time     moment.Sum
-	counters []moment.Sum // of bursts: as many as were told
+	counters []moment.Sum // of bursts: as many as were reported
 }
 
 // sumRows are the rows of one ring at work.
@@ -145,8 +145,8 @@ func (l *labelling) of(unit uint32) int32 {
 	return l.labels[unit]
 }
 
-// tell adds a row to a message.
-func (r *sumRow) tell(m *moriensv1.CellsSums, ring uint64) {
+// send adds a row to a message.
+func (r *sumRow) send(m *moriensv1.CellsSums, ring uint64) {
 	m.Ring, m.Call, m.Path = append(m.Ring, ring), append(m.Call, r.call), append(m.Path, r.site.path)
 	m.Function, m.Count = append(m.Function, r.site.function), append(m.Count, r.count)
 	m.Label, m.Kind = append(m.Label, r.of.label), append(m.Kind, r.of.kind)

@@ -10,35 +10,35 @@ import (
 // partBytes is about how large a part of an answer is at most: smaller in tests alone.
 var partBytes = 1 << 20
 
-// told is what the collector knows by the latest survey.
-type told struct {
+// surveyed is what the collector knows by the latest survey.
+type surveyed struct {
 	before, latest   uint64 // surveys: those of numbers above before, up to latest, were made here
-	spec             string // by the latest: a survey by another one, or of other counters, tells everything
+	spec             string // by the latest: a survey by another one, or of other counters, reports everything
 	groups, counters int
 }
 
-// made says whether unit numbers from a survey are ours.
-func (t *told) made(survey uint64) bool { return survey > t.before && survey <= t.latest }
+// made reports whether unit numbers from a survey are ours.
+func (t *surveyed) made(survey uint64) bool { return survey > t.before && survey <= t.latest }
 
-// survey answers with what has come since a survey.
-func (k *Keeper) survey(ask *moriensv1.CellsSurvey, to *reply) error {
+// survey answers with what has arrived since a survey.
+func (k *Store) survey(ask *moriensv1.CellsSurvey, to *reply) error {
 	k.mu.Lock()
-	whole := ask.After != k.told.latest || !k.told.made(ask.After) || k.uncertain || k.spec() != k.told.spec || len(k.counters) != k.told.counters
+	whole := ask.After != k.surveyed.latest || !k.surveyed.made(ask.After) || k.uncertain || k.spec() != k.surveyed.spec || len(k.counters) != k.surveyed.counters
 	k.uncertain = false
 	if whole {
-		k.told.groups = 0
+		k.surveyed.groups = 0
 	}
 	s := k.describe(whole)
 	var list []uint32
 	for unit := range uint32(k.units.len()) {
-		if whole || k.units.durations(unit).N != k.units.told[int(unit)*k.units.stride].N {
+		if whole || k.units.durations(unit).N != k.units.reported[int(unit)*k.units.stride].N {
 			list = append(list, unit)
 		}
 	}
-	k.told.latest++
-	s.Survey = k.told.latest
+	k.surveyed.latest++
+	s.Survey = k.surveyed.latest
 	parts := k.unitParts(list, whole)
-	k.told.spec, k.told.groups, k.told.counters = s.Spec, len(k.groups.list), len(k.counters)
+	k.surveyed.spec, k.surveyed.groups, k.surveyed.counters = s.Spec, len(k.groups.list), len(k.counters)
 	k.mu.Unlock()
 	for _, part := range surveyParts(s) {
 		if err := to.send(&moriensv1.CellsAnswer{Body: &moriensv1.CellsAnswer_Surveyed{Surveyed: part}}); err != nil {
@@ -69,14 +69,14 @@ func surveyParts(s *moriensv1.CellsSurveyed) []*moriensv1.CellsSurveyed {
 }
 
 // describe says what there is of the node as a whole.
-func (k *Keeper) describe(whole bool) *moriensv1.CellsSurveyed {
+func (k *Store) describe(whole bool) *moriensv1.CellsSurveyed {
 	t := &k.tally
 	s := &moriensv1.CellsSurveyed{
 		Whole: whole, Spec: k.spec(), Dims: uint32(len(k.dims)), Side: k.side, Dimensions: specOf(k.dims), Counter: slices.Clone(k.counters),
 		Bursts: t.bursts, TimeNs: t.total.Total[0], Missing: t.missing, MissingNs: t.missingNS.Total[0], Short: t.short, ShortNs: t.shortNS.Total[0],
 		Lost: t.lost, Outside: t.outside, HeldBytes: uint64(k.bytes()),
 	}
-	for _, g := range k.groups.list[k.told.groups:] {
+	for _, g := range k.groups.list[k.surveyed.groups:] {
 		before, after := g.process.sites[g.pair.before], g.process.sites[g.pair.after]
 		s.Before, s.After, s.Example = append(s.Before, g.before), append(s.After, g.after), append(s.Example, g.process.id)
 		s.BeforePath, s.AfterPath = append(s.BeforePath, before.path), append(s.AfterPath, after.path)
@@ -99,8 +99,8 @@ func (k *Keeper) describe(whole bool) *moriensv1.CellsSurveyed {
 	return s
 }
 
-// unitParts tells of units, ascending: all of them, or what came since they were told. All is told then.
-func (k *Keeper) unitParts(list []uint32, whole bool) []*moriensv1.CellsUnits {
+// unitParts reports units, ascending: all of them, or what came since they were reported. From then on all count as reported.
+func (k *Store) unitParts(list []uint32, whole bool) []*moriensv1.CellsUnits {
 	const most = 3*5 + 4*10 + 10 // bytes of a unit's columns that are there once
 	perPart := max(1, partBytes/(most+(3*8+5)*k.units.dims+50*k.units.stride))
 	var parts []*moriensv1.CellsUnits
@@ -112,7 +112,7 @@ func (k *Keeper) unitParts(list []uint32, whole bool) []*moriensv1.CellsUnits {
 	return parts
 }
 
-func (k *Keeper) unitPart(list []uint32, whole bool) *moriensv1.CellsUnits {
+func (k *Store) unitPart(list []uint32, whole bool) *moriensv1.CellsUnits {
 	u := &k.units
 	p := new(moriensv1.CellsUnits)
 	last := uint32(0)
@@ -130,7 +130,7 @@ func (k *Keeper) unitPart(list []uint32, whole bool) *moriensv1.CellsUnits {
 		for j := range u.dims {
 			p.Sum = append(p.Sum, u.sumOf(unit, j))
 		}
-		now, then := u.moments[int(unit)*u.stride:][:u.stride], u.told[int(unit)*u.stride:][:u.stride]
+		now, then := u.moments[int(unit)*u.stride:][:u.stride], u.reported[int(unit)*u.stride:][:u.stride]
 		if whole {
 			clear(then)
 		}

@@ -18,7 +18,7 @@ var stillEvery = 4 * time.Second
 // mostGiven bounds what one call can come to.
 const mostGiven = 1 << 33
 
-// A teamwork is this agent's part in the work of a team. The work itself goes on in a goroutine of its own, up to the next call.
+// A teamwork is this agent's part in the work of a team. The work itself goes on in a separate goroutine, up to the next call.
 type teamwork struct {
 	run   uint64
 	calls chan relay.Call // that the work makes; the last one is done
@@ -27,8 +27,8 @@ type teamwork struct {
 	found *outcome // once the work is done; nil with an error
 	err   error
 
-	step   uint32     // how many calls were told
-	latest relay.Call // the one told last
+	step   uint32     // how many calls were reported
+	latest relay.Call // the last one reported
 	parts  []byte     // of what it comes to, as far as they came
 	whole  bool       // all of that was handed on, and another call is due
 }
@@ -71,7 +71,7 @@ func guarded(work func() (*outcome, error)) (f *outcome, err error) {
 }
 
 // team goes on with a team's work, and answers with the next call.
-func (k *Keeper) team(ask *moriensv1.CellsTeam, to *reply) error {
+func (k *Store) team(ask *moriensv1.CellsTeam, to *reply) error {
 	w := k.work
 	switch {
 	case w == nil || ask.Run != w.run:
@@ -103,10 +103,10 @@ func (k *Keeper) team(ask *moriensv1.CellsTeam, to *reply) error {
 			return err
 		}
 	}
-	return w.tell(to)
+	return w.send(to)
 }
 
-// take takes a part of what the latest call has come to, and hands it on with the last. Parts may come again.
+// take takes a part of what the latest call has come to, and hands it on with the last. Parts may recur.
 func (w *teamwork) take(ask *moriensv1.CellsTeam) error {
 	switch end := ask.At + uint64(len(ask.Given)); {
 	case ask.At > uint64(len(w.parts)) || end > mostGiven:
@@ -140,8 +140,8 @@ func (w *teamwork) next(to *reply) error {
 	}
 }
 
-// tell tells the latest call, in parts.
-func (w *teamwork) tell(to *reply) error {
+// send sends the latest call, in parts.
+func (w *teamwork) send(to *reply) error {
 	c := &w.latest
 	if c.Op == moriensv1.CellsCall_OP_DONE && w.err != nil {
 		return w.err
@@ -162,7 +162,7 @@ func (r *reply) call(c *moriensv1.CellsCall) error {
 }
 
 // endWork ends the work of a team that goes on.
-func (k *Keeper) endWork() {
+func (k *Store) endWork() {
 	if k.work != nil {
 		close(k.work.quit)
 		k.work = nil
@@ -170,7 +170,7 @@ func (k *Keeper) endWork() {
 }
 
 // outcome is what the latest team has found here, unless labels were given since.
-func (k *Keeper) outcome() *outcome {
+func (k *Store) outcome() *outcome {
 	if k.work == nil || k.work.latest.Op != moriensv1.CellsCall_OP_DONE {
 		return nil
 	}

@@ -17,11 +17,11 @@ type units struct {
 	parent []uint32 // the unit that a place has come out of, plus 1; 0: it is a cell
 	// Box round all bursts and sum of their coordinates: dims each. Of a place that is where it is, and no sum.
 	lo, hi, sum []float64
-	// Durations, and each counter: of all bursts, and of those that the collector was told.
-	moments, told []moment.Exact
-	number        map[unitKey]uint32
-	places        map[uint32]map[place]uint32 // of units that were split
-	recent        [1024]uint32                // cells that were looked up last, plus 1
+	// Durations, and each counter: of all bursts, and of those that were reported to the collector.
+	moments, reported []moment.Exact
+	number            map[unitKey]uint32
+	places            map[uint32]map[place]uint32 // of units that were split
+	recent            [1024]uint32                // cells that were looked up last, plus 1
 }
 
 type unitKey struct {
@@ -53,7 +53,7 @@ func (u *units) widen(stride int) {
 		}
 		return wide
 	}
-	u.moments, u.told = wider(u.moments), wider(u.told)
+	u.moments, u.reported = wider(u.moments), wider(u.reported)
 	u.stride = stride
 }
 
@@ -106,7 +106,7 @@ func (u *units) open(group uint32, key []int32, parent uint32, at []float64) uin
 	u.lo, u.hi = append(u.lo, at...), append(u.hi, at...)
 	u.sum = append(u.sum, make([]float64, u.dims)...)
 	u.moments = append(u.moments, make([]moment.Exact, u.stride)...)
-	u.told = append(u.told, make([]moment.Exact, u.stride)...)
+	u.reported = append(u.reported, make([]moment.Exact, u.stride)...)
 	return number
 }
 
@@ -142,10 +142,10 @@ func (u *units) empty(unit uint32) {
 		clear(list[int(unit)*u.dims:][:u.dims])
 	}
 	clear(u.moments[int(unit)*u.stride:][:u.stride])
-	clear(u.told[int(unit)*u.stride:][:u.stride])
+	clear(u.reported[int(unit)*u.stride:][:u.stride])
 }
 
-// since is what came to a sum after it was an earlier one.
+// since is what was added to a sum after an earlier one.
 func since(now, then moment.Exact) moment.Exact {
 	d := moment.Exact{N: now.N - then.N}
 	var borrow uint64

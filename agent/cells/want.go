@@ -11,7 +11,7 @@ import (
 const wantedTogether = 256
 
 // want answers with sequences of the latest labelling.
-func (k *Keeper) want(ask *moriensv1.CellsWant, to *reply) error {
+func (k *Store) want(ask *moriensv1.CellsWant, to *reply) error {
 	if len(ask.High) != len(ask.Segment) || len(ask.Low) != len(ask.Segment) {
 		return fmt.Errorf("cells: %d segments with hashes of %d and %d", len(ask.Segment), len(ask.High), len(ask.Low))
 	}

@@ -1,7 +1,7 @@
-// Package mark makes messages of the marks that a program sets by moriens.h.
+// Package mark forms messages from the marks that a program sets through moriens.h.
 //
-// In come the records of one ring in time order; out go the marks among them in columns of a Marks message, in ticks of the
-// node's clock. What the marks mean together, phases that nest, is the collector's to find out.
+// In come the records of one ring in time order. Out come the marks among them as columns of a Marks message, in ticks
+// of the node's clock. The collector interprets them, for example as nested phases.
 package mark
 
 import (

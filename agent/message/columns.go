@@ -42,7 +42,7 @@ func (t *Thread) transfer(o *operation, by *Thread, done uint64) {
 		x.Partitioned = append(x.Partitioned, n)
 		x.Channel = append(x.Channel, uint32(o.channel))
 	}
-	if o.untold {
+	if o.unreported {
 		x.Untold = append(x.Untold, n)
 	}
 	t.m.stats.Transfers++
@@ -115,7 +115,7 @@ func (t *Thread) gapBefore(row uint64) {
 	g.Before = append(g.Before, row)
 }
 
-// gapInside says that a row moved what nothing tells of.
+// gapInside says that a row moved what nothing describes.
 func (t *Thread) gapInside(row uint64) {
 	g := t.gapsColumn()
 	g.Inside = append(g.Inside, row)

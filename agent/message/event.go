@@ -52,10 +52,10 @@ type event struct {
 	peer, tag int32
 }
 
-// direct says whether what happens at a time may be done at once: its order among what other threads do does not matter or is known.
+// direct reports whether what happens at a time may be done at once: its order among what other threads do does not matter or is known.
 func (t *Thread) direct(ticks uint64) bool {
 	t.lastTicks = max(t.lastTicks, ticks)
-	return len(t.m.threads) == 1 && t.m.came >= t.m.coming && len(t.queue) == t.next
+	return len(t.m.threads) == 1 && t.m.threadsSeen >= t.m.coming && len(t.queue) == t.next
 }
 
 // addEvent passes an event on at once where it may be.
@@ -80,7 +80,7 @@ func (m *Matcher) Expect(threads int) { m.coming = threads }
 // Advance takes the events up to the time to which all threads were read.
 func (m *Matcher) Advance() {
 	m.sendOld()
-	if m.came < m.coming {
+	if m.threadsSeen < m.coming {
 		return
 	}
 	m.advance(false)

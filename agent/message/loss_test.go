@@ -39,7 +39,7 @@ func lose(t *rapid.T, p *program) (rows map[[2]uint64]uint64, gaps map[uint64][]
 	return rows, gaps, trailing
 }
 
-// TestLossMatchesNothingWrong drops records: what is said to have been completed was completed so, and every gap is told.
+// TestLossMatchesNothingWrong drops records: what is said to have been completed was completed so, and every gap is reported.
 func TestLossMatchesNothingWrong(t *testing.T) {
 	completed, lost := 0, uint64(0)
 	property := func(t *rapid.T) {
@@ -158,7 +158,7 @@ func TestTwoOfOneRequest(t *testing.T) {
 		sent{Kind: wasReceived, Ring: 1, Peer: 2, Tag: 9, Comm: 1, Bytes: 16, DoneRing: 1, Done: 2})
 }
 
-// A receive that ended with an error is told as it was asked for, and without an end.
+// A receive that ended with an error is reported as it was asked for, and without an end.
 func TestFailedReceive(t *testing.T) {
 	var s sink
 	m, th := one(&s)
@@ -175,7 +175,7 @@ func TestFailedReceive(t *testing.T) {
 		sent{Kind: wasSent, Ring: 1, Row: 1, Peer: 1, Tag: 1, Comm: 1, Bytes: 8, DoneRing: 1, Done: 2})
 }
 
-// What matched probes took is received at once, or by a request, in the communicator and from the sender that the probe told.
+// What matched probes took is received at once, or by a request, in the communicator and from the sender that the probe reported.
 func TestMatchedProbes(t *testing.T) {
 	var s sink
 	m, th := one(&s)
@@ -203,7 +203,7 @@ func TestMatchedProbes(t *testing.T) {
 		sent{Kind: wasReceived, Ring: 1, Row: 6, Peer: -1, Tag: -1, Bytes: 32, DoneRing: 1, Done: 6})
 }
 
-// A persistent request that was started and never seen to be made moved something that nothing tells of.
+// A persistent request that was started and never seen to be made moved something that nothing describes.
 func TestUnknownStart(t *testing.T) {
 	var s sink
 	m, th := one(&s)

@@ -1,13 +1,12 @@
-// Package message makes of what the records of a process say of transfers and requests the operations that
-// the collector matches: each send and each receive with the call that posted it, the call that completed
-// it, and whom it went to or came from.
+// Package message turns the records of a process into the operations that the collector matches: each send and each
+// receive, with the call that posted it, the call that completed it, and its peer.
 //
-// In come the records of all threads of one process, each thread's in order, in ticks, with the number of the row
-// that a record became; out go Transfers, Collectives and Gaps messages. A request is known by its handle only, and several
-// can have one handle, one after the other or, once complete, at the same time: they are told apart by time. A request is made or
-// started at the exit of its call and ends at the entry of the call that ends it, so that a handle that is
-// used again is free before. Where records are missing nothing that was under way is taken for what it may not be any more:
-// it is given up, and counted.
+// In come the records of all threads of one process, those of a thread in order, in ticks, each with the number of its
+// row. Out come Transfers, Collectives and Gaps messages. A request is known by its handle only. Several requests can
+// have the same handle, one after the other or, once complete, at the same time; time distinguishes them. A request is
+// created or started at the exit of its call and ends at the entry of the call that ends it, so that a handle is free
+// before it is used again. Where records are missing, the package gives up the pending requests that they may have
+// ended, and counts them.
 //
 // The package never translates a rank: peers are ranks of their communicator.
 package message
@@ -24,7 +23,7 @@ const MaxBytes = 1 << 62
 // maxHeld bounds the events of a process that wait for its other threads to be read.
 const maxHeld = 1 << 16
 
-// Stats count what could not be told.
+// Stats count what could not be determined.
 type Stats struct {
 	Transfers     uint64 // that went out
 	EndsUnknown   uint64 // requests that ended and whose making was not seen
@@ -41,18 +40,18 @@ type Stats struct {
 
 // A Matcher follows the requests of one process.
 type Matcher struct {
-	threads  []*Thread
-	came     int // threads so far
-	coming   int // threads that the process has, or more
-	requests table
-	messages map[uint64][]operation // that matched probes took, by handle
-	probed   int                    // in messages
-	ordinals map[uint32]uint64      // of the last collective by communicator
-	channels map[channel]uint32     // partitioned requests so far
-	held     int                    // events in all threads' queues
-	gaps     int                    // threads of which records are missing just now
-	peers    map[uint32]int         // of the communicators that are defined
-	looked   struct {               // up last
+	threads     []*Thread
+	threadsSeen int // threads so far
+	coming      int // threads that the process has, or more
+	requests    table
+	messages    map[uint64][]operation // that matched probes took, by handle
+	probed      int                    // in messages
+	ordinals    map[uint32]uint64      // of the last collective by communicator
+	channels    map[channel]uint32     // partitioned requests so far
+	held        int                    // events in all threads' queues
+	gaps        int                    // threads of which records are missing just now
+	peers       map[uint32]int         // of the communicators that are defined
+	looked      struct {               // up last
 		comm    uint32
 		peers   int
 		defined bool
@@ -192,7 +191,7 @@ func (m *Matcher) start(t *Thread, e *event) {
 			continue
 		}
 		r.active, r.by = true, t
-		if m.came > 1 {
+		if m.threadsSeen > 1 {
 			m.recount() // the order is known for calls' entries, and here only now
 		}
 		for k := range r.operations[:r.count] {
@@ -268,13 +267,13 @@ func (m *Matcher) finish(t *Thread, e *event, r *request) {
 		case e.what == cancelled:
 			m.stats.Cancelled++
 			m.cancel(o.posting)
-		case e.what == freed, o.receives() && e.peer == ring.Any && e.bytes != ring.BytesUntold: // with an error: what it took, if anything, is not told
+		case e.what == freed, o.receives() && e.peer == ring.Any && e.bytes != ring.BytesUnknown: // with an error: what it took, if anything, is not reported
 			m.leave(&o)
 		default:
 			// Only now is it known that the status is a receive's: those of sends hold anything.
 			if o.receives() {
-				o.peer, o.tag, o.untold = e.peer, e.tag, e.bytes == ring.BytesUntold
-				if !o.untold {
+				o.peer, o.tag, o.unreported = e.peer, e.tag, e.bytes == ring.BytesUnknown
+				if !o.unreported {
 					o.bytes = min(e.bytes, MaxBytes)
 				}
 			}
@@ -295,7 +294,7 @@ func (m *Matcher) match(t *Thread, e *event) {
 		}
 	} else {
 		m.stats.EndsUnknown++
-		m.recount() // it took something of a lane that nothing tells
+		m.recount() // it took something of a lane that nothing shows
 	}
 	if e.request.count == 0 {
 		t.taken, t.took = o, true // by the request that the same call makes
@@ -367,7 +366,7 @@ func (m *Matcher) Define(comm uint32, peers int) {
 	m.looked.defined = false
 }
 
-// Defined says whether a communicator is.
+// Defined reports whether a communicator is.
 func (m *Matcher) Defined(comm uint32) bool {
 	_, defined := m.peersOf(comm)
 	return defined
@@ -425,7 +424,7 @@ func (m *Matcher) ordinal(comm, low uint32) uint64 {
 	return whole
 }
 
-// persistent says whether the requests that a call makes are at rest until they are started.
+// persistent reports whether the requests that a call makes are at rest until they are started.
 func persistent(call mpicall.ID) bool {
 	return call.Class() == mpicall.Persistent || call.Class() == mpicall.Partitioned
 }

@@ -21,7 +21,7 @@ type sent struct {
 	Comm           uint32
 	Bytes          uint64
 	DoneRing, Done uint64 // 0, 0: none
-	Untold         bool
+	Unreported     bool
 }
 
 // placed is a transfer with its place in its lane.
@@ -66,7 +66,7 @@ func (s *sink) take(m *moriensv1.ReportRequest) {
 		if k, found := slices.BinarySearch(elsewhere, uint32(i)); found {
 			o.DoneRing = x.DoneRing[k]
 		}
-		o.Untold = slices.Contains(x.Untold, uint32(i))
+		o.Unreported = slices.Contains(x.Untold, uint32(i))
 		s.all = append(s.all, o)
 		s.placed = append(s.placed, placed{o, x.Epoch, x.Ordinal[i]})
 	}
@@ -79,7 +79,7 @@ func (s *sink) sorted() []sent {
 	return s.all
 }
 
-// A program is a random process of several threads, made call by call, with what becomes of each of its operations.
+// A program is a random process of several threads, made call by call, with the outcome of each of its operations.
 type program struct {
 	t         *rapid.T
 	now       uint64
@@ -247,7 +247,7 @@ func (p *program) end(th *planned) {
 	}
 }
 
-// older says whether, of two sends that share a handle, a thread ends x rather than y: its own first, then the one that was made first.
+// older reports whether, of two sends that share a handle, a thread ends x rather than y: its own first, then the one that was made first.
 func older(x, y *task, by uint64) bool {
 	if own := x.posted.Ring == by; own != (y.posted.Ring == by) {
 		return own
@@ -255,7 +255,7 @@ func older(x, y *task, by uint64) bool {
 	return x.ready < y.ready
 }
 
-// finish notes what becomes of an active request.
+// finish notes the outcome of an active request.
 func (p *program) finish(x *task, q *ring.Request, by, row uint64) {
 	if x.kind == 0 {
 		return

@@ -8,17 +8,17 @@ import (
 
 // An operation is a transfer of which the end may not be known yet.
 type operation struct {
-	kind      moriensv1.Transfers_Kind
-	thread    *Thread
-	row       uint64
-	function  mpicall.ID // of the call that posted it
-	path      uint32     // likewise
-	peer, tag int32
-	comm      uint32
-	bytes     uint64
-	channel   int64    // -1: not partitioned
-	untold    bool     // a receive that has ended of which MPI has not told the bytes, nor a peer or tag that was any
-	posting   *posting // nil: it has no ordinal
+	kind       moriensv1.Transfers_Kind
+	thread     *Thread
+	row        uint64
+	function   mpicall.ID // of the call that posted it
+	path       uint32     // likewise
+	peer, tag  int32
+	comm       uint32
+	bytes      uint64
+	channel    int64    // -1: not partitioned
+	unreported bool     // a receive that has ended of which MPI has not reported the bytes, nor a peer or tag that was any
+	posting    *posting // nil: it has no ordinal
 }
 
 // A channel is what partitioned requests have in common that match in the order of their making.

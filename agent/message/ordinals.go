@@ -36,7 +36,7 @@ type stream struct {
 type side struct {
 	receive bool
 	comm    uint32
-	wild    []*posting // of which nothing tells yet which lane they are in
+	wild    []*posting // of which nothing shows yet which lane they are in
 	active  []*posting // those whose calls may still be going on
 	other   *side      // of the same communicator
 }
@@ -50,7 +50,7 @@ type posting struct {
 	ordinal    uint64 // in its lane, as far as it is known
 	open       bool   // its order among others is: calls of several threads, or one that starts several
 	passed     bool   // later ones of its lane have been sent off without an ordinal
-	wild       bool   // nothing tells yet which lane it is in
+	wild       bool   // nothing shows yet which lane it is in
 	side       *side
 	stream     *stream // its lane's; nil: it is not counted
 	waiters    []*posting
@@ -240,7 +240,7 @@ func (m *Matcher) cancel(p *posting) {
 	m.retire(p)
 }
 
-// tame takes a posting off those of which nothing tells what they become, and goes on with who waited for it.
+// tame takes a posting off those of which nothing shows what they become, and goes on with who waited for it.
 func (m *Matcher) tame(p *posting) {
 	p.wild = false
 	p.side.wild, _ = without(p.side.wild, p)
@@ -298,7 +298,7 @@ func (m *Matcher) arrive(o *operation, by *Thread, row uint64) {
 	}
 }
 
-// peer says whether an operation's peer is one of its communicator.
+// peer reports whether an operation's peer is one of its communicator.
 func (m *Matcher) peer(o *operation) bool {
 	peers, _ := m.peersOf(o.comm)
 	return int(o.peer) < peers
@@ -349,7 +349,7 @@ func (m *Matcher) pass() {
 	}
 }
 
-// lost says that what became of an operation nobody knows: a receive may have taken a message or not.
+// lost says that the outcome of an operation is unknown: a receive may have taken a message or not.
 func (m *Matcher) lost(o *operation) {
 	if p := o.posting; p != nil && p.epoch == m.order.epoch && (p.receive || o.peer < 0) {
 		m.recount()

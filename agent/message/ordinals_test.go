@@ -27,7 +27,7 @@ func (e *exchange) fits(peer, tag int32) bool {
 }
 
 // TestOrdinalsAreThoseOfMPI plays a process whose messages come in any order and end in any order: the first receive that was posted takes what fits
-// it. Each that ends has the ordinal that its place among the others of its lane gives, as far as it is told, and all have one where no more wait than may.
+// it. Each that ends has the ordinal that its place among the others of its lane gives, as far as it is reported, and all have one where no more wait than may.
 func TestOrdinalsAreThoseOfMPI(t *testing.T) {
 	told := 0
 	property := func(t *rapid.T) {
@@ -135,7 +135,7 @@ func TestOrdinalsAreThoseOfMPI(t *testing.T) {
 			t.Fatalf("%+v, %d live", s, live(m))
 		}
 	}
-	// Chance may draw as few as a short test takes with nothing to tell.
+	// Chance may draw as few as a short test takes with nothing to report.
 	for try := 0; told == 0 && try < 100; try++ {
 		rapid.Check(t, property)
 	}

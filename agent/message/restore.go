@@ -16,7 +16,7 @@ var errState = errors.New("not the state of a matcher")
 // be defined anew.
 func Restore(s *moriensv1.MatcherState, send func(*moriensv1.ReportRequest)) (*Matcher, map[uint64]*Thread, error) {
 	m := New(send)
-	m.came, m.coming, m.gaps, m.unrecorded = int(s.GetCame()), int(s.GetComing()), int(s.GetGaps()), s.GetUnrecorded()
+	m.threadsSeen, m.coming, m.gaps, m.unrecorded = int(s.GetCame()), int(s.GetComing()), int(s.GetGaps()), s.GetUnrecorded()
 	r := reader{m: m, placed: make(map[*posting]bool)}
 	live := make(map[uint64]*Thread)
 	for _, x := range s.GetThread() {
@@ -67,7 +67,7 @@ func (r *reader) fail(what string) {
 	}
 }
 
-// same says whether columns have one length.
+// same reports whether columns have one length.
 func (r *reader) same(what string, n int, lengths ...int) bool {
 	for _, l := range lengths {
 		if l != n {
@@ -187,7 +187,7 @@ func (r *reader) operations(s *moriensv1.MatcherOperations) []operation {
 			return nil
 		}
 		list[i] = operation{
-			kind: moriensv1.Transfers_Kind(s.Kind[i] &^ flagUntold), untold: s.Kind[i]&flagUntold != 0, thread: r.numbered(s.Thread[i]), row: s.Row[i],
+			kind: moriensv1.Transfers_Kind(s.Kind[i] &^ flagUnreported), unreported: s.Kind[i]&flagUnreported != 0, thread: r.numbered(s.Thread[i]), row: s.Row[i],
 			function: mpicall.ID(s.Function[i]), path: s.Path[i],
 			peer: s.Peer[i], tag: s.Tag[i], comm: s.Comm[i], bytes: s.Bytes[i], channel: s.Channel[i], posting: r.posted(s.Posting[i]),
 		}

@@ -35,7 +35,7 @@ type unfollowed struct {
 	persistent bool   // one of them has the handle until it is freed
 }
 
-// crowded says whether a request cannot be followed: there is no room for it, or one of the same handle is not followed.
+// crowded reports whether a request cannot be followed: there is no room for it, or one of the same handle is not followed.
 func (m *Matcher) crowded(handle uint64) bool {
 	_, there := m.unfollowed[handle]
 	return there || m.room.taken >= m.room.limit
@@ -69,7 +69,7 @@ func (u *unfollowed) add(m *Matcher, r *request) {
 	}
 }
 
-// endUnfollowed says whether what ended is a request that is not followed.
+// endUnfollowed reports whether what ended is a request that is not followed.
 func (m *Matcher) endUnfollowed(e *event) bool {
 	u, there := m.unfollowed[e.handle]
 	switch {

@@ -12,7 +12,7 @@ import (
 func (m *Matcher) Snapshot() *moriensv1.MatcherState {
 	m.Flush()
 	w := writer{places: make(map[*Thread]uint32), postings: make(map[*posting]uint32), state: &moriensv1.MatcherState{
-		Came: uint32(m.came), Coming: uint32(m.coming), Gaps: uint32(m.gaps), Unrecorded: m.unrecorded,
+		Came: uint32(m.threadsSeen), Coming: uint32(m.coming), Gaps: uint32(m.gaps), Unrecorded: m.unrecorded,
 		Request: &moriensv1.MatcherRequests{Operation: &moriensv1.MatcherOperations{}},
 		Probed:  &moriensv1.MatcherOperations{},
 		Channel: &moriensv1.MatcherOperations{},
@@ -60,7 +60,7 @@ func (m *Matcher) Snapshot() *moriensv1.MatcherState {
 // settled is the time before which nothing can come any more: events of a thread ascend, and a thread that has not come here yet begins
 // later than what was applied.
 func (m *Matcher) settled() uint64 {
-	if m.came < m.coming {
+	if m.threadsSeen < m.coming {
 		return 0
 	}
 	time := uint64(math.MaxUint64)
@@ -188,8 +188,8 @@ const (
 	countShift     = 2
 )
 
-// flagUntold is a bit of MatcherOperations.kind.
-const flagUntold = 1 << 8
+// flagUnreported is a bit of MatcherOperations.kind.
+const flagUnreported = 1 << 8
 
 func (w *writer) request(s *moriensv1.MatcherRequests, r *request) {
 	flags := uint32(r.count) << countShift
@@ -213,8 +213,8 @@ func (w *writer) request(s *moriensv1.MatcherRequests, r *request) {
 
 func (w *writer) operation(s *moriensv1.MatcherOperations, o *operation) {
 	kind := uint32(o.kind)
-	if o.untold {
-		kind |= flagUntold
+	if o.unreported {
+		kind |= flagUnreported
 	}
 	s.Kind = append(s.Kind, kind)
 	s.Thread = append(s.Thread, w.number(o.thread))

@@ -78,7 +78,7 @@ func chaos(t *rapid.T, now *uint64) ring.Record {
 	for range number("requests", 2) {
 		r.Requests = append(r.Requests, ring.Request{
 			Event:  ring.RequestEvent(uint32(ring.Made) + uint32(number("event", int(ring.Matched-ring.Made)))),
-			Handle: uint64(number("handle", 4)), Bytes: rapid.SampledFrom([]uint64{1, 2, 9, ring.BytesUntold}).Draw(t, "bytes"), Source: int32(number("peer", 4)) - 1, Tag: int32(number("tag", 3)) - 1,
+			Handle: uint64(number("handle", 4)), Bytes: rapid.SampledFrom([]uint64{1, 2, 9, ring.BytesUnknown}).Draw(t, "bytes"), Source: int32(number("peer", 4)) - 1, Tag: int32(number("tag", 3)) - 1,
 		})
 	}
 	if number("collective", 4) == 0 {

@@ -63,7 +63,7 @@ func (t *table) clear(q *queue) {
 	q.list = q.list[:0]
 }
 
-// receives says whether a message can come to it: then no other request under way has its handle.
+// receives reports whether a message can come to it: then no other request under way has its handle.
 func (r *request) receives() bool {
 	for i := range r.operations[:r.count] {
 		if o := &r.operations[i]; r.active && o.receives() && o.peer != ring.ProcNull {
@@ -73,7 +73,7 @@ func (r *request) receives() bool {
 	return false
 }
 
-// endsBy says whether an event can be its end.
+// endsBy reports whether an event can be its end.
 func (r *request) endsBy(e *event) bool {
 	if e.what == freed {
 		return true
@@ -90,5 +90,5 @@ func (r *request) endsBy(e *event) bool {
 	return true
 }
 
-// fits says whether what a receive asked for can have become what its status says.
+// fits reports whether what a receive asked for can have become what its status says.
 func fits(asked, got int32) bool { return asked == ring.Any || got == ring.Any || asked == got }

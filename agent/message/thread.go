@@ -37,7 +37,7 @@ type Thread struct {
 func (m *Matcher) Thread(id uint64) *Thread {
 	t := &Thread{m: m, ring: id}
 	m.threads = append(m.threads, t)
-	m.came++
+	m.threadsSeen++
 	return t
 }
 
@@ -90,7 +90,7 @@ func (t *Thread) Add(row uint64, r *ring.Record, unfinished bool) {
 	t.begins(row, r, message, unfinished)
 }
 
-// ends passes on what the call ended, at its entry, and says whether it received the message of a matched probe.
+// ends passes on what the call ended, at its entry, and reports whether it received the message of a matched probe.
 func (t *Thread) ends(row uint64, r *ring.Record) (message bool) {
 	for i := range r.Requests {
 		q := &r.Requests[i]
@@ -169,7 +169,7 @@ func (t *Thread) begins(row uint64, r *ring.Record, message, unfinished bool) {
 			t.m.leave(o)
 		case x.Request == 0:
 			switch {
-			case message && x.Kind == ring.Received: // the probe tells whose message it is
+			case message && x.Kind == ring.Received: // the probe shows whose message it is
 			case t.direct(r.Exit):
 				t.m.complete(o, t, row)
 			default:

@@ -31,7 +31,7 @@ func newTraffic() traffic {
 	return traffic{sites: sums[site]{at: make(map[site]int)}, routes: sums[route]{at: make(map[route]int)}}
 }
 
-// sums adds up by keys, of which the same few mostly come again in the same order.
+// sums adds up by keys, of which the same few mostly recur in the same order.
 type sums[K comparable] struct {
 	at     map[K]int
 	list   []sum[K]

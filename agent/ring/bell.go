@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Bell tells when processes of a run want to be read: one whose ring is half full, or that waits at the end of MPI for its rings to be
+// A Bell shows when processes of a run want to be read: one whose ring is half full, or that waits at the end of MPI for its rings to be
 // read, touches its file, and a new file gets its name.
 type Bell struct {
 	file *os.File

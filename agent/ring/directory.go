@@ -249,7 +249,7 @@ func (d *Directory) list() ([]os.DirEntry, int, error) {
 	}
 }
 
-// starts says whether the rank that made a start file lives and is about to record, or whether that cannot be told.
+// starts reports whether the rank that made a start file lives and is about to record, or whether that cannot be determined.
 func (d *Directory) starts(name string) bool {
 	path := filepath.Join(d.path, name)
 	locked, err := lockedFile(path)
@@ -259,7 +259,7 @@ func (d *Directory) starts(name string) bool {
 	return locked || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
-// lockedFile says whether a process has a file locked.
+// lockedFile reports whether a process has a file locked.
 func lockedFile(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -269,7 +269,7 @@ func lockedFile(path string) (bool, error) {
 	return locked(f)
 }
 
-// locked says whether somebody holds a lock on the whole of a file. The question is asked on behalf of our open file, not of our
+// locked reports whether somebody holds a lock on the whole of a file. The question is asked on behalf of our open file, not of our
 // process, so that it sees every process's lock, and in tests our own.
 func locked(f *os.File) (bool, error) {
 	lock := unix.Flock_t{Type: unix.F_WRLCK}
@@ -288,7 +288,7 @@ func (d *Directory) Clear() error {
 	return d.clear(ours)
 }
 
-// ours says whether a file is one that a process of the run makes, by its name.
+// ours reports whether a file is one that a process of the run makes, by its name.
 func ours(name string) bool {
 	return processName.MatchString(name) || ringName.MatchString(name) || faultName.MatchString(name) || pastName.MatchString(name) || startName.MatchString(name)
 }
@@ -327,10 +327,10 @@ func (d *Directory) Remove() error {
 	return nil
 }
 
-// Retire is how an agent leaves to which no rank has come: what ranks that died have left goes, and the directory with it. First the agent's file is put out of
+// Retire is how an agent leaves to which no rank has arrived: what ranks that died have left goes, and the directory with it. First the agent's file is put out of
 // sight, so that a rank which comes from then on starts another agent, and leaves its files to that one. Then came looks for ranks that have seen the file
 // before: where there are any the agent stays, unless another one is there by now, and Retire returns false.
-func (d *Directory) Retire(came func() (bool, error)) (bool, error) {
+func (d *Directory) Retire(found func() (bool, error)) (bool, error) {
 	left, err := os.ReadDir(d.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("ring: %w", err)
@@ -339,7 +339,7 @@ func (d *Directory) Retire(came func() (bool, error)) (bool, error) {
 	if err := os.Rename(file, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("ring: %w", err)
 	}
-	some, err := came()
+	some, err := found()
 	if some || err != nil {
 		linkErr := os.Link(aside, file)
 		if linkErr == nil || errors.Is(linkErr, fs.ErrExist) {
@@ -359,7 +359,7 @@ func (d *Directory) Retire(came func() (bool, error)) (bool, error) {
 	return true, nil
 }
 
-// Abandon removes the directory if nothing is in it: its agent gives up, and no rank has come.
+// Abandon removes the directory if nothing is in it: its agent gives up, and no rank has arrived.
 func (d *Directory) Abandon() { os.Remove(d.path) }
 
 // A Leftover is the directory of a run in which no process lives: a moriens that was killed leaves its run's behind, in
@@ -397,7 +397,7 @@ func Leftovers(shm string, uid int) ([]Leftover, error) {
 	return list, nil
 }
 
-// private says whether a file belongs to the user and is open to nobody else.
+// private reports whether a file belongs to the user and is open to nobody else.
 func private(info fs.FileInfo, uid int) bool {
 	return info.Sys().(*syscall.Stat_t).Uid == uint32(uid) && info.Mode().Perm()&0o077 == 0
 }
@@ -418,7 +418,7 @@ func Sweep(shm string, uid int) (int, error) {
 
 const sweepAge = 10 * time.Minute
 
-// inUse says whether a process of the run lives, or its agent does, or whether that cannot be told.
+// inUse reports whether a process of the run lives, or its agent does, or whether that cannot be determined.
 func inUse(path string) bool {
 	claim, err := NewDirectory(path).Claim()
 	if err != nil {

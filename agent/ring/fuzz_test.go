@@ -202,7 +202,7 @@ func FuzzRing(f *testing.F) {
 	})
 }
 
-// holds says that no record has more than its ring can.
+// holds reports whether no record has more than its ring can.
 func holds(r *ring.Reader, rec ring.Record) bool {
 	meanings := len(rec.Transfers) + len(rec.Requests) + len(rec.Polls)
 	return len(rec.Counts) <= shmabi.MaxEvents && meanings < r.Slots() && (rec.Mark == 0 || rec.Call == 0 && meanings == 0 && rec.Exit == rec.Enter)
@@ -237,7 +237,7 @@ func FuzzProcess(f *testing.F) {
 	f.Add(at(comm+12, 31, 4), uint16(len(base)))          // all that a communicator can be
 	f.Add(at(comm+24, 6, 4), uint16(len(base)))           // a rank that it does not have
 	f.Add(at(comm+28, 0, 4), uint16(len(base)))           // of no size
-	f.Add(at(comm+32, ^uint64(0), 4), uint16(len(base)))  // of more peers than were told
+	f.Add(at(comm+32, ^uint64(0), 4), uint16(len(base)))  // of more peers than were reported
 	f.Add(at(ranks+8, ^uint64(0), 4), uint16(len(base)))  // of fewer
 	f.Add(at(name+6, 65535, 2), uint16(len(base)))        // a name longer than its entry
 	f.Add(at(name, 8, 4), uint16(len(base)))              // one without its fixed part
@@ -246,7 +246,7 @@ func FuzzProcess(f *testing.F) {
 	f.Add(at(place+6, 65535, 2), uint16(len(base)))       // a place longer than its entry
 	f.Add(at(place, 16, 4), uint16(len(base)))            // one without its fixed part
 	f.Add(at(place+8, 0, 4), uint16(len(base)))           // place 0
-	f.Add(at(place+12, ^uint64(0), 4), uint16(len(base))) // a line that is none
+	f.Add(at(place+12, ^uint64(0), 4), uint16(len(base))) // an invalid line
 	f.Add(at(place+16, 11, 4), uint16(len(base)))         // a file's name longer than all of it
 	f.Add(at(place+24, 0xff, 1), uint16(len(base)))       // not UTF-8
 	f.Add(at(32, 0xffffffff, 4), uint16(len(base)))       // rank -1
@@ -285,11 +285,11 @@ func FuzzProcess(f *testing.F) {
 		}
 		first, err := p.ReadLog()
 		for _, c := range first.Comms {
-			told := uint64(0)
+			listed := uint64(0)
 			for _, r := range c.Ranks {
-				told += uint64(r.Count)
+				listed += uint64(r.Count)
 			}
-			if c.Rank < 0 || c.Rank >= c.Size || told > uint64(c.Peers) || !c.Cut && told < uint64(c.Peers) {
+			if c.Rank < 0 || c.Rank >= c.Size || listed > uint64(c.Peers) || !c.Cut && listed < uint64(c.Peers) {
 				t.Fatalf("%+v", c)
 			}
 		}

@@ -168,7 +168,7 @@ func TestOpenRecordMoves(t *testing.T) {
 	}
 }
 
-// Rings that grow and come back at random tell what a list tells to readers that are killed at random, and each record once.
+// Rings that grow and come back at random show what is on a list to readers that are killed at random, and each record once.
 func TestGrowthIsAList(t *testing.T) {
 	segments, drops, again := 0, 0, 0
 	for seed := range *seeds {

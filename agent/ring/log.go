@@ -239,13 +239,13 @@ func decodeComm(body []byte, length int) (Comm, bool) {
 		Inter: has(shmabi.CommInter), Window: has(shmabi.CommWindow), File: has(shmabi.CommFile),
 		Guessed: has(shmabi.CommGuessed), Cut: has(shmabi.CommCut),
 	}
-	told := uint64(0)
+	listed := uint64(0)
 	for i := range c.Ranks {
 		r := *view[shmabi.LogRanks](body[shmabi.LogCommBytes+i*shmabi.LogRanksBytes:])
 		c.Ranks[i] = Ranks{r.First, r.Stride, r.Count}
-		told += uint64(r.Count)
+		listed += uint64(r.Count)
 	}
-	fits := told == uint64(e.Peers) || c.Cut && told < uint64(e.Peers)
+	fits := listed == uint64(e.Peers) || c.Cut && listed < uint64(e.Peers)
 	if has(shmabi.CommMet) {
 		origin, ok := decodeOrigin(body[min(len(body), (shmabi.LogCommBytes+length*shmabi.LogRanksBytes+7)&^7):], e.Comm)
 		if !ok {

@@ -171,7 +171,7 @@ func TestOrigins(t *testing.T) {
 	})
 }
 
-// A Record gives back the memory of a call that told of many requests, and keeps that of one that told of few.
+// A Record gives back the memory of a call with many requests, and keeps that of one with few.
 func TestManyRequests(t *testing.T) {
 	p, dir := process(t, ringwriter.Identity{})
 	defer p.Exit()

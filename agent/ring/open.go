@@ -28,7 +28,7 @@ func (r *Reader) Missed() uint64 {
 	return r.Dropped() + r.Abandoned() + r.Paused()
 }
 
-// Unrecorded says whether the process has threads whose calls are not recorded at all.
+// Unrecorded reports whether the process has threads whose calls are not recorded at all.
 func (p *Process) Unrecorded() bool {
 	failed := uint32(0)
 	p.guard(func() { failed = atomic.LoadUint32(&p.header.Threads_failed) })
@@ -39,7 +39,7 @@ func (p *Process) Unrecorded() bool {
 // It is no bound, a thread can lose its processor there, so that who relies on it must notice what comes late.
 const clockBehind = 1 << 22
 
-// ReadUntil returns the time up to which a ring of which everything published was read, when the clock stood at now, has told
+// ReadUntil returns the time up to which a ring of which everything published was read, when the clock stood at now, has reported
 // all that it will.
 func (r *Reader) ReadUntil(now uint64) uint64 {
 	until := now - min(now, clockBehind)

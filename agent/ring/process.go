@@ -28,7 +28,7 @@ type Identity struct {
 	Unavailable []string
 }
 
-// State is how far a process has come.
+// State is how far a process has got.
 type State uint32
 
 const (
@@ -155,13 +155,13 @@ func (p *Process) guard(look func()) {
 // Err is what is wrong with the file, as far as it was read; it wraps ErrCorrupt.
 func (p *Process) Err() error { return p.err }
 
-// State is how far the process has come.
+// State is how far the process has got.
 func (p *Process) State() (s State) {
 	p.guard(func() { s = State(atomic.LoadUint32(&p.header.State)) })
 	return s
 }
 
-// Over says whether MPI has ended for good: the process may live on, and nothing more will come of it. Nor will where its file is not all there any more.
+// Over reports whether MPI has ended for good: the process may live on, and nothing more will come of it. Nor will where its file is not all there any more.
 func (p *Process) Over() bool {
 	over := true
 	p.guard(func() { over = atomic.LoadUint32(&p.header.Over) != 0 })
@@ -220,7 +220,7 @@ func (p *Process) losses() (l Losses, wrong []string) {
 	return l, wrong
 }
 
-// Alive says whether the process still runs: whether somebody holds the lock on its file.
+// Alive reports whether the process still runs: whether somebody holds the lock on its file.
 func (p *Process) Alive() (bool, error) {
 	alive, err := locked(p.m.file)
 	if err != nil {

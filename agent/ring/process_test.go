@@ -56,7 +56,7 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// Figures of a damaged file that cannot be true are told as none, each is named, and the others count.
+// Figures of a damaged file that cannot be true are reported as none, each is named, and the others count.
 func TestDamagedLosses(t *testing.T) {
 	w, dir := process(t, ringwriter.Identity{})
 	defer w.Exit()
@@ -166,7 +166,7 @@ func TestManyPlaces(t *testing.T) {
 	}
 }
 
-// The lock that tells that a process lives hangs on its mapping: an application that closes descriptors that
+// The lock that shows that a process lives hangs on its mapping: an application that closes descriptors that
 // are not its own does not lose it, nor does one that opens and closes the file.
 func TestAliveNeedsNoDescriptor(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")

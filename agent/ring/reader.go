@@ -32,7 +32,7 @@ type Reader struct {
 	released uint64
 	unseen   uint64 // of these, the first ones, whose memory is not the reader's any more
 	segments []segment
-	known    uint32 // segments that the header had told of
+	known    uint32 // segments that the header had reported
 	now      int    // index of the segment that tail is in
 	err      error  // the first corruption met: the ring ends there
 }
@@ -139,7 +139,7 @@ func (r *Reader) Release() {
 }
 
 // unseenSlots is how many slots that were given back are unmapped at a time: their memory is the writer's, and counts as the reader's too as long as that
-// has seen it. It comes again with the slots' next use.
+// has seen it. It recurs with the slots' next use.
 const unseenSlots = 1 << 13
 
 // unseenFrom is the first multiple of unseenSlots from a slot number on.
@@ -148,7 +148,7 @@ func unseenFrom(number uint64) uint64 { return (number + unseenSlots - 1) &^ (un
 // Held is how many slots were read and not released.
 func (r *Reader) Held() int { return int(r.tail - r.released) }
 
-// Resume goes on behind the slots that an earlier reader has read by its own account, of which it may not have released the last
+// Resume goes on behind the slots that an earlier reader reports to have read, of which it may not have released the last
 // ones. What it has released and does not know of is an error, and so is what was never written.
 func (r *Reader) Resume(tail uint64) error {
 	if head := r.Head(); tail < r.released || tail > head {
@@ -219,7 +219,7 @@ func (r *Reader) decode(number uint64, s shmabi.Slot, rec *Record) (inside *Reco
 	return inside, nil
 }
 
-// continuation is the bit that tells a continuation slot from a call slot.
+// continuation is the bit that distinguishes a continuation slot from a call slot.
 const continuation = 1 << 31
 
 // Left gives what a thread has left open: a run of polls that is not published, and last, if unfinished,
@@ -274,7 +274,7 @@ func (r *Reader) Tail() uint64 { return r.tail }
 // Slots is how many slots the ring's latest segment has that the reader knows of.
 func (r *Reader) Slots() int { return int(r.segments[len(r.segments)-1].slots) }
 
-// Closed says that the ring's thread has ended, or MPI has: once it is true, what Read finds is the rest.
+// Closed reports whether the ring's thread has ended, or MPI has: once it is true, what Read finds is the rest.
 func (r *Reader) Closed() bool {
 	return atomic.LoadUint32(&r.header.State) == shmabi.RingClosed
 }

@@ -14,7 +14,7 @@ import (
 	"moriens/internal/shmabi"
 )
 
-// A ring says whether it is read; the end of its process waits for a reader.
+// A ring reports whether it is read; the end of its process waits for a reader.
 func TestRingSaysThatItIsRead(t *testing.T) {
 	p, dir := process(t, ringwriter.Identity{})
 	w, err := p.Thread(8)

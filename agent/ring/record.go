@@ -98,15 +98,15 @@ type Collective struct {
 type Request struct {
 	Event  RequestEvent
 	Handle uint64
-	Bytes  uint64 // received, by its status; BytesUntold: MPI has not told
+	Bytes  uint64 // received, by its status; BytesUnknown: MPI has not reported
 	Source int32  // by its status; of use only where the request receives
 	Tag    int32
 }
 
-// BytesUntold stands for the bytes of a receive of which the status tells nothing: Source and Tag are what it asked for.
-const BytesUntold = shmabi.BytesUntold
+// BytesUnknown stands for the bytes of a receive of which the status gives nothing: Source and Tag are what it asked for.
+const BytesUnknown = shmabi.BytesUnknown
 
-// RequestEvent is what became of a request.
+// RequestEvent is what happened to a request.
 type RequestEvent uint32
 
 // The events of requests.
@@ -129,7 +129,7 @@ const (
 	Event MarkKind = shmabi.MarkEvent // with a value
 )
 
-// Known says whether it is one of these.
+// Known reports whether it is one of these.
 func (k MarkKind) Known() bool { return k == Begin || k == End || k == Event }
 
 // firstMark is the first value that a mark can have where a call slot has its call.

@@ -1,11 +1,11 @@
-// Package ring reads what libmoriens.so leaves in shared memory: the rings of a run, one per thread
-// that calls MPI, and the process files that go with them. In come the files of one run's directory;
-// out go records of MPI calls, in the ticks of the process's clock, call paths, and how many of each
-// were lost. cshim/include/shim_abi.h is the contract and docs/format/ring.md its prose.
+// Package ring reads what libmoriens.so leaves in shared memory: the rings of a run, one per thread that calls MPI, and
+// the process files that go with them.
 //
-// The files are written by processes that may have run amok in their own memory, so nothing in them
-// is trusted: what does not fit the layout is an error (ErrCorrupt), never a panic or a read beyond
-// the mapping.
+// In come the files of one run's directory. Out come records of MPI calls, in ticks of the process's clock, call paths,
+// and how many of each were lost. cshim/include/shim_abi.h defines the layout; docs/format/ring.md describes it.
+//
+// The processes that write the files may have corrupted their own memory, so the package trusts nothing in them: what
+// does not fit the layout is an error (ErrCorrupt), never a panic or a read beyond the mapping.
 package ring
 
 import (

@@ -30,7 +30,7 @@ func parseSchedstat(text []byte) (runNS, waitNS uint64, ok bool) {
 // status is what we read of /proc/PID/task/TID/status.
 type status struct {
 	voluntary, involuntary uint64
-	innermost              int // the process's number where it is farthest in, as it knows it itself; 0 = not told
+	innermost              int // the process's number where it is farthest in, as it knows it itself; 0 = not known
 	cpus                   []int
 }
 

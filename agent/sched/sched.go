@@ -1,8 +1,11 @@
-// Package sched says how the kernel schedules the ranks of a node: how long they ran on a core, and how long they were ready to and others ran there. In come
-// the numbers of processes and the /proc of the node; out go sums for each process, and for the node.
+// Package sched measures how the kernel schedules the ranks of a node: how long they ran on a core, and how long they
+// were ready to run while others had it.
 //
-// The kernel keeps both times for each thread, to the nanosecond (sched_info, which every distribution's kernel has). Reading them costs the rank nothing, and some 35 us of processor time a thread here, so that
-// it is done ever more seldom. A process that has died has told up to the last reading.
+// In come process numbers and the node's /proc. Out come sums in nanoseconds, for each process and for the node.
+//
+// The kernel keeps both times for each thread in nanoseconds (sched_info, which the kernels of all distributions have).
+// Reading them costs the ranks nothing and the agent some 35 µs of processor time per thread, so that it reads them
+// less and less often. For a process that has died the last reading counts.
 package sched
 
 import (
@@ -18,7 +21,7 @@ import (
 )
 
 const (
-	// Readings are pauseFirst apart when a process has come, and then twice as long each time.
+	// Readings are pauseFirst apart when a process has arrived, and then twice as long each time.
 	pauseFirst = 250 * time.Millisecond
 	pauseLast  = time.Minute
 )
@@ -61,7 +64,7 @@ type Watch struct {
 	node      Node
 	news      bool
 	changed   map[uint64]Figures
-	came      chan struct{}
+	wake      chan struct{}
 }
 
 type process struct {
@@ -78,7 +81,7 @@ type process struct {
 
 // New returns a watch over nobody.
 func New(proc string) *Watch {
-	return &Watch{proc: proc, processes: make(map[uint64]*process), cores: make(map[int]bool), changed: make(map[uint64]Figures), came: make(chan struct{}, 1)}
+	return &Watch{proc: proc, processes: make(map[uint64]*process), cores: make(map[int]bool), changed: make(map[uint64]Figures), wake: make(chan struct{}, 1)}
 }
 
 // Add takes a process, by the number that it knows itself by and the name of a file that it has mapped: in a container the number means another one.
@@ -88,7 +91,7 @@ func (w *Watch) Add(id uint64, pid int, file string) {
 	w.processes[id] = &process{id: id, pid: pid, file: file, threads: make(map[int]Figures)}
 	w.atOnce = max(w.atOnce, len(w.processes))
 	select {
-	case w.came <- struct{}{}:
+	case w.wake <- struct{}{}:
 	default:
 	}
 }
@@ -115,7 +118,7 @@ func (w *Watch) Run(ctx context.Context) {
 		w.Read()
 		select {
 		case <-time.After(pause):
-		case <-w.came:
+		case <-w.wake:
 			pause = pauseFirst / 2
 		case <-ctx.Done():
 			return
@@ -183,7 +186,7 @@ func (w *Watch) find(list []*process) {
 	}
 }
 
-// maps says whether a process of ours has mapped a file of that name; this process maps it too.
+// maps reports whether a process of ours has mapped a file of that name; this process maps it too.
 func maps(dir, file string) bool {
 	if filepath.Base(dir) == strconv.Itoa(os.Getpid()) {
 		return false

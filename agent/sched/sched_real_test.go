@@ -147,7 +147,7 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// What a process has come to last is told when it ends, be it there still or not.
+// The last figures of a process are reported when it ends, be it there still or not.
 func TestEnd(t *testing.T) {
 	x := newTree(t)
 	for pid := 100; pid < 103; pid++ {
@@ -180,7 +180,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// In a container a process knows itself by a number that is another's here: the file that it has mapped says which it is. What is not to be found is not told.
+// In a container a process knows itself by a number that is another's here: the file that it has mapped says which it is. What is not to be found is not reported.
 func TestContainers(t *testing.T) {
 	x := newTree(t)
 	x.process(12, 12, "stranger.process")
@@ -201,7 +201,7 @@ func TestContainers(t *testing.T) {
 	}
 }
 
-// A kernel that does not tell how long threads wait, or does not let us look, costs nothing but the figures.
+// A kernel that does not show how long threads wait, or does not let us look, costs nothing but the figures.
 func TestNothingTold(t *testing.T) {
 	x := newTree(t)
 	x.process(100, 100, "a.process")
@@ -221,7 +221,7 @@ func TestNothingTold(t *testing.T) {
 	}
 }
 
-// Steal and use of the node's cores are told as they are since its boot.
+// Steal and use of the node's cores are reported as they are since its boot.
 func TestNode(t *testing.T) {
 	x := newTree(t)
 	x.put("stat", "cpu  100 0 0 5 0 0 0 40 0 0\n")

@@ -1,5 +1,5 @@
-// Package spare keeps a few messages that nobody needs any more, so that their memory is used again: what an agent makes all the time is no work for the
-// garbage collector.
+// Package spare keeps messages for reuse, so that what an agent allocates all the time does not burden the garbage
+// collector.
 package spare
 
 // most is how many messages wait at most to be used again.

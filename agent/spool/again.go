@@ -10,7 +10,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Gone says whether somebody has removed the outbox's files: cleaners of temporary directories do. What is committed then goes with this process.
+// Gone reports whether somebody has removed the outbox's files: cleaners of temporary directories do. What is committed then goes with this process.
 func (o *Outbox) Gone() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -34,7 +34,7 @@ func (b *Budget) setOutbox(bytes int64) {
 // setWaiting says how many of these are messages that wait for the collector.
 func (b *Budget) setWaiting(bytes int64) { b.waiting.Store(bytes) }
 
-// Room says whether more may wait for the collector. State does not count, however large it is: only what is read makes it smaller again.
+// Room reports whether more may wait for the collector. State does not count, however large it is: only what is read makes it smaller again.
 func (b *Budget) Room() bool { return b.waiting.Load() < b.Max() }
 
 // Waiting is how many bytes wait for the collector.

@@ -11,10 +11,10 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Full says whether an error is that of a disk without room.
+// Full reports whether an error is that of a disk without room.
 func Full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// begin sees that there is a file to write to that tells what was known before it, and that little of it is of no use any more: what it began with is
+// begin sees that there is a file to write to that repeats what was known before it, and that little of it is of no use any more: what it began with is
 // written once for at least as many bytes behind it.
 func (o *Outbox) begin() error {
 	if o.begun && o.log.End().Offset-o.start < max(o.fileBytes, o.start) {
@@ -23,7 +23,7 @@ func (o *Outbox) begin() error {
 	return o.renew()
 }
 
-// renew begins a file that tells what was known before it, so that those before may go.
+// renew begins a file that repeats what was known before it, so that those before may go.
 func (o *Outbox) renew() error {
 	if o.begun || o.earlier {
 		if err := o.log.Rotate(); err != nil {
@@ -84,7 +84,7 @@ func (o *Outbox) strip() {
 	o.count()
 }
 
-// bare is a record without what is not of messages; nil: it has none. A file of such records is not one that tells what was known before it.
+// bare is a record without what is not of messages; nil: it has none. A file of such records is not one that repeats what was known before it.
 func bare(record []byte) ([]byte, error) {
 	r, err := decode(record)
 	if err != nil {

@@ -217,20 +217,20 @@ func (o *Outbox) take(x *moriensv1.OutboxTransaction) {
 	}
 }
 
-// merge adds to a node's state what has come.
-func merge(node, came *moriensv1.NodeState) *moriensv1.NodeState {
-	if came == nil {
+// merge adds to a node's state what has arrived.
+func merge(node, update *moriensv1.NodeState) *moriensv1.NodeState {
+	if update == nil {
 		return node
 	}
-	node.Communicator = append(node.Communicator, came.Communicator...)
-	node.Source = append(node.Source, came.Source...)
-	node.Reported = append(node.Reported, came.Reported...)
-	node.Finished = append(node.Finished, came.Finished...)
-	node.CpuNs = max(node.CpuNs, came.CpuNs)
-	node.PeakBytes = max(node.PeakBytes, came.PeakBytes)
-	node.Restarts = max(node.Restarts, came.Restarts)
-	node.Came = node.Came || came.Came
-	node.Done = node.Done || came.Done
+	node.Communicator = append(node.Communicator, update.Communicator...)
+	node.Source = append(node.Source, update.Source...)
+	node.Reported = append(node.Reported, update.Reported...)
+	node.Finished = append(node.Finished, update.Finished...)
+	node.CpuNs = max(node.CpuNs, update.CpuNs)
+	node.PeakBytes = max(node.PeakBytes, update.PeakBytes)
+	node.Restarts = max(node.Restarts, update.Restarts)
+	node.Came = node.Came || update.Came
+	node.Done = node.Done || update.Done
 	return node
 }
 
@@ -311,7 +311,7 @@ func (o *Outbox) trim() error {
 	return nil
 }
 
-// count tells the budget what there is.
+// count reports to the budget what there is.
 func (o *Outbox) count() {
 	o.budget.setOutbox(o.log.Bytes())
 	o.budget.setWaiting(o.waits.bytes)

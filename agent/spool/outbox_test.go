@@ -346,7 +346,7 @@ func FuzzOutbox(f *testing.F) {
 		encoded, _ := proto.Marshal(&moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{Version: formatVersion, Sequence: sequence}}})
 		return encoded
 	}
-	f.Add(whole(3), encoded[2], whole(1)) // what was known before, told behind a transaction
+	f.Add(whole(3), encoded[2], whole(1)) // what was known before, repeated behind a transaction
 	f.Fuzz(func(t *testing.T, a, b, c []byte) {
 		dir := t.TempDir()
 		s, err := Open(Config{Dir: dir, Run: "run", Shm: dir})

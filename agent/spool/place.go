@@ -139,7 +139,7 @@ func freeBytes(path string) (int64, error) {
 	return int64(stat.Bavail) * int64(stat.Bsize), nil
 }
 
-// missed says whether a place is among those that have failed.
+// missed reports whether a place is among those that have failed.
 func (p place) missed(list []Miss) bool {
 	return slices.ContainsFunc(list, func(m Miss) bool { return m.Place == p.dir })
 }

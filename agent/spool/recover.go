@@ -25,7 +25,7 @@ func decode(record []byte) (*moriensv1.OutboxRecord, error) {
 	return r, nil
 }
 
-// recover reads what the last writer knew, and begins a file of its own.
+// recover reads what the last writer knew, and begins a separate file.
 func (o *Outbox) recover() error {
 	files := o.log.Files()
 	from := len(files) - 1
@@ -61,7 +61,7 @@ func (o *Outbox) recover() error {
 	}
 	o.files = append(earlier, o.files...)
 	o.waits = waits{before.bytes + o.waits.bytes, append(before.stretches, o.waits.stretches...)}
-	o.earlier = true // a file of its own needs room on the disk, which may come later
+	o.earlier = true // a separate file needs room on the disk, which may come later
 	if first, err := o.firstKept(); err != nil {
 		return err
 	} else if first > o.last+1 {
@@ -77,7 +77,7 @@ const maxSequence = 1 << 62
 
 var errEnough = errors.New("enough was read")
 
-// isWhole says whether a file tells all that was known before it.
+// isWhole reports whether a file repeats all that was known before it.
 func (o *Outbox) isWhole(number uint64) (bool, error) {
 	missing := -1
 	err := o.log.ReadFile(number, func(_ segment.Position, record []byte) error {
@@ -107,12 +107,12 @@ func (o *Outbox) isWhole(number uint64) (bool, error) {
 	return missing == 0, nil
 }
 
-// replay takes the records of files of which the first one tells all that was known before it.
+// replay takes the records of files of which the first one repeats all that was known before it.
 func (o *Outbox) replay(files []segment.File) error {
 	for i, f := range files {
 		o.files = append(o.files, messageFile{number: f.Number, last: o.last})
 		begins := segment.Start
-		told := false // what was known before: transactions follow
+		begun := false // what was known before: transactions follow
 		err := o.log.ReadFile(f.Number, func(end segment.Position, record []byte) error {
 			r, err := decode(record)
 			if err != nil {
@@ -120,7 +120,7 @@ func (o *Outbox) replay(files []segment.File) error {
 			}
 			size, first := end.Offset-begins, begins == segment.Start
 			begins = end.Offset
-			if told = told || r.GetTransaction() != nil; r.GetTransaction() == nil && (told || first != (r.GetWhole() != nil)) {
+			if begun = begun || r.GetTransaction() != nil; r.GetTransaction() == nil && (begun || first != (r.GetWhole() != nil)) {
 				return fmt.Errorf("%w: what was known before is told again, before offset %d of file %d", errRecord, end.Offset, end.File)
 			}
 			switch body := r.Body.(type) {

@@ -1,8 +1,8 @@
-// Package spool is an agent's working directory on its node, and the outbox in it: what the ranks have recorded waits there
-// for the collector's acknowledgement, and with it what an agent that is started again needs to go on.
+// Package spool is an agent's working directory on its node and the outbox in it. The outbox holds what the ranks have
+// recorded until the collector acknowledges it, and the state that a restarted agent needs to resume.
 //
-// In come transactions of messages and state; out go messages in order of their sequence, and after a restart the state. The
-// package does not know what messages or states mean, and never blocks but for the disk.
+// In come transactions of messages and state. Out come messages in the order of their sequence and, after a restart,
+// the state. The package does not interpret messages or states, and blocks on nothing but the disk.
 package spool
 
 import (
@@ -287,10 +287,10 @@ func (s *Spool) writeIdentity() error {
 // Path is the directory.
 func (s *Spool) Path() string { return s.path }
 
-// Fresh says whether no earlier life of the agent has left anything in it.
+// Fresh reports whether no earlier life of the agent has left anything in it.
 func (s *Spool) Fresh() bool { return s.fresh }
 
-// InMemory says whether it goes with the directory of the run's rings.
+// InMemory reports whether it goes with the directory of the run's rings.
 func (s *Spool) InMemory() bool { return s.place.memory }
 
 // Close gives the spool up. It stays for the agent's next life.

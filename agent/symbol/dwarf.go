@@ -91,7 +91,7 @@ func (q *query) into(x inlining, real bool) {
 	q.chain, q.depth = append(q.chain[:n], x), x.depth
 }
 
-// settle says of the query what its chain tells.
+// settle sets what the chain of the query shows.
 func (q *query) settle() {
 	if len(q.chain) == 0 {
 		return
@@ -303,7 +303,7 @@ func linkageName(e *dwarf.Entry) string {
 	return ""
 }
 
-// line is what two attributes tell together, or nothing.
+// line is what two attributes give together, or nothing.
 func (u *compileUnit) line(e *dwarf.Entry, file, line dwarf.Attr) (string, int) {
 	if name, n := u.file(e, file), lineOf(e, line); name != "" && n > 0 {
 		return name, n

@@ -66,7 +66,7 @@ int main(int argc, char **) { grid::solve(argc); }
 `
 )
 
-// The whole chain of inlined functions round a call is told, as the source has it and as addr2line tells it, with where each function is defined.
+// The whole chain of inlined functions round a call is reported, as the source has it and as addr2line shows it, with where each function is defined.
 func TestInlinedChain(t *testing.T) {
 	for _, tt := range []struct {
 		name, compiler string
@@ -109,7 +109,7 @@ func TestInlinedChain(t *testing.T) {
 					t.Fatalf("call %d of %d", i, len(tt.want))
 				}
 				want := tt.want[i]
-				if tt.name == "link time" { // a definition in another unit is not told by a number of this one's files
+				if tt.name == "link time" { // a definition in another unit is not given by a number of this one's files
 					for k := range got {
 						got[k].FirstFile, got[k].FirstLine = "", 0
 					}

@@ -1,10 +1,12 @@
-// Package symbol tells where in a program a return address lies: in come an executable or library, its GNU build
-// id as the process had it, and offsets as in the rings' logs (return address less what the loader added to the file's
-// addresses); out go function, file and line of the calls before them.
+// Package symbol resolves return addresses to source locations.
 //
-// It says "unknown", the zero Place, rather than anything wrong: for a file that is gone, that was changed since the process
-// mapped it, that is stripped, or that cannot be read. It never writes, never asks the network, and keeps nothing but open
-// files between calls.
+// In come an executable or library, its GNU build id as the process had it, and offsets as in the rings' logs (return
+// address minus what the loader added to the file's addresses). Out come function, file and line of the calls before
+// these addresses.
+//
+// The result is "unknown", the zero Place, rather than anything wrong: for a file that was removed, that was changed
+// since the process mapped it, that is stripped, or that cannot be read. The package never writes, never asks the
+// network, and keeps nothing but open files between calls.
 package symbol
 
 import (
@@ -40,7 +42,7 @@ type Scope struct {
 	FirstLine int
 }
 
-// Known says whether a place tells anything.
+// Known reports whether a place tells anything.
 func (p *Place) Known() bool { return p.Function != "" || p.File != "" || p.Line != 0 }
 
 // A Module is an executable or library of a process. It holds the file open, so that it can be read even when its name is
@@ -75,7 +77,7 @@ func (m *Module) Resolve(ctx context.Context, returns []uint64) []Place {
 	return resolve(ctx, m.file, m.path, m.buildID, returns)
 }
 
-// A query is a call to be told the place of.
+// A query is a call whose place is looked up.
 type query struct {
 	pc    uint64 // within the call instruction
 	place Place

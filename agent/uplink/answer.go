@@ -18,7 +18,7 @@ func (u *Uplink) OnAsk(asked func(stream uint64, asks *moriensv1.ReportResponse)
 	u.answers.asked = asked
 }
 
-// Answer sends what was asked for on a stream, and waits for room. It says whether that stream still lives.
+// Answer sends what was asked for on a stream, and waits for room. It reports whether that stream still lives.
 func (u *Uplink) Answer(stream uint64, m *moriensv1.ReportRequest) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -51,7 +51,7 @@ func (u *Uplink) AwaitExchange(ctx context.Context) {
 	}
 }
 
-// due says whether a probe can be sent.
+// due reports whether a probe can be sent.
 func (r *round) due() bool { return r.read != nil && r.left > 0 && r.sent == 0 }
 
 // again makes up for a probe that went with a stream that broke.

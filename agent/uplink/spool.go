@@ -13,22 +13,22 @@ type spoolNews struct {
 	sent   *moriensv1.Spool // on the present stream
 }
 
-// due says whether there is something to say.
+// due reports whether there is something to say.
 func (s *spoolNews) due() bool { return s.latest != s.sent }
 
 // renew has the latest said again, on a stream that may be to another collector.
 func (s *spoolNews) renew() { s.sent = nil }
 
-// TellSpool tells the collector how the spool is, on each stream once.
-func (u *Uplink) TellSpool(m *moriensv1.Spool) {
+// ReportSpool reports the state of the spool to the collector, once on each stream.
+func (u *Uplink) ReportSpool(m *moriensv1.Spool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.spool.latest = m
 	u.changed.Broadcast()
 }
 
-// AwaitSpoolTold waits, for so long at most, until the collector is told what TellSpool was.
-func (u *Uplink) AwaitSpoolTold(ctx context.Context, grace time.Duration) {
+// AwaitSpoolReport waits, at most for grace, until the latest report of ReportSpool is sent.
+func (u *Uplink) AwaitSpoolReport(ctx context.Context, grace time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	defer context.AfterFunc(ctx, u.wake)()

@@ -1,8 +1,8 @@
-// Package uplink carries an agent's messages to the collector: in order, from the outbox (agent/spool) that keeps each until the
-// collector has acknowledged it, and again when a stream breaks.
+// Package uplink sends an agent's messages to the collector: in order, from the outbox (agent/spool), which keeps each
+// until the collector has acknowledged it, and again when a stream breaks.
 //
-// It never blocks who fills the outbox. Where to find the collector it asks anew for each stream: one that was started
-// again may listen elsewhere. Of several collectors it asks the first, which sends it to its own.
+// It never blocks the writers of the outbox. It looks up the collector's address for each stream, because a restarted
+// collector may listen elsewhere. Of several collectors it asks the first, which redirects it to its own.
 package uplink
 
 import (
@@ -83,20 +83,20 @@ type Uplink struct {
 	outbox Outbox
 	log    *slog.Logger
 
-	mu       sync.Mutex
-	changed  sync.Cond
-	greeted  bool   // the collector has said what it holds, on the present stream
-	sent     uint64 // sequence up to which messages went, on the present stream
-	high     uint64 // highest sequence ever sent
-	broke    error  // why the last stream broke, nil while one lives
-	fatal    error  // the collector will not have us
-	round    round  // of exchanges that compare clocks
-	results  []*moriensv1.ClockExchange
-	stats    Stats
-	answers  answers
-	spool    spoolNews
-	stay     time.Duration // as the collector has told last,
-	toldStay time.Time     // and when
+	mu        sync.Mutex
+	changed   sync.Cond
+	greeted   bool   // the collector has said what it holds, on the present stream
+	sent      uint64 // sequence up to which messages went, on the present stream
+	high      uint64 // highest sequence ever sent
+	broke     error  // why the last stream broke, nil while one lives
+	fatal     error  // the collector will not have us
+	round     round  // of exchanges that compare clocks
+	results   []*moriensv1.ClockExchange
+	stats     Stats
+	answers   answers
+	spool     spoolNews
+	linger    time.Duration // as the collector has reported last,
+	lingerSet time.Time     // and when
 
 	finish     chan struct{} // closed when the collector ends the run
 	finishOnce sync.Once
@@ -199,9 +199,9 @@ var errRefused = errors.New("refused")
 
 func refused(err error) bool { return errors.Is(err, errRefused) || errors.Is(err, ErrOver) }
 
-// judge marks an error that trying again cannot help. A refusal by what is not the present collector is none: the
+// classify marks an error that trying again cannot help. A refusal by what is not the present collector is none: the
 // address may be another's by now.
-func (u *Uplink) judge(meet rendezvous.Rendezvous, err error) error {
+func (u *Uplink) classify(meet rendezvous.Rendezvous, err error) error {
 	switch status.Code(err) {
 	case codes.Unauthenticated, codes.PermissionDenied, codes.InvalidArgument, codes.FailedPrecondition:
 		if now, again := u.find(); again == nil && now.Equal(meet) {
@@ -214,7 +214,7 @@ func (u *Uplink) judge(meet rendezvous.Rendezvous, err error) error {
 	return err
 }
 
-// connect finds the collector, of several the one that this agent belongs to, and serves a stream to it until that breaks; it says whether anything was acknowledged.
+// connect finds the collector, of several the one that this agent belongs to, and serves a stream to it until that breaks; it reports whether anything was acknowledged.
 func (u *Uplink) connect(ctx context.Context) (acknowledged bool, err error) {
 	meet, err := u.find()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -229,7 +229,7 @@ func (u *Uplink) connect(ctx context.Context) (acknowledged bool, err error) {
 		to := redirected(err)
 		switch {
 		case to == nil:
-			return acknowledged, u.judge(meet, err)
+			return acknowledged, u.classify(meet, err)
 		case hops == maxHops:
 			return false, fmt.Errorf("sent on %d times: %w", hops, err)
 		}
@@ -243,7 +243,7 @@ func (u *Uplink) connect(ctx context.Context) (acknowledged bool, err error) {
 	}
 }
 
-// dial opens a stream to a collector and serves it until it breaks; it says whether anything was acknowledged.
+// dial opens a stream to a collector and serves it until it breaks; it reports whether anything was acknowledged.
 func (u *Uplink) dial(ctx context.Context, meet rendezvous.Rendezvous, hello *moriensv1.Hello) (acknowledged bool, err error) {
 	conn, err := grpc.NewClient(meet.Address,
 		grpc.WithTransportCredentials(meet.ClientCredentials()),
@@ -258,7 +258,7 @@ func (u *Uplink) dial(ctx context.Context, meet rendezvous.Rendezvous, hello *mo
 	return u.stream(ctx, meet, conn, hello)
 }
 
-// over says whether a refusal is that of a run that has ended.
+// over reports whether a refusal is that of a run that has ended.
 func over(err error) bool {
 	return slices.ContainsFunc(status.Convert(err).Details(), func(detail any) bool {
 		_, is := detail.(*moriensv1.RunOver)
@@ -336,7 +336,7 @@ func (u *Uplink) receive(s stream, number uint64, acknowledged *bool) error {
 			u.replied(response.ClockReply)
 		}
 		u.asks(number, response)
-		u.told(response)
+		u.setLinger(response)
 		if err := u.acknowledge(response.Acknowledged); err != nil {
 			return err
 		}
@@ -428,7 +428,7 @@ func (u *Uplink) send(ctx context.Context, s stream) error {
 	}
 }
 
-// ready says whether there is a message to be sent, with u.mu held. The collector speaks first: what it holds need not be sent again.
+// ready reports whether there is a message to be sent, with u.mu held. The collector speaks first: what it holds need not be sent again.
 func (u *Uplink) ready() bool {
 	return u.greeted && max(u.sent, u.outbox.Held()) < u.outbox.Last()
 }

@@ -12,7 +12,7 @@ type span struct {
 	window   anchor.ID
 }
 
-// spans cuts a column of rows where the window changes, and says whether no window comes twice.
+// spans cuts a column of rows where the window changes, and reports whether no window comes twice.
 func (r *ring) spans(differences []int64) (list []span, once bool) {
 	row, first, behind := uint64(0), uint64(1), uint64(0) // rows that are of the latest window
 	once = true

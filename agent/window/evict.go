@@ -106,7 +106,7 @@ func (s *Store) shrink() error {
 	return nil
 }
 
-// threshold is the hash from which on windows of a class have to go so that so many bytes do: of ordinary ones as the files tell; of marked ones, about
+// threshold is the hash from which on windows of a class have to go so that so many bytes do: of ordinary ones as the files show; of marked ones, about
 // which they do not, an eighth.
 func (s *Store) threshold(c class, need uint64) uint64 {
 	if c != ordinary {
@@ -190,12 +190,12 @@ func (s *Store) cutEnds(files []*file) error {
 	}
 	err = s.sideBySide(ends, func(p part) error {
 		s.mu.Lock()
-		stays, torn, class := s.stays(p.key), s.torn[p.key], s.class(p.key)
+		retained, torn, class := s.retained(p.key), s.torn[p.key], s.class(p.key)
 		s.mu.Unlock()
-		if !p.continued && (stays || torn) { // a torn one was counted when it was torn
+		if !p.continued && (retained || torn) { // a torn one was counted when it was torn
 			n.EvictedWindows--
 		}
-		if !stays {
+		if !retained {
 			return nil
 		}
 		if class == ordinary {
@@ -305,9 +305,9 @@ func (s *Store) rewrite(sources []*file, marked bool) error {
 	}
 	take := func(p part) error {
 		s.mu.Lock()
-		stays, torn := s.stays(p.key), s.torn[p.key]
+		retained, torn := s.retained(p.key), s.torn[p.key]
 		s.mu.Unlock()
-		if stays {
+		if retained {
 			return w.add(p)
 		}
 		if !p.continued && !torn {

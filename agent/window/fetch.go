@@ -21,7 +21,7 @@ const partBytes = 1 << 20
 const fetchRuns = 64
 
 // Fetch calls emit for the parts of windows that are asked for, by name or by calls that they hold, in no order, and returns what ends the answer. An error of emit ends it early. Rows of a window
-// that are not yet read from the rings are not among them. Windows that are evicted before their turn comes are told as gone; of the others everything comes, once:
+// that are not yet read from the rings are not among them. Windows that are evicted before their turn comes are reported as gone; of the others everything comes, once:
 // that emit takes long keeps nothing from being written or evicted meanwhile, unless everything is asked for.
 func (s *Store) Fetch(f *moriensv1.Fetch, emit func(*moriensv1.WindowPart) error) *moriensv1.WindowsEnd {
 	end := &moriensv1.WindowsEnd{Number: f.Number}
@@ -195,7 +195,7 @@ func (s *Store) upTo(files []*file, from uint64, hashes []uint64) uint64 {
 	return ends[s.fetchRuns-1]
 }
 
-// has says whether a run may have a window with one of the hashes, nil: any, between two of which both count.
+// has reports whether a run may have a window with one of the hashes, nil: any, between two of which both count.
 func (r run) has(hashes []uint64, from, to uint64) bool {
 	first, last := max(from, r.first), min(to, r.last)
 	i, _ := slices.BinarySearch(hashes, first)

@@ -11,7 +11,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// meanwhile fetches, and before each part that comes has between do what it likes with the store. It returns what came by process and window, and what is told
+// meanwhile fetches, and before each part that comes has between do what it likes with the store. It returns what came by process and window, and what is reported
 // to be gone.
 func meanwhile(t tester, s *window.Store, f *moriensv1.Fetch, between func()) (came map[[2]uint64]map[flat]int, gone map[[2]uint64]bool) {
 	t.Helper()
@@ -47,7 +47,7 @@ func byWindow(messages []*moriensv1.ReportRequest, to map[[2]uint64]map[flat]int
 	}
 }
 
-// While windows are fetched others come, files are sorted, put together and cut: each window comes whole and once, or is told to be gone.
+// While windows are fetched others come, files are sorted, put together and cut: each window comes whole and once, or is reported as gone.
 func TestFetchMeanwhile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "moriens-window-")

@@ -36,21 +36,21 @@ func (s *Store) class(k key) class {
 
 func (s *Store) hash(w anchor.ID) uint64 { return w.Hash(s.config.Run) }
 
-// stays says whether a window is not to be evicted.
-func (s *Store) stays(k key) bool {
+// retained reports whether a window is not to be evicted.
+func (s *Store) retained(k key) bool {
 	return !s.torn[k] && s.hash(k.window) <= s.below[s.class(k)]
 }
 
-// gone says whether something of a window has been evicted.
+// gone reports whether something of a window has been evicted.
 func (s *Store) gone(k key) bool {
 	if s.torn[k] {
 		return true
 	}
 	p := s.processes[k.process]
-	return p != nil && p.out && k.window <= p.passed && !s.stays(k)
+	return p != nil && p.out && k.window <= p.passed && !s.retained(k)
 }
 
-// had says whether a process has been in a window.
+// had reports whether a process has been in a window.
 func (p *process) had(w anchor.ID) bool {
 	for _, r := range p.rings {
 		if _, found := slices.BinarySearchFunc(r.edges, w, func(e edge, w anchor.ID) int { return cmp.Compare(e.window, w) }); found {

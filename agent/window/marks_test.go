@@ -17,16 +17,16 @@ func TestLower(t *testing.T) {
 	}
 	for left := windows; left > 0; {
 		s.below[classes-1] = s.lower(classes - 1)
-		stay := 0
+		local := 0
 		for k, m := range s.marks {
 			if m.class == classes-1 && s.hash(k.window) <= s.below[m.class] {
-				stay++
+				local++
 			}
 		}
-		if stay != left*7/8 {
-			t.Fatalf("%d of %d stay, want %d", stay, left, left*7/8)
+		if local != left*7/8 {
+			t.Fatalf("%d of %d stay, want %d", local, left, left*7/8)
 		}
-		left = stay
+		left = local
 	}
 	if got := s.lower(classes - 1); got != 0 {
 		t.Errorf("with no window left the bound is %d", got)

@@ -10,8 +10,8 @@ import (
 
 // Part says of the messages of the transaction that is to be appended next which are for the collector, and which stay here alone: transfers of windows by which
 // no clocks are compared (anchor.Window.Compared). Where transfers of both are in one message two are made of it; else the messages are
-// those that came. Where all detail stays, these are told which are none. It can be asked again.
-func (s *Store) Part(messages []*moriensv1.ReportRequest) (told, stay []*moriensv1.ReportRequest) {
+// those that arrived. Where all detail stays, those that are none are reported. It can be asked again.
+func (s *Store) Part(messages []*moriensv1.ReportRequest) (reported, local []*moriensv1.ReportRequest) {
 	if s.config.Whole {
 		return apart(messages)
 	}
@@ -25,7 +25,7 @@ func (s *Store) Part(messages []*moriensv1.ReportRequest) (told, stay []*moriens
 	for _, m := range messages {
 		x := m.GetTransfers()
 		if x == nil || s.rings[x.Ring] == nil {
-			told = append(told, m)
+			reported = append(reported, m)
 			continue
 		}
 		shares := ahead.shares(s.rings[x.Ring], x.Row, s.config.Run)
@@ -33,15 +33,15 @@ func (s *Store) Part(messages []*moriensv1.ReportRequest) (told, stay []*moriens
 		case len(shares) > 1:
 			compared, others := entriesOf(shares)
 			rows := rowsOfColumn(x.Row)
-			told = append(told, transfersOf(x, differences(rows, compared), compared))
-			stay = append(stay, transfersOf(x, differences(rows, others), others))
+			reported = append(reported, transfersOf(x, differences(rows, compared), compared))
+			local = append(local, transfersOf(x, differences(rows, others), others))
 		case len(shares) == 0 || shares[0].compared:
-			told = append(told, m)
+			reported = append(reported, m)
 		default:
-			stay = append(stay, m)
+			local = append(local, m)
 		}
 	}
-	return told, stay
+	return reported, local
 }
 
 // A foresight is how processes and rings will stand when messages are appended.

@@ -21,7 +21,7 @@ func onlyTransfers(messages []*moriensv1.ReportRequest, to map[flat]int) {
 	}
 }
 
-// Transfers are told where their window is one by which clocks are compared, and stay else, whether they come with their calls or later, whatever was asked
+// Transfers are reported where their window is one by which clocks are compared, and stay else, whether they come with their calls or later, whatever was asked
 // before; a fetch of transfers brings all of them, once.
 func TestPart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -36,7 +36,7 @@ func TestPart(t *testing.T) {
 		j := &job{ranks: 2}
 		transaction := uint64(1)
 		introduced := j.introduce()
-		wanted := [2]map[flat]int{make(map[flat]int), make(map[flat]int)} // stay, told
+		wanted := [2]map[flat]int{make(map[flat]int), make(map[flat]int)} // local, reported
 		got := [2]map[flat]int{make(map[flat]int), make(map[flat]int)}
 		all := make(map[flat]int)
 		const sends = 3
@@ -58,12 +58,12 @@ func TestPart(t *testing.T) {
 				}
 				next = kept
 			}
-			told, stay := s.Part(next)
+			reported, local := s.Part(next)
 			if rapid.Bool().Draw(t, "again") { // the disk was full, say
-				told, stay = s.Part(next)
+				reported, local = s.Part(next)
 			}
-			onlyTransfers(told, got[1])
-			onlyTransfers(stay, got[0])
+			onlyTransfers(reported, got[1])
+			onlyTransfers(local, got[0])
 			transaction++
 			if err := s.Append(transaction, next); err != nil {
 				t.Fatal(err)
@@ -75,9 +75,9 @@ func TestPart(t *testing.T) {
 				s = open(t, dir, 0)
 			}
 		}
-		told, stay := s.Part(late)
-		onlyTransfers(told, got[1])
-		onlyTransfers(stay, got[0])
+		reported, local := s.Part(late)
+		onlyTransfers(reported, got[1])
+		onlyTransfers(local, got[0])
 		if err := s.Append(transaction+1, late); err != nil {
 			t.Fatal(err)
 		}

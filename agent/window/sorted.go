@@ -207,7 +207,7 @@ func (s *Store) sort(fresh segment.File) error {
 		p := s.processes[parts[0].process]
 		parts[0].continued = p != nil && p.out && parts[0].window <= p.passed
 	}
-	stay := windows[:0]
+	local := windows[:0]
 	for _, parts := range windows {
 		k, bytes := parts[0].key, 0
 		for i := range parts {
@@ -219,8 +219,8 @@ func (s *Store) sort(fresh segment.File) error {
 			continue
 		}
 		switch was := s.torn[k]; {
-		case s.stays(k):
-			stay = append(stay, parts)
+		case s.retained(k):
+			local = append(local, parts)
 			kept += bytes
 		case !was && !parts[0].continued:
 			n.EvictedWindows++
@@ -232,7 +232,7 @@ func (s *Store) sort(fresh segment.File) error {
 	s.mu.Unlock()
 	// As much of the file as what goes is of what was in it.
 	n.EvictedBytes = uint64(float64(fresh.Bytes) * float64(all-kept) / float64(max(all, 1)))
-	for _, parts := range stay {
+	for _, parts := range local {
 		if err := w.add(parts...); err != nil {
 			return errors.Join(err, w.abandon())
 		}

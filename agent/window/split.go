@@ -152,7 +152,7 @@ func (b *batch) join() {
 	}
 }
 
-// declare takes what the messages tell of who the processes are, and remembers it for those who come later. It is to be told once.
+// declare takes what the messages say about the processes, and remembers it for those who come later. Call it once.
 func (s *Store) declare(messages []*moriensv1.ReportRequest) {
 	for _, m := range messages {
 		if !slices.Contains(s.declared, m) && s.define(m) {
@@ -182,7 +182,7 @@ func (r *ring) findAnchors(anchors []anchored, c *moriensv1.Collectives) []ancho
 // errColumns is returned for a message whose columns do not fit each other.
 var errColumns = errors.New("windows: columns of different lengths")
 
-// same says whether columns have one length.
+// same reports whether columns have one length.
 func same(n int, lengths ...int) bool {
 	return !slices.ContainsFunc(lengths, func(length int) bool { return length != n })
 }

@@ -23,7 +23,7 @@ func (s *Store) noted(n *moriensv1.WindowState) error {
 	return err
 }
 
-// note writes down what a later run of the agent needs to know, and tells where that fails.
+// note writes down what a later run of the agent needs to know, and logs where that fails.
 func (s *Store) note(n *moriensv1.WindowState) {
 	if err := s.noted(n); err != nil {
 		s.fail(err)
@@ -56,7 +56,7 @@ func (s *Store) recover() error {
 	if err := s.save(); !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return err
 	}
-	return nil // the files as they are tell the same: on a full disk they stay
+	return nil // the files as they are show the same: on a full disk they stay
 }
 
 // apply does what a record of the state log says.
@@ -152,7 +152,7 @@ func (s *Store) reread() error {
 		return nil
 	})
 	for _, r := range s.rings {
-		r.cut(r.rows) // what comes again may be in other windows
+		r.cut(r.rows) // what recurs may be in other windows
 		r.times = nil
 	}
 	if !errors.Is(err, errEnough) {
@@ -161,7 +161,7 @@ func (s *Store) reread() error {
 	return s.cutFresh(end)
 }
 
-// beginAgain takes from a record of the fresh log where windows begin. The state log may have told that already, as of what was written until a file was sorted.
+// beginAgain takes from a record of the fresh log where windows begin. The state log may have reported that already, as of what was written until a file was sorted.
 func (s *Store) beginAgain(b *moriensv1.WindowBatch) {
 	begins := make(map[*ring][]edge)
 	for _, p := range b.Parts {

@@ -100,8 +100,8 @@ func introduceThreads(threads int) []*moriensv1.ReportRequest {
 	return list
 }
 
-// tellThread is what some calls of a thread become, and the transfers of them apart. before is when the call before them ended.
-func tellThread(calls []threadCall, before uint64) (told []*moriensv1.ReportRequest, transfers *moriensv1.ReportRequest) {
+// reportThread is what some calls of a thread become, and the transfers of them apart. before is when the call before them ended.
+func reportThread(calls []threadCall, before uint64) (reported []*moriensv1.ReportRequest, transfers *moriensv1.ReportRequest) {
 	c := &moriensv1.Calls{Ring: calls[0].ring, First: calls[0].row, OriginTicks: before, Counts: []*moriensv1.Counts{{}, {}}}
 	a, x := &moriensv1.Collectives{Ring: c.Ring}, &moriensv1.Transfers{Ring: c.Ring}
 	var met, moved uint64
@@ -121,14 +121,14 @@ func tellThread(calls []threadCall, before uint64) (told []*moriensv1.ReportRequ
 		x.Done, x.Peer, x.Tag, x.Comm = append(x.Done, 1), append(x.Peer, 1), append(x.Tag, 0), append(x.Comm, 1)
 		x.Bytes, x.Ordinal = append(x.Bytes, at.row), append(x.Ordinal, at.row+1)
 	}
-	told = append(told, request(c))
+	reported = append(reported, request(c))
 	if len(a.Row) > 0 {
-		told = append(told, request(a))
+		reported = append(reported, request(a))
 	}
 	if len(x.Row) > 0 {
 		transfers = request(x)
 	}
-	return told, transfers
+	return reported, transfers
 }
 
 // fetchCalls returns what a store has of the windows of some calls of a ring, by window.
@@ -212,9 +212,9 @@ func TestThreads(t *testing.T) {
 					if from > 0 {
 						before = calls[from-1].end
 					}
-					told, transfers := tellThread(calls[from:n], before)
-					flatten(told, want)
-					messages = append(messages, told...)
+					reported, transfers := reportThread(calls[from:n], before)
+					flatten(reported, want)
+					messages = append(messages, reported...)
 					if transfers != nil {
 						flatten([]*moriensv1.ReportRequest{transfers}, want)
 						if rapid.Bool().Draw(t, "late") {

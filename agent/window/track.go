@@ -16,11 +16,11 @@ type process struct {
 	size    int32
 	clock   moriensv1.Clock
 	anchors map[uint32]uint64 // how many each communicator of all ranks has had, by the process's own number
-	window  anchor.ID     // now
+	window  anchor.ID         // now
 	since   uint64            // ticks when it began
 	began   bool              // since is known
 	whole   uint64            // ticks for which no window is cut by time; 0: that is not known
-	passed  anchor.ID     // latest of which something has left the fresh log
+	passed  anchor.ID         // latest of which something has left the fresh log
 	out     bool              // there is one
 	usual   usual
 	rings   []*ring
@@ -59,7 +59,7 @@ type reading struct {
 	ns    int64
 }
 
-// define takes what tells who the processes are. It says whether a later run of the agent needs it.
+// define takes what describes the processes. It reports whether a later run of the agent needs it.
 func (s *Store) define(m *moriensv1.ReportRequest) bool {
 	switch b := m.Body.(type) {
 	case *moriensv1.ReportRequest_Process:
@@ -138,7 +138,7 @@ func (s *Store) enter(p *process, ticks uint64) anchor.ID {
 	return p.window
 }
 
-// pass counts an anchor, which ended at a time. It says whether a window has ended with it.
+// pass counts an anchor, which ended at a time. It reports whether a window has ended with it.
 func (p *process) pass(comm uint32, ordinal, ticks uint64) bool {
 	p.anchors[comm] = max(p.anchors[comm], ordinal+1)
 	total := uint64(0)

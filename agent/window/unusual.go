@@ -1,13 +1,13 @@
 package window
 
 const (
-	// usualWindows is how many of the latest windows of one sequence of calls tell what is usual.
+	// usualWindows is how many of the latest windows of one sequence of calls show what is usual.
 	usualWindows = 31
 	// usualFrom is from how many on they do.
 	usualFrom = 9
 	// unusualTimes is how many times their median a window takes that is unusual.
 	unusualTimes = 3
-	// usualSequences bounds the sequences of a process that are followed. Where more turn up all begin anew: no sequence comes again
+	// usualSequences bounds the sequences of a process that are followed. Where more turn up all begin anew: no sequence recurs
 	// often enough to have anything usual.
 	usualSequences = 256
 )
@@ -36,7 +36,7 @@ type durations struct {
 	n     int
 }
 
-// unusual says whether a window took far longer than those with the same calls before it, and counts it among them.
+// unusual reports whether a window took far longer than those with the same calls before it, and counts it among them.
 func (u *usual) unusual(hash, ticks uint64) bool {
 	if *u == nil || len(*u) >= usualSequences && (*u)[hash] == nil {
 		*u = make(usual)

@@ -103,7 +103,7 @@ func (l *lane) nextEnd() uint64 {
 	return l.ticks + c.BurstTicks[l.row] + c.CallTicks[l.row]
 }
 
-// step takes the lane's next call, and says whether there is another.
+// step takes the lane's next call, and reports whether there is another.
 func (s *Store) step(p *process, l *lane, visit func(*ring, *moriensv1.Calls, stretch)) bool {
 	c := l.messages[0]
 	enter := l.ticks + c.BurstTicks[l.row]

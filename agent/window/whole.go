@@ -10,8 +10,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// stays says whether a message is detail, which windows hold.
-func stays(m *moriensv1.ReportRequest) bool {
+// isDetail reports whether a message is detail, which windows hold.
+func isDetail(m *moriensv1.ReportRequest) bool {
 	switch m.Body.(type) {
 	case *moriensv1.ReportRequest_Calls, *moriensv1.ReportRequest_Marks, *moriensv1.ReportRequest_Transfers,
 		*moriensv1.ReportRequest_Collectives, *moriensv1.ReportRequest_Gaps:
@@ -21,15 +21,15 @@ func stays(m *moriensv1.ReportRequest) bool {
 }
 
 // apart is Part where all detail stays.
-func apart(messages []*moriensv1.ReportRequest) (told, stay []*moriensv1.ReportRequest) {
+func apart(messages []*moriensv1.ReportRequest) (reported, local []*moriensv1.ReportRequest) {
 	for _, m := range messages {
-		if stays(m) {
-			stay = append(stay, m)
+		if isDetail(m) {
+			local = append(local, m)
 		} else {
-			told = append(told, m)
+			reported = append(reported, m)
 		}
 	}
-	return told, stay
+	return reported, local
 }
 
 // defineWhole takes what an agent that is started again has to know besides who the processes are, where all detail stays.

@@ -70,11 +70,11 @@ func TestReplay(t *testing.T) {
 		transaction := uint64(0)
 		put := func(messages []*moriensv1.ReportRequest) {
 			t.Helper()
-			told, stay := s.Part(messages)
-			if slices.ContainsFunc(told, func(m *moriensv1.ReportRequest) bool {
+			reported, local := s.Part(messages)
+			if slices.ContainsFunc(reported, func(m *moriensv1.ReportRequest) bool {
 				return m.GetCalls() != nil || m.GetMarks() != nil || m.GetTransfers() != nil || m.GetCollectives() != nil || m.GetGaps() != nil
-			}) || len(told)+len(stay) != len(messages) {
-				t.Fatalf("%d of %d messages are told: %v", len(told), len(messages), told)
+			}) || len(reported)+len(local) != len(messages) {
+				t.Fatalf("%d of %d messages are told: %v", len(reported), len(messages), reported)
 			}
 			transaction++
 			if err := s.Append(transaction, messages); err != nil {
@@ -186,7 +186,7 @@ func count(list []string, what string) (n int) {
 	return n
 }
 
-// A window that comes in many commits is told as one: all calls before what belongs to them.
+// A window that comes in many commits is reported as one: all calls before what belongs to them.
 func TestReplayOneWindow(t *testing.T) {
 	s := openWhole(t, t.TempDir(), 0)
 	defer s.Close()

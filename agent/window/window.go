@@ -1,11 +1,12 @@
-// Package window keeps the full detail of a node's ranks on its disk, in windows between collective calls of all ranks, and when
-// there is no room for all of it keeps the same windows as every other node does.
+// Package window keeps the full detail of a node's ranks on its disk, in windows between collective calls of all ranks.
+// Where there is no space for all windows, every node keeps the same ones.
 //
-// In go the messages of a node's agent, commit by commit: Calls, Marks, Transfers, Collectives and Gaps, in ticks, with those that say
-// who the processes are. Out come, by Fetch, the windows of processes that are asked for. The latest commits lie in the fresh log as they came. From there
-// windows go to sorted files, in the order of a hash of run and window, so that what goes first lies at their ends. First go the windows
-// that nobody has marked, by their hash, then unusual ones, then those that the collector has pinned; what goes is counted. A Store never talks to
-// other nodes. docs/format/window.md has the files byte by byte.
+// In come the messages of a node's agent, commit by commit: Calls, Marks, Transfers, Collectives and Gaps, in ticks,
+// and the messages that describe the processes. Out come, by Fetch, the windows of the requested processes. The latest
+// commits lie in the fresh log in their order of arrival. From there windows move to sorted files, in the order of a
+// hash of run and window, so that the windows to evict first lie at the ends. Unmarked windows are evicted first, by
+// their hash, then unusual ones, then those that the collector has pinned; evictions are counted. A Store never talks
+// to other nodes. docs/format/window.md describes the files byte by byte.
 package window
 
 import (
@@ -42,7 +43,7 @@ type Config struct {
 	Max func() int64 // bytes that all files may take, now; nil: no bound
 	// Whole: all detail stays here, and Replay gives it to an agent that is started again.
 	Whole bool
-	// Committed is the last transaction that counts. What of later ones was written is cut off: they come again.
+	// Committed is the last transaction that counts. What of later ones was written is cut off: they recur.
 	Committed uint64
 	Log       *slog.Logger
 }

@@ -1,10 +1,10 @@
-// Package cell sums points up by small cells: their number, a tight box round them, and their sum.
+// Package cell sums points by small cells: their number, a tight box round them, and their sum.
 //
-// In come finite coordinates, 1 to MaxDims per point, in whatever unit the caller chose; out come cells
-// of one side length, in that unit. Sets of cells merge by adding, in any order, and turn into sets of
-// twice the side without the points, so that many ranks can sum up what they have and one place can
-// cluster all of it: dbscan.Weighted says for which cells that needs the points themselves. The idea
-// is that of the cells of Song and Lee, "RP-DBSCAN", SIGMOD'18; the boxes are what makes it exact.
+// In come finite coordinates, 1 to MaxDims per point, in the caller's unit; out come cells of one side length, in that
+// unit. Sets of cells merge by addition, in any order, and turn into sets of twice the side without the points. So many
+// ranks can sum up their points and one place can cluster all of them: dbscan.Weighted reports for which cells that
+// needs the points themselves. The cells are those of Song and Lee, "RP-DBSCAN", SIGMOD'18; the boxes make the result
+// exact.
 package cell
 
 import (

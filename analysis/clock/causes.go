@@ -26,23 +26,23 @@ type Flow int
 
 // The flows. A call that moves no data for a rank makes it no member: only MPI_Barrier synchronises without (MPI-5.0, 6.1).
 const (
-	AllToAll Flow = iota // none leaves before the last has come: Barrier, Allreduce, Allgather, Alltoall, …
-	FromRoot             // none leaves before the root has come: Bcast, Scatter
-	ToRoot               // the root does not leave before the last has come: Reduce, Gather
-	Prefix               // none leaves before those before it have come: Scan, Exscan
+	AllToAll Flow = iota // none leaves before the last has arrived: Barrier, Allreduce, Allgather, Alltoall, …
+	FromRoot             // none leaves before the root has arrived: Bcast, Scatter
+	ToRoot               // the root does not leave before the last has arrived: Reduce, Gather
+	Prefix               // none leaves before those before it have arrived: Scan, Exscan
 )
 
 // A Collective is one collective operation. Members are in the order of their ranks.
 //
 // Where members of a team know of one collective, Members are those whose threads are here, and in addition, of FromRoot, the root, of Prefix all. The others
-// of AllToAll, and for the root those of ToRoot, are told of by the members of the team that have them.
+// of AllToAll, and for the root those of ToRoot, are reported by the members of the team that have them.
 type Collective struct {
 	Flow    Flow
 	Root    int // of Members; -1 = of ToRoot, it is elsewhere
 	Members []Member
 
 	ID     uint64  // of one that several members of the team know of, the same at all of them
-	Others []int32 // the other members of the team that tell of its threads, or, of ToRoot with the root elsewhere, are told
+	Others []int32 // the other members of the team that report its threads, or, of ToRoot with the root elsewhere, get reports
 }
 
 // A Member takes part from the entry of the call that starts the operation to the exit of the one that completes it.
@@ -54,7 +54,7 @@ type Traffic struct {
 	Collectives []Collective
 }
 
-// Check says whether all places are there, as far as they are of this member's threads.
+// Check reports whether all places are there, as far as they are of this member's threads.
 func (t *Traffic) Check(threads []Thread, of team.Threads) error {
 	if err := of.Check(len(threads)); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (l *boundList) collective(c *Collective) {
 	for i, m := range c.Members {
 		root := i == c.Root
 		if c.Flow == AllToAll || root == (c.Flow == FromRoot) {
-			l.comes(m.Start)
+			l.arrive(m.Start)
 		}
 		if c.Flow == AllToAll || root == (c.Flow == ToRoot) {
 			l.leaves(m.End)
@@ -194,8 +194,8 @@ func (l *boundList) of(node int) *ends {
 	return e
 }
 
-// comes takes in a call for which others wait.
-func (l *boundList) comes(p Place) {
+// arrive takes in a call for which others wait.
+func (l *boundList) arrive(p Place) {
 	t := &l.threads[p.Thread]
 	ns := t.EnterNS[p.Row]
 	if !l.credible(t.Node, ns) {

@@ -1,16 +1,16 @@
 // Package clock brings the clocks of a run's nodes to one time line.
 //
-// In come bounds: what one node sent at a time of its clock was received at a time of another's, and nothing is
-// received before it is sent (Lamport, CACM 21(7), 1978). Messages both ways bound the difference of two clocks
-// from both sides; exchanges between agents and collector, point-to-point messages and collectives all come
-// down to that. Out goes, for every node, the function from its own time to that of the reference node, how
-// far it may be from the truth, and whatever contradicts it. Order then moves what still arrives too early.
+// In come bounds: a message that one node sent at a time of its clock was received at a time of another's, and nothing
+// is received before it is sent (Lamport, CACM 21(7), 1978). Messages both ways bound the difference of two clocks from
+// both sides; exchanges between agents and collector, point-to-point messages and collectives all reduce to that. Out
+// come, for every node, the function from its own time to that of the reference node, its maximum error, and whatever
+// contradicts it. Order then moves what still arrives too early.
 //
-// Method: the offset and drift of each pair lie between the bounds of both directions (Duda, Harrus, Haddad,
-// Bernard, ICDCS 1987); pairs are put together as difference constraints, whose solutions are shortest paths
-// (Cormen et al., Introduction to Algorithms, 24.4). Times are in nanoseconds. docs/clocks.md has the whole.
+// Method: the offset and drift of each pair lie between the bounds of both directions (Duda, Harrus, Haddad, Bernard,
+// ICDCS 1987); pairs are combined as difference constraints, whose solutions are shortest paths (Cormen et al.,
+// Introduction to Algorithms, 24.4). Times are in nanoseconds. docs/clocks.md describes the whole.
 //
-// Nothing here reads a clock; the same input gives the same answer.
+// The package reads no clock; the same input gives the same answer.
 package clock
 
 import (
@@ -89,7 +89,7 @@ func Solve(in Input) (*Solution, error) {
 	if err := s.find(); err != nil {
 		return nil, err
 	}
-	if err := s.centre(); err != nil {
+	if err := s.center(); err != nil {
 		return nil, err
 	}
 	for range coarsePasses {
@@ -145,7 +145,7 @@ type solver struct {
 
 type pairKey struct{ a, b int32 }
 
-// usable says whether a bound says anything; it fails where it names a node that is not there.
+// usable reports whether a bound says anything; it fails where it names a node that is not there.
 func (s *solver) usable(b Bound) (bool, error) {
 	n := len(s.in.Spans)
 	if b.From < 0 || b.From >= n || b.To < 0 || b.To >= n {

@@ -9,7 +9,7 @@ import (
 	"moriens/internal/team"
 )
 
-// away stands in the place of a thread for what another member of the team tells: the row is the number of its slot.
+// away stands in the place of a thread for what another member of the team reports: the row is the number of its slot.
 const away = -1
 
 // elsewhere is what an ordering has to do with the other members of a team.
@@ -19,9 +19,9 @@ type elsewhere struct {
 	out    [][]int64       // for each member: slots there, and what they wait for
 }
 
-// A slot is a time that another member tells.
+// A slot is a time that another member reports.
 type slot struct {
-	told    bool
+	known   bool
 	ns      int64
 	waiting []waiter
 }
@@ -35,7 +35,7 @@ type awaited struct {
 	remote
 }
 
-// here says whether a thread is this member's.
+// here reports whether a thread is this member's.
 func (o *ordering) here(thread int32) bool { return o.number == nil || o.team.Mine(int(thread)) }
 
 // locate is where the entry of a call is found: of another member's thread, in a slot.
@@ -60,7 +60,7 @@ func (o *ordering) send(to remote, ns int64) {
 	o.out[to.member] = append(o.out[to.member], int64(to.slot), ns)
 }
 
-// connect finds what the calls of this member's threads wait for, by thread, and tells the others what of that they have.
+// connect finds what the calls of this member's threads wait for, by thread, and sends the others which of these they have.
 func (o *ordering) connect(t *Traffic) ([][]need, error) {
 	for i := range t.Collectives {
 		o.meetings = append(o.meetings, meeting{collective: &t.Collectives[i]})
@@ -74,7 +74,7 @@ func (o *ordering) connect(t *Traffic) ([][]need, error) {
 	for i := range o.meetings {
 		m := &o.meetings[i]
 		if m.collective.Root < 0 {
-			continue // it tells, and is not told
+			continue // it sends, and does not receive
 		}
 		for _, other := range m.collective.Others {
 			n := o.newSlot()
@@ -99,7 +99,7 @@ func (o *ordering) connect(t *Traffic) ([][]need, error) {
 		return nil, err
 	}
 	for i := range o.meetings {
-		if m := &o.meetings[i]; len(m.tellTo) > 0 {
+		if m := &o.meetings[i]; len(m.waiters) > 0 {
 			m.watched = true
 			o.advance(int32(i))
 		}
@@ -140,7 +140,7 @@ func (o *ordering) promise(entries, partials [][]int64) error {
 				wrong = fmt.Errorf("clock: member %d waits for collective %x, which is not here", member, uint64(list[0]))
 				continue
 			}
-			o.meetings[i].tellTo = append(o.meetings[i].tellTo, remote{int32(member), int32(list[1])})
+			o.meetings[i].waiters = append(o.meetings[i].waiters, remote{int32(member), int32(list[1])})
 		}
 	}
 	for i := range o.states {
@@ -149,13 +149,13 @@ func (o *ordering) promise(entries, partials [][]int64) error {
 	return team.Agree(o.team, wrong)
 }
 
-// meet tells the others what they wait for, and hears from them. Where nobody has anything to tell, it lets the first thread go on that waits: what it
-// waits for waits for it. It says whether all threads of all members are through.
+// meet sends the others what they wait for, and receives from them. Where nobody has anything to send, it lets the first thread go on that waits: what it
+// waits for waits for it. It reports whether all threads of all members are through.
 func (o *ordering) meet(stop bool) (through bool, err error) {
 	const none = math.MinInt64
-	var toTell, stopped int64
+	var pending, stopped int64
 	for _, list := range o.out {
-		toTell += int64(len(list))
+		pending += int64(len(list))
 	}
 	if stop {
 		stopped = 1
@@ -167,13 +167,13 @@ func (o *ordering) meet(stop bool) (through bool, err error) {
 			break
 		}
 	}
-	state := []int64{toTell, first, stopped}
+	state := []int64{pending, first, stopped}
 	if err := o.team.AllReduce(state, team.Max); err != nil {
 		return false, err
 	}
-	toTell, first, stopped = state[0], state[1], state[2]
+	pending, first, stopped = state[0], state[1], state[2]
 	switch {
-	case toTell == 0 && first == none:
+	case pending == 0 && first == none:
 		return true, o.addUp()
 	case stopped != 0 && !o.Stopped:
 		o.Stopped = true
@@ -181,7 +181,7 @@ func (o *ordering) meet(stop bool) (through bool, err error) {
 			o.states[i].needs = nil
 			o.wake(int32(i))
 		}
-	case toTell > 0:
+	case pending > 0:
 		return false, o.exchange()
 	default:
 		if s := &o.states[-first]; s.blocked {
@@ -204,7 +204,7 @@ func (o *ordering) exchange() error {
 	for _, list := range lists {
 		for ; len(list) >= 2; list = list[2:] {
 			x := &o.slots[list[0]]
-			x.told, x.ns = true, list[1]
+			x.known, x.ns = true, list[1]
 			waiting := x.waiting
 			x.waiting = nil
 			for _, w := range waiting {

@@ -46,10 +46,10 @@ func (g *graph) shorten(distance []float64, from []int, weight, back func(p *pai
 		queue   = slices.Clone(from)
 		waiting = make([]bool, n)
 		steps   = make([]int, n)
-		came    = make([]int32, n)
+		via     = make([]int32, n)
 	)
-	for i := range came {
-		came[i] = -1
+	for i := range via {
+		via[i] = -1
 	}
 	for _, node := range from {
 		waiting[node] = true
@@ -67,9 +67,9 @@ func (g *graph) shorten(distance []float64, from []int, weight, back func(p *pai
 			if !(d < distance[next]-gain*unit) && !(math.IsInf(distance[next], 1) && d < math.Inf(1)) {
 				continue
 			}
-			distance[next], came[next], steps[next] = d, e, steps[node]+1
+			distance[next], via[next], steps[next] = d, e, steps[node]+1
 			if steps[next] >= n {
-				if c := g.cycle(came, next, weight, back); c != nil {
+				if c := g.cycle(via, next, weight, back); c != nil {
 					return c
 				}
 				steps[next] = 0 // the paths that led here have been replaced
@@ -90,17 +90,17 @@ type circle struct {
 }
 
 // cycle finds the one that the ways back from a node run into; nil where they do not.
-func (g *graph) cycle(came []int32, node int, weight, back func(p *pair) float64) *circle {
-	for range came {
-		if came[node] < 0 {
+func (g *graph) cycle(via []int32, node int, weight, back func(p *pair) float64) *circle {
+	for range via {
+		if via[node] < 0 {
 			return nil
 		}
-		node = g.pairs[came[node]].other(node)
+		node = g.pairs[via[node]].other(node)
 	}
 	c := new(circle)
 	for at := node; ; {
-		p := g.pairs[came[at]]
-		c.pairs = append(c.pairs, came[at])
+		p := g.pairs[via[at]]
+		c.pairs = append(c.pairs, via[at])
 		if at == p.b {
 			c.length += weight(p)
 		} else {

@@ -31,7 +31,7 @@ type Ordered struct {
 // Threads that wait for none are gone on with side by side, by so many workers, until each has come to a call that waits; who may go on is then found one after the
 // other. The answer is the same with any number.
 //
-// In a team each member has the calls of its own threads, and what those wait for; Order is collective, and its answer that of one that has all. Members tell
+// In a team each member has the calls of its own threads, and what those wait for; Order is collective, and its answer that of one that has all. Members report
 // each other when a call was entered that others wait for, in as many rounds as there are such steps one after the other. stop, which may be nil, is asked
 // in each round; where it says so at one member nothing is waited for any more.
 //
@@ -69,7 +69,7 @@ func (o *ordering) goOn() {
 			running, o.ready = o.ready, running[:0]
 			o.runAll(running)
 			for _, i := range running {
-				if o.tell(i); o.settle(i) {
+				if o.notify(i); o.settle(i) {
 					o.ready = append(o.ready, i)
 				}
 			}
@@ -80,7 +80,7 @@ func (o *ordering) goOn() {
 		o.ready = o.ready[:last]
 		for goesOn := true; goesOn; goesOn = o.settle(i) {
 			o.run(i, &o.Ordered)
-			o.tell(i)
+			o.notify(i)
 		}
 	}
 }
@@ -172,25 +172,25 @@ func (t *Traffic) needs(yield func(Place, need) bool) {
 // for the first of these that has not come, and threads wait for it: if each of them waited for that one, all would be woken by every one that comes.
 type meeting struct {
 	collective *Collective
-	partials   []int32           // slots of what other members of the team tell
-	tellTo     []remote          // who waits to hear the latest of the collective's members here
+	partials   []int32           // slots of what other members of the team report
+	waiters    []remote          // who waits for the latest of the collective's members here
 	watched    bool              // somebody has waited for it
-	latest     []int64           // entry of the latest of the first 1, 2, …, as far as they have come
+	latest     []int64           // entry of the latest of the first 1, 2, …, as far as they have got
 	waiting    map[int32][]int32 // threads, by how many they wait for
 }
 
-// A state is how far a thread has come.
+// A state is how far a thread has got.
 type state struct {
 	row     int32 // the next, or the one whose entry is placed
 	entered bool
 	blocked bool
 	enterNS int64 // of row, as the node's clock had it
 	exitNS  int64 // of the row before, likewise
-	latest  int64 // of what row waits for and what has come
+	latest  int64 // of what row waits for and what has arrived
 	needs   []need
 	gaps    []int32
 	waiting []waiter  // for this thread
-	awaited []awaited // by row: what others of the team wait for and have not been told
+	awaited []awaited // by row: what others of the team wait for and have not received
 }
 
 // A waiter is a thread, or a meeting, that waits until the entry of a row is placed.
@@ -245,7 +245,7 @@ func (o *ordering) run(i int32, did *Ordered) {
 	}
 }
 
-// settle says whether a thread goes on: what its call waits for has come. Else it is woken when it has, if it is not through.
+// settle reports whether a thread goes on: what its call waits for has arrived. Else it is woken when it has, if it is not through.
 func (o *ordering) settle(i int32) bool {
 	s := &o.states[i]
 	if int(s.row) == len(o.threads[i].EnterNS) {
@@ -286,7 +286,7 @@ func (o *ordering) enter(i int32, did *Ordered) {
 	did.off(t.EnterNS[r] - placed)
 }
 
-// leave places the exit of a thread's row, when all that it waits for has come, and goes to the next.
+// leave places the exit of a thread's row, when all that it waits for has arrived, and goes to the next.
 func (o *ordering) leave(i int32, did *Ordered) {
 	s, t := &o.states[i], &o.threads[i]
 	r := s.row
@@ -306,8 +306,8 @@ func (o *ordering) leave(i int32, did *Ordered) {
 	s.row++
 }
 
-// tell wakes who waited for entries of a thread that are placed.
-func (o *ordering) tell(i int32) {
+// notify wakes who waited for entries of a thread that are placed.
+func (o *ordering) notify(i int32) {
 	s := &o.states[i]
 	for len(s.awaited) > 0 && o.entered(Place{i, s.awaited[0].row}) {
 		o.send(s.awaited[0].remote, o.threads[i].EnterNS[s.awaited[0].row])
@@ -343,10 +343,10 @@ func (o *ordering) wake(thread int32) {
 
 func (o *Ordered) off(ns int64) { o.OffNS = max(o.OffNS, ns, -ns) }
 
-// entered says whether a row's entry is placed.
+// entered reports whether a row's entry is placed.
 func (o *ordering) entered(p Place) bool {
 	if p.Thread < 0 {
-		return o.slots[p.Row].told
+		return o.slots[p.Row].known
 	}
 	s := &o.states[p.Thread]
 	return p.Row < s.row || p.Row == s.row && s.entered
@@ -402,7 +402,7 @@ func (o *ordering) await(p Place, w waiter) {
 	s.waiting = append(s.waiting, w)
 }
 
-// advance counts what of a meeting has come since it was last looked at, wakes who waited for no more than that, and waits for the next.
+// advance counts what of a meeting has arrived since it was last looked at, wakes who waited for no more than that, and waits for the next.
 func (o *ordering) advance(number int32) {
 	m := &o.meetings[number]
 	members := m.collective.Members
@@ -426,7 +426,7 @@ func (o *ordering) advance(number int32) {
 		}
 		m.latest = append(m.latest, ns)
 		if k == len(members)-1 {
-			for _, to := range m.tellTo {
+			for _, to := range m.waiters {
 				o.send(to, ns)
 			}
 		}

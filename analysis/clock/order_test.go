@@ -117,7 +117,7 @@ func TestOneTimeLine(t *testing.T) {
 		const rounds = 60
 		nodes := rapid.IntRange(2, 5).Draw(t, "nodes")
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2))
-		scale := math.Pow(10, rapid.Float64Range(4, 9).Draw(t, "burst")) // short runs too, in which no rate can be told
+		scale := math.Pow(10, rapid.Float64Range(4, 9).Draw(t, "burst")) // short runs too, in which no rate can be determined
 		clocks := drawClocks(t, nodes, scale*rounds*2)
 		now := make([]float64, nodes) // true time
 		threads := make([]Thread, nodes)

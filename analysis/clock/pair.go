@@ -45,7 +45,7 @@ func (p *pair) atMost(k int, x float64, at point) {
 	}
 }
 
-// tighterAt says whether a bound of some worth, of a time, counts rather than another.
+// tighterAt reports whether a bound of some worth, of a time, counts rather than another.
 func tighterAt(worth, otherWorth, x, otherX float64) bool {
 	return worth > otherWorth || worth == otherWorth && x < otherX
 }
@@ -71,7 +71,7 @@ func (p *pair) allowMore() { p.wander = min(2*p.wander, maxRate) }
 // limits are the rates of D that two clocks can have at all: it is not more than they can differ by, less what their lines have of that already.
 func (p *pair) limits() (slowest, fastest float64) { return -2*maxRate - p.tilt, 2*maxRate - p.tilt }
 
-// run says whether the points can all be kept with the pair's wander.
+// run reports whether the points can all be kept with the pair's wander.
 func (p *pair) run(begin, width float64) bool {
 	slow, fast := p.meanRate()
 	// The rate is a constant within the wander; so is its mean over any time.

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// centre shifts the clocks by constants, so that they agree to within what they drift during the run.
-func (s *solver) centre() error {
+// center shifts the clocks by constants, so that they agree to within what they drift during the run.
+func (s *solver) center() error {
 	for _, p := range s.pairs {
 		p.clear(1)
 	}
@@ -120,7 +120,7 @@ func (s *solver) at(k int) float64 { return s.begin + s.width*float64(k) }
 
 // settle finds what each node's line may lack at each knot: the lengths of shortest paths through the pairs.
 // Where bounds contradict each other round a circle of nodes its clocks are allowed to wander more; where they
-// have got all there is, the pairs of the circle are widened until it closes. It says whether it was let to.
+// have got all there is, the pairs of the circle are widened until it closes. It reports whether it was let to.
 func (s *solver) settle() bool {
 	for _, p := range s.pairs {
 		p.enclose(s.begin, s.width)
@@ -243,7 +243,7 @@ func (s *solver) bracket(low, high func(p *pair) float64, unit float64) (least, 
 }
 
 // refine makes the middle of what settle has found, as a straight line, part of the clocks. No line becomes steeper than a clock can be: where a run is too
-// short to tell its rate, the passes would else add up to that.
+// short to determine its rate, the passes would else add up to that.
 func (s *solver) refine() {
 	last := s.knots - 1
 	length := s.width * float64(last)

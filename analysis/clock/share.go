@@ -9,7 +9,7 @@ import (
 	"moriens/internal/team"
 )
 
-// What the members of a team tell each other while they solve: of a bound no more than what would count if one of them had all.
+// What the members of a team exchange while they solve: of a bound no more than what would count if one of them had all.
 
 // shareNodes puts together what the bounds of all members say of the nodes.
 func (s *solver) shareNodes() error {
@@ -56,7 +56,7 @@ func (s *solver) sharePairs() error {
 }
 
 // sharePoints keeps of the points that members have found at each knot those that are worth most; at says where a knot lies. Each member looks through those
-// of some pairs, and tells all.
+// of some pairs, and sends them to all.
 func (s *solver) sharePoints(at func(knot int) float64) error {
 	members := s.in.Team.Size()
 	if members == 1 || len(s.pairs) == 0 {
@@ -68,7 +68,7 @@ func (s *solver) sharePoints(at func(knot int) float64) error {
 	parts := make([][]float64, members)
 	for i := range parts {
 		for _, p := range part(i) {
-			parts[i] = p.tell(parts[i])
+			parts[i] = p.encode(parts[i])
 		}
 	}
 	theirs, err := team.Exchange(s.in.Team, parts)
@@ -78,12 +78,12 @@ func (s *solver) sharePoints(at func(knot int) float64) error {
 	mine := part(s.in.Team.Rank())
 	for _, list := range theirs {
 		for _, p := range mine {
-			list = p.hear(list, at)
+			list = p.decode(list, at)
 		}
 	}
 	var best []float64
 	for _, p := range mine {
-		best = p.tell(best)
+		best = p.encode(best)
 	}
 	all, err := team.Gather(s.in.Team, best)
 	if err != nil {
@@ -91,22 +91,22 @@ func (s *solver) sharePoints(at func(knot int) float64) error {
 	}
 	for i, list := range all {
 		for _, p := range part(i) {
-			list = p.hear(list, at)
+			list = p.decode(list, at)
 		}
 	}
 	return nil
 }
 
-// tell appends a pair's points.
-func (p *pair) tell(list []float64) []float64 {
+// encode appends a pair's points.
+func (p *pair) encode(list []float64) []float64 {
 	for k := range p.lower {
 		list = append(list, p.lower[k].x, p.lower[k].value, p.upper[k].x, p.upper[k].value)
 	}
 	return list
 }
 
-// hear adds points that another member has told, and returns what follows them.
-func (p *pair) hear(list []float64, at func(knot int) float64) []float64 {
+// decode adds points that another member has reported, and returns what follows them.
+func (p *pair) decode(list []float64, at func(knot int) float64) []float64 {
 	for k := range p.lower {
 		if low := (point{list[0], list[1]}); !math.IsInf(low.value, 0) {
 			p.atLeast(k, at(k), low)

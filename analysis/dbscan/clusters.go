@@ -7,7 +7,7 @@ import (
 
 // Result returns the clustering of all points inserted so far, in the order in which they came, as
 // Cluster gives it. ids holds for each cluster an id that stays: a cluster keeps its id as it grows,
-// and where clusters merge the oldest id stays and the others never come again.
+// and where clusters merge the oldest id stays and the others never recur.
 func (x *Incremental) Result() (r *Result, ids []int32) {
 	number, roots := x.numbers()
 	for _, root := range roots {

@@ -12,7 +12,7 @@ func (g *grid) findCores() {
 		for i, end := g.openIn(span{c, c + 1}); i < end; i++ {
 			asked = asked[:0]
 			p := g.place(g.openAt(i))
-			if g.state[i] = g.judge(c, &p, found, near, &asked); g.state[i] == unresolved {
+			if g.state[i] = g.classify(c, &p, found, near, &asked); g.state[i] == unresolved {
 				for _, b := range asked {
 					g.ask(b, &p.relative, &p.relative)
 				}
@@ -23,10 +23,10 @@ func (g *grid) findCores() {
 	})
 }
 
-// judge finds out whether a point of the open cell c is a core point, found points being within Eps
+// classify finds out whether a point of the open cell c is a core point, found points being within Eps
 // for sure. Where it cannot tell it lists the full cells whose points it needs. Where the point is
 // core and points of full cells are within Eps, it joins their sets.
-func (g *grid) judge(c int32, p *place, found int, near []span, needs *[]int32) pointState {
+func (g *grid) classify(c int32, p *place, found int, near []span, needs *[]int32) pointState {
 	var hits [4]int32
 	hit := 0
 	missing := 0 // points that may be within Eps besides those found

@@ -1,17 +1,16 @@
 // Package dbscan groups points by density: exact DBSCAN, the k-distance curve and its knee.
 //
-// In come finite float64 coordinates, 1 to 8 per point, in whatever unit the caller chose; Eps and
-// the distances that come out are Euclidean and in that same unit. Out come a label and a core flag
-// per point, in the input's order. The package never scales, samples or drops points, never changes
-// its input, and gives the same answer for any number of threads. Points may come all at once
-// (Cluster), be asked about several times (Index), come in batches (Incremental), be known as cells
-// alone (Weighted) or be with several processes (Shared).
+// In come finite float64 coordinates, 1 to 8 per point, in the caller's unit; Eps and the distances that come out are
+// Euclidean and in the same unit. Out come a label and a core flag per point, in the input's order. The package never
+// scales, samples or drops points, never changes its input, and gives the same answer for any number of threads. Points
+// can be given all at once (Cluster), queried several times (Index), given in batches (Incremental), known as cells
+// alone (Weighted) or spread over several processes (Shared).
 //
-// The definition is that of Ester, Kriegel, Sander and Xu, "A density-based algorithm for
-// discovering clusters in large spatial databases with noise", KDD'96, sections 3 and 4, with what
-// it leaves open fixed so that an answer depends on the set of points alone:
+// The definition is that of Ester, Kriegel, Sander and Xu, "A density-based algorithm for discovering clusters in large
+// spatial databases with noise", KDD'96, sections 3 and 4. What it leaves open is fixed so that an answer depends on
+// the set of points alone:
 //
-//   - N(p) holds every point within Eps of p, p itself included; a distance is judged by
+//   - N(p) holds every point within Eps of p, p itself included; a distance is compared by
 //     Σ diff² ≤ Eps², summed in the order of the dimensions in float64, but for exponents having no
 //     limits: squares that would overflow or vanish are those of lengths scaled by a power of two;
 //   - p is a core point if N(p) holds at least MinPts points;

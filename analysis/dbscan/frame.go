@@ -86,7 +86,7 @@ func (f *frame) place(at []float64) place {
 	return p
 }
 
-// A verdict says whether points are within Eps of each other.
+// A verdict reports whether points are within Eps of each other.
 type verdict uint8
 
 const (
@@ -98,7 +98,7 @@ const (
 // tolerance is the part of Eps² that geometry of cells leaves to the coordinates themselves.
 const tolerance = 0x1p-22
 
-// reaches judges by geometry alone whether all, none or perhaps some points of a cell are within Eps.
+// reaches decides by geometry alone whether all, none or perhaps some points of a cell are within Eps.
 func (f *frame) reaches(p *place, key uint64) verdict {
 	var least, most float64
 	for j := f.dims - 1; j >= 0; j-- {
@@ -161,7 +161,7 @@ func (f *frame) number(key uint64, axis int) float64 {
 // column is what cells share whose numbers along the first axis are equal.
 func (f *frame) column(key uint64) uint64 { return key >> (f.bits * uint(f.dims-1)) }
 
-// sampleRows is how many points tell where the others may be.
+// sampleRows is how many points show where the others may be.
 const sampleRows = 1 << 16
 
 // sampledCorners returns the corners of the box of up to sampleRows points, and whether they are all.

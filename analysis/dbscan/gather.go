@@ -64,7 +64,7 @@ func (g *gathered) fill(p Points, picks [][]pick) {
 	})
 }
 
-// allocate makes room for the points that first tells of.
+// allocate makes room for the points that first lists.
 func (g *gathered) allocate(dims int) {
 	n := int(g.first[len(g.first)-1])
 	g.coords, g.rows = make([]float64, n*dims), make([]int32, n)

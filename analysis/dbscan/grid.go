@@ -11,7 +11,7 @@ import (
 // that of Gunawan, TU Eindhoven 2013, and of Wang, Gu and Shun, SIGMOD'20, taken further: points
 // are never sorted, and most of them are never looked at again once they are counted.
 //
-// A full cell holds core points alone, which the counts of the cells around it tell; the others are
+// A full cell holds core points alone, which the counts of the cells around it show; the others are
 // open. Points of open cells are copied aside, and so are points of full cells, but only those that
 // an open question is about: whether they are within Eps of some point of an open cell, or of
 // another full cell whose cluster may be the same.
@@ -56,7 +56,7 @@ const (
 const (
 	manyOpen = 1. / 3
 	manyNear = 8192
-	probes   = 64 // cells that are asked to judge that
+	probes   = 64 // cells that are asked to decide that
 )
 
 // clusterOnGrid clusters the points if a grid is the way to do it. A coordinate that is no finite
@@ -78,7 +78,7 @@ func clusterOnGrid(p Points, eps float64, minPts, threads int) (*Result, error) 
 	return g.cluster(), nil
 }
 
-// newGrid counts the points and tells full cells from open ones. It returns nil where cells would be
+// newGrid counts the points and distinguishes full cells from open ones. It returns nil where cells would be
 // too many to number, and an error where coordinates are not finite.
 func newGrid(p Points, l lattice, minPts, threads int) (*grid, error) {
 	g := &grid{points: p, minPts: minPts, threads: threads}
@@ -132,7 +132,7 @@ func (g *grid) samplesOf(c int32) []float64 { return g.samples.pointsOf(g.dims, 
 // fullsIn returns the full ones of some cells.
 func (g *grid) fullsIn(s span) []int32 { return g.fulls[g.fullIndex(s.begin):g.fullIndex(s.end)] }
 
-// survey tells full cells from open ones.
+// survey distinguishes full cells from open ones.
 func (g *grid) survey() {
 	g.chooseStencil()
 	g.findFull()
@@ -203,7 +203,7 @@ func (g *grid) tooOpen() bool {
 	return float64(g.openPoints()) > manyOpen*float64(g.points.Len())
 }
 
-// tooMuchToCompare judges, by some of the open cells, how many points of open cells there are around
+// tooMuchToCompare estimates, by some of the open cells, how many points of open cells there are around
 // each of their points.
 func (g *grid) tooMuchToCompare() bool {
 	var open []int32

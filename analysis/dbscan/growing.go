@@ -103,7 +103,7 @@ func (x *Incremental) countNear(cell *growingCell, p *place) int {
 	return found
 }
 
-// notifyAround tells the waiting points of the cell c and of those around it of new points.
+// notifyAround notifies the waiting points of the cell c and of those around it of new points.
 func (x *Incremental) notifyAround(c int32, p *place, weight int32) {
 	cell := &x.cells[c]
 	x.notify(c, p, weight, true)
@@ -115,7 +115,7 @@ func (x *Incremental) notifyAround(c int32, p *place, weight int32) {
 	}
 }
 
-// notify tells the waiting points of a cell of new points at one place.
+// notify notifies the waiting points of a cell of new points at one place.
 func (x *Incremental) notify(b int32, p *place, weight int32, sure bool) {
 	cell := &x.cells[b]
 	for i := 0; i < len(cell.waiting); i++ {

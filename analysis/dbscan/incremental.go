@@ -146,7 +146,7 @@ func (x *Incremental) insertAll(p Points, weights []int64) error {
 		if err := checkFinite(p); err != nil {
 			return err
 		}
-		x.centre(p.Coords[:p.Dims])
+		x.center(p.Coords[:p.Dims])
 	}
 	if !x.findKeys(p) {
 		if err := checkFinite(p); err != nil {
@@ -257,8 +257,8 @@ func (x *Incremental) keep(cell *growingCell, at []float64, row int32) {
 	}
 }
 
-// centre numbers cells so that the first point is in the middle.
-func (x *Incremental) centre(first []float64) {
+// center numbers cells so that the first point is in the middle.
+func (x *Incremental) center(first []float64) {
 	half := math.Ldexp(1, min(int(x.bits), 24)-1)
 	for j, v := range first {
 		x.origin[j] = v - half*x.side

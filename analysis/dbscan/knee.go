@@ -18,7 +18,7 @@ const DefaultQueries = 10_000
 // From 2-D on at most queries points, or DefaultQueries if queries is below 1, are asked, a sample by their order, the same
 // in every call; their neighbours are always sought among all points. k must be ≥ 1. Where
 // there is no k-th neighbour, k ≥ n, the curve is empty. Distances of less than 2^-1000 of the longest side of the
-// points' box are not told from 0.
+// points' box are not distinguished from 0.
 func (x *Index) KDistance(k, queries int) ([]float64, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("dbscan: neighbour %d: want at least 1", k)

@@ -80,7 +80,7 @@ func (g *grid) findRuns() {
 	}
 }
 
-// touch judges whether two cells hold core points within Eps of each other.
+// touch decides whether two cells hold core points within Eps of each other.
 func (g *grid) touch(a, b int32, by evidence) verdict {
 	switch {
 	case g.apart(g.keys[a], g.keys[b]):
@@ -158,7 +158,7 @@ func (g *grid) openTouches(a, b int32, by evidence) verdict {
 	return answer
 }
 
-// near judges whether a full cell holds points within Eps of p.
+// near decides whether a full cell holds points within Eps of p.
 func (g *grid) near(p *place, b int32, by evidence) verdict {
 	v := g.reaches(p, g.keys[b])
 	switch {

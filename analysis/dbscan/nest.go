@@ -63,7 +63,7 @@ func finestCells(dims int, eps float64) lattice {
 	case 1:
 		return cliques(dims, 4, eps)
 	case 2:
-		return cliques(dims, 2, eps) // more cells are told apart by counting; from 3-D on there would be too many around each
+		return cliques(dims, 2, eps) // more cells are distinguished by counting; from 3-D on there would be too many around each
 	}
 	return cliques(dims, 1, eps)
 }

@@ -32,7 +32,7 @@ func (t *tree) plant(begin, end, depth, threads int) subtree {
 	return subtree{b.nodes, b.boxes}
 }
 
-// A splitter tells the box of a point: its number, whose highest bit says on which side of the first
+// A splitter finds the box of a point: its number, whose highest bit says on which side of the first
 // split the point is, and so on.
 type splitter struct {
 	bits      int // of a number

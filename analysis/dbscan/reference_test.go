@@ -158,7 +158,7 @@ func TestClusterIsTheReference(t *testing.T) {
 	}
 }
 
-// repeated are points that come as often as weights say; first says where each begins.
+// repeated are points that occur as often as weights say; first says where each begins.
 func repeated(p dbscan.Points, weights []int64) (all dbscan.Points, first []int) {
 	all.Dims = p.Dims
 	for i, w := range weights {

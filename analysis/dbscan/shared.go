@@ -15,7 +15,7 @@ import (
 // which member has which points changes no answer. Where the team has one member it is an Index.
 //
 // Points stay where they are, but for those that a question is about (see sharedGrid and sharedTree); few points are given to all.
-// Beyond its own points a member needs memory for what it is told of: cells near its own, their open points, and the smallest
+// Beyond its own points a member needs memory for what it receives: cells near its own, their open points, and the smallest
 // point of each cluster.
 //
 // All methods but Costs are collective (see team.Team): every member calls them, with the same arguments.

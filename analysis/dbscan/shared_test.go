@@ -284,7 +284,7 @@ func TestSharedMistakes(t *testing.T) {
 	}
 }
 
-// What a stage costs is told, and points stay where they are when counts decide.
+// What a stage costs is reported, and points stay where they are when counts decide.
 func TestSharedCosts(t *testing.T) {
 	p := burstLike(60_000, 2)
 	s := make(spread, p.Len())

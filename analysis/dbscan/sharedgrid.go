@@ -14,7 +14,7 @@ import (
 // have them, the sources. Those of open cells travel to the owner and to the owners near by, unless no core point can be near; of
 // full cells a few samples do, and those that are asked for.
 //
-// It is RP-DBSCAN (Song and Lee, SIGMOD'18) made exact: cells and counts are what members tell each other, and points only decide
+// It is RP-DBSCAN (Song and Lee, SIGMOD'18) made exact: cells and counts are what members exchange, and points only decide
 // where those leave something open. Clusters that reach over the borders between owners are joined part by part, as in PDSDBSCAN
 // (Patwary et al., SC'12).
 type sharedGrid struct {
@@ -191,7 +191,7 @@ const (
 	isDesert
 )
 
-// classify tells full cells from open ones, and finds the open ones whose points decide nothing.
+// classify distinguishes full cells from open ones, and finds the open ones whose points decide nothing.
 func (s *sharedGrid) classify() error {
 	s.chooseStencil()
 	s.findFull()
@@ -225,7 +225,7 @@ func (s *sharedGrid) classify() error {
 	return along(s, s.halo, func(c int32) uint8 { return flag(s.desert[c], isDesert) }, func(c int32, is uint8) { s.desert[c] = is != 0 })
 }
 
-// worthWhile judges whether enough has been decided by counts.
+// worthWhile decides whether enough has been decided by counts.
 func (s *sharedGrid) worthWhile() (bool, error) {
 	open := []int64{0}
 	for c := range s.keys {
@@ -252,7 +252,7 @@ func flag(is bool, bit uint8) uint8 {
 // wanted reports whether the points of a cell have to be known: it is open, and some may be core points or near one.
 func (s *sharedGrid) wanted(c int32) bool { return !s.full[c] && !s.desert[c] }
 
-// cluster is grid.cluster, with the others told what they need between the steps.
+// cluster is grid.cluster, with an exchange of what the others need between the steps.
 func (s *sharedGrid) cluster() (*Result, error) {
 	s.stage("points")
 	if err := s.fetchOpen(); err != nil {
@@ -265,7 +265,7 @@ func (s *sharedGrid) cluster() (*Result, error) {
 	s.stage("link")
 	s.link(byCells)
 	s.findCores()
-	if err := s.tellStates(); err != nil {
+	if err := s.sendStates(); err != nil {
 		return nil, err
 	}
 	s.link(bySamples)
@@ -280,7 +280,7 @@ func (s *sharedGrid) cluster() (*Result, error) {
 	}
 	s.stage("join")
 	s.resolveCores()
-	if err := s.tellStates(); err != nil {
+	if err := s.sendStates(); err != nil {
 		return nil, err
 	}
 	s.link(byPoints)
@@ -296,8 +296,8 @@ func (s *sharedGrid) cluster() (*Result, error) {
 	return s.label(number, clusters)
 }
 
-// tellStates tells the others which points of open cells are core points.
-func (s *sharedGrid) tellStates() error {
+// sendStates sends the others which points of open cells are core points.
+func (s *sharedGrid) sendStates() error {
 	parts := make([][]pointState, s.Size())
 	for m, list := range s.halo.out {
 		for _, c := range list {

@@ -111,7 +111,7 @@ func (s *sharedTree) distribute() error {
 	if err := s.extendHalo(out); err != nil {
 		return err
 	}
-	return s.tellPiles()
+	return s.sendPiles()
 }
 
 func (s *sharedTree) checkPlaces() error {
@@ -165,8 +165,8 @@ func (s *sharedTree) chooseHalos(out [][]int32) {
 	}
 }
 
-// tellPiles tells the others of the piles in their halos.
-func (s *sharedTree) tellPiles() error {
+// sendPiles sends the others the piles in their halos.
+func (s *sharedTree) sendPiles() error {
 	d := s.all.Dims
 	samples, boxes := make([][]int32, s.Size()), make([][]float64, s.Size())
 	for m, piles := range s.piles {

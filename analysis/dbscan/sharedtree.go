@@ -9,7 +9,7 @@ import (
 
 // A sharedTree is the tree's way where points have several members: space is cut into regions, one for each member, to which the points
 // of the region go, and those within Eps of it, its halo. Where many are at one place, the place goes with their number. Of its own points a member
-// finds all neighbours, and so the core points; what the others have found of its halo they tell, and then all links of its own points are
+// finds all neighbours, and so the core points; what the others have found of its halo they send, and then all links of its own points are
 // at hand.
 //
 // Where points crowd, so that regions are narrow against Eps, halos would be all points. So of many places of a halo that are surely core points of one
@@ -68,7 +68,7 @@ func (x *Shared) onTree(eps float64, minPts int) (*Result, error) {
 	return s.label()
 }
 
-// solve finds the core points and what is in one cluster, as far as the known places tell.
+// solve finds the core points and what is in one cluster, as far as the known places show.
 func (s *sharedTree) solve() error {
 	n := s.all.Len()
 	s.cells = &cells{tree: &tree{dims: s.all.Dims}}

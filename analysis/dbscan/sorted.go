@@ -6,7 +6,7 @@ import (
 	"moriens/analysis/workers"
 )
 
-// A sortedGrid is for points that counting cells does not tell enough about: their points are sorted by
+// A sortedGrid is for points that counting cells does not resolve: their points are sorted by
 // cells of side Eps, and those of a row of three cells, which lie together, are compared with a point in one
 // go. The core points of a cell that are in one cluster for what the cell itself shows are a unit, and lie
 // together too, so that clusters are of units: where points crowd, of few.

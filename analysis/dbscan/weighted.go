@@ -156,7 +156,7 @@ func (w *weighted) widen() {
 // cell is the box of the cell at a place.
 func (w *weighted) cell(i int32) box { return box{w.point(i), w.his[int(i)*w.dims:][:w.dims]} }
 
-// wide says that points of the cell at a place may be farther than Eps from each other.
+// wide reports whether points of the cell at a place may be farther than Eps from each other.
 func (w *weighted) wide(i int32) bool {
 	b := w.cell(i)
 	return w.distance2(b.hi, b.lo) > w.eps2
@@ -303,7 +303,7 @@ func (b *border) find(nd int32) {
 	}
 }
 
-// open asks for the cells of clusters with a lesser number that the points may be near, and says whether there are any.
+// open asks for the cells of clusters with a lesser number that the points may be near, and reports whether there are any.
 func (b *border) open(nd int32) bool {
 	if b.maybe[nd] >= b.best || b.least2(b.at, b.box(nd)) > b.eps2 {
 		return false

@@ -1,6 +1,6 @@
 package dbscan
 
-// findCores tells cells of core points from those without, and from those of which it depends on the points.
+// findCores distinguishes cells of core points from those without, and from those of which it depends on the points.
 func (w *weighted) findCores() {
 	parts := w.parts(nil, 0)
 	inBatches(len(parts), 1, w.threads, func(next func() (int, int, bool)) {
@@ -34,7 +34,7 @@ type gauge struct {
 	list []int32 // nodes that are near in part: a stack
 }
 
-// node judges the cells of a node. sure points are within Eps of all of it; others may be in the nodes of a part of the list.
+// node classifies the cells of a node. sure points are within Eps of all of it; others may be in the nodes of a part of the list.
 func (g *gauge) node(nd int32, begin, end, sure int) {
 	x, first, unsure := &g.nodes[nd], len(g.list), 0
 	for k := begin; k < end && sure < g.minPts; k++ {
@@ -52,7 +52,7 @@ func (g *gauge) node(nd int32, begin, end, sure int) {
 		g.node(x.right, first, last, sure)
 	default:
 		for i := x.begin; i < x.end; i++ {
-			g.judge(i, first, last, sure)
+			g.classify(i, first, last, sure)
 		}
 	}
 	g.list = g.list[:first]
@@ -77,8 +77,8 @@ func (g *gauge) narrow(nd, other int32, sure, unsure int) (int, int) {
 	return sure, unsure
 }
 
-// judge judges a cell.
-func (g *gauge) judge(i int32, begin, end, sure int) {
+// classify classifies a cell.
+func (g *gauge) classify(i int32, begin, end, sure int) {
 	unsure := 0
 	for k := begin; k < end && sure < g.minPts; k++ {
 		sure, unsure = g.look(i, g.list[k], sure, unsure)

@@ -74,7 +74,7 @@ func (w *weighted) linkRun(i, nd int32) {
 	}
 }
 
-// touch says whether two runs have cells of core points that are within Eps of each other as a whole. It halves the larger until
+// touch reports whether two runs have cells of core points that are within Eps of each other as a whole. It halves the larger until
 // boxes decide.
 func (w *weighted) touch(x, y *run) bool {
 	if !w.coresIn(x.begin, x.end) || !w.coresIn(y.begin, y.end) {
@@ -94,7 +94,7 @@ func (w *weighted) touch(x, y *run) bool {
 	return w.anyPart(y, func(part *run) bool { return w.touch(x, part) })
 }
 
-// anyPart says whether f is true of any part of a run: the halves of its node, or its cells.
+// anyPart reports whether f is true of any part of a run: the halves of its node, or its cells.
 func (w *weighted) anyPart(x *run, f func(*run) bool) bool {
 	half := func(nd int32) run { return run{begin: w.nodes[nd].begin, end: w.nodes[nd].end, node: nd} }
 	if right := w.nodes[x.node].right; right != 0 {
@@ -155,7 +155,7 @@ func (w *weighted) sureSet(b box, nd int32, sets []int32, set int32) int32 {
 	return set
 }
 
-// distanceWithin says whether a cell is within Eps of a box as a whole.
+// distanceWithin reports whether a cell is within Eps of a box as a whole.
 func (w *weighted) distanceWithin(b box, i int32) bool {
 	_, most := w.distances2(b, w.cell(i))
 	return most <= w.eps2
@@ -248,7 +248,7 @@ func (s *splits) narrow(nd, other int32) {
 	}
 }
 
-// nearOther says whether a cell is near one of another set below some nodes.
+// nearOther reports whether a cell is near one of another set below some nodes.
 func (s *splits) nearOther(i int32, nodes []int32) bool {
 	own, b := s.set[i], s.cell(i)
 	var below func(nd int32) bool

@@ -1,21 +1,27 @@
-// Package fidelity says how wrong a run is that was reduced: the run is rebuilt from what was kept and judged by the exact sums.
+// Package fidelity computes the reconstruction error of a reduced run: it rebuilds the run from what was kept and
+// compares it with the exact sums.
 //
-// In come the exact profile (level 1), the symbols that each thread went through (level 2: a kind and the calls round it), and the bursts that were kept. The bursts of a
-// kind have parts, each with a mean of its own: its core, which is the cluster that stands for it, each variant, and those that were disturbed, wherever density puts these. How many of
-// each part a thread has is known exactly, so the parts are weighed by that (post-stratification: Cochran, Sampling Techniques, 3rd ed., section 5A.9). The time of a
-// thread's bursts of a symbol is rebuilt as their number, of level 2, times the mean duration of bursts like them, part by part:
+// In come the exact profile (level 1, nanoseconds), the symbols of each thread (level 2: a kind and the calls around
+// it), and the bursts that were kept. The bursts of a kind have parts, each with its own mean: the core, which is the
+// cluster that stands for the kind, each variant, and the disturbed bursts, wherever density puts these. The number of
+// each part per thread is known exactly, so that the parts are weighted by it (post-stratification: Cochran, Sampling
+// Techniques, 3rd ed., section 5A.9). The time of a thread's bursts of a symbol is rebuilt as their number, of level 2,
+// times the mean duration of bursts like them, part by part:
 //
 //   - of the symbol in kept windows: of the thread itself, else of its class, else of all;
 //   - of the kind there, likewise;
-//   - by weights, of kept windows and sample together: of the thread if the weights add up to its bursts, else of its class if they do there, else of all.
+//   - by weights, of kept windows and sample together: of the thread if the weights add up to its bursts, else of its
+//     class if they do there, else of all.
 //
-// A window holds few bursts, and what it says of disturbed ones is by chance. So where windows and weights say different things of a kind, its parts go by weights,
-// those first that differ most for the time that they have, until what is left to windows differs by agreed of the kind's time at most: windows are wrong by hardly more than
-// that where weights are right. Bursts of no kind are not alike, and go by weights: a single long one, such as a start-up, makes their mean. In the curves, which are about the
-// many, the geometric mean of those between the same calls stands for each of these.
+// A window holds few bursts, and by chance few or many disturbed ones. So where windows and weights disagree about a
+// kind, its parts are rebuilt by weights, starting with those that differ most for their time, until the remaining
+// difference is at most the share agreed of the kind's time: if weights are right, windows are then hardly more wrong
+// than that. Bursts of no kind have nothing in common and are rebuilt by weights: a single long one, such as a
+// start-up, determines their mean. In the curves, which describe the many, the geometric mean of those between the same
+// calls stands for each of these.
 //
-// The times of level 1 are only what the answer is compared with. Out come relative errors, 0 = none, 1 = all of it, and distances between distributions. The package never
-// changes its input.
+// The times of level 1 serve for comparison only. Out come relative errors, 0 = none, 1 = all of it, and distances
+// between distributions. The package never changes its input.
 package fidelity
 
 import "moriens/analysis/profile"
@@ -50,7 +56,7 @@ type Bursts struct {
 // A Phase gives, per thread, the bursts at which the iterations of a phase begin, and the end of the last; empty = none.
 type Phase struct{ Begins [][]int32 }
 
-// A Result is how wrong the reduced run is. All figures are finite.
+// A Result is the reconstruction error of the reduced run. All figures are finite.
 type Result struct {
 	// Windows is the run rebuilt from level 2 and the kept windows, and from the sample only where no window has bursts alike.
 	Windows Errors

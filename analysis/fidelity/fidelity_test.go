@@ -78,7 +78,7 @@ func input(t testing.TB, threads []planted) Input {
 
 func judge(t testing.TB, in Input) *Result {
 	t.Helper()
-	r, err := Judge(in)
+	r, err := Evaluate(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestEverythingKept(t *testing.T) {
 		if in.Exact, err = profile.Sum(list, profile.Options{Counters: 1}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := Judge(in)
+		got, err := Evaluate(in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,7 +294,7 @@ func TestRefuses(t *testing.T) {
 		in := input(t, []planted{p})
 		in.Threads[0].Kept = p.part(0, 2)
 		spoil(&in)
-		if _, err := Judge(in); err == nil {
+		if _, err := Evaluate(in); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -312,7 +312,7 @@ func BenchmarkJudge(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Judge(in); err != nil {
+		if _, err := Evaluate(in); err != nil {
 			b.Fatal(err)
 		}
 	}

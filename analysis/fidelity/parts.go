@@ -51,7 +51,7 @@ func newLabels(in *Input) *labels {
 	return l
 }
 
-// alike says whether the bursts of a kind are: they are of one.
+// alike reports whether the bursts of a kind are: they are of one.
 func (l *labels) alike(kind int32) bool { return l.durations[kind].Cluster > 0 }
 
 // kind gives that of a symbol.

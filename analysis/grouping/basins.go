@@ -11,10 +11,10 @@ import (
 // ofGroup is how many bursts the basin's group has.
 func (o *Options) BasinDensities(p *kinds.Proposal, basin, ofGroup, threads int) (Densities, error) {
 	b, in, own := &p.Basins[basin], &p.Cells[basin], *o
-	resolution := max(o.Floor(), p.Least) // cells tell no less
+	resolution := max(o.Floor(), p.Least) // cells resolve no less
 	if !b.Alone {
 		resolution = b.Eps
-		if !p.Judged() { // nobody sees whether a small or a thin one is a kind
+		if !p.ByOrder() { // nobody sees whether a small or a thin one is a kind
 			own.MinPts = o.minPts(ofGroup)
 			if floor := o.Floor(); floor > 0 {
 				resolution = min(resolution, floor)
@@ -28,7 +28,7 @@ func (o *Options) BasinDensities(p *kinds.Proposal, basin, ofGroup, threads int)
 	})
 }
 
-// findDensities finds those of the basins: each member of some, and all are told.
+// findDensities finds those of the basins: each member some of them, and all members receive all.
 func (k *kinding) findDensities(p *kinds.Proposal, basins []*group) error {
 	mine := func(i int) bool { return i%k.team.Size() == k.team.Rank() }
 	sizes := make([]int, len(basins))
@@ -51,5 +51,5 @@ func (k *kinding) findDensities(p *kinds.Proposal, basins []*group) error {
 	if err := k.agree(err); err != nil {
 		return err
 	}
-	return k.tellDensities(basins, mine)
+	return k.shareDensities(basins, mine)
 }

@@ -81,7 +81,7 @@ func TestDensityHangsOnNoOrder(t *testing.T) {
 	}
 }
 
-// Eps is not below that of the finest basins, whatever the resolution: cells tell no less.
+// Eps is not below that of the finest basins, whatever the resolution: cells resolve no less.
 func TestNoEpsBelowThatOfTheFinestBasins(t *testing.T) {
 	b := grouping.Bursts{Columns: space.Columns{DurationNS: slices.Repeat([]int64{1000, 1001, 1002}, 20)}, Before: make([]uint32, 60), After: make([]uint32, 60)}
 	r := compute(t, b, grouping.Options{Dims: logDuration, Resolution: -1})

@@ -25,7 +25,7 @@ func mustParse(spec string) []space.Dim {
 // Choose completes options for bursts with these counters. No Dims become instructions × IPC where both were
 // measured, else duration. Dims that need a counter which was not measured are replaced likewise, unless
 // AsGiven, and a note says so. ByAuto becomes ByNone where a counter is a dimension, else ByCalls: duration alone does
-// not tell much apart. Strict options are normalised and have all bursts together unless told otherwise.
+// not distinguish much. Strict options are normalised and have all bursts together unless specified otherwise.
 func (o Options) Choose(counters []string) (chosen Options, notes []string) {
 	if absent := lacking(o.Dims, counters); len(absent) > 0 && !o.AsGiven || o.Dims == nil {
 		usual := withCounters

@@ -43,7 +43,7 @@ func (c *computation) prepare(groups []*group) error {
 			}
 		}
 	}
-	return c.tellDensities(groups, here)
+	return c.shareDensities(groups, here)
 }
 
 // bring makes points of the groups' bursts, whose coordinates fill fills in, and brings them to where they are clustered.
@@ -108,8 +108,8 @@ func (c *computation) findDensity(g *group, t team.Team, threads int) error {
 	return err
 }
 
-// tellDensities tells all members what one of them, for which the group is its own, has found.
-func (c *computation) tellDensities(groups []*group, own func(i int) bool) error {
+// shareDensities sends all members what one of them, for which the group is its own, has found.
+func (c *computation) shareDensities(groups []*group, own func(i int) bool) error {
 	var words []uint64 // per group: its index, MinPts, From, Knee; how many Eps, and these
 	for i, g := range groups {
 		if !own(i) {

@@ -23,7 +23,7 @@ type Proposed struct {
 	Nodes    []refine.Node // per leaf; Group is the basin
 	LeafOf   []int32       // per burst, or kinds.None
 	Scale    []float64     // by dimension, what coordinates were multiplied by; nil = they stayed as they were
-	// DurationNS is how long a burst lasts, as far as its kinds.Step tells it at least; TimeNS is what it counts for in sums, which are exact.
+	// DurationNS is how long a burst lasts, as far as its kinds.Step resolves it at least; TimeNS is what it counts for in sums, which are exact.
 	DurationNS func(i int) int64
 	TimeNS     []int64
 	Spare      []int32 // room for a word per burst; nil = there is none
@@ -76,7 +76,7 @@ func (d *Decided) Adopt(r *Result, ids [][]int32) {
 		k := &r.Clusters[i]
 		k.Kind = ids[k.Group][k.Kind]
 	}
-	d.of.account(r, ids)
+	d.of.summarize(r, ids)
 }
 
 func (p *Proposed) workers() int { return max(1, p.Workers) }

@@ -74,13 +74,13 @@ func (c *computation) draw(groups []*group, counts []int64) ([]draw, error) {
 			}
 		}
 	}
-	told, err := team.Gather(c.team, words)
+	gathered, err := team.Gather(c.team, words)
 	if err != nil {
 		return nil, err
 	}
 	var all []draw
 	width := 3 + len(c.options.Dims)
-	for _, words := range told {
+	for _, words := range gathered {
 		for ; len(words) >= width; words = words[width:] {
 			d := draw{stratum: int(words[0]), hash: mix.Bits(words[1]), id: words[1], ns: int64(words[2])}
 			for _, bits := range words[3:width] {

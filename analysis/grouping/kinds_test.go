@@ -30,7 +30,7 @@ func manyKinds(kinds, iterations int) (grouping.Bursts, []int) {
 	return b, kind
 }
 
-// Kinds that are too many for any to have n/200 bursts are told apart all the same.
+// Kinds that are too many for any to have n/200 bursts are distinguished all the same.
 func TestManySmallKinds(t *testing.T) {
 	for _, kinds := range []int{20, 150, 300, 700} {
 		b, kind := manyKinds(kinds, max(6, 6000/kinds))

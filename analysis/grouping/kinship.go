@@ -244,7 +244,7 @@ func (x *decided) scoreOf(cluster int32) float64 {
 	return x.scores.Labels[x.KindOf[cluster]+1].Score
 }
 
-// predicted is how far order tells the kinds apart, weighted by their time.
+// predicted is how far order distinguishes the kinds, weighted by their time.
 func (x *decided) predicted() float64 {
 	sum, weight := 0., 0.
 	for cluster := range x.KindOf {
@@ -256,7 +256,7 @@ func (x *decided) predicted() float64 {
 	return sum / weight
 }
 
-// foretold is how far order tells a cluster's kind from the next.
+// foretold is how far order distinguishes a cluster's kind from the next.
 func (x *decided) foretold(cluster int32) float64 {
 	if x.Predicted == nil {
 		return math.NaN()

@@ -9,7 +9,7 @@ import (
 	"moriens/analysis/refine"
 )
 
-// tree tells the clusters of density, and then the kinds that order made of them.
+// tree lists the clusters of density, and then the kinds that order made of them.
 func (x *decided) tree(score float64) *refine.Tree {
 	clusters, kindCount := 0, 0
 	for cluster, n := range x.bursts {

@@ -16,7 +16,7 @@ import (
 	"moriens/internal/team"
 )
 
-// byKinds says that clusters are what density proposes and order decides, not one density or ClusteringSuite's refinement.
+// byKinds reports whether clusters are what density proposes and order decides, not one density or ClusteringSuite's refinement.
 func (o *Options) byKinds() bool { return o.Fixed == nil && !o.Strict && o.Kinds != KindsByScore }
 
 // A kinding is the bursts of the groups as package kinds wants them.
@@ -89,7 +89,7 @@ func (o *Options) ForKinds() kinds.Options {
 	}
 }
 
-// Timed says that the logarithm of the duration is the one dimension.
+// Timed reports whether the logarithm of the duration is the one dimension.
 func Timed(dims []space.Dim) bool {
 	return len(dims) == 1 && dims[0].Num == space.Duration && dims[0].Den == "" && dims[0].Scale == space.Log
 }
@@ -102,11 +102,11 @@ func Steady(dims []space.Dim) (list []bool) {
 	return list
 }
 
-// Plain says that the unit of a dimension says nothing of its noise: for kinds it is scaled to its range.
+// Plain reports whether the unit of a dimension says nothing of its noise: for kinds it is scaled to its range.
 func Plain(d space.Dim) bool { return d.Scale != space.Log && d.Den == "" }
 
 // CheckCells says why kinds cannot be found by cells of a side that bursts are put into as they come: it is too long, or a plain quantity is compared by its range, which nobody knows before
-// the last burst has come. Of nil dimensions, which are found later, it is right for either that may be chosen.
+// the last burst has arrived. Of nil dimensions, which are found later, it is right for either that may be chosen.
 func CheckCells(dims []space.Dim, resolution, side float64) error {
 	if i := slices.IndexFunc(dims, Plain); i >= 0 {
 		return fmt.Errorf("kinds by %s: a plain quantity is compared by its range, which is not known before the last burst has come", dims[i])
@@ -261,7 +261,7 @@ func cellOf(v, side float64) int32 {
 	return int32(math.Floor(min(max(v/side, -mostCell), mostCell)))
 }
 
-// LengthCell is the cell of a burst's length, as far as its kinds.Step tells it: so whoever knows no more finds the same.
+// LengthCell is the cell of a burst's length, as far as its kinds.Step resolves it: so whoever knows no more finds the same.
 func LengthCell(durationNS int64, side float64) int32 {
 	return cellOf(math.Log(float64(max(1, kinds.OfStep(kinds.Step(durationNS))))), side)
 }

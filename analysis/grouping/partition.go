@@ -1,25 +1,24 @@
-// Package grouping groups the bursts of a run into clusters: what `moriens run` shows while a job runs and
-// what it and `moriens analyze` end with.
+// Package grouping groups the bursts of a run into clusters: the clusters that `moriens run` shows while a job runs,
+// and those that it and `moriens analyze` report at the end.
 //
-// In come columns over all bursts of a run: durations in nanoseconds, counters, and the call paths
-// round each burst. Bursts that lack data or are too short are set aside (package space); the others
-// are split by call paths where that is asked for, and every group is clustered (package dbscan) with
-// an Eps of its own. Where it is known which thread each burst is of, Eps is refined by how far the threads do
-// the same (package refine). Out come a label per burst, in the input's order, and what describes clusters
-// and groups. The package never changes its input. The answer does not depend on the number of
-// workers, nor, up to that order and the rounding of means, on the order of the bursts; with two and
-// more dimensions and over dbscan.DefaultQueries bursts in a group Eps comes from a sample, and that
-// may depend on their order.
+// In come columns over all bursts of a run: durations in nanoseconds, counters, and the call paths around each burst.
+// Bursts that lack data or are too short are set aside (package space). The others are split by call paths where
+// requested, and every group is clustered (package dbscan) with its own Eps. Where the thread of each burst is known,
+// Eps is refined by how far the threads do the same (package refine). Out come a label per burst, in the input's order,
+// and descriptions of clusters and groups. The package never changes its input. The answer does not depend on the
+// number of workers nor, up to that order and the rounding of means, on the order of the bursts. With two and more
+// dimensions and over dbscan.DefaultQueries bursts in a group Eps comes from a sample, which may depend on their order.
 //
-// The threads may be spread over a team, a member having the columns of its own alone. The bursts of a large group then stay where they are, and the members
-// cluster them together; those of a small one go to one member for the time (a coordinate of 8 bytes per dimension, and 8 of duration). The answer is that of one
-// process with all threads' columns, bit by bit.
+// The threads may be spread over a team, each member with the columns of its own threads. The bursts of a large group
+// then stay where they are, and the members cluster them together; those of a small one are sent to one member (a
+// coordinate of 8 bytes per dimension, and 8 of duration). The answer equals that of one process with the columns of
+// all threads, bit by bit.
 //
-// The automatic density of a group of n bursts: MinPts is the largest of 4, a quarter of the job's
-// threads, and n/200; it is halved until it is below the size of the kinds of nearly all bursts, where that shows. Eps is the knee of the curve of distances to the MinPts-th neighbour (González,
-// Huck, Giménez, Labarta, IPDPSW'12), but not below a resolution: on a real machine the knee alone
-// follows the noise and splits what the program does alike. Kinds of bursts that are too rare for n/200, but have as
-// large a share of the time, are found in the noise afterwards.
+// The automatic density of a group of n bursts: MinPts is the largest of 4, a quarter of the job's threads, and n/200;
+// it is halved until it is below the size of the kinds of nearly all bursts, where that is known. Eps is the knee of
+// the curve of distances to the MinPts-th neighbour (González, Huck, Giménez, Labarta, IPDPSW'12), but not below a
+// resolution: on a real machine the knee alone follows the noise and splits equal computations. Kinds of bursts that
+// are too rare for n/200, but have as large a share of the time, are found in the noise afterwards.
 package grouping
 
 import (
@@ -129,14 +128,14 @@ type Options struct {
 	// MinPts, if not 0, replaces the automatic MinPts of every group (--min-points).
 	MinPts int
 	// Resolution is the floor of an automatic Eps, in units of the coordinates: bursts nearer than
-	// this are not told apart (--resolution). 0 = DefaultResolution of the dimensions, and none with Normalise; negative = none, but for that of the cells by which kinds are found.
+	// this are not distinguished (--resolution). 0 = DefaultResolution of the dimensions, and none with Normalise; negative = none, but for that of the cells by which kinds are found.
 	Resolution float64
 	// Kinds says who decides which clusters are one kind (--kinds), unless Fixed or Strict do.
 	Kinds KindsBy
 	// Unaligned leaves durations of threads that take longer in everything as they are (--align-ranks=false), Unstrated groups whole whose bursts differ by
 	// what surrounds them (--strata=false).
 	Unaligned, Unstrated bool
-	// Crowded says that ranks shared their cores: kinds are told by order alone, for a machine makes two modes of one.
+	// Crowded says that ranks shared their cores: kinds are distinguished by order alone, for a machine makes two modes of one.
 	Crowded bool `json:"-"`
 	// Freeze is the score from which on a refinement leaves a cluster as it is (--freeze). 0 = refine.DefaultFreeze.
 	Freeze float64
@@ -259,7 +258,7 @@ type Kinship struct {
 	// has none, and in a variant.
 	Predicted float64
 	Valley    float64     // the density between this and the next cluster over that of its peak, 0–1; 0 where they do not meet, NaN for the only cluster of its group
-	By        kinds.Cause // what tells it from the nearest other kind, or makes it a variant
+	By        kinds.Cause // what distinguishes it from the nearest other kind, or makes it a variant
 	Other     int32       // the ID of that kind, or of the cluster in whose place a variant comes; 0 = none
 	Why       string      // both, in words
 	// Whole are all bursts of the kind, whatever their cluster. Disturbed are those that are longer than its median, and are of the kind by their place, not by density; ExtraNS is how much longer
@@ -309,7 +308,7 @@ func (o *Options) Floor() float64 {
 	return max(0, o.Resolution)
 }
 
-// normalised says that coordinates are scaled.
+// normalised reports whether coordinates are scaled.
 func (o *Options) normalised() bool { return o.Normalise && !o.byKinds() }
 
 func resolutionOf(d space.Dim) float64 {
@@ -336,7 +335,7 @@ func (o *Options) minPts(bursts int) int {
 	return max(4, o.JobThreads/4, bursts/200)
 }
 
-// Check says whether the options are in their ranges, whatever the bursts are.
+// Check reports whether the options are in their ranges, whatever the bursts are.
 func (o *Options) Check() error {
 	switch {
 	case o.By > ByNone:
@@ -376,7 +375,7 @@ func (o *Options) check(b *Bursts) error {
 	return o.checkTeam(b)
 }
 
-// checkTeam says whether the bursts are of threads of this member.
+// checkTeam reports whether the bursts are of threads of this member.
 func (o *Options) checkTeam(b *Bursts) error {
 	if o.Team.Size() == 1 {
 		return nil

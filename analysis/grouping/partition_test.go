@@ -59,7 +59,7 @@ func TestPlantedLoopsAreThreeClusters(t *testing.T) {
 	}
 }
 
-// withCounters adds instructions and cycles: 2 instructions a ns and an IPC that tells the kinds apart.
+// withCounters adds instructions and cycles: 2 instructions a ns and an IPC that distinguishes the kinds.
 func withCounters(b grouping.Bursts) grouping.Bursts {
 	random := rand.New(rand.NewPCG(3, 0))
 	ins, cyc := make([]int64, b.Len()), make([]int64, b.Len())

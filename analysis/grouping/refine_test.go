@@ -34,7 +34,7 @@ func perThread(n, count int, kinds ...float64) grouping.Bursts {
 func TestScores(t *testing.T) {
 	b := perThread(4, 50, 1e6, 3e6)
 	r := compute(t, b, grouping.Options{Dims: logDuration})
-	// The first kind is two clusters, each on half of the threads: told apart by more than the resolution.
+	// The first kind is two clusters, each on half of the threads: distinguished by more than the resolution.
 	want := (2.5e6/3*.5 + 3e6) / (2.5e6/3 + 3e6)
 	if len(r.Clusters) != 3 || math.Abs(r.Score-want) > 1e-6 || r.Clusters[0].Score != 1 || r.Clusters[1].Score != .5 || !math.IsNaN(r.NoiseScore) {
 		t.Errorf("score %v, want %v; noise %v; %+v", r.Score, want, r.NoiseScore, r.Clusters)

@@ -146,7 +146,7 @@ func targets() []target {
 				}
 				sets := 4
 				if narrow && share > .2 {
-					sets = 8 // of a hundred sets one or two are not told apart: the disturbed bursts lie so close together that density takes them for a kind
+					sets = 8 // of a hundred sets one or two are not distinguished: the disturbed bursts lie so close together that density takes them for a kind
 				}
 				add(target{name: fmt.Sprintf("ratio %.2f, sigma %.0f %%, %.0f %% disturbed", ratio, 100*sigma, 100*share), sets: sets, draw: func(seed uint64, random *rand.Rand) plant.Params {
 					kinds := 2
@@ -227,7 +227,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// reaches says that a sum over so many sets is in the mean what is wanted.
+// reaches reports whether a sum over so many sets is in the mean what is wanted.
 func reaches(sum, want plant.Agreement, sets int) bool {
 	return sum.Purity >= want.Purity*float64(sets) && sum.ARI >= want.ARI*float64(sets)
 }

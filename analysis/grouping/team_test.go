@@ -175,7 +175,7 @@ func haltShared(b grouping.Bursts, o grouping.Options, of []int32, members int, 
 	return results, errs
 }
 
-// told is all that a result says but for what it has per burst.
+// told is the text of a result but for what it has per burst.
 func told(r *grouping.Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v %v %v %+v %+v %v %v %v %q\n", r.Selection.MinNS, r.Selection.Bursts, r.Selection.TimeNS, r.Noise, r.Clustered, r.TotalNS, r.Score, r.NoiseScore, r.Warnings)

@@ -21,15 +21,15 @@ func (c *computation) keepWhole(groups []*group, selection *space.Selection, lab
 	if err != nil {
 		return err
 	}
-	var stay []int32
+	var readmitted []int32
 	for i, g := range groups {
 		for _, row := range g.rows {
 			if selection.Status[row] == space.Short && Step(c.bursts.DurationNS[row]) >= limits[i] {
-				stay = append(stay, row)
+				readmitted = append(readmitted, row)
 			}
 		}
 	}
-	if err := c.space.Readmit(selection, stay); err != nil {
+	if err := c.space.Readmit(selection, readmitted); err != nil {
 		return err
 	}
 	for _, g := range groups {

@@ -8,7 +8,7 @@ import (
 	"moriens/analysis/workers"
 )
 
-// How basins are told apart: kinds.md, step 3.
+// How basins are distinguished: kinds.md, step 3.
 const (
 	valleyDepth  = .5  // of the lower peak
 	valleySure   = 5.  // standard deviations of the difference
@@ -113,7 +113,7 @@ func (x *seeker) hills(at []int32, eps float64) []hill {
 // A field is cells with their density at one Eps.
 type field struct {
 	dims    int
-	places  []float64 // of the cells' centres, dims each, ascending
+	places  []float64 // of the cells' centers, dims each, ascending
 	count   []int64
 	density []int64 // bursts within Eps
 	cellOf  []int32 // by cell that was given: index of the cell here
@@ -354,7 +354,7 @@ func (f *field) keep(tiny int64) {
 }
 
 // basins finds those of all strata, the cells of each, and of each burst here the number of its basin.
-func (l *local) basins(c *crew, strata int, scales []float64, tiny func(bursts int64) int64) (basins []Basin, in []Cells, of []int32) {
+func (l *local) basins(c *executor, strata int, scales []float64, tiny func(bursts int64) int64) (basins []Basin, in []Cells, of []int32) {
 	list := l.strataCells(c, strata)
 	found := make([]*seeker, strata)
 	sizes := make([]int, strata)

@@ -81,7 +81,7 @@ func TestBasins(t *testing.T) {
 		}
 		slices.Sort(bursts)
 		slices.Reverse(bursts)
-		if len(c.points) > 1900 { // some are far out by chance, and a basin until order judges it
+		if len(c.points) > 1900 { // some are far out by chance, and a basin until order is evaluated
 			for len(bursts) > len(c.want) && bursts[len(bursts)-1] < 15 {
 				bursts = bursts[:len(bursts)-1]
 			}

@@ -68,7 +68,7 @@ func spotOf(key []int64, stratum int32, cell []int32) []int64 {
 }
 
 // strataCells counts the bursts of the strata by cell.
-func (l *local) strataCells(c *crew, strata int) []Cells {
+func (l *local) strataCells(c *executor, strata int) []Cells {
 	list := slices.Repeat([]Cells{{Dims: l.Dims, Side: l.Side}}, strata)
 	if l.Dims == 1 { // a word then holds a stratum and a cell
 		t := c.count(1, l.n, func(k *counter, from, to int) {

@@ -11,7 +11,7 @@ import (
 // thousandth; NaN for a cluster without bursts. of gives the cluster of each of n bursts here, or None. It is collective.
 func Cores(t team.Threads, workers, n, clusters int, of func(i int) int32, durationNS func(i int) int64) (medianNS, core []float64, err error) {
 	defer team.Leave("kinds", &err)
-	c := &crew{team.Crew{Threads: t}, workers, nil}
+	c := &executor{team.Panicking{Threads: t}, workers, nil}
 	spreads := spreadsOf(c, n, of, clusters, func(i int) int32 { return Step(durationNS(i)) })
 	medianNS, core = make([]float64, clusters), make([]float64, clusters)
 	for k := range spreads {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// judgedIn is judged on a machine of which it is known whether ranks share its cores.
+// judgedIn is judged for a machine of which it is known whether ranks share its cores.
 func (m *made) judgedIn(crowded bool, threads, bursts, leaves int, p planting) *Verdict {
 	leafOf := m.planted(threads, bursts, p)
 	l, c := newLocal(&m.Bursts), alone(2)
@@ -15,7 +15,7 @@ func (m *made) judgedIn(crowded bool, threads, bursts, leaves int, p planting) *
 	for _, leaf := range leafOf {
 		list[leaf].Bursts++
 	}
-	v, _ := (&Proposal{local: l, crew: c, strata: 1, o: Options{Crowded: crowded}}).judge(list, leafOf)
+	v, _ := (&Proposal{local: l, exec: c, strata: 1, o: Options{Crowded: crowded}}).evaluate(list, leafOf)
 	return v
 }
 
@@ -72,7 +72,7 @@ func TestSlicesAreNoKind(t *testing.T) {
 	}
 }
 
-// Where hardly a burst keeps its core, the slow ones of all kinds lie in one leaf, and order tells it poorly from each. What is disturbed alone, the fourth kind here, still has places where the others never come.
+// Where hardly a burst keeps its core, the slow ones of all kinds lie in one leaf, and order distinguishes it poorly from each. What is disturbed alone, the fourth kind here, still has places where the others never come.
 func TestDisturbedKindHasPlacesOfItsOwn(t *testing.T) {
 	random := drawn(t)
 	disturbed := []float64{.1, .2, .55, 1}

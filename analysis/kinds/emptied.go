@@ -11,7 +11,7 @@ import (
 const keptShare = .1
 
 // giveUp makes variants of kinds that hardly any burst has by place: of the kind at whose places most of their bursts are.
-func (d *Decision) giveUp(c *crew) {
+func (d *Decision) giveUp(c *executor) {
 	n := len(d.KindOf)
 	t := c.count(1, len(d.Kind), func(k *counter, from, to int) {
 		for i := from; i < to; i++ {

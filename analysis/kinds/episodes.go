@@ -24,7 +24,7 @@ type episodes struct {
 }
 
 // episodes counts them, of all members.
-func (p *Proposal) episodes(c *crew, leaves []Leaf) *episodes {
+func (p *Proposal) episodes(c *executor, leaves []Leaf) *episodes {
 	l := p.local
 	e := &episodes{place: make([]int32, len(leaves)), begin: make([]int32, len(leaves))}
 	members := make([][]int32, p.strata)
@@ -115,7 +115,7 @@ func mostBursts(list []int32, leaves []Leaf, most int) []int32 {
 	return list
 }
 
-// inRuns says that two kinds, which are of leaves each, come in long runs: as a core has that is slow for a while.
+// inRuns reports whether two kinds, which are of leaves each, come in long runs: as a core has that is slow for a while.
 func (e *episodes) inRuns(a, b []int32) bool {
 	follows := func(of, other []int32) bool {
 		all, since := int64(0), int64(0)
@@ -137,7 +137,7 @@ func (e *episodes) inRuns(a, b []int32) bool {
 	return follows(a, b) && follows(b, a)
 }
 
-// onOwnThreads says that hardly any thread has of both of two kinds, which are of leaves each.
+// onOwnThreads reports whether hardly any thread has of both of two kinds, which are of leaves each.
 func (e *episodes) onOwnThreads(a, b []int32) bool {
 	bursts, both := [2]int64{}, int64(0)
 	for k, of := range [2][]int32{a, b} {

@@ -18,7 +18,7 @@ type Proposal struct {
 	Speed, Shift []float64
 
 	local  *local
-	crew   *crew
+	exec   *executor
 	o      Options
 	strata int
 }
@@ -32,8 +32,8 @@ func Propose(b Bursts, o Options) (p *Proposal, err error) {
 	if o.Least == 0 {
 		o.Least = DefaultLeast(b.Timed)
 	}
-	p = &Proposal{local: newLocal(&b), crew: &crew{team.Crew{Threads: b.Team}, max(1, o.Workers), o.Halt}, o: o, strata: b.Groups, Least: o.Least}
-	l, c := p.local, p.crew
+	p = &Proposal{local: newLocal(&b), exec: &executor{team.Panicking{Threads: b.Team}, max(1, o.Workers), o.Halt}, o: o, strata: b.Groups, Least: o.Least}
+	l, c := p.local, p.exec
 	if b.Ends != nil {
 		l.findBegins()
 		if b.Timed && !o.Unaligned {
@@ -47,12 +47,12 @@ func Propose(b Bursts, o Options) (p *Proposal, err error) {
 	return p, nil
 }
 
-// Judged says that order judges what density proposes.
-func (p *Proposal) Judged() bool { return !p.o.Unordered && p.local.Ends != nil }
+// ByOrder reports whether order decides about what density proposes.
+func (p *Proposal) ByOrder() bool { return !p.o.Unordered && p.local.Ends != nil }
 
 // tiny is how many bursts a basin of a stratum of so many has at least that meets no other.
 func (p *Proposal) tiny(bursts int64) int64 {
-	if p.Judged() {
+	if p.ByOrder() {
 		bursts = 0
 	}
 	if p.o.MinPts == nil {
@@ -64,7 +64,7 @@ func (p *Proposal) tiny(bursts int64) int64 {
 // align moves the bursts of threads that take longer than others in everything.
 func (p *Proposal) align() {
 	l := p.local
-	shifts := l.speeds(p.crew)
+	shifts := l.speeds(p.exec)
 	p.Speed, p.Shift = make([]float64, len(shifts)), make([]float64, len(shifts))
 	cells := make([]int32, len(shifts))
 	for t, s := range shifts {
@@ -73,7 +73,7 @@ func (p *Proposal) align() {
 		cells[t] = s * int32(math.Round(speedCell/l.Side))
 	}
 	if slices.ContainsFunc(cells, func(s int32) bool { return s != 0 }) {
-		l.shiftBy(cells, p.crew.workers)
+		l.shiftBy(cells, p.exec.workers)
 	}
 }
 
@@ -83,7 +83,7 @@ type Decision struct {
 	// Cluster is per burst its cluster: its leaf, or, where a kind was cut into quick and slow turns, the half of it; None = noise. KindOf is per cluster the cluster that stands for its kind.
 	Cluster, KindOf []int32
 	HalfOf          []int32 // per cluster: the leaf that it was cut off; itself if it was not
-	// Predicted is, per cluster that stands for a kind, how far the places of bursts tell it from the nearest other kinds of its group, 0–1: the least of these. NaN
+	// Predicted is, per cluster that stands for a kind, how far the places of bursts distinguish it from the nearest other kinds of its group, 0–1: the least of these. NaN
 	// for one that has its group to itself, and for variants. nil where order is not asked.
 	Predicted []float64
 	// Kind is per burst the cluster that stands for its kind, by place; None = noise.
@@ -95,9 +95,9 @@ type Decision struct {
 // Decide says which leaves are kinds: leafOf is per burst of the proposal its leaf, or None; it becomes the decision's. It is collective. The proposal is of no use any more.
 func (p *Proposal) Decide(leaves []Leaf, leafOf []int32) (d *Decision, err error) {
 	defer team.Leave("kinds", &err)
-	l, c := p.local, p.crew
+	l, c := p.local, p.exec
 	l.codes = codes{len(leaves)}
-	if !p.Judged() {
+	if !p.ByOrder() {
 		return Undecided(len(leaves), leafOf), nil
 	}
 	l.order(c)
@@ -105,7 +105,7 @@ func (p *Proposal) Decide(leaves []Leaf, leafOf []int32) (d *Decision, err error
 	for i := range leaves {
 		d.HalfOf = append(d.HalfOf, int32(i))
 	}
-	verdict, tails := p.judge(leaves, leafOf)
+	verdict, tails := p.evaluate(leaves, leafOf)
 	d.Verdict = *verdict
 	workers.Chunks(l.n, c.workers, func(_, from, to int) {
 		for i := from; i < to; i++ {
@@ -143,9 +143,9 @@ func Undecided(leaves int, leafOf []int32) *Decision {
 	return &Decision{Verdict: v, Cluster: leafOf, KindOf: slices.Clone(v.Of), HalfOf: slices.Clone(v.Of), Kind: slices.Clone(leafOf)}
 }
 
-// judge has the leaves judged by what comes round them. It returns the first cell of each leaf's tail too, whose bursts have the kind of their place.
-func (p *Proposal) judge(leaves []Leaf, leafOf []int32) (*Verdict, []int32) {
-	l, c := p.local, p.crew
+// evaluate evaluates the leaves by their surroundings. It returns the first cell of each leaf's tail too, whose bursts have the kind of their place.
+func (p *Proposal) evaluate(leaves []Leaf, leafOf []int32) (*Verdict, []int32) {
+	l, c := p.local, p.exec
 	var columns []func(i int) int32
 	for d := range l.Dims {
 		columns = append(columns, func(i int) int32 { return l.Cell[i*l.Dims+d] })
@@ -179,7 +179,7 @@ func (p *Proposal) judge(leaves []Leaf, leafOf []int32) (*Verdict, []int32) {
 	for i := range leaves {
 		wanted[l.codes.leaf(int32(i))] = inStratum[leaves[i].Stratum] > 1 && i+1 < codeMost
 	}
-	j := &judge{leaves: leaves, side: l.Side, dims: l.Dims, codes: l.codes, groups: l.Groups, grams: l.grams(c, wanted), spreads: spreads, all: all, crowded: p.o.Crowded, steady: l.Steady, episodes: p.episodes(c, leaves)}
+	j := &evaluator{leaves: leaves, side: l.Side, dims: l.Dims, codes: l.codes, groups: l.Groups, grams: l.grams(c, wanted), spreads: spreads, all: all, crowded: p.o.Crowded, steady: l.Steady, episodes: p.episodes(c, leaves)}
 	return j.run(), tails
 }
 
@@ -188,7 +188,7 @@ func (p *Proposal) takeTurns(d *Decision) {
 	l := p.local
 	for {
 		kinds := len(d.KindOf)
-		halves := l.turns(p.crew, d.Kind, kinds)
+		halves := l.turns(p.exec, d.Kind, kinds)
 		if len(halves) == 0 {
 			return
 		}

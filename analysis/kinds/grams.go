@@ -51,7 +51,7 @@ func (l *local) context(way, i int) int64 {
 func (l *local) pairOf(i, k int) int64 { return int64(l.label[i])<<codeBits | int64(l.label[k]) }
 
 // grams counts the bursts of which wanted says so by leaf and context.
-func (l *local) grams(c *crew, wanted []bool) *grams {
+func (l *local) grams(c *executor, wanted []bool) *grams {
 	c.halted()
 	g := new(grams)
 	parts := make([][waysCount]Table, max(1, c.workers))
@@ -143,7 +143,7 @@ func (g *grams) foretoldByProgram(a, b int32) float64 {
 	return best
 }
 
-// othersKnown says that of both leaves it is mostly known what other threads did.
+// othersKnown reports whether of both leaves it is mostly known what other threads did.
 func (g *grams) othersKnown(leaves ...int32) bool {
 	for _, x := range leaves {
 		if n := g[othersNow].bursts(x); n == 0 || 2*n < g[twoBefore].bursts(x) {
@@ -153,7 +153,7 @@ func (g *grams) othersKnown(leaves ...int32) bool {
 	return true
 }
 
-// byProgram is the table of a way, or, where it is the machine's doing that leaves tell each other, their rows of it with contexts in which they are one.
+// byProgram is the table of a way, or, where it is the machine's doing that leaves predict each other, their rows of it with contexts in which they are one.
 func (g *grams) byProgram(way int, a, b int32) *Table {
 	t := &g[way]
 	if way == itsCall {
@@ -197,13 +197,13 @@ func (t *Table) alike(a, b int32) float64 {
 	return n[0][0]*n[1][1] - n[0][1]*n[1][0]
 }
 
-// othersTell is how far other threads must tell what a thread's own order tells.
-const othersTell = .05
+// leastByOthers is how far other threads must predict what a thread's own order shows.
+const leastByOthers = .05
 
-// alone says of a table of what other threads do that it holds enough of two leaves to tell one from the other, and does not: what foretells them is the thread's own doing, or that of its core. A slow core
+// alone says of a table of what other threads do that it holds enough of two leaves to distinguish one from the other, and does not: what foretells them is the thread's own doing, or that of its core. A slow core
 // stays slow for some bursts, on that rank; a program does the same on all.
 func (t *Table) alone(a, b int32) bool {
-	return min(t.bursts(a), t.bursts(b)) >= few && t.foretold(a, b) < othersTell
+	return min(t.bursts(a), t.bursts(b)) >= few && t.foretold(a, b) < leastByOthers
 }
 
 // bursts of a leaf that have a context.
@@ -255,21 +255,21 @@ func (t *Table) foretold(a, b int32) float64 {
 			within += float64(times) * max(0, chance(n, float64(na)/float64(na+nb))-boundNats)
 		}
 	}
-	return told(na, nb, within, contexts)
+	return sharedInformation(na, nb, within, contexts)
 }
 
-// smallContext is how many bursts a context has from which on what chance seems to tell of them is boundNats.
+// smallContext is how many bursts a context has from which on the information that chance seems to give is boundNats.
 const smallContext = 12
 
-// chance is what chance seems to tell, in nats, of n bursts of which each is of one kind with probability p.
+// chance is the information that chance seems to give, in nats, about n bursts of which each is of one kind with probability p.
 func chance(n int, p float64) float64 {
-	told := -float64(n) * (p*math.Log(p) + (1-p)*math.Log(1-p))
+	information := -float64(n) * (p*math.Log(p) + (1-p)*math.Log(1-p))
 	ways := math.Pow(1-p, float64(n))
 	for k := range n + 1 {
-		told -= ways * entropy(int64(k), int64(n-k))
+		information -= ways * entropy(int64(k), int64(n-k))
 		ways *= float64(n-k) / float64(k+1) * p / (1 - p)
 	}
-	return told
+	return information
 }
 
 // What a context is to have before it says that a leaf never comes in it.
@@ -303,7 +303,7 @@ func (t *Table) without(a, b int32) float64 {
 	return float64(alone) / float64(na)
 }
 
-// disjoint says that two leaves have no context in common.
+// disjoint reports whether two leaves have no context in common.
 func (t *Table) disjoint(a, b int32) bool {
 	i, iEnd := t.of(a)
 	k, kEnd := t.of(b)
@@ -321,17 +321,17 @@ func (t *Table) disjoint(a, b int32) bool {
 	return true
 }
 
-// told is the share of the uncertainty about a and b bursts that so many contexts take away, in which so much of it is left.
-func told(a, b int64, within float64, contexts int) float64 {
+// sharedInformation is the share of the uncertainty about a and b bursts that so many contexts take away, in which so much of it is left.
+func sharedInformation(a, b int64, within float64, contexts int) float64 {
 	if a == 0 || b == 0 {
 		return 0
 	}
 	whole := entropy(a, b)
-	told := whole - within - boundNats*float64(contexts-1)
-	if told < leastNats+natsByRoot*math.Sqrt(float64(contexts-1)/2) {
+	information := whole - within - boundNats*float64(contexts-1)
+	if information < leastNats+natsByRoot*math.Sqrt(float64(contexts-1)/2) {
 		return 0
 	}
-	return told / whole
+	return information / whole
 }
 
 // gathered is the contexts of several leaves together.
@@ -353,7 +353,7 @@ func (g *gathered) add(grams *grams, leaf int32) {
 	}
 }
 
-// foretold is how far contexts tell a leaf from all that were gathered.
+// foretold is how far contexts distinguish a leaf from all that were gathered.
 func (g *gathered) foretold(grams *grams, leaf int32) float64 {
 	best := 0.
 	for way := range g {
@@ -367,7 +367,7 @@ func (g *gathered) foretold(grams *grams, leaf int32) float64 {
 			within += entropy(n, t.Counts[i])
 			bursts += t.Counts[i]
 		}
-		best = max(best, told(from.bursts, bursts, within, contexts))
+		best = max(best, sharedInformation(from.bursts, bursts, within, contexts))
 	}
 	return best
 }

@@ -1,15 +1,18 @@
-// Package kinds says which bursts are the same computation: density proposes, order decides.
+// Package kinds finds which bursts are the same computation: density proposes, order decides.
 //
-// In come the bursts of a run, thread after thread in time order, as cells of the burst space, in groups that are told apart already (by the calls round them). Propose finds
-// how much slower some threads are in everything, cuts groups by what surrounds their bursts, and finds the basins of density: hills with valleys between them. Whoever asks
-// clusters each basin and hands back leaves. Decide then says of leaves next to each other whether they are two kinds of computation or one: they are two if what
-// comes before and after, or on the next ranks, foretells which of them comes. The others are variants of one kind. In the end a burst that is longer than the
-// kind that its place lets one expect is that kind, disturbed.
+// In come the bursts of a run, thread after thread in time order, as cells of the burst space, already split into
+// groups (by the calls around them). Propose finds how much slower some threads are in everything, splits groups by the
+// surroundings of their bursts, and finds the basins of density: peaks with valleys between them. The caller clusters
+// each basin and returns leaves. Decide then finds whether neighbouring leaves are two kinds of computation or one:
+// they are two if the bursts before and after, or on the next ranks, predict which of them occurs. The others are
+// variants of one kind. Finally, a burst that is longer than the kind that its place predicts is that kind, disturbed.
 //
-// Each step counts the bursts of a member, adds the counts of all members up, and decides from the sums alone. So members of a team, whoever has which threads, come to the same answer, to the bit.
-// docs/design/kinds.md has the method, with its figures.
+// Each step counts the bursts of a member, adds up the counts of all members, and decides from the sums alone. So the
+// members of a team reach the same answer, to the bit, whoever has which threads. docs/design/kinds.md describes the
+// method, with its figures.
 //
-// Lengths of coordinates are in ln units where a coordinate is a logarithm: .1 is about 10 %. Shares and measures of order are 0 to 1.
+// Lengths of coordinates are in ln units where a coordinate is a logarithm: .1 is about 10 %. Shares and measures of
+// order are 0 to 1.
 package kinds
 
 import (
@@ -33,7 +36,7 @@ type Bursts struct {
 	Steady []bool  // per dimension: what disturbs a burst does not change it, as its instructions; nil = none is
 	Group  []int32 // 0 … Groups-1
 	Groups int
-	Call   []int64 // the calls round the burst, as context where Group does not tell them; nil = Group does
+	Call   []int64 // the calls round the burst, as context where Group does not give them; nil = Group does
 	Ends   []int   // per thread: where its bursts end; nil = not known, and then there is no order
 	// Gaps are, by thread and ascending, the bursts of the thread before which something was lost, counted in its own; nil = none were.
 	Gaps [][]int32
@@ -50,8 +53,8 @@ type Options struct {
 	Unaligned bool    // speeds of threads are not compared
 	Unstrated bool    // groups are not cut by what surrounds their bursts
 	Unordered bool    // density alone: what is not next to each other is apart
-	Crowded   bool    // order alone tells kinds: two modes are the machine's
-	// MinPts is how many bursts a basin of a group of so many has at least that meets no other; with those of none where order judges the basins. nil = a quarter of the
+	Crowded   bool    // order alone distinguishes kinds: two modes are the machine's
+	// MinPts is how many bursts a basin of a group of so many has at least that meets no other; with those of none where order decides about the basins. nil = a quarter of the
 	// threads, but not below leastBasin.
 	MinPts  func(bursts int) int
 	Workers int

@@ -55,7 +55,7 @@ func (l *local) first(thread int) int {
 }
 
 // groupsOf are the groups of n kinds, each of which has bursts of one; None of a kind without bursts.
-func (l *local) groupsOf(c *crew, kindOf []int32, n int) []int32 {
+func (l *local) groupsOf(c *executor, kindOf []int32, n int) []int32 {
 	parts := make([][]int32, max(1, c.workers))
 	workers.Chunks(l.n, c.workers, func(w, from, to int) {
 		part := slices.Repeat([]int32{None}, n)
@@ -139,7 +139,7 @@ func (l *local) findBegins() {
 }
 
 // order finds what is next to each burst: before, after, and on the next threads of its node. It is collective.
-func (l *local) order(c *crew) {
+func (l *local) order(c *executor) {
 	if l.begins == nil {
 		l.findBegins()
 	}
@@ -181,7 +181,7 @@ func (l *local) gapsOf(thread int) []int32 {
 
 // ring says by thread which ones are next to it on its node: the next and the one before, of those that have bursts anywhere; -1 = none. Of two the other is the next. Where no
 // node has threads of several members it says that of threads here alone.
-func (l *local) ring(c *crew) (nextOf, prevOf []int) {
+func (l *local) ring(c *executor) (nextOf, prevOf []int) {
 	bursts := make([]int64, len(l.Ends))
 	for t, n := range lengths(l.Ends) {
 		bursts[t] = int64(n)
@@ -216,7 +216,7 @@ func (l *local) nodeOf(thread int) int32 {
 	return l.Nodes[thread]
 }
 
-// nodesMixed says that a node has threads of several members.
+// nodesMixed reports whether a node has threads of several members.
 func (l *local) nodesMixed() bool {
 	owner := make(map[int32]int)
 	for t := range l.Ends {
@@ -229,7 +229,7 @@ func (l *local) nodesMixed() bool {
 	return false
 }
 
-// A stretch is bursts of a thread that follow an event, or the thread's begin, up to the next event or a gap: their ordinals tell what is at the same place on other threads.
+// A stretch is bursts of a thread that follow an event, or the thread's begin, up to the next event or a gap: their ordinals show what is at the same place on other threads.
 type stretch struct {
 	event    int64 // -1 = the thread's begin
 	from, to int32 // indices into label
@@ -297,7 +297,7 @@ type far struct {
 	beside   []int             // threads here that are next to one elsewhere
 }
 
-func newFar(l *local, c *crew, nextOf, prevOf []int) *far {
+func newFar(l *local, c *executor, nextOf, prevOf []int) *far {
 	f := &far{end: l.n, of: make(map[int][]stretch), first: make(map[int]int), bursts: make(map[int]int)}
 	if c.Alone() {
 		return f
@@ -330,7 +330,7 @@ func newFar(l *local, c *crew, nextOf, prevOf []int) *far {
 			}
 		}
 	}
-	words = team.Must(team.Exchange(c.Crew, words))
+	words = team.Must(team.Exchange(c.Panicking, words))
 	for m, list := range words {
 		for _, t := range f.received[m] {
 			bursts, count := int(list[0]), int(list[1])
@@ -360,7 +360,7 @@ func (f *far) stretches(l *local, thread int) []stretch {
 }
 
 // exchange gives the bursts of neighbours elsewhere the labels that they have there.
-func (f *far) exchange(l *local, c *crew) {
+func (f *far) exchange(l *local, c *executor) {
 	if c.Alone() {
 		return
 	}
@@ -370,7 +370,7 @@ func (f *far) exchange(l *local, c *crew) {
 			parts[m] = append(parts[m], l.label[l.first(t):l.Ends[t]]...)
 		}
 	}
-	parts = team.Must(team.Exchange(c.Crew, parts))
+	parts = team.Must(team.Exchange(c.Panicking, parts))
 	for m, threads := range f.received {
 		for _, t := range threads {
 			to := l.label[f.first[t]:]
@@ -381,7 +381,7 @@ func (f *far) exchange(l *local, c *crew) {
 }
 
 // relabel gives the bursts here labels, by what they had.
-func (l *local) relabel(c *crew, of func(i int) int32) {
+func (l *local) relabel(c *executor, of func(i int) int32) {
 	if len(l.label) != l.far.end {
 		l.label = make([]int32, l.far.end)
 	}
@@ -403,7 +403,7 @@ func (l *local) after(i int) int32 {
 
 // others is what the next threads have at the same place, as a key; 0 = not known.
 func (l *local) others(i int) int64 {
-	if l.next[i] < 0 || l.prev[i] == -1 { // half of what is around tells less than nothing
+	if l.next[i] < 0 || l.prev[i] == -1 { // half of what is around is worse than nothing
 		return 0
 	}
 	key := int64(l.label[l.next[i]]) << codeBits

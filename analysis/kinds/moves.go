@@ -78,21 +78,21 @@ func (p *placing) touched(moves []change, was []int32) (list []int32, few bool) 
 	return list, len(list) <= most
 }
 
-// tells says that order tells two kinds apart; for noise, the kind from all others of the group.
-func (p *placing) tells(kind, from int32) bool {
+// distinguishes reports whether order distinguishes two kinds; for noise, the kind from all others of the group.
+func (p *placing) distinguishes(kind, from int32) bool {
 	key := [2]int32{kind, from}
-	if told, known := p.told[key]; known {
-		return told
+	if distinct, known := p.distinct[key]; known {
+		return distinct
 	}
-	told := true
+	distinct := true
 	if from != None {
-		told = p.foretold(kind, from) >= placeOrder
+		distinct = p.foretold(kind, from) >= placeOrder
 	} else {
 		group := p.of[p.kinds[kind].group]
 		for _, k := range group {
-			told = told && (k == kind || p.kinds[k].share < placeShare || p.tells(kind, k))
+			distinct = distinct && (k == kind || p.kinds[k].share < placeShare || p.distinguishes(kind, k))
 		}
 	}
-	p.told[key] = told
-	return told
+	p.distinct[key] = distinct
+	return distinct
 }

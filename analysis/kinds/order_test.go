@@ -274,9 +274,9 @@ func TestNeighboursOfMembers(t *testing.T) {
 		together(members, func(rank int, member team.Team) {
 			defer team.Leave("test", &errs[rank])
 			s := m.shareOf(of, member)
-			x, c := newLocal(&s.Bursts), &crew{team.Crew{Threads: s.Team}, 1, nil}
+			x, c := newLocal(&s.Bursts), &executor{team.Panicking{Threads: s.Team}, 1, nil}
 			x.order(c)
-			// Labels tell bursts apart: 1 and its number among all.
+			// Labels distinguish bursts: 1 and its number among all.
 			numberOf := make([]int32, 0, x.n)
 			begin := 0
 			for thread, end := range m.Ends {

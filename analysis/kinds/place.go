@@ -15,11 +15,11 @@ const (
 	placeBursts = 12  // of a context, at least
 	placeDoubt  = 2   // bursts that a context is taken to have besides, of other kinds
 	placeSlack  = .03 // that a burst may be shorter than the kind of its place
-	placeOrder  = .2  // how far a place must tell two kinds apart
+	placeOrder  = .2  // how far a place must distinguish two kinds
 	placeSteady = .1  // that what is steady may differ
 	placeOdds   = .3  // logarithm of how much likelier than usual a place must make one kind than another: by a third
 	oddsDoubt   = 8   // bursts of each kind that are taken to be as usual besides
-	placeShare  = .02 // of a group's bursts that a kind has which noise must be told from
+	placeShare  = .02 // of a group's bursts that a kind has which noise must be distinguished from
 )
 
 // placeRounds are the shares of a context that the kind must have, round after round.
@@ -51,7 +51,7 @@ func (l *local) placeKeys(salts *[placeWays]uint64, thread, i int) (keys [placeW
 	return keys
 }
 
-// saltsOf tells the contexts of groups apart.
+// saltsOf distinguishes the contexts of groups.
 func saltsOf(groups int) [][placeWays]uint64 {
 	salts := make([][placeWays]uint64, groups)
 	for group := range salts {
@@ -65,18 +65,18 @@ func saltsOf(groups int) [][placeWays]uint64 {
 // A placing is the bursts of groups with several kinds, and what comes in their contexts.
 type placing struct {
 	*local
-	c      *crew
-	kindOf []int32 // per burst; None = noise
-	salts  [][placeWays]uint64
-	kinds  []kindAt
-	number []int32   // by kind: among those of its group
-	of     [][]int32 // by group: its kinds
-	here   *slots    // of this member's bursts
-	shared *slots    // of all members'
-	tops   []slotTop // by slot that all members share
-	grams  *grams
-	told   map[[2]int32]bool
-	spread [][]spread // by kind: along each dimension, and in length
+	c        *executor
+	kindOf   []int32 // per burst; None = noise
+	salts    [][placeWays]uint64
+	kinds    []kindAt
+	number   []int32   // by kind: among those of its group
+	of       [][]int32 // by group: its kinds
+	here     *slots    // of this member's bursts
+	shared   *slots    // of all members'
+	tops     []slotTop // by slot that all members share
+	grams    *grams
+	distinct map[[2]int32]bool
+	spread   [][]spread // by kind: along each dimension, and in length
 }
 
 // A kindAt is where the bursts of a kind lie.
@@ -89,9 +89,9 @@ type kindAt struct {
 	steady []float64 // medians of steady dimensions, in sides
 }
 
-// place gives bursts the kinds that their places foretell, in kindOf. It returns by kind how far places tell it from the next, NaN for one that is alone.
-func (l *local) place(c *crew, kindOf []int32, kinds int) []float64 {
-	p := &placing{local: l, c: c, kindOf: kindOf, told: make(map[[2]int32]bool)}
+// place gives bursts the kinds that their places foretell, in kindOf. It returns by kind how far places distinguish it from the next, NaN for one that is alone.
+func (l *local) place(c *executor, kindOf []int32, kinds int) []float64 {
+	p := &placing{local: l, c: c, kindOf: kindOf, distinct: make(map[[2]int32]bool)}
 	p.measure(kinds)
 	predicted := slices.Repeat([]float64{math.NaN()}, kinds)
 	if !p.noiseOfSingles() {
@@ -114,7 +114,7 @@ func (l *local) place(c *crew, kindOf []int32, kinds int) []float64 {
 			c.halted()
 		}
 		moves := p.propose(open, least)
-		if !team.Must(team.Any(c.Crew, slices.ContainsFunc(open, func(list []int32) bool { return len(list) > 0 }))) {
+		if !team.Must(team.Any(c.Panicking, slices.ContainsFunc(open, func(list []int32) bool { return len(list) > 0 }))) {
 			for _, x := range moves {
 				p.kindOf[x.burst] = x.kind
 			}
@@ -125,9 +125,9 @@ func (l *local) place(c *crew, kindOf []int32, kinds int) []float64 {
 	return predicted
 }
 
-// predict finds how far places tell each kind from the nearest others of its group. Where other calls or instructions tell two apart nobody asks order.
+// predict finds how far places distinguish each kind from the nearest others of its group. Where other calls or instructions distinguish two nobody asks order.
 func (p *placing) predict(predicted []float64) {
-	j := &judge{dims: p.Dims, side: p.Side, places: placesOf(p.spread, p.Dims, p.Side), grams: p.grams, codes: p.codes, steady: p.Steady}
+	j := &evaluator{dims: p.Dims, side: p.Side, places: placesOf(p.spread, p.Dims, p.Side), grams: p.grams, codes: p.codes, steady: p.Steady}
 	for _, group := range p.of {
 		if len(group) < 2 {
 			continue
@@ -185,7 +185,7 @@ func (p *placing) measure(kinds int) {
 	}
 }
 
-// noiseOfSingles gives noise in groups of one kind that kind. It says whether there are groups of several.
+// noiseOfSingles gives noise in groups of one kind that kind. It reports whether there are groups of several.
 func (p *placing) noiseOfSingles() bool {
 	workers.Chunks(p.n, p.c.workers, func(_, from, to int) {
 		for i := from; i < to; i++ {
@@ -214,7 +214,7 @@ func (p *placing) code(i int) int32 {
 	return p.codes.leaf(p.kindOf[i])
 }
 
-// mayBe says that a burst is no shorter than a kind, and like it in what nothing disturbs.
+// mayBe reports whether a burst is no shorter than a kind, and like it in what nothing disturbs.
 func (p *placing) mayBe(i int, kind int32) bool {
 	if p.shorter(i, kind) {
 		return false
@@ -231,7 +231,7 @@ func (p *placing) mayBe(i int, kind int32) bool {
 	return true
 }
 
-// shorter says that a burst is shorter than a kind. One that has no kind yet is not shorter than a broad one: it may be of the few that nothing disturbed.
+// shorter reports whether a burst is shorter than a kind. One that has no kind yet is not shorter than a broad one: it may be of the few that nothing disturbed.
 func (p *placing) shorter(i int, kind int32) bool {
 	return !(p.kindOf[i] == None && p.kinds[kind].broad) && (float64(p.Length[i])+.5-p.kinds[kind].length)*p.Side <= -placeSlack
 }
@@ -343,20 +343,20 @@ func (p *placing) propose(open [][]int32, least float64) (moves []change) {
 	wanted := make([][]change, len(open))
 	workers.Chunks(len(open), len(open), func(_, from, to int) {
 		for w := from; w < to; w++ {
-			stay := open[w][:0]
+			undecided := open[w][:0]
 			for _, i := range open[w] {
 				kind, share := p.best(int(i))
 				switch {
 				case kind == None:
-					stay = append(stay, i)
+					undecided = append(undecided, i)
 				case kind == p.kindOf[i]:
 				case share >= least && p.mayBe(int(i), kind):
 					wanted[w] = append(wanted[w], change{i, kind})
 				default:
-					stay = append(stay, i)
+					undecided = append(undecided, i)
 				}
 			}
-			open[w] = stay
+			open[w] = undecided
 		}
 	})
 	n := 0
@@ -366,7 +366,7 @@ func (p *placing) propose(open [][]int32, least float64) (moves []change) {
 	moves = make([]change, 0, n)
 	for _, list := range wanted {
 		for _, x := range list {
-			if p.tells(x.kind, p.kindOf[x.burst]) {
+			if p.distinguishes(x.kind, p.kindOf[x.burst]) {
 				moves = append(moves, x)
 			}
 		}
@@ -374,12 +374,12 @@ func (p *placing) propose(open [][]int32, least float64) (moves []change) {
 	return moves
 }
 
-// best is the kind that is most probable in the context that tells most: in which it is most above its share of the group. The burst itself is left out. Where what tells
+// best is the kind that is most probable in the context that predicts best: in which it is most above its share of the group. The burst itself is left out. Where what shows
 // most of that kind and the burst's own speaks for its own, that is best; None is, where it speaks for neither.
 func (p *placing) best(i int) (kind int32, share float64) {
 	kind = None
 	group := p.of[p.Group[i]]
-	told := math.Inf(-1)
+	highest := math.Inf(-1)
 	contexts, known := p.contexts(i)
 	for _, x := range contexts[:known] {
 		top, most := p.tops[x.slot].kind, p.tops[x.slot].n
@@ -387,8 +387,8 @@ func (p *placing) best(i int) (kind int32, share float64) {
 			most--
 		}
 		v, usual := float64(most)/float64(x.n+placeDoubt), p.kinds[group[top]].share
-		if tells := (v - usual) * math.Abs(v-usual) / usual; tells > told {
-			kind, share, told = group[top], v, tells
+		if score := (v - usual) * math.Abs(v-usual) / usual; score > highest {
+			kind, share, highest = group[top], v, score
 		}
 	}
 	if own := p.kindOf[i]; own != None && kind != None && kind != own {

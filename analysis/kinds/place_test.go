@@ -27,7 +27,7 @@ func (m *made) decide(t *testing.T, workers, leaves int, leafOf []int32) *Decisi
 			list[leaf].Bursts++
 		}
 	}
-	d, err := (&Proposal{local: l, crew: c, strata: 1}).Decide(list, slices.Clone(leafOf))
+	d, err := (&Proposal{local: l, exec: c, strata: 1}).Decide(list, slices.Clone(leafOf))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestShorterOnesStay(t *testing.T) {
 	}
 }
 
-// What only other ranks tell, once in 20 times, stays, but for a few next to noise.
+// What only other ranks predict, once in 20 times, stays, but for a few next to noise.
 func TestRareKindsStay(t *testing.T) {
 	m := newMade(drawn(t), 1)
 	at := make([]bool, 500)

@@ -2,13 +2,13 @@ package kinds
 
 import "math"
 
-// large says that a kind has its part of the stratum: beside what is pooled, too.
-func (j *judge) large(a int32) bool {
+// large reports whether a kind has its part of the stratum: beside what is pooled, too.
+func (j *evaluator) large(a int32) bool {
 	return float64(j.bursts[a]) >= apartOfAll*float64(j.all[j.leaves[a].Stratum])
 }
 
-// valley says that there is a valley between two kinds which is no gap by chance.
-func (j *judge) valley(a, b int32) bool {
+// valley reports whether there is a valley between two kinds which is no gap by chance.
+func (j *evaluator) valley(a, b int32) bool {
 	if j.dims > 1 {
 		return true
 	}
@@ -35,7 +35,7 @@ func (j *judge) valley(a, b int32) bool {
 }
 
 // stratum is how all leaves of a stratum lie together.
-func (j *judge) stratum(stratum int32) *spread {
+func (j *evaluator) stratum(stratum int32) *spread {
 	if s := j.strata[stratum]; s != nil {
 		return s
 	}
@@ -47,8 +47,8 @@ func (j *judge) stratum(stratum int32) *spread {
 	return s
 }
 
-// compact says that the slower of two kinds is not the tail of the quicker one.
-func (j *judge) compact(a, b int32) bool {
+// compact reports whether the slower of two kinds is not the tail of the quicker one.
+func (j *evaluator) compact(a, b int32) bool {
 	if j.dims > 1 {
 		return true
 	}
@@ -63,7 +63,7 @@ func (j *judge) compact(a, b int32) bool {
 }
 
 // pooled is the one of two kinds that may be disturbed bursts of several: much slower than the other and smaller, or much broader than a peak beside it. None if neither is.
-func (j *judge) pooled(p *pair) int32 {
+func (j *evaluator) pooled(p *pair) int32 {
 	quick, slow := p.a, p.b
 	if j.dims == 1 && j.place(quick, 0) > j.place(slow, 0) {
 		quick, slow = slow, quick

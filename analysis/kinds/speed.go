@@ -23,7 +23,7 @@ const (
 )
 
 // speeds finds by thread how many cells of speedCell longer it takes than the others in everything.
-func (l *local) speeds(c *crew) []int32 {
+func (l *local) speeds(c *executor) []int32 {
 	sizes := make([]int64, l.Groups)
 	for _, g := range l.Group {
 		sizes[g]++

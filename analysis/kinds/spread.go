@@ -56,11 +56,11 @@ func (s *spread) quantile(q float64) float64 {
 }
 
 // spreads are by leaf how its bursts lie along each of some columns.
-func (l *local) spreads(c *crew, leaf func(i int) int32, leaves int, columns ...func(i int) int32) [][]spread {
+func (l *local) spreads(c *executor, leaf func(i int) int32, leaves int, columns ...func(i int) int32) [][]spread {
 	return spreadsOf(c, l.n, leaf, leaves, columns...)
 }
 
-func spreadsOf(c *crew, n int, leaf func(i int) int32, leaves int, columns ...func(i int) int32) [][]spread {
+func spreadsOf(c *executor, n int, leaf func(i int) int32, leaves int, columns ...func(i int) int32) [][]spread {
 	t := c.count(1, n, func(k *counter, from, to int) {
 		windows := newWindows(k, leaves*len(columns))
 		for i := from; i < to; i++ {

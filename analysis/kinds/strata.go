@@ -21,7 +21,7 @@ const (
 func leastContext(contexts int) int64 { return int64(30 * (1 + math.Log(float64(max(1, contexts)))/2)) }
 
 // stratify cuts groups, first by the groups of the bursts before and after, then, if asked, by thread. It returns how many strata there are.
-func (l *local) stratify(c *crew, byThread bool) int {
+func (l *local) stratify(c *executor, byThread bool) int {
 	strata := l.Groups
 	strata = l.cut(c, strata, peakDistance, func(thread, i int) int64 {
 		if l.begins[i] || l.begins[i+1] {
@@ -39,7 +39,7 @@ func (l *local) stratify(c *crew, byThread bool) int {
 const noContext = 1<<(2*codeBits) - 1
 
 // cut cuts strata by a context. Contexts whose medians are nearer than this are alike.
-func (l *local) cut(c *crew, strata int, near float64, context func(thread, i int) int64) int {
+func (l *local) cut(c *executor, strata int, near float64, context func(thread, i int) int64) int {
 	if strata > codeMost {
 		return strata // their numbers do not fit a key
 	}
@@ -183,7 +183,7 @@ func (s *stratumContexts) bin(cell int32) int {
 }
 
 // quantiles finds those of the bursts of all contexts together.
-func (l *local) quantiles(c *crew, contexts []*stratumContexts) {
+func (l *local) quantiles(c *executor, contexts []*stratumContexts) {
 	cells := c.count(1, l.n, func(k *counter, from, to int) {
 		windows := newWindows(k, len(contexts))
 		for i := from; i < to; i++ {

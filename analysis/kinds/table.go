@@ -222,9 +222,9 @@ func (t *Table) grow(rows, width int) {
 	}
 }
 
-// crew is the team at work: what a call of it finds wrong ends the work (team.Leave).
-type crew struct {
-	team.Crew
+// executor is the team at work: what a call of it finds wrong ends the work (team.Leave).
+type executor struct {
+	team.Panicking
 	workers int
 	halt    func() bool
 }
@@ -248,31 +248,31 @@ func tableOf(width int, rows []int64) Table {
 }
 
 // all adds up the tables of all members.
-func (c *crew) all(t Table) Table {
+func (c *executor) all(t Table) Table {
 	if c.Alone() {
 		return t
 	}
 	return tableOf(t.Width, team.Must(c.Merge(t.Width, t.rows())))
 }
 
-// decide has the first member decide by the sum of all members' tables, and tells all: for tables that grow with the threads, of which no member needs those of all.
-func (c *crew) decide(t Table, by func(sum *Table) []int64) []int64 {
+// decide has the first member decide by the sum of all members' tables, and sends the decision to all: for tables that grow with the threads, of which no member needs those of all.
+func (c *executor) decide(t Table, by func(sum *Table) []int64) []int64 {
 	if c.Alone() {
 		return by(&t)
 	}
 	parts := make([][]int64, c.Size())
 	parts[0] = t.rows()
-	lists := team.Must(team.Exchange(c.Crew, parts))
+	lists := team.Must(team.Exchange(c.Panicking, parts))
 	var decided []int64
 	if c.Rank() == 0 {
 		sum := tableOf(t.Width, team.MergeRows(t.Width, lists))
 		decided = by(&sum)
 	}
-	return team.Must(team.Gather(c.Crew, decided))[0]
+	return team.Must(team.Gather(c.Panicking, decided))[0]
 }
 
 // tally has each worker count some of n things here.
-func (c *crew) tally(width, n int, work func(k *counter, from, to int)) Table {
+func (c *executor) tally(width, n int, work func(k *counter, from, to int)) Table {
 	c.halted()
 	parts := make([]Table, max(1, c.workers))
 	workers.Chunks(n, c.workers, func(w, from, to int) {
@@ -284,13 +284,13 @@ func (c *crew) tally(width, n int, work func(k *counter, from, to int)) Table {
 }
 
 // count is tally of the things of all members.
-func (c *crew) count(width, n int, work func(k *counter, from, to int)) Table {
+func (c *executor) count(width, n int, work func(k *counter, from, to int)) Table {
 	return c.all(c.tally(width, n, work))
 }
 
 // halted is collective: it ends the work where a member has no time left.
-func (c *crew) halted() {
-	if team.Must(team.Any(c.Crew, c.halt != nil && c.halt())) {
+func (c *executor) halted() {
+	if team.Must(team.Any(c.Panicking, c.halt != nil && c.halt())) {
 		team.Must(0, ErrHalted)
 	}
 }

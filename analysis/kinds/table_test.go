@@ -17,8 +17,8 @@ func drawn(t testing.TB) *rand.Rand {
 	return testenv.Drawer(testenv.Seed(t), t.Name())
 }
 
-// alone is a crew of one member.
-func alone(workers int) *crew { return &crew{team.Crew{}, workers, nil} }
+// alone is a team of one member.
+func alone(workers int) *executor { return &executor{team.Panicking{}, workers, nil} }
 
 // What a counter counts is what a map counts, in ascending order, and so are merged parts of it.
 func TestTablesCountLikeMaps(t *testing.T) {
@@ -96,7 +96,7 @@ func TestWorkersCountAlike(t *testing.T) {
 	}
 }
 
-// A counter that is told which keys are done counts as one that is not.
+// A counter that knows which keys are done counts as one that is not.
 func TestDoneKeysCount(t *testing.T) {
 	random := drawn(t)
 	whole, cut := newCounter(1), newCounter(1)
@@ -217,7 +217,7 @@ func TestCodes(t *testing.T) {
 	if n := len(identity(codeMost + 9)); n != codeMost+1 {
 		t.Errorf("%d codes", n)
 	}
-	g := new(grams) // keys of the largest code are all of them at once: they tell nothing
+	g := new(grams) // keys of the largest code are all of them at once: they carry no information
 	k := newCounter(1)
 	for context := int64(1); context < 3; context++ {
 		k.add(1000, codeMost<<contextBits|context)

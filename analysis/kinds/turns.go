@@ -9,7 +9,7 @@ import (
 	"moriens/internal/team"
 )
 
-// How kinds that take turns are told apart: kinds.md, step 6.
+// How kinds that take turns are distinguished: kinds.md, step 6.
 const (
 	turnBursts  = 200 // of a kind, at least
 	turnPairs   = 50  // of bursts that a correlation is of, at least
@@ -35,7 +35,7 @@ type turning struct {
 }
 
 // noiseOf is, by group, the kind of which its noise may be: that which most of its bursts are of; None where none has turnNoise of them.
-func (l *local) noiseOf(kindOf []int32, spreads [][]spread, c *crew) []int32 {
+func (l *local) noiseOf(kindOf []int32, spreads [][]spread, c *executor) []int32 {
 	group := l.groupsOf(c, kindOf, len(spreads))
 	all, of := make([]int64, l.Groups), slices.Repeat([]int32{None}, l.Groups)
 	for k, g := range group {
@@ -53,7 +53,7 @@ func (l *local) noiseOf(kindOf []int32, spreads [][]spread, c *crew) []int32 {
 
 // turns finds kinds of which the bursts take turns, quick and slow. kindOf is per burst, of kinds kinds, None for noise; the slower half of a kind gets a number from
 // kinds on. It returns, for those, what kind they are of.
-func (l *local) turns(c *crew, kindOf []int32, kinds int) (halves []int32) {
+func (l *local) turns(c *executor, kindOf []int32, kinds int) (halves []int32) {
 	spreads := l.spreads(c, func(i int) int32 { return kindOf[i] }, kinds, func(i int) int32 { return l.Cell[i] })
 	work := make([]*turning, kinds)
 	some := false
@@ -144,7 +144,7 @@ func newTurning(s *spread) *turning {
 }
 
 // byKind lists the bursts of the kinds at work, and among them the noise that may be of them: it has its turn too.
-func (l *local) byKind(c *crew, kindOf, noiseOf []int32, work []*turning) [][]int32 {
+func (l *local) byKind(c *executor, kindOf, noiseOf []int32, work []*turning) [][]int32 {
 	return workers.Lists(l.n, len(work), c.workers, func(i int) int32 {
 		kind := kindOf[i]
 		if kind == None {
@@ -286,7 +286,7 @@ func median(list []int32) float64 {
 	return float64(list[(len(list)-1)/2]+list[len(list)/2]) / 2
 }
 
-// apart says whether a part of a kind's bursts lies otherwise than the rest.
+// apart reports whether a part of a kind's bursts lies otherwise than the rest.
 func apart(all, part *spread, side float64) bool {
 	rest := all.bursts - part.bursts
 	if float64(min(rest, part.bursts)) < turnShare*float64(all.bursts) {

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// A Cause is what tells a leaf from the others of its group, or makes it a variant of one.
+// A Cause is what distinguishes a leaf from the others of its group, or makes it a variant of one.
 type Cause uint8
 
-// The causes. What is in none of the judge's pairs is ByNothing: no other leaf of its stratum was there to compare it with.
+// The causes. What is in no pair of the evaluation is ByNothing: no other leaf of its stratum was there to compare it with.
 const (
 	ByNothing      Cause = iota
 	ByOrder              // what comes before, after and on other ranks foretells which of the two comes
@@ -29,18 +29,18 @@ func (c Cause) String() string { return causes[c] }
 // A Reason says why a leaf stands for a kind, or what it is a variant of and why.
 type Reason struct {
 	By       Cause
-	Other    int32   // the leaf that it is told from, of several that which it is told from least, or in whose place it comes; None where there is none
-	Foretold float64 // how far order tells it from the other, 0–1
+	Other    int32   // the leaf that it is distinguished from, of several that which it is distinguished from least, or in whose place it comes; None where there is none
+	Foretold float64 // how far order distinguishes it from the other, 0–1
 	Share    float64 // of the bursts of both that the smaller one has
 	Distance float64 // of the medians
 	Few      bool    // one has so few bursts that order is asked for more
-	// Everywhere says of a variant that order tells it from the other, but that neither has places at which the other never comes: slices of time do that where ranks share cores.
+	// Everywhere says of a variant that order distinguishes it from the other, but that neither has places at which the other never comes: slices of time do that where ranks share cores.
 	Everywhere bool
 	Pool       bool // a variant: disturbed bursts, each of the kind of its place
 }
 
 // reason is why a pair is one, or two.
-func (j *judge) reason(p *pair) Reason {
+func (j *evaluator) reason(p *pair) Reason {
 	r := Reason{By: ByChance, Foretold: p.foretold, Share: p.share, Distance: p.distance, Few: min(j.bursts[p.a], j.bursts[p.b]) < few, Everywhere: p.everywhere}
 	switch {
 	case !p.apart:
@@ -56,7 +56,7 @@ func (j *judge) reason(p *pair) Reason {
 	return r
 }
 
-// Text is the reason in words. other is the name of the cluster that it is told from, or comes in place of; kind that of its kind, if it is a variant.
+// Text is the reason in words. other is the name of the cluster that it is distinguished from, or comes in place of; kind that of its kind, if it is a variant.
 func (r *Reason) Text(kind, other string) string {
 	switch r.By {
 	case ByNothing:

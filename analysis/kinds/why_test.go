@@ -30,7 +30,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// The judge says of each leaf which other it is told from, or in whose place it comes, and why.
+// The evaluation reports for each leaf which other it is distinguished from, or in whose place it comes, and why.
 func TestWhyTheJudgeSays(t *testing.T) {
 	random := drawn(t)
 	m := newMade(random, 1)

@@ -198,7 +198,7 @@ func TestStretch(t *testing.T) {
 	}
 }
 
-// Loops are found up to the longest period, and what comes again after more stays as it is.
+// Loops are found up to the longest period, and what recurs after more stays as it is.
 func TestLongestPeriod(t *testing.T) {
 	for period, want := range map[int]int{tooLong/2 + 1: 1, tooLong - 1: 1, tooLong: 3 * tooLong} {
 		body := make([]uint32, period)

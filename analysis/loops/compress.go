@@ -149,7 +149,7 @@ func groupsOf(threads []Thread, o Options) ([]group, error) {
 	if o.Team.Size() == 1 {
 		return same(threads, o.Workers), nil
 	}
-	// What other members have is told by its length and a hash of which no two sequences are known to share one.
+	// What other members have is identified by its length and a hash of which no two sequences are known to share one.
 	keys := make([][]uint64, len(threads))
 	sizes := make([]int, len(threads))
 	for i := range threads {
@@ -185,7 +185,7 @@ func groupsOf(threads []Thread, o Options) ([]group, error) {
 // keySize is a length and SHA-256.
 const keySize = 1 + sha256.Size/8
 
-// keyOf tells a sequence from all others.
+// keyOf distinguishes a sequence from all others.
 func keyOf(symbols []uint32) []uint64 {
 	h := sha256.New()
 	text := make([]byte, 0, 1<<12)

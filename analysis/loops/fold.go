@@ -9,7 +9,7 @@ import (
 const (
 	// tooLong is the least period that is not looked for, in items after the loops inside it have become one each.
 	tooLong = 1 << 15
-	// longestGram is how many items in a row have to come again before a period is tried: more make places where one is tried in vain rare.
+	// longestGram is how many items in a row have to recur before a period is tried: more make places where one is tried in vain rare.
 	longestGram = 16
 	// mostTried is how many periods, and how many bodies of known loops, are tried at one place. In a body that holds the same items more often there is
 	// hardly none that is rarer, and the loop is found from that, turned by some items.
@@ -59,7 +59,7 @@ func (f *forest) foldAll(l line) line {
 			break
 		}
 		if period == 2*longestGram && w.index(l.shapes, longestGram, tooLong) == 0 {
-			break // no gram comes again, so no longer loop can be there
+			break // no gram recurs, so no longer loop can be there
 		}
 		l = f.fold(l, period, &w)
 		if len(l.nodes) <= before-before/8 && len(l.nodes) < before {
@@ -137,7 +137,7 @@ func (f *forest) fold(l line, limit int, w *workspace) line {
 	return out.line()
 }
 
-// index notes where each gram comes again within a period below limit, and returns how many do.
+// index notes where each gram recurs within a period below limit, and returns how many do.
 func (w *workspace) index(shapes []shape, gram, limit int) (found int) {
 	n := len(shapes)
 	w.prefix = slices.Grow(w.prefix[:0], n+1)[:n+1]

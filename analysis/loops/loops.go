@@ -1,13 +1,15 @@
-// Package loops says in short what threads did one after the other: level 2 of the detail ladder. Sequences of symbols become
-// nested loops, whose size hardly depends on how often they go round.
+// Package loops compresses what threads did one after the other: level 2 of the detail ladder. Sequences of symbols
+// become nested loops, whose size hardly depends on the number of iterations.
 //
-// In come, per thread, one symbol per burst (a number for each cluster and pair of surrounding calls), how long the burst was and how long it took to the
-// next one, both in nanoseconds. Out come bodies of loops that all threads share, and which of them each thread is. The sequence of symbols can be
-// rebuilt from that exactly, except where it was too long to keep (Sequence.Mixed, Unordered, Blurred); times are means and deviations by place in a body.
+// In come, per thread, one symbol per burst (a number for each cluster and pair of surrounding calls), the duration of
+// the burst and the time until the next one, both in nanoseconds. Out come bodies of loops that all threads share, and
+// which of them each thread executes. The sequence of symbols can be rebuilt from that exactly, except where it was too
+// long to keep (Sequence.Mixed, Unordered, Blurred); times are means and deviations by place in a body.
 //
-// Regular sections and their nesting are those of Noeth, Ratn, Mueller, Schulz and de Supinski, "ScalaTrace: Scalable compression and replay of
-// communication traces for high-performance computing", JPDC 69 (2009); docs/design/levels.md says how they are found. The package never changes its input, and
-// its answer does not depend on the number of workers.
+// Regular sections and their nesting are those of Noeth, Ratn, Mueller, Schulz and de Supinski, "ScalaTrace: Scalable
+// compression and replay of communication traces for high-performance computing", JPDC 69 (2009); docs/design/levels.md
+// describes how they are found. The package never changes its input, and its answer does not depend on the number of
+// workers.
 package loops
 
 import (
@@ -27,7 +29,7 @@ type Options struct {
 	// Items is about how many items all sequences together may have; 0 = DefaultItems. It is shared equally by the different sequences, but each has LeastItems
 	// at least and MostItems at most. What exceeds its share is summed up.
 	Items int
-	// Ratio is how many times as many bursts as items a sequence has to have, if it has more than LeastItems: one that does not get shorter tells little, and is summed up. 0 = DefaultRatio,
+	// Ratio is how many times as many bursts as items a sequence has to have, if it has more than LeastItems: one that does not get shorter carries little information, and is summed up. 0 = DefaultRatio,
 	// 1 = it need not get shorter.
 	Ratio int
 	// Coarse gives for each symbol one that stands for several alike, such as the bursts of all clusters between two calls. Loops are looked for among these, and each different turn

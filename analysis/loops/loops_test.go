@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// thread gives symbols times that tell bursts apart.
+// thread gives symbols times that distinguish bursts.
 func thread(symbols []uint32) Thread {
 	t := Thread{Symbols: symbols}
 	for i, s := range symbols {

@@ -61,7 +61,7 @@ func (f *forest) bodyItems(id int32, seen map[int32]bool) int {
 	return n
 }
 
-// whole keeps all of a line, and says whether that takes limit items at most.
+// whole keeps all of a line, and reports whether that takes limit items at most.
 func (f *forest) whole(l line, limit int) (parts []part, fits bool) {
 	parts = make([]part, len(l.nodes))
 	seen := make(map[int32]bool)

@@ -27,12 +27,12 @@ type Kinds struct {
 	Anchored bool
 
 	member *Member
-	crew   team.Crew
+	team   team.Panicking
 	basins []*basin
 	rowOf  [][]int32 // by member and piece: its row
 	rows   []row
 	leafOf []int32 // by row, in the end
-	told   []int64
+	shared []int64
 }
 
 // A row is the bursts of pieces of all members in one unit, basin and speed.
@@ -117,7 +117,7 @@ func (k *Kinds) find(m *Member) (*Result, error) {
 	return r, nil
 }
 
-// cluster clusters the basins by the pieces of all members. It says whether units were split on the way, so that the pieces are others now.
+// cluster clusters the basins by the pieces of all members. It reports whether units were split on the way, so that the pieces are others now.
 func (k *Kinds) cluster(p *kinds.Proposal, lists [][]int64) (again bool, err error) {
 	if err := k.gather(p, lists); err != nil {
 		return false, err
@@ -159,7 +159,7 @@ func (k *Kinds) cluster(p *kinds.Proposal, lists [][]int64) (again bool, err err
 	if err != nil {
 		return false, err
 	}
-	k.told = tell(k.found(), refined.Nodes)
+	k.shared = encode(k.found(), refined.Nodes)
 	_, leaf := grouping.Leaves(p, refined.Nodes)
 	k.leafOf = make([]int32, len(k.rows))
 	for at, node := range refined.Labels {
@@ -340,8 +340,8 @@ func (k *Kinds) even(labels, column []int32, count int) ([]bool, error) {
 			columns[rank] = append(columns[rank], of[i])
 		}
 	}
-	say(k.crew, sayEven, int64(count))
-	return k.member.countEven(k.crew, nil, count, columns), nil
+	say(k.team, sayEven, int64(count))
+	return k.member.countEven(k.team, nil, count, columns), nil
 }
 
 // splitRows asks for the places that the basins need, as far as it may.

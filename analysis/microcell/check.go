@@ -32,7 +32,7 @@ func (s *Set) check(o *grouping.Options, from Source) error {
 	return s.checkUnits()
 }
 
-// checkOptions refuses what units cannot tell.
+// checkOptions refuses what units cannot show.
 func (s *Set) checkOptions(o *grouping.Options) error {
 	switch err := o.Check(); {
 	case err != nil:

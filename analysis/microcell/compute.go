@@ -15,7 +15,7 @@ import (
 // takes each unit's bursts to last their mean, and to a 256th of that: by itself it is as fine as units are. Bursts shorter than MinNS are in no unit to begin with. Options that need the bursts themselves are errors (Normalise, Strict,
 // ranges, a team), and so are units that do not fit the set, and what the source answers with an error or with what does not fit the units.
 //
-// Where the answer depends on where in their cells bursts are, the source is asked for the places, as long as Set.MostSplit and Options.Stop allow. Bursts that it cannot tell, or that
+// Where the answer depends on where in their cells bursts are, the source is asked for the places, as long as Set.MostSplit and Options.Stop allow. Bursts that it cannot send, or that
 // are too many, count as if all were at the mean of their unit; Result.Certificate says which steps that touches.
 //
 // The answer depends neither on the order of units and groups nor on the number of workers.

@@ -118,7 +118,7 @@ func TestComputeAtTheFloor(t *testing.T) {
 		if !r.Certificate.Exact {
 			t.Fatalf("%+v", r.Certificate)
 		}
-		o.Resolution, o.Kinds = r.Resolution, grouping.KindsByScore // cells have nothing to judge kinds by
+		o.Resolution, o.Kinds = r.Resolution, grouping.KindsByScore // cells have nothing to evaluate kinds by
 		want, err := grouping.Compute(b, o)
 		if err != nil {
 			t.Fatal(err)

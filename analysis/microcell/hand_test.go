@@ -130,7 +130,7 @@ func TestDoubtsOfGroups(t *testing.T) {
 	}
 }
 
-// A doubt is told at the step that has it, and once in all.
+// A doubt is reported at the step that has it, and once in all.
 func TestDoubtsByStep(t *testing.T) {
 	b, o := manyBursts(1)
 	s, m := summed(t, b, o, .1/4, nil)
@@ -256,7 +256,7 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// Of several groups' wishes the least is told.
+// Of several groups' wishes the least is reported.
 func TestWantedIsTheLeast(t *testing.T) {
 	b, o := manyBursts(1)
 	b.Before = make([]uint32, b.Len())
@@ -346,7 +346,7 @@ func TestWithoutMuch(t *testing.T) {
 	}
 }
 
-// What is in no unit, and in no count of what is not, is told.
+// What is in no unit, and in no count of what is not, is reported.
 func TestBurstsInNoUnit(t *testing.T) {
 	b, o := byA(3, 7, 7, 7, 7, 7, 7)
 	s, m := summed(t, b, o, .5, nil)

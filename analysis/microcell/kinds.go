@@ -12,11 +12,11 @@ import (
 	"moriens/internal/team"
 )
 
-// A Member has the bursts of some threads, as far as micro-cells tell them, and finds kinds together with the others of its team (docs/design/kinds.md). The first of the team has no bursts, but a Kinds.
+// A Member has the bursts of some threads, as far as micro-cells show them, and finds kinds together with the others of its team (docs/design/kinds.md). The first of the team has no bursts, but a Kinds.
 type Member struct {
-	Bursts kinds.Bursts      // all that are clustered; Group counts Groups
+	Bursts kinds.Bursts          // all that are clustered; Group counts Groups
 	Groups []*grouping.Clustered // of the run: Before, After, Bursts
-	Step   []uint16          // per burst: kinds.Step of its duration
+	Step   []uint16              // per burst: kinds.Step of its duration
 	// Units are the bursts' units as they are now, which is otherwise after a split: per burst the number of its unit, and what the member has in each.
 	Units func() (of []int32, units []Unit)
 }
@@ -75,7 +75,7 @@ type piece struct {
 	shift float64 // that their coordinates are to be less by
 }
 
-// pieces are those of a member, as they are told: per piece four words, which are the unit, the basin, the shift and how many bursts it has.
+// pieces are those of a member, as they are reported: per piece four words, which are the unit, the basin, the shift and how many bursts it has.
 func (m *Member) pieces(p *kinds.Proposal, of []int32) (words []int64, pieceOf []int32) {
 	number := make(map[piece]int32)
 	pieceOf = make([]int32, len(of))
@@ -103,20 +103,20 @@ func (m *Member) pieces(p *kinds.Proposal, of []int32) (words []int64, pieceOf [
 
 // What the first member says once it has looked at the pieces.
 const (
-	sayAgain = iota // units were split: tell the pieces anew
+	sayAgain = iota // units were split: send the pieces again
 	sayEven         // how many bursts do threads have of some pieces?
 	sayDone
 )
 
 // propose has the first member cluster the basins by the pieces of all members. It gives the bursts here their leaves.
 func (m *Member) propose(to *grouping.Proposed, first *Kinds) *ledger {
-	c := team.Crew{Threads: m.Bursts.Team}
+	c := team.Panicking{Threads: m.Bursts.Team}
 	for {
 		of, units := m.Units()
 		words, pieceOf := m.pieces(to.Proposal, of)
 		lists := team.Must(team.Exchange(c, toFirst(c, words)))
 		if first != nil {
-			first.member, first.crew = m, c
+			first.member, first.team = m, c
 			again := team.Must(first.cluster(to.Proposal, lists))
 			if again {
 				say(c, sayAgain)
@@ -145,26 +145,26 @@ func (m *Member) propose(to *grouping.Proposed, first *Kinds) *ledger {
 	}
 }
 
-// toFirst are the parts of an exchange in which the first member alone hears something.
-func toFirst[T any](c team.Crew, list []T) [][]T {
+// toFirst are the parts of an exchange in which the first member alone receives something.
+func toFirst[T any](c team.Panicking, list []T) [][]T {
 	parts := make([][]T, c.Size())
 	parts[0] = list
 	return parts
 }
 
-// say tells all members what the first one says.
-func say(c team.Crew, words ...int64) []int64 { return team.Must(team.Gather(c, words))[0] }
+// say sends all members the words of the first one.
+func say(c team.Panicking, words ...int64) []int64 { return team.Must(team.Gather(c, words))[0] }
 
 // verdict is what the first member says in the end; nothing at others.
 func (k *Kinds) verdict() []int64 {
 	if k == nil {
 		return nil
 	}
-	return append([]int64{sayDone}, k.told...)
+	return append([]int64{sayDone}, k.shared...)
 }
 
-// leaves are what the first member tells each of its pieces; nothing at others.
-func (k *Kinds) leaves(c team.Crew) [][]int32 {
+// leaves are what the first member sends each about its pieces; nothing at others.
+func (k *Kinds) leaves(c team.Panicking) [][]int32 {
 	parts := make([][]int32, c.Size())
 	if k != nil {
 		for rank, rows := range k.rowOf {
@@ -176,8 +176,8 @@ func (k *Kinds) leaves(c team.Crew) [][]int32 {
 	return parts
 }
 
-// countEven is collective: the first member gives a column, from 1 to count-1 or -1, to each piece of all members; it hears of each column whether all threads with bursts have as many of it.
-func (m *Member) countEven(c team.Crew, pieceOf []int32, count int, columns [][]int32) []bool {
+// countEven is collective: the first member gives a column, from 1 to count-1 or -1, to each piece of all members; it learns for each column whether all threads with bursts have as many of it.
+func (m *Member) countEven(c team.Panicking, pieceOf []int32, count int, columns [][]int32) []bool {
 	if columns == nil {
 		columns = make([][]int32, c.Size())
 	}
@@ -209,8 +209,8 @@ func (m *Member) countEven(c team.Crew, pieceOf []int32, count int, columns [][]
 	return even
 }
 
-// tell puts into words what all members are to know of the basins and their clusters.
-func tell(basins []*grouping.Clustered, nodes []refine.Node) []int64 {
+// encode puts into words what all members are to know of the basins and their clusters.
+func encode(basins []*grouping.Clustered, nodes []refine.Node) []int64 {
 	words := []int64{int64(len(basins))}
 	for _, b := range basins {
 		words = append(words, int64(b.MinPts), int64(b.From), int64(math.Float64bits(b.Knee)), int64(math.Float64bits(b.Ladder[0])))

@@ -1,8 +1,11 @@
-// Package microcell clusters the bursts of a run of which only micro-cells are known: where the bursts themselves stay on the nodes, and one place has to say which of them are alike.
+// Package microcell clusters the bursts of a run of which only micro-cells are known: the bursts stay on the nodes, and
+// one place finds which of them are alike.
 //
-// In come units: the bursts of one group, that is between the same two call paths where these count, and in one small cell of the burst space, with their number, the box round
-// them and exact sums of their durations (ns) and counters. Out come a cluster per unit, for all of its bursts, and what describes clusters and groups, by the rules of package partition, whose
-// answer on the bursts themselves it is wherever the certificate says so. Scores come from whoever has the sequences (Source), which are asked by the labels of the units.
+// In come units: the bursts of one group, that is between the same two call paths where these count, in one small cell
+// of the burst space, with their number, the box round them and exact sums of their durations (ns) and counters. Out
+// come a cluster per unit, for all of its bursts, and descriptions of clusters and groups, by the rules of package
+// grouping. Where the certificate says so the answer equals that of package grouping on the bursts themselves. Scores
+// come from the holder of the sequences (Source), which is asked by the labels of the units.
 package microcell
 
 import (

@@ -65,7 +65,7 @@ type stepper struct {
 
 func (s *stepper) begin() { s.made = 0 }
 
-// next says whether to end before a step.
+// next reports whether to end before a step.
 func (s *stepper) next(stop func() bool) bool {
 	s.made++
 	if s.made <= s.most {

@@ -91,7 +91,7 @@ func (c *computation) replace(i int32, places []Unit) error {
 	return nil
 }
 
-// checkPlaces says whether places together are the unit.
+// checkPlaces reports whether places together are the unit.
 func (u *Unit) checkPlaces(s *Set, places []Unit) error {
 	var count int64
 	var duration moment.Exact

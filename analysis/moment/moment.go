@@ -1,6 +1,7 @@
-// Package moment adds up whole numbers without rounding: how many there were, their sum, the sum of their squares, the least and the largest.
-// In come numbers of any unit, out come figures of that unit, or of its square. Because nothing is rounded, sums can be made in parts, and the order and the
-// number of workers do not matter to them.
+// Package moment adds up whole numbers without rounding: their count, sum, sum of squares, minimum and maximum.
+//
+// In come numbers of any unit, out come figures of that unit, or of its square. Because nothing is rounded, sums can be
+// made in parts, and depend neither on the order nor on the number of workers.
 package moment
 
 import (

@@ -3,13 +3,13 @@ package period
 // A reference is the thread whose phases are taken for the run's.
 type reference struct {
 	sequence  int
-	explained float64 // of the run by its sections, 0 to 1: the mean of their shares of time and of bursts, each times the share of the threads that can be told by it
+	explained float64 // of the run by its sections, 0 to 1: the mean of their shares of time and of bursts, each times the share of the threads that can be determined by it
 	share     float64 // of the time of all threads with iterations: of those that have iterations where this one has
 }
 
 // agree chooses the sequence whose iterations most others have too, weighted by time. Threads agree on an iteration that begins at an anchor
 // if they have one that begins there, else on a section if they have one of as many iterations, or between the same calls. Threads that have no iterations of their own are cut at anchors all the same; where there
-// are none nothing is told of them, and they count as such that do not agree.
+// are none nothing is reported about them, and they count as such that do not agree.
 func (f *finder) agree(threads []Thread, list []*sequence) reference {
 	times := make([]int64, f.anchors+4)
 	all, total := &times[0], &times[1] // the time of all threads, and of those that have iterations
@@ -76,7 +76,7 @@ func (f *finder) agree(threads []Thread, list []*sequence) reference {
 	return best
 }
 
-// matchedBy is a number that tells which sections of other threads are the same, where there are no anchors.
+// matchedBy is a number that shows which sections of other threads are the same, where there are no anchors.
 func (s *section) matchedBy() int {
 	if s.byCalls {
 		return -s.delimiter

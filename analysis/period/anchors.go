@@ -103,7 +103,7 @@ func (f *folder) widen(s *section, t *Thread, floor, ceiling int32) {
 	}
 }
 
-// mayBe says that the bursts between are a damaged iteration: it is not half as long, nor twice, and looks like the loop.
+// mayBe reports whether the bursts between are a damaged iteration: it is not half as long, nor twice, and looks like the loop.
 func (f *folder) mayBe(s *section, from, to int32) bool {
 	n := int(to - from)
 	return n > 0 && 2*n >= s.period && n <= 2*s.period && f.looksLike(s.kind, from, to)

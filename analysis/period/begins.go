@@ -142,7 +142,7 @@ func (f *folder) setBegins(s *section, t *Thread, p *start, floor int32) {
 // within, with which iterations begin.
 const broken = 1.25
 
-// anchored says that an anchor is before the burst, or that it is where the thread's bursts begin or end.
+// anchored reports whether an anchor is before the burst, or whether it is where the thread's bursts begin or end.
 func (t *Thread) anchored(burst int32) bool {
 	_, ok := slices.BinarySearch(t.Anchors, burst)
 	return ok || burst == 0 || int(burst) == len(t.Symbols)
@@ -153,7 +153,7 @@ func (f *folder) beginBefore(s *section, t *Thread, p *start, floor int32) {
 	first := &f.runs[s.runs[0]]
 	at := first.from - 1
 	before := at >= floor && !f.isLoop(f.loop(s.kind).body[p.place]) && f.asLong(at, float64(p.timeNS)/float64(p.times))
-	// Of an iteration of one burst nothing is left to tell it by but anchors around it.
+	// Of an iteration of one burst nothing is left to identify it by but anchors around it.
 	alone := s.lag == 1
 	switch {
 	case before && p.anchored && t.anchored(at), before && !p.anchored && !alone:

@@ -61,7 +61,7 @@ func TestCallsWhereClustersAreNoisy(t *testing.T) {
 }
 
 // TestCallsWhereClustersOfSomeThreadsAreNoisy has a thread whose iterations are all equal by their symbols beside others on which hardly two are; by their calls all are. No collective call
-// tells where the others' iterations begin.
+// shows where the others' iterations begin.
 func TestCallsWhereClustersOfSomeThreadsAreNoisy(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	var list []*script
@@ -172,7 +172,7 @@ func melt(random *rand.Rand, iterations, oneIn, disturbed int) *script {
 	return s.do("DE", 1)
 }
 
-// TestDamagedIterationsBeginAtTheirCalls has iterations that by their symbols are found, but are broken by noise here and there: where each begins, and how many there are, calls tell. So they do where the
+// TestDamagedIterationsBeginAtTheirCalls has iterations that by their symbols are found, but are broken by noise here and there: where each begins, and how many there are, calls show. So they do where the
 // machine did something else for a while, which parts them.
 func TestDamagedIterationsBeginAtTheirCalls(t *testing.T) {
 	exact := findByCalls(t, melt(rand.New(rand.NewPCG(0, 0)), 200, 0, 0)).Phases[1]

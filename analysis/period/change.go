@@ -12,11 +12,11 @@ import (
 // before. Fewer than five are disturbances, and so are fewer than nine at the begin and at the end.
 const (
 	around    = 9
-	stays     = around/2 + 1
+	lasting   = around/2 + 1
 	changedBy = 1. / 8 // of an iteration's time
 )
 
-// A count is how often something comes.
+// A count is how often something occurs.
 type count struct {
 	symbol uint32
 	times  int32
@@ -106,7 +106,7 @@ func (c *changes) find() []int {
 				at = i
 			}
 		}
-		if at = c.border(at); len(list) == 0 || at-list[len(list)-1] >= stays {
+		if at = c.border(at); len(list) == 0 || at-list[len(list)-1] >= lasting {
 			list = append(list, at)
 		}
 	}
@@ -136,7 +136,7 @@ func (c *changes) confirm(list []int) []int {
 	return kept
 }
 
-// surprise is how many nats the columns of a table tell of its rows.
+// surprise is how much the columns of a table tell about its rows, in nats.
 func surprise(table [2][2]int) float64 {
 	nats, all := 0., 0.
 	part := func(n int) float64 { return float64(n) * math.Log(float64(max(1, n))) }
@@ -176,7 +176,7 @@ type turns struct {
 	at                    []int
 }
 
-// turns finds those of all sections; none where repetition alone tells iterations. It is collective.
+// turns finds those of all sections; none where repetition alone shows iterations. It is collective.
 func (f *finder) turns(w *way) []turns {
 	n := w.reference.sequence
 	if n < 0 || len(w.delimiters) == 0 {
@@ -184,29 +184,29 @@ func (f *finder) turns(w *way) []turns {
 	}
 	s := w.sequences[n]
 	first := s.threads[0]
-	var told []int64
+	var words []int64
 	if f.Mine(first) {
 		for i := range s.sections {
 			x, at := &s.sections[i], []int(nil)
 			if x.whole != nil {
 				at = newChanges(&f.threads[first], x.whole).find()
 			}
-			told = append(told, int64(x.delimiter), int64(len(x.whole)), int64(len(at)))
+			words = append(words, int64(x.delimiter), int64(len(x.whole)), int64(len(at)))
 			for _, k := range at {
-				told = append(told, int64(k))
+				words = append(words, int64(k))
 			}
 		}
 	}
 	if !f.Alone() {
-		told = team.Must(team.Gather(f.Threads, told))[f.Owner(first)]
+		words = team.Must(team.Gather(f.Threads, words))[f.Owner(first)]
 	}
 	var list []turns
-	for len(told) > 0 {
-		x := turns{delimiter: int(told[0]), iterations: int(told[1])}
-		for _, k := range told[3 : 3+told[2]] {
+	for len(words) > 0 {
+		x := turns{delimiter: int(words[0]), iterations: int(words[1])}
+		for _, k := range words[3 : 3+words[2]] {
 			x.at = append(x.at, int(k))
 		}
-		list, told = append(list, x), told[3+told[2]:]
+		list, words = append(list, x), words[3+words[2]:]
 	}
 	f.vote(w, list)
 	return list

@@ -88,7 +88,7 @@ func TestPhasesBetweenDelimiters(t *testing.T) {
 	}
 }
 
-// What changes on one thread of several is no phase of the run, though that thread is told by.
+// What changes on one thread of several is no phase of the run, though iterations are found by that thread.
 func TestOneThreadChangesAlone(t *testing.T) {
 	for _, seed := range seeded(t, 10) {
 		var list []*planted

@@ -10,7 +10,7 @@ import (
 	"moriens/internal/team"
 )
 
-// Where repetition explains little of the run, a symbol, or a pair of calls, may show where iterations begin: it comes as often on all threads, and what is between two of
+// Where repetition explains little of the run, a symbol, or a pair of calls, may show where iterations begin: it occurs as often on all threads, and what is between two of
 // it, a piece, is as in most pieces. Loops within may differ from piece to piece, bursts may be disturbed: pieces are counted and not compared in order.
 
 const (
@@ -20,7 +20,7 @@ const (
 	alikeOnThreads = .8
 	// delimitedMore is by how much more of the run iterations between delimiters must explain than repetition does.
 	delimitedMore = 1.05
-	// alikePieces is how much of the pieces' time must be of symbols that come as often as in most: where a phase changes, one block of pieces is not alike.
+	// alikePieces is how much of the pieces' time must be of symbols that occur as often as in most: where a phase changes, one block of pieces is not alike.
 	alikePieces = .85
 	// likeBursts is how many bursts of pieces must be as in most, counted one by one, and likeTime how much of their time, compared with what they have in common by their calls:
 	// clusters may be noisy, and disturbed bursts take longer; likeFirst is how many
@@ -40,13 +40,13 @@ const (
 type delimiter struct {
 	symbol      uint32
 	number      int64 // times on a thread, mean
-	alike       int   // symbols that come as often
+	alike       int   // symbols that occur as often
 	first, last int64 // bursts, means of all threads
 	coverNS     int64 // of all threads, from the first to the last
 	atAnchors   bool  // one is before seven in eight
 	lead        int32 // bursts that come before each: iterations begin with them
 	match       match // of all threads
-	judged      match // by the symbols, where calls are what is seen
+	bySymbols   match // by the symbols, where calls are what is seen
 }
 
 // agreement is the share of the pieces' time that is as in most of them.
@@ -57,10 +57,10 @@ func (d *delimiter) agreement() float64 {
 // explained is the time in pieces, as far as they agree.
 func (d *delimiter) explained() float64 { return float64(d.match.coverNS) * d.agreement() }
 
-// good says that the pieces are alike, and by their symbols not much less so than by their calls.
+// good reports whether the pieces are alike, and by their symbols not much less so than by their calls.
 func (d *delimiter) good() bool {
 	calls := shareOf(d.match.same, d.match.whole())
-	own, first := shareOf(d.judged.same, d.judged.rest), shareOf(d.judged.usual, d.judged.first)
+	own, first := shareOf(d.bySymbols.same, d.bySymbols.rest), shareOf(d.bySymbols.usual, d.bySymbols.first)
 	return d.agreement() >= alikePieces && calls.bursts >= likeBursts && calls.time >= likeTime &&
 		own.bursts >= likeBursts*calls.bursts && own.time >= likeTime*calls.time && first.bursts >= likeFirst
 }
@@ -68,7 +68,7 @@ func (d *delimiter) good() bool {
 // delimit takes iterations between delimiters, by any of the ways that were gone, where they explain clearly more than those found so far; or as much in fewer phases, where what repeats is
 // broken; or as much, where iterations found so far are loose.
 func (f *finder) delimit(ways []way) {
-	found := f.told(&f.way)
+	found := f.summarize(&f.way)
 	if found.phases == 1 && found.time*delimitedMore >= 1 && !found.loose {
 		return
 	}
@@ -81,22 +81,22 @@ func (f *finder) delimit(ways []way) {
 		}
 		f.findLeads(w, list)
 		d := f.delimited(w, list)
-		x := f.told(&d)
+		x := f.summarize(&d)
 		if x.time > found.time*more || x.phases > 0 && x.time*explainedMore >= found.time && (found.broken && x.phases < found.phases || found.loose && x.phases <= found.phases) {
 			f.way, found, more = d, x, explainedMore
 		}
 	}
 }
 
-// What is told of a run: the share of the time that is in whole iterations of the reference, as far as others have them too, and its phases.
-type told struct {
+// A summary of what was found: the share of the time that is in whole iterations of the reference, as far as others have them too, and its phases.
+type summary struct {
 	time   float64
 	phases int64
 	broken bool // what repeats has parts with damage between
-	loose  bool // iterations have nothing in common that comes as often in each: rows of steps that by chance look alike once loops within are folded
+	loose  bool // iterations have nothing in common that occurs as often in each: rows of steps that by chance look alike once loops within are folded
 }
 
-func (f *finder) told(w *way) told {
+func (f *finder) summarize(w *way) summary {
 	turns := f.turns(w)
 	values := []int64{0, 0, 0, 0} // bits of numbers that are not negative are in the order of these
 	if n := w.reference.sequence; n >= 0 && f.Mine(w.sequences[n].threads[0]) {
@@ -115,10 +115,10 @@ func (f *finder) told(w *way) told {
 		values[3] = int64(truth(slices.ContainsFunc(list, func(s section) bool { return c.loose(view, s.begins) })))
 	}
 	f.Reduce(team.Max, values)
-	return told{math.Float64frombits(uint64(values[0])), values[1], values[2] == 1, values[3] == 1}
+	return summary{math.Float64frombits(uint64(values[0])), values[1], values[2] == 1, values[3] == 1}
 }
 
-// loose says that no symbol comes as often in nearly all of some iterations: in a block from the middle.
+// loose reports whether no symbol occurs as often in nearly all of some iterations: in a block from the middle.
 func (p *pieces) loose(t *Thread, begins []int32) bool {
 	n := min(len(begins)-1, blockPieces)
 	first := (len(begins) - 1 - n) / 2
@@ -166,11 +166,11 @@ func shareMatches(list []delimiter) {
 	}
 	shared := slices.Clone(list)
 	for i, k := range from {
-		list[i].match, list[i].judged = shared[k].match, shared[k].judged
+		list[i].match, list[i].bySymbols = shared[k].match, shared[k].bySymbols
 	}
 }
 
-// oneLoop says that both come as often in the same part of the run.
+// oneLoop reports whether both occur as often in the same part of the run.
 func (d *delimiter) oneLoop(o *delimiter) bool {
 	piece := (d.last-d.first)/(d.number-1) + 1
 	return d.number == o.number && max(d.first-o.first, o.first-d.first) <= piece && max(d.last-o.last, o.last-d.last) <= piece
@@ -188,7 +188,7 @@ func bestOf(list []delimiter) delimiter {
 	})
 }
 
-// before says which of two that come as often iterations rather begin at.
+// before says which of two that occur as often iterations rather begin at.
 func before(a, b delimiter) int {
 	return cmp.Or(cmp.Compare(truth(b.atAnchors), truth(a.atAnchors)), cmp.Compare(a.first, b.first))
 }
@@ -204,7 +204,7 @@ const (
 	columns
 )
 
-// candidates gives those that come as often on all threads, with most symbols that come as often, or most of the run between.
+// candidates gives those that occur as often on all threads, with most symbols that occur as often, or most of the run between.
 func (f *finder) candidates(w *way) []delimiter {
 	sums, fewest, most := make([]int64, columns*w.symbols+3), make([]int64, w.symbols), make([]int64, w.symbols)
 	for s := range fewest {
@@ -354,7 +354,7 @@ func (f *finder) matchSome(w *way, list []delimiter) int64 {
 	}
 	f.reduceMatches(sums)
 	for k := range list {
-		list[k].match, list[k].judged = sums[2*k], sums[2*k+1]
+		list[k].match, list[k].bySymbols = sums[2*k], sums[2*k+1]
 	}
 	return allNS[0]
 }

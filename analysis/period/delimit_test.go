@@ -94,7 +94,7 @@ func (p *planted) burstOf(symbol uint32, ns int64) {
 	}
 }
 
-// step is one of a particle code: as in EPOCH, every second or so sorts, and loops within go round as often as there is to do. Rounds come as often on all threads.
+// step is one of a particle code: as in EPOCH, every second or so sorts, and loops within go round as often as there is to do. Rounds occur as often on all threads.
 func (p *planted) step(first uint32, rounds int, sorts bool) {
 	p.begins = append(p.begins, int32(len(p.Symbols)))
 	if p.quiet--; p.quiet < 0 && p.random.Float64() < p.bursty {

@@ -226,7 +226,7 @@ func TestDamage(t *testing.T) {
 					continue
 				}
 				p := iterating[0]
-				// Without anchors an iteration that is broken at the border cannot be told from what is around.
+				// Without anchors an iteration that is broken at the border cannot be distinguished from what is around.
 				if n := p.Iterations; anchored && n != 300 || n < 297 || n > 301 {
 					t.Errorf("%s: %d iterations", name, n)
 				}

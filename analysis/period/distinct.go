@@ -107,29 +107,29 @@ func (n *numbering) tokens(t *Thread) (tokens, int) {
 // enough is the share of a thread's bursts in sections from which there is no need to take symbols for each other.
 const enough = 1. / 2
 
-// solve finds the sections of the sequence of so many symbols. What iterations have in common is judged by other numbers of the bursts, if these are not the
+// solve finds the sections of the sequence of so many symbols. What iterations have in common is compared by other numbers of the bursts, if these are not the
 // same.
-func (s *sequence) solve(t *Thread, seq tokens, symbols int, judged []int32) {
-	s.folder, s.sections = search(t, seq, symbols, judged)
+func (s *sequence) solve(t *Thread, seq tokens, symbols int, compared []int32) {
+	s.folder, s.sections = search(t, seq, symbols, compared)
 	if covered(s.sections) >= enough*float64(len(t.Symbols)) {
 		return
 	}
 	if kinds := either(seq, symbols); kinds != nil {
-		if &judged[0] == &seq.kind[0] {
-			judged = kinds
+		if &compared[0] == &seq.kind[0] {
+			compared = kinds
 		}
 		seq.kind = kinds
-		if f, sections := search(t, seq, symbols, judged); covered(sections) > covered(s.sections) {
+		if f, sections := search(t, seq, symbols, compared); covered(sections) > covered(s.sections) {
 			s.folder, s.sections = f, sections
 		}
 	}
 }
 
-func search(t *Thread, seq tokens, symbols int, judged []int32) (*folder, []section) {
+func search(t *Thread, seq tokens, symbols int, compared []int32) (*folder, []section) {
 	usual := usualNeighbours(seq.kind, symbols)
 	f := newFolder(seq.kind, usual.heal(seq), usual.rare, t.DurationNS)
 	f.fold()
-	return f, f.sections(t, judged)
+	return f, f.sections(t, compared)
 }
 
 func covered(list []section) float64 {

@@ -37,7 +37,7 @@ func (f *folder) contentsOf(kind int32) map[int32]bool {
 }
 
 // A doubt is about a loop of loops with next to nothing beside them. Where two kinds of bursts come at random, runs of each take turns: that is no loop; nor is one
-// loop with noise in it. Whether it is one, only what the loops within take can tell: it must vary less than by chance.
+// loop with noise in it. Whether it is one, only the durations of the loops within can show: it must vary less than by chance.
 type doubt struct {
 	any, noise bool               // there is one; nothing but noise is beside one loop
 	sum        float64            // local variation, not yet scaled, of all places where the loop is repeated
@@ -45,7 +45,7 @@ type doubt struct {
 	pairs      int                // of neighbours in there
 }
 
-// doubtOf says whether there is a doubt about the body. Two different tokens side by side, always in this order, do not come by chance.
+// doubtOf reports whether there is a doubt about the body. Two different tokens side by side, always in this order, do not come by chance.
 func (f *folder) doubtOf(body []int32) doubt {
 	inside := make(map[int32]bool)
 	kinds := make(map[int32]*float64)
@@ -94,7 +94,7 @@ func (d *doubt) add(f *folder, r repeat) {
 	d.pairs += len(all) - 1
 }
 
-// byChance says that the loop is none: what its loops take varies as by chance, together and each.
+// byChance reports whether the loop is none: what its loops take varies as by chance, together and each.
 func (d *doubt) byChance() bool {
 	if d.noise || !d.any {
 		return d.noise
@@ -132,7 +132,7 @@ const (
 	muchTime = 1. / 8
 )
 
-// onlyExtra says that the repeat is one loop over and over, with a little between. Parts of that loop's trips, which damage leaves, are the loop's.
+// onlyExtra reports whether the repeat is one loop over and over, with a little between. Parts of that loop's trips, which damage leaves, are the loop's.
 func (f *folder) onlyExtra(c chosen) bool {
 	t := f.top()
 	in, most := int32(-1), int32(0)

@@ -6,7 +6,7 @@ import (
 	"math/cmplx"
 )
 
-// explained is the autocorrelation from which durations tell a period: half of their variance repeats.
+// explained is the autocorrelation from which durations show a period: half of their variance repeats.
 const explained = 0.5
 
 // longestSeries bounds the durations that are looked at, from the first: in a quarter of a million any period shows that is repeated three times in there, and more

@@ -81,7 +81,7 @@ func samePlaces(kinds []int32, symbols int) [][]int32 {
 	return several
 }
 
-// mixed says that the symbols take turns often: for two times that one of the rarer ones comes there is at least one change to it.
+// mixed reports whether the symbols take turns often: for two times that one of the rarer ones comes there is at least one change to it.
 func mixed(kinds []int32, group []int32) bool {
 	in := make(map[int32]int, len(group))
 	for _, k := range group {

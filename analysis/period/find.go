@@ -42,7 +42,7 @@ func check(threads []Thread, calls []uint32) error {
 
 // A finder holds what is known of the run on the way to its phases.
 type finder struct {
-	team.Crew
+	team.Panicking
 	threads    []Thread
 	workers    int
 	anchors    int        // of the thread that has most
@@ -67,7 +67,7 @@ type way struct {
 	reference  reference
 }
 
-// explainedMore is by how much more of the run iterations by calls must explain to be preferred: symbols tell phases apart that make the same calls. Where these are the same phases
+// explainedMore is by how much more of the run iterations by calls must explain to be preferred: symbols distinguish phases that make the same calls. Where these are the same phases
 // that by symbols are damaged, it is enough that they explain hardly less.
 const explainedMore = 1.05
 
@@ -80,7 +80,7 @@ func Find(threads []Thread, o Options) (found *Result, err error) {
 	if err := team.Explain(o.Team, check(threads, o.Calls)); err != nil {
 		return nil, err
 	}
-	f := &finder{Crew: team.Crew{Threads: o.Team}, threads: slices.Clone(threads), workers: max(1, o.Workers), result: &Result{}}
+	f := &finder{Panicking: team.Panicking{Threads: o.Team}, threads: slices.Clone(threads), workers: max(1, o.Workers), result: &Result{}}
 	earliest, most := []int64{math.MaxInt64}, []int64{math.MinInt64, 0, 0, 0}
 	last, anchors, bursts, symbols := &most[0], &most[1], &most[2], &most[3]
 	for i := range threads {
@@ -118,7 +118,7 @@ func Find(threads []Thread, o Options) (found *Result, err error) {
 	return f.result, nil
 }
 
-// anywhere says whether it is so at the member that has the thread whose phases are taken for the run's.
+// anywhere reports whether it is so at the member that has the thread whose phases are taken for the run's.
 func (f *finder) anywhere(so func() bool) bool {
 	yes := []int64{0}
 	if n := f.reference.sequence; n >= 0 && f.Mine(f.sequences[n].threads[0]) {
@@ -128,7 +128,7 @@ func (f *finder) anywhere(so func() bool) bool {
 	return yes[0] == 1
 }
 
-// damaged says that iterations of the reference are broken, so that where they begin is known but roughly, or that a phase may be.
+// damaged reports whether iterations of the reference are broken, so that where they begin is known but roughly, or whether a phase may be.
 func (f *finder) damaged() bool {
 	for i, s := range f.sequences[f.reference.sequence].sections {
 		if i > 0 || len(s.runs) > 1 {
@@ -138,7 +138,7 @@ func (f *finder) damaged() bool {
 	return false
 }
 
-// hasPhases says that the other way has all phases of the reference's thread, and tells those apart that differ in what repeats. One phase there may be several here that damage has parted.
+// hasPhases reports whether the other way has all phases of the reference's thread, and distinguishes those that differ in what repeats. One phase there may be several here that damage has parted.
 func (f *finder) hasPhases(other *way) bool {
 	s := f.sequences[f.reference.sequence]
 	rest := s.sections
@@ -155,7 +155,7 @@ func (f *finder) hasPhases(other *way) bool {
 	return len(rest) == 0
 }
 
-// has says that sections of one sequence are parts of this one, in which more may be mended: they repeat one thing, iterations are about as long, and damaged ones alone are outside.
+// has reports whether sections of one sequence are parts of this one, in which more may be mended: they repeat one thing, iterations are about as long, and damaged ones alone are outside.
 func (s *section) has(parts []section) bool {
 	far := int32(damagedIterations * s.period)
 	for i := range parts {
@@ -222,11 +222,11 @@ func (f *finder) solve(w *way, s *sequence, m *model) {
 	n := w.pool.Get().(*numbering)
 	seq, symbols := n.tokens(&m.view)
 	w.pool.Put(n)
-	judged := seq.kind
+	compared := seq.kind
 	if w.byCalls {
-		judged = f.kindsOf(&m.own)
+		compared = f.kindsOf(&m.own)
 	}
-	s.solve(&m.view, seq, symbols, judged)
+	s.solve(&m.view, seq, symbols, compared)
 	if len(w.delimiters) > 0 {
 		s.delimit(&m.view, w)
 	}

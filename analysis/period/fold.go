@@ -77,7 +77,7 @@ type chosen struct {
 }
 
 // choose says which repeats are loops, without overlaps, in the order of the sequence. A shorter lag goes before a longer one, which
-// comes again when its inner loops are folded.
+// recurs when its inner loops are folded.
 func (f *folder) choose(found []repeat) []chosen {
 	if len(found) == 0 {
 		return nil
@@ -170,11 +170,11 @@ func newTally(body []int32, counts []int) *tally {
 	return t
 }
 
-// usual says that where the body is, it is mostly repeated: for one time that it comes alone there is a place where it comes three
+// usual reports whether where the body is, it is mostly repeated: for one time that it comes alone there is a place where it comes three
 // times and more. Two kinds that take turns by tosses of a coin have only one such place in four.
 func (t *tally) usual() bool { return t.runs >= t.most-t.trips }
 
-// surprising says that a repeat is so long that it does not come by chance: if tokens were drawn at random, each as often as it is in
+// surprising reports whether a repeat is so long that it does not come by chance: if tokens were drawn at random, each as often as it is in
 // the sequence, one run in a thousand would have one such.
 func (f *folder) surprising(r repeat, counts []int) bool {
 	kinds := f.top().kind

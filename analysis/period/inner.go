@@ -9,14 +9,14 @@ import (
 // A span is a stretch of bursts: an iteration, or one trip of a loop within.
 type span struct{ begin, end int32 }
 
-// An inside tells what iterations hold: which loops, and how alike they are otherwise.
+// An inside shows what iterations hold: which loops, and how alike they are otherwise.
 type inside struct {
 	f    *folder
 	runs []run   // by begin, the longer one first
 	kind []int32 // of each burst, as it was before any mending
 }
 
-// inside looks into iterations. Bursts are told from each other by the kinds given: the folder's own, or others, whose numbers then mean nothing to it.
+// inside looks into iterations. Bursts are distinguished from each other by the kinds given: the folder's own, or others, whose numbers then mean nothing to it.
 func (f *folder) inside(kinds []int32) *inside {
 	x := &inside{f: f, runs: f.sorted, kind: kinds}
 	if len(kinds) > 0 && &kinds[0] != &f.raw[0] {

@@ -25,7 +25,7 @@ func (f *folder) join() []section {
 	return list
 }
 
-// resumes says that the first section goes on with the run, after others. What is between must be damaged iterations by its length, or look like the loop and take less time than what is
+// resumes reports whether the first section goes on with the run, after others. What is between must be damaged iterations by its length, or look like the loop and take less time than what is
 // on both sides, without being a phase of its own.
 func (f *folder) resumes(list []section, here *run) bool {
 	first := &list[0]

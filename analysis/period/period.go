@@ -1,12 +1,13 @@
-// Package period finds the iterations of a run: the phases in which its threads do the same again and again, where each
+// Package period finds the iterations of a run: the phases in which its threads repeat what they do, where each
 // iteration begins on every thread, and the loops within an iteration.
 //
-// In come, per thread, its bursts in time order: a symbol each (one number for each cluster and pair of surrounding calls),
-// begin and duration in nanoseconds, and the anchors, which are the collective calls that all threads make. Out come the
-// phases in the order of time; together they cover every burst once. A stretch without iterations is a phase with none.
+// In come, per thread, its bursts in time order: a symbol each (one number for each cluster and pair of surrounding
+// calls), begin and duration in nanoseconds, and the anchors, which are the collective calls that all threads make. Out
+// come the phases in the order of time; together they cover every burst once. A stretch without iterations is a phase
+// with none.
 //
 // The input is never changed. The answer depends neither on the number of workers nor on how symbols are numbered.
-// docs/design/periods.md has the method, its sources, and what it cannot see.
+// docs/design/periods.md describes the method, its sources, and its limits.
 package period
 
 import "moriens/internal/team"
@@ -46,7 +47,7 @@ type Phase struct {
 	// is the first at or after its last burst on all threads; the number of anchors where that is the end of the run.
 	FromAnchor, ToAnchor int
 	Iterations           int  // 0: a stretch without
-	ByCalls              bool // iterations were found by the calls alone (Options.Calls), and then judged by the symbols
+	ByCalls              bool // iterations were found by the calls alone (Options.Calls), and then compared by the symbols
 	// IterationAnchors are the anchors at which the iterations begin, and the one that ends the last: Iterations+1 of them, where -1 and
 	// the number of anchors are as above. nil: iterations begin at no anchors, and threads agree by counting alone.
 	IterationAnchors []int32

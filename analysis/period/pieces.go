@@ -29,7 +29,7 @@ type match struct {
 	usual   amount // of first: of the symbol with which most others begin
 	rest    amount // what pieces have
 	lack    amount // what they have nothing of, but most pieces have
-	near    amount // of rest: of symbols that come as often as in most pieces, to 10 %
+	near    amount // of rest: of symbols that occur as often as in most pieces, to 10 %
 	same    amount // of rest: bursts that most pieces have too, one by one
 }
 
@@ -87,7 +87,7 @@ func (p *pieces) matchBlock(m *match, symbols []uint32, durationNS []int64, cuts
 		}
 	}
 	for _, s := range p.touched {
-		m.judge(p.counts[s][:n], p.ns[s][:n])
+		m.addSymbol(p.counts[s][:n], p.ns[s][:n])
 	}
 	m.coverNS += m.rest.ns - before
 }
@@ -114,8 +114,8 @@ func (p *pieces) count(symbols []uint32, durationNS []int64, cuts []int32, witho
 	}
 }
 
-// judge adds what pieces have of one symbol.
-func (m *match) judge(counts []int32, ns []int64) {
+// addSymbol adds what pieces have of one symbol.
+func (m *match) addSymbol(counts []int32, ns []int64) {
 	usual := medianCount(counts)
 	all := amount{}
 	for k, c := range counts {
@@ -143,7 +143,7 @@ func medianCount(list []int32) int32 {
 	return sorted[(n-1)/2]
 }
 
-// commonest says that most begin with the symbol, or as many as with any other, one of them left out.
+// commonest reports whether most begin with the symbol, or as many as with any other, one of them left out.
 func commonest(symbols []uint32, begins []int32, symbol uint32) bool {
 	var others [blockPieces]uint32
 	n, like := 0, 0

@@ -54,7 +54,7 @@ func (g *grammar) loop(t *rapid.T, depth, low, high int) piece {
 	return p
 }
 
-// rareOwn says that there is a loop with another within beside which it has next to nothing of its own, which is taken for what an iteration of the inner
+// rareOwn reports whether there is a loop with another within beside which it has next to nothing of its own, which is taken for what an iteration of the inner
 // one does now and then.
 func (p piece) rareOwn() bool {
 	own, all := 0, 0
@@ -167,7 +167,7 @@ func longestRepetition(s []uint32) (begin, end, lag int) {
 	return begin, end, lag
 }
 
-// plain tells whether a loop of this body has no other loop within, nor across its ends.
+// plain reports whether a loop of this body has no other loop within, nor across its ends.
 func plain(body []uint32) bool {
 	_, _, inner := longestRepetition(slices.Concat(body, body))
 	return inner == 0
@@ -215,7 +215,7 @@ func TestRepetitionAmongOthers(t *testing.T) {
 	})
 }
 
-// TestWhatIsToldIsThere checks any sequence at all, among them Fibonacci words: what is told to be iterations has the agreement that is told, by counting, and there are three at least.
+// TestWhatIsToldIsThere checks any sequence at all, among them Fibonacci words: what is reported as iterations has the agreement that is reported, by counting, and there are three at least.
 func TestWhatIsToldIsThere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := new(script)

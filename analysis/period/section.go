@@ -31,12 +31,12 @@ func (s *section) iterations() int { return max(0, len(s.begins)-1) }
 // longer clear that they are iterations at all.
 const damagedIterations = 2
 
-// worthAPhase is the share of a thread's bursts or of its time below which a repetition is not told as a phase: the
+// worthAPhase is the share of a thread's bursts or of its time below which a repetition is not reported as a phase: the
 // error of what is kept shall be below 1 %, so that less than this is not missed.
 const worthAPhase = 1. / 100
 
 // sections gives the parts of the thread that are iterations, in the order of time.
-func (f *folder) sections(t *Thread, judged []int32) []section {
+func (f *folder) sections(t *Thread, compared []int32) []section {
 	list := f.join()
 	list = f.rejoin(slices.DeleteFunc(list, func(s section) bool { return !f.worth(&s) }))
 	for i := range list {
@@ -55,7 +55,7 @@ func (f *folder) sections(t *Thread, judged []int32) []section {
 		}
 		f.widen(s, t, end, next)
 		f.byDurations(s)
-		if s.iterations() >= 3 && f.regular(s, judged) {
+		if s.iterations() >= 3 && f.regular(s, compared) {
 			end = s.to
 			kept = append(kept, *s)
 		}
@@ -63,7 +63,7 @@ func (f *folder) sections(t *Thread, judged []int32) []section {
 	return f.notScattered(kept)
 }
 
-// looksLike says that the bursts between are those of the loop but for damage, which is less than half of them. Where so many iterations of another kind are that they
+// looksLike reports whether the bursts between are those of the loop but for damage, which is less than half of them. Where so many iterations of another kind are that they
 // matter, these are a section of their own, and nothing is bridged.
 func (f *folder) looksLike(kind, from, to int32) bool {
 	set := f.contentsOf(kind)
@@ -104,9 +104,9 @@ func (s *section) usual() float64 {
 // nearest thing to one; of a body of twenty bursts with 6 % noise 6 in 100.
 const alike = 11. / 12
 
-// regular says that the bursts of iterations are mostly those of others.
-func (f *folder) regular(s *section, judged []int32) bool {
-	x := f.inside(judged)
+// regular reports whether the bursts of iterations are mostly those of others.
+func (f *folder) regular(s *section, compared []int32) bool {
+	x := f.inside(compared)
 	return x.agreement(spans(s.begins)) >= alike
 }
 

@@ -36,7 +36,7 @@ func newHistograms(rows []Row, buckets int, label func(*Key) int32) []Histogram 
 	return list
 }
 
-// logarithm takes 0 for 1 ns, the shortest time that can be told from nothing.
+// logarithm takes 0 for 1 ns, the shortest time that can be distinguished from nothing.
 func logarithm(ns int64) float64 { return math.Log(float64(max(ns, 1))) }
 
 // width is that of all buckets together in ln(duration): 0 where all durations are equal.

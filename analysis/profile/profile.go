@@ -1,11 +1,12 @@
 // Package profile sums up a whole run: level 1 of the detail ladder.
 //
-// In come, per thread, its bursts in the order of time with their clusters and counters, its MPI calls with their bytes, and the phases of iterations.
-// Out come exact sums: per thread, call path, cluster and region (computation), per thread, call path and region (MPI); per cluster how durations
-// are distributed; and per phase the time of each iteration. Times are nanoseconds, bytes bytes, counters in units of their own.
+// In come, per thread, its bursts in the order of time with their clusters and counters, its MPI calls with their
+// bytes, and the phases of iterations. Out come exact sums: per thread, call path, cluster and region (computation),
+// per thread, call path and region (MPI); per cluster the distribution of durations; and per phase the time of each
+// iteration. Times are nanoseconds, amounts bytes, counters in their own units.
 //
-// The package never changes its input. Everything is added up as whole numbers, so that neither the order of the threads nor the number of workers matters
-// to any figure.
+// The package never changes its input. Everything is added up as whole numbers, so that no figure depends on the order
+// of the threads or on the number of workers.
 package profile
 
 import (

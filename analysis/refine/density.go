@@ -14,7 +14,7 @@ type density struct {
 // dense clusters a part of a group. Where rare kinds are sought it clusters the noise once more, with
 // the MinPts that its own number asks for, as long as that is smaller: MinPts grows with the bursts
 // of a group, and would else call everything noise that is rare among many, however long it lasts. In the end
-// it takes two bursts for a kind, until judge has seen whether all threads do it at the same time.
+// it takes two bursts for a kind, until evaluate has seen whether all threads do it at the same time.
 func (r *refinement) dense(p part, eps float64, threads int) (*density, error) {
 	labels, clusters, err := r.cluster(p, eps, p.MinPts, threads)
 	if err != nil {

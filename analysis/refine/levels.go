@@ -61,7 +61,7 @@ func (r *refinement) run() error {
 		if !changed {
 			continue
 		}
-		if err := r.judge(); errors.Is(err, ErrHalted) { // what cannot be judged is not better than what was
+		if err := r.evaluate(); errors.Is(err, ErrHalted) { // what cannot be evaluated is not better than what was
 			last := len(r.tree.Levels) - 1
 			r.tree.Levels, r.stopped = r.tree.Levels[:last], true
 			return nil
@@ -76,7 +76,7 @@ func (r *refinement) run() error {
 	return nil
 }
 
-// over says whether a member wants the refinement to end.
+// over reports whether a member wants the refinement to end.
 func (r *refinement) over() (bool, error) {
 	return team.Any(r.bursts.Team, r.options.Stop != nil && r.options.Stop())
 }

@@ -48,12 +48,12 @@ func (r *refinement) sumUp(step int, moves []move) ([]outcome, error) {
 			words = all[k].encode(words)
 		}
 	}
-	told, err := team.Gather(r.bursts.Team, words)
+	gathered, err := team.Gather(r.bursts.Team, words)
 	if err != nil {
 		return nil, err
 	}
 	outcomes := make([]outcome, len(moves))
-	for _, words := range told {
+	for _, words := range gathered {
 		for len(words) > 0 {
 			o, clusters := &outcomes[words[0]], int(words[1])
 			words = words[2:]

@@ -1,21 +1,21 @@
-// Package refine clusters bursts with one density after another and keeps what the program's structure
-// confirms: aggregative cluster refinement (González, Huck, Giménez and Labarta, IPDPSW'12).
+// Package refine clusters bursts with one density after another and keeps what the program's structure confirms:
+// aggregative cluster refinement (González, Huck, Giménez and Labarta, IPDPSW'12).
 //
-// In come the bursts of a run as points, in groups that are clustered apart, each with a ladder of Eps; and
-// in which thread and order they ran. Out come a cluster per burst and the tree: which clusters there were
-// at each step, where they came from, and how far all threads did them together (package sequence).
+// In come the bursts of a run as points, in groups that are clustered apart, each with a ladder of Eps; and in which
+// thread and order they ran. Out come a cluster per burst and the tree: the clusters of each step, their origins, and
+// how far all threads executed them together (package sequence).
 //
-// The first step clusters everything with the least Eps of each group. A cluster whose score reaches a
-// threshold is frozen; what others hold, noise included, is clustered anew with the next Eps; and so on.
-// The paper's procedure, as ClusteringSuite has it, asks for a score of 1, ends with the last step and
-// merges clusters that only ever share columns of the alignment (Strict). By itself that says nothing of
-// whether a step was a gain, and a score rewards coarseness: one giant cluster scores 1. So without Strict
-// the answer is, for each group, the finest step at which the mean score of its time comes near that of its best; with
-// one group that is the score of the whole. And clusters that are each other's alternatives are told, not
-// merged: where ranks do one phase differently, that is what the user looks for.
+// The first step clusters everything with the least Eps of each group. A cluster whose score reaches a threshold is
+// frozen; the bursts of the others, noise included, are clustered again with the next Eps; and so on. The paper's
+// procedure, as ClusteringSuite has it, asks for a score of 1, ends with the last step and merges clusters that only
+// ever share columns of the alignment (Strict). That alone does not show whether a step was a gain, and a score rewards
+// coarseness: one giant cluster scores 1. So without Strict the answer is, for each group, the finest step at which the
+// mean score of its time comes near that of its best; with one group that is the score of the whole. And clusters that
+// are alternatives of each other are reported, not merged: where ranks do one phase differently, that is what the user
+// looks for.
 //
 // The bursts may be spread over a team. Each group is then clustered by one member, which has all its bursts, or by all
-// together; what a step comes to is told to all, and so is the answer at all what one process would have found.
+// together. All members learn the result of a step, so that the answer at all is that of one process.
 //
 // The package never changes its input, and the number of workers does not matter.
 package refine
@@ -83,7 +83,7 @@ type Options struct {
 	// in the end two neighbours will do. Of what that finds clusters stay that have at least RareShare of the time, and
 	// of those that two neighbours made, such as the sequences confirm: with a score that freezes them.
 	RareMinPts func(bursts int) int
-	// Unscored leaves out the score: the clusters of the first step are the answer, and somebody else judges them. Of those that two neighbours made such stay
+	// Unscored leaves out the score: the clusters of the first step are the answer, and the caller evaluates them. Of those that two neighbours made such stay
 	// of which all threads have as many bursts. There is no Lineage then.
 	Unscored bool
 	// Stop is asked before each step but the first; true, at any member, ends the refinement with the steps that there are. nil = never.

@@ -94,7 +94,7 @@ func TestRefinementByHand(t *testing.T) {
 	}
 }
 
-// What some threads do where others do something else is one phase: strict rules merge it, others tell.
+// What some threads do where others do something else is one phase: strict rules merge it, others report it.
 func TestAlternatives(t *testing.T) {
 	var a, b, c []float64
 	for i := range 8 {
@@ -117,7 +117,7 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
-// Where nothing tells what the threads did there is no score, and the least Eps decides.
+// Where nothing shows what the threads did there is no score, and the least Eps decides.
 func TestWithoutScore(t *testing.T) {
 	places := []float64{0, .01, .02, .03, 1, 1.01, 1.02, 1.03}
 	for _, b := range []refine.Bursts{

@@ -139,7 +139,7 @@ func chooseAnomalies(run *Run, stretches []stretch, all []usual, list []anomaly,
 	return windows, more
 }
 
-// fits says whether no thread has more than so many bursts in pieces [from, to).
+// fits reports whether no thread has more than so many bursts in pieces [from, to).
 func (s *stretch) fits(from, to, maxBursts int) bool {
 	return maxBursts == 0 || !slices.ContainsFunc(s.at, func(at []int32) bool {
 		return len(at) > 0 && int(at[to]-at[from]) > maxBursts
@@ -180,7 +180,7 @@ func (s *stretch) shown(run *Run, all []usual, w *Window) []int32 {
 	limit := max(1, int64(oddShare*float64(s.wallNS)))
 	var own []int64 // thread and its worst time
 	for t := range w.First {
-		if !run.crew.Mine(t) {
+		if !run.team.Mine(t) {
 			continue
 		}
 		worst := int64(0)
@@ -195,7 +195,7 @@ func (s *stretch) shown(run *Run, all []usual, w *Window) []int32 {
 	}
 	worst := make(map[int32]int64)
 	var list []int32
-	for _, theirs := range gather(run.crew, own) {
+	for _, theirs := range gather(run.team, own) {
 		for x := range slices.Chunk(theirs, 2) {
 			list = append(list, int32(x[0]))
 			worst[int32(x[0])] = x[1]
@@ -215,7 +215,7 @@ func (a *anomaly) at(run *Run, w *Window) (thread int, burst int32) {
 	}
 	most := []foremost{noneYet}
 	for t := range w.First {
-		if !run.crew.Mine(t) {
+		if !run.team.Mine(t) {
 			continue
 		}
 		x := &run.Threads[t]
@@ -223,7 +223,7 @@ func (a *anomaly) at(run *Run, w *Window) (thread int, burst int32) {
 			most[0].take(foremost{x.endNS(b+1) - x.BeginNS[b] - x.DurationNS[b], spot{t, b}})
 		}
 	}
-	if most = foremostOf(run.crew, most); most[0] == noneYet {
+	if most = foremostOf(run.team, most); most[0] == noneYet {
 		return 0, 0
 	}
 	return most[0].thread, most[0].burst

@@ -80,7 +80,7 @@ func (c *Candidate) check() error {
 	return nil
 }
 
-// compareCandidates orders all that can be told apart.
+// compareCandidates orders all that can be distinguished.
 func compareCandidates(a, b Candidate) int {
 	return cmp.Or(cmp.Compare(a.Why, b.Why), cmp.Compare(b.BenefitNS, a.BenefitNS), cmp.Compare(a.Window, b.Window), cmp.Compare(a.Rank, b.Rank),
 		slices.Compare(a.Threads, b.Threads), slices.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Reason, b.Reason))
@@ -148,7 +148,7 @@ func (c *chooser) offer(i, k int) {
 	c.kept[i] = append(c.kept[i], k)
 }
 
-// first says whether a thread's part of a window comes for the first time.
+// first reports whether a thread's part of a window comes for the first time.
 func (c *chooser) first(window int, thread int32) bool {
 	bits := c.seen[window]
 	if word := int(thread / 64); word >= len(bits) {

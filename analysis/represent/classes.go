@@ -15,7 +15,7 @@ type ClassOptions struct {
 	// Outliers is how many there are to be at most, in all classes together. Below 0, in each class a sixteenth of its threads, but three at
 	// least. Threads that differ by nothing that matters are never outliers.
 	Outliers int
-	// Floor is how far apart threads are that are never told apart, as a share of what they spend on the largest quantity of a kind. 0 = DefaultFloor.
+	// Floor is how far apart threads are that are never distinguished, as a share of what they spend on the largest quantity of a kind. 0 = DefaultFloor.
 	Floor   float64
 	Workers int // below 1 means 1
 }
@@ -35,7 +35,7 @@ type Classes struct {
 // A Class is a group of threads.
 type Class struct {
 	Threads  []int32 // ascending, outliers included
-	Exemplar int     // the one nearest to the centre
+	Exemplar int     // the one nearest to the center
 	Reason   string  // why it is, in words and figures
 	Profile  string  // what the class spends its time on: "61 % in cluster 1, 20 % in collective calls"
 	Differs  string  // in what its median differs most from that of the first class: "30 % more time in cluster 2 (1.30 s instead of 1.00 s)"; empty: it is the first
@@ -127,7 +127,7 @@ func members(p dbscan.Points, labels []int32) dbscan.Points {
 	return m
 }
 
-// assign makes classes of labels and puts noise into the class whose centre is nearest. It says which threads that were.
+// assign makes classes of labels and puts noise into the class whose center is nearest. It says which threads that were.
 func (c *Classes) assign(v *vectors, labels []int32) (apart []bool) {
 	groups := make([][]int32, slices.Max(labels)+1)
 	apart = make([]bool, len(labels))
@@ -138,17 +138,17 @@ func (c *Classes) assign(v *vectors, labels []int32) (apart []bool) {
 			groups[l] = append(groups[l], int32(t))
 		}
 	}
-	centres := make([][]float64, len(groups))
+	centroids := make([][]float64, len(groups))
 	for g, threads := range groups {
-		centres[g] = v.mean(threads)
+		centroids[g] = v.mean(threads)
 	}
 	for t := range labels {
 		if !apart[t] {
 			continue
 		}
 		best := 0
-		for g := range centres {
-			if distance2(v.row(int32(t)), centres[g]) < distance2(v.row(int32(t)), centres[best]) {
+		for g := range centroids {
+			if distance2(v.row(int32(t)), centroids[g]) < distance2(v.row(int32(t)), centroids[best]) {
 				best = g
 			}
 		}
@@ -174,10 +174,10 @@ func (c *Classes) assign(v *vectors, labels []int32) (apart []bool) {
 func (c *Classes) describe(r *Ranks, v *vectors, i int, apart []bool, m spread) {
 	class := &c.Classes[i]
 	core := slices.DeleteFunc(slices.Clone(class.Threads), func(t int32) bool { return apart[t] })
-	centre := v.mean(core)
+	centroid := v.mean(core)
 	best := core[0]
 	for _, t := range core[1:] {
-		if distance2(v.row(t), centre) < distance2(v.row(best), centre) {
+		if distance2(v.row(t), centroid) < distance2(v.row(best), centroid) {
 			best = t
 		}
 	}

@@ -136,7 +136,7 @@ func (s *stretch) having(run *Run, piece int, clusters []int32) []int32 {
 		who[i] = noneYet
 	}
 	for t, at := range s.at {
-		if len(at) == 0 || !run.crew.Mine(t) {
+		if len(at) == 0 || !run.team.Mine(t) {
 			continue
 		}
 		own := make(map[int32]int64)
@@ -150,7 +150,7 @@ func (s *stretch) having(run *Run, piece int, clusters []int32) []int32 {
 		}
 	}
 	var list []int32
-	for _, x := range foremostOf(run.crew, who) {
+	for _, x := range foremostOf(run.team, who) {
 		if t := int32(x.thread); x != noneYet && !slices.Contains(list, t) && len(list) < mostShown {
 			list = append(list, t)
 		}

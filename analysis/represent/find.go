@@ -20,7 +20,7 @@ func Find(run Run, o FindOptions) (found *Selection, err error) {
 	if i := slices.IndexFunc(o.Show, func(t int32) bool { return t < 0 || int(t) >= len(run.Threads) }); i >= 0 {
 		return nil, fmt.Errorf("represent: thread %d shall be shown, of %d", o.Show[i], len(run.Threads))
 	}
-	run.crew = team.Crew{Threads: o.Team}
+	run.team = team.Panicking{Threads: o.Team}
 	if err := team.Explain(o.Team, run.check()); err != nil {
 		return nil, err
 	}
@@ -185,13 +185,13 @@ func (f *finder) finer() []stretch {
 func (f *finder) each(w *Window, with func(cluster int32)) {
 	there := make([]int64, len(f.all))
 	for t := range f.run.Threads {
-		if thread := &f.run.Threads[t]; f.run.crew.Mine(t) {
+		if thread := &f.run.Threads[t]; f.run.team.Mine(t) {
 			for _, c := range thread.Cluster[w.First[t]:w.Behind[t]] {
 				there[max(c, 0)] = 1
 			}
 		}
 	}
-	f.run.crew.Reduce(team.Max, there)
+	f.run.team.Reduce(team.Max, there)
 	for c := 1; c < len(there); c++ {
 		if there[c] != 0 {
 			with(int32(c))
@@ -199,7 +199,7 @@ func (f *finder) each(w *Window, with func(cluster int32)) {
 	}
 }
 
-// mergeAnomalies gives up anomalies that lie within a window that stands for a phase, and tells there what is unusual.
+// mergeAnomalies gives up anomalies that lie within a window that stands for a phase, and reports there what is unusual.
 func (f *finder) mergeAnomalies() {
 	f.found.Anomalies = slices.DeleteFunc(f.found.Anomalies, func(a Window) bool {
 		i := slices.IndexFunc(f.found.Windows, func(w Window) bool { return w.Why == Representative && w.Phase == a.Phase && w.holds(&a) })
@@ -217,7 +217,7 @@ func (f *finder) mergeAnomalies() {
 	})
 }
 
-// holds says whether all bursts of another window are in this one.
+// holds reports whether all bursts of another window are in this one.
 func (w *Window) holds(o *Window) bool {
 	for t := range w.First {
 		if o.First[t] < o.Behind[t] && (o.First[t] < w.First[t] || o.Behind[t] > w.Behind[t]) {

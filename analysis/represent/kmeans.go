@@ -14,36 +14,36 @@ const (
 	// strongSilhouette is from where on Kaufman and Rousseeuw (Finding Groups in Data, 1990, table 4 of chapter 2) call a structure strong. Evenly
 	// spread threads cut in two reach .6, a normal crowd .55: neither is to be cut.
 	strongSilhouette = .71
-	// sampled is how many threads judge the number of classes; the silhouette is quadratic in them.
+	// sampled is how many threads decide the number of classes; the silhouette is quadratic in them.
 	sampled  = 1000
 	restarts = 8
 	// asGood is how far below the best silhouette that of fewer classes may be.
 	asGood = .05
 )
 
-// split divides points by k-means with the k from 2 on whose silhouette (Rousseeuw, 1987) is greatest, or the first that is as good, where that is strong and all centres are
+// split divides points by k-means with the k from 2 on whose silhouette (Rousseeuw, 1987) is greatest, or the first that is as good, where that is strong and all centers are
 // more than apart from each other. Else it returns nil. How says what was seen.
 func split(p dbscan.Points, apart float64) (labels []int32, how string) {
 	sample := thin(p, sampled)
 	var best float64
-	var centres [][]float64
+	var centroids [][]float64
 	for k := 2; k <= min(mostParts, sample.Len()-1); k++ {
 		found := kmeans(sample, k)
 		if len(found) < k || closest(found) <= apart {
 			continue
 		}
-		if s := silhouette(sample, nearest(sample, found), k); s > best+asGood || centres == nil {
-			best, centres = s, found
+		if s := silhouette(sample, nearest(sample, found), k); s > best+asGood || centroids == nil {
+			best, centroids = s, found
 		}
 	}
-	if centres == nil {
+	if centroids == nil {
 		return nil, "one class"
 	}
 	if best < strongSilhouette {
 		return nil, fmt.Sprintf("one class, which k-means does not divide (silhouette %.2f, a strong one has %.2f)", best, strongSilhouette)
 	}
-	centres = settle(p, centres)
-	return nearest(p, centres), fmt.Sprintf("%d classes by k-means (silhouette %.2f)", len(centres), best)
+	centroids = settle(p, centroids)
+	return nearest(p, centroids), fmt.Sprintf("%d classes by k-means (silhouette %.2f)", len(centroids), best)
 }
 
 // thin takes so many points, one from each of as many stretches of the order.
@@ -74,18 +74,18 @@ func pick(p dbscan.Points, rows []int32) dbscan.Points {
 
 func point(p dbscan.Points, i int) []float64 { return p.Coords[i*p.Dims : (i+1)*p.Dims] }
 
-// kmeans returns the best centres of a few starts. Fewer than k come back where there are fewer places.
+// kmeans returns the best centers of a few starts. Fewer than k come back where there are fewer places.
 func kmeans(p dbscan.Points, k int) [][]float64 {
 	var best [][]float64
 	least := math.Inf(1)
 	for start := range uint64(restarts) {
-		centres := settle(p, seed(p, k, start))
+		centroids := settle(p, seed(p, k, start))
 		var sum float64
-		for i, c := range nearest(p, centres) {
-			sum += distance2(point(p, i), centres[c])
+		for i, c := range nearest(p, centroids) {
+			sum += distance2(point(p, i), centroids[c])
 		}
 		if sum < least {
-			best, least = centres, sum
+			best, least = centroids, sum
 		}
 	}
 	return best
@@ -94,21 +94,21 @@ func kmeans(p dbscan.Points, k int) [][]float64 {
 // seed is k-means++ (Arthur and Vassilvitskii, SODA'07) with numbers of a hash: the same in every run.
 func seed(p dbscan.Points, k int, start uint64) [][]float64 {
 	n := p.Len()
-	centres := [][]float64{point(p, int(mix.Bits(start)%uint64(n)))}
+	centroids := [][]float64{point(p, int(mix.Bits(start)%uint64(n)))}
 	far := make([]float64, n)
 	for i := range far {
 		far[i] = math.Inf(1)
 	}
-	for len(centres) < k {
+	for len(centroids) < k {
 		var sum float64
 		for i := range far {
-			far[i] = min(far[i], distance2(point(p, i), centres[len(centres)-1]))
+			far[i] = min(far[i], distance2(point(p, i), centroids[len(centroids)-1]))
 			sum += far[i]
 		}
 		if sum == 0 {
 			break
 		}
-		at := float64(mix.Bits(start<<32+uint64(len(centres)))>>11) / (1 << 53) * sum
+		at := float64(mix.Bits(start<<32+uint64(len(centroids)))>>11) / (1 << 53) * sum
 		next := -1
 		for i, d := range far {
 			if d > 0 {
@@ -118,19 +118,19 @@ func seed(p dbscan.Points, k int, start uint64) [][]float64 {
 				break
 			}
 		}
-		centres = append(centres, point(p, next))
+		centroids = append(centroids, point(p, next))
 	}
-	return centres
+	return centroids
 }
 
-// settle moves centres to the middle of the points that are nearest to them until none changes its centre (Lloyd).
-func settle(p dbscan.Points, centres [][]float64) [][]float64 {
+// settle moves centers to the middle of the points that are nearest to them until none changes its center (Lloyd).
+func settle(p dbscan.Points, centroids [][]float64) [][]float64 {
 	var before []int32
 	for range 100 {
-		labels := nearest(p, centres)
+		labels := nearest(p, centroids)
 		changed := before == nil
-		sums := make([][]float64, len(centres))
-		counts := make([]float64, len(centres))
+		sums := make([][]float64, len(centroids))
+		counts := make([]float64, len(centroids))
 		for c := range sums {
 			sums[c] = make([]float64, p.Dims)
 		}
@@ -149,22 +149,22 @@ func settle(p dbscan.Points, centres [][]float64) [][]float64 {
 				if counts[c] > 0 {
 					sums[c][d] /= counts[c]
 				} else {
-					sums[c][d] = centres[c][d]
+					sums[c][d] = centroids[c][d]
 				}
 			}
 		}
-		centres, before = sums, labels
+		centroids, before = sums, labels
 	}
-	return centres
+	return centroids
 }
 
-// nearest gives each point its nearest centre, the first of several.
-func nearest(p dbscan.Points, centres [][]float64) []int32 {
+// nearest gives each point its nearest center, the first of several.
+func nearest(p dbscan.Points, centroids [][]float64) []int32 {
 	labels := make([]int32, p.Len())
 	for i := range labels {
 		least := math.Inf(1)
-		for c, centre := range centres {
-			if d := distance2(point(p, i), centre); d < least {
+		for c, centroid := range centroids {
+			if d := distance2(point(p, i), centroid); d < least {
 				labels[i], least = int32(c), d
 			}
 		}
@@ -172,11 +172,11 @@ func nearest(p dbscan.Points, centres [][]float64) []int32 {
 	return labels
 }
 
-// closest returns the least distance between two centres.
-func closest(centres [][]float64) float64 {
+// closest returns the least distance between two centers.
+func closest(centroids [][]float64) float64 {
 	least := math.Inf(1)
-	for i, a := range centres {
-		for _, b := range centres[:i] {
+	for i, a := range centroids {
+		for _, b := range centroids[:i] {
 			least = min(least, distance2(a, b))
 		}
 	}

@@ -55,28 +55,28 @@ func (s *stretch) measure(run *Run, all []usual, threads int) []oddity {
 	workers.Chunks(len(s.pieces), threads, func(w, from, to int) { // each has pieces of its own: nothing is shared, and nothing to be merged
 		lists[w] = s.measurePieces(run, all, column, from, to)
 	})
-	s.addUp(run.crew)
+	s.addUp(run.team)
 	lengths := make([]float64, len(s.pieces))
 	for i, p := range s.pieces {
 		lengths[i] = float64(p.endNS - p.beginNS)
 	}
 	median, _ := medianSpread(lengths)
 	s.wallNS = int64(median)
-	return uniteOddities(run.crew, slices.Concat(lists...))
+	return uniteOddities(run.team, slices.Concat(lists...))
 }
 
 // choose takes the clusters of a stretch as columns, those with most time in the run first, as many as there is room for.
 func (s *stretch) choose(run *Run, all []usual) {
 	there := make([]int64, len(all))
 	for t, at := range s.at {
-		if len(at) == 0 || !run.crew.Mine(t) {
+		if len(at) == 0 || !run.team.Mine(t) {
 			continue
 		}
 		for _, c := range run.Threads[t].Cluster[at[0]:at[len(at)-1]] {
 			there[max(c, 0)] = 1
 		}
 	}
-	run.crew.Reduce(team.Max, there)
+	run.team.Reduce(team.Max, there)
 	for c := 1; c < len(all); c++ {
 		if there[c] != 0 {
 			s.clusters = append(s.clusters, int32(c))
@@ -100,7 +100,7 @@ func (s *stretch) measurePieces(run *Run, all []usual, column []int32, from, to 
 	}
 	found := make(map[key]oddity)
 	for t, at := range s.at {
-		if len(at) == 0 || !run.crew.Mine(t) {
+		if len(at) == 0 || !run.team.Mine(t) {
 			continue
 		}
 		thread := &run.Threads[t]

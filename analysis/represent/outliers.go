@@ -16,7 +16,7 @@ type Unlike struct {
 	Quantity Quantity // in which it differs most, causes before effects
 	Value    float64
 	Median   float64 // of its class; of all threads for CausedNS
-	// Distance from the centre of its class, in scales of the quantities: 1 is as much as threads spend on the largest of a kind.
+	// Distance from the center of its class, in scales of the quantities: 1 is as much as threads spend on the largest of a kind.
 	Distance float64
 	Reason   string // without the thread's name
 }
@@ -88,7 +88,7 @@ func (c *Classes) findOutliers(r *Ranks, v *vectors, apart []bool, medians []spr
 	for i := range c.Classes {
 		class := &c.Classes[i]
 		core := slices.DeleteFunc(slices.Clone(class.Threads), func(t int32) bool { return apart[t] })
-		centre := v.mean(core)
+		centroid := v.mean(core)
 		floor := o.Floor
 		if len(class.Threads) < ownSpread {
 			floor *= highest
@@ -98,7 +98,7 @@ func (c *Classes) findOutliers(r *Ranks, v *vectors, apart []bool, medians []spr
 			if int(t) == class.Exemplar {
 				continue
 			}
-			u := Unlike{Thread: int(t), Class: i, Distance: math.Sqrt(distance2(v.row(t), centre))}
+			u := Unlike{Thread: int(t), Class: i, Distance: math.Sqrt(distance2(v.row(t), centroid))}
 			if u.differs(r, v, medians[i], floor) {
 				list = append(list, u)
 			}
@@ -118,7 +118,7 @@ func (c *Classes) findOutliers(r *Ranks, v *vectors, apart []bool, medians []spr
 	}
 }
 
-// differs finds the quantity in which a thread differs most from the median of its class, and says whether any does by what matters. Computing and bytes come before
+// differs finds the quantity in which a thread differs most from the median of its class, and reports whether any does by what matters. Computing and bytes come before
 // calls and waiting, which mostly follow from them, unless these are twice as far off.
 func (u *Unlike) differs(r *Ranks, v *vectors, m spread, floor float64) bool {
 	var most [2]float64

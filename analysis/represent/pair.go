@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// pairDiffers is by which share of the larger value two threads differ in what is worth telling.
+// pairDiffers is by which share of the larger value two threads differ in what is worth reporting.
 const pairDiffers = .15
 
 // pairOf says in what two threads differ most, those that are alone in the run; "" where in nothing that matters.

@@ -1,14 +1,17 @@
-// Package represent chooses what stands for a whole run: which threads, which stretches of time, and of those what fits a budget.
+// Package represent chooses what stands for a whole run: which threads, which stretches of time, and which of those fit
+// a budget.
 //
-// In come plain slices: what each thread did in sum (Ranks), when it entered and left the collective calls of all ranks (WaitsAt), and
-// its bursts with the phases of iterations that were found in them (Run). Out come classes of threads that behave alike, each with an exemplar and outliers
-// (Classify); windows that stand for the phases, and anomalies (Find); and the parts of those that fit so many bytes (Choose). Each
-// choice carries its reason in words and figures. Times are ns, amounts bytes, threads are counted from 0 in the caller's order.
+// In come plain slices: the sums of each thread (Ranks), when it entered and left the collective calls of all ranks
+// (WaitsAt), and its bursts with the phases of iterations that were found in them (Run). Out come classes of threads
+// that behave alike, each with an exemplar and outliers (Classify); windows that stand for the phases, and anomalies
+// (Find); and the parts of those that fit so many bytes (Choose). Each choice carries its reason in words and figures.
+// Times are ns, amounts bytes, threads are counted from 0 in the caller's order.
 //
-// The reduction of ranks to exemplars and outliers is that of Lee, Mendes and Kalé, "Towards scalable performance analysis and
-// visualization through data reduction", HIPS'08.
+// The reduction of ranks to exemplars and outliers is that of Lee, Mendes and Kalé, "Towards scalable performance
+// analysis and visualization through data reduction", HIPS'08.
 //
-// The package changes nothing of its input, and neither the number of workers nor the order of candidates matters to its answers.
+// The package never changes its input, and its answers depend neither on the number of workers nor on the order of
+// candidates.
 package represent
 
 import "strconv"

@@ -18,7 +18,7 @@ type Run struct {
 	Phases  []Phase // in the order of time, covering the run; nil = one stretch without iterations
 	Name    Namer
 
-	crew    team.Crew
+	team    team.Panicking
 	anchors int // the most that a thread has
 }
 
@@ -78,7 +78,7 @@ func (p *Phase) check(r *Run, before []int32) error {
 		return fmt.Errorf("%d iterations, begins of %d threads of %d", p.Iterations, len(p.Begins), len(threads))
 	}
 	for t := range threads {
-		if p.First[t] < before[t] || p.Behind[t] < p.First[t] || r.crew.Mine(t) && int(p.Behind[t]) > len(threads[t].Cluster) {
+		if p.First[t] < before[t] || p.Behind[t] < p.First[t] || r.team.Mine(t) && int(p.Behind[t]) > len(threads[t].Cluster) {
 			return fmt.Errorf("thread %d: bursts %d to %d, behind %d of %d", t, p.First[t], p.Behind[t], before[t], len(threads[t].Cluster))
 		}
 		before[t] = p.Behind[t]
@@ -111,7 +111,7 @@ func (r *Run) phases() []Phase {
 	for t := range r.Threads {
 		lengths[t] = int64(len(r.Threads[t].Cluster))
 	}
-	r.crew.Reduce(team.Sum, lengths)
+	r.team.Reduce(team.Sum, lengths)
 	p := Phase{FromAnchor: -1, ToAnchor: r.anchors, First: make([]int32, len(r.Threads)), Behind: make([]int32, len(r.Threads))}
 	for t, n := range lengths {
 		p.Behind[t] = int32(n)
@@ -125,7 +125,7 @@ func (r *Run) countAnchors() {
 	for i := range r.Threads {
 		n[0] = max(n[0], int64(len(r.Threads[i].Anchors)))
 	}
-	r.crew.Reduce(team.Max, n)
+	r.team.Reduce(team.Max, n)
 	r.anchors = int(n[0])
 }
 

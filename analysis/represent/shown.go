@@ -26,13 +26,13 @@ func (f *finder) shown() {
 	busiest := make([]foremost, len(list))
 	for i, t := range list {
 		busiest[i] = noneYet
-		if f.run.crew.Mine(int(t)) {
+		if f.run.team.Mine(int(t)) {
 			busiest[i] = f.run.busiest(stretches, int(t))
 		}
 	}
 	type place struct{ stretch, piece int }
 	taken := make(map[place]int) // by where it is: the window
-	for i, x := range foremostOf(f.run.crew, busiest) {
+	for i, x := range foremostOf(f.run.team, busiest) {
 		if x == noneYet {
 			continue // it has no burst
 		}
@@ -72,7 +72,7 @@ func (f *finder) show(w *Window, thread int32) {
 	w.Reason += fmt.Sprintf("; shows %s, which has nothing in windows that stand for others", f.run.Name.name(int(thread)))
 }
 
-// shows says whether a window that is kept for others shows the thread, as Candidates has it.
+// shows reports whether a window that is kept for others shows the thread, as Candidates has it.
 func (f *finder) shows(thread int32) bool {
 	return slices.ContainsFunc(f.found.Windows, func(w Window) bool {
 		has := w.First[thread] < w.Behind[thread]

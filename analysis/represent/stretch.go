@@ -88,11 +88,11 @@ func (r *Run) iterations(p *Phase) [][]int32 {
 	}
 	beginNS := r.beginNS(p)
 	for t := range at {
-		if len(at[t]) == 0 && r.crew.Mine(t) {
+		if len(at[t]) == 0 && r.team.Mine(t) {
 			at[t] = r.cutAt(t, p.First[t], p.Behind[t], beginNS)
 		}
 	}
-	return byThread(r.crew, at)
+	return byThread(r.team, at)
 }
 
 // beginNS is when each iteration begins on the first thread that has it.
@@ -108,7 +108,7 @@ func (r *Run) beginNS(p *Phase) []int64 {
 			}
 		}
 	}
-	r.crew.Reduce(team.Min, list)
+	r.team.Reduce(team.Min, list)
 	for k := 1; k < len(list); k++ {
 		list[k] = max(list[k], list[k-1]) // one that no thread has left begins where the next would
 	}
@@ -133,7 +133,7 @@ func (r *Run) cutAtAnchors(p *Phase) [][]int32 {
 	step := max(1, (to-from+most-1)/most)
 	at := make([][]int32, len(r.Threads))
 	for t := range at {
-		if !r.crew.Mine(t) {
+		if !r.team.Mine(t) {
 			continue
 		}
 		anchors := r.Threads[t].Anchors
@@ -147,7 +147,7 @@ func (r *Run) cutAtAnchors(p *Phase) [][]int32 {
 		}
 		at[t] = append(at[t], p.Behind[t])
 	}
-	return byThread(r.crew, at)
+	return byThread(r.team, at)
 }
 
 // cutLong cuts pieces in which any thread has more bursts than limit, at times that leave the thread with most of them about equal parts.
@@ -175,7 +175,7 @@ func (r *Run) cutLong(at [][]int32, limit int) [][]int32 {
 	ns := r.beginsAt(where)
 	cut := make([][]int32, len(at))
 	for t := range at {
-		if !r.crew.Mine(t) {
+		if !r.team.Mine(t) {
 			continue
 		}
 		cut[t] = []int32{at[t][0]}
@@ -186,5 +186,5 @@ func (r *Run) cutLong(at [][]int32, limit int) [][]int32 {
 			cut[t] = append(cut[t], r.cutAt(t, at[t][x.piece-1], at[t][x.piece], times)[1:]...)
 		}
 	}
-	return byThread(r.crew, cut)
+	return byThread(r.team, cut)
 }

@@ -102,7 +102,7 @@ func (s *stretch) distances() []float64 {
 	for u, p := range s.pieces {
 		if sum > 0 {
 			far[u] /= sum
-		} else { // no cluster in half of the iterations: what is there does not tell them apart
+		} else { // no cluster in half of the iterations: what is there does not distinguish them
 			far[u] = 0
 		}
 		if s.wallNS > 0 {

@@ -107,7 +107,7 @@ func (r *Run) usuals(stretches []stretch, threads int) []usual {
 			highest[0] = max(highest[0], int64(c))
 		}
 	}
-	r.crew.Reduce(team.Max, highest)
+	r.team.Reduce(team.Max, highest)
 	clusters := int(highest[0])
 	all := make([]usual, clusters+1)
 	durations := make([]histogram, clusters+1)
@@ -141,19 +141,19 @@ func (r *Run) usuals(stretches []stretch, threads int) []usual {
 			durations[c].merge(&ownDurations[c])
 		}
 	})
-	addUpUsuals(r.crew, all, durations)
+	addUpUsuals(r.team, all, durations)
 	pieces := 0
 	for i := range stretches {
 		pieces += len(stretches[i].pieces)
 	}
 	for c := 1; c <= clusters; c++ {
-		all[c].judge(&durations[c], len(r.Threads), pieces)
+		all[c].evaluate(&durations[c], len(r.Threads), pieces)
 	}
 	return all
 }
 
 // addUpUsuals adds up what all members have of clusters, and of their durations.
-func addUpUsuals(c team.Crew, all []usual, durations []histogram) {
+func addUpUsuals(c team.Panicking, all []usual, durations []histogram) {
 	sums := make([]int64, 0, 3*len(all))
 	for _, u := range all {
 		sums = append(sums, u.bursts, u.timeNS, int64(u.threads))
@@ -191,7 +191,7 @@ func addUpUsuals(c team.Crew, all []usual, durations []histogram) {
 	}
 }
 
-func (u *usual) judge(durations *histogram, threads, pieces int) {
+func (u *usual) evaluate(durations *histogram, threads, pieces int) {
 	u.lowNS, u.highNS = 0, math.MaxInt64
 	if u.bursts == 0 {
 		return
@@ -208,7 +208,7 @@ func (u *usual) judge(durations *histogram, threads, pieces int) {
 	u.rare = u.threads <= max(1, threads/rareThreads) && u.bursts <= int64(u.threads)*int64(max(1, pieces/rarePieces))
 }
 
-// odd says whether a burst of the stretch is unusual, and how much of its time.
+// odd reports whether a burst of the stretch is unusual, and how much of its time.
 func (s *stretch) odd(all []usual, thread *Thread, burst int32) (kind oddKind, unusualNS int64) {
 	cluster, ns := thread.Cluster[burst], thread.DurationNS[burst]
 	if thread.Disturbed != nil && thread.Disturbed[burst] {

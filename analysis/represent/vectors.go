@@ -16,7 +16,7 @@ type vectors struct {
 	scale   [allScales]float64
 }
 
-// effects is how many times as much longer calls must be to tell threads apart as computing. On a busy machine ranks wait for as long as chance
+// effects is how many times as much longer calls must be to distinguish threads as computing. On a busy machine ranks wait for as long as chance
 // has it, and where they do not, they wait because others compute longer, which shows there. Bursts like no others are mostly those that something interrupted.
 const effects = 4
 
@@ -52,18 +52,18 @@ func (v *vectors) row(thread int32) []float64 {
 	return v.x[int(thread)*v.dims : (int(thread)+1)*v.dims]
 }
 
-// mean returns the centre of some threads.
+// mean returns the center of some threads.
 func (v *vectors) mean(threads []int32) []float64 {
-	centre := make([]float64, v.dims)
+	centroid := make([]float64, v.dims)
 	for _, t := range threads {
 		for d, x := range v.row(t) {
-			centre[d] += x
+			centroid[d] += x
 		}
 	}
-	for d := range centre {
-		centre[d] /= float64(len(threads))
+	for d := range centroid {
+		centroid[d] /= float64(len(threads))
 	}
-	return centre
+	return centroid
 }
 
 func distance2(a, b []float64) float64 {
@@ -82,11 +82,11 @@ func (v *vectors) reduced() dbscan.Points {
 	for i := range all {
 		all[i] = int32(i)
 	}
-	centre := v.mean(all)
+	centroid := v.mean(all)
 	variance := make([]float64, v.dims)
 	for _, t := range all {
 		for d, x := range v.row(t) {
-			variance[d] += (x - centre[d]) * (x - centre[d])
+			variance[d] += (x - centroid[d]) * (x - centroid[d])
 		}
 	}
 	var varied []int
@@ -108,13 +108,13 @@ func (v *vectors) reduced() dbscan.Points {
 		}
 		return p
 	}
-	return v.project(centre, varied)
+	return v.project(centroid, varied)
 }
 
 // mostVaried bounds the work of finding principal components, which grows with the square of the quantities.
 const mostVaried = 64
 
-func (v *vectors) project(centre []float64, varied []int) dbscan.Points {
+func (v *vectors) project(centroid []float64, varied []int) dbscan.Points {
 	used := varied[:min(len(varied), mostVaried)]
 	m := len(used)
 	covariance := make([]float64, m*m)
@@ -122,7 +122,7 @@ func (v *vectors) project(centre []float64, varied []int) dbscan.Points {
 	for t := range int32(v.n) {
 		row := v.row(t)
 		for i, d := range used {
-			offset[i] = row[d] - centre[d]
+			offset[i] = row[d] - centroid[d]
 		}
 		for i, a := range offset {
 			for j := i; j < m; j++ {
@@ -139,11 +139,11 @@ func (v *vectors) project(centre []float64, varied []int) dbscan.Points {
 	p := dbscan.Points{Dims: dbscan.MaxDims, Coords: make([]float64, 0, v.n*dbscan.MaxDims)}
 	for t := range int32(v.n) {
 		row := v.row(t)
-		rest := distance2(row, centre)
+		rest := distance2(row, centroid)
 		for _, axis := range axes {
 			var along float64
 			for i, d := range used {
-				along += axis[i] * (row[d] - centre[d])
+				along += axis[i] * (row[d] - centroid[d])
 			}
 			rest -= along * along
 			p.Coords = append(p.Coords, along)

@@ -68,12 +68,12 @@ func (w *Window) longest() int {
 func (w *Window) slowest(run *Run) []int32 {
 	who := []foremost{noneYet}
 	for t := range w.First {
-		if w.First[t] == w.Behind[t] || !run.crew.Mine(t) {
+		if w.First[t] == w.Behind[t] || !run.team.Mine(t) {
 			continue
 		}
 		who[0].take(foremost{run.Threads[t].endNS(w.Behind[t]) - run.Threads[t].BeginNS[w.First[t]], spot{thread: t}})
 	}
-	if who = foremostOf(run.crew, who); who[0] == noneYet {
+	if who = foremostOf(run.team, who); who[0] == noneYet {
 		return nil
 	}
 	return []int32{int32(who[0].thread)}
@@ -96,7 +96,7 @@ func (w *Window) narrow(run *Run, thread int, burst int32, bursts int) {
 	bounds := make([][]int32, len(whole.First))
 	w.FromIteration, w.ToIteration = 0, 0
 	for t := range bounds {
-		if !run.crew.Mine(t) {
+		if !run.team.Mine(t) {
 			continue
 		}
 		begins := run.Threads[t].BeginNS[whole.First[t]:whole.Behind[t]]
@@ -110,7 +110,7 @@ func (w *Window) narrow(run *Run, thread int, burst int32, bursts int) {
 		bounds[t] = []int32{whole.First[t] + int32(a), whole.First[t] + int32(max(a, b))}
 	}
 	w.First, w.Behind = make([]int32, len(whole.First)), make([]int32, len(whole.First))
-	for t, list := range byThread(run.crew, bounds) {
+	for t, list := range byThread(run.team, bounds) {
 		if len(list) == 2 {
 			w.First[t], w.Behind[t] = list[0], list[1]
 		}
@@ -118,7 +118,7 @@ func (w *Window) narrow(run *Run, thread int, burst int32, bursts int) {
 	w.First[thread], w.Behind[thread] = from, to // several bursts may begin at one time
 	begin, end, sum := []int64{math.MaxInt64}, []int64{math.MinInt64}, []int64{0}
 	for t := range w.First {
-		if w.First[t] == w.Behind[t] || !run.crew.Mine(t) {
+		if w.First[t] == w.Behind[t] || !run.team.Mine(t) {
 			continue
 		}
 		x := &run.Threads[t]
@@ -127,8 +127,8 @@ func (w *Window) narrow(run *Run, thread int, burst int32, bursts int) {
 			sum[0] += ns
 		}
 	}
-	run.crew.Reduce(team.Min, begin)
-	run.crew.Reduce(team.Max, end)
-	run.crew.Reduce(team.Sum, sum)
+	run.team.Reduce(team.Min, begin)
+	run.team.Reduce(team.Max, end)
+	run.team.Reduce(team.Sum, sum)
 	w.BeginNS, w.EndNS, w.TimeNS = begin[0], end[0], sum[0]
 }

@@ -163,7 +163,7 @@ type group struct {
 	strata  map[kind]*stratum
 }
 
-// of is the kind as the group tells kinds apart.
+// of is the kind as the group distinguishes kinds.
 func (g *group) of(k kind) kind {
 	if !g.bySize {
 		k.size = -1

@@ -1,18 +1,20 @@
-// Package sample draws the bursts that stand for those that are dropped, and says for how many each stands.
+// Package sample draws the bursts that stand for those that are dropped, with a weight each.
 //
-// In come, per thread, the clusters and durations of its bursts, its class, and which of them are kept anyway. Out come the numbers of the bursts drawn, each with a weight.
-// Kept bursts stand for themselves, with weight 1, and are not drawn. The weights of the bursts of a stratum (what a thread did of a cluster, outside what
-// is kept) add up exactly to how many there are, and the sum of weight times duration estimates their time without bias: within a stratum all bursts have
-// the same chance (Cochran, Sampling Techniques, 3rd ed., chapters 2 and 5).
+// In come, per thread, the clusters and durations of its bursts (ns), its class, and which of them are kept anyway. Out
+// come the numbers of the bursts drawn, each with a weight. Kept bursts stand for themselves, with weight 1, and are
+// not drawn. The weights of the bursts of a stratum (a thread's bursts of a cluster, outside what is kept) add up
+// exactly to their number, and the sum of weight times duration estimates their time without bias: within a stratum all
+// bursts have the same chance (Cochran, Sampling Techniques, 3rd ed., chapters 2 and 5).
 //
-// Chance is a hash of the thread's key and the burst's number: the same bursts are drawn with any number of workers and in any order of the threads.
+// Chance is a hash of the thread's key and the burst's number: the same bursts are drawn with any number of workers and
+// in any order of the threads.
 package sample
 
 import "moriens/internal/team"
 
 // A Thread is what is known of one thread's bursts, in the order of time.
 type Thread struct {
-	Key        uint64 // tells threads apart, e.g. world, rank and thread in one number
+	Key        uint64 // distinguishes threads, e.g. world, rank and thread in one number
 	Class      int32  // threads of one class behave alike
 	Cluster    []int32
 	DurationNS []int64

@@ -105,7 +105,7 @@ func (w *work) stretches(p *profile, labels []int32, all stretch, matches []matc
 	w.between(p, labels, rest, matches[open:])
 }
 
-// follows says that no main column lies between two matches.
+// follows reports whether no main column lies between two matches.
 func (w *work) follows(p *profile, a, b match) bool {
 	for c := a.column + 1; c < b.column; c++ {
 		if p.isMain(&p.columns[c]) {

@@ -127,7 +127,7 @@ func (a *aligner) gatherDigests(events []uint64, same bool) ([]digest, error) {
 }
 
 // meetAnchors finds the events that all threads with bursts name, of those of the first thread here. For each
-// there is a member that hears who has it.
+// there is a member that learns who has it.
 func (a *aligner) meetAnchors(first []Anchor) (map[uint64]bool, error) {
 	threads, err := a.countAnchors()
 	if err := team.Explain(a.Team, err); err != nil {
@@ -141,30 +141,30 @@ func (a *aligner) meetAnchors(first []Anchor) (map[uint64]bool, error) {
 			asked[to] = append(asked[to], x.Event)
 		}
 	}
-	heard, err := team.Exchange(a.Team, asked)
+	received, err := team.Exchange(a.Team, asked)
 	if err != nil {
 		return nil, err
 	}
 	members := make(map[uint64]int)
-	for _, events := range heard {
+	for _, events := range received {
 		for _, event := range events {
 			members[event]++
 		}
 	}
 	answers := make([][]bool, size)
-	for rank, events := range heard {
+	for rank, events := range received {
 		for _, event := range events {
 			answers[rank] = append(answers[rank], members[event] == len(a.members))
 		}
 	}
-	told, err := team.Exchange(a.Team, answers)
+	isCommon, err := team.Exchange(a.Team, answers)
 	if err != nil {
 		return nil, err
 	}
 	common := make(map[uint64]bool)
 	for rank, events := range asked {
 		for i, event := range events {
-			if told[rank][i] {
+			if isCommon[rank][i] {
 				common[event] = true
 			}
 		}

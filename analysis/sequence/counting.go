@@ -1,7 +1,7 @@
 package sequence
 
 const (
-	// fewEdits is where a window ends that may yet be counted: it has told by then whether over 5 % differ.
+	// fewEdits is where a window ends that may yet be counted: it has shown by then whether over 5 % differ.
 	fewEdits = 32
 	// manyMatches is how many matches of windows with few differences wait for their columns at most: memory.
 	manyMatches = 1 << 16
@@ -9,7 +9,7 @@ const (
 	searchSteps = 16
 )
 
-// differs says that over 5 % of so many columns and bursts, together, are without a match.
+// differs reports whether over 5 % of so many columns and bursts, together, are without a match.
 func differs(alone, together int) bool { return 20*alone > together }
 
 // counting aligns a stretch where windows with over 5 % differences go by counting columns: blocks say what agrees, and what lies

@@ -5,7 +5,7 @@ import (
 	"moriens/internal/team"
 )
 
-// A Hash tells lists of numbers apart that are in different places: of 128 bits, so that none are ever taken for each other.
+// A Hash distinguishes lists of numbers that are in different places: of 128 bits, so that none are ever taken for each other.
 type Hash [2]uint64
 
 func (h *Hash) begin(length int) { *h = Hash{uint64(length), ^uint64(length)} }
@@ -35,19 +35,19 @@ func (a *aligner) meet(segments []segment) ([]segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	told := make([][]uint64, a.Team.Size()) // per segment: pieces; per piece: its hash, length, threads
+	sent := make([][]uint64, a.Team.Size()) // per segment: pieces; per piece: its hash, length, threads
 	begin := 0
 	for rank, end := range ends {
 		for _, s := range segments[begin:end] {
-			told[rank] = append(told[rank], uint64(len(s.pieces)))
+			sent[rank] = append(sent[rank], uint64(len(s.pieces)))
 			for _, x := range s.pieces {
 				h := HashOf(x.labels)
-				told[rank] = append(told[rank], h[0], h[1], uint64(len(x.labels)), uint64(x.threads))
+				sent[rank] = append(sent[rank], h[0], h[1], uint64(len(x.labels)), uint64(x.threads))
 			}
 		}
 		begin = end
 	}
-	heard, err := team.Exchange(a.Team, told)
+	received, err := team.Exchange(a.Team, sent)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (a *aligner) meet(segments []segment) ([]segment, error) {
 		a.first = ends[me-1]
 	}
 	mine := segments[a.first:ends[me]]
-	wanted := a.merge(mine, heard)
+	wanted := a.merge(mine, received)
 	return mine, a.fetch(segments, mine, wanted)
 }
 
@@ -94,7 +94,7 @@ type want struct {
 }
 
 // merge makes one piece of those of all members that are alike, and returns by member those of which it has the labels.
-func (a *aligner) merge(mine []segment, heard [][]uint64) [][]want {
+func (a *aligner) merge(mine []segment, received [][]uint64) [][]want {
 	type key struct {
 		hash   Hash
 		length uint64
@@ -104,14 +104,14 @@ func (a *aligner) merge(mine []segment, heard [][]uint64) [][]want {
 		rank, at int32 // who has the labels, and where
 	}
 	me := int32(a.Team.Rank())
-	wanted := make([][]want, len(heard))
+	wanted := make([][]want, len(received))
 	places := make(map[key]int)
 	var all []known
 	for s := range mine {
 		own := mine[s].pieces
 		clear(places)
 		all = all[:0]
-		for rank, words := range heard {
+		for rank, words := range received {
 			pieces := int(words[0])
 			words = words[1:]
 			for i := range pieces {
@@ -129,7 +129,7 @@ func (a *aligner) merge(mine []segment, heard [][]uint64) [][]want {
 					x.rank, x.labels = me, own[i].labels
 				}
 			}
-			heard[rank] = words[4*pieces:]
+			received[rank] = words[4*pieces:]
 		}
 		merged := make([]piece, len(all))
 		for i, x := range all {

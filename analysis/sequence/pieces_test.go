@@ -11,7 +11,7 @@ import (
 	"moriens/analysis/sequence"
 )
 
-// cutUp is what the threads do by segment, alike pieces being told apart or together, and idle ones left out or not.
+// cutUp is what the threads do by segment, alike pieces being distinguished or together, and idle ones left out or not.
 func cutUp(t *rapid.T, in sequence.Threads) (pieces []sequence.Piece, threads int, sums []sequence.Sums) {
 	common := make(map[uint64]int)
 	begin := 0

@@ -31,7 +31,7 @@ func newColumn(label int32, threads int64) column {
 	return column{label: label, threads: threads, occupied: threads}
 }
 
-// isMain says that at least half of the threads have a burst in a column.
+// isMain reports whether at least half of the threads have a burst in a column.
 func (p *profile) isMain(c *column) bool { return 2*c.occupied >= p.threads }
 
 // othersOf are the labels of a column but for the one that most have.

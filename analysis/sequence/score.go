@@ -183,13 +183,13 @@ func (a *aligner) gatherShared(mine map[string]int) (map[string]int, error) {
 	if a.Team.Size() == 1 {
 		return mine, nil
 	}
-	var told []int64 // per set: its columns, how long its key is
+	var sizes []int64 // per set: its columns, how long its key is
 	var keys []byte
 	for key, n := range mine {
-		told = append(told, int64(n), int64(len(key)))
+		sizes = append(sizes, int64(n), int64(len(key)))
 		keys = append(keys, key...)
 	}
-	all, err := team.Gather(a.Team, told)
+	all, err := team.Gather(a.Team, sizes)
 	if err != nil {
 		return nil, err
 	}

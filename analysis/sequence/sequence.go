@@ -1,26 +1,26 @@
-// Package sequence aligns what the threads of a run did, burst by burst, and scores how far they did the
-// same at the same time: the SPMD score of González, Huck, Giménez and Labarta, "Automatic refinement of
-// parallel applications structure detection", IPDPSW'12, section III.
+// Package sequence aligns what the threads of a run did, burst by burst, and scores how far they did the same at the
+// same time: the SPMD score of González, Huck, Giménez and Labarta, "Automatic refinement of parallel applications
+// structure detection", IPDPSW'12, section III.
 //
-// In comes one sequence per thread: the clusters of its bursts in time order, and their durations in
-// nanoseconds. Out come a score per cluster and one of the whole, 0 to 1, and which clusters share columns
-// of the alignment. The package never changes its input. The answer does not depend on how clusters are
-// numbered, on the order of the threads or on the number of workers; clusters that nothing else tells apart, as they could trade places, are
-// told apart by their numbers.
+// In comes one sequence per thread: the clusters of its bursts in time order, and their durations in nanoseconds. Out
+// come a score per cluster and one of the whole, 0 to 1, and which clusters share columns of the alignment. The package
+// never changes its input. The answer does not depend on how clusters are numbered, on the order of the threads or on
+// the number of workers; clusters that nothing else distinguishes, because they could trade places, are distinguished
+// by their numbers.
 //
-// The alignment is not the optimum, whose cost is exponential in the number of sequences. Equal sequences
-// are aligned once, with a weight. Events that all threads share (the k-th collective call on their world)
-// cut the sequences into segments, which are aligned apart. Within a segment the sequences join a profile
-// (Gribskov, McLachlan and Eisenberg, PNAS 84 (1987)) one by one, the heaviest first: the differences between the
-// profile's main columns and the sequence (Myers, Algorithmica 1 (1986)) fix what agrees over a long
-// way, and what lies between is aligned with affine gaps (Gotoh, J. Mol. Biol. 162 (1982)), where a match
-// weighs more for a cluster with a larger share of the time. Symbols are only ever asked whether they are equal.
-// Sequences that agree cost one pass over them, and such as differ in few places little more. Where they differ in many, counting columns
-// in blocks is an alternative whose cost is about linear (Threads.Counting).
+// The alignment is not the optimum, whose cost is exponential in the number of sequences. Equal sequences are aligned
+// once, with a weight. Events that all threads share (the k-th collective call on their world) cut the sequences into
+// segments, which are aligned apart. Within a segment the sequences join a profile (Gribskov, McLachlan and Eisenberg,
+// PNAS 84 (1987)) one by one, the heaviest first. The differences between the profile's main columns and the sequence
+// (Myers, Algorithmica 1 (1986)) fix what agrees over a long way; what lies between is aligned with affine gaps (Gotoh,
+// J. Mol. Biol. 162 (1982)), where a match weighs more for a cluster with a larger share of the time. Symbols are
+// compared for equality only. Sequences that agree cost one pass over them, those that differ in few places little
+// more. Where they differ in many, counting columns in blocks is an alternative whose cost is about linear
+// (Threads.Counting).
 //
-// The threads may be spread over a team. Each member then aligns the segments of a stretch of the run: the others tell it
-// what their threads do there by hash and count, and send what it has not seen. The answer is that of one process.
-// And where nobody has the sequences, what threads do by segment and how many they are comes to the same answer (AlignPieces).
+// The threads may be spread over a team. Each member then aligns the segments of a stretch of the run: the others send
+// it hash and count of what their threads do there, and the sequences that it has not seen. The answer is that of one
+// process. Where nobody has the sequences, their hashes and counts by segment give the same answer (AlignPieces).
 package sequence
 
 import (
@@ -76,7 +76,7 @@ type Score struct {
 	Shared []Shared
 }
 
-// Defined says whether there was anything to compare.
+// Defined reports whether there was anything to compare.
 func (s *Score) Defined() bool { return !math.IsNaN(s.Global) }
 
 // A LabelScore is about one label.
@@ -121,7 +121,7 @@ func (a *aligner) finish(segments []segment) (*Score, error) {
 	return a.score(segments)
 }
 
-// over says whether Halt has been true here.
+// over reports whether Halt has been true here.
 func (a *aligner) over() bool {
 	if a.Halt != nil && !a.halted.Load() && a.Halt() {
 		a.halted.Store(true)

@@ -171,7 +171,7 @@ func drawThreads(t *rapid.T) sequence.Threads {
 	common := rapid.SliceOfN(rapid.Int32Range(0, int32(count-1)), 10, 80).Draw(t, "common")
 	common = slices.Repeat(common, rapid.IntRange(1, 4).Draw(t, "iterations"))
 	duration := rapid.SliceOfN(rapid.Int64Range(0, 1000), count, count).Draw(t, "durations")
-	if rapid.Bool().Draw(t, "alike") { // then numbers alone would tell some labels apart
+	if rapid.Bool().Draw(t, "alike") { // then numbers alone would distinguish some labels
 		for i := range duration {
 			duration[i] = 7
 		}

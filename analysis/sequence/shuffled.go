@@ -217,15 +217,15 @@ func (a *aligner) labelOrder() ([]int32, error) {
 	return order, nil
 }
 
-// amongAlike tells apart threads here that have one seed with others, which may be anywhere: it returns how many of those come before each.
+// amongAlike distinguishes threads here that have one seed with others, which may be anywhere: it returns how many of those come before each.
 func (a *aligner) amongAlike(seeds []uint64) ([]uint64, error) {
-	var told []uint64 // by thread here: its number, its seed
+	var words []uint64 // by thread here: its number, its seed
 	for t, seed := range seeds {
 		if begin, end := a.span(t); begin < end {
-			told = append(told, uint64(t), seed)
+			words = append(words, uint64(t), seed)
 		}
 	}
-	all, err := team.Gather(a.Team, told)
+	all, err := team.Gather(a.Team, words)
 	if err != nil {
 		return nil, err
 	}

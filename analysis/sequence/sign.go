@@ -8,7 +8,7 @@ import (
 	"moriens/internal/team"
 )
 
-// signLabels gives labels signs that tell them apart by what they are, not by their number: their time,
+// signLabels gives labels signs that distinguish them by what they are, not by their number: their time,
 // how many bursts they have, and, by one round of colour refinement, where in which pieces they are.
 // Of labels that agree in all that settle makes a choice.
 func (a *aligner) signLabels(segments []segment) error {

@@ -10,7 +10,7 @@ import (
 	"moriens/internal/team"
 )
 
-// Status says whether a burst is clustered, and if not, why. Where several reasons hold, the first of
+// Status reports whether a burst is clustered, and if not, why. Where several reasons hold, the first of
 // these is given: a counter was not read, the burst is short, a dimension has no value, out of range.
 type Status uint8
 
@@ -93,7 +93,7 @@ func (s *Space) Select(f Filter) (*Selection, error) {
 	parts := make([]tally, max(1, s.Workers))
 	workers.Chunks(len(sel.Status), s.Workers, func(w, from, to int) {
 		for row := from; row < to; row++ {
-			status := sel.judge(s, row, sel.MinNS)
+			status := sel.classify(s, row, sel.MinNS)
 			sel.Status[row] = status
 			parts[w].add(status, 1, s.columns.DurationNS[row])
 		}
@@ -161,13 +161,13 @@ func (s *Space) Readmit(sel *Selection, rows []int32) error {
 	for _, row := range rows {
 		duration := s.columns.DurationNS[row]
 		change.add(sel.Status[row], -1, -duration)
-		sel.Status[row] = sel.judge(s, int(row), 0)
+		sel.Status[row] = sel.classify(s, int(row), 0)
 		change.add(sel.Status[row], 1, duration)
 	}
 	return sel.change(s.team, &change)
 }
 
-func (sel *Selection) judge(s *Space, row int, minNS int64) Status {
+func (sel *Selection) classify(s *Space, row int, minNS int64) Status {
 	switch {
 	case s.unread(row):
 		return Missing
@@ -181,7 +181,7 @@ func (sel *Selection) judge(s *Space, row int, minNS int64) Status {
 	return Complete
 }
 
-// unread says that a counter which a dimension needs was not read.
+// unread reports whether a counter which a dimension needs was not read.
 func (s *Space) unread(row int) bool {
 	for _, q := range s.axes {
 		if q.num[row] < 0 || q.den != nil && q.den[row] < 0 {
@@ -191,7 +191,7 @@ func (s *Space) unread(row int) bool {
 	return false
 }
 
-// undefined says that a dimension has no value, though all that it needs was read.
+// undefined reports whether a dimension has no value, though all that it needs was read.
 func (s *Space) undefined(row int) bool {
 	for j, q := range s.axes {
 		v, ok := q.value(row)

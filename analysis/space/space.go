@@ -1,17 +1,15 @@
-// Package space makes points out of computation bursts: it reads the specification of the
-// dimensions, tells complete bursts from those that lack data or are filtered, and transforms
-// durations and counters into coordinates.
+// Package space makes points out of computation bursts: it reads the specification of the dimensions, separates
+// complete bursts from those that lack data or are filtered, and transforms durations and counters into coordinates.
 //
-// In come columns over bursts: durations in nanoseconds, counter values in their own units. Out come
-// a Status per burst and coordinates. The transform is fixed, that is, a burst's coordinates do not
-// depend on the other bursts, so that the clusters of a running job stay comparable while bursts
-// arrive: a log dimension is ln(value), in ln units (0.1 ≈ 10 %), a lin dimension is the value
-// itself. For traces there is Normalise besides: coordinates over the range of the bursts, as tools that
-// work after the run have them (González, Giménez, Labarta, IPDPS'09, section 3). The package never
-// changes its input.
+// In come columns over bursts: durations in nanoseconds, counter values in their own units. Out come a Status per burst
+// and coordinates. The transform is fixed: a burst's coordinates do not depend on the other bursts, so that the
+// clusters of a running job stay comparable while bursts arrive. A log dimension is ln(value), in ln units (0.1 ≈ 10
+// %), a lin dimension is the value itself. For traces there is also Normalise: coordinates over the range of the
+// bursts, as tools that work after the run have them (González, Giménez, Labarta, IPDPS'09, section 3). The package
+// never changes its input.
 //
-// The bursts may be spread over a team: each member has columns over its own, and what is asked of all, the automatic filter, the sums and the range of the
-// coordinates, is of all members' bursts together.
+// The bursts may be spread over a team: each member has columns over its own bursts, and the automatic filter, the sums
+// and the range of the coordinates cover the bursts of all members.
 package space
 
 import (

@@ -1,5 +1,5 @@
-// Package workers shares pieces of work of known sizes out to a number of goroutines. It only decides who
-// does what; the answers must not depend on that.
+// Package workers distributes pieces of work of known sizes over a number of goroutines. It decides only who does what;
+// results must not depend on that.
 package workers
 
 import (

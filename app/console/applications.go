@@ -9,7 +9,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// othersNamed is how many of the other applications of a trace are told one by one.
+// othersNamed is how many of the other applications of a trace are listed one by one.
 const othersNamed = 4
 
 // writeApplications says which application of a trace was analysed, where it has several, and which threads of it make no MPI call.
@@ -52,11 +52,11 @@ func applications(list []rundir.Application) string {
 	if more := len(others) - othersNamed; more > 0 {
 		others = append(others[:othersNamed], fmt.Sprintf("%d more are left out, of which %s tells", more, rundir.ManifestFile))
 	}
-	told := strings.Join(append(parts, others...), "; ")
+	text := strings.Join(append(parts, others...), "; ")
 	if slices.ContainsFunc(list, func(a rundir.Application) bool { return !a.Analysed && a.Bursts > 0 }) {
-		told += "; --application takes another one, or all"
+		text += "; --application takes another one, or all"
 	}
-	return told
+	return text
 }
 
 func inBrackets(name string) string {

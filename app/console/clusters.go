@@ -200,10 +200,10 @@ func kinship(run *trace.Run, i int) string {
 	}
 	text := fmt.Sprintf("same calls as %d", run.Clusters[first].ID)
 	switch {
-	case x.ToldBy == byDensity:
+	case x.DistinctBy == byDensity:
 		text += "; separated by density"
-	case x.ToldBy == byTurns:
-		text += fmt.Sprintf("; alternates with %d", x.ToldFrom)
+	case x.DistinctBy == byTurns:
+		text += fmt.Sprintf("; alternates with %d", x.DistinctFrom)
 	case x.Predicted >= 0:
 		text += "; predicted " + ratio(x.Predicted)
 	}
@@ -371,9 +371,9 @@ func sharingCalls(run *trace.Run, whole bool) (sharing map[int32]bool, places in
 
 // causeOf is what separates a kind, in fewer words: turns and surroundings are order too.
 func causeOf(x *trace.Cluster) string {
-	switch x.ToldBy {
+	switch x.DistinctBy {
 	case byCalls, byInstructions, byDensity:
-		return x.ToldBy
+		return x.DistinctBy
 	case unjudged:
 		return byDensity
 	}

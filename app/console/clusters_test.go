@@ -112,7 +112,7 @@ func TestSeparation(t *testing.T) {
 		run, _, c := fourKinds()
 		c.By = tt.by
 		for i, k := range []int{0, 1, 2, 4} {
-			run.Clusters[k].ToldBy = tt.told[i]
+			run.Clusters[k].DistinctBy = tt.told[i]
 		}
 		if got := kinds(run, c); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
@@ -120,17 +120,17 @@ func TestSeparation(t *testing.T) {
 	}
 }
 
-// A kind says in its row what tells it from another between the same calls, and when it comes if that is not all over the run.
+// A kind says in its row what distinguishes it from another between the same calls, and when it comes if that is not all over the run.
 func TestKinship(t *testing.T) {
 	for _, tt := range []struct {
 		kinship trace.Kinship
 		want    string
 	}{
-		{trace.Kinship{ToldBy: "order", ToldFrom: 1, Predicted: .93}, "same calls as 1; predicted .93"},
-		{trace.Kinship{ToldBy: "density", ToldFrom: 1, Predicted: .1}, "same calls as 1; separated by density"},
-		{trace.Kinship{ToldBy: "turns", ToldFrom: 1, Predicted: .8}, "same calls as 1; alternates with 1"},
-		{trace.Kinship{ToldBy: "order", ToldFrom: 1, Predicted: .93, InTime: trace.Stretch{BeginNS: 1.2e9, EndNS: 2.31e9}}, "same calls as 1; predicted .93; mostly at 1.20 s to 2.31 s of the run"},
-		{trace.Kinship{VariantOf: 1, ToldBy: "chance", ToldFrom: 1, Predicted: -1, InTime: trace.Stretch{EndNS: 1e9}}, "variant of 1; mostly at 0.00 ns to 1.00 s of the run"},
+		{trace.Kinship{DistinctBy: "order", DistinctFrom: 1, Predicted: .93}, "same calls as 1; predicted .93"},
+		{trace.Kinship{DistinctBy: "density", DistinctFrom: 1, Predicted: .1}, "same calls as 1; separated by density"},
+		{trace.Kinship{DistinctBy: "turns", DistinctFrom: 1, Predicted: .8}, "same calls as 1; alternates with 1"},
+		{trace.Kinship{DistinctBy: "order", DistinctFrom: 1, Predicted: .93, InTime: trace.Stretch{BeginNS: 1.2e9, EndNS: 2.31e9}}, "same calls as 1; predicted .93; mostly at 1.20 s to 2.31 s of the run"},
+		{trace.Kinship{VariantOf: 1, DistinctBy: "chance", DistinctFrom: 1, Predicted: -1, InTime: trace.Stretch{EndNS: 1e9}}, "variant of 1; mostly at 0.00 ns to 1.00 s of the run"},
 	} {
 		run, m, c := fourKinds()
 		run.Clusters = run.Clusters[:2]
@@ -143,7 +143,7 @@ func TestKinship(t *testing.T) {
 	}
 }
 
-// Two ranks, each a class of its own, are told by what differs, and not at all where nothing does.
+// Two ranks, each a separate class, are described by what differs, and not at all where nothing does.
 func TestTwoRanks(t *testing.T) {
 	k := &rundir.Kept{Classes: []rundir.Class{{Size: 1}, {Size: 1}}}
 	if text := classes(k, false); text != "" {

@@ -125,7 +125,7 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
-// Ranks of which somebody has told why they have no record did not just send nothing, and the hint is for that reason.
+// Ranks of which somebody has reported why they have no record did not just send nothing, and the hint is for that reason.
 func TestTroublesOfKnownReasons(t *testing.T) {
 	const direct = "MPI was initialized past libmoriens.so, and its calls were not recorded: /a calls PMPI_Init itself"
 	unknown := "nothing came of them: there is no library where they run, or no agent"
@@ -189,7 +189,7 @@ func TestStatus(t *testing.T) {
 	(&Status{}).Close()
 }
 
-// The table names functions briefly, and tells places in one function apart.
+// The table names functions briefly, and distinguishes places in one function.
 func TestSites(t *testing.T) {
 	at := func(function string, offset uint64, more ...trace.Frame) trace.CallPath {
 		return trace.CallPath{Function: function, Frames: append([]trace.Frame{{Module: "app", Offset: offset, Function: "NS::Comm::send"}}, more...)}

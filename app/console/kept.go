@@ -18,7 +18,7 @@ const mostSaid = 3
 func writeKept(b *strings.Builder, m *rundir.Manifest) {
 	k, of := &m.Kept, ""
 	if x := m.Cells; x != nil && x.RanksInSum+x.RanksSilent > 0 {
-		of = " (ranks in full)" // all else is told of all ranks
+		of = " (ranks in full)" // all else is reported for all ranks
 	}
 	if text := iterations(k.Phases, float64(m.ComputingSeconds)); text != "" {
 		fmt.Fprintf(b, "iterations%s: %s\n", of, text)
@@ -134,7 +134,7 @@ func classes(k *rundir.Kept, worlds bool) string {
 	return text
 }
 
-// windows tells what is kept in full detail.
+// windows reports what is kept in full detail.
 func windows(k *rundir.Kept) string {
 	why := make(map[string]int)
 	var order []string

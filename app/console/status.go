@@ -1,5 +1,5 @@
-// Package console draws for people: a status line at the bottom of a terminal that leaves the rest of
-// it to the job, and tables.
+// Package console prints for users: a status line at the bottom of a terminal that leaves the rest of it to the job,
+// and tables.
 package console
 
 import (

@@ -153,7 +153,7 @@ func headline(m *rundir.Manifest) string {
 	if partial := m.Reading.Partial(); partial != "" {
 		fields = append(fields, partial)
 	}
-	if what != "" { // else no process has come, and nobody has told the command
+	if what != "" { // else no process has arrived, and the command has not learned of one
 		fields = append(fields, what)
 	}
 	fields = append(fields, count(m.Ranks, "rank"))

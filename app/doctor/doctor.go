@@ -1,9 +1,11 @@
-// Package doctor finds out what a machine offers for measuring. Probe looks at the machine and changes nothing on it but for a file
-// in shared memory that it removes again; Judge says what that comes to: findings, each with what is lacking, why, and what to do. What takes
-// a process to find out is asked of a child, under a time limit: nothing here hangs.
+// Package doctor finds out what a machine offers for measuring.
 //
-// Counters, the clock and libunwind are asked of libmoriens.so itself, preloaded into a program that ends before it begins
-// (cshim/src/probe.c), so that the answer is the one that a measured program would get.
+// Probe examines the machine and changes nothing on it but for a file in shared memory that it removes again. Diagnose
+// turns the result into findings, each with what is missing, why, and what to do. Checks that need a process run in a
+// child with a time limit, so that nothing here hangs.
+//
+// For counters, the clock and libunwind it asks libmoriens.so itself, preloaded into a program that ends before it
+// begins (cshim/src/probe.c), so that the answer is the one that a measured program would get.
 package doctor
 
 import "moriens/agent/ring"
@@ -146,7 +148,7 @@ type Memory struct {
 	Write         string // why a file cannot be made, allocated and mapped
 	Leftovers     []ring.Leftover
 	Ranks, CPUs   int
-	RingBytes     uint64 // of a thread that is told nothing
+	RingBytes     uint64 // of a thread without orders
 	ProcessBytes  uint64 // of a process file
 	MinimumBytes  uint64 // of a rank's files, when there is hardly any room
 	RanksWereSaid bool

@@ -13,7 +13,7 @@ import (
 	"moriens/internal/shmabi"
 )
 
-// What the library takes where it is told nothing: cshim/src/options.c and run.c.
+// What the library takes by default: cshim/src/options.c and run.c.
 const (
 	usualRing   = 2 << 20
 	smallRing   = 64 << 10

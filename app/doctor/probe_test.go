@@ -68,7 +68,7 @@ func TestMemory(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := c.dir(t)
 			m := probeMemory(Config{Shm: dir, Ranks: 2}, 2)
-			list := judgeMemory(m)
+			list := checkMemory(m)
 			if got := status(t, list, "memory"); got != c.want {
 				t.Errorf("memory is %s: %+v", got, list)
 			}
@@ -107,7 +107,7 @@ func TestLeftovers(t *testing.T) {
 	if len(m.Leftovers) != 1 || m.Leftovers[0].Path != old || m.Leftovers[0].Bytes != 5000 {
 		t.Errorf("%+v", m.Leftovers)
 	}
-	if status(t, judgeMemory(m), "memory.leftovers") != Warn {
+	if status(t, checkMemory(m), "memory.leftovers") != Warn {
 		t.Error("not reported")
 	}
 }

@@ -1,6 +1,7 @@
 // Package export writes the kept trace of a run directory in other formats: Paraver, OTF2, Perfetto, Parquet, CSV.
 //
-// What it makes appears whole or not at all: files are written beside their place, synced and renamed, and nothing that is there is replaced.
+// Output appears whole or not at all: files are written beside their final place, synced and renamed, and existing
+// files are never replaced.
 package export
 
 import (
@@ -110,7 +111,7 @@ func exists(name string) error {
 	return hint.With(fmt.Errorf("%s: %w", name, fs.ErrExist), "name another place with --out, or remove it first")
 }
 
-// directory says whether the format is a directory of files.
+// directory reports whether the format is a directory of files.
 func (c *Config) directory() bool { return c.Format != Paraver && c.Format != Perfetto }
 
 // say prints what was made of how much.

@@ -20,7 +20,7 @@ type file struct {
 	bytes int64
 }
 
-// files are those of the format, the one that tells the others last.
+// files are those of the format, the one that lists the others last.
 func (c *Config) files(run *trace.Run) []*file {
 	switch c.Format {
 	case Paraver:

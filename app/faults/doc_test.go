@@ -1,6 +1,6 @@
-// Package faults holds a test of agent and collector as processes of their own: while ranks record, agent, collector or a rank are
-// killed, the collector freezes, connections break and the disk fills up. When all have recovered,
-// the bursts in the run directory are those that the ranks recorded, each once, but for those that are counted as lost.
+// Package faults holds a test of agent and collector as separate processes. While ranks record, agent, collector or a
+// rank are killed, the collector freezes, connections break and the disk fills up. When all have recovered, the run
+// directory holds the bursts that the ranks recorded, each once, except for those that are counted as lost.
 //
 //	go test ./app/faults                      # 180 rounds with written rings, 20 with real MPI
 //	go test ./app/faults -rounds 1800 -timeout 5h

@@ -90,7 +90,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// writtenRound lets ranks write rings while what is planned happens, and looks at what came of it.
+// writtenRound lets ranks write rings while what is planned happens, and checks the outcome.
 func writtenRound(t *testing.T, seed uint64) {
 	p := planOf(seed)
 	r := startRound(t, moriens, p.has(fillDisk) && os.Geteuid() == 0)

@@ -19,7 +19,7 @@ import (
 	"moriens/internal/shmabi"
 )
 
-// A rank is a process of its own that writes a ring for each of its threads, with the shim's own code. The burst
+// A rank is a separate process that writes a ring for each of its threads, with the shim's own code. The burst
 // before its k-th call has k instructions, and the call sends k+1 bytes, by which both are known again; some of the first thread's meet all other ranks. What a thread has done is in a file that outlives the process.
 type rank struct {
 	Dir                 string // of the rings
@@ -158,7 +158,7 @@ func awaitRanks(dir string, ranks, threads int) {
 	}
 }
 
-// begun says whether a rank has got as far as to record.
+// begun reports whether a rank has got as far as to record.
 func begun(dir string, rank, threads int) bool {
 	info, err := os.Stat(truthPath(dir, rank, threads-1))
 	return err == nil && info.Size() == 16

@@ -152,7 +152,7 @@ func (r *round) startAgent(p *process) {
 	r.t.Cleanup(func() { r.agent.signal(syscall.SIGTERM); <-r.agent.ended })
 }
 
-// happen lets an incident happen. A rank is killed when all have come, for the others wait for it.
+// happen lets an incident happen. A rank is killed when all have arrived, for the others wait for it.
 func (r *round) happen(p plan, i incident, ranks []*exec.Cmd) {
 	switch i.fault {
 	case killAgent:

@@ -44,13 +44,13 @@ func (r *soakRound) checkProgram() {
 	}
 }
 
-// incomplete says whether there is a result that says that it is not complete.
+// incomplete reports whether there is a result that says that it is not complete.
 func (r *soakRound) incomplete() bool {
 	m, _, err := r.manifest()
 	return err == nil && !m.Complete
 }
 
-// elsewhere says whether the run directory had no room for the results, so that they are in the temporary directory. What the collector had stays then.
+// elsewhere reports whether the run directory had no room for the results, so that they are in the temporary directory. What the collector had stays then.
 func (r *soakRound) elsewhere() bool {
 	_, dir, err := r.manifest()
 	return err == nil && dir != r.out
@@ -113,7 +113,7 @@ func (r *soakRound) checkResults() {
 	r.checkStatement(m, made, missing > uncertain)
 }
 
-// saidSo says whether the job was told that nothing comes of it. Under a plain preload that is for the rank that has started the agent to say, in MPI_Finalize:
+// saidSo reports whether the job was told that nothing comes of it. Under a plain preload that is for the rank that has started the agent to say, in MPI_Finalize:
 // one that was killed before it came out of there cannot, and nobody else is left. That shows in the counts which it leaves after that.
 func (r *soakRound) saidSo() bool {
 	if strings.Contains(r.said("stderr"), "moriens: ") {
@@ -126,7 +126,7 @@ func (r *soakRound) saidSo() bool {
 	return !known || !exists(filepath.Join(r.truth, fmt.Sprintf("counts.%d", rank)))
 }
 
-// agentTooLate says whether the agent that we have started, again or after who had it was killed, found that the run had ended, as everything had been sent before:
+// agentTooLate reports whether the agent that we have started, again or after who had it was killed, found that the run had ended, as everything had been sent before:
 // then it says so, and fails. The results must be there and know of no agent that has not finished; whether they are whole checkResults sees.
 func (r *soakRound) agentTooLate() bool {
 	m, _, err := r.manifest()
@@ -186,7 +186,7 @@ func (r *soakRound) checkLeft() {
 		}
 		found = append(found, paths...)
 	}
-	if dir == r.out { // else what came of the run stays in it
+	if dir == r.out { // else the results of the run stay in it
 		found = append(found, r.strange(m)...)
 	}
 	for _, path := range found {

@@ -112,7 +112,7 @@ func (r *soakRound) bereaved() {
 	r.note("left with nothing: %t", r.nothing)
 }
 
-// begun says whether the journal holds a run that others can go on with. One that has no beginning yet is none: `moriens collect` would begin another.
+// begun reports whether the journal holds a run that others can go on with. One that has no beginning yet is none: `moriens collect` would begin another.
 func (r *soakRound) begun() bool {
 	_, begun, err := journal.Options(filepath.Join(r.out, rundir.JournalDir))
 	return begun || err != nil // what is wrong with it is for who goes on to say

@@ -21,7 +21,7 @@ type lacks struct {
 	calls int          // of anybody, at most
 }
 
-// lacksOf reads it. That an agent has not finished is no leave by itself: its ranks are named as cut off, but for those of which it had told the end.
+// lacksOf reads it. That an agent has not finished is no leave by itself: its ranks are named as cut off, but for those of which it had reported the end.
 func lacksOf(m *rundir.Manifest) (s lacks) {
 	s.ranks = make(map[int]bool)
 	if m.Complete {
@@ -55,7 +55,7 @@ func (r *soakRound) checkRanks(m *rundir.Manifest, dir string, stated lacks, unc
 	made := r.madeByRank()
 	leave := stated.calls + counted(m) + uncertain
 	if !slices.ContainsFunc(m.Files, func(f rundir.File) bool { return f.Name == rundir.ProfileFile }) {
-		// There was no time or no room for what tells ranks apart.
+		// There was no time or no room for what distinguishes ranks.
 		for rank := range stated.ranks {
 			leave += made[rank]
 			delete(made, rank)

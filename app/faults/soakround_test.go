@@ -176,7 +176,7 @@ func (r *soakRound) finish() {
 			r.fail(kindHang, "these have not ended after %v:\n%s", r.guard, r.standing())
 			for _, pid := range r.processes("") {
 				syscall.Kill(pid, syscall.SIGCONT)
-				syscall.Kill(pid, syscall.SIGQUIT) // which tells where they are
+				syscall.Kill(pid, syscall.SIGQUIT) // which reports where they are
 			}
 			time.Sleep(time.Second)
 			r.endAll(r.processes(""))

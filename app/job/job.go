@@ -90,7 +90,7 @@ func (j *Job) Pass(s os.Signal) {
 	j.command.Process.Signal(s)
 }
 
-// foreground says whether this process is in the foreground process group of its controlling terminal.
+// foreground reports whether this process is in the foreground process group of its controlling terminal.
 func foreground() bool {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
@@ -182,7 +182,7 @@ func environment(argv, env []string, p Preload) ([]string, []string, error) {
 	return argv, env, nil
 }
 
-// openMPI says whether a launcher's name is one that Open MPI installs. MPICH's have some of the same names: they lead to Hydra, which refuses
+// openMPI reports whether a launcher's name is one that Open MPI installs. MPICH's have some of the same names: they lead to Hydra, which refuses
 // what Open MPI is told on the command line, be the -x there the program's own.
 func openMPI(launcher string) bool {
 	name, _, _ := strings.Cut(filepath.Base(launcher), ".")

@@ -48,7 +48,7 @@ func dimensions(t *testing.T, spec string) []space.Dim {
 	return dims
 }
 
-// analyzeFile analyses as the command does unless told otherwise.
+// analyzeFile analyses as the command does unless specified otherwise.
 func analyzeFile(t *testing.T, path string, change func(*AnalyzeConfig)) analysis {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -276,7 +276,7 @@ func TestAnalyzeFilters(t *testing.T) {
 	}
 }
 
-// A dimension that is the same in all bursts counts for nothing, and the user is told.
+// A dimension that is the same in all bursts counts for nothing, and the user is informed.
 func TestAnalyzeConstantDimension(t *testing.T) {
 	text := "#Paraver (x):1000_ns:1(1):1:1(1:1)\n"
 	for i := range 10 {

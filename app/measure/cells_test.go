@@ -26,7 +26,7 @@ import (
 func startKept(t *testing.T, run, journal string) *collector.Collector {
 	t.Helper()
 	c, err := collector.Start(collector.Config{
-		Journal: journal, Run: run, Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Cells: new(Cells).spec(byDuration), Stay: time.Hour,
+		Journal: journal, Run: run, Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Cells: new(Cells).spec(byDuration), Linger: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func startKept(t *testing.T, run, journal string) *collector.Collector {
 }
 
 // TestKilledAgentOfCells kills an agent that keeps its bursts at random moments and starts it again. It keeps every burst once, and every record that was written
-// comes when it is asked for; before that none has come.
+// comes when it is asked for; before that none has arrived.
 func TestKilledAgentOfCells(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -105,12 +105,12 @@ func checkKept(t *testing.T, c *collector.Collector, planters []*planter) {
 	if units+set.Missing.Bursts+set.Short.Bursts != set.Bursts {
 		t.Errorf("%d bursts in cells, %+v without data, %+v short, of %d", units, set.Missing, set.Short, set.Bursts)
 	}
-	if told := c.Cells().Told(); len(told) != 1 || told[0].Lost > 0 {
+	if told := c.Cells().AgentStates(); len(told) != 1 || told[0].Lost > 0 {
 		t.Errorf("agents: %+v", told)
 	}
 }
 
-// An agent that sends its bursts where the others keep them ends with what to do about it, and the collector's user is told as well; nothing of it is taken.
+// An agent that sends its bursts where the others keep them ends with what to do about it, and the collector's user is informed as well; nothing of it is taken.
 func TestRefusedMode(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -123,7 +123,7 @@ func TestRefusedMode(t *testing.T) {
 	} {
 		c, err := collector.Start(collector.Config{
 			Journal: filepath.Join(t.TempDir(), "journal"), Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Cells: tt.wants,
-			Tell: func(text, advice string) {
+			Notify: func(text, advice string) {
 				mu.Lock()
 				defer mu.Unlock()
 				told = append(told, text+"; "+advice)
@@ -170,7 +170,7 @@ func TestOutsideOfCells(t *testing.T) {
 	}
 	o, cells := grouping.Options{Dims: dims}, &Cells{Side: 2.0 * burst / (1 << 31)}
 	c, err := collector.Start(collector.Config{
-		Journal: filepath.Join(t.TempDir(), "journal"), Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: o, Cells: cells.spec(o), Stay: time.Hour,
+		Journal: filepath.Join(t.TempDir(), "journal"), Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: o, Cells: cells.spec(o), Linger: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func TestOutsideOfCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told := c.Cells().Told(); len(f.Agents) != 1 || len(told) != 1 || told[0].Outside != outside || set.Missing.Bursts != outside || set.Bursts != fits+outside {
+	if told := c.Cells().AgentStates(); len(f.Agents) != 1 || len(told) != 1 || told[0].Outside != outside || set.Missing.Bursts != outside || set.Bursts != fits+outside {
 		t.Errorf("agents told %+v; %d bursts, %+v lack data", told, set.Bursts, set.Missing)
 	}
 	c.Release()

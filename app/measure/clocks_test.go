@@ -118,7 +118,7 @@ func (x *skewedNodes) finish() {
 	}
 }
 
-// Agents on two nodes whose clocks differ by minutes and drift apart tell one collector of the same events: those come out at
+// Agents on two nodes whose clocks differ by minutes and drift apart report the same events to one collector: those come out at
 // the same times, within what the manifest says.
 func TestTwoClocks(t *testing.T) {
 	begin, err := ticks.Now(shmabi.ClockMonotonicRaw)

@@ -30,7 +30,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// A CollectConfig says where a collector listens and what becomes of what it gets.
+// A CollectConfig says where a collector listens and where its data goes.
 type CollectConfig struct {
 	Out      string    // run directory: a new or empty one, or that of a run whose collector was killed
 	Listen   string    // host:port
@@ -69,7 +69,7 @@ func Collect(c CollectConfig) error {
 	}
 	col, err := collector.Start(collector.Config{
 		Team: c.Team, Journal: filepath.Join(out, rundir.JournalDir), Run: rendezvous.NewRun(), Listen: c.Listen, Web: c.Web, Command: rendezvous.CommandCollect, Version: c.Program.Version,
-		Agents: c.Agents, Options: c.Options, Cells: c.Cells.spec(c.Options), Given: c.Given, Stay: c.Keep.stay(), Tell: tell, Log: c.Log,
+		Agents: c.Agents, Options: c.Options, Cells: c.Cells.spec(c.Options), Given: c.Given, Linger: c.Keep.linger(), Notify: notify, Log: c.Log,
 	})
 	if err != nil {
 		return hint.With(err, startAdvice(err, out))
@@ -126,12 +126,12 @@ const roomWait = 500 * time.Millisecond
 // publish writes the rendezvous. A collector that goes on with a run waits for room where there is none: the agents keep what
 // they have until it is back. A new one has nothing to wait for.
 func publish(col *collector.Collector, out string, signals <-chan os.Signal, log *slog.Logger) (*rendezvous.Notice, error) {
-	for told := false; ; told = true {
+	for warned := false; ; warned = true {
 		notice, err := rendezvous.Post(out, col.Rendezvous(), log)
 		if err == nil || !col.Resumed() || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 			return notice, err
 		}
-		if !told {
+		if !warned {
 			fmt.Fprintf(words, "moriens: %v\nhint: make room there; until then the agents wait\n", err)
 		}
 		select {
@@ -186,8 +186,8 @@ func startAdvice(err error, out string) string {
 	return "name addresses of this host with --listen and --http, port 0 for any, and a run directory that you may write to with --out"
 }
 
-// tell tells the user something while the job runs.
-func tell(text, advice string) { fmt.Fprintf(words, "moriens: %s\nhint: %s\n", text, advice) }
+// notify tells the user something while the job runs.
+func notify(text, advice string) { fmt.Fprintf(words, "moriens: %s\nhint: %s\n", text, advice) }
 
 // announce says what is collected, and what else is needed.
 func announce(col *collector.Collector, out string) {

@@ -28,7 +28,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// A Keep says what stays of a run, and how long it may take to find that out.
+// A Keep says what is kept of a run, and how long it may take to find that out.
 type Keep struct {
 	retention.Options
 	Timeout time.Duration // of the end of a run; 0 = DefaultTimeout
@@ -42,8 +42,8 @@ const hurriedTimeout = 12 * time.Second
 
 func (k *Keep) timeout() time.Duration { return cmp.Or(k.Timeout, DefaultTimeout) }
 
-// stay is how long agents that are done stay for what they may be asked about windows.
-func (k *Keep) stay() time.Duration { return k.timeout() }
+// linger is how long agents that are done stay for what they may be asked about windows.
+func (k *Keep) linger() time.Duration { return k.timeout() }
 
 // An output is where people read what a run came to.
 type output struct{ summary, troubles io.Writer }
@@ -68,7 +68,7 @@ type conclusion struct {
 	unmeasured bool // of ranks there is no record in the results
 }
 
-// conclude takes nothing more, analyses what came, lets the agents go, writes the run directory and prints what it came to; it returns where the results are, of
+// conclude takes nothing more, analyses what arrived, lets the agents go, writes the run directory and prints what it came to; it returns where the results are, of
 // several collectors at the first one, which writes them.
 // Where the run directory cannot be written in full, everything is written once more to the temporary directory.
 func (c *conclusion) conclude() (dir string, err error) {
@@ -92,7 +92,7 @@ func (c *conclusion) conclude() (dir string, err error) {
 	}
 	end.Windows = c.collector.Windows()
 	if c.cells != nil {
-		end.Cells = &conclude.CellsOptions{Agents: c.collector.Windows(), Centre: c.collector.Cells(), Log: c.log}
+		end.Cells = &conclude.CellsOptions{Agents: c.collector.Windows(), Coordinator: c.collector.Cells(), Log: c.log}
 	}
 	r, analysisErr := conclude.Conclude(context.Background(), end)
 	c.collector.Release()

@@ -63,7 +63,7 @@ func TestHalfOpenConnections(t *testing.T) {
 		t.Logf("%d connections: no more descriptors", most)
 		connections = most
 	}
-	const bounded = 1100 // collector/gate lets in 1,024 strangers, and a few are just being closed
+	const bounded = 1100 // collector/admission accepts 1,024 strangers, and a few are just being closed
 	if connections < 2*bounded {
 		t.Skipf("needs %d descriptors", 6*bounded)
 	}

@@ -90,7 +90,7 @@ func signalName(s os.Signal) string { return unix.SignalName(s.(syscall.Signal))
 // finishedBy is by what a run ends that the user has ended.
 const finishedBy = "moriens finish"
 
-// outcome is what those are told who wait for a run's end.
+// outcome is what those get who wait for a run's end.
 func outcome(dir string, err error) collector.Outcome {
 	return collector.Outcome{Directory: dir, Err: err, Hint: hint.Of(err)}
 }

@@ -65,7 +65,7 @@ func Finish(c FinishConfig) error {
 	return lost(meet, err)
 }
 
-// saying is what the user is told of a stage.
+// saying is the text for a stage.
 var saying = map[string]string{
 	health.Finishing: "the agents send what their ranks have recorded; ranks that still run go on unmeasured",
 	health.Analysing: "analysing",

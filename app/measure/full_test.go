@@ -158,7 +158,7 @@ func awaitPage(t *testing.T, c *collector.Collector, is func(p *health.Page) boo
 	}
 }
 
-// spoolFull says whether the page tells of a spool that has no room now.
+// spoolFull reports whether the page reports a spool that has no room now.
 func spoolFull(p *health.Page) bool {
 	return len(p.Agents) > 0 && p.Agents[0].Spool != nil && p.Agents[0].Spool.Full && p.Losses.SpoolFullSeconds > 0
 }

@@ -148,7 +148,7 @@ func (h halo) rank(w *writer, rank int) {
 // plant has the ranks run on two nodes, and returns when all came and nothing more is taken; the agents stay.
 func (h halo) plant(t *testing.T) (*collector.Collector, held) {
 	t.Helper()
-	c, err := collector.Start(collector.Config{Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDefault, Stay: time.Hour})
+	c, err := collector.Start(collector.Config{Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDefault, Linger: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

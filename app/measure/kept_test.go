@@ -46,7 +46,7 @@ func plantStencil(t *testing.T, ranks, iterations int) *stencil {
 func plantThreads(t *testing.T, ranks, iterations, helpers int) *stencil {
 	t.Helper()
 	c, err := collector.Start(collector.Config{
-		Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Stay: time.Hour,
+		Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Linger: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -116,9 +116,9 @@ func plantThreads(t *testing.T, ranks, iterations, helpers int) *stencil {
 }
 
 // end concludes with windows in so much room, asking who is asked.
-func (s *stencil) end(ctx context.Context, budget units.Bytes, stages *stage.Stages, desk fetch.Agents) (*conclude.Result, error) {
+func (s *stencil) end(ctx context.Context, budget units.Bytes, stages *stage.Stages, requester fetch.Agents) (*conclude.Result, error) {
 	return conclude.Conclude(ctx, conclude.End{
-		Frozen: s.frozen.again(), Job: conclude.Job{Run: "run1"}, Options: byDuration, Stages: stages, Windows: desk,
+		Frozen: s.frozen.again(), Job: conclude.Job{Run: "run1"}, Options: byDuration, Stages: stages, Windows: requester,
 		Keep: retention.Options{Budget: budget, Windows: 2, Outliers: -1, Workers: 2},
 	})
 }
@@ -192,7 +192,7 @@ func TestKeptWindows(t *testing.T) {
 }
 
 // Threads that make no collective calls have their sends and receives in what is kept, in all of it: in which of the nodes' windows they are depends on when the agents read them, but
-// not whether they are found. So nothing is missing, and no loss is told.
+// not whether they are found. So nothing is missing, and no loss is reported.
 func TestKeptWindowsOfThreads(t *testing.T) {
 	t.Parallel()
 	s := plantThreads(t, 4, 120, 2)
@@ -243,26 +243,26 @@ func missing(r *conclude.Result, part string) bool {
 	return slices.ContainsFunc(r.Manifest.Reduction.Missing, func(text string) bool { return strings.Contains(text, part) })
 }
 
-// A deskFunc asks nobody.
-type deskFunc func(ctx context.Context, calls []windows.Calls) []windows.Fetched
+// A requesterFunc asks nobody.
+type requesterFunc func(ctx context.Context, calls []windows.Calls) []windows.Fetched
 
-func (f deskFunc) FetchCalls(ctx context.Context, calls []windows.Calls) []windows.Fetched {
+func (f requesterFunc) FetchCalls(ctx context.Context, calls []windows.Calls) []windows.Fetched {
 	return f(ctx, calls)
 }
 
-func (f deskFunc) Fetch(context.Context, []anchor.ID, ...uint64) []windows.Fetched { return nil }
+func (f requesterFunc) Fetch(context.Context, []anchor.ID, ...uint64) []windows.Fetched { return nil }
 
 // Agents that do not answer cost the messages of their ranks and nothing else, and the manifest names them.
 func TestAgentsThatDoNotAnswer(t *testing.T) {
 	t.Parallel()
 	s := plantStencil(t, 8, 120)
-	desk := s.collector.Windows()
+	requester := s.collector.Windows()
 	host := s.frozen.Agents[0].Hello.Host
 	for _, tt := range []struct {
-		name string
-		desk deskFunc
-		why  string
-		none bool // no message can be there
+		name      string
+		requester requesterFunc
+		why       string
+		none      bool // no message can be there
 		// That the agents do not answer is noticed by the time that has gone, which here goes by only where everything waits.
 		never bool
 	}{
@@ -275,12 +275,12 @@ func TestAgentsThatDoNotAnswer(t *testing.T) {
 		}, "it had left", true, false},
 		{"not even known", func(context.Context, []windows.Calls) []windows.Fetched { return nil }, "their node does not have them", true, false},
 		{"one of two", func(ctx context.Context, calls []windows.Calls) []windows.Fetched {
-			answers := desk.FetchCalls(ctx, calls)
+			answers := requester.FetchCalls(ctx, calls)
 			answers[0] = windows.Fetched{Agent: answers[0].Agent, Err: errors.New("the disk is broken")}
 			return answers
 		}, "the disk is broken", false, false},
 		{"half of it", func(ctx context.Context, calls []windows.Calls) []windows.Fetched {
-			answers := desk.FetchCalls(ctx, calls)
+			answers := requester.FetchCalls(ctx, calls)
 			for i := range answers {
 				answers[i].Parts = answers[i].Parts[:len(answers[i].Parts)/2]
 			}
@@ -291,7 +291,7 @@ func TestAgentsThatDoNotAnswer(t *testing.T) {
 			var r *conclude.Result
 			var err error
 			if end := func(t *testing.T, limit time.Duration) {
-				r, err = s.end(t.Context(), 64<<20, stage.New(limit), tt.desk)
+				r, err = s.end(t.Context(), 64<<20, stage.New(limit), tt.requester)
 			}; tt.never {
 				synctest.Test(t, func(t *testing.T) {
 					began := time.Now()
@@ -346,8 +346,8 @@ func (c *untilStage) Done() <-chan struct{} {
 func TestNoTimeLeft(t *testing.T) {
 	t.Parallel()
 	s := plantStencil(t, 4, 120)
-	desk := s.collector.Windows()
-	whole, err := s.end(t.Context(), 64<<20, stage.New(0), desk)
+	requester := s.collector.Windows()
+	whole, err := s.end(t.Context(), 64<<20, stage.New(0), requester)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +355,7 @@ func TestNoTimeLeft(t *testing.T) {
 		t.Errorf("the stages are told before they are over: %s", name)
 	}
 	stages := stage.New(0)
-	if _, err := s.end(t.Context(), 64<<20, stages, desk); err != nil {
+	if _, err := s.end(t.Context(), 64<<20, stages, requester); err != nil {
 		t.Fatal(err)
 	}
 	for _, at := range stages.State() {
@@ -363,7 +363,7 @@ func TestNoTimeLeft(t *testing.T) {
 			stages := stage.New(0)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			r, err := s.end(&untilStage{ctx, cancel, stages, at.Name}, 64<<20, stages, desk)
+			r, err := s.end(&untilStage{ctx, cancel, stages, at.Name}, 64<<20, stages, requester)
 			if r == nil || err != nil && !strings.Contains(err.Error(), "cluster the bursts") {
 				t.Fatalf("%v", err)
 			}

@@ -131,7 +131,7 @@ func preloadAfterTheEnd(t *testing.T, full bool) {
 	if err := os.MkdirAll(rings, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c, err := collector.Start(collector.Config{Journal: filepath.Join(out, rundir.JournalDir), Run: run, Listen: "127.0.0.1:0", Command: rendezvous.CommandPreload, Stay: patience, Log: quiet})
+	c, err := collector.Start(collector.Config{Journal: filepath.Join(out, rundir.JournalDir), Run: run, Listen: "127.0.0.1:0", Command: rendezvous.CommandPreload, Linger: patience, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestRendezvousRemoved(t *testing.T) {
 	u, _ := startUplink(t, outbox, again, meet.Run)
 	sendRing(t, outbox, 50)
 	flush(t, u)
-	collect.Wait() // with a status of its own: nobody has told of clocks
+	collect.Wait() // with a status of its own: nobody has reported clocks
 	if _, err := os.Stat(filepath.Join(dir, rendezvous.File)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the rendezvous of a run that has ended: %v", err)
 	}

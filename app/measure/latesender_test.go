@@ -59,7 +59,7 @@ func writtenTrace(calls []prvCall, messages []prvMessage) string {
 	return text
 }
 
-// analyze tells how long receivers waited for late senders, as a measured run does; where it cannot be known it says
+// analyze reports how long receivers waited for late senders, as a measured run does; where it cannot be known it says
 // so.
 func TestAnalyzeLateSenders(t *testing.T) {
 	const unknown = -1

@@ -56,8 +56,8 @@ func TestRetire(t *testing.T) {
 			}
 			ranks := watched{directory: ring.NewDirectory(dir)}
 			defer ranks.close()
-			if err := ranks.look(); err != nil || ranks.came() {
-				t.Fatalf("came %v, %v", ranks.came(), err)
+			if err := ranks.look(); err != nil || ranks.started() {
+				t.Fatalf("came %v, %v", ranks.started(), err)
 			}
 			if err := c.come(dir); err != nil {
 				t.Fatal(err)

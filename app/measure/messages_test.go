@@ -30,7 +30,7 @@ func collective(ordinal, comm uint32, sent, received uint64) ringwriter.Meaning 
 	return ringwriter.Meaning{Collectives: []shmabi.Collective{{Sent: sent, Received: received, Ordinal: ordinal, Root: shmabi.RankAny, Comm: comm}}}
 }
 
-// meant writes a record that tells what its call means; at is in microseconds since the job began.
+// meant writes a record that shows what its call means; at is in microseconds since the job began.
 func (r *rig) meant(w *ringwriter.Ring, call string, enter, exit uint64, m ringwriter.Meaning) {
 	r.t.Helper()
 	const origin = 1_000_000_000
@@ -114,7 +114,7 @@ func TestPlantedMessages(t *testing.T) {
 }
 
 // Threads of a rank share their requests: one posts, the other waits, and a handle goes round. Their rings are not read at once, and
-// by the clock alone it is told up to when one that says nothing has nothing to say.
+// by the clock alone it knows up to when one that says nothing has nothing to say.
 func TestMessagesOfThreads(t *testing.T) {
 	const rounds = 3000
 	r := newRig(t)
@@ -151,7 +151,7 @@ func TestMessagesOfThreads(t *testing.T) {
 // Receives of which MPI does not tell the sender take what one sender alone has sent too many; where that is not certain they have no lines.
 func TestUntoldReceives(t *testing.T) {
 	t.Parallel()
-	const untold, room = 2, 64
+	const unrecorded, room = 2, 64
 	for _, c := range []struct {
 		name          string
 		sends, normal [2]int // of ranks 0 and 1: messages to rank 2, and how many of them it receives by name
@@ -189,8 +189,8 @@ func TestUntoldReceives(t *testing.T) {
 							receive(int32(from), 1, c.bytes-uint64(from))
 						}
 					}
-					for range untold {
-						receive(shmabi.RankAny, c.tag, shmabi.BytesUntold)
+					for range unrecorded {
+						receive(shmabi.RankAny, c.tag, shmabi.BytesUnknown)
 					}
 				}
 				p.Finalize()

@@ -61,7 +61,7 @@ func TestAnalyzeLenient(t *testing.T) {
 	}
 }
 
-// Mistakes are told in words, with a hint, and leave no run directory behind.
+// Mistakes are reported in words, with a hint, and leave no run directory behind.
 func TestAnalyzeMistakes(t *testing.T) {
 	dir := t.TempDir()
 	var z bytes.Buffer

@@ -23,7 +23,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// side is one side of a message, by what tells it apart from all others.
+// side is one side of a message, by what distinguishes it from all others.
 type side struct {
 	from, to int32
 	tag      int32
@@ -79,7 +79,7 @@ func TestWindowsMatchByOrdinals(t *testing.T) {
 	t.Parallel()
 	const ranks, iterations = 3, 1200
 	c, err := collector.Start(collector.Config{
-		Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Stay: time.Hour,
+		Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Linger: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestWindowsMatchByOrdinals(t *testing.T) {
 		}
 	}
 	last := all[len(all)-1]
-	for { // until the agent has come
+	for { // until the agent has arrived
 		k := c.Windows().Keep(ctx, moriensv1.Keep_WHY_PINNED, "to see when all is there", []anchor.ID{last})
 		if len(k) == 1 && k[0].Err == nil {
 			break

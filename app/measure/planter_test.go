@@ -120,7 +120,7 @@ func write(planters []*planter, stop <-chan struct{}, calls int) {
 	}
 }
 
-// awaitEnds waits until collectors have heard the end of so many processes: all that these recorded has come, however long it took.
+// awaitEnds waits until collectors have received the end of so many processes: all that these recorded has arrived, however long it took.
 func awaitEnds(t *testing.T, processes int, collectors ...*collector.Collector) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {

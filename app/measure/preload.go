@@ -62,7 +62,7 @@ type PreloadConfig struct {
 	Timeout time.Duration // how long the ranks wait for their results
 	Agent   string        // names this node's agent among those of the run, over its restarts
 	Quiet   bool          // say nothing to the user unless it is a trouble
-	Words   io.Writer     // what the user is to be told
+	Words   io.Writer     // messages for the user
 	Spool   Spool
 	Options grouping.Options
 	Cells   *Cells   // bursts stay on their nodes, as micro-cells; nil = they are sent
@@ -111,7 +111,7 @@ func newPreload(c PreloadConfig) *preload {
 	return p
 }
 
-// Bereave is what the parent of an agent does that is not started again: where there is a collector it tells that of the node's ranks, and why they go
+// Bereave is what the parent of an agent does that is not started again: where there is a collector it reports the node's ranks, and why they go
 // unrecorded. It returns why, with what else went wrong.
 func Bereave(c PreloadConfig, why error) error {
 	p := newPreload(c)
@@ -162,9 +162,9 @@ func (p *preload) meet(signals <-chan os.Signal) (meeting, error) {
 			lastSeen = time.Now()
 		}
 		switch gone := time.Since(lastSeen); {
-		case !ranks.came() && gone > nobodyAfter && ranks.unread != nil:
+		case !ranks.started() && gone > nobodyAfter && ranks.unread != nil:
 			return m, hint.With(fmt.Errorf("what ranks recorded cannot be read: %w", ranks.unread), "library and moriens program must be of one version; MORIENS_BIN names the program")
-		case !ranks.came() && gone > nobodyAfter:
+		case !ranks.started() && gone > nobodyAfter:
 			if retired, err := ranks.retire(); retired || err != nil {
 				return m, cmp.Or(err, errNobody)
 			}
@@ -218,18 +218,18 @@ func (w *watched) look() error {
 	return nil
 }
 
-// came says whether a rank has come, be it that it cannot record: the results are to know of it.
-func (w *watched) came() bool { return len(w.processes) > 0 || w.faulted }
+// started reports whether a rank has arrived, be it that it cannot record: the results are to know of it.
+func (w *watched) started() bool { return len(w.processes) > 0 || w.faulted }
 
-// retire gives the ranks up, and says whether that holds: none has come at the last moment.
+// retire gives the ranks up, and reports whether that holds: none has come at the last moment.
 func (w *watched) retire() (bool, error) {
 	return w.directory.Retire(func() (bool, error) {
 		err := w.look()
-		return w.came() || w.starting > 0 || w.unread != nil, err
+		return w.started() || w.starting > 0 || w.unread != nil, err
 	})
 }
 
-// live says whether a rank is about to record, or does.
+// live reports whether a rank is about to record, or does.
 func (w *watched) live() bool {
 	for _, process := range w.processes {
 		if alive, err := process.Alive(); alive && err == nil && !process.Over() {
@@ -287,7 +287,7 @@ func (p *preload) makeDir() (string, error) {
 	}
 }
 
-// ownedByUs says whether this user has made a directory, which no link leads to.
+// ownedByUs reports whether this user has made a directory, which no link leads to.
 func ownedByUs(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.IsDir() && info.Sys().(*syscall.Stat_t).Uid == uint32(os.Getuid())
@@ -298,7 +298,7 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 	defer p.logTo(filepath.Join(dir, LogFile))()
 	col, err := collector.Start(collector.Config{
 		Journal: filepath.Join(dir, rundir.JournalDir), Run: p.Run, Listen: p.listen(), Command: rendezvous.CommandPreload,
-		Version: p.Program.Version, Options: p.Options, Cells: p.Cells.spec(p.Options), Given: p.Given, Stay: p.Keep.stay(), Log: p.Log,
+		Version: p.Program.Version, Options: p.Options, Cells: p.Cells.spec(p.Options), Given: p.Given, Linger: p.Keep.linger(), Log: p.Log,
 	})
 	if err != nil {
 		if !errors.Is(err, journal.ErrInUse) { // of which agents of other nodes would wait
@@ -346,7 +346,7 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 }
 
 // attend looks after this node's ranks, and takes what other agents send, until all are done or something ends the run early, and returns what
-// did. This node's agent then stays for what it may be asked; served tells when it has ended, nil where it has by now. notice is how others find the
+// did. This node's agent then stays for what it may be asked; served shows when it has ended, nil where it has by now. notice is how others find the
 // collector, nil where they need not.
 func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir string) (by string, served chan error, notice *rendezvous.Notice, err error) {
 	notice, unable := rendezvous.Post(dir, col.Rendezvous(), p.Log)
@@ -393,7 +393,7 @@ func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir
 	}
 }
 
-// lateComers waits for the agents of nodes whose ranks are missing when all that came are done, half of its patience, and says whether
+// lateComers waits for the agents of nodes whose ranks are missing when all that came are done, half of its patience, and reports whether
 // there is more to wait for.
 func (p *preload) lateComers(col *collector.Collector, signals <-chan os.Signal) bool {
 	deadline := time.Now().Add(p.patience() / 2)
@@ -443,7 +443,7 @@ type looker interface {
 	JobOver()
 }
 
-// agent is this node's agent, unless it is unable to work, for that reason or one that is found. Then it is a witness that tells of the ranks, and there is an
+// agent is this node's agent, unless it is unable to work, for that reason or one that is found. Then it is a witness that reports the ranks, and there is an
 // error too; it is nil where another agent is here.
 func (p *preload) agent(find uplink.Find, dir string, shared bool, unable error) (looker, error) {
 	if unable == nil {
@@ -461,7 +461,7 @@ func (p *preload) agent(find uplink.Find, dir string, shared bool, unable error)
 	return witness, unable
 }
 
-// witness tells a collector which ranks of this node go unrecorded.
+// witness reports to a collector which ranks of this node go unrecorded.
 func (p *preload) witness(find uplink.Find, why error) (*agent.Witness, error) {
 	kept, err := p.Cells.keep(p.Options, p.Log)
 	if err != nil {
@@ -481,7 +481,7 @@ func (p *preload) node(find uplink.Find, dir string, shared bool) (*agent.Node, 
 	}
 	config := agent.Config{
 		Run: p.Run, Cells: kept, Shm: p.Shm, Rings: p.Rings, Find: find, Spool: p.Spool.Dir, SpoolMax: p.Spool.Max, RunDir: dir, KeepWork: p.Spool.Keep, Shared: shared,
-		Idle: preloadIdle, Grace: preloadGrace, Came: true, Version: p.Program.Version, Log: p.Log,
+		Idle: preloadIdle, Grace: preloadGrace, Started: true, Version: p.Program.Version, Log: p.Log,
 	}
 	if !shared || p.Alone { // the collector of other nodes' agents minds it
 		config.Procs = runtime.GOMAXPROCS

@@ -10,8 +10,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// worthTelling is the share of the time from which on a header that is late, or a tracer that wrote its buffers, is told.
-const worthTelling = .01
+// worthReporting is the share of the time from which on a header that is late, or a tracer that wrote its buffers, is reported.
+const worthReporting = .01
 
 // describeReading puts into the manifest what a trace has, and what was made of it.
 func describeReading(m *rundir.Manifest, read *prv.Result) {
@@ -23,7 +23,7 @@ func describeReading(m *rundir.Manifest, read *prv.Result) {
 	}
 	x := &read.Reading
 	r := &rundir.Reading{
-		Records: x.Records, Sorted: x.Sorted, OtherMessages: x.OtherMessages, LeftOut: []rundir.LeftOut{}, Missing: []rundir.Untold{},
+		Records: x.Records, Sorted: x.Sorted, OtherMessages: x.OtherMessages, LeftOut: []rundir.LeftOut{}, Missing: []rundir.UnrecordedTime{},
 		HeaderSeconds: inSeconds(float64(x.HeaderEndNS)), LastRecordSeconds: inSeconds(float64(x.LastNS)), ThreadSeconds: inSeconds(x.ThreadNS),
 		MissingSeconds: inSeconds(x.MissingNS), FlushSeconds: inSeconds(x.FlushNS),
 		Callless: rundir.Callless{
@@ -48,26 +48,26 @@ func describeReading(m *rundir.Manifest, read *prv.Result) {
 		r.MissingShare = rundir.Number(x.MissingNS / x.ThreadNS)
 	}
 	for _, s := range x.Missing {
-		untold := rundir.Untold{
+		unrecorded := rundir.UnrecordedTime{
 			What: s.What, Stretches: s.Stretches, Seconds: inSeconds(s.NS), Rank: s.Rank, Thread: s.Thread,
 			LongestSeconds: inSeconds(float64(s.Longest.EndNS - s.Longest.BeginNS)), LongestFrom: inSeconds(float64(s.Longest.BeginNS)),
 		}
-		r.Missing = append(r.Missing, untold)
+		r.Missing = append(r.Missing, unrecorded)
 		if r.Partial() == "" { // else the summary says it
-			note("%s", untold)
+			note("%s", unrecorded)
 		}
 	}
 	header, last := float64(x.HeaderEndNS), float64(x.LastNS)
 	switch {
 	case last > header:
 		note("the header says that the trace ends after %s, but its records go on until %s: the run is taken to end there", console.Duration(header), console.Duration(last))
-	case header-last > worthTelling*header:
+	case header-last > worthReporting*header:
 		note("the header says that the trace ends after %s, but the last record is at %s: was the trace cut?", console.Duration(header), console.Duration(last))
 	}
 	if x.Sorted > 0 {
 		note("records of the trace that were a little out of order, and were sorted: %d", x.Sorted)
 	}
-	if x.FlushNS > worthTelling*x.ThreadNS {
+	if x.FlushNS > worthReporting*x.ThreadNS {
 		note("the tracer wrote its buffers for %s of the threads' time", console.Duration(x.FlushNS))
 	}
 	if x.OtherMessages > 0 {

@@ -26,7 +26,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// bare sends bytes as they are, as a program would that is none of ours.
+// bare sends bytes as they are, as a foreign program would.
 type bare struct{}
 
 func (bare) Marshal(v any) (mem.BufferSlice, error) {

@@ -184,7 +184,7 @@ func TestRemovedSpool(t *testing.T) {
 	compare(t, f, planters)
 }
 
-// TestForgottenSpool kills an agent that has read a ring before the collector has come, and removes its spool: what it has read is lost, and the next one says so.
+// TestForgottenSpool kills an agent that has read a ring before the collector has arrived, and removes its spool: what it has read is lost, and the next one says so.
 func TestForgottenSpool(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -314,28 +314,28 @@ func bytesBelow(t *testing.T, dir, parent string) (n int64) {
 	return n
 }
 
-// hearing is a log that waits for one message.
-type hearing struct {
+// logged is a log that waits for one message.
+type logged struct {
 	slog.Handler
 	message string
 	once    *sync.Once
-	heard   chan struct{}
+	seen    chan struct{}
 }
 
-func hear(message string) hearing {
-	return hearing{slog.DiscardHandler, message, new(sync.Once), make(chan struct{})}
+func awaitLog(message string) logged {
+	return logged{slog.DiscardHandler, message, new(sync.Once), make(chan struct{})}
 }
 
-func (h hearing) Enabled(context.Context, slog.Level) bool { return true }
+func (h logged) Enabled(context.Context, slog.Level) bool { return true }
 
-func (h hearing) Handle(_ context.Context, r slog.Record) error {
+func (h logged) Handle(_ context.Context, r slog.Record) error {
 	if strings.Contains(r.Message, h.message) {
-		h.once.Do(func() { close(h.heard) })
+		h.once.Do(func() { close(h.seen) })
 	}
 	return nil
 }
 
-func (h hearing) WithAttrs([]slog.Attr) slog.Handler { return h }
+func (h logged) WithAttrs([]slog.Attr) slog.Handler { return h }
 
 // TestAbsentCollector has the collector come when ranks have long been running: all waits in the spool, and where
 // that has no more room than these 1 MiB the rings drop and count.
@@ -356,7 +356,7 @@ func TestAbsentCollector(t *testing.T) {
 			for _, p := range planters {
 				p.patient = !tt.full
 			}
-			log := hear("the spool has no room")
+			log := awaitLog("the spool has no room")
 			node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Find: away.find, Spool: t.TempDir(), SpoolMax: tt.max, Log: slog.New(log)})
 			if err != nil {
 				t.Fatal(err)
@@ -366,7 +366,7 @@ func TestAbsentCollector(t *testing.T) {
 			stop, written := make(chan struct{}), make(chan struct{})
 			go func() { write(planters, stop, tt.calls); close(written) }()
 			if tt.full {
-				<-log.heard
+				<-log.seen
 				for before := planters[0].dropped.Load(); planters[0].dropped.Load() == before; time.Sleep(time.Millisecond) {
 				}
 			} else {

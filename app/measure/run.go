@@ -1,6 +1,7 @@
-// Package measure puts the parts together for the commands: a job under measurement with collector and agent in this process (Run),
-// each of them alone (Collect, Agent), the agent that ranks start themselves (Preload), what they all end with (conclude), a trace
-// from elsewhere (Analyze), and the user's questions and orders to a run in progress (Status, Finish, Environment).
+// Package measure combines the parts for the commands: a job under measurement with collector and agent in this process
+// (Run), each of them alone (Collect, Agent), the agent that ranks start themselves (Preload), the end that they share
+// (conclude), a trace of another tool (Analyze), and the user's requests to a run in progress (Status, Finish,
+// Environment).
 package measure
 
 import (
@@ -216,7 +217,7 @@ func (c *RunConfig) start(out string) (*parts, error) {
 	col, err := collector.Start(collector.Config{
 		Journal: filepath.Join(out, rundir.JournalDir), Run: rendezvous.NewRun(), Launcher: c.Command,
 		Listen: rendezvous.NewSocket(), Web: c.Web, Command: rendezvous.CommandRun,
-		Version: c.Program.Version, Options: c.Options, Cells: c.Cells.spec(c.Options), Given: c.Given, Stay: c.Keep.stay(), Tell: tell, Log: c.Log,
+		Version: c.Program.Version, Options: c.Options, Cells: c.Cells.spec(c.Options), Given: c.Given, Linger: c.Keep.linger(), Notify: notify, Log: c.Log,
 	})
 	if err != nil {
 		os.Remove(out) // only if empty
@@ -312,7 +313,7 @@ func (p *parts) watch(line *console.Status, started time.Time, done <-chan struc
 	}
 }
 
-// soFar is what came, or stays with the agents, in a few words.
+// soFar is what arrived, or stays with the agents, in a few words.
 func soFar(col *collector.Collector) string {
 	p := col.Progress()
 	if kept := col.Surveyed(); kept != nil {
@@ -377,7 +378,7 @@ func passUntil(done <-chan struct{}, signals <-chan os.Signal, order os.Signal, 
 	}
 }
 
-// ends says whether a signal asks for the end of what it is sent to.
+// ends reports whether a signal asks for the end of what it is sent to.
 func ends(s os.Signal) bool {
 	return s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP || s == syscall.SIGQUIT
 }
@@ -432,7 +433,7 @@ func makeOut(out string) (string, error) {
 	return out, rundir.Create(out)
 }
 
-// unfinished says whether a run directory is that of a run whose collector did not live to write the results.
+// unfinished reports whether a run directory is that of a run whose collector did not live to write the results.
 func unfinished(out string) bool {
 	return journal.Exists(filepath.Join(out, rundir.JournalDir)) && !exists(filepath.Join(out, rundir.ManifestFile))
 }

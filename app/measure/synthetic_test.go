@@ -339,7 +339,7 @@ func TestThreadsComeAndGo(t *testing.T) {
 	}
 }
 
-// A process that outlives the job is taken as far as it has come, losses included.
+// A process that outlives the job is taken as far as it has got, losses included.
 func TestProcessOutlivesJob(t *testing.T) {
 	r := newRig(t)
 	p := r.process(ringwriter.Identity{Rank: 0, Size: 1, World: "w"})

@@ -56,7 +56,7 @@ func recordJobs(t *testing.T) *recorded {
 	dir := t.TempDir()
 	journal := filepath.Join(dir, "journal")
 	c, err := collector.Start(collector.Config{
-		Journal: journal, Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Stay: time.Hour,
+		Journal: journal, Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Linger: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -69,7 +69,7 @@ func checkAbsent(t *testing.T, dir string, result *conclude.Result, reason strin
 	}
 }
 
-// Where an agent cannot work a witness tells which ranks go unrecorded, those that came before it and those that come while it is there, and is done when they
+// Where an agent cannot work a witness shows which ranks go unrecorded, those that came before it and those that come while it is there, and is done when they
 // are gone. It knows of none twice, though its stream breaks.
 func TestWitness(t *testing.T) {
 	c := startCollector(t, "127.0.0.1:0")
@@ -113,7 +113,7 @@ func TestWitness(t *testing.T) {
 	checkAbsent(t, dir, result, "a disk is read-only")
 }
 
-// A parent whose agent dies again and again tells the collector on another node of the ranks here. Where the collector was in that agent it says how there
+// A parent whose agent dies again and again reports the ranks here to the collector on another node. Where the collector was in that agent it says how there
 // can be results; where there is none it has nothing to say but why.
 func TestBereave(t *testing.T) {
 	why := errors.New("the agent died 8 times in a row")

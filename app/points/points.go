@@ -1,10 +1,10 @@
-// Package points reads plain points, one a row, from files of two formats: CSV, with or without a line of
-// names, and NumPy's .npy with float32 or float64. It knows the format by the content.
+// Package points reads plain points, one per row, from files of two formats: CSV, with or without a line of names, and
+// NumPy's .npy with float32 or float64. It recognizes the format by the content.
 //
 // A .npy file may be read by ranges of rows, by several processes.
 //
-// Out come float64 coordinates in whatever unit the file has. The package never drops a row: what is
-// ragged, truncated, empty or not finite is an error that says where.
+// Out come float64 coordinates in the unit of the file. The package never drops a row: ragged, truncated, empty or
+// non-finite input is an error that names the place.
 package points
 
 import (

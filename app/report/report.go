@@ -1,5 +1,5 @@
-// Package report makes the pages of finished runs: report.html, which opens from disk, and the page that a browser asks this machine for. A run directory, or what
-// is going to be one, comes in.
+// Package report makes the pages of finished runs: report.html, which opens from disk, and the page that this machine
+// serves to a browser. In comes a run directory, or one that is being written.
 package report
 
 import (

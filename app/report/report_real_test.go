@@ -135,7 +135,7 @@ func view(t *testing.T, dir string) (url string) {
 	read, write := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := View(ctx, ViewConfig{Dir: dir, Listen: "127.0.0.1:0", Token: "s3cret", Stdout: write, Tell: func(string) {}, Log: slog.New(slog.DiscardHandler)})
+		err := View(ctx, ViewConfig{Dir: dir, Listen: "127.0.0.1:0", Token: "s3cret", Stdout: write, Notify: func(string) {}, Log: slog.New(slog.DiscardHandler)})
 		write.CloseWithError(err)
 		ended <- err
 	}()
@@ -229,7 +229,7 @@ func TestOnlyNamesOfTheLoopback(t *testing.T) {
 }
 
 func TestOnlyLoopback(t *testing.T) {
-	err := View(t.Context(), ViewConfig{Dir: directory(t, tracetest.Small()), Listen: "0.0.0.0:0", Stdout: io.Discard, Tell: func(string) {}, Log: slog.New(slog.DiscardHandler)})
+	err := View(t.Context(), ViewConfig{Dir: directory(t, tracetest.Small()), Listen: "0.0.0.0:0", Stdout: io.Discard, Notify: func(string) {}, Log: slog.New(slog.DiscardHandler)})
 	if !errors.Is(err, ErrNotLoopback) {
 		t.Errorf("%v", err)
 	}

@@ -30,7 +30,7 @@ type ViewConfig struct {
 	Browser bool // open it in one, where there is one
 	Most    int  // bursts, and calls, that the page holds; 0 = page.MostOfView
 	Stdout  io.Writer
-	Tell    func(text string) // what the user should know
+	Notify  func(text string) // what the user should know
 	Log     *slog.Logger
 }
 
@@ -46,7 +46,7 @@ func View(ctx context.Context, c ViewConfig) error {
 		return err
 	}
 	for _, p := range s.Problems {
-		c.Tell("left out: " + p)
+		c.Notify("left out: " + p)
 	}
 	limits := page.LimitsOf(page.View)
 	if c.Most > 0 {
@@ -78,7 +78,7 @@ func View(ctx context.Context, c ViewConfig) error {
 	if c.Browser {
 		defer browse(url, c.Log)()
 	}
-	c.Tell("serving until Ctrl-C")
+	c.Notify("serving until Ctrl-C")
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -1,5 +1,5 @@
-// Package supervise is the tiny parent of an agent that nobody else looks after: it starts a program again when that dies
-// of something else than its own decision, and gives up when dying is all that it does.
+// Package supervise is the small parent process of an agent that nothing else supervises: it restarts the program when
+// that dies other than by its own decision, and gives up when the program keeps dying.
 package supervise
 
 import (

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestMain is the program too: it notes that it was started, and ends in the way that its arguments tell for that time.
+// TestMain is the program too: it notes that it was started, and ends in the way that its arguments give for that time.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 3 || os.Args[1] != "be" {
 		os.Exit(m.Run())

@@ -2,10 +2,11 @@
 //
 //	make bench-agent
 //
-// Agent and collector run as processes of their own, as in a batch job, with TLS between them. The ranks are rings that this process
-// writes as libmoriens.so would: each of so many MPI calls a second, a send with two counters of the burst before it, every tenth a reduction of all ranks.
-// What is measured is a while in the middle of the run, without its start and its end. With several directories of programs each measurement is made with all
-// of them in turn, so that versions can be compared on a machine that does other things too.
+// Agent and collector are separate processes, as in a batch job, with TLS between them. This process writes the rings
+// as libmoriens.so would: each of so many MPI calls a second, a send with two counters of the burst before it, every
+// tenth a reduction of all ranks. The measurement covers a stretch in the middle of the run, without its start and its
+// end. With several directories of programs each measurement is made with all of them in turn, so that versions can be
+// compared on a machine that does other things too.
 package main
 
 import (

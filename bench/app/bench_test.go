@@ -11,7 +11,7 @@ import (
 	"moriens/internal/testenv"
 )
 
-// The benchmark measures both programs under both MPIs and prints a whole row for each. What the figures are is not judged.
+// The benchmark measures both programs under both MPIs and prints a whole row for each. The figures are not checked.
 func TestBench(t *testing.T) {
 	testenv.Need(t, "mpicc.openmpi", "mpirun.openmpi", "mpicc.mpich", "mpiexec.mpich", "lmp")
 	bin := filepath.Dir(mpitest.Library(t))

@@ -2,9 +2,9 @@
 //
 //	make bench-app
 //
-// Plain and measured runs of LAMMPS and of a halo exchange alternate, on two ranks, with the agent and the collector on the ranks' own cores. Each
-// pair gives two ratios: of the time that the program itself says its steps took, and of the whole command, which
-// has the program's start, the analysis and the run directory in it.
+// Plain and measured runs of LAMMPS and of a halo exchange alternate, on two ranks, with the agent and the collector on
+// the ranks' own cores. Each pair gives two ratios: of the time that the program itself reports for its steps, and of
+// the whole command, which includes the program's start, the analysis and the run directory.
 package main
 
 import (

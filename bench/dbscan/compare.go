@@ -76,7 +76,7 @@ func (b *bench) generate(ctx context.Context, t task) (raw, npy string, err erro
 	return raw, npy, err
 }
 
-// An outcome is what one run told.
+// An outcome is what one run reported.
 type outcome struct {
 	seconds         float64
 	clusters, noise int

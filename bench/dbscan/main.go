@@ -1,9 +1,9 @@
-// Command bench compares `moriens cluster` with two prototypes of exact grid DBSCAN, on the points of
-// their generator, and prints a table in Markdown; and ten Eps one by one with ten through an index.
+// Command bench compares `moriens cluster` with two prototypes of exact grid DBSCAN, on the points of their generator,
+// and prints a table in Markdown; and ten Eps one by one with ten through an index.
 //
-// The prototypes and the generator are no part of this repository: -suite says where they are. They are
-// built in a scratch copy. Both sides run in turn, each run is a process of its own, and times are of
-// clustering alone, as each side tells them. Both sides have to find as many clusters and as much noise.
+// The prototypes and the generator are not part of this repository: -suite gives their directory. They are built in a
+// scratch copy. Both sides run in turn, each run is a separate process, and times are of clustering alone, as each side
+// reports them. Both sides have to find as many clusters and as much noise.
 package main
 
 import (

@@ -1,10 +1,12 @@
-// Command endbench measures how long the end of a run takes and how much memory, stage by stage, and prints tables in Markdown:
+// Command endbench measures how much time and memory the end of a run takes, stage by stage, and prints tables in
+// Markdown:
 //
 //	make bench-moriens
 //
-// Simulated agents have sent what the ranks of a stencil code did: two phases of iterations, a slow rank, an odd iteration. From then on
-// everything is as at the end of a job: what came is recounted, clustered, reduced to windows, the agents are asked for those, and the run directory is
-// written. Each job is measured in a process of its own. Processor time does not depend on what else the machine does; the time that goes by does.
+// Simulated agents have sent what the ranks of a stencil code did: two phases of iterations, a slow rank, an odd
+// iteration. From then on everything is as at the end of a job: the data is recounted, clustered and reduced to
+// windows, the agents send these, and the run directory is written. Each job is measured in a separate process.
+// Processor time does not depend on other load of the machine; elapsed time does.
 package main
 
 import (

@@ -19,7 +19,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// An end is what the end of one run took, and what came of it.
+// An end is the cost of the end of one run, and its results.
 type end struct {
 	Ranks, Iterations, Bursts int
 	Before                    float64 // bytes that were resident before

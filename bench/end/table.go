@@ -62,7 +62,7 @@ func names(ends []end) []string {
 	return list
 }
 
-// found says in words what came of a run.
+// found describes the results of a run.
 func (e *end) found() string {
 	list := []string{fmt.Sprintf("%d iterations in %d phases, %d windows, %d messages", e.Found, e.Phases, e.Windows, e.Messages)}
 	if !e.Slow {

@@ -2,10 +2,11 @@
 //
 //	make bench-ingest
 //
-// A collector runs as a process of its own, as in a batch job: over TLS, with its journal, clustering while bursts come. The
-// streams of 1, 100 and 1,000 nodes come from this process. Bursts a second are per second of the collector's processor
-// time, so that they do not depend on what this process takes of the same cores; latency is from the sending of a message of 1,024 bursts
-// to its acknowledgement, once as fast as the collector takes them and once at a pace that it has no trouble with.
+// The collector is a separate process, as in a batch job: over TLS, with its journal, clustering while bursts arrive.
+// The streams of 1, 100 and 1,000 nodes come from this process. Bursts a second are per second of the collector's
+// processor time, so that they do not depend on what this process takes of the same cores. Latency is from the sending
+// of a message of 1,024 bursts to its acknowledgement, once as fast as the collector takes them and once at a moderate
+// rate.
 package main
 
 import (

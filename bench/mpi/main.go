@@ -1,9 +1,11 @@
-// Command bench measures what clustering takes when several members of a team have the points, and prints tables in Markdown:
+// Command bench measures the cost of clustering when the points are spread over several members of a team, and prints
+// tables in Markdown:
 //
 //	make bench-mpi
 //
-// Members are processes of an MPI job, and goroutines; each has one thread. Each run is a job of its own that makes its points, and times are
-// from when all members have theirs until all have their labels. All runs have to find as many clusters and as much noise.
+// Members are processes of an MPI job, or goroutines; each has one thread. Each run is a separate job that generates
+// its points. Times are from when all members have their points until all have their labels. All runs have to find as
+// many clusters and as much noise.
 package main
 
 import (

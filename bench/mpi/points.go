@@ -16,7 +16,7 @@ const (
 // A shape is where bursts of one kind lie: a Gaussian blob, one drawn out along an axis, as where the instructions are the same and the
 // speed varies, or one along a diagonal.
 type shape struct {
-	centre, spread [dims]float64
+	center, spread [dims]float64
 	axis           int
 	length, slope  float64
 	weight         float64
@@ -33,7 +33,7 @@ func shapes() []shape {
 		s.weight = math.Pow(float64(1+draw.IntN(len(list))), -.8)
 		base := 3e-4 * math.Pow(8e-3/3e-4, draw.Float64())
 		for d := range dims {
-			s.centre[d] = .06 + .88*draw.Float64()
+			s.center[d] = .06 + .88*draw.Float64()
 			s.spread[d] = base * math.Exp(.8*(draw.Float64()-.5))
 		}
 		switch {
@@ -57,7 +57,7 @@ func shapes() []shape {
 func (s *shape) point(draw *rand.Rand) (p [dims]float64) {
 	along := (draw.Float64() - .5) * s.length
 	for d := range dims {
-		p[d] = s.centre[d] + s.spread[d]*draw.NormFloat64()
+		p[d] = s.center[d] + s.spread[d]*draw.NormFloat64()
 	}
 	p[s.axis] += along
 	p[1-s.axis] += s.slope * along

@@ -2,10 +2,10 @@
 //
 //	make bench-shim
 //
-// What the library adds is measured inside one process, under `moriens run`: rounds of a call that is recorded (MPI_Send) and of the same call past
-// the library (PMPI_Send) alternate, with time between them in which the ring is emptied; a figure is the median of the differences round by
-// round, with the quartiles, and beside it the difference of the least values. What agent and collector take of the processors is
-// measured apart, by their own processor time. The last table compares with the budgets.
+// The overhead is measured inside one process, under `moriens run`: rounds of a recorded call (MPI_Send) and of the
+// same call without the library (PMPI_Send) alternate, with time between them in which the ring is emptied. A figure is
+// the median of the differences round by round, with the quartiles, and beside it the difference of the minima. The
+// processor time of agent and collector is measured separately. The last table compares with the budgets.
 package main
 
 import (

@@ -16,18 +16,18 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A crowd is the agents of a job, in this process. Their answers go through the bytes that would be on the network. One is asked at a time, and what the Centre does with an answer keeps the others
+// A crowd is the agents of a job, in this process. Their answers go through the bytes that would be on the network. One is asked at a time, and what the Coordinator does with an answer keeps the others
 // waiting: so each second is somebody's.
 type crowd struct {
-	keepers []*cells.Keeper
-	mu      sync.Mutex
-	work    work // since it was last taken
+	stores []*cells.Store
+	mu     sync.Mutex
+	work   work // since it was last taken
 }
 
 // A work is what agents have done, and what has travelled, in a stage.
 type work struct {
 	Seconds, Largest float64 // of all agents, and of the one that took longest
-	TakeSeconds      float64 // of the Centre, with answers as they come
+	TakeSeconds      float64 // of the Coordinator, with answers as they come
 	Compressed       int64   // bytes up, as they travel
 	CompressSeconds  float64 // of agents
 	Entries, Labels  int64   // hashes up, and labels down
@@ -56,7 +56,7 @@ func newCrowd(j job, config cells.Config) (*crowd, error) {
 		if s := k.Stats(); s.Refused > 0 || s.Lost > 0 || s.Bursts != uint64(j.Ranks*j.bursts()) {
 			return nil, fmt.Errorf("agent %d has %d bursts, %d are lost, %d messages refused: want %d", agent, s.Bursts, s.Lost, s.Refused, j.Ranks*j.bursts())
 		}
-		c.keepers = append(c.keepers, k)
+		c.stores = append(c.stores, k)
 	}
 	return c, nil
 }
@@ -68,7 +68,7 @@ func (o *options) config() cells.Config {
 
 func (c *crowd) IDs() []uint64 {
 	var list []uint64
-	for i := range c.keepers {
+	for i := range c.stores {
 		list = append(list, uint64(i+1))
 	}
 	return list
@@ -87,7 +87,7 @@ func (c *crowd) Ask(ctx context.Context, agent uint64, ask *moriensv1.CellsAsk, 
 	if err != nil {
 		return err
 	}
-	if err := c.keepers[agent-1].Answer(ask, func(a *moriensv1.CellsAnswer) error {
+	if err := c.stores[agent-1].Answer(ask, func(a *moriensv1.CellsAnswer) error {
 		bytes, err := proto.Marshal(a)
 		parts = append(parts, bytes)
 		return err

@@ -1,5 +1,7 @@
-// Command simulate drives the end of a run whose bursts stay with the agents, without a network: as many agents as are asked for, each a real one with the messages of ranks of a synthetic program, the
-// collector's part, and the clustering. It prints what each stage takes, on the model's curve of docs/design/scale.md, and whether what was planted was found.
+// Command simulate drives the end of a run whose bursts stay with the agents, without a network: any number of agents,
+// each a real one with the messages of ranks of a synthetic program, the collector's part, and the clustering. It
+// prints the cost of each stage, on the model's curve of docs/design/scale.md, and whether the planted kinds were
+// found.
 package main
 
 import (
@@ -47,7 +49,7 @@ func main() {
 	}
 }
 
-// run measures every combination, each in a process of its own, and prints the tables. What was planted and not found, and labels that differ, are an error behind them.
+// run measures every combination, each in a separate process, and prints the tables. What was planted and not found, and labels that differ, are an error behind them.
 func (o *options) run(out io.Writer) error {
 	jobs, sides, err := o.jobs()
 	if err != nil {
@@ -74,7 +76,7 @@ func (o *options) run(out io.Writer) error {
 	if err := printTables(out, ends); err != nil {
 		return err
 	}
-	return judged(ends)
+	return failures(ends)
 }
 
 // apart measures in another process.
@@ -92,8 +94,8 @@ func (o *options) apart(j job, side float64) (*end, error) {
 	return e, nil
 }
 
-// judged is an error if an end did not come to what was planted.
-func judged(ends []*end) error {
+// failures is an error if an end did not come to what was planted.
+func failures(ends []*end) error {
 	var errs []error
 	for _, e := range ends {
 		if e.Found < e.Kinds {

@@ -22,12 +22,12 @@ import (
 type stage struct {
 	Name  string
 	Asked int     // labellings, splits, surveys: times that the agents were asked
-	CPU   float64 // seconds of processor time of the Centre, what it does as answers come included
+	CPU   float64 // seconds of processor time of the Coordinator, including its work as answers arrive
 	work
 	Way cells.Way
 }
 
-// An end is what the end of a run took, and what came of it.
+// An end is the cost of the end of a run, and its results.
 type end struct {
 	Job    job
 	Side   float64
@@ -37,7 +37,7 @@ type end struct {
 	Threads, Groups, Units, Places, Segments, Distinct int
 	UnitsOfAgent, MostUnitsOfAgent                     int // median, most
 	AgentBytes, MostAgentBytes, PointBytes             int64
-	Resident, Peak, Heap                               float64 // bytes: before the end, at most, and what the Centre and the result hold behind it
+	Resident, Peak, Heap                               float64 // bytes: before the end, at most, and what the Coordinator and the result hold behind it
 	FillSeconds                                        float64 // of processor time, of all agents together, for all that ranks did
 	Clusters                                           int
 	Score                                              float64
@@ -53,14 +53,14 @@ type end struct {
 // A run is one at work.
 type run struct {
 	job
-	options *options
-	crowd   *crowd
-	centre  *cells.Centre
-	end     *end
-	latest  float64 // processor time when the present stage began
-	traffic cells.Way
-	sums    map[int32]int64 // bursts by label, of the agents' sums
-	dims    []space.Dim
+	options     *options
+	crowd       *crowd
+	coordinator *cells.Coordinator
+	end         *end
+	latest      float64 // processor time when the present stage began
+	traffic     cells.Way
+	sums        map[int32]int64 // bursts by label, of the agents' sums
+	dims        []space.Dim
 }
 
 // byFunction numbers call paths as a collector does: by function and frames, which here are the same in all processes.
@@ -100,7 +100,7 @@ func measure(j job, o *options) (*end, error) {
 	}
 	runtime.GC()
 	r.end.Resident, r.end.Peak, r.end.Heap = before.Resident, after.Peak, heapBytes()-heap
-	runtime.KeepAlive(r.centre)
+	runtime.KeepAlive(r.coordinator)
 	r.held()
 	return r.end, nil
 }
@@ -115,7 +115,7 @@ func heapBytes() float64 {
 func (r *run) held() {
 	var units []int
 	var bytes []int64
-	for _, k := range r.crowd.keepers {
+	for _, k := range r.crowd.stores {
 		s := k.Stats()
 		units, bytes = append(units, s.Units), append(bytes, s.Bytes)
 		r.end.PointBytes = max(r.end.PointBytes, s.PointsBytes)
@@ -148,7 +148,7 @@ func (r *run) took(name string, asked int) error {
 	s.CPU += now - r.latest - w.Seconds - w.CompressSeconds
 	s.add(w)
 	s.Asked += asked
-	traffic := r.centre.Traffic().All()
+	traffic := r.coordinator.Traffic().All()
 	s.Way.Down.Messages += traffic.Down.Messages - r.traffic.Down.Messages
 	s.Way.Down.Bytes += traffic.Down.Bytes - r.traffic.Down.Bytes
 	s.Way.Up.Messages += traffic.Up.Messages - r.traffic.Up.Messages
@@ -178,15 +178,15 @@ func (r *run) profiled() error {
 // all is the end: what the collector does of it.
 func (r *run) all() error {
 	ctx := context.Background()
-	r.centre = cells.New(r.crowd, slog.New(slog.DiscardHandler))
+	r.coordinator = cells.New(r.crowd, slog.New(slog.DiscardHandler))
 	if err := r.begin(); err != nil {
 		return err
 	}
-	set, err := r.centre.Survey(ctx, byFunction{})
+	set, err := r.coordinator.Survey(ctx, byFunction{})
 	if err != nil {
 		return err
 	}
-	if left := r.centre.Left(); len(left) > 0 {
+	if left := r.coordinator.Left(); len(left) > 0 {
 		return fmt.Errorf("agent %d is left out: %w", left[0].Agent, left[0].Err)
 	}
 	if err := r.took("survey", 1); err != nil {
@@ -194,27 +194,27 @@ func (r *run) all() error {
 	}
 	r.dims = set.Dims
 	set.MostSplit = r.options.split
-	result, err := microcell.Compute(*set, &source{run: r, from: r.centre.Source(ctx, runtime.NumCPU())}, r.partition())
+	result, err := microcell.Compute(*set, &source{run: r, from: r.coordinator.Source(ctx, runtime.NumCPU())}, r.partition())
 	if err != nil {
 		return err
 	}
 	if err := r.took("cluster", 0); err != nil {
 		return err
 	}
-	if err := r.centre.Label(ctx, result.Labels); err != nil {
+	if err := r.coordinator.Label(ctx, result.Labels); err != nil {
 		return err
 	}
 	if err := r.took("label", 1); err != nil {
 		return err
 	}
-	if err := r.centre.Sums(ctx, r.addUp); err != nil {
+	if err := r.coordinator.Sums(ctx, r.addUp); err != nil {
 		return err
 	}
 	if err := r.took("sums", 1); err != nil {
 		return err
 	}
 	r.describe(set, result)
-	return r.judge(result)
+	return r.check(result)
 }
 
 // partition is how a run's bursts are clustered by default; where all bursts are clustered too, without the automatic filter, which goes by the mean of a unit here.
@@ -268,7 +268,7 @@ func (s *source) Split(units []int32) ([][]microcell.Unit, error) {
 	return places, s.took("split", 1)
 }
 
-// describe says what came of it.
+// describe describes the results.
 func (r *run) describe(set *microcell.Set, result *microcell.Result) {
 	e := r.end
 	e.Side, e.Threads, e.Groups, e.Units, e.Places = set.Side, set.Threads, len(set.Groups), len(set.Units), len(result.Units)-len(set.Units)

@@ -12,7 +12,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// What was planted is found, and the labels are those of the clustering of all bursts; how long it takes is not judged.
+// What was planted is found, and the labels are those of the clustering of all bursts; how long it takes is not checked.
 func TestEnd(t *testing.T) {
 	for _, o := range []options{{equal: true, Points: 1 << 20}, {equal: true, Points: 1 << 20, counters: true, eps: .02, minPts: 20}} {
 		e, err := measure(job{Agents: 5, Ranks: 20, Bursts: 60, Counters: o.counters, Noise: 1}, &o)
@@ -53,18 +53,18 @@ func checkStage(t *testing.T, e *end, name string) {
 	t.Errorf("no stage %s", name)
 }
 
-// A kind that is told apart by less than its spread is not found, and said.
+// A kind that is distinguished by less than its spread is not found, and said.
 func TestLostKind(t *testing.T) {
 	e, err := measure(job{Agents: 2, Ranks: 20, Bursts: 60, Noise: 15}, &options{Points: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Found == e.Kinds || len(e.Lost) != e.Kinds-e.Found || judged([]*end{e}) == nil {
+	if e.Found == e.Kinds || len(e.Lost) != e.Kinds-e.Found || failures([]*end{e}) == nil {
 		t.Errorf("%d of %d, %q", e.Found, e.Kinds, e.Lost)
 	}
 }
 
-// What an agent is told has every planted burst once, as long as it is.
+// What an agent receives has every planted burst once, as long as it is.
 func TestMessages(t *testing.T) {
 	j := job{Agents: 1, Ranks: 3, Bursts: 3000, Noise: 1, Counters: true}
 	bursts, meetings, row := j.of(1), 0, uint64(0)
@@ -109,7 +109,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &crowd{keepers: []*cells.Keeper{k}}
+	c := &crowd{stores: []*cells.Store{k}}
 	if err := c.Ask(t.Context(), 1, &moriensv1.CellsAsk{}, func(a *moriensv1.CellsAnswer) error {
 		if a.Error == "" || !a.Last {
 			t.Errorf("%v", a)
@@ -144,11 +144,11 @@ func TestTables(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
-	if err := judged([]*end{&other}); err == nil || strings.Contains(err.Error(), "certified") {
+	if err := failures([]*end{&other}); err == nil || strings.Contains(err.Error(), "certified") {
 		t.Error(err)
 	}
 	other.Certificate.Exact = true
-	if err := judged([]*end{&other}); err == nil || !strings.Contains(err.Error(), "certified") {
+	if err := failures([]*end{&other}); err == nil || !strings.Contains(err.Error(), "certified") {
 		t.Error(err)
 	}
 	o.Agents, o.Sides = "1,2", "0,.5"

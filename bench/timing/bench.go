@@ -1,4 +1,4 @@
-// Package timing is what the benchmarks share that time whole programs: running them and judging figures that
+// Package timing is what the benchmarks that time whole programs share: running them and evaluating figures that
 // scatter. It never decides whether a figure is good.
 package timing
 

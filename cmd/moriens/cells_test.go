@@ -94,7 +94,7 @@ func TestCellsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	made := int(j.Store().Progress().CallsStay) // as the rings' ends have it
+	made := int(j.Store().Progress().CallsOnNodes) // as the rings' ends have it
 	checkKept(t, out, made, 2)
 	if bytes, restarts := j.Stats().Bytes, readManifest(t, out).Losses.CollectorRestarts; j.Store().Totals().Calls != 0 || bytes > 16*int64(made) || restarts != 1 {
 		t.Errorf("the journal has %d bytes and %d calls of %d, %d restarts", bytes, j.Store().Totals().Calls, made, restarts)

@@ -66,7 +66,7 @@ func (c *clusterCommand) cluster(m mpix.Transport) error {
 	if err != nil || m.Rank() > 0 {
 		return err
 	}
-	return c.tell(all, r.Clusters, seconds)
+	return c.report(all, r.Clusters, seconds)
 }
 
 func (c *clusterCommand) check() error {
@@ -86,8 +86,8 @@ func (c *clusterCommand) check() error {
 	return nil
 }
 
-// tell writes the labels of all points, member by member, and says what there is of them.
-func (c *clusterCommand) tell(labels [][]int32, clusters int, seconds float64) error {
+// report writes the labels of all points, member by member, and says what there is of them.
+func (c *clusterCommand) report(labels [][]int32, clusters int, seconds float64) error {
 	said := clustering{Clusters: clusters, Seconds: seconds}
 	for _, part := range labels {
 		said.Points += len(part)

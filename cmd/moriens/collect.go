@@ -32,11 +32,11 @@ func (c *collectCommand) Run(ctx *kong.Context, log *slog.Logger) error {
 func (c *collectCommand) collect(members team.Team, given []string, log *slog.Logger) error {
 	recorded, resumed, err := measure.Recorded(members, c.Out)
 	if err == nil && resumed {
-		tell := plain.Writer(os.Stderr)
+		notify := plain.Writer(os.Stderr)
 		if members.Rank() > 0 {
-			tell = io.Discard // all would say the same
+			notify = io.Discard // all would say the same
 		}
-		err = c.resume(recorded, given, tell)
+		err = c.resume(recorded, given, notify)
 	}
 	if err != nil {
 		return err

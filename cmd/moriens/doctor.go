@@ -29,7 +29,7 @@ func (d *doctorCommand) Run(*slog.Logger) error {
 		return usage(fmt.Errorf("--ranks=%d", d.Ranks), "a number from 1 up; leave the option out for as many as CPUs")
 	}
 	library, err := measure.Library()
-	report := doctor.Judge(doctor.Probe(context.Background(), doctor.Config{
+	report := doctor.Diagnose(doctor.Probe(context.Background(), doctor.Config{
 		Library: library, LibraryError: err, LibraryHint: hint.Of(err), Shm: d.Shm, Ranks: d.Ranks, Events: d.Events,
 	}), program().Version)
 	if d.JSON {

@@ -30,7 +30,7 @@ func (v *viewCommand) Run(log *slog.Logger, to words) error {
 	defer stop()
 	err := report.View(ctx, report.ViewConfig{
 		Dir: v.Dir, Listen: v.Listen, Token: rendezvous.NewSecret(32), Browser: !v.NoBrowser, Most: v.Most, Stdout: os.Stdout,
-		Tell: func(text string) { fmt.Fprintf(to, "moriens: %s\n", plain.Line(text)) }, Log: log,
+		Notify: func(text string) { fmt.Fprintf(to, "moriens: %s\n", plain.Line(text)) }, Log: log,
 	})
 	if errors.Is(err, report.ErrNotLoopback) {
 		return usage(err, hint.Of(err))

@@ -1,13 +1,17 @@
-// Package cells asks the agents that keep the bursts on their nodes what the clustering of a run has to know of them, and puts together what they say.
+// Package cells collects from the agents that keep the bursts on their nodes what the clustering of a run needs.
 //
-// In come the answers of proto/moriens/v1/cells.proto: each agent's micro-cells, and by labelling the different sequences of its threads, as hash and count; and, asked for
-// one by one, the sequences that no agent has told before. Out come the micro-cells of the run, with exact sums (nanoseconds, and what counters counted), the score of any labelling of these, the
-// places of bursts where the answer depends on them, and sums per thread by the labels of the end. Bursts never come here.
+// In come the answers of proto/moriens/v1/cells.proto: each agent's micro-cells; for a labelling, the different
+// sequences of its threads as hash and count; and, on request, the sequences that no agent has sent before. Out come
+// the micro-cells of the run with exact sums (nanoseconds, and counters in their units), the score of any labelling of
+// them, the places of bursts where the answer depends on these, and sums per thread by the final labels. The bursts
+// themselves stay on the nodes.
 //
-// What agents say comes over the network, and is checked: columns of one length, numbers in range, boxes that lie in their cells, sums that add up to what the agent says it has, sequences that
-// have the hash they were asked by. An agent that does not answer, or not soundly, is left out: Left says so, and all that it has told is forgotten. What was computed with its micro-cells is not
-// valid any more then, so that Score, Split, Label and Sums end with an ErrLeft, and who computes begins again with a Survey: its answer is that of the agents that have answered all along, and of their
-// bursts alone. An agent that was left out is asked by the next Survey as if it were new.
+// Answers come over the network and are checked: columns of one length, numbers in range, boxes that lie in their
+// cells, sums that add up to the agent's totals, sequences with the requested hash. An agent that does not answer, or
+// answers wrongly, is left out: Left lists it, and all its data is discarded. What was computed with its micro-cells is
+// then invalid, so that Score, Split, Label and Sums return an ErrLeft, and the caller starts again with a Survey. That
+// covers the agents that have answered all along, and their bursts alone. The next Survey asks an agent that was left
+// out as if it were new.
 package cells
 
 import (
@@ -39,7 +43,7 @@ type Paths interface {
 	Path(process uint64, function, path uint32) uint32
 }
 
-// ErrLeft says that an agent was left out on the way: what was found so far is of more bursts than can be asked about.
+// ErrLeft is returned where an agent was left out meanwhile: the results so far cover bursts that can no longer be asked for.
 var ErrLeft = errors.New("an agent that has told its micro-cells does not answer any more")
 
 // A Left is an agent that was left out, and why.
@@ -48,8 +52,8 @@ type Left struct {
 	Err   error
 }
 
-// A Told is what an agent has told of itself.
-type Told struct {
+// An AgentState is what an agent has reported about itself.
+type AgentState struct {
 	Agent     uint64
 	Lost      uint64 // bursts that it knew before it was started again, and of which nothing is left
 	Outside   uint64 // bursts that no cell can hold, which count as lacking data
@@ -62,8 +66,8 @@ const askedAtOnce = 64
 // askedMost is how many labels, or sequences, one ask has at most, smaller in tests alone: agents take no message of more than 4 MiB, and a sequence takes 26 bytes.
 var askedMost = 1 << 17
 
-// A Centre knows the micro-cells of a run's agents. Its methods are not called concurrently, but for Traffic.
-type Centre struct {
+// A Coordinator knows the micro-cells of a run's agents. Its methods are not called concurrently, but for Traffic.
+type Coordinator struct {
 	agents Agents
 	log    *slog.Logger
 	nodes  map[uint64]*node
@@ -101,32 +105,32 @@ type placeKey struct {
 	at    [cell.MaxDims]float64
 }
 
-// New returns a Centre that knows nothing yet.
-func New(agents Agents, log *slog.Logger) *Centre {
-	return &Centre{agents: agents, log: log, nodes: make(map[uint64]*node), sequences: newKnown()}
+// New returns an empty Coordinator.
+func New(agents Agents, log *slog.Logger) *Coordinator {
+	return &Coordinator{agents: agents, log: log, nodes: make(map[uint64]*node), sequences: newKnown()}
 }
 
 // Worlds says that the run has several worlds of ranks, so that an anchor is not the same event on all of them: from now on each thread's sequence is one segment.
-func (c *Centre) Worlds() { c.worlds = true }
+func (c *Coordinator) Worlds() { c.worlds = true }
 
 // Left says which agents the last Survey, and what was asked since, has left out.
-func (c *Centre) Left() []Left { return slices.Clone(c.left) }
+func (c *Coordinator) Left() []Left { return slices.Clone(c.left) }
 
-// Told says what the agents whose bursts count have told in their last survey, by agent.
-func (c *Centre) Told() []Told {
-	var list []Told
+// AgentStates says what the agents whose bursts count have reported in their last survey, by agent.
+func (c *Coordinator) AgentStates() []AgentState {
+	var list []AgentState
 	for _, id := range c.ids() {
 		h := c.nodes[id].head
-		list = append(list, Told{id, h.Lost, h.Outside, h.HeldBytes})
+		list = append(list, AgentState{id, h.Lost, h.Outside, h.HeldBytes})
 	}
 	return list
 }
 
-// Whole says that anchors do not cut the sequences: there are several worlds, or a thread has no anchors.
-func (c *Centre) Whole() bool { return c.whole }
+// Whole reports whether anchors do not cut the sequences: there are several worlds, or a thread has no anchors.
+func (c *Coordinator) Whole() bool { return c.whole }
 
-// ids are those of the agents that have told their micro-cells, ascending.
-func (c *Centre) ids() []uint64 {
+// ids are those of the agents that have reported their micro-cells, ascending.
+func (c *Coordinator) ids() []uint64 {
 	var list []uint64
 	for id := range c.nodes {
 		list = append(list, id)
@@ -136,7 +140,7 @@ func (c *Centre) ids() []uint64 {
 }
 
 // each has the work for each agent done, some at a time, and leaves out those for which there is an error. It returns an error if ctx has ended, and, wrapping ErrLeft, if one was left out.
-func (c *Centre) each(ctx context.Context, ids []uint64, work func(id uint64) error) error {
+func (c *Coordinator) each(ctx context.Context, ids []uint64, work func(id uint64) error) error {
 	errs := make([]error, len(ids))
 	room := make(chan struct{}, askedAtOnce)
 	var wg sync.WaitGroup
@@ -166,7 +170,7 @@ func (c *Centre) each(ctx context.Context, ids []uint64, work func(id uint64) er
 }
 
 // leave forgets an agent.
-func (c *Centre) leave(id uint64, why error) error {
+func (c *Coordinator) leave(id uint64, why error) error {
 	delete(c.nodes, id)
 	c.left = append(c.left, Left{id, why})
 	c.log.Warn("an agent's micro-cells are left out", "agent", fmt.Sprintf("%016x", id), "error", why)
@@ -174,7 +178,7 @@ func (c *Centre) leave(id uint64, why error) error {
 }
 
 // ask asks an agent, and counts what goes to and fro.
-func (c *Centre) ask(ctx context.Context, id uint64, ask *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer) error) error {
+func (c *Coordinator) ask(ctx context.Context, id uint64, ask *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer) error) error {
 	ended := false
 	c.count(ask, nil)
 	err := c.agents.Ask(ctx, id, ask, func(a *moriensv1.CellsAnswer) error {

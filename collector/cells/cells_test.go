@@ -77,7 +77,7 @@ func (c *crowd) bursts() (threads [][]burst) {
 	return threads
 }
 
-// groupOf is a burst's pair of call paths, as the Centre's are numbered.
+// groupOf is a burst's pair of call paths, as the Coordinator's are numbered.
 func groupOf(b burst, by bool) microcell.Group {
 	if !by {
 		return microcell.Group{}
@@ -85,7 +85,7 @@ func groupOf(b burst, by bool) microcell.Group {
 	return microcell.Group{Before: uint32(10 + b.group), After: uint32(10 + b.group + 1)}
 }
 
-// unitOf is the unit in which the test finds a burst, without the Centre's maps.
+// unitOf is the unit in which the test finds a burst, without the Coordinator's maps.
 func unitOf(units []microcell.Unit, groups []microcell.Group, b burst, by bool, side float64) int {
 	key, _ := cell.KeyOf(b.at, side)
 	place := -1
@@ -150,7 +150,7 @@ func checkUnits(t *rapid.T, c *crowd, groups []microcell.Group, units []microcel
 	}
 }
 
-// Whatever came in several surveys, the units are those of the bursts, and those that one survey tells.
+// Whatever came in several surveys, the units are those of the bursts, and those that one survey reports.
 func TestSurvey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		crowd, more := drawCrowd(t)
@@ -187,7 +187,7 @@ func TestSurvey(t *testing.T) {
 	})
 }
 
-// sameUnits says whether units are equal but for how their groups are numbered; the tests' groups have one numbering where they come in one order.
+// sameUnits reports whether units are equal but for how their groups are numbered; the tests' groups have one numbering where they come in one order.
 func sameUnits(a, b []microcell.Unit) bool { return reflect.DeepEqual(a, b) }
 
 // score is that of the bursts themselves.
@@ -295,7 +295,7 @@ func apply(units []microcell.Unit, split []int32, places [][]microcell.Unit) []m
 }
 
 // checkLocate has every burst be where the test finds it, and a little beside it as well.
-func checkLocate(t *rapid.T, c *Centre, crowd *crowd, groups []microcell.Group, units []microcell.Unit) {
+func checkLocate(t *rapid.T, c *Coordinator, crowd *crowd, groups []microcell.Group, units []microcell.Unit) {
 	for _, r := range crowd.agents {
 		for _, thread := range r.threads {
 			for _, b := range thread {
@@ -317,7 +317,7 @@ func checkLocate(t *rapid.T, c *Centre, crowd *crowd, groups []microcell.Group, 
 	}
 }
 
-// clean makes NaN comparable, and leaves out what a run that ends idle does not tell.
+// clean makes NaN comparable, and leaves out what a run that ends idle does not have.
 func clean(s *sequence.Score) sequence.Score {
 	out := *s
 	out.Labels = slices.Clone(s.Labels)
@@ -332,7 +332,7 @@ func clean(s *sequence.Score) sequence.Score {
 	return out
 }
 
-// compareScores compares scores but for segments in which no thread does anything, of which the last ones are not told.
+// compareScores compares scores but for segments in which no thread does anything, of which the last ones are not reported.
 func compareScores(t *rapid.T, got, want *sequence.Score) {
 	g, w := clean(got), clean(want)
 	if w.Segments < g.Segments {
@@ -421,7 +421,7 @@ func TestAgentIsLeftOut(t *testing.T) {
 	}
 }
 
-// Whoever gives up waiting is told that, and no agent is blamed.
+// Whoever gives up waiting gets that as an error, and no agent is blamed.
 func TestGivenUp(t *testing.T) {
 	all := &crowd{agents: map[uint64]*reference{1: {dims: 1, side: 1, parts: 9, threads: [][]burst{{{at: []float64{1}, ns: 1}}}}}}
 	c := New(all, quiet)

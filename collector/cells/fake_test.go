@@ -36,8 +36,8 @@ type reference struct {
 	unitOf  [][]int32
 	units   []referenceUnit
 	groups  []int
-	told    []int // bursts of each thread that the latest survey has told
-	groupsN int   // groups that it has told
+	told    []int // bursts of each thread that the latest survey has reported
+	groupsN int   // groups that it has reported
 	unitsN  int
 	survey  uint64
 	labels  []int32
@@ -84,7 +84,7 @@ func (r *reference) unit(b burst) int32 {
 	return int32(len(r.units) - 1)
 }
 
-// columns are units with the bursts that came since told, or with all of them.
+// columns are units with the bursts that arrived since the last report, or with all of them.
 func (r *reference) columns(units []int32, whole bool) []*moriensv1.CellsAnswer {
 	var list []*moriensv1.CellsAnswer
 	for len(units) > 0 {

@@ -28,7 +28,7 @@ import (
 
 // planting is a planted run in the words of agents, and as bursts in one place.
 type planting struct {
-	agents  []*keeping.Keeper
+	agents  []*keeping.Store
 	threads []Thread
 	bursts  grouping.Bursts
 	of      []int // burst by row of bursts: its thread
@@ -86,7 +86,7 @@ func (p *planting) Path(_ uint64, _, path uint32) uint32 { return path }
 
 const plantedFunction = 7
 
-// plantedAt has so many agents told of a run, whose threads lose some bursts each.
+// plantedAt spreads a run over so many agents, whose threads lose some bursts each.
 func plantedAt(t testing.TB, r *plant.Run, agents, losses int, config keeping.Config, random *rand.Rand) *planting {
 	t.Helper()
 	p := &planting{}
@@ -111,7 +111,7 @@ func plantedAt(t testing.TB, r *plant.Run, agents, losses int, config keeping.Co
 	begin := 0
 	for thread, end := range r.ThreadEnds {
 		agent := thread * agents / threads
-		p.tell(t, r, thread, begin, end, agent, losses, random)
+		p.report(t, r, thread, begin, end, agent, losses, random)
 		p.threads = append(p.threads, Thread{uint64(agent + 1), uint64(thread + 500)})
 		b.Nodes = append(b.Nodes, int32(agent))
 		begin = end
@@ -119,8 +119,8 @@ func plantedAt(t testing.TB, r *plant.Run, agents, losses int, config keeping.Co
 	return p
 }
 
-// tell tells of one thread.
-func (p *planting) tell(t testing.TB, r *plant.Run, thread, begin, end, agent, losses int, random *rand.Rand) {
+// report reports one thread.
+func (p *planting) report(t testing.TB, r *plant.Run, thread, begin, end, agent, losses int, random *rand.Rand) {
 	process, ring := uint64(thread+100), uint64(thread+500)
 	k, b := p.agents[agent], &p.bursts
 	head := &moriensv1.Process{Process: process, Rank: int32(thread), Size: int32(len(r.ThreadEnds)), Events: b.CounterNames}
@@ -208,7 +208,7 @@ var (
 )
 
 // kindsOf has the agents find kinds.
-func (p *planting) kindsOf(t testing.TB, o grouping.Options) (*Centre, *microcell.Set, *microcell.Result, error) {
+func (p *planting) kindsOf(t testing.TB, o grouping.Options) (*Coordinator, *microcell.Set, *microcell.Result, error) {
 	t.Helper()
 	c := New(p, slog.New(slog.DiscardHandler))
 	set, err := c.Survey(t.Context(), p)
@@ -267,7 +267,7 @@ func TestKindsOfAgents(t *testing.T) {
 }
 
 // compare compares clusters, and the labels of the rows.
-func (p *planting) compare(t *testing.T, c *Centre, want *grouping.Result, got *microcell.Result) {
+func (p *planting) compare(t *testing.T, c *Coordinator, want *grouping.Result, got *microcell.Result) {
 	t.Helper()
 	if len(got.Clusters) != len(want.Clusters) || fmt.Sprint(got.Speed) != fmt.Sprint(want.Speed) {
 		t.Fatalf("%d clusters, speeds %v: want %d, %v", len(got.Clusters), got.Speed, len(want.Clusters), want.Speed)
@@ -303,7 +303,7 @@ func (p *planting) compare(t *testing.T, c *Centre, want *grouping.Result, got *
 }
 
 // compareSums compares sums by cluster and kind with those of the bursts: all are there, and each cluster has its own time to a thousandth.
-func (p *planting) compareSums(t *testing.T, c *Centre, set *microcell.Set, want *grouping.Result) {
+func (p *planting) compareSums(t *testing.T, c *Coordinator, set *microcell.Set, want *grouping.Result) {
 	t.Helper()
 	bursts, timeNS, both := make(map[int32]uint64), make(map[int32]uint64), make(map[[2]int32]int)
 	if err := c.Sums(t.Context(), func(_ uint64, m *moriensv1.CellsSums) error {

@@ -9,7 +9,7 @@ import (
 
 // Locate is the unit in which a burst between two call paths is, by its coordinates: index into the units of the last Survey, with the places that Split has appended since. The coordinates may be a little
 // off, as when a clock's rate is known better by now: where there is no such place it is the nearest in the micro-cell, and where there is nothing, the nearest unit in the cells round it.
-func (c *Centre) Locate(before, after uint32, at []float64) (unit int32, ok bool) {
+func (c *Coordinator) Locate(before, after uint32, at []float64) (unit int32, ok bool) {
 	group, ok := c.numbers[microcell.Group{Before: before, After: after}]
 	if !ok || len(at) != len(c.dims) {
 		return 0, false
@@ -38,7 +38,7 @@ type nearest struct {
 }
 
 // look looks at the units of a cell.
-func (c *Centre) look(key cellKey, near *nearest) {
+func (c *Coordinator) look(key cellKey, near *nearest) {
 	s := c.cells[key]
 	for unit := s.first; unit < s.first+s.count; unit++ {
 		if d := squaredDistance(near.at, &c.units[unit].Cell); d < near.distance {
@@ -48,7 +48,7 @@ func (c *Centre) look(key cellKey, near *nearest) {
 }
 
 // lookRound looks at a cell and those that touch it, along the first so many axes.
-func (c *Centre) lookRound(key cellKey, axes int, near *nearest) {
+func (c *Coordinator) lookRound(key cellKey, axes int, near *nearest) {
 	if axes == 0 {
 		c.look(key, near)
 		return

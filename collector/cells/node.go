@@ -11,10 +11,10 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A node is what an agent has told.
+// A node is what an agent has reported.
 type node struct {
 	head    *moriensv1.CellsSurveyed // the first part of the latest survey
-	groups  []told                   // by the agent's number
+	groups  []group                  // by the agent's number
 	units   []microcell.Unit         // by the agent's number; Group is the agent's
 	threads uint64
 	// at are the units of the run, by unit of the agent; -1 for one without bursts.
@@ -23,8 +23,8 @@ type node struct {
 	labels []int32
 }
 
-// A told is a group as an agent tells it: a process that has both call paths.
-type told struct {
+// A group is a group as an agent reports it: a process that has both call paths.
+type group struct {
 	hashes        [2]uint64 // of before and after, the same at all agents
 	process       uint64
 	before, after place
@@ -92,12 +92,12 @@ func (n *node) takeGroups(s *moriensv1.CellsSurveyed) error {
 			groups, len(s.After), len(s.Example), len(s.BeforePath), len(s.AfterPath), len(s.BeforeFunction), len(s.AfterFunction))
 	}
 	for i := range s.Before {
-		n.groups = append(n.groups, told{[2]uint64{s.Before[i], s.After[i]}, s.Example[i], place{s.BeforeFunction[i], s.BeforePath[i]}, place{s.AfterFunction[i], s.AfterPath[i]}})
+		n.groups = append(n.groups, group{[2]uint64{s.Before[i], s.After[i]}, s.Example[i], place{s.BeforeFunction[i], s.BeforePath[i]}, place{s.AfterFunction[i], s.AfterPath[i]}})
 	}
 	return nil
 }
 
-// check says whether the micro-cells are all that the node has.
+// check reports whether the micro-cells are all that the node has.
 func (n *node) check() error {
 	bursts, timeNS := n.head.Missing+n.head.Short, n.head.MissingNs+n.head.ShortNs
 	for i := range n.units {
@@ -120,7 +120,7 @@ func (n *node) check() error {
 	return nil
 }
 
-// anchored says whether all threads have anchors.
+// anchored reports whether all threads have anchors.
 func (n *node) anchored() bool { return slices.Equal(n.head.Threads, n.head.Anchored) }
 
 // labelsOf are the labels of the agent's units, given those of the run's. What has no bursts keeps what it has.

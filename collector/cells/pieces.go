@@ -94,7 +94,7 @@ func (p *pieces) sorted() []piece {
 // mostKnown is how many labels of sequences are remembered between labellings. What is forgotten is asked for again.
 const mostKnown = 1 << 26
 
-// known are sequences that agents have told.
+// known are sequences that agents have reported.
 type known struct {
 	mu        sync.Mutex
 	sequences map[sequence.Hash]*remembered

@@ -15,16 +15,16 @@ import (
 
 // Score gives units labels, and aligns and scores the sequences that all threads have by these: microcell.Source. Down go the labels that an agent has otherwise, up come the hashes of all
 // segments' sequences, and then those sequences that were in no labelling so far, each of one agent.
-func (c *Centre) Score(ctx context.Context, labels []int32, count, workers int) (*sequence.Score, error) {
+func (c *Coordinator) Score(ctx context.Context, labels []int32, count, workers int) (*sequence.Score, error) {
 	sums, err := c.sums(labels, count)
 	if err != nil {
 		return nil, err
 	}
-	heard := newPieces()
-	if err := c.relabel(ctx, labels, c.whole, heard); err != nil {
+	received := newPieces()
+	if err := c.relabel(ctx, labels, c.whole, received); err != nil {
 		return nil, err
 	}
-	pieces := heard.sorted()
+	pieces := received.sorted()
 	if err := c.fetch(ctx, pieces, count); err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (c *Centre) Score(ctx context.Context, labels []int32, count, workers int) 
 		list[i] = sequence.Piece{Segment: p.segment, Labels: c.sequences.labels(p.hash, c.step), Threads: int(p.threads)}
 	}
 	c.sequences.forget(c.step)
-	score, err := sequence.AlignPieces(list, int(heard.threads), sums, false, workers)
+	score, err := sequence.AlignPieces(list, int(received.threads), sums, false, workers)
 	if err != nil {
 		return nil, fmt.Errorf("collector/cells: %w", err)
 	}
@@ -41,7 +41,7 @@ func (c *Centre) Score(ctx context.Context, labels []int32, count, workers int) 
 }
 
 // Label gives units the labels that Sums is to be by: clusters from 1 on, partition.LabelNoise and partition.LabelFiltered.
-func (c *Centre) Label(ctx context.Context, labels []int32) error {
+func (c *Coordinator) Label(ctx context.Context, labels []int32) error {
 	if len(labels) != len(c.units) {
 		return fmt.Errorf("collector/cells: %d labels for %d units", len(labels), len(c.units))
 	}
@@ -62,7 +62,7 @@ func (c *Centre) Label(ctx context.Context, labels []int32) error {
 }
 
 // sums are those of the labels.
-func (c *Centre) sums(labels []int32, count int) ([]sequence.Sums, error) {
+func (c *Coordinator) sums(labels []int32, count int) ([]sequence.Sums, error) {
 	if len(labels) != len(c.units) {
 		return nil, fmt.Errorf("collector/cells: %d labels for %d units", len(labels), len(c.units))
 	}
@@ -79,8 +79,8 @@ func (c *Centre) sums(labels []int32, count int) ([]sequence.Sums, error) {
 	return sums, nil
 }
 
-// relabel has all agents take labels, given by unit of the run, and hears what sequences these make.
-func (c *Centre) relabel(ctx context.Context, labels []int32, whole bool, heard *pieces) error {
+// relabel has all agents take labels, given by unit of the run, and receives the sequences that these make.
+func (c *Coordinator) relabel(ctx context.Context, labels []int32, whole bool, received *pieces) error {
 	if c.step == math.MaxUint32 {
 		return errors.New("collector/cells: there are no more numbers for labellings")
 	}
@@ -94,7 +94,7 @@ func (c *Centre) relabel(ctx context.Context, labels []int32, whole bool, heard 
 				return err
 			}
 		}
-		if err := c.relabelOne(ctx, id, m, heard); err != nil {
+		if err := c.relabelOne(ctx, id, m, received); err != nil {
 			return err
 		}
 		n.labels = own
@@ -102,10 +102,10 @@ func (c *Centre) relabel(ctx context.Context, labels []int32, whole bool, heard 
 	})
 }
 
-// relabelOne has an agent take labels, and hears what sequences it has then.
-func (c *Centre) relabelOne(ctx context.Context, id uint64, m *moriensv1.CellsRelabel, heard *pieces) error {
+// relabelOne has an agent take labels, and receives its sequences.
+func (c *Coordinator) relabelOne(ctx context.Context, id uint64, m *moriensv1.CellsRelabel, received *pieces) error {
 	n := c.nodes[id]
-	h := &hearing{node: n, agent: id, whole: m.Whole, heard: heard}
+	h := &hashAnswer{node: n, agent: id, whole: m.Whole, received: received}
 	if err := c.ask(ctx, id, &moriensv1.CellsAsk{Taken: n.head.Survey, Body: &moriensv1.CellsAsk_Relabel{Relabel: m}}, h.take); err != nil {
 		return err
 	}
@@ -152,12 +152,12 @@ func changes(before, after []int32, step uint32, whole bool) *moriensv1.CellsRel
 	return m
 }
 
-// A hearing is of one agent's answer to a labelling.
-type hearing struct {
+// A hashAnswer is of one agent's answer to a labelling.
+type hashAnswer struct {
 	node      *node
 	agent     uint64
 	whole     bool
-	heard     *pieces
+	received  *pieces
 	begun     bool
 	sequences uint64 // of the node
 	// The latest piece, and how many threads those of its segment have.
@@ -166,7 +166,7 @@ type hearing struct {
 	threads uint64
 }
 
-func (h *hearing) take(a *moriensv1.CellsAnswer) error {
+func (h *hashAnswer) take(a *moriensv1.CellsAnswer) error {
 	m := a.GetHashes()
 	if m == nil {
 		return fmt.Errorf("labels are answered by %T", a.Body)
@@ -191,11 +191,11 @@ func (h *hearing) take(a *moriensv1.CellsAnswer) error {
 			return fmt.Errorf("segment %d: %w", segment, err)
 		}
 	}
-	h.heard.add(h.agent, m)
+	h.received.add(h.agent, m)
 	return nil
 }
 
-func (h *hearing) piece(key pieceKey, threads uint64) error {
+func (h *hashAnswer) piece(key pieceKey, threads uint64) error {
 	if h.some && comparePieceKeys(h.latest, key) >= 0 {
 		return errors.New("hashes are not in their order")
 	}
@@ -210,17 +210,17 @@ func (h *hearing) piece(key pieceKey, threads uint64) error {
 	return nil
 }
 
-// end says whether the answer was whole, and counts its threads.
-func (h *hearing) end() error {
+// end reports whether the answer was whole, and counts its threads.
+func (h *hashAnswer) end() error {
 	if !h.begun {
 		return errors.New("labels without an answer")
 	}
-	h.heard.count(h.sequences)
+	h.received.count(h.sequences)
 	return nil
 }
 
 // fetch asks for the sequences of pieces that are not known, each of one agent.
-func (c *Centre) fetch(ctx context.Context, all []piece, count int) error {
+func (c *Coordinator) fetch(ctx context.Context, all []piece, count int) error {
 	wanted := make(map[uint64][]piece) // by agent, by segment
 	asked := make(map[sequence.Hash]bool)
 	for _, p := range all {
@@ -245,7 +245,7 @@ func (c *Centre) fetch(ctx context.Context, all []piece, count int) error {
 }
 
 // fetchOne asks an agent for sequences.
-func (c *Centre) fetchOne(ctx context.Context, id uint64, wanted []piece, count int) error {
+func (c *Coordinator) fetchOne(ctx context.Context, id uint64, wanted []piece, count int) error {
 	n := c.nodes[id]
 	want := &moriensv1.CellsWant{}
 	last := uint64(0)

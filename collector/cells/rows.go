@@ -17,7 +17,7 @@ type Labelled struct {
 }
 
 // Rows asks an agent for the labels that its bursts have by the last Kinds, ring by ring, of clusters 1 … clusters.
-func (c *Centre) Rows(ctx context.Context, agent uint64, rings []uint64, clusters int) (map[uint64][]Labelled, error) {
+func (c *Coordinator) Rows(ctx context.Context, agent uint64, rings []uint64, clusters int) (map[uint64][]Labelled, error) {
 	n := c.nodes[agent]
 	if n == nil {
 		return nil, errors.New("collector/cells: the agent has told no micro-cells")

@@ -13,27 +13,27 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Source is the Centre for package microcell: it asks until ctx ends, and aligns with so many workers.
-func (c *Centre) Source(ctx context.Context, workers int) microcell.Source {
+// Source is the Coordinator for package microcell: it asks until ctx ends, and aligns with so many workers.
+func (c *Coordinator) Source(ctx context.Context, workers int) microcell.Source {
 	return &source{c, ctx, workers}
 }
 
 type source struct {
-	*Centre
+	*Coordinator
 	ctx     context.Context
 	workers int
 }
 
 func (s *source) Score(labels []int32, count int) (*sequence.Score, error) {
-	return s.Centre.Score(s.ctx, labels, count, s.workers)
+	return s.Coordinator.Score(s.ctx, labels, count, s.workers)
 }
 
 func (s *source) Split(units []int32) ([][]microcell.Unit, error) {
-	return s.Centre.Split(s.ctx, units)
+	return s.Coordinator.Split(s.ctx, units)
 }
 
 // Split asks where the bursts of units are, ascending: microcell.Source. A unit of which an agent does not hold the points any more stays as it is, at all agents.
-func (c *Centre) Split(ctx context.Context, units []int32) ([][]microcell.Unit, error) {
+func (c *Coordinator) Split(ctx context.Context, units []int32) ([][]microcell.Unit, error) {
 	for i, at := range units {
 		if at < 0 || int(at) >= len(c.units) || i > 0 && at <= units[i-1] || c.units[at].Cell.Count == 0 || c.units[at].Place {
 			return nil, fmt.Errorf("collector/cells: entry %d of %d: unit %d of %d can not be split: want units with bursts at several places, ascending", i, len(units), at, len(c.units))
@@ -54,7 +54,7 @@ func (c *Centre) Split(ctx context.Context, units []int32) ([][]microcell.Unit, 
 }
 
 // splitOne has an agent split what it has of units.
-func (c *Centre) splitOne(ctx context.Context, id uint64, units []int32) error {
+func (c *Coordinator) splitOne(ctx context.Context, id uint64, units []int32) error {
 	n := c.nodes[id]
 	s := &splitting{node: n, open: make(map[uint32]bool), totals: make(map[uint32]*microcell.Unit)}
 	split := &moriensv1.CellsSplit{}
@@ -172,7 +172,7 @@ func (s *splitting) end() error {
 }
 
 // gather finds the places of units among those of all agents, and the units of which an agent does not know them.
-func (c *Centre) gather(units []int32) (places map[int32]map[[cell.MaxDims]float64]*microcell.Unit, unknown map[int32]bool) {
+func (c *Coordinator) gather(units []int32) (places map[int32]map[[cell.MaxDims]float64]*microcell.Unit, unknown map[int32]bool) {
 	places, unknown = make(map[int32]map[[cell.MaxDims]float64]*microcell.Unit), make(map[int32]bool)
 	for _, id := range c.ids() {
 		n := c.nodes[id]
@@ -200,7 +200,7 @@ func (c *Centre) gather(units []int32) (places map[int32]map[[cell.MaxDims]float
 }
 
 // replace puts places, by their coordinates, in a unit's stead.
-func (c *Centre) replace(at int32, places map[[cell.MaxDims]float64]*microcell.Unit) []microcell.Unit {
+func (c *Coordinator) replace(at int32, places map[[cell.MaxDims]float64]*microcell.Unit) []microcell.Unit {
 	u := &c.units[at]
 	*u = microcell.Unit{Group: u.Group, Cell: cell.Cell{Key: u.Cell.Key}, Counters: make([]moment.Exact, len(c.counters))}
 	var list []microcell.Unit
@@ -218,7 +218,7 @@ func (c *Centre) replace(at int32, places map[[cell.MaxDims]float64]*microcell.U
 }
 
 // relocate has the agents' places be in those of the run.
-func (c *Centre) relocate(units []int32, unknown map[int32]bool) {
+func (c *Coordinator) relocate(units []int32, unknown map[int32]bool) {
 	for _, n := range c.nodes {
 		for i, at := range n.at {
 			if _, asked := slices.BinarySearch(units, at); asked && !unknown[at] {

@@ -13,7 +13,7 @@ import (
 // Sums asks all agents for the sums of their threads by the labels that Label has given last, and calls take with each part, one at a time; bursts that are in no unit have partition.LabelFiltered or
 // LabelMissing. What it has taken of agents that are left out
 // on the way is not whole: the error, an ErrLeft, says that there are such, and Left says which.
-func (c *Centre) Sums(ctx context.Context, take func(agent uint64, sums *moriensv1.CellsSums) error) error {
+func (c *Coordinator) Sums(ctx context.Context, take func(agent uint64, sums *moriensv1.CellsSums) error) error {
 	var mu sync.Mutex // of take
 	var refused error // by take: no agent's fault
 	err := c.each(ctx, c.ids(), func(id uint64) error {
@@ -42,7 +42,7 @@ func (c *Centre) Sums(ctx context.Context, take func(agent uint64, sums *moriens
 	return err
 }
 
-// checkSums says whether a part of sums is sound by itself.
+// checkSums reports whether a part of sums is sound by itself.
 func checkSums(m *moriensv1.CellsSums, counters int) error {
 	rows, bursts := len(m.Ring), 0
 	for _, call := range m.Call {

@@ -63,7 +63,7 @@ func TestSumsAreRefused(t *testing.T) {
 	if err := c.Sums(t.Context(), func(uint64, *moriensv1.CellsSums) error { return errNone }); err != errNone || len(c.Left()) > 0 {
 		t.Error(err, c.Left())
 	}
-	if told := c.Told(); len(told) != 1 || told[0] != (Told{Agent: 1}) {
+	if told := c.AgentStates(); len(told) != 1 || told[0] != (AgentState{Agent: 1}) {
 		t.Errorf("%+v", told)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // Survey asks all agents for what came since it asked last, and returns the run's micro-cells, those of all agents between the same call paths and in the same cell being one unit: also where they were
 // split before, so that the answer is the same whatever was asked in between. Agents that do not answer soundly, or make their units in another way than those of most threads, are left out. It is an
 // error if that leaves none.
-func (c *Centre) Survey(ctx context.Context, paths Paths) (*microcell.Set, error) {
+func (c *Coordinator) Survey(ctx context.Context, paths Paths) (*microcell.Set, error) {
 	c.left = nil
 	ids := slices.Sorted(slices.Values(c.agents.IDs()))
 	for _, id := range c.ids() {
@@ -53,8 +53,8 @@ func (c *Centre) Survey(ctx context.Context, paths Paths) (*microcell.Set, error
 
 var errNone = errors.New("want at least one")
 
-// surveyOne asks an agent for what came. What does not add up to what the agent has, as when an answer to a split was lost, is asked for anew.
-func (c *Centre) surveyOne(ctx context.Context, id uint64, n *node) (*node, error) {
+// surveyOne asks an agent for what arrived. What does not add up to what the agent has, as when an answer to a split was lost, is asked for anew.
+func (c *Coordinator) surveyOne(ctx context.Context, id uint64, n *node) (*node, error) {
 	if n != nil {
 		if err := c.surveySince(ctx, id, n); err == nil {
 			return n, nil
@@ -66,7 +66,7 @@ func (c *Centre) surveyOne(ctx context.Context, id uint64, n *node) (*node, erro
 	return n, c.surveySince(ctx, id, n)
 }
 
-func (c *Centre) surveySince(ctx context.Context, id uint64, n *node) error {
+func (c *Coordinator) surveySince(ctx context.Context, id uint64, n *node) error {
 	ask := &moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Survey{Survey: &moriensv1.CellsSurvey{After: n.head.GetSurvey()}}}
 	begun := false
 	if err := c.ask(ctx, id, ask, func(a *moriensv1.CellsAnswer) error {
@@ -94,7 +94,7 @@ func (c *Centre) surveySince(ctx context.Context, id uint64, n *node) error {
 }
 
 // agree leaves out agents whose units are made in another way than those of most threads.
-func (c *Centre) agree() {
+func (c *Coordinator) agree() {
 	type way struct {
 		spec, dimensions string
 		dims             uint32
@@ -129,7 +129,7 @@ func (c *Centre) agree() {
 }
 
 // merge makes units of the run of those of the agents.
-func (c *Centre) merge(paths Paths) (*microcell.Set, error) {
+func (c *Coordinator) merge(paths Paths) (*microcell.Set, error) {
 	c.groups, c.units, c.pairs = nil, nil, make(map[[2]uint64]int32)
 	c.numbers, c.cells, c.places = make(map[microcell.Group]int32), make(map[cellKey]span), make(map[placeKey]int32)
 	c.whole = c.worlds
@@ -162,7 +162,7 @@ func add(t *grouping.Tally, bursts, timeNS uint64) {
 }
 
 // mergeNode adds an agent's units to those of the run.
-func (c *Centre) mergeNode(n *node, paths Paths) {
+func (c *Coordinator) mergeNode(n *node, paths Paths) {
 	groups := []int32{}
 	for _, g := range n.groups {
 		number, seen := c.pairs[g.hashes]
@@ -197,7 +197,7 @@ func (c *Centre) mergeNode(n *node, paths Paths) {
 	}
 }
 
-func (c *Centre) group(g microcell.Group) int32 {
+func (c *Coordinator) group(g microcell.Group) int32 {
 	number, seen := c.numbers[g]
 	if !seen {
 		number = int32(len(c.groups))

@@ -23,8 +23,8 @@ func two() *reference {
 	}}
 }
 
-// steps are all that a Centre asks, one after the other.
-func steps(t testing.TB, c *Centre) error {
+// steps are all requests of a Coordinator, one after the other.
+func steps(t testing.TB, c *Coordinator) error {
 	set, err := c.Survey(t.Context(), byNumber{})
 	if err != nil {
 		return err
@@ -201,10 +201,10 @@ func TestSpoiltAnswers(t *testing.T) {
 			}
 			return answers, nil
 		}
-		centre := New(c, quiet)
-		err := steps(t, centre)
-		if err == nil || !strings.Contains(err.Error(), x.want) || len(centre.Left()) != 1 {
-			t.Errorf("want %q, left out %v: %v", x.want, centre.Left(), err)
+		coordinator := New(c, quiet)
+		err := steps(t, coordinator)
+		if err == nil || !strings.Contains(err.Error(), x.want) || len(coordinator.Left()) != 1 {
+			t.Errorf("want %q, left out %v: %v", x.want, coordinator.Left(), err)
 		}
 	}
 }

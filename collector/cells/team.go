@@ -27,11 +27,11 @@ var givenTogether = 2 << 20
 // A Thread is one of the run's, in their order.
 type Thread struct{ Agent, Ring uint64 }
 
-// Kinds finds the kinds of the micro-cells of the last Survey, together with the agents, which know the order of their bursts: they have labels from then on, by which Sums sums up and which Rows tells. set is
+// Kinds finds the kinds of the micro-cells of the last Survey, together with the agents, which know the order of their bursts: they have labels from then on, by which Sums sums up and which Rows lists. set is
 // that of the survey with the run's numbers of call paths, and number says what number a process's calls round a burst have, as before<<32 | after. threads have to name all that have bursts.
-func (c *Centre) Kinds(ctx context.Context, set microcell.Set, threads []Thread, o grouping.Options, number func(relay.Calls) int64) (r *microcell.Result, err error) {
+func (c *Coordinator) Kinds(ctx context.Context, set microcell.Set, threads []Thread, o grouping.Options, number func(relay.Calls) int64) (r *microcell.Result, err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	h := &hub{Centre: c, ctx: ctx, run: rand.Uint64(), ids: c.ids()}
+	h := &hub{Coordinator: c, ctx: ctx, run: rand.Uint64(), ids: c.ids()}
 	defer h.asking.Wait()
 	defer cancel()
 	k, err := microcell.NewKinds(set, h, o)
@@ -60,7 +60,7 @@ func (c *Centre) Kinds(ctx context.Context, set microcell.Set, threads []Thread,
 
 // A hub is the collector as the first member of a team whose others are agents. What each gives to a call goes to the hub, and what the call comes to goes back.
 type hub struct {
-	*Centre
+	*Coordinator
 	ctx    context.Context
 	run    uint64
 	ids    []uint64 // of agents, by rank less one
@@ -190,7 +190,7 @@ func (h *hub) blame(err error) error {
 	return h.failed
 }
 
-// ask has the agents told what the latest call came to, and asked for the next one, some at a time.
+// ask sends the agents the result of the latest call, and asks for the next one, some at a time.
 func (h *hub) ask() {
 	h.calls, h.errs = make([]relay.Call, len(h.ids)+1), make([]error, len(h.ids))
 	room := make(chan struct{}, askedAtOnce)
@@ -208,23 +208,23 @@ func (h *hub) askOne(rank int, id uint64) error {
 	m := &moriensv1.CellsTeam{Run: h.run, Step: h.step}
 	if h.step == 0 {
 		m.Begin = h.begins[rank-1]
-		return h.hear(rank, id, m)
+		return h.request(rank, id, m)
 	}
 	for given, at := h.given[rank], 0; ; {
 		n := min(len(given), givenTogether)
 		m = &moriensv1.CellsTeam{Run: h.run, Step: h.step, Given: given[:n], At: uint64(at), More: n < len(given)}
-		if err := h.hear(rank, id, m); err != nil || !m.More {
+		if err := h.request(rank, id, m); err != nil || !m.More {
 			return err
 		}
 		given, at = given[n:], at+n
 	}
 }
 
-// hear asks an agent, and hears its call.
-func (h *hub) hear(rank int, id uint64, m *moriensv1.CellsTeam) error {
+// request asks an agent, and receives its call.
+func (h *hub) request(rank int, id uint64, m *moriensv1.CellsTeam) error {
 	c := &h.calls[rank]
 	ask := &moriensv1.CellsAsk{Taken: h.nodes[id].head.Survey, Body: &moriensv1.CellsAsk_Team{Team: m}}
-	if err := h.Centre.ask(h.ctx, id, ask, func(a *moriensv1.CellsAnswer) error {
+	if err := h.Coordinator.ask(h.ctx, id, ask, func(a *moriensv1.CellsAnswer) error {
 		part := a.GetCall()
 		switch {
 		case part == nil || m.More:
@@ -294,7 +294,7 @@ func (h *hub) Split(units []int32) ([][]microcell.Unit, error) {
 	if err := h.wait(); err != nil {
 		return nil, err
 	}
-	places, err := h.Centre.Split(h.ctx, units)
+	places, err := h.Coordinator.Split(h.ctx, units)
 	if err != nil {
 		h.failed = err
 	}

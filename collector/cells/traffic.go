@@ -33,14 +33,14 @@ func (t Traffic) All() Way {
 }
 
 // Traffic returns what was said so far.
-func (c *Centre) Traffic() Traffic {
+func (c *Coordinator) Traffic() Traffic {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.traffic
 }
 
 // count counts what is asked, or, if there is one, a part of the answer.
-func (c *Centre) count(ask *moriensv1.CellsAsk, answer *moriensv1.CellsAnswer) {
+func (c *Coordinator) count(ask *moriensv1.CellsAsk, answer *moriensv1.CellsAnswer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	way := &c.traffic.Survey

@@ -11,7 +11,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// checkColumns says whether all columns of a message have the length that its units ask for.
+// checkColumns reports whether all columns of a message have the length that its units ask for.
 func checkColumns(m *moriensv1.CellsUnits, dims, counters int) error {
 	units := len(m.Unit)
 	for _, column := range []struct {
@@ -32,7 +32,7 @@ func checkColumns(m *moriensv1.CellsUnits, dims, counters int) error {
 	return nil
 }
 
-// takeUnits takes units with what came to them.
+// takeUnits takes units with what was added to them.
 func (n *node) takeUnits(m *moriensv1.CellsUnits) error {
 	if len(m.Unknown) > 0 || len(m.Parent) != 0 && len(m.Parent) != len(m.Unit) {
 		return fmt.Errorf("%d units of a survey come of others, and %d could not be split: want one for each or none, and none", len(m.Parent), len(m.Unknown))
@@ -43,12 +43,12 @@ func (n *node) takeUnits(m *moriensv1.CellsUnits) error {
 	number := uint64(0)
 	for i, difference := range m.Unit {
 		number += uint64(difference)
-		came, err := n.unit(m, i)
+		unit, err := n.unit(m, i)
 		if err == nil && i > 0 && difference == 0 {
 			err = fmt.Errorf("it is there twice")
 		}
 		if err == nil {
-			err = n.put(number, came)
+			err = n.put(number, unit)
 		}
 		if err != nil {
 			return fmt.Errorf("unit %d: %w", number, err)
@@ -57,34 +57,34 @@ func (n *node) takeUnits(m *moriensv1.CellsUnits) error {
 	return nil
 }
 
-// put adds what came to a unit. New ones have the next number.
-func (n *node) put(number uint64, came *microcell.Unit) error {
+// put adds what is new to a unit. New ones have the next number.
+func (n *node) put(number uint64, unit *microcell.Unit) error {
 	switch {
 	case number > uint64(len(n.units)):
 		return fmt.Errorf("it is new, and there are %d: want them in their order", len(n.units))
 	case number == uint64(len(n.units)):
-		n.units = append(n.units, *came)
+		n.units = append(n.units, *unit)
 		return nil
-	case came.Cell.Count == 0:
+	case unit.Cell.Count == 0:
 		return nil
 	}
 	u := &n.units[number]
-	if u.Group != came.Group || u.Cell.Key != came.Cell.Key {
-		return fmt.Errorf("it is in group %d and cell %v, and was in group %d and cell %v", came.Group, came.Cell.Key, u.Group, u.Cell.Key)
+	if u.Group != unit.Group || u.Cell.Key != unit.Cell.Key {
+		return fmt.Errorf("it is in group %d and cell %v, and was in group %d and cell %v", unit.Group, unit.Cell.Key, u.Group, u.Cell.Key)
 	}
 	if u.Cell.Count > mostBursts {
 		return fmt.Errorf("it has %d bursts: want at most %d", u.Cell.Count, uint64(mostBursts))
 	}
-	came.Cell.Count += u.Cell.Count
-	came.Duration.Merge(&u.Duration)
-	for k := range came.Counters {
-		came.Counters[k].Merge(&u.Counters[k])
+	unit.Cell.Count += u.Cell.Count
+	unit.Duration.Merge(&u.Duration)
+	for k := range unit.Counters {
+		unit.Counters[k].Merge(&u.Counters[k])
 	}
-	*u = *came
+	*u = *unit
 	return nil
 }
 
-// unit is one of a message's: its box and the sum of its coordinates are of all its bursts, all else of those that came.
+// unit is one of a message's: its box and the sum of its coordinates are of all its bursts, all else of those that arrived.
 func (n *node) unit(m *moriensv1.CellsUnits, i int) (*microcell.Unit, error) {
 	dims, counters := int(n.head.Dims), len(n.head.Counter)
 	u := &microcell.Unit{Group: int(m.Group[i])}
@@ -131,7 +131,7 @@ func (n *node) unit(m *moriensv1.CellsUnits, i int) (*microcell.Unit, error) {
 	return u, nil
 }
 
-// checkMean says whether the sum of the coordinates is one of bursts in the box, up to what adding up rounds: a ten-thousandth of the cell, and a millionth of the coordinate.
+// checkMean reports whether the sum of the coordinates is one of bursts in the box, up to what adding up rounds: a ten-thousandth of the cell, and a millionth of the coordinate.
 func checkMean(u *microcell.Unit, dims int, side float64) error {
 	if u.Cell.Count == 0 {
 		return nil
@@ -146,7 +146,7 @@ func checkMean(u *microcell.Unit, dims int, side float64) error {
 	return nil
 }
 
-// checkExact says whether there are numbers that have these sums: the square of their sum is not above their number times the sum of their squares.
+// checkExact reports whether there are numbers that have these sums: the square of their sum is not above their number times the sum of their squares.
 func checkExact(e *moment.Exact) error {
 	n := big.NewInt(e.N)
 	total := wide(e.Total[:])
@@ -167,5 +167,5 @@ func wide(words []uint64) *big.Int {
 	return x
 }
 
-// isPoint says whether a box is one.
+// isPoint reports whether a box is one.
 func isPoint(c *cell.Cell) bool { return c.Lo == c.Hi }

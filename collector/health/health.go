@@ -1,5 +1,5 @@
-// Package health is what can be said of a run in progress: the page that `moriens status`, the JSON page and the
-// metrics are made of. It is data only; the collector fills it in.
+// Package health describes the state of a run in progress: the data behind `moriens status`, the JSON page and the
+// metrics. It is data only; the collector fills it in.
 package health
 
 import (
@@ -58,14 +58,14 @@ type Page struct {
 	Members []Member `json:"members,omitempty"`
 }
 
-// Cells are bursts that stay on their nodes, as the latest survey of all agents has told of them.
+// Cells are bursts that stay on their nodes, as the latest survey of all agents has reported them.
 type Cells struct {
 	Surveyed  bool    `json:"surveyed"`       // there was a survey
 	Age       float64 `json:"age_seconds"`    // since then
 	Units     int     `json:"units"`          // micro-cells, apart for each pair of call paths where these count
 	Bursts    uint64  `json:"bursts"`         // in units or not
 	Seconds   float64 `json:"burst_seconds"`  // computing time of all of them
-	Agents    int     `json:"agents"`         // that have told
+	Agents    int     `json:"agents"`         // that have reported
 	Silent    int     `json:"silent_agents"`  // that were left out of the latest survey
 	Lost      uint64  `json:"lost_bursts"`    // that agents knew before they were started again, and of which nothing is left
 	Outside   uint64  `json:"outside_bursts"` // that no cell can hold, and that count as lacking data
@@ -103,7 +103,7 @@ type Agent struct {
 	Away      float64 `json:"away_seconds"` // since its stream ended; 0 while it has one
 	Ranks     int     `json:"ranks"`
 	Resent    uint64  `json:"batches_resent"` // known when it is done
-	CPU       float64 `json:"cpu_seconds"`    // of its process, as it last told; 0 = it has not
+	CPU       float64 `json:"cpu_seconds"`    // of its process, as it last reported; 0 = it has not
 	Spool     *Spool  `json:"spool"`          // null: its spool has not lacked room for seconds
 	Lost      float64 `json:"lost_share"`     // of the time in which its ranks could run, to other processes; 0 = nothing, or not known
 }
@@ -117,7 +117,7 @@ type Spool struct {
 	Error       string  `json:"error"`   // why nothing can be written; empty = what waits for the collector takes all that may be taken
 }
 
-// Ranks are the MPI processes that have come.
+// Ranks are the MPI processes that have arrived.
 type Ranks struct {
 	Recorded int `json:"recorded"`
 	Running  int `json:"running"`
@@ -126,7 +126,7 @@ type Ranks struct {
 	Left     int `json:"left"`  // they went on when their agent left them
 }
 
-// Clusters are those of the bursts that have come, as far as they are clustered.
+// Clusters are those of the bursts that have arrived, as far as they are clustered.
 type Clusters struct {
 	Count     int     `json:"count"`
 	Bursts    int     `json:"bursts"`          // that were clustered
@@ -141,7 +141,7 @@ type Large struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Losses count what is not in what came, by cause.
+// Losses count what is not in what arrived, by cause.
 type Losses struct {
 	RecordsDropped   uint64 `json:"records_dropped"`
 	CallsAbandoned   uint64 `json:"calls_abandoned"`
@@ -197,7 +197,7 @@ func (p *Page) Connected() (connected, finished int) {
 	return connected, finished
 }
 
-// member is what a page of one of several collectors tells of it.
+// member is what a page of one of several collectors reports of it.
 func (p *Page) member(number int) Member {
 	return Member{
 		Member: number, Host: p.Host, PID: p.PID, Agents: len(p.Agents), Ranks: p.Ranks.Recorded, Bursts: p.Bursts,

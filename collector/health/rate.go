@@ -5,7 +5,7 @@ import "time"
 // window is over how long a rate is taken.
 const window = 10 * time.Second
 
-// A Rate tells how fast a count grows. Only one goroutine at a time may use it.
+// A Rate shows how fast a count grows. Only one goroutine at a time may use it.
 type Rate struct {
 	samples []sample // within the window, and one before it
 }

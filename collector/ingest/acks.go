@@ -20,24 +20,24 @@ type acks struct {
 	changed chan struct{}         // holds a token when there is something newer than what was sent
 	closed  chan struct{}
 	finish  <-chan struct{} // closed when the run ends early
-	stay    Stay
+	linger  Linger
 	now     numbered
 }
 
-// A Stay says how long agents that are done stay for what they may be asked.
-type Stay struct {
-	For  time.Duration   // from when they are told last
+// A Linger says how long agents that are done stay available for requests.
+type Linger struct {
+	For  time.Duration   // from when they were informed last
 	Over <-chan struct{} // closed when nothing more is asked
-	// Until, if not nil, is closed when the end of the run begins: they are told again and again before that, and once more then. Agents that keep what
+	// Until, if not nil, is closed when the end of the run begins: they are informed repeatedly before that, and once more then. Agents that keep what
 	// the run is made of must not leave before others are done.
 	Until <-chan struct{}
 }
 
-// retell is how often agents are told in the time for which they stay.
+// retell is how often agents are informed within the time for which they linger.
 const retell = 4
 
-// again gives the times to tell agents again; stop ends it.
-func (s *Stay) again() (times <-chan time.Time, stop func()) {
+// again gives the times to inform agents again; stop ends it.
+func (s *Linger) again() (times <-chan time.Time, stop func()) {
 	if s.Until == nil || s.For < retell {
 		return nil, func() {}
 	}
@@ -46,7 +46,7 @@ func (s *Stay) again() (times <-chan time.Time, stop func()) {
 }
 
 // left is how long it is as of now.
-func (s *Stay) left() time.Duration {
+func (s *Linger) left() time.Duration {
 	select {
 	case <-s.Over:
 		return 0
@@ -61,8 +61,8 @@ type Clock func() (ticks uint64, err error)
 // numbered is a Clock with the number of its counter among those that an agent's exchanges know.
 type numbered func() (ticks uint64, number uint32, err error)
 
-func newAcks(now numbered, finish <-chan struct{}, stay Stay) *acks {
-	return &acks{now: now, finish: finish, stay: stay, changed: make(chan struct{}, 1), closed: make(chan struct{})}
+func newAcks(now numbered, finish <-chan struct{}, linger Linger) *acks {
+	return &acks{now: now, finish: finish, linger: linger, changed: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
 // set says what is held, and safe.
@@ -96,8 +96,8 @@ func (a *acks) close() { close(a.closed) }
 
 // send sends until ctx ends, or once more when the stream's messages are all there. ask adds what the agent is asked.
 func (a *acks) send(ctx context.Context, ask func(*moriensv1.ReportResponse), stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse]) error {
-	finish, over, until := a.finish, a.stay.Over, a.stay.Until
-	again, stop := a.stay.again()
+	finish, over, until := a.finish, a.linger.Over, a.linger.Until
+	again, stop := a.linger.again()
 	defer stop()
 	for {
 		select {
@@ -131,7 +131,7 @@ func (a *acks) sendHeld(ask func(*moriensv1.ReportResponse), stream grpc.BidiStr
 		a.mu.Unlock()
 		return nil
 	}
-	response := &moriensv1.ReportResponse{Acknowledged: a.held, ClockReply: a.reply, StayMs: uint32(a.stay.left().Milliseconds())}
+	response := &moriensv1.ReportResponse{Acknowledged: a.held, ClockReply: a.reply, StayMs: uint32(a.linger.left().Milliseconds())}
 	select {
 	case <-a.finish:
 		response.Finish = true

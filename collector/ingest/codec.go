@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"moriens/collector/gate"
+	"moriens/collector/admission"
 	"moriens/collector/journal"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -35,12 +35,12 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 func (s *Server) receive(stream grpc.ServerStream) (*moriensv1.ReportRequest, []byte, error) {
 	var w wire
 	if err := stream.RecvMsg(&w); err != nil {
-		s.judge(stream.Context(), err)
+		s.countFault(stream.Context(), err)
 		return nil, nil, err
 	}
 	m := new(moriensv1.ReportRequest)
 	if err := proto.Unmarshal(w.record[journal.HeadBytes:], m); err != nil {
-		return nil, nil, s.refuse(stream.Context(), gate.Malformed, status.Error(codes.Internal, err.Error())) // as gRPC has it
+		return nil, nil, s.refuse(stream.Context(), admission.Malformed, status.Error(codes.Internal, err.Error())) // as gRPC has it
 	}
 	return m, w.record, nil
 }

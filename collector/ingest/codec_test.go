@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"moriens/collector/gate"
+	"moriens/collector/admission"
 	"moriens/collector/ingest"
 	"moriens/collector/journal"
 	"moriens/collector/windows"
@@ -33,7 +33,7 @@ func (c rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(v)
 }
 
-// A message that is none is refused to its sender, and counted; the one before it is held, as the bytes that came.
+// An invalid message is refused, and counted; the one before it is held, as the bytes that arrived.
 func TestMalformedMessage(t *testing.T) {
 	dir := t.TempDir()
 	quiet := slog.New(slog.DiscardHandler)
@@ -46,11 +46,11 @@ func TestMalformedMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := gate.New(j.Store().Refuse, quiet)
-	defer door.Close()
-	server := grpc.NewServer(append(ingest.Options(), door.ServerOptions(meet, rendezvous.PeerCredentials())...)...)
-	ingest.Register(server, ingest.Config{Journal: j, Windows: windows.New(), Clock: func() (uint64, error) { return 1, nil }, Gate: door, Log: quiet})
-	go server.Serve(door.Listen(listener))
+	control := admission.New(j.Store().Refuse, quiet)
+	defer control.Close()
+	server := grpc.NewServer(append(ingest.Options(), control.ServerOptions(meet, rendezvous.PeerCredentials())...)...)
+	ingest.Register(server, ingest.Config{Journal: j, Windows: windows.New(), Clock: func() (uint64, error) { return 1, nil }, Admission: control, Log: quiet})
+	go server.Serve(control.Listen(listener))
 	defer server.Stop()
 
 	conn, err := grpc.NewClient(meet.Address, grpc.WithTransportCredentials(meet.ClientCredentials()),
@@ -65,7 +65,7 @@ func TestMalformedMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// An unknown field, of a newer agent, is part of what came.
+	// An unknown field, of a newer agent, is part of what arrived.
 	text = append(text, 0xfa, 0x7f, 1, 'x')
 	for _, messages := range [][]any{
 		{[]byte{0xff}},
@@ -95,7 +95,7 @@ func TestMalformedMessage(t *testing.T) {
 			t.Errorf("%d messages: %v", len(messages), err)
 		}
 	}
-	if n := door.Refused()[gate.Malformed]; n != 2 {
+	if n := control.Refused()[admission.Malformed]; n != 2 {
 		t.Errorf("%d counted as malformed", n)
 	}
 	frozen, err := j.Finish(t.Context(), nil, "")

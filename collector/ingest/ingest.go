@@ -1,5 +1,5 @@
-// Package ingest is the collector's side of the agents' streams: it hands each message to the store and the journal, and
-// acknowledges what is safe there. Who comes as far as here has shown the run's token (collector/gate).
+// Package ingest is the collector's side of the agents' streams: it passes each message to the store and the journal,
+// and acknowledges what is safe on disk. Streams that arrive here have shown the run's token (collector/admission).
 package ingest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
-	"moriens/collector/gate"
+	"moriens/collector/admission"
 	"moriens/collector/journal"
 	"moriens/collector/store"
 	"moriens/collector/windows"
@@ -41,15 +41,15 @@ type Mode func(*moriensv1.Hello) error
 
 // A Config is what the service works with.
 type Config struct {
-	Journal *journal.Journal // of the run; its store holds what the agents send
-	Windows *windows.Desk    // through it agents are asked for windows
-	Clock   Clock            // the collector's, to which the agents' are compared
-	Gate    *gate.Gate       // counts what is refused
-	Finish  <-chan struct{}  // closed: the agents shall end
-	Stay    Stay             // how long agents that are done remain
-	Place   Place            // which agents belong here; nil: all
-	Mode    Mode             // which agents are not as the others are; nil: none
-	Log     *slog.Logger
+	Journal   *journal.Journal   // of the run; its store holds what the agents send
+	Windows   *windows.Requester // through it agents are asked for windows
+	Clock     Clock              // the collector's, to which the agents' are compared
+	Admission *admission.Control // counts what is refused
+	Finish    <-chan struct{}    // closed: the agents shall end
+	Linger    Linger             // how long agents stay after they are done
+	Place     Place              // which agents belong here; nil: all
+	Mode      Mode               // which agents are not as the others are; nil: none
+	Log       *slog.Logger
 }
 
 // Register adds the service of a journal's run to a gRPC server made with Options.
@@ -75,9 +75,9 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	hello := m.GetHello()
 	switch {
 	case hello == nil:
-		return s.refuse(stream.Context(), gate.NoHello, status.Error(codes.InvalidArgument, "a stream starts with hello"))
+		return s.refuse(stream.Context(), admission.NoHello, status.Error(codes.InvalidArgument, "a stream starts with hello"))
 	case hello.Run != s.run:
-		return s.refuse(stream.Context(), gate.OtherRun, status.Error(codes.PermissionDenied, "an agent of another run"))
+		return s.refuse(stream.Context(), admission.OtherRun, status.Error(codes.PermissionDenied, "an agent of another run"))
 	}
 	if s.Place != nil {
 		if to := s.Place(hello); to != nil {
@@ -86,7 +86,7 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	}
 	if s.Mode != nil {
 		if err := s.Mode(hello); err != nil {
-			return s.refuse(stream.Context(), gate.OtherMode, status.Error(codes.FailedPrecondition, err.Error()))
+			return s.refuse(stream.Context(), admission.OtherMode, status.Error(codes.FailedPrecondition, err.Error()))
 		}
 	}
 	var agent *store.Agent
@@ -96,7 +96,7 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 			return 0, 0, err
 		}
 		return ticks, s.Journal.Clock(agent), nil
-	}, s.Finish, s.Stay)
+	}, s.Finish, s.Linger)
 	if agent, err = s.Journal.Greet(hello, acks.set); err != nil {
 		return over(err)
 	}
@@ -158,7 +158,7 @@ func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, m
 			continue
 		}
 		if p := m.GetSpool(); p != nil {
-			s.tellSpool(agent, p)
+			s.takeSpool(agent, p)
 			continue
 		}
 		if line.Take(m) {
@@ -174,14 +174,14 @@ func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, m
 		case stream.Context().Err() != nil:
 			return stream.Context().Err()
 		case err != nil:
-			s.Gate.Refuse(gate.Sequence, agent.Hello.Host, err)
+			s.Admission.Refuse(admission.Sequence, agent.Hello.Host, err)
 			return status.Error(codes.InvalidArgument, err.Error())
 		}
 	}
 }
 
-// tellSpool takes what an agent says of its spool, and has the log say what costs calls.
-func (s *Server) tellSpool(agent *store.Agent, p *moriensv1.Spool) {
+// takeSpool takes what an agent says of its spool, and has the log say what costs calls.
+func (s *Server) takeSpool(agent *store.Agent, p *moriensv1.Spool) {
 	was := s.store.Spool(agent, p)
 	log := s.Log.With("agent", agent.Hello.Host, "seconds", time.Duration(p.FullNs).Seconds(), "dropped", p.Dropped)
 	switch {
@@ -194,21 +194,21 @@ func (s *Server) tellSpool(agent *store.Agent, p *moriensv1.Spool) {
 	}
 }
 
-// judge counts what ended a stream if it is the sender's fault: gRPC has these codes for what it cannot read. A connection that breaks has others.
-func (s *Server) judge(ctx context.Context, err error) {
+// countFault counts what ended a stream if it is the sender's fault: gRPC has these codes for what it cannot read. A connection that breaks has others.
+func (s *Server) countFault(ctx context.Context, err error) {
 	switch status.Code(err) {
 	case codes.ResourceExhausted:
-		s.refuse(ctx, gate.Oversize, err)
+		s.refuse(ctx, admission.Oversize, err)
 	case codes.Internal:
-		s.refuse(ctx, gate.Malformed, err)
+		s.refuse(ctx, admission.Malformed, err)
 	}
 }
 
-func (s *Server) refuse(ctx context.Context, cause gate.Cause, err error) error {
+func (s *Server) refuse(ctx context.Context, cause admission.Cause, err error) error {
 	from := "unknown"
 	if p, ok := peer.FromContext(ctx); ok {
 		from = p.Addr.String()
 	}
-	s.Gate.Refuse(cause, from, err)
+	s.Admission.Refuse(cause, from, err)
 	return err
 }

@@ -14,7 +14,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A history is what a collector was told of by agents that number their messages, in the order in which it was.
+// A history is what agents that number their messages have sent to a collector, in the order of arrival.
 type history struct {
 	next  map[uint64]uint64 // sequence, by agent
 	calls map[uint64]uint64 // by ring

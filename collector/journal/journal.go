@@ -1,9 +1,9 @@
-// Package journal keeps what a collector accepts on disk, so that one that is killed goes on where it was.
+// Package journal keeps what a collector accepts on disk, so that a collector that was killed can resume.
 //
-// Every message that the store takes is queued in the order in which the store took it, as the bytes that came over the
-// wire. One goroutine writes the queue to a log of internal/segment and makes it safe, all that waits at a time; only then the
-// agents are told. A journal that is opened again brings the store back by the same Apply that live messages
-// go through. docs/format/journal.md has the records.
+// In come the messages that the store has accepted, in the same order, as the bytes that came over the wire. One
+// goroutine writes them to a log of internal/segment and syncs it, all that are queued at a time; only then are they
+// acknowledged. Opening a journal rebuilds the store with the same Apply that live messages pass through.
+// docs/format/journal.md describes the records.
 package journal
 
 import (
@@ -68,7 +68,7 @@ type home struct {
 	number int // of the agent, in the volume
 }
 
-// Exists says whether a directory is that of a journal.
+// Exists reports whether a directory is that of a journal.
 func Exists(dir string) bool {
 	info, err := os.Lstat(filepath.Join(dir, lockFile))
 	return err == nil && info.Mode().IsRegular()
@@ -131,10 +131,10 @@ func Open(dir string, run Run, log *slog.Logger) (*Journal, error) {
 // Begin is what the run began with, in this process or in an earlier one.
 func (j *Journal) Begin() *moriensv1.JournalBegin { return j.volumes[0].begin }
 
-// Resumed says whether the run began in an earlier process.
+// Resumed reports whether the run began in an earlier process.
 func (j *Journal) Resumed() bool { return j.volumes[0].resumed }
 
-// End is what the run ended with, if an earlier process has come so far.
+// End is what the run ended with, if an earlier process has got so far.
 func (j *Journal) End() *moriensv1.JournalEnd { return j.end }
 
 // Ended says that the run has ended, as the journal of another of its collectors has it.
@@ -244,7 +244,7 @@ func (j *Journal) JobEnded(status int) {
 	j.volumes[0].writer.add(encode(kindJobEnd, &moriensv1.JournalJobEnd{ExitStatus: int32(status), EndedNs: time.Now().UnixNano()}), nil)
 }
 
-// Finish ends the taking, with a last sample of the collector's counter, if there is one, and returns all that came. by is what ended
+// Finish ends the taking, with a last sample of the collector's counter, if there is one, and returns all that arrived. by is what ended
 // the run before its ranks did, if anything. Finish waits until all is safe, or ctx ends: an error says that the journal lacks some of it.
 func (j *Journal) Finish(ctx context.Context, sample *moriensv1.ClockSample, by string) (store.Frozen, error) {
 	j.mu.Lock()

@@ -33,7 +33,7 @@ func open(t testing.TB, dir string) *journal.Journal {
 	return j
 }
 
-// A sender numbers the messages of one agent and tells the journal of them.
+// A sender numbers the messages of one agent and reports them to the journal.
 type sender struct {
 	t       testing.TB
 	journal *journal.Journal
@@ -188,8 +188,8 @@ func TestAgentReturns(t *testing.T) {
 	}
 	j = open(t, dir)
 	j.Start(nil)
-	if came, expected := j.Store().Attendance(1e18); came != 1 || expected != 1 {
-		t.Errorf("%d agents came, %d are expected back", came, expected)
+	if connected, expected := j.Store().Attendance(1e18); connected != 1 || expected != 1 {
+		t.Errorf("%d agents came, %d are expected back", connected, expected)
 	}
 	a = greet(t, j, 7)
 	a.next = 3

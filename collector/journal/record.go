@@ -32,7 +32,7 @@ func setHead(record []byte, agent int) {
 
 func encode(kind byte, m proto.Message) []byte { return marshal(m, []byte{kind}) }
 
-// replay takes a record as the collector before this one took what it tells of.
+// replay takes a record as the collector before this one took what it holds.
 func (v *volume) replay(record []byte) error {
 	if len(record) == 0 {
 		return errors.New("it is empty")

@@ -118,7 +118,7 @@ func (v *volume) house(a *store.Agent) home {
 }
 
 // addClock takes a sample of the collector's counter; nil: there is none. One that follows a sample of the same counter is one more of that. What is read when
-// the run has ended tells nothing of it: however often a journal is concluded, the results are the same.
+// the run has ended has no effect on it: however often a journal is concluded, the results are the same.
 func (v *volume) addClock(sample *moriensv1.ClockSample) {
 	if sample == nil || v.end != nil {
 		return

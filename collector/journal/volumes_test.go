@@ -16,7 +16,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A crew is the journals of a run's collectors, as many as there are each time.
+// A team is the journals of a run's collectors, as many as there are each time.
 type crew struct {
 	*rapid.T
 	base  string
@@ -48,7 +48,7 @@ func (c *crew) start(members int) {
 			c.Fatal(err)
 		}
 		c.begin = c.open[0].Begin()
-		ids, _ := c.open[m].Store().Roll(0)
+		ids, _ := c.open[m].Store().AgentIDs(0)
 		for _, id := range ids {
 			if other, twice := c.where[id]; twice {
 				c.Fatalf("collectors %d and %d both have agent %d", other, m, id)
@@ -96,7 +96,7 @@ func (c *crew) send(agent, sequence uint64, collector int) {
 	}
 }
 
-// However many collectors take a run's journals over, one after the other, each agent is at one of them, with all that it was told is held; what it has
+// However many collectors take a run's journals over, one after the other, each agent is at one of them, with all that was acknowledged to it; what it has
 // compared with a collector's counter is compared with that one; and counts are counted once.
 func TestVolumes(t *testing.T) {
 	root := t.TempDir()

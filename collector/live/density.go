@@ -40,7 +40,7 @@ func (o densityOptions) minPts(bursts int64) int {
 }
 
 // chooseDensity chooses the density for the bursts so far, of which the filter keeps some. It looks for the knee
-// again when a quarter more bursts have come, or with another MinPts.
+// again when a quarter more bursts have arrived, or with another MinPts.
 func (g *group) chooseDensity(o densityOptions, kept int64) error {
 	d := density{g.density.eps, o.minPts(kept)}
 	switch {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// NamedClusters are told apart on a page, those with the most time.
+	// NamedClusters are distinguished on a page, those with the most time.
 	NamedClusters = 60
 	// latestBursts are about how many a page shows, shared between the clusters.
 	latestBursts = 4096
@@ -118,7 +118,7 @@ func (f *follower) begin(views []store.RingView) {
 	}
 }
 
-// put counts the bursts that came, of which those that are to be clustered wait until their place is in a cluster, or in none. Row i of coords is that of burst rows[i],
+// put counts the bursts that arrived, of which those that are to be clustered wait until their place is in a cluster, or in none. Row i of coords is that of burst rows[i],
 // which is in groups[i].
 func (f *follower) put(b *grouping.Bursts, moments []moment, status []space.Status, rows []int32, groups []*group, coords []float64) {
 	if len(b.CounterNames) != len(f.names) {

@@ -61,7 +61,7 @@ func (g *group) replace(p places) {
 	}
 }
 
-// keeps says that the automatic filter would keep what is at a place, as far as can be said of all of it.
+// keeps reports whether the automatic filter would keep what is at a place, as far as can be said of all of it.
 func (g *group) keeps(i int, shortNS int64) bool { return g.timeNS[i] >= shortNS*g.count[i] }
 
 // cluster clusters what there is, if there is more than the last time. Where the automatic filter leaves out
@@ -125,7 +125,7 @@ func (g *group) labels() (labels []int32, clusters int, err error) {
 	return w.Labels, w.Clusters, nil // exact: cells that are points leave no questions
 }
 
-// grow tells the clustering what is new.
+// grow adds to the clustering what is new.
 func (g *group) grow() (err error) {
 	known := 0
 	if g.clustering == nil {

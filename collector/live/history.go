@@ -89,7 +89,7 @@ func (h *history) widen() {
 
 // A Profile is what the threads of a job did over time.
 type Profile struct {
-	FromNS  int64       `json:"from_ns"` // since the first call that came
+	FromNS  int64       `json:"from_ns"` // since the first call that arrived
 	BinNS   int64       `json:"bin_ns"`
 	Codes   []int32     `json:"codes"`
 	Seconds [][]float64 `json:"seconds"` // by bin and code, summed over all threads

@@ -1,15 +1,15 @@
 // Package live clusters the bursts of a job while it runs.
 //
-// It takes from the store, from time to time, the bursts that came since the last time, and adds them to a
-// clustering of the same definition and dimensions as the one that ends the run (analysis/grouping), but
-// without its refinement. How often depends on what that costs: clustering takes at most a fiftieth of one core. Where somebody looks, what came is
-// taken each second all the same, and each burst that is where others were is in their cluster at once.
+// In come, at intervals, the bursts that have reached the store since the last time. It adds them to a clustering of
+// the same definition and dimensions as the one that ends the run (analysis/grouping), but without its refinement. Out
+// come provisional clusters. The interval depends on the cost: clustering takes at most a fiftieth of one core. While
+// somebody watches, new bursts are taken every second all the same, and a burst at a known place joins the cluster
+// there at once.
 //
-// What it keeps does not grow with the bursts but with the places in the burst space where there are any: a
-// place is a sixteenth of the smallest Eps wide (see places), and bursts at one place are told apart no more.
-// The axes are fixed, so that places stay where they are. The clusters are provisional: so are Eps and MinPts, powers of
-// two times the least there may be. But a cluster keeps its id for as long as most of it stays
-// together, so that it can be shown in one colour.
+// Its memory grows not with the bursts but with the occupied places in the burst space. A place is a sixteenth of the
+// smallest Eps wide (see places), and bursts at one place are no longer distinguished. The axes are fixed, so that
+// places do not move. Eps and MinPts are provisional too: powers of two times their lower bounds. A cluster keeps its
+// id for as long as most of it remains together, so that it can be shown in one colour.
 package live
 
 import (
@@ -186,7 +186,7 @@ func (l *Live) work(now time.Time) (took time.Duration) {
 	return took
 }
 
-// take adds the bursts that have come since the last time.
+// take adds the bursts that have arrived since the last time.
 func (l *Live) take(views []store.RingView) {
 	for {
 		some, err := l.takeSome(views)
@@ -199,7 +199,7 @@ func (l *Live) take(views []store.RingView) {
 	}
 }
 
-// takeSome takes a part, and says whether there was any.
+// takeSome takes a part, and reports whether there was any.
 func (l *Live) takeSome(views []store.RingView) (some bool, err error) {
 	l.followMu.Lock()
 	defer l.followMu.Unlock()

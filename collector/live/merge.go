@@ -10,20 +10,20 @@ import (
 // A merger is what the first of several collectors has of the others. The zero merger is that of the only one.
 type merger struct {
 	generation int   // of the clustering, from 1
-	epochs     []int // of what others have told for it, by rank; 0: nothing yet
+	epochs     []int // of what others have reported for it, by rank; 0: nothing yet
 	threadsOf  []int // by rank
 
 	// With Live.mu held.
-	pending []told
+	pending []incoming
 	terms   Terms
 }
 
-type told struct {
+type incoming struct {
 	rank  int
 	share *Share
 }
 
-// restart has the others tell all again.
+// restart has the others send everything again.
 func (m *merger) restart() {
 	m.generation++
 	clear(m.epochs)
@@ -37,11 +37,11 @@ func (m *merger) threads() (n int) {
 	return n
 }
 
-// Merge takes what another collector has told. It does not wait: the next clustering has it.
+// Merge takes what another collector has reported. It does not wait: the next clustering has it.
 func (l *Live) Merge(rank int, s *Share) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.merger.pending = append(l.merger.pending, told{rank, s})
+	l.merger.pending = append(l.merger.pending, incoming{rank, s})
 }
 
 // Terms are what the first collector wants of the others now.
@@ -58,7 +58,7 @@ func (l *Live) propose() {
 	l.merger.terms = Terms{Generation: l.merger.generation, Counters: slices.Clone(l.feed.bursts.CounterNames), Follow: l.follower != nil}
 }
 
-// absorb adds what others have told, as far as it is for this clustering.
+// absorb adds what others have reported, as far as it is for this clustering.
 func (l *Live) absorb() {
 	m := &l.merger
 	l.mu.Lock()
@@ -81,7 +81,7 @@ func (l *Live) absorb() {
 		case s.Generation != m.generation || s.Axes != axes(&l.chosen):
 			continue // what replaces it comes
 		case m.epochs[t.rank] != 0 && m.epochs[t.rank] != s.Epoch:
-			l.restart() // it tells again what is here
+			l.restart() // it sends again what is here
 			return
 		}
 		m.epochs[t.rank] = s.Epoch
@@ -114,7 +114,7 @@ func (l *Live) merge(s *Share) {
 	}
 }
 
-// lent is what another collector has told of what its threads did. It waits for the clusters of its places.
+// lent is what another collector has reported about its threads. It waits for the clusters of its places.
 type lent struct {
 	share    *Share
 	groups   []*group
@@ -146,7 +146,7 @@ func (x *lent) ids() (ids []int32, clustered bool) {
 	return ids, clustered
 }
 
-// settleLent puts what another collector has told where it belongs.
+// settleLent puts what another collector has reported where it belongs.
 func (f *follower) settleLent(s *Share, ids []int32, columns []int) {
 	if !f.known && len(s.Bins) > 0 {
 		f.known, f.zeroNS = true, s.FromNS

@@ -11,23 +11,23 @@ import (
 	"moriens/trace"
 )
 
-// Of several collectors the first one clusters. The others put their bursts at places as it does, and tell it from time to time how many more are at each: places merge by
+// Of several collectors the first one clusters. The others put their bursts at places as it does, and report to it from time to time how many more are at each: places merge by
 // adding. So what goes between them does not grow with the bursts.
 
-// latestShared is how many of its latest bursts a collector tells at a time, each from another place.
+// latestShared is how many of its latest bursts a collector sends at a time, each from another place.
 const latestShared = 512
 
 // Terms are what the first collector wants of the others. The zero Terms want nothing yet.
 type Terms struct {
-	Generation int      // of its clustering: with a new one all bursts are told again
+	Generation int      // of its clustering: with a new one all bursts are sent again
 	Counters   []string // that some ranks count
 	Follow     bool     // somebody looks
 }
 
-// A Share is what came to a collector since it told the first one last.
+// A Share is what arrived at a collector since its last report to the first one.
 type Share struct {
 	Generation int
-	Epoch      int    // of the one who tells: with a new one all is told again
+	Epoch      int    // of the sender: with a new one everything is sent again
 	Axes       string // of the places
 	Counters   []string
 	Threads    int // of its ranks, so far
@@ -58,7 +58,7 @@ type SharedBurst struct {
 	Counters            []int64 // in the order of Share.Counters
 }
 
-// A sharer gathers what a collector has to tell.
+// A sharer gathers what a collector has to send.
 type sharer struct {
 	terms  Terms // that it heeds
 	epoch  int
@@ -68,8 +68,8 @@ type sharer struct {
 	next   Share
 
 	// With Live.mu held.
-	heard Terms  // last
-	ready *Share // to be taken
+	received Terms  // last
+	ready    *Share // to be taken
 }
 
 type sharedPlace struct {
@@ -89,7 +89,7 @@ func (s *sharer) clear() {
 	s.next = Share{}
 }
 
-// restart forgets what was gathered, because all is told again.
+// restart forgets what was gathered, because everything is sent again.
 func (s *sharer) restart() {
 	s.clear()
 	s.epoch++
@@ -109,10 +109,10 @@ func (l *Live) Among(rank, size int) {
 func (l *Live) Heed(t Terms) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sharer.heard = t
+	l.sharer.received = t
 }
 
-// Shared takes what another collector than the first one has to tell; nil: nothing now. It does not wait.
+// Shared takes what another collector than the first one has to send; nil: nothing now. It does not wait.
 func (l *Live) Shared() *Share {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,23 +121,23 @@ func (l *Live) Shared() *Share {
 	return s
 }
 
-// share gathers what has come since the last time, as much as there may be, and makes it ready once what was ready is taken.
+// share gathers what has arrived since the last time, as much as there may be, and makes it ready once what was ready is taken.
 func (l *Live) share(views []store.RingView) {
 	s := l.sharer
 	l.mu.Lock()
-	heard := s.heard
+	received := s.received
 	l.mu.Unlock()
-	if heard.Generation == 0 {
+	if received.Generation == 0 {
 		return
 	}
-	if heard.Follow && l.follower == nil {
+	if received.Follow && l.follower == nil {
 		l.follower = newFollower(l.feed.members)
 	}
-	if heard.Generation != s.terms.Generation {
+	if received.Generation != s.terms.Generation {
 		l.restart()
 	}
-	s.terms = heard
-	l.feed.columns(heard.Counters)
+	s.terms = received
+	l.feed.columns(received.Counters)
 	l.choose()
 	for len(s.next.Count) < mostPlaces && l.feed.next(views, l.follower) {
 		if l.choose() {

@@ -123,7 +123,7 @@ func describe(s *store.Store, l *Live) (list []described, times map[int32]float6
 	return list, times
 }
 
-// What several collectors have is clustered as if one had it all, whenever each tells, and whichever of them is the first whose ranks count.
+// What several collectors have is clustered as if one had it all, whenever each reports, and whichever of them is the first whose ranks count.
 func TestShares(t *testing.T) {
 	var functions []uint32
 	for _, name := range []string{"MPI_Send", "MPI_Recv", "MPI_Barrier"} {
@@ -162,11 +162,11 @@ func TestShares(t *testing.T) {
 				if err := gob.NewEncoder(&wire).Encode(s); err != nil {
 					t.Fatal(err)
 				}
-				came := new(Share)
-				if err := gob.NewDecoder(&wire).Decode(came); err != nil {
+				received := new(Share)
+				if err := gob.NewDecoder(&wire).Decode(received); err != nil {
 					t.Fatal(err)
 				}
-				lives[0].Merge(m, came)
+				lives[0].Merge(m, received)
 			}
 			lives[0].cluster(now)
 			now = now.Add(time.Hour) // clustering has rested

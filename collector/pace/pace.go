@@ -1,4 +1,4 @@
-// Package pace has something done from time to time beside a job that runs, at little cost to it.
+// Package pace runs a task at intervals beside a running job, at a bounded cost to it.
 package pace
 
 import (

@@ -1,9 +1,10 @@
-// Package pin tells agents, while the job runs, which windows of full detail to hold on to: what will stand for the run at its end should still be there
-// where a node's spool has no room for all.
+// Package pin chooses, while the job runs, the windows of full detail that agents must not evict, so that the windows
+// that represent the run at its end are still there where a node's spool has no space for all.
 //
-// From time to time it looks at what one rank did lately, another one each time, and finds its iterations as the end of the run does: by clusters and the calls round
-// bursts, or by the calls alone. Of each kind of iterations it pins, on all nodes, the window of those nearest the median, and of iterations that took much longer some. It pins a bounded number of
-// windows, and takes at most a fiftieth of a core.
+// At intervals it looks at what one rank did lately, a different rank each time, and finds its iterations as the end of
+// the run does: by clusters and the calls around bursts, or by the calls alone. For each kind of iteration it pins on
+// all nodes the windows of those nearest the median, and of some iterations that took much longer. It pins a bounded
+// number of windows, and takes at most a fiftieth of a core.
 package pin
 
 import (
@@ -46,20 +47,20 @@ const (
 	mostWindows = 64
 )
 
-// A Desk asks agents to hold on to windows, as collector/windows has it.
-type Desk interface {
+// A Requester asks agents to hold windows: a windows.Requester.
+type Requester interface {
 	Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, windows []anchor.ID, processes ...uint64) []windows.Kept
 }
 
 // Pins are those of a run.
 type Pins struct {
-	store   *store.Store
-	desk    Desk
-	log     *slog.Logger
-	options grouping.Options // of the clusters at the run's end
-	turn    int              // number of the next look
-	kinds   []kind           // of iterations that have their pin
-	far     map[anchor.ID]bool
+	store     *store.Store
+	requester Requester
+	log       *slog.Logger
+	options   grouping.Options // of the clusters at the run's end
+	turn      int              // number of the next look
+	kinds     []kind           // of iterations that have their pin
+	far       map[anchor.ID]bool
 }
 
 // A kind of iterations: what they call, and how long they take.
@@ -69,8 +70,8 @@ type kind struct {
 }
 
 // New returns Pins that begin with Run. options are those of the run's end.
-func New(s *store.Store, desk Desk, options grouping.Options, log *slog.Logger) *Pins {
-	return &Pins{store: s, desk: desk, log: log, options: options, far: make(map[anchor.ID]bool)}
+func New(s *store.Store, requester Requester, options grouping.Options, log *slog.Logger) *Pins {
+	return &Pins{store: s, requester: requester, log: log, options: options, far: make(map[anchor.ID]bool)}
 }
 
 // Run pins until ctx ends.
@@ -94,7 +95,7 @@ type wish struct {
 func (p *Pins) pin(ctx context.Context, x wish) {
 	ctx, cancel := context.WithTimeout(ctx, answerGrace)
 	defer cancel()
-	for _, k := range p.desk.Keep(ctx, moriensv1.Keep_WHY_PINNED, x.reason, x.windows) {
+	for _, k := range p.requester.Keep(ctx, moriensv1.Keep_WHY_PINNED, x.reason, x.windows) {
 		if k.Err != nil {
 			p.log.Debug("windows are not pinned", "agent", k.Agent, "error", k.Err)
 		}
@@ -153,7 +154,7 @@ func (p *Pins) wishes(s *sight) []wish {
 	return list
 }
 
-// like says whether iterations of both are those of one phase, as far as a look at one rank tells.
+// like reports whether iterations of both are those of one phase, as far as a look at one rank shows.
 func (k kind) like(o kind) bool {
 	return k.calls == o.calls && float64(max(k.medianNS, o.medianNS)) <= alike*float64(min(k.medianNS, o.medianNS))
 }

@@ -150,7 +150,7 @@ func TestPhasesOfTheSameCalls(t *testing.T) {
 	}
 }
 
-// Where durations tell less than the calls, iterations are found by those: with a burst of any length in each there is one kind.
+// Where durations show less than the calls, iterations are found by those: with a burst of any length in each there is one kind.
 func TestNoisyIterations(t *testing.T) {
 	s := store.New()
 	r := newRank(t, s, 0)
@@ -258,7 +258,7 @@ func TestPinsAreBounded(t *testing.T) {
 	}
 }
 
-// A run's pins reach the desk.
+// A run's pins reach the Requester.
 func TestRun(t *testing.T) {
 	s := store.New()
 	r := newRank(t, s, 0)

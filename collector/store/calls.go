@@ -97,7 +97,7 @@ func columns(counts []*moriensv1.Counts) [][]int64 {
 	return list
 }
 
-// check judges a Calls message and returns the ring's ticks with it.
+// check validates a Calls message and returns the ring's ticks with it.
 func (r *Ring) check(c *moriensv1.Calls) (ticks uint64, err error) {
 	n := len(c.Function)
 	switch {
@@ -135,7 +135,7 @@ func (r *Ring) check(c *moriensv1.Calls) (ticks uint64, err error) {
 	return sum, nil
 }
 
-// checkSparse judges the columns that do not have a value for every row.
+// checkSparse validates the columns that do not have a value for every row.
 func (r *Ring) checkSparse(c *moriensv1.Calls) error {
 	n := len(c.Function)
 	for _, rows := range []struct {

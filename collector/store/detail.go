@@ -13,7 +13,7 @@ type Detail struct {
 	Transfers
 }
 
-// Detail judges transfers of a window and gives them as the store has those that came by themselves.
+// Detail validates transfers of a window and gives them as the store has those that came by themselves.
 func (f *Frozen) Detail(x *moriensv1.Transfers) (*Detail, error) {
 	r := f.rings[x.Ring]
 	if r == nil {
@@ -62,7 +62,7 @@ func (t *Transfers) of(wanted func(row uint32) bool) Transfers {
 	if !slices.ContainsFunc(t.Row, func(row uint32) bool { return !wanted(row) }) {
 		return *t
 	}
-	part := Transfers{Epoch: t.Epoch, DoneRing: make(map[int]*Ring), Channel: make(map[int]uint32), Untold: make(map[int]bool)}
+	part := Transfers{Epoch: t.Epoch, DoneRing: make(map[int]*Ring), Channel: make(map[int]uint32), Unreported: make(map[int]bool)}
 	for i, row := range t.Row {
 		if !wanted(row) {
 			continue
@@ -80,14 +80,14 @@ func (t *Transfers) of(wanted func(row uint32) bool) Transfers {
 		if channel, partitioned := t.Channel[i]; partitioned {
 			part.Channel[n] = channel
 		}
-		if t.Untold[i] {
-			part.Untold[n] = true
+		if t.Unreported[i] {
+			part.Unreported[n] = true
 		}
 	}
 	return part
 }
 
-// Transfers are those of a ring that came, by themselves or fetched.
+// Transfers are those of a ring that arrived, by themselves or fetched.
 func (f *Frozen) Transfers(r *Ring) []Transfers {
 	if chunks, has := f.fetched[r]; has {
 		return chunks
@@ -100,11 +100,11 @@ func (f *Frozen) Lacks(p *Process) uint64 {
 	if p.Agent.Member != f.member {
 		return p.lacking
 	}
-	came := uint64(0)
+	received := uint64(0)
 	for _, r := range p.Rings {
 		for i := range f.Transfers(r) {
-			came += uint64(f.Transfers(r)[i].Len())
+			received += uint64(f.Transfers(r)[i].Len())
 		}
 	}
-	return p.counted - min(came, p.counted)
+	return p.counted - min(received, p.counted)
 }

@@ -88,7 +88,7 @@ func (s *Store) weigh(a *Agent, m *moriensv1.ReportRequest) {
 	}
 }
 
-// soundSpool takes out of what an agent says of its spool what cannot be true. That is told again each second, so no fault is made of it.
+// soundSpool takes out of what an agent says of its spool what cannot be true. That is reported again each second, so no fault is made of it.
 func soundSpool(m *moriensv1.Spool) {
 	var f figures
 	f.amounts("full_ns", &m.FullNs)

@@ -55,7 +55,7 @@ func TestFiguresThatCannotBeTrue(t *testing.T) {
 	}
 }
 
-// What a run of years on a large machine comes to is told as it is.
+// What a run of years on a large machine comes to is reported as it is.
 func TestLargeFigures(t *testing.T) {
 	s := newStub(t)
 	s.must(process(1, 0, 1))
@@ -77,7 +77,7 @@ func TestSpoolThatCannotBeTrue(t *testing.T) {
 	}
 }
 
-// While the job runs, too, a rank is told of once, by whichever agents: of one that was started again, and of two witnesses of a node.
+// While the job runs, too, a rank is reported once, by whichever agents: of one that was started again, and of two witnesses of a node.
 func TestUnrecordedOnce(t *testing.T) {
 	s := newStub(t)
 	file := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: 1, Errno: 28, Who: &moriensv1.Process{Rank: 1, Size: 2, Pid: 7}}}}

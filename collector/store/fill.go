@@ -11,13 +11,13 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Stays says whether the agent of a process keeps its calls on the node: of its rings nothing came but that they are there.
-func (p *Process) Stays() bool { return p.Agent.Hello.Cells != "" }
+// CallsOnNode reports whether the agent of a process keeps its calls on the node: of its rings nothing came but that they are there.
+func (p *Process) CallsOnNode() bool { return p.Agent.Hello.Cells != "" }
 
 // Filled says what Fill has taken.
 type Filled struct {
 	Calls   uint64 // rows of calls
-	Missing uint64 // rows that did not come, as far as others that came or the ring's end tell of them
+	Missing uint64 // rows that did not come, as far as others that arrived or the ring's end show them
 	Holes   int    // stretches of those
 	Refused []error
 
@@ -37,7 +37,7 @@ func (f *Filled) Row(r *Ring, now uint64) uint64 {
 	return now
 }
 
-// Fill takes what was fetched of processes whose calls stay on their nodes: Calls, Marks, Transfers, Collectives and Gaps. It is judged as what comes by itself, and must not be
+// Fill takes what was fetched of processes whose calls stay on their nodes: Calls, Marks, Transfers, Collectives and Gaps. It is validated as what arrives by itself, and must not be
 // used by others afterwards. Where rows are missing, because their windows were evicted, those that follow are numbered without them: the time before the first of them is no
 // burst, as where records are lost, and nothing is counted across. Call paths and names have their numbers after Renumber.
 func (f *Frozen) Fill(messages []*moriensv1.ReportRequest) Filled {
@@ -58,7 +58,7 @@ type filling struct {
 
 // holes are what is missing of a ring.
 type holes struct {
-	next uint64 // row behind the latest that came
+	next uint64 // row behind the latest that arrived
 	all  uint64 // rows that there were
 	list []hole
 }
@@ -92,7 +92,7 @@ func (x *filling) calls(messages []*moriensv1.ReportRequest) {
 	})
 	for _, c := range list {
 		r := x.store.rings[c.Ring]
-		if r == nil || !r.Process.Stays() || r.Calls > 0 && x.rings[r] == nil {
+		if r == nil || !r.Process.CallsOnNode() || r.Calls > 0 && x.rings[r] == nil {
 			x.refuse(fmt.Errorf("fetched calls of ring %016x, which is not known, or has its calls", c.Ring))
 			continue
 		}
@@ -136,7 +136,7 @@ func (x *filling) addCalls(r *Ring, c *moriensv1.Calls) error {
 	return nil
 }
 
-// ending has a ring take what belongs before its end, though that has come.
+// ending has a ring take what belongs before its end, though that has arrived.
 func (x *filling) ending(r *Ring, do func() error) error {
 	end := r.End
 	r.End = nil
@@ -178,9 +178,9 @@ func (x *filling) marks(messages []*moriensv1.ReportRequest) {
 
 // moved takes what calls have moved, by the rows that they had, and gives it those that they have now.
 func (x *filling) moved(messages []*moriensv1.ReportRequest) {
-	came := make(map[*Ring]uint64)
+	received := make(map[*Ring]uint64)
 	for r, h := range x.rings {
-		came[r] = r.Calls
+		received[r] = r.Calls
 		r.Calls = h.all
 	}
 	for _, m := range messages {
@@ -197,7 +197,7 @@ func (x *filling) moved(messages []*moriensv1.ReportRequest) {
 		}
 	}
 	for r := range x.rings {
-		r.Calls = came[r]
+		r.Calls = received[r]
 	}
 	for r, h := range x.rings {
 		if len(h.list) > 0 || slices.ContainsFunc(r.Process.Rings, func(o *Ring) bool { return x.rings[o] != nil && len(x.rings[o].list) > 0 }) {

@@ -186,7 +186,7 @@ func checkTotals(t *testing.T, s *Store) {
 		}
 	}
 	want := f.Totals
-	want.Duplicates, want.Refused, want.Transfers = 0, 0, 0 // not to be told from what is held
+	want.Duplicates, want.Refused, want.Transfers = 0, 0, 0 // not to be distinguished from what is held
 	if got != want {
 		t.Errorf("totals %+v, held %+v", want, got)
 	}

@@ -67,7 +67,7 @@ func (s *Store) addMarks(m *moriensv1.Marks) error {
 	return nil
 }
 
-// checkMarks judges a Marks message.
+// checkMarks validates a Marks message.
 func (r *Ring) checkMarks(m *moriensv1.Marks) error {
 	n := len(m.Ticks)
 	switch {

@@ -98,7 +98,7 @@ func scopesOf(list []*moriensv1.Scope) (scopes []trace.Scope) {
 	return scopes
 }
 
-func tellScopes(scopes []trace.Scope) (list []*moriensv1.Scope) {
+func encodeScopes(scopes []trace.Scope) (list []*moriensv1.Scope) {
 	for _, x := range scopes {
 		list = append(list, &moriensv1.Scope{Function: x.Function, File: x.File, Line: uint32(x.Line), FirstFile: x.FirstFile, FirstLine: uint32(x.FirstLine)})
 	}
@@ -116,7 +116,7 @@ func keyOf(f *trace.Frame) frameKey { return frameKey{f.Module, f.BuildID, f.Off
 // places say where frames are in the source.
 type places map[frameKey]trace.Frame
 
-// add keeps of two places of a frame the one that tells more, and of two that tell as much always the same.
+// add keeps of two places of a frame the one that holds more, and of two that hold as much always the same.
 func (p places) add(placed trace.Frame) {
 	key := keyOf(&placed)
 	if was, known := p[key]; !known || comparePlaces(placed, was) < 0 {

@@ -53,7 +53,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// Lines of an interpreter's program are told apart by themselves, on every collector, and are what they say they are.
+// Lines of an interpreter's program are distinguished by themselves, on every collector, and are what they say they are.
 func TestLinesWithoutAddress(t *testing.T) {
 	line := func(function string, line uint32) *moriensv1.Frame {
 		return &moriensv1.Frame{Function: function, File: "/home/jac.py", Line: line}

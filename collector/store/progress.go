@@ -23,7 +23,7 @@ type Progress struct {
 	Unrecorded      []Absent // ranks that could not record, by host and reason
 	Unreadable      int      // files of ranks that cannot be read
 	CallsUnrecorded uint64   // of threads that could not record
-	CallsStay       uint64   // on their nodes, of threads that have ended; a run of polls is one
+	CallsOnNodes    uint64   // on their nodes, of threads that have ended; a run of polls is one
 }
 
 // AgentProgress says how one agent is.
@@ -35,7 +35,7 @@ type AgentProgress struct {
 	Processes int
 	Resent    uint64           // messages; known when it is done
 	Spool     *moriensv1.Spool // how its spool is; nil: it has never lacked room for long
-	CPU       time.Duration    // that its process had used when it was last heard of; 0 where an earlier version tells that only when it is done
+	CPU       time.Duration    // that its process had used at its last message; 0 where an earlier version shows that only when it is done
 	// Of its processes, up to the last reading: on a core, and ready to run where others did.
 	RunNS, WaitNS uint64
 }
@@ -59,16 +59,16 @@ func Why(f *moriensv1.Fault) string {
 	return fmt.Sprintf("its shared memory says: %s", syscall.Errno(f.Errno))
 }
 
-// Unrecorded are the faults of ranks that go unrecorded, with who tells of them: each rank once, though an agent that was started again may tell of it twice,
+// Unrecorded are the faults of ranks that go unrecorded, with who reports them: each rank once, though an agent that was started again may report it twice,
 // as another agent where it had to be without a spool.
 func Unrecorded(agents []*Agent) iter.Seq2[*Agent, *moriensv1.Fault] {
-	type process struct { // id, which no two have, or where that is not known the agent that tells and pid
+	type process struct { // id, which no two have, or where that is not known the agent that reports and pid
 		id    uint64
 		agent *Agent
 		pid   uint32
 	}
 	return func(yield func(*Agent, *moriensv1.Fault) bool) {
-		told := make(map[process]bool)
+		reported := make(map[process]bool)
 		for _, a := range agents {
 			for _, f := range a.Faults {
 				key := process{id: f.Who.GetProcess()}
@@ -76,10 +76,10 @@ func Unrecorded(agents []*Agent) iter.Seq2[*Agent, *moriensv1.Fault] {
 					key.agent, key.pid = a, f.Who.GetPid()
 				}
 				known := key.id != 0 || key.pid != 0
-				if f.Corrupt != "" || known && told[key] {
+				if f.Corrupt != "" || known && reported[key] {
 					continue
 				}
-				told[key] = true
+				reported[key] = true
 				if !yield(a, f) {
 					return
 				}
@@ -114,8 +114,8 @@ func (s *Store) Progress() Progress {
 		}
 	}
 	for _, r := range s.ringOrder {
-		if r.Process.Stays() && r.Calls == 0 {
-			p.CallsStay += r.End.GetCalls()
+		if r.Process.CallsOnNode() && r.Calls == 0 {
+			p.CallsOnNodes += r.End.GetCalls()
 		}
 	}
 	for _, a := range s.agents {
@@ -148,7 +148,7 @@ func (s *Store) Progress() Progress {
 	return p
 }
 
-// cpu is the processor time that the agent's process has used, as it last told.
+// cpu is the processor time that the agent's process has used, as it last reported.
 func (a *Agent) cpu() time.Duration {
 	ns := a.Done.GetCpuNs()
 	for _, samples := range a.Samples {

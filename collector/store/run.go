@@ -32,10 +32,10 @@ type Agent struct {
 	Notes   []string      // lines for the user
 	last    uint64        // sequence
 	safe    atomic.Uint64 // sequence up to which its messages are
-	Member  int           // of a team of collectors: the one that has what came of it
+	Member  int           // of a team of collectors: the one that has the results
 
 	communicators map[uint32]*Communicator // by the agent's number
-	// How the kernel has scheduled on the node, as told first, and last; nil until it is told.
+	// How the kernel has scheduled on the node, as reported first, and last; nil until it is reported.
 	scheduling [2]*moriensv1.Scheduling
 }
 
@@ -53,7 +53,7 @@ type Process struct {
 
 	TransfersEnd *moriensv1.TransfersEnd // nil until nothing more is moved
 	Traffic      Traffic                 // the latest
-	came         uint64                  // transfers
+	received     uint64                  // transfers
 	counted      uint64                  // of them, in the store's totals
 	lacking      uint64                  // of those of another collector's process: have not come there
 
@@ -85,7 +85,7 @@ func (r *Ring) Span() (first, last uint64) {
 	return r.origin, r.origin + r.ticks
 }
 
-// Silent says whether nothing came of a ring's thread.
+// Silent reports whether nothing came of a ring's thread.
 func (r *Ring) Silent() bool { return r.Calls == 0 && r.marks == 0 }
 
 func (s *Store) addExchange(a *Agent, e *moriensv1.ClockExchange) error {
@@ -155,7 +155,7 @@ func (s *Store) endRing(e *moriensv1.RingEnd) error {
 	s.totals.Abandoned += e.Abandoned
 	s.totals.Paused += e.Paused
 	s.totals.MarksInside += e.MarksInside
-	if r.Process.Stays() {
+	if r.Process.CallsOnNode() {
 		return nil
 	}
 	if e.Calls != r.Calls {

@@ -18,8 +18,8 @@ type NodeScheduling struct {
 	BusyNS, StealNS uint64 // of all cores, from the agent's first reading to its last
 }
 
-// Scheduling is how the kernel has scheduled on the agent's node; false where it has not told.
-func (a *Agent) Scheduling() (s NodeScheduling, told bool) {
+// Scheduling is how the kernel has scheduled on the agent's node; false where it has not reported.
+func (a *Agent) Scheduling() (s NodeScheduling, known bool) {
 	first, last := a.scheduling[0], a.scheduling[1]
 	if last == nil {
 		return s, false

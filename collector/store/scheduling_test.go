@@ -16,10 +16,10 @@ func ofProcess(process, run, wait, voluntary, involuntary uint64) *moriensv1.Rep
 	})
 }
 
-// What is told last of a process stands; of a node's cores what came between the first time and the last, over the agent's lives.
+// What is reported last of a process stands; of a node's cores what came between the first time and the last, over the agent's lives.
 func TestScheduling(t *testing.T) {
 	s := newStub(t)
-	if _, told := s.agent.Scheduling(); told {
+	if _, known := s.agent.Scheduling(); known {
 		t.Error("told of what nobody has told")
 	}
 	s.must(process(1, 0, 2))
@@ -47,9 +47,9 @@ func TestScheduling(t *testing.T) {
 	}
 	for _, f := range all {
 		for _, a := range f.Agents {
-			n, told := a.Scheduling()
-			if told != (a.Hello.Host == "n1") || told && n != (NodeScheduling{Cores: 4, AtOnce: 2, BusyNS: 4000, StealNS: 10}) {
-				t.Errorf("%s: %+v, %v", a.Hello.Host, n, told)
+			n, known := a.Scheduling()
+			if known != (a.Hello.Host == "n1") || known && n != (NodeScheduling{Cores: 4, AtOnce: 2, BusyNS: 4000, StealNS: 10}) {
+				t.Errorf("%s: %+v, %v", a.Hello.Host, n, known)
 			}
 		}
 		for _, p := range f.Processes {

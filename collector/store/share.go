@@ -12,14 +12,14 @@ import (
 	"moriens/trace"
 )
 
-// Share is collective: the collectors of a run tell each other of their agents, so that each has the agents, processes and rings of all, in one order and
+// Share is collective: the collectors of a run exchange their agents, so that each has the agents, processes and rings of all, in one order and
 // with one numbering of call paths, names and clocks. Chunks, marks, transfers, collectives and gaps stay with the collector that has them: of others' rings
 // there are none. An agent has sent to one collector alone; else there is an error, at all of them.
 func (f *Frozen) Share(t team.Team) error {
 	if t.Size() == 1 {
 		return nil
 	}
-	own, err := proto.Marshal(f.tell())
+	own, err := proto.Marshal(f.encode())
 	if err := team.Agree(t, err); err != nil {
 		return fmt.Errorf("tell the other collectors what came: %w", err)
 	}
@@ -37,8 +37,8 @@ func (f *Frozen) Share(t team.Team) error {
 	return f.join(t.Rank(), shares)
 }
 
-// tell is what this collector has, with its own numbers.
-func (f *Frozen) tell() *moriensv1.Share {
+// encode is what this collector has, with its own numbers.
+func (f *Frozen) encode() *moriensv1.Share {
 	f.store.mu.RLock()
 	defer f.store.mu.RUnlock()
 	t := f.Totals
@@ -62,7 +62,7 @@ func (f *Frozen) tell() *moriensv1.Share {
 	for _, x := range f.store.paths.places {
 		s.Places = append(s.Places, &moriensv1.ShareFrame{
 			Module: x.Module, BuildId: x.BuildID, Offset: x.Offset, Function: x.Function, File: x.File, Line: int64(x.Line),
-			FirstFile: x.FirstFile, FirstLine: uint32(x.FirstLine), Inlined: tellScopes(x.Inlined),
+			FirstFile: x.FirstFile, FirstLine: uint32(x.FirstLine), Inlined: encodeScopes(x.Inlined),
 		})
 	}
 	s.Links = f.Links
@@ -70,15 +70,15 @@ func (f *Frozen) tell() *moriensv1.Share {
 		s.Clocks = append(s.Clocks, &moriensv1.ShareClock{Kind: c.Kind, Samples: c.Samples})
 	}
 	for _, a := range f.Agents {
-		s.Agents = append(s.Agents, a.tell())
+		s.Agents = append(s.Agents, a.encode())
 	}
 	for _, p := range f.Processes {
-		s.Processes = append(s.Processes, p.tell(f.Lacks(p)))
+		s.Processes = append(s.Processes, p.encode(f.Lacks(p)))
 	}
 	return s
 }
 
-func (a *Agent) tell() *moriensv1.ShareAgent {
+func (a *Agent) encode() *moriensv1.ShareAgent {
 	s := &moriensv1.ShareAgent{Hello: a.Hello, Messages: a.last, Faults: a.Faults, Done: a.Done, Refused: a.Refused, Notes: a.Notes, Spool: a.Spool}
 	for _, kind := range slices.Sorted(maps.Keys(a.Samples)) {
 		s.Samples = append(s.Samples, a.Samples[kind]...)
@@ -89,13 +89,13 @@ func (a *Agent) tell() *moriensv1.ShareAgent {
 	for _, number := range slices.Sorted(maps.Keys(a.communicators)) {
 		s.Communicators = append(s.Communicators, a.communicators[number].Info)
 	}
-	if x, told := a.Scheduling(); told {
+	if x, known := a.Scheduling(); known {
 		s.Scheduling = &moriensv1.Scheduling{Cores: uint32(x.Cores), AtOnce: uint32(x.AtOnce), BusyNs: x.BusyNS, StealNs: x.StealNS}
 	}
 	return s
 }
 
-func (p *Process) tell(lacking uint64) *moriensv1.ShareProcess {
+func (p *Process) encode(lacking uint64) *moriensv1.ShareProcess {
 	s := &moriensv1.ShareProcess{
 		Info: p.Info, Agent: p.Agent.Hello.Agent, End: p.End, Notes: p.Notes, Unseen: p.Unseen, TransfersEnd: p.TransfersEnd,
 		Transfers: p.Traffic.Transfers, Counted: p.counted, Lacking: lacking,
@@ -149,7 +149,7 @@ func (f *Frozen) join(member int, shares []*moriensv1.Share) error {
 				}
 				f.Totals.Agents--
 				if x.Messages == 0 {
-					continue // it has come, and gone where it belongs
+					continue // it has arrived, and gone where it belongs
 				}
 			}
 			a := own[id]

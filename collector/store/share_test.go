@@ -14,7 +14,7 @@ import (
 	"moriens/trace"
 )
 
-// shareAll has collectors tell each other what they have, and returns what each has then.
+// shareAll has collectors exchange what they have, and returns what each has then.
 func shareAll(stores ...*Store) ([]Frozen, error) {
 	frozen, errs := make([]Frozen, len(stores)), make([]error, len(stores))
 	var done sync.WaitGroup
@@ -51,7 +51,7 @@ func pathAt(process uint64, path uint32, offset uint64) *moriensv1.ReportRequest
 }
 
 // Each collector has the others' agents, processes and rings, without their calls, and the numbers of its own calls and of the others' sums name the same call
-// paths at all; what one of them was told of the source goes for all.
+// paths at all; what one of them knows of the source holds for all.
 func TestShare(t *testing.T) {
 	stores := []*Store{New(), New(), New()} // nobody came to the last
 	for i, offsets := range [][2]uint64{{0x30, 0x10}, {0x20, 0x30}} {

@@ -1,9 +1,9 @@
-// Package store holds what the agents of a run have sent: every rank's calls and bursts (level 3 of the
-// detail ladder), who the ranks are, and every loss that was reported.
+// Package store holds what the agents of a run have sent: every rank's calls and bursts (level 3 of the detail ladder),
+// the descriptions of the ranks, and every loss that was reported.
 //
-// In come the messages of the agents, checked here before anything of them is kept; out go views for
-// the live clusters while the run goes on and, when it is over, everything for the end of the run.
-// Times stay in ticks of each node's clock: the end of the run knows best how to convert them.
+// In come the messages of the agents, which are checked before anything of them is stored. Out come views for the live
+// clusters while the run goes on and, when it is over, everything for the end of the run. Times are ticks of each
+// node's clock: the end of the run knows best how to convert them.
 package store
 
 import (
@@ -39,7 +39,7 @@ type Store struct {
 	first     chan []string // what the first process counts
 }
 
-// Uncarried counts what no held message tells of, so that messages which are taken anew, in a process that follows this
+// Uncarried counts what no held message has, so that messages which are taken anew, in a process that follows this
 // one, do not bring it back.
 type Uncarried struct {
 	Duplicates uint64 // messages that came twice
@@ -133,9 +133,9 @@ func (s *Store) Cut(a *Agent) {
 // Safe says that an agent's messages up to a sequence cannot be lost any more.
 func (a *Agent) Safe(sequence uint64) { a.safe.Store(sequence) }
 
-// Attendance returns how many agents have come, and how many of those something is to be waited for: they are not done and can still be, for they have a
+// Attendance returns how many agents have arrived, and how many of those something is to be waited for: they are not done and can still be, for they have a
 // stream, or had one until less than grace ago; or they have one and wait until what they sent is safe.
-func (s *Store) Attendance(grace time.Duration) (came, expected int) {
+func (s *Store) Attendance(grace time.Duration) (connected, expected int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, a := range s.agents {
@@ -153,8 +153,8 @@ func (a *Agent) expected(grace time.Duration) bool {
 	return a.Done == nil && time.Since(a.left) < grace
 }
 
-// Roll lists the agents that have come, by id, and says how many of them are expected, as Attendance does.
-func (s *Store) Roll(grace time.Duration) (ids []uint64, expected int) {
+// AgentIDs lists the agents that have arrived, by id, and says how many of them are expected, as Attendance does.
+func (s *Store) AgentIDs(grace time.Duration) (ids []uint64, expected int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for id, a := range s.agents {
@@ -167,7 +167,7 @@ func (s *Store) Roll(grace time.Duration) (ids []uint64, expected int) {
 	return ids, expected
 }
 
-// Knows says whether an agent has come.
+// Knows reports whether an agent has arrived.
 func (s *Store) Knows(agent uint64) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

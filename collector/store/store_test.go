@@ -223,7 +223,7 @@ func TestApplyRefuses(t *testing.T) {
 			if before != after || len(s.agent.Refused) != 1 {
 				t.Errorf("totals %+v, want %+v; refused %q", after, before, s.agent.Refused)
 			}
-			s.must(calls(counted(two(11, 2)))) // the ring goes on as if nothing had come
+			s.must(calls(counted(two(11, 2)))) // the ring goes on as if nothing had arrived
 		})
 	}
 }
@@ -267,8 +267,8 @@ func TestAttendance(t *testing.T) {
 	again, _, _ := s.store.Greet(&moriensv1.Hello{Agent: 1})
 	check := func(when string, grace time.Duration, want int) {
 		t.Helper()
-		if came, expected := s.store.Attendance(grace); came != 1 || expected != want {
-			t.Errorf("%s: %d agents came, %d are expected, want 1 and %d", when, came, expected, want)
+		if connected, expected := s.store.Attendance(grace); connected != 1 || expected != want {
+			t.Errorf("%s: %d agents came, %d are expected, want 1 and %d", when, connected, expected, want)
 		}
 	}
 	check("two streams", 0, 1)

@@ -8,7 +8,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Traffic is what a process has moved, in sum, as far as it has told.
+// Traffic is what a process has moved, in sum, as far as it has reported.
 type Traffic struct {
 	Sites     []Site
 	Routes    []Route
@@ -45,14 +45,14 @@ func (s *Store) addTraffic(x *moriensv1.Traffic) error {
 	return nil
 }
 
-// count counts what a process has moved: what it has told of, or what came, if that is more.
+// count counts what a process has moved: what it has reported, or what arrived, if that is more.
 func (s *Store) count(p *Process) {
-	n := max(p.came, p.Traffic.Transfers)
+	n := max(p.received, p.Traffic.Transfers)
 	s.totals.Transfers += n - p.counted
 	p.counted = n
 }
 
-// sums judges what a process has moved.
+// sums validates what a process has moved.
 func (s *Store) sums(p *Process, x *moriensv1.Traffic) (Traffic, error) {
 	n, peers := len(x.Kind), len(x.PeerKind)
 	if len(x.Function) != n || len(x.Path) != n || len(x.Count) != n || len(x.Bytes) != n {

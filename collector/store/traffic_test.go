@@ -62,7 +62,7 @@ func TestFetchedTransfers(t *testing.T) {
 	f.Fetched([]*Detail{d})
 	received := Transfers{
 		Kind: []uint8{2}, Row: []uint32{1}, Done: []int64{1}, Peer: []int32{-1}, Tag: []int32{-1}, Comm: []uint32{0}, Bytes: []uint64{5},
-		DoneRing: map[int]*Ring{}, Channel: map[int]uint32{}, Untold: map[int]bool{},
+		DoneRing: map[int]*Ring{}, Channel: map[int]uint32{}, Unreported: map[int]bool{},
 	}
 	if diff := cmp.Diff([]Transfers{d.Transfers, received}, f.Transfers(d.Ring)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -32,17 +32,17 @@ type Member struct {
 // Transfers are what rows of a ring move between their rank and one other, in the order in which they came. All columns but
 // the sparse ones have one length.
 type Transfers struct {
-	Kind      []uint8  // moriensv1.Transfers_Kind
-	Row       []uint32 // of the call that posted it
-	Done      []int64  // of the call that completed it; -1: none that is known
-	Peer, Tag []int32
-	Comm      []uint32 // of Process.Comms; 0 = unknown
-	Bytes     []uint64
-	DoneRing  map[int]*Ring  // by place: the ring of the completing row, where it is another one
-	Channel   map[int]uint32 // by place: those that are partitioned, and which of the process's requests that match in order each is
-	Untold    map[int]bool   // by place: receives of which Bytes are the most that they can be, and Peer or Tag may not be told
-	Ordinal   []uint64       // which of its kind each is, plus 1; 0 = not known. nil: of none
-	Epoch     uint32         // 0: ordinals count from the beginning
+	Kind       []uint8  // moriensv1.Transfers_Kind
+	Row        []uint32 // of the call that posted it
+	Done       []int64  // of the call that completed it; -1: none that is known
+	Peer, Tag  []int32
+	Comm       []uint32 // of Process.Comms; 0 = unknown
+	Bytes      []uint64
+	DoneRing   map[int]*Ring  // by place: the ring of the completing row, where it is another one
+	Channel    map[int]uint32 // by place: those that are partitioned, and which of the process's requests that match in order each is
+	Unreported map[int]bool   // by place: receives of which Bytes are the most that they can be, and Peer or Tag may be unknown
+	Ordinal    []uint64       // which of its kind each is, plus 1; 0 = not known. nil: of none
+	Epoch      uint32         // 0: ordinals count from the beginning
 }
 
 // Len returns the number of transfers.
@@ -65,7 +65,7 @@ type Collectives struct {
 	Root           []int32
 }
 
-// Gaps are the rows of a ring before which, and those inside which, something was moved that nothing tells of.
+// Gaps are the rows of a ring before which, and those inside which, something was moved that nothing describes.
 type Gaps struct {
 	Before, Inside []uint64
 }
@@ -80,17 +80,17 @@ func (s *Store) addCommunicator(a *Agent, c *moriensv1.Communicator) error {
 	if len(c.Stride) != len(c.First) || len(c.Count) != len(c.First) {
 		return fmt.Errorf("communicator %d: columns of %d, %d and %d rows", c.Communicator, len(c.First), len(c.Stride), len(c.Count))
 	}
-	told := uint64(0)
+	listed := uint64(0)
 	for i, first := range c.First {
 		count, stride := int64(c.Count[i]), int64(c.Stride[i])
 		last := int64(first) + stride*max(count-1, 0)
 		if count == 0 || count > maxSize || first < -1 || first == -1 && stride != 0 || first >= 0 && (last < 0 || last >= maxSize) || first >= maxSize {
 			return fmt.Errorf("communicator %d: %d ranks from %d by %d", c.Communicator, count, first, stride)
 		}
-		told += uint64(count)
+		listed += uint64(count)
 	}
-	if told != uint64(c.Peers) && !(c.Cut && told < uint64(c.Peers)) {
-		return fmt.Errorf("communicator %d: %d of %d peers", c.Communicator, told, c.Peers)
+	if listed != uint64(c.Peers) && !(c.Cut && listed < uint64(c.Peers)) {
+		return fmt.Errorf("communicator %d: %d of %d peers", c.Communicator, listed, c.Peers)
 	}
 	if a.communicators == nil {
 		a.communicators = make(map[uint32]*Communicator)
@@ -121,7 +121,7 @@ func (s *Store) addMember(a *Agent, m *moriensv1.Member) error {
 	return nil
 }
 
-// soundOrigin judges how worlds came together: nothing is made of what came later.
+// soundOrigin validates how worlds came together: nothing is made of what came later.
 func soundOrigin(p *Process, m *moriensv1.Member) bool {
 	switch o := m.Origin; o.GetHow() {
 	case moriensv1.Origin_HOW_UNSPECIFIED:
@@ -134,7 +134,7 @@ func soundOrigin(p *Process, m *moriensv1.Member) bool {
 	return false
 }
 
-// peer judges a communicator's number and the rank of a peer in it.
+// peer validates a communicator's number and the rank of a peer in it.
 func (p *Process) peer(comm uint32, rank int32) error {
 	c := p.Comms[comm].Communicator
 	if comm != 0 && c == nil {
@@ -163,7 +163,7 @@ func (r *Ring) rows(differences []int64) ([]uint32, error) {
 	return rows, nil
 }
 
-// ascends says whether places ascend below n.
+// ascends reports whether places ascend below n.
 func ascends(places []uint32, n int) bool {
 	last := int64(-1)
 	for _, p := range places {
@@ -185,12 +185,12 @@ func (s *Store) addTransfers(x *moriensv1.Transfers) error {
 		return fmt.Errorf("ring %016x, transfers: %w", x.Ring, err)
 	}
 	r.Transfers = append(r.Transfers, chunk)
-	r.Process.came += uint64(chunk.Len())
+	r.Process.received += uint64(chunk.Len())
 	s.count(r.Process)
 	return nil
 }
 
-// decode judges a message of transfers of a ring.
+// decode validates a message of transfers of a ring.
 func decode(rings map[uint64]*Ring, r *Ring, x *moriensv1.Transfers) (Transfers, error) {
 	n := len(x.Kind)
 	switch {
@@ -231,10 +231,10 @@ func decode(rings map[uint64]*Ring, r *Ring, x *moriensv1.Transfers) (Transfers,
 		t.Channel[int(place)] = x.Channel[i]
 	}
 	for _, place := range x.Untold {
-		if t.Untold == nil {
-			t.Untold = make(map[int]bool)
+		if t.Unreported == nil {
+			t.Unreported = make(map[int]bool)
 		}
-		t.Untold[int(place)] = true
+		t.Unreported[int(place)] = true
 	}
 	for i := range n {
 		if x.Kind[i] <= moriensv1.Transfers_KIND_UNSPECIFIED || x.Kind[i] > moriensv1.Transfers_KIND_READ {
@@ -338,7 +338,7 @@ func (s *Store) endTransfers(e *moriensv1.TransfersEnd) error {
 	}
 	p.TransfersEnd = e
 	if e.Transfers != p.counted {
-		return fmt.Errorf("process %016x has moved something %d times, its sums say %d times, and %d came", e.Process, e.Transfers, p.Traffic.Transfers, p.came)
+		return fmt.Errorf("process %016x has moved something %d times, its sums say %d times, and %d came", e.Process, e.Transfers, p.Traffic.Transfers, p.received)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (s *Store) Function(path uint32) string {
 	return s.paths.list[path].Function
 }
 
-// FirstEvents gives, once, what the first process counts, when that has come.
+// FirstEvents gives, once, what the first process counts, when that has arrived.
 func (s *Store) FirstEvents() <-chan []string { return s.first }
 
 // Refuse counts a message that did not get as far as Apply.
@@ -91,7 +91,7 @@ func (v *RingView) fit(samples []*moriensv1.ClockSample) {
 	v.FirstTicks, v.FirstNS, v.LastNS = first.Ticks, first.RealtimeNs, first.RealtimeNs+last.MonotonicNs-first.MonotonicNs
 }
 
-// A Frozen is all that came, once nothing more can come.
+// A Frozen is all that arrived, once nothing more can come.
 type Frozen struct {
 	Agents    []*Agent         // by host, then id
 	Processes []*Process       // by id
@@ -123,7 +123,7 @@ type Clock struct {
 	Samples []*moriensv1.ClockSample // in time order
 }
 
-// A Collector is what became of the run's collector.
+// A Collector is the state of the run's collector.
 type Collector struct {
 	Restarts int
 	CutBytes uint64 // that a collector which was killed had not finished to write, and nothing had acknowledged

@@ -12,18 +12,18 @@ import (
 	"moriens/trace/page"
 )
 
-// LivePath is where a run in progress is told of as it goes on, PackPath where a page asks for its data at first.
+// LivePath is where a run in progress is reported as it goes on, PackPath where a page asks for its data at first.
 const (
 	LivePath = "/live"
 	PackPath = "/pack"
 )
 
 const (
-	// tellEvery is how often those who look are told how the run is, lookEvery how often it is looked whether its stage has changed, which they are told at once.
-	tellEvery = time.Second
+	// sendEvery is how often viewers get the state of the run, lookEvery how often its stage is checked for a change, which they get at once.
+	sendEvery = time.Second
 	lookEvery = 200 * time.Millisecond
-	// tellTimeout is how long one of them may take to read it.
-	tellTimeout = 10 * time.Second
+	// sendTimeout is how long one of them may take to read it.
+	sendTimeout = 10 * time.Second
 )
 
 // A Live is the data of an event "page": docs/format/live.md.
@@ -76,16 +76,16 @@ func (s *Server) pack(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// live tells how the run is until it has ended, or until who asked has left.
+// live reports how the run is until it has ended, or until who asked has left.
 func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	to := http.NewResponseController(w)
-	tell := func(event string, data any) error {
+	send := func(event string, data any) error {
 		text, err := json.Marshal(data)
 		if err != nil {
 			return err
 		}
-		if err := to.SetWriteDeadline(time.Now().Add(tellTimeout)); err != nil {
+		if err := to.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, text); err != nil {
@@ -95,18 +95,18 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	var told string
-	var toldAt time.Time
+	var sent string
+	var sentAt time.Time
 	for {
 		end := s.config.End()
-		if stage := s.config.Stage(); stage != told || end != nil || time.Since(toldAt) >= tellEvery {
-			told, toldAt = stage, time.Now()
-			if err := tell("page", s.config.Live()); err != nil {
+		if stage := s.config.Stage(); stage != sent || end != nil || time.Since(sentAt) >= sendEvery {
+			sent, sentAt = stage, time.Now()
+			if err := send("page", s.config.Live()); err != nil {
 				return // it has left
 			}
 		}
 		if end != nil {
-			if tell("end", end) != nil {
+			if send("end", end) != nil {
 				s.config.Log.Debug("who looked has left before the end")
 			}
 			return

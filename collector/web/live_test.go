@@ -50,7 +50,7 @@ func (s served) listen(t *testing.T) <-chan event {
 	return events
 }
 
-// Who looks hears of every stage as it comes, and of the end.
+// A viewer gets every stage as it begins, and of the end.
 func TestLive(t *testing.T) {
 	var stage atomic.Pointer[string]
 	var end atomic.Pointer[End]
@@ -95,9 +95,9 @@ func TestLive(t *testing.T) {
 	if got.Health.Stage != health.Analysing {
 		t.Errorf("stage %s", got.Health.Stage)
 	}
-	s.hear = 2 * time.Minute // on a busy machine a second is soon over
+	s.endGrace = 2 * time.Minute // on a busy machine a second is soon over
 	end.Store(&End{Directory: "/runs/1", Error: "disk full"})
-	s.Close() // does not cut off who has yet to hear it
+	s.Close() // does not cut off viewers that have yet to receive it
 	var how End
 	for e := range events {
 		if e.name == "end" {

@@ -116,16 +116,16 @@ func (s source) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect reads the page once and tells it.
+// Collect reads the page once and emits it.
 func (s source) Collect(ch chan<- prometheus.Metric) {
 	p := s()
-	tell := func(m metric) { ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(&p)) }
+	send := func(m metric) { ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(&p)) }
 	for _, m := range whole {
-		tell(m)
+		send(m)
 	}
 	if p.Journal != nil {
 		for _, m := range journal {
-			tell(m)
+			send(m)
 		}
 	}
 	labelled := func(d *prometheus.Desc, kind prometheus.ValueType, n float64, labels ...string) {

@@ -1,8 +1,8 @@
-// Package web is the collector's side for browsers and monitoring: how the run is, as a page that follows it, as JSON and as Prometheus text.
+// Package web serves the state of the run to browsers and monitoring: as a page that follows the run, as JSON and as
+// Prometheus text.
 //
-// It only tells; nothing can be changed by it. What it tells is the user's own, so that every request has to show a
-// token, which opens nothing else. On the loopback it speaks HTTP; where others could listen, TLS with the run's
-// certificate.
+// It is read-only. Its data is the user's own, so that every request has to show a token, which gives access to nothing
+// else. On the loopback it speaks HTTP; where others could listen, TLS with the run's certificate.
 package web
 
 import (
@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"moriens/collector/gate"
+	"moriens/collector/admission"
 	"moriens/collector/health"
 	"moriens/internal/webguard"
 	"moriens/trace/page"
@@ -34,17 +34,17 @@ const (
 	maxHeader     = 16 << 10
 )
 
-// Config says where to listen and what to tell.
+// Config says where to listen and what to serve.
 type Config struct {
-	Listen string // host:port
-	Token  string
-	TLS    *tls.Config // the run's certificate
-	Gate   *gate.Gate
-	Page   func() health.Page
-	Live   func() Live   // what the page shows
-	Stage  func() string // changes with whatever is to be told at once
-	End    func() *End   // nil while the run goes on
-	Log    *slog.Logger
+	Listen    string // host:port
+	Token     string
+	TLS       *tls.Config // the run's certificate
+	Admission *admission.Control
+	Page      func() health.Page
+	Live      func() Live   // what the page shows
+	Stage     func() string // changes with whatever is to be sent at once
+	End       func() *End   // nil while the run goes on
+	Log       *slog.Logger
 }
 
 // A Server serves the pages from Start to Close.
@@ -54,7 +54,7 @@ type Server struct {
 	scheme   string
 	viewer   viewer.Page
 	http     http.Server
-	hear     time.Duration // how long those who look may take to hear the end
+	endGrace time.Duration // how long viewers may take to receive the end
 	done     sync.WaitGroup
 }
 
@@ -66,7 +66,7 @@ func Start(config Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("page at %s: %w", config.Listen, err)
 	}
-	s := &Server{config: config, listener: listener, scheme: "http", hear: tellTimeout, viewer: viewer.Page{Title: "moriens – a run in progress", Mode: string(page.Live)}}
+	s := &Server{config: config, listener: listener, scheme: "http", endGrace: sendTimeout, viewer: viewer.Page{Title: "moriens – a run in progress", Mode: string(page.Live)}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET "+PackPath, s.pack)
@@ -85,7 +85,7 @@ func Start(config Config) (*Server, error) {
 			return context.WithValue(ctx, connKey{}, c)
 		},
 	}
-	watched := config.Gate.Listen(listener)
+	watched := config.Admission.Listen(listener)
 	if !s.onLoopback() {
 		s.scheme = "https"
 		watched = tls.NewListener(watched, config.TLS)
@@ -98,7 +98,7 @@ func Start(config Config) (*Server, error) {
 	return s, nil
 }
 
-// onLoopback tells whether only this host's users come here: they need no HTTPS.
+// onLoopback reports whether only this host's users come here: they need no HTTPS.
 func (s *Server) onLoopback() bool { return s.listener.Addr().(*net.TCPAddr).IP.IsLoopback() }
 
 // Addr is where it listens.
@@ -107,9 +107,9 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // URL is its address, where it is reached under hostPort.
 func (s *Server) URL(hostPort string) string { return s.scheme + "://" + hostPort }
 
-// Close stops listening, has those who look hear how the run has ended, if Config.End says so, and ends what else is under way.
+// Close stops listening, sends viewers how the run has ended, if Config.End says so, and ends what else is under way.
 func (s *Server) Close() {
-	ctx, cancel := context.WithTimeout(context.Background(), s.hear)
+	ctx, cancel := context.WithTimeout(context.Background(), s.endGrace)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
 		s.config.Log.Debug("a page did not hear the end", "error", err)
@@ -120,14 +120,14 @@ func (s *Server) Close() {
 
 // guard lets requests pass that show the token.
 func (s *Server) guard(next http.Handler) http.Handler {
-	conn := func(r *http.Request) *gate.Conn { return r.Context().Value(connKey{}).(*gate.Conn) }
+	conn := func(r *http.Request) *admission.Conn { return r.Context().Value(connKey{}).(*admission.Conn) }
 	return webguard.Guard{
 		Token: s.config.Token, Loopback: s.onLoopback(), Policy: s.viewer.Policy(), Advice: "moriens status DIR --url prints the right address",
 		Passed: func(r *http.Request) { conn(r).Trust() },
 		Refused: func(r *http.Request, err error) {
-			cause := gate.PageToken
+			cause := admission.PageToken
 			if errors.Is(err, webguard.ErrHost) {
-				cause = gate.PageHost
+				cause = admission.PageHost
 			}
 			conn(r).Refuse(cause, err)
 		},

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"moriens/collector/gate"
+	"moriens/collector/admission"
 	"moriens/collector/health"
 	"moriens/internal/rendezvous"
 )
@@ -33,9 +33,9 @@ var running = health.Page{
 
 type served struct {
 	*Server
-	gate *gate.Gate
-	url  string
-	http *http.Client
+	admission *admission.Control
+	url       string
+	http      *http.Client
 }
 
 func serve(t *testing.T, listen string, page health.Page) served {
@@ -43,7 +43,7 @@ func serve(t *testing.T, listen string, page health.Page) served {
 	return start(t, Config{Listen: listen, Page: func() health.Page { return page }})
 }
 
-// start serves with a token, a certificate and a gate of its own.
+// start serves with a token, a certificate and a separate Control.
 func start(t *testing.T, c Config) served {
 	t.Helper()
 	certificate, err := rendezvous.NewCertificate()
@@ -55,8 +55,8 @@ func start(t *testing.T, c Config) served {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	g := gate.New(func() { t.Error("a page is no stream") }, log)
-	c.Token, c.TLS, c.Gate, c.Log = token, config, g, log
+	g := admission.New(func() { t.Error("a page is no stream") }, log)
+	c.Token, c.TLS, c.Admission, c.Log = token, config, g, log
 	s, err := Start(c)
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestWithoutToken(t *testing.T) {
 	if status, _ := s.ask(t, "GET", health.Path+"?token="+token, "wrong"); status != http.StatusUnauthorized {
 		t.Errorf("a wrong bearer: %d", status)
 	}
-	if n := s.gate.Refused()[gate.PageToken]; n != 7 {
+	if n := s.admission.Refused()[admission.PageToken]; n != 7 {
 		t.Errorf("%d refused", n)
 	}
 }
@@ -147,13 +147,13 @@ func TestOtherHost(t *testing.T) {
 		if want != http.StatusOK {
 			refused = 1
 		}
-		if n := s.gate.Refused()[gate.PageHost]; response.StatusCode != want || n != refused {
+		if n := s.admission.Refused()[admission.PageHost]; response.StatusCode != want || n != refused {
 			t.Errorf("%s: status %d, %d refused", listen, response.StatusCode, n)
 		}
 	}
 }
 
-// The page tells, and does nothing.
+// The page is read-only.
 func TestReadOnly(t *testing.T) {
 	s := serve(t, "127.0.0.1:0", running)
 	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH"} {

@@ -25,11 +25,11 @@ var (
 	errSilent = fmt.Errorf("the agent has said nothing for %v", silence)
 )
 
-// here says whether an agent can be asked: it has a stream, or had one just now and may have another.
+// here reports whether an agent can be asked: it has a stream, or had one just now and may have another.
 func (a *agent) here() bool { return a.line != nil || !a.done && time.Since(a.left) < awayGrace }
 
 // IDs lists the agents that can be asked.
-func (d *Desk) IDs() []uint64 {
+func (d *Requester) IDs() []uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var list []uint64
@@ -44,7 +44,7 @@ func (d *Desk) IDs() []uint64 {
 
 // Ask asks an agent about its micro-cells. Once all of the answer is there take gets its parts, in their order; of one that broke off, and was asked for
 // again, nothing comes twice. An error of the agent is returned behind them. ErrGone: it has ended. One that is away or silent for long is not waited for.
-func (d *Desk) Ask(ctx context.Context, agent uint64, ask *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer) error) error {
+func (d *Requester) Ask(ctx context.Context, agent uint64, ask *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer) error) error {
 	waiting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	go d.attend(waiting, agent, giveUp)
@@ -57,11 +57,11 @@ func (d *Desk) Ask(ctx context.Context, agent uint64, ask *moriensv1.CellsAsk, t
 			return err
 		}
 	}
-	return told(nil, r.cellParts[len(r.cellParts)-1].Error)
+	return errorOf(nil, r.cellParts[len(r.cellParts)-1].Error)
 }
 
 // attend gives up on an agent that is away or silent for too long, until ctx ends.
-func (d *Desk) attend(ctx context.Context, agent uint64, giveUp func(error)) {
+func (d *Requester) attend(ctx context.Context, agent uint64, giveUp func(error)) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
@@ -76,7 +76,7 @@ func (d *Desk) attend(ctx context.Context, agent uint64, giveUp func(error)) {
 		case a == nil:
 		case !a.here():
 			giveUp(errAway)
-		case a.line != nil && len(a.queue) > 0 && time.Since(a.queue[0].heard) > silence:
+		case a.line != nil && len(a.queue) > 0 && time.Since(a.queue[0].active) > silence:
 			giveUp(errSilent)
 		}
 		d.mu.Unlock()
@@ -85,7 +85,7 @@ func (d *Desk) attend(ctx context.Context, agent uint64, giveUp func(error)) {
 
 // FetchAll gets all that is held of processes, which are named, from all agents: window by window, each ring's rows in their order. Where windows are gone their
 // rows are missing.
-func (d *Desk) FetchAll(ctx context.Context, processes ...uint64) []Fetched {
+func (d *Requester) FetchAll(ctx context.Context, processes ...uint64) []Fetched {
 	if len(processes) == 0 {
 		return nil
 	}

@@ -17,7 +17,7 @@ type stream struct {
 	woken chan struct{}
 }
 
-func joined(d *Desk, id uint64) *stream {
+func joined(d *Requester, id uint64) *stream {
 	s := &stream{woken: make(chan struct{}, 8)}
 	s.Line = d.Join(id, func() { s.woken <- struct{}{} })
 	return s
@@ -45,7 +45,7 @@ type asking struct {
 	done  chan error
 }
 
-func ask(ctx context.Context, d *Desk, agent uint64) *asking {
+func ask(ctx context.Context, d *Requester, agent uint64) *asking {
 	a := &asking{done: make(chan error, 1)}
 	survey := &moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Survey{Survey: &moriensv1.CellsSurvey{After: 7}}}
 	go func() {

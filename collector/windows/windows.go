@@ -1,7 +1,9 @@
-// Package windows asks agents about what they keep on their nodes: to hold on to windows of full detail, to send some, and what the micro-cells of their bursts are.
+// Package windows sends requests to agents: to hold windows of full detail, to send some, and to describe the
+// micro-cells of their bursts.
 //
-// A Desk knows the streams that are open. What it asks an agent goes out with that agent's next response, one request at a time; if the stream breaks before all
-// of the answer has come, it is asked again on the next one. An answer is in memory until all of it is there: ask for what there is room for.
+// A Requester knows the open streams. A request goes out with the agent's next response, one at a time. If the stream
+// breaks before the whole answer has arrived, the request is repeated on the next stream. An answer stays in memory
+// until it is complete: request only what there is memory for.
 package windows
 
 import (
@@ -29,12 +31,12 @@ type Key struct {
 	Window  anchor.ID
 }
 
-// A Kept is what became of a Keep on one node.
+// A Kept is the outcome of a Keep on one node.
 type Kept struct {
 	Agent uint64
-	Held  uint64   // windows of processes that were there
-	Ahead uint64   // those that are to come
-	Gone  []Key // those that are evicted
+	Held  uint64 // windows of processes that were there
+	Ahead uint64 // those that are to come
+	Gone  []Key  // those that are evicted
 	Err   error
 }
 
@@ -42,20 +44,20 @@ type Kept struct {
 type Fetched struct {
 	Agent uint64
 	Parts []*moriensv1.WindowPart // by process and window
-	Gone  []Key                // those that are evicted
+	Gone  []Key                   // those that are evicted
 	Err   error
 }
 
-// A Desk asks the agents of a run. Its methods may be called concurrently.
-type Desk struct {
+// A Requester sends requests to the agents of a run. Its methods may be called concurrently.
+type Requester struct {
 	mu     sync.Mutex
 	agents map[uint64]*agent
 	number uint64
 	frozen bool
 }
 
-// New returns a Desk that knows no agent yet.
-func New() *Desk { return &Desk{agents: make(map[uint64]*agent)} }
+// New returns a Requester without agents.
+func New() *Requester { return &Requester{agents: make(map[uint64]*agent)} }
 
 type agent struct {
 	id    uint64
@@ -97,8 +99,8 @@ type request struct {
 	question
 	number uint64
 	sent   bool      // on the present stream
-	heard  time.Time // when it was sent there, or something of its answer came
-	answer           // that has come so far, on the present stream
+	active time.Time // when it was sent there, or something of its answer came
+	answer           // that has arrived so far, on the present stream
 	done   chan result
 }
 
@@ -117,20 +119,20 @@ type result struct {
 
 // A Line is one stream of an agent.
 type Line struct {
-	desk  *Desk
-	agent *agent
-	wake  func()
+	requester *Requester
+	agent     *agent
+	wake      func()
 }
 
 // Join says that an agent has opened a stream. wake is called when there is something to ask it.
-func (d *Desk) Join(id uint64, wake func()) *Line {
+func (d *Requester) Join(id uint64, wake func()) *Line {
 	d.mu.Lock()
 	a := d.agents[id]
 	if a == nil {
 		a = &agent{id: id, done: d.frozen} // else it would not have been let in
 		d.agents[id] = a
 	}
-	l := &Line{desk: d, agent: a, wake: wake}
+	l := &Line{requester: d, agent: a, wake: wake}
 	a.line = l
 	for _, r := range a.queue {
 		r.sent, r.answer = false, answer{}
@@ -144,7 +146,7 @@ func (d *Desk) Join(id uint64, wake func()) *Line {
 }
 
 // Freeze says that the run is over. An agent that is not done will not be let in any more: one that has no stream, or loses it, has ended.
-func (d *Desk) Freeze() {
+func (d *Requester) Freeze() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.frozen = true
@@ -158,8 +160,8 @@ func (d *Desk) Freeze() {
 
 // Leave says that the stream has ended.
 func (l *Line) Leave() {
-	l.desk.mu.Lock()
-	defer l.desk.mu.Unlock()
+	l.requester.mu.Lock()
+	defer l.requester.mu.Unlock()
 	if l.agent.line != l {
 		return // the agent has another one by now
 	}
@@ -169,7 +171,7 @@ func (l *Line) Leave() {
 	}
 }
 
-// gone says whether an agent will not come again.
+// gone reports whether an agent will not recur.
 func (a *agent) gone() bool { return a.done && a.line == nil }
 
 // fail ends what an agent that has ended was asked.
@@ -182,32 +184,32 @@ func (a *agent) fail() {
 
 // Ask puts into a response what the agent is to be asked, if anything.
 func (l *Line) Ask(response *moriensv1.ReportResponse) {
-	l.desk.mu.Lock()
-	defer l.desk.mu.Unlock()
+	l.requester.mu.Lock()
+	defer l.requester.mu.Unlock()
 	if l.agent.line != l || len(l.agent.queue) == 0 || l.agent.queue[0].sent {
 		return
 	}
 	r := l.agent.queue[0]
-	r.sent, r.heard = true, time.Now()
+	r.sent, r.active = true, time.Now()
 	response.Keep, response.Fetch, response.CellsAsk = r.keep, r.fetch, r.cells
 }
 
-// Take takes a message if it is an answer, and says whether it is. What was not asked on this stream is dropped.
+// Take takes a message if it is an answer, and reports whether it is. What was not asked on this stream is dropped.
 func (l *Line) Take(m *moriensv1.ReportRequest) bool {
 	switch b := m.Body.(type) {
 	case *moriensv1.ReportRequest_Done:
-		l.desk.mu.Lock()
+		l.requester.mu.Lock()
 		l.agent.done = true
-		l.desk.mu.Unlock()
+		l.requester.mu.Unlock()
 		return false
 	case *moriensv1.ReportRequest_Kept:
 		l.answered(b.Kept.Number, question.isKeep, func(*request) result { return result{kept: b.Kept} })
 	case *moriensv1.ReportRequest_WindowPart:
-		l.desk.mu.Lock()
+		l.requester.mu.Lock()
 		if r := l.asked(b.WindowPart.Number, question.isFetch); r != nil {
 			r.parts = append(r.parts, b.WindowPart)
 		}
-		l.desk.mu.Unlock()
+		l.requester.mu.Unlock()
 	case *moriensv1.ReportRequest_WindowsEnd:
 		l.answered(b.WindowsEnd.Number, question.isFetch, func(r *request) result {
 			if b.WindowsEnd.Parts != uint64(len(r.parts)) && b.WindowsEnd.Error == "" {
@@ -216,11 +218,11 @@ func (l *Line) Take(m *moriensv1.ReportRequest) bool {
 			return result{end: b.WindowsEnd, answer: r.answer}
 		})
 	case *moriensv1.ReportRequest_CellsAnswer:
-		l.desk.mu.Lock()
+		l.requester.mu.Lock()
 		if r := l.asked(b.CellsAnswer.Number, question.isCells); r != nil {
-			r.cellParts, r.heard = append(r.cellParts, b.CellsAnswer), time.Now()
+			r.cellParts, r.active = append(r.cellParts, b.CellsAnswer), time.Now()
 		}
-		l.desk.mu.Unlock()
+		l.requester.mu.Unlock()
 		if b.CellsAnswer.Last {
 			l.answered(b.CellsAnswer.Number, question.isCells, func(r *request) result { return result{answer: r.answer} })
 		}
@@ -230,7 +232,7 @@ func (l *Line) Take(m *moriensv1.ReportRequest) bool {
 	return true
 }
 
-// asked is the request that an answer on this stream is to, if its question is of that kind, with the desk's lock held.
+// asked is the request that an answer on this stream is to, if its question is of that kind, with the Requester's lock held.
 func (l *Line) asked(number uint64, kind func(question) bool) *request {
 	if l.agent.line != l || len(l.agent.queue) == 0 {
 		return nil
@@ -243,15 +245,15 @@ func (l *Line) asked(number uint64, kind func(question) bool) *request {
 }
 
 func (l *Line) answered(number uint64, kind func(question) bool, with func(*request) result) {
-	l.desk.mu.Lock()
+	l.requester.mu.Lock()
 	r := l.asked(number, kind)
 	if r == nil {
-		l.desk.mu.Unlock()
+		l.requester.mu.Unlock()
 		return
 	}
 	l.agent.queue = l.agent.queue[1:]
 	more := len(l.agent.queue) > 0
-	l.desk.mu.Unlock()
+	l.requester.mu.Unlock()
 	r.done <- with(r)
 	if more {
 		l.wake()
@@ -259,7 +261,7 @@ func (l *Line) answered(number uint64, kind func(question) bool, with func(*requ
 }
 
 // ask asks all agents the same and waits for their answers. Those that have ended do not answer, nor do others when ctx ends.
-func (d *Desk) ask(ctx context.Context, q question) map[uint64]result {
+func (d *Requester) ask(ctx context.Context, q question) map[uint64]result {
 	d.mu.Lock()
 	ids := slices.Collect(maps.Keys(d.agents))
 	d.mu.Unlock()
@@ -267,7 +269,7 @@ func (d *Desk) ask(ctx context.Context, q question) map[uint64]result {
 }
 
 // askThese is ask of some agents. One that has never come is as one that has ended.
-func (d *Desk) askThese(ctx context.Context, q question, ids []uint64) map[uint64]result {
+func (d *Requester) askThese(ctx context.Context, q question, ids []uint64) map[uint64]result {
 	d.mu.Lock()
 	d.number++
 	q = q.numbered(d.number)
@@ -280,7 +282,7 @@ func (d *Desk) askThese(ctx context.Context, q question, ids []uint64) map[uint6
 			results[id] = result{err: ErrGone}
 			continue
 		}
-		r := &request{question: q, number: d.number, heard: time.Now(), done: make(chan result, 1)}
+		r := &request{question: q, number: d.number, active: time.Now(), done: make(chan result, 1)}
 		a.queue = append(a.queue, r)
 		requests[id] = r
 		if a.line != nil {
@@ -303,7 +305,7 @@ func (d *Desk) askThese(ctx context.Context, q question, ids []uint64) map[uint6
 }
 
 // forget takes back what nobody waits for any more. What waits behind it can be asked now.
-func (d *Desk) forget(id uint64, r *request) {
+func (d *Requester) forget(id uint64, r *request) {
 	d.mu.Lock()
 	a := d.agents[id]
 	a.queue = slices.DeleteFunc(a.queue, func(o *request) bool { return o == r })
@@ -317,11 +319,11 @@ func (d *Desk) forget(id uint64, r *request) {
 	}
 }
 
-// Keep has all agents hold on to windows of processes, of all where none is named, and says what became of them, node by node.
-func (d *Desk) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, windows []anchor.ID, processes ...uint64) []Kept {
+// Keep has all agents hold on to windows of processes, of all where none is named, and reports the outcome node by node.
+func (d *Requester) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, windows []anchor.ID, processes ...uint64) []Kept {
 	var list []Kept
 	for id, r := range d.ask(ctx, question{keep: &moriensv1.Keep{Why: why, Reason: reason, Window: numbers(windows), Process: processes}}) {
-		k := Kept{Agent: id, Held: r.kept.GetHeld(), Ahead: r.kept.GetAhead(), Err: told(r.err, r.kept.GetError())}
+		k := Kept{Agent: id, Held: r.kept.GetHeld(), Ahead: r.kept.GetAhead(), Err: errorOf(r.err, r.kept.GetError())}
 		k.Gone, k.Err = gone(r.kept.GetGoneProcess(), r.kept.GetGoneWindow(), k.Err)
 		list = append(list, k)
 	}
@@ -331,7 +333,7 @@ func (d *Desk) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, 
 
 // Fetch gets windows of processes, of all where none is named, from all agents; where no window is named, only the transfers of all windows, in parts that name
 // neither a process nor a window.
-func (d *Desk) Fetch(ctx context.Context, windows []anchor.ID, processes ...uint64) []Fetched {
+func (d *Requester) Fetch(ctx context.Context, windows []anchor.ID, processes ...uint64) []Fetched {
 	return d.fetch(ctx, &moriensv1.Fetch{Window: numbers(windows), Process: processes, Transfers: len(windows) == 0})
 }
 
@@ -342,7 +344,7 @@ type Calls struct {
 }
 
 // FetchCalls gets the windows that calls are in, whole, from the agents that have them: which those are, only they know.
-func (d *Desk) FetchCalls(ctx context.Context, calls []Calls) []Fetched {
+func (d *Requester) FetchCalls(ctx context.Context, calls []Calls) []Fetched {
 	of := make(map[uint64]*moriensv1.Fetch)
 	for _, c := range calls {
 		f := of[c.Agent]
@@ -364,7 +366,7 @@ func (d *Desk) FetchCalls(ctx context.Context, calls []Calls) []Fetched {
 	return list
 }
 
-func (d *Desk) fetch(ctx context.Context, what *moriensv1.Fetch) []Fetched {
+func (d *Requester) fetch(ctx context.Context, what *moriensv1.Fetch) []Fetched {
 	return fetched(d.ask(ctx, question{fetch: what}))
 }
 
@@ -372,7 +374,7 @@ func (d *Desk) fetch(ctx context.Context, what *moriensv1.Fetch) []Fetched {
 func fetched(answers map[uint64]result) []Fetched {
 	var list []Fetched
 	for id, r := range answers {
-		f := Fetched{Agent: id, Parts: r.parts, Err: told(r.err, r.end.GetError())}
+		f := Fetched{Agent: id, Parts: r.parts, Err: errorOf(r.err, r.end.GetError())}
 		f.Gone, f.Err = gone(r.end.GetGoneProcess(), r.end.GetGoneWindow(), f.Err)
 		slices.SortStableFunc(f.Parts, func(a, b *moriensv1.WindowPart) int {
 			return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.Window, b.Window))
@@ -391,8 +393,8 @@ func numbers(windows []anchor.ID) []uint64 {
 	return list
 }
 
-// told is an error, or what an agent gives as one.
-func told(err error, text string) error {
+// errorOf is an error, or what an agent gives as one.
+func errorOf(err error, text string) error {
 	if err == nil && text != "" {
 		return errors.New(text)
 	}

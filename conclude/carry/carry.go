@@ -1,7 +1,7 @@
-// Package carry brings what the members of a team have of a run's threads to the first of them.
+// Package carry gathers a run, whose threads are spread over the members of a team, at the first of them.
 //
-// In comes a run, of whose threads each member has the columns of its own; at the first member it comes out with those of all. Members run one program on machines of one
-// kind, so that columns travel as they lie in memory.
+// In comes a run, with the columns of its own threads at each member; out comes, at the first member, the run with the
+// columns of all. Members run one program on machines of one kind, so that columns travel in their memory layout.
 package carry
 
 import (

@@ -23,8 +23,8 @@ type Agents interface {
 // An Input is what Collect needs of the end of a run.
 type Input struct {
 	Frozen  *store.Frozen
-	Agents  Agents             // nil = there are none to ask
-	Asked   *agentcells.Centre // that has asked them before; nil = none has
+	Agents  Agents                  // nil = there are none to ask
+	Asked   *agentcells.Coordinator // that has asked them before; nil = none has
 	Log     *slog.Logger
 	Stages  *stage.Stages
 	Options grouping.Options

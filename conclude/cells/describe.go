@@ -49,7 +49,7 @@ func (c *Collected) describe() (d rundir.Cells) {
 		d.UnitsInQuestion, d.BurstsInQuestion = x.Units, x.Bursts
 	}
 	if c.Asked != nil {
-		for _, x := range c.Asked.Told() {
+		for _, x := range c.Asked.AgentStates() {
 			d.LostBursts += int64(x.Lost)
 			d.OutsideBursts += int64(x.Outside)
 			d.HeldBytes = max(d.HeldBytes, int64(x.HeldBytes))
@@ -95,7 +95,7 @@ func (c *Collected) describeUnanswered(d *rundir.Cells) {
 		for _, id := range c.Agents.IDs() {
 			asked[id] = true
 		}
-		for _, x := range c.Asked.Told() {
+		for _, x := range c.Asked.AgentStates() {
 			asked[x.Agent] = true
 		}
 		for _, l := range c.Asked.Left() {

@@ -27,7 +27,7 @@ func (a *asker) fetch(ctx context.Context, c clustered, s summed) (d fetched) {
 	if note != "" {
 		d.notes = append(d.notes, note)
 	}
-	if len(chosen) == 0 || len(a.Asked.Told()) == 0 { // nobody answers
+	if len(chosen) == 0 || len(a.Asked.AgentStates()) == 0 { // nobody answers
 		return d
 	}
 	var ids []uint64

@@ -19,7 +19,7 @@ type Located struct {
 	Astray int // nor is there one; they are noise
 }
 
-// FromCells gives the bursts of a run the labels of their cells. The cells tell what clusters and groups are like, of all bursts, those included which are not in the run.
+// FromCells gives the bursts of a run the labels of their cells. The cells show what clusters and groups are like, of all bursts, those included which are not in the run.
 //
 // A node has made the length of a burst with the rate of its clock as far as that was known by then, the run has it with the rate that is known in the end, and each rounds to
 // whole nanoseconds: a burst near the edge of a cell may be on the other side of it, one of some nanoseconds some cells away. It has the label of the nearest unit.

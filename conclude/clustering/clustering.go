@@ -1,9 +1,11 @@
-// Package clustering has the bursts of a run clustered, whatever they come from: a job that was measured or a trace
-// that was read. A trace.Run comes in, and goes out with clusters and a label on every burst; beside it come out how
-// the clusters were found, in the words of the run directory, and what the user should know. It writes no file.
+// Package clustering clusters the bursts of a run, whatever their origin: a measured job or a trace that was read.
 //
-// With a team in the options every member clusters, and has in the run the columns of its own threads; these get their labels, and all the same clusters and
-// the same result.
+// A trace.Run comes in, with times in nanoseconds, and goes out with clusters and a label on every burst. Beside it
+// come out how the clusters were found, in the terms of the run directory, and messages for the user. It writes no
+// file.
+//
+// With a team in the options every member clusters, with the columns of its own threads in the run; these get their
+// labels, and all members the same clusters and the same result.
 package clustering
 
 import (

@@ -126,7 +126,7 @@ func kinship(c *grouping.Cluster) trace.Kinship {
 		return x
 	}
 	k := trace.Kinship{
-		MedianNS: c.MedianNS, Core: c.Core, Predicted: orNone(c.Predicted), Valley: orNone(c.Valley), ToldBy: c.By.String(), ToldFrom: c.Other, Why: c.Why,
+		MedianNS: c.MedianNS, Core: c.Core, Predicted: orNone(c.Predicted), Valley: orNone(c.Valley), DistinctBy: c.By.String(), DistinctFrom: c.Other, Why: c.Why,
 		KindBursts: c.Whole.Bursts, KindNS: c.Whole.TimeNS, DisturbedBursts: c.Disturbed.Bursts, DisturbedNS: c.Disturbed.TimeNS, ExtraNS: c.ExtraNS,
 	}
 	if c.Kind != c.ID {

@@ -91,7 +91,7 @@ func (t *Tree) basins(out *bufio.Writer) {
 	}
 }
 
-// joins writes what the judge joined.
+// joins writes what the evaluation joined.
 func (t *Tree) joins(out *bufio.Writer) {
 	nodes := t.nodes()
 	for _, j := range t.Joins {

@@ -13,7 +13,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// byKinds says that clusters were found by kinds of computation. Else each is a kind.
+// byKinds reports whether clusters were found by kinds of computation. Else each is a kind.
 func byKinds(result *grouping.Result) bool {
 	return slices.ContainsFunc(result.Clusters, func(c grouping.Cluster) bool { return c.MedianNS > 0 })
 }

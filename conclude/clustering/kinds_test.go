@@ -86,7 +86,7 @@ func TestKindsAreClusters(t *testing.T) {
 	}
 	result.Kinds = []int32{1, 1, 1}
 	adopt(run, result)
-	want := trace.Kinship{VariantOf: 1, MedianNS: 5, Predicted: -1, Valley: .25, ToldBy: "chance", KindBursts: 4, KindNS: 50, DisturbedBursts: 2, DisturbedNS: 30, ExtraNS: 20}
+	want := trace.Kinship{VariantOf: 1, MedianNS: 5, Predicted: -1, Valley: .25, DistinctBy: "chance", KindBursts: 4, KindNS: 50, DisturbedBursts: 2, DisturbedNS: 30, ExtraNS: 20}
 	if b := &run.Threads[0].Bursts; !slices.Equal(b.Kinds(), []int32{1, 1, 1}) || run.Clusters[1].Kinship != want || run.Clusters[0].Kind() != 1 || run.Clusters[0].VariantOf != 0 {
 		t.Errorf("kinds %v, clusters %+v", b.Kinds(), run.Clusters)
 	}

@@ -107,7 +107,7 @@ func TestMembersAnchorAlike(t *testing.T) {
 	}
 }
 
-// What is wrong at one member is told by all, and the bursts of none are in a cluster.
+// An error at one member is reported by all, and the bursts of none are in a cluster.
 func TestMembersFailAlike(t *testing.T) {
 	bad := twoRanks()
 	bad.Threads[1].Bursts.DurationNS = []int64{-7}

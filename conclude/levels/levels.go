@@ -1,8 +1,12 @@
-// Package levels makes the summaries of a run that are kept of all ranks: the profile (level 1) and the structure (level 2), the weighted sample of bursts
-// that stands for what is dropped, and the statement how wrong a run is that is rebuilt from what was kept. A trace.Run comes in, with clusters; out come what
-// analysis/profile, loops, sample and fidelity make of it, and the words of the run directory for that. It changes no run and writes no file.
+// Package levels makes the summaries of a run that are kept for all ranks: the profile (level 1), the structure (level
+// 2), the weighted sample of bursts that stands for those that are dropped, and the reconstruction error of the run
+// that is rebuilt from what was kept.
 //
-// Several processes may make them together, each with what some of the threads did: then the functions that take who has which threads are collective.
+// In comes a trace.Run with clusters, times in nanoseconds; out come the results of analysis/profile, loops, sample and
+// fidelity in the terms of the run directory. It changes no run and writes no file.
+//
+// Several processes may make them together, each with the columns of some threads: then the functions that take the
+// owners of threads are collective.
 package levels
 
 import (

@@ -235,7 +235,7 @@ func TestHalo(t *testing.T) {
 	if drawn.By != sample.ByThread || drawn.Rows != 200 {
 		t.Errorf("drawn %+v", drawn)
 	}
-	f, err := Judge(run, Kept{Bursts: kept, Spans: spans, Classes: classes, Exact: p, Structure: s, Table: table, Phases: phases, Workers: 2})
+	f, err := Evaluate(run, Kept{Bursts: kept, Spans: spans, Classes: classes, Exact: p, Structure: s, Table: table, Phases: phases, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,9 +250,9 @@ func TestHalo(t *testing.T) {
 	if f.Represented < .99 || f.Inside < .0004 || f.Inside > .0006 {
 		t.Errorf("represented %v, inside %v", f.Represented, f.Inside)
 	}
-	// Judged as if all ranks were alike the slow one is wrong, and that shows: where nothing else is known in the error, else in what windows stand for.
+	// Evaluated as if all ranks were alike the slow one is wrong, and that shows: where nothing else is known in the error, else in what windows stand for.
 	spans = spansOf(run, []int{0}, int(begins[400]), int(begins[402]))
-	f, err = Judge(run, Kept{Bursts: kept, Spans: spans, Exact: p, Structure: s, Table: table, Phases: phases, Workers: 2})
+	f, err = Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p, Structure: s, Table: table, Phases: phases, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestHalo(t *testing.T) {
 	if kept, _, err = Keep(run, alone, spans, nil, 0, 2); err != nil {
 		t.Fatal(err)
 	}
-	f, err = Judge(run, Kept{Bursts: kept, Spans: spans, Exact: p, Structure: s, Table: table, Phases: phases, Workers: 2})
+	f, err = Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p, Structure: s, Table: table, Phases: phases, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestJudgeEverything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := Judge(run, Kept{Bursts: kept, Spans: spans, Exact: p, Structure: s, Table: table, Workers: 1})
+		f, err := Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p, Structure: s, Table: table, Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"moriens/trace"
 )
 
-// Profile is level 1 of a run, without what it has moved where only sums tell of that. phases are those of iterations that were found in it; nil = none were.
+// Profile is level 1 of a run, without what it has moved where only sums have that. phases are those of iterations that were found in it; nil = none were.
 func Profile(run *trace.Run, owners team.Threads, phases []period.Phase, threadsAtWork int) (*profile.Profile, error) {
 	for k := range phases {
 		if len(phases[k].Threads) != len(run.Threads) {
@@ -113,7 +113,7 @@ func addBytes(t *trace.Thread, c *profile.Calls, transfers bool) {
 	}
 }
 
-// OnlyMessages says whether messages alone tell what a run moves between ranks: a Paraver trace of another tool does not say what calls move. Else messages
+// OnlyMessages reports whether messages alone show what a run moves between ranks: a Paraver trace of another tool does not say what calls move. Else messages
 // are the transfers of their calls, and count with those.
 func OnlyMessages(run *trace.Run, owners team.Threads) (bool, error) {
 	transfers, err := team.Any(owners, slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return t.Transfers.Len() > 0 }))

@@ -12,7 +12,7 @@ type spot struct {
 	path        uint32
 }
 
-// addTraffic adds the sums of what ranks have moved to the rows of a profile. Where the calls of a path are in one row it is that row's; else nothing tells how
+// addTraffic adds the sums of what ranks have moved to the rows of a profile. Where the calls of a path are in one row it is that row's; else nothing shows how
 // much is whose, and a row of its own has all that the path has moved.
 func addTraffic(run *trace.Run, p *profile.Profile, out *parquet.Profile) {
 	rows := make(map[spot][]int)
@@ -57,7 +57,7 @@ func unite(out *parquet.Profile, calls []int, into parquet.ProfileRow) parquet.P
 	for _, i := range calls {
 		row := &out.Rows[i]
 		into.SentBytes, into.ReceivedBytes = into.SentBytes+row.SentBytes, into.ReceivedBytes+row.ReceivedBytes
-		row.SentBytes, row.ReceivedBytes, row.Untold = 0, 0, true
+		row.SentBytes, row.ReceivedBytes, row.InTraffic = 0, 0, true
 	}
 	return into
 }

@@ -26,7 +26,7 @@ func tell(run *trace.Run) {
 	}
 }
 
-// A path's bytes are the same whether its transfers are there or their sums alone: in its own row where it has one, and where it has several, of which nothing tells
+// A path's bytes are the same whether its transfers are there or their sums alone: in its own row where it has one, and where it has several, of which nothing shows
 // whose they are, in a row of traffic.
 func TestTrafficOfSums(t *testing.T) {
 	moving := func() *trace.Run {
@@ -66,7 +66,7 @@ func TestTrafficOfSums(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range back.Rows {
-			list = append(list, bytesOf{r.Kind, r.CallPath, r.SentBytes, r.ReceivedBytes, r.Untold})
+			list = append(list, bytesOf{r.Kind, r.CallPath, r.SentBytes, r.ReceivedBytes, r.InTraffic})
 		}
 		return list
 	}

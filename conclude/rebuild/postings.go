@@ -107,7 +107,7 @@ func post(to *match.Postings, u *unpacked, c *communicators, thread int, gap mat
 				other = int32(peer.process)
 			}
 			o := match.Posting{
-				Thread: int32(thread), DoneThread: int32(thread), Row: row, DoneRow: x.Done[i], Bytes: x.Bytes[i], AtMost: x.Untold[i],
+				Thread: int32(thread), DoneThread: int32(thread), Row: row, DoneRow: x.Done[i], Bytes: x.Bytes[i], AtMost: x.Unreported[i],
 				StartNS: calls.EnterNS[row], EndNS: calls.ExitNS[row],
 			}
 			if !p.TransfersEnd.GetOrdinalsVoid() {

@@ -19,7 +19,7 @@ func spans(p *store.Process) (list []ticked) {
 			list = append(list, ticked{first, last})
 		}
 	}
-	if samples := p.Agent.Samples[p.Info.Clock]; len(list) == 0 && p.Stays() && len(samples) > 0 {
+	if samples := p.Agent.Samples[p.Info.Clock]; len(list) == 0 && p.CallsOnNode() && len(samples) > 0 {
 		list = append(list, ticked{samples[0].Ticks, samples[len(samples)-1].Ticks})
 	}
 	return list
@@ -27,7 +27,7 @@ func spans(p *store.Process) (list []ticked) {
 
 // RingsOf are the rings of a process that have recorded anything, or whose calls have stayed on the node, by thread.
 func RingsOf(p *store.Process) []*store.Ring {
-	list := slices.DeleteFunc(slices.Clone(p.Rings), func(r *store.Ring) bool { return r.Silent() && !p.Stays() })
+	list := slices.DeleteFunc(slices.Clone(p.Rings), func(r *store.Ring) bool { return r.Silent() && !p.CallsOnNode() })
 	slices.SortFunc(list, func(a, b *store.Ring) int { return cmp.Compare(a.Info.Thread, b.Info.Thread) })
 	return list
 }

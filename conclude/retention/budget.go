@@ -95,7 +95,7 @@ func (b *budget) render(ctx context.Context) error {
 	return err
 }
 
-// weigh finds out what room there is for detail, beside the files that every run has and a manifest that tells of what is kept.
+// weigh finds out what room there is for detail, beside the files that every run has and a manifest that reports what is kept.
 func (b *budget) weigh() error {
 	own, err := team.First(b.reduction.owners, func() (int64, error) {
 		c, m := *b.content, *b.content.Manifest
@@ -111,7 +111,7 @@ func (b *budget) weigh() error {
 	return err
 }
 
-// unjudged takes as many bytes as the stated error, which is not known before there is something to judge.
+// unjudged takes as many bytes as the stated error, which is not known before there is something to evaluate.
 func (b *budget) unjudged() *rundir.Fidelity {
 	run := b.content.Run
 	const number = rundir.Number(.12345678901234567)
@@ -167,7 +167,7 @@ func (b *budget) choose() {
 	}
 }
 
-// choice is made by the first of several members, and told to all.
+// choice is made by the first of several members, and sent to all.
 func (b *budget) choice() (*represent.Choice, error) {
 	r := b.reduction
 	keeping, err := b.keeping()
@@ -197,15 +197,15 @@ func (r *Reduction) lacks(own []string) {
 	if err != nil {
 		all = [][]string{own}
 	}
-	var told []string
+	var texts []string
 	for _, list := range all {
 		for _, text := range list {
-			if len(all) == 1 || !slices.Contains(told, text) {
-				told = append(told, text)
+			if len(all) == 1 || !slices.Contains(texts, text) {
+				texts = append(texts, text)
 			}
 		}
 	}
-	r.missing = append(r.missing, told...)
+	r.missing = append(r.missing, texts...)
 }
 
 // fit makes what is kept of a run that has the detail, and chooses less where that takes more than there is room for; when ctx has ended, nothing.

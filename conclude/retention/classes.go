@@ -83,7 +83,7 @@ func moved(t *trace.Thread, transfers bool) (sent, received int64) {
 	return sent, received
 }
 
-// movedInSum is how many bytes each thread has sent and received as the sums of its rank tell, which its threads share evenly.
+// movedInSum is how many bytes each thread has sent and received by the sums of its rank, which its threads share evenly.
 func movedInSum(run *trace.Run) (sent, received []int64) {
 	sent, received = make([]int64, len(run.Threads)), make([]int64, len(run.Threads))
 	of := make(map[[2]int][]int)

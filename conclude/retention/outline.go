@@ -22,7 +22,7 @@ func Outlined(ctx context.Context, s *stage.Stages, run *trace.Run, owners team.
 		b.Cluster, b.Kind, b.Lineage = make([]int32, b.Len()), nil, nil
 	}
 	o := new(Outline)
-	// What is not made is told where it is not made by clusters either.
+	// What is not made is reported where it is not made by clusters either.
 	o.profile, _ = stage.Try(ctx, s, stage.ProfileByCalls, func(context.Context) (*profile.Profile, error) {
 		return levels.Profile(&bare, owners, nil, workers)
 	})

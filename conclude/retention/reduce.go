@@ -14,7 +14,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Reduce decides what of a run stays, gets its detail, and says how wrong it is. detail is nil where the run has all of it. c describes the whole run; its
+// Reduce decides what of a run is kept, gets its detail, and computes the reconstruction error. detail is nil where the run has all of it. c describes the whole run; its
 // levels, what is kept and what the manifest says of that are filled in. With an error the members of c.Team have lost each other, and nothing is to be written; one process
 // has none.
 func Reduce(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, detail Detail) error {
@@ -121,9 +121,9 @@ func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Conte
 	if r.exact == nil || r.structure == nil {
 		return
 	}
-	r.fidelity = try(ctx, r, s, stage.Judge, "how wrong the kept part is, is not known", func(context.Context) (*rundir.Fidelity, error) {
+	r.fidelity = try(ctx, r, s, stage.Error, "how wrong the kept part is, is not known", func(context.Context) (*rundir.Fidelity, error) {
 		return team.First(r.owners, func() (*rundir.Fidelity, error) {
-			return levels.Judge(run, levels.Kept{
+			return levels.Evaluate(run, levels.Kept{
 				Bursts: burstsOf(r.Rows), Spans: b.standing(), Classes: r.alike(), Exact: r.exact, Structure: r.structure, Table: r.table, Phases: r.phases(), Workers: o.Workers,
 			})
 		})

@@ -1,15 +1,18 @@
-// Package retention decides at the end of a run what of it stays in full detail, and says how wrong what stays is.
+// Package retention decides at the end of a run what of it is kept in full detail, and computes the reconstruction
+// error.
 //
-//	whole run ─ levels ─ periods ─ classes ─▶ candidates ─ budget ─▶ parts ─ detail of their nodes ─▶ kept run ─ judge ─▶ stated error
+//	whole run ─ levels ─ periods ─ classes ─▶ candidates ─ budget ─▶ parts
+//	parts ─ detail of their nodes ─▶ kept run ─ error ─▶ reconstruction error
 //
-// A trace.Run whose bursts are clustered comes in, and stays as it is. Out come a run that holds the chosen windows alone, the bursts of
-// bursts.parquet (theirs, and a weighted sample of the others), levels 1 and 2 of all threads, and what the manifest says of all that. Times are nanoseconds,
-// sizes bytes of files.
+// In comes a trace.Run whose bursts are clustered; it is not changed. Out come a run that holds the chosen windows
+// alone, the bursts of bursts.parquet (theirs, and a weighted sample of the others), levels 1 and 2 of all threads, and
+// the manifest's description of these. Times are nanoseconds, sizes bytes of files.
 //
-// What a stage cannot do in its time is left out and said: the later ones make the best of what there is.
+// A stage that cannot finish in its time is left out and reported: later stages work with what there is.
 //
-// Several members of a team may have the run's threads, each the columns of its own, and everything else that the run tells. They all call Reduce. What is decided is equal at all of them,
-// and the same as if one had everything; what is written comes together at the first.
+// The threads may be spread over a team: each member has the columns of its own threads, and everything else of the
+// run. All members call Reduce. Decisions are equal at all of them, and the same as those of one process with
+// everything; what is written is gathered at the first.
 package retention
 
 import (

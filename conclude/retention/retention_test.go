@@ -78,7 +78,7 @@ func plant(ranks, iterations int, change func(rank, iteration int, usualNS int64
 
 func usual(_, _ int, ns int64) int64 { return ns }
 
-// reduce decides what stays of a run, and writes that.
+// reduce decides what is kept of a run, and writes that.
 func reduce(t interface {
 	Fatal(...any)
 	TempDir() string
@@ -173,7 +173,7 @@ func TestSmallRuns(t *testing.T) {
 	}
 }
 
-// Whatever the budget, it holds, or what every run has exceeds it by itself, and that is said. What the manifest tells of clusters, counters
+// Whatever the budget, it holds, or what every run has exceeds it by itself, and that is said. What the manifest reports of clusters, counters
 // and windows is part of it, and what is left of it is not left empty.
 func TestBudgetHolds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
@@ -374,7 +374,7 @@ func TestMeetings(t *testing.T) {
 	}
 }
 
-// Of a trace that has messages and not what calls move, the messages tell which ranks send more; of one that has both they do not count twice.
+// Of a trace that has messages and not what calls move, the messages show which ranks send more; of one that has both they do not count twice.
 func TestMovedByMessages(t *testing.T) {
 	run := plant(4, 3, usual)
 	run.Messages = []trace.Message{{From: 1, To: 2, Bytes: 1000}, {From: 1, To: 3, Bytes: 500}}

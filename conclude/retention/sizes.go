@@ -37,7 +37,7 @@ func (s *sizes) part(of float64) int64 { return max(leastExtra, int64(of*float64
 // rowsOf counts calls and bursts.
 func rowsOf(run *trace.Run) int64 { return int64(run.Bursts() + run.Calls()) }
 
-// measure finds out what rows take by writing all of them, or those in the middle of all threads, to nowhere. Of threads that are told in sum alone, those that are here tell
+// measure finds out what rows take by writing all of them, or those in the middle of all threads, to nowhere. Of threads that are known in sum alone, those that are here tell
 // what their rows would take.
 func measure(run *trace.Run, owners team.Threads, sums *Sums) (sizes, error) {
 	rows, err := sum(owners, rowsOf(run))

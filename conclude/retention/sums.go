@@ -32,7 +32,7 @@ func (t *Sums) rows(run *trace.Run, found *profile.Profile) *parquet.Profile {
 	for i := range all.Rows { // which are the first ones, in their order
 		r := &all.Rows[i]
 		if r.Kind == profile.MPI && run.Threads[r.Thread].Calls.Len() == 0 && CallClass(run.CallPaths[r.Path].Function) == represent.Collective {
-			out.Rows[i].Untold = true
+			out.Rows[i].InTraffic = true
 		}
 	}
 	return out

@@ -42,7 +42,7 @@ type spread struct {
 	owners  []int32
 }
 
-// writeRun decides what stays of a run and returns the files that one of the members writes, by name.
+// writeRun decides what is kept of a run and returns the files that one of the members writes, by name.
 func writeRun(t tester, run *trace.Run, clusters rundir.Clusters, over spread, o Options, detail func(*trace.Run) Detail) map[string][]byte {
 	dir, err := os.MkdirTemp("/dev/shm", "moriens-retention-") // there syncing costs nothing
 	if err != nil {

@@ -74,16 +74,16 @@ func writeFortran(b *bytes.Buffer, c call, symbol string) {
 	step, special := fortranSteps[c.name]
 	m := meaningOf(c, reader{fortran: true, described: strings.Contains(symbol, "f08ts")})
 	head := fmt.Sprintf("%s, %s,\n\t(%s),\n\t(%s)", c.name, symbol, parameterList(params), strings.Join(params, ", "))
-	given, told := argument(m.atEntry()), argument(m.atExit())
+	given, results := argument(m.atEntry()), argument(m.atExit())
 	switch found := c.found(); {
 	case found != "":
-		fmt.Fprintf(b, "MORIENS_FORTRAN_POLL(%s,\n\t%s,\n\t%s,\n\t%s)\n", head, found, given, told)
+		fmt.Fprintf(b, "MORIENS_FORTRAN_POLL(%s,\n\t%s,\n\t%s,\n\t%s)\n", head, found, given, results)
 	case special:
 		fmt.Fprintf(b, "MORIENS_FORTRAN_STEPS(%s,\n\t%s, %s, %s)\n", head, stepOrNone(step.before), stepOrNone(step.returned), stepOrNone(step.after))
-	case given == none && told == none:
+	case given == none && results == none:
 		fmt.Fprintf(b, "MORIENS_FORTRAN_PLAIN(%s)\n", head)
 	default:
-		fmt.Fprintf(b, "MORIENS_FORTRAN(%s,\n\t%s,\n\t%s)\n", head, given, told)
+		fmt.Fprintf(b, "MORIENS_FORTRAN(%s,\n\t%s,\n\t%s)\n", head, given, results)
 	}
 }
 

@@ -1,7 +1,6 @@
-// Command gen writes everything that follows from the table of MPI calls, calls.txt: the wrappers
-// and call ids of libmoriens.so and the ids, names and Paraver facts of package mpicall; and with
-// functions.txt, the list of the standard's functions, the page docs/coverage.md. It takes the root of the
-// repository as its argument.
+// Command gen writes everything that follows from the table of MPI calls, calls.txt: the wrappers and call ids of
+// libmoriens.so and the ids, names and Paraver facts of package mpicall; and with functions.txt, the list of the
+// standard's functions, the page docs/coverage.md. Its argument is the root of the repository.
 package main
 
 //go:generate go run . ../..

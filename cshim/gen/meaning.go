@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A meaning is what a wrapper tells the shim of its call, as C statements in which the call's parameters have the names of
+// A meaning is what a wrapper passes to the shim about its call, as C statements in which the call's parameters have the names of
 // their roles and its result is result. The functions are those of cshim/src/meaning.h.
 type meaning struct {
 	given     []string // at the entry
@@ -150,7 +150,7 @@ func (c call) move(m *meaning, r reader) {
 		c.moveTo(m, r, direction{slot: "SENT", peer: "dest", count: c.first("scount", "count"), typ: c.first("stype", "type"), tag: c.first("stag", "tag")})
 		c.moveTo(m, r, direction{slot: "RECEIVED", peer: "source", count: c.first("rcount", "count"), typ: c.first("rtype", "type"), tag: c.first("rtag", "tag")})
 	}
-	if c.found() != "" { // of a poll nothing is told that finds nothing
+	if c.found() != "" { // of a poll that finds nothing, nothing is recorded
 		m.succeeded, m.given = m.given, nil
 	} else {
 		m.fail("moriens_unsettled(&span, result)")

@@ -159,7 +159,7 @@ func parseLine(fields []string) (call, error) {
 // stateTest is Paraver's state of a call that tests or probes.
 const stateTest = 6
 
-// found names the parameter by which a polling call says whether it found anything; "" if c is none.
+// found names the parameter by which a polling call reports whether it found anything; "" if c is none.
 func (c call) found() string {
 	for _, role := range []string{"flag", "outcount"} {
 		if c.state == stateTest && slices.Contains(c.params, role) {

@@ -9,10 +9,10 @@
  *
  *   <process>.process          one per process that called MPI: who it is, its modules and call paths
  *   <process>.<thread>.ring    one per thread that called MPI: its MPI calls and marks, in time order
- *   fault-<rank>-<errno>-<size>-<pid>   this rank could not record, and why: empty, or, where errno is 0, the path of the library before this one
- *                              that has answered all its calls
- *   past-<rank>-<size>-<pid>   path of the MPI library that this rank has initialised past us; where that was not found by dlopen, a line feed
- *                              and the reason why no call has come to us
+ *   fault-<rank>-<errno>-<size>-<pid>   this rank could not record, and why: empty, or, where errno is 0, the path of
+ *                              the library before this one that has answered all its calls
+ *   past-<rank>-<size>-<pid>   path of the MPI library that this rank has initialised past us; where that was not
+ *                              found by dlopen, a line feed and the reason why no call has come to us
  *
  * <process> is a random 64-bit number in 16 hexadecimal digits, <thread> an ordinal in decimal,
  * <run> the value of MORIENS_RUN. Every file is written under a temporary name (a leading dot) and
@@ -43,14 +43,14 @@
  * the shim does. When the agent keeps up again, the shim goes back
  * to the first.
  *
- *   file   │ header │ area 0 │ area 1          │ area 2                            │   sparse: what is not in use takes no memory
+ *   file   │ header │ area 0 │ area 1          │ area 2                            │   unused: no memory
  *   slots            0 … 99    100 … 299         300 … 499, 500 … in area 0 again
  *
  * The agent sleeps longer than a ring takes to fill at the greatest speed there can be. So the shim sets the times of its process file to now (utimensat) whenever
  * it comes half a ring beyond tail, and when it waits at the end of MPI: the agent watches the directory (inotify). A kernel that has no watch
  * to give makes the agent look more often.
  *
- * A call is written in two steps so that a process that dies inside MPI still tells where it was. At
+ * A call is written in two steps so that a process that dies inside MPI still shows where it was. At
  * entry the shim fills enter, call, path, flags, the counters of the burst before it, slots and, last
  * (release), seq of the slot at head; at exit it fills exit, what the call's results mean, and advances head over the record. In the
  * ring of a dead process the slot at head is an unfinished call if its seq equals (uint32_t)(head + 1)
@@ -70,7 +70,7 @@
  *   process.state:  SETUP ──▶ RUNNING ──MPI_Finalize──▶ FINALIZED
  *                                └──────MPI_Abort─────▶ ABORTED
  *
- * Whether a process still lives is told by a lock for writing on its whole .process file, one of the open
+ * Whether a process still lives is shown by a lock for writing on its whole .process file, one of the open
  * file description (fcntl F_OFD_SETLK). Only the process's mapping keeps that description: the kernel
  * releases the lock however the process ends, the application has no descriptor to close by accident, a
  * fork does not inherit it (MADV_DONTFORK), and it means the same in every pid namespace.
@@ -202,14 +202,14 @@ enum moriens_request_event {
 	MORIENS_REQUEST_MATCHED = 6,   /* request is a message that MPI_Mprobe gave and this call receives */
 };
 
-/* In moriens_request.bytes: MPI has not told, and source and tag are what the receive asked for. It was no more than that had room for. */
-#define MORIENS_BYTES_UNTOLD UINT64_MAX
+/* In moriens_request.bytes: MPI has not reported, and source and tag are what the receive asked for. It was no more than that had room for. */
+#define MORIENS_BYTES_UNKNOWN UINT64_MAX
 
 /* What a call did to a request. Several requests of a process can have one handle at a time: the agent
- * tells them apart by time. Those of one call stand in the order of its array. */
+ * distinguishes them by time. Those of one call stand in the order of its array. */
 struct moriens_request {
 	uint64_t request; /* C handle */
-	uint64_t bytes;   /* received, by its status, or MORIENS_BYTES_UNTOLD; of use only where it was one that receives */
+	uint64_t bytes;   /* received, by its status, or MORIENS_BYTES_UNKNOWN; of use only where it was one that receives */
 	int32_t source;   /* by its status, as a peer; likewise */
 	int32_t tag;
 	uint32_t event; /* moriens_request_event */
@@ -303,7 +303,7 @@ struct moriens_process {
 
 	/* NUL-terminated, cut where too long */
 	char world[256];      /* the launcher's name for this MPI_COMM_WORLD; empty if it gives none */
-	char parent[256];     /* host, pid and start time of the parent: tells launches apart where world is empty */
+	char parent[256];     /* host, pid and start time of the parent: distinguishes launches where world is empty */
 	char host[256];
 	char executable[1024];
 	char mpi_library[1024]; /* first line of MPI_Get_library_version */

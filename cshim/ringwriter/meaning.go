@@ -61,13 +61,13 @@ func (m Meaning) slots() []C.struct_moriens_slot {
 	return slots
 }
 
-// EnterMeaning opens a record that tells what its call means; false means that it was dropped.
+// EnterMeaning opens a record that shows what its call means; false means that it was dropped.
 func (r *Ring) EnterMeaning(call mpicall.ID, path uint32, enter uint64, m Meaning) bool {
 	slots := m.slots()
 	return bool(C.ring_open(r.writer, C.uint64_t(enter), C.uint16_t(call), C.uint32_t(path), unsafe.SliceData(slots), C.uint32_t(len(slots))))
 }
 
-// CallMeaning writes a whole record that tells what its call means; false means that it was dropped.
+// CallMeaning writes a whole record that shows what its call means; false means that it was dropped.
 func (r *Ring) CallMeaning(call mpicall.ID, path uint32, enter, exit uint64, m Meaning) bool {
 	if !r.EnterMeaning(call, path, enter, m) {
 		return false

@@ -1,7 +1,7 @@
-// Package ringwriter writes process files and rings with the shim's own code and with time stamps
-// that a test plants. Only tests and benchmarks import it.
+// Package ringwriter writes process files and rings with the shim's own code and with time stamps that a test chooses.
+// Only tests and benchmarks import it.
 //
-// The C files here are links to cshim/src, so that the go command sees when they change.
+// The C files here are links to cshim/src, so that the go command notices when they change.
 //
 // A Process stands for one MPI process.
 package ringwriter

@@ -57,7 +57,7 @@ static int ask(int (*question)(word, int *), word handle, int otherwise)
 	return question != NULL && question(handle, &answer) == 0 ? answer : otherwise;
 }
 
-/* Fills in what MPI tells of a communicator. */
+/* Fills in what MPI reports of a communicator. */
 static void describe_comm(struct moriens_comm *c, word handle)
 {
 	if (ask(moriens_mpi.comm_test_inter, handle, 0) != 0)
@@ -113,7 +113,7 @@ static struct moriens_comm *insert(const struct moriens_comm *what, word key)
 	return c;
 }
 
-/* What tells one world from others: where the launcher has no name for it, no two processes have the same. */
+/* What distinguishes one world from others: where the launcher has no name for it, no two processes have the same. */
 static uint64_t hash_world(void)
 {
 	const struct moriens_process *header = moriens_run.process.header;

@@ -50,7 +50,7 @@ void moriens_asked(struct moriens_span *span, word request)
 {
 	const struct moriens_thread *t = &moriens_thread;
 	/* With one part only it is an ordinary send or receive. */
-	if (span->kind != MORIENS_SPAN_RECORD || t->transfers != 2 || !moriens_mpi.isendrecv_untold)
+	if (span->kind != MORIENS_SPAN_RECORD || t->transfers != 2 || !moriens_mpi.isendrecv_unreported)
 		return;
 	const struct moriens_transfer *received = moriens_transfer_slot(1);
 	if (moriens_transfer_slot(0)->peer != MORIENS_PROC_NULL && received->peer != MORIENS_PROC_NULL)
@@ -78,7 +78,7 @@ void moriens_started(struct moriens_span *span)
 	start(span, moriens_thread.requests.one);
 }
 
-/* Whether we know what the call was given; if not, its record would tell half of it. */
+/* Whether we know what the call was given; if not, its record would hold half of it. */
 static bool known(struct moriens_span *span)
 {
 	bool copied = moriens_thread.requests.copied;
@@ -118,7 +118,7 @@ static inline void fill(struct moriens_request *slot, const struct moriens_persi
 		return;
 	}
 	if (unlikely(asked != NULL)) {
-		slot->bytes = MORIENS_BYTES_UNTOLD;
+		slot->bytes = MORIENS_BYTES_UNKNOWN;
 		slot->source = asked->source;
 		slot->tag = asked->tag;
 		return;

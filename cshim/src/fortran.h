@@ -48,12 +48,12 @@ static inline int moriens_fortran_error(word ierror)
 		after; \
 	}
 
-/* Of a call that tells nothing but that it was made. */
+/* Of a call that records nothing but that it was made. */
 #define MORIENS_FORTRAN_PLAIN(call, symbol, parameters, arguments) \
 	MORIENS_FORTRAN_STEPS(call, symbol, parameters, arguments, (void)0, (void)0, (void)0)
 
 /* Of one that means something: cshim/gen/meaning.go. We must know whether it has succeeded even where ierror is absent. */
-#define MORIENS_FORTRAN(call, symbol, parameters, arguments, given, told) \
+#define MORIENS_FORTRAN(call, symbol, parameters, arguments, given, results) \
 	MORIENS_PUBLIC void symbol parameters \
 	{ \
 		static moriens_function known; \
@@ -69,12 +69,12 @@ static inline int moriens_fortran_error(word ierror)
 		moriens_commit(&span); \
 		real arguments; \
 		result = *(const int *)ierror; \
-		told; \
+		results; \
 		moriens_fortran_exit(&span); \
 	}
 
 /* The wrapper of a polling call: see polls.h. found is a LOGICAL, which is 0 where it is false, or a number. */
-#define MORIENS_FORTRAN_POLL(call, symbol, parameters, arguments, found, given, told) \
+#define MORIENS_FORTRAN_POLL(call, symbol, parameters, arguments, found, given, results) \
 	MORIENS_PUBLIC void symbol parameters \
 	{ \
 		static moriens_function known; \
@@ -90,7 +90,7 @@ static inline int moriens_fortran_error(word ierror)
 		real arguments; \
 		result = *(const int *)ierror; \
 		if (moriens_fortran_polled(&span, result, found)) { \
-			told; \
+			results; \
 			moriens_fortran_exit(&span); \
 		} \
 	}

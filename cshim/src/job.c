@@ -66,7 +66,7 @@ static bool by_namespace(struct moriens_job *job)
 
 /*
  * Hydra names no job. Its proxy, an ancestor of ours, has mpiexec's address on its command line; but MPI_Comm_spawn starts proxies
- * with another address. Where the world is on this node alone, their common parent mpiexec is told by its pid and start.
+ * with another address. Where the world is on this node alone, their common parent mpiexec is identified by its pid and start.
  */
 static bool by_hydra(struct moriens_job *job)
 {

@@ -8,10 +8,10 @@
 #include "base.h"
 
 struct moriens_job {
-	char id[1024]; /* empty: nothing tells */
+	char id[1024]; /* empty: nothing shows */
 	char name[128]; /* the batch system's name for the job, fit for a file name; empty where there is none */
 	bool alone; /* all of the job is on this node */
-	int local_rank; /* of this process among those of its node, -1 = nothing tells */
+	int local_rank; /* of this process among those of its node, -1 = nothing shows */
 };
 
 /* given: MORIENS_JOB, or NULL. */

@@ -205,7 +205,7 @@ static void say_died(const char *hint)
 
 /* Whether the agent of the run is still there. Where it failed it has said why; where it is through with other ranks of the job that have
  * been here, its file is gone, and there can be another. */
-static bool agent_stays(int32_t rank)
+static bool agent_remains(int32_t rank)
 {
 	int fd = moriens_os_open_locked(launch.lock_path);
 
@@ -213,15 +213,15 @@ static bool agent_stays(int32_t rank)
 		end_start();
 		return take_part();
 	}
-	bool stays = moriens_os_is_locked(fd);
-	if (!stays && launch.started) {
+	bool remains = moriens_os_is_locked(fd);
+	if (!remains && launch.started) {
 		moriens_os_say_file(fd);
 		launch.said = true;
 	}
-	if (!stays && (rank == 0 || launch.job.local_rank == 0) && moriens_os_left_empty(fd))
+	if (!remains && (rank == 0 || launch.job.local_rank == 0) && moriens_os_left_empty(fd))
 		say_died("nothing is recorded; is this the moriens program? MORIENS_BIN names another one");
 	moriens_os_close(fd);
-	return stays;
+	return remains;
 }
 
 /* Whether the job has a name now. */
@@ -303,7 +303,7 @@ const char *moriens_launch(int32_t rank, int32_t size)
 	}
 	if (launch.run[0] != '\0')
 		take_part_once();
-	bool well = launch.run[0] != '\0' && launch.failed == NULL && agent_stays(rank);
+	bool well = launch.run[0] != '\0' && launch.failed == NULL && agent_remains(rank);
 	if (launch.run[0] == '\0' || launch.failed != NULL) {
 		say_why(rank);
 		leave_word(rank, size);

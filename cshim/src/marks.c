@@ -91,7 +91,7 @@ static MORIENS_COLD void mark_slow(struct moriens_thread *t, const void *frame, 
 		wait_for_ring(t, what, name);
 }
 
-/* Out of line, so that its frame tells whether the thread is inside a call. */
+/* Out of line, so that its frame reports whether the thread is inside a call. */
 MORIENS_PUBLIC void moriens_annotate_1(unsigned what, unsigned *site, const char *name, size_t bytes, long value)
 {
 	struct moriens_thread *t = &moriens_thread;

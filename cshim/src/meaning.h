@@ -1,10 +1,10 @@
 /*
  * What the outermost call means: what it moves, between whom, in which communicator, and what it does to requests. Wrappers
- * tell it by the parts that their parameters play (cshim/gen/meaning.go); here it becomes slots of the call's record.
+ * describe it by the parts that their parameters play (cshim/gen/meaning.go); here it becomes slots of the call's record.
  *
  * What is known at the entry is written before the record is committed, so that a process that dies inside the call
- * tells whom it waited for; results follow at the exit. Of a call that failed nothing is read that it may not have
- * written: its record tells what it was asked for.
+ * names whom it waited for; results follow at the exit. Of a call that failed nothing is read that it may not have
+ * written: its record shows what it was asked for.
  *
  * Handles are those of C or of Fortran: mpi_facts.h. References to communicators, windows and files: comms.h.
  */

@@ -85,7 +85,7 @@ static int count_unloads(struct dl_phdr_info *info, size_t size, void *argument)
 
 	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
 		*unloads = info->dlpi_subs;
-	return 1; /* every object tells the same */
+	return 1; /* every object gives the same */
 }
 
 void moriens_module_look_for_unloads(void)

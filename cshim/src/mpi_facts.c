@@ -13,7 +13,7 @@ static const struct moriens_mpi_facts standard = {
 	.any_source = -1, .any_tag = -31, .proc_null = -2, .root = -3,
 	.err_in_status = 19, .err_pending = 18,
 	.cart = 203, .graph = 201, .dist_graph = 202,
-	.isendrecv_untold = true, /* it may be MPICH */
+	.isendrecv_unreported = true, /* it may be MPICH */
 	.comm_world = 0x101, .comm_self = 0x102,
 	.comm_null = 0x100, .win_null = 0x110, .file_null = 0x118, .request_null = 0x180, .type_null = 0x200,
 	.no_op = 0x3d, .byte = 0x247,
@@ -27,7 +27,7 @@ static const struct moriens_mpi_facts mpich = {
 	.any_source = -2, .any_tag = -1, .proc_null = -1, .root = -3,
 	.err_in_status = 17, .err_pending = 18,
 	.cart = 2, .graph = 1, .dist_graph = 3,
-	.isendrecv_untold = true,
+	.isendrecv_unreported = true,
 	.comm_world = 0x44000000, .comm_self = 0x44000001,
 	.comm_null = 0x04000000, .win_null = 0x20000000, .file_null = 0, .request_null = 0x2c000000, .type_null = 0x0c000000,
 	.no_op = 0x5800000e,

@@ -35,7 +35,7 @@ struct moriens_mpi_facts {
 	int32_t any_source, any_tag, proc_null, root;
 	int32_t err_in_status, err_pending; /* error classes */
 	int32_t cart, graph, dist_graph;    /* answers of MPI_Topo_test */
-	bool isendrecv_untold;              /* the status of what MPI_Isendrecv made tells nothing */
+	bool isendrecv_unreported;          /* the status of what MPI_Isendrecv made says nothing */
 	word comm_world, comm_self;
 	word comm_null, win_null, file_null, request_null, type_null;
 	word no_op, byte;

@@ -38,7 +38,7 @@ bool moriens_mpi_ready(const void *site);
 /* In MPI_COMM_WORLD, or else in the process set mpi://WORLD of a session that is open. */
 bool moriens_mpi_rank(const void *site, int32_t *rank, int32_t *size);
 
-/* All processes that were started with this one; freed by Group_free. False: nothing tells. */
+/* All processes that were started with this one; freed by Group_free. False: nothing shows. */
 bool moriens_mpi_world_group(const void *site, word *group);
 
 /* The first line of MPI_Get_library_version. */

@@ -103,7 +103,7 @@ bool moriens_options_read(struct moriens_options *options, const char *run)
 
 void moriens_options_launch(struct moriens_launch_options *options)
 {
-	struct moriens_options numbers = {.not_numbers = ""}; /* those that are none are noted by moriens_options_read */
+	struct moriens_options numbers = {.not_numbers = ""}; /* invalid ones are noted by moriens_options_read */
 
 	options->shm = shm_of();
 	options->program = text_of("MORIENS_BIN");

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* More is a loop, and tells nobody anything new. */
+/* More is a loop, and carries nothing new. */
 #define MAX_WARNINGS 4
 
 /* Opens a directory that is ours alone. */

@@ -80,7 +80,7 @@ void *moriens_past_library(bool set_up, char *path, size_t bytes)
 	}
 }
 
-/* Tells the agent. */
+/* Informs the agent. */
 static void leave_word(int rank, int size, const char *why)
 {
 	const char *run = moriens_options_run();

@@ -1,11 +1,11 @@
 /*
- * Runs of polls: calls that ask whether something has come, and are told that nothing has.
+ * Runs of polls: calls that ask whether something has arrived, and find that nothing has.
  *
  * Programs ask ten million times a second, and often from several places in turn. Failed polls that follow
  * each other within the gap of MORIENS_POLL_GAP are one record, which takes a slot and another one for each
  * place, however many they are. A run ends at any other recorded call, at a poll that finds something,
  * at a longer gap, which is a burst, when too many places take part, and when it has lasted a tenth of a
- * second, so that the agent hears of it.
+ * second, so that the agent notices it.
  */
 #ifndef MORIENS_POLLS_H
 #define MORIENS_POLLS_H

@@ -9,7 +9,7 @@
 #define MAX_TABLE (8u << 20)
 #define MAX_OFFSET 4096u
 #define MAX_NAME 4096u /* bytes of a file's name */
-#define SOME_TABLE 64u /* bytes of a line table that tell it from one that lay there before: of the first 20 instructions and more */
+#define SOME_TABLE 64u /* bytes of a line table that distinguish it from one that lay there before: of the first 20 instructions and more */
 #define PAGE 4096u
 
 /* File names of modules that are compiled into the interpreter, which no user has. */
@@ -54,11 +54,11 @@ enum offsets_3_13 {
 };
 
 /* Into *to, and clears *sound where it cannot be one. */
-static uint16_t offset(uint64_t told, bool *sound)
+static uint16_t offset(uint64_t raw, bool *sound)
 {
-	if (told > MAX_OFFSET)
+	if (raw > MAX_OFFSET)
 		*sound = false;
-	return (uint16_t)told;
+	return (uint16_t)raw;
 }
 
 /* false: the interpreter does not say its offsets. */

@@ -57,7 +57,7 @@ uintptr_t moriens_python_frame(const struct moriens_python *p, uintptr_t thread,
  * becomes its caller's. */
 enum moriens_python_step moriens_python_step(const struct moriens_python *p, uintptr_t *frame, struct moriens_python_place *place);
 
-/* Tells the innermost frames of a thread that have such places, at most so many, apart from all others; 0:
+/* Distinguishes the innermost frames of a thread that have such places, at most so many, from all others; 0:
  * there is none. Only after MORIENS_PYTHON_PLACE
  * and no MORIENS_PYTHON_WRONG. */
 uint64_t moriens_python_key(const struct moriens_python *p, uintptr_t thread, uint32_t count);

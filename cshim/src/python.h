@@ -7,7 +7,7 @@
  * Where CPython's frames are not known, or this thread has none (MPI_Finalize after the interpreter's end), the
  * path is made of return addresses as everywhere.
  *
- * At every call the thread's frames are read and looked up by what tells them apart: no lock, no system call and
+ * At every call the thread's frames are read and looked up by what distinguishes them: no lock, no system call and
  * no allocation but where they are new.
  */
 #ifndef MORIENS_PYTHON_H

@@ -3,7 +3,7 @@
  *
  * A call is outermost when no other wrapped call of its thread is under way; MPI libraries call
  * themselves, and what happens inside belongs to the call that the program made. The outermost call is
- * told by its frame on the stack. One that is left by an exception or longjmp would hide all calls to
+ * known by its frame on the stack. One that is left by an exception or longjmp would hide all calls to
  * come; it is found out by the next call whose frame does not lie below it, or below which its return
  * address is no longer where it was.
  */

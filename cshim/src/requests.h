@@ -28,7 +28,7 @@ struct moriens_persistent {
 	bool nobody; /* receives from MPI_PROC_NULL */
 };
 
-/* What a request asked to receive that MPI_Isendrecv made, where its status tells nothing: MPICH carries it out as a schedule, and leaves
+/* What a request asked to receive that MPI_Isendrecv made, where its status says nothing: MPICH carries it out as a schedule, and leaves
  * in the status what an earlier request had there. */
 struct moriens_asked {
 	struct moriens_handle key;

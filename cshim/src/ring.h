@@ -126,7 +126,7 @@ static inline void *moriens_ring_extend(struct moriens_writer *w)
 	return moriens_ring_slot(w, w->open++);
 }
 
-/* From here on the open record tells where a process died that did not come back from the call. */
+/* From here on the open record shows where a process died that did not come back from the call. */
 static inline void moriens_ring_commit(struct moriens_writer *w)
 {
 	struct moriens_slot *slot = moriens_ring_slot(w, 0);

@@ -221,7 +221,7 @@ static bool begin(const void *site, struct moriens_writer *ring)
 	if (error == 0 && depth != options.callpath)
 		moriens_process_note(&moriens_run.process, "call paths have one frame only: libunwind.so.8 cannot be loaded");
 	if (error == 0)
-		moriens_stack_tell(&moriens_run.process, site);
+		moriens_stack_report(&moriens_run.process, site);
 	if (error == 0)
 		moriens_names_attach(&moriens_run.process, &moriens_run.paths.lock);
 	else

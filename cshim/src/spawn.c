@@ -3,7 +3,8 @@
  * and run its pthread_atfork handlers. Both processes that are made here share our memory while this thread stands still
  * (CLONE_VM and CLONE_VFORK), each on a stack of its own, and call nothing but the kernel until execve or exit.
  *
- *	this thread ── stage, which takes the lock, starts a session and ends ── program, which init or the batch system adopts
+ *	this thread ── stage, which takes the lock, starts a session and ends
+ *	                 └── program, which init or the batch system adopts
  */
 #include "spawn.h"
 

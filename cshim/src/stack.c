@@ -67,7 +67,7 @@ static bool ours(const struct object *o)
 	return same(o, &self) || (o->found && strncmp(slash != NULL ? slash + 1 : o->name, own, sizeof own - 1) == 0);
 }
 
-/* The MPI library, which may be in parts, such as a libmpi whose PMPI_… are in a libpmpi. It is told by functions that
+/* The MPI library, which may be in parts, such as a libmpi whose PMPI_… are in a libpmpi. It is shown by functions that
  * no tool has: a tool may have names PMPI_… itself, as Darshan does for what it wraps. */
 static bool is_mpi(const struct object *o, const void *pmpi, const void *site)
 {
@@ -232,7 +232,7 @@ static int look_imports(struct dl_phdr_info *info, size_t size, void *argument)
 }
 
 /* Of the functions that an object before us answers: those that it makes as PMPI_X, and that the program calls. What
- * it is linked to tells both, so it is certain, but not all: a tool may find PMPI_X by dlsym. The program's own wrappers
+ * it is linked to shows both, so it is certain, but not all: a tool may find PMPI_X by dlsym. The program's own wrappers
  * are taken as called. */
 static void look_hidden(struct moriens_others *others, bool answered[MORIENS_OTHERS][MORIENS_CALLS])
 {
@@ -399,7 +399,7 @@ void moriens_stack_initialises(void)
 	__atomic_store_n(&initialises, true, __ATOMIC_RELAXED);
 }
 
-static void tell_hidden(struct moriens_process_file *process, const struct moriens_other *other)
+static void report_hidden(struct moriens_process_file *process, const struct moriens_other *other)
 {
 	char text[1400], more[64] = "";
 
@@ -413,7 +413,7 @@ static void tell_hidden(struct moriens_process_file *process, const struct morie
 	moriens_process_unseen(process, text);
 }
 
-void moriens_stack_tell(struct moriens_process_file *process, const void *site)
+void moriens_stack_report(struct moriens_process_file *process, const void *site)
 {
 	struct moriens_others others;
 	char text[1400];
@@ -425,7 +425,7 @@ void moriens_stack_tell(struct moriens_process_file *process, const void *site)
 			others.other[i].path, others.other[i].functions,
 			__atomic_load_n(&initialises, __ATOMIC_RELAXED) ? "" : ", MPI_Init without passing it on");
 		moriens_process_note(process, text);
-		tell_hidden(process, &others.other[i]);
+		report_hidden(process, &others.other[i]);
 	}
 	moriens_stack_behind(site, &others);
 	for (uint32_t i = 0; i < others.count; i++) {
@@ -445,7 +445,7 @@ __attribute__((constructor)) static void loaded(void)
 }
 
 /* MPI was set up and no call of it came here, because a tool before us has answered all. */
-static void tell_unseen(void)
+static void report_unseen(void)
 {
 	const char *run = moriens_options_run();
 	struct moriens_options options;
@@ -479,5 +479,5 @@ __attribute__((destructor)) static void exiting(void)
 	if (state == MORIENS_RUN_RECORDS && moriens_mpi_finalized(NULL))
 		moriens_finalized_unseen();
 	else if (state == MORIENS_RUN_UNKNOWN && !moriens_options_off() && moriens_mpi_initialized(NULL))
-		tell_unseen();
+		report_unseen();
 }

@@ -55,6 +55,6 @@ const char *moriens_stack_caller(char *path, size_t bytes);
 void moriens_stack_initialises(void);
 
 /* Names the other tools to the user, once the process file is there. */
-void moriens_stack_tell(struct moriens_process_file *process, const void *site);
+void moriens_stack_report(struct moriens_process_file *process, const void *site);
 
 #endif

@@ -142,7 +142,7 @@ static void count_unrecorded(struct moriens_thread *t, struct moriens_span *span
 	pass(t, span, MORIENS_SPAN_OUTERMOST);
 }
 
-/* What tells where a recording begins and ends, and who paused it, is recorded all the same. */
+/* What shows where a recording begins and ends, and who paused it, is recorded all the same. */
 static bool recorded_in_pause(enum moriens_call call)
 {
 	return call == MORIENS_CALL_MPI_Pcontrol || call == MORIENS_CALL_MPI_Finalize || call == MORIENS_CALL_MPI_Abort ||

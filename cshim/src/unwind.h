@@ -36,7 +36,7 @@ bool moriens_unwind_load(void);
 
 /*
  * The return addresses from site outwards by libunwind, at most count; returns how many, at least 1. site is the
- * return address of the wrapper that is under way, so that the shim's own frames can be told and left out.
+ * return address of the wrapper that is under way, so that the shim's own frames can be determined and left out.
  */
 uint32_t moriens_unwind_backtrace(uintptr_t site, uintptr_t *chain, uint32_t count);
 

@@ -1,7 +1,8 @@
 /*
  * What pyframe.c makes of memory that a test has written.
  *
- *	pyframes lines             of standard input: lines "first-line bytes-of-code table", the table in hexadecimal; says the line of each instruction
+ *	pyframes lines             of standard input: lines "first-line bytes-of-code table", the table in hexadecimal;
+ *	                           says the line of each instruction
  *	pyframes layout VERSION T   whether the frames of that Py_Version are known, with t of one without the global lock
  *	pyframes damage VERSION SEED N  has a stack of two frames read, then N times one that is damaged
  */
@@ -39,13 +40,13 @@ static void make_runtime(unsigned long version, bool free_threaded)
 	static const struct {
 		int word;
 		uint64_t offset;
-	} told[] = {{23, 72}, {29, 8}, {30, 0}, {31, 56}, {33, 70}, {35, 112}, {37, 128}, {38, 136}, {39, 68}, {43, 200}, {45, 8}, {65, 16}, {66, 32}, {68, 32}, {69, 16}, {70, 40}};
+	} offsets[] = {{23, 72}, {29, 8}, {30, 0}, {31, 56}, {33, 70}, {35, 112}, {37, 128}, {38, 136}, {39, 68}, {43, 200}, {45, 8}, {65, 16}, {66, 32}, {68, 32}, {69, 16}, {70, 40}};
 
 	memcpy(fake_runtime, "xdebugpy", 8);
 	fake_runtime[1] = version;
 	fake_runtime[2] = free_threaded;
-	for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
-		fake_runtime[told[i].word] = told[i].offset;
+	for (size_t i = 0; i < sizeof offsets / sizeof offsets[0]; i++)
+		fake_runtime[offsets[i].word] = offsets[i].offset;
 }
 
 static int say_layout(unsigned long version)

@@ -1,8 +1,9 @@
-// Package anchor numbers windows: stretches of a run between collective calls of all ranks, the anchors, which cut all ranks of
-// all nodes at the same events without anybody asking another.
+// Package anchor numbers windows: stretches of a run between collective calls of all ranks, the anchors, which cut all
+// ranks of all nodes at the same events without communication.
 //
-// The anchors of a process are the collective calls on the communicators that hold all ranks of its MPI_COMM_WORLD in their order. Their ordinals tell how
-// many there have been, also where records are missing.
+// The anchors of a process are the collective calls on communicators that hold all ranks of its MPI_COMM_WORLD in their
+// order. In come these calls with their ordinals, which count correctly even where records are missing; out come window
+// numbers.
 package anchor
 
 import (
@@ -73,7 +74,7 @@ func (w ID) Hash(run string) uint64 {
 	return mix.Bits(hash + uint64(w))
 }
 
-// Compared says whether clocks are compared by what ranks send each other in the window: by the first 64 windows, by every second one of the next 64, every fourth
+// Compared reports whether clocks are compared by what ranks send each other in the window: by the first 64 windows, by every second one of the next 64, every fourth
 // of the next 128, and so on, and likewise by the parts of a window. They are those that are evicted last, for they have the lowest hashes.
 func (w ID) Compared(run string) bool {
 	halved := bits.Len64(uint64(w>>sliceBits)/comparedAll) + bits.Len64(uint64(w&lastSlice)/comparedAll)

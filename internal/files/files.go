@@ -1,4 +1,4 @@
-// Package files does with files in one call what takes several of os.
+// Package files does in one call what takes several calls of os.
 package files
 
 import (
@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Same says whether two names are of one regular file that is there, by links or otherwise.
+// Same reports whether two names are of one regular file that is there, by links or otherwise.
 func Same(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)

@@ -1,5 +1,5 @@
-// Package layout holds the tests of the tree itself: who may import whom, what the Makefile's lists must name, who may
-// open files by name, how much of the end of a run flows backwards, that no headers or files of the page need each other
+// Package layout holds the tests of the tree itself: import rules, the Makefile's lists, who may open files by name,
+// the width of comments, how much of the end of a run flows backwards, that no headers or files of the page need each other
 // in a circle, and how many parameters a function may have.
 //
 //	cmd, bench → app → conclude → collector | agent → analysis | trace → internal → proto

@@ -136,7 +136,7 @@ func broken(p listed) (faults []string) {
 	return faults
 }
 
-// allows tells whether pkg may import name, a package of ours.
+// allows reports whether pkg may import name, a package of ours.
 func (r *rule) allows(pkg, name string) bool {
 	leaf, ok := strings.CutPrefix(name, "internal/")
 	switch {

@@ -1,6 +1,6 @@
-// Package mix turns numbers into hashes: every bit of one depends on every bit of the other.
+// Package mix turns numbers into hashes: every bit of the result depends on every bit of the number.
 //
-// Where something is to be chosen by chance, but in every run alike, the hash of its number or place is the lot.
+// Where a choice must be random, but the same in every run, the hash of a number or place decides.
 package mix
 
 import "math"

@@ -78,7 +78,7 @@ func (id ID) facts() facts {
 	return facts{}
 }
 
-// Known says whether the table holds the call.
+// Known reports whether the table holds the call.
 func (id ID) Known() bool {
 	return id.facts().name != ""
 }

@@ -29,7 +29,7 @@ const (
 func library() string {
 	var text [C.MPIX_TEXT]C.char
 	C.mpix_library(&text[0])
-	line, _, _ := strings.Cut(C.GoString(&text[0]), "\n") // MPICH tells how it was built as well
+	line, _, _ := strings.Cut(C.GoString(&text[0]), "\n") // MPICH reports how it was built as well
 	line, _, _ = strings.Cut(line, ",")                   // and Open MPI, who did it
 	return strings.Join(strings.Fields(strings.Replace(line, "Version:", "", 1)), " ")
 }
@@ -225,14 +225,14 @@ func (j *job) Recv(from int) ([]byte, error) {
 func (j *job) received(from int) (data []byte, here bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	var come C.int
+	var found C.int
 	switch {
 	case j.ended != nil:
 		return nil, false, j.ended
 	case j.closed:
 		return nil, false, errClosed
 	case !j.gone[from]:
-		if err := j.did("MPI_Iprobe", C.mpix_probe(C.int(from), &come)); err != nil || come == 0 {
+		if err := j.did("MPI_Iprobe", C.mpix_probe(C.int(from), &found)); err != nil || found == 0 {
 			return nil, false, err
 		}
 		length, err := j.length(from)

@@ -8,7 +8,7 @@ import (
 	"moriens/internal/team"
 )
 
-// Local returns the members, by rank, of a team of n, 1 or more, in this process. Each is for a goroutine of its own. Abort ends the
+// Local returns the members, by rank, of a team of n, 1 or more, in this process. Each is for a separate goroutine. Abort ends the
 // others' calls with an error.
 func Local(n int) []Transport {
 	h := &hub{round: newRound(n), mail: make([]mailbox, n*n)}
@@ -37,7 +37,7 @@ type mailbox struct {
 
 // A round is one collective call of all members.
 type round struct {
-	came            int
+	arrived         int
 	least, greatest call
 	fewest, most    int64
 	given           []gift // by rank
@@ -82,23 +82,23 @@ func (m *member) meet(c call, g gift) ([]gift, error) {
 		return nil, h.ended
 	}
 	r, n := h.round, int64(len(g.values))
-	if r.came == 0 {
+	if r.arrived == 0 {
 		r.least, r.greatest, r.fewest, r.most = c, c, n, n
 	}
 	r.least, r.greatest = min(r.least, c), max(r.greatest, c)
 	r.fewest, r.most = min(r.fewest, n), max(r.most, n)
 	r.given[m.rank] = g
-	if r.came++; r.came == m.size {
+	if r.arrived++; r.arrived == m.size {
 		h.round = newRound(m.size)
 		if err := disagree(r.least, r.greatest, r.fewest, r.most); err != nil {
 			h.end(err)
 		}
 		h.changed.Broadcast()
 	}
-	for r.came < m.size && h.ended == nil {
+	for r.arrived < m.size && h.ended == nil {
 		h.changed.Wait()
 	}
-	if r.came < m.size || disagree(r.least, r.greatest, r.fewest, r.most) != nil {
+	if r.arrived < m.size || disagree(r.least, r.greatest, r.fewest, r.most) != nil {
 		return nil, h.ended
 	}
 	return r.given, nil

@@ -1,15 +1,16 @@
-// Package mpix is teams of processes: the members of an MPI job, and, for one process and for tests, goroutines.
+// Package mpix provides teams of processes: the members of an MPI job and, for one process and for tests, goroutines.
 //
-// Open gives this process its place in the MPI job that it was started in, where the program is built with the tag mpi, as
-// bin/moriens-mpi is, and a team of one where it is not. Code that talks through a Transport is the same for both. Package
-// internal/team says what the calls mean.
+// Open gives this process its place in the MPI job that it was started in, where the program is built with the tag mpi,
+// as bin/moriens-mpi is, and otherwise a team of one. Code that talks through a Transport is the same for both. Package
+// internal/team defines the calls.
 //
-// Whatever is sent lies in memory of C while MPI has it: libraries that register memory with a network adapter follow what the C
-// library gives back to the system, and not what the Go runtime does. It goes in pieces of some megabytes, however much there is. A
-// member that waits for others sleeps in between, for a collector has nothing to do most of the time, and others use its cores.
+// What is sent lies in C memory while MPI has it: libraries that register memory with a network adapter follow what the
+// C library returns to the system, not what the Go runtime does. Data goes in pieces of some megabytes, whatever its
+// size. A member that waits for others sleeps in between, because a collector is idle most of the time and others use
+// its cores.
 //
-// The package is the only one that imports github.com/emer/empi. What that lacks, variable counts, calls that do not block, an
-// abort with a status, is in job.c.
+// The package is the only one that imports github.com/emer/empi. What that lacks, variable counts, non-blocking calls
+// and an abort with a status, is in job.c.
 package mpix
 
 import (
@@ -47,7 +48,7 @@ func Open() (Transport, error) { return open() }
 // Library names the MPI library that the program is linked to, and its version: "Open MPI v4.1.4"; "" without the tag mpi.
 func Library() string { return library() }
 
-// A call is one that is collective. Members tell each other which one they make.
+// A call is one that is collective. Members exchange which one they make.
 type call int64
 
 const (

@@ -162,7 +162,7 @@ func TestAfterwards(t *testing.T) {
 	}
 }
 
-// A barrier holds every member until all have come.
+// A barrier holds every member until all have arrived.
 func TestBarrierWaits(t *testing.T) {
 	var mu sync.Mutex
 	come := 0

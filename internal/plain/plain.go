@@ -1,7 +1,6 @@
-// Package plain makes text that others have written safe to show: names of programs, phases, events, hosts and files,
-// notes, and what other programs say. Out comes the same text, in which what a terminal would obey, and what would
-// have a line look like another, is spelled out: \n, \x1b, \u202e. The package knows nothing of terminals, and leaves
-// what is printable as it is.
+// Package plain makes text from other sources safe to show: names of programs, phases, events, hosts and files, notes,
+// and the output of other programs. Out comes the same text, in which control characters, and characters that make a
+// line look like another, are spelled out: \n, \x1b, \u202e. Printable text stays as it is.
 package plain
 
 import (
@@ -66,7 +65,7 @@ func find(text string, lines bool) int {
 	return -1
 }
 
-// obeyed says whether a character does something rather than be seen: control characters (C0, DEL, C1), ends of
+// obeyed reports whether a character does something rather than be seen: control characters (C0, DEL, C1), ends of
 // lines, what turns the direction of text round, and what has no width, so that two names would look alike.
 func obeyed(r rune) bool {
 	switch {
@@ -94,7 +93,7 @@ func Of[T any](v T) T {
 
 type copier struct{ texts map[reflect.Type]bool }
 
-// has says whether values of a type may hold text.
+// has reports whether values of a type may hold text.
 func (c *copier) has(t reflect.Type) bool {
 	if known, ok := c.texts[t]; ok {
 		return known

@@ -33,7 +33,7 @@ type Calls struct {
 // callWords is how many numbers make Calls.
 const callWords = 5
 
-// Ask is collective: the first member says what number calls have, others hear it of their own.
+// Ask is collective: the first member says what number calls have, others learn it from their own.
 func Ask(t team.Threads, list []Calls) ([]int64, error) {
 	parts := make([][]int64, t.Size())
 	for _, c := range list {

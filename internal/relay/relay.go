@@ -1,7 +1,8 @@
-// Package relay is a team whose members hear each other through the first one: what each gives goes to it, and what the call comes to goes back.
+// Package relay is a team whose members communicate through the first one: each sends its contribution to it and gets
+// the result of the call back.
 //
-// In come what the members give to one call of a team (internal/team), by rank; out come what each of them is given. Bytes come over a network, and are checked: what does not fit the call
-// is an error, with the rank of who gave it.
+// In come the contributions of the members to one call of a team (internal/team), by rank; out come their results.
+// Bytes come over a network and are checked: what does not fit the call is an error that names the sender's rank.
 package relay
 
 import (
@@ -152,7 +153,7 @@ func merge(calls []Call) ([]byte, error) {
 	return bytesOf(team.MergeRows(calls[0].Width, tables)), nil
 }
 
-// checkRows says whether rows are whole and ascending, and count something.
+// checkRows reports whether rows are whole and ascending, and count something.
 func checkRows(width int, rows []int64) error {
 	if width < 1 || len(rows)%(width+1) != 0 {
 		return fmt.Errorf("%d words are no rows of %d and a count", len(rows), width)

@@ -97,7 +97,7 @@ func do(all []team.Team, seed uint64) []string {
 	return made
 }
 
-// Members that hear each other through the first one hear what members of other teams do.
+// Members that communicate through the first one receive what members of other teams do.
 func TestMembers(t *testing.T) {
 	for _, n := range []int{1, 2, 5} {
 		seed := rand.Uint64()

@@ -114,5 +114,5 @@ func fingerprint(der []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// same compares in a time that tells nothing of where two texts of one length differ.
+// same compares in a time that does not depend on where two texts of one length differ.
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

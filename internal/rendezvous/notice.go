@@ -79,7 +79,7 @@ func (n *Notice) look() {
 	}
 }
 
-// ours says whether what is there leads here. A file's number does not tell: the next file gets it.
+// ours reports whether what is there leads here. A file's number does not show: the next file gets it.
 func (n *Notice) ours() (bool, error) {
 	r, err := Read(n.dir)
 	return err == nil && r.Equal(n.meet), err

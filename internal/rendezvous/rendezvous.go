@@ -1,5 +1,5 @@
-// Package rendezvous is how agents find the collector and how the two trust each other: the file
-// collector.json in the run directory, read by whoever may read the user's files.
+// Package rendezvous is how agents find the collector and how the two authenticate each other: the file collector.json
+// in the run directory, which whoever may read the user's files can read.
 package rendezvous
 
 import (
@@ -185,10 +185,10 @@ const unixPrefix = "unix:"
 // may know its name and take it after that, so both ends ask whose process is at the other one (PeerCredentials).
 func NewSocket() string { return unixPrefix + "@moriens-" + NewSecret(16) }
 
-// Unix says whether the collector listens on a Unix socket of this host.
+// Unix reports whether the collector listens on a Unix socket of this host.
 func (r Rendezvous) Unix() bool { return strings.HasPrefix(r.Address, unixPrefix) }
 
-// Equal says whether both lead to the same collectors.
+// Equal reports whether both lead to the same collectors.
 func (r Rendezvous) Equal(o Rendezvous) bool { return reflect.DeepEqual(r, o) }
 
 // At is the rendezvous of one of several collectors, by its number.

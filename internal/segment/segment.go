@@ -1,9 +1,9 @@
-// Package segment keeps records in append-only files that survive the death of who writes them.
+// Package segment keeps records in append-only files that survive the death of their writer.
 //
-// A log is a directory of numbered files. Each starts with a header that names what the log is of; records
-// follow as frames: length, checksum, bytes, compressed where that makes them shorter. What a write had not finished
-// when its process died is cut off when the log is opened again, and counted. The package knows nothing of what records
-// mean; docs/format/segment.md has the files byte by byte.
+// A log is a directory of numbered files. Each starts with a header that names the log; records follow as frames:
+// length, checksum, bytes, compressed where that makes them shorter. An incomplete write at the end is cut off when the
+// log is opened again, and counted. The package does not interpret records; docs/format/segment.md describes the files
+// byte by byte.
 package segment
 
 import (
@@ -50,7 +50,7 @@ var ErrCorrupt = errors.New("corrupt segment")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// windowBytes is how far back a record is looked for what comes again: what an encoder keeps for good is little more.
+// windowBytes is how far back a record is looked for what recurs: what an encoder keeps for good is little more.
 const windowBytes = 512 << 10
 
 var (
@@ -71,7 +71,7 @@ type Position struct {
 	Offset int64
 }
 
-// Before says whether p comes before q.
+// Before reports whether p comes before q.
 func (p Position) Before(q Position) bool {
 	return p.File < q.File || p.File == q.File && p.Offset < q.Offset
 }
@@ -90,13 +90,13 @@ type Log struct {
 	plain bool // records are not compressed
 }
 
-// Removed says whether somebody has removed the file that is written to: nobody finds again what is written.
+// Removed reports whether somebody has removed the file that is written to: nobody finds again what is written.
 func (l *Log) Removed() bool {
 	info, err := l.file.Stat()
 	return err == nil && info.Sys().(*syscall.Stat_t).Nlink == 0
 }
 
-// Compress says whether records are compressed from now on. They are if nobody says that they are not.
+// Compress reports whether records are compressed from now on. They are if nobody says that they are not.
 func (l *Log) Compress(on bool) { l.plain = !on }
 
 // Open opens the log of the given kind, at most 8 characters, in a directory, which is made with mode 0700 where it is missing. A file is

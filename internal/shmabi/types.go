@@ -63,7 +63,7 @@ const (
 	RequestFreed     = 0x5
 	RequestMatched   = 0x6
 
-	BytesUntold = 0xffffffffffffffff
+	BytesUnknown = 0xffffffffffffffff
 )
 
 const (

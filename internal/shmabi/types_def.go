@@ -68,7 +68,7 @@ const (
 	RequestFreed     = C.MORIENS_REQUEST_FREED
 	RequestMatched   = C.MORIENS_REQUEST_MATCHED
 
-	BytesUntold = C.MORIENS_BYTES_UNTOLD
+	BytesUnknown = C.MORIENS_BYTES_UNKNOWN
 )
 
 const (

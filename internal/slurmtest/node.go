@@ -59,7 +59,7 @@ func (n *node) end() {
 	}
 }
 
-// Cut ends everything that runs on a node, at once, as when the power goes; Slurm is told that the node is down.
+// Cut ends everything that runs on a node, at once, as when the power goes; Slurm is informed that the node is down.
 func (c *Cluster) Cut(t testing.TB, name string) {
 	t.Helper()
 	c.nodes[name].end()

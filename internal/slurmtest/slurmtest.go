@@ -1,9 +1,10 @@
-// Package slurmtest starts a real Slurm for a test: a controller and several nodes on this one machine, as root, without
-// systemd, gone with the test. Only tests import it.
+// Package slurmtest starts a real Slurm for a test: a controller and several nodes on this one machine, as root,
+// without systemd, and stops it with the test. Only tests import it.
 //
-// A node is a slurmd in mount and UTS namespaces of its own, with a host name, a /dev/shm and a /etc/hosts of its own: MPI libraries
-// see distinct hosts, shared memory is not shared between nodes, and what runs on a node is known by its namespace. Processes,
-// network and file system are those of the machine: UCX, which MPICH stands on, does not work across PID namespaces.
+// A node is a slurmd in its own mount and UTS namespaces, with its own host name, /dev/shm and /etc/hosts: MPI
+// libraries see distinct hosts, nodes do not share memory, and processes on a node are known by its namespace.
+// Processes, network and file system are those of the machine: UCX, which MPICH needs, does not work across PID
+// namespaces.
 package slurmtest
 
 import (

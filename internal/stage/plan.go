@@ -49,11 +49,11 @@ var (
 	Choose           = Step{Name: "choose"}
 	Fetch            = Step{Name: "fetch", Until: .85}
 	Fit              = Step{Name: "fit", Until: .9, Least: least}
-	Judge            = Step{Name: "judge", Until: last, Needs: []string{"profile", "structure"}}
+	Error            = Step{Name: "judge", Until: last, Needs: []string{"profile", "structure"}}
 	Write            = Step{Name: "write"}
 )
 
 // Plan are all that a run may go through whose bursts came.
 var Plan = []Step{
-	Freeze, Return, FetchAll, Recount, ProfileByCalls, StructureByCalls, Cluster, Sample, Symbols, Periods, Profile, Structure, Classes, Size, Windows, Choose, Fetch, Fit, Judge, Write,
+	Freeze, Return, FetchAll, Recount, ProfileByCalls, StructureByCalls, Cluster, Sample, Symbols, Periods, Profile, Structure, Classes, Size, Windows, Choose, Fetch, Fit, Error, Write,
 }

@@ -54,7 +54,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// A stage has its part of the limit, or a share of what time was left for all when it began, whichever is later. Gone tells how much of it is gone.
+// A stage has its part of the limit, or a share of what time was left for all when it began, whichever is later. Gone shows how much of it is gone.
 func TestLeast(t *testing.T) {
 	now := time.Duration(0)
 	s := stage.Timed(100*time.Second, team.Solo{}, func() time.Duration { return now })

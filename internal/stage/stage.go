@@ -1,8 +1,9 @@
-// Package stage takes the end of a run through its stages, in a time that has a limit: what a stage makes goes to the next, how long each took
-// is written down, and one that is not over when its part of the time is gone is given up.
+// Package stage runs the end of a run as a sequence of stages within a time limit. It records how long each stage took,
+// and abandons a stage that exceeds its share of the time.
 //
-// Stages read what others have made and never change it: one that was given up may still be at work while later ones are. Several processes may go through
-// the stages together; then they begin each together or give it up together, and none is left behind at work, for it would talk to the others in between.
+// Stages read what others have made and never change it: an abandoned stage may still be running while later ones are.
+// Several processes may go through the stages together; then they start and abandon each stage together, because a
+// member that went on with an abandoned stage would disturb the collective calls of the next.
 package stage
 
 import (
@@ -63,7 +64,7 @@ func (s *Stages) State() []Stage {
 	return list
 }
 
-// Over says whether so much of the limit is gone, 0 to 1; of Shared, by this member's clock.
+// Over reports whether so much of the limit is gone, 0 to 1; of Shared, by this member's clock.
 func (s *Stages) Over(part float64) bool {
 	return s.limit > 0 && s.gone() >= s.part(part)
 }

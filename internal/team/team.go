@@ -1,12 +1,12 @@
-// Package team is how several processes, each with a share of the data, compute one answer.
+// Package team lets several processes, each with a share of the data, compute one result.
 //
-// A Team is a set of members that run the same program over their shares. A call of it is collective: every member makes it,
-// in the same order, and none returns before all have made it. So what decides which call comes next has to be the same at all
-// members: what a Team has returned, never a member's own share or clock; Agree makes one member's error that of all. With
-// one member, Solo, every call gives back what came in: code written for a team needs no second way for one process.
+// A Team is a set of members that run the same program over their shares. Its calls are collective: every member makes
+// them, in the same order, and none returns before all have made it. So whatever decides the next call must be equal at
+// all members: a result of a Team, never a member's own share or clock. Agree makes one member's error that of all.
+// With one member, Solo, every call returns its input: code for a team needs no second version for one process.
 //
-// The values that come out are in the order of the members, and sums are of integers: an answer does not depend on how many
-// there are, nor on who comes first. Package internal/mpix has teams that are MPI jobs, and goroutines.
+// Results are in the order of the members, and sums are of integers: a result depends neither on the number of members
+// nor on their order of arrival. Package internal/mpix provides teams that are MPI jobs, and goroutines.
 package team
 
 import (

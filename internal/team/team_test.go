@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// one is Solo that gives back what it is told to.
+// one is Solo that returns what it is given.
 type one struct {
 	Solo
 	raw    [][]byte

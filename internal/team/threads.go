@@ -2,7 +2,7 @@ package team
 
 import "fmt"
 
-// Threads is a team, and which member has what of a run: the bursts, calls and messages of a thread are at one member, its owner, and what is told of the thread
+// Threads is a team, and which member has what of a run: the bursts, calls and messages of a thread are at one member, its owner, and what is known of the thread
 // itself is at all. The zero Threads is one process that has everything.
 type Threads struct {
 	Team         // nil = Solo
@@ -39,7 +39,7 @@ func (t Threads) Owner(thread int) int {
 	return int(t.Of[thread])
 }
 
-// Mine says whether this member has a thread's bursts.
+// Mine reports whether this member has a thread's bursts.
 func (t Threads) Mine(thread int) bool { return t.Owner(thread) == t.Rank() }
 
 // Check says what is wrong with the owners of so many threads: one is no member, or, with several members, they are not as many.

@@ -80,7 +80,7 @@ const (
 	failed
 )
 
-// Any is collective: it says whether a thing is so at any member.
+// Any is collective: it reports whether a thing is so at any member.
 func Any(t Team, so bool) (bool, error) {
 	count := []int64{0}
 	if so {

@@ -1,8 +1,8 @@
-// Package ticks reads the tick counters that the shim stamps its records with, and relates them to the
-// system's clocks.
+// Package ticks reads the tick counters with which the shim stamps its records, and relates them to the system's clocks
+// in nanoseconds.
 //
-// Where the kernel's clock source is the time-stamp counter, that counter is the same on all CPUs of a
-// node, so a reading taken in one process can be compared with one taken in another.
+// Where the kernel's clock source is the time-stamp counter, that counter is the same on all CPUs of a node, so that
+// readings of different processes can be compared.
 package ticks
 
 import (

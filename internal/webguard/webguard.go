@@ -1,6 +1,7 @@
-// Package webguard guards the pages that moriens serves: a request passes that shows a secret, as the parameter token, as a bearer, or by the cookie that the
-// first of them gets, and nothing else may look at, frame or fetch what it is answered. On the loopback it has to ask for this host besides: a site whose
-// name leads here would else be, to the browser, the one that the page comes from (DNS rebinding).
+// Package webguard protects the pages that moriens serves. A request passes if it shows a secret: as the parameter
+// token, as a bearer, or by the cookie that the first such request gets. No other site may read, frame or fetch the
+// answers. On the loopback a request also has to name this host: otherwise a site whose name resolves to the loopback
+// would have, for the browser, the same origin as the page (DNS rebinding).
 package webguard
 
 import (
@@ -60,7 +61,7 @@ func (g Guard) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// namesLoopback tells whether the host that a request asks for, with or without a port, is an address of the loopback or localhost, which browsers look up
+// namesLoopback reports whether the host that a request asks for, with or without a port, is an address of the loopback or localhost, which browsers look up
 // nowhere else.
 func namesLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {

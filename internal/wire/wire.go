@@ -1,5 +1,5 @@
-// Package wire compresses what agents send to the collector, by Zstandard: both ends import it. The columns of bursts and
-// counters shrink by about a third.
+// Package wire compresses what agents send to the collector, with Zstandard: both ends import it. The columns of bursts
+// and counters shrink by about a third.
 package wire
 
 import (

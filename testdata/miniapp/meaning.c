@@ -4,8 +4,8 @@
  *
  *	meaning many N      each rank waits for 2 N requests at once
  *	meaning loop N      N communicators, one after the other, and then a barrier
- *	meaning barriers N  N barriers, for which a small ring has no room; when somebody has read the ring, and made the file
- *	                    $MINIAPP_OUT/read, one more on a communicator made among them and one on MPI_COMM_WORLD
+ *	meaning barriers N  N barriers, for which a small ring has no room; when somebody has read the ring, and made the
+ *	                    file $MINIAPP_OUT/read, one more on a communicator made among them and one on MPI_COMM_WORLD
  */
 #include "checked.h"
 

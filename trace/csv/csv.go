@@ -1,6 +1,7 @@
-// Package csv writes tables of a run as CSV after RFC 4180: a line of column names, lines that end in CR LF, texts in UTF-8 and in quotes where
-// they hold a comma, a quote or the end of a line. A missing value is an empty field, an empty text is "". A text
-// that a spreadsheet would take for a formula has an apostrophe before it, which TextOf takes off.
+// Package csv writes tables of a run as CSV after RFC 4180: a line of column names, lines that end in CR LF, texts in
+// UTF-8 and in quotes where they hold a comma, a quote or the end of a line. A missing value is an empty field, an
+// empty text is "". A text that a spreadsheet would take for a formula has an apostrophe before it, which TextOf
+// removes.
 //
 // It keeps one line in memory.
 package csv
@@ -42,7 +43,7 @@ func (s *sink) Null()           { s.line = append(s.line, ',') }
 // formula is what a spreadsheet takes a cell for that begins with one of these.
 const formula = "=+-@\t\r\n"
 
-// isFormula says whether a text is a formula, or one with apostrophes before it.
+// isFormula reports whether a text is a formula, or one with apostrophes before it.
 func isFormula(text string) bool {
 	text = strings.TrimLeft(text, "'")
 	return text != "" && strings.IndexByte(formula, text[0]) >= 0

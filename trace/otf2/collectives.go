@@ -12,7 +12,7 @@ func (s *stream) thisCollective(call int) int {
 	return -1
 }
 
-// collectiveBegin tells of a collective, and of one that does not block that it was asked for.
+// collectiveBegin reports a collective, and of one that does not block that it was asked for.
 func (s *stream) collectiveBegin(x item, f *function) {
 	i := s.thisCollective(x.index)
 	switch {
@@ -24,7 +24,7 @@ func (s *stream) collectiveBegin(x item, f *function) {
 	}
 }
 
-// collectiveEnd tells what a collective moved. Where OTF2 has no such operation, attributes of the leave do.
+// collectiveEnd reports what a collective moved. Where OTF2 has no such operation, attributes of the leave do.
 func (s *stream) collectiveEnd(x item, f *function, leave *event) {
 	i := s.thisCollective(x.index)
 	if i < 0 {
@@ -42,7 +42,7 @@ func (s *stream) collectiveEnd(x item, f *function, leave *event) {
 	}
 	e.args = [5]uint64{f.op, uint64(rootOf(c.Root[i])), uint64(c.Sent[i]), uint64(c.Received[i])}
 	if f.immediate {
-		// When it was done no file tells.
+		// When it was done no file shows.
 		e.kind, e.args[4] = eventNonBlockingEnd, s.collectiveRequest(i)
 	}
 	s.put(e)

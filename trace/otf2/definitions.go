@@ -24,7 +24,7 @@ type definitions struct {
 	sources    []source
 	contexts   []context
 	metrics    []metric   // by counter
-	classes    [][]uint32 // metrics that are told together: first of all counters, then each alone
+	classes    [][]uint32 // metrics that are reported together: first of all counters, then each alone
 	parameters []parameter
 	groups     []group
 	comms      []comm
@@ -228,7 +228,7 @@ func (c *clusterRegions) of(label int32) (uint32, error) {
 }
 
 // defineCounters makes one metric class of all counters, and where bursts lack some of them one of each, so that a count that is not there
-// is not told.
+// is not reported.
 func (d *definitions) defineCounters(run *trace.Run) {
 	var all []uint32
 	for i, c := range run.Counters {
@@ -246,7 +246,7 @@ func (d *definitions) defineCounters(run *trace.Run) {
 	}
 }
 
-// lacksSome says whether there is a burst that has some of the counters and not others.
+// lacksSome reports whether there is a burst that has some of the counters and not others.
 func lacksSome(b *trace.Bursts, counters int) bool {
 	for i := range b.Len() {
 		if len(b.Counters) < counters {

@@ -10,7 +10,7 @@ import (
 	"moriens/trace"
 )
 
-// A heard event is one with its references looked up.
+// A heard event is an event with its references looked up.
 type heard struct {
 	kind   string // enter, leave, metric, send, recv, irecv request, collective, collective end, measurement, parameter
 	timeNS int64
@@ -83,14 +83,14 @@ func match(run *trace.Run, listeners map[uint64]*listener) (story, error) {
 			slices.SortStableFunc(l, func(a, b heard) int { return cmp.Compare(a.timeNS, b.timeNS) })
 		}
 		for i := range list {
-			s.tell("message %d > %d, sent %d, received %d, %s and %s bytes", r.from, r.to, list[i].timeNS, other[i].timeNS, list[i].fields["bytes"], other[i].fields["bytes"])
+			s.add("message %d > %d, sent %d, received %d, %s and %s bytes", r.from, r.to, list[i].timeNS, other[i].timeNS, list[i].fields["bytes"], other[i].fields["bytes"])
 		}
 	}
 	slices.Sort(s)
 	return s, nil
 }
 
-// messages tells those of the model as match does, at the stamps of a plan.
+// messages lists those of the model as match does, at the stamps of a plan.
 func messages(run *trace.Run, p *plan) story {
 	var first []int
 	total := 0
@@ -101,7 +101,7 @@ func messages(run *trace.Run, p *plan) story {
 	var s story
 	for i, m := range run.Messages {
 		from, to := &run.Threads[m.From], &run.Threads[m.To]
-		s.tell("message %d > %d, sent %d, received %d, %d and %d bytes", first[from.World]+from.Rank, first[to.World]+to.Rank, p.sentNS[i], p.receivedNS[i], m.Bytes, m.Bytes)
+		s.add("message %d > %d, sent %d, received %d, %d and %d bytes", first[from.World]+from.Rank, first[to.World]+to.Rank, p.sentNS[i], p.receivedNS[i], m.Bytes, m.Bytes)
 	}
 	slices.Sort(s)
 	return s
@@ -138,10 +138,10 @@ func (l *listener) hear(h heard) error {
 		return l.count(top, &h)
 	case "send", "isend":
 		l.ends = append(l.ends, h)
-		l.tell("%s %d to %s of %s, tag %s, %s bytes", h.kind, h.timeNS, h.fields["rank"], sameRanks(h.fields["comm"]), h.fields["tag"], h.fields["bytes"])
+		l.add("%s %d to %s of %s, tag %s, %s bytes", h.kind, h.timeNS, h.fields["rank"], sameRanks(h.fields["comm"]), h.fields["tag"], h.fields["bytes"])
 	case "recv":
 		l.ends = append(l.ends, h)
-		l.tell("recv %d from %s of %s, tag %s, %s bytes", h.timeNS, h.fields["rank"], sameRanks(h.fields["comm"]), h.fields["tag"], h.fields["bytes"])
+		l.add("recv %d from %s of %s, tag %s, %s bytes", h.timeNS, h.fields["rank"], sameRanks(h.fields["comm"]), h.fields["tag"], h.fields["bytes"])
 	case "irecv request":
 		if l.requests == nil {
 			l.requests = make(map[string]int64)
@@ -154,7 +154,7 @@ func (l *listener) hear(h heard) error {
 		}
 		delete(l.requests, h.fields["request"])
 		l.ends = append(l.ends, h)
-		l.tell("recv %d from %s of %s, tag %s, %s bytes, posted %d", h.timeNS, h.fields["rank"], sameRanks(h.fields["comm"]), h.fields["tag"], h.fields["bytes"], posted)
+		l.add("recv %d from %s of %s, tag %s, %s bytes, posted %d", h.timeNS, h.fields["rank"], sameRanks(h.fields["comm"]), h.fields["tag"], h.fields["bytes"], posted)
 	case "collective":
 		l.pending, l.begun = l.pending+1, h
 	case "collective end":
@@ -165,14 +165,14 @@ func (l *listener) hear(h heard) error {
 		if h.fields["request"] != "" {
 			how = " that does not block"
 		}
-		l.tell("collective%s %s %d to %d on %s, root %s, sent %s, received %s", how, h.fields["op"], l.begun.timeNS, h.timeNS, h.fields["comm"], h.fields["root"], h.fields["sent"], h.fields["received"])
+		l.add("collective%s %s %d to %d on %s, root %s, sent %s, received %s", how, h.fields["op"], l.begun.timeNS, h.timeNS, h.fields["comm"], h.fields["root"], h.fields["sent"], h.fields["received"])
 	case "measurement":
 		if off := h.fields["mode"] == "OFF"; off == l.off || top == nil || top.region != "dropped" {
 			return fmt.Errorf("%+v, but off was %t, inside %+v", h, l.off, top)
 		}
 		l.off = !l.off
 	case "parameter":
-		l.tell("%s at %d: %s", h.fields["name"], h.timeNS, h.fields["value"])
+		l.add("%s at %d: %s", h.fields["name"], h.timeNS, h.fields["value"])
 	}
 	return nil
 }
@@ -210,9 +210,9 @@ func (l *listener) left(top *opened, h *heard) error {
 		if w, has := h.fields["weight"]; has {
 			weight = w
 		}
-		l.tell("burst of %s %d to %d %v, weight %s", cluster, top.timeNS, h.timeNS, counts, weight)
+		l.add("burst of %s %d to %d %v, weight %s", cluster, top.timeNS, h.timeNS, counts, weight)
 	case top.region == "dropped":
-		l.tell("dropped %d to %d", top.timeNS, h.timeNS)
+		l.add("dropped %d to %d", top.timeNS, h.timeNS)
 	default:
 		tail := ""
 		if n, has := top.fields["calls"]; has {
@@ -228,7 +228,7 @@ func (l *listener) left(top *opened, h *heard) error {
 			tail += ", path " + n
 		}
 		by := strings.TrimSuffix(strings.TrimSuffix(top.fields["call path"], top.region), " > ")
-		l.tell("call %s %d to %d by %s%s", top.region, top.timeNS, h.timeNS, by, tail)
+		l.add("call %s %d to %d by %s%s", top.region, top.timeNS, h.timeNS, by, tail)
 	}
 	return nil
 }

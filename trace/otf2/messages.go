@@ -41,7 +41,7 @@ func messageChannels(run *trace.Run, p *plan) channels {
 	return c
 }
 
-// follows says whether a message is sent and received behind another.
+// follows reports whether a message is sent and received behind another.
 func (p *plan) follows(message, other int) bool {
 	return p.sentNS[message] > p.sentNS[other] && p.receivedNS[message] > p.receivedNS[other]
 }

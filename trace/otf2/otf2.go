@@ -1,9 +1,9 @@
-// Package otf2 writes a trace.Run as an OTF2 archive (Vampir, Scalasca, Pipit): a location for each thread, regions for MPI calls and for
-// the clusters of bursts, metrics for counters, messages and collectives with communicators, call paths as calling contexts. Times are the
-// model's nanoseconds. docs/format/otf2.md says what is written.
+// Package otf2 writes a trace.Run as an OTF2 archive (Vampir, Scalasca, Pipit): a location for each thread, regions for
+// MPI calls and for the clusters of bursts, metrics for counters, messages and collectives with communicators, and call
+// paths as calling contexts. Times are the model's nanoseconds. docs/format/otf2.md describes the archive.
 //
-// Only what is built with the tag otf2, with cgo and libotf2, can write archives: the program moriens-otf2. All else of the package is
-// plain Go: what is defined (definitions), and in which order a thread's events come (stream).
+// Writing archives needs the build tag otf2, with cgo and libotf2: the program moriens-otf2. The rest of the package is
+// plain Go: the definitions, and the order of a thread's events (stream).
 package otf2
 
 import (

@@ -7,7 +7,7 @@ import (
 )
 
 // A plan has the stamps of messages, of all locations: a receive is stamped behind its send, and which messages
-// overtake others is told by stamps.
+// overtake others is shown by stamps.
 type plan struct {
 	sentNS, receivedNS []int64 // by message
 	floorNS            []int64 // of its receive; 0 = none
@@ -73,7 +73,7 @@ func (p *plan) earliest(x endRef) int64 {
 	return p.floorNS[-x-1]
 }
 
-func (p *plan) tell(x endRef, ns int64) {
+func (p *plan) add(x endRef, ns int64) {
 	switch {
 	case x > 0:
 		p.sentNS[x-1] = ns

@@ -56,7 +56,7 @@ var collectiveKinds = map[string]collectiveKind{
 	"dist_graph_create_adjacent": {opCreateHandle, roleCollective},
 }
 
-// A function is what is told of an MPI function.
+// A function is what is written about an MPI function.
 type function struct {
 	role       uint32
 	collective bool // op is one of OTF2's

@@ -130,7 +130,7 @@ func (p *stamper) release() error {
 		if x.kind != eventValues {
 			x.timeNS, p.lastNS = x.stampNS, x.stampNS
 			if p.plan != nil {
-				p.plan.tell(x.end, x.stampNS)
+				p.plan.add(x.end, x.stampNS)
 			}
 		}
 		if err := p.emit(x.event, exactNS); err != nil {

@@ -40,7 +40,7 @@ func burstsAt(edges ...int64) trace.Bursts {
 	return b
 }
 
-// stamped tells the events of each thread with their stamps.
+// stamped lists the events of each thread with their stamps.
 func stamped(t *testing.T, run *trace.Run) (list []string, p *plan) {
 	t.Helper()
 	p, err := planMessages(run)

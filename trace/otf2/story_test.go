@@ -9,13 +9,13 @@ import (
 	"moriens/trace"
 )
 
-// A story is what an archive tells of one location, a line for each thing that happened, in any order. It is made of the model, of the events
-// of a stream and of what otf2-print shows: all three have to tell the same.
+// A story is what an archive reports one location, a line for each thing that happened, in any order. It is made of the model, of the events
+// of a stream and of what otf2-print shows: all three have to show the same.
 type story []string
 
-func (s *story) tell(format string, values ...any) { *s = append(*s, fmt.Sprintf(format, values...)) }
+func (s *story) add(format string, values ...any) { *s = append(*s, fmt.Sprintf(format, values...)) }
 
-// stories tells what the archive of a run has to hold, by location.
+// stories reports what the archive of a run has to hold, by location.
 func stories(run *trace.Run) map[uint64]*story {
 	all := make(map[uint64]*story)
 	number := make([]uint64, len(run.Threads))
@@ -58,13 +58,13 @@ func stories(run *trace.Run) map[uint64]*story {
 		if k := lastAt(from.Calls.EnterNS, m.SendNS); k >= 0 && !strings.Contains(" MPI_Send MPI_Bsend MPI_Ssend MPI_Rsend MPI_Sendrecv MPI_Sendrecv_replace ", " "+run.CallPaths[from.Calls.Path[k]].Function+" ") {
 			kind = "isend"
 		}
-		all[number[m.From]].tell("%s %d to %d of %s, tag %d, %d bytes", kind, m.SendNS, receiver, world, uint32(m.Tag), m.Bytes)
+		all[number[m.From]].add("%s %d to %d of %s, tag %d, %d bytes", kind, m.SendNS, receiver, world, uint32(m.Tag), m.Bytes)
 		posted := ""
 		k, done := lastAt(to.Calls.EnterNS, m.RecvNS), slices.Index(to.Calls.ExitNS, m.PhysicalRecvNS)
 		if k >= 0 && (k < done || done < 0 && m.RecvNS < m.PhysicalRecvNS) {
 			posted = fmt.Sprintf(", posted %d", m.RecvNS)
 		}
-		all[number[m.To]].tell("recv %d from %d of %s, tag %d, %d bytes%s", m.PhysicalRecvNS, sender, world, uint32(m.Tag), m.Bytes, posted)
+		all[number[m.To]].add("recv %d from %d of %s, tag %d, %d bytes%s", m.PhysicalRecvNS, sender, world, uint32(m.Tag), m.Bytes, posted)
 	}
 	for _, s := range all {
 		slices.Sort(*s)
@@ -110,7 +110,7 @@ func (s *story) calls(run *trace.Run, t *trace.Thread) {
 		if t.Calls.Count != nil && t.Calls.Count[i] != 1 {
 			several = fmt.Sprintf(", %d of them", t.Calls.Count[i])
 		}
-		s.tell("call %s %d to %d by %s%s%s%s", oneLine(cmp.Or(path.Function, "unknown MPI call")), enter, t.Calls.ExitNS[i], strings.Join(callers, " > "), several, moved, unfinished)
+		s.add("call %s %d to %d by %s%s%s%s", oneLine(cmp.Or(path.Function, "unknown MPI call")), enter, t.Calls.ExitNS[i], strings.Join(callers, " > "), several, moved, unfinished)
 	}
 }
 
@@ -132,7 +132,7 @@ func (s *story) collective(run *trace.Run, t *trace.Thread, k int, f function) {
 	if f.immediate {
 		how = " that does not block"
 	}
-	s.tell("collective%s %d %d to %d on %s, root %s, sent %d, received %d", how, f.op, t.Calls.EnterNS[c.Call[k]], t.Calls.ExitNS[c.Call[k]], name, root, c.Sent[k], c.Received[k])
+	s.add("collective%s %d %d to %d on %s, root %s, sent %d, received %d", how, f.op, t.Calls.EnterNS[c.Call[k]], t.Calls.ExitNS[c.Call[k]], name, root, c.Sent[k], c.Received[k])
 }
 
 func (s *story) bursts(run *trace.Run, t *trace.Thread) {
@@ -158,17 +158,17 @@ func (s *story) bursts(run *trace.Run, t *trace.Thread) {
 		if b.Weight != nil {
 			weight = b.Weight[k]
 		}
-		s.tell("burst of %d %d to %d %v, weight %g", b.Cluster[k], start, end, counts, weight)
+		s.add("burst of %d %d to %d %v, weight %g", b.Cluster[k], start, end, counts, weight)
 	}
 }
 
 func (s *story) marks(run *trace.Run, t *trace.Thread) {
 	for _, p := range t.Phases {
-		s.tell("phase level %d at %d: %s", p.Depth+1, p.BeginNS, oneLine(run.MarkNames[p.Name]))
-		s.tell("phase level %d at %d: ", p.Depth+1, p.EndNS)
+		s.add("phase level %d at %d: %s", p.Depth+1, p.BeginNS, oneLine(run.MarkNames[p.Name]))
+		s.add("phase level %d at %d: ", p.Depth+1, p.EndNS)
 	}
 	for _, e := range t.Events {
-		s.tell("event %s at %d: %d", oneLine(run.MarkNames[e.Name]), e.TimeNS, e.Value)
+		s.add("event %s at %d: %d", oneLine(run.MarkNames[e.Name]), e.TimeNS, e.Value)
 	}
 	if run.Windows == nil {
 		return
@@ -176,16 +176,16 @@ func (s *story) marks(run *trace.Run, t *trace.Thread) {
 	from := t.BeginNS
 	for i, k := range t.Kept {
 		w := run.Windows[k.Window]
-		s.tell("moriens window at %d: %d: %s: %s", k.BeginNS, k.Window+1, w.Why, oneLine(w.Reason))
+		s.add("moriens window at %d: %d: %s: %s", k.BeginNS, k.Window+1, w.Why, oneLine(w.Reason))
 		if i == len(t.Kept)-1 || k.EndNS < t.Kept[i+1].BeginNS {
-			s.tell("moriens window at %d: ", k.EndNS)
+			s.add("moriens window at %d: ", k.EndNS)
 		}
 		if from < k.BeginNS {
-			s.tell("dropped %d to %d", from, k.BeginNS)
+			s.add("dropped %d to %d", from, k.BeginNS)
 		}
 		from = k.EndNS
 	}
 	if from < t.EndNS {
-		s.tell("dropped %d to %d", from, t.EndNS)
+		s.add("dropped %d to %d", from, t.EndNS)
 	}
 }

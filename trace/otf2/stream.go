@@ -130,7 +130,7 @@ func (s *stream) take(x item) {
 	}
 }
 
-// straddles says whether a burst overlaps a call in part. There are such ones in traces in which a thread is running inside MPI.
+// straddles reports whether a burst overlaps a call in part. There are such ones in traces in which a thread is running inside MPI.
 func (s *stream) straddles(x item) bool {
 	c := &s.t.Calls
 	part := func(i int) bool {
@@ -246,7 +246,7 @@ func (s *stream) leaveBurst(x item) {
 	s.putAs(e, burstEdge, 0)
 }
 
-// counters tells the totals of the counters that a burst has, at one of its edges.
+// counters emits the totals of the counters that a burst has, at one of its edges.
 func (s *stream) counters(x item, timeNS int64) {
 	has := 0
 	for _, column := range s.t.Bursts.Counters {

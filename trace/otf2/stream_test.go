@@ -15,7 +15,7 @@ import (
 	"moriens/trace/tracetest"
 )
 
-// The events of any run tell what the model tells, in the order of time, in regions that nest.
+// The events of any run show what the model has, in the order of time, in regions that nest.
 func TestStream(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := tracetest.Run(t)
@@ -62,7 +62,7 @@ type fatal interface {
 	Fatalf(string, ...any)
 }
 
-// tell compares what the streams of a run tell with what they should, and returns what they tell by their stamps.
+// tell compares the streams of a run with the expected ones, and returns their events by their stamps.
 func tell(t fatal, run *trace.Run) (map[uint64]*story, *plan) {
 	t.Helper()
 	if err := check(run); err != nil {
@@ -293,7 +293,7 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// However bursts lie to calls, all are told but those that a call cuts.
+// However bursts lie to calls, all are written but those that a call cuts.
 func TestAnyOverlap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		th := trace.Thread{EndNS: 40}

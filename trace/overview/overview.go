@@ -1,6 +1,7 @@
-// Package overview draws a whole run on a grid of rows of threads and bins of time, small enough to keep for any run: what a thread did
-// when, and how much time all of them spent in each cluster, in MPI and in nothing. A trace.Run comes in, in nanoseconds; its file is a pack (trace/pack),
-// compressed: docs/format/overview.md.
+// Package overview draws a whole run on a grid of threads by time bins, small enough to keep for any run: what each
+// thread did when, and how much time all of them spent in each cluster, in MPI and elsewhere.
+//
+// A trace.Run comes in, in nanoseconds. Out comes a compressed pack (trace/pack): docs/format/overview.md.
 //
 // The same run gives the same bytes, with any number of processors.
 package overview
@@ -81,7 +82,7 @@ func Groups(threads, most int) [][2]int {
 	return groups
 }
 
-// rowsOf puts threads into rows. Where most are told in sum alone, a few others are each a row of their own, and not one with those round them.
+// rowsOf puts threads into rows. Where most are known in sum alone, a few others are each a row of their own, and not one with those round them.
 func rowsOf(run *trace.Run, most int) [][2]int {
 	rows := [][2]int{}
 	for i := range run.Threads {

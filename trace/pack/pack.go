@@ -1,5 +1,6 @@
-// Package pack is the container in which data goes to the viewer: a JSON document and columns of numbers beside it, which JavaScript takes as typed arrays
-// without parsing. docs/format/page.md has it byte by byte. It knows nothing of what the columns mean.
+// Package pack is the container in which data goes to the viewer: a JSON document and columns of numbers beside it,
+// which JavaScript takes as typed arrays without parsing. docs/format/page.md describes it byte by byte. The package
+// does not interpret the columns.
 package pack
 
 import (

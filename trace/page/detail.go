@@ -38,7 +38,7 @@ func (a *amount) add(t *trace.Thread, beginNS, endNS int64) {
 	a.bursts += countWithin(t.Bursts.StartNS, beginNS, endNS)
 }
 
-// fits says whether there is no more than there may be. In traces of others there are bursts without calls.
+// fits reports whether there is no more than there may be. In traces of others there are bursts without calls.
 func (a amount) fits(most amount) bool { return a.calls <= most.calls && a.bursts <= most.bursts }
 
 // most is how much detail a page may hold.
@@ -180,8 +180,8 @@ func (b *builder) addMessages(c chosen) {
 		out := 0
 		for _, m := range run.Messages {
 			_, left := in(c[rundir.NameOf(&run.Threads[m.From])], m.SendNS, m.SendNS)
-			_, came := in(c[rundir.NameOf(&run.Threads[m.To])], m.RecvNS, m.PhysicalRecvNS)
-			if !left || !came {
+			_, arrived := in(c[rundir.NameOf(&run.Threads[m.To])], m.RecvNS, m.PhysicalRecvNS)
+			if !left || !arrived {
 				continue
 			}
 			if len(from) == b.limits.Messages {

@@ -1,8 +1,11 @@
-// Package page makes what the viewer shows of a run: a pack (trace/pack) of its manifest, its clusters, and columns of bursts, calls, messages and sums. What a run
-// directory holds comes in, in memory or as files, times in nanoseconds; docs/format/page.md says what goes out.
+// Package page makes the data that the viewer shows of a run: a pack (trace/pack) of its manifest, its clusters, and
+// columns of bursts, calls, messages and sums.
 //
-// What is too much for a page is thinned by fixed rules, and the page says so in words. The package never fails for a part that cannot be read: it leaves that
-// out and says why.
+// In come the contents of a run directory, in memory or as files, with times in nanoseconds. docs/format/page.md
+// describes what goes out.
+//
+// Data that is too large for a page is thinned by fixed rules, which the page states. The package does not fail for a
+// part that cannot be read: it leaves that out and reports why.
 package page
 
 import (
@@ -28,7 +31,7 @@ type Mode string
 
 // Modes of a page.
 const (
-	Report Mode = "report" // a file of its own
+	Report Mode = "report" // a separate file
 	View   Mode = "view"   // served from a run directory
 	Live   Mode = "live"   // of a run in progress
 )

@@ -43,7 +43,7 @@ func newPicker(of map[int32]int, points int) *picker {
 	return p
 }
 
-// next says whether the next burst of a cluster is taken.
+// next reports whether the next burst of a cluster is taken.
 func (p *picker) next(label int32) bool {
 	n, k, i := p.of[label], p.take[label], p.seen[label]
 	p.seen[label]++

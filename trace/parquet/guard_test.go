@@ -124,7 +124,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Files of some KiB that claim to hold gigabytes are told by their claims, at no cost.
+// Files of some KiB that claim to hold gigabytes are shown by their claims, at no cost.
 func TestBombs(t *testing.T) {
 	var good bytes.Buffer
 	r := tracetest.Small()

@@ -24,7 +24,7 @@ const (
 	ProfileMPI         = "mpi"         // the calls of a thread, call path and phase
 	ProfileDurations   = "durations"   // a bucket of the histogram of a cluster's durations
 	ProfileIterations  = "iterations"  // some iterations of a phase
-	ProfileTraffic     = "traffic"     // what the calls of a rank and call path have moved, where that is not told by thread and phase
+	ProfileTraffic     = "traffic"     // what the calls of a rank and call path have moved, where that is not known by thread and phase
 )
 
 // A ProfileRow is one row. Which fields mean anything depends on its kind; the others are null in the file.
@@ -47,7 +47,7 @@ type ProfileRow struct {
 	ElapsedNS    int64   // of iterations: from each one's begin to the next one's
 
 	SentBytes, ReceivedBytes int64            // of MPI and traffic
-	Untold                   bool             // of MPI: those bytes are in a row of traffic
+	InTraffic                bool             // of MPI: those bytes are in a row of traffic
 	Counters                 []ProfileCounter // of computation, one per Profile.Counters
 }
 
@@ -73,7 +73,7 @@ func ofThread(r *ProfileRow) bool { return r.Kind == ProfileComputation || r.Kin
 func ofRank(r *ProfileRow) bool   { return ofThread(r) || r.Kind == ProfileTraffic }
 func ofBursts(r *ProfileRow) bool { return r.Kind == ProfileComputation }
 func ofBytes(r *ProfileRow) bool {
-	return r.Kind == ProfileMPI && !r.Untold || r.Kind == ProfileTraffic
+	return r.Kind == ProfileMPI && !r.InTraffic || r.Kind == ProfileTraffic
 }
 func ofCluster(r *ProfileRow) bool    { return r.Kind == ProfileComputation || r.Kind == ProfileDurations }
 func ofIterations(r *ProfileRow) bool { return r.Kind == ProfileIterations }
@@ -318,7 +318,7 @@ func (p *Profile) readGroup(g pq.RowGroup, columns []profileColumn, places []int
 				r := &p.Rows[first+k]
 				v := readers[i].values[k]
 				if c.name == sentBytes {
-					r.Untold = v.IsNull() && r.Kind == ProfileMPI
+					r.InTraffic = v.IsNull() && r.Kind == ProfileMPI
 				}
 				if !v.IsNull() {
 					c.set(r, v)

@@ -296,7 +296,7 @@ func (r *reader) lineage(v pq.Value) uint32 {
 }
 
 // parsePath gives a call path that prints as text does. Whether what stands before an offset is a module or a function, with
-// frames further out perhaps, the text does not tell; it becomes the module.
+// frames further out perhaps, the text does not show; it becomes the module.
 func parsePath(text string) trace.CallPath {
 	function, place, ok := strings.Cut(text, "@")
 	if !ok || place == "" {

@@ -91,7 +91,7 @@ func (x *threadWriter) strays(track uint64) {
 	}
 }
 
-// A movesWalk tells what the calls of a thread move, call by call.
+// A movesWalk shows what the calls of a thread move, call by call.
 type movesWalk struct {
 	run                  *trace.Run
 	t                    *trace.Thread

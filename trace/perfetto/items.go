@@ -85,7 +85,7 @@ func (x *items) peek(k kind) (item, bool) {
 	return item{}, false
 }
 
-// apart says whether no two slices of a thread lie in one another, so that one track can show them all.
+// apart reports whether no two slices of a thread lie in one another, so that one track can show them all.
 func apart(t *trace.Thread, dropped []trace.Pause) bool {
 	x := newItems(t, dropped, isCall, isBurst, isDropped, isPause)
 	for lastNS := int64(math.MinInt64); ; {

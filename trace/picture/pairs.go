@@ -105,7 +105,7 @@ func newPairs(run *trace.Run, owners team.Threads) (*pairs, error) {
 	return p, nil
 }
 
-// pairNames writes "Send → Wait", with the place in the program where the functions alone do not tell the pairs apart.
+// pairNames writes "Send → Wait", with the place in the program where the functions alone do not distinguish the pairs.
 func pairNames(run *trace.Run, list []pair) []string {
 	name := func(path uint32, place bool) string {
 		p := run.CallPaths[path]

@@ -1,9 +1,10 @@
-// Package picture draws a run: the burst space (Scatter) and the ranks over time (Timeline), as SVG of at most a few
-// hundred kilobytes to 3 MB however long the run. A trace.Run comes in, with times in nanoseconds; the axes are in the SI unit that suits.
+// Package picture draws a run: the burst space (Scatter) and the ranks over time (Timeline), as SVG of a few hundred
+// kilobytes to 3 MB at most, however long the run. A trace.Run comes in, with times in nanoseconds; the axes are in the
+// SI unit that suits.
 //
-// Several members may have the threads of a run, each the calls and bursts of some: then drawing is collective, and the first member writes.
+// The threads of a run may be spread over several members: then drawing is collective, and the first member writes.
 //
-// What is too much to draw is thinned or binned by fixed rules, and the caption says so. The package takes no
+// Data that is too large to draw is thinned or binned by fixed rules, which the caption states. The package uses no
 // randomness and no clock: the same run gives the same bytes.
 package picture
 

@@ -7,7 +7,7 @@ import (
 	"moriens/trace"
 )
 
-// Of threads that are told in sum alone nothing is drawn.
+// Of threads that are known in sum alone nothing is drawn.
 func TestRowsOfThreadsInSum(t *testing.T) {
 	run := &trace.Run{Threads: make([]trace.Thread, 10_000)}
 	for _, i := range []int{0, 17, 9_999} {

@@ -381,7 +381,7 @@ func (c cloud) extent(p *plot.Plot) {
 	}
 }
 
-// variants says whether there are points of clusters that are variants of others.
+// variants reports whether there are points of clusters that are variants of others.
 func (c cloud) variants(k kinds) bool {
 	return slices.ContainsFunc(c, func(l layer) bool { return len(l.xy) > 0 && k.variant(l.label) })
 }

@@ -118,7 +118,7 @@ func timeLabel(measured bool) string {
 	return "time since the begin of the trace"
 }
 
-// chooseRows are the threads that are drawn: of those that are told in sum alone nothing can be.
+// chooseRows are the threads that are drawn: of those that are known in sum alone nothing can be.
 func chooseRows(run *trace.Run) []int {
 	var timed []int
 	for i := range run.Threads {
@@ -259,7 +259,7 @@ func (l *lanes) Plot(c draw.Canvas, p *plot.Plot) {
 	c.Fill(gaps)
 }
 
-// variants says whether a bin shows a variant.
+// variants reports whether a bin shows a variant.
 func (l *lanes) variants() bool {
 	return slices.ContainsFunc(l.labels, func(row []int32) bool { return slices.ContainsFunc(row, l.kinds.variant) })
 }

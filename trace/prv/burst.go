@@ -149,7 +149,7 @@ func (t *threadReader) events(l *eventLine, path func(callEvent) uint32, comms c
 	if t.first < len(t.pending) {
 		head = &t.pending[t.first]
 		empty := head.beginNS == head.endNS
-		// At its begin the line belongs to what was before; for an empty burst the line's own events tell.
+		// At its begin the line belongs to what was before; for an empty burst the line's own events show.
 		if !empty && head.beginNS == l.timeNS || empty && (callEnds || l.label != 0) {
 			head = nil
 		}

@@ -89,7 +89,7 @@ func writeCallerLabels(out *bufio.Writer, c *callers) {
 	}
 }
 
-// callerLevel says whether an event type is a caller's function or line, and of which level.
+// callerLevel reports whether an event type is a caller's function or line, and of which level.
 func callerLevel(eventType uint32) (base uint32, level int, ok bool) {
 	for _, base := range []uint32{typeCaller, typeCallerLine} {
 		if eventType > base && eventType <= base+maxCallerLevel {
@@ -192,7 +192,7 @@ func whole(label string) string {
 	}
 }
 
-// alike says whether a label can be the shortened form of a long one: it has dots, begins as that, and what is behind the dots comes behind
+// alike reports whether a label can be the shortened form of a long one: it has dots, begins as that, and what is behind the dots comes behind
 // it there.
 func alike(short, long string) bool {
 	parts := strings.Split(strings.TrimRight(short, ")"), shortened)

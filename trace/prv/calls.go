@@ -9,7 +9,7 @@ import (
 const stateOthers = 15
 
 // codeCall gives a function its event. A function that the table does not hold gets the next free value, remembered
-// in foreign by its name; the .pcf tells them apart.
+// in foreign by its name; the .pcf distinguishes them.
 func codeCall(function string, foreign map[string]int64) callCode {
 	if id, ok := mpicall.ByName(function); ok {
 		t, v := id.Paraver()

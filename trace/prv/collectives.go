@@ -23,10 +23,10 @@ var collectiveNames = [...]string{
 // rootOtherGroup stands in trace.Collectives.Root for the root of an intercommunicator's other group.
 const rootOtherGroup = -3
 
-// grouped says whether Paraver knows such a communicator: windows and files are none.
+// grouped reports whether Paraver knows such a communicator: windows and files are none.
 func grouped(c *trace.Communicator) bool { return !c.Window && !c.File }
 
-// ownRank is a thread's rank in a communicator, as far as that is told; -1 where it is not.
+// ownRank is a thread's rank in a communicator, as far as that is reported; -1 where it is not.
 func ownRank(run *trace.Run, t *trace.Thread, comm int32) int32 {
 	if comm < 0 || int(comm) >= len(run.Communicators) || run.Communicators[comm].World != t.World {
 		return -1

@@ -11,7 +11,7 @@ import (
 // openEnd stands for the end of a state that is still open when the trace ends.
 const openEnd = math.MaxInt64
 
-// A cover says which time of a thread its records tell something of: states, MPI calls, and what the tracer says of itself.
+// A cover says which time of a thread its records describe: states, MPI calls, and what the tracer says of itself.
 type cover struct {
 	begun             bool
 	toNS              int64
@@ -21,7 +21,7 @@ type cover struct {
 	flushes           []trace.Stretch
 	off, flushing     bool
 	offNS, flushingNS int64 // since when
-	// What lies between a flush and what comes next, until its end is told: that of a flush comes with the next record.
+	// What lies between a flush and what comes next, until its end is reported: that of a flush comes with the next record.
 	flushed trace.Stretch
 }
 
@@ -72,7 +72,7 @@ func (t *threadReader) tracerEvents(l *eventLine) {
 	}
 }
 
-// endFlush says whether a flush has ended before anything else came. Else its end was lost, and what it was taken for is a gap.
+// endFlush reports whether a flush has ended before anything else came. Else its end was lost, and what it was taken for is a gap.
 func (c *cover) endFlush(nowNS int64) bool {
 	gap := c.flushed
 	c.flushed = trace.Stretch{}
@@ -83,7 +83,7 @@ func (c *cover) endFlush(nowNS int64) bool {
 	return false
 }
 
-// on ends a stretch without tracing. Mostly a state tells it too.
+// on ends a stretch without tracing. Mostly a state shows it too.
 func (t *threadReader) on(nowNS int64) {
 	c := &t.cover
 	if !c.off {
@@ -124,10 +124,10 @@ func (c *cover) missing(threadNS int64) []trace.Stretch {
 	return c.gaps
 }
 
-// sparse says that the trace was written with gaps.
+// sparse reports whether the trace was written with gaps.
 func (c *cover) sparse() bool { return gapsEach*len(c.gaps) >= max(c.items, 2) }
 
-// A Missing is time of threads in which the trace does not tell what they did.
+// A Missing is time of threads in which the trace does not show what they did.
 type Missing struct {
 	What         string
 	Stretches    int

@@ -139,7 +139,7 @@ func (c *cursor) ending(nowNS int64) item {
 	return item{}
 }
 
-// ends says whether an item ends at a time.
+// ends reports whether an item ends at a time.
 func (c *cursor) ends(nowNS int64) bool {
 	return slices.ContainsFunc(c.current[:], func(x item) bool { return x.kind != isNothing && x.endNS == nowNS })
 }

@@ -177,7 +177,7 @@ func (r *reader) kind(eventType uint32) (eventKind, error) {
 	return k, nil
 }
 
-// A pathTable makes one call path of each function with the callers that the trace tells.
+// A pathTable makes one call path of each function with the callers that the trace shows.
 type pathTable struct {
 	paths  []trace.CallPath
 	byText map[string]uint32
@@ -236,7 +236,7 @@ type numberedCall struct {
 	path int64
 }
 
-// check says whether the call that begins in a line is of the function of the call path that the line gives.
+// check reports whether the call that begins in a line is of the function of the call path that the line gives.
 func (n *numberedPaths) check(l *eventLine, labels *labels) error {
 	for _, e := range l.calls {
 		if key := (numberedCall{e, l.path}); e.value != 0 && !n.known[key] {

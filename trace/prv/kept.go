@@ -65,7 +65,7 @@ func (r *reader) windows(run *trace.Run) error {
 	return nil
 }
 
-// apart says whether a call is not of the same span as a burst: what was between them was dropped.
+// apart reports whether a call is not of the same span as a burst: what was between them was dropped.
 func apart(t *trace.Thread, at *int, burst, call int) bool {
 	if len(t.Kept) == 0 {
 		return false

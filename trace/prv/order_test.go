@@ -194,7 +194,7 @@ func TestSorts(t *testing.T) {
 		copy(swapped[from:], lines[from+perStep:from+2*perStep])
 		copy(swapped[from+perStep:], lines[from:from+perStep])
 	}
-	// The end of a step and the begin of the next are one time, and which line comes first is all that tells them apart: the order
+	// The end of a step and the begin of the next are one time, and which line comes first is all that distinguishes them: the order
 	// that counts is that of the file.
 	got, err := Read(strings.NewReader(hybridText(swapped)), Options{})
 	if err != nil {
@@ -312,7 +312,7 @@ func TestFaultsWhileSorting(t *testing.T) {
 	}
 }
 
-// Stretches without records, or without tracing, are told as what they are.
+// Stretches without records, or without tracing, are reported as what they are.
 func TestMissingStretches(t *testing.T) {
 	h := hybrid{ranks: 2, steps: 1000, gapFrom: 400, gapTo: 500}
 	gapNS := int64(100 * stepNS)
@@ -384,7 +384,7 @@ func TestMissingStretches(t *testing.T) {
 	}
 }
 
-// Threads of OpenMP are told where others of their rank call MPI; where no thread does they are all there is.
+// Threads of OpenMP are reported where others of their rank call MPI; where no thread does they are all there is.
 func TestThreadsWithoutCalls(t *testing.T) {
 	const header = "#Paraver (x):100_ns:1(4):1:2(2:1,1:1)\n"
 	for _, c := range []struct {

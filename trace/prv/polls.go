@@ -24,7 +24,7 @@ func writePollLabels(out *bufio.Writer, run *trace.Run) {
 	}
 }
 
-// polls says for how many calls the one that has just begun stands; 0 = nothing tells.
+// polls says for how many calls the one that has just begun stands; 0 = nothing shows.
 func (t *threadReader) polls(n int64) {
 	c := &t.calls
 	if c.Count == nil {

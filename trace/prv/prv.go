@@ -1,9 +1,10 @@
 // Package prv writes a trace.Run as a Paraver trace (.prv with .pcf and .row beside it) and reads Paraver traces of any
-// writer back into one, plain or gzipped, in nanoseconds or microseconds. The model's times are nanoseconds and its indices
-// 0-based; the format's objects are 1-based.
+// writer, plain or gzipped, in nanoseconds or microseconds. The model's times are nanoseconds and its indices 0-based;
+// the format's objects are 1-based.
 //
-// Counters are deltas at the end of what they measure. A writer never sorts: a run that is not in the order of time is refused. A reader
-// sorts the records of a thread within a window. docs/format/prv.md says what is written and how bursts are read.
+// Counters are deltas at the end of what they measure. The writer never sorts: it refuses a run that is not in the
+// order of time. The reader sorts the records of a thread within a window. docs/format/prv.md describes what is written
+// and how bursts are read.
 package prv
 
 import (

@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Labels io.Reader // the .pcf, or nil
 	Names  io.Reader // the .row, or nil
-	// CallPaths are those of the run that the trace is of, by number, where they are known: those of calls are these then. nil = the trace tells them.
+	// CallPaths are those of the run that the trace is of, by number, where they are known: those of calls are these then. nil = the trace names them.
 	CallPaths []trace.CallPath
 	Lenient   bool // skip and count the malformed lines of the body; a compressed file that is cut short stays an error
 
@@ -246,7 +246,7 @@ func (r *reader) read() error {
 	return nil
 }
 
-// fault is what becomes of an error of a line, in which an application of a world was told of.
+// fault handles an error of a line, in which an application of a world was reported.
 func (r *reader) fault(err error, number, world int) error {
 	if err == nil {
 		return nil

@@ -171,7 +171,7 @@ func (s spans) outside(run *trace.Run, thread int) (before, behind trace.Stretch
 	return before, behind
 }
 
-// severalThreads says whether the rank of a thread has others with a record.
+// severalThreads reports whether the rank of a thread has others with a record.
 func severalThreads(run *trace.Run) func(t *trace.Thread) bool {
 	threads := make(map[[2]int]int)
 	for i := range run.Threads {

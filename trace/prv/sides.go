@@ -71,7 +71,7 @@ func readLabels(in io.Reader) (*labels, error) {
 	return l, err
 }
 
-// valued says whether a reader takes the values of a type, and for which one: all levels of callers share theirs. There are eight such types,
+// valued reports whether a reader takes the values of a type, and for which one: all levels of callers share theirs. There are eight such types,
 // so that a section costs what it is long, whatever types it names.
 func valued(t uint32) (of uint32, takes bool) {
 	if base, _, is := callerLevel(t); is {

@@ -71,7 +71,7 @@ func checkDetail(run *trace.Run, t *trace.Thread) error {
 	return nil
 }
 
-// keeps says whether a time of the thread is within one span. at is the span to look from: the times asked for come in their order.
+// keeps reports whether a time of the thread is within one span. at is the span to look from: the times asked for come in their order.
 func keeps(t *trace.Thread, at *int, beginNS, endNS int64) bool {
 	for *at < len(t.Kept) && t.Kept[*at].EndNS < endNS {
 		*at++
@@ -79,7 +79,7 @@ func keeps(t *trace.Thread, at *int, beginNS, endNS int64) bool {
 	return *at < len(t.Kept) && t.Kept[*at].BeginNS <= beginNS
 }
 
-// appendWindows appends what tells kept from dropped time. The begin of a window comes before all else of its time, the end behind; where
+// appendWindows appends what distinguishes kept from dropped time. The begin of a window comes before all else of its time, the end behind; where
 // spans touch, the begin of the next is the end.
 func appendWindows(lines []markLine, run *trace.Run, thread int) []markLine {
 	if run.Windows == nil {

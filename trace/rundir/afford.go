@@ -16,7 +16,7 @@ const (
 	bytesPerByte = 8
 )
 
-// afford says whether a document, which is well-formed, decodes into a value of a type within what it may take.
+// afford reports whether a document, which is well-formed, decodes into a value of a type within what it may take.
 func afford(text []byte, t reflect.Type) error {
 	b := bill{text: text, left: freeBytes + bytesPerByte*int64(len(text)), fields: make(map[reflect.Type]map[string]reflect.Type)}
 	if !b.value(t) {

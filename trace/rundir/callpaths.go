@@ -11,15 +11,15 @@ import (
 	"moriens/trace"
 )
 
-// A pathBook makes the call paths of a run again. Where callpaths.json has them, all is told by numbers. Else Paraver tells of a call the functions and lines of its frames only; the name of a call
+// A pathBook makes the call paths of a run again. Where callpaths.json has them, all is shown by numbers. Else Paraver reports a call the functions and lines of its frames only; the name of a call
 // path, one for each, stands in bursts.parquet with the bursts round a call, and the frames of that name in clusters.json.
 type pathBook struct {
-	trace  []trace.CallPath // as the trace tells
+	trace  []trace.CallPath // as the trace shows
 	paths  []trace.CallPath
 	byName map[string]uint32
 	listed []uint32          // by place in clusters.json
-	plain  map[uint32]uint32 // by number in the trace: of the calls of which nothing tells the name
-	likes  map[string]uint32 // by what Paraver can tell of a path that has a name
+	plain  map[uint32]uint32 // by number in the trace: of the calls of which nothing shows the name
+	likes  map[string]uint32 // by what Paraver can show of a path that has a name
 }
 
 func newPathBook(r *restorer) (*pathBook, error) {
@@ -63,7 +63,7 @@ func (p *pathBook) number(r *restorer) error {
 	return nil
 }
 
-// agrees says whether a call path of clusters.json is the one that callpaths.json has under its name.
+// agrees reports whether a call path of clusters.json is the one that callpaths.json has under its name.
 func (x CallPath) agrees(numbered trace.CallPath) error {
 	path, err := x.path()
 	switch {
@@ -75,7 +75,7 @@ func (x CallPath) agrees(numbered trace.CallPath) error {
 		return fmt.Errorf("call path %s has %d frames in %s, %d in %s", x.Name, len(path.Frames), ClustersFile, len(numbered.Frames), CallPathsFile)
 	}
 	for i, f := range numbered.Frames {
-		// clusters.json does not tell where functions begin.
+		// clusters.json does not show where functions begin.
 		f.FirstFile, f.FirstLine, f.Inlined = "", 0, slices.Clone(f.Inlined)
 		for k := range f.Inlined {
 			f.Inlined[k].FirstFile, f.Inlined[k].FirstLine = "", 0
@@ -155,7 +155,7 @@ func (p *pathBook) add(name string, path trace.CallPath) uint32 {
 	return i
 }
 
-// likeness is what a Paraver trace can tell of a call path.
+// likeness is what a Paraver trace can show of a call path.
 func likeness(p trace.CallPath) string {
 	text := p.Function
 	for _, f := range p.Frames {
@@ -173,8 +173,8 @@ func (p *pathBook) named(path trace.CallPath, inTrace uint32) uint32 {
 	name := path.String()
 	i, known := p.byName[name]
 	if !known {
-		if told := p.trace[inTrace]; told.Function == path.Function && len(told.Frames) > 0 {
-			frames := slices.Clone(told.Frames)
+		if traced := p.trace[inTrace]; traced.Function == path.Function && len(traced.Frames) > 0 {
+			frames := slices.Clone(traced.Frames)
 			if len(path.Frames) > 0 && frames[0].Module == "" {
 				frames[0].Module, frames[0].Offset = path.Frames[0].Module, path.Frames[0].Offset
 			}
@@ -185,7 +185,7 @@ func (p *pathBook) named(path trace.CallPath, inTrace uint32) uint32 {
 	return i
 }
 
-// unnamed gives a call of which no burst tells the name the path that reads the same, or else the one of the trace.
+// unnamed gives a call of which no burst gives the name the path that reads the same, or else the one of the trace.
 func (p *pathBook) unnamed(inTrace uint32) uint32 {
 	i, known := p.plain[inTrace]
 	if !known {

@@ -2,8 +2,8 @@ package rundir
 
 // Cells says of a run whose bursts stayed on their nodes, where agents kept them as micro-cells, how much of it is here; part of the manifest.
 type Cells struct {
-	RanksInFull int    `json:"ranks_in_full"` // told call by call, as ranks of other runs are
-	RanksInSum  int    `json:"ranks_in_sum"`  // told in sum alone
+	RanksInFull int    `json:"ranks_in_full"` // known call by call, as ranks of other runs are
+	RanksInSum  int    `json:"ranks_in_sum"`  // known in sum alone
 	RanksSilent int    `json:"ranks_silent"`  // of which not even sums came
 	Side        Number `json:"side"`          // of a micro-cell, in units of the coordinates
 	Floor       Number `json:"floor"`         // the least Eps that this side allows

@@ -104,8 +104,8 @@ type Kinship struct {
 	Core            Number   `json:"core"`
 	Predicted       Number   `json:"predicted"`
 	Valley          Number   `json:"valley"`
-	ToldBy          string   `json:"told_by"`   // what tells it from the nearest other kind
-	ToldFrom        *int32   `json:"told_from"` // that kind, or the cluster in whose place a variant comes; null = none
+	DistinctBy      string   `json:"told_by"`   // what distinguishes it from the nearest other kind
+	DistinctFrom    *int32   `json:"told_from"` // that kind, or the cluster in whose place a variant comes; null = none
 	Why             string   `json:"why"`
 	InTime          *Stretch `json:"in_time"`     // where nearly all of its bursts lie; null = all over the run
 	KindBursts      int      `json:"kind_bursts"` // all of the kind; 0 in a variant
@@ -122,12 +122,12 @@ type Stretch struct {
 }
 
 func describeKinship(x *trace.Cluster) Kinship {
-	k := Kinship{Kind: x.Kind(), ToldBy: x.ToldBy, Why: x.Why, KindBursts: x.KindBursts, KindSeconds: seconds(x.KindNS), DisturbedBursts: x.DisturbedBursts, Disturbed: seconds(x.DisturbedNS), Extra: seconds(x.ExtraNS)}
+	k := Kinship{Kind: x.Kind(), DistinctBy: x.DistinctBy, Why: x.Why, KindBursts: x.KindBursts, KindSeconds: seconds(x.KindNS), DisturbedBursts: x.DisturbedBursts, Disturbed: seconds(x.DisturbedNS), Extra: seconds(x.ExtraNS)}
 	if x.VariantOf != 0 {
 		k.VariantOf = &x.VariantOf
 	}
-	if x.ToldFrom != 0 {
-		k.ToldFrom = &x.ToldFrom
+	if x.DistinctFrom != 0 {
+		k.DistinctFrom = &x.DistinctFrom
 	}
 	if x.InTime != (trace.Stretch{}) {
 		k.InTime = &Stretch{x.InTime.BeginNS, x.InTime.EndNS}
@@ -159,9 +159,9 @@ func (k *Kinship) restore() (x trace.Kinship) {
 		x.VariantOf = *k.VariantOf
 	}
 	x.MedianNS, x.Core, x.Predicted, x.Valley = float64(k.MedianNS), float64(k.Core), orNone(k.Predicted), orNone(k.Valley)
-	x.ToldBy, x.Why = k.ToldBy, k.Why
-	if k.ToldFrom != nil {
-		x.ToldFrom = *k.ToldFrom
+	x.DistinctBy, x.Why = k.DistinctBy, k.Why
+	if k.DistinctFrom != nil {
+		x.DistinctFrom = *k.DistinctFrom
 	}
 	if k.InTime != nil {
 		x.InTime = trace.Stretch{BeginNS: k.InTime.BeginNS, EndNS: k.InTime.EndNS}
@@ -254,7 +254,7 @@ func describePaths(counts []trace.PathCount, paths func(path uint32) int) []Path
 	return list
 }
 
-// PathsOf gives call paths of a run, by their numbers there, their places in c.Paths: each is put there when it is asked for first. Names tell them apart.
+// PathsOf gives call paths of a run, by their numbers there, their places in c.Paths: each is put there when it is asked for first. Names distinguish them.
 func (c *Clusters) PathsOf(run *trace.Run) func(path uint32) int {
 	names := run.Names()
 	places := make(map[string]int, len(c.Paths))

@@ -18,15 +18,15 @@ type Absence struct {
 	Died   bool // before there was anything to record
 }
 
-// What is said of ranks of which nobody has told why they have no record.
+// What is said of ranks of which nobody has reported why they have no record.
 const (
-	nothingCame  = "nothing came of them: there is no library where they run, or no agent"
-	noneInTrace  = "the trace has no record of them"
-	hostsNamed   = 4 // in a sentence
-	missingNamed = 8 // of what the analysis lacks
+	nothingReported = "nothing came of them: there is no library where they run, or no agent"
+	noneInTrace     = "the trace has no record of them"
+	hostsNamed      = 4 // in a sentence
+	missingNamed    = 8 // of what the analysis lacks
 )
 
-// unseen are the worlds of which no rank has told anything: all that is known of them is that they were there.
+// unseen are the worlds of which no rank has reported anything: all that is known of them is that they were there.
 func (m *Manifest) unseen() []World {
 	list := slices.Clone(m.Unseen)
 	for i := range list {
@@ -73,7 +73,7 @@ func (w *World) explain(world int, absent []Absence, ofTrace bool) {
 		}
 		return &w.Unrecorded[at]
 	}
-	missing := make(map[int]bool, len(w.MissingRanks)) // of these nobody has told why
+	missing := make(map[int]bool, len(w.MissingRanks)) // of these nobody has reported why
 	for _, rank := range w.MissingRanks {
 		missing[rank] = true
 	}
@@ -93,7 +93,7 @@ func (w *World) explain(world int, absent []Absence, ofTrace bool) {
 		}
 	}
 	if rest > 0 {
-		why := nothingCame
+		why := nothingReported
 		if ofTrace {
 			why = noneInTrace
 		}
@@ -113,7 +113,7 @@ func (w *World) explain(world int, absent []Absence, ofTrace bool) {
 	})
 }
 
-// Unmeasured says that ranks of a measured run have no record though they did something, or that the analysis has failed or given up a stage: what moriens then ends with is not success. Less than
+// Unmeasured reports whether ranks of a measured run have no record though they did something, or whether the analysis has failed or given up a stage: what moriens then ends with is not success. Less than
 // that, such as calls that a full ring could not take, is for Incomplete to say. A trace that was analysed lacks so much where Reading.Partial says it. Ranks of which nothing can be read are in no world where that holds for all of them.
 func (m *Manifest) Unmeasured() bool {
 	unread := len(m.Worlds) == 0 && m.Losses.FilesUnreadable > 0
@@ -134,12 +134,12 @@ func (m *Manifest) DiedFirst() (ranks int) {
 	return ranks
 }
 
-// Unexplained is how many ranks have no record and nobody has told why, or their worlds do not say.
+// Unexplained is how many ranks have no record and nobody has reported why, or their worlds do not say.
 func (m *Manifest) Unexplained() int {
 	ranks := m.Losses.RanksMissing
 	for _, w := range m.Worlds {
 		for _, u := range w.Unrecorded {
-			if u.Reason != nothingCame {
+			if u.Reason != nothingReported {
 				ranks -= u.Ranks
 			}
 		}
@@ -147,9 +147,9 @@ func (m *Manifest) Unexplained() int {
 	return max(ranks, 0)
 }
 
-// judge finds out what is missing of what the ranks did. What the program has left out itself is not: pauses, calls that it left by longjmp, marks inside of calls; and
+// assess finds out what is missing of what the ranks did. What the program has left out itself is not: pauses, calls that it left by longjmp, marks inside of calls; and
 // neither is what was lost on the way and sent again.
-func (m *Manifest) judge() {
+func (m *Manifest) assess() {
 	m.Incomplete = nil
 	say := func(format string, args ...any) { m.Incomplete = append(m.Incomplete, fmt.Sprintf(format, args...)) }
 	l, q := &m.Losses, &m.Messages.Requests
@@ -200,7 +200,7 @@ func (m *Manifest) judge() {
 	counted(l.CommunicatorsLost, "communicator", "without a name: the table was full")
 	counted(l.MarksNameless, "mark", "without a name: the table was full")
 	counted(int64(l.LinesSkipped), "malformed line", "of the trace skipped")
-	m.Reading.judge(say)
+	m.Reading.assess(say)
 	if m.Cells != nil {
 		counted(int64(len(m.Cells.Unanswered)), "agent", "did not tell of the bursts of its ranks")
 		counted(m.Cells.LostBursts, "burst", "lost when an agent was started again")

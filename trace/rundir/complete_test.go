@@ -17,7 +17,7 @@ func whole() *trace.Run {
 	return &trace.Run{CallPaths: []trace.CallPath{{}}, Worlds: []trace.World{{Size: 2}}, Threads: []trace.Thread{{}, {Rank: 1}}}
 }
 
-// Every rank without a record is in one group of its world, with the reason where somebody has told one.
+// Every rank without a record is in one group of its world, with the reason where somebody has reported one.
 func TestUnrecorded(t *testing.T) {
 	const full, gone = "no space left on device", "the agent could not start"
 	for _, tt := range []struct {
@@ -28,15 +28,15 @@ func TestUnrecorded(t *testing.T) {
 		want   []Unrecorded
 	}{
 		{"all recorded", 2, []int{0, 1}, nil, nil},
-		{"nobody told", 4, []int{1, 3}, nil, []Unrecorded{{2, []int{0, 2}, "", nothingCame, false}}},
+		{"nobody told", 4, []int{1, 3}, nil, []Unrecorded{{2, []int{0, 2}, "", nothingReported, false}}},
 		{"some told", 5, []int{1}, []Absence{{0, 4, "b", full, false}, {0, 0, "a", full, false}, {0, 2, "b", full, false}}, []Unrecorded{
-			{2, []int{2, 4}, "b", full, false}, {1, []int{3}, "", nothingCame, false}, {1, []int{0}, "a", full, false},
+			{2, []int{2, 4}, "b", full, false}, {1, []int{3}, "", nothingReported, false}, {1, []int{0}, "a", full, false},
 		}},
 		{"one reason after another on a host", 3, []int{0}, []Absence{{0, 1, "a", full, false}, {0, 2, "a", gone, false}}, []Unrecorded{{1, []int{1}, "a", full, false}, {1, []int{2}, "a", gone, false}}},
 		{"told twice", 2, []int{0}, []Absence{{0, 1, "a", full, false}, {0, 1, "a", gone, false}}, []Unrecorded{{1, []int{1}, "a", full, false}}},
 		{"told of a rank that has a record, and of one that cannot be", 2, []int{0, 1}, []Absence{{0, 1, "a", full, false}, {0, 7, "a", full, false}}, nil},
-		{"told of another world", 2, []int{0}, []Absence{{1, 1, "a", full, false}}, []Unrecorded{{1, []int{1}, "", nothingCame, false}}},
-		{"a rank without its number", 3, []int{0}, []Absence{{0, -1, "a", full, false}}, []Unrecorded{{1, []int{}, "", nothingCame, false}, {1, []int{}, "a", full, false}}},
+		{"told of another world", 2, []int{0}, []Absence{{1, 1, "a", full, false}}, []Unrecorded{{1, []int{1}, "", nothingReported, false}}},
+		{"a rank without its number", 3, []int{0}, []Absence{{0, -1, "a", full, false}}, []Unrecorded{{1, []int{}, "", nothingReported, false}, {1, []int{}, "a", full, false}}},
 		{"more without numbers than are missing", 2, []int{0}, []Absence{{0, -1, "a", full, false}, {0, -1, "a", full, false}}, []Unrecorded{{1, []int{}, "a", full, false}}},
 		{"none recorded", 2, nil, []Absence{{0, 0, "a", full, false}, {0, 1, "a", full, false}}, []Unrecorded{{2, []int{0, 1}, "a", full, false}}},
 		{"died first", 3, []int{0}, []Absence{{0, 1, "a", gone, true}, {0, 2, "a", gone, false}}, []Unrecorded{{1, []int{1}, "a", gone, true}, {1, []int{2}, "a", gone, false}}},
@@ -116,10 +116,10 @@ func TestComplete(t *testing.T) {
 			m.Trace, m.Reading = "a.prv", &Reading{LeftOutShare: .005, LeftOut: []LeftOut{{"too late", 3, 7}}}
 		}, "", false},
 		{"time", func(m *Manifest) {
-			m.Trace, m.Reading = "a.prv", &Reading{MissingShare: .02, Missing: []Untold{{"tracing was disabled", 2, 1.5, 1, .25, 3, 1}}}
+			m.Trace, m.Reading = "a.prv", &Reading{MissingShare: .02, Missing: []UnrecordedTime{{"tracing was disabled", 2, 1.5, 1, .25, 3, 1}}}
 		}, "tracing was disabled for 1.50 s of the threads' time, in 2 stretches, the longest 1.00 s from 250 ms on in rank 3 thread 1", true},
 		{"little time", func(m *Manifest) {
-			m.Trace, m.Reading = "a.prv", &Reading{MissingShare: .002, Missing: []Untold{{"tracing was disabled", 1, 1.5, 1.5, 0, 0, 0}}}
+			m.Trace, m.Reading = "a.prv", &Reading{MissingShare: .002, Missing: []UnrecordedTime{{"tracing was disabled", 1, 1.5, 1.5, 0, 0, 0}}}
 		}, "", false},
 		{"cells", func(m *Manifest) { m.Cells = &Cells{Unanswered: []string{"n1: why"}} }, "1 agent did not tell of the bursts of its ranks", false},
 		{"cells lost", func(m *Manifest) { m.Cells = &Cells{LostBursts: 7} }, "7 bursts lost when an agent was started again", false},
@@ -205,7 +205,7 @@ func TestIncompleteIsShort(t *testing.T) {
 	m.Describe(&trace.Run{CallPaths: []trace.CallPath{{}}, Worlds: []trace.World{{Size: 1002}}})
 	want := []string{
 		"1000 of 1002 ranks not recorded on n000, n001, n002, n003 and 96 more hosts: no space left on device",
-		"2 of 1002 ranks not recorded: " + nothingCame,
+		"2 of 1002 ranks not recorded: " + nothingReported,
 	}
 	if d := cmp.Diff(want, m.Incomplete[:2]); d != "" {
 		t.Errorf("-want +got:\n%s", d)

@@ -67,7 +67,7 @@ type Class struct {
 type Outlier struct {
 	ThreadName
 	Class    int    `json:"class"`    // index into Classes
-	Distance Number `json:"distance"` // from the centre of its class: 1 is as much as threads spend on the largest quantity of a unit
+	Distance Number `json:"distance"` // from the center of its class: 1 is as much as threads spend on the largest quantity of a unit
 	Reason   string `json:"reason"`
 	Cause    string `json:"cause,omitempty"`   // the quantity of Reason: computing, calls, sent_bytes, received_bytes, waited_for or waiting
 	Cluster  int32  `json:"cluster,omitempty"` // of computing: the cluster, or the first of the kind, that Reason names; 0 = it names none
@@ -92,7 +92,7 @@ type Dropped struct {
 	Reason  string `json:"reason"` // why it was chosen, and why it is not here
 }
 
-// A Reduction says how much smaller the directory is than a full one would be, and how wrong.
+// A Reduction says how much smaller the directory is than a full one would be, and the reconstruction error.
 type Reduction struct {
 	BudgetBytes  *int64    `json:"budget_bytes,omitempty"` // of the directory; nil = none
 	Bytes        int64     `json:"bytes"`                  // that it has, this file included

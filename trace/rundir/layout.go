@@ -35,7 +35,7 @@ func spaced(compact []byte) []byte {
 	return out
 }
 
-// walk goes through JSON: with is told of each byte whether it belongs to a text, and in how many objects and lists it lies, brackets among what is inside them.
+// walk goes through JSON: with is called for each byte with whether it belongs to a text, and in how many objects and lists it lies, brackets among what is inside them.
 func walk(value []byte, with func(i int, inText bool, depth int)) {
 	depth, inText := 0, false
 	for i := 0; i < len(value); i++ {

@@ -66,10 +66,10 @@ type Manifest struct {
 	Kept             Kept              `json:"kept"`
 	Reduction        Reduction         `json:"reduction"`
 	Cells            *Cells            `json:"cells,omitempty"`      // nil = the bursts of all ranks came
-	Scheduling       *Scheduling       `json:"scheduling,omitempty"` // nil = no agent has told
+	Scheduling       *Scheduling       `json:"scheduling,omitempty"` // nil = no agent has reported
 	Files            []File            `json:"files"`
 
-	// What the measurement knows of ranks without a record, which Describe puts into Worlds: the worlds of which no rank has told anything, behind those of
+	// What the measurement knows of ranks without a record, which Describe puts into Worlds: the worlds of which no rank has reported anything, behind those of
 	// the run, and why the ranks of all of them have none.
 	Unseen []World   `json:"-"`
 	Absent []Absence `json:"-"`
@@ -99,7 +99,7 @@ type World struct {
 	MissingRanks  []int        `json:"missing_ranks"`
 	Unrecorded    []Unrecorded `json:"unrecorded"` // the same ranks, and why; all counts of it come to those
 	Seconds       Number       `json:"seconds"`
-	Unseen        bool         `json:"unseen,omitempty"` // no rank has told anything, and no other file has it
+	Unseen        bool         `json:"unseen,omitempty"` // no rank has reported anything, and no other file has it
 }
 
 // An Unrecorded is how many ranks of a world have no record for one reason.
@@ -227,7 +227,7 @@ type File struct {
 	Content string `json:"content"`
 }
 
-// Describe fills in what the run itself tells: ranks, MPI, calls, bursts, times, worlds, hosts, counters, phases, events, pauses,
+// Describe fills in what the run itself contains: ranks, MPI, calls, bursts, times, worlds, hosts, counters, phases, events, pauses,
 // ranks missing and what else is, messages, communicators, computing time, the filtered bursts' number and share. It leaves alone what only the measurement knows.
 func (m *Manifest) Describe(run *trace.Run) { m.describe(run, figuresOf(run)) }
 
@@ -259,5 +259,5 @@ func (m *Manifest) describe(run *trace.Run, f *figures) {
 	m.Filtered.Bursts = f.Total.Filtered
 	m.Filtered.Share = share(f.Total.FilteredNS, f.Total.TimeNS)
 	m.Filtered.LongestNS = f.Total.LongestFilteredNS
-	m.judge()
+	m.assess()
 }

@@ -20,7 +20,7 @@ type Unmatched struct {
 	Receives int64  `json:"receives"`
 }
 
-// Requests counts what could not be told of MPI requests.
+// Requests counts what could not be determined of MPI requests.
 type Requests struct {
 	EndsUnknown   int64 `json:"ends_unknown"`
 	StartsUnknown int64 `json:"starts_unknown"`
@@ -45,7 +45,7 @@ type Communicator struct {
 	CollectiveReceived int64  `json:"collective_received_bytes"`
 }
 
-// describeMessages counts what the run itself tells of messages; the rest of m stands.
+// describeMessages counts what the run itself reports messages; the rest of m stands.
 func describeMessages(m *Messages, run *trace.Run, f *figures) {
 	m.Matched, m.Bytes, m.Sends, m.Receives = int64(len(run.Messages)), 0, f.Sends, f.Receives
 	for _, x := range run.Messages {
@@ -64,7 +64,7 @@ func describeMessages(m *Messages, run *trace.Run, f *figures) {
 			}
 		}
 	}
-	// A trace that tells of messages only tells of no other sends.
+	// A trace that reports messages only reports no other sends.
 	m.Sends, m.Receives = max(m.Sends, m.Matched), max(m.Receives, m.Matched)
 }
 

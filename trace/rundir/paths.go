@@ -292,7 +292,7 @@ func (t *CallPathTable) cost() int64 {
 	return int64(frames)*int64(reflect.TypeFor[trace.Frame]().Size()) + int64(inlined)*int64(reflect.TypeFor[trace.Scope]().Size())
 }
 
-// check says whether all numbers name something.
+// check reports whether all numbers name something.
 func (t *CallPathTable) check() error {
 	function := func(n int) error {
 		if n < 0 || n >= len(t.Functions) {
@@ -359,7 +359,7 @@ func (f *PathFrame) check(modules int, function func(int) error) error {
 	return nil
 }
 
-// Run is as much of a run as the table tells: its call paths with their names.
+// Run is as much of a run as the table shows: its call paths with their names.
 func (t *CallPathTable) Run() *trace.Run {
 	frames := make([]trace.Frame, len(t.Frames))
 	for i := range t.Frames {

@@ -113,7 +113,7 @@ func sameSizes(dir fs.FS, files []File) error {
 	return nil
 }
 
-// has says whether the directory was written with a file.
+// has reports whether the directory was written with a file.
 func (m *Manifest) has(name string) bool {
 	return slices.ContainsFunc(m.Files, func(f File) bool { return f.Name == name })
 }

@@ -31,11 +31,11 @@ type Reading struct {
 	HeaderSeconds     Number `json:"header_seconds"`
 	LastRecordSeconds Number `json:"last_record_seconds"`
 
-	ThreadSeconds  Number   `json:"thread_seconds"`
-	Missing        []Untold `json:"missing"`
-	MissingSeconds Number   `json:"missing_seconds"`
-	MissingShare   Number   `json:"missing_share"` // of the threads' time
-	FlushSeconds   Number   `json:"flush_seconds"`
+	ThreadSeconds  Number           `json:"thread_seconds"`
+	Missing        []UnrecordedTime `json:"missing"`
+	MissingSeconds Number           `json:"missing_seconds"`
+	MissingShare   Number           `json:"missing_share"` // of the threads' time
+	FlushSeconds   Number           `json:"flush_seconds"`
 
 	Callless Callless `json:"threads_without_mpi"`
 }
@@ -47,8 +47,8 @@ type LeftOut struct {
 	FirstLine int    `json:"first_line"`
 }
 
-// An Untold is time of threads in which the trace does not tell what they did.
-type Untold struct {
+// An UnrecordedTime is time of threads in which the trace does not show what they did.
+type UnrecordedTime struct {
 	What           string `json:"what"`
 	Stretches      int    `json:"stretches"`
 	Seconds        Number `json:"seconds"`
@@ -94,8 +94,8 @@ func percent(share float64) string {
 	return fmt.Sprintf("%g %%", math.Floor(100*share*digits)/digits)
 }
 
-// judge says what is missing of what the trace should tell. Malformed lines are counted elsewhere.
-func (r *Reading) judge(say func(format string, args ...any)) {
+// assess says what is missing of what the trace should contain. Malformed lines are counted elsewhere.
+func (r *Reading) assess(say func(format string, args ...any)) {
 	if r == nil {
 		return
 	}
@@ -117,7 +117,7 @@ func (r *Reading) judge(say func(format string, args ...any)) {
 const Malformed = "malformed"
 
 // String is a sentence.
-func (a Untold) String() string {
+func (a UnrecordedTime) String() string {
 	text := fmt.Sprintf("%s for %s of the threads' time", a.What, duration(a.Seconds))
 	if a.Stretches > 1 {
 		text += fmt.Sprintf(", in %d stretches, the longest %s", a.Stretches, duration(a.LongestSeconds))

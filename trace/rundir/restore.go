@@ -264,7 +264,7 @@ func (r *restorer) mergeThread(t *trace.Thread, rows *trace.Bursts, paths *pathB
 	return nil
 }
 
-// Outline is as much of the run as clusters.json tells: the clusters and the call paths round them.
+// Outline is as much of the run as clusters.json holds: the clusters and the call paths round them.
 func (c *Clusters) Outline() (*trace.Run, error) {
 	r := &restorer{clusters: c, run: new(trace.Run)}
 	paths, err := newPathBook(r)

@@ -1,8 +1,9 @@
-// Package rundir writes and reads the run directory: a measured run comes in as a trace.Run with a Manifest
-// and Clusters, and leaves as the files that docs/format describes. Times are nanoseconds or seconds as each field's name says.
+// Package rundir writes and reads the run directory: a measured run comes in as a trace.Run with a Manifest and
+// Clusters, and goes out as the files that docs/format describes. Times are nanoseconds or seconds, as each field's
+// name says.
 //
-// Each file appears whole or not at all, manifest.json last of all, so that a directory that has one is complete.
-// The package never deletes or replaces what it did not write.
+// Each file appears whole or not at all, manifest.json last, so that a directory with a manifest is complete. The
+// package never deletes or replaces files that it did not write.
 package rundir
 
 import (
@@ -51,7 +52,7 @@ func (e *CreateError) Unwrap() error { return e.Err }
 // Hint tells the user what to do.
 func (e *CreateError) Hint() string { return e.Text }
 
-// begun says whether all that is in a directory is an empty journal: a collector was killed at its very beginning.
+// begun reports whether all that is in a directory is an empty journal: a collector was killed at its very beginning.
 func begun(dir string, entries []os.DirEntry) bool {
 	if len(entries) != 1 || entries[0].Name() != JournalDir || !entries[0].IsDir() {
 		return false
@@ -76,7 +77,7 @@ func Create(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return &CreateError{fmt.Errorf("run directory: %w", err), "name a directory that you may write to with --out"}
 	}
-	// Permission bits do not tell: the file system may be read-only or full.
+	// Permission bits do not show: the file system may be read-only or full.
 	probe, err := os.CreateTemp(dir, ".probe-")
 	if err != nil {
 		return &CreateError{fmt.Errorf("run directory: %w", err), "name a directory that you may write to with --out"}

@@ -105,7 +105,7 @@ func samePaths(t fatal, want, got *trace.Run) {
 	}
 }
 
-// toldBefore is what clusters.json alone tells of a call path.
+// toldBefore is what clusters.json alone reports a call path.
 func toldBefore(p trace.CallPath) trace.CallPath {
 	p.Frames = slices.Clone(p.Frames)
 	for i := range p.Frames {

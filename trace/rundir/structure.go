@@ -124,7 +124,7 @@ func (s *Structure) Write(w io.Writer) error {
 	return err
 }
 
-// A ThreadName tells a thread from the others of a run.
+// A ThreadName distinguishes a thread from the others of a run.
 type ThreadName struct {
 	World  int `json:"world"`
 	Rank   int `json:"rank"`

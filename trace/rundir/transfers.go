@@ -46,7 +46,7 @@ func forgetOwnWorlds(run *trace.Run) {
 	}
 }
 
-// restoreTransfers makes sends and receives of the messages of a run that was read from a trace, which tells of no others. The communicator is
+// restoreTransfers makes sends and receives of the messages of a run that was read from a trace, which reports no others. The communicator is
 // not known.
 func restoreTransfers(run *trace.Run) {
 	type transfer struct {
@@ -69,7 +69,7 @@ func restoreTransfers(run *trace.Run) {
 	})
 	for _, x := range list {
 		t, m := &run.Threads[x.thread], &run.Messages[x.message]
-		peer, done := &run.Threads[m.To], -1 // when a send was completed no file tells
+		peer, done := &run.Threads[m.To], -1 // when a send was completed no file shows
 		if x.kind == trace.Received {
 			peer, done = &run.Threads[m.From], t.Calls.LeftAt(m.PhysicalRecvNS)
 		}

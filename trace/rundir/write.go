@@ -153,7 +153,7 @@ func (c *Content) counted() *figures {
 	return figuresOf(c.Run)
 }
 
-// Describe has manifest and clusters say what the runs tell. It sets Format of both, and manifest.Score.
+// Describe has manifest and clusters say what the runs contain. It sets Format of both, and manifest.Score.
 func (c *Content) Describe() {
 	c.Manifest.Format, c.Clusters.Format = ManifestFormat, ClustersFormat
 	f := c.counted()
@@ -175,7 +175,7 @@ func (c *Content) Describe() {
 // Write writes a run directory and returns the files with their sizes, the manifest included. It calls Describe, and sets Manifest.Files.
 //
 // A file that fails leaves the others alone: all that can be written is, except manifest.json, and the error joins
-// those of the files, each with its name. errors.Is(err, syscall.ENOSPC) tells a full disk.
+// those of the files, each with its name. errors.Is(err, syscall.ENOSPC) shows a full disk.
 func Write(c *Content, dir string) ([]File, error) {
 	c.Describe()
 	// The smallest and dearest first: a disk may be nearly full.

@@ -1,7 +1,8 @@
-// Package table gives a trace.Run as tables, one kind of thing a row, for formats that are tables: trace/csv and trace/parquet write them.
-// Times are nanoseconds since the run's time 0, ranks those of MPI_COMM_WORLD; docs/format/tables.md lists the columns.
+// Package table presents a trace.Run as tables, one kind of object per table, for the formats that are tables:
+// trace/csv and trace/parquet write them. Times are nanoseconds since the run's time 0, ranks those of MPI_COMM_WORLD;
+// docs/format/tables.md lists the columns.
 //
-// Rows are made one after the other as a writer takes them: a table costs no memory that grows with its rows.
+// Rows are produced one after the other as a writer takes them: a table's memory does not grow with its rows.
 package table
 
 import (

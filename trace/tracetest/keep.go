@@ -43,7 +43,7 @@ func Keep(t *rapid.T, run *trace.Run) {
 	run.SummariseClusters()
 }
 
-// Within says whether a time of a thread lies in one of the spans that it keeps.
+// Within reports whether a time of a thread lies in one of the spans that it keeps.
 func Within(th *trace.Thread, beginNS, endNS int64) bool {
 	return slices.ContainsFunc(th.Kept, func(s trace.Span) bool { return s.BeginNS <= beginNS && endNS <= s.EndNS })
 }
@@ -161,7 +161,7 @@ func kinds(t *rapid.T, run *trace.Run) {
 		c := &run.Clusters[i]
 		c.Kinship = trace.Kinship{MedianNS: 1 + c.MeanNS, Core: .01, Predicted: -1, Valley: -1, KindBursts: 10 + i, KindNS: 9_000_000 * int64(i), DisturbedBursts: i, DisturbedNS: 7_000_000 * int64(i), ExtraNS: 3_000_000 * int64(i)}
 		if i > 0 && rapid.Bool().Draw(t, "variant") {
-			c.VariantOf, c.ToldBy, c.ToldFrom, c.Why, c.Valley = 1, "chance", 1, "variant of 1: predicted to 0 %", .125
+			c.VariantOf, c.DistinctBy, c.DistinctFrom, c.Why, c.Valley = 1, "chance", 1, "variant of 1: predicted to 0 %", .125
 			c.InTime = trace.Stretch{BeginNS: 0, EndNS: 1 + int64(i)}
 		} else {
 			c.Predicted = rapid.SampledFrom([]float64{-1, 0, .97}).Draw(t, "predicted")

@@ -1,8 +1,9 @@
-// Package plant makes bursts of which it is known what kind of computation each is, and scores a clustering against that. Only tests and benchmarks import it.
+// Package plant generates bursts whose kinds of computation are known, and scores a clustering against them. Only tests
+// and benchmarks import it.
 //
-// In comes a program, phases of steps between MPI calls that all ranks go through, and the machine that it runs on: ranks that are slow, other tasks on the
-// cores. Out come columns over bursts, times in nanoseconds, thread after thread, and per burst the planted kind. The same Params give the same
-// bursts everywhere.
+// In come a program, phases of steps between MPI calls that all ranks execute, and the machine that it runs on: slow
+// ranks, other tasks on the cores. Out come columns over bursts, times in nanoseconds, thread after thread, and per
+// burst the planted kind. The same Params give the same bursts everywhere.
 package plant
 
 import (

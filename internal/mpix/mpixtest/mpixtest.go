@@ -1,4 +1,4 @@
-// Package mpixtest runs code of a team's members in tests, each in a goroutine of its own.
+// Package mpixtest runs the code of a team's members in tests, each member in its own goroutine.
 package mpixtest
 
 import (

@@ -64,7 +64,7 @@ func notesText(notes map[string]any) string {
 	return strings.Join(list, " ")
 }
 
-// compareMessages checks that each message is a flow from its sender to its receiver, and is told at its end.
+// compareMessages checks that each message is a flow from its sender to its receiver, and is reported at its end.
 func compareMessages(t T, run *trace.Run, d *Trace) {
 	t.Helper()
 	type end struct {

@@ -1,5 +1,5 @@
-// Package perfettotest reads Perfetto traces for the tests of those that make them, and compares them with the run that they hold. Only tests
-// import it.
+// Package perfettotest reads Perfetto traces for the tests of their writers, and compares them with the run that they
+// hold. Only tests import it.
 package perfettotest
 
 import (

@@ -1,4 +1,4 @@
-package gate
+package admission
 
 import (
 	"bytes"
@@ -13,31 +13,31 @@ import (
 	"time"
 )
 
-// door is a gate with a listener on which the test accepts.
-type door struct {
-	*Gate
+// host is a Control with a listener on which the test accepts.
+type host struct {
+	*Control
 	t        *testing.T
 	listener net.Listener
 	log      bytes.Buffer
 	streams  atomic.Int64
 }
 
-func newDoor(t *testing.T, limit int, patience time.Duration) *door {
+func newHost(t *testing.T, limit int, patience time.Duration) *host {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	d := &door{t: t}
-	d.Gate = New(func() { d.streams.Add(1) }, slog.New(slog.NewTextHandler(&d.log, nil)))
+	d := &host{t: t}
+	d.Control = New(func() { d.streams.Add(1) }, slog.New(slog.NewTextHandler(&d.log, nil)))
 	d.limit, d.patience = limit, patience
 	d.listener = d.Listen(l)
 	return d
 }
 
-// come connects once and returns both ends.
-func (d *door) come() (client net.Conn, server *Conn) {
+// connect connects once and returns both ends.
+func (d *host) connect() (client net.Conn, server *Conn) {
 	d.t.Helper()
 	client, err := net.Dial("tcp", d.listener.Addr().String())
 	if err != nil {
@@ -51,7 +51,7 @@ func (d *door) come() (client net.Conn, server *Conn) {
 	return client, conn.(*Conn)
 }
 
-// closed says whether the other side closes the connection soon.
+// closed reports whether the other side closes the connection soon.
 func closed(c net.Conn) bool {
 	c.SetReadDeadline(time.Now().Add(2 * time.Minute))
 	_, err := c.Read(make([]byte, 1))
@@ -59,7 +59,7 @@ func closed(c net.Conn) bool {
 	return err != nil && !(errors.As(err, &timeout) && timeout.Timeout())
 }
 
-// open says whether a byte gets through.
+// open reports whether a byte gets through.
 func open(client net.Conn, server *Conn) bool {
 	if _, err := server.Write([]byte{1}); err != nil {
 		return false
@@ -69,7 +69,7 @@ func open(client net.Conn, server *Conn) bool {
 	return err == nil
 }
 
-func (d *door) expect(want map[Cause]uint64) {
+func (d *host) expect(want map[Cause]uint64) {
 	d.t.Helper()
 	got := d.Refused()
 	if len(got) != len(want) {
@@ -85,7 +85,7 @@ func (d *door) expect(want map[Cause]uint64) {
 // Who shows its token at the last moment stays, who does not is closed then and not before.
 func TestSilentIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDoor(t, 10, patience)
+		d := newHost(t, 10, patience)
 		silent, silentServer := net.Pipe()
 		d.admit(silentServer)
 		trusted, trustedServer := net.Pipe()
@@ -114,13 +114,13 @@ func TestSilentIsClosed(t *testing.T) {
 
 // In a crowd the oldest stranger goes; those who are trusted do not count.
 func TestCrowd(t *testing.T) {
-	d := newDoor(t, 3, time.Hour)
-	trusted, trustedServer := d.come()
+	d := newHost(t, 3, time.Hour)
+	trusted, trustedServer := d.connect()
 	trustedServer.Trust()
 	var clients []net.Conn
 	var servers []*Conn
 	for range 5 {
-		c, s := d.come()
+		c, s := d.connect()
 		clients, servers = append(clients, c), append(servers, s)
 	}
 	for i := range clients {
@@ -141,20 +141,20 @@ func TestCrowd(t *testing.T) {
 }
 
 func TestGoesBeforeItHasShownAToken(t *testing.T) {
-	d := newDoor(t, 10, time.Hour)
-	_, a := d.come()
+	d := newHost(t, 10, time.Hour)
+	_, a := d.connect()
 	a.Close()
 	a.Close()
-	_, b := d.come()
+	_, b := d.connect()
 	b.Refuse(Token, errors.New("wrong token")) // counted for that, and not again when it goes
 	b.Close()
 	d.expect(map[Cause]uint64{Handshake: 1, Token: 1})
 	if d.streams.Load() != 1 {
 		t.Errorf("%d streams", d.streams.Load())
 	}
-	stranger, _ := d.come()
-	d.Gate.Close()
-	late, _ := d.come()
+	stranger, _ := d.connect()
+	d.Control.Close()
+	late, _ := d.connect()
 	if !closed(stranger) || !closed(late) {
 		t.Error("a stranger stays when the gate is closed")
 	}
@@ -163,7 +163,7 @@ func TestGoesBeforeItHasShownAToken(t *testing.T) {
 
 // A cause is logged once, however often it comes.
 func TestLoggedOnce(t *testing.T) {
-	d := newDoor(t, 10, time.Hour)
+	d := newHost(t, 10, time.Hour)
 	for range 1000 {
 		d.Refuse(Token, "1.2.3.4:5", errors.New("wrong token"))
 		d.Refuse(Oversize, "1.2.3.4:5", errors.New("too long"))

@@ -7,7 +7,7 @@ import (
 	"moriens/internal/units"
 )
 
-func judgeMemory(s Memory) []Finding {
+func checkMemory(s Memory) []Finding {
 	directory := Finding{ID: "memory", Status: OK, Found: fmt.Sprintf("%s: %s, %s free of %s", s.Path, s.Type, size(s.Free), size(s.Bytes))}
 	if s.NoExec {
 		directory.Facts = append(directory.Facts, "noexec: does not matter, nothing is run from there")
@@ -23,7 +23,7 @@ func judgeMemory(s Memory) []Finding {
 		return []Finding{directory}
 	case s.Write != "" && s.Free < s.MinimumBytes:
 		directory.Status, directory.Why, directory.Do = Fatal, "it is full: "+s.Write, "remove what is in the way, or name another directory with --shm or MORIENS_SHM"
-		return append([]Finding{directory}, judgeLeftovers(s)...)
+		return append([]Finding{directory}, checkLeftovers(s)...)
 	case s.Write != "":
 		directory.Status, directory.Why = Fatal, "no file can be made there: "+s.Write
 		directory.Do = "make it writable for this user, or name another directory with --shm or MORIENS_SHM"
@@ -32,12 +32,12 @@ func judgeMemory(s Memory) []Finding {
 		directory.Status, directory.Why = Warn, "it is not in memory: every record would go to a disk, and MPI calls wait for it"
 		directory.Do = "name a directory on a tmpfs with --shm or MORIENS_SHM"
 	}
-	return append([]Finding{directory, judgeRoom(s)}, judgeLeftovers(s)...)
+	return append([]Finding{directory, checkSpace(s)}, checkLeftovers(s)...)
 }
 
-// judgeRoom compares what the ranks' files take with what the library allows itself: no file takes more than a quarter of what is free
+// checkSpace compares what the ranks' files take with what the library allows itself: no file takes more than a quarter of what is free
 // by the CPUs of the machine.
-func judgeRoom(s Memory) Finding {
+func checkSpace(s Memory) Finding {
 	ranks := uint64(s.Ranks)
 	whole := ranks * (s.RingBytes + s.ProcessBytes)
 	f := Finding{ID: "memory.room", Status: OK, Found: fmt.Sprintf("%s for %s with one thread each", size(whole), units.Count(s.Ranks, "rank"))}
@@ -62,7 +62,7 @@ func larger(path string) string {
 	return "mount it larger: mount -o remount,size=… " + path + " (containers: --shm-size)"
 }
 
-func judgeLeftovers(s Memory) []Finding {
+func checkLeftovers(s Memory) []Finding {
 	var bytes uint64
 	var facts []string
 	for _, l := range s.Leftovers {
@@ -78,7 +78,7 @@ func judgeLeftovers(s Memory) []Finding {
 	}}
 }
 
-func judgeLimits(m Machine) []Finding {
+func checkLimits(m Machine) []Finding {
 	l, ranks := m.Limits, int64(m.Memory.Ranks)
 	descriptors := Finding{ID: "limits.descriptors", Status: OK, Found: number(l.Descriptors) + " open files a process"}
 	if need := ranks + 256; l.Descriptors >= 0 && l.Descriptors < need {

@@ -17,13 +17,13 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// roundEvery is the time between two rounds, in which the collectors of a run tell each other how they are.
+// roundEvery is the time between two rounds, in which the collectors of a run exchange their states.
 const roundEvery = 250 * time.Millisecond
 
-// A crew is the collectors of a run that has several, as one of them sees it. Each has agents of its own; the first says to whom an agent belongs, has the
-// live clusters of all, is whom the user talks to, and decides for all when the run ends. They talk in rounds: in one each tells the first how it is, and
-// the first tells each what to do.
-type crew struct {
+// peers are the collectors of a run that has several, as one of them sees them. Each has its own agents; the first assigns agents to collectors, has the
+// live clusters of all, is whom the user talks to, and decides for all when the run ends. They talk in rounds: in one each reports its state to the first, and
+// the first sends its orders to each.
+type peers struct {
 	team  team.Team
 	live  *live.Live
 	start string // names this start of them
@@ -45,23 +45,23 @@ type crew struct {
 	redirected uint64
 
 	// Of the first collector.
-	berths  map[uint64]*berth // of agents, by id
-	aboard  []int             // agents by collector
-	reports []report          // of all, by rank; its own stays empty
-	heard   chan struct{}     // holds a token when another one was asked for the end
+	assignments map[uint64]*assignment // of agents, by id
+	assigned    []int                  // agents by collector
+	reports     []report               // of all, by rank; its own stays empty
+	endAsked    chan struct{}          // holds a token when another one was asked for the end
 }
 
-// A berth is where an agent belongs.
-type berth struct {
-	member int
-	since  time.Time
-	came   bool
+// An assignment is the collector that an agent belongs to.
+type assignment struct {
+	member    int
+	since     time.Time
+	connected bool
 }
 
 // A report is how a collector is.
 type report struct {
 	Page     health.Page
-	Agents   []uint64 // that have come
+	Agents   []uint64 // that have arrived
 	Expected int      // of them to be waited for
 	Asked    string
 	Live     *live.Share // nil: nothing new
@@ -76,7 +76,7 @@ type orders struct {
 	Live   live.Terms
 }
 
-// A keep has agents hold on to windows.
+// A keep has agents hold windows.
 type keep struct {
 	Why       moriensv1.Keep_Why
 	Reason    string
@@ -84,36 +84,36 @@ type keep struct {
 	Processes []uint64 // none: all
 }
 
-func newCrew(t team.Team, l *live.Live, start string) *crew {
-	return &crew{
-		team: t, live: l, start: start, ended: make(chan struct{}), linked: make(chan struct{}), berths: make(map[uint64]*berth), aboard: make([]int, t.Size()),
-		reports: make([]report, t.Size()), heard: make(chan struct{}, 1),
+func newPeers(t team.Team, l *live.Live, start string) *peers {
+	return &peers{
+		team: t, live: l, start: start, ended: make(chan struct{}), linked: make(chan struct{}), assignments: make(map[uint64]*assignment), assigned: make([]int, t.Size()),
+		reports: make([]report, t.Size()), endAsked: make(chan struct{}, 1),
 	}
 }
 
-// first says whether this is the collector that decides for all.
-func (w *crew) first() bool { return w.team.Rank() == 0 }
+// first reports whether this is the collector that decides for all.
+func (w *peers) first() bool { return w.team.Rank() == 0 }
 
-// settle tells the first collector which agents are whose, as the journals have it.
-func (w *crew) settle(mine []uint64) error {
+// settle reports to the first collector which agents are whose, as the journals have it.
+func (w *peers) settle(mine []uint64) error {
 	all, err := team.Gather(w.team, mine)
 	if err != nil {
 		return err
 	}
 	for member, ids := range all {
 		for _, id := range ids {
-			if b := w.berths[id]; b != nil {
+			if b := w.assignments[id]; b != nil {
 				return fmt.Errorf("the journals of collectors %d and %d both have agent %016x", b.member, member, id)
 			}
-			w.berths[id] = &berth{member: member, came: true}
+			w.assignments[id] = &assignment{member: member, connected: true}
 		}
-		w.aboard[member] = len(ids)
+		w.assigned[member] = len(ids)
 	}
 	return nil
 }
 
 // place says to which collector an agent belongs that the one it asks does not know; nil: to that one.
-func (w *crew) place(h *moriensv1.Hello) *moriensv1.Redirect {
+func (w *peers) place(h *moriensv1.Hello) *moriensv1.Redirect {
 	to := 0
 	switch {
 	case w.first():
@@ -130,28 +130,28 @@ func (w *crew) place(h *moriensv1.Hello) *moriensv1.Redirect {
 	return &moriensv1.Redirect{Member: uint32(to), Start: w.start}
 }
 
-// sentOn is how many agents asked here and belong elsewhere.
-func (w *crew) sentOn() uint64 {
+// sentOn is the number of agents that asked here and belong elsewhere.
+func (w *peers) sentOn() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.redirected
 }
 
 // assign gives an agent to the collector that has the fewest, if it is none's yet.
-func (w *crew) assign(agent uint64) int {
+func (w *peers) assign(agent uint64) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	b := w.berths[agent]
+	b := w.assignments[agent]
 	if b == nil {
-		b = &berth{member: slices.Index(w.aboard, slices.Min(w.aboard)), since: time.Now()}
-		w.berths[agent] = b
-		w.aboard[b.member]++
+		b = &assignment{member: slices.Index(w.assigned, slices.Min(w.assigned)), since: time.Now()}
+		w.assignments[agent] = b
+		w.assigned[b.member]++
 	}
 	return b.member
 }
 
-// take is what the first collector makes of the others' reports.
-func (w *crew) take(member int, r report) {
+// take processes a report of another collector at the first one.
+func (w *peers) take(member int, r report) {
 	if r.Live != nil {
 		w.live.Merge(member, r.Live)
 		r.Live = nil
@@ -160,80 +160,80 @@ func (w *crew) take(member int, r report) {
 	defer w.mu.Unlock()
 	w.reports[member] = r
 	for _, id := range r.Agents {
-		if b := w.berths[id]; b != nil {
-			b.came = true
+		if b := w.assignments[id]; b != nil {
+			b.connected = true
 		}
 	}
 	if r.Asked != "" && w.asked == "" {
 		w.asked = r.Asked
 		select {
-		case w.heard <- struct{}{}:
+		case w.endAsked <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// attendance adds to the first collector's own that of the others, as of the last round: agents that were sent to one of them, and have not come
+// attendance adds to the first collector's own counts those of the others, as of the last round: agents that were redirected to one of them, and have not come
 // there, are expected as if they had just left.
-func (w *crew) attendance(grace time.Duration) (came, expected int) {
+func (w *peers) attendance(grace time.Duration) (connected, expected int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, r := range w.reports {
 		if i == w.team.Rank() {
 			continue
 		}
-		came += len(r.Agents)
+		connected += len(r.Agents)
 		expected += r.Expected
 	}
-	for _, b := range w.berths {
-		if !b.came && b.member != w.team.Rank() && time.Since(b.since) < grace {
+	for _, b := range w.assignments {
+		if !b.connected && b.member != w.team.Rank() && time.Since(b.since) < grace {
 			expected++
 		}
 	}
-	return came, expected
+	return connected, expected
 }
 
 // others are the reports of the other collectors.
-func (w *crew) others() []report {
+func (w *peers) others() []report {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Delete(slices.Clone(w.reports), w.team.Rank(), w.team.Rank()+1)
 }
 
 // exchange is one round. With over there is none after it.
-func (w *crew) exchange(mine report) (told orders, err error) {
+func (w *peers) exchange(mine report) (given orders, err error) {
 	parts := make([][]byte, w.team.Size())
 	if w.first() {
 		w.mu.Lock()
-		told = w.orders
+		given = w.orders
 		w.orders.Keep = nil
 		w.mu.Unlock()
-		told.Live = w.live.Terms()
-		text, err := encode(told)
+		given.Live = w.live.Terms()
+		text, err := encode(given)
 		if err != nil {
-			return told, err
+			return given, err
 		}
 		for i := 1; i < len(parts); i++ {
 			parts[i] = text
 		}
 	} else if parts[0], err = encode(mine); err != nil {
-		return told, err
+		return given, err
 	}
-	came, err := w.team.AllToAll(parts)
+	received, err := w.team.AllToAll(parts)
 	if err != nil {
-		return told, err
+		return given, err
 	}
 	if !w.first() {
-		return told, decode(came[0], &told)
+		return given, decode(received[0], &given)
 	}
-	for i := 1; i < len(came); i++ {
+	for i := 1; i < len(received); i++ {
 		var r report
-		if err := decode(came[i], &r); err != nil {
-			return told, fmt.Errorf("collector %d: %w", i, err)
+		if err := decode(received[i], &r); err != nil {
+			return given, fmt.Errorf("collector %d: %w", i, err)
 		}
 		w.take(i, r)
 	}
-	return told, nil
+	return given, nil
 }
 
 func encode(v any) ([]byte, error) {
@@ -244,15 +244,15 @@ func encode(v any) ([]byte, error) {
 
 func decode(text []byte, v any) error { return gob.NewDecoder(bytes.NewReader(text)).Decode(v) }
 
-// order changes what the first collector has the others do from the next round on.
-func (w *crew) order(change func(*orders)) {
+// order changes the first collector's orders for the next round.
+func (w *peers) order(change func(*orders)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change(&w.orders)
 }
 
 // finish ends the rounds: the run is over, or err says why they cannot go on.
-func (w *crew) finish(by string, err error) {
+func (w *peers) finish(by string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over, w.by, w.err = err == nil, by, err
@@ -261,8 +261,8 @@ func (w *crew) finish(by string, err error) {
 
 // Join begins to work together with the other collectors of the run, if it has any. All of them call it, once agents can find them.
 func (c *Collector) Join() {
-	if c.crew != nil {
-		c.crew.rounds.Do(func() {
+	if c.peers != nil {
+		c.peers.rounds.Do(func() {
 			go c.rounds()
 			go c.compare()
 		})
@@ -274,118 +274,118 @@ func (c *Collector) rounds() {
 	for {
 		select {
 		case <-c.end.ordered:
-			c.crew.order(func(o *orders) { o.Finish = true })
+			c.peers.order(func(o *orders) { o.Finish = true })
 		default:
 		}
-		told, err := c.crew.exchange(c.report())
+		given, err := c.peers.exchange(c.report())
 		if err != nil {
-			c.crew.finish("", fmt.Errorf("another collector of the run is lost: %w", err))
+			c.peers.finish("", fmt.Errorf("another collector of the run is lost: %w", err))
 			return
 		}
-		c.crew.mu.Lock()
-		c.crew.turns++
-		c.crew.mu.Unlock()
-		c.obey(told)
-		if told.Over {
-			c.crew.finish(told.By, nil)
+		c.peers.mu.Lock()
+		c.peers.turns++
+		c.peers.mu.Unlock()
+		c.obey(given)
+		if given.Over {
+			c.peers.finish(given.By, nil)
 			return
 		}
 		time.Sleep(roundEvery)
 	}
 }
 
-// report is what this collector tells the first one.
+// report is what this collector reports to the first one.
 func (c *Collector) report() report {
-	if c.crew.first() {
+	if c.peers.first() {
 		return report{}
 	}
 	r := report{Page: c.ownPage(), Live: c.live.Shared()}
-	r.Agents, r.Expected = c.store.Roll(c.grace)
-	c.crew.mu.Lock()
-	r.Asked = c.crew.asked
-	c.crew.mu.Unlock()
+	r.Agents, r.Expected = c.store.AgentIDs(c.grace)
+	c.peers.mu.Lock()
+	r.Asked = c.peers.asked
+	c.peers.mu.Unlock()
 	return r
 }
 
 // obey does what the first collector says.
-func (c *Collector) obey(told orders) {
-	if c.crew.first() {
+func (c *Collector) obey(given orders) {
+	if c.peers.first() {
 		return // it has done so
 	}
-	if told.Finish {
+	if given.Finish {
 		c.Finish()
 	}
-	c.live.Heed(told.Live)
-	for _, k := range told.Keep {
+	c.live.Heed(given.Live)
+	for _, k := range given.Keep {
 		go func() {
 			ctx, cancel := context.WithTimeout(c.taking, keepGrace)
 			defer cancel()
-			c.desk.Keep(ctx, k.Why, k.Reason, k.Windows, k.Processes...)
+			c.requester.Keep(ctx, k.Why, k.Reason, k.Windows, k.Processes...)
 		}()
 	}
 }
 
-// keepGrace is how long agents may take to say what became of windows that they are to hold on to.
+// keepGrace is how long agents may take to report on windows that they are to hold.
 const keepGrace = 10 * time.Second
 
-// crewDesk asks the agents of all collectors.
-type crewDesk struct{ *Collector }
+// peersRequester sends requests to the agents of all collectors.
+type peersRequester struct{ *Collector }
 
-// Keep has the agents of all collectors hold on to windows, and says what became of them at those of this one.
-func (d crewDesk) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, list []anchor.ID, processes ...uint64) []windows.Kept {
-	if d.crew != nil {
-		d.crew.order(func(o *orders) { o.Keep = append(o.Keep, keep{why, reason, list, processes}) })
+// Keep has the agents of all collectors hold windows, and reports the outcome at those of this one.
+func (d peersRequester) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, list []anchor.ID, processes ...uint64) []windows.Kept {
+	if d.peers != nil {
+		d.peers.order(func(o *orders) { o.Keep = append(o.Keep, keep{why, reason, list, processes}) })
 	}
-	return d.desk.Keep(ctx, why, reason, list, processes...)
+	return d.requester.Keep(ctx, why, reason, list, processes...)
 }
 
 // Team is this collector among those of the run.
 func (c *Collector) Team() team.Team {
-	if c.crew == nil {
+	if c.peers == nil {
 		return team.Solo{}
 	}
-	return c.crew.team
+	return c.peers.team
 }
 
-// Ask tells the collector that decides that this one was asked to end the run, by a signal.
+// Ask informs the collector that decides that this one was asked to end the run, by a signal.
 func (c *Collector) Ask(by string) {
-	c.crew.mu.Lock()
-	defer c.crew.mu.Unlock()
-	if c.crew.asked == "" {
-		c.crew.asked = by
+	c.peers.mu.Lock()
+	defer c.peers.mu.Unlock()
+	if c.peers.asked == "" {
+		c.peers.asked = by
 	}
 }
 
 // Asked has a token when another collector of the run was asked to end it, and By says by which signal; nil where there is no other.
 func (c *Collector) Asked() <-chan struct{} {
-	if c.crew == nil {
+	if c.peers == nil {
 		return nil
 	}
-	return c.crew.heard
+	return c.peers.endAsked
 }
 
 // By is the signal by which some collector of the run was asked to end it.
 func (c *Collector) By() string {
-	c.crew.mu.Lock()
-	defer c.crew.mu.Unlock()
-	return c.crew.asked
+	c.peers.mu.Lock()
+	defer c.peers.mu.Unlock()
+	return c.peers.asked
 }
 
-// Complete waits until all collectors of the run have shown that they still are, and says whether that is so. A launcher sends SIGTERM to those that are left when one
+// Complete waits until all collectors of the run have shown that they still are, and reports whether that is so. A launcher sends SIGTERM to those that are left when one
 // was killed: that must not end the measurement of a run that is to be gone on with. Of the next three rounds the first may be under way, and for
 // the second another collector may have sent its part before.
 func (c *Collector) Complete() bool {
-	if c.crew == nil {
+	if c.peers == nil {
 		return true
 	}
 	done := func() int {
-		c.crew.mu.Lock()
-		defer c.crew.mu.Unlock()
-		return c.crew.turns
+		c.peers.mu.Lock()
+		defer c.peers.mu.Unlock()
+		return c.peers.turns
 	}
 	for last := done() + 3; done() < last; {
 		select {
-		case <-c.crew.ended:
+		case <-c.peers.ended:
 			return false
 		case <-time.After(roundEvery / 4):
 		}
@@ -395,21 +395,21 @@ func (c *Collector) Complete() bool {
 
 // Adjourned is closed when the run is over for all its collectors, or one of them is lost; nil where there is but one. Verdict says which.
 func (c *Collector) Adjourned() <-chan struct{} {
-	if c.crew == nil {
+	if c.peers == nil {
 		return nil
 	}
-	return c.crew.ended
+	return c.peers.ended
 }
 
 // Verdict says, once Adjourned is closed, what ended the run before its ranks did, empty where nothing did, or how the other collectors were lost.
 func (c *Collector) Verdict() (by string, err error) {
-	c.crew.mu.Lock()
-	defer c.crew.mu.Unlock()
-	return c.crew.by, c.crew.err
+	c.peers.mu.Lock()
+	defer c.peers.mu.Unlock()
+	return c.peers.by, c.peers.err
 }
 
 // adjourn has the first collector end the run for all of them, and returns when all know, or there are none any more.
-func (w *crew) adjourn(by string) {
+func (w *peers) adjourn(by string) {
 	if w.first() {
 		w.order(func(o *orders) { o.Over, o.By = true, by })
 	}

@@ -38,7 +38,7 @@ type Join struct {
 	Reason
 }
 
-// A Verdict is what the judge says of the leaves.
+// A Verdict is the result of the evaluation of the leaves.
 type Verdict struct {
 	Of []int32 // per leaf: the leaf that stands for its kind
 	// Pool says of a leaf that its bursts are disturbed ones of several kinds: each has the kind of its place, and, where that is not known, that which Of says.
@@ -48,8 +48,8 @@ type Verdict struct {
 	Rounds int
 }
 
-// A judge aggregates leaves.
-type judge struct {
+// An evaluator aggregates leaves.
+type evaluator struct {
 	leaves  []Leaf
 	spreads [][]spread        // per leaf: along each dimension
 	wide    []spread          // per leaf that stands for a kind: of all its bursts, along the first
@@ -62,14 +62,14 @@ type judge struct {
 	bursts  []int64 // per leaf that stands for a kind
 	grams   *grams  // by codes of what stands for each kind
 	*episodes
-	known  map[[2]int32]float64 // what pairs of kinds are foretold to, as long as grams stay
-	told   map[int32][]int32    // per kind, in a round: up to two kinds that its place tells it from
-	side   float64
-	dims   int
-	codes  codes
-	groups int
-	of     []int32
-	v      *Verdict
+	known    map[[2]int32]float64 // what pairs of kinds are foretold to, as long as grams stay
+	distinct map[int32][]int32    // per kind, in a round: up to two kinds that its place distinguishes it from
+	side     float64
+	dims     int
+	codes    codes
+	groups   int
+	of       []int32
+	v        *Verdict
 }
 
 // A pair is two kinds that are next to each other.
@@ -80,12 +80,12 @@ type pair struct {
 	distance float64
 	compact  bool
 	apart    bool
-	// everywhere says that order tells them apart, as far as the scheduler's slices do: neither has places of its own.
+	// everywhere says that order distinguishes them, as far as the scheduler's slices do: neither has places of its own.
 	everywhere bool
 	mixed      bool // the slower one is disturbed bursts of several kinds
 }
 
-func (j *judge) run() *Verdict {
+func (j *evaluator) run() *Verdict {
 	n := len(j.leaves)
 	j.v = &Verdict{Of: make([]int32, n), Pool: make([]bool, n), Why: make([]Reason, n)}
 	j.of, j.strata, j.members = j.v.Of, make(map[int32]*spread), make(map[int32][]int32)
@@ -97,7 +97,7 @@ func (j *judge) run() *Verdict {
 		j.bursts = append(j.bursts, j.leaves[i].Bursts)
 	}
 	for {
-		j.told = make(map[int32][]int32)
+		j.distinct = make(map[int32][]int32)
 		pairs := j.pairs(j.nearest)
 		joins := j.choose(pairs)
 		if len(joins) == 0 {
@@ -107,7 +107,7 @@ func (j *judge) run() *Verdict {
 			joins = j.choose(j.mixed())
 		}
 		if len(joins) == 0 {
-			j.tell(pairs)
+			j.explain(pairs)
 			return j.v
 		}
 		j.join(joins)
@@ -116,7 +116,7 @@ func (j *judge) run() *Verdict {
 }
 
 // pairs are some of those among the kinds of each stratum.
-func (j *judge) pairs(some func(kinds []int32) [][2]int32) (list []pair) {
+func (j *evaluator) pairs(some func(kinds []int32) [][2]int32) (list []pair) {
 	for _, leaves := range j.members {
 		kinds := j.standing(leaves)
 		if len(kinds) < 2 {
@@ -131,7 +131,7 @@ func (j *judge) pairs(some func(kinds []int32) [][2]int32) (list []pair) {
 }
 
 // standing are those of some leaves that stand for their kinds.
-func (j *judge) standing(leaves []int32) []int32 {
+func (j *evaluator) standing(leaves []int32) []int32 {
 	return slices.DeleteFunc(slices.Clone(leaves), func(leaf int32) bool { return j.of[leaf] != leaf })
 }
 
@@ -141,7 +141,7 @@ func comparePairs(x, y pair) int {
 }
 
 // nearest pairs each kind with the nearest one, on a line with the two nearest.
-func (j *judge) nearest(kinds []int32) (pairs [][2]int32) {
+func (j *evaluator) nearest(kinds []int32) (pairs [][2]int32) {
 	add := func(a, b int32) { pairs = append(pairs, [2]int32{min(a, b), max(a, b)}) }
 	if j.dims == 1 {
 		byPlace := slices.Clone(kinds)
@@ -174,7 +174,7 @@ func (j *judge) nearest(kinds []int32) (pairs [][2]int32) {
 
 // slower pairs each kind with all that are larger and quicker: it may come in the place of one of these, as the same work does that was kept waiting for always the
 // same time.
-func (j *judge) slower(kinds []int32) (pairs [][2]int32) {
+func (j *evaluator) slower(kinds []int32) (pairs [][2]int32) {
 	if j.dims > 1 {
 		return nil
 	}
@@ -190,7 +190,7 @@ func (j *judge) slower(kinds []int32) (pairs [][2]int32) {
 
 // mixed pairs kinds with the next quicker one that come in the places of all quicker ones together by chance: disturbed bursts of several kinds, which are foretold beside each
 // of these alone.
-func (j *judge) mixed() (list []pair) {
+func (j *evaluator) mixed() (list []pair) {
 	if j.dims > 1 {
 		return nil
 	}
@@ -218,7 +218,7 @@ func (j *judge) mixed() (list []pair) {
 }
 
 // place is a leaf's median along a dimension, in units of the coordinates. That of a kind is that of the leaf that stands for it.
-func (j *judge) place(leaf int32, dim int) float64 { return j.places[int(leaf)*j.dims+dim] }
+func (j *evaluator) place(leaf int32, dim int) float64 { return j.places[int(leaf)*j.dims+dim] }
 
 func placesOf(spreads [][]spread, dims int, side float64) []float64 {
 	places := make([]float64, 0, len(spreads)*dims)
@@ -230,7 +230,7 @@ func placesOf(spreads [][]spread, dims int, side float64) []float64 {
 	return places
 }
 
-func (j *judge) distance(a, b int32) float64 {
+func (j *evaluator) distance(a, b int32) float64 {
 	sum := 0.
 	for d := range j.dims {
 		x := j.place(a, d) - j.place(b, d)
@@ -239,12 +239,12 @@ func (j *judge) distance(a, b int32) float64 {
 	return math.Sqrt(sum)
 }
 
-// weigh says whether two kinds are two.
-func (j *judge) weigh(a, b int32) pair {
+// weigh reports whether two kinds are two.
+func (j *evaluator) weigh(a, b int32) pair {
 	p := pair{a: a, b: b, foretold: j.foretold(a, b), distance: j.distance(a, b)}
 	x, y := j.codes.leaf(a), j.codes.leaf(b)
 	others := j.grams.byProgram(othersNow, x, y)
-	slowAlone := j.grams.othersKnown(x, y) && others.foretold(x, y) < othersTell
+	slowAlone := j.grams.othersKnown(x, y) && others.foretold(x, y) < leastByOthers
 	if p.foretold < apartSurely && others.alone(x, y) || slowAlone && j.episode(a, b) || j.imbalance(&p) {
 		p.foretold = 0
 	}
@@ -268,9 +268,9 @@ func (j *judge) weigh(a, b int32) pair {
 	return p
 }
 
-// ownPlaces says that one of two kinds has places at which the other never comes. The scheduler's slices give bursts an order too where ranks share cores, but not one that always holds. What other
+// ownPlaces reports whether one of two kinds has places at which the other never comes. The scheduler's slices give bursts an order too where ranks share cores, but not one that always holds. What other
 // threads do is no witness: threads that share cores get their slices together.
-func (j *judge) ownPlaces(a, b int32) bool {
+func (j *evaluator) ownPlaces(a, b int32) bool {
 	x, y := j.codes.leaf(a), j.codes.leaf(b)
 	for _, way := range []int{twoBefore, twoAfter, oneEach, itsCall} {
 		t := j.grams.byProgram(way, x, y)
@@ -281,24 +281,24 @@ func (j *judge) ownPlaces(a, b int32) bool {
 	return false
 }
 
-// episode says that two kinds come in long runs, and that nothing but others that do tells them apart: all that a core does is slow for a while.
-func (j *judge) episode(a, b int32) bool {
+// episode reports whether two kinds come in long runs, and whether nothing but others that do distinguishes them: all that a core does is slow for a while.
+func (j *evaluator) episode(a, b int32) bool {
 	return j.inRuns(j.kind(a), j.kind(b)) && j.byCalls(j.grams, j.codes.leaf(a), j.codes.leaf(b)) < apartByOrder
 }
 
-// imbalance says that two kinds that take nearly the same time are on threads of their own, and that the calls round them do not tell them apart: the same work, of which some threads have more.
-func (j *judge) imbalance(p *pair) bool {
+// imbalance reports whether two kinds that take nearly the same time are on threads of their own, and whether the calls round them do not distinguish them: the same work, of which some threads have more.
+func (j *evaluator) imbalance(p *pair) bool {
 	return j.dims == 1 && p.distance < imbalance && j.onOwnThreads(j.kind(p.a), j.kind(p.b)) && j.byCalls(j.grams, j.codes.leaf(p.a), j.codes.leaf(p.b)) < apartByOrder
 }
 
 // kind is the leaves of one, without those whose bursts are of several.
-func (j *judge) kind(of int32) []int32 {
+func (j *evaluator) kind(of int32) []int32 {
 	members := j.members[j.leaves[of].Stratum]
 	return slices.DeleteFunc(slices.Clone(members), func(leaf int32) bool { return j.of[leaf] != of || j.v.Pool[leaf] })
 }
 
-// differ says that two kinds are two whatever comes round them: no burst of one is between the calls of a burst of the other, or what nothing disturbs differs.
-func (j *judge) differ(a, b int32) bool {
+// differ reports whether two kinds are two whatever comes round them: no burst of one is between the calls of a burst of the other, or what nothing disturbs differs.
+func (j *evaluator) differ(a, b int32) bool {
 	for d := range j.dims {
 		if j.steady != nil && j.steady[d] && math.Abs(j.place(a, d)-j.place(b, d)) >= steadyApart {
 			return true
@@ -307,22 +307,22 @@ func (j *judge) differ(a, b int32) bool {
 	return j.otherCalls(a, b)
 }
 
-// otherCalls says that no burst of one of two kinds is between the calls of a burst of the other.
-func (j *judge) otherCalls(a, b int32) bool {
+// otherCalls reports whether no burst of one of two kinds is between the calls of a burst of the other.
+func (j *evaluator) otherCalls(a, b int32) bool {
 	return j.grams[itsCall].Len() > 0 && j.grams[itsCall].disjoint(j.codes.leaf(a), j.codes.leaf(b))
 }
 
-// placed says that two kinds have a place in the order of things, which tells them from a third one: so they come in each other's place.
-func (j *judge) placed(a, b int32) bool {
+// placed reports whether two kinds have a place in the order of things, which distinguishes them from a third one: so they come in each other's place.
+func (j *evaluator) placed(a, b int32) bool {
 	fromAnother := func(x, but int32) bool {
-		return slices.ContainsFunc(j.toldFrom(x), func(c int32) bool { return c != but })
+		return slices.ContainsFunc(j.distinctFrom(x), func(c int32) bool { return c != but })
 	}
 	return fromAnother(a, b) && fromAnother(b, a)
 }
 
-// toldFrom are the first two kinds of its stratum that a kind's place tells it from: one of them is a third one to any pair.
-func (j *judge) toldFrom(x int32) []int32 {
-	list, known := j.told[x]
+// distinctFrom are the first two kinds of its stratum that a kind's place distinguishes it from: one of them is a third one to any pair.
+func (j *evaluator) distinctFrom(x int32) []int32 {
+	list, known := j.distinct[x]
 	if known {
 		return list
 	}
@@ -333,12 +333,12 @@ func (j *judge) toldFrom(x int32) []int32 {
 			}
 		}
 	}
-	j.told[x] = list
+	j.distinct[x] = list
 	return list
 }
 
-// foretold is how far order tells two kinds apart.
-func (j *judge) foretold(a, b int32) float64 {
+// foretold is how far order distinguishes two kinds.
+func (j *evaluator) foretold(a, b int32) float64 {
 	key := [2]int32{min(a, b), max(a, b)}
 	u, known := j.known[key]
 	if !known {
@@ -349,7 +349,7 @@ func (j *judge) foretold(a, b int32) float64 {
 }
 
 // choose takes the pairs that are one, least foretold first, each kind once.
-func (j *judge) choose(pairs []pair) (joins []pair) {
+func (j *evaluator) choose(pairs []pair) (joins []pair) {
 	taken := make(map[int32]bool)
 	for _, p := range pairs {
 		if !p.apart && !taken[p.a] && !taken[p.b] {
@@ -361,7 +361,7 @@ func (j *judge) choose(pairs []pair) (joins []pair) {
 }
 
 // join makes the smaller of each pair a variant of the larger.
-func (j *judge) join(joins []pair) {
+func (j *evaluator) join(joins []pair) {
 	to := identity(j.codes.leaves + j.groups + 1)
 	renamed := false
 	joined := make(map[int32]int32)
@@ -407,8 +407,8 @@ func identity(n int) []int32 {
 	return to
 }
 
-// tell says of the kinds in the end why they are.
-func (j *judge) tell(pairs []pair) {
+// explain says of the kinds in the end why they are.
+func (j *evaluator) explain(pairs []pair) {
 	for i := range j.v.Why {
 		if j.of[i] == int32(i) {
 			j.v.Why[i] = Reason{Other: None}

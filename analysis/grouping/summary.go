@@ -30,8 +30,8 @@ type Join struct {
 	Why      string
 }
 
-// account tells what became of basins and leaves, by the clusters' numbers.
-func (x *decided) account(r *Result, ids [][]int32) {
+// summarize reports the outcome of basins and leaves, by the clusters' numbers.
+func (x *decided) summarize(r *Result, ids [][]int32) {
 	id := func(cluster int32) int32 {
 		if x.bursts[cluster] == 0 {
 			cluster = x.root[cluster]
@@ -78,7 +78,7 @@ func (x *decided) half(leaf, kind int32) int32 {
 	return leaf
 }
 
-// reason is why a cluster is a kind, or a variant. The cluster with most bursts of a kind stands for it, whichever the judge let stand.
+// reason is why a cluster is a kind, or a variant. The cluster with most bursts of a kind stands for it, whichever leaf the evaluation let stand.
 func (x *decided) reason(cluster int32) kinds.Reason {
 	leaf := x.HalfOf[cluster]
 	stood := x.Of[leaf]
@@ -116,7 +116,7 @@ func (x *decided) otherHalf(cluster int32) int32 {
 	return kinds.None
 }
 
-// hasOthers says that the group of a cluster has one of another kind.
+// hasOthers reports whether the group of a cluster has one of another kind.
 func (x *decided) hasOthers(cluster int32) bool {
 	group := x.at[cluster].group
 	return slices.ContainsFunc(x.Groups[group].Clusters, func(k Cluster) bool { return x.root[k.Node-1] != x.root[cluster] })

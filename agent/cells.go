@@ -9,13 +9,13 @@ import (
 
 // Cells are how an agent keeps bursts on its node.
 type Cells struct {
-	Keeper Keeper
-	Spec   string // says how it was told to make micro-cells: the same at all agents of a run
+	Store CellStore
+	Spec  string // how it was asked to make micro-cells: the same at all agents of a run
 }
 
-// A Keeper keeps the bursts of a node as sequences of micro-cells: a cells.Keeper. Calls and what belongs to them then stay in the node's windows, and the
-// collector asks the Keeper.
-type Keeper interface {
+// A CellStore keeps the bursts of a node as sequences of micro-cells: a cells.Store. Calls and their details then stay in the node's windows, and the
+// collector asks the CellStore.
+type CellStore interface {
 	// Add takes the messages of a transaction, each once, in their order. The columns of calls and transfers are used again afterwards.
 	Add(messages []*moriensv1.ReportRequest)
 	// Lost says that bursts are gone which the agent knew before it was started again.
@@ -27,18 +27,18 @@ type Keeper interface {
 // errSent is why an agent that sends its bursts has no micro-cells.
 var errSent = errors.New("this agent sends its bursts, and keeps no micro-cells")
 
-// relearnCells gives the Keeper what the windows hold. Of rows that are gone it is not known which had a burst before them: all count.
+// relearnCells gives the CellStore what the windows hold. Of rows that are gone it is not known which had a burst before them: all count.
 func (n *Node) relearnCells() error {
 	if n.config.Cells == nil || n.outbox.Transactions() == 0 {
 		return nil
 	}
 	started := time.Now()
-	keeper := n.config.Cells.Keeper
-	gone, err := n.windows.store.Replay(keeper.Add)
+	store := n.config.Cells.Store
+	gone, err := n.windows.store.Replay(store.Add)
 	if err != nil {
 		return err
 	}
-	keeper.Lost(gone)
+	store.Lost(gone)
 	n.config.Log.Info("micro-cells are made anew of the windows that are held", "took", time.Since(started), "calls gone", gone)
 	return nil
 }
@@ -52,8 +52,8 @@ func (w *windows) cells(stream uint64, ask *moriensv1.CellsAsk) {
 		return nil
 	}
 	err := errSent
-	if w.keeper != nil {
-		err = w.keeper.Answer(ask, emit)
+	if w.cellStore != nil {
+		err = w.cellStore.Answer(ask, emit)
 	}
 	if err != nil && !errors.Is(err, errBroken) {
 		emit(&moriensv1.CellsAnswer{Number: ask.Number, Last: true, Error: err.Error()})

@@ -41,7 +41,7 @@ func (f *finder) distinct(view []Thread) ([]*sequence, []int32) {
 // keySize is two lengths and SHA-256.
 const keySize = 2 + sha256.Size/8
 
-// key tells what the thread did from everything else: no two sequences are known to have one key.
+// key distinguishes what the thread did from everything else: no two sequences are known to have one key.
 func (t *Thread) key() []uint64 {
 	h := sha256.New()
 	var text []byte

@@ -12,15 +12,15 @@ var familyNames = map[string]string{OpenMPI: "Open MPI", MPICH: "MPICH or one of
 
 var versionNumber = regexp.MustCompile(`\d+\.\d+(\.\d+)?`)
 
-func judgeMPIs(m Machine) []Finding {
+func checkMPIs(m Machine) []Finding {
 	var list []Finding
 	usable := 0
 	for _, x := range m.MPIs {
-		f := judgeMPI(x, m.Launchers)
+		f := checkMPI(x, m.Launchers)
 		list = append(list, f)
 		if x.Error == "" {
 			usable++
-			list = append(list, judgeFortran(x))
+			list = append(list, checkFortran(x))
 		}
 	}
 	if usable == 0 {
@@ -30,7 +30,7 @@ func judgeMPIs(m Machine) []Finding {
 		})
 	}
 	for _, l := range m.Launchers {
-		list = append(list, judgeLauncher(l, m.MPIs))
+		list = append(list, checkLauncher(l, m.MPIs))
 	}
 	if len(m.Launchers) == 0 {
 		list = append(list, Finding{
@@ -41,7 +41,7 @@ func judgeMPIs(m Machine) []Finding {
 	return list
 }
 
-func judgeMPI(x MPI, launchers []Launcher) Finding {
+func checkMPI(x MPI, launchers []Launcher) Finding {
 	f := Finding{ID: "mpi.library", Status: OK, Found: x.Path, Facts: []string{"found by " + strings.Join(x.By, ", ")}}
 	if x.Error != "" {
 		f.Status, f.Why, f.Do = Warn, "it does not load: "+x.Error, "reinstall it, or load what it needs, such as its module"
@@ -78,7 +78,7 @@ func sameVersion(a, b string) bool {
 	return series(a) != "" && series(a) == series(b)
 }
 
-func judgeFortran(x MPI) Finding {
+func checkFortran(x MPI) Finding {
 	f := Finding{ID: "mpi.fortran", Status: OK}
 	if len(x.Fortran) == 0 {
 		f.Status, f.Found, f.Why, f.Do = Lack, x.Path+" has no Fortran", "no library of it has Fortran's symbols", "nothing, unless your program is in Fortran"
@@ -97,7 +97,7 @@ func judgeFortran(x MPI) Finding {
 	return f
 }
 
-func judgeLauncher(l Launcher, libraries []MPI) Finding {
+func checkLauncher(l Launcher, libraries []MPI) Finding {
 	f := Finding{ID: "mpi.launcher", Status: OK, Found: fmt.Sprintf("%s (%s): %s", strings.Join(l.Names, ", "), l.Path, strings.TrimSpace(familyNames[l.Family]+" "+l.Version))}
 	switch {
 	case l.Error != "" && l.Family == Slurms:

@@ -13,7 +13,7 @@ import (
 	"moriens/internal/testenv"
 )
 
-// What is told of clusters, basins and joins names clusters by their numbers, and agrees with the clusters.
+// What is reported of clusters, basins and joins names clusters by their numbers, and agrees with the clusters.
 func TestAccountAgreesWithTheClusters(t *testing.T) {
 	seed := testenv.Seed(t)
 	for i, p := range []plant.Params{

@@ -9,7 +9,7 @@ import (
 )
 
 // gather returns what all members have, by rank.
-func gather[T team.Plain](c team.Crew, own []T) [][]T {
+func gather[T team.Plain](c team.Panicking, own []T) [][]T {
 	if c.Size() == 1 {
 		return [][]T{own}
 	}
@@ -17,7 +17,7 @@ func gather[T team.Plain](c team.Crew, own []T) [][]T {
 }
 
 // byThread returns the lists of all threads, by thread.
-func byThread[T team.Plain](c team.Crew, lists [][]T) [][]T {
+func byThread[T team.Plain](c team.Panicking, lists [][]T) [][]T {
 	return team.Must(team.ByThread(c.Threads, lists))
 }
 
@@ -31,11 +31,11 @@ type spot struct {
 func (r *Run) beginsAt(list []spot) []int64 {
 	ns := make([]int64, len(list))
 	for i, x := range list {
-		if r.crew.Mine(x.thread) {
+		if r.team.Mine(x.thread) {
 			ns[i] = r.Threads[x.thread].BeginNS[x.burst]
 		}
 	}
-	r.crew.Reduce(team.Sum, ns)
+	r.team.Reduce(team.Sum, ns)
 	return ns
 }
 
@@ -55,7 +55,7 @@ func (l *foremost) take(o foremost) {
 var noneYet = foremost{ns: -1, spot: spot{thread: math.MaxInt}}
 
 // foremostOf is the foremost of those that the members have for each of several things; noneYet where none has one.
-func foremostOf(c team.Crew, own []foremost) []foremost {
+func foremostOf(c team.Panicking, own []foremost) []foremost {
 	var values []int64
 	for _, x := range own {
 		values = append(values, x.ns, int64(x.thread), int64(x.burst))
@@ -69,7 +69,7 @@ func foremostOf(c team.Crew, own []foremost) []foremost {
 }
 
 // addUp makes pieces and table those of all threads.
-func (s *stretch) addUp(c team.Crew) {
+func (s *stretch) addUp(c team.Panicking) {
 	n := len(s.pieces)
 	begins, ends, sums := make([]int64, n), make([]int64, n), make([]int64, 2*n)
 	for u, p := range s.pieces {
@@ -88,7 +88,7 @@ func (s *stretch) addUp(c team.Crew) {
 }
 
 // uniteOddities adds up what members have of the same cluster in the same piece.
-func uniteOddities(c team.Crew, own []oddity) []oddity {
+func uniteOddities(c team.Panicking, own []oddity) []oddity {
 	if c.Size() == 1 {
 		return own
 	}

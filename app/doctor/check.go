@@ -8,12 +8,12 @@ import (
 	"moriens/internal/shmabi"
 )
 
-// Judge says what a machine's facts come to.
-func Judge(m Machine, version string) Report {
+// Diagnose says what a machine's facts come to.
+func Diagnose(m Machine, version string) Report {
 	r := Report{Version: version, Host: m.Host, Kernel: m.Kernel, Possible: true}
 	for _, list := range [][]Finding{
-		{judgeLibrary(m)}, judgeOrder(m), judgeMPIs(m), {judgePMU(m.PMU)}, judgeCounters(m), {judgeClock(m.Library), judgeLibunwind(m.Library)},
-		judgeMemory(m.Memory), judgeLimits(m), {judgeSlurm(m.Slurm)},
+		{checkLibrary(m)}, checkOrder(m), checkMPIs(m), {checkPMU(m.PMU)}, checkCounters(m), {checkClock(m.Library), checkLibunwind(m.Library)},
+		checkMemory(m.Memory), checkLimits(m), {checkSlurm(m.Slurm)},
 	} {
 		r.Findings = append(r.Findings, list...)
 	}
@@ -21,7 +21,7 @@ func Judge(m Machine, version string) Report {
 	return r
 }
 
-func judgeLibrary(m Machine) Finding {
+func checkLibrary(m Machine) Finding {
 	l := m.Library
 	f := Finding{ID: "library", Status: Fatal, Found: l.Path}
 	switch {
@@ -46,8 +46,8 @@ func judgeLibrary(m Machine) Finding {
 	return f
 }
 
-// judgeOrder says who else wraps MPI, once for each tool; one finding where there is none.
-func judgeOrder(m Machine) []Finding {
+// checkOrder says who else wraps MPI, once for each tool; one finding where there is none.
+func checkOrder(m Machine) []Finding {
 	o := m.Order
 	switch {
 	case m.Library.Layout == 0:
@@ -75,7 +75,7 @@ func judgeOrder(m Machine) []Finding {
 	return list
 }
 
-func judgeClock(l Library) Finding {
+func checkClock(l Library) Finding {
 	f := Finding{ID: "clock", Status: OK, Found: fmt.Sprintf("%s, %.0f ns to read", l.Clock, l.ClockNS)}
 	switch {
 	case l.Clock == "":
@@ -88,7 +88,7 @@ func judgeClock(l Library) Finding {
 	return f
 }
 
-func judgeLibunwind(l Library) Finding {
+func checkLibunwind(l Library) Finding {
 	if l.Libunwind {
 		return Finding{ID: "libunwind", Status: OK, Found: "call paths of up to 64 frames: --callpath"}
 	}
@@ -102,7 +102,7 @@ func judgeLibunwind(l Library) Finding {
 	return f
 }
 
-func judgeSlurm(s Slurm) Finding {
+func checkSlurm(s Slurm) Finding {
 	if s.Srun == "" {
 		return Finding{ID: "slurm", Status: Lack, Found: "no srun on PATH", Why: "Slurm is not installed here, or not on PATH", Do: "nothing, unless your jobs are Slurm's"}
 	}

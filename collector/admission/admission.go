@@ -1,11 +1,11 @@
-// Package gate stands between the network and the collector: it lets in who shows the run's token and turns away
-// everybody else, without letting them cost more than a bounded share of memory and descriptors.
+// Package admission is the collector's admission control: it accepts clients that show the run's token and refuses all
+// others, which can use only a bounded share of memory and file descriptors.
 //
-// A connection comes in by a Gate's listener as a stranger. It becomes trusted with the first stream that shows the
-// token. A stranger that has not done so in time is closed; where there are too many of them the oldest goes, so that
-// a crowd that says nothing cannot keep out an agent, which shows its token within milliseconds. Every refusal is
-// counted by its cause; the first of each cause is logged.
-package gate
+// A connection that is accepted by a Control's listener is a stranger. It becomes trusted with the first stream that
+// shows the token. A stranger that does not do so in time is closed. Where there are too many strangers the oldest is
+// closed, so that a flood of silent connections cannot keep out an agent, which shows its token within milliseconds.
+// Refusals are counted by cause; the first of each cause is logged.
+package admission
 
 import (
 	"container/list"
@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Cause is why somebody was turned away.
+// A Cause is the reason for a refusal.
 type Cause string
 
 // The causes.
@@ -47,10 +47,10 @@ const (
 	maxStrangers = 1024
 )
 
-// A Gate counts who comes in. All methods may be called concurrently.
-type Gate struct {
+// A Control accepts and counts connections. All methods may be called concurrently.
+type Control struct {
 	log      *slog.Logger
-	stream   func() // is told of each stream that is refused
+	stream   func() // is called for each refused stream
 	patience time.Duration
 	limit    int
 
@@ -60,10 +60,10 @@ type Gate struct {
 	closed    bool
 }
 
-// New returns a gate, which tells stream of every refusal that is one of a stream. Strangers get at most a quarter of the
+// New returns a Control, which calls stream for every refusal of a stream. Strangers get at most a quarter of the
 // descriptors that this process may have.
-func New(stream func(), log *slog.Logger) *Gate {
-	g := &Gate{log: log, stream: stream, patience: patience, limit: maxStrangers, refused: make(map[Cause]uint64)}
+func New(stream func(), log *slog.Logger) *Control {
+	g := &Control{log: log, stream: stream, patience: patience, limit: maxStrangers, refused: make(map[Cause]uint64)}
 	var files unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
 		g.limit = int(max(1, min(uint64(g.limit), files.Cur/4)))
@@ -71,15 +71,15 @@ func New(stream func(), log *slog.Logger) *Gate {
 	return g
 }
 
-// Refused returns how often somebody was turned away, by cause.
-func (g *Gate) Refused() map[Cause]uint64 {
+// Refused returns the number of refusals by cause.
+func (g *Control) Refused() map[Cause]uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return maps.Clone(g.refused)
 }
 
 // Refuse counts a refusal, and logs it if it is the first of its cause.
-func (g *Gate) Refuse(cause Cause, from string, err error) {
+func (g *Control) Refuse(cause Cause, from string, err error) {
 	g.mu.Lock()
 	g.refused[cause]++
 	first := g.refused[cause] == 1
@@ -96,7 +96,7 @@ func (g *Gate) Refuse(cause Cause, from string, err error) {
 
 // Close closes the connections of strangers, who would keep the server waiting, and counts nobody any more: what is closed from now
 // on is closed from this side.
-func (g *Gate) Close() {
+func (g *Control) Close() {
 	g.mu.Lock()
 	g.closed = true
 	var strangers []*Conn
@@ -110,11 +110,11 @@ func (g *Gate) Close() {
 }
 
 // Listen returns a listener whose connections have to become trusted.
-func (g *Gate) Listen(l net.Listener) net.Listener { return &listener{l, g} }
+func (g *Control) Listen(l net.Listener) net.Listener { return &listener{l, g} }
 
 type listener struct {
 	net.Listener
-	gate *Gate
+	control *Control
 }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -122,13 +122,13 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.gate.admit(conn), nil
+	return l.control.admit(conn), nil
 }
 
-// A Conn is a connection that came in by a gate.
+// A Conn is a connection that a Control has accepted.
 type Conn struct {
 	net.Conn
-	gate    *Gate
+	control *Control
 	place   *list.Element // among the strangers; nil when it is none any more
 	counted bool          // as refused
 	timer   *time.Timer
@@ -137,8 +137,8 @@ type Conn struct {
 // NetConn returns the connection itself.
 func (c *Conn) NetConn() net.Conn { return c.Conn }
 
-func (g *Gate) admit(conn net.Conn) *Conn {
-	c := &Conn{Conn: conn, gate: g}
+func (g *Control) admit(conn net.Conn) *Conn {
+	c := &Conn{Conn: conn, control: g}
 	g.mu.Lock()
 	var oldest *Conn
 	if g.strangers.Len() >= g.limit {
@@ -157,40 +157,40 @@ func (g *Gate) admit(conn net.Conn) *Conn {
 	return c
 }
 
-// Trust says that the connection has shown the token.
+// Trust marks the connection as one that has shown the token.
 func (c *Conn) Trust() {
-	c.gate.mu.Lock()
-	defer c.gate.mu.Unlock()
+	c.control.mu.Lock()
+	defer c.control.mu.Unlock()
 	c.forget()
 }
 
-// forget takes it from the strangers, with gate.mu held.
+// forget removes it from the strangers, with control.mu held.
 func (c *Conn) forget() {
 	c.timer.Stop()
 	if c.place != nil {
-		c.gate.strangers.Remove(c.place)
+		c.control.strangers.Remove(c.place)
 		c.place = nil
 	}
 }
 
-// Refuse counts the connection as turned away, once, whatever else becomes of it. A stranger it stays: it may still
+// Refuse counts the connection as refused, once, whatever follows. It remains a stranger: it may still
 // read the answer, until its time is up.
 func (c *Conn) Refuse(cause Cause, err error) {
-	c.gate.mu.Lock()
-	counted := c.counted || c.gate.closed
+	c.control.mu.Lock()
+	counted := c.counted || c.control.closed
 	c.counted = true
-	c.gate.mu.Unlock()
+	c.control.mu.Unlock()
 	if !counted {
-		c.gate.Refuse(cause, c.RemoteAddr().String(), err)
+		c.control.Refuse(cause, c.RemoteAddr().String(), err)
 	}
 }
 
 // expel closes the connection if it is still a stranger.
 func (c *Conn) expel(cause Cause, err error) {
-	c.gate.mu.Lock()
+	c.control.mu.Lock()
 	stranger := c.place != nil
 	c.forget()
-	c.gate.mu.Unlock()
+	c.control.mu.Unlock()
 	if !stranger {
 		return
 	}
@@ -203,10 +203,10 @@ func (c *Conn) expel(cause Cause, err error) {
 
 // Close closes the connection. Where it is a stranger still, it went before it had shown a token.
 func (c *Conn) Close() error {
-	c.gate.mu.Lock()
+	c.control.mu.Lock()
 	stranger := c.place != nil
 	c.forget()
-	c.gate.mu.Unlock()
+	c.control.mu.Unlock()
 	if stranger {
 		c.Refuse(Handshake, errors.New("it went before it had shown a token"))
 	}

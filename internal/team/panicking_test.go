@@ -16,7 +16,7 @@ func (gone) AllReduce([]int64, Op) error { return errGone }
 func TestCrew(t *testing.T) {
 	work := func(with Team) (sum int64, err error) {
 		defer Leave("work", &err)
-		c := Crew{Threads{Team: with}}
+		c := Panicking{Threads{Team: with}}
 		if !c.Alone() {
 			t.Error("a team of one is not alone")
 		}

@@ -25,8 +25,8 @@ type Kept struct {
 	Workers   int // threads to compute with
 }
 
-// Judge computes the error of a run that is rebuilt from its structure and the bursts that are kept.
-func Judge(run *trace.Run, k Kept) (*rundir.Fidelity, error) {
+// Evaluate computes the error of a run that is rebuilt from its structure and the bursts that are kept.
+func Evaluate(run *trace.Run, k Kept) (*rundir.Fidelity, error) {
 	n := len(run.Threads)
 	if len(k.Bursts) != n || len(k.Spans) != n || k.Classes != nil && len(k.Classes) != n || len(k.Structure.Of) != n {
 		return nil, fmt.Errorf("bursts of %d threads, spans of %d, classes of %d, structure of %d, the run has %d", len(k.Bursts), len(k.Spans), len(k.Classes), len(k.Structure.Of), n)
@@ -57,14 +57,14 @@ func Judge(run *trace.Run, k Kept) (*rundir.Fidelity, error) {
 		}
 		in.Phases = append(in.Phases, p)
 	}
-	r, err := fidelity.Judge(in)
+	r, err := fidelity.Evaluate(in)
 	if err != nil {
 		return nil, err
 	}
 	return describeFidelity(run, r), nil
 }
 
-// divide tells the bursts in spans from the sample.
+// divide distinguishes the bursts in spans from the sample.
 func divide(b *trace.Bursts, spans []trace.Span, numbers map[Symbol]uint32) (kept, drawn fidelity.Bursts) {
 	kept.Counters, drawn.Counters = make([][]int64, len(b.Counters)), make([][]int64, len(b.Counters))
 	kinds := b.Kinds()
@@ -126,7 +126,7 @@ func describeFidelity(run *trace.Run, r *fidelity.Result) *rundir.Fidelity {
 	}
 }
 
-// mostRanks is how many ranks' errors are told.
+// mostRanks is how many ranks' errors are reported.
 const mostRanks = 256
 
 // rankErrors adds up the threads of each rank.

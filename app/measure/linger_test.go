@@ -18,8 +18,8 @@ import (
 	"moriens/internal/units"
 )
 
-// A lodger is an agent whose one rank has come and gone, at a collector that may ask it for windows for a time.
-type lodger struct {
+// A lingering is an agent whose one rank has come and gone, at a collector that may ask it for windows for a time.
+type lingering struct {
 	collector *collector.Collector
 	journal   string
 	cells     *Cells                                // nil: its bursts are sent
@@ -28,10 +28,10 @@ type lodger struct {
 	done      chan error
 }
 
-func newLodger(t *testing.T, stay time.Duration, cells *Cells) *lodger {
+func newLingering(t *testing.T, linger time.Duration, cells *Cells) *lingering {
 	t.Helper()
-	l := &lodger{journal: t.TempDir() + "/journal", cells: cells, done: make(chan error, 1)}
-	l.start(t, stay)
+	l := &lingering{journal: t.TempDir() + "/journal", cells: cells, done: make(chan error, 1)}
+	l.start(t, linger)
 	c := l.collector
 	shm := t.TempDir()
 	dir := ring.DirectoryPath(shm, os.Getuid(), "run1")
@@ -78,10 +78,10 @@ func newLodger(t *testing.T, stay time.Duration, cells *Cells) *lodger {
 }
 
 // start starts its collector, or the next one of the same run.
-func (l *lodger) start(t *testing.T, stay time.Duration) {
+func (l *lingering) start(t *testing.T, linger time.Duration) {
 	t.Helper()
 	c, err := collector.Start(collector.Config{
-		Journal: l.journal, Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Cells: l.cells.spec(byDuration), Stay: stay,
+		Journal: l.journal, Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Cells: l.cells.spec(byDuration), Linger: linger,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func (l *lodger) start(t *testing.T, stay time.Duration) {
 }
 
 // left waits until the agent has left.
-func (l *lodger) left(t *testing.T) {
+func (l *lingering) left(t *testing.T) {
 	t.Helper()
 	select {
 	case err := <-l.done:
@@ -105,7 +105,7 @@ func (l *lodger) left(t *testing.T) {
 }
 
 // calls is how many calls the agent gives of its windows.
-func (l *lodger) calls(t *testing.T) int {
+func (l *lingering) calls(t *testing.T) int {
 	t.Helper()
 	n := 0
 	for _, f := range l.collector.Windows().Fetch(t.Context(), []anchor.ID{0}, l.process) {
@@ -122,7 +122,7 @@ func (l *lodger) calls(t *testing.T) int {
 }
 
 // release has the agent give its windows, lets it go and ends its collector.
-func (l *lodger) release(t *testing.T) {
+func (l *lingering) release(t *testing.T) {
 	t.Helper()
 	if n := l.calls(t); n != 20 {
 		t.Errorf("%d calls of 20", n)
@@ -135,7 +135,7 @@ func (l *lodger) release(t *testing.T) {
 // An agent that is done gives its windows, also when nothing more is taken, until it is let go.
 func TestAgentStays(t *testing.T) {
 	t.Parallel()
-	l := newLodger(t, time.Hour, nil)
+	l := newLingering(t, time.Hour, nil)
 	l.collector.Freeze("")
 	select {
 	case err := <-l.done:
@@ -148,7 +148,7 @@ func TestAgentStays(t *testing.T) {
 // It comes back to a collector that was started again, and gives its windows to that, though nothing more is taken.
 func TestAgentComesBack(t *testing.T) {
 	t.Parallel()
-	l := newLodger(t, time.Hour, nil)
+	l := newLingering(t, time.Hour, nil)
 	l.collector.Close(collector.Outcome{}) // without Freeze: as if it was killed
 	l.start(t, time.Hour)
 	l.collector.Freeze("")
@@ -160,12 +160,12 @@ func TestAgentComesBack(t *testing.T) {
 	l.release(t)
 }
 
-// Nobody need let it go: it stays as long as it was told, and no longer than its collector can be found.
+// Nobody need let it go: it stays as long as it was asked to, and no longer than its collector can be found.
 func TestAgentLeavesByItself(t *testing.T) {
 	t.Parallel()
 	t.Run("in time", func(t *testing.T) {
 		t.Parallel()
-		l := newLodger(t, 300*time.Millisecond, nil)
+		l := newLingering(t, 300*time.Millisecond, nil)
 		l.left(t)
 		if held := l.collector.Journal().Store(); held.Staying() != 0 || held.CutOff() != 0 {
 			t.Errorf("the collector has %d agents, and waits for %d that were killed; this one took leave", held.Staying(), held.CutOff())
@@ -174,7 +174,7 @@ func TestAgentLeavesByItself(t *testing.T) {
 	})
 	t.Run("without a collector", func(t *testing.T) {
 		t.Parallel()
-		l := newLodger(t, time.Hour, nil)
+		l := newLingering(t, time.Hour, nil)
 		l.calls(t) // with what asks for them comes that all is acknowledged
 		l.now.Store(nil)
 		l.collector.Freeze("")
@@ -183,21 +183,21 @@ func TestAgentLeavesByItself(t *testing.T) {
 	})
 	t.Run("nothing will be asked", func(t *testing.T) {
 		t.Parallel()
-		l := newLodger(t, 0, nil)
+		l := newLingering(t, 0, nil)
 		l.left(t)
 		l.collector.Close(collector.Outcome{})
 	})
 }
 
-// An agent that keeps the bursts is told again and again to stay, for as long as the collector waits for others, and leaves in time behind that.
+// An agent that keeps the bursts is repeatedly asked to stay, for as long as the collector waits for others, and leaves in time behind that.
 func TestAgentWithBurstsStays(t *testing.T) {
 	t.Parallel()
-	const stay = 12 * time.Second // it is told four times as often
-	l := newLodger(t, stay, new(Cells))
+	const linger = 12 * time.Second // it is informed four times as often
+	l := newLingering(t, linger, new(Cells))
 	select {
 	case err := <-l.done:
 		t.Fatalf("the agent has left: %v", err)
-	case <-time.After(stay + stay/4):
+	case <-time.After(linger + linger/4):
 	}
 	l.collector.Freeze("")
 	set, err := l.collector.Cells().Survey(t.Context(), l.collector.Journal().Store())

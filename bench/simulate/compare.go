@@ -60,8 +60,8 @@ func coordinates(dims []space.Dim, p *planted) ([]float64, error) {
 	return s.Coordinates(nil, []int32{0}), nil
 }
 
-// judge compares with what was planted, and with the clustering of all bursts if that is wanted: every kind whose bursts are clustered is to be a cluster of its own, but for a tenth of its bursts: that far DBSCAN may leave out the ends of a kind as noise.
-func (r *run) judge(result *microcell.Result) error {
+// check compares with what was planted, and with the clustering of all bursts if that is wanted: every kind whose bursts are clustered is to be a cluster of its own, but for a tenth of its bursts: that far DBSCAN may leave out the ends of a kind as noise.
+func (r *run) check(result *microcell.Result) error {
 	step := r.ranks()/lookedAt | 1 // odd: ranks of all classes
 	labels := make(map[plantedKind]map[int32]int)
 	kindsOf := make(map[int32]map[plantedKind]int)
@@ -110,7 +110,7 @@ func (r *run) judge(result *microcell.Result) error {
 	return nil
 }
 
-// apart says that kinds of different places cannot be in one cluster.
+// apart reports whether kinds of different places cannot be in one cluster.
 func (r *run) apart() bool { return !r.Counters }
 
 func mostOf(labels map[int32]int) (label int32, most int) {
@@ -139,14 +139,14 @@ func (r *run) labelOf(result *microcell.Result, p *planted) (int32, error) {
 	if !r.Counters {
 		before, after = p.numbers()
 	}
-	unit, ok := r.centre.Locate(before, after, at)
+	unit, ok := r.coordinator.Locate(before, after, at)
 	if !ok {
 		return 0, fmt.Errorf("no unit has the burst of %d ns at place %d", p.ns, p.place)
 	}
 	return result.Labels[unit], nil
 }
 
-// checkSums says whether the agents' sums have the bursts of the clusters.
+// checkSums reports whether the agents' sums have the bursts of the clusters.
 func (r *run) checkSums(result *microcell.Result) error {
 	want := map[int32]int64{grouping.LabelNoise: int64(result.Noise.Bursts), grouping.LabelFiltered: int64(result.Filtered.Bursts)}
 	for _, c := range result.Clusters {
@@ -160,7 +160,7 @@ func (r *run) checkSums(result *microcell.Result) error {
 	return nil
 }
 
-// compare clusters all bursts at the densities of the clustering, and says whether the labels are the same.
+// compare clusters all bursts at the densities of the clustering, and reports whether the labels are the same.
 func (r *run) compare(result *microcell.Result) error {
 	b := grouping.Bursts{}
 	if r.Counters {

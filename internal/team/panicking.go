@@ -2,14 +2,14 @@ package team
 
 import "fmt"
 
-// A Crew is a team whose calls end what is being done when the team is lost: with a panic, of which Leave makes an error. So code with many calls
+// Panicking is a team whose calls panic when the team is lost; Leave turns the panic into an error. So code with many calls
 // in it reads as that of one process does. They are not made on other goroutines than that which defers Leave.
-type Crew struct{ Threads }
+type Panicking struct{ Threads }
 
 // lost is what the panic has.
 type lost struct{ error }
 
-// Leave is to be deferred by what has a crew; name is that of the package, for the error.
+// Leave is to be deferred by what has a team; name is that of the package, for the error.
 func Leave(name string, err *error) {
 	switch p := recover().(type) {
 	case nil:
@@ -20,7 +20,7 @@ func Leave(name string, err *error) {
 	}
 }
 
-// Must gives what a call of a crew's team has returned.
+// Must gives what a call of a team's team has returned.
 func Must[T any](made T, err error) T {
 	if err != nil {
 		panic(lost{err})
@@ -29,11 +29,11 @@ func Must[T any](made T, err error) T {
 }
 
 // Reduce is AllReduce.
-func (c Crew) Reduce(op Op, values []int64) {
+func (c Panicking) Reduce(op Op, values []int64) {
 	if err := c.AllReduce(values, op); err != nil {
 		panic(lost{err})
 	}
 }
 
-// Alone says that there is nobody else.
-func (c Crew) Alone() bool { return c.Size() == 1 }
+// Alone reports whether there is nobody else.
+func (c Panicking) Alone() bool { return c.Size() == 1 }

@@ -25,8 +25,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A crew is the collectors of one run, in this process.
-type crew struct {
+// A collectors is the collectors of one run, in this process.
+type collectors struct {
 	t       *testing.T
 	journal string
 	clocks  []ticks.Clocks // by rank; nil: the machine's
@@ -35,12 +35,12 @@ type crew struct {
 	meet    atomic.Pointer[rendezvous.Rendezvous] // nil: there is none
 }
 
-func newCrew(t *testing.T) *crew {
-	return &crew{t: t, journal: filepath.Join(t.TempDir(), "journal")}
+func newCollectors(t *testing.T) *collectors {
+	return &collectors{t: t, journal: filepath.Join(t.TempDir(), "journal")}
 }
 
 // all does the same at all members at once.
-func (c *crew) all(do func(rank int, member *collector.Collector)) {
+func (c *collectors) all(do func(rank int, member *collector.Collector)) {
 	var done sync.WaitGroup
 	for rank, member := range c.members {
 		done.Go(func() { do(rank, member) })
@@ -49,7 +49,7 @@ func (c *crew) all(do func(rank int, member *collector.Collector)) {
 }
 
 // start starts so many collectors.
-func (c *crew) start(members int) {
+func (c *collectors) start(members int) {
 	c.t.Helper()
 	c.team, c.members = mpix.Local(members), make([]*collector.Collector, members)
 	c.all(func(rank int, _ *collector.Collector) {
@@ -59,7 +59,7 @@ func (c *crew) start(members int) {
 			clocks = c.clocks[rank]
 		}
 		c.members[rank], err = collector.Start(collector.Config{
-			Clocks: clocks, Team: c.team[rank], Journal: c.journal, Run: "run1", Listen: "127.0.0.1:0", Web: "127.0.0.1:0", Log: quiet, Options: byDuration, Stay: time.Hour,
+			Clocks: clocks, Team: c.team[rank], Journal: c.journal, Run: "run1", Listen: "127.0.0.1:0", Web: "127.0.0.1:0", Log: quiet, Options: byDuration, Linger: time.Hour,
 		})
 		if err != nil {
 			c.t.Error(err)
@@ -74,13 +74,13 @@ func (c *crew) start(members int) {
 }
 
 // kill ends all collectors without a word.
-func (c *crew) kill() {
+func (c *collectors) kill() {
 	c.meet.Store(nil)
 	c.team[len(c.team)-1].Abort(1)
 	c.all(func(_ int, member *collector.Collector) { member.Close(collector.Outcome{}) })
 }
 
-func (c *crew) find() (rendezvous.Rendezvous, error) {
+func (c *collectors) find() (rendezvous.Rendezvous, error) {
 	if meet := c.meet.Load(); meet != nil {
 		return *meet, nil
 	}
@@ -88,7 +88,7 @@ func (c *crew) find() (rendezvous.Rendezvous, error) {
 }
 
 // freeze ends the run once all agents are done.
-func (c *crew) freeze() []store.Frozen {
+func (c *collectors) freeze() []store.Frozen {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
@@ -101,7 +101,7 @@ func (c *crew) freeze() []store.Frozen {
 }
 
 // close lets the agents go, and ends the collectors when these have left.
-func (c *crew) close(agents ...<-chan error) {
+func (c *collectors) close(agents ...<-chan error) {
 	c.t.Helper()
 	c.all(func(_ int, member *collector.Collector) { member.Release() })
 	for _, done := range agents {
@@ -127,7 +127,7 @@ type plantedNode struct {
 	done          chan error
 }
 
-func (c *crew) plant() *plantedNode {
+func (c *collectors) plant() *plantedNode {
 	c.t.Helper()
 	shm := c.t.TempDir()
 	n := &plantedNode{stop: make(chan struct{}), written: make(chan struct{}), done: make(chan error, 1)}
@@ -142,8 +142,8 @@ func (c *crew) plant() *plantedNode {
 	return n
 }
 
-// came waits until so many agents have come to all collectors together.
-func (c *crew) came(agents int) {
+// started waits until so many agents have come to all collectors together.
+func (c *collectors) awaitAgents(agents int) {
 	c.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		n := 0
@@ -167,7 +167,7 @@ func TestCrew(t *testing.T) {
 	for _, sizes := range [][]int{{2}, {3, 2}, {2, 1, 3}, {1, 2, 1}} {
 		t.Run(strings.Trim(strings.ReplaceAll(fmt.Sprint(sizes), " ", " then "), "[]"), func(t *testing.T) {
 			t.Parallel()
-			c := newCrew(t)
+			c := newCollectors(t)
 			var planted []*plantedNode
 			for range nodes {
 				planted = append(planted, c.plant())
@@ -177,7 +177,7 @@ func TestCrew(t *testing.T) {
 					c.kill()
 				}
 				c.start(size)
-				c.came(nodes)
+				c.awaitAgents(nodes)
 				if i == 0 {
 					for rank, m := range c.members {
 						if n := m.Journal().Store().Totals().Agents; n != nodes/size && n != nodes/size+1 {
@@ -238,9 +238,9 @@ func (n *plantedNode) compare(t *testing.T, frozen []store.Frozen) {
 // An agent that asks a collector to which it does not belong is sent on, by way of the first, and comes to its own; however it is sent round, it does not go round for ever.
 func TestRedirect(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t)
+	c := newCollectors(t)
 	c.start(3)
-	c.came(0)
+	c.awaitAgents(0)
 	meet := c.members[0].Rendezvous()
 	if len(meet.Members) != 3 || meet.Members[0] != meet.Address {
 		t.Fatalf("the rendezvous is %+v", meet)
@@ -296,13 +296,13 @@ func TestRedirect(t *testing.T) {
 // clusters, and what they did.
 func TestCrewFinish(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t)
+	c := newCollectors(t)
 	c.start(2)
 	var planted []*plantedNode
 	for range 4 {
 		planted = append(planted, c.plant())
 	}
-	c.came(4)
+	c.awaitAgents(4)
 	first := c.members[0]
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		p := first.Page()

@@ -14,17 +14,17 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A centre takes the answers of one Keeper, as a collector does.
-type centre struct {
+// A coordinator takes the answers of one Store, as a collector does.
+type coordinator struct {
 	t      fataler
-	keeper *cells.Keeper
+	store  *cells.Store
 	number uint64
 	survey uint64
 	most   int                      // bytes of a part; 0 = what they are where tests make none smaller
 	about  *moriensv1.CellsSurveyed // the latest
 
 	groups []string
-	units  []*centreUnit
+	units  []*coordinatorUnit
 	sites  func(process uint64, path, function uint32) string
 }
 
@@ -33,7 +33,7 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-type centreUnit struct {
+type coordinatorUnit struct {
 	group   uint32
 	key     []int64
 	parent  uint32
@@ -48,14 +48,14 @@ type centreUnit struct {
 }
 
 // ask gives all parts of an answer.
-func (c *centre) ask(a *moriensv1.CellsAsk) (parts []*moriensv1.CellsAnswer, problem string) {
+func (c *coordinator) ask(a *moriensv1.CellsAsk) (parts []*moriensv1.CellsAnswer, problem string) {
 	c.t.Helper()
 	c.number++
 	a.Number = c.number
 	if a.GetSurvey() == nil {
 		a.Taken = c.survey
 	}
-	err := c.keeper.Answer(a, func(part *moriensv1.CellsAnswer) error {
+	err := c.store.Answer(a, func(part *moriensv1.CellsAnswer) error {
 		if len(parts) > 0 && parts[len(parts)-1].Last || part.Number != a.Number || part.Error != "" && !part.Last {
 			c.t.Fatalf("a part behind the last, of another ask, or with an error too early: %v", part)
 		}
@@ -72,7 +72,7 @@ func (c *centre) ask(a *moriensv1.CellsAsk) (parts []*moriensv1.CellsAnswer, pro
 }
 
 // must is ask where nothing may be wrong.
-func (c *centre) must(a *moriensv1.CellsAsk) []*moriensv1.CellsAnswer {
+func (c *coordinator) must(a *moriensv1.CellsAsk) []*moriensv1.CellsAnswer {
 	c.t.Helper()
 	parts, problem := c.ask(a)
 	if problem != "" {
@@ -82,7 +82,7 @@ func (c *centre) must(a *moriensv1.CellsAsk) []*moriensv1.CellsAnswer {
 }
 
 // take asks for a survey and puts it to what is known.
-func (c *centre) take() {
+func (c *coordinator) take() {
 	c.t.Helper()
 	for i, part := range c.must(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Survey{Survey: &moriensv1.CellsSurvey{After: c.survey}}}) {
 		if s := part.GetSurveyed(); s != nil {
@@ -109,7 +109,7 @@ func (c *centre) take() {
 }
 
 // split asks for places. It returns the units of which they are not known.
-func (c *centre) split(units []uint32) (unknown []uint32) {
+func (c *coordinator) split(units []uint32) (unknown []uint32) {
 	c.t.Helper()
 	told := map[uint32]bool{}
 	for _, part := range c.must(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Split{Split: &moriensv1.CellsSplit{Unit: differences(units)}}}) {
@@ -125,14 +125,14 @@ func (c *centre) split(units []uint32) (unknown []uint32) {
 		}
 		if told[unit] {
 			u := c.units[unit]
-			c.units[unit] = &centreUnit{group: u.group, key: u.key}
+			c.units[unit] = &coordinatorUnit{group: u.group, key: u.key}
 		}
 	}
 	return unknown
 }
 
 // merge adds units to what is known, or, of an answer to a split, replaces that.
-func (c *centre) merge(u *moriensv1.CellsUnits, replace bool) {
+func (c *coordinator) merge(u *moriensv1.CellsUnits, replace bool) {
 	c.t.Helper()
 	at := uint32(0)
 	n, dims, counters := len(u.Unit), int(c.about.Dims), len(c.about.Counter)
@@ -148,7 +148,7 @@ func (c *centre) merge(u *moriensv1.CellsUnits, replace bool) {
 		}
 		x := c.units[at]
 		if x == nil || replace {
-			x = &centreUnit{squares: new(big.Int), read: make([]uint64, counters)}
+			x = &coordinatorUnit{squares: new(big.Int), read: make([]uint64, counters)}
 			for range counters {
 				x.counter, x.square = append(x.counter, new(big.Int)), append(x.square, new(big.Int))
 			}
@@ -188,7 +188,7 @@ func differences(list []uint32) []uint32 {
 }
 
 // name is a unit's key as plain has it.
-func (c *centre) name(unit int) string {
+func (c *coordinator) name(unit int) string {
 	u := c.units[unit]
 	text := ""
 	if len(c.groups) > 0 {

@@ -14,7 +14,7 @@ type planting func(thread, i int) (leaf int32, length float64)
 
 const plantedScatter = .02
 
-// judged has planted leaves of one stratum judged.
+// judged evaluates planted leaves of one stratum.
 func (m *made) judged(workers, threads, bursts, leaves int, p planting) (*Verdict, []int32) {
 	leafOf := m.planted(threads, bursts, p)
 	l, c := newLocal(&m.Bursts), alone(workers)
@@ -26,7 +26,7 @@ func (m *made) judged(workers, threads, bursts, leaves int, p planting) (*Verdic
 			list[leaf].Bursts++
 		}
 	}
-	return (&Proposal{local: l, crew: c, strata: 1}).judge(list, leafOf)
+	return (&Proposal{local: l, exec: c, strata: 1}).evaluate(list, leafOf)
 }
 
 func (m *made) planted(threads, bursts int, p planting) (leafOf []int32) {
@@ -102,7 +102,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A thread that is alone tells what its program does.
+// A thread that is alone shows what its program does.
 func TestJudgeOfOneThread(t *testing.T) {
 	m := newMade(drawn(t), 1)
 	if v, _ := m.judged(1, 1, 400, 2, func(_, i int) (int32, float64) { return int32(i / 100 % 2), 10 + .1*float64(i/100%2) }); !slices.Equal(v.Of, []int32{0, 1}) {
@@ -211,7 +211,7 @@ func TestMovesAreCountedLikeAll(t *testing.T) {
 			defer team.Leave("test", &errs[rank])
 			draws := newDraws(seed, uint64(rank))
 			s := m.shareOf(of, member)
-			l, c := newLocal(&s.Bursts), &crew{team.Crew{Threads: s.Team}, 1 + rank, nil}
+			l, c := newLocal(&s.Bursts), &executor{team.Panicking{Threads: s.Team}, 1 + rank, nil}
 			l.order(c)
 			l.codes = codes{kinds}
 			kindOf := make([]int32, l.n)
@@ -221,7 +221,7 @@ func TestMovesAreCountedLikeAll(t *testing.T) {
 					kindOf[i] = None
 				}
 			}
-			p := &placing{local: l, c: c, kindOf: kindOf, told: make(map[[2]int32]bool)}
+			p := &placing{local: l, c: c, kindOf: kindOf, distinct: make(map[[2]int32]bool)}
 			p.measure(kinds)
 			p.noiseOfSingles()
 			p.begin()
@@ -318,7 +318,7 @@ func TestCandidates(t *testing.T) {
 		l, c := newLocal(&b), alone(1+random.IntN(4))
 		l.order(c)
 		l.codes = codes{groups * int(kinds)}
-		p := &placing{local: l, c: c, kindOf: kindOf, told: make(map[[2]int32]bool)}
+		p := &placing{local: l, c: c, kindOf: kindOf, distinct: make(map[[2]int32]bool)}
 		p.measure(groups * int(kinds))
 		p.noiseOfSingles()
 		var want []int32

@@ -46,10 +46,10 @@ func together(n int, do func(i int)) {
 func TestKeepReachesAll(t *testing.T) {
 	all := startAll(t, 3)
 	wake := make(chan bool, 1)
-	line := all[2].desk.Join(42, func() { wake <- true })
+	line := all[2].requester.Join(42, func() { wake <- true })
 	defer line.Leave()
 	wanted := []anchor.ID{3, 5}
-	if kept := (crewDesk{all[0]}).Keep(t.Context(), moriensv1.Keep_WHY_PINNED, "a test", wanted, 7, 9); len(kept) != 0 {
+	if kept := (peersRequester{all[0]}).Keep(t.Context(), moriensv1.Keep_WHY_PINNED, "a test", wanted, 7, 9); len(kept) != 0 {
 		t.Errorf("the first has no agents, and %v have kept windows", kept)
 	}
 	<-wake
@@ -61,7 +61,7 @@ func TestKeepReachesAll(t *testing.T) {
 	together(3, func(i int) { all[i].Stop() })
 }
 
-// A signal that one collector gets ends the run of all; each hears by what.
+// A signal that one collector gets ends the run of all; each learns by what.
 func TestAskedElsewhere(t *testing.T) {
 	all := startAll(t, 2)
 	all[1].Ask("SIGUSR1")
@@ -92,7 +92,7 @@ func TestLostCollector(t *testing.T) {
 	if !all[0].Complete() {
 		t.Error("all are there, and one says otherwise")
 	}
-	all[2].crew.team.(mpix.Transport).Abort(1)
+	all[2].peers.team.(mpix.Transport).Abort(1)
 	if all[0].Complete() {
 		t.Error("one is lost, and another says that all are there")
 	}
@@ -105,7 +105,7 @@ func TestLostCollector(t *testing.T) {
 	together(3, func(i int) { all[i].Close(Outcome{}) })
 }
 
-// The only collector of a run has all of them, and nobody else to hear from.
+// The only collector of a run has all of them, and nobody else to receive from.
 func TestOnlyCollector(t *testing.T) {
 	c := &Collector{}
 	if !c.Complete() || c.Asked() != nil || c.Adjourned() != nil {
@@ -125,7 +125,7 @@ func TestCellsOfSeveralCollectors(t *testing.T) {
 			}
 		})
 		for i, err := range errs {
-			if refused := errors.Is(err, errCrew); refused != (members > 1) || err != nil && !refused {
+			if refused := errors.Is(err, errSeveral); refused != (members > 1) || err != nil && !refused {
 				t.Errorf("collector %d of %d: %v", i, members, err)
 			}
 		}
@@ -137,7 +137,7 @@ func TestCellsOfSeveralCollectors(t *testing.T) {
 
 // An agent that was sent to a collector and has not come there is waited for, but not for ever.
 func TestAgentOnItsWay(t *testing.T) {
-	w := newCrew(mpix.Local(2)[0], nil, "start")
+	w := newPeers(mpix.Local(2)[0], nil, "start")
 	if to := w.place(&moriensv1.Hello{Agent: 1}); to != nil {
 		t.Fatalf("the first agent belongs to %v", to)
 	}
@@ -149,21 +149,21 @@ func TestAgentOnItsWay(t *testing.T) {
 	if again == nil || again.Member != 1 || w.sentOn() != 2 {
 		t.Errorf("asking again it belongs to %v, %d were sent on", again, w.sentOn())
 	}
-	if came, expected := w.attendance(time.Hour); came != 0 || expected != 1 {
-		t.Errorf("%d came, %d are expected", came, expected)
+	if connected, expected := w.attendance(time.Hour); connected != 0 || expected != 1 {
+		t.Errorf("%d came, %d are expected", connected, expected)
 	}
 	if _, expected := w.attendance(0); expected != 0 {
 		t.Errorf("%d are expected for ever", expected)
 	}
 	for want := range 2 {
 		w.take(1, report{Agents: []uint64{2}, Expected: want})
-		if came, expected := w.attendance(time.Hour); came != 1 || expected != want {
-			t.Errorf("%d came, %d are expected; want 1 and %d", came, expected, want)
+		if connected, expected := w.attendance(time.Hour); connected != 1 || expected != want {
+			t.Errorf("%d came, %d are expected; want 1 and %d", connected, expected, want)
 		}
 	}
 
 	// Another collector takes whom the first has sent since both began, and nobody else.
-	other := newCrew(mpix.Local(2)[1], nil, "start")
+	other := newPeers(mpix.Local(2)[1], nil, "start")
 	for _, tt := range []struct {
 		hello *moriensv1.Hello
 		here  bool

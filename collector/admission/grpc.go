@@ -1,4 +1,4 @@
-package gate
+package admission
 
 import (
 	"context"
@@ -26,8 +26,8 @@ const (
 	keepaliveTime = 20 * time.Second
 )
 
-// ServerOptions are what a gRPC server behind this gate has to be made with. inner is how its connections are secured.
-func (g *Gate) ServerOptions(meet rendezvous.Rendezvous, inner credentials.TransportCredentials) []grpc.ServerOption {
+// ServerOptions are what a gRPC server behind this Control has to be made with. inner is how its connections are secured.
+func (g *Control) ServerOptions(meet rendezvous.Rendezvous, inner credentials.TransportCredentials) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.Creds(watched{inner}),
 		grpc.ConnectionTimeout(g.patience),
@@ -48,7 +48,7 @@ func (g *Gate) ServerOptions(meet rendezvous.Rendezvous, inner credentials.Trans
 	}
 }
 
-// watched tells the gate what becomes of handshakes, and streams which connection they came by.
+// watched reports the outcome of handshakes to the Control, and streams which connection they came by.
 type watched struct {
 	credentials.TransportCredentials
 }
@@ -70,7 +70,7 @@ func (s seal) GetCommonAuthInfo() credentials.CommonAuthInfo {
 
 func (w watched) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	secured, info, err := w.TransportCredentials.ServerHandshake(raw)
-	conn := raw.(*Conn) // the server listens by this gate
+	conn := raw.(*Conn) // the server listens through this Control
 	switch {
 	case errors.Is(err, rendezvous.ErrOtherUser):
 		conn.Refuse(OtherUser, err)

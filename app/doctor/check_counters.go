@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-func judgePMU(p PMU) Finding {
+func checkPMU(p PMU) Finding {
 	f := Finding{ID: "counters.pmu", Status: OK, Found: "the processor's counters can be read", Facts: []string{
 		"perf_event_paranoid: " + orNone(p.Paranoid), "/sys/bus/event_source/devices: " + orNone(strings.Join(p.Devices, " ")),
 	}}
@@ -45,14 +45,14 @@ func paranoid(text string) (n int) {
 	return n
 }
 
-func judgeCounters(m Machine) []Finding {
+func checkCounters(m Machine) []Finding {
 	if m.Library.Layout == 0 {
 		return nil // the finding about the library says it all
 	}
-	return []Finding{judgeKernelEvents(m.PMU), judgePAPI(m.Library.PAPI), judgeEvents(m)}
+	return []Finding{checkKernelEvents(m.PMU), checkPAPI(m.Library.PAPI), checkEvents(m)}
 }
 
-func judgeKernelEvents(p PMU) Finding {
+func checkKernelEvents(p PMU) Finding {
 	if p.Software == "" {
 		return Finding{ID: "counters.kernel", Status: OK, Found: "the kernel's software events can be read by perf_event_open"}
 	}
@@ -62,7 +62,7 @@ func judgeKernelEvents(p PMU) Finding {
 	}
 }
 
-func judgePAPI(p PAPI) Finding {
+func checkPAPI(p PAPI) Finding {
 	f := Finding{ID: "counters.papi", Status: OK, Found: fmt.Sprintf("PAPI %s, %s, %d preset events", p.Version, p.File, len(p.Presets))}
 	if p.Error != "" {
 		f.Status, f.Found, f.Why = Lack, "no PAPI", p.Error
@@ -87,7 +87,7 @@ func judgePAPI(p PAPI) Finding {
 	return f
 }
 
-func judgeEvents(m Machine) Finding {
+func checkEvents(m Machine) Finding {
 	l := m.Library
 	f := Finding{ID: "counters.events", Status: OK, Found: "none can be counted"}
 	if len(l.Events) > 0 {

@@ -124,7 +124,7 @@ func TestJudge(t *testing.T) {
 	} {
 		m := sound()
 		c.lack(&m)
-		r := Judge(m, "1.0")
+		r := Diagnose(m, "1.0")
 		text.WriteString("== " + c.name + "\n")
 		if c.name == "a machine that has everything" {
 			if err := Write(&text, r, false, true); err != nil {
@@ -154,7 +154,7 @@ func TestJudge(t *testing.T) {
 func TestJSON(t *testing.T) {
 	m := sound()
 	m.PMU.Hypervisor, m.PMU.Hardware = true, "ENOENT"
-	text, err := json.MarshalIndent(Judge(m, "1.0"), "", "  ")
+	text, err := json.MarshalIndent(Diagnose(m, "1.0"), "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,8 +166,8 @@ func TestColour(t *testing.T) {
 	var plain, coloured strings.Builder
 	m := sound()
 	m.Library.Libunwind = false
-	Write(&plain, Judge(m, "1.0"), false, false)
-	Write(&coloured, Judge(m, "1.0"), true, false)
+	Write(&plain, Diagnose(m, "1.0"), false, false)
+	Write(&coloured, Diagnose(m, "1.0"), true, false)
 	stripped := coloured.String()
 	for _, code := range []string{"\033[32m", "\033[35m", "\033[0m"} {
 		if !strings.Contains(stripped, code) {

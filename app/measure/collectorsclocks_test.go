@@ -31,14 +31,14 @@ func TestCrewOfTwoClocks(t *testing.T) {
 		{beginNS: begin, offsetNS: 5_000_000_000, drift: 80e-6, identity: "one"},
 		{beginNS: begin, offsetNS: 300_000_000_000, drift: -120e-6, identity: "other"},
 	}
-	c := newCrew(t)
+	c := newCollectors(t)
 	c.clocks = []ticks.Clocks{clocks[0], clocks[1]}
 	c.start(2)
 	const calls = 200
 	nodes := newSkewed(2)
 	for rank, clock := range clocks {
 		dir := nodes.agent(t, clock, c.find)
-		c.came(rank + 1) // the first agent belongs to the first collector
+		c.awaitAgents(rank + 1) // the first agent belongs to the first collector
 		nodes.rank(t, dir)
 	}
 	nodes.call(t, calls)

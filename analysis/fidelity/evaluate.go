@@ -7,9 +7,9 @@ import (
 	"moriens/analysis/profile"
 )
 
-// Judge rebuilds the run and compares it. Columns of unequal length, a symbol of a cluster that the profile does not know and iterations outside a
+// Evaluate rebuilds the run and compares it. Columns of unequal length, a symbol of a cluster that the profile does not know and iterations outside a
 // sequence are errors that name the thread.
-func Judge(in Input) (*Result, error) {
+func Evaluate(in Input) (*Result, error) {
 	l := newLabels(&in)
 	r := &rebuilder{labels: l, exact: newExact(&in, l), kept: make(stock), both: make(stock), sums: l.newSums()}
 	for i := range in.Threads {
@@ -95,7 +95,7 @@ func newExact(in *Input, l *labels) *exact {
 	return e
 }
 
-// compare judges sums by cluster.
+// compare evaluates sums by cluster.
 func (e *exact) compare(rebuilt []*source) Errors {
 	var r Errors
 	exactSums, rebuiltSums := make([]float64, e.names.counters), make([]float64, e.names.counters)

@@ -10,8 +10,8 @@ import (
 	"moriens/analysis/sequence"
 )
 
-// judge scores the last level and decides what the next step leaves alone.
-func (r *refinement) judge() error {
+// evaluate scores the last level and decides what the next step leaves alone.
+func (r *refinement) evaluate() error {
 	last := len(r.tree.Levels) - 1
 	level := &r.tree.Levels[last]
 	if r.options.Unscored {
@@ -81,7 +81,7 @@ func scoreOf(s *sequence.Score, id int32) float64 {
 }
 
 // dissolve makes noise of the new clusters of a level that two neighbours made and the sequences do not
-// confirm, and says whether there were any.
+// confirm, and reports whether there were any.
 func (r *refinement) dissolve(level *Level, score *sequence.Score) bool {
 	gone := make(map[int32]bool)
 	var noise Node
@@ -188,7 +188,7 @@ func (r *refinement) order(row int) int64 {
 	return int64(thread)<<32 | int64(row-first)
 }
 
-// scored says whether anything tells what the threads did.
+// scored reports whether anything shows what the threads did.
 func (r *refinement) scored() bool {
 	return r.bursts.Ends != nil || r.bursts.Score != nil || r.bursts.Even != nil
 }
@@ -327,14 +327,14 @@ func (r *refinement) why() string {
 	case last == 0:
 		return fmt.Sprintf("the only step (score %.4f)", top)
 	case len(t.Chosen) > 1:
-		stay := 0
+		first := 0
 		for _, level := range t.Chosen {
 			if level == 0 {
-				stay++
+				first++
 			}
 		}
 		return fmt.Sprintf("each group's first step whose score is within %g of its best, of up to %d steps: the first one in %d of %d groups",
-			r.options.Tolerance, last+1, stay, len(t.Chosen))
+			r.options.Tolerance, last+1, first, len(t.Chosen))
 	case chosen == best:
 		return fmt.Sprintf("step %d of %d has the best score (%.4f), and none before it comes within %g of that",
 			best+1, last+1, top, r.options.Tolerance)
@@ -346,7 +346,7 @@ func (r *refinement) why() string {
 
 // Alternatives are the sets of clusters, by the IDs of their nodes, that only ever share columns: wherever one of them is, there are
 // all of them. Such sets have no cluster in common. Clusters of different groups are never alternatives: a
-// group is what tells them apart.
+// group is what distinguishes them.
 func Alternatives(score *sequence.Score, nodes []Node) [][]int32 {
 	group := make(map[int32]int)
 	for _, n := range nodes {
