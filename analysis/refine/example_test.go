@@ -7,8 +7,8 @@ import (
 	"moriens/analysis/refine"
 )
 
-// Two ranks alternate between a short and a long computation. At the larger Eps all bursts are one cluster, at the smaller
-// one there are two, and the sequences of both ranks agree on those.
+// Two ranks alternate between a short and a long computation. At the larger Eps all bursts are one cluster. At the
+// smaller one there are two, and the sequences of both ranks agree on them.
 func ExampleRun() {
 	var b refine.Bursts
 	group := refine.Group{Points: dbscan.Points{Dims: 1}, Eps: []float64{0.5, 5}, MinPts: 3}

@@ -69,8 +69,10 @@ type Outlier struct {
 	Class    int    `json:"class"`    // index into Classes
 	Distance Number `json:"distance"` // from the center of its class: 1 is as much as threads spend on the largest quantity of a unit
 	Reason   string `json:"reason"`
-	Cause    string `json:"cause,omitempty"`   // the quantity of Reason: computing, calls, sent_bytes, received_bytes, waited_for or waiting
-	Cluster  int32  `json:"cluster,omitempty"` // of computing: the cluster, or the first of the kind, that Reason names; 0 = it names none
+	// Cause is the quantity of Reason: computing, calls, sent_bytes, received_bytes, waited_for or waiting.
+	Cause string `json:"cause,omitempty"`
+	// Cluster is the one, or the first of the kind, that Reason names where Cause is computing; 0 = it names none.
+	Cluster int32 `json:"cluster,omitempty"`
 }
 
 // A Window is a stretch of time of some threads of which all is kept.

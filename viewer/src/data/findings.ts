@@ -112,13 +112,14 @@ function slowRanks(pack: Pack, groups: readonly Group[]): Finding[] {
   return told;
 }
 
-// saidOf says whether the manifest has a rank as unlike its class for its time in a cluster: outliers names it then. Directories of older versions do not say.
+// saidOf says whether the manifest has a rank as unlike its class for its time in a cluster: outliers names it then.
 function saidOf(pack: Pack, { first, last }: Group, cluster: number): boolean {
   const told = pack.json.manifest?.kept.outliers.slice(0, OUTLIERS) ?? [];
   return first === last && told.some((o) => numberOf(pack, o) === first && clusterOf(o) === cluster);
 }
 
-// clusterOf is the cluster in which a rank computes unlike its class; undefined: it is unlike it in something else, or the manifest does not say in what.
+// clusterOf is the cluster in which a rank computes unlike its class; undefined: it is something else, or the manifest,
+// of an older version, does not say what.
 function clusterOf({ cause, cluster }: Manifest['kept']['outliers'][number]): number | undefined {
   return cause === 'computing' && cluster > 0 ? cluster : undefined;
 }
