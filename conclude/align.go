@@ -23,11 +23,11 @@ func (h *history) align(ctx context.Context, c causes) error {
 	}
 	switch err := h.order(ctx, c); {
 	case errors.Is(err, clock.ErrStopped):
-		h.missing = append(h.missing, "times of different hosts are as their own clocks had them: recount: "+h.why(ctx))
+		h.missing = append(h.missing, "times of different hosts are not synchronised: rebuild: "+h.why(ctx))
 	case err != nil:
-		h.notes = append(h.notes, "times of different hosts are as their own clocks had them: "+err.Error())
+		h.notes = append(h.notes, "times of different hosts are not synchronised: "+err.Error())
 	case h.clocks.ordered.Stopped:
-		h.missing = append(h.missing, "calls that waited for others may return before those came: recount: "+h.why(ctx))
+		h.missing = append(h.missing, "waiting calls may return before the calls they waited for: rebuild: "+h.why(ctx))
 	}
 	h.each(func(i int) {
 		h.placeBursts(i)

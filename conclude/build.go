@@ -55,7 +55,7 @@ func recount(ctx context.Context, f store.Frozen, t team.Team, threadsAtWork int
 	}
 	c := noCauses()
 	if over {
-		h.missing = append(h.missing, "sends and receives are not matched: recount: "+h.why(ctx))
+		h.missing = append(h.missing, "sends and receives are not matched: rebuild: "+h.why(ctx))
 	} else if h.matching, err = match(h, h.comms); err != nil {
 		return nil, err
 	} else if h.clocks.severalClocks() {

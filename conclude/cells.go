@@ -267,7 +267,7 @@ func (a *account) fetch(ctx context.Context) {
 	var messages []*moriensv1.ReportRequest
 	for _, answer := range a.end.Cells.Agents.FetchAll(ctx, ids...) {
 		if answer.Err != nil && a.asked(answer.Agent, chosen) {
-			a.missing = append(a.missing, unanswered("all that was to stay", a.frozen, answer))
+			a.missing = append(a.missing, unanswered("everything to be kept", a.frozen, answer))
 		}
 		for _, part := range answer.Parts {
 			messages = append(messages, part.Messages...)
@@ -281,11 +281,11 @@ func (a *account) fetch(ctx context.Context) {
 	for _, err := range filled.Refused {
 		if text := err.Error(); !said[text] && len(said) < mostRefused {
 			said[text] = true
-			a.notes = append(a.notes, "what a node held of a rank is refused: "+text)
+			a.notes = append(a.notes, "data of a rank from its node was refused: "+text)
 		}
 	}
 	if n := len(filled.Refused); n > len(said) {
-		a.notes = append(a.notes, fmt.Sprintf("what nodes held of ranks is refused: %s in all", units.Count(n, "message")))
+		a.notes = append(a.notes, fmt.Sprintf("data of ranks from their nodes was refused: %s in total", units.Count(n, "message")))
 	}
 }
 

@@ -241,7 +241,7 @@ func TestCellsWithout(t *testing.T) {
 		said          string
 		clusters      bool
 	}{
-		{"all of one node", func(agents stayers) { agents[1].gone = true }, false, 1, 5, 6, "micro-cells are missing of the ranks on 1 host with an agent that did not answer: n0: it had left", true},
+		{"all of one node", func(agents stayers) { agents[1].gone = true }, false, 1, 5, 6, "micro-cells are missing for ranks on 1 host whose agent did not answer: n0: it had left", true},
 		{"all agents", func(agents stayers) { agents[1].gone, agents[2].gone = true, true }, false, 0, 0, 12, "the bursts are in no clusters: collector/cells: no agent has told", false},
 		{"anybody to ask", func(stayers) {}, true, 0, 0, 12, "there are no agents to ask for micro-cells", false},
 		{"all windows", func(agents stayers) { agents[1].held, agents[2].held = nil, nil }, false, 0, 12, 0, "", true},
@@ -291,13 +291,13 @@ func TestTroublesOfCells(t *testing.T) {
 		a := &account{cells: c, result: new(microcell.Result)}
 		return strings.Join(slices.Concat(a.tellTroubles(), a.located(10)), "\n")
 	}
-	const one = `micro-cells are missing of the ranks on 1 host with an agent that did not answer: n0: it had left
-no figure has 1 burst that agents knew before they were started again, and whose windows had been evicted by then
-in no micro-cell, and counted as lacking data: 1 burst; of side 0.025 there are no cells for numbers as large; --cell-side gives another
-the ranks in full lack 1 MPI call in 1 stretch: their nodes had no room for those windows
-clusters may not be those of the bursts themselves: the answer depends on the places of 1 burst in 1 micro-cell, which nobody knows any more
-over the edge of their micro-cell, and labelled as the one beside it: 1 burst of the ranks in full
-in no micro-cell, and counted as noise: 1 burst of the ranks in full`
+	const one = `micro-cells are missing for ranks on 1 host whose agent did not answer: n0: it had left
+not included: 1 burst that agents knew before they were restarted and whose windows were already evicted
+in no micro-cell, counted as missing data: 1 burst; the values are too large for cells of side 0.025; --cell-side sets another side
+the ranks in full lack 1 MPI call in 1 stretch: their nodes had no space for those windows
+clusters may differ from those of the individual bursts: they depend on the positions of 1 burst in 1 micro-cell, which are no longer known
+outside their micro-cell, labelled like the adjacent one: 1 burst of the ranks in full
+in no micro-cell, counted as noise: 1 burst of the ranks in full`
 	if got := list(1); got != one {
 		t.Errorf("%s\nwant\n%s", got, one)
 	}
@@ -342,7 +342,7 @@ func TestCellsOutside(t *testing.T) {
 	if total := r.Clusters.Total; missing != outside || total.MissingBursts != outside {
 		t.Errorf("of all bursts %d lack data, of those that were fetched %d, want %d", total.MissingBursts, missing, outside)
 	}
-	if said, want := strings.Join(r.Manifest.Notes, "\n"), "in no micro-cell, and counted as lacking data: 59 bursts; of side"; !strings.Contains(said, want) {
+	if said, want := strings.Join(r.Manifest.Notes, "\n"), "in no micro-cell, counted as missing data: 59 bursts; of side"; !strings.Contains(said, want) {
 		t.Errorf("%q lacks %q", said, want)
 	}
 }

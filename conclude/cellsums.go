@@ -32,7 +32,7 @@ func (a *account) takeSums(agent uint64, m *moriensv1.CellsSums) error {
 	for i, ring := range m.Ring {
 		r := a.frozen.Ring(ring)
 		if r == nil || r.Process.Agent.Hello.Agent != agent {
-			return fmt.Errorf("sums of ring %016x, which is none of the agent's", ring)
+			return fmt.Errorf("sums of ring %016x, which is not one of the agent's", ring)
 		}
 		s := a.sums[ring]
 		if s == nil {
@@ -95,7 +95,7 @@ func (a *account) classify() {
 		t := retention.ThreadSum{ClusterNS: make([]int64, clusters), CallNS: s.callNS}
 		for label, ns := range s.kindNS {
 			if int(label) >= clusters {
-				a.missing = append(a.missing, fmt.Sprintf("ranks are not told apart: sums of cluster %d, of %d", label, clusters-1))
+				a.missing = append(a.missing, fmt.Sprintf("ranks are not distinguished: sums of cluster %d, of %d", label, clusters-1))
 				return
 			}
 			t.ClusterNS[label] += ns
@@ -105,7 +105,7 @@ func (a *account) classify() {
 	}
 	found, err := retention.ClassifySums(threads, clusters, a.result != nil && a.result.Labels == nil, func(thread int) string { return names[thread] }, a.end.Keep)
 	if err != nil {
-		a.missing = append(a.missing, fmt.Sprintf("ranks are not told apart: %v", err))
+		a.missing = append(a.missing, fmt.Sprintf("ranks are not distinguished: %v", err))
 		return
 	}
 	if len(of) > 0 {
@@ -166,14 +166,14 @@ func (a *account) choose() (list []*store.Process) {
 		list = append(list, p)
 	}
 	if left > 0 {
-		a.notes = append(a.notes, fmt.Sprintf("told in sum alone for want of room: %s that would have stayed in detail; of those that do %d MPI calls are fetched at most",
+		a.notes = append(a.notes, fmt.Sprintf("kept as totals only for lack of space: %s that would have been kept in detail; for those in detail at most %d MPI calls are fetched",
 			units.Count(left, "rank"), mostRecords))
 	}
 	return list
 }
 
 // silentReason is of the class of threads whose sums did not come.
-const silentReason = "%s is the first of %d of which no sums came"
+const silentReason = "%s is the first of %d without sums"
 
 // threadClasses are the classes of a history's threads. Those of which nothing is known are one of their own.
 func (a *account) threadClasses(h *history) *represent.Classes {

@@ -76,7 +76,7 @@ func (a *account) describeUnanswered() {
 		for _, l := range a.centre.Left() {
 			why[l.Agent] = l.Err.Error()
 			if errors.Is(l.Err, windows.ErrGone) {
-				why[l.Agent] = "it had left"
+				why[l.Agent] = "it had disconnected"
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func (a *account) describeUnanswered() {
 		if !left && asked[agent.Hello.Agent] {
 			continue
 		}
-		a.cells.Unanswered = append(a.cells.Unanswered, fmt.Sprintf("%s: %s", agent.Hello.Host, cmp.Or(text, "it had left")))
+		a.cells.Unanswered = append(a.cells.Unanswered, fmt.Sprintf("%s: %s", agent.Hello.Host, cmp.Or(text, "it had disconnected")))
 	}
 	slices.Sort(a.cells.Unanswered)
 }
@@ -181,7 +181,7 @@ func (a *account) empty() (bursts bool, why, advice string) {
 	case a.set != nil && a.set.Bursts > 0:
 		return true, "", ""
 	case a.set == nil && len(a.lineup.rings) > 0:
-		return false, "no agent has told of the bursts that it kept on its node", "agents have to stay until the run is concluded: were they ended with the job's last rank?"
+		return false, "no agent has reported the bursts that it kept on its node", "agents must run until the analysis is done: did they end with the job's last rank?"
 	}
 	return false, "", ""
 }
@@ -242,20 +242,20 @@ const movedOfAll = .001
 func (a *account) tellTroubles() (list []string) {
 	c := &a.cells
 	if len(c.Unanswered) > 0 {
-		list = append(list, fmt.Sprintf("micro-cells are missing of the ranks on %s with an agent that did not answer: %s", units.Count(len(c.Unanswered), "host"), someOf(c.Unanswered)))
+		list = append(list, fmt.Sprintf("micro-cells are missing for ranks on %s whose agent did not answer: %s", units.Count(len(c.Unanswered), "host"), someOf(c.Unanswered)))
 	}
 	if c.LostBursts > 0 {
-		list = append(list, fmt.Sprintf("no figure has %s that agents knew before they were started again, and whose windows had been evicted by then", units.Count(c.LostBursts, "burst")))
+		list = append(list, fmt.Sprintf("not included: %s that agents knew before they were restarted and whose windows were already evicted", units.Count(c.LostBursts, "burst")))
 	}
 	if c.OutsideBursts > 0 {
-		list = append(list, fmt.Sprintf("in no micro-cell, and counted as lacking data: %s; of side %.3g there are no cells for numbers as large; --cell-side gives another",
+		list = append(list, fmt.Sprintf("in no micro-cell, counted as missing data: %s; the values are too large for cells of side %.3g; --cell-side sets another side",
 			units.Count(c.OutsideBursts, "burst"), float64(c.Side)))
 	}
 	if c.CallsEvicted > 0 {
-		list = append(list, fmt.Sprintf("the ranks in full lack %s in %s: their nodes had no room for those windows", units.Count(c.CallsEvicted, "MPI call"), units.Count(c.Stretches, "stretch")))
+		list = append(list, fmt.Sprintf("the ranks in full lack %s in %s: their nodes had no space for those windows", units.Count(c.CallsEvicted, "MPI call"), units.Count(c.Stretches, "stretch")))
 	}
 	if a.result != nil && !c.Exact {
-		list = append(list, fmt.Sprintf("clusters may not be those of the bursts themselves: the answer depends on the places of %s in %s, which nobody knows any more",
+		list = append(list, fmt.Sprintf("clusters may differ from those of the individual bursts: they depend on the positions of %s in %s, which are no longer known",
 			units.Count(c.BurstsInQuestion, "burst"), units.Count(c.UnitsInQuestion, "micro-cell")))
 	}
 	return list
@@ -281,10 +281,10 @@ func someOf(list []string) string {
 func (a *account) located(bursts int) (list []string) {
 	c := &a.cells
 	if float64(c.BurstsMoved) > movedOfAll*float64(bursts) {
-		list = append(list, fmt.Sprintf("over the edge of their micro-cell, and labelled as the one beside it: %s of the ranks in full", units.Count(c.BurstsMoved, "burst")))
+		list = append(list, fmt.Sprintf("outside their micro-cell, labelled like the adjacent one: %s of the ranks in full", units.Count(c.BurstsMoved, "burst")))
 	}
 	if c.BurstsAstray > 0 {
-		list = append(list, fmt.Sprintf("in no micro-cell, and counted as noise: %s of the ranks in full", units.Count(c.BurstsAstray, "burst")))
+		list = append(list, fmt.Sprintf("in no micro-cell, counted as noise: %s of the ranks in full", units.Count(c.BurstsAstray, "burst")))
 	}
 	return list
 }

@@ -96,7 +96,7 @@ func (d *detail) Lacking(kept [][]trace.Span) (transfers int64, missing []string
 	}
 	for host, l := range hosts {
 		transfers += int64(l.Transfers)
-		missing = append(missing, fmt.Sprintf("%s of %s in kept windows of %s on %s: their node does not have them",
+		missing = append(missing, fmt.Sprintf("%s of %s in kept windows of %s on %s: not available on their node",
 			units.Count(l.Transfers, "transfer"), units.Count(l.Calls, "MPI call"), units.Count(l.Ranks, "rank"), host))
 	}
 	slices.Sort(missing)
@@ -137,11 +137,11 @@ func unanswered(what string, f *store.Frozen, answer windows.Fetched) string {
 	why := answer.Err.Error()
 	switch {
 	case errors.Is(answer.Err, windows.ErrGone):
-		why = "it had left"
+		why = "it had disconnected"
 	case errors.Is(answer.Err, context.DeadlineExceeded), errors.Is(answer.Err, context.Canceled):
-		why = "it has not answered in time"
+		why = "it did not answer in time"
 	}
-	return fmt.Sprintf("%s of ranks on %s: their agent did not give them: %s", what, host, why)
+	return fmt.Sprintf("%s of ranks on %s: not received from their agent: %s", what, host, why)
 }
 
 // take takes a part of a window.

@@ -20,7 +20,7 @@ func (h *history) why(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return context.Cause(ctx).Error()
 	}
-	return "another collector of the run had no time left"
+	return "another collector of the run ran out of time"
 }
 
 // ownerOf is the member that has what a process did.

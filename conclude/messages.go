@@ -96,14 +96,14 @@ type trouble struct{ sends, receives int64 }
 const (
 	whyGap          = "records are missing"
 	whyUnrecorded   = "the other side has not recorded"
-	whyElsewhere    = "the other side is of another MPI world, which is not known"
+	whyElsewhere    = "the other side is in another MPI world, which is not known"
 	whyCommunicator = "its communicator is not known"
-	whyConcurrent   = "threads or a call that starts several leave the order open"
+	whyConcurrent   = "the order is ambiguous: several threads, or one call that starts several"
 	whyMismatch     = "the bytes of both sides differ"
-	whyNear         = "of others like it the end was not seen"
-	whyUnended      = "its end was not seen"
-	whyUntold       = "MPI did not tell what it received"
-	whyNone         = "the other side has none"
+	whyNear         = "the completion of similar ones was not recorded"
+	whyUnended      = "its completion was not recorded"
+	whyUntold       = "MPI did not report the received message"
+	whyNone         = "no counterpart on the other side"
 )
 
 // match pairs the run's sends with its receives: in each stream the first with the first, the second with the second and so

@@ -101,7 +101,7 @@ func Conclude(ctx context.Context, e End) (*Result, error) {
 type BrokenError struct{ Err error }
 
 func (e *BrokenError) Error() string {
-	return "the collectors of the run cannot conclude it together: " + e.Err.Error()
+	return "the collectors of the run cannot analyse it together: " + e.Err.Error()
 }
 
 // Unwrap returns what ended the team.
@@ -118,7 +118,7 @@ func conclude(ctx context.Context, e *End) (*Result, error) {
 	recounted := stage.Recount
 	if e.Cells != nil {
 		if e.Team.Size() > 1 {
-			return nil, errors.New("bursts that stay on their nodes: want one collector")
+			return nil, errors.New("bursts kept on their nodes: want one collector")
 		}
 		a, desks, recounted = e.tell(ctx), false, stage.RecountRanks
 	}
@@ -229,7 +229,7 @@ func (e *End) find(ctx context.Context, h *history, a *account, crowded bool) (*
 	}
 	sampled, sampleErr := e.sample(ctx, h, options)
 	if sampleErr != nil {
-		return nil, fmt.Errorf("%w; of a sample neither: %w", err, sampleErr)
+		return nil, fmt.Errorf("%w; clustering a sample failed too: %w", err, sampleErr)
 	}
 	return sampled, nil
 }

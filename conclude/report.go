@@ -35,7 +35,7 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 		m.Notes = slices.Insert(m.Notes, 0, m.Scheduling.Warning)
 	}
 	if c := f.Collector; c.Restarts > 0 {
-		m.Notes = append(m.Notes, fmt.Sprintf("the collector was killed and started again, %s; cut off: %s that it had not finished to write, nothing that it had acknowledged",
+		m.Notes = append(m.Notes, fmt.Sprintf("the collector was killed and restarted, %s; cut off: %s not completely written, nothing acknowledged",
 			units.Count(c.Restarts, "time"), units.Count(int64(c.CutBytes), "byte")))
 	}
 	m.Unseen, m.Absent, m.Losses.RanksUnrecorded = h.unseen, h.absent, h.unrecorded
@@ -75,7 +75,7 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 		}
 	}
 	if left := m.Losses.RanksLeft; left > 0 && job.EndedBy != "" {
-		m.Notes = append(m.Notes, fmt.Sprintf("the run was ended by %s; ranks that went on unmeasured: %d", job.EndedBy, left))
+		m.Notes = append(m.Notes, fmt.Sprintf("the run was ended by %s; ranks that continued unmeasured: %d", job.EndedBy, left))
 	}
 	describeMatching(m, h)
 	m.Losses.CountersUnavailable = describeUnavailable(m, h.worlds)
@@ -91,7 +91,7 @@ func describeWindows(m *rundir.Manifest, a *store.Agent) {
 	m.Losses.WindowsEvicted += int64(w.GetEvictedWindows())
 	m.Losses.SpoolEvictedBytes += int64(w.GetEvictedBytes())
 	if w.GetEvictedWindows() > 0 {
-		m.Notes = append(m.Notes, fmt.Sprintf("host %s had room for %.3g %% of the windows of full detail, picked by a hash, as on all hosts",
+		m.Notes = append(m.Notes, fmt.Sprintf("host %s had space for %.3g %% of the windows in full detail, chosen by the same hash on all hosts",
 			a.Hello.Host, 100*float64(w.Below)/math.MaxUint64))
 	}
 	if w.GetError() != "" {
@@ -196,7 +196,7 @@ func describeUnavailable(m *rundir.Manifest, worlds []*world) []string {
 			for _, line := range p.Info.Unavailable {
 				name, reason, told := strings.Cut(line, ": ")
 				if !told {
-					reason = "there was no room to say why"
+					reason = "reason not recorded"
 				}
 				if events[reason] == nil {
 					events[reason] = make(map[string]bool)
@@ -228,11 +228,11 @@ func faults(f store.Frozen) []string {
 	for _, a := range f.Agents {
 		for _, fault := range a.Faults {
 			if fault.Figures > 0 {
-				notes = append(notes, fmt.Sprintf("host %s: counts of losses are damaged, and count as 0: %s", a.Hello.Host, fault.Corrupt))
+				notes = append(notes, fmt.Sprintf("host %s: loss counters are damaged and taken as 0: %s", a.Hello.Host, fault.Corrupt))
 				continue
 			}
 			if fault.Corrupt != "" {
-				notes = append(notes, fmt.Sprintf("host %s: what a rank recorded cannot be read: %s", a.Hello.Host, fault.Corrupt))
+				notes = append(notes, fmt.Sprintf("host %s: the records of a rank cannot be read: %s", a.Hello.Host, fault.Corrupt))
 			}
 		}
 	}
@@ -241,7 +241,7 @@ func faults(f store.Frozen) []string {
 		ranks[absentee{host: a.host, reason: a.reason}]++
 	}
 	for x, n := range ranks {
-		notes = append(notes, fmt.Sprintf("host %s: ranks that could not record: %d, for %s", x.host, n, x.reason))
+		notes = append(notes, fmt.Sprintf("host %s: ranks that could not record: %d: %s", x.host, n, x.reason))
 	}
 	for _, p := range f.Processes {
 		for _, r := range p.Rings {
@@ -277,13 +277,13 @@ func unreadable(f store.Frozen) int {
 // ofMemory says whether it is for its shared memory that a rank goes unrecorded.
 func ofMemory(fault *moriensv1.Fault) bool { return fault.Corrupt == "" && fault.Errno != 0 }
 
-const adviseBefore = "name libmoriens.so first in LD_PRELOAD, or leave the other tool out; `moriens doctor` looks at the order"
+const adviseBefore = "put libmoriens.so first in LD_PRELOAD, or remove the other tool; `moriens doctor` checks the order"
 
 // pastAdvice is what to do about programs that find MPI by dlopen.
-const pastAdvice = "open the MPI library for all to see, then look its functions up in the process (Python: keep CDLL(\"libmpi.so\", mode=RTLD_GLOBAL), call through CDLL(None)): docs/limits.md"
+const pastAdvice = "open the MPI library with RTLD_GLOBAL and look up its functions in the process (Python: keep CDLL(\"libmpi.so\", mode=RTLD_GLOBAL), call through CDLL(None)); see docs/limits.md"
 
 // directAdvice is what to do about programs that call PMPI_Init themselves.
-const directAdvice = "let the program call MPI_Init, not PMPI_Init, or build it without the wrappers that do: docs/limits.md"
+const directAdvice = "let the program call MPI_Init instead of PMPI_Init, or build it without wrappers that call PMPI_Init; see docs/limits.md"
 
 // whyEmpty is collective: it says why there is no burst, and what to do where that is known here; "" if there are bursts.
 func whyEmpty(h *history, f store.Frozen) (why, advice string, err error) {
@@ -293,7 +293,7 @@ func whyEmpty(h *history, f store.Frozen) (why, advice string, err error) {
 	}
 	switch {
 	case len(f.Agents) == 0:
-		return "no agent reached the collector", "is `moriens agent` running on the job's nodes, with --dir naming this run directory?", nil
+		return "no agent reached the collector", "is `moriens agent` running on the job's nodes, with --dir set to this run directory?", nil
 	case h.unrecorded > 0:
 		for _, a := range f.Agents {
 			for _, fault := range a.Faults {
@@ -314,16 +314,16 @@ func whyEmpty(h *history, f store.Frozen) (why, advice string, err error) {
 		}
 		// What the node's agent says of it, it has said with its own advice.
 		if of := slices.IndexFunc(f.Agents, func(a *store.Agent) bool { return slices.ContainsFunc(a.Faults, ofMemory) }); of < 0 {
-			return "no rank could record: " + h.absent[0].Reason, "the agents have said on stderr what to do", nil
+			return "no rank could record: " + h.absent[0].Reason, "see the agents' messages on stderr", nil
 		}
-		return "no rank could record", "make room in shared memory (/dev/shm, or what --shm names; df tells how full it is)", nil
+		return "no rank could record", "free shared memory (/dev/shm, or the directory of --shm; df shows its usage)", nil
 	case unreadable(f) > 0:
-		return "what ranks recorded cannot be read", "the notes in manifest.json name the files", nil
+		return "the ranks' records cannot be read", "see the notes in manifest.json for the files", nil
 	case len(f.Processes) == 0:
 		return "no process of the job called MPI under moriens", "", nil
 	}
 	if len(hidden(f)) > 0 {
-		return "no rank made two MPI calls that came to libmoriens.so, so there is no time between them", adviseBefore, nil
+		return "no rank made two MPI calls through libmoriens.so, so there are no bursts between them", adviseBefore, nil
 	}
-	return "no rank made two MPI calls, so there is no time between them", "is this the right program, and did it get as far as its work?", nil
+	return "no rank made two MPI calls, so there are no bursts between them", "is this the right program, and did it reach its computation?", nil
 }

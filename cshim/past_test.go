@@ -36,7 +36,7 @@ func both(t *testing.T, mpi mpitest.MPI, library string) string {
 	return path
 }
 
-const pastWarning = "moriens: an MPI library was loaded past libmoriens.so by dlopen, and its calls were not recorded: "
+const pastWarning = "moriens: an MPI library was loaded by dlopen, bypassing libmoriens.so; its calls were not recorded: "
 
 // TestPast: a program that finds MPI by dlopen and dlsym is told that it was not recorded, and recorded where it looks MPI up where it finds us; one that does not use
 // what it has opened, and children, are told nothing.

@@ -322,15 +322,15 @@ func TestWithoutMuch(t *testing.T) {
 		warning string
 		labels  []int32
 	}{
-		{"nothing", func() (grouping.Bursts, grouping.Options) { return byA(1) }, "there are no bursts", nil},
-		{"missing", func() (grouping.Bursts, grouping.Options) { return byA(1, -1, -1) }, "no burst is left to cluster: 2 lack data for the dimensions, 0 are filtered", nil},
+		{"nothing", func() (grouping.Bursts, grouping.Options) { return byA(1) }, "no bursts", nil},
+		{"missing", func() (grouping.Bursts, grouping.Options) { return byA(1, -1, -1) }, "no bursts left to cluster: 2 lack data for the dimensions, 0 are filtered", nil},
 		{"short", func() (grouping.Bursts, grouping.Options) {
 			b, o := byA(1, 5, 5)
 			o.Filter.MinNS = 2
 			return b, o
 		}, "0 lack data for the dimensions, 2 are filtered", nil},
 		{"one burst", func() (grouping.Bursts, grouping.Options) { return byA(0, 7) }, "", []int32{1}},
-		{"one cell", func() (grouping.Bursts, grouping.Options) { return byA(3, 7, 7, 7, 7, 7, 7) }, "dimension A:lin tells no bursts apart: it is 7 in all of them", []int32{1}},
+		{"one cell", func() (grouping.Bursts, grouping.Options) { return byA(3, 7, 7, 7, 7, 7, 7) }, "dimension A:lin separates no bursts: it is 7 in all of them", []int32{1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, o := c.bursts()

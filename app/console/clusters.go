@@ -97,7 +97,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 		add("filtered", total.FilteredBursts, float64(total.Filtered), "", "", "", "", "up to "+Duration(float64(m.Filtered.LongestNS)))
 	}
 	if total.MissingBursts > 0 {
-		add("missing", total.MissingBursts, float64(total.Missing), "", "", "", "", "have no value in a dimension")
+		add("missing", total.MissingBursts, float64(total.Missing), "", "", "", "", "no value in some dimension")
 	}
 	return t
 }
@@ -317,7 +317,7 @@ func disturbance(run *trace.Run, kinds map[int32]bool) string {
 	if disturbed == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s of their bursts are longer ones, assigned by order", atLeast(float64(disturbed)/float64(bursts)))
+	return fmt.Sprintf("; %s of their bursts are longer than usual and assigned by order", atLeast(float64(disturbed)/float64(bursts)))
 }
 
 // ratio is a number from 0 to 1, without the digit before the point.

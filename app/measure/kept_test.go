@@ -268,10 +268,10 @@ func TestAgentsThatDoNotAnswer(t *testing.T) {
 		{"never", func(ctx context.Context, _ []windows.Calls) []windows.Fetched {
 			<-ctx.Done()
 			return []windows.Fetched{{Agent: s.frozen.Agents[0].Hello.Agent, Err: ctx.Err()}, {Agent: s.frozen.Agents[1].Hello.Agent, Err: ctx.Err()}}
-		}, "ranks on " + host + ": their agent did not give them: it has not answered in time", true, true},
+		}, "ranks on " + host + ": not received from their agent: it did not answer in time", true, true},
 		{"gone", func(context.Context, []windows.Calls) []windows.Fetched {
 			return []windows.Fetched{{Agent: s.frozen.Agents[0].Hello.Agent, Err: windows.ErrGone}}
-		}, "it had left", true, false},
+		}, "it had disconnected", true, false},
 		{"not even known", func(context.Context, []windows.Calls) []windows.Fetched { return nil }, "their node does not have them", true, false},
 		{"one of two", func(ctx context.Context, calls []windows.Calls) []windows.Fetched {
 			answers := desk.FetchCalls(ctx, calls)

@@ -65,7 +65,7 @@ func TestMistakes(t *testing.T) {
 		{"analyze what is not there", []string{"analyze", dir + "/nowhere.prv", "--out", dir + "/e"}, 1, "nowhere.prv"},
 		{"analyze what is no trace", []string{"analyze", file, "--out", dir + "/e"}, 1, "not a Paraver trace"},
 		{"analyze into a run directory", []string{"analyze", file, "--out", full}, 1, "not empty"},
-		{"application 0", []string{"analyze", "--application", "0", file, "--out", dir + "/e"}, 2, "--application 0: neither a number from 1 on nor all"},
+		{"application 0", []string{"analyze", "--application", "0", file, "--out", dir + "/e"}, 2, "--application 0: neither a number from 1 nor all"},
 		{"an application of no number", []string{"analyze", "--application", "ocean", file, "--out", dir + "/e"}, 2, "--application ocean"},
 		{"an application that is not there", []string{"analyze", "--application", "2", "../../trace/prv/testdata/reduced.prv", "--out", dir + "/e"}, 1, "no application 2: the trace has 1 ("},
 		{"bad range", []string{"analyze", "--range", "IPC", file, "--out", dir + "/e"}, 2, "--range"},
@@ -113,7 +113,7 @@ func TestNumbersInEnvironment(t *testing.T) {
 		if o.status != 2 {
 			t.Errorf("%s: status %d", option, o.status)
 		}
-		contains(t, o.stderr, "moriens: "+option+"\n", "hint: it is a whole number of ")
+		contains(t, o.stderr, "moriens: "+option+"\n", "hint: give an integer number of ")
 		if _, err := os.Stat(ran); err == nil {
 			t.Errorf("%s: the job ran", option)
 		}

@@ -224,7 +224,7 @@ func TestSecondCollector(t *testing.T) {
 	collect, output := start(t, "collect", "--out", out)
 	before := meetAgain(t, out, collect, output)
 	o := execute(t, nil, binary(t), "collect", "--out", out)
-	if o.status != 1 || !strings.Contains(o.stderr, "another collector works on this run") || !strings.Contains(o.stderr, "hint: ") {
+	if o.status != 1 || !strings.Contains(o.stderr, "another collector is working on this run") || !strings.Contains(o.stderr, "hint: ") {
 		t.Errorf("status %d\n%s", o.status, o.stderr)
 	}
 	o = execute(t, nil, binary(t), "run", "--keep-bursts", "all", "--out", out, "--", "true")
@@ -265,9 +265,9 @@ func TestOptionsOutliveTheCollector(t *testing.T) {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	for _, line := range []string{
-		"moriens: --dbscan=0.5,2, where the run was begun with --dbscan=0.25,3\n",
-		"moriens: --windows=7, where the run was begun without\n",
-		"moriens: as the run was begun: --by=none --keep=1000001 --outliers=3\n",
+		"moriens: --dbscan=0.5,2; the run was started with --dbscan=0.25,3\n",
+		"moriens: --windows=7; the run was started without\n",
+		"moriens: as the run was started: --by=none --keep=1000001 --outliers=3\n",
 	} {
 		if !strings.Contains(output.String(), line) {
 			t.Errorf("no %q in\n%s", line, output)

@@ -40,7 +40,7 @@ type Paths interface {
 }
 
 // ErrLeft says that an agent was left out on the way: what was found so far is of more bursts than can be asked about.
-var ErrLeft = errors.New("an agent that has told its micro-cells does not answer any more")
+var ErrLeft = errors.New("an agent that has sent its micro-cells no longer answers")
 
 // A Left is an agent that was left out, and why.
 type Left struct {
@@ -181,9 +181,9 @@ func (c *Centre) ask(ctx context.Context, id uint64, ask *moriensv1.CellsAsk, ta
 		c.count(ask, a)
 		switch {
 		case ended:
-			return errors.New("more comes behind the last part of an answer")
+			return errors.New("data after the last part of an answer")
 		case a.Error != "":
-			return fmt.Errorf("the agent says: %s", a.Error)
+			return fmt.Errorf("the agent reports: %s", a.Error)
 		}
 		ended = a.Last
 		if a.Body == nil {

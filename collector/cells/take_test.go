@@ -114,12 +114,12 @@ func TestSpoiltAnswers(t *testing.T) {
 		want  string
 		spoil func(*moriensv1.CellsAnswer)
 	}{
-		{"the agent says: no room", func(a *moriensv1.CellsAnswer) { a.Error = "no room" }},
+		{"the agent reports: no room", func(a *moriensv1.CellsAnswer) { a.Error = "no room" }},
 		{"has no end", func(a *moriensv1.CellsAnswer) { a.Last = false }},
 		{"behind the last part", func(a *moriensv1.CellsAnswer) { a.Last = true }},
 		{"no number", head(func(s *moriensv1.CellsSurveyed) { s.Survey = 0 })},
 		{"0 dimensions", head(func(s *moriensv1.CellsSurveyed) { s.Dims = 0 })},
-		{"no rank has come", head(func(s *moriensv1.CellsSurveyed) { s.Dims, s.Bursts = 0, 0 })},
+		{"no rank has connected", head(func(s *moriensv1.CellsSurveyed) { s.Dims, s.Bursts = 0, 0 })},
 		{"9 dimensions", head(func(s *moriensv1.CellsSurveyed) { s.Dims = 9 })},
 		{"side NaN", head(func(s *moriensv1.CellsSurveyed) { s.Side = math.NaN() })},
 		{"side +Inf", head(func(s *moriensv1.CellsSurveyed) { s.Side = math.Inf(1) })},

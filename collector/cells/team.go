@@ -77,7 +77,7 @@ type hub struct {
 func (h *hub) find(k *microcell.Kinds, all team.Threads, o *grouping.Options, number func(relay.Calls) int64) (r *microcell.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("what the agents say does not fit together: %v", p)
+			err = fmt.Errorf("the agents' messages are inconsistent: %v", p)
 		}
 	}()
 	if !h.worlds {

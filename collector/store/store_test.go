@@ -303,7 +303,7 @@ func TestDeserted(t *testing.T) {
 	end := func(process uint64) *moriensv1.ReportRequest {
 		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: process}}}
 	}
-	check("no rank has come", 0)
+	check("no rank has connected", 0)
 	s.must(process(1, 0, 2))
 	check("a rank runs", 0)
 	s.must(end(1))
