@@ -241,7 +241,7 @@ func TestCellsWithout(t *testing.T) {
 		said          string
 		clusters      bool
 	}{
-		{"all of one node", func(agents stayers) { agents[1].gone = true }, false, 1, 5, 6, "micro-cells are missing for ranks on 1 host whose agent did not answer: n0: it had left", true},
+		{"all of one node", func(agents stayers) { agents[1].gone = true }, false, 1, 5, 6, "micro-cells are missing for ranks on 1 host whose agent did not answer: n0: it had disconnected", true},
 		{"all agents", func(agents stayers) { agents[1].gone, agents[2].gone = true, true }, false, 0, 0, 12, "the bursts are in no clusters: collector/cells: no agent has told", false},
 		{"anybody to ask", func(stayers) {}, true, 0, 0, 12, "there are no agents to ask for micro-cells", false},
 		{"all windows", func(agents stayers) { agents[1].held, agents[2].held = nil, nil }, false, 0, 12, 0, "", true},
@@ -251,7 +251,7 @@ func TestCellsWithout(t *testing.T) {
 					a.held[process] = slices.Delete(messages, 2, 6) // the second window and the third
 				}
 			}
-		}, false, 3, 9, 0, "MPI calls in 3 stretches: their nodes had no room", true},
+		}, false, 3, 9, 0, "MPI calls in 3 stretches: their nodes had no space", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -286,12 +286,12 @@ func TestTroublesOfCells(t *testing.T) {
 	list := func(n int) string {
 		c := rundir.Cells{
 			LostBursts: int64(n), OutsideBursts: int64(n), Side: .025, CallsEvicted: int64(n), Stretches: n, BurstsInQuestion: n, UnitsInQuestion: n, BurstsMoved: n, BurstsAstray: n,
-			Unanswered: slices.Repeat([]string{"n0: it had left"}, n),
+			Unanswered: slices.Repeat([]string{"n0: it had disconnected"}, n),
 		}
 		a := &account{cells: c, result: new(microcell.Result)}
 		return strings.Join(slices.Concat(a.tellTroubles(), a.located(10)), "\n")
 	}
-	const one = `micro-cells are missing for ranks on 1 host whose agent did not answer: n0: it had left
+	const one = `micro-cells are missing for ranks on 1 host whose agent did not answer: n0: it had disconnected
 not included: 1 burst that agents knew before they were restarted and whose windows were already evicted
 in no micro-cell, counted as missing data: 1 burst; the values are too large for cells of side 0.025; --cell-side sets another side
 the ranks in full lack 1 MPI call in 1 stretch: their nodes had no space for those windows
@@ -301,7 +301,7 @@ in no micro-cell, counted as noise: 1 burst of the ranks in full`
 	if got := list(1); got != one {
 		t.Errorf("%s\nwant\n%s", got, one)
 	}
-	several := strings.NewReplacer("1 host", "2 hosts", "left", "left; n0: it had left", "1 burst", "2 bursts", "1 MPI call in 1 stretch", "2 MPI calls in 2 stretches", "1 micro-cell", "2 micro-cells")
+	several := strings.NewReplacer("1 host", "2 hosts", "disconnected", "disconnected; n0: it had disconnected", "1 burst", "2 bursts", "1 MPI call in 1 stretch", "2 MPI calls in 2 stretches", "1 micro-cell", "2 micro-cells")
 	if got, want := list(2), several.Replace(one); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
@@ -342,7 +342,7 @@ func TestCellsOutside(t *testing.T) {
 	if total := r.Clusters.Total; missing != outside || total.MissingBursts != outside {
 		t.Errorf("of all bursts %d lack data, of those that were fetched %d, want %d", total.MissingBursts, missing, outside)
 	}
-	if said, want := strings.Join(r.Manifest.Notes, "\n"), "in no micro-cell, counted as missing data: 59 bursts; of side"; !strings.Contains(said, want) {
+	if said, want := strings.Join(r.Manifest.Notes, "\n"), "in no micro-cell, counted as missing data: 59 bursts; the values are too large for cells of side"; !strings.Contains(said, want) {
 		t.Errorf("%q lacks %q", said, want)
 	}
 }

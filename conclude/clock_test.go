@@ -285,7 +285,7 @@ func TestAlignWithoutTime(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("no time"))
 	alignBy(t, ctx, h, traffic)
-	if len(h.missing) != 1 || !strings.Contains(h.missing[0], "their own clocks had them: recount: no time") || len(h.notes) != 0 || h.run.DurationNS < 1e9 {
+	if len(h.missing) != 1 || !strings.Contains(h.missing[0], "are not synchronised: rebuild: no time") || len(h.notes) != 0 || h.run.DurationNS < 1e9 {
 		t.Errorf("missing %q, notes %q, %d ns", h.missing, h.notes, h.run.DurationNS)
 	}
 	for i := range h.run.Threads {

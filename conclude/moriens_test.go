@@ -281,8 +281,8 @@ func TestConcludeWithoutTime(t *testing.T) {
 	}
 	said := strings.Join(append(r.Manifest.Notes, r.Manifest.Reduction.Missing...), "\n")
 	for _, want := range []string{
-		"sends and receives are not matched: rebuild: ", "the bursts are in no clusters: ", "profile.parquet is not there", "nor how wrong the kept part is: structure: ",
-		"what rows take in files is not known",
+		"sends and receives are not matched: rebuild: ", "the bursts are in no clusters: ", "profile.parquet is missing", "the reconstruction error is not known: structure: ",
+		"the size of rows in files is not known",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("in a nanosecond: %q lacks %q", said, want)

@@ -61,7 +61,7 @@ func TestPlacesThatCannotBeHad(t *testing.T) {
 			if !reflect.DeepEqual(r.Certificate, c.want) {
 				t.Errorf("%+v, want %+v", r.Certificate, c.want)
 			}
-			if told := strings.Contains(strings.Join(r.Warnings, "; "), fmt.Sprintf("the places of %d bursts (%d micro-cells)", c.want.Bursts, c.want.Units)); told == c.want.Exact {
+			if told := strings.Contains(strings.Join(r.Warnings, "; "), fmt.Sprintf("the positions of %d bursts (%d micro-cells)", c.want.Bursts, c.want.Units)); told == c.want.Exact {
 				t.Errorf("warnings %q", r.Warnings)
 			}
 		})
@@ -249,7 +249,7 @@ func TestFloor(t *testing.T) {
 			if g := r.Groups[0]; g.Eps != c.eps || g.From != c.from {
 				t.Errorf("%+v, want Eps %v from the %v", g, c.eps, c.from)
 			}
-			if told := strings.Contains(strings.Join(r.Warnings, "; "), "was wanted"); told != (c.wanted != 0) {
+			if told := strings.Contains(strings.Join(r.Warnings, "; "), "was requested"); told != (c.wanted != 0) {
 				t.Errorf("warnings %q", r.Warnings)
 			}
 		})

@@ -122,7 +122,7 @@ func TestFewRanks(t *testing.T) {
 		{"two", [][]float64{alike(1, 0, 1)[0], {9 * s, 0, 0, 0, 0, 0}}, 2, "rank 0 is unlike all others"},
 		{"two of chance", [][]float64{{6 * s, 3 * s, 1 * s, 4e9, 0, 0}, {6.4 * s, 3.2 * s, .4 * s, 4e9, 0, 0}}, 1, "rank 0 is closest to the mean of its class of 2"},
 		{"identical", alike(64, 0, 1), 1, "rank 0 is the first of 64 with identical values"},
-		{"noise", alike(100, .02, 1), 1, "is the nearest to the centre of its class of 100"},
+		{"noise", alike(100, .02, 1), 1, "is closest to the mean of its class of 100"},
 		{"nothing done", [][]float64{make([]float64, 6), make([]float64, 6), make([]float64, 6), make([]float64, 6), make([]float64, 6)}, 1, "rank 0 is the first of 5"},
 	} {
 		c := classify(t, tt.rows, represent.ClassOptions{Outliers: -1})

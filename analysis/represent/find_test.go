@@ -72,9 +72,9 @@ func TestTypical(t *testing.T) {
 	}{
 		{slices.Repeat([]int64{ms}, 100), 2, 49, "iterations 49-50 of phase 0: of 100 the closest to the median (1.000 of the median time, 1.01 ms; 0 % off"},
 		{[]int64{5 * ms, ms, ms, ms}, 3, 1, "iterations 1-3"}, // the first is warming up
-		{[]int64{ms, ms, ms}, 3, 0, "iterations 0-2 of phase 0: all there are"},
-		{[]int64{ms, ms, ms}, 9, 0, "iterations 0-2 of phase 0: all there are"},
-		{[]int64{ms}, 2, 0, "iteration 0 of phase 0: all there are"},
+		{[]int64{ms, ms, ms}, 3, 0, "iterations 0-2 of phase 0: all of them"},
+		{[]int64{ms, ms, ms}, 9, 0, "iterations 0-2 of phase 0: all of them"},
+		{[]int64{ms}, 2, 0, "iteration 0 of phase 0: all of them"},
 		{[]int64{100 * us, 110 * us, 120 * us, 130 * us, 140 * us, 150 * us, 160 * us}, 1, 3, "iteration 3"}, // drifts
 		{[]int64{100 * us, 9 * ms, 100 * us, 9 * ms, 100 * us, 9 * ms, 100 * us, 100 * us, 9 * ms}, 2, 6, "iterations 6-7"},
 	} {
@@ -90,10 +90,10 @@ func TestNothingUsual(t *testing.T) {
 	p := newPlan(1)
 	p.loop(6, func(_, k int) { p.burst(0, represent.Noise, int64(k+1)*ms) })
 	f := find(t, p.run, represent.FindOptions{})
-	if len(f.Windows) != 1 || !strings.Contains(f.Windows[0].Reason, "2 of 2 with something unusual") || f.Explained != 0 {
+	if len(f.Windows) != 1 || !strings.Contains(f.Windows[0].Reason, "2 of 2 contain something unusual") || f.Explained != 0 {
 		t.Errorf("%+v", f)
 	}
-	if len(f.Anomalies) == 0 || !strings.Contains(f.Anomalies[0].Reason, "like no others") {
+	if len(f.Anomalies) == 0 || !strings.Contains(f.Anomalies[0].Reason, "in no dense region") {
 		t.Errorf("%+v", f.Anomalies)
 	}
 }
@@ -370,7 +370,7 @@ func TestThreadsThatTheWindowsLeaveOut(t *testing.T) {
 		{"those of iterations", 1, []int32{0, 1}, nil},
 		{"one", 1, []int32{2, 0, 2}, []string{"iteration 22 of phase 0; shows rank 2, which has nothing in representative windows"}},
 		{"two", 1, []int32{2, 3}, []string{"iteration 22 of phase 0; shows rank 2, which", "iteration 23 of phase 0; shows rank 3, which"}},
-		{"has a window for its cluster", 2, []int32{2, 3}, []string{"iteration 22 of phase 0: has cluster 2, which no window before it has", "iteration 23 of phase 0; shows rank 3, which"}},
+		{"has a window for its cluster", 2, []int32{2, 3}, []string{"iteration 22 of phase 0: has cluster 2, which no earlier window has", "iteration 23 of phase 0; shows rank 3, which"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			run := build(tt.other)

@@ -272,7 +272,7 @@ func TestAgentsThatDoNotAnswer(t *testing.T) {
 		{"gone", func(context.Context, []windows.Calls) []windows.Fetched {
 			return []windows.Fetched{{Agent: s.frozen.Agents[0].Hello.Agent, Err: windows.ErrGone}}
 		}, "it had disconnected", true, false},
-		{"not even known", func(context.Context, []windows.Calls) []windows.Fetched { return nil }, "their node does not have them", true, false},
+		{"not even known", func(context.Context, []windows.Calls) []windows.Fetched { return nil }, "not available on their node", true, false},
 		{"one of two", func(ctx context.Context, calls []windows.Calls) []windows.Fetched {
 			answers := desk.FetchCalls(ctx, calls)
 			answers[0] = windows.Fetched{Agent: answers[0].Agent, Err: errors.New("the disk is broken")}
@@ -284,7 +284,7 @@ func TestAgentsThatDoNotAnswer(t *testing.T) {
 				answers[i].Parts = answers[i].Parts[:len(answers[i].Parts)/2]
 			}
 			return answers
-		}, "their node does not have them", false, false},
+		}, "not available on their node", false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var r *conclude.Result

@@ -116,8 +116,8 @@ func TestAnalyzeLateSenders(t *testing.T) {
 		if told := strings.Contains(notes, "late senders is not known: "+c.note); told != (c.note != "") {
 			t.Errorf("%s: notes %q, want %q", c.name, notes, c.note)
 		}
-		said := fmt.Sprintf("in all; receivers waited %d.0 us for late senders", c.us)
-		if strings.Contains(a.stdout, "in all; receivers waited") != (c.us > 0) || c.us > 0 && !strings.Contains(a.stdout, said) {
+		said := fmt.Sprintf("in total; receivers waited %d.0 us for late senders", c.us)
+		if strings.Contains(a.stdout, "in total; receivers waited") != (c.us > 0) || c.us > 0 && !strings.Contains(a.stdout, said) {
 			t.Errorf("%s: no %q, or one where nothing was, in\n%s", c.name, said, a.stdout)
 		}
 	}

@@ -190,7 +190,7 @@ func TestExportMistakes(t *testing.T) {
 		{"no place", []string{run, "--format", "csv"}, 2, "--out"},
 		{"no trace's name", []string{run, "--format", "prv", "--out", dir + "/x"}, 2, "NAME.prv"},
 		{"exists", []string{run, "--format", "perfetto", "--out", there}, 1, "remove it first"},
-		{"no run directory", []string{dir, "--format", "csv", "--out", dir + "/x"}, 1, "the directory of no run"},
+		{"no run directory", []string{dir, "--format", "csv", "--out", dir + "/x"}, 1, "not a run directory"},
 		{"nowhere", []string{dir + "/nowhere", "--format", "csv", "--out", dir + "/x"}, 1, "nowhere"},
 	} {
 		o := execute(t, nil, append([]string{binary(t), "export"}, tt.args...)...)

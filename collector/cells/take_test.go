@@ -116,7 +116,7 @@ func TestSpoiltAnswers(t *testing.T) {
 	}{
 		{"the agent reports: no room", func(a *moriensv1.CellsAnswer) { a.Error = "no room" }},
 		{"has no end", func(a *moriensv1.CellsAnswer) { a.Last = false }},
-		{"behind the last part", func(a *moriensv1.CellsAnswer) { a.Last = true }},
+		{"after the last part", func(a *moriensv1.CellsAnswer) { a.Last = true }},
 		{"no number", head(func(s *moriensv1.CellsSurveyed) { s.Survey = 0 })},
 		{"0 dimensions", head(func(s *moriensv1.CellsSurveyed) { s.Dims = 0 })},
 		{"no rank has connected", head(func(s *moriensv1.CellsSurveyed) { s.Dims, s.Bursts = 0, 0 })},
@@ -155,11 +155,11 @@ func TestSpoiltAnswers(t *testing.T) {
 		{"A: no ", told(func(u *moriensv1.CellsUnits) { u.CounterHigh[0] = 1 })},
 		{"A: no numbers", told(func(u *moriensv1.CellsUnits) { u.Read[0], u.CounterLow[0] = 0, 0 })},
 		{"comes of unit 2", places(func(u *moriensv1.CellsUnits) { u.Parent[0] = 3 })},
-		{"comes of unit 4294967295", places(func(u *moriensv1.CellsUnits) { u.Parent[0] = 0 })},
-		{"places come of", places(func(u *moriensv1.CellsUnits) { u.Parent = u.Parent[1:] })},
+		{"is from unit 4294967295", places(func(u *moriensv1.CellsUnits) { u.Parent[0] = 0 })},
+		{"places for", places(func(u *moriensv1.CellsUnits) { u.Parent = u.Parent[1:] })},
 		{"has the number 0", places(func(u *moriensv1.CellsUnits) { u.Unit[0] = 0 })},
 		{"at one place", places(func(u *moriensv1.CellsUnits) { u.Hi[0] += .01 })},
-		{"comes of in group", places(func(u *moriensv1.CellsUnits) { u.Group[0]++ })},
+		{"its unit in group", places(func(u *moriensv1.CellsUnits) { u.Group[0]++ })},
 		{"the places of unit", places(func(u *moriensv1.CellsUnits) { u.Count[0]++ })},
 		{"the places of unit", places(func(u *moriensv1.CellsUnits) { u.Lo[0] -= .01; u.Hi[0] -= .01 })},
 		{"it was not to be", func(a *moriensv1.CellsAnswer) {

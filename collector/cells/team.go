@@ -228,7 +228,7 @@ func (h *hub) hear(rank int, id uint64, m *moriensv1.CellsTeam) error {
 		part := a.GetCall()
 		switch {
 		case part == nil || m.More:
-			return fmt.Errorf("what a call came to is answered by %T", a.Body)
+			return fmt.Errorf("the result of a call is answered by %T", a.Body)
 		case part.Op == moriensv1.CellsCall_OP_UNSPECIFIED:
 			return nil
 		case c.Op == moriensv1.CellsCall_OP_UNSPECIFIED:

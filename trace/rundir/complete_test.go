@@ -80,8 +80,8 @@ func TestComplete(t *testing.T) {
 	}{
 		{"nothing", func(m *Manifest) {}, "", false},
 		{"no clusters", func(m *Manifest) { m.Unclustered = "out of time" }, "the bursts are in no cluster: out of time", true},
-		{"ended early", func(m *Manifest) { m.EndedBy, m.Losses.RanksLeft = "SIGTERM", 2 }, "the run was ended by SIGTERM, with 2 ranks that continue unmeasured", false},
-		{"outlived", lost(func(l *Losses) { l.RanksLeft = 1 }), "1 rank still ran when the job had ended, and continue unmeasured", false},
+		{"ended early", func(m *Manifest) { m.EndedBy, m.Losses.RanksLeft = "SIGTERM", 2 }, "the run was ended by SIGTERM; 2 ranks continued unmeasured", false},
+		{"outlived", lost(func(l *Losses) { l.RanksLeft = 1 }), "1 rank still ran when the job had ended and continued unmeasured", false},
 		{"agents", lost(func(l *Losses) {
 			l.AgentsUnfinished, l.RanksDied = []string{"a", "b", "c", "d", "e", "f"}, []RankDied{{CutOff: true}, {Rank: 1}}
 		}), "6 agents did not finish, on a, b, c, d and 2 more hosts: 1 rank cut off", false},
