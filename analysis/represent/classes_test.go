@@ -80,7 +80,7 @@ func TestSlowRank(t *testing.T) {
 			t.Errorf("%q lacks %q", u.Reason, part)
 		}
 	}
-	if !strings.HasPrefix(c.Classes[0].Profile, "59 % in cluster 1, 3") || !strings.Contains(c.Classes[0].Reason, "nearest to the centre of its class of 8") {
+	if !strings.HasPrefix(c.Classes[0].Profile, "59 % in cluster 1, 3") || !strings.Contains(c.Classes[0].Reason, "closest to the mean of its class of 8") {
 		t.Errorf("%+v", c.Classes[0])
 	}
 }

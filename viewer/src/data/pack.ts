@@ -98,7 +98,7 @@ export function loadBins(bytes: Uint8Array): Bins {
   const [cell, share] = [columns.get('overview.cell'), columns.get('overview.share')];
   const cells = place.rows.length * place.bins;
   if (!cell || !share || cell.length !== cells || share.length !== cells || !(place.bins > 0) || !(place.to_ns > place.from_ns)) {
-    throw new PackError('What the server has answered are no bins of this run.', 'Start moriens view again.');
+    throw new PackError('The answer of the server does not belong to this run.', 'Start moriens view again.');
   }
   return { place, cell, share };
 }
