@@ -6,7 +6,7 @@ import { readManifest, type Manifest } from './manifest';
 
 const MAGIC = 'MORIENSPAGE1\n';
 const HEADER_BYTES = 24;
-const REWRITE = 'moriens report DIR writes the page anew.';
+const REWRITE = 'moriens report DIR writes the page again.';
 const FORMAT = 1;
 
 export class PackError extends Error {
@@ -184,5 +184,5 @@ function isSize(v: unknown): v is number {
 }
 
 function cutOff(): PackError {
-  return new PackError('The data of this page are cut off.', 'Copy the file again, or write it anew: moriens report DIR.');
+  return new PackError('The data of this page are cut off.', 'Copy the file again, or rewrite it: moriens report DIR.');
 }

@@ -61,7 +61,7 @@ function decodeBase64(said: string): Uint8Array<ArrayBuffer> {
     for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
     return bytes;
   } catch {
-    throw new PackError('The data of this page are damaged: they are not base64.', 'Copy the file again, or write it anew: moriens report DIR.');
+    throw new PackError('The data of this page are damaged: they are not base64.', 'Copy the file again, or rewrite it: moriens report DIR.');
   }
 }
 
@@ -72,6 +72,6 @@ async function unzip(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBu
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   } catch {
-    throw new PackError('The data of this page are damaged or cut off.', 'Copy the file again, or write it anew: moriens report DIR.');
+    throw new PackError('The data of this page are damaged or cut off.', 'Copy the file again, or rewrite it: moriens report DIR.');
   }
 }
