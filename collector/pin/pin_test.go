@@ -186,7 +186,7 @@ func TestPins(t *testing.T) {
 	kinds := 0
 	var far []anchor.ID
 	for _, x := range list {
-		if strings.HasPrefix(x.reason, "stands for") {
+		if strings.HasPrefix(x.reason, "represents") {
 			kinds++
 			if len(x.windows) < 2 || len(x.windows) > 3 {
 				t.Errorf("%s: windows %v", x.reason, x.windows)
