@@ -242,7 +242,7 @@ func TestCellsWithout(t *testing.T) {
 		clusters      bool
 	}{
 		{"all of one node", func(agents stayers) { agents[1].gone = true }, false, 1, 5, 6, "micro-cells are missing for ranks on 1 host whose agent did not answer: n0: it had disconnected", true},
-		{"all agents", func(agents stayers) { agents[1].gone, agents[2].gone = true, true }, false, 0, 0, 12, "the bursts are in no clusters: collector/cells: no agent has told", false},
+		{"all agents", func(agents stayers) { agents[1].gone, agents[2].gone = true, true }, false, 0, 0, 12, "the bursts are in no clusters: collector/cells: no agent has sent", false},
 		{"anybody to ask", func(stayers) {}, true, 0, 0, 12, "there are no agents to ask for micro-cells", false},
 		{"all windows", func(agents stayers) { agents[1].held, agents[2].held = nil, nil }, false, 0, 12, 0, "", true},
 		{"some windows", func(agents stayers) {
