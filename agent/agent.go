@@ -131,7 +131,7 @@ func (n *Node) read(a *Process, t *thread) bool {
 		got, t.corrupt = sound, fmt.Errorf("%s: %w", t.path, err)
 	}
 	if t.corrupt != nil {
-		n.config.Log.Error("a ring cannot be read on", "rank", a.process.Rank, "error", t.corrupt)
+		n.config.Log.Error("a ring buffer cannot be read further", "rank", a.process.Rank, "error", t.corrupt)
 	}
 	n.take(a, t, n.records[:got])
 	return full
@@ -228,7 +228,7 @@ func (n *Node) define(a *Process) {
 	l, err := a.process.ReadLog()
 	if err != nil {
 		a.logDead = true
-		n.config.Log.Error("what a rank left cannot be read", "file", a.path, "error", err)
+		n.config.Log.Error("the records of a rank cannot be read", "file", a.path, "error", err)
 		a.send(corruptFile(err))
 	}
 	for _, m := range l.Modules {
@@ -388,7 +388,7 @@ func (a *Process) describeEnd(log *slog.Logger) *moriensv1.ProcessEnd {
 	}
 	l := a.process.Losses()
 	if damaged, err := a.process.Damaged(); err != nil {
-		log.Error("what a rank says of its losses cannot be true", "rank", a.process.Rank, "error", err)
+		log.Error("a rank reports impossible loss counts", "rank", a.process.Rank, "error", err)
 		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{
 			Rank: int32(a.process.Rank), Corrupt: err.Error(), Figures: uint32(damaged),
 		}}})

@@ -39,7 +39,7 @@ func (n *Node) relearnCells() error {
 		return err
 	}
 	store.Lost(gone)
-	n.config.Log.Info("micro-cells are made anew of the windows that are held", "took", time.Since(started), "calls gone", gone)
+	n.config.Log.Info("micro-cells are rebuilt from the windows held", "took", time.Since(started), "calls lost", gone)
 	return nil
 }
 

@@ -40,19 +40,19 @@ func (n *Node) room() bool {
 		f.since = time.Time{}
 		if !f.reported.IsZero() {
 			f.reported = time.Time{}
-			n.config.Log.Warn("the spool has room again", "spool", n.spool.Path(), "seconds without", f.time.Seconds(), "dropped meanwhile", f.dropped)
+			n.config.Log.Warn("the spool has space again", "spool", n.spool.Path(), "seconds without", f.time.Seconds(), "dropped in that time", f.dropped)
 			n.up.ReportSpool(n.describeSpool())
 		}
 	case f.since.IsZero():
 		f.since, f.before = now, n.dropped()
 		if now.Sub(f.warned) >= stalledEvery {
 			f.warned = now
-			n.config.Log.Warn("the spool has no room; the rings wait, and drop when they are full", "spool", n.spool.Path())
+			n.config.Log.Warn("the spool is full; ring buffers wait, and drop calls when they are full", "spool", n.spool.Path())
 		}
 	case f.time+now.Sub(f.since) >= fullFrom && now.Sub(f.reported) >= fullEvery:
 		if now.Sub(f.failed) >= stalledEvery {
 			f.failed = now
-			n.config.Log.Error("the spool has had no room for seconds: nothing is read, and calls are lost when the rings are full",
+			n.config.Log.Error("the spool has been full for seconds: nothing is read, and calls are lost when the ring buffers are full",
 				"spool", n.spool.Path(), "bound", units.Bytes(n.spool.Budget.Max()), "waiting", units.Bytes(n.spool.Budget.Waiting()), "error", n.stalled,
 				"hint", fullHint(n.stalled))
 		}
@@ -64,9 +64,9 @@ func (n *Node) room() bool {
 
 func fullHint(stalled error) string {
 	if stalled != nil {
-		return "make room on its disk, or name a directory on another with --spool"
+		return "free space on its disk, or name a directory on another disk with --spool"
 	}
-	return "does the collector live? allow more by --spool-max"
+	return "is the collector running? raise --spool-max"
 }
 
 // fullSoFar is for how long the spool has had no room, now included, and what rings have dropped meanwhile.
@@ -136,7 +136,7 @@ func (n *Node) settle() (err error) {
 	return n.commitNode()
 }
 
-var errUnkept = errors.New("the spool has no room for it")
+var errUnkept = errors.New("the spool has no space for it")
 
 // unkept says what an agent that has to end could not keep: it is in the rings, which nobody gives back. err is why.
 func (n *Node) unkept(err error) error {
@@ -156,6 +156,6 @@ func (n *Node) unkept(err error) error {
 	}
 	s.Full, s.Error = true, err.Error()
 	n.up.ReportSpool(s)
-	return fmt.Errorf("MPI calls and marks of %s that could not be kept, and are left in %s: %d: %w",
+	return fmt.Errorf("MPI calls and marks of %s that could not be kept and are left in %s: %d: %w",
 		units.Count(int64(s.UnkeptProcesses), "rank"), n.directory.Path(), s.Unkept, err)
 }

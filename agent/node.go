@@ -169,7 +169,7 @@ func (n *Node) open(host string) error {
 			if n.outbox.Transactions() == 0 { // else it was said
 				n.saySpool()
 				if n.config.SpoolMax == 0 && n.spool.Budget.Max() == int64(spool.MinBytes) {
-					n.config.Log.Warn("the spool's disk has little room: a tenth of what is free is less than a spool needs", "spool", n.spool.Path(), "bound", spool.MinBytes)
+					n.config.Log.Warn("the spool's disk has little space: 10 % of free space is less than a spool needs", "spool", n.spool.Path(), "bound", spool.MinBytes)
 				}
 				n.sayRings()
 			}
@@ -212,7 +212,7 @@ func (n *Node) openIn(host string) (err error) {
 // sayRings says where the rings are, if not where anybody would look for them.
 func (n *Node) sayRings() {
 	if usual := ring.DirectoryPath(n.config.Shm, os.Getuid(), n.config.Run); n.directory.Path() != usual {
-		n.say(slog.LevelWarn, fmt.Sprintf("the rings are in %s: %s is not this user's alone", n.directory.Path(), usual))
+		n.say(slog.LevelWarn, fmt.Sprintf("the ring buffers are in %s: %s is accessible to other users", n.directory.Path(), usual))
 	}
 }
 
@@ -287,10 +287,10 @@ func (n *Node) Run(ctx context.Context) error {
 	n.windows.close()
 	over := errors.Is(err, uplink.ErrOver) // nobody will ever take what is in the spool
 	if over && n.started {
-		err = fmt.Errorf("%w; what ranks of this node had recorded and not sent by then is not in them", err)
+		err = fmt.Errorf("%w; records of this node's ranks not sent by then are not in them", err)
 	}
 	if closeErr := n.outbox.Close(); err != nil && ctx.Err() == nil && !over {
-		return errors.Join(fmt.Errorf("%w; it stays in %s", err, n.spool.Path()), closeErr, n.spool.Close())
+		return errors.Join(fmt.Errorf("%w; it is left in %s", err, n.spool.Path()), closeErr, n.spool.Close())
 	}
 	if n.config.KeepWork && !n.spool.InMemory() {
 		return errors.Join(err, n.spool.Close(), n.directory.Remove())
@@ -363,7 +363,7 @@ func (n *Node) watch(ctx context.Context) {
 	n.lastSeen = time.Now()
 	var err error
 	if n.bell, err = n.directory.Bell(); err != nil {
-		n.config.Log.Info("ranks cannot wake the agent: it looks at their rings more often", "error", err)
+		n.config.Log.Info("ranks cannot wake the agent: it polls their ring buffers more often", "error", err)
 	}
 	defer n.bell.Close()
 	// A mapped file that somebody truncates is a fault, which read turns into an error.
@@ -548,7 +548,7 @@ func (n *Node) leave() {
 		n.end(a)
 	}
 	if live > 0 {
-		n.config.Log.Warn("processes are left to go on unmeasured", "processes", live)
+		n.config.Log.Warn("processes continue unmeasured", "processes", live)
 	}
 }
 

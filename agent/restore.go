@@ -49,7 +49,7 @@ func (n *Node) restore() error {
 			return err
 		}
 	}
-	n.config.Log.Info("going on where the last agent was", "message", n.outbox.Last(), "processes", len(n.agents), "restarts", n.restarts)
+	n.config.Log.Info("resuming at the previous agent's position", "message", n.outbox.Last(), "processes", len(n.agents), "restarts", n.restarts)
 	return nil
 }
 
@@ -119,7 +119,7 @@ func (n *Node) restoreThread(a *Process, s *moriensv1.ThreadState, m *message.Th
 		err = fmt.Errorf("%s: ring %016x", path, t.reader.ID)
 	}
 	if err != nil {
-		n.config.Log.Error("a ring is gone", "error", err)
+		n.config.Log.Error("a ring buffer is missing", "error", err)
 		m.End(s.Burst.GetCalls(), true)
 		a.send(lostRing(s, err))
 		return
@@ -129,7 +129,7 @@ func (n *Node) restoreThread(a *Process, s *moriensv1.ThreadState, m *message.Th
 	if s.Corrupt != "" {
 		t.corrupt = errors.New(s.Corrupt)
 	} else if err := t.reader.Resume(s.Tail); err != nil {
-		n.config.Log.Error("a ring cannot be read on", "rank", a.process.Rank, "error", err)
+		n.config.Log.Error("a ring buffer cannot be read further", "rank", a.process.Rank, "error", err)
 		t.corrupt = err
 	}
 	a.threads = append(a.threads, t)
@@ -143,7 +143,7 @@ func lostRing(s *moriensv1.ThreadState, err error) *moriensv1.ReportRequest {
 
 // lose says of a process whose file is gone what is known without it.
 func (n *Node) lose(process uint64, s *moriensv1.ProcessState, a *Process, err error) error {
-	n.config.Log.Error("a process has left nothing", "error", err)
+	n.config.Log.Error("a process has left no records", "error", err)
 	for _, t := range s.Thread {
 		a.send(lostRing(t, err))
 		a.out.leave(filepath.Join(n.directory.Path(), ring.RingFile(process, t.Thread)), func() {})

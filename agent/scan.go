@@ -58,7 +58,7 @@ func faultOf(f ring.Fault) *moriensv1.ReportRequest {
 	fault := &moriensv1.Fault{Rank: who.Rank, Errno: int32(f.Errno), Who: who, Before: f.Before, Past: f.Past}
 	fault.Reason = f.Reason
 	if f.Before != "" {
-		fault.Reason = f.Before + " comes before libmoriens.so and answered all its MPI calls"
+		fault.Reason = f.Before + " comes before libmoriens.so and handled all its MPI calls"
 	}
 	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: fault}}
 }
@@ -133,7 +133,7 @@ func (n *Node) adopt() {
 
 // forgotten reports a ring of which an agent before this one has read what its spool does not show, for there is none: nobody knows whether it came.
 func (n *Node) forgotten(path string, slots uint64) {
-	err := fmt.Errorf("%s: the first %s were read by an agent that has died, and its spool is gone", filepath.Base(path), units.Count(int64(slots), "slot"))
+	err := fmt.Errorf("%s: the first %s were read by an agent that died and whose spool is missing", filepath.Base(path), units.Count(int64(slots), "slot"))
 	n.config.Log.Error("records of a rank are lost", "error", err)
 	n.send(corruptFile(err))
 }
@@ -141,11 +141,11 @@ func (n *Node) forgotten(path string, slots uint64) {
 // unreadable reports a file that cannot be read, and leaves it aside; what may be opened later is tried again.
 func (n *Node) unreadable(path string, err error) {
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) {
-		n.config.Log.Warn("later, for want of resources", "file", path, "error", err)
+		n.config.Log.Warn("later, for lack of resources", "file", path, "error", err)
 		n.directory.Forget(path)
 		return
 	}
-	n.config.Log.Error("what a rank left cannot be read", "file", path, "error", err)
+	n.config.Log.Error("the records of a rank cannot be read", "file", path, "error", err)
 	n.send(corruptFile(err))
 	n.out.node().Reported = append(n.out.node().Reported, filepath.Base(path))
 }

@@ -188,7 +188,7 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 	if err != nil {
 		if now := time.Now(); n.stalled == nil && now.Sub(n.stalledSaid) > stalledEvery { // it may come and go
 			n.stalledSaid = now
-			n.config.Log.Error("the spool cannot be written to; the rings wait", "spool", n.spool.Path(), "error", err)
+			n.config.Log.Error("the spool cannot be written; the ring buffers wait", "spool", n.spool.Path(), "error", err)
 		}
 		n.stalled = err
 		return err
@@ -212,7 +212,7 @@ func (n *Node) remove(name string) {
 
 func removeFile(path string, log *slog.Logger) {
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-		log.Warn("a file in shared memory stays", "error", err)
+		log.Warn("a file is left in shared memory", "error", err)
 	}
 }
 
@@ -252,7 +252,7 @@ func (n *Node) keepSpool() error {
 	}
 	log := n.config.Log.With("spool", n.spool.Path())
 	if lost == 0 {
-		log.Error("the spool was removed, and is made anew: nothing else is lost")
+		log.Error("the spool was removed and is created again: nothing else is lost")
 		return nil
 	}
 	var ranks []int
@@ -260,7 +260,7 @@ func (n *Node) keepSpool() error {
 		ranks = append(ranks, a.process.Rank)
 	}
 	slices.Sort(ranks)
-	log.Error("the spool was removed, and with it what the collector had not acknowledged", "messages", lost, "ranks", ranks)
+	log.Error("the spool was removed, with all data that the collector had not acknowledged", "messages", lost, "ranks", ranks)
 	return nil
 }
 

@@ -51,7 +51,7 @@ func openWindows(s *spool.Spool, outbox *spool.Outbox, up *uplink.Uplink, cellSt
 		select {
 		case w.asked <- asked{stream, asks}:
 		default: // of streams that are gone by now; this one's is asked again when it breaks
-			log.Warn("the collector asks for more than it waits for")
+			log.Warn("the collector requests more than it waits for")
 		}
 	})
 	go w.answer()

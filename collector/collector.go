@@ -195,7 +195,7 @@ func (c *Collector) assemble() error {
 	}
 	for i, a := range addresses {
 		if host, _, err := net.SplitHostPort(string(a)); err == nil && net.ParseIP(host).IsLoopback() && slices.ContainsFunc(hosts, func(h []byte) bool { return string(h) != c.meet.Host }) {
-			return fmt.Errorf("collector %d, on %s, listens on the loopback, %s, where the run has collectors on other hosts", i, hosts[i], a)
+			return fmt.Errorf("collector %d on %s listens on the loopback address %s, but the run has collectors on other hosts", i, hosts[i], a)
 		}
 		c.meet.Members = append(c.meet.Members, string(a))
 	}
@@ -281,7 +281,7 @@ func (c *Collector) checkDims(ctx context.Context, o grouping.Options, notify fu
 	case events := <-c.store.FirstEvents():
 		_, notes := o.Choose(events)
 		for _, note := range notes {
-			notify(note+", unless processes that come later measure what is missing", "--events names what is counted, and moriens doctor says what can be; the job goes on")
+			notify(note+", unless later processes measure what is missing", "--events selects the events, moriens doctor lists available ones; the job continues")
 		}
 	case <-ctx.Done():
 	}

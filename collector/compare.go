@@ -44,7 +44,7 @@ func (c *Collector) compare() {
 		cancel()
 		switch {
 		case err != nil:
-			c.log.Warn("the first collector's clock cannot be compared", "error", err)
+			c.log.Warn("the clocks cannot be compared with the first collector's", "error", err)
 		case link.To == c.clock.identity:
 			return // it is this one's
 		default:

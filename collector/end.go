@@ -74,7 +74,7 @@ func (c *Collector) Freeze(by string) store.Frozen {
 	defer cancel()
 	frozen, err := c.journal.Finish(ctx, c.clock.sample(c.log), by)
 	if err != nil {
-		c.log.Error("the journal lacks what came last; the results do not", "error", err)
+		c.log.Error("the journal lacks the last messages; the results contain them", "error", err)
 	}
 	c.live.Finish()
 	frozen.Links = c.compared()
@@ -88,7 +88,7 @@ func (c *Collector) Release() {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseGrace)
 	defer cancel()
 	if err := c.wait(ctx, func() bool { return c.store.Staying() == 0 && c.store.CutOff() == 0 }); err != nil {
-		c.log.Warn("agents that may go are still here, or have not come back", "here", c.store.Staying(), "not back", c.store.CutOff())
+		c.log.Warn("agents that may leave are still connected, or have not reconnected", "here", c.store.Staying(), "missing", c.store.CutOff())
 	}
 }
 
@@ -99,7 +99,7 @@ func (c *Collector) AwaitReturn(ctx context.Context) {
 	defer cancel()
 	done := c.store.Totals().AgentsDone
 	if err := c.wait(ctx, func() bool { return c.store.Staying() == done }); err != nil {
-		c.log.Info("not all agents came back", "back", c.store.Staying(), "of", done)
+		c.log.Info("not all agents reconnected", "back", c.store.Staying(), "of", done)
 	}
 }
 
@@ -127,7 +127,7 @@ func (c *Collector) Close(outcome Outcome) {
 		c.log.Error("the journal", "error", err)
 	}
 	for cause, n := range c.admission.Refused() {
-		c.log.Warn("turned away", "cause", cause, "times", n)
+		c.log.Warn("rejected", "cause", cause, "times", n)
 	}
 }
 

@@ -26,11 +26,11 @@ func (e *ModeError) Error() string {
 func (e *ModeError) Advice() string {
 	switch {
 	case e.Agent == "":
-		return "start it with --cells and the collector's --dims, --by, --min-duration, --resolution and --cell-side, or the collector without --cells"
+		return "start it with --cells and the collector's --dims, --by, --min-duration, --resolution and --cell-side, or start the collector without --cells"
 	case e.Wants == "":
-		return "start it without --cells, or the collector with it"
+		return "start it without --cells, or start the collector with --cells"
 	}
-	return "give it the collector's --dims, --by, --min-duration, --resolution and --cell-side"
+	return "start it with the collector's --dims, --by, --min-duration, --resolution and --cell-side"
 }
 
 // mode refuses agents that keep their bursts otherwise, and tells the user.

@@ -213,9 +213,9 @@ func agentsCost(agents []health.Agent) web.Cost {
 	cost := web.Cost{What: fmt.Sprintf("processor time of the agents (%d)", len(agents)), Unit: "s"}
 	switch {
 	case len(agents) == 0:
-		cost.Why = "none has come yet"
+		cost.Why = "no agent yet"
 	case silent > 0:
-		cost.Why = "told only at the end by " + units.Count(silent, "agent")
+		cost.Why = "reported only at the end by " + units.Count(silent, "agent")
 	default:
 		cost.Value = &sum
 	}

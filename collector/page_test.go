@@ -13,9 +13,9 @@ func TestAgentsCost(t *testing.T) {
 		value  float64 // 0 = none
 		why    string
 	}{
-		{nil, 0, "none has come yet"},
-		{[]health.Agent{{CPU: .5}, {}}, 0, "told only at the end by 1 agent"},
-		{[]health.Agent{{}, {CPU: .5}, {}}, 0, "told only at the end by 2 agents"},
+		{nil, 0, "no agent yet"},
+		{[]health.Agent{{CPU: .5}, {}}, 0, "reported only at the end by 1 agent"},
+		{[]health.Agent{{}, {CPU: .5}, {}}, 0, "reported only at the end by 2 agents"},
 		{[]health.Agent{{CPU: .5}, {CPU: 1.25}}, 1.75, ""},
 	} {
 		got := agentsCost(tt.agents)

@@ -26,11 +26,11 @@ func describeSpool(m *rundir.Manifest, a *store.Agent) {
 	l.RecordsUnkept += int64(a.Spool.GetUnkept())
 	switch s := a.Spool; {
 	case s.GetUnkept() > 0:
-		m.Notes = append(m.Notes, fmt.Sprintf("host %s: the agent has ended without room in its spool; MPI calls and marks that are left in the rings of %s: %d: %s",
+		m.Notes = append(m.Notes, fmt.Sprintf("host %s: the agent ended with a full spool; MPI calls and marks left in the ring buffers of %s: %d: %s",
 			a.Hello.Host, units.Count(int64(s.UnkeptProcesses), "rank"), s.Unkept, s.Error))
 	case s.GetFull():
-		m.Notes = append(m.Notes, fmt.Sprintf("host %s: when the agent was heard of last its spool had no room: %s",
-			a.Hello.Host, cmp.Or(s.Error, "what waited for the collector took all of it")))
+		m.Notes = append(m.Notes, fmt.Sprintf("host %s: at the agent's last message its spool was full: %s",
+			a.Hello.Host, cmp.Or(s.Error, "data not yet sent to the collector took all of it")))
 	}
 }
 

@@ -244,8 +244,8 @@ func TestCellsWithout(t *testing.T) {
 		said          string
 		clusters      bool
 	}{
-		{"all of one node", func(agents stayers) { agents[1].gone = true }, false, 1, 5, 6, "micro-cells are missing of the ranks on 1 host with an agent that did not answer: n0: it had left", true},
-		{"all agents", func(agents stayers) { agents[1].gone, agents[2].gone = true, true }, false, 0, 0, 12, "the bursts are in no clusters: collector/cells: no agent has told", false},
+		{"all of one node", func(agents stayers) { agents[1].gone = true }, false, 1, 5, 6, "micro-cells are missing for ranks on 1 host whose agent did not answer: n0: it had disconnected", true},
+		{"all agents", func(agents stayers) { agents[1].gone, agents[2].gone = true, true }, false, 0, 0, 12, "the bursts are in no clusters: collector/cells: no agent has sent", false},
 		{"anybody to ask", func(stayers) {}, true, 0, 0, 12, "there are no agents to ask for micro-cells", false},
 		{"all windows", func(agents stayers) { agents[1].held, agents[2].held = nil, nil }, false, 0, 12, 0, "", true},
 		{"some windows", func(agents stayers) {
@@ -254,7 +254,7 @@ func TestCellsWithout(t *testing.T) {
 					a.held[process] = slices.Delete(messages, 2, 6) // the second window and the third
 				}
 			}
-		}, false, 3, 9, 0, "MPI calls in 3 stretches: their nodes had no room", true},
+		}, false, 3, 9, 0, "MPI calls in 3 stretches: their nodes had no space", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -320,7 +320,7 @@ func TestCellsOutside(t *testing.T) {
 	if total := r.Clusters.Total; missing != outside || total.MissingBursts != outside {
 		t.Errorf("of all bursts %d lack data, of those that were fetched %d, want %d", total.MissingBursts, missing, outside)
 	}
-	if said, want := strings.Join(r.Manifest.Notes, "\n"), "in no micro-cell, and counted as lacking data: 59 bursts; of side"; !strings.Contains(said, want) {
+	if said, want := strings.Join(r.Manifest.Notes, "\n"), "in no micro-cell, counted as missing data: 59 bursts; the values are too large for cells of side"; !strings.Contains(said, want) {
 		t.Errorf("%q lacks %q", said, want)
 	}
 }

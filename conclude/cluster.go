@@ -78,7 +78,7 @@ func (e *End) find(ctx context.Context, r *rebuild.Rebuilt, crowded bool) (*clus
 	}
 	sampled, sampleErr := e.sample(ctx, r.Run, options)
 	if sampleErr != nil {
-		return nil, fmt.Errorf("%w; of a sample neither: %w", err, sampleErr)
+		return nil, fmt.Errorf("%w; clustering a sample failed too: %w", err, sampleErr)
 	}
 	return sampled, nil
 }

@@ -165,8 +165,8 @@ func TestConcludeWithoutTime(t *testing.T) {
 	}
 	said := strings.Join(append(r.Manifest.Notes, r.Manifest.Reduction.Missing...), "\n")
 	for _, want := range []string{
-		"sends and receives are not matched: recount: ", "the bursts are in no clusters: ", "profile.parquet is not there", "nor how wrong the kept part is: structure: ",
-		"what rows take in files is not known",
+		"sends and receives are not matched: rebuild: ", "the bursts are in no clusters: ", "profile.parquet is missing", "the reconstruction error is not known: structure: ",
+		"the size of rows in files is not known",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("in a nanosecond: %q lacks %q", said, want)
@@ -187,12 +187,12 @@ func TestWhyEmpty(t *testing.T) {
 		}, "no rank could record"},
 		{"past", func(f *agenttest.Feeder) {
 			f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: 0, Past: "/lib/libmpi.so"}}})
-		}, "no rank could record: an MPI library was loaded past moriens by dlopen, and its calls were not recorded: /lib/libmpi.so"},
+		}, "no rank could record: an MPI library was loaded by dlopen, bypassing libmoriens.so; its calls were not recorded: /lib/libmpi.so"},
 		{"direct", func(f *agenttest.Feeder) {
 			f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{
-				Rank: 0, Past: "/lib/libmpi.so", Reason: "MPI was initialized past libmoriens.so, and its calls were not recorded: /a calls PMPI_Init itself",
+				Rank: 0, Past: "/lib/libmpi.so", Reason: "MPI was initialized without libmoriens.so; its calls were not recorded: /a calls PMPI_Init itself",
 			}}})
-		}, "no rank could record: MPI was initialized past libmoriens.so, and its calls were not recorded: /a calls PMPI_Init itself"},
+		}, "no rank could record: MPI was initialized without libmoriens.so; its calls were not recorded: /a calls PMPI_Init itself"},
 		{"one call", func(f *agenttest.Feeder) {
 			f.Clock(0, 0)
 			f.Process(&moriensv1.Process{Process: 1, Size: 1, Clock: moriensv1.Clock_CLOCK_TSC})

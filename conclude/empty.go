@@ -12,13 +12,13 @@ import (
 // ofMemory says whether it is for its shared memory that a rank goes unrecorded.
 func ofMemory(fault *moriensv1.Fault) bool { return fault.Corrupt == "" && fault.Errno != 0 }
 
-const adviseBefore = "name libmoriens.so first in LD_PRELOAD, or leave the other tool out; `moriens doctor` looks at the order"
+const adviseBefore = "put libmoriens.so first in LD_PRELOAD, or remove the other tool; `moriens doctor` checks the order"
 
 // pastAdvice is what to do about programs that find MPI by dlopen.
-const pastAdvice = "open the MPI library for all to see, then look its functions up in the process (Python: keep CDLL(\"libmpi.so\", mode=RTLD_GLOBAL), call through CDLL(None)): docs/limits.md"
+const pastAdvice = "open the MPI library with RTLD_GLOBAL and look up its functions in the process (Python: keep CDLL(\"libmpi.so\", mode=RTLD_GLOBAL), call through CDLL(None)); see docs/limits.md"
 
 // directAdvice is what to do about programs that call PMPI_Init themselves.
-const directAdvice = "let the program call MPI_Init, not PMPI_Init, or build it without the wrappers that do: docs/limits.md"
+const directAdvice = "let the program call MPI_Init instead of PMPI_Init, or build it without wrappers that call PMPI_Init; see docs/limits.md"
 
 // whyEmpty is collective: it says why there is no burst, and what to do where that is known here; "" if there are
 // bursts.
@@ -29,7 +29,7 @@ func whyEmpty(r *rebuild.Rebuilt, f store.Frozen) (why, advice string, err error
 	}
 	switch {
 	case len(f.Agents) == 0:
-		return "no agent reached the collector", "is `moriens agent` running on the job's nodes, with --dir naming this run directory?", nil
+		return "no agent reached the collector", "is `moriens agent` running on the job's nodes, with --dir set to this run directory?", nil
 	case r.Refused > 0:
 		for _, a := range f.Agents {
 			for _, fault := range a.Faults {
@@ -50,16 +50,16 @@ func whyEmpty(r *rebuild.Rebuilt, f store.Frozen) (why, advice string, err error
 		}
 		// What the node's agent says of it, it has said with its own advice.
 		if of := slices.IndexFunc(f.Agents, func(a *store.Agent) bool { return slices.ContainsFunc(a.Faults, ofMemory) }); of < 0 {
-			return "no rank could record: " + r.Absent[0].Reason, "the agents have said on stderr what to do", nil
+			return "no rank could record: " + r.Absent[0].Reason, "see the agents' messages on stderr", nil
 		}
-		return "no rank could record", "make room in shared memory (/dev/shm, or what --shm names; df tells how full it is)", nil
+		return "no rank could record", "free shared memory (/dev/shm, or the directory of --shm; df shows its usage)", nil
 	case unreadable(f) > 0:
-		return "what ranks recorded cannot be read", "the notes in manifest.json name the files", nil
+		return "the ranks' records cannot be read", "see the notes in manifest.json for the files", nil
 	case len(f.Processes) == 0:
 		return "no process of the job called MPI under moriens", "", nil
 	}
 	if len(hidden(f)) > 0 {
-		return "no rank made two MPI calls that came to libmoriens.so, so there is no time between them", adviseBefore, nil
+		return "no rank made two MPI calls through libmoriens.so, so there are no bursts between them", adviseBefore, nil
 	}
-	return "no rank made two MPI calls, so there is no time between them", "is this the right program, and did it get as far as its work?", nil
+	return "no rank made two MPI calls, so there are no bursts between them", "is this the right program, and did it reach its computation?", nil
 }

@@ -56,7 +56,7 @@ type Result struct {
 type BrokenError struct{ Err error }
 
 func (e *BrokenError) Error() string {
-	return "the collectors of the run cannot conclude it together: " + e.Err.Error()
+	return "the collectors of the run cannot analyse it together: " + e.Err.Error()
 }
 
 // Unwrap returns what ended the team.

@@ -89,7 +89,7 @@ func TestTransfersThatNodesDoNotHave(t *testing.T) {
 	if m.Sends != messages || m.Receives != messages || m.Matched != messages || m.Bytes != messages*100 || !math.IsNaN(float64(m.LateSenderSeconds)) || len(m.Unmatched) > 0 {
 		t.Errorf("%+v", m)
 	}
-	if r.Manifest.Losses.TransfersLost != 2 || !strings.Contains(strings.Join(r.Manifest.Notes, "\n"), "sends and receives of ranks on n1: their agent did not give them: the disk is gone") {
+	if r.Manifest.Losses.TransfersLost != 2 || !strings.Contains(strings.Join(r.Manifest.Notes, "\n"), "sends and receives of ranks on n1: not received from their agent: the disk is gone") {
 		t.Errorf("%d lost, %q", r.Manifest.Losses.TransfersLost, r.Manifest.Notes)
 	}
 	var rows []int
@@ -117,7 +117,7 @@ func TestOtherMessagesThanTransfers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := strings.Join(r.Manifest.Notes, "\n"); len(r.Run.Messages) != 2 || !strings.Contains(said, "sends and receives: a node gave a message that has none: *moriensv1.ReportRequest_Done") {
+	if said := strings.Join(r.Manifest.Notes, "\n"); len(r.Run.Messages) != 2 || !strings.Contains(said, "sends and receives: a node sent a message without any: *moriensv1.ReportRequest_Done") {
 		t.Errorf("%d messages, %q", len(r.Run.Messages), said)
 	}
 }

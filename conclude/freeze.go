@@ -24,7 +24,7 @@ func freeze(ctx context.Context, e *End) (f frozen, err error) {
 	}
 	if e.Cells != nil {
 		if e.Team.Size() > 1 {
-			return f, errors.New("bursts that stay on their nodes: want one collector")
+			return f, errors.New("bursts kept on their nodes: want one collector")
 		}
 		f.asks = false
 		f.cells = cells.Collect(ctx, cells.Input{

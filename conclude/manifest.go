@@ -36,7 +36,7 @@ func manifestOf(r *rebuild.Rebuilt, f store.Frozen, job Job) *rundir.Manifest {
 		m.Notes = slices.Insert(m.Notes, 0, m.Scheduling.Warning)
 	}
 	if c := f.Collector; c.Restarts > 0 {
-		m.Notes = append(m.Notes, fmt.Sprintf("the collector was killed and started again, %s; cut off: %s that it had not finished to write, nothing that it had acknowledged",
+		m.Notes = append(m.Notes, fmt.Sprintf("the collector was killed and restarted, %s; cut off: %s not completely written, nothing acknowledged",
 			units.Count(c.Restarts, "time"), units.Count(int64(c.CutBytes), "byte")))
 	}
 	m.Unseen, m.Absent, m.Losses.RanksUnrecorded = r.Unseen, r.Absent, r.Refused
@@ -77,7 +77,7 @@ func manifestOf(r *rebuild.Rebuilt, f store.Frozen, job Job) *rundir.Manifest {
 		}
 	}
 	if left := m.Losses.RanksLeft; left > 0 && job.EndedBy != "" {
-		m.Notes = append(m.Notes, fmt.Sprintf("the run was ended by %s; ranks that went on unmeasured: %d", job.EndedBy, left))
+		m.Notes = append(m.Notes, fmt.Sprintf("the run was ended by %s; ranks that continued unmeasured: %d", job.EndedBy, left))
 	}
 	describeMatching(m, r)
 	m.Losses.CountersUnavailable = describeUnavailable(m, r.Worlds)
@@ -93,7 +93,7 @@ func describeWindows(m *rundir.Manifest, a *store.Agent) {
 	m.Losses.WindowsEvicted += int64(w.GetEvictedWindows())
 	m.Losses.SpoolEvictedBytes += int64(w.GetEvictedBytes())
 	if w.GetEvictedWindows() > 0 {
-		m.Notes = append(m.Notes, fmt.Sprintf("host %s had room for %.3g %% of the windows of full detail, picked by a hash, as on all hosts",
+		m.Notes = append(m.Notes, fmt.Sprintf("host %s had space for %.3g %% of the windows in full detail, chosen by the same hash on all hosts",
 			a.Hello.Host, 100*float64(w.Below)/math.MaxUint64))
 	}
 	if w.GetError() != "" {
@@ -198,7 +198,7 @@ func describeUnavailable(m *rundir.Manifest, worlds []*rebuild.World) []string {
 			for _, line := range p.Info.Unavailable {
 				name, reason, told := strings.Cut(line, ": ")
 				if !told {
-					reason = "there was no room to say why"
+					reason = "reason not recorded"
 				}
 				if events[reason] == nil {
 					events[reason] = make(map[string]bool)
@@ -230,11 +230,11 @@ func faults(f store.Frozen) []string {
 	for _, a := range f.Agents {
 		for _, fault := range a.Faults {
 			if fault.Figures > 0 {
-				notes = append(notes, fmt.Sprintf("host %s: counts of losses are damaged, and count as 0: %s", a.Hello.Host, fault.Corrupt))
+				notes = append(notes, fmt.Sprintf("host %s: loss counters are damaged and taken as 0: %s", a.Hello.Host, fault.Corrupt))
 				continue
 			}
 			if fault.Corrupt != "" {
-				notes = append(notes, fmt.Sprintf("host %s: what a rank recorded cannot be read: %s", a.Hello.Host, fault.Corrupt))
+				notes = append(notes, fmt.Sprintf("host %s: the records of a rank cannot be read: %s", a.Hello.Host, fault.Corrupt))
 			}
 		}
 	}
@@ -243,7 +243,7 @@ func faults(f store.Frozen) []string {
 		ranks[rebuild.Absentee{Host: a.Host, Reason: a.Reason}]++
 	}
 	for x, n := range ranks {
-		notes = append(notes, fmt.Sprintf("host %s: ranks that could not record: %d, for %s", x.Host, n, x.Reason))
+		notes = append(notes, fmt.Sprintf("host %s: ranks that could not record: %d: %s", x.Host, n, x.Reason))
 	}
 	for _, p := range f.Processes {
 		for _, r := range p.Rings {

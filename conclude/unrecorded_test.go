@@ -37,7 +37,7 @@ func TestConcludeUnrecorded(t *testing.T) {
 	m := r.Manifest
 	r.Describe()
 	want := []rundir.Unrecorded{
-		{Ranks: 1, List: []int{5}, Reason: "nothing came of them: there is no library where they run, or no agent"},
+		{Ranks: 1, List: []int{5}, Reason: "no data from them: no library or no agent where they run"},
 		{Ranks: 1, List: []int{2}, Host: "n1", Reason: "its shared memory says: no space left on device"},
 		{Ranks: 1, List: []int{1}, Host: "n1", Reason: "the agent there did not finish"},
 		{Ranks: 1, List: []int{3}, Host: "n2", Reason: "the agent died 8 times in a row"},

@@ -74,7 +74,7 @@ func TestManyComponents(t *testing.T) {
 		case i < 20:
 			want = append(want, fmt.Sprintf("no-event c%d: Event does not exist", i))
 		default:
-			want = append(want, fmt.Sprintf("no-event c%d: there is room for eight events only", i))
+			want = append(want, fmt.Sprintf("no-event c%d: at most eight events can be counted", i))
 		}
 	}
 	cmd := exec.Command("true")
@@ -114,7 +114,7 @@ func TestUnavailableEventsAreCounted(t *testing.T) {
 				t.Errorf("%q instead of %s", name, events[i])
 			}
 		}
-		want := fmt.Sprintf("%d more events cannot be counted: there is no room for their names", asked-len(p.Unavailable))
+		want := fmt.Sprintf("%d more events cannot be counted: no space for their names", asked-len(p.Unavailable))
 		if len(p.Unavailable) == 0 || len(p.Unavailable) == asked || !slices.Contains(p.notes, want) {
 			t.Errorf("%d are named, notes %q, want %q", len(p.Unavailable), p.notes, want)
 		}
@@ -134,7 +134,7 @@ func TestKernelEvents(t *testing.T) {
 			t.Error(diff)
 		}
 		if len(p.Unavailable) != 2 || !strings.HasPrefix(p.Unavailable[0], "PAPI_TOT_INS: PAPI is not installed") ||
-			!strings.HasPrefix(p.Unavailable[1], "sw:moon-phase: there is no such event") {
+			!strings.HasPrefix(p.Unavailable[1], "sw:moon-phase: no such event") {
 			t.Errorf("unavailable %q", p.Unavailable)
 		}
 		for i, b := range plantedCounts(t, out, 0) { // MPI_Init and one MPI_Recv come first

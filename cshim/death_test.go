@@ -221,7 +221,7 @@ func TestWithoutProgram(t *testing.T) {
 		shm := t.TempDir()
 		o := job{mpi: mpi, preload: library, shm: shm, env: []string{"MORIENS_RUN="}, program: []string{mpi.App(t, "cxx")}}.run(t)
 		want := "moriens: not recording: " + filepath.Join(filepath.Dir(library), "moriens") + ": No such file or directory\n" +
-			"hint: name the moriens program by MORIENS_BIN, or switch the library off by MORIENS=off\n"
+			"hint: set MORIENS_BIN to the moriens program, or switch the library off with MORIENS=off\n"
 		if o.err != nil || o.stderr != want {
 			t.Errorf("%v, stderr %q", o.err, o.stderr)
 		}

@@ -22,11 +22,11 @@ func TestOptionsThatAreNoNumbers(t *testing.T) {
 		note []string
 	}{
 		{[]string{"MORIENS_RING=16M", "MORIENS_POLL_GAP=20us", "MORIENS_DRAIN=-1", "MORIENS_CALLPATH=0x2"}, 2 << 20, 64 << 20,
-			[]string{"not obeyed, being no whole number: MORIENS_RING MORIENS_POLL_GAP MORIENS_DRAIN MORIENS_CALLPATH"}},
-		{[]string{"MORIENS_RING=-1", "MORIENS_RING_MAX=1048576"}, 2 << 20, 0, []string{"not obeyed, being no whole number: MORIENS_RING"}},
+			[]string{"ignored, not an integer: MORIENS_RING MORIENS_POLL_GAP MORIENS_DRAIN MORIENS_CALLPATH"}},
+		{[]string{"MORIENS_RING=-1", "MORIENS_RING_MAX=1048576"}, 2 << 20, 0, []string{"ignored, not an integer: MORIENS_RING"}},
 		{[]string{"MORIENS_RING=300000", "MORIENS_DRAIN=0", "MORIENS_CALLPATH=99999999999999999999"}, 256 << 10, 64 << 20, nil},
 		{[]string{"MORIENS_RING=0", "MORIENS_POLL_GAP=", "MORIENS_RING_MAX=300000"}, 64 << 10, 300000, nil},
-		{[]string{"MORIENS_RING_MAX=64M"}, 2 << 20, 64 << 20, []string{"not obeyed, being no whole number: MORIENS_RING_MAX"}},
+		{[]string{"MORIENS_RING_MAX=64M"}, 2 << 20, 64 << 20, []string{"ignored, not an integer: MORIENS_RING_MAX"}},
 	} {
 		o := job{mpi: mpi, preload: library, ranks: 1, program: []string{mpi.App(t, "die"), "none", "10"}, env: c.env}.run(t)
 		succeed(t, o)

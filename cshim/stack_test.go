@@ -208,7 +208,7 @@ func TestStack(t *testing.T) {
 			ranks := expectExact(t, o)
 			expectEnded(t, ranks)
 			expectCounts(t, "behind", o.counts, plain.counts(t, o.out))
-			expectNote(t, ranks, p, "comes behind libmoriens.so: ")
+			expectNote(t, ranks, p, "comes after libmoriens.so: ")
 		})
 		t.Run("passed by", func(t *testing.T) {
 			o := run(t, []string{library, p}, "MORIENS_STACK=0")
@@ -216,7 +216,7 @@ func TestStack(t *testing.T) {
 			ranks := expectExact(t, o)
 			expectEnded(t, ranks)
 			expectCounts(t, "behind", map[int]map[string]int{}, plain.counts(t, o.out))
-			expectNote(t, ranks, p, "comes behind libmoriens.so and is passed by")
+			expectNote(t, ranks, p, "comes after libmoriens.so and is bypassed")
 		})
 		t.Run("both sides", func(t *testing.T) {
 			for _, c := range conformance(t, mpi) {
@@ -231,8 +231,8 @@ func TestStack(t *testing.T) {
 				maps.DeleteFunc(o.counts, func(rank int, _ map[string]int) bool { return rank > 1 }) // spawned
 				expectCounts(t, c.name+", before", o.counts, forward.counts(t, o.out))
 				expectCounts(t, c.name+", behind", o.counts, plain.counts(t, o.out))
-				expectNote(t, ranks, f, "comes before libmoriens.so and answers ")
-				expectNote(t, ranks, p, "comes behind libmoriens.so: ")
+				expectNote(t, ranks, f, "comes before libmoriens.so and handles ")
+				expectNote(t, ranks, p, "comes after libmoriens.so: ")
 				for _, p := range ranks {
 					if len(p.notes) != 2 || strings.Contains(strings.Join(p.notes, ""), "without passing it on") {
 						t.Errorf("%s: %q", c.name, p.notes)
@@ -259,7 +259,7 @@ func TestStack(t *testing.T) {
 			ranks = expectExact(t, o)
 			expectEnded(t, ranks)
 			expectCounts(t, "alone", only(o.counts, names...), alias.counts(t, o.out))
-			expectNote(t, ranks, a, "comes behind libmoriens.so: 6 MPI functions go through it")
+			expectNote(t, ranks, a, "comes after libmoriens.so: 6 MPI functions go through it")
 		})
 		t.Run("before", func(t *testing.T) {
 			o := run(t, []string{p, library})
@@ -299,7 +299,7 @@ func TestStack(t *testing.T) {
 				t.Errorf("%v", faults)
 			}
 			expectCounts(t, "recorded", without(o.counts, names...), got)
-			expectNote(t, ranks, e, "comes before libmoriens.so and answers 4 of the MPI functions itself, MPI_Init without passing it on")
+			expectNote(t, ranks, e, "comes before libmoriens.so and handles 4 of the MPI functions itself, MPI_Init without passing it on")
 		})
 		t.Run("two copies", func(t *testing.T) {
 			text, err := os.ReadFile(library)
@@ -410,7 +410,7 @@ func TestStackProgram(t *testing.T) {
 				t.Errorf("rank %d: %v\n%s", rank, p.State(), diff)
 			}
 		}
-		expectNote(t, ranks, program, "comes before libmoriens.so and answers 2 of the MPI functions itself, MPI_Init without passing it on")
+		expectNote(t, ranks, program, "comes before libmoriens.so and handles 2 of the MPI functions itself, MPI_Init without passing it on")
 	})
 }
 

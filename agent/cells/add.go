@@ -67,7 +67,7 @@ func (k *Store) refuse(err error) {
 		return
 	}
 	if k.tally.refused == 0 {
-		k.config.Log.Error("micro-cells: a message is left out, and so will be others", "error", err)
+		k.config.Log.Error("micro-cells: a message is ignored; further ones will be too", "error", err)
 	}
 	k.tally.refused++
 }

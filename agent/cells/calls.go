@@ -260,7 +260,7 @@ func (k *Store) unitOf(p *process, before, after uint32, at []float64) uint32 {
 	key, err := k.cells.KeyOf(at)
 	if err != nil {
 		if k.tally.outside++; k.tally.outside == 1 {
-			k.config.Log.Warn("micro-cells: a burst counts as one that lacks data, and so will others like it", "error", err)
+			k.config.Log.Warn("micro-cells: a burst counts as missing data; similar ones will too", "error", err)
 		}
 		return unitMissing
 	}

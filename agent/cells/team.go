@@ -64,7 +64,7 @@ func (w *teamwork) begin(work func(relay.Caller) (*outcome, error)) {
 func guarded(work func() (*outcome, error)) (f *outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			f, err = nil, fmt.Errorf("cells: what the team has said does not fit: %v", p)
+			f, err = nil, fmt.Errorf("cells: the team's messages are inconsistent: %v", p)
 		}
 	}()
 	return work()
@@ -87,7 +87,7 @@ func (k *Store) team(ask *moriensv1.CellsTeam, to *reply) error {
 		w.begin(m.find)
 		k.work = w
 	case ask.Step > w.step || ask.Step+1 < w.step:
-		return fmt.Errorf("cells: step %d of team %d, which has come to step %d", ask.Step, ask.Run, w.step)
+		return fmt.Errorf("cells: step %d of team %d, which is at step %d", ask.Step, ask.Run, w.step)
 	case ask.Step == w.step:
 		if w.latest.Op == moriensv1.CellsCall_OP_DONE {
 			return fmt.Errorf("cells: step %d of team %d, which is done", ask.Step, ask.Run)
@@ -110,7 +110,7 @@ func (k *Store) team(ask *moriensv1.CellsTeam, to *reply) error {
 func (w *teamwork) take(ask *moriensv1.CellsTeam) error {
 	switch end := ask.At + uint64(len(ask.Given)); {
 	case ask.At > uint64(len(w.parts)) || end > mostGiven:
-		return fmt.Errorf("cells: step %d: %d bytes behind the first %d, of which %d came", ask.Step, len(ask.Given), ask.At, len(w.parts))
+		return fmt.Errorf("cells: step %d: %d bytes after the first %d, of which %d were received", ask.Step, len(ask.Given), ask.At, len(w.parts))
 	case end > uint64(len(w.parts)):
 		w.parts = append(w.parts[:ask.At], ask.Given...)
 	}

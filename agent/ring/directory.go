@@ -74,7 +74,7 @@ func (d *Directory) Claim() (*files.Lock, error) {
 	}
 	if info, err := f.Stat(); err != nil || !private(info, os.Getuid()) {
 		f.Close()
-		return nil, fmt.Errorf("ring: %s is not this user's alone: %w", d.path, errors.Join(fs.ErrPermission, err))
+		return nil, fmt.Errorf("ring: %s is accessible to other users: %w", d.path, errors.Join(fs.ErrPermission, err))
 	}
 	lock, err := files.TryLock(f)
 	if err == nil {

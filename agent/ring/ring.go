@@ -35,7 +35,7 @@ func Guard(look func()) (err error) {
 			if _, fault := p.(interface{ Addr() uintptr }); !fault {
 				panic(p)
 			}
-			err = fmt.Errorf("ring: not all there any more: %w: %w", ErrCorrupt, p)
+			err = fmt.Errorf("ring: incomplete: %w: %w", ErrCorrupt, p)
 		default:
 			panic(p)
 		}

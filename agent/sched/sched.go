@@ -263,7 +263,7 @@ func readThread(dir string) (f Figures, cpus []int, err error) {
 	}
 	var ok bool
 	if f.RunNS, f.WaitNS, ok = parseSchedstat(text); !ok {
-		return f, nil, fmt.Errorf("%s: the kernel does not say how long threads waited", dir)
+		return f, nil, fmt.Errorf("%s: the kernel does not report how long threads waited", dir)
 	}
 	if text, err = os.ReadFile(filepath.Join(dir, "status")); err != nil {
 		return f, nil, err

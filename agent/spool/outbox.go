@@ -132,7 +132,7 @@ func (o *Outbox) commit(t *Transaction) error {
 	for _, m := range t.Detail {
 		body, err := proto.Marshal(m)
 		if err != nil {
-			return fmt.Errorf("outbox: what stays on the node: %w", err)
+			return fmt.Errorf("outbox: data kept on the node: %w", err)
 		}
 		x.Detail = append(x.Detail, body)
 	}
@@ -276,7 +276,7 @@ func (o *Outbox) Acknowledge(sequence uint64) error {
 // acknowledge leaves what the disk refuses to the next transaction, which says so: the collector has nothing to do with it.
 func (o *Outbox) acknowledge(sequence uint64) error {
 	if sequence > o.last {
-		return fmt.Errorf("outbox: the collector holds message %d, the last one here is %d: what lay between is lost", sequence, o.last)
+		return fmt.Errorf("outbox: the collector has message %d, the last one here is %d: those between are lost", sequence, o.last)
 	}
 	o.held = max(o.held, sequence)
 	o.waits.drop(o.held)

@@ -118,7 +118,7 @@ func (p place) fits(most units.Bytes) error {
 		least *= 2 // the rings are there
 	case p.session:
 		if slices.ContainsFunc(batch, func(name string) bool { return os.Getenv(name) != "" }) {
-			return fmt.Errorf("spool: %s goes with a session, and this is a batch job", p.dir)
+			return fmt.Errorf("spool: %s is removed at logout, and this is a batch job", p.dir)
 		}
 		if least = int64(most); least == 0 {
 			least = freeShare * sessionBytes

@@ -128,7 +128,7 @@ func session(t *testing.T, size string) string {
 
 // An agent has a spool whatever its node is like. Its next life finds it again, wherever that would look first, and nothing stays of it in the end.
 func TestPlaces(t *testing.T) {
-	const others = "it is not this user's alone"
+	const others = "it is accessible to other users"
 	foreign := func(t *testing.T, dir string) {
 		testenv.NeedRoot(t)
 		if err := takes(t, usual(dir)); err != nil {

@@ -121,7 +121,7 @@ func (o *Outbox) replay(files []segment.File) error {
 			size, first := end.Offset-begins, begins == segment.Start
 			begins = end.Offset
 			if begun = begun || r.GetTransaction() != nil; r.GetTransaction() == nil && (begun || first != (r.GetWhole() != nil)) {
-				return fmt.Errorf("%w: what was known before is told again, before offset %d of file %d", errRecord, end.Offset, end.File)
+				return fmt.Errorf("%w: earlier data is repeated before offset %d of file %d", errRecord, end.Offset, end.File)
 			}
 			switch body := r.Body.(type) {
 			case *moriensv1.OutboxRecord_Whole:

@@ -69,7 +69,7 @@ type identity struct {
 }
 
 // ErrInUse is returned for a spool of which another agent is at work.
-var ErrInUse = errors.New("another agent is at work in this spool")
+var ErrInUse = errors.New("another agent uses this spool")
 
 // ErrTooSmall is returned for a bound that no spool can keep.
 var ErrTooSmall = errors.New("the spool is too small")
@@ -154,7 +154,7 @@ func (c Config) make(name string, agent uint64) (*Spool, error) {
 			missed = append(missed[:len(missed):len(missed)], Miss{p.dir, err})
 		}
 	}
-	err := errors.New("spool: there is no place for it")
+	err := errors.New("spool: no directory for it")
 	for _, m := range missed {
 		err = errors.Join(err, m.Err)
 	}
@@ -194,7 +194,7 @@ func private(path string) (*os.File, error) {
 }
 
 // errTaken is what is wrong with a name that something else has than a directory of this user alone.
-var errTaken = errors.New("it is not this user's alone")
+var errTaken = errors.New("it is accessible to other users")
 
 func openPrivate(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)

@@ -218,7 +218,7 @@ func (u *Uplink) classify(meet rendezvous.Rendezvous, err error) error {
 func (u *Uplink) connect(ctx context.Context) (acknowledged bool, err error) {
 	meet, err := u.find()
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, fmt.Errorf("there is no collector now: %w", err)
+		return false, fmt.Errorf("no collector at present: %w", err)
 	}
 	if err != nil {
 		return false, err
@@ -231,10 +231,10 @@ func (u *Uplink) connect(ctx context.Context) (acknowledged bool, err error) {
 		case to == nil:
 			return acknowledged, u.classify(meet, err)
 		case hops == maxHops:
-			return false, fmt.Errorf("sent on %d times: %w", hops, err)
+			return false, fmt.Errorf("redirected %d times: %w", hops, err)
 		}
 		if at, err = meet.At(to.Member); err != nil {
-			return false, fmt.Errorf("the collector at %s sends this agent away: %w", meet.Address, err)
+			return false, fmt.Errorf("the collector at %s redirects this agent: %w", meet.Address, err)
 		}
 		hello.Start, hello.Member = to.Start, to.Member
 		u.mu.Lock()
@@ -349,7 +349,7 @@ func (u *Uplink) receive(s stream, number uint64, acknowledged *bool) error {
 // acknowledge takes what the collector holds. The first time on a stream that is of what earlier ones have brought.
 func (u *Uplink) acknowledge(held uint64) error {
 	if known := u.outbox.Held(); held < known {
-		return fmt.Errorf("%w: it holds message %d, and has held %d: what it had is lost", errRefused, held, known)
+		return fmt.Errorf("%w: it has message %d and had %d: its data is lost", errRefused, held, known)
 	}
 	if err := u.outbox.Acknowledge(held); err != nil {
 		return fmt.Errorf("%w: %w", errRefused, err)

@@ -59,7 +59,7 @@ func (s *Store) GiveWay() {
 	}
 	if !s.gaveWay {
 		s.gaveWay = true
-		s.config.Log.Error("windows of full detail are given up: the disk is full", "directory", s.config.Dir)
+		s.config.Log.Error("windows in full detail are given up: the disk is full", "directory", s.config.Dir)
 	}
 	s.allGone(bytes)
 }

@@ -65,7 +65,7 @@ type Input struct {
 }
 
 // ErrStopped is what Solve returns where Input.Stop ended it.
-var ErrStopped = errors.New("there was no time to compare them")
+var ErrStopped = errors.New("no time to compare them")
 
 // A Solution has a Line for every node.
 type Solution struct {

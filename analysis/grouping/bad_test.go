@@ -51,7 +51,7 @@ func TestLittleToGoBy(t *testing.T) {
 		if a := plant.Compare(r.Truth, result.Kinds, nil); len(n) != c.kinds || noise > c.noise || c.kinds > 1 && a.Purity < c.purity {
 			t.Errorf("%s: kinds of %v bursts, %d of none, purity %.3f", c.name, n, noise, a.Purity)
 		}
-		if warned := strings.Contains(strings.Join(result.Warnings, "\n"), "tells no bursts apart"); warned != strings.Contains(c.name, "equal") {
+		if warned := strings.Contains(strings.Join(result.Warnings, "\n"), "separates no bursts"); warned != strings.Contains(c.name, "equal") {
 			t.Errorf("%s: warnings %q", c.name, result.Warnings)
 		}
 	}

@@ -33,7 +33,7 @@ func (o Options) Choose(counters []string) (chosen Options, notes []string) {
 			usual = withoutCounters
 		}
 		if o.Dims != nil {
-			notes = append(notes, fmt.Sprintf("%s: not measured, so the dimensions are %s instead of %s",
+			notes = append(notes, fmt.Sprintf("%s: not measured; the dimensions are %s instead of %s",
 				strings.Join(absent, ", "), specOf(usual), specOf(o.Dims)))
 		}
 		o.Dims = usual

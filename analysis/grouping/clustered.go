@@ -132,10 +132,10 @@ func (r *Result) Warn(c *Chosen, groups []*Clustered) {
 	missing := Share(c.Missing.TimeNS, r.TotalNS)
 	switch {
 	case c.Complete.Bursts+c.Missing.Bursts+c.Filtered.Bursts == 0:
-		r.Warnings = []string{"there are no bursts"}
+		r.Warnings = []string{"no bursts"}
 		return
 	case c.Complete.Bursts == 0:
-		r.Warnings = append(r.Warnings, fmt.Sprintf("no burst is left to cluster: %d lack data for the dimensions, %d are filtered",
+		r.Warnings = append(r.Warnings, fmt.Sprintf("no bursts left to cluster: %d lack data for the dimensions, %d are filtered",
 			c.Missing.Bursts, c.Filtered.Bursts))
 	case missing >= space.AutoShare:
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d bursts with %.1f %% of the computing time lack data for the dimensions",
@@ -143,21 +143,21 @@ func (r *Result) Warn(c *Chosen, groups []*Clustered) {
 	}
 	for j, d := range c.Dims {
 		if v, constant := constantDim(groups, j); constant && c.Complete.Bursts > 1 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("dimension %s tells no bursts apart: it is %.6g in all of them", d, c.Unscaled(j, v)))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("dimension %s separates no bursts: it is %.6g in all of them", d, c.Unscaled(j, v)))
 		}
 	}
 	switch {
 	case r.Sample != nil && r.Sample.Of > 0:
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the clusters are those of a sample of %d of %d bursts, for there was no time to cluster all: each burst is in the cluster of the "+
+		r.Warnings = append(r.Warnings, fmt.Sprintf("no time to cluster all bursts: the clusters are those of a sample of %d of %d bursts; each burst is in the cluster of the "+
 			"nearest core point, which %.1f %% have within Eps; there is no score", r.Sample.Bursts, r.Sample.Of, 100*r.Sample.Assigned))
 	case r.Unscored && len(r.Tree.Levels) == 1:
-		r.Warnings = append(r.Warnings, "the clusters are those of the first density, and have no score: there was no time to compare what the ranks do")
+		r.Warnings = append(r.Warnings, "no time to compare the ranks' sequences: the clusters are those of the first density and have no score")
 	case r.Unscored && !slices.ContainsFunc(r.Clusters, func(k Cluster) bool { return !math.IsNaN(k.Score) }):
-		r.Warnings = append(r.Warnings, "there was no time to compare what the ranks do: there is no score")
+		r.Warnings = append(r.Warnings, "no time to compare the ranks' sequences: there is no score")
 	case r.Unscored:
-		r.Warnings = append(r.Warnings, "there was no time for the score of all clusters together; theirs are of the steps of the refinement that they are of")
+		r.Warnings = append(r.Warnings, "no time for the overall score; each cluster's score is that of its refinement step")
 	case c.Stopped:
-		r.Warnings = append(r.Warnings, "the densities of clusters are not refined to the end: there was no time")
+		r.Warnings = append(r.Warnings, "no time to refine all densities")
 	}
 	points := 0
 	for _, g := range groups {
@@ -166,7 +166,7 @@ func (r *Result) Warn(c *Chosen, groups []*Clustered) {
 		}
 	}
 	if points > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("Eps is 0 in %d of %d groups, so that only equal bursts are together: "+
+		r.Warnings = append(r.Warnings, fmt.Sprintf("Eps is 0 in %d of %d groups, so only equal bursts share a cluster: "+
 			"their distances have no knee and the dimensions no default resolution", points, len(groups)))
 	}
 }

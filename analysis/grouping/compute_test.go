@@ -229,11 +229,11 @@ func TestWarnings(t *testing.T) {
 		filter    space.Filter
 		want      string
 	}{
-		{"none", nil, nil, "duration", space.Filter{}, "there are no bursts"},
-		{"all missing", []int64{5, 5}, []int64{-1, -1}, "A", space.Filter{}, "no burst is left to cluster: 2 lack data for the dimensions, 0 are filtered"},
+		{"none", nil, nil, "duration", space.Filter{}, "no bursts"},
+		{"all missing", []int64{5, 5}, []int64{-1, -1}, "A", space.Filter{}, "no bursts left to cluster: 2 lack data for the dimensions, 0 are filtered"},
 		{"all filtered", []int64{5, 5}, []int64{1, 1}, "A", space.Filter{MinNS: 9}, "0 lack data for the dimensions, 2 are filtered"},
 		{"some missing", []int64{5, 5, 10}, []int64{1, -1, 4}, "A", space.Filter{}, "1 bursts with 25.0 % of the computing time lack data"},
-		{"constant", []int64{5, 7, 10}, []int64{4, 4, 4}, "duration,A:lin", space.Filter{}, "dimension A:lin tells no bursts apart: it is 4 in all of them"},
+		{"constant", []int64{5, 7, 10}, []int64{4, 4, 4}, "duration,A:lin", space.Filter{}, "dimension A:lin separates no bursts: it is 4 in all of them"},
 		{"nothing to say", []int64{5, 7, 10}, []int64{4, 5, 4}, "duration,A:lin", space.Filter{}, ""},
 	} {
 		b := grouping.Bursts{Columns: space.Columns{

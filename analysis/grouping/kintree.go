@@ -22,7 +22,7 @@ func (x *decided) tree(score float64) *refine.Tree {
 	}
 	t := &refine.Tree{Chosen: make([]int, len(x.Groups)), Lineages: []refine.Lineage{{Node: refine.Absent}}}
 	if t.Why = fmt.Sprintf("density proposes %d clusters, order leaves %d kinds", clusters, kindCount); x.Predicted == nil {
-		t.Why = fmt.Sprintf("density proposes %d clusters, each a kind: order was not asked", clusters)
+		t.Why = fmt.Sprintf("density proposes %d clusters, each a kind; order was not used", clusters)
 	}
 	own := make([]int32, len(x.KindOf))
 	for cluster := range own {

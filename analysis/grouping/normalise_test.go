@@ -31,7 +31,7 @@ func TestNormalisedByHand(t *testing.T) {
 	if r := compute(t, b, o); len(r.Clusters) != 4 {
 		t.Errorf("%d clusters, want 4", len(r.Clusters))
 	}
-	constant := slices.IndexFunc(r.Warnings, func(s string) bool { return strings.Contains(s, "A:lin tells no bursts apart: it is 3 in all") })
+	constant := slices.IndexFunc(r.Warnings, func(s string) bool { return strings.Contains(s, "A:lin separates no bursts: it is 3 in all") })
 	if constant < 0 {
 		t.Errorf("warnings: %q", r.Warnings)
 	}

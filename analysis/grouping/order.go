@@ -109,7 +109,7 @@ func Plain(d space.Dim) bool { return d.Scale != space.Log && d.Den == "" }
 // the last burst has arrived. Of nil dimensions, which are found later, it is right for either that may be chosen.
 func CheckCells(dims []space.Dim, resolution, side float64) error {
 	if i := slices.IndexFunc(dims, Plain); i >= 0 {
-		return fmt.Errorf("kinds by %s: a plain quantity is compared by its range, which is not known before the last burst has come", dims[i])
+		return fmt.Errorf("kinds by %s: a linear quantity is compared by its range, which is known only after the last burst", dims[i])
 	}
 	most := math.Inf(1)
 	choices := [][]space.Dim{dims}
@@ -120,7 +120,7 @@ func CheckCells(dims []space.Dim, resolution, side float64) error {
 		most = min(most, MostSide(d, resolution))
 	}
 	if side > most*(1+0x1p-40) {
-		return fmt.Errorf("micro-cells of side %v: want at most %v, with which the least Eps of kinds can be told", side, most)
+		return fmt.Errorf("micro-cells of side %v: want at most %v, to resolve the smallest Eps of kinds", side, most)
 	}
 	return nil
 }

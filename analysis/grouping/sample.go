@@ -259,7 +259,7 @@ func (s *sampled) describeNodes(r *Result) {
 	if noise.Bursts > 0 {
 		level.Nodes = slices.Insert(level.Nodes, 0, noise)
 	}
-	r.Tree.Why = "the only step: a sample has no score, and the knee of the distances alone decides"
+	r.Tree.Why = "the only step: a sample has no score, the knee of the distances decides"
 }
 
 // fallBack clusters a sample of groups for which there was no time, where that is wanted.

@@ -41,7 +41,7 @@ func requireAccount(t *testing.T, name string, r *grouping.Result) {
 		switch {
 		case variant != (c.By == kinds.ByChance || c.By == kinds.ByPlace), c.By != kinds.ByNothing && c.By != kinds.BySurroundings && !known(c.Other), c.Other == c.ID:
 			t.Errorf("%s: cluster %d of kind %d: %v, of %d", name, c.ID, c.Kind, c.By, c.Other)
-		case variant && !strings.HasPrefix(c.Why, fmt.Sprintf("variant of %d", c.Kind)), !variant && known(c.Other) && !strings.HasPrefix(c.Why, fmt.Sprintf("apart from %d: ", c.Other)):
+		case variant && !strings.HasPrefix(c.Why, fmt.Sprintf("variant of %d", c.Kind)), !variant && known(c.Other) && !strings.HasPrefix(c.Why, fmt.Sprintf("separate from %d: ", c.Other)):
 			t.Errorf("%s: cluster %d of kind %d, of %d: %q", name, c.ID, c.Kind, c.Other, c.Why)
 		case known(c.Other) && variant != (r.Clusters[c.Other-1].Kind == c.Kind):
 			t.Errorf("%s: cluster %d of kind %d is %v of %d, of kind %d", name, c.ID, c.Kind, c.By, c.Other, r.Clusters[c.Other-1].Kind)

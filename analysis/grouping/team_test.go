@@ -284,7 +284,7 @@ func TestOneMemberStopsAll(t *testing.T) {
 		solo := o
 		solo.Stop = func() bool { asked++; return asked > after }
 		want := compute(t, b, solo)
-		if len(whole.Tree.Levels) <= len(want.Tree.Levels) || !strings.Contains(strings.Join(want.Warnings, ";"), "not refined to the end") {
+		if len(whole.Tree.Levels) <= len(want.Tree.Levels) || !strings.Contains(strings.Join(want.Warnings, ";"), "no time to refine all densities") {
 			t.Fatalf("%d levels, %d when stopped: the case shows nothing", len(whole.Tree.Levels), len(want.Tree.Levels))
 		}
 		got, errs := computeShared(b, o, of, 3, func(rank int) func() bool {

@@ -62,21 +62,21 @@ func (r *Reason) Text(kind, other string) string {
 	case ByNothing:
 		return "the only kind of its group"
 	case BySurroundings:
-		return "what comes before and after it, or its ranks, set it apart"
+		return "separated by the bursts before and after it, or by its ranks"
 	case Unjudged:
 		return "density alone"
 	case ByPlace:
-		return fmt.Sprintf("variant of %s: its bursts are where order predicts %s", kind, kind)
+		return fmt.Sprintf("variant of %s: its bursts occur where order predicts %s", kind, kind)
 	case ByTurns:
-		return fmt.Sprintf("apart from %s: they take turns", other)
+		return fmt.Sprintf("separate from %s: they alternate", other)
 	case ByCalls:
-		return fmt.Sprintf("apart from %s: between other MPI calls", other)
+		return fmt.Sprintf("separate from %s: between other MPI calls", other)
 	case ByInstructions:
-		return fmt.Sprintf("apart from %s: other instructions", other)
+		return fmt.Sprintf("separate from %s: different instruction counts", other)
 	case ByOrder:
-		return fmt.Sprintf("apart from %s: predicted to %s", other, inPercent(r.Foretold))
+		return fmt.Sprintf("separate from %s: predicted to %s", other, inPercent(r.Foretold))
 	case ByDensity:
-		return fmt.Sprintf("apart from %s: both are large and narrow, %.0f %% apart; predicted to %s", other, 100*(math.Exp(r.Distance)-1), inPercent(r.Foretold))
+		return fmt.Sprintf("separate from %s: both are large and narrow, %.0f %% apart; predicted to %s", other, 100*(math.Exp(r.Distance)-1), inPercent(r.Foretold))
 	}
 	text := fmt.Sprintf("variant of %s", kind)
 	if other != kind {
@@ -86,12 +86,12 @@ func (r *Reason) Text(kind, other string) string {
 	switch {
 	case r.Foretold < apartByOrder:
 	case r.Everywhere:
-		text += ", but ranks share cores, and neither has a place where the other never comes"
+		text += ", but ranks share cores, and each occurs wherever the other does"
 	case r.Few:
-		text += fmt.Sprintf(", fewer than %d bursts need %s", few, inPercent(apartIfFew))
+		text += fmt.Sprintf("; fewer than %d bursts need %s", few, inPercent(apartIfFew))
 	}
 	if r.Pool {
-		text += "; slow bursts, each of the kind that its place predicts"
+		text += "; slow bursts, each assigned to the kind that its position predicts"
 	}
 	return text
 }

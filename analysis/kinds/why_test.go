@@ -8,17 +8,17 @@ func TestReasons(t *testing.T) {
 		want   string
 	}{
 		{Reason{}, "the only kind of its group"},
-		{Reason{By: BySurroundings}, "what comes before and after it, or its ranks, set it apart"},
+		{Reason{By: BySurroundings}, "separated by the bursts before and after it, or by its ranks"},
 		{Reason{By: Unjudged}, "density alone"},
-		{Reason{By: ByTurns}, "apart from 5: they take turns"},
-		{Reason{By: ByCalls, Foretold: 1}, "apart from 5: between other MPI calls"},
-		{Reason{By: ByInstructions, Foretold: 1}, "apart from 5: other instructions"},
-		{Reason{By: ByOrder, Foretold: .934}, "apart from 5: predicted to 93 %"},
-		{Reason{By: ByDensity, Foretold: .1, Distance: .3}, "apart from 5: both are large and narrow, 35 % apart; predicted to 10 %"},
+		{Reason{By: ByTurns}, "separate from 5: they alternate"},
+		{Reason{By: ByCalls, Foretold: 1}, "separate from 5: between other MPI calls"},
+		{Reason{By: ByInstructions, Foretold: 1}, "separate from 5: different instruction counts"},
+		{Reason{By: ByOrder, Foretold: .934}, "separate from 5: predicted to 93 %"},
+		{Reason{By: ByDensity, Foretold: .1, Distance: .3}, "separate from 5: both are large and narrow, 35 % apart; predicted to 10 %"},
 		{Reason{By: ByChance, Foretold: .12}, "variant of 3, in place of 5: predicted to 12 %"},
-		{Reason{By: ByChance, Foretold: .12, Pool: true, Few: true}, "variant of 3, in place of 5: predicted to 12 %; slow bursts, each of the kind that its place predicts"},
-		{Reason{By: ByChance, Foretold: .3, Everywhere: true}, "variant of 3, in place of 5: predicted to 30 %, but ranks share cores, and neither has a place where the other never comes"},
-		{Reason{By: ByChance, Foretold: .4, Few: true}, "variant of 3, in place of 5: predicted to 40 %, fewer than 25 bursts need 50 %"},
+		{Reason{By: ByChance, Foretold: .12, Pool: true, Few: true}, "variant of 3, in place of 5: predicted to 12 %; slow bursts, each assigned to the kind that its position predicts"},
+		{Reason{By: ByChance, Foretold: .3, Everywhere: true}, "variant of 3, in place of 5: predicted to 30 %, but ranks share cores, and each occurs wherever the other does"},
+		{Reason{By: ByChance, Foretold: .4, Few: true}, "variant of 3, in place of 5: predicted to 40 %; fewer than 25 bursts need 50 %"},
 	} {
 		if got := tt.reason.Text("3", "5"); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.reason, got, tt.want)

@@ -61,7 +61,7 @@ func TestPlacesThatCannotBeHad(t *testing.T) {
 			if !reflect.DeepEqual(r.Certificate, c.want) {
 				t.Errorf("%+v, want %+v", r.Certificate, c.want)
 			}
-			if told := strings.Contains(strings.Join(r.Warnings, "; "), fmt.Sprintf("the places of %d bursts (%d micro-cells)", c.want.Bursts, c.want.Units)); told == c.want.Exact {
+			if told := strings.Contains(strings.Join(r.Warnings, "; "), fmt.Sprintf("the positions of %d bursts (%d micro-cells)", c.want.Bursts, c.want.Units)); told == c.want.Exact {
 				t.Errorf("warnings %q", r.Warnings)
 			}
 		})
@@ -249,7 +249,7 @@ func TestFloor(t *testing.T) {
 			if g := r.Groups[0]; g.Eps != c.eps || g.From != c.from {
 				t.Errorf("%+v, want Eps %v from the %v", g, c.eps, c.from)
 			}
-			if told := strings.Contains(strings.Join(r.Warnings, "; "), "was wanted"); told != (c.wanted != 0) {
+			if told := strings.Contains(strings.Join(r.Warnings, "; "), "was requested"); told != (c.wanted != 0) {
 				t.Errorf("warnings %q", r.Warnings)
 			}
 		})
@@ -322,15 +322,15 @@ func TestWithoutMuch(t *testing.T) {
 		warning string
 		labels  []int32
 	}{
-		{"nothing", func() (grouping.Bursts, grouping.Options) { return byA(1) }, "there are no bursts", nil},
-		{"missing", func() (grouping.Bursts, grouping.Options) { return byA(1, -1, -1) }, "no burst is left to cluster: 2 lack data for the dimensions, 0 are filtered", nil},
+		{"nothing", func() (grouping.Bursts, grouping.Options) { return byA(1) }, "no bursts", nil},
+		{"missing", func() (grouping.Bursts, grouping.Options) { return byA(1, -1, -1) }, "no bursts left to cluster: 2 lack data for the dimensions, 0 are filtered", nil},
 		{"short", func() (grouping.Bursts, grouping.Options) {
 			b, o := byA(1, 5, 5)
 			o.Filter.MinNS = 2
 			return b, o
 		}, "0 lack data for the dimensions, 2 are filtered", nil},
 		{"one burst", func() (grouping.Bursts, grouping.Options) { return byA(0, 7) }, "", []int32{1}},
-		{"one cell", func() (grouping.Bursts, grouping.Options) { return byA(3, 7, 7, 7, 7, 7, 7) }, "dimension A:lin tells no bursts apart: it is 7 in all of them", []int32{1}},
+		{"one cell", func() (grouping.Bursts, grouping.Options) { return byA(3, 7, 7, 7, 7, 7, 7) }, "dimension A:lin separates no bursts: it is 7 in all of them", []int32{1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, o := c.bursts()

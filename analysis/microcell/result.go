@@ -133,13 +133,13 @@ func (c *computation) burstsOf(units map[int32]bool) int {
 func (c *computation) warnings(x *grouping.Chosen) []string {
 	var w []string
 	if to := &c.certificate; to.Bound {
-		w = append(w, fmt.Sprintf("Eps %.4g was wanted and %.4g is taken: micro-cells of side %.4g tell nothing finer apart", to.Wanted, to.Floor, to.Side))
+		w = append(w, fmt.Sprintf("Eps %.4g was requested, %.4g is used: micro-cells of side %.4g resolve nothing finer", to.Wanted, to.Floor, to.Side))
 	}
 	if to := &c.certificate; !to.Exact {
-		w = append(w, fmt.Sprintf("the clusters are those of micro-cells taken at their means: to be certain of them takes the places of %d bursts (%d micro-cells), which are not held any more or are too many to ask for", to.Bursts, to.Units))
+		w = append(w, fmt.Sprintf("the clusters are those of micro-cells at their means: to verify them, the positions of %d bursts (%d micro-cells) would be needed, which are no longer held or too many to request", to.Bursts, to.Units))
 	}
 	if n := c.set.Bursts - x.Complete.Bursts - x.Missing.Bursts - x.Filtered.Bursts; n > 0 {
-		w = append(w, fmt.Sprintf("%d of %d bursts are in no micro-cell, nor is it known why", n, c.set.Bursts))
+		w = append(w, fmt.Sprintf("%d of %d bursts are in no micro-cell, for an unknown reason", n, c.set.Bursts))
 	}
 	return w
 }

@@ -259,7 +259,7 @@ func (f *finder) assemble() {
 		}
 		if ref.share < 0.5 {
 			f.result.Warnings = append(f.result.Warnings, fmt.Sprintf(
-				"only %.0f %% of the time of threads with iterations is of threads that have the same ones: those of thread %d are told", 100*ref.share, s.threads[0]))
+				"only %.0f %% of the time of threads with iterations belongs to threads with the same ones: those of thread %d are reported", 100*ref.share, s.threads[0]))
 		}
 	}
 	phases := make([]Phase, len(parts))

@@ -296,23 +296,23 @@ func (f *finder) why(p *Phase, with int) string {
 	text := fmt.Sprintf("%d iterations of %d bursts, %.4g ms each (medians), on %d of %d threads", p.Iterations, p.Period,
 		float64(p.MedianNS)/1e6, with, len(p.Threads))
 	if p.IterationAnchors != nil {
-		text += ", which begin at collective calls"
+		text += ", beginning at collective calls"
 	} else {
 		text += ", matched by counting"
 	}
 	if p.ByCalls {
 		text += ", found by the calls alone"
 	}
-	text += fmt.Sprintf("; %.1f %% of the bursts are as usual in their iteration", 100*p.Agreement)
+	text += fmt.Sprintf("; %.1f %% of the bursts match the usual iteration", 100*p.Agreement)
 	if math.IsNaN(p.Correlation) {
-		return text + "; durations say nothing about the period"
+		return text + "; durations do not confirm the period"
 	}
-	return text + fmt.Sprintf("; durations an iteration apart correlate by %.2f", p.Correlation)
+	return text + fmt.Sprintf("; autocorrelation of durations %.2f", p.Correlation)
 }
 
 func (f *finder) whyNot() string {
 	if f.reference.sequence >= 0 {
-		return "nothing is repeated three times in a row here that is worth a phase"
+		return "no pattern worth a phase repeats three times in a row"
 	}
-	return "no thread repeats anything three times in a row over a hundredth of its bursts or of its time"
+	return "no thread repeats a pattern three times in a row over 1 % of its bursts or time"
 }

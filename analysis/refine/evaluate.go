@@ -248,7 +248,7 @@ func (r *refinement) result() (*Result, error) {
 	if len(t.Levels) == 0 { // no group has bursts
 		score, err := r.align(r.labels)
 		return &Result{
-			Labels: r.labels[:r.own], Lineage: r.ways.of, Score: score, Tree: Tree{Why: "there are no bursts to cluster", Lineages: r.ways.all},
+			Labels: r.labels[:r.own], Lineage: r.ways.of, Score: score, Tree: Tree{Why: "no bursts to cluster", Lineages: r.ways.all},
 		}, err
 	}
 	t.Chosen = r.choose()
@@ -319,9 +319,9 @@ func (r *refinement) why() string {
 	top := t.Levels[best].Score
 	switch chosen := t.Chosen[0]; {
 	case r.unscored && len(t.Levels) == 1:
-		return "the only step: there was no time to compare what the ranks do, so that there is no score"
+		return "the only step: no time to compare the ranks' sequences, so there is no score"
 	case math.IsNaN(t.Levels[0].Score):
-		return "fewer than two sequences: there is no score, and the knee of the distances alone decides"
+		return "fewer than two sequences: no score, the knee of the distances decides"
 	case r.options.Strict:
 		return fmt.Sprintf("the last step, of %d (score %.4f; the best is %.4f at step %d)", last+1, t.Levels[last].Score, top, best+1)
 	case last == 0:
@@ -336,7 +336,7 @@ func (r *refinement) why() string {
 		return fmt.Sprintf("each group's first step whose score is within %g of its best, of up to %d steps: the first one in %d of %d groups",
 			r.options.Tolerance, last+1, first, len(t.Chosen))
 	case chosen == best:
-		return fmt.Sprintf("step %d of %d has the best score (%.4f), and none before it comes within %g of that",
+		return fmt.Sprintf("step %d of %d has the best score (%.4f), and no earlier one is within %g of it",
 			best+1, last+1, top, r.options.Tolerance)
 	default:
 		return fmt.Sprintf("step %d of %d is the first whose score (%.4f) is within %g of the best (%.4f at step %d)",

@@ -246,7 +246,7 @@ func (g *Group) check(members int) error {
 	case g.Weights != nil && len(g.Weights) != len(g.Rows):
 		return fmt.Errorf("has %d weights for %d rows", len(g.Weights), len(g.Rows))
 	case g.Shared && members > 1 && (g.Weights != nil || g.Cluster != nil):
-		return errors.New("is shared: want neither weights nor a clustering of its own")
+		return errors.New("is shared: want neither weights nor its own clustering")
 	}
 	var sum int64
 	for i, w := range g.Weights {

@@ -258,9 +258,9 @@ func (o *oddity) words(run *Run, all []usual) string {
 	name := run.Name.name(int(o.thread))
 	switch u := &all[o.cluster]; {
 	case o.kind == likeNoOther && o.bursts == 1:
-		return fmt.Sprintf("a burst that is like no others takes %s on %s", took, name)
+		return fmt.Sprintf("a burst in no dense region takes %s on %s", took, name)
 	case o.kind == likeNoOther:
-		return fmt.Sprintf("%s are like no others, the longest takes %s on %s", units.Count(o.bursts, "burst"), took, name)
+		return fmt.Sprintf("%s are in no dense region; the longest takes %s on %s", units.Count(o.bursts, "burst"), took, name)
 	case o.kind == rareCluster:
 		return fmt.Sprintf("cluster %d, of which the run has %s on %s, takes %s on %s", o.cluster, units.Count(int(u.bursts), "burst"), units.Count(u.threads, "thread"), took, name)
 	case o.bursts == 1:

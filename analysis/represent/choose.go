@@ -169,7 +169,7 @@ func (c *chooser) choice() *Choice {
 			p := candidate.part(c.kept[i])
 			p.Reason = candidate.Reason
 			if n := len(c.dropped[i]); n > 0 {
-				p.Reason += fmt.Sprintf(" (%d of %s, which is what fits)", len(p.Threads), units.Count(n+len(p.Threads), "thread"))
+				p.Reason += fmt.Sprintf(" (%d of %s, as many as fit)", len(p.Threads), units.Count(n+len(p.Threads), "thread"))
 			}
 			choice.Kept = append(choice.Kept, p)
 		}
@@ -189,11 +189,11 @@ func (c *chooser) choice() *Choice {
 func (c *chooser) whyNot(p *Part) string {
 	left, of := c.left, ""
 	if bytes, bounded := c.of[p.Why]; bounded && bytes < left {
-		left, of = bytes, fmt.Sprintf(" of the %s that what is kept as %v may take", units.Bytes(c.budget.Of[p.Why]), p.Why)
+		left, of = bytes, fmt.Sprintf(" of the %s available for %v windows", units.Bytes(c.budget.Of[p.Why]), p.Why)
 	}
-	text := fmt.Sprintf("would need %s, %s are left%s", units.Bytes(p.Bytes), units.Bytes(left), of)
+	text := fmt.Sprintf("would need %s; %s left%s", units.Bytes(p.Bytes), units.Bytes(left), of)
 	if p.Bytes <= left {
-		text += ", and what matters more did not fit"
+		text += ", and more important ones did not fit"
 	}
 	return text
 }
@@ -209,7 +209,7 @@ func (c *chooser) note() string {
 			bytes = plus(bytes, plus(c.list[i].part(c.kept[i]).Bytes, c.list[i].part(c.dropped[i]).Bytes))
 		}
 	}
-	return fmt.Sprintf("%s are left for windows, and the most important ones need %s: %d of %s of windows and threads are kept",
+	return fmt.Sprintf("%s are left for windows; the most important ones need %s: %d of %s of windows and threads are kept",
 		units.Bytes(c.budget.Bytes), units.Bytes(bytes), kept, units.Count(all, "pair"))
 }
 

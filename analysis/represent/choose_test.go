@@ -74,20 +74,20 @@ func TestChoose(t *testing.T) {
 		}
 	}
 	c := choose(t, someCandidates(), 3*mib+mib/2)
-	if r := c.Kept[0].Reason; r != "phase 1 (1 of 2 threads, which is what fits)" {
+	if r := c.Kept[0].Reason; r != "phase 1 (1 of 2 threads, as many as fit)" {
 		t.Error(r)
 	}
-	if d := c.Dropped[0]; d.Reason != "phase 1; would need 1 MiB, 512 KiB are left" || d.Window != 1 {
+	if d := c.Dropped[0]; d.Reason != "phase 1; would need 1 MiB; 512 KiB left" || d.Window != 1 {
 		t.Errorf("%+v", d)
 	}
-	if len(c.Notes) != 1 || c.Notes[0] != "3.5 MiB are left for windows, and the most important ones need 5 MiB: 2 of 4 pairs of windows and threads are kept" {
+	if len(c.Notes) != 1 || c.Notes[0] != "3.5 MiB are left for windows; the most important ones need 5 MiB: 2 of 4 pairs of windows and threads are kept" {
 		t.Error(c.Notes)
 	}
 	// What is left would hold a peer, but the anomaly did not fit.
 	list := someCandidates()
 	list[3].Bytes[0] = 40 * mib
 	c = choose(t, list, 10*mib)
-	if d := c.Dropped[1]; d.Why != represent.Peer || d.Reason != "talks to rank 4; would need 2 MiB, 4 MiB are left, and what matters more did not fit" {
+	if d := c.Dropped[1]; d.Why != represent.Peer || d.Reason != "talks to rank 4; would need 2 MiB; 4 MiB left, and more important ones did not fit" {
 		t.Errorf("%+v", c.Dropped)
 	}
 	if len(c.Notes) != 0 {
@@ -126,7 +126,7 @@ func TestChooseWithin(t *testing.T) {
 		if !slices.Equal(windows, tt.windows) || sum > tt.bytes || others != 4 || len(c.Notes) != 0 {
 			t.Errorf("%d bytes: %+v", tt.bytes, c)
 		}
-		if tt.bytes == mib && (len(c.Dropped) != 2 || c.Dropped[1].Reason != "iteration 7; would need 512 KiB, 0 B are left of the 1 MiB that what is kept as anomaly may take") {
+		if tt.bytes == mib && (len(c.Dropped) != 2 || c.Dropped[1].Reason != "iteration 7; would need 512 KiB; 0 B left of the 1 MiB available for anomaly windows") {
 			t.Errorf("%+v", c.Dropped)
 		}
 	}

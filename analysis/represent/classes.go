@@ -190,9 +190,9 @@ func (c *Classes) describe(r *Ranks, v *vectors, i int, apart []bool, m spread) 
 	case len(class.Threads) == 1:
 		class.Reason = name + " is unlike all others"
 	case slices.IndexFunc(core, func(t int32) bool { return distance2(v.row(t), v.row(best)) > 0 }) < 0:
-		class.Reason = fmt.Sprintf("%s is the first of %d that do the same to the last figure", name, len(core))
+		class.Reason = fmt.Sprintf("%s is the first of %d with identical values", name, len(core))
 	default:
-		class.Reason = fmt.Sprintf("%s is the nearest to the centre of its class of %d", name, len(class.Threads))
+		class.Reason = fmt.Sprintf("%s is closest to the mean of its class of %d", name, len(class.Threads))
 	}
 }
 

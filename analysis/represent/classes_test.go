@@ -75,12 +75,12 @@ func TestSlowRank(t *testing.T) {
 	if u.Thread != 5 || u.Class != 0 || u.Quantity != quantities[1] {
 		t.Errorf("%+v", u)
 	}
-	for _, part := range []string{"spends 31 % more time in cluster 2 than its class's median (4.21 s, median 3.2", "; has others wait 7.00 s at collective calls, 69"} {
+	for _, part := range []string{"spends 31 % more time in cluster 2 than its class's median (4.21 s, median 3.2", "; makes others wait 7.00 s at collective calls, 69"} {
 		if !strings.Contains(u.Reason, part) {
 			t.Errorf("%q lacks %q", u.Reason, part)
 		}
 	}
-	if !strings.HasPrefix(c.Classes[0].Profile, "59 % in cluster 1, 3") || !strings.Contains(c.Classes[0].Reason, "nearest to the centre of its class of 8") {
+	if !strings.HasPrefix(c.Classes[0].Profile, "59 % in cluster 1, 3") || !strings.Contains(c.Classes[0].Reason, "closest to the mean of its class of 8") {
 		t.Errorf("%+v", c.Classes[0])
 	}
 }
@@ -118,11 +118,11 @@ func TestFewRanks(t *testing.T) {
 	}{
 		{"none", nil, 0, ""},
 		{"one", alike(1, 0, 1), 1, "rank 0 is the only one"},
-		{"two alike", alike(2, .01, 1), 1, "rank 0 is the nearest to the centre of its class of 2"},
+		{"two alike", alike(2, .01, 1), 1, "rank 0 is closest to the mean of its class of 2"},
 		{"two", [][]float64{alike(1, 0, 1)[0], {9 * s, 0, 0, 0, 0, 0}}, 2, "rank 0 is unlike all others"},
-		{"two of chance", [][]float64{{6 * s, 3 * s, 1 * s, 4e9, 0, 0}, {6.4 * s, 3.2 * s, .4 * s, 4e9, 0, 0}}, 1, "rank 0 is the nearest to the centre of its class of 2"},
-		{"identical", alike(64, 0, 1), 1, "rank 0 is the first of 64 that do the same to the last figure"},
-		{"noise", alike(100, .02, 1), 1, "is the nearest to the centre of its class of 100"},
+		{"two of chance", [][]float64{{6 * s, 3 * s, 1 * s, 4e9, 0, 0}, {6.4 * s, 3.2 * s, .4 * s, 4e9, 0, 0}}, 1, "rank 0 is closest to the mean of its class of 2"},
+		{"identical", alike(64, 0, 1), 1, "rank 0 is the first of 64 with identical values"},
+		{"noise", alike(100, .02, 1), 1, "is closest to the mean of its class of 100"},
 		{"nothing done", [][]float64{make([]float64, 6), make([]float64, 6), make([]float64, 6), make([]float64, 6), make([]float64, 6)}, 1, "rank 0 is the first of 5"},
 	} {
 		c := classify(t, tt.rows, represent.ClassOptions{Outliers: -1})
@@ -187,7 +187,7 @@ func TestOneCrowd(t *testing.T) {
 		gradient = place(gradient, float64(i)/100)
 	}
 	c := classify(t, gradient, represent.ClassOptions{Outliers: -1})
-	if len(c.Classes) != 1 || !strings.HasPrefix(c.Method, "one class, which k-means does not divide (silhouette 0.") {
+	if len(c.Classes) != 1 || !strings.HasPrefix(c.Method, "one class: k-means does not split it (silhouette 0.") {
 		t.Errorf("gradient: %d classes, %s", len(c.Classes), c.Method)
 	}
 	if e := c.Classes[0].Exemplar; e < 45 || e > 55 {
@@ -248,7 +248,7 @@ func TestWaitedFor(t *testing.T) {
 	if len(c.Outliers) != 1 || c.Outliers[0].Thread != 9 || c.Outliers[0].Quantity.Kind != represent.CausedNS {
 		t.Fatalf("%+v", c.Outliers)
 	}
-	if r := c.Outliers[0].Reason; !strings.HasPrefix(r, "has others wait 12.3 s at collective calls, 12") {
+	if r := c.Outliers[0].Reason; !strings.HasPrefix(r, "makes others wait 12.3 s at collective calls, 12") {
 		t.Error(r)
 	}
 }
@@ -273,7 +273,7 @@ func TestManyRanks(t *testing.T) {
 		if len(c.Outliers) != 1 || c.Outliers[0].Thread != 4321 || !strings.HasPrefix(c.Outliers[0].Reason, "sends 3.00 times the bytes of its class's median (11.2 GiB, median 3.73 GiB)") {
 			t.Errorf("%+v", c.Outliers)
 		}
-		if !strings.HasSuffix(c.Method, "of 4096 threads, which others were compared with, 1 thread apart from them") {
+		if !strings.HasSuffix(c.Method, "of 4096 threads, with which others were compared, 1 thread apart from them") {
 			t.Error(c.Method)
 		}
 	}
@@ -289,7 +289,7 @@ func TestReasons(t *testing.T) {
 	}{
 		{represent.Quantity{Cluster: 3}, 1.31 * s, 1 * s, "spends 31 % more time in cluster 3 than its class's median (1.31 s, median 1.00 s)", "computing"},
 		{represent.Quantity{}, .5 * s, 1 * s, "spends 50 % less time in bursts of no cluster than its class's median (500 ms, median 1.00 s)", "computing"},
-		{represent.Quantity{Cluster: 3}, 1 * s, 0, "spends 1.00 s of time in cluster 3, where the median of its class is none", "computing"},
+		{represent.Quantity{Cluster: 3}, 1 * s, 0, "spends 1.00 s of time in cluster 3; the median of its class is none", "computing"},
 		{represent.Quantity{Kind: represent.CallNS, Class: represent.Wait}, 25 * s, 1 * s, "spends 25.0 times the time in waiting calls of its class's median (25.0 s, median 1.00 s)", "calls"},
 		{represent.Quantity{Kind: represent.CallNS, Class: represent.IO}, 0, 120 * us, "spends 100 % less time in I/O calls than its class's median (0 ns, median 120 us)", "calls"},
 		{represent.Quantity{Kind: represent.ReceivedBytes}, 1126, 1024, "receives 10 % more bytes than its class's median (1.1 KiB, median 1 KiB)", "received_bytes"},

@@ -124,7 +124,7 @@ func (t *taken) window(run *Run, stretches []stretch, why Why, whole int64, of s
 	if more := len(t.clusters) - newNamed; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	w.Reason = fmt.Sprintf("%s: has %s%s, which no window before it has (%s of %s)",
+	w.Reason = fmt.Sprintf("%s: has %s%s, which no earlier window has (%s of %s)",
 		s.name(t.piece, t.piece+1), thing, strings.Join(names, ", "), percent(float64(t.gainNS)/float64(max(1, whole))), of)
 	return w
 }

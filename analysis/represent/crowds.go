@@ -56,7 +56,7 @@ func findCrowds(p dbscan.Points, o ClassOptions) (*crowds, error) {
 			}
 			c.how = fmt.Sprintf("by density (Eps %.3g, %s; MinPts %d)", eps, from, minPts)
 			if len(sample) < n {
-				c.how += fmt.Sprintf(" of %d threads, which others were compared with", len(sample))
+				c.how += fmt.Sprintf(" of %d threads, with which others were compared", len(sample))
 			}
 		}
 		found, err := index.Cluster(eps, minPts)
@@ -110,7 +110,7 @@ func (c *crowds) join(p dbscan.Points, rest, cores []int32, eps float64, threads
 // chooseEps takes the knee of the distances, but neither less than the floor nor much more.
 func chooseEps(index *dbscan.Index, minPts int, floor float64) (eps float64, from string, err error) {
 	if minPts == 1 { // what is chance among so few is not known
-		return highest * floor, "the highest there is", nil
+		return highest * floor, "the maximum", nil
 	}
 	curve, err := index.KDistance(minPts-1, asked) // the point itself is one of MinPts
 	if err != nil {
@@ -120,7 +120,7 @@ func chooseEps(index *dbscan.Index, minPts int, floor float64) (eps float64, fro
 	case !ok || knee.Eps <= floor:
 		return floor, "the floor", nil
 	case knee.Eps > highest*floor:
-		return highest * floor, fmt.Sprintf("the highest there is, for the knee of the distances is at %.3g", knee.Eps), nil
+		return highest * floor, fmt.Sprintf("the maximum; the knee of the distances is at %.3g", knee.Eps), nil
 	default:
 		return knee.Eps, "the knee of the distances", nil
 	}

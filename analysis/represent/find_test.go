@@ -23,7 +23,7 @@ func TestHalo(t *testing.T) {
 	}
 	setup, first, output, second := f.Windows[0], f.Windows[1], f.Windows[2], f.Windows[3]
 	if from, to := anchorsOf(&run, &setup); setup.Phase != 0 || from != -1 || to != 0 || setup.BeginNS != 0 || setup.EndNS < 400*ms ||
-		!strings.HasPrefix(setup.Reason, "in phase 0: has cluster 5, which no window before it has (100 % of the computing time of phase 0)") {
+		!strings.HasPrefix(setup.Reason, "in phase 0: has cluster 5, which no earlier window has (100 % of the computing time of phase 0)") {
 		t.Errorf("%+v", setup)
 	}
 	for i, w := range []represent.Window{first, second} {
@@ -32,13 +32,13 @@ func TestHalo(t *testing.T) {
 			from != 500*i+w.FromIteration || to != from+2 {
 			t.Errorf("%+v", w)
 		}
-		want := fmt.Sprintf("iterations %d-%d of phase %d: of 500 the nearest its median (", w.FromIteration, w.ToIteration-1, i+1)
+		want := fmt.Sprintf("iterations %d-%d of phase %d: of 500 the closest to the median (", w.FromIteration, w.ToIteration-1, i+1)
 		if !strings.HasPrefix(w.Reason, want) {
 			t.Errorf("%q, want %q", w.Reason, want)
 		}
 	}
 	if first.FromIteration <= 412 && 412 < first.ToIteration {
-		t.Errorf("the anomaly stands for its phase: %s", first.Reason)
+		t.Errorf("the anomaly represents its phase: %s", first.Reason)
 	}
 	a := f.Anomalies[0]
 	if a.FromIteration != 412 || a.ToIteration != 413 || a.Phase != 1 || !slices.Equal(a.Threads, []int32{3}) {
@@ -52,7 +52,7 @@ func TestHalo(t *testing.T) {
 		}
 	}
 	// The output is too short to be an anomaly, but has a window.
-	if w := output; w.Phase != 2 || (w.FromIteration+1)%100 != 0 || !slices.Equal(w.Threads, []int32{0}) || !strings.Contains(w.Reason, "has cluster 6, which no window before it has (0.00") {
+	if w := output; w.Phase != 2 || (w.FromIteration+1)%100 != 0 || !slices.Equal(w.Threads, []int32{0}) || !strings.Contains(w.Reason, "has cluster 6, which no earlier window has (0.00") {
 		t.Errorf("%+v", w)
 	}
 }
@@ -70,11 +70,11 @@ func TestTypical(t *testing.T) {
 		from   int
 		reason string
 	}{
-		{slices.Repeat([]int64{ms}, 100), 2, 49, "iterations 49-50 of phase 0: of 100 the nearest its median (1.000 of the median time, 1.01 ms; 0 % off"},
+		{slices.Repeat([]int64{ms}, 100), 2, 49, "iterations 49-50 of phase 0: of 100 the closest to the median (1.000 of the median time, 1.01 ms; 0 % off"},
 		{[]int64{5 * ms, ms, ms, ms}, 3, 1, "iterations 1-3"}, // the first is warming up
-		{[]int64{ms, ms, ms}, 3, 0, "iterations 0-2 of phase 0: all there are"},
-		{[]int64{ms, ms, ms}, 9, 0, "iterations 0-2 of phase 0: all there are"},
-		{[]int64{ms}, 2, 0, "iteration 0 of phase 0: all there are"},
+		{[]int64{ms, ms, ms}, 3, 0, "iterations 0-2 of phase 0: all of them"},
+		{[]int64{ms, ms, ms}, 9, 0, "iterations 0-2 of phase 0: all of them"},
+		{[]int64{ms}, 2, 0, "iteration 0 of phase 0: all of them"},
 		{[]int64{100 * us, 110 * us, 120 * us, 130 * us, 140 * us, 150 * us, 160 * us}, 1, 3, "iteration 3"}, // drifts
 		{[]int64{100 * us, 9 * ms, 100 * us, 9 * ms, 100 * us, 9 * ms, 100 * us, 100 * us, 9 * ms}, 2, 6, "iterations 6-7"},
 	} {
@@ -90,10 +90,10 @@ func TestNothingUsual(t *testing.T) {
 	p := newPlan(1)
 	p.loop(6, func(_, k int) { p.burst(0, represent.Noise, int64(k+1)*ms) })
 	f := find(t, p.run, represent.FindOptions{})
-	if len(f.Windows) != 1 || !strings.Contains(f.Windows[0].Reason, "2 of 2 with something unusual") || f.Explained != 0 {
+	if len(f.Windows) != 1 || !strings.Contains(f.Windows[0].Reason, "2 of 2 contain something unusual") || f.Explained != 0 {
 		t.Errorf("%+v", f)
 	}
-	if len(f.Anomalies) == 0 || !strings.Contains(f.Anomalies[0].Reason, "like no others") {
+	if len(f.Anomalies) == 0 || !strings.Contains(f.Anomalies[0].Reason, "in no dense region") {
 		t.Errorf("%+v", f.Anomalies)
 	}
 }
@@ -225,7 +225,7 @@ func TestManyClusters(t *testing.T) {
 	p := newPlan(1)
 	p.loop(20_000, func(th, k int) { p.burst(th, int32(1+k%1000), int64(1000-k%1000)*us) })
 	f := find(t, p.run, represent.FindOptions{Anomalies: -1})
-	want := "phase 0: of its clusters only the 838 with most time are looked at, not the other 162: it has 20000 pieces"
+	want := "phase 0: only the 838 clusters with most time are used, not the other 162: it has 20000 pieces"
 	if len(f.Warnings) != 1 || f.Warnings[0] != want || f.Explained < .02 || f.Explained > .3 { // 2 + 64 of 1000, the largest
 		t.Errorf("%v, %v", f.Warnings, f.Explained)
 	}
@@ -368,9 +368,9 @@ func TestThreadsThatTheWindowsLeaveOut(t *testing.T) {
 	}{
 		{"nobody", 1, nil, nil},
 		{"those of iterations", 1, []int32{0, 1}, nil},
-		{"one", 1, []int32{2, 0, 2}, []string{"iteration 22 of phase 0; shows rank 2, which has nothing in windows that stand for others"}},
+		{"one", 1, []int32{2, 0, 2}, []string{"iteration 22 of phase 0; shows rank 2, which has nothing in representative windows"}},
 		{"two", 1, []int32{2, 3}, []string{"iteration 22 of phase 0; shows rank 2, which", "iteration 23 of phase 0; shows rank 3, which"}},
-		{"has a window for its cluster", 2, []int32{2, 3}, []string{"iteration 22 of phase 0: has cluster 2, which no window before it has", "iteration 23 of phase 0; shows rank 3, which"}},
+		{"has a window for its cluster", 2, []int32{2, 3}, []string{"iteration 22 of phase 0: has cluster 2, which no earlier window has", "iteration 23 of phase 0; shows rank 3, which"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			run := build(tt.other)

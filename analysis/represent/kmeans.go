@@ -40,7 +40,7 @@ func split(p dbscan.Points, apart float64) (labels []int32, how string) {
 		return nil, "one class"
 	}
 	if best < strongSilhouette {
-		return nil, fmt.Sprintf("one class, which k-means does not divide (silhouette %.2f, a strong one has %.2f)", best, strongSilhouette)
+		return nil, fmt.Sprintf("one class: k-means does not split it (silhouette %.2f, strong from %.2f)", best, strongSilhouette)
 	}
 	centroids = settle(p, centroids)
 	return nearest(p, centroids), fmt.Sprintf("%d classes by k-means (silhouette %.2f)", len(centroids), best)

@@ -160,5 +160,5 @@ func (s *stretch) warning() string {
 	if s.cutColumns == 0 {
 		return ""
 	}
-	return fmt.Sprintf("phase %d: of its clusters only the %d with most time are looked at, not the other %d: it has %d pieces", s.phase, len(s.clusters), s.cutColumns, len(s.pieces))
+	return fmt.Sprintf("phase %d: only the %d clusters with most time are used, not the other %d: it has %d pieces", s.phase, len(s.clusters), s.cutColumns, len(s.pieces))
 }

@@ -178,11 +178,11 @@ func waitedFor(r *Ranks, v *vectors) []waited {
 			continue
 		}
 		w := waited{thread: t, value: value, median: median}
-		w.reason = fmt.Sprintf("has others wait %s at collective calls", seconds(value))
+		w.reason = fmt.Sprintf("makes others wait %s at collective calls", seconds(value))
 		if median > 0 {
 			w.reason += fmt.Sprintf(", %s times the median", digits(value/median))
 		} else {
-			w.reason += ", and not at all for the median"
+			w.reason += ", none for the median"
 		}
 		list = append(list, w)
 	}

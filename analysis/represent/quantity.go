@@ -139,7 +139,7 @@ func (q Quantity) differs(value, median float64) string {
 		verb, of = "costs others", "time in waiting at collective calls"
 	}
 	if median == 0 {
-		return fmt.Sprintf("%s %s of %s, where the median of its class is none", verb, q.amount(value), of)
+		return fmt.Sprintf("%s %s of %s; the median of its class is none", verb, q.amount(value), of)
 	}
 	return fmt.Sprintf("%s %s its class's median (%s, median %s)", verb, compared(value, median, of), q.amount(value), q.amount(median))
 }

@@ -69,7 +69,7 @@ func (f *finder) richest(thread int32) *Window {
 // show has the window show the thread too.
 func (f *finder) show(w *Window, thread int32) {
 	w.Threads = append(w.Threads, thread)
-	w.Reason += fmt.Sprintf("; shows %s, which has nothing in windows that stand for others", f.run.Name.name(int(thread)))
+	w.Reason += fmt.Sprintf("; shows %s, which has nothing in representative windows", f.run.Name.name(int(thread)))
 }
 
 // shows reports whether a window that is kept for others shows the thread, as Candidates has it.

@@ -51,7 +51,7 @@ func (s *stretch) typical(run *Run, count, maxBursts int) Window {
 	}
 	w.Reason = s.name(from, from+count) + ": " + s.nearness(from, from+count, distance)
 	if best.odd > 0 {
-		w.Reason += fmt.Sprintf("; %d of %d with something unusual, as no others have less", best.odd, count)
+		w.Reason += fmt.Sprintf("; %d of %d contain something unusual, no others contain less", best.odd, count)
 	}
 	return w
 }
@@ -68,14 +68,14 @@ func (s *stretch) fitsAnywhere(count, maxBursts int) bool {
 // nearness says how near the median iterations are.
 func (s *stretch) nearness(from, to int, distance []float64) string {
 	if len(s.pieces) == to-from {
-		return "all there are"
+		return "all of them"
 	}
 	var length, far float64
 	for u := from; u < to; u++ {
 		length += float64(s.pieces[u].endNS-s.pieces[u].beginNS) / float64(to-from)
 		far += distance[u] / float64(to-from)
 	}
-	text := fmt.Sprintf("of %d the nearest its median", len(s.pieces))
+	text := fmt.Sprintf("of %d the closest to the median", len(s.pieces))
 	if s.wallNS > 0 {
 		text += fmt.Sprintf(" (%.3f of the median time, %s; ", length/float64(s.wallNS), seconds(float64(s.wallNS)))
 	} else {

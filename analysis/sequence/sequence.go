@@ -51,7 +51,7 @@ type Threads struct {
 }
 
 // ErrHalted is why there is no score where Threads.Halt was true.
-var ErrHalted = errors.New("there was no time for it")
+var ErrHalted = errors.New("no time for it")
 
 // An Anchor is an event that is the same on all threads that name it, such as the k-th collective call on
 // a communicator.

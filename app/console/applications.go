@@ -50,11 +50,11 @@ func applications(list []rundir.Application) string {
 		return fmt.Sprintf("applications: all %d are analysed together", len(list))
 	}
 	if more := len(others) - othersNamed; more > 0 {
-		others = append(others[:othersNamed], fmt.Sprintf("%d more are left out, of which %s tells", more, rundir.ManifestFile))
+		others = append(others[:othersNamed], fmt.Sprintf("%d more are left out (listed in %s)", more, rundir.ManifestFile))
 	}
 	text := strings.Join(append(parts, others...), "; ")
 	if slices.ContainsFunc(list, func(a rundir.Application) bool { return !a.Analysed && a.Bursts > 0 }) {
-		text += "; --application takes another one, or all"
+		text += "; --application selects another one, or all"
 	}
 	return text
 }
@@ -72,9 +72,9 @@ func callless(c *rundir.Callless) string {
 	case c.Threads == 0:
 		return ""
 	case c.All:
-		return fmt.Sprintf("%s of %s, none of which makes an MPI call: their bursts are those of OpenMP, or of another model of threads",
+		return fmt.Sprintf("%s of %s, none of which calls MPI: their bursts are those of OpenMP or another threading model",
 			units.Count(c.Threads, "thread"), units.Count(c.Ranks, "rank"))
 	}
-	return fmt.Sprintf("%s of %s without an MPI call, as those of OpenMP are: %s of %s, analysed as threads of their ranks",
+	return fmt.Sprintf("%s of %s without MPI calls, as with OpenMP: %s of %s, analysed as threads of their ranks",
 		units.Count(c.Threads, "thread"), units.Count(c.Ranks, "rank"), count(c.Bursts, "burst"), Duration(float64(c.ComputingSeconds)*1e9))
 }

@@ -15,11 +15,11 @@ func writeCells(b *strings.Builder, m *rundir.Manifest, c *rundir.Clusters) {
 	if x == nil {
 		return
 	}
-	fmt.Fprintf(b, "cells: %s in full, %s in sum alone", count(x.RanksInFull, "rank"), units.Integer(x.RanksInSum))
+	fmt.Fprintf(b, "cells: %s in full, %s as totals only", count(x.RanksInFull, "rank"), units.Integer(x.RanksInSum))
 	if x.RanksSilent > 0 {
-		fmt.Fprintf(b, ", of %s nothing came", units.Integer(x.RanksSilent))
+		fmt.Fprintf(b, ", no data from %s", units.Integer(x.RanksSilent))
 	}
-	fmt.Fprintf(b, "; %s told %v of micro-cells, which take %v on a node at most\n", count(x.Agents, "agent"), units.Bytes(x.BytesUp), units.Bytes(x.HeldBytes))
+	fmt.Fprintf(b, "; %s sent %v of micro-cells, which take at most %v on a node\n", count(x.Agents, "agent"), units.Bytes(x.BytesUp), units.Bytes(x.HeldBytes))
 	if c.Cells != nil {
 		fmt.Fprintf(b, "certificate: %s\n", certificate(x, c.Cells))
 	}
@@ -27,13 +27,13 @@ func writeCells(b *strings.Builder, m *rundir.Manifest, c *rundir.Clusters) {
 
 // certificate is what it comes to, in words.
 func certificate(x *rundir.Cells, c *rundir.CellsClustering) string {
-	text := fmt.Sprintf("the clusters are those of the bursts themselves, though these stayed on their nodes: micro-cells of side %.3g", float64(c.Side))
+	text := fmt.Sprintf("the clusters equal those of the individual bursts, which were kept on the nodes: micro-cells of side %.3g", float64(c.Side))
 	if !x.Exact {
-		text = fmt.Sprintf("the clusters may differ from those of the bursts themselves by %s in %s of side %.3g: where exactly they are nobody knows any more",
+		text = fmt.Sprintf("the clusters may differ from those of the individual bursts by %s in %s of side %.3g, whose exact positions are no longer known",
 			count(x.BurstsInQuestion, "burst"), count(x.UnitsInQuestion, "micro-cell"), float64(c.Side))
 	}
 	if c.Bound && !math.IsNaN(float64(c.Wanted)) {
-		text += fmt.Sprintf("; an Eps of %.3g was wanted, micro-cells of that side allow for %.3g", float64(c.Wanted), float64(c.Floor))
+		text += fmt.Sprintf("; Eps %.3g was requested, micro-cells of this side allow %.3g", float64(c.Wanted), float64(c.Floor))
 	}
 	return text
 }

@@ -16,8 +16,8 @@ func TestCells(t *testing.T) {
 		writeCells(&b, m, c)
 		return b.String()
 	}
-	want := `cells: 12 ranks in full, 9,988 in sum alone; 79 agents told 3 MiB of micro-cells, which take 5 MiB on a node at most
-certificate: the clusters are those of the bursts themselves, though these stayed on their nodes: micro-cells of side 0.025
+	want := `cells: 12 ranks in full, 9,988 as totals only; 79 agents sent 3 MiB of micro-cells, which take at most 5 MiB on a node
+certificate: the clusters equal those of the individual bursts, which were kept on the nodes: micro-cells of side 0.025
 `
 	if got := said(); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
@@ -25,8 +25,8 @@ certificate: the clusters are those of the bursts themselves, though these staye
 	m.Cells.RanksSilent, m.Cells.Exact, m.Cells.UnitsInQuestion, m.Cells.BurstsInQuestion = 3, false, 2, 1400
 	c.Cells.Bound, c.Cells.Wanted = true, .05
 	for _, want := range []string{
-		", of 3 nothing came; ", "the clusters may differ from those of the bursts themselves by 1,400 bursts in 2 micro-cells of side 0.025",
-		"; an Eps of 0.05 was wanted, micro-cells of that side allow for 0.1\n",
+		", no data from 3; ", "the clusters may differ from those of the individual bursts by 1,400 bursts in 2 micro-cells of side 0.025",
+		"; Eps 0.05 was requested, micro-cells of this side allow 0.1\n",
 	} {
 		if got := said(); !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)

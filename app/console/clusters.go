@@ -117,7 +117,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 		})
 	}
 	if total.MissingBursts > 0 {
-		add(clusterRow{name: "missing", bursts: total.MissingBursts, share: float64(total.Missing), between: "have no value in a dimension"})
+		add(clusterRow{name: "missing", bursts: total.MissingBursts, share: float64(total.Missing), between: "no value in some dimension"})
 	}
 	return t
 }
@@ -337,7 +337,7 @@ func disturbance(run *trace.Run, kinds map[int32]bool) string {
 	if disturbed == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s of their bursts are longer ones, assigned by order", atLeast(float64(disturbed)/float64(bursts)))
+	return fmt.Sprintf("; %s of their bursts are longer than usual and assigned by order", atLeast(float64(disturbed)/float64(bursts)))
 }
 
 // ratio is a number from 0 to 1, without the digit before the point.

@@ -46,8 +46,8 @@ cluster  bursts   share   median   spread  kind  score  between the MPI calls
       3      10   2.0 %  3.00 ms  ±10.0 %     3  0.900  MPI_Allreduce@app.c:38 → MPI_Send
       5     400   1.0 %  1.00 ms   ±1.0 %     5  0.900  same calls as 1
 
-kinds: 4; 3 of them share one pair of calls, separated by order (predicted .96); 4 % of their bursts are longer ones, assigned by order
-score: 0.950 of 1 (how far the ranks do the same at the same time; 0.410 in shuffled order)
+kinds: 4; 3 of them share one pair of calls, separated by order (predicted .96); 4 % of their bursts are longer than usual and assigned by order
+score: 0.950 of 1 (agreement of the ranks' cluster sequences; 0.410 in shuffled order)
 `
 	if !strings.Contains(b.String(), want) {
 		t.Errorf("summary:\n%s\nwant:\n%s", b.String(), want)
@@ -70,7 +70,7 @@ func TestKindsAtSeveralPlaces(t *testing.T) {
 	run, _, c := fourKinds()
 	run.Clusters = append(run.Clusters, run.Clusters[2])
 	run.Clusters[5].ID = 6
-	if got, want := kinds(run, c), "5, which share 2 pairs of calls, separated by order (predicted .96); 4 % of their bursts are longer ones, assigned by order"; got != want {
+	if got, want := kinds(run, c), "5, which share 2 pairs of calls, separated by order (predicted .96); 4 % of their bursts are longer than usual and assigned by order"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	c.By = "none"
@@ -80,7 +80,7 @@ func TestKindsAtSeveralPlaces(t *testing.T) {
 	c.By = "calls"
 	apart := run.Clusters
 	run.Clusters = []trace.Cluster{apart[0], apart[2]}
-	if got, want := kinds(run, c), "2, each between its own pair of calls; 7 % of their bursts are longer ones, assigned by order"; got != want {
+	if got, want := kinds(run, c), "2, each between its own pair of calls; 7 % of their bursts are longer than usual and assigned by order"; got != want {
 		t.Errorf("each between its own calls: %q, want %q", got, want)
 	}
 	run.Clusters = apart[2:3]
@@ -102,12 +102,12 @@ func TestSeparation(t *testing.T) {
 		told []string // of kinds 1, 2, 3 and 5
 		want string
 	}{
-		{"order and density", "calls", []string{"order", "order", "nothing", "density"}, "4; 3 of them share one pair of calls, separated by order (2, predicted .96), density (1); 4 % of their bursts are longer ones, assigned by order"},
-		{"turns are order", "calls", []string{"turns", "order", "nothing", "surroundings"}, "4; 3 of them share one pair of calls, separated by order (predicted .96); 4 % of their bursts are longer ones, assigned by order"},
-		{"density alone", "calls", []string{"density", "density", "nothing", "density"}, "4; 3 of them share one pair of calls, separated by density; 4 % of their bursts are longer ones, assigned by order"},
-		{"order was not asked", "calls", []string{"unjudged", "unjudged", "unjudged", "unjudged"}, "4; 3 of them share one pair of calls, separated by density; 4 % of their bursts are longer ones, assigned by order"},
-		{"counters", "none", []string{"calls", "order", "calls", "instructions"}, "4, separated by MPI calls (2), instructions (1), order (1, predicted .97); 4 % of their bursts are longer ones, assigned by order"},
-		{"counters, all by calls", "none", []string{"calls", "calls", "calls", "calls"}, "4, separated by MPI calls; 4 % of their bursts are longer ones, assigned by order"},
+		{"order and density", "calls", []string{"order", "order", "nothing", "density"}, "4; 3 of them share one pair of calls, separated by order (2, predicted .96), density (1); 4 % of their bursts are longer than usual and assigned by order"},
+		{"turns are order", "calls", []string{"turns", "order", "nothing", "surroundings"}, "4; 3 of them share one pair of calls, separated by order (predicted .96); 4 % of their bursts are longer than usual and assigned by order"},
+		{"density alone", "calls", []string{"density", "density", "nothing", "density"}, "4; 3 of them share one pair of calls, separated by density; 4 % of their bursts are longer than usual and assigned by order"},
+		{"order was not asked", "calls", []string{"unjudged", "unjudged", "unjudged", "unjudged"}, "4; 3 of them share one pair of calls, separated by density; 4 % of their bursts are longer than usual and assigned by order"},
+		{"counters", "none", []string{"calls", "order", "calls", "instructions"}, "4, separated by MPI calls (2), instructions (1), order (1, predicted .97); 4 % of their bursts are longer than usual and assigned by order"},
+		{"counters, all by calls", "none", []string{"calls", "calls", "calls", "calls"}, "4, separated by MPI calls; 4 % of their bursts are longer than usual and assigned by order"},
 	} {
 		run, _, c := fourKinds()
 		c.By = tt.by

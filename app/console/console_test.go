@@ -65,10 +65,10 @@ moriens: app · 2 ranks · 2 MPI worlds · Open MPI 4.1.4 · 3.25 s · 1,302 MPI
    noise       8   4.0 %                    0.250  in no dense region
 filtered      90   1.0 %                           up to 1.50 us
 
-score: 0.950 of 1 (how far the ranks do the same at the same time)
+score: 0.950 of 1 (agreement of the ranks' cluster sequences)
 refinement: the only one
-messages: 1,195, 3.24 MiB in all; receivers waited 1.50 s for senders that were late; 6 sends and 1 receive not matched, records are missing
-losses: 12 MPI calls dropped, the ring was full; 3 ends of requests that were not seen to begin; 1 start of a request that was not seen to be made; 7 requests not followed, too many were under way at once; 140,000 requests given up, what ends them may not have been seen; 2 events of requests read too late to be put in order; 1 request that never ended; rank 3 of world 1 died (MPI_Abort)
+messages: 1,195, 3.24 MiB in total; receivers waited 1.50 s for late senders; 6 sends and 1 receive not matched: records are missing
+losses: 12 MPI calls dropped: ring buffer full; 3 completions of unknown requests; 1 start of an unknown request; 7 requests not tracked: too many were pending at once; 140,000 requests given up: the completion may not have been recorded; 2 events of requests read too late for ordering; 1 request never completed; rank 3 of world 1 died (MPI_Abort)
 note: a note
 results: /tmp/r
   manifest.json  2 KiB  what was measured
@@ -105,18 +105,18 @@ func TestTroubles(t *testing.T) {
 	want := []string{
 		"no bursts: no process called MPI",
 		"2 of 8 ranks sent nothing",
-		"2 ranks did not end by MPI_Finalize (rank 3: MPI_Abort, and 1 more); all recorded up to then is in the results",
-		"how far the clocks of 1 host are off is not known",
-		"times on b are known to 2.50 ms against those of other hosts",
-		"7 MPI calls that by the hosts' clocks returned before the awaited was sent, by up to 3.00 ms: moved behind it",
-		"12,000 MPI calls were not recorded: the ring in shared memory was full",
-		"refused for not fitting what had come before: 102 messages of agents; calls are missing",
+		"2 ranks did not call MPI_Finalize (rank 3: MPI_Abort, and 1 more); the results contain everything recorded up to that point",
+		"the clock offset of 1 host is not known",
+		"times on b are uncertain by 2.50 ms relative to other hosts",
+		"7 MPI calls returned, by the hosts' clocks, up to 3.00 ms before the message was sent: moved after the send",
+		"12,000 MPI calls were not recorded: the ring buffer in shared memory was full",
+		"102 messages of agents refused as inconsistent with earlier ones; calls are missing",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("troubles:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	single := &rundir.Manifest{Losses: rundir.Losses{RecordsDropped: 1, MessagesRefused: 1}}
-	if got := Troubles(single, ""); len(got) != 2 || !strings.HasPrefix(got[0].Text, "1 MPI call was not recorded") || !strings.HasSuffix(got[1].Text, "1 message of agents; calls are missing") {
+	if got := Troubles(single, ""); len(got) != 2 || !strings.HasPrefix(got[0].Text, "1 MPI call was not recorded") || !strings.HasSuffix(got[1].Text, "1 message of agents refused as inconsistent with earlier ones; calls are missing") {
 		t.Errorf("of one call and one message: %v", got)
 	}
 	quiet := &rundir.Manifest{Clocks: []rundir.Clock{{UncertaintyNS: 1_000_000}}, Order: rundir.Order{CallsMoved: 1, LargestNS: 1_000_000}}
@@ -127,17 +127,17 @@ func TestTroubles(t *testing.T) {
 
 // Ranks of which somebody has reported why they have no record did not just send nothing, and the hint is for that reason.
 func TestTroublesOfKnownReasons(t *testing.T) {
-	const direct = "MPI was initialized past libmoriens.so, and its calls were not recorded: /a calls PMPI_Init itself"
-	unknown := "nothing came of them: there is no library where they run, or no agent"
+	const direct = "MPI was initialized without libmoriens.so; its calls were not recorded: /a calls PMPI_Init itself"
+	unknown := "no data from them: no library or no agent where they run"
 	for _, tt := range []struct {
 		reason     string
 		unrecorded int
 		text, hint string
 	}{
 		{unknown, 0, "1 of 2 ranks sent nothing", "docs/nodes.md"},
-		{"it began to record, and nothing of its calls came", 0, "", ""},
+		{"it began to record, but none of its calls arrived", 0, "", ""},
 		{direct, 0, "", ""},
-		{direct, 1, "1 of 2 ranks could not record", direct + ": docs/limits.md"},
+		{direct, 1, "1 of 2 ranks could not record", direct + ": see docs/limits.md"},
 		{"its shared memory says: no space left on device", 1, "1 of 2 ranks could not record", "/dev/shm"},
 	} {
 		m := &rundir.Manifest{Ranks: 2, Losses: rundir.Losses{RanksMissing: 1, RanksUnrecorded: tt.unrecorded}, Worlds: []rundir.World{

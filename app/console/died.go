@@ -74,19 +74,19 @@ func diedTroubles(deaths []rundir.RankDied, before string) []Trouble {
 	}
 	var list []Trouble
 	if len(dead) > 0 {
-		hint := "the end of timeline.svg and of trace.prv shows the last calls"
+		hint := "timeline.svg and trace.prv show the last calls"
 		if before != "" {
-			hint += "; or " + before + ", which" + beforeLibrary + ", has answered MPI_Finalize: name libmoriens.so first in LD_PRELOAD"
+			hint += "; or " + before + ", which" + beforeLibrary + ", handled MPI_Finalize: put libmoriens.so first in LD_PRELOAD"
 		}
 		list = append(list, Trouble{
-			fmt.Sprintf("%s did not end by MPI_Finalize (%s); all recorded up to then is in the results", count(len(dead), "rank"), first(dead)),
+			fmt.Sprintf("%s did not call MPI_Finalize (%s); the results contain everything recorded up to that point", count(len(dead), "rank"), first(dead)),
 			hint,
 		})
 	}
 	if len(cutOff) > 0 {
 		list = append(list, Trouble{
-			fmt.Sprintf("%s cut off (%s); what had come by then is in the results", were(len(cutOff), "rank"), first(cutOff)),
-			"did a node die? what its ranks recorded last died with it",
+			fmt.Sprintf("%s cut off (%s); the results contain everything received up to that point", were(len(cutOff), "rank"), first(cutOff)),
+			"did a node fail? its ranks' last records are lost",
 		})
 	}
 	return list

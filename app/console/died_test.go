@@ -26,8 +26,8 @@ func TestDied(t *testing.T) {
 		got = append(got, trouble.Text)
 	}
 	if d := cmp.Diff([]string{
-		"1 rank did not end by MPI_Finalize (rank 3: MPI_Abort); all recorded up to then is in the results",
-		"4 ranks were cut off (rank 9: " + lost + ", and 3 more); what had come by then is in the results",
+		"1 rank did not call MPI_Finalize (rank 3: MPI_Abort); the results contain everything recorded up to that point",
+		"4 ranks were cut off (rank 9: " + lost + ", and 3 more); the results contain everything received up to that point",
 	}, got); d != "" {
 		t.Error(d)
 	}
@@ -36,23 +36,23 @@ func TestDied(t *testing.T) {
 // The hint names a tool that is called in the library's place, as the notes or the reasons say.
 func TestToolBefore(t *testing.T) {
 	const tool = "/opt/my tools/libtool.so"
-	const wrong = "host n1: ranks that could not record: 1, for it comes before libmoriens.so"
+	const wrong = "host n1: ranks that could not record: 1: it comes before libmoriens.so"
 	dead := rundir.Losses{RanksDied: []rundir.RankDied{{Rank: 1, How: "ended without MPI_Finalize"}}}
 	for _, c := range []struct {
 		manifest rundir.Manifest
 		want     bool
 	}{
-		{rundir.Manifest{Losses: dead, Notes: []string{wrong, tool + " comes before libmoriens.so and answers 4 of the MPI functions itself (1 of 2 ranks)"}}, true},
+		{rundir.Manifest{Losses: dead, Notes: []string{wrong, tool + " comes before libmoriens.so and handles 4 of the MPI functions itself (1 of 2 ranks)"}}, true},
 		{rundir.Manifest{Losses: dead, Notes: []string{wrong, tool + " comes behind libmoriens.so"}}, false},
 		{rundir.Manifest{
 			Ranks: 2, Losses: rundir.Losses{RanksUnrecorded: 1, RanksMissing: 1},
-			Worlds: []rundir.World{{Unrecorded: []rundir.Unrecorded{{Ranks: 1, Reason: tool + " comes before libmoriens.so and answered all its MPI calls"}}}},
+			Worlds: []rundir.World{{Unrecorded: []rundir.Unrecorded{{Ranks: 1, Reason: tool + " comes before libmoriens.so and handled all its MPI calls"}}}},
 		}, true},
 		{rundir.Manifest{Ranks: 2, Losses: rundir.Losses{RanksUnrecorded: 1, RanksMissing: 1}}, false},
 	} {
 		list := Troubles(&c.manifest, "")
 		if len(list) != 1 || strings.Contains(list[0].Hint, tool+", which comes before libmoriens.so") != (c.want && c.manifest.Losses.RanksUnrecorded == 0) ||
-			strings.Contains(list[0].Hint, "name libmoriens.so first in LD_PRELOAD") != c.want || strings.Contains(list[0].Hint, tool) != c.want {
+			strings.Contains(list[0].Hint, "put libmoriens.so first in LD_PRELOAD") != c.want || strings.Contains(list[0].Hint, tool) != c.want {
 			t.Errorf("%+v: %+v", c.manifest, list)
 		}
 	}

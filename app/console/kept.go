@@ -30,7 +30,7 @@ func writeKept(b *strings.Builder, m *rundir.Manifest) {
 		fmt.Fprintf(b, "kept%s: %s\n", of, windows(k))
 		fmt.Fprintf(b, "reduction%s: %s\n", of, reduction(&m.Reduction))
 		if e := m.Reduction.Error; e != nil {
-			fmt.Fprintf(b, "error%s: %s\n", of, errorOf(e, len(m.Worlds) > 1))
+			fmt.Fprintf(b, "reconstruction error%s: %s\n", of, errorOf(e, len(m.Worlds) > 1))
 		}
 	}
 	for _, text := range m.Reduction.Missing {
@@ -152,7 +152,7 @@ func windows(k *rundir.Kept) string {
 	if len(parts) > 0 {
 		text += " (" + strings.Join(parts, ", ") + ")"
 	}
-	text += fmt.Sprintf(" of %s with %s and %s; of the other bursts a sample of %s", count(k.Ranks, "rank"), count(k.Calls, "MPI call"),
+	text += fmt.Sprintf(" of %s with %s and %s; a sample of %s of the other bursts", count(k.Ranks, "rank"), count(k.Calls, "MPI call"),
 		count(k.Bursts, "burst"), units.Integer(k.SampledBursts))
 	if n := len(k.Dropped) + k.MoreDropped; n > 0 {
 		text += fmt.Sprintf("; no room for %d more", n)
@@ -166,13 +166,13 @@ func reduction(r *rundir.Reduction) string {
 		about = ""
 	}
 	if len(r.Missing) > 0 { // the directory is not small but lacks something
-		return fmt.Sprintf("all files have %s; how much that saves cannot be said, because of what is missing", units.Bytes(r.Bytes))
+		return fmt.Sprintf("all files: %s; the ratio is not known because parts are missing", units.Bytes(r.Bytes))
 	}
 	all, full := units.Bytes(r.Bytes).String(), about+units.Bytes(r.FullBytes).String()
 	if r.Ratio < 1 {
-		return fmt.Sprintf("none: all files have %s, the full trace alone has %s", all, full)
+		return fmt.Sprintf("none: all files: %s; full trace alone: %s", all, full)
 	}
-	return fmt.Sprintf("all files have %s, the full trace alone has %s (%s times as much)", all, full, figure(float64(r.Ratio)))
+	return fmt.Sprintf("all files: %s; full trace alone: %s (%s times as much)", all, full, figure(float64(r.Ratio)))
 }
 
 // errorOf says how far off the run is if it is rebuilt from what is kept, without a look at the profile, which is exact.
@@ -190,11 +190,11 @@ func errorOf(e *rundir.Fidelity, worlds bool) string {
 	if w := e.Ranks.Worst; w != nil {
 		rank = append(rank, fmt.Sprintf("%s, %s", rundir.ThreadName{World: w.World, Rank: w.Rank}.Short(worlds), percent(float64(w.Time))))
 	}
-	from := "windows alone, which represent " + percent(float64(e.Represented)) + " of the time"
+	from := "windows alone (" + percent(float64(e.Represented)) + " of the time)"
 	if sampled := float64(e.Sources.Sample); sampled > 0 {
-		from = fmt.Sprintf("windows, which represent %s of the time, and the sample for %s", percent(float64(e.Represented)), percent(sampled))
+		from = fmt.Sprintf("windows (%s of the time), sample for %s", percent(float64(e.Represented)), percent(sampled))
 	}
-	return fmt.Sprintf("%s of computing time if rebuilt from kept bursts and sample%s; %s from %s%s",
+	return fmt.Sprintf("%s of computing time from kept bursts and sample%s; %s from %s%s",
 		percent(float64(e.Weighted.Time)), worst(&e.Weighted), percent(float64(e.Windows.Time)), from, worst(&e.Windows, rank...))
 }
 

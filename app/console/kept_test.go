@@ -40,9 +40,9 @@ func TestKept(t *testing.T) {
 	writeKept(&b, m)
 	want := `iterations: phase 1: 1,000, median 2.00 ms, 6 bursts each (inner loop: 1 burst, 4 trips); phase 4: 500, median 3.00 ms, 6 bursts each (inner loop: 2 bursts, 3–7 trips); phase 3: 4, median 5.00 ms, 6 bursts each; 1 shorter phase
 ranks: 4 classes (6 like rank 1, 1 like rank 7 thread 2 with 30 % more time in cluster 2 (1.30 s instead of 1.00 s), 1 like rank 0, 1 more); rank 3 is slow; rank 0 is fast; rank 0 waits; 1 more unlike their class
-kept: 3 windows (2 representative, 1 anomaly) of 3 ranks with 1,200 MPI calls and 1,100 bursts; of the other bursts a sample of 2,000; no room for 8 more
-reduction: all files have 293 KiB; how much that saves cannot be said, because of what is missing
-error: 0.1 % of computing time if rebuilt from kept bursts and sample; 3.1 % from windows alone, which represent 99.5 % of the time (worst: cluster 4, 10.0 %; rank 6, 4.2 %)
+kept: 3 windows (2 representative, 1 anomaly) of 3 ranks with 1,200 MPI calls and 1,100 bursts; a sample of 2,000 of the other bursts; no room for 8 more
+reduction: all files: 293 KiB; the ratio is not known because parts are missing
+reconstruction error: 0.1 % of computing time from kept bursts and sample; 3.1 % from windows alone (99.5 % of the time) (worst: cluster 4, 10.0 %; rank 6, 4.2 %)
 missing: the agent on beta has left
 `
 	if b.String() != want {
@@ -65,15 +65,15 @@ missing: the agent on beta has left
 		t.Errorf("of all ranks: %s", b.String())
 	}
 	m.Reduction.Missing = nil
-	if text := reduction(&m.Reduction); text != "all files have 293 KiB, the full trace alone has about 31.5 MiB (110 times as much)" {
+	if text := reduction(&m.Reduction); text != "all files: 293 KiB; full trace alone: about 31.5 MiB (110 times as much)" {
 		t.Errorf("where nothing is missing: %s", text)
 	}
 	m.Reduction.Bytes, m.Reduction.FullBytes, m.Reduction.FullMeasured, m.Reduction.Ratio = 63_000, 12_000, true, .19
-	if text := reduction(&m.Reduction); text != "none: all files have 61.5 KiB, the full trace alone has 11.7 KiB" {
+	if text := reduction(&m.Reduction); text != "none: all files: 61.5 KiB; full trace alone: 11.7 KiB" {
 		t.Errorf("of a short run: %s", text)
 	}
 	m.Reduction.Error.Sources.Sample = .44
-	if text := errorOf(m.Reduction.Error, true); !strings.HasSuffix(text, "; 3.1 % from windows, which represent 99.5 % of the time, and the sample for 44.0 % (worst: cluster 4, 10.0 %; world 0 rank 6, 4.2 %)") {
+	if text := errorOf(m.Reduction.Error, true); !strings.HasSuffix(text, "; 3.1 % from windows (99.5 % of the time), sample for 44.0 % (worst: cluster 4, 10.0 %; world 0 rank 6, 4.2 %)") {
 		t.Errorf("with a part from the sample: %s", text)
 	}
 	b.Reset()

@@ -16,7 +16,7 @@ const maxName = 40
 // phaseTable shows the phases that the program named, those with the most time first, and in which clusters the bursts of each lie.
 func phaseTable(m *rundir.Manifest, c *rundir.Clusters) table {
 	t := table{
-		head: []string{"phase", "times", "mean", "computing", "of all", "its bursts are of cluster"},
+		head: []string{"phase", "times", "mean", "computing", "of all", "clusters"},
 		left: []bool{true, false, false, false, false, true},
 	}
 	bursts := make(map[string]*rundir.PhaseBursts)

@@ -10,6 +10,7 @@ import (
 
 	"moriens/collector/health"
 	"moriens/internal/plain"
+	"moriens/internal/stage"
 	"moriens/internal/units"
 )
 
@@ -23,14 +24,14 @@ func Progress(w io.Writer, p *health.Page) error {
 	fmt.Fprintf(b, "moriens: run %s · %s for %s on %s (pid %d)\n\n", p.Run, p.Stage, span(p.Seconds), p.Host, p.PID)
 	connected, done := p.Connected()
 	writeTable(b, table{left: []bool{true, true}, rows: slices.Concat([][]string{
-		{"agents", states(state{len(p.Agents), "in all"}, state{connected, "connected"}, state{len(p.Agents) - connected - done, "away"}, state{done, "done"})},
+		{"agents", states(state{len(p.Agents), "in all"}, state{connected, "connected"}, state{len(p.Agents) - connected - done, "disconnected"}, state{done, "done"})},
 		{"ranks", states(state{p.Ranks.Recorded, "in all"}, state{p.Ranks.Running, "running"}, state{p.Ranks.Ended, "ended"},
-			state{p.Ranks.Died, "died"}, state{p.Ranks.Left, "went on unmeasured"})},
+			state{p.Ranks.Died, "died"}, state{p.Ranks.Left, "continue unmeasured"})},
 		{"MPI calls", calls(p)},
-		{"bursts", fmt.Sprintf("%s, %s/s lately", units.Integer(int(p.Bursts)), units.Integer(int(p.BurstsPerSecond)))},
+		{"bursts", fmt.Sprintf("%s, %s/s recently", units.Integer(int(p.Bursts)), units.Integer(int(p.BurstsPerSecond)))},
 		{"clusters", clusters(p)},
 		{"losses", progressLosses(&p.Losses)},
-		{"turned away", turnedAway(p.Refused)},
+		{"rejected", turnedAway(p.Refused)},
 		{"memory", units.Bytes(max(p.Memory.ResidentBytes, p.Memory.HeapBytes)).String()},
 	}, unrecorded(&p.Losses), journal(p.Journal), analysis(p.Analysis))})
 	if len(p.Members) > 0 {
@@ -58,16 +59,16 @@ func Progress(w io.Writer, p *health.Page) error {
 			how := "connected"
 			switch {
 			case a.Spool != nil && a.Spool.Unkept > 0:
-				how = "ended, its spool has no room"
+				how = "ended, spool full"
 			case a.Done:
 				how = "done"
 			case a.Spool != nil && a.Spool.Full:
-				how = fmt.Sprintf("reads nothing, its spool has no room (%s in all)", span(a.Spool.FullSeconds))
+				how = fmt.Sprintf("not reading, spool full (%s in total)", span(a.Spool.FullSeconds))
 				if a.Spool.Error != "" {
 					how += ": " + a.Spool.Error
 				}
 			case !a.Connected:
-				how = "away for " + span(a.Away)
+				how = "disconnected for " + span(a.Away)
 			}
 			row := []string{a.Host, how, units.Integer(a.Ranks)}
 			if crowded {
@@ -94,16 +95,16 @@ func clusters(p *health.Page) string {
 	if p.Cells == nil {
 		return fmt.Sprintf("%s, with %s of the time (of %s)", units.Integer(p.Clusters.Count), percent(p.Clusters.Explained), count(p.Clusters.Bursts, "burst"))
 	}
-	return "at the end of the run: the bursts stay on their nodes, " + Kept(p.Cells)
+	return "at the end of the run: bursts are kept on their nodes, " + Kept(p.Cells)
 }
 
 // Kept says what agents keep as micro-cells, and of what that lacks.
 func Kept(k *health.Cells) string {
 	if !k.Surveyed {
 		if k.Error != "" {
-			return "how many is not known: " + k.Error
+			return "number not known: " + k.Error
 		}
-		return "how many is not known yet"
+		return "number not known yet"
 	}
 	text := fmt.Sprintf("in %s, as of %s ago", count(k.Units, "micro-cell"), span(k.Age))
 	if k.Silent > 0 {
@@ -143,21 +144,21 @@ func progressLosses(l *health.Losses) string {
 		n    uint64
 		what string
 	}{
-		{l.RecordsDropped, "MPI calls dropped because the ring was full"}, {l.CallsAbandoned, "MPI calls left by longjmp or an exception"},
+		{l.RecordsDropped, "MPI calls dropped because the ring buffer was full"}, {l.CallsAbandoned, "MPI calls left by longjmp or an exception"},
 		{l.CallsUnrecorded, "MPI calls of threads that could not record"}, {l.RanksDied, "ranks that died"}, {l.RanksUnrecorded, "ranks that could not record"},
 		{l.FilesUnreadable, "files of ranks that cannot be read"},
-		{l.MessagesRefused, "messages refused"}, {l.BatchesResent, "messages sent again"}, {l.BatchesDuplicate, "messages that came twice"},
+		{l.MessagesRefused, "messages refused"}, {l.BatchesResent, "messages sent again"}, {l.BatchesDuplicate, "duplicate messages"},
 	} {
 		if x.n > 0 {
 			parts = append(parts, x.what+": "+units.Integer(int(x.n)))
 		}
 	}
 	if l.SpoolFullSeconds > 0 {
-		parts = append(parts, fmt.Sprintf("spools without room for %s, MPI calls and marks dropped meanwhile: %s",
+		parts = append(parts, fmt.Sprintf("spools full for %s, MPI calls and marks dropped in that time: %s",
 			span(l.SpoolFullSeconds), units.Integer(int(l.SpoolFullDropped))))
 	}
 	if l.RecordsUnkept > 0 {
-		parts = append(parts, "MPI calls and marks left in the rings, as the spool had no room: "+units.Integer(int(l.RecordsUnkept)))
+		parts = append(parts, "MPI calls and marks left in the ring buffers because the spool was full: "+units.Integer(int(l.RecordsUnkept)))
 	}
 	if len(parts) == 0 {
 		return "none"
@@ -176,7 +177,7 @@ func unrecorded(l *health.Losses) [][]string {
 
 func turnedAway(refused map[string]uint64) string {
 	if len(refused) == 0 {
-		return "nobody"
+		return "none"
 	}
 	var parts []string
 	for _, cause := range slices.Sorted(maps.Keys(refused)) {
@@ -189,15 +190,15 @@ func journal(j *health.Journal) [][]string {
 	if j == nil {
 		return nil
 	}
-	text := fmt.Sprintf("%s, %s not acknowledged yet", units.Bytes(j.Bytes), count(int(j.Pending), "message"))
+	text := fmt.Sprintf("%s, %s not yet acknowledged", units.Bytes(j.Bytes), count(int(j.Pending), "message"))
 	if j.Syncs > 0 {
-		text += fmt.Sprintf(", %s a sync", Duration(j.SyncSeconds/float64(j.Syncs)*1e9))
+		text += fmt.Sprintf(", %s per sync", Duration(j.SyncSeconds/float64(j.Syncs)*1e9))
 	}
 	if j.CutBytes > 0 {
 		text += fmt.Sprintf(", %s cut off at its end", units.Bytes(j.CutBytes))
 	}
 	if j.Error != "" {
-		text += "; it does not grow: " + j.Error
+		text += "; cannot be written: " + j.Error
 	}
 	return [][]string{{"journal", text}}
 }
@@ -209,7 +210,7 @@ func analysis(steps []health.Step) [][]string {
 	}
 	var parts []string
 	for _, s := range steps {
-		text := s.Name + " " + Duration(s.Seconds*1e9)
+		text := stage.Shown(s.Name) + " " + Duration(s.Seconds*1e9)
 		switch {
 		case s.GivenUp:
 			text += " (given up)"

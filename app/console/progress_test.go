@@ -21,22 +21,22 @@ func TestProgress(t *testing.T) {
 	}
 	const common = `moriens: run r1 · collecting for 1h1m1s on n0 (pid 7)
 
-agents       3, 1 connected, 1 away, 1 done
-ranks        3, 2 running, 1 died
-MPI calls    1,500
-bursts       1,499, 33/s lately
-clusters     4, with 91.2 % of the time (of 1,400 bursts)
-losses       MPI calls dropped because the ring was full: 5; ranks that died: 1
-turned away  3,000 crowd, 2 wrong token
-memory       38.1 MiB
+agents     3, 1 connected, 1 disconnected, 1 done
+ranks      3, 2 running, 1 died
+MPI calls  1,500
+bursts     1,499, 33/s recently
+clusters   4, with 91.2 % of the time (of 1,400 bursts)
+losses     MPI calls dropped because the ring buffer was full: 5; ranks that died: 1
+rejected   3,000 crowd, 2 wrong token
+memory     38.1 MiB
 `
 	const hosts = `
-host  agent          ranks  lost to other processes
-n0    connected          2                    0.0 %
-n1    away for 1m1s      0                    0.0 %
-n2    done               1                   31.0 %
+host  agent                  ranks  lost to other processes
+n0    connected                  2                    0.0 %
+n1    disconnected for 1m1s      0                    0.0 %
+n2    done                       1                   31.0 %
 `
-	journal := "journal      2.86 MiB, 1 message not acknowledged yet, 5.00 ms a sync, 10 B cut off at its end; it does not grow: disk full\n"
+	journal := "journal    2.86 MiB, 1 message not yet acknowledged, 5.00 ms per sync, 10 B cut off at its end; cannot be written: disk full\n"
 	const members = `
 collector  host  agents  ranks  bursts    memory   journal
         0  n0         1      2   1,000  6.68 MiB      none
@@ -72,9 +72,9 @@ func TestProgressOfCells(t *testing.T) {
 		cells health.Cells
 		want  []string
 	}{
-		{health.Cells{}, []string{"the bursts stay on their nodes, how many is not known yet\n"}},
-		{health.Cells{Error: "no agent"}, []string{"on their nodes, how many is not known: no agent\n"}},
-		{health.Cells{Surveyed: true, Age: 3, Units: 1, Bursts: 1499, Agents: 2}, []string{"bursts       1,499, ", "on their nodes, in 1 micro-cell, as of 3s ago\n"}},
+		{health.Cells{}, []string{"bursts are kept on their nodes, number not known yet\n"}},
+		{health.Cells{Error: "no agent"}, []string{"on their nodes, number not known: no agent\n"}},
+		{health.Cells{Surveyed: true, Age: 3, Units: 1, Bursts: 1499, Agents: 2}, []string{"bursts     1,499, ", "on their nodes, in 1 micro-cell, as of 3s ago\n"}},
 		{
 			health.Cells{Surveyed: true, Units: 1200, Bursts: 1499, Agents: 2, Silent: 1, Lost: 7, Outside: 2, Error: "later"},
 			[]string{"in 1,200 micro-cells, as of 0s ago; 1 of 3 agents did not answer; 7 bursts lost; 2 bursts in no micro-cell; the latest survey failed: later\n"},
@@ -84,7 +84,7 @@ func TestProgressOfCells(t *testing.T) {
 		if err := Progress(&b, &health.Page{Calls: 12, Bursts: tt.cells.Bursts, Cells: &tt.cells}); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range append(tt.want, "MPI calls    12 of threads that have ended\n", "clusters     at the end of the run: ") {
+		for _, want := range append(tt.want, "MPI calls  12 of threads that have ended\n", "clusters   at the end of the run: ") {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("no %q in\n%s", want, b.String())
 			}

@@ -11,7 +11,7 @@ import (
 // A spool without room is a loss that has a name, while the run goes on and in its summary, with what it has cost and what to do.
 func TestSpoolWithoutRoom(t *testing.T) {
 	m := &rundir.Manifest{Losses: rundir.Losses{RecordsDropped: 7000, SpoolFullSeconds: 12.5, SpoolFullDropped: 7000, RecordsUnkept: 42}}
-	const want = "7,000 MPI calls dropped, the ring was full; the spool had no room for 12.5 s, 7,000 MPI calls dropped meanwhile; 42 MPI calls or marks left in the rings, the spool had no room"
+	const want = "7,000 MPI calls dropped: ring buffer full; the spool was full for 12.5 s, 7,000 MPI calls dropped in that time; 42 MPI calls or marks left in the ring buffers: spool full"
 	if got := losses(m); got != want {
 		t.Errorf("losses: %s", got)
 	}
@@ -20,7 +20,7 @@ func TestSpoolWithoutRoom(t *testing.T) {
 		all = append(all, x.Text+" / "+x.Hint)
 	}
 	text := strings.Join(all, "\n")
-	for _, part := range []string{"the spool had no room for 12.5 s", "--spool-max", "42 MPI call"} {
+	for _, part := range []string{"the spool was full for 12.5 s", "--spool-max", "42 MPI call"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("troubles lack %q:\n%s", part, text)
 		}
@@ -40,7 +40,7 @@ func TestSpoolWithoutRoom(t *testing.T) {
 	if err := Progress(&b, p); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"spools without room for 1m5s, MPI calls and marks dropped meanwhile: 7,000", "reads nothing, its spool has no room (1m5s in all): no space left on device"} {
+	for _, part := range []string{"spools full for 1m5s, MPI calls and marks dropped in that time: 7,000", "not reading, spool full (1m5s in total): no space left on device"} {
 		if !strings.Contains(b.String(), part) {
 			t.Errorf("the status lacks %q:\n%s", part, b.String())
 		}

@@ -106,7 +106,7 @@ func writeScore(b *strings.Builder, c *rundir.Clusters) {
 		if shuffled := score(float64(c.Shuffled)); shuffled != "" {
 			beside = fmt.Sprintf("; %s in shuffled order", shuffled)
 		}
-		fmt.Fprintf(b, "score: %s of 1 (how far the ranks do the same at the same time%s)\n", text, beside)
+		fmt.Fprintf(b, "score: %s of 1 (agreement of the ranks' cluster sequences%s)\n", text, beside)
 	}
 	if len(c.Refinement.Levels) > 1 {
 		fmt.Fprintf(b, "refinement: %s\n", c.Refinement.Why)
@@ -259,12 +259,12 @@ func messages(m *rundir.Messages) string {
 	if m.Sends+m.Receives == 0 {
 		return ""
 	}
-	parts := []string{fmt.Sprintf("%s, %s in all", units.Integer(int(m.Matched)), units.Bytes(m.Bytes))}
+	parts := []string{fmt.Sprintf("%s, %s in total", units.Integer(int(m.Matched)), units.Bytes(m.Bytes))}
 	if m.LateSenderSeconds > 0 {
-		parts = append(parts, fmt.Sprintf("receivers waited %s for senders that were late", Duration(float64(m.LateSenderSeconds)*1e9)))
+		parts = append(parts, fmt.Sprintf("receivers waited %s for late senders", Duration(float64(m.LateSenderSeconds)*1e9)))
 	}
 	for _, u := range m.Unmatched {
-		parts = append(parts, fmt.Sprintf("%s and %s not matched, %s", count(int(u.Sends), "send"), count(int(u.Receives), "receive"), u.Why))
+		parts = append(parts, fmt.Sprintf("%s and %s not matched: %s", count(int(u.Sends), "send"), count(int(u.Receives), "receive"), u.Why))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -277,9 +277,9 @@ func spoolFull(l *rundir.Losses) string {
 	if l.SpoolFullDropped == 0 && !(l.SpoolFullSeconds >= spoolFullFrom) {
 		return ""
 	}
-	text := fmt.Sprintf("the spool had no room for %s", Duration(float64(l.SpoolFullSeconds)*1e9))
+	text := fmt.Sprintf("the spool was full for %s", Duration(float64(l.SpoolFullSeconds)*1e9))
 	if l.SpoolFullDropped > 0 {
-		text += fmt.Sprintf(", %s dropped meanwhile", count(int(l.SpoolFullDropped), "MPI call"))
+		text += fmt.Sprintf(", %s dropped in that time", count(int(l.SpoolFullDropped), "MPI call"))
 	}
 	return text
 }
@@ -299,11 +299,11 @@ func losses(m *rundir.Manifest) string {
 	if len(m.Phases)+len(m.Events) > 0 {
 		record, records = "MPI call or mark", "MPI calls or marks"
 	}
-	add(l.RecordsDropped, record, records, " dropped, the ring was full")
+	add(l.RecordsDropped, record, records, " dropped: ring buffer full")
 	if text := spoolFull(l); text != "" {
 		parts = append(parts, text)
 	}
-	add(l.RecordsUnkept, "MPI call or mark", "MPI calls or marks", " left in the rings, the spool had no room")
+	add(l.RecordsUnkept, "MPI call or mark", "MPI calls or marks", " left in the ring buffers: spool full")
 	add(l.CallsAbandoned, "MPI call", "MPI calls", " left by longjmp or an exception")
 	if m.Trace != "" {
 		add(int64(l.RanksMissing), "rank", "ranks", " without a record")
@@ -314,32 +314,32 @@ func losses(m *rundir.Manifest) string {
 	add(l.ThreadsUnrecorded, "thread", "threads", " could not record")
 	add(l.CallsUnrecorded, "MPI call", "MPI calls", " of such threads")
 	if len(l.Hidden) > 0 {
-		parts = append(parts, "MPI calls that another tool made past moriens")
+		parts = append(parts, "MPI calls that another tool made without calling moriens")
 	}
-	add(l.CallPathsLost, "call path", "call paths", " not named, the table was full")
-	add(l.MarksNameless, "mark without its name", "marks without their names", ", the table was full")
+	add(l.CallPathsLost, "call path", "call paths", " not named: table full")
+	add(l.MarksNameless, "mark without its name", "marks without their names", ": table full")
 	add(l.MarksInsideCalls, "mark", "marks", " set inside an MPI call")
-	add(l.PhaseEndsUnmatched, "end of a phase that had not begun", "ends of phases that had not begun", "")
-	add(l.PhasesUnfinished, "phase that was never ended", "phases that were never ended", "")
-	add(l.CommunicatorsLost, "communicator", "communicators", " not named, the table was full")
+	add(l.PhaseEndsUnmatched, "end of a phase without a begin", "ends of phases without a begin", "")
+	add(l.PhasesUnfinished, "phase without an end", "phases without an end", "")
+	add(l.CommunicatorsLost, "communicator", "communicators", " not named: table full")
 	q := &m.Messages.Requests
-	add(q.EndsUnknown, "end of a request that was not seen to begin", "ends of requests that were not seen to begin", "")
-	add(q.StartsUnknown, "start of a request that was not seen to be made", "starts of requests that were not seen to be made", "")
-	add(q.Unfollowed, "request", "requests", " not followed, too many were under way at once")
-	add(q.Lost, "request", "requests", " given up, what ends them may not have been seen")
-	add(q.Late, "event of a request", "events of requests", " read too late to be put in order")
-	add(q.Open, "request that never ended", "requests that never ended", "")
-	add(l.WindowsEvicted, "window", "windows", " of full detail evicted on the nodes, for want of room")
-	add(l.TransfersLost, "transfer", "transfers", " of kept MPI calls not known, their nodes did not give them")
+	add(q.EndsUnknown, "completion of an unknown request", "completions of unknown requests", "")
+	add(q.StartsUnknown, "start of an unknown request", "starts of unknown requests", "")
+	add(q.Unfollowed, "request", "requests", " not tracked: too many were pending at once")
+	add(q.Lost, "request", "requests", " given up: the completion may not have been recorded")
+	add(q.Late, "event of a request", "events of requests", " read too late for ordering")
+	add(q.Open, "request never completed", "requests never completed", "")
+	add(l.WindowsEvicted, "window", "windows", " in full detail evicted on the nodes for lack of space")
+	add(l.TransfersLost, "transfer", "transfers", " of kept MPI calls not known: their nodes did not send them")
 	add(l.MessagesRefused, "message", "messages", " refused")
-	add(l.FiguresDamaged, "count of losses", "counts of losses", " damaged, see the notes")
+	add(l.FiguresDamaged, "count of losses", "counts of losses", " damaged (see the notes)")
 	add(int64(l.LinesSkipped), "malformed line", "malformed lines", " of the trace skipped")
 	if m.Reading != nil {
 		leftOut := int64(-l.LinesSkipped)
 		for _, x := range m.Reading.LeftOut {
 			leftOut += x.Records
 		}
-		add(leftOut, "record", "records", " of the trace left out, see the notes")
+		add(leftOut, "record", "records", " of the trace left out (see the notes)")
 		if s := float64(m.Reading.MissingSeconds); s > 0 {
 			parts = append(parts, Duration(s*1e9)+" of the threads' time missing in the trace")
 		}

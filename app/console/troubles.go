@@ -25,20 +25,20 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 	case l.RanksMissing > 0 && m.Trace != "":
 		list = append(list, Trouble{
 			fmt.Sprintf("%d of %d ranks have no record in the trace", l.RanksMissing, m.Ranks),
-			"was it cut out of a longer one?",
+			"was the trace cut from a longer one?",
 		})
 	case silent > 0:
 		list = append(list, Trouble{
 			fmt.Sprintf("%d of %d ranks sent nothing", silent, m.Ranks),
-			"moriens run measures the ranks of its own host; docs/nodes.md says how those of others are measured, docs/limits.md which programs pass the library by",
+			"moriens run measures ranks on its own host. Ranks on other hosts are measured only if the collector and one agent per node are started separately (docs/nodes.md); docs/limits.md lists programs that bypass the library",
 		})
 	}
 	if l.RanksUnrecorded > 0 && m.Empty == "" { // else that says it
-		hint := "the notes, and worlds in manifest.json, say why; where shared memory is full make room in it (/dev/shm, or what --shm names)"
+		hint := "see the notes and worlds in manifest.json; if shared memory is full, free some (/dev/shm, or the directory of --shm)"
 		if tool := toolBefore(m); tool != "" {
-			hint = tool + beforeLibrary + ": name libmoriens.so first in LD_PRELOAD, or link the program without it"
+			hint = tool + beforeLibrary + ": put libmoriens.so first in LD_PRELOAD, or link the program without this tool"
 		} else if reason := past(m); reason != "" {
-			hint = reason + ": docs/limits.md says what to do"
+			hint = reason + ": see docs/limits.md"
 		}
 		list = append(list, Trouble{fmt.Sprintf("%d of %d ranks could not record", l.RanksUnrecorded, m.Ranks), hint})
 	}
@@ -46,26 +46,26 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 	list = append(list, clockTroubles(m)...)
 	if text := spoolFull(l); text != "" {
 		list = append(list, Trouble{
-			"while a collector was away, or a disk was full, " + text,
-			"allow more by --spool-max, and see that the spool's disk has room (--spool, TMPDIR)",
+			"while a collector was unreachable or a disk was full, " + text,
+			"raise --spool-max, and make sure that the spool's disk has space (--spool, TMPDIR)",
 		})
 	}
 	if l.RecordsUnkept > 0 {
 		list = append(list, Trouble{
-			were(int(l.RecordsUnkept), "MPI call or mark") + " not kept: the spool had no room until the end",
-			"make room on its disk, or name a directory on another with --spool",
+			were(int(l.RecordsUnkept), "MPI call or mark") + " not kept: the spool was full until the end",
+			"free space on its disk, or name a directory on another disk with --spool",
 		})
 	}
 	if l.RecordsDropped > l.SpoolFullDropped {
 		list = append(list, Trouble{
-			were(int(l.RecordsDropped), "MPI call") + " not recorded: the ring in shared memory was full",
-			"set MORIENS_RING_MAX to more bytes per thread, for example MORIENS_RING_MAX=268435456, or leave the agent a core",
+			were(int(l.RecordsDropped), "MPI call") + " not recorded: the ring buffer in shared memory was full",
+			"raise MORIENS_RING_MAX (bytes per thread, for example MORIENS_RING_MAX=268435456), or leave a core free for the agent",
 		})
 	}
 	if l.MessagesRefused > 0 {
 		list = append(list, Trouble{
-			fmt.Sprintf("refused for not fitting what had come before: %s of agents; calls are missing", count(int(l.MessagesRefused), "message")),
-			"was a spool removed while its agent was down? The notes in manifest.json say what was wrong",
+			fmt.Sprintf("%s of agents refused as inconsistent with earlier ones; calls are missing", count(int(l.MessagesRefused), "message")),
+			"was a spool removed while its agent was down? See the notes in manifest.json",
 		})
 	}
 	return list
@@ -95,7 +95,7 @@ func toolBefore(m *rundir.Manifest) string {
 func past(m *rundir.Manifest) string {
 	for _, w := range m.Worlds {
 		for _, u := range w.Unrecorded {
-			if strings.HasPrefix(u.Reason, "MPI was initialized past ") || strings.HasPrefix(u.Reason, "an MPI library was loaded past ") {
+			if strings.HasPrefix(u.Reason, "MPI was initialized without ") || strings.HasPrefix(u.Reason, "an MPI library was loaded by dlopen") {
 				return u.Reason
 			}
 		}
@@ -118,18 +118,18 @@ func clockTroubles(m *rundir.Manifest) []Trouble {
 			worst = c
 		}
 	}
-	const hint = "within a host times are exact, and so are all durations; docs/clocks.md says what hosts' clocks need"
+	const hint = "times within a host and all durations are exact; see docs/clocks.md for synchronising hosts"
 	if unknown > 0 {
-		list = append(list, Trouble{fmt.Sprintf("how far the clocks of %s are off is not known", count(unknown, "host")), hint})
+		list = append(list, Trouble{fmt.Sprintf("the clock offset of %s is not known", count(unknown, "host")), hint})
 	}
 	if worst.UncertaintyNS > clockTrouble {
 		list = append(list, Trouble{
-			fmt.Sprintf("times on %s are known to %s against those of other hosts", worst.Host, Duration(float64(worst.UncertaintyNS))), hint,
+			fmt.Sprintf("times on %s are uncertain by %s relative to other hosts", worst.Host, Duration(float64(worst.UncertaintyNS))), hint,
 		})
 	}
 	if m.Order.LargestNS > clockTrouble {
 		list = append(list, Trouble{
-			fmt.Sprintf("%s that by the hosts' clocks returned before the awaited was sent, by up to %s: moved behind it",
+			fmt.Sprintf("%s returned, by the hosts' clocks, up to %s before the message was sent: moved after the send",
 				count(m.Order.CallsMoved, "MPI call"), Duration(float64(m.Order.LargestNS))), hint,
 		})
 	}

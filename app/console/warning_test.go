@@ -10,7 +10,7 @@ import (
 
 // What makes all times doubtful is said before them, and once.
 func TestWarningComesFirst(t *testing.T) {
-	const shared = "8 ranks share 2 cores: 31 % of the time in which they could run was spent off the core; do not trust medians, spreads, waits and kinds of few bursts; order and number of calls, bytes and iterations are the program's"
+	const shared = "8 ranks share 2 cores: 31 % of their runnable time was spent off the core; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct"
 	m := &rundir.Manifest{Scheduling: &rundir.Scheduling{Overcommitted: true, Warning: shared}, Notes: []string{shared, "another"}, Incomplete: []string{"a rank is missing"}}
 	var b strings.Builder
 	if err := Summary(&b, &trace.Run{}, m, new(rundir.Clusters), "dir", nil); err != nil {

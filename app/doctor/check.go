@@ -28,17 +28,17 @@ func checkLibrary(m Machine) Finding {
 	case l.Path == "":
 		f.Found, f.Why, f.Do = "no libmoriens.so", l.Error, l.Hint
 	case l.Arch != "" && l.Arch != m.Arch:
-		f.Why = fmt.Sprintf("it is for %s, and moriens for %s", l.Arch, m.Arch)
-		f.Do = "build both on this kind of machine: make build"
+		f.Why = fmt.Sprintf("it is built for %s, moriens for %s", l.Arch, m.Arch)
+		f.Do = "build both for this architecture: make build"
 	case l.Layout == 0:
-		f.Why = "it does not load into programs here: " + l.Error
-		f.Do = "build it on this machine, or one with as old a C library: make shim"
+		f.Why = "it cannot be loaded into programs on this machine: " + l.Error
+		f.Do = "build it on this machine, or on one whose C library is not newer: make shim"
 		if l.Said != "" {
 			f.Facts = strings.Split(l.Said, "\n")
 		}
 	case l.Layout != shmabi.Version:
 		f.Why = fmt.Sprintf("it writes shared memory of layout %d, and moriens reads %d", l.Layout, shmabi.Version)
-		f.Do = "take both from one build, and unset MORIENS_LIB: make build"
+		f.Do = "use both from the same build, and unset MORIENS_LIB: make build"
 	default:
 		f.Status = OK
 		f.Found += fmt.Sprintf(", %s, layout %d, loads", m.Arch, l.Layout)
@@ -53,22 +53,22 @@ func checkOrder(m Machine) []Finding {
 	case m.Library.Layout == 0:
 		return nil // which is fatal
 	case o.Error != "":
-		return []Finding{{ID: "preload.order", Status: Warn, Found: "not known", Why: o.Error, Do: "look at LD_PRELOAD: what it names beside libmoriens.so may not load"}}
+		return []Finding{{ID: "preload.order", Status: Warn, Found: "not known", Why: o.Error, Do: "check LD_PRELOAD: another library in it may fail to load"}}
 	case len(o.Before)+len(o.Behind) == 0:
-		return []Finding{{ID: "preload.order", Status: OK, Found: "no other library that is preloaded here wraps MPI"}}
+		return []Finding{{ID: "preload.order", Status: OK, Found: "no other preloaded library wraps MPI"}}
 	}
 	var list []Finding
 	for _, x := range o.Before {
 		list = append(list, Finding{
 			ID: "preload.order", Status: Warn, Found: fmt.Sprintf("%s comes before libmoriens.so and wraps %d of its functions", x.Path, x.Functions),
-			Why: "calls that it makes as PMPI_… are not recorded; if it makes all so, nothing is", Do: "name libmoriens.so first in LD_PRELOAD: it passes calls on to tools behind it",
+			Why: "its direct calls to PMPI_* are not recorded; if it makes only such calls, nothing is recorded", Do: "put libmoriens.so first in LD_PRELOAD: it passes calls on to later tools",
 		})
 	}
 	for _, x := range o.Behind {
-		f := Finding{ID: "preload.order", Status: OK, Found: fmt.Sprintf("%s comes behind libmoriens.so, which passes calls of %d functions on to it", x.Path, x.Functions)}
+		f := Finding{ID: "preload.order", Status: OK, Found: fmt.Sprintf("%s comes after libmoriens.so, which passes calls of %d functions on to it", x.Path, x.Functions)}
 		if o.NoStack {
-			f.Status, f.Found = Warn, fmt.Sprintf("%s comes behind libmoriens.so and wraps %d of its functions", x.Path, x.Functions)
-			f.Why, f.Do = "MORIENS_STACK is 0: it sees no call of C", "unset MORIENS_STACK if both are to see them"
+			f.Status, f.Found = Warn, fmt.Sprintf("%s comes after libmoriens.so and wraps %d of its functions", x.Path, x.Functions)
+			f.Why, f.Do = "MORIENS_STACK is 0: it receives no calls from C", "unset MORIENS_STACK if both tools shall record them"
 		}
 		list = append(list, f)
 	}
@@ -82,8 +82,8 @@ func checkClock(l Library) Finding {
 		f.Status, f.Found, f.Why, f.Do = Lack, "not known", "libmoriens.so has not answered", "see library"
 	case l.Clock == "CLOCK_MONOTONIC_RAW":
 		f.Status = Warn
-		f.Why = "the kernel does not use the processor's time-stamp counter (/sys/devices/system/clocksource): each MPI call takes two readings"
-		f.Do = "boot with clocksource=tsc tsc=reliable if the counters of all processors agree; results are right either way"
+		f.Why = "the kernel does not use the processor's time-stamp counter (/sys/devices/system/clocksource); each MPI call reads the clock twice"
+		f.Do = "boot with clocksource=tsc tsc=reliable if the counters of all processors are synchronised; results are correct either way"
 	}
 	return f
 }
@@ -94,7 +94,7 @@ func checkLibunwind(l Library) Finding {
 	}
 	f := Finding{
 		ID: "libunwind", Status: Lack, Found: "call paths have one frame", Why: "libunwind.so.8 cannot be loaded",
-		Do: "install libunwind (Debian: libunwind8) to record the callers of MPI calls too",
+		Do: "install libunwind (Debian: libunwind8) to record callers of MPI calls",
 	}
 	if l.Layout == 0 {
 		f.Why, f.Do = "libmoriens.so has not answered", "see library"
@@ -104,14 +104,14 @@ func checkLibunwind(l Library) Finding {
 
 func checkSlurm(s Slurm) Finding {
 	if s.Srun == "" {
-		return Finding{ID: "slurm", Status: Lack, Found: "no srun on PATH", Why: "Slurm is not installed here, or not on PATH", Do: "nothing, unless your jobs are Slurm's"}
+		return Finding{ID: "slurm", Status: Lack, Found: "no srun on PATH", Why: "Slurm is not installed here, or not on PATH", Do: "nothing, unless you use Slurm"}
 	}
 	f := Finding{ID: "slurm", Status: OK, Found: strings.TrimSpace(s.Srun + " " + s.Version)}
 	switch {
 	case s.Unconfigured:
-		f.Status, f.Why, f.Do = Lack, s.Error, "nothing, unless your jobs are Slurm's: then set SLURM_CONF, or go to a node of the cluster"
+		f.Status, f.Why, f.Do = Lack, s.Error, "nothing, unless you use Slurm: then set SLURM_CONF, or run this on a node of the cluster"
 	case s.Error != "":
-		f.Status, f.Why, f.Do = Warn, s.Error, "ask the administrators: srun does not answer"
+		f.Status, f.Why, f.Do = Warn, s.Error, "srun does not answer: ask your administrators"
 	}
 	if s.Job != "" {
 		f.Found += ", inside job " + s.Job

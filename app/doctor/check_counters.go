@@ -19,11 +19,11 @@ func checkPMU(p PMU) Finding {
 	case p.Paranoid == "":
 		f.Why, f.Do = "the kernel has no perf events", "use a kernel with CONFIG_PERF_EVENTS"
 	case denied && paranoid(p.Paranoid) > 2:
-		f.Why, f.Do = "perf_event_paranoid is "+p.Paranoid+": only the administrator may count", "sysctl kernel.perf_event_paranoid=2, or less"
+		f.Why, f.Do = "perf_event_paranoid is "+p.Paranoid+": only root can count", "sysctl kernel.perf_event_paranoid=2, or less"
 	case denied && p.Seccomp, p.Hardware == "ENOSYS":
-		f.Why, f.Do = "a filter of system calls, such as a container's, forbids perf_event_open", "docker run --cap-add PERFMON --security-opt seccomp=…, or measure outside of the container"
+		f.Why, f.Do = "a system call filter (for example of a container) forbids perf_event_open", "docker run --cap-add PERFMON --security-opt seccomp=…, or measure outside the container"
 	case denied:
-		f.Why, f.Do = "this process may not count", "give it CAP_PERFMON, or sysctl kernel.perf_event_paranoid=2"
+		f.Why, f.Do = "this process is not permitted to count", "give it CAP_PERFMON, or sysctl kernel.perf_event_paranoid=2"
 	case p.Hypervisor:
 		f.Why, f.Do = "the hypervisor gives this virtual machine no performance monitoring unit", "ask for one (KVM, libvirt: <pmu state='on'/>; clouds: larger or bare-metal machines), or use --events sw:… or the program's own sde:::…"
 	default:
@@ -58,7 +58,7 @@ func checkKernelEvents(p PMU) Finding {
 	}
 	return Finding{
 		ID: "counters.kernel", Status: Lack, Found: "the kernel's software events cannot be read by perf_event_open: " + p.Software,
-		Why: "perf events are denied here, see counters.pmu", Do: "nothing: sw:page-faults, sw:context-switches and sw:cpu-time do not need it",
+		Why: "perf events are denied here, see counters.pmu", Do: "nothing: sw:page-faults, sw:context-switches and sw:cpu-time work without it",
 	}
 }
 
@@ -82,7 +82,7 @@ func checkPAPI(p PAPI) Finding {
 		f.Facts = append(f.Facts, "presets: "+strings.Join(p.Presets, " "))
 	}
 	if !counts {
-		f.Status, f.Why, f.Do = Warn, "its perf_event component is disabled: it counts nothing of the processor", "see counters.pmu; the program's own sde:::… can be counted"
+		f.Status, f.Why, f.Do = Warn, "its perf_event component is disabled: no processor events can be counted", "see counters.pmu; the program's own sde:::… can be counted"
 	}
 	return f
 }
@@ -91,18 +91,18 @@ func checkEvents(m Machine) Finding {
 	l := m.Library
 	f := Finding{ID: "counters.events", Status: OK, Found: "none can be counted"}
 	if len(l.Events) > 0 {
-		f.Found = fmt.Sprintf("%s can be counted, %.0f ns a reading", strings.Join(l.Events, ", "), l.ReadingNS)
+		f.Found = fmt.Sprintf("%s can be counted, %.0f ns per reading", strings.Join(l.Events, ", "), l.ReadingNS)
 	}
 	f.Facts = append(f.Facts, l.NoEvents...)
 	ipc := slices.Contains(l.Events, "PAPI_TOT_INS") && slices.Contains(l.Events, "PAPI_TOT_CYC")
 	if ipc {
-		f.Facts = append(f.Facts, "IPC is possible: bursts are clustered by instructions and IPC")
+		f.Facts = append(f.Facts, "IPC is available: bursts are clustered by instructions and IPC")
 	}
 	switch {
 	case l.Asked && len(l.NoEvents) > 0:
-		f.Status, f.Why, f.Do = Warn, "of the events that were asked for some cannot be counted", "see counters.pmu and counters.papi; papi_avail and papi_native_avail list names"
+		f.Status, f.Why, f.Do = Warn, "some of the requested events cannot be counted", "see counters.pmu and counters.papi; papi_avail and papi_native_avail list names"
 	case !l.Asked && !ipc:
-		f.Status, f.Why = Lack, "instructions and cycles cannot be counted, so there is no IPC: bursts are clustered by duration, between the same MPI calls"
+		f.Status, f.Why = Lack, "instructions and cycles cannot be counted, so there is no IPC: bursts are clustered by duration, separately for each pair of surrounding MPI call paths"
 		f.Do = "see counters.pmu and counters.papi"
 	}
 	return f

@@ -25,8 +25,8 @@ func checkMPIs(m Machine) []Finding {
 	}
 	if usable == 0 {
 		list = append(list, Finding{
-			ID: "mpi.library", Status: Lack, Found: "no MPI library", Why: "none is known to the dynamic loader, in LD_LIBRARY_PATH, or beside a launcher on PATH",
-			Do: "install one, or load its module first; a program that brings its own can be measured",
+			ID: "mpi.library", Status: Lack, Found: "no MPI library", Why: "none found by the dynamic loader, in LD_LIBRARY_PATH, or beside a launcher on PATH",
+			Do: "install one, or load its module first; programs that bundle their own can be measured",
 		})
 	}
 	for _, l := range m.Launchers {
@@ -62,9 +62,9 @@ func checkMPI(x MPI, launchers []Launcher) Finding {
 	case len(fit) > 0:
 		f.Facts = append(f.Facts, "launched by "+strings.Join(fit, ", "))
 	case len(other) > 0:
-		f.Status, f.Why, f.Do = Warn, "its launcher is of another version: "+strings.Join(other, ", "), "load one module for both; such pairs often start single ranks"
+		f.Status, f.Why, f.Do = Warn, "its launcher has another version: "+strings.Join(other, ", "), "load one module for both; mismatched launchers often start each rank as a job of one"
 	default:
-		f.Status, f.Why, f.Do = Warn, "none of the launchers on PATH is "+familyNames[x.Family]+"'s", "put its mpirun or mpiexec on PATH, or name it by its path"
+		f.Status, f.Why, f.Do = Warn, "none of the launchers on PATH belongs to "+familyNames[x.Family]+"'s", "put its mpirun or mpiexec on PATH, or name it by its path"
 	}
 	return f
 }
@@ -81,7 +81,7 @@ func sameVersion(a, b string) bool {
 func checkFortran(x MPI) Finding {
 	f := Finding{ID: "mpi.fortran", Status: OK}
 	if len(x.Fortran) == 0 {
-		f.Status, f.Found, f.Why, f.Do = Lack, x.Path+" has no Fortran", "no library of it has Fortran's symbols", "nothing, unless your program is in Fortran"
+		f.Status, f.Found, f.Why, f.Do = Lack, x.Path+" has no Fortran", "none of its libraries has Fortran symbols", "nothing, unless your program is written in Fortran"
 		return f
 	}
 	f.Found = "Fortran of " + x.Path + ": " + strings.Join(slices.Sorted(maps.Keys(x.Fortran)), ", ")
@@ -92,7 +92,7 @@ func checkFortran(x MPI) Finding {
 		}
 	}
 	if f.Status == Warn {
-		f.Why, f.Do = "its compiler names functions in a way that libmoriens.so does not know", "report it with the name of the compiler"
+		f.Why, f.Do = "libmoriens.so does not know the name mangling of its compiler", "report this with the name of the compiler"
 	}
 	return f
 }
@@ -105,10 +105,10 @@ func checkLauncher(l Launcher, libraries []MPI) Finding {
 		f.Status, f.Why, f.Do = Lack, l.Error, "see slurm"
 	case l.Error != "":
 		f.Found = fmt.Sprintf("%s (%s)", strings.Join(l.Names, ", "), l.Path)
-		f.Status, f.Why, f.Do = Warn, "--version says nothing that is known: "+l.Error, "use another, if jobs do not start"
+		f.Status, f.Why, f.Do = Warn, "unknown --version output: "+l.Error, "use another launcher if jobs do not start"
 	case l.Family == Slurms:
 	case !slices.ContainsFunc(libraries, func(x MPI) bool { return x.Error == "" && x.Family == l.Family }):
-		f.Status, f.Why, f.Do = Warn, "no library of its kind was found", "programs that bring theirs run; for others load the module of the library"
+		f.Status, f.Why, f.Do = Warn, "no matching library found", "programs that bundle the library run; for others load its module"
 	}
 	return f
 }

@@ -39,7 +39,7 @@ func probeLibrary(ctx context.Context, c Config) Library {
 	case s.err != nil && l.Layout == 0:
 		l.Error = s.err.Error()
 	case s.err != nil:
-		l.PAPI.Error = "looking at it failed: " + s.err.Error()
+		l.PAPI.Error = "inspecting it failed: " + s.err.Error()
 	case l.Layout == 0:
 		l.Error = "it was preloaded and did not answer"
 	}

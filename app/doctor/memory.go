@@ -42,7 +42,7 @@ func probeMemory(c Config, cpus int) Memory {
 		return m
 	}
 	if info, err := os.Stat(c.Shm); err != nil || !info.IsDir() {
-		m.Error = "it is no directory"
+		m.Error = "it is not a directory"
 		return m
 	}
 	m.Type = memoryTypes[int64(fs.Type)]

@@ -101,7 +101,7 @@ func ldconfig(ctx context.Context) (paths []string) {
 
 func describeMPI(ctx context.Context, x *MPI, l Library) {
 	if l.Layout == 0 {
-		x.Error = "libmoriens.so, which would ask it, does not load"
+		x.Error = "libmoriens.so, which queries it, does not load"
 		return
 	}
 	s := askLibrary(ctx, l.Path, x.Path)

@@ -45,7 +45,7 @@ func Write(w io.Writer, r Report, colour, all bool) error {
 	case !r.Possible:
 		b.WriteString("nothing can be measured here\n")
 	case counts[Warn]+counts[Lack] > 0:
-		b.WriteString("measuring is possible, without what is lacking\n")
+		b.WriteString("measuring is possible, except for what is lacking\n")
 	default:
 		b.WriteString("measuring is possible\n")
 	}

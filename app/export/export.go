@@ -61,7 +61,7 @@ func Run(ctx context.Context, c Config) error {
 	files := c.files(run)
 	for _, f := range files {
 		if err := c.write(ctx, place.in(f.name), f); err != nil {
-			return hint.Default(fmt.Errorf("%s: %w", f.name, err), "choose another place with --out")
+			return hint.Default(fmt.Errorf("%s: %w", f.name, err), "choose another path with --out")
 		}
 	}
 	if c.directory() {
@@ -86,13 +86,13 @@ func (c *Config) check() error {
 	base := filepath.Base(c.Out)
 	if c.Format == Paraver && (!strings.HasSuffix(strings.TrimSuffix(base, ".gz"), ".prv") || strings.HasPrefix(base, ".prv")) {
 		return UsageError{hint.With(fmt.Errorf("--out %s is not the name of a Paraver trace", c.Out),
-			"name it NAME.prv or NAME.prv.gz; its .pcf, .row and .cfg go beside it")}
+			"name it NAME.prv or NAME.prv.gz; its .pcf, .row and .cfg are written beside it")}
 	}
 	for _, name := range c.outputs() {
 		if _, err := os.Lstat(name); err == nil {
 			return exists(name)
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			return hint.With(err, "name a place that you may write to with --out")
+			return hint.With(err, "name a writable path with --out")
 		}
 	}
 	return nil
@@ -108,7 +108,7 @@ func (c *Config) outputs() []string {
 }
 
 func exists(name string) error {
-	return hint.With(fmt.Errorf("%s: %w", name, fs.ErrExist), "name another place with --out, or remove it first")
+	return hint.With(fmt.Errorf("%s: %w", name, fs.ErrExist), "name another path with --out, or remove it first")
 }
 
 // directory reports whether the format is a directory of files.

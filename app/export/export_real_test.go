@@ -289,7 +289,7 @@ func TestMistakes(t *testing.T) {
 		{name: "no name", format: Paraver, out: ".prv.gz", want: "not the name of a Paraver trace", usage: true},
 		{name: "no folder", format: CSV, out: "no/where", want: "no such file"},
 		{name: "below a file", format: Perfetto, out: "there/x", want: "not a directory"},
-		{name: "no run", dir: place, format: CSV, out: "x", want: "the directory of no run"},
+		{name: "no run", dir: place, format: CSV, out: "x", want: "not a run directory"},
 		{name: "interrupted", format: Parquet, out: "x", want: "interrupted", ctx: ended},
 	} {
 		c := Config{Dir: dir, Format: tt.format, Out: at(tt.out), Stdout: io.Discard, Status: &console.Status{}}

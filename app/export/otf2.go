@@ -39,7 +39,7 @@ func (c *Config) otf2(ctx context.Context) error {
 	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
-			return hint.With(context.Cause(ctx), "nothing was left behind")
+			return hint.With(context.Cause(ctx), "no files remain")
 		}
 		return blame(err, said.String())
 	}
@@ -69,7 +69,7 @@ func findOTF2Writer() (string, error) {
 	}
 	program, err := exec.LookPath(otf2Writer)
 	if err != nil {
-		return "", hint.With(fmt.Errorf("OTF2 is written by %s, which is neither beside moriens nor on PATH", otf2Writer),
+		return "", hint.With(fmt.Errorf("OTF2 export needs %s, which is neither beside moriens nor on PATH", otf2Writer),
 			"install the OTF2 library (Debian: libotf2-trace-dev) and build moriens again with make")
 	}
 	return program, nil
@@ -78,7 +78,7 @@ func findOTF2Writer() (string, error) {
 // blame makes an error of what a program that has failed said: a line with what went wrong, and one with what to do.
 func blame(err error, said string) error {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
-	advice := "choose another place with --out"
+	advice := "choose another path with --out"
 	if last := lines[len(lines)-1]; strings.HasPrefix(last, "hint: ") {
 		advice, lines = strings.TrimPrefix(last, "hint: "), lines[:len(lines)-1]
 	}

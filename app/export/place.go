@@ -30,7 +30,7 @@ func newPlace(out string) (*place, error) {
 	out = filepath.Clean(out)
 	p := &place{out: out, dir: filepath.Join(filepath.Dir(out), fmt.Sprintf(".%s.%d.partial", filepath.Base(out), os.Getpid()))}
 	if err := os.Mkdir(p.dir, 0o777); err != nil {
-		return nil, hint.With(err, "name a place that you may write to with --out")
+		return nil, hint.With(err, "name a writable path with --out")
 	}
 	return p, nil
 }
@@ -69,7 +69,7 @@ func move(from, to string) error {
 	case errors.Is(err, fs.ErrExist):
 		return exists(to)
 	case err != nil:
-		return hint.With(&os.PathError{Op: "make", Path: to, Err: err}, "choose another place with --out")
+		return hint.With(&os.PathError{Op: "make", Path: to, Err: err}, "choose another path with --out")
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ type watched struct {
 
 func (w *watched) Write(p []byte) (int, error) {
 	if w.ctx.Err() != nil {
-		return 0, hint.With(context.Cause(w.ctx), "nothing was left behind")
+		return 0, hint.With(context.Cause(w.ctx), "no files remain")
 	}
 	n, err := w.out.Write(p)
 	w.bytes += int64(n)

@@ -74,7 +74,7 @@ func Start(argv []string, p Preload) (*Job, error) {
 func notStarted(name string, err error) error {
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.ENOEXEC) || errors.Is(err, syscall.EISDIR) {
 		return &StartError{fmt.Errorf("launcher %s: %w", name, err), StatusNotExecutable,
-			"it has to be a program, or a script with an interpreter line, that you may execute"}
+			"name an executable program, or a script with an interpreter line"}
 	}
 	return &StartError{fmt.Errorf("launcher %s: %w", name, err), StatusNotFound,
 		"name the program that starts your job after --, for example: moriens run -- mpirun -n 4 ./app"}

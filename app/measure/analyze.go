@@ -48,7 +48,7 @@ func Analyze(c AnalyzeConfig) error {
 	if err := readable(c.Trace); err != nil {
 		what := "name a Paraver trace: TRACE.prv or TRACE.prv.gz"
 		if errors.Is(err, files.ErrNotRegular) {
-			what += "; what comes through a pipe is to be written to a file first"
+			what += "; write piped data to a file first"
 		}
 		return hint.With(err, what)
 	}
@@ -77,7 +77,7 @@ func Analyze(c AnalyzeConfig) error {
 	var files []rundir.File
 	stages.Must(stage.Write, func() { files, err = rundir.Write(content, out) })
 	if err != nil {
-		return hint.With(fmt.Errorf("run directory %s: %w", out, err), "make room, remove what is there, and analyse the trace once more")
+		return hint.With(fmt.Errorf("run directory %s: %w", out, err), "free space, remove the incomplete directory, and analyse the trace again")
 	}
 	if c.Tree != "" {
 		if err := writeTree(c.Tree, tree); err != nil {
@@ -85,9 +85,9 @@ func Analyze(c AnalyzeConfig) error {
 		}
 	}
 
-	emptyHint := "Paraver traces show computation as state 1, running: was this one made without states?"
+	emptyHint := "computation is state 1 (running) in Paraver traces: was this trace written without states?"
 	if m.Empty != "" && slices.ContainsFunc(m.Applications, func(a rundir.Application) bool { return a.Bursts > 0 }) {
-		emptyHint = "leave out --application, or name another one"
+		emptyHint = "leave out --application, or name another application"
 	}
 	for _, t := range console.Troubles(m, emptyHint) {
 		fmt.Fprintf(c.Stderr, "moriens: %s\nhint: %s\n", t.Text, t.Hint)
@@ -106,7 +106,7 @@ func Analyze(c AnalyzeConfig) error {
 	if !c.JSON {
 		return new(IncompleteError) // the summary has said it
 	}
-	return &IncompleteError{hint.With(fmt.Errorf("%s: %s", m.Reading.Partial(), strings.Join(m.Incomplete, "; ")), "the notes say more; the results are in "+out)}
+	return &IncompleteError{hint.With(fmt.Errorf("%s: %s", m.Reading.Partial(), strings.Join(m.Incomplete, "; ")), "see the notes; the results are in "+out)}
 }
 
 // readable finds out whether a file is there before anything is made for its sake.
@@ -143,7 +143,7 @@ func analyse(c AnalyzeConfig, stages *stage.Stages) (content *rundir.Content, tr
 	}
 	describeReading(m, read)
 	if read.Skipped > 0 {
-		m.Notes = append(m.Notes, fmt.Sprintf("malformed lines of the trace were skipped: %d, the first of them: %v", read.Skipped, read.FirstSkipped))
+		m.Notes = append(m.Notes, fmt.Sprintf("malformed lines of the trace skipped: %d; the first: %v", read.Skipped, read.FirstSkipped))
 	}
 	describeLate(m, read)
 	var clustered *clustering.Result
@@ -167,18 +167,18 @@ func describeLate(m *rundir.Manifest, read *prv.Result) {
 	why := ""
 	switch n := len(read.Run.Messages); {
 	case read.Run.Windows != nil:
-		why = "the trace has those messages only that lie in kept windows"
+		why = "the trace contains only messages within kept windows"
 	case n == 0:
 		return
 	case read.Skipped > 0:
-		why = "lines that were skipped may have been messages"
+		why = "skipped lines may have been messages"
 	case unknown > 0:
-		why = fmt.Sprintf("of %d of %d messages no call of the trace ends when they have arrived", unknown, n)
+		why = fmt.Sprintf("for %d of %d messages no call of the trace ends after their arrival", unknown, n)
 	default:
 		m.Messages.LateSenderSeconds = rundir.Number(float64(late.TotalNS()) / 1e9)
 		return
 	}
-	m.Notes = append(m.Notes, "how long receivers waited for late senders is not known: "+why)
+	m.Notes = append(m.Notes, "time that receivers waited for late senders is not known: "+why)
 }
 
 func writeTree(path string, tree *clustering.Tree) error {
@@ -194,7 +194,7 @@ func adviseReading(err error, lenient bool) string {
 	var none *prv.NoApplicationError
 	switch {
 	case errors.As(err, &none):
-		return "--application takes the number of one of those, or all"
+		return "--application takes one of these numbers, or all"
 	case errors.Is(err, prv.ErrTruncated):
 		return "copy or compress the trace again: its end is missing"
 	case errors.Is(err, prv.ErrDamaged):
@@ -202,9 +202,9 @@ func adviseReading(err error, lenient bool) string {
 	case !errors.As(err, &at) || at.Line == 1:
 		return "name a Paraver trace: TRACE.prv or TRACE.prv.gz"
 	case !lenient:
-		return "--lenient skips malformed lines and says how many they were"
+		return "--lenient skips and counts malformed lines"
 	}
-	return "the trace has to be written anew"
+	return "write the trace again"
 }
 
 func adviseClustering(err error) string {
@@ -213,7 +213,7 @@ func adviseClustering(err error) string {
 		return "--dims and --range take " + space.Duration + " and the counters of the trace"
 	}
 	if errors.Is(err, space.ErrTooLong) {
-		return "no job computes that long: are the times of the trace in the unit that its header says?"
+		return "no job computes that long: do the times of the trace have the unit named in its header?"
 	}
-	return "choose other dimensions with --dims, or fewer"
+	return "choose fewer or other dimensions with --dims"
 }

@@ -52,7 +52,7 @@ func (c *Cells) keep(o grouping.Options, log *slog.Logger) (*agent.Cells, error)
 	}
 	cellStore, err := cells.New(config)
 	if err != nil {
-		return nil, hint.With(err, "give a side that fits the dimensions with --cell-side, or leave it and --dims out")
+		return nil, hint.With(err, "give a --cell-side that fits the dimensions, or leave out both it and --dims")
 	}
 	return &agent.Cells{Store: cellStore, Spec: c.spec(o)}, nil
 }
@@ -60,15 +60,15 @@ func (c *Cells) keep(o grouping.Options, log *slog.Logger) (*agent.Cells, error)
 // agree says what is wrong where an agent was not told to keep its bursts as the collector expects it.
 func (c *Cells) agree(meet rendezvous.Rendezvous, o grouping.Options) error {
 	given := c.spec(o)
-	const same = "give the agent the collector's --dims, --by, --min-duration, --resolution and --cell-side"
+	const same = "start the agent with the collector's --dims, --by, --min-duration, --resolution and --cell-side"
 	switch {
 	case given == meet.Cells:
 		return nil
 	case given == "":
 		return hint.With(fmt.Errorf("the collector of run %s expects agents to keep bursts as micro-cells: %s", meet.Run, meet.Cells), "start this one with --cells; "+same)
 	case meet.Cells == "":
-		return hint.With(fmt.Errorf("the collector of run %s expects agents to send bursts, and this one was told to keep them", meet.Run),
+		return hint.With(fmt.Errorf("the collector of run %s expects agents to send bursts, but this agent keeps them", meet.Run),
 			"start it without --cells (MORIENS_CELLS), or the collector with it")
 	}
-	return hint.With(fmt.Errorf("the collector of run %s expects micro-cells of %s; this agent was told %s", meet.Run, meet.Cells, given), same)
+	return hint.With(fmt.Errorf("the collector of run %s expects micro-cells of %s, but this agent has %s", meet.Run, meet.Cells, given), same)
 }

@@ -119,7 +119,7 @@ func TestRefusedMode(t *testing.T) {
 	for _, tt := range []struct{ wants, is, what, advice string }{
 		{kept, "", "sends its bursts; the others of the run keep them", "start it with --cells"},
 		{"", kept, "keeps its bursts as micro-cells; the others of the run send them", "start it without --cells"},
-		{kept, new(Cells).spec(grouping.Options{}), "; the others of the run: " + kept, "give it the collector's --dims"},
+		{kept, new(Cells).spec(grouping.Options{}), "; the others of the run: " + kept, "start it with the collector's --dims"},
 	} {
 		c, err := collector.Start(collector.Config{
 			Journal: filepath.Join(t.TempDir(), "journal"), Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Cells: tt.wants,

@@ -94,7 +94,7 @@ func Collect(c CollectConfig) error {
 	by, err := attend(col, signals)
 	if err != nil {
 		col.Close(collector.Outcome{})
-		return hint.With(err, "nothing that was acknowledged is lost: start the collectors again, as many as you like, with the same --out")
+		return hint.With(err, "no acknowledged data is lost: start any number of collectors again with the same --out")
 	}
 	end := conclusion{
 		collector: col, by: by, out: out, options: c.Options, cells: c.Cells, log: c.Log, keep: c.Keep, to: terminal,
@@ -132,7 +132,7 @@ func publish(col *collector.Collector, out string, signals <-chan os.Signal, log
 			return notice, err
 		}
 		if !warned {
-			fmt.Fprintf(words, "moriens: %v\nhint: make room there; until then the agents wait\n", err)
+			fmt.Fprintf(words, "moriens: %v\nhint: free space there; agents wait until then\n", err)
 		}
 		select {
 		case <-time.After(roomWait):
@@ -174,16 +174,16 @@ func startAdvice(err error, out string) string {
 	var format *journal.FormatError
 	switch {
 	case errors.Is(err, journal.ErrInUse):
-		return "one collector is enough; name another directory with --out for another run"
+		return "one collector per run is enough; for another run name another directory with --out"
 	case errors.As(err, &format):
-		return "go on with the moriens that began the run"
+		return "resume with the moriens version that started the run"
 	case errors.Is(err, segment.ErrCorrupt):
-		return "the disk has changed what was written; without that file and the later ones in " + filepath.Join(out, rundir.JournalDir) +
-			" the run can be concluded with what came before"
+		return "the disk has corrupted the file; without it and the later ones in " + filepath.Join(out, rundir.JournalDir) +
+			" the run can be analysed up to that point"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return "make room there, or name a run directory on another disk (--out, MORIENS_DIR)"
+		return "free space there, or name a run directory on another disk (--out, MORIENS_DIR)"
 	}
-	return "name addresses of this host with --listen and --http, port 0 for any, and a run directory that you may write to with --out"
+	return "name addresses of this host with --listen and --http (port 0: any), and a writable run directory with --out"
 }
 
 // notify tells the user something while the job runs.
@@ -198,11 +198,11 @@ func announce(col *collector.Collector, out string) {
 		if len(meet.Members) > 1 {
 			where = fmt.Sprintf("at the first of %d collectors", len(meet.Members))
 		}
-		fmt.Fprintf(words, "moriens: going on with run %s, begun %s: %s bursts of %s processes are %s\n", meet.Run,
+		fmt.Fprintf(words, "moriens: resuming run %s, started %s: %s bursts of %s processes are %s\n", meet.Run,
 			time.Unix(0, j.Begin().StartedNs).Format(time.DateTime), units.Integer(int(t.Bursts)), units.Integer(t.Processes), where)
 	}
 	if col.Over() {
-		fmt.Fprintln(words, "moriens: it had ended; analysing it")
+		fmt.Fprintln(words, "moriens: the run had ended; analysing it")
 		return
 	}
 	where := meet.Address
@@ -212,7 +212,7 @@ func announce(col *collector.Collector, out string) {
 	fmt.Fprintf(words, "moriens: collecting run %s at %s for %s\n", meet.Run, where, out)
 	fmt.Fprintf(words, "moriens: each node needs an agent: moriens agent --dir %s\n", out)
 	if col.Resumed() {
-		fmt.Fprintln(words, "moriens: agents that still run come by themselves; where one was killed, start it again. Without them the run ends in a minute, or by `moriens finish` now")
+		fmt.Fprintln(words, "moriens: running agents reconnect; restart those that were killed. Without agents the run ends in a minute, or now with `moriens finish`")
 		return
 	}
 	library, err := Library()
@@ -233,7 +233,7 @@ func jobOf(j *journal.Journal, by string, program rundir.Program) conclude.Job {
 	case e != nil:
 		job.ExitStatus, job.Ended = int(e.ExitStatus), time.Unix(0, e.EndedNs)
 	case len(b.Command) > 0:
-		job.Notes = append(job.Notes, "how the job ended is not known: the moriens that started it was killed")
+		job.Notes = append(job.Notes, "the job's exit status is not known: the moriens process that started it was killed")
 	}
 	return job
 }
@@ -273,7 +273,7 @@ func Agent(c AgentConfig) error {
 		Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, RunDir: c.Dir, KeepWork: c.Spool.Keep, Idle: c.Idle, Procs: runtime.GOMAXPROCS, Version: c.Program.Version, Log: c.Log,
 	})
 	if errors.Is(err, ring.ErrClaimed) {
-		return hint.With(err, "one agent per node is enough, however many ranks run there")
+		return hint.With(err, "one agent per node is enough for any number of ranks")
 	}
 	if err != nil {
 		return spoolHint(err)
@@ -292,11 +292,11 @@ type Spool struct {
 func spoolHint(err error) error {
 	for _, cause := range []error{fs.ErrPermission, fs.ErrNotExist, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.ENOTDIR, syscall.ENAMETOOLONG} {
 		if errors.Is(err, cause) {
-			return hint.With(err, "name a directory on a disk of the node with --spool")
+			return hint.With(err, "name a directory on a local disk with --spool")
 		}
 	}
 	if errors.Is(err, spool.ErrTooSmall) {
-		return hint.With(err, "allow more by --spool-max")
+		return hint.With(err, "raise --spool-max")
 	}
 	return err
 }
@@ -319,7 +319,7 @@ func over(dir string) error {
 		return nil
 	}
 	return hint.With(fmt.Errorf("%w: its results are in %s", uplink.ErrOver, dir),
-		"agents have to be there while the job runs; for another job name another run directory")
+		"agents must run while the job runs; for another job name another run directory")
 }
 
 // find is where the collector of a run directory is to be found.
@@ -341,5 +341,5 @@ func meetHint(err error) error {
 	case errors.Is(err, syscall.ENOTDIR):
 		return hint.With(err, "name the run directory")
 	}
-	return hint.With(err, "the collector writes it; do not change it")
+	return hint.With(err, "the collector writes this file; do not change it")
 }

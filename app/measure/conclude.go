@@ -97,7 +97,7 @@ func (c *conclusion) conclude() (dir string, err error) {
 	r, analysisErr := conclude.Conclude(context.Background(), end)
 	c.collector.Release()
 	if r == nil {
-		return "", hint.With(analysisErr, "nothing that was acknowledged is lost: start the collectors again, as many as you like, with the same --out")
+		return "", hint.With(analysisErr, "no acknowledged data is lost: start any number of collectors again with the same --out")
 	}
 	if members.Rank() > 0 {
 		return "", nil // the first one says all there is to say
@@ -113,9 +113,9 @@ func (c *conclusion) conclude() (dir string, err error) {
 		var saveErr error
 		saved, files, saveErr = saveElsewhere(r, filepath.Base(out))
 		if saveErr != nil {
-			return "", hint.With(errors.Join(err, saveErr), "all that was measured is still there: make room, and `moriens collect --out "+out+"` analyses it again")
+			return "", hint.With(errors.Join(err, saveErr), "all recorded data is kept: free space, and `moriens collect --out "+out+"` analyses it again")
 		}
-		advice := "make room there, then move " + saved + " to it"
+		advice := "free space there, then move " + saved + " to it"
 		if !errors.Is(err, syscall.ENOSPC) {
 			advice = "the whole result is in " + saved
 		}
@@ -136,9 +136,9 @@ func (c *conclusion) conclude() (dir string, err error) {
 
 // adviseClusters says what there is without clusters, and what may be done about them.
 func adviseClusters(err error, out string) string {
-	advice := "what could be made without clusters is in " + out + ", and its " + rundir.ManifestFile + " says what is missing"
+	advice := "results that need no clusters are in " + out + ", and its " + rundir.ManifestFile + " lists what is missing"
 	if late := new(stage.LateError); errors.As(err, &late) {
-		advice += "; a longer --moriens-timeout gives the end of the next run more time (MORIENS_TIMEOUT under a plain preload)"
+		advice += "; a longer --moriens-timeout gives the analysis of the next run more time (MORIENS_TIMEOUT with a plain preload)"
 	}
 	return advice
 }
@@ -155,7 +155,7 @@ func saveElsewhere(r *conclude.Result, name string) (dir string, files []rundir.
 // adviseEmpty says what may be the reason that no process of the job recorded anything.
 func adviseEmpty(command []string) string {
 	if static := job.Static(command); len(static) > 0 {
-		return "statically linked, so that nothing can be preloaded: " + strings.Join(static, ", ") + "; link it dynamically"
+		return "statically linked, so LD_PRELOAD has no effect: " + strings.Join(static, ", ") + "; link it dynamically"
 	}
-	return "does the launcher start an MPI program that is linked dynamically, and pass the environment (LD_PRELOAD, MORIENS_RUN) on to it?"
+	return "does the launcher start a dynamically linked MPI program and pass the environment (LD_PRELOAD, MORIENS_RUN) to it?"
 }

@@ -44,7 +44,7 @@ func TestDamagedCounts(t *testing.T) {
 	}
 	said := 0
 	for _, note := range m.Notes {
-		if strings.Contains(note, "counts of losses are damaged") && strings.Contains(note, "communicators without room is ") {
+		if strings.Contains(note, "loss counters are damaged") && strings.Contains(note, "communicators without room is ") {
 			said++
 		}
 	}

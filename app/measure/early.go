@@ -74,12 +74,12 @@ func awaitEnd(ctx context.Context, col *collector.Collector, signals <-chan os.S
 	case <-col.Finishing():
 		by = finishedBy
 	}
-	fmt.Fprintf(words, "moriens: ended by %s: the agents send what is left, then it is analysed\n", by)
+	fmt.Fprintf(words, "moriens: ended by %s: agents send remaining data, then the analysis starts\n", by)
 	col.Finish()
 	ctx, cancel = context.WithTimeout(context.Background(), max(finishGrace, col.Patience()))
 	defer cancel()
 	if err := col.WaitFinished(ctx); err != nil {
-		fmt.Fprintln(words, "moriens: not all agents are done; analysing what has come")
+		fmt.Fprintln(words, "moriens: not all agents are done; analysing the data received")
 	}
 	return by
 }

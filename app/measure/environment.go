@@ -30,7 +30,7 @@ func Environment(w io.Writer, dir string, wait time.Duration) error {
 		text += fmt.Sprintf("export %s=%s\n", v[0], quoted(v[1]))
 	}
 	if _, err := io.WriteString(w, text); err != nil {
-		return hint.With(err, "the output is for a shell: eval \"$(moriens env "+dir+")\"")
+		return hint.With(err, "use the output in a shell: eval \"$(moriens env "+dir+")\"")
 	}
 	return nil
 }

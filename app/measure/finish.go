@@ -53,7 +53,7 @@ func Finish(c FinishConfig) error {
 	case errors.Is(err, control.ErrEnded):
 		return c.print(c.Dir, nil)
 	case ordered && errors.Is(err, context.DeadlineExceeded):
-		return hint.With(fmt.Errorf("no results within %v; the run is being ended all the same", c.Timeout), "moriens status "+c.Dir+" says how far it is")
+		return hint.With(fmt.Errorf("no results within %v; the run is still being ended", c.Timeout), "moriens status "+c.Dir+" shows its progress")
 	case dir != "":
 		return c.print(dir, err)
 	case ordered:
@@ -67,7 +67,7 @@ func Finish(c FinishConfig) error {
 
 // saying is the text for a stage.
 var saying = map[string]string{
-	health.Finishing: "the agents send what their ranks have recorded; ranks that still run go on unmeasured",
+	health.Finishing: "agents send what their ranks have recorded; ranks that still run continue unmeasured",
 	health.Analysing: "analysing",
 }
 

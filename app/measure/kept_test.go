@@ -269,11 +269,11 @@ func TestAgentsThatDoNotAnswer(t *testing.T) {
 		{"never", func(ctx context.Context, _ []windows.Calls) []windows.Fetched {
 			<-ctx.Done()
 			return []windows.Fetched{{Agent: s.frozen.Agents[0].Hello.Agent, Err: ctx.Err()}, {Agent: s.frozen.Agents[1].Hello.Agent, Err: ctx.Err()}}
-		}, "ranks on " + host + ": their agent did not give them: it has not answered in time", true, true},
+		}, "ranks on " + host + ": not received from their agent: it did not answer in time", true, true},
 		{"gone", func(context.Context, []windows.Calls) []windows.Fetched {
 			return []windows.Fetched{{Agent: s.frozen.Agents[0].Hello.Agent, Err: windows.ErrGone}}
-		}, "it had left", true, false},
-		{"not even known", func(context.Context, []windows.Calls) []windows.Fetched { return nil }, "their node does not have them", true, false},
+		}, "it had disconnected", true, false},
+		{"not even known", func(context.Context, []windows.Calls) []windows.Fetched { return nil }, "not available on their node", true, false},
 		{"one of two", func(ctx context.Context, calls []windows.Calls) []windows.Fetched {
 			answers := requester.FetchCalls(ctx, calls)
 			answers[0] = windows.Fetched{Agent: answers[0].Agent, Err: errors.New("the disk is broken")}
@@ -285,7 +285,7 @@ func TestAgentsThatDoNotAnswer(t *testing.T) {
 				answers[i].Parts = answers[i].Parts[:len(answers[i].Parts)/2]
 			}
 			return answers
-		}, "their node does not have them", false, false},
+		}, "not available on their node", false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var r *conclude.Result

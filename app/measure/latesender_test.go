@@ -92,8 +92,8 @@ func TestAnalyzeLateSenders(t *testing.T) {
 		{name: "a receive without a message beside it", calls: append(slices.Clone(late), prvCall{2, prvRecv, 60, 90}), messages: []prvMessage{{1, 40, 2, 10, 50}}, us: 30},
 		{name: "no messages", calls: late, us: unknown},
 		{name: "there while no call is", calls: []prvCall{{1, prvSend, 40, 45}, {2, prvIrecv, 10, 12}, {2, prvWait, 60, 70}},
-			messages: []prvMessage{{1, 40, 2, 10, 50}}, us: unknown, note: "of 1 of 1 messages no call of the trace ends when they have arrived"},
-		{name: "skipped lines", calls: late, messages: []prvMessage{{1, 40, 2, 10, 50}}, more: "3:1:1\n", us: unknown, note: "lines that were skipped may have been messages"},
+			messages: []prvMessage{{1, 40, 2, 10, 50}}, us: unknown, note: "for 1 of 1 messages no call of the trace ends after their arrival"},
+		{name: "skipped lines", calls: late, messages: []prvMessage{{1, 40, 2, 10, 50}}, more: "3:1:1\n", us: unknown, note: "skipped lines may have been messages"},
 	} {
 		a := analyzeText(t, writtenTrace(c.calls, c.messages)+c.more, func(c *AnalyzeConfig) { c.Lenient, c.JSON = true, false })
 		var incomplete *IncompleteError // where a line of a few was skipped
@@ -116,8 +116,8 @@ func TestAnalyzeLateSenders(t *testing.T) {
 		if told := strings.Contains(notes, "late senders is not known: "+c.note); told != (c.note != "") {
 			t.Errorf("%s: notes %q, want %q", c.name, notes, c.note)
 		}
-		said := fmt.Sprintf("in all; receivers waited %d.0 us for senders that were late", c.us)
-		if strings.Contains(a.stdout, "in all; receivers waited") != (c.us > 0) || c.us > 0 && !strings.Contains(a.stdout, said) {
+		said := fmt.Sprintf("in total; receivers waited %d.0 us for late senders", c.us)
+		if strings.Contains(a.stdout, "in total; receivers waited") != (c.us > 0) || c.us > 0 && !strings.Contains(a.stdout, said) {
 			t.Errorf("%s: no %q, or one where nothing was, in\n%s", c.name, said, a.stdout)
 		}
 	}
@@ -143,7 +143,7 @@ func TestAnalyzeLateSendersOfRealTraces(t *testing.T) {
 			t.Errorf("%s: the trace of windows: %v, want an IncompleteError", file, a.err)
 		}
 		a.err = nil
-		if notes := strings.Join(a.figures(t).Notes, "\n"); !strings.Contains(notes, "late senders is not known: the trace has those messages only that lie in kept windows") {
+		if notes := strings.Join(a.figures(t).Notes, "\n"); !strings.Contains(notes, "late senders is not known: the trace contains only messages within kept windows") {
 			t.Errorf("%s: notes %s", file, notes)
 		}
 		if m, err = rundir.ReadManifest(a.dir); err != nil || !math.IsNaN(float64(m.Messages.LateSenderSeconds)) {

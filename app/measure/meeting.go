@@ -26,7 +26,7 @@ func meetingPath(folder, run string) string { return filepath.Join(folder, ".mor
 
 // errStranger is what is wrong with a meeting's name that somebody else has, where the folder is open to others: anybody can foretell it. The meeting is
 // then beside it, with random behind its name.
-var errStranger = errors.New("it is another user's, or no file")
+var errStranger = errors.New("it belongs to another user or is not a file")
 
 // readMeeting returns the meeting of a run; fs.ErrNotExist where there is none yet.
 func readMeeting(folder, run string) (meeting, error) {

@@ -107,7 +107,7 @@ func TestPlantedMessages(t *testing.T) {
 	}
 	m := &result.Manifest.Messages
 	m.LateSenderSeconds *= 1e6
-	summary := rundir.Messages{LateSenderSeconds: 4, Unmatched: []rundir.Unmatched{{Why: "the other side has none", Sends: 1}}}
+	summary := rundir.Messages{LateSenderSeconds: 4, Unmatched: []rundir.Unmatched{{Why: "no counterpart on the other side", Sends: 1}}}
 	if d := cmp.Diff(summary, *m); d != "" {
 		t.Error(d)
 	}

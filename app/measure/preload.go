@@ -120,7 +120,7 @@ func Bereave(c PreloadConfig, why error) error {
 	case err != nil:
 		return why // nobody has begun to collect
 	case m.Host == p.Agent:
-		return hint.With(fmt.Errorf("%w; there are no results", why), "`moriens collect --out "+m.Dir+"` makes results of what had come")
+		return hint.With(fmt.Errorf("%w; there are no results", why), "`moriens collect --out "+m.Dir+"` makes results of the data received")
 	}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
@@ -136,7 +136,7 @@ func Bereave(c PreloadConfig, why error) error {
 	return errors.Join(why, witness.Run(context.Background()))
 }
 
-var errNobody = errors.New("no rank has come")
+var errNobody = errors.New("no rank has connected")
 
 // meet finds out which agent hosts the collector, and makes it this one where it serves world rank 0 and is the first that does.
 func (p *preload) meet(signals <-chan os.Signal) (meeting, error) {
@@ -163,14 +163,14 @@ func (p *preload) meet(signals <-chan os.Signal) (meeting, error) {
 		}
 		switch gone := time.Since(lastSeen); {
 		case !ranks.started() && gone > nobodyAfter && ranks.unread != nil:
-			return m, hint.With(fmt.Errorf("what ranks recorded cannot be read: %w", ranks.unread), "library and moriens program must be of one version; MORIENS_BIN names the program")
+			return m, hint.With(fmt.Errorf("what ranks recorded cannot be read: %w", ranks.unread), "the library and the moriens program must have the same version; set MORIENS_BIN to the program")
 		case !ranks.started() && gone > nobodyAfter:
 			if retired, err := ranks.retire(); retired || err != nil {
 				return m, cmp.Or(err, errNobody)
 			}
 		case gone > p.patience() || len(signals) > 0:
-			return m, hint.With(fmt.Errorf("no agent that serves world rank 0 left word in %s", p.folder),
-				"the ranks' working directory, or the folder of MORIENS_DIR, must be one that all nodes share; does rank 0 have the library?")
+			return m, hint.With(fmt.Errorf("no agent of world rank 0 has written to %s", p.folder),
+				"the ranks' working directory, or the parent directory of MORIENS_DIR, must be shared by all nodes; is the library loaded in rank 0?")
 		}
 		time.Sleep(lookEvery)
 	}
@@ -181,7 +181,7 @@ func (p *preload) folderHint(err error) error {
 	if err == nil {
 		return nil
 	}
-	return hint.With(fmt.Errorf("no run directory: %w", err), "name one by MORIENS_DIR, in a folder that you may write to")
+	return hint.With(fmt.Errorf("no run directory: %w", err), "set MORIENS_DIR to a path in a writable directory")
 }
 
 // watched are the ranks of a node before there is an agent.Node.
@@ -249,7 +249,7 @@ func (w *watched) close() {
 func (p *preload) invite() (meeting, error) {
 	dir, err := p.makeDir()
 	if err != nil {
-		return meeting{}, hint.With(fmt.Errorf("no run directory: %w", err), "name one by MORIENS_DIR, on a file system that all nodes share")
+		return meeting{}, hint.With(fmt.Errorf("no run directory: %w", err), "set MORIENS_DIR to a path on a file system that all nodes share")
 	}
 	m := meeting{Run: p.Run, Host: p.Agent, Dir: dir}
 	err = writeMeeting(p.folder, m)
@@ -455,7 +455,7 @@ func (p *preload) agent(find uplink.Find, dir string, shared bool, unable error)
 	}
 	witness, err := p.witness(find, unable)
 	if err != nil {
-		p.Log.Error("nobody tells the collector of this node's ranks", "error", err)
+		p.Log.Error("no agent reports this node's ranks to the collector", "error", err)
 		return nil, unable
 	}
 	return witness, unable

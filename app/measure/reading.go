@@ -39,7 +39,7 @@ func describeReading(m *rundir.Manifest, read *prv.Result) {
 	}
 	for _, l := range x.LeftOut {
 		leave(rundir.LeftOut{Why: l.Why, Records: l.Records, FirstLine: l.First})
-		note("left out of the trace: %s, %s, the first of them in line %d", units.Count(l.Records, "record"), l.Why, l.First)
+		note("left out of the trace: %s, %s; the first in line %d", units.Count(l.Records, "record"), l.Why, l.First)
 	}
 	if x.KeptRecords > 0 {
 		r.LeftOutShare = rundir.Number(float64(x.KeptLost) / float64(x.KeptRecords))
@@ -60,18 +60,18 @@ func describeReading(m *rundir.Manifest, read *prv.Result) {
 	header, last := float64(x.HeaderEndNS), float64(x.LastNS)
 	switch {
 	case last > header:
-		note("the header says that the trace ends after %s, but its records go on until %s: the run is taken to end there", console.Duration(header), console.Duration(last))
+		note("the trace ends after %s according to its header, but its last record is at %s: the run is taken to end there", console.Duration(header), console.Duration(last))
 	case header-last > worthReporting*header:
-		note("the header says that the trace ends after %s, but the last record is at %s: was the trace cut?", console.Duration(header), console.Duration(last))
+		note("the trace ends after %s according to its header, but its last record is at %s: was the trace cut?", console.Duration(header), console.Duration(last))
 	}
 	if x.Sorted > 0 {
-		note("records of the trace that were a little out of order, and were sorted: %d", x.Sorted)
+		note("records of the trace slightly out of order, sorted: %d", x.Sorted)
 	}
 	if x.FlushNS > worthReporting*x.ThreadNS {
-		note("the tracer wrote its buffers for %s of the threads' time", console.Duration(x.FlushNS))
+		note("the tracer flushed its buffers for %s of the threads' time", console.Duration(x.FlushNS))
 	}
 	if x.OtherMessages > 0 {
-		note("messages between the application that was analysed and others are left out: %d", x.OtherMessages)
+		note("messages between the analysed application and others are left out: %d", x.OtherMessages)
 	}
 }
 

@@ -58,11 +58,11 @@ func TestAnalyzeHeaderEndIsWrong(t *testing.T) {
 		t.Fatal(a.err)
 	}
 	for _, want := range []string{
-		"\nmoriens: small.prv · 2 ranks · 13.0 s · 8,260 MPI calls · 16,520 bursts\nthreads: 2 threads of 2 ranks without an MPI call, as those of OpenMP are: " +
+		"\nmoriens: small.prv · 2 ranks · 13.0 s · 8,260 MPI calls · 16,520 bursts\nthreads: 2 threads of 2 ranks without MPI calls, as with OpenMP: " +
 			"8,260 bursts of 12.4 s, analysed as threads of their ranks\n\n",
-		"\nlosses: 4 records of the trace left out, see the notes\n",
-		"\nnote: left out of the trace: 4 records, states that end before they begin, behind the end that the header names, the first of them in line 57836\n",
-		"\nnote: the header says that the trace ends after 1.86 ms, but its records go on until 13.0 s: the run is taken to end there\n",
+		"\nlosses: 4 records of the trace left out (see the notes)\n",
+		"\nnote: left out of the trace: 4 records, states that end before they begin, behind the end that the header names; the first in line 57836\n",
+		"\nnote: the trace ends after 1.86 ms according to its header, but its last record is at 13.0 s: the run is taken to end there\n",
 	} {
 		if !strings.Contains(a.stdout, want) {
 			t.Errorf("no %q in\n%s", want, a.stdout)
@@ -143,13 +143,13 @@ func TestAnalyzeApplications(t *testing.T) {
 	}{
 		{"one", []int{5000}, prv.Busiest, 50, 1, ""},
 		{"the second has bursts", []int{0, 5000}, prv.Busiest, 50, 2, "application 2 of 2: 1 task, 50 bursts, 250 us computing; application 1 has no bursts (1 task, 50 records)"},
-		{"both have", []int{5000, 4000}, prv.Busiest, 50, 1, "application 1 of 2: 1 task, 50 bursts, 250 us computing; application 2 is left out (1 task, 50 bursts, 200 us computing, 150 records); --application takes another one, or all"},
-		{"the other is asked for", []int{5000, 4000}, 2, 50, 2, "application 2 of 2: 1 task, 50 bursts, 200 us computing; application 1 is left out (1 task, 50 bursts, 250 us computing, 150 records); --application takes another one, or all"},
+		{"both have", []int{5000, 4000}, prv.Busiest, 50, 1, "application 1 of 2: 1 task, 50 bursts, 250 us computing; application 2 is left out (1 task, 50 bursts, 200 us computing, 150 records); --application selects another one, or all"},
+		{"the other is asked for", []int{5000, 4000}, 2, 50, 2, "application 2 of 2: 1 task, 50 bursts, 200 us computing; application 1 is left out (1 task, 50 bursts, 250 us computing, 150 records); --application selects another one, or all"},
 		{"all", []int{5000, 4000}, 0, 100, 0, "applications: all 2 are analysed together"},
 		{"three", []int{0, 4000, 5000}, prv.Busiest, 50, 3,
-			"application 3 of 3: 1 task, 50 bursts, 250 us computing; application 1 has no bursts (1 task, 50 records); application 2 is left out (1 task, 50 bursts, 200 us computing, 150 records); --application takes another one, or all"},
-		{"many", []int{0, 0, 0, 0, 0, 0, 5000}, prv.Busiest, 50, 7, "; application 4 has no bursts (1 task, 50 records); 2 more are left out, of which manifest.json tells"},
-		{"one without bursts", []int{0, 5000}, 1, 0, 1, "application 1 of 2: 1 task, no bursts, 50 records; application 2 is left out (1 task, 50 bursts, 250 us computing, 150 records); --application takes another one, or all"},
+			"application 3 of 3: 1 task, 50 bursts, 250 us computing; application 1 has no bursts (1 task, 50 records); application 2 is left out (1 task, 50 bursts, 200 us computing, 150 records); --application selects another one, or all"},
+		{"many", []int{0, 0, 0, 0, 0, 0, 5000}, prv.Busiest, 50, 7, "; application 4 has no bursts (1 task, 50 records); 2 more are left out (listed in manifest.json)"},
+		{"one without bursts", []int{0, 5000}, 1, 0, 1, "application 1 of 2: 1 task, no bursts, 50 records; application 2 is left out (1 task, 50 bursts, 250 us computing, 150 records); --application selects another one, or all"},
 		{"none has bursts", []int{0, 0}, prv.Busiest, 0, 1, "application 1 of 2: 1 task, no bursts, 50 records; application 2 has no bursts (1 task, 50 records)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

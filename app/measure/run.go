@@ -71,7 +71,7 @@ func Run(c RunConfig) (status int, err error) {
 	}
 	if err := unix.Access(c.Shm, unix.W_OK|unix.X_OK); err != nil {
 		return 1, hint.With(fmt.Errorf("shared memory: %s: %w", c.Shm, err),
-			"name a directory on a memory file system that you may write to with --shm")
+			"name a writable directory on a memory file system with --shm")
 	}
 	sweep(c.Shm, c.Spool.Dir, c.Log)
 	out, err := makeOut(c.Out)
@@ -127,7 +127,7 @@ func Run(c RunConfig) (status int, err error) {
 		passUntil(jobDone, signals, c.Signal, j.Pass)
 		// Processes that the job has started meanwhile have made it anew.
 		if removeErr := ring.NewDirectory(ring.DirectoryPath(c.Shm, os.Getuid(), p.run)).Remove(); removeErr != nil {
-			c.Log.Warn("rings stay in shared memory", "error", removeErr)
+			c.Log.Warn("ring buffers are left in shared memory", "error", removeErr)
 		}
 		if waitErr != nil {
 			return 1, waitErr
@@ -200,12 +200,12 @@ func (c *RunConfig) mind(run, out string, find uplink.Find, kept *agent.Cells) (
 	if unable != nil {
 		return nil, err
 	}
-	c.Log.Error("the ranks go unrecorded", "error", err, "hint", hint.Of(err))
+	c.Log.Error("the ranks are not recorded", "error", err, "hint", hint.Of(err))
 	return witness, nil
 }
 
 // noAgent is why the ranks of a node go unrecorded whose agent cannot work.
-func noAgent(err error) string { return "the agent there could not work: " + err.Error() }
+func noAgent(err error) string { return "the agent there could not start: " + err.Error() }
 
 // start starts collector and agent. Where it fails nothing stays of them, nor of the run directory.
 func (c *RunConfig) start(out string) (*parts, error) {
@@ -221,7 +221,7 @@ func (c *RunConfig) start(out string) (*parts, error) {
 	})
 	if err != nil {
 		os.Remove(out) // only if empty
-		return nil, hint.With(err, "name an address of this host with --http, port 0 for any, and a directory with room with --out")
+		return nil, hint.With(err, "name an address of this host with --http (port 0: any), and a directory with enough space with --out")
 	}
 	run := col.Rendezvous().Run
 	// The user's own commands find the collector by it.
@@ -260,7 +260,7 @@ func (p *parts) conclude(measured conclude.Job) error {
 		p.collector.Journal().JobEnded(measured.ExitStatus)
 		p.agent.JobOver()
 	} else {
-		fmt.Fprintf(words, "moriens: ended by %s: analysing what there is; the job goes on unmeasured\n", by)
+		fmt.Fprintf(words, "moriens: ended by %s: analysing the data recorded; the job continues unmeasured\n", by)
 		p.collector.Finish()
 		p.agent.JobOver() // should the order not reach it
 	}
@@ -306,7 +306,7 @@ func (p *parts) watch(line *console.Status, started time.Time, done <-chan struc
 			if !ends(s) {
 				continue
 			}
-			fmt.Fprintf(words, "moriens: %s: the job has it too; what was recorded will be analysed when the job has ended\n", s)
+			fmt.Fprintf(words, "moriens: %s: passed to the job; recorded data will be analysed when the job has ended\n", s)
 		case <-tick.C:
 			line.Show(fmt.Sprintf("moriens %s · %s", console.Duration(float64(time.Since(started).Truncate(100*time.Millisecond))), soFar(p.collector)))
 		}
@@ -357,9 +357,9 @@ func await(concluded <-chan error, signals <-chan os.Signal, order os.Signal, do
 				continue
 			}
 			if interrupts++; interrupts > 1 {
-				return s, fmt.Errorf("%s: gave up, the results are not complete", s)
+				return s, fmt.Errorf("%s: gave up; the results are not complete", s)
 			}
-			fmt.Fprintf(words, "moriens: %s: the results are being written; once more to give up\n", s)
+			fmt.Fprintf(words, "moriens: %s: writing results; send it again to give up\n", s)
 		}
 	}
 }
@@ -387,7 +387,7 @@ func ends(s os.Signal) bool {
 func Library() (string, error) {
 	if path := os.Getenv("MORIENS_LIB"); path != "" {
 		if _, err := os.Stat(path); err != nil {
-			return "", hint.With(fmt.Errorf("MORIENS_LIB: %w", err), "it has to name libmoriens.so, or be unset")
+			return "", hint.With(fmt.Errorf("MORIENS_LIB: %w", err), "set it to the path of libmoriens.so, or unset it")
 		}
 		return path, nil
 	}
@@ -404,7 +404,7 @@ func Library() (string, error) {
 			return path, nil
 		}
 	}
-	return "", hint.With(fmt.Errorf("no libmoriens.so beside %s", self), "run `make build`, or name the library in MORIENS_LIB")
+	return "", hint.With(fmt.Errorf("no libmoriens.so beside %s", self), "run `make build`, or set MORIENS_LIB to the library")
 }
 
 // nothingRan takes a run back that did not begin.
@@ -427,8 +427,8 @@ func makeOut(out string) (string, error) {
 		return "", err
 	}
 	if unfinished(out) {
-		return "", hint.With(fmt.Errorf("run directory %s: %w and holds a run that was not concluded", out, fs.ErrExist),
-			"`moriens collect --out "+out+"` goes on with that; else name another with --out")
+		return "", hint.With(fmt.Errorf("run directory %s: %w and holds an unfinished run", out, fs.ErrExist),
+			"`moriens collect --out "+out+"` resumes it; otherwise name another with --out")
 	}
 	return out, rundir.Create(out)
 }

@@ -99,8 +99,8 @@ func look(dir string, timeout time.Duration) (*State, error) {
 func finished(dir string) (*State, error) {
 	m, err := rundir.ReadManifest(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, hint.With(fmt.Errorf("%s is the directory of no run: it has neither %s nor %s", dir, rendezvous.File, rundir.ManifestFile),
-			"name the one that moriens run, collect or analyze has made")
+		return nil, hint.With(fmt.Errorf("%s is not a run directory: it has neither %s nor %s", dir, rendezvous.File, rundir.ManifestFile),
+			"name a directory that moriens run, collect or analyze created")
 	}
 	if err != nil {
 		return nil, err
@@ -121,16 +121,16 @@ func lost(meet rendezvous.Rendezvous, why error) error {
 	}
 	switch {
 	case meet.Unix() && meet.Host != host:
-		return hint.With(fmt.Errorf("the collector of run %s listens on a socket of %s only", meet.Run, meet.Host), "ask there")
+		return hint.With(fmt.Errorf("the collector of run %s listens only on a socket on %s", meet.Run, meet.Host), "run the command there")
 	case errors.Is(why, context.DeadlineExceeded):
 		return hint.With(fmt.Errorf("the collector of run %s %s has not answered in time", meet.Run, where),
-			"it may be stopped, or cut off from here; --timeout waits longer")
+			"it may be stopped or unreachable from this host; --timeout waits longer")
 	case meet.Command == rendezvous.CommandRun:
 		return hint.With(fmt.Errorf("the collector of run %s %s does not answer (%w)", meet.Run, where, why),
-			"if `moriens run` was killed, `moriens collect` with the same --out makes the results of what it had")
+			"if `moriens run` was killed, `moriens collect` with the same --out makes results of the data received")
 	}
 	return hint.With(fmt.Errorf("the collector of run %s %s does not answer (%w)", meet.Run, where, why),
-		"if it was killed, `moriens collect` with the same --out takes the run up again; ask on its host if you are on another one")
+		"if it was killed, `moriens collect` with the same --out resumes the run; on another host, run the command on the collector's host")
 }
 
 func printURL(c StatusConfig) error {

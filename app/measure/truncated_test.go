@@ -15,7 +15,7 @@ import (
 // A rank whose files are truncated while they are mapped costs the others of the node nothing: what was read of it stays, and that the rest is gone is reported.
 func TestTruncated(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ what, said string }{{"ring", "a thread's records end early"}, {"process", "what a rank recorded cannot be read"}} {
+	for _, tt := range []struct{ what, said string }{{"ring", "a thread's records end early"}, {"process", "the records of a rank cannot be read"}} {
 		t.Run(tt.what, func(t *testing.T) { truncated(t, tt.what, tt.said) })
 	}
 }

@@ -100,7 +100,7 @@ func TestSpawnedWorlds(t *testing.T) {
 			slices.SortFunc(got, func(a, b [3]int64) int { return int(a[2] - b[2]) })
 			want, unmatched := [][3]int64{{0, 3, 10}, {1, 2, 11}, {0, 2, 20}, {1, 3, 21}}, []rundir.Unmatched(nil)
 			if twice {
-				want, unmatched = nil, []rundir.Unmatched{{Why: "the other side is of another MPI world, which is not known", Sends: 4, Receives: 4}}
+				want, unmatched = nil, []rundir.Unmatched{{Why: "the other side is in another MPI world, which is not known", Sends: 4, Receives: 4}}
 			}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("messages between threads of worlds %v (-want +got):\n%s", result.Run.Worlds, d)

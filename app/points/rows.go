@@ -10,7 +10,7 @@ import (
 )
 
 // ErrWhole is that a file can be read as a whole alone.
-var ErrWhole = errors.New("only a .npy file can be read by its rows")
+var ErrWhole = errors.New("only .npy files can be read by rows")
 
 // Rows is a .npy file of which any range of rows can be read.
 type Rows struct {

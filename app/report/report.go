@@ -34,7 +34,7 @@ func Rewrite(dir string) (file rundir.File, problems []string, err error) {
 	}
 	file, err = rundir.WriteReport(dir, func(w io.Writer) error { return write(w, s) })
 	if err != nil {
-		err = hint.With(err, "the directory needs room, and has to be yours to write to; moriens view shows it without writing")
+		err = hint.With(err, "the directory must be writable and have free space; moriens view shows it without writing")
 	}
 	return file, s.Problems, err
 }

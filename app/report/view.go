@@ -35,7 +35,7 @@ type ViewConfig struct {
 }
 
 // ErrNotLoopback is for addresses that others could reach.
-var ErrNotLoopback = errors.New("not an address of the loopback")
+var ErrNotLoopback = errors.New("not a loopback address")
 
 const headerTimeout = 5 * time.Second
 
@@ -58,12 +58,12 @@ func View(ctx context.Context, c ViewConfig) error {
 	}
 	listener, err := listenLoopback(c.Listen)
 	if err != nil {
-		return hint.With(err, "name an address of this host's loopback with --listen, for example 127.0.0.1:0")
+		return hint.With(err, "name a loopback address of this host with --listen, for example 127.0.0.1:0")
 	}
 	p := viewer.Page{Title: title(s.Manifest), Mode: string(page.View)}
 	guard := webguard.Guard{
 		Token: c.Token, Loopback: true, Policy: p.Policy(), Advice: "open the address that moriens view printed",
-		Passed: func(*http.Request) {}, Refused: func(r *http.Request, err error) { c.Log.Warn("turned away", "host", r.Host, "error", err) },
+		Passed: func(*http.Request) {}, Refused: func(r *http.Request, err error) { c.Log.Warn("rejected", "host", r.Host, "error", err) },
 	}
 	server := http.Server{
 		Handler: guard.Handler(handler(&p, data, s.Detail)), ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout,
@@ -152,7 +152,7 @@ func browse(url string, log *slog.Logger) (done func()) {
 	}
 	return func() {
 		if err := os.Remove(file.Name()); err != nil {
-			log.Warn("what led the browser here is still there", "error", err)
+			log.Warn("the file that opened the browser is left", "error", err)
 		}
 	}
 }

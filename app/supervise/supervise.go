@@ -35,7 +35,7 @@ type DeathError struct {
 }
 
 func (e *DeathError) Error() string {
-	return fmt.Sprintf("the agent died %d times in a row, at last: %s", e.Deaths, e.Last)
+	return fmt.Sprintf("the agent died %d times in a row, the last time: %s", e.Deaths, e.Last)
 }
 
 // Run starts the program, again and again if need be, until it has ended by itself, and returns its exit status. SIGINT

@@ -64,7 +64,7 @@ func TestRun(t *testing.T) {
 		if status != c.status || errors.As(err, &death) != c.died || err != nil && !c.died {
 			t.Errorf("%v: %d, %v", c.how, status, err)
 		}
-		if c.died && !strings.Contains(err.Error(), "8 times in a row, at last: signal: killed") {
+		if c.died && !strings.Contains(err.Error(), "8 times in a row, the last time: signal: killed") {
 			t.Errorf("%v: %v", c.how, err)
 		}
 		text, err := os.ReadFile(path)

@@ -20,8 +20,8 @@ import (
 var version = "unknown"
 
 const usage = "usage: moriens-otf2 RUNDIR OUT\n" +
-	"Writes the trace of a run directory as an OTF2 archive: OUT/traces.otf2 and what belongs to it. OUT must not exist.\n" +
-	"Prints how many bursts, MPI calls, messages, communicators and clusters the run has.\n"
+	"Writes the trace of a run directory as an OTF2 archive, OUT/traces.otf2. OUT must not exist.\n" +
+	"Prints the number of bursts, MPI calls, messages, communicators and clusters.\n"
 
 func main() { os.Exit(run(os.Args[1:], plain.Writer(os.Stdout), plain.Writer(os.Stderr))) }
 
@@ -58,10 +58,10 @@ func write(dir, out string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if loss.Bursts > 0 {
-		fmt.Fprintf(stderr, "note: %s left out that MPI calls overlap in part: regions of OTF2 nest\n", units.Count(loss.Bursts, "burst"))
+		fmt.Fprintf(stderr, "note: %s left out because MPI calls overlap them in part: OTF2 regions must nest\n", units.Count(loss.Bursts, "burst"))
 	}
 	if loss.Messages > 0 {
-		fmt.Fprintf(stderr, "note: %s received no later than sent: too much of them lies at one time\n", units.Count(loss.Messages, "message"))
+		fmt.Fprintf(stderr, "note: %s received no later than sent: too many events share one timestamp\n", units.Count(loss.Messages, "message"))
 	}
 	_, err = fmt.Fprintln(stdout, export.Counts(r))
 	return err

@@ -19,7 +19,7 @@ func TestRefuses(t *testing.T) {
 		{nil, 2, "", "usage:"},
 		{[]string{"a"}, 2, "", "usage:"},
 		{[]string{"a", "b", "c"}, 2, "", "usage:"},
-		{[]string{filepath.Join(t.TempDir(), "none"), "out"}, 1, "", "hint: name the directory that moriens run, collect or analyze has made"},
+		{[]string{filepath.Join(t.TempDir(), "none"), "out"}, 1, "", "hint: name a directory that moriens run, collect or analyze created"},
 		{[]string{t.TempDir(), "out"}, 1, "", "moriens-otf2: run directory "},
 	} {
 		var stdout, stderr bytes.Buffer

@@ -13,13 +13,13 @@ import (
 )
 
 type analyzeCommand struct {
-	Trace         string   `arg:"" help:"Paraver trace: TRACE.prv or TRACE.prv.gz, with the .pcf and .row beside it where they are."`
-	Out           string   `help:"Run directory to make." placeholder:"DIR" required:""`
-	Range         []string `help:"Leave out bursts outside of these limits, one of which may be missing: duration=1ms.., IPC=0.5..2. May be given several times." placeholder:"QUANTITY=MIN..MAX" sep:"none"`
-	Lenient       bool     `help:"Skip malformed lines of the trace and count them."`
-	Application   string   `help:"Which application of a trace of several to analyse: its number, or all of them together. The default is the one that computes most." placeholder:"N|all"`
-	Tree          string   `help:"Write the tree of the refinement there, in the language of Graphviz." placeholder:"TREE.dot"`
-	JSON          bool     `name:"json" help:"Print the result's figures as JSON rather than tables."`
+	Trace         string   `arg:"" help:"Paraver trace: TRACE.prv or TRACE.prv.gz; .pcf and .row files beside it are read too."`
+	Out           string   `help:"Run directory to create." placeholder:"DIR" required:""`
+	Range         []string `help:"Use only bursts within these limits; one limit may be missing: duration=1ms.., IPC=0.5..2. Can be repeated." placeholder:"QUANTITY=MIN..MAX" sep:"none"`
+	Lenient       bool     `help:"Skip and count malformed lines of the trace."`
+	Application   string   `help:"Application to analyse, if the trace has several: its number, or all (default: the one with the most computing time)." placeholder:"N|all"`
+	Tree          string   `help:"Write the refinement tree to this file, in Graphviz format." placeholder:"TREE.dot"`
+	JSON          bool     `name:"json" help:"Print the result as JSON."`
 	analysisFlags `set:"minDuration=0"`
 	keepFlags
 }
@@ -61,7 +61,7 @@ func (a *analyzeCommand) application() (int, error) {
 	}
 	n, err := strconv.Atoi(a.Application)
 	if err != nil || n < 1 {
-		return 0, usage(fmt.Errorf("--application %s: neither a number from 1 on nor all", a.Application), "for example --application 2")
+		return 0, usage(fmt.Errorf("--application %s: neither a number from 1 nor all", a.Application), "for example --application 2")
 	}
 	return n, nil
 }

@@ -117,7 +117,7 @@ func TestAnalyzeLeavesOut(t *testing.T) {
 		t.Errorf("status %d\n%s", o.status, o.stdout)
 	}
 	const left = "2.94 % of the records left out" // 2 of 68
-	if want := "moriens: " + left + ": 2 malformed lines of the trace skipped\nhint: the notes say more; the results are in " + out + "\n"; o.stderr != want {
+	if want := "moriens: " + left + ": 2 malformed lines of the trace skipped\nhint: see the notes; the results are in " + out + "\n"; o.stderr != want {
 		t.Errorf("stderr %q, want %q", o.stderr, want)
 	}
 	out = filepath.Join(dir, "text")

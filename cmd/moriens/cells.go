@@ -11,8 +11,8 @@ import (
 
 // cellsFlags say whether bursts stay on their nodes.
 type cellsFlags struct {
-	Cells    bool     `help:"Keep the bursts on their nodes, as sequences of micro-cells, for runs of which no collector can hold all: the same for the collector and all agents." env:"MORIENS_CELLS"`
-	CellSide *float64 `help:"Side of a micro-cell, in units of the dimensions (default, and at most: half the least Eps, 0.005 of ln(duration); a quarter with counters, 0.005. With --dbscan any, but no Eps is below 4·S·√dimensions)." placeholder:"S" env:"MORIENS_CELL_SIDE"`
+	Cells    bool     `help:"Keep bursts on their nodes, as sequences of micro-cells, for runs too large for one collector. Give the same option to the collector and all agents." env:"MORIENS_CELLS"`
+	CellSide *float64 `help:"Side of a micro-cell, in units of the dimensions (default and maximum: half the smallest Eps, 0.005 in ln(duration); with counters a quarter, 0.005. With --dbscan any, but Eps is at least 4·S·√dimensions)." placeholder:"S" env:"MORIENS_CELL_SIDE"`
 }
 
 // mostSide is a side of micro-cells with which all that 64 bits can count is in one.
@@ -22,10 +22,10 @@ const mostSide = 1 << 64
 func (f *cellsFlags) cells() (*measure.Cells, error) {
 	switch {
 	case f.CellSide != nil && !(*f.CellSide > 0 && *f.CellSide <= mostSide):
-		return nil, usage(fmt.Errorf("--cell-side=%v: want a length above 0, in units of the dimensions, up to %.3g", *f.CellSide, float64(mostSide)),
-			"0.005 is the default where durations alone are the dimensions; leave it out for the default of yours")
+		return nil, usage(fmt.Errorf("--cell-side=%v: want a length above 0 and at most %.3g, in units of the dimensions", *f.CellSide, float64(mostSide)),
+			"leave the option out for the default; with duration as the only dimension it is 0.005")
 	case !f.Cells && f.CellSide != nil:
-		return nil, usage(errors.New("--cell-side is of micro-cells"), "give --cells too")
+		return nil, usage(errors.New("--cell-side needs --cells"), "give --cells too")
 	case !f.Cells:
 		return nil, nil
 	case f.CellSide == nil:
@@ -41,12 +41,12 @@ func (f *cellsFlags) obeyed(o grouping.Options, keep retention.Options) (*measur
 	case err != nil || kept == nil:
 		return nil, err
 	case keep.All:
-		return nil, usage(errors.New("--keep-bursts all with --cells: the bursts stay on their nodes, which end with the job"), "leave one of the two out")
+		return nil, usage(errors.New("--keep-bursts all with --cells: bursts are kept on the nodes only until the job ends"), "use only one of the two options")
 	case o.Strict:
-		return nil, usage(errors.New("--strict with --cells: ClusteringSuite's rules need all bursts in one place"), "leave one of the two out")
+		return nil, usage(errors.New("--strict with --cells: ClusteringSuite's rules need all bursts in one place"), "use only one of the two options")
 	case o.Fixed == nil:
 		if err := grouping.CheckCells(o.Dims, o.Resolution, kept.Side); err != nil {
-			return nil, usage(fmt.Errorf("--cells: %w", err), "leave --cell-side out, take logarithms as --dims, or give one density with --dbscan")
+			return nil, usage(fmt.Errorf("--cells: %w", err), "leave --cell-side out, use logarithmic --dims, or fix Eps and MinPts with --dbscan")
 		}
 	}
 	return kept, nil

@@ -158,20 +158,20 @@ func TestCellsOfNobody(t *testing.T) {
 func TestCellsUsage(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ args, want string }{
-		{"run --cells --keep-bursts all -- true", "leave one of the two out"},
-		{"collect --out never --cells --strict", "leave one of the two out"},
+		{"run --cells --keep-bursts all -- true", "use only one of the two options"},
+		{"collect --out never --cells --strict", "use only one of the two options"},
 		{"run --cell-side 0.1 -- true", "give --cells too"},
 		{"run --cells --cell-side=-1 -- true", "--cell-side=-1: want a length above 0"},
 		{"run --cells --cell-side=0 -- true", "--cell-side=0: want a length above 0"},
-		{"collect --out never --cells --cell-side=NaN", "0.005 is the default where durations alone"},
+		{"collect --out never --cells --cell-side=NaN", "leave the option out for the default; with duration as the only dimension"},
 		{"run --cells --cell-side=1e300 -- true", "up to 1.84e+19"},
 		{"run --cells --cell-side=+Inf -- true", "up to 1.84e+19"},
 		{"run --cells --cell-side 0.006 -- true", "side 0.006: want at most 0.005"},
 		{"run --cells --cell-side 0.006 --resolution 0.02 -- true", "side 0.006: want at most 0.005"},
 		{"collect --out never --cells --cell-side 0.004 --dims duration:log --resolution 0.006", "side 0.004: want at most 0.003"},
 		{"run --cells --cell-side 0.001 --dims PAPI_TOT_INS:lin -- true", "a plain quantity is compared by its range"},
-		{"agent --dir never --by none", "an agent needs the same with --cells alone"},
-		{"agent --dir never --cells --resolution nan", "it is a number from 0 up"},
+		{"agent --dir never --by none", "an agent takes them only with --cells, with the same values as the collector"},
+		{"agent --dir never --cells --resolution nan", "give a number of at least 0"},
 	} {
 		o := execute(t, nil, append([]string{binary(t)}, strings.Fields(tt.args)...)...)
 		if o.status != 2 {

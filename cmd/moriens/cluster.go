@@ -21,11 +21,11 @@ import (
 )
 
 type clusterCommand struct {
-	Points    string  `arg:"" help:"Points, one a row: CSV, or .npy with float32 or float64."`
-	Eps       float64 `required:"" help:"Radius of a neighbourhood, in units of the points." placeholder:"E"`
-	MinPoints int     `required:"" help:"Points in the neighbourhood of a core point, itself included." placeholder:"K"`
-	Out       string  `required:"" help:"File for the labels, one a line in the order of the points: clusters from 0, -1 noise." placeholder:"LABELS"`
-	Threads   int     `help:"Threads to compute with (default: all CPUs)." placeholder:"N"`
+	Points    string  `arg:"" help:"Points, one per row: CSV, or .npy with float32 or float64."`
+	Eps       float64 `required:"" help:"Radius of the neighbourhood, in units of the coordinates." placeholder:"E"`
+	MinPoints int     `required:"" help:"Minimum number of points in the neighbourhood of a core point, including itself." placeholder:"K"`
+	Out       string  `required:"" help:"File for the labels, one per line in the order of the points: clusters from 0, noise -1." placeholder:"LABELS"`
+	Threads   int     `help:"Number of threads (default: all CPUs)." placeholder:"N"`
 }
 
 // clustering is what the command prints.
@@ -72,16 +72,16 @@ func (c *clusterCommand) cluster(m mpix.Transport) error {
 func (c *clusterCommand) check() error {
 	switch {
 	case !(c.Eps >= 0) || math.IsInf(c.Eps, 0):
-		return usage(fmt.Errorf("--eps %v: want a number from 0 up", c.Eps), "for example --eps 0.1")
+		return usage(fmt.Errorf("--eps %v: want a number of at least 0", c.Eps), "for example --eps 0.1")
 	case c.MinPoints < 1:
-		return usage(fmt.Errorf("--min-points %d: want a whole number from 1 up", c.MinPoints), "for example --min-points 4")
+		return usage(fmt.Errorf("--min-points %d: want an integer of at least 1", c.MinPoints), "for example --min-points 4")
 	case c.Threads < 0:
-		return usage(errors.New("--threads is a number from 0 up"), "leave the option out for all CPUs")
+		return usage(errors.New("--threads must be at least 0"), "leave the option out for all CPUs")
 	case c.Threads == 0:
 		c.Threads = runtime.NumCPU()
 	}
 	if files.Same(c.Points, c.Out) {
-		return usage(fmt.Errorf("--out %s is the file of points", c.Out), "name another file: the labels would take the points' place")
+		return usage(fmt.Errorf("--out %s is the file of points", c.Out), "name another file: the labels would overwrite the points")
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func readShare(m mpix.Transport, path string) (points.Matrix, error) {
 		return points.Matrix{}, err
 	}
 	if shape[0] != -shape[1] || shape[2] != -shape[3] {
-		return points.Matrix{}, hint.With(fmt.Errorf("%s is not the same file on all hosts", path), "give a file that all of them see")
+		return points.Matrix{}, hint.With(fmt.Errorf("%s is not the same file on all hosts", path), "name a file on a file system that all hosts share")
 	}
 	mine, err := rows.Read(share(rows.Count, m.Rank(), m.Size()), share(rows.Count, m.Rank()+1, m.Size()))
 	return mine, team.Agree(m, err)

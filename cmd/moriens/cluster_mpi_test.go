@@ -153,7 +153,7 @@ func TestClusterInStepMistakes(t *testing.T) {
 			{"truncated", []string{short, "--eps", "1"}, "short.npy: truncated: 1998 of 2000 numbers"},
 			{"text", []string{text, "--eps", "1"}, "text.csv: line 2, column 2"},
 			{"absent", []string{text + ".absent", "--eps", "1"}, "absent: no such file"},
-			{"Eps", []string{good, "--eps=-1"}, "--eps -1: want a number from 0 up"},
+			{"Eps", []string{good, "--eps=-1"}, "--eps -1: want a number of at least 0"},
 			{"labels", []string{good, "--eps", "1", "--out", filepath.Join(dir, "none", "labels")}, "none/labels: no such file"},
 		} {
 			out := filepath.Join(dir, "labels")

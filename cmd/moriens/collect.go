@@ -15,12 +15,12 @@ import (
 )
 
 type collectCommand struct {
-	Out    string `help:"Run directory to make, or that of a run whose collector was killed: to go on with it." placeholder:"DIR" type:"path" required:""`
-	Listen string `help:"Address to listen on; port 0: any that is free (default: 127.0.0.1:0)." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
-	HTTP   string `name:"http" help:"Address of the page that says how the run is, for browsers and Prometheus; none: no page (default: 127.0.0.1:0)." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
+	Out    string `help:"Run directory to create, or that of a run whose collector was killed, to resume it." placeholder:"DIR" type:"path" required:""`
+	Listen string `help:"Address to listen on; port 0: any free port (default: 127.0.0.1:0)." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
+	HTTP   string `name:"http" help:"Address of the status page, for browsers and Prometheus; none: no page (default: 127.0.0.1:0)." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
 	earlyFlags
 	keepWorkFlag
-	Agents int `help:"Do not take the run for over before so many agents, one for each node, have come." placeholder:"N"`
+	Agents int `help:"Number of agents (one per node) to wait for before the run can end." placeholder:"N"`
 	resultFlags
 }
 
@@ -50,10 +50,10 @@ func (c *collectCommand) collect(members team.Team, given []string, log *slog.Lo
 		return err
 	}
 	if kept != nil && members.Size() > 1 {
-		return usage(fmt.Errorf("--cells with %d collectors", members.Size()), "where bursts stay on their nodes one collector is enough: start moriens collect without mpirun")
+		return usage(fmt.Errorf("--cells with %d collectors", members.Size()), "with bursts kept on the nodes one collector is enough: start moriens collect without mpirun")
 	}
 	if c.Agents < 0 {
-		return usage(fmt.Errorf("--agents=%d", c.Agents), "name the number of nodes, each of which has one agent")
+		return usage(fmt.Errorf("--agents=%d", c.Agents), "give the number of nodes; each has one agent")
 	}
 	return measure.Collect(measure.CollectConfig{
 		Out: c.Out, Listen: c.Listen, Web: pageAddress(c.HTTP), Signal: signal, Agents: c.Agents, Options: options,
@@ -63,7 +63,7 @@ func (c *collectCommand) collect(members team.Team, given []string, log *slog.Lo
 
 // keepWorkFlag says what becomes of working state.
 type keepWorkFlag struct {
-	KeepWork bool `help:"Leave working state, the agent's spool and the collector's journal, where it is."`
+	KeepWork bool `help:"Keep the agent's spool and the collector's journal after the run."`
 }
 
 // pageAddress is where a page listens; empty = nowhere.

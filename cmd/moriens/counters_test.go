@@ -124,8 +124,8 @@ func TestCountersThatAreNotThere(t *testing.T) {
 	args := []string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--events", "PAPI_TOT_INS,PAPI_TOT_CYC", "--dims", "IPC", "--"}
 	o := execute(t, []string{"MINIAPP_OUT=" + planted, "MORIENS_PAPI=/nowhere.so"},
 		append(args, mpi.Args(2, "", mpi.App(t, "polls"), "compute", "100", "200")...)...)
-	const told = "moriens: PAPI_TOT_INS, PAPI_TOT_CYC: not measured, so the dimensions are duration:log instead of IPC:lin, unless processes that come later measure what is missing\n" +
-		"hint: --events names what is counted, and moriens doctor says what can be; the job goes on\n"
+	const told = "moriens: PAPI_TOT_INS, PAPI_TOT_CYC: not measured; the dimensions are duration:log instead of IPC:lin, unless later processes measure what is missing\n" +
+		"hint: --events selects the events, moriens doctor lists available ones; the job continues\n"
 	if o.status != 0 || o.stderr != told {
 		t.Fatalf("status %d\n%s", o.status, o.stderr)
 	}
@@ -133,7 +133,7 @@ func TestCountersThatAreNotThere(t *testing.T) {
 	notes := strings.Join(m.Notes, "\n")
 	if !slices.Equal(m.Losses.CountersUnavailable, []string{"PAPI_TOT_CYC", "PAPI_TOT_INS"}) ||
 		!strings.Contains(notes, "not counted: PAPI_TOT_CYC, PAPI_TOT_INS: PAPI is not installed") ||
-		!strings.Contains(notes, "PAPI_TOT_INS, PAPI_TOT_CYC: not measured, so the dimensions are duration:log instead of IPC:lin") {
+		!strings.Contains(notes, "PAPI_TOT_INS, PAPI_TOT_CYC: not measured; the dimensions are duration:log instead of IPC:lin") {
 		t.Errorf("unavailable %v, notes:\n%s", m.Losses.CountersUnavailable, notes)
 	}
 	run := readBursts(t, out)
@@ -163,7 +163,7 @@ func TestDimensionThatIsNotCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return strings.Count(string(text), "moriens: foo: not measured, so the dimensions are duration:log instead of foo:lin, unless ")
+		return strings.Count(string(text), "moriens: foo: not measured; the dimensions are duration:log instead of foo:lin, unless ")
 	}
 	if times() != 0 {
 		t.Error("told before a process came")

@@ -35,7 +35,7 @@ func TestJobDies(t *testing.T) {
 				if len(m.Losses.RanksDied) == 0 || m.ExitCode != o.status {
 					t.Errorf("manifest %+v", m)
 				}
-				contains(t, o.stderr, "did not end by MPI_Finalize", "hint: ")
+				contains(t, o.stderr, "did not call MPI_Finalize", "hint: ")
 				checkTrace(t, out, readBursts(t, out))
 			})
 		}

@@ -18,15 +18,15 @@ import (
 
 type doctorCommand struct {
 	JSON   bool   `name:"json" help:"Print the findings as JSON."`
-	All    bool   `help:"Print the details of what is in order, too."`
-	Ranks  int    `help:"Ranks on this node whose needs to judge (default: as many as CPUs)." placeholder:"N"`
-	Events string `help:"Events to try to count, separated by commas, instead of the usual ones." placeholder:"LIST" env:"MORIENS_EVENTS"`
+	All    bool   `help:"Also print details of checks that passed."`
+	Ranks  int    `help:"Number of ranks on this node to check resources for (default: one per CPU)." placeholder:"N"`
+	Events string `help:"Events to test instead of the default ones, separated by commas." placeholder:"LIST" env:"MORIENS_EVENTS"`
 	shmFlag
 }
 
 func (d *doctorCommand) Run(*slog.Logger) error {
 	if d.Ranks < 0 {
-		return usage(fmt.Errorf("--ranks=%d", d.Ranks), "a number from 1 up; leave the option out for as many as CPUs")
+		return usage(fmt.Errorf("--ranks=%d", d.Ranks), "give a number of at least 1, or leave the option out for one per CPU")
 	}
 	library, err := measure.Library()
 	report := doctor.Diagnose(doctor.Probe(context.Background(), doctor.Config{
@@ -42,7 +42,7 @@ func (d *doctorCommand) Run(*slog.Logger) error {
 		err = doctor.Write(os.Stdout, report, colour, d.All)
 	}
 	if err == nil && !report.Possible {
-		err = hint.With(errors.New("nothing can be measured here"), "the findings that are fatal say what to do")
+		err = hint.With(errors.New("nothing can be measured here"), "see the fatal findings for what to do")
 	}
 	return err
 }

@@ -131,7 +131,7 @@ func TestDoctorMisses(t *testing.T) {
 		{"library of another machine", []string{"MORIENS_LIB=" + foreign}, nil, 1, "library", "fatal", []string{"it is for ppc64le"}},
 		{"no shared memory", nil, []string{"--shm", "/nowhere"}, 1, "memory", "fatal", []string{"/nowhere", "--shm"}},
 		{"PAPI gone", []string{"MORIENS_PAPI=/nowhere.so"}, nil, 0, "counters.papi", "lack", []string{"no libpapi.so can be loaded"}},
-		{"an event that is none", nil, []string{"--events", "sw:cpu-time,sw:nothing"}, 0, "counters.events", "warn", []string{"sw:cpu-time can be counted", "sw:nothing: there is no such event"}},
+		{"an event that is none", nil, []string{"--events", "sw:cpu-time,sw:nothing"}, 0, "counters.events", "warn", []string{"sw:cpu-time can be counted", "sw:nothing: no such event"}},
 		{"nothing on PATH", []string{"PATH="}, nil, 0, "mpi.launcher", "lack", []string{"load its module"}},
 		{"very many ranks", nil, []string{"--ranks", "100000000"}, 0, "memory.room", "warn", []string{"100000000 ranks"}},
 	} {

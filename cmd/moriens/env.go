@@ -9,7 +9,7 @@ import (
 
 type envCommand struct {
 	Dir  string        `arg:"" help:"Run directory of the collector." type:"path"`
-	Wait time.Duration `help:"How long to wait for the collector to appear." default:"60s"`
+	Wait time.Duration `help:"Maximum time to wait for the collector." default:"60s"`
 }
 
 func (e *envCommand) Run() error { return measure.Environment(os.Stdout, e.Dir, e.Wait) }

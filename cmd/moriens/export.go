@@ -16,7 +16,7 @@ import (
 type exportCommand struct {
 	Dir    string `arg:"" help:"Run directory." type:"path"`
 	Format string `required:"" help:"Format: prv (Paraver), otf2, perfetto, parquet or csv." enum:"prv,otf2,perfetto,parquet,csv" placeholder:"FORMAT"`
-	Out    string `required:"" help:"What to make: a file NAME.prv[.gz], a file for perfetto (.gz compresses it), a directory for the others. It must not be there." placeholder:"PATH" type:"path"`
+	Out    string `required:"" help:"Output: a file NAME.prv[.gz], a file for perfetto (.gz compresses it), a directory for other formats. It must not exist." placeholder:"PATH" type:"path"`
 }
 
 func (e *exportCommand) Run() error {

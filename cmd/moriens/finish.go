@@ -11,7 +11,7 @@ import (
 type finishCommand struct {
 	Dir     string        `arg:"" help:"Run directory." type:"path"`
 	JSON    bool          `name:"json" help:"Print the result as JSON."`
-	Timeout time.Duration `help:"How long to wait for the results." default:"5m"`
+	Timeout time.Duration `help:"Maximum time to wait for the results." default:"5m"`
 }
 
 func (f *finishCommand) Run() error {

@@ -90,7 +90,7 @@ func checkEndedEarly(t *testing.T, m *manifest, by string) {
 	if m.Ranks != 2 || m.Bursts < 100 || m.EndedBy != by || len(m.Losses.RanksDied) != 0 {
 		t.Errorf("%d ranks, %d bursts, ended by %q, died %v", m.Ranks, m.Bursts, m.EndedBy, m.Losses.RanksDied)
 	}
-	if notes := strings.Join(m.Notes, "\n"); !strings.Contains(notes, "ended by "+by+"; ranks that went on unmeasured: 2") {
+	if notes := strings.Join(m.Notes, "\n"); !strings.Contains(notes, "ended by "+by+"; ranks that continued unmeasured: 2") {
 		t.Errorf("notes:\n%s", notes)
 	}
 }

@@ -28,7 +28,7 @@ func TestNumbersInEnvironment(t *testing.T) {
 		if o.status != 2 {
 			t.Errorf("%s: status %d", option, o.status)
 		}
-		contains(t, o.stderr, "moriens: "+option+"\n", "hint: it is a whole number of ")
+		contains(t, o.stderr, "moriens: "+option+"\n", "hint: give an integer number of ")
 		if _, err := os.Stat(ran); err == nil {
 			t.Errorf("%s: the job ran", option)
 		}

@@ -10,23 +10,23 @@ import (
 
 // keepFlags say what of a run stays in the run directory.
 type keepFlags struct {
-	Keep       units.Bytes `help:"Bytes that the run directory may take: levels 1 and 2 of all ranks always, and windows of full detail that stand for the run, as many as fit (default: ${default})." placeholder:"SIZE" default:"64MiB"`
-	Windows    int         `help:"Consecutive iterations in full detail that stand for a phase (default: ${default})." placeholder:"N" default:"2"`
-	Outliers   int         `help:"Ranks that are unlike their class and are kept beside its exemplar, at most; -1: in proportion to the classes, the default." placeholder:"N" default:"-1"`
-	KeepBursts string      `help:"Which bursts and MPI calls stay: windows, with a sample of the other bursts, or all." enum:"windows,all" default:"windows"`
+	Keep       units.Bytes `help:"Maximum size of the run directory. Levels 1 and 2 of all ranks are always kept, and as many representative windows in full detail as fit (default: ${default})." placeholder:"SIZE" default:"64MiB"`
+	Windows    int         `help:"Number of consecutive iterations kept in full detail for each phase (default: ${default})." placeholder:"N" default:"2"`
+	Outliers   int         `help:"Maximum number of outlier ranks kept beside the exemplars of the classes; -1: in proportion to the classes (default: -1)." placeholder:"N" default:"-1"`
+	KeepBursts string      `help:"Bursts and MPI calls to keep: windows (and a sample of the other bursts), or all." enum:"windows,all" default:"windows"`
 }
 
 func (k *keepFlags) retention() (retention.Options, error) {
 	if k.Windows < 1 {
-		return retention.Options{}, usage(fmt.Errorf("--windows=%d", k.Windows), "it is a number of iterations from 1 up")
+		return retention.Options{}, usage(fmt.Errorf("--windows=%d", k.Windows), "give a number of iterations of at least 1")
 	}
 	if k.Outliers < -1 {
-		return retention.Options{}, usage(fmt.Errorf("--outliers=%d", k.Outliers), "it is a number of ranks from 0 up, or -1 for the default")
+		return retention.Options{}, usage(fmt.Errorf("--outliers=%d", k.Outliers), "give a number of ranks of at least 0, or -1 for the default")
 	}
 	return retention.Options{All: k.KeepBursts == "all", Budget: k.Keep, Windows: k.Windows, Outliers: k.Outliers}, nil
 }
 
 // timeoutFlag says how long the end of a run may take.
 type timeoutFlag struct {
-	MoriensTimeout time.Duration `help:"How long the end of the run may take: what there is no time for is left out, and said (default: ${default})." placeholder:"TIME" default:"60s"`
+	MoriensTimeout time.Duration `help:"Time limit for the analysis after the job has ended. What does not fit is left out and reported (default: ${default})." placeholder:"TIME" default:"60s"`
 }

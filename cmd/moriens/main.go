@@ -26,24 +26,24 @@ const (
 
 type commands struct {
 	Run       runCommand       `cmd:"" help:"Run a job under measurement: moriens run -- mpirun -n 4 ./app"`
-	Collect   collectCommand   `cmd:"" help:"Collect what agents send, and analyse it when they are done."`
-	Agent     agentCommand     `cmd:"" help:"Send what the ranks on this node record to the collector."`
-	Status    statusCommand    `cmd:"" help:"Say how a run in progress is, or what a finished one came to: moriens status DIR"`
-	Finish    finishCommand    `cmd:"" help:"End a run in progress now, with all analyses on what there is: moriens finish DIR"`
-	Env       envCommand       `cmd:"" help:"Print what the ranks of a run need, for a batch script: eval \"$(moriens env DIR)\""`
+	Collect   collectCommand   `cmd:"" help:"Collect the agents' data and analyse it when the job has ended."`
+	Agent     agentCommand     `cmd:"" help:"Send the records of this node's ranks to the collector."`
+	Status    statusCommand    `cmd:"" help:"Show the state of a run in progress, or the result of a finished one: moriens status DIR"`
+	Finish    finishCommand    `cmd:"" help:"End a run in progress now and analyse what was recorded: moriens finish DIR"`
+	Env       envCommand       `cmd:"" help:"Print the environment that the ranks need, for a batch script: eval \"$(moriens env DIR)\""`
 	Analyze   analyzeCommand   `cmd:"" help:"Analyse an existing Paraver trace: moriens analyze TRACE.prv --out DIR" set:"by=none"`
 	Export    exportCommand    `cmd:"" help:"Write the kept trace of a run in another format: moriens export DIR --format csv --out PATH"`
-	Report    reportCommand    `cmd:"" help:"Write report.html of a run anew, the page that opens from disk: moriens report DIR"`
-	View      viewCommand      `cmd:"" help:"Show a run in a browser, served on the loopback: moriens view DIR"`
-	Doctor    doctorCommand    `cmd:"" help:"Say what this machine offers for measuring, and what to do about what it lacks."`
-	Cluster   clusterCommand   `cmd:"" help:"Cluster plain points by density: moriens cluster points.csv --eps 0.1 --min-points 4 --out labels"`
-	Preloaded preloadedCommand `cmd:"" hidden:"" help:"Look after the ranks of this node; libmoriens.so starts it."`
+	Report    reportCommand    `cmd:"" help:"Rewrite report.html of a run, the page that opens from disk: moriens report DIR"`
+	View      viewCommand      `cmd:"" help:"Show a run in a browser, served on the loopback interface: moriens view DIR"`
+	Doctor    doctorCommand    `cmd:"" help:"Check what can be measured on this machine, and show how to fix what is missing."`
+	Cluster   clusterCommand   `cmd:"" help:"Cluster points by density (DBSCAN): moriens cluster points.csv --eps 0.1 --min-points 4 --out labels"`
+	Preloaded preloadedCommand `cmd:"" hidden:"" help:"Serve the ranks of this node; started by libmoriens.so."`
 	Version   versionCommand   `cmd:"" help:"Print the version, the commit and the versions of the formats."`
 
-	Log       string `help:"Log to stderr from this level on: debug, info, warn, error." enum:"debug,info,warn,error" default:"error"`
-	LogFormat string `help:"Form of the log: text, or json, an object a line." enum:"text,json" default:"text"`
+	Log       string `help:"Log level on stderr: debug, info, warn, error." enum:"debug,info,warn,error" default:"error"`
+	LogFormat string `help:"Log format: text, or json with one object per line." enum:"text,json" default:"text"`
 
-	VersionFlag versionFlag `name:"version" help:"The same as moriens version."`
+	VersionFlag versionFlag `name:"version" help:"Print the version and exit."`
 }
 
 func main() {
@@ -62,7 +62,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	exited := -1
 	parser, err := kong.New(&c,
 		kong.Name("moriens"),
-		kong.Description("Watch an MPI job from inside, cluster its computation bursts, keep what represents the run."),
+		kong.Description("Record an MPI job, cluster its computation bursts, and keep the parts that represent the run."),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(status int) { exited = status }),
 		kong.UsageOnError(),

@@ -101,7 +101,7 @@ func TestIsendrecv(t *testing.T) {
 	}{
 		{2, 50, nil, 300, nil},
 		{3, 2, []string{"both"}, 20, []rundir.Unmatched{
-			{Why: "MPI did not tell what it received", Receives: 2}, {Why: "of others like it the end was not seen", Sends: 2},
+			{Why: "MPI did not report the received message", Receives: 2}, {Why: "the completion of similar ones was not recorded", Sends: 2},
 		}},
 	} {
 		t.Run(fmt.Sprint(c.ranks), func(t *testing.T) {

@@ -22,7 +22,7 @@ func misread(err error) error {
 	case command == nil:
 		return hint.With(err, commands)
 	case command.Name == preloaded:
-		return hint.With(err, "MORIENS_OPTIONS takes the options of the analysis and of what stays, which moriens run --help lists")
+		return hint.With(err, "MORIENS_OPTIONS takes the analysis and --keep options that moriens run --help lists")
 	default:
 		return hint.With(err, "moriens "+command.Name+" --help lists its options")
 	}

@@ -37,7 +37,7 @@ func TestReport(t *testing.T) {
 	}{
 		{[]string{"report", t.TempDir()}, statusFailure, "it is the directory of no run\nhint: "},
 		{[]string{"view", filepath.Join(out, "else"), "--no-browser"}, statusFailure, "no such file or directory\nhint: "},
-		{[]string{"view", out, "--listen", "0.0.0.0:0", "--no-browser"}, statusUsage, "not an address of the loopback\nhint: "},
+		{[]string{"view", out, "--listen", "0.0.0.0:0", "--no-browser"}, statusUsage, "not a loopback address\nhint: "},
 	} {
 		stderr.Reset()
 		if status := run(wrong.args, &stdout, &stderr); status != wrong.status || !strings.Contains(stderr.String(), wrong.says) {

@@ -78,7 +78,7 @@ func TestPreloadAgentGone(t *testing.T) {
 		if err := j.Wait(); err != nil {
 			t.Errorf("%v\n%s", err, &j.stderr)
 		}
-		contains(t, j.stderr.String(), "moriens: the agent ended without a word: "+binary(t)+"\nhint: if it was killed, `moriens collect --out`")
+		contains(t, j.stderr.String(), "moriens: the agent ended without a message: "+binary(t)+"\nhint: if it was killed, `moriens collect --out`")
 
 		out := filepath.Join(j.folder, "run")
 		os.Remove(filepath.Join(out, "collector.json")) // of the one that was killed

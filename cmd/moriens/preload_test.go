@@ -281,7 +281,7 @@ func TestPreloadNot(t *testing.T) {
 		{"off", []string{"MORIENS=off"}, nil},
 		{"no program", []string{"MORIENS_BIN=/nonexistent/moriens"},
 			[]string{"moriens: not recording: /nonexistent/moriens: No such file or directory\nhint: "}},
-		{"no moriens", []string{"MORIENS_BIN=/bin/false"}, []string{"moriens: the agent ended without a word: /bin/false\nhint: "}},
+		{"no moriens", []string{"MORIENS_BIN=/bin/false"}, []string{"moriens: the agent ended without a message: /bin/false\nhint: "}},
 		{"not a program", []string{"MORIENS_BIN=/etc"}, []string{"moriens: not recording: /etc: Permission denied\nhint: "}},
 		{"no shared memory", []string{"MORIENS_SHM=/nonexistent"}, []string{"moriens: not recording: /nonexistent/moriens-", ": No such file or directory\nhint: "}},
 		{"no such option", []string{"MORIENS_OPTIONS=--dims=duration:log --nonsense"}, []string{"moriens: unknown flag --nonsense\n", "hint: MORIENS_OPTIONS takes the options "}},
@@ -387,7 +387,7 @@ func TestPreloadSpool(t *testing.T) {
 	if err := j.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, &j.stderr)
 	}
-	contains(t, j.stderr.String(), "moriens: the spool is too small: 1 KiB, the least is 1 MiB\nhint: allow more by --spool-max")
+	contains(t, j.stderr.String(), "moriens: the spool is too small: 1 KiB, the least is 1 MiB\nhint: raise --spool-max")
 	if strings.Count("\n"+j.stderr.String(), "\nmoriens: ") != 1 {
 		t.Errorf("stderr %q", &j.stderr)
 	}
@@ -396,7 +396,7 @@ func TestPreloadSpool(t *testing.T) {
 		t.Errorf("left are %v, %v", left, err)
 	}
 	out := filepath.Join(j.folder, "run")
-	checkUnrecorded(t, out, 2, "the agent there could not work: the spool is too small")
+	checkUnrecorded(t, out, 2, "the agent there could not start: the spool is too small")
 	summary, err := os.ReadFile(filepath.Join(out, "summary.txt"))
 	if lines := strings.Split(strings.TrimSpace(string(summary)), "\n"); err != nil || len(lines) < 2 || !strings.HasPrefix(lines[1], "incomplete: 2 of 2 ranks not recorded on ") {
 		t.Errorf("%v: summary\n%s", err, summary)

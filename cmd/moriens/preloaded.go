@@ -33,12 +33,12 @@ type preloadedCommand struct {
 	ID      string        `name:"run" help:"Name of the run." required:""`
 	Near    string        `help:"Working directory of the ranks." required:""`
 	Dir     string        `help:"Run directory."`
-	Job     string        `help:"The batch system's name for the job."`
-	Alone   bool          `help:"The job has no other node."`
-	Timeout time.Duration `help:"How long the ranks wait for the results." default:"60s"`
-	Rings   string        `help:"Name of the directory of the run's rings."`
-	Starter int           `help:"Process that has started this one."`
-	Agent   string        `help:"Name of this node's agent: be it, instead of its parent."`
+	Job     string        `help:"Job id of the batch system."`
+	Alone   bool          `help:"The job runs on this node only."`
+	Timeout time.Duration `help:"Maximum time that ranks wait for the results." default:"60s"`
+	Rings   string        `help:"Name of the directory with the run's ring buffers."`
+	Starter int           `help:"Process that started this one."`
+	Agent   string        `help:"Run as this node's agent, with this name, instead of as its parent."`
 	analysisFlags
 	keepFlags
 	cellsFlags

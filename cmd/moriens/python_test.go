@@ -98,7 +98,7 @@ func TestFoundByDlopen(t *testing.T) {
 	if o.status != 3 {
 		t.Errorf("status %d\n%s%s", o.status, o.stdout, o.stderr)
 	}
-	contains(t, o.stderr, "no rank could record: an MPI library was loaded past moriens by dlopen, and its calls were not recorded: /", "docs/limits.md")
+	contains(t, o.stderr, "no rank could record: an MPI library was loaded by dlopen, bypassing libmoriens.so; its calls were not recorded: /", "docs/limits.md")
 	if m := readManifest(t, out); m.Complete == nil || *m.Complete || len(m.Incomplete) != 1 || !strings.Contains(m.Incomplete[0], "2 of 2 ranks not recorded") {
 		t.Errorf("complete: %v, %q", m.Complete, m.Incomplete)
 	}

@@ -148,6 +148,6 @@ func TestReductionOfOddRuns(t *testing.T) {
 		if o.status == 0 || len(m.Losses.RanksDied) == 0 || !slices.ContainsFunc(m.Losses.RanksDied, func(d rundir.RankDied) bool { return d.Rank == 1 }) {
 			t.Errorf("status %d, died: %+v", o.status, m.Losses.RanksDied)
 		}
-		contains(t, o.stderr, "did not end by MPI_Finalize", "hint: ")
+		contains(t, o.stderr, "did not call MPI_Finalize", "hint: ")
 	})
 }

@@ -198,7 +198,7 @@ func TestCollectorIsKilled(t *testing.T) {
 		t.Log("the results were there before the kill")
 	} else {
 		collect, output = start(t, args...)
-		if err := collect.Wait(); err != nil || !strings.Contains(output.String(), "it had ended; analysing it") {
+		if err := collect.Wait(); err != nil || !strings.Contains(output.String(), "the run had ended; analysing it") {
 			t.Fatalf("%v\n%s", err, output)
 		}
 	}
@@ -224,11 +224,11 @@ func TestSecondCollector(t *testing.T) {
 	collect, output := start(t, "collect", "--out", out)
 	before := meetAgain(t, out, collect, output)
 	o := execute(t, nil, binary(t), "collect", "--out", out)
-	if o.status != 1 || !strings.Contains(o.stderr, "another collector works on this run") || !strings.Contains(o.stderr, "hint: ") {
+	if o.status != 1 || !strings.Contains(o.stderr, "another collector is working on this run") || !strings.Contains(o.stderr, "hint: ") {
 		t.Errorf("status %d\n%s", o.status, o.stderr)
 	}
 	o = execute(t, nil, binary(t), "run", "--keep-bursts", "all", "--out", out, "--", "true")
-	if o.status != 1 || !strings.Contains(o.stderr, "holds a run that was not concluded") || !strings.Contains(o.stderr, "moriens collect --out "+out) {
+	if o.status != 1 || !strings.Contains(o.stderr, "holds an unfinished run") || !strings.Contains(o.stderr, "moriens collect --out "+out) {
 		t.Errorf("status %d\n%s", o.status, o.stderr)
 	}
 	if now, err := rendezvous.Read(out); err != nil || !now.Equal(before) {
@@ -253,7 +253,7 @@ func TestOptionsOutliveTheCollector(t *testing.T) {
 	meet := meetAgain(t, out, collect, output)
 	kill(collect)
 	refused := execute(t, nil, binary(t), "collect", "--out", out, "--freeze", "0.5")
-	if refused.status != 2 || !strings.Contains(refused.stderr, "--dbscan gives Eps and MinPts") || !strings.Contains(refused.stderr, "as the run was begun: --by=none --dbscan=0.25,3") {
+	if refused.status != 2 || !strings.Contains(refused.stderr, "--dbscan fixes Eps and MinPts") || !strings.Contains(refused.stderr, "as the run was begun: --by=none --dbscan=0.25,3") {
 		t.Errorf("status %d\n%s", refused.status, refused.stderr)
 	}
 	collect, output = start(t, "collect", "--out", out, "--dbscan=0.5,2", "--min-duration=0", "--windows", "7")
@@ -265,9 +265,9 @@ func TestOptionsOutliveTheCollector(t *testing.T) {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	for _, line := range []string{
-		"moriens: --dbscan=0.5,2, where the run was begun with --dbscan=0.25,3\n",
-		"moriens: --windows=7, where the run was begun without\n",
-		"moriens: as the run was begun: --by=none --keep=1000001 --outliers=3\n",
+		"moriens: --dbscan=0.5,2; the run was started with --dbscan=0.25,3\n",
+		"moriens: --windows=7; the run was started without\n",
+		"moriens: as the run was started: --by=none --keep=1000001 --outliers=3\n",
 	} {
 		if !strings.Contains(output.String(), line) {
 			t.Errorf("no %q in\n%s", line, output)
@@ -322,12 +322,12 @@ func TestRunIsKilled(t *testing.T) {
 	a.sample(t, 0)
 	a.send(t, 0)
 	a.end(t, 0)
-	if err := collect.Wait(); err != nil || !strings.Contains(output.String(), "going on with run "+meet.Run) {
+	if err := collect.Wait(); err != nil || !strings.Contains(output.String(), "resuming run "+meet.Run) {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	m := readManifest(t, out)
 	text, _ := json.Marshal(m.Notes)
-	if m.Bursts != restartRows-1 || !strings.Contains(string(text), "the moriens that started it was killed") || !slices.Equal(m.Command, job) {
+	if m.Bursts != restartRows-1 || !strings.Contains(string(text), "the moriens process that started it was killed") || !slices.Equal(m.Command, job) {
 		t.Errorf("%+v", m)
 	}
 }

@@ -85,19 +85,19 @@ func (r *resultFlags) resume(recorded, given []string, stderr io.Writer) error {
 		if now := named(given, flag); now == "" {
 			taken = append(taken, flag)
 		} else if now != flag {
-			fmt.Fprintf(stderr, "moriens: %s, where the run was begun with %s\n", now, flag)
+			fmt.Fprintf(stderr, "moriens: %s; the run was started with %s\n", now, flag)
 		}
 	}
 	for _, flag := range given {
 		if named(recorded, flag) == "" {
-			fmt.Fprintf(stderr, "moriens: %s, where the run was begun without\n", flag)
+			fmt.Fprintf(stderr, "moriens: %s; the run was started without\n", flag)
 		}
 	}
 	if len(taken) > 0 {
-		fmt.Fprintf(stderr, "moriens: as the run was begun: %s\n", strings.Join(taken, " "))
+		fmt.Fprintf(stderr, "moriens: as the run was started: %s\n", strings.Join(taken, " "))
 	}
 	if _, err := r.parser().Parse(append(taken, given...)); err != nil {
-		return hint.With(fmt.Errorf("the options that the run was begun with: %w", err), "go on with the moriens that began the run")
+		return hint.With(fmt.Errorf("the options that the run was started with: %w", err), "resume with the moriens version that started the run")
 	}
 	return nil
 }

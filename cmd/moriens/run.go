@@ -19,10 +19,10 @@ import (
 const maxCallpath = 64
 
 type runCommand struct {
-	Out      string `help:"Run directory to make (default: moriens-DATE-TIME)." placeholder:"DIR"`
-	Events   string `help:"What to count in every burst, separated by commas: PAPI presets, native events, sde:::NAME::COUNTER, sw:page-faults, sw:context-switches, sw:cpu-time; or none (default: PAPI_TOT_INS,PAPI_TOT_CYC where the processor counts)." placeholder:"LIST" env:"MORIENS_EVENTS"`
-	Callpath int    `help:"Frames of a call path, 1 to 64; more than the place of the MPI call needs libunwind (default: 1)." placeholder:"N"`
-	HTTP     string `name:"http" help:"Address of a page that says how the run is, for browsers and Prometheus (default: no page)." placeholder:"HOST:PORT" default:"none"`
+	Out      string `help:"Run directory to create (default: moriens-DATE-TIME)." placeholder:"DIR"`
+	Events   string `help:"Events to count in every burst, separated by commas: PAPI presets, native events, sde:::NAME::COUNTER, sw:page-faults, sw:context-switches, sw:cpu-time; or none (default: PAPI_TOT_INS,PAPI_TOT_CYC if available)." placeholder:"LIST" env:"MORIENS_EVENTS"`
+	Callpath int    `help:"Frames per call path, 1 to 64; more than 1 needs libunwind (default: 1)." placeholder:"N"`
+	HTTP     string `name:"http" help:"Address of a status page, for browsers and Prometheus (default: no page)." placeholder:"HOST:PORT" default:"none"`
 	earlyFlags
 	resultFlags
 	shmFlag
@@ -39,7 +39,7 @@ func (r *runCommand) Run(ctx *kong.Context, log *slog.Logger) error {
 		return err
 	}
 	if r.Callpath < 0 || r.Callpath > maxCallpath {
-		return usage(fmt.Errorf("--callpath=%d", r.Callpath), fmt.Sprintf("a call path has 1 to %d frames", maxCallpath))
+		return usage(fmt.Errorf("--callpath=%d", r.Callpath), fmt.Sprintf("give a number of frames from 1 to %d", maxCallpath))
 	}
 	if err := checkNumbers(); err != nil {
 		return err
@@ -68,7 +68,7 @@ func checkNumbers() error {
 		{"MORIENS_RING", "bytes"}, {"MORIENS_RING_MAX", "bytes"}, {"MORIENS_POLL_GAP", "microseconds"}, {"MORIENS_DRAIN", "milliseconds"}, {"MORIENS_CALLPATH", "frames"},
 	} {
 		if value := os.Getenv(option.name); strings.Trim(value, "0123456789") != "" {
-			return usage(fmt.Errorf("%s=%s", option.name, value), "it is a whole number of "+option.unit+", without a unit")
+			return usage(fmt.Errorf("%s=%s", option.name, value), "give an integer number of "+option.unit+", without a unit")
 		}
 	}
 	return nil
@@ -82,12 +82,12 @@ func (r *runCommand) checkEvents(dims []space.Dim) error {
 	}
 	events := strings.FieldsFunc(r.Events, func(c rune) bool { return c == ',' || c == ' ' })
 	if len(events) > shmabi.MaxEvents {
-		return usage(fmt.Errorf("--events: %d events, at most %d can be counted", len(events), shmabi.MaxEvents), "run the job again for the others")
+		return usage(fmt.Errorf("--events: %d events, at most %d can be counted", len(events), shmabi.MaxEvents), "count the others in another run")
 	}
 	for _, d := range dims {
 		for _, quantity := range []string{d.Num, d.Den} {
 			if quantity != "" && quantity != space.Duration && !slices.Contains(events, quantity) {
-				return usage(fmt.Errorf("--dims: %s needs %s, which is not among --events", d, quantity), "add it to --events")
+				return usage(fmt.Errorf("--dims: %s needs %s, which is not in --events", d, quantity), "add it to --events")
 			}
 		}
 	}

@@ -194,10 +194,10 @@ func TestRunWithoutSpool(t *testing.T) {
 	if m.Ranks != 2 || len(m.Worlds) != 1 || *m.Complete {
 		t.Fatalf("manifest %+v", m)
 	}
-	if u := m.Worlds[0].Unrecorded; len(u) != 1 || u[0].Ranks != 2 || !strings.Contains(u[0].Reason, "the agent there could not work: ") || !strings.Contains(u[0].Reason, "no space left on device") {
+	if u := m.Worlds[0].Unrecorded; len(u) != 1 || u[0].Ranks != 2 || !strings.Contains(u[0].Reason, "the agent there could not start: ") || !strings.Contains(u[0].Reason, "no space left on device") {
 		t.Errorf("unrecorded %+v", u)
 	}
-	contains(t, o.stderr, "the ranks go unrecorded")
+	contains(t, o.stderr, "the ranks are not recorded")
 	contains(t, o.stdout, "\nincomplete: 2 of 2 ranks not recorded")
 	if left, err := os.ReadFile(filepath.Join(folder, "left")); err != nil || len(left) > 0 {
 		t.Errorf("left are %q, %v", left, err)
@@ -342,7 +342,7 @@ func TestPreloadRingsElsewhere(t *testing.T) {
 				if d := cmp.Diff(sum(mpitest.Counts(t, j.counts)), m.MPICalls); d != "" {
 					t.Errorf("MPI calls differ (-made +recorded):\n%s", d)
 				}
-				if m.Ranks != 2 || m.Dropped != 0 || !noted(m, "the rings are in "+filepath.Join(j.shm, taken)+"-") {
+				if m.Ranks != 2 || m.Dropped != 0 || !noted(m, "the ring buffers are in "+filepath.Join(j.shm, taken)+"-") {
 					t.Errorf("%d ranks, %d dropped, notes %q", m.Ranks, m.Dropped, m.Notes)
 				}
 				if j.stderr.String() != "moriens: results in "+dir+"\n" {

@@ -48,15 +48,15 @@ func TestToolBefore(t *testing.T) {
 		if o.status != 3 {
 			t.Errorf("status %d, want 3\n%s%s", o.status, o.stdout, o.stderr)
 		}
-		reason := tool + " comes before libmoriens.so and answered all its MPI calls"
-		contains(t, o.stderr, "no bursts: no rank could record: "+reason, "hint: name libmoriens.so first in LD_PRELOAD")
+		reason := tool + " comes before libmoriens.so and handled all its MPI calls"
+		contains(t, o.stderr, "no bursts: no rank could record: "+reason, "hint: put libmoriens.so first in LD_PRELOAD")
 		checkUnrecorded(t, out, 2, reason)
 
 		o, out = run("sh", "-c", `if test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1; then LD_PRELOAD=`+tool+":"+library+"; fi; exec "+plain)
 		if o.status != 3 {
 			t.Errorf("status %d, want 3\n%s%s", o.status, o.stdout, o.stderr)
 		}
-		contains(t, o.stderr, "1 of 2 ranks could not record", "hint: "+tool+" comes before libmoriens.so: name libmoriens.so first in LD_PRELOAD")
+		contains(t, o.stderr, "1 of 2 ranks could not record", "hint: "+tool+" comes before libmoriens.so: put libmoriens.so first in LD_PRELOAD")
 		m := readManifest(t, out)
 		if u := m.Worlds[0].Unrecorded; m.Ranks != 2 || len(m.Worlds) != 1 || len(u) != 1 || !slices.Equal(u[0].List, []int{1}) || u[0].Reason != reason {
 			t.Errorf("%d ranks, worlds %+v", m.Ranks, m.Worlds)
@@ -67,11 +67,11 @@ func TestToolBefore(t *testing.T) {
 		if d := cmp.Diff(map[string]int{"MPI_Barrier": 6}, m.MPICalls); d != "" || o.status != 0 || len(m.Losses.RanksDied) != 0 {
 			t.Errorf("status %d, died %v\n%s", o.status, m.Losses.RanksDied, d)
 		}
-		hidden := own + " comes before libmoriens.so and answers MPI_Init and 1 more of MPI's functions itself: these calls are not recorded, and their time counts as computation; link the program without these wrappers"
+		hidden := own + " comes before libmoriens.so and handles MPI_Init and 1 more of MPI's functions itself: these calls are not recorded, and their time counts as computation; link the program without these wrappers"
 		if m.Complete == nil || *m.Complete || !slices.Equal(m.Losses.Hidden, []string{hidden}) || !strings.Contains(o.stdout, "incomplete: "+hidden) {
 			t.Errorf("complete %v, hidden %q", m.Complete, m.Losses.Hidden)
 		}
-		note := own + " comes before libmoriens.so and answers 2 of the MPI functions itself, MPI_Init without passing it on"
+		note := own + " comes before libmoriens.so and handles 2 of the MPI functions itself, MPI_Init without passing it on"
 		if !slices.ContainsFunc(m.Notes, func(text string) bool { return strings.HasPrefix(text, note) }) {
 			t.Errorf("no %q in %q", note, m.Notes)
 		}
@@ -112,8 +112,8 @@ func TestToolHides(t *testing.T) {
 			m := readManifest(t, out)
 			var want []string
 			if hides {
-				want = []string{tool + " comes before libmoriens.so and answers MPI_Barrier itself: these calls are not recorded, and their time counts as computation; put libmoriens.so first in LD_PRELOAD"}
-				contains(t, o.stdout, "incomplete: "+want[0], "MPI calls that another tool made past moriens")
+				want = []string{tool + " comes before libmoriens.so and handles MPI_Barrier itself: these calls are not recorded, and their time counts as computation; put libmoriens.so first in LD_PRELOAD"}
+				contains(t, o.stdout, "incomplete: "+want[0], "MPI calls that another tool made without calling moriens")
 			}
 			if d := cmp.Diff(calls, m.MPICalls); d != "" || o.status != 0 || m.Complete == nil || *m.Complete == hides || !slices.Equal(m.Losses.Hidden, want) {
 				t.Errorf("%s: status %d, hidden %q\n%s%s", name, o.status, m.Losses.Hidden, d, o.stderr)
@@ -177,7 +177,7 @@ func TestSetUpPast(t *testing.T) {
 		plain, direct, own, tool := setUpPrograms(t, mpi)
 		library := filepath.Join(filepath.Dir(binary(t)), "libmoriens.so")
 		barrier := barrierTool(t, mpi)
-		const notCalled, answers = "moriens: MPI was initialized past libmoriens.so, and its calls were not recorded: ", " comes before libmoriens.so and answers all MPI calls itself"
+		const notCalled, answers = "moriens: MPI was initialized without libmoriens.so; its calls were not recorded: ", " comes before libmoriens.so and handles all MPI calls itself"
 		for _, tt := range []struct{ preload, program, want string }{
 			{tool + ":" + library, plain, "moriens: not recorded: " + tool + answers},
 			{library, own, "moriens: not recorded: " + own + answers},
@@ -199,7 +199,7 @@ func TestSetUpPast(t *testing.T) {
 
 		out := filepath.Join(t.TempDir(), "run")
 		o := execute(t, nil, append([]string{binary(t), "run", "--out", out, "--"}, mpi.Args(2, "", direct)...)...)
-		reason := "MPI was initialized past libmoriens.so, and its calls were not recorded: " + direct + " calls PMPI_Init_thread itself"
+		reason := "MPI was initialized without libmoriens.so; its calls were not recorded: " + direct + " calls PMPI_Init_thread itself"
 		contains(t, o.stderr, "no bursts: no rank could record: "+reason, "hint: let the program call MPI_Init, not PMPI_Init")
 		if o.status != 3 || strings.Contains(o.stdout+o.stderr, "dlopen") || strings.Contains(o.stderr, "sent nothing") {
 			t.Errorf("status %d\n%s%s", o.status, o.stdout, o.stderr)

@@ -11,8 +11,8 @@ import (
 type statusCommand struct {
 	Dir     string        `arg:"" help:"Run directory." type:"path"`
 	JSON    bool          `name:"json" help:"Print it as JSON."`
-	URL     bool          `name:"url" help:"Print the address of the run's page, with the token that opens it."`
-	Timeout time.Duration `help:"How long to wait for the collector's answer." default:"5s"`
+	URL     bool          `name:"url" help:"Print the address of the run's page, including its access token."`
+	Timeout time.Duration `help:"Maximum time to wait for the collector's answer." default:"5s"`
 }
 
 func (s *statusCommand) Run() error {

@@ -41,7 +41,7 @@ func TestStatusOfNoCollector(t *testing.T) {
 		if o.status != 1 {
 			t.Errorf("%s of an empty directory: status %d", command, o.status)
 		}
-		contains(t, o.stderr, "is the directory of no run", "hint: ")
+		contains(t, o.stderr, "is not a run directory", "hint: ")
 	}
 }
 

@@ -17,14 +17,14 @@ import (
 
 type viewCommand struct {
 	Dir       string `arg:"" help:"Run directory." type:"path"`
-	Listen    string `help:"Address of the loopback to serve it on; port 0: any that is free (default: 127.0.0.1:0)." placeholder:"127.0.0.1:PORT" default:"127.0.0.1:0"`
-	NoBrowser bool   `help:"Print the address, and open no browser."`
-	Most      int    `help:"Bursts, and MPI calls, that the page holds at once; of more it asks for what it shows (default: 2,000,000)." placeholder:"COUNT"`
+	Listen    string `help:"Loopback address to listen on; port 0: any free port (default: 127.0.0.1:0)." placeholder:"127.0.0.1:PORT" default:"127.0.0.1:0"`
+	NoBrowser bool   `help:"Print the address and do not open a browser."`
+	Most      int    `help:"Maximum number of bursts, and of MPI calls, that the page loads at once; it fetches others on demand (default: 2,000,000)." placeholder:"COUNT"`
 }
 
 func (v *viewCommand) Run(log *slog.Logger, to words) error {
 	if v.Most < 0 {
-		return usage(fmt.Errorf("--most=%d", v.Most), "name how many bursts the page is to hold at once, from 1 up")
+		return usage(fmt.Errorf("--most=%d", v.Most), "give a number of bursts of at least 1")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

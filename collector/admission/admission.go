@@ -90,7 +90,7 @@ func (g *Control) Refuse(cause Cause, from string, err error) {
 		g.stream()
 	}
 	if first {
-		g.log.Warn("turned away; further ones of this cause are only counted", "cause", cause, "from", from, "error", err)
+		g.log.Warn("rejected; further ones of this cause are only counted", "cause", cause, "from", from, "error", err)
 	}
 }
 
@@ -152,7 +152,7 @@ func (g *Control) admit(conn net.Conn) *Conn {
 		c.Close()
 	}
 	if oldest != nil {
-		oldest.expel(Crowd, errors.New("too many connections have shown no token"))
+		oldest.expel(Crowd, errors.New("too many connections without a token"))
 	}
 	return c
 }
@@ -208,7 +208,7 @@ func (c *Conn) Close() error {
 	c.forget()
 	c.control.mu.Unlock()
 	if stranger {
-		c.Refuse(Handshake, errors.New("it went before it had shown a token"))
+		c.Refuse(Handshake, errors.New("it disconnected before it had sent a token"))
 	}
 	return c.Conn.Close()
 }

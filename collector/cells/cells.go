@@ -44,7 +44,7 @@ type Paths interface {
 }
 
 // ErrLeft is returned where an agent was left out meanwhile: the results so far cover bursts that can no longer be asked for.
-var ErrLeft = errors.New("an agent that has told its micro-cells does not answer any more")
+var ErrLeft = errors.New("an agent that has sent its micro-cells no longer answers")
 
 // A Left is an agent that was left out, and why.
 type Left struct {
@@ -185,9 +185,9 @@ func (c *Coordinator) ask(ctx context.Context, id uint64, ask *moriensv1.CellsAs
 		c.count(ask, a)
 		switch {
 		case ended:
-			return errors.New("more comes behind the last part of an answer")
+			return errors.New("data after the last part of an answer")
 		case a.Error != "":
-			return fmt.Errorf("the agent says: %s", a.Error)
+			return fmt.Errorf("the agent reports: %s", a.Error)
 		}
 		ended = a.Last
 		if a.Body == nil {

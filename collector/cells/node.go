@@ -45,7 +45,7 @@ func (n *node) takeHead(s *moriensv1.CellsSurveyed) error {
 	case s.Survey == 0:
 		return errors.New("the survey has no number")
 	case s.Dims == 0 && s.Bursts == 0:
-		return errors.New("no rank has come to it yet")
+		return errors.New("no rank has connected to it yet")
 	case s.Dims < 1 || s.Dims > cell.MaxDims:
 		return fmt.Errorf("%d dimensions: want 1 to %d", s.Dims, cell.MaxDims)
 	case !(s.Side > 0) || math.IsInf(s.Side, 0):
@@ -62,7 +62,7 @@ func (n *node) takeHead(s *moriensv1.CellsSurveyed) error {
 	if s.Whole {
 		*n = node{}
 	} else if n.head == nil {
-		return errors.New("only what came since a survey that was not made")
+		return errors.New("only changes since a survey that was not made")
 	} else if s.Spec != n.head.Spec || s.Dims != n.head.Dims || s.Side != n.head.Side || !slices.Equal(s.Counter, n.head.Counter) {
 		return fmt.Errorf("micro-cells are made as %q now, and were as %q", s.Spec, n.head.Spec)
 	}

@@ -20,7 +20,7 @@ type Labelled struct {
 func (c *Coordinator) Rows(ctx context.Context, agent uint64, rings []uint64, clusters int) (map[uint64][]Labelled, error) {
 	n := c.nodes[agent]
 	if n == nil {
-		return nil, errors.New("collector/cells: the agent has told no micro-cells")
+		return nil, errors.New("collector/cells: the agent has sent no micro-cells")
 	}
 	all := make(map[uint64][]Labelled)
 	for _, ring := range rings {

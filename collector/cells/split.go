@@ -94,7 +94,7 @@ func (s *splitting) take(a *moriensv1.CellsAnswer) error {
 		return err
 	}
 	if len(m.Parent) != len(m.Unit) {
-		return fmt.Errorf("%d places come of %d units", len(m.Unit), len(m.Parent))
+		return fmt.Errorf("%d places for %d units", len(m.Unit), len(m.Parent))
 	}
 	for _, number := range m.Unknown {
 		if !s.open[number] {
@@ -121,7 +121,7 @@ func (s *splitting) place(m *moriensv1.CellsUnits, i int) error {
 	total := s.totals[parent]
 	if total == nil {
 		if !s.open[parent] {
-			return fmt.Errorf("it comes of unit %d, which was not to be split, or was", parent)
+			return fmt.Errorf("it is from unit %d, which was not to be split, or was", parent)
 		}
 		delete(s.open, parent)
 		total = &microcell.Unit{Counters: slices.Clone(s.node.units[parent].Counters)}
@@ -134,7 +134,7 @@ func (s *splitting) place(m *moriensv1.CellsUnits, i int) error {
 	}
 	of := &s.node.units[parent]
 	if u.Group != of.Group || u.Cell.Key != of.Cell.Key {
-		return fmt.Errorf("it is in group %d and cell %v, the unit that it comes of in group %d and cell %v", u.Group, u.Cell.Key, of.Group, of.Cell.Key)
+		return fmt.Errorf("it is in group %d and cell %v, its unit in group %d and cell %v", u.Group, u.Cell.Key, of.Group, of.Cell.Key)
 	}
 	if u.Cell.Count == 0 || !isPoint(&u.Cell) {
 		return fmt.Errorf("%d bursts from %v to %v: want some, at one place", u.Cell.Count, u.Cell.Lo, u.Cell.Hi)

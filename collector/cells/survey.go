@@ -46,7 +46,7 @@ func (c *Coordinator) Survey(ctx context.Context, paths Paths) (*microcell.Set, 
 		for _, l := range c.left {
 			errs = append(errs, fmt.Errorf("agent %016x: %w", l.Agent, l.Err))
 		}
-		return nil, fmt.Errorf("collector/cells: no agent has told its micro-cells: %w", errors.Join(append(errs, errNone)...))
+		return nil, fmt.Errorf("collector/cells: no agent has sent its micro-cells: %w", errors.Join(append(errs, errNone)...))
 	}
 	return c.merge(paths)
 }
@@ -79,7 +79,7 @@ func (c *Coordinator) surveySince(ctx context.Context, id uint64, n *node) error
 			return n.takeHead(b.Surveyed)
 		case *moriensv1.CellsAnswer_Units:
 			if !begun {
-				return errors.New("micro-cells come before what they are of")
+				return errors.New("micro-cells before their description")
 			}
 			return n.takeUnits(b.Units)
 		}

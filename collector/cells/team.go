@@ -77,7 +77,7 @@ type hub struct {
 func (h *hub) find(k *microcell.Kinds, all team.Threads, o *grouping.Options, number func(relay.Calls) int64) (r *microcell.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("what the agents say does not fit together: %v", p)
+			err = fmt.Errorf("the agents' messages are inconsistent: %v", p)
 		}
 	}()
 	if !h.worlds {
@@ -228,7 +228,7 @@ func (h *hub) request(rank int, id uint64, m *moriensv1.CellsTeam) error {
 		part := a.GetCall()
 		switch {
 		case part == nil || m.More:
-			return fmt.Errorf("what a call came to is answered by %T", a.Body)
+			return fmt.Errorf("the result of a call is answered by %T", a.Body)
 		case part.Op == moriensv1.CellsCall_OP_UNSPECIFIED:
 			return nil
 		case c.Op == moriensv1.CellsCall_OP_UNSPECIFIED:

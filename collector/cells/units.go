@@ -35,7 +35,7 @@ func checkColumns(m *moriensv1.CellsUnits, dims, counters int) error {
 // takeUnits takes units with what was added to them.
 func (n *node) takeUnits(m *moriensv1.CellsUnits) error {
 	if len(m.Unknown) > 0 || len(m.Parent) != 0 && len(m.Parent) != len(m.Unit) {
-		return fmt.Errorf("%d units of a survey come of others, and %d could not be split: want one for each or none, and none", len(m.Parent), len(m.Unknown))
+		return fmt.Errorf("%d units of a survey are from others, and %d could not be split: want one for each or none, and none", len(m.Parent), len(m.Unknown))
 	}
 	if err := checkColumns(m, int(n.head.Dims), len(n.head.Counter)); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (n *node) unit(m *moriensv1.CellsUnits, i int) (*microcell.Unit, error) {
 		return nil, fmt.Errorf("group %d of %d", u.Group, groups)
 	}
 	if m.Count[i] > mostBursts {
-		return nil, fmt.Errorf("%d bursts came: want at most %d", m.Count[i], uint64(mostBursts))
+		return nil, fmt.Errorf("%d bursts received: want at most %d", m.Count[i], uint64(mostBursts))
 	}
 	c := &u.Cell
 	c.Count = int64(m.Count[i])

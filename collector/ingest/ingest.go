@@ -186,11 +186,11 @@ func (s *Server) takeSpool(agent *store.Agent, p *moriensv1.Spool) {
 	log := s.Log.With("agent", agent.Hello.Host, "seconds", time.Duration(p.FullNs).Seconds(), "dropped", p.Dropped)
 	switch {
 	case p.Unkept > 0:
-		log.Error("an agent has ended without room in its spool", "left in the rings", p.Unkept, "ranks", p.UnkeptProcesses, "error", p.Error)
+		log.Error("an agent has ended with a full spool", "left in the ring buffers", p.Unkept, "ranks", p.UnkeptProcesses, "error", p.Error)
 	case p.Full && !was.GetFull():
-		log.Error("an agent's spool has no room: it reads nothing", "error", p.Error)
+		log.Error("an agent's spool is full: it has stopped reading", "error", p.Error)
 	case was.GetFull() && !p.Full:
-		log.Warn("an agent's spool has room again")
+		log.Warn("an agent's spool has space again")
 	}
 }
 

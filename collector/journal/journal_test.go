@@ -339,7 +339,7 @@ func TestRefuses(t *testing.T) {
 		name, want string
 		records    [][]byte
 	}{
-		{"another version", "format 2, which moriens 9.1 has begun; this is format 1", [][]byte{encode(1, &moriensv1.JournalBegin{Format: 2, Version: "9.1"})}},
+		{"another version", "format 2, written by moriens 9.1; this moriens reads format 1", [][]byte{encode(1, &moriensv1.JournalBegin{Format: 2, Version: "9.1"})}},
 		{"no token", "lacks the run, its token", [][]byte{encode(1, &moriensv1.JournalBegin{Format: 1, Run: "r"})}},
 		{"no begin", "one begin, in front", [][]byte{hello}},
 		{"two begins", "one begin, in front", [][]byte{begin, begin}},

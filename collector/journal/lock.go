@@ -16,7 +16,7 @@ import (
 const lockFile = "lock"
 
 // ErrInUse is returned for a journal that another process works on.
-var ErrInUse = errors.New("another collector works on this run")
+var ErrInUse = errors.New("another collector is working on this run")
 
 // claim takes the lock of a directory.
 func claim(dir string, log *slog.Logger) (*files.Lock, error) {
@@ -30,7 +30,7 @@ func claim(dir string, log *slog.Logger) (*files.Lock, error) {
 	case owner != uint32(os.Getuid()):
 		return nil, fmt.Errorf("journal %s: it belongs to user %d", dir, owner)
 	case info.Mode().Perm()&0o077 != 0:
-		return nil, fmt.Errorf("journal %s: mode %04o lets others in, who could read the run's token; it has to be 0700", dir, info.Mode().Perm())
+		return nil, fmt.Errorf("journal %s: mode %04o lets other users read the run's token; it must be 0700", dir, info.Mode().Perm())
 	}
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -42,7 +42,7 @@ func claim(dir string, log *slog.Logger) (*files.Lock, error) {
 		f.Close()
 		return nil, fmt.Errorf("journal %s: %w", dir, ErrInUse)
 	case err != nil:
-		log.Warn("this file system has no locks: nothing keeps a second collector from this run", "journal", dir, "error", err)
+		log.Warn("this file system has no locks: a second collector cannot be kept from this run", "journal", dir, "error", err)
 		return &files.Lock{File: f}, nil
 	}
 	return lock, nil

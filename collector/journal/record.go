@@ -139,5 +139,5 @@ type FormatError struct {
 }
 
 func (e *FormatError) Error() string {
-	return fmt.Sprintf("a journal of format %d, which moriens %s has begun; this is format %d", e.Format, e.Version, Format)
+	return fmt.Sprintf("journal format %d, written by moriens %s; this moriens reads format %d", e.Format, e.Version, Format)
 }

@@ -254,7 +254,7 @@ func (w *writer) note(records int, took time.Duration, err error) {
 		w.stats.Failures++
 		w.stats.Failing = err.Error()
 		if before == "" {
-			w.log.Error("the journal cannot be written: agents keep what they have until it can", "error", err)
+			w.log.Error("the journal cannot be written: agents keep their data until it can", "error", err)
 		}
 		return
 	}

@@ -140,7 +140,7 @@ func (p *Pins) wishes(s *sight) []wish {
 		now := kind{s.kind(begins[at], begins[at+1]), phase.MedianNS}
 		if w := s.windows(begins[at], begins[min(at+together, phase.Iterations)]); !slices.ContainsFunc(p.kinds, now.like) && len(p.kinds) < mostKinds && len(w) <= mostWindows {
 			p.kinds = append(p.kinds, now)
-			list = append(list, wish{w, fmt.Sprintf("stands for %d iterations of %v, by rank %d", phase.Iterations, time.Duration(phase.MedianNS), s.rank)})
+			list = append(list, wish{w, fmt.Sprintf("represents %d iterations of %v, by rank %d", phase.Iterations, time.Duration(phase.MedianNS), s.rank)})
 		}
 		for k, ns := range phase.IterationNS {
 			w := s.windows(begins[k], begins[k+1])

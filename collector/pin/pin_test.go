@@ -165,7 +165,7 @@ func TestNoisyIterations(t *testing.T) {
 	}
 	r.done()
 	list := New(s, nil, asRun, quiet).look()
-	if len(list) != 1 || !strings.HasPrefix(list[0].reason, "stands for 80 iterations") {
+	if len(list) != 1 || !strings.HasPrefix(list[0].reason, "represents 80 iterations") {
 		t.Errorf("%+v", list)
 	}
 }
@@ -186,13 +186,13 @@ func TestPins(t *testing.T) {
 	kinds := 0
 	var far []anchor.ID
 	for _, x := range list {
-		if strings.HasPrefix(x.reason, "stands for") {
+		if strings.HasPrefix(x.reason, "represents") {
 			kinds++
 			if len(x.windows) < 2 || len(x.windows) > 3 {
 				t.Errorf("%s: windows %v", x.reason, x.windows)
 			}
 			if slices.Contains(x.windows, anchor.After(41)) {
-				t.Errorf("%s: the odd iteration stands for the others", x.reason)
+				t.Errorf("%s: the odd iteration represents the others", x.reason)
 			}
 		} else {
 			far = append(far, x.windows...)

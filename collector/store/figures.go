@@ -84,7 +84,7 @@ func (s *Store) weigh(a *Agent, m *moriensv1.ReportRequest) {
 		}
 	}
 	if len(f.wrong) > 0 {
-		a.Faults = append(a.Faults, &moriensv1.Fault{Rank: rank, Figures: uint32(len(f.wrong)), Corrupt: fmt.Sprintf("%s tells what cannot be true: %s", of, strings.Join(f.wrong, ", "))})
+		a.Faults = append(a.Faults, &moriensv1.Fault{Rank: rank, Figures: uint32(len(f.wrong)), Corrupt: fmt.Sprintf("%s contains impossible values: %s", of, strings.Join(f.wrong, ", "))})
 	}
 }
 

@@ -193,7 +193,7 @@ func (x *filling) moved(messages []*moriensv1.ReportRequest) {
 			x.refuse(x.store.addGaps(b.Gaps))
 		case *moriensv1.ReportRequest_Calls, *moriensv1.ReportRequest_Marks:
 		default:
-			x.refuse(fmt.Errorf("a window has a message that is none of one: %T", m.Body))
+			x.refuse(fmt.Errorf("a window contains an unexpected message: %T", m.Body))
 		}
 	}
 	for r := range x.rings {

@@ -54,7 +54,7 @@ func Why(f *moriensv1.Fault) string {
 	case f.Reason != "":
 		return f.Reason
 	case f.Past != "":
-		return "an MPI library was loaded past moriens by dlopen, and its calls were not recorded: " + f.Past
+		return "an MPI library was loaded by dlopen, bypassing libmoriens.so; its calls were not recorded: " + f.Past
 	}
 	return fmt.Sprintf("its shared memory says: %s", syscall.Errno(f.Errno))
 }

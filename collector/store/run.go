@@ -159,10 +159,10 @@ func (s *Store) endRing(e *moriensv1.RingEnd) error {
 		return nil
 	}
 	if e.Calls != r.Calls {
-		return fmt.Errorf("ring %016x ends after %d calls, %d came", e.Ring, e.Calls, r.Calls)
+		return fmt.Errorf("ring %016x ends after %d calls, %d received", e.Ring, e.Calls, r.Calls)
 	}
 	if e.Marks != r.marks {
-		return fmt.Errorf("ring %016x ends after %d marks, %d came", e.Ring, e.Marks, r.marks)
+		return fmt.Errorf("ring %016x ends after %d marks, %d received", e.Ring, e.Marks, r.marks)
 	}
 	return nil
 }

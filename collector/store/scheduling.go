@@ -34,13 +34,13 @@ func (a *Agent) Scheduling() (s NodeScheduling, known bool) {
 func (s *Store) addScheduling(a *Agent, m *moriensv1.Scheduling) error {
 	n := len(m.Process)
 	if len(m.RunNs) != n || len(m.WaitNs) != n || len(m.Voluntary) != n || len(m.Involuntary) != n {
-		return fmt.Errorf("how %d processes were scheduled, with columns of %d, %d, %d and %d", n, len(m.RunNs), len(m.WaitNs), len(m.Voluntary), len(m.Involuntary))
+		return fmt.Errorf("scheduling of %d processes, with columns of %d, %d, %d and %d", n, len(m.RunNs), len(m.WaitNs), len(m.Voluntary), len(m.Involuntary))
 	}
 	for i, id := range m.Process {
 		p := s.processes[id]
 		switch {
 		case p == nil:
-			return fmt.Errorf("how unknown process %016x was scheduled", id)
+			return fmt.Errorf("scheduling of unknown process %016x", id)
 		case max(m.RunNs[i], m.WaitNs[i]) > maxAmount || max(m.Voluntary[i], m.Involuntary[i]) > maxCount:
 			return fmt.Errorf("process %016x ran for %d ns and waited for %d, with %d and %d switches", id, m.RunNs[i], m.WaitNs[i], m.Voluntary[i], m.Involuntary[i])
 		}

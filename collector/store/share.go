@@ -21,17 +21,17 @@ func (f *Frozen) Share(t team.Team) error {
 	}
 	own, err := proto.Marshal(f.encode())
 	if err := team.Agree(t, err); err != nil {
-		return fmt.Errorf("tell the other collectors what came: %w", err)
+		return fmt.Errorf("send received data to the other collectors: %w", err)
 	}
 	all, err := t.AllGather(own)
 	if err != nil {
-		return fmt.Errorf("hear from the other collectors what came: %w", err)
+		return fmt.Errorf("receive data from the other collectors: %w", err)
 	}
 	shares := make([]*moriensv1.Share, len(all))
 	for i, raw := range all {
 		shares[i] = new(moriensv1.Share)
 		if err := proto.Unmarshal(raw, shares[i]); err != nil {
-			return fmt.Errorf("what came to collector %d: %w", i, err)
+			return fmt.Errorf("data of collector %d: %w", i, err)
 		}
 	}
 	return f.join(t.Rank(), shares)

@@ -248,7 +248,7 @@ func TestApplyRefusesAfterEnd(t *testing.T) {
 		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 11, Calls: 7, Dropped: 5, Abandoned: 1}}}
 	}
 	// Messages of the ring were refused: its end says so, and holds all the same.
-	if err := s.apply(end()); err == nil || !strings.Contains(err.Error(), "ends after 7 calls, 2 came") {
+	if err := s.apply(end()); err == nil || !strings.Contains(err.Error(), "ends after 7 calls, 2 received") {
 		t.Errorf("the end after calls that never came: %v", err)
 	}
 	if err := s.apply(end()); err == nil {
@@ -303,7 +303,7 @@ func TestDeserted(t *testing.T) {
 	end := func(process uint64) *moriensv1.ReportRequest {
 		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: process}}}
 	}
-	check("no rank has come", 0)
+	check("no rank has connected", 0)
 	s.must(process(1, 0, 2))
 	check("a rank runs", 0)
 	s.must(end(1))

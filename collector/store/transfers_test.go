@@ -160,7 +160,7 @@ func TestMeaningRefuses(t *testing.T) {
 		{"before row 3 of 2", gaps(&moriensv1.Gaps{Ring: 11, Before: []uint64{3}})},
 		{"in row 2 of 2", gaps(&moriensv1.Gaps{Ring: 11, Inside: []uint64{2}})},
 		{"unknown process", &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 7}}}},
-		{"moved something 5 times, its sums say 0 times, and 0 came", &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 5}}}},
+		{"has 5 transfers, 0 in its sums, 0 received", &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 5}}}},
 	} {
 		t.Run(tt.want, func(t *testing.T) {
 			s := meaningStub(t)

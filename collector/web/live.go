@@ -107,7 +107,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 		}
 		if end != nil {
 			if send("end", end) != nil {
-				s.config.Log.Debug("who looked has left before the end")
+				s.config.Log.Debug("the browser disconnected before the end")
 			}
 			return
 		}

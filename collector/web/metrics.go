@@ -30,22 +30,22 @@ func counter(name, help string, value func(p *health.Page) uint64) metric {
 // whole are the metrics without labels. docs/operate.md lists them; a test compares.
 var whole = []metric{
 	gauge("run_seconds", "Time since the collector started.", func(p *health.Page) float64 { return p.Seconds }),
-	counter("mpi_calls", "Outermost MPI calls that came.", func(p *health.Page) uint64 { return p.Calls }),
-	counter("bursts", "Computation bursts that came.", func(p *health.Page) uint64 { return p.Bursts }),
-	counter("transfers", "Sends, receives, one-sided and file operations that ranks have told of.", func(p *health.Page) uint64 { return p.Transfers }),
-	gauge("bursts_per_second", "Bursts that came in lately, a second.", func(p *health.Page) float64 { return p.BurstsPerSecond }),
+	counter("mpi_calls", "Outermost MPI calls received.", func(p *health.Page) uint64 { return p.Calls }),
+	counter("bursts", "Computation bursts received.", func(p *health.Page) uint64 { return p.Bursts }),
+	counter("transfers", "Sends, receives, one-sided and file operations reported by ranks.", func(p *health.Page) uint64 { return p.Transfers }),
+	gauge("bursts_per_second", "Bursts received per second, recently.", func(p *health.Page) float64 { return p.BurstsPerSecond }),
 	gauge("clusters", "Provisional clusters.", func(p *health.Page) float64 { return float64(p.Clusters.Count) }),
-	gauge("clustered_bursts", "Bursts that were clustered so far.", func(p *health.Page) float64 { return float64(p.Clusters.Bursts) }),
-	gauge("explained_ratio", "Share of the computing time that is in clusters, 0 to 1.", func(p *health.Page) float64 { return p.Clusters.Explained }),
-	counter("records_dropped", "MPI calls that were not recorded: their ring was full.", func(p *health.Page) uint64 { return p.Losses.RecordsDropped }),
-	counter("calls_abandoned", "MPI calls that were left by longjmp or an exception.", func(p *health.Page) uint64 { return p.Losses.CallsAbandoned }),
+	gauge("clustered_bursts", "Bursts clustered so far.", func(p *health.Page) float64 { return float64(p.Clusters.Bursts) }),
+	gauge("explained_ratio", "Share of computing time in clusters, 0 to 1.", func(p *health.Page) float64 { return p.Clusters.Explained }),
+	counter("records_dropped", "MPI calls not recorded because the ring buffer was full.", func(p *health.Page) uint64 { return p.Losses.RecordsDropped }),
+	counter("calls_abandoned", "MPI calls left by longjmp or an exception.", func(p *health.Page) uint64 { return p.Losses.CallsAbandoned }),
 	counter("calls_unrecorded", "MPI calls of threads that could not record.", func(p *health.Page) uint64 { return p.Losses.CallsUnrecorded }),
 	counter("batches_resent", "Messages that agents had to send again; known when an agent is done.", func(p *health.Page) uint64 { return p.Losses.BatchesResent }),
-	counter("batches_duplicate", "Messages that came twice, and were taken once.", func(p *health.Page) uint64 { return p.Losses.BatchesDuplicate }),
-	counter("messages_refused", "Streams and messages that were refused.", func(p *health.Page) uint64 { return p.Losses.MessagesRefused }),
+	counter("batches_duplicate", "Messages received twice and used once.", func(p *health.Page) uint64 { return p.Losses.BatchesDuplicate }),
+	counter("messages_refused", "Streams and messages refused.", func(p *health.Page) uint64 { return p.Losses.MessagesRefused }),
 	counter("ranks_died", "Ranks that ended without MPI_Finalize.", func(p *health.Page) uint64 { return p.Losses.RanksDied }),
 	counter("ranks_unrecorded", "Ranks that could not record.", func(p *health.Page) uint64 { return p.Losses.RanksUnrecorded }),
-	counter("agents_redirected", "Agents that asked one collector of the run and belong to another.", func(p *health.Page) uint64 { return p.Redirected }),
+	counter("agents_redirected", "Agents that contacted a collector of the run but belong to another one.", func(p *health.Page) uint64 { return p.Redirected }),
 }
 
 // A share is a number of one of several collectors.
@@ -62,8 +62,8 @@ func shareOf(name, help string, kind prometheus.ValueType, value func(m *health.
 // shares are those of each collector of a run that has several.
 var shares = []share{
 	shareOf("agents", "Agents of this collector.", prometheus.GaugeValue, func(m *health.Member) float64 { return float64(m.Agents) }),
-	shareOf("bursts_total", "Computation bursts that came to this collector.", prometheus.CounterValue, func(m *health.Member) float64 { return float64(m.Bursts) }),
-	shareOf("bursts_per_second", "Bursts that came to this collector lately, a second.", prometheus.GaugeValue, func(m *health.Member) float64 { return m.BurstsPerSecond }),
+	shareOf("bursts_total", "Computation bursts received by this collector.", prometheus.CounterValue, func(m *health.Member) float64 { return float64(m.Bursts) }),
+	shareOf("bursts_per_second", "Bursts received per second by this collector, recently.", prometheus.GaugeValue, func(m *health.Member) float64 { return m.BurstsPerSecond }),
 	shareOf("resident_bytes", "Memory of this collector's process.", prometheus.GaugeValue, func(m *health.Member) float64 { return float64(m.Memory.ResidentBytes) }),
 	shareOf("journal_bytes", "Size of this collector's journal.", prometheus.GaugeValue, func(m *health.Member) float64 {
 		if m.Journal == nil {
@@ -76,13 +76,13 @@ var shares = []share{
 // journal are those of a collector that keeps a journal.
 var journal = []metric{
 	gauge("journal_bytes", "Size of the journal.", func(p *health.Page) float64 { return float64(p.Journal.Bytes) }),
-	gauge("journal_pending", "Messages that came and are not acknowledged yet.", func(p *health.Page) float64 { return float64(p.Journal.Pending) }),
-	counter("journal_cut_bytes", "Torn off the journal's end when it was taken up again.", func(p *health.Page) uint64 { return p.Journal.CutBytes }),
-	counter("journal_syncs", "Times that the journal was brought to the disk.", func(p *health.Page) uint64 { return p.Journal.Syncs }),
-	{prometheus.NewDesc("moriens_journal_sync_seconds_total", "Time that took.", nil, nil), prometheus.CounterValue,
+	gauge("journal_pending", "Messages received and not yet acknowledged.", func(p *health.Page) float64 { return float64(p.Journal.Pending) }),
+	counter("journal_cut_bytes", "Bytes cut off the journal's end when it was reopened.", func(p *health.Page) uint64 { return p.Journal.CutBytes }),
+	counter("journal_syncs", "Number of journal syncs to disk.", func(p *health.Page) uint64 { return p.Journal.Syncs }),
+	{prometheus.NewDesc("moriens_journal_sync_seconds_total", "Time spent in journal syncs.", nil, nil), prometheus.CounterValue,
 		func(p *health.Page) float64 { return p.Journal.SyncSeconds }},
-	gauge("journal_slowest_sync_seconds", "Time that the slowest of them took.", func(p *health.Page) float64 { return p.Journal.SlowestSync }),
-	gauge("journal_failing", "1 while the journal cannot grow.", func(p *health.Page) float64 {
+	gauge("journal_slowest_sync_seconds", "Time of the slowest journal sync.", func(p *health.Page) float64 { return p.Journal.SlowestSync }),
+	gauge("journal_failing", "1 while the journal cannot be written.", func(p *health.Page) float64 {
 		if p.Journal.Error != "" {
 			return 1
 		}
@@ -92,10 +92,10 @@ var journal = []metric{
 
 // Those with a label.
 var (
-	agents = prometheus.NewDesc("moriens_agents", "Agents by state: connected, away (without a stream and not done), done.", []string{"state"}, nil)
-	ranks  = prometheus.NewDesc("moriens_ranks", "MPI processes by state: running, ended (by MPI_Finalize), died, left (they went on unmeasured).", []string{"state"}, nil)
-	turned = prometheus.NewDesc("moriens_turned_away_total", "Connections and streams that were refused, by cause.", []string{"cause"}, nil)
-	info   = prometheus.NewDesc("moriens_run_info", "1; the labels say which run this is.", []string{"run", "host", "version", "stage"}, nil)
+	agents = prometheus.NewDesc("moriens_agents", "Agents by state: connected, away (disconnected and not done), done.", []string{"state"}, nil)
+	ranks  = prometheus.NewDesc("moriens_ranks", "MPI processes by state: running, ended (by MPI_Finalize), died, left (continued unmeasured).", []string{"state"}, nil)
+	turned = prometheus.NewDesc("moriens_turned_away_total", "Refused connections and streams, by cause.", []string{"cause"}, nil)
+	info   = prometheus.NewDesc("moriens_run_info", "Always 1; the labels identify the run.", []string{"run", "host", "version", "stage"}, nil)
 )
 
 // A source makes metrics of a page.

@@ -112,7 +112,7 @@ func (s *Server) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.endGrace)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
-		s.config.Log.Debug("a page did not hear the end", "error", err)
+		s.config.Log.Debug("a page did not receive the end of the run", "error", err)
 	}
 	s.http.Close()
 	s.done.Wait()

@@ -213,7 +213,7 @@ func (l *Line) Take(m *moriensv1.ReportRequest) bool {
 	case *moriensv1.ReportRequest_WindowsEnd:
 		l.answered(b.WindowsEnd.Number, question.isFetch, func(r *request) result {
 			if b.WindowsEnd.Parts != uint64(len(r.parts)) && b.WindowsEnd.Error == "" {
-				return result{err: fmt.Errorf("%d parts of windows were sent, %d came", b.WindowsEnd.Parts, len(r.parts))}
+				return result{err: fmt.Errorf("%d parts of windows were sent, %d received", b.WindowsEnd.Parts, len(r.parts))}
 			}
 			return result{end: b.WindowsEnd, answer: r.answer}
 		})

@@ -35,7 +35,7 @@ func (c *Collected) Empty() (bursts bool, why, advice string) {
 	case c.set != nil && c.set.Bursts > 0:
 		return true, "", ""
 	case c.set == nil && len(c.threads.Rings) > 0:
-		return false, "no agent has told of the bursts that it kept on its node", "agents have to stay until the run is concluded: were they ended with the job's last rank?"
+		return false, "no agent has reported the bursts that it kept on its node", "agents must run until the analysis is done: did they end with the job's last rank?"
 	}
 	return false, "", ""
 }
@@ -101,7 +101,7 @@ func (c *Collected) describeUnanswered(d *rundir.Cells) {
 		for _, l := range c.Asked.Left() {
 			why[l.Agent] = l.Err.Error()
 			if errors.Is(l.Err, windows.ErrGone) {
-				why[l.Agent] = "it had left"
+				why[l.Agent] = "it had disconnected"
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func (c *Collected) describeUnanswered(d *rundir.Cells) {
 		if !left && asked[agent.Hello.Agent] {
 			continue
 		}
-		d.Unanswered = append(d.Unanswered, fmt.Sprintf("%s: %s", agent.Hello.Host, cmp.Or(text, "it had left")))
+		d.Unanswered = append(d.Unanswered, fmt.Sprintf("%s: %s", agent.Hello.Host, cmp.Or(text, "it had disconnected")))
 	}
 	slices.Sort(d.Unanswered)
 }
@@ -126,20 +126,20 @@ const movedOfAll = .001
 func (c *Collected) troubles() (list []string) {
 	d := &c.cells
 	if len(d.Unanswered) > 0 {
-		list = append(list, fmt.Sprintf("micro-cells are missing of the ranks on %s with an agent that did not answer: %s", units.Count(len(d.Unanswered), "host"), someOf(d.Unanswered)))
+		list = append(list, fmt.Sprintf("micro-cells are missing for ranks on %s whose agent did not answer: %s", units.Count(len(d.Unanswered), "host"), someOf(d.Unanswered)))
 	}
 	if d.LostBursts > 0 {
-		list = append(list, fmt.Sprintf("no figure has %s that agents knew before they were started again, and whose windows had been evicted by then", units.Count(d.LostBursts, "burst")))
+		list = append(list, fmt.Sprintf("not included: %s that agents knew before they were restarted and whose windows were already evicted", units.Count(d.LostBursts, "burst")))
 	}
 	if d.OutsideBursts > 0 {
-		list = append(list, fmt.Sprintf("in no micro-cell, and counted as lacking data: %s; of side %.3g there are no cells for numbers as large; --cell-side gives another",
+		list = append(list, fmt.Sprintf("in no micro-cell, counted as missing data: %s; the values are too large for cells of side %.3g; --cell-side sets another side",
 			units.Count(d.OutsideBursts, "burst"), float64(d.Side)))
 	}
 	if d.CallsEvicted > 0 {
-		list = append(list, fmt.Sprintf("the ranks in full lack %s in %s: their nodes had no room for those windows", units.Count(d.CallsEvicted, "MPI call"), units.Count(d.Stretches, "stretch")))
+		list = append(list, fmt.Sprintf("the ranks in full lack %s in %s: their nodes had no space for those windows", units.Count(d.CallsEvicted, "MPI call"), units.Count(d.Stretches, "stretch")))
 	}
 	if c.result != nil && !d.Exact {
-		list = append(list, fmt.Sprintf("clusters may not be those of the bursts themselves: the answer depends on the places of %s in %s, which nobody knows any more",
+		list = append(list, fmt.Sprintf("clusters may differ from those of the individual bursts: they depend on the positions of %s in %s, which are no longer known",
 			units.Count(d.BurstsInQuestion, "burst"), units.Count(d.UnitsInQuestion, "micro-cell")))
 	}
 	return list
@@ -164,10 +164,10 @@ func someOf(list []string) string {
 // located is what the user should know of the labels of the bursts of ranks in full.
 func located(d *rundir.Cells, bursts int) (list []string) {
 	if float64(d.BurstsMoved) > movedOfAll*float64(bursts) {
-		list = append(list, fmt.Sprintf("over the edge of their micro-cell, and labelled as the one beside it: %s of the ranks in full", units.Count(d.BurstsMoved, "burst")))
+		list = append(list, fmt.Sprintf("outside their micro-cell, labelled like the adjacent one: %s of the ranks in full", units.Count(d.BurstsMoved, "burst")))
 	}
 	if d.BurstsAstray > 0 {
-		list = append(list, fmt.Sprintf("in no micro-cell, and counted as noise: %s of the ranks in full", units.Count(d.BurstsAstray, "burst")))
+		list = append(list, fmt.Sprintf("in no micro-cell, counted as noise: %s of the ranks in full", units.Count(d.BurstsAstray, "burst")))
 	}
 	return list
 }

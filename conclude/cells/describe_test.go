@@ -16,22 +16,22 @@ func TestTroublesOfCells(t *testing.T) {
 	list := func(n int) string {
 		c := rundir.Cells{
 			LostBursts: int64(n), OutsideBursts: int64(n), Side: .025, CallsEvicted: int64(n), Stretches: n, BurstsInQuestion: n, UnitsInQuestion: n, BurstsMoved: n, BurstsAstray: n,
-			Unanswered: slices.Repeat([]string{"n0: it had left"}, n),
+			Unanswered: slices.Repeat([]string{"n0: it had disconnected"}, n),
 		}
 		of := &Collected{clustered: clustered{result: new(microcell.Result)}, cells: c}
 		return strings.Join(slices.Concat(of.troubles(), located(&c, 10)), "\n")
 	}
-	const one = `micro-cells are missing of the ranks on 1 host with an agent that did not answer: n0: it had left
-no figure has 1 burst that agents knew before they were started again, and whose windows had been evicted by then
-in no micro-cell, and counted as lacking data: 1 burst; of side 0.025 there are no cells for numbers as large; --cell-side gives another
-the ranks in full lack 1 MPI call in 1 stretch: their nodes had no room for those windows
-clusters may not be those of the bursts themselves: the answer depends on the places of 1 burst in 1 micro-cell, which nobody knows any more
-over the edge of their micro-cell, and labelled as the one beside it: 1 burst of the ranks in full
-in no micro-cell, and counted as noise: 1 burst of the ranks in full`
+	const one = `micro-cells are missing for ranks on 1 host whose agent did not answer: n0: it had disconnected
+not included: 1 burst that agents knew before they were restarted and whose windows were already evicted
+in no micro-cell, counted as missing data: 1 burst; the values are too large for cells of side 0.025; --cell-side sets another side
+the ranks in full lack 1 MPI call in 1 stretch: their nodes had no space for those windows
+clusters may differ from those of the individual bursts: they depend on the positions of 1 burst in 1 micro-cell, which are no longer known
+outside their micro-cell, labelled like the adjacent one: 1 burst of the ranks in full
+in no micro-cell, counted as noise: 1 burst of the ranks in full`
 	if got := list(1); got != one {
 		t.Errorf("%s\nwant\n%s", got, one)
 	}
-	several := strings.NewReplacer("1 host", "2 hosts", "left", "left; n0: it had left", "1 burst", "2 bursts", "1 MPI call in 1 stretch", "2 MPI calls in 2 stretches", "1 micro-cell", "2 micro-cells")
+	several := strings.NewReplacer("1 host", "2 hosts", "left", "disconnected; n0: it had disconnected", "1 burst", "2 bursts", "1 MPI call in 1 stretch", "2 MPI calls in 2 stretches", "1 micro-cell", "2 micro-cells")
 	if got, want := list(2), several.Replace(one); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

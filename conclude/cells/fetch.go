@@ -37,7 +37,7 @@ func (a *asker) fetch(ctx context.Context, c clustered, s summed) (d fetched) {
 	var messages []*moriensv1.ReportRequest
 	for _, answer := range a.Agents.FetchAll(ctx, ids...) {
 		if answer.Err != nil && a.asked(answer.Agent, chosen) {
-			d.lacks = append(d.lacks, fetch.Unanswered("all that was to stay", a.Frozen, answer))
+			d.lacks = append(d.lacks, fetch.Unanswered("everything to be kept", a.Frozen, answer))
 		}
 		for _, part := range answer.Parts {
 			messages = append(messages, part.Messages...)
@@ -49,11 +49,11 @@ func (a *asker) fetch(ctx context.Context, c clustered, s summed) (d fetched) {
 	for _, err := range d.filled.Refused {
 		if text := err.Error(); !said[text] && len(said) < mostRefused {
 			said[text] = true
-			d.notes = append(d.notes, "what a node held of a rank is refused: "+text)
+			d.notes = append(d.notes, "data of a rank from its node was refused: "+text)
 		}
 	}
 	if n := len(d.filled.Refused); n > len(said) {
-		d.notes = append(d.notes, fmt.Sprintf("what nodes held of ranks is refused: %s in all", units.Count(n, "message")))
+		d.notes = append(d.notes, fmt.Sprintf("data of ranks from their nodes was refused: %s in total", units.Count(n, "message")))
 	}
 	return d
 }
@@ -121,7 +121,7 @@ func (a *asker) choose(s summed) (list []*store.Process, note string) {
 		list = append(list, p)
 	}
 	if left > 0 {
-		note = fmt.Sprintf("told in sum alone for want of room: %s that would have stayed in detail; of those that do %d MPI calls are fetched at most",
+		note = fmt.Sprintf("kept as totals only for lack of space: %s that would have been kept in detail; for those in detail at most %d MPI calls are fetched",
 			units.Count(left, "rank"), mostRecords)
 	}
 	return list, note

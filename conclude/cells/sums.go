@@ -55,7 +55,7 @@ func (a *asker) sum(ctx context.Context, c clustered) (s summed) {
 	}
 	s.classes, err = a.classify(c, s.byRing)
 	if err != nil {
-		s.missing = append(s.missing, fmt.Sprintf("ranks are not told apart: %v", err))
+		s.missing = append(s.missing, fmt.Sprintf("ranks are not distinguished: %v", err))
 	}
 	return s
 }
@@ -75,7 +75,7 @@ func (s *summed) take(f *store.Frozen, set *microcell.Set, agent uint64, m *mori
 	for i, ring := range m.Ring {
 		r := f.Ring(ring)
 		if r == nil || r.Process.Agent.Hello.Agent != agent {
-			return fmt.Errorf("sums of ring %016x, which is none of the agent's", ring)
+			return fmt.Errorf("sums of ring %016x, which is not one of the agent's", ring)
 		}
 		of := s.byRing[ring]
 		if of == nil {

@@ -22,21 +22,21 @@ func describe(run *trace.Run, result *grouping.Result, o grouping.Options) *rund
 		Refinement:    describeTree(result, o),
 		Algorithm:     "dbscan",
 		By:            o.By.String(),
-		Normalisation: "none: the logarithm is natural, of the value in its unit",
+		Normalisation: "none: natural logarithm of the value in its unit",
 		How:           "knee of the k-distance curve of each group, not below the resolution",
-		MinPts:        "max(4, threads/4, bursts of the group/200), less where many bursts are of smaller kinds",
+		MinPts:        "max(4, threads/4, bursts of the group/200), lower if many bursts belong to smaller kinds",
 		Resolution:    rundir.Number(result.Resolution),
 	}
 	if o.Normalise {
-		c.Normalisation = "each dimension, after its logarithm, scaled to 0 … 1 over the bursts that were clustered"
+		c.Normalisation = "each dimension, after its logarithm, scaled to 0 … 1 over the clustered bursts"
 	}
 	kinds := byKinds(result)
 	if len(c.Refinement.Levels) > 1 && !kinds {
-		c.How += "; from there refined by the score"
+		c.How += "; refined from there by the score"
 	}
 	if kinds {
 		c.Predicted, c.Shuffled = rundir.Number(result.Predicted), rundir.Number(result.Shuffled)
-		c.Normalisation = "none: logarithms, which are natural, and ratios are as they are; plain durations and counters are parts of their range"
+		c.Normalisation = "none for natural logarithms and ratios; linear durations and counters are fractions of their range"
 		if c.How = "density proposes, order decides"; o.Kinds == grouping.KindsByDensity {
 			c.How = "density decides"
 		}
@@ -44,12 +44,12 @@ func describe(run *trace.Run, result *grouping.Result, o grouping.Options) *rund
 	switch {
 	case result.Sample != nil:
 		s := result.Sample
-		c.How += "; of a sample, all other bursts being in the cluster of the nearest core point within Eps"
+		c.How += "; on a sample, other bursts join the cluster of the nearest core point within Eps"
 		c.Sample = &rundir.SampleClustering{Bursts: s.Bursts, Of: s.Of, Assigned: rundir.Number(s.Assigned)}
 	case result.Unscored:
-		c.How += "; there was no time for the score"
+		c.How += "; no time for the score"
 	case result.Stopped:
-		c.How += "; there was no time for all steps"
+		c.How += "; no time for all steps"
 	}
 	if o.Strict {
 		c.MinPts = "max(2, threads/4)"
@@ -125,7 +125,7 @@ func describeFilter(f space.Filter, selection *space.Selection) rundir.Filtered 
 	d := rundir.Filtered{MinDurationNS: selection.MinNS, How: "none"}
 	switch {
 	case f.Auto:
-		d.How = "automatic: the shortest bursts, which together make up less than 1 % of the computing time, but for those of kinds that reach above min_duration_ns"
+		d.How = "automatic: the shortest bursts, which together take less than 1 % of computing time, except those of kinds with bursts above min_duration_ns"
 	case f.MinNS > 0:
 		d.How = "given"
 	}

@@ -57,7 +57,7 @@ func TestWriteDOTOfKinds(t *testing.T) {
 			},
 		},
 		Clusters: map[int32]int32{1: 1, 2: 3, 3: 2},
-		Kinds:    []ClusterKind{{1, "apart from 3: predicted to 93 %"}, {3, "variant of 3: predicted to 12 %"}, {3, "apart from 1: both are large and narrow, 35 % apart; predicted to 10 %"}},
+		Kinds:    []ClusterKind{{1, "separate from 3: predicted to 93 %"}, {3, "variant of 3: predicted to 12 %"}, {3, "separate from 1: both are large and narrow, 35 % apart; predicted to 10 %"}},
 		Basins: []rundir.Basin{
 			{Stratum: 1, Bursts: 101, Eps: .0565, Valley: .21, Clusters: []int32{1}},
 			{Stratum: 1, Bursts: 61, Eps: .0565, Valley: .33, Clusters: []int32{3}},

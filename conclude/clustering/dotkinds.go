@@ -68,14 +68,14 @@ func (t *Tree) basins(out *bufio.Writer) {
 	if len(t.Basins) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\tsubgraph {\n\t\trank=same;\n\t\tbasins [shape=plaintext, style=\"\", label=%s];\n", quoted("basins of density\nof groups with several"))
+	fmt.Fprintf(out, "\tsubgraph {\n\t\trank=same;\n\t\tbasins [shape=plaintext, style=\"\", label=%s];\n", quoted("density basins\nof groups with several"))
 	for i, b := range t.Basins {
 		text := fmt.Sprintf("group %d", b.Group+1)
 		if b.Stratum > 1 || slices.ContainsFunc(t.Basins, func(x rundir.Basin) bool { return x.Group == b.Group && x.Stratum > 1 }) {
 			text += fmt.Sprintf(", stratum %d", b.Stratum)
 		}
 		if b.Eps > 0 {
-			text += fmt.Sprintf("\napart at Eps %.2g", float64(b.Eps))
+			text += fmt.Sprintf("\nseparate at Eps %.2g", float64(b.Eps))
 		}
 		if !math.IsNaN(float64(b.Valley)) {
 			text += fmt.Sprintf("\nvalley %.2f of peak", float64(b.Valley))

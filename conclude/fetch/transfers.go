@@ -51,7 +51,7 @@ func own(ctx context.Context, f *store.Frozen, agents Agents) (missing []string)
 			for _, m := range part.Messages {
 				x := m.GetTransfers()
 				if x == nil {
-					missing = append(missing, fmt.Sprintf("sends and receives: a node gave a message that has none: %T", m.Body))
+					missing = append(missing, fmt.Sprintf("sends and receives: a node sent a message without any: %T", m.Body))
 					continue
 				}
 				d, err := f.Detail(x)

@@ -20,9 +20,9 @@ func Unanswered(what string, f *store.Frozen, answer windows.Fetched) string {
 	why := answer.Err.Error()
 	switch {
 	case errors.Is(answer.Err, windows.ErrGone):
-		why = "it had left"
+		why = "it had disconnected"
 	case errors.Is(answer.Err, context.DeadlineExceeded), errors.Is(answer.Err, context.Canceled):
-		why = "it has not answered in time"
+		why = "it did not answer in time"
 	}
-	return fmt.Sprintf("%s of ranks on %s: their agent did not give them: %s", what, host, why)
+	return fmt.Sprintf("%s of ranks on %s: not received from their agent: %s", what, host, why)
 }

@@ -97,7 +97,7 @@ func (d *Windows) Lacking(kept [][]trace.Span) (transfers int64, missing []strin
 	}
 	for host, l := range hosts {
 		transfers += int64(l.Transfers)
-		missing = append(missing, fmt.Sprintf("%s of %s in kept windows of %s on %s: their node does not have them",
+		missing = append(missing, fmt.Sprintf("%s of %s in kept windows of %s on %s: not available on their node",
 			units.Count(l.Transfers, "transfer"), units.Count(l.Calls, "MPI call"), units.Count(l.Ranks, "rank"), host))
 	}
 	slices.Sort(missing)

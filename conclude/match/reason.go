@@ -7,14 +7,14 @@ type Reason string
 const (
 	Missing           Reason = "records are missing"
 	Unrecorded        Reason = "the other side has not recorded"
-	OtherWorld        Reason = "the other side is of another MPI world, which is not known"
+	OtherWorld        Reason = "the other side is in another MPI world, which is not known"
 	UnknownComm       Reason = "its communicator is not known"
-	Concurrent        Reason = "threads or a call that starts several leave the order open"
+	Concurrent        Reason = "the order is ambiguous: several threads, or one call that starts several"
 	Mismatch          Reason = "the bytes of both sides differ"
-	UnendedNearby     Reason = "of others like it the end was not seen"
-	Unended           Reason = "its end was not seen"
-	UnresolvedReceive Reason = "MPI did not tell what it received"
-	NoCounterpart     Reason = "the other side has none"
+	UnendedNearby     Reason = "the completion of similar ones was not recorded"
+	Unended           Reason = "its completion was not recorded"
+	UnresolvedReceive Reason = "MPI did not report the received message"
+	NoCounterpart     Reason = "no counterpart on the other side"
 )
 
 var reasons = [...]Reason{

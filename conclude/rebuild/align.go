@@ -31,11 +31,11 @@ func align(ctx context.Context, u *unpacked, c causes) (aligned, error) {
 	a := aligned{at: u.at}
 	switch err := a.order(ctx, u, c); {
 	case errors.Is(err, clock.ErrStopped):
-		a.missing = append(a.missing, "times of different hosts are as their own clocks had them: recount: "+why(ctx))
+		a.missing = append(a.missing, "times of different hosts are not synchronised: rebuild: "+why(ctx))
 	case err != nil:
-		a.notes = append(a.notes, "times of different hosts are as their own clocks had them: "+err.Error())
+		a.notes = append(a.notes, "times of different hosts are not synchronised: "+err.Error())
 	case a.ordered.Stopped:
-		a.missing = append(a.missing, "calls that waited for others may return before those came: recount: "+why(ctx))
+		a.missing = append(a.missing, "waiting calls may return before the calls they waited for: rebuild: "+why(ctx))
 	}
 	u.each(func(i int) {
 		u.placeBursts(i)

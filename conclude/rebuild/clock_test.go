@@ -284,7 +284,7 @@ func TestAlignWithoutTime(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("no time"))
 	a := alignBy(t, ctx, u, traffic)
-	if len(a.missing) != 1 || !strings.Contains(a.missing[0], "their own clocks had them: recount: no time") || len(a.notes) != 0 || u.run.DurationNS < 1e9 {
+	if len(a.missing) != 1 || !strings.Contains(a.missing[0], "are not synchronised: rebuild: no time") || len(a.notes) != 0 || u.run.DurationNS < 1e9 {
 		t.Errorf("missing %q, notes %q, %d ns", a.missing, a.notes, u.run.DurationNS)
 	}
 	for i := range u.run.Threads {

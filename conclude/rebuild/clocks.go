@@ -136,7 +136,7 @@ func (c *clocks) fit(series map[int][][]*moriensv1.ClockSample) {
 		counter.line = timeline{ticks: s.Ticks, ns: s.RealtimeNs, nsPerTick: rate, uncertaintyNS: s.UncertaintyNs}
 		counter.fitted = true
 		for _, a := range counter.agents {
-			c.notes = append(c.notes, fmt.Sprintf("host %s: its clock was read once only; its rate is taken from elsewhere", a.Hello.Host))
+			c.notes = append(c.notes, fmt.Sprintf("host %s: its clock was read only once; its rate is taken from other hosts", a.Hello.Host))
 		}
 	}
 }

@@ -91,7 +91,7 @@ func pair(ctx context.Context, u *unpacked, c *communicators) (matched, error) {
 	}
 	if isOver {
 		m.Matching, m.processes = new(match.Matching), u.forMatching()
-		m.missing = append(m.missing, "sends and receives are not matched: recount: "+why(ctx))
+		m.missing = append(m.missing, "sends and receives are not matched: rebuild: "+why(ctx))
 		return m, nil
 	}
 	if m.Matching, m.processes, err = matchMessages(u, c); err == nil && u.at.clocks.severalClocks() {

@@ -158,21 +158,21 @@ func overcommitted(s *rundir.Scheduling) string {
 	}
 	if len(robbed) > 0 {
 		causes = append(causes, most(robbed, func(h rundir.HostScheduling) float64 { return float64(h.StealShare) }, func(h rundir.HostScheduling) string {
-			return fmt.Sprintf("host %s lost %s of its cores' time to other machines on its hardware", h.Host, percent(h.StealShare))
+			return fmt.Sprintf("host %s lost %s of its cores' time to other virtual machines", h.Host, percent(h.StealShare))
 		}))
 	}
 	if len(causes) == 0 {
 		return ""
 	}
-	return strings.Join(causes, "; ") + "; do not trust medians, spreads, waits and kinds of few bursts; order and number of calls, bytes and iterations are the program's"
+	return strings.Join(causes, "; ") + "; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct"
 }
 
 // offTheCore says how much of the time in which ranks could run they did not.
 func offTheCore(run, wait rundir.Number, switches int64, known bool) string {
 	if !known {
-		return "how long they were off the core is not known"
+		return "time off the core is not known"
 	}
-	text := percent(part(float64(wait), float64(run))) + " of the time in which they could run was spent off the core"
+	text := percent(part(float64(wait), float64(run))) + " of their runnable time was spent off the core"
 	if switches > 0 {
 		text += fmt.Sprintf(" (%s involuntary %s)", units.Integer(int(switches)), units.Plural(int(switches), "switch"))
 	}

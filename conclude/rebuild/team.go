@@ -14,5 +14,5 @@ func why(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return context.Cause(ctx).Error()
 	}
-	return "another collector of the run had no time left"
+	return "another collector of the run ran out of time"
 }

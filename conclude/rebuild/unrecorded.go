@@ -171,13 +171,13 @@ func silent(worlds []*World) []rundir.Absence {
 			if len(RingsOf(p)) > 0 {
 				continue
 			}
-			reason := "it began to record, and nothing of its calls came"
+			reason := "it began to record, but none of its calls arrived"
 			died := diedFirst(p)
 			switch {
 			case p.Agent.Done == nil:
 				reason = "the agent there did not finish"
 			case died:
-				reason = "it died before there was anything to record"
+				reason = "it died before its first call was recorded"
 			}
 			list = append(list, rundir.Absence{World: i, Rank: int(p.Info.Rank), Host: p.Info.Host, Reason: reason, Died: died})
 		}

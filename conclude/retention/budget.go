@@ -60,7 +60,7 @@ func (b *budget) measure(ctx context.Context) {
 		err = b.weigh()
 	}
 	if b.known = err == nil; err != nil {
-		b.reduction.miss("size", "what rows take in files is not known, so that none are kept", err)
+		b.reduction.miss("size", "the size of rows in files is not known, so none are kept", err)
 		b.room = 0
 	}
 }
@@ -161,7 +161,7 @@ func (b *budget) choose() {
 		r.chosen = choice.Notes
 	}
 	if err != nil {
-		r.miss("choose", "there are no windows of full detail", err)
+		r.miss("choose", "no windows in full detail", err)
 		r.parts, r.dropped, r.order, r.chosen = nil, nil, nil, nil
 		b.windows, b.kept = []trace.Window{}, make([][]trace.Span, len(b.content.Run.Threads))
 	}
@@ -247,7 +247,7 @@ func (b *budget) bytes(whole *trace.Run, has rundir.Has) (int64, error) {
 		return 0, err
 	}
 	if err := b.draw(); err != nil {
-		r.miss("sample", "there is no sample of the bursts outside of windows", err)
+		r.miss("sample", "no sample of the bursts outside windows", err)
 	}
 	return team.First(r.owners, func() (int64, error) { return rundir.DetailBytes(has, r.Kept, cmp.Or(r.Rows, r.Kept)) })
 }
@@ -267,7 +267,7 @@ func (b *budget) cut(whole *trace.Run) error {
 // none keeps no window: not even what is left for them takes as little as there is room for.
 func (b *budget) none(err error) {
 	r := b.reduction
-	const without = "there are no windows of full detail"
+	const without = "no windows in full detail"
 	switch {
 	case err != nil:
 		r.miss("fit", without, err)
@@ -275,7 +275,7 @@ func (b *budget) none(err error) {
 	case !b.known: // which is said
 		b.least = true
 	default:
-		r.missing = append(r.missing, fmt.Sprintf("%s: of %v the files that every run has take %v, and the rest is too little for any", without, b.options.Budget, units.Bytes(b.fixed+b.manifest)))
+		r.missing = append(r.missing, fmt.Sprintf("%s: of %v, the files that every run has take %v; too little is left for any", without, b.options.Budget, units.Bytes(b.fixed+b.manifest)))
 	}
 	b.scale = 0
 	b.choose()
@@ -284,7 +284,7 @@ func (b *budget) none(err error) {
 		r.miss("cut", without, err)
 	}
 	if err := b.draw(); err != nil {
-		r.miss("sample", "how wrong the kept part is, is not known", err)
+		r.miss("sample", "the reconstruction error is not known", err)
 	}
 }
 

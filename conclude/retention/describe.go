@@ -35,7 +35,7 @@ func (r *Reduction) describe(c *rundir.Content, o Options) {
 	if r.Kept == nil {
 		return
 	}
-	k.How = fmt.Sprintf("windows of full detail that stand for the run, in a directory of %v at most", o.Budget)
+	k.How = fmt.Sprintf("representative windows in full detail, in a directory of at most %v", o.Budget)
 	k.SampledOf = int(r.sampledOf)
 	r.describeClasses(c.Run, k)
 	k.MoreAnomalies = r.found.More

@@ -44,9 +44,9 @@ func Outlined(ctx context.Context, s *stage.Stages, run *trace.Run, owners team.
 
 // findProfile makes level 1 by clusters and iterations; without time for that it is the outline's.
 func (r *Reduction) findProfile(ctx context.Context, s *stage.Stages, run *trace.Run, o Options) {
-	without := rundir.ProfileFile + " is not there, nor how wrong the kept part is"
+	without := rundir.ProfileFile + " is missing and the reconstruction error is not known"
 	if o.Outline.profile != nil {
-		without = rundir.ProfileFile + " tells neither clusters nor iterations apart, nor is it known how wrong the kept part is"
+		without = rundir.ProfileFile + " does not distinguish clusters or iterations, and the reconstruction error is not known"
 	}
 	p := o.Outline.profile
 	made := try(ctx, r, s, stage.Profile, without, func(context.Context) (*profile.Profile, error) {
@@ -71,9 +71,9 @@ func (r *Reduction) findStructure(ctx context.Context, s *stage.Stages, run *tra
 		r.structure, r.table = structure, o.Outline.table
 		table = r.table
 	} else {
-		without := rundir.StructureFile + " is not there, nor how wrong the kept part is"
+		without := rundir.StructureFile + " is missing and the reconstruction error is not known"
 		if structure != nil {
-			without = rundir.StructureFile + " tells no clusters apart, nor is it known how wrong the kept part is"
+			without = rundir.StructureFile + " does not distinguish clusters, and the reconstruction error is not known"
 		}
 		r.structure = try(ctx, r, s, stage.Structure, without, func(context.Context) (*loops.Structure, error) {
 			return levels.Structure(run, r.owners, r.table, o.Workers)

@@ -58,7 +58,7 @@ func (r *Reduction) summarise(ctx context.Context, s *stage.Stages, run *trace.R
 	if r.meetings, err = findMeetings(run, r.owners); err != nil {
 		return err
 	}
-	r.periods = try(ctx, r, s, stage.Periods, "no iterations are known", func(context.Context) (*period.Result, error) {
+	r.periods = try(ctx, r, s, stage.Periods, "iterations are not known", func(context.Context) (*period.Result, error) {
 		return findPeriods(run, r.owners, r.table, r.meetings.before(), o.Workers)
 	})
 	if r.periods != nil {
@@ -77,7 +77,7 @@ func (r *Reduction) summarise(ctx context.Context, s *stage.Stages, run *trace.R
 
 // findClasses groups the threads; where that fails all are alike.
 func (r *Reduction) findClasses(ctx context.Context, s *stage.Stages, run *trace.Run, o Options) *represent.Classes {
-	found := try(ctx, r, s, stage.Classes, "ranks are not told apart", func(context.Context) (*represent.Classes, error) {
+	found := try(ctx, r, s, stage.Classes, "ranks are not distinguished", func(context.Context) (*represent.Classes, error) {
 		return r.classify(run, o)
 	})
 	if found == nil {
@@ -100,7 +100,7 @@ func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Conte
 		s.Lack(stage.Size.Name)
 	}
 	room := b.room // which changes when this stage has been given up
-	r.found = try(ctx, r, s, stage.Windows, "there are no windows of full detail", func(context.Context) (*represent.Selection, error) {
+	r.found = try(ctx, r, s, stage.Windows, "no windows in full detail", func(context.Context) (*represent.Selection, error) {
 		return r.find(run, room, o)
 	})
 	if r.found == nil {
@@ -121,7 +121,7 @@ func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Conte
 	if r.exact == nil || r.structure == nil {
 		return
 	}
-	r.fidelity = try(ctx, r, s, stage.Error, "how wrong the kept part is, is not known", func(context.Context) (*rundir.Fidelity, error) {
+	r.fidelity = try(ctx, r, s, stage.Error, "the reconstruction error is not known", func(context.Context) (*rundir.Fidelity, error) {
 		return team.First(r.owners, func() (*rundir.Fidelity, error) {
 			return levels.Evaluate(run, levels.Kept{
 				Bursts: burstsOf(r.Rows), Spans: b.standing(), Classes: r.alike(), Exact: r.exact, Structure: r.structure, Table: r.table, Phases: r.phases(), Workers: o.Workers,
@@ -148,7 +148,7 @@ func oneClass(threads int) *represent.Classes {
 	if threads == 0 {
 		return c
 	}
-	all := represent.Class{Reason: "the first one, for they are not told apart"}
+	all := represent.Class{Reason: "the first one, because they are not distinguished"}
 	for i := range threads {
 		all.Threads = append(all.Threads, int32(i))
 	}

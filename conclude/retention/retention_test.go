@@ -244,8 +244,8 @@ func TestWithoutTime(t *testing.T) {
 	}
 	said := strings.Join(m.Reduction.Missing, "\n")
 	for _, want := range []string{
-		"what was missing before", "no iterations are known: periods: ", "profile.parquet is not there, nor how wrong", "structure.json is not there", "ranks are not told apart: classes: ",
-		"what rows take in files is not known, so that none are kept: size: ", "there are no windows of full detail: windows: ",
+		"what was missing before", "iterations are not known: periods: ", "profile.parquet is missing and the reconstruction error", "structure.json is missing", "ranks are not distinguished: classes: ",
+		"the size of rows in files is not known, so none are kept: size: ", "no windows in full detail: windows: ",
 	} {
 		if strings.Count(said, want) != 1 {
 			t.Errorf("%q is not once in %q", want, said)

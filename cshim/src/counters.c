@@ -134,7 +134,7 @@ static const char *add_software_event(struct event *event)
 			return NULL;
 		}
 	}
-	return "there is no such event";
+	return "no such event";
 }
 
 static void add_event(struct choice *c, const char *name, size_t length)
@@ -150,7 +150,7 @@ static void add_event(struct choice *c, const char *name, size_t length)
 	if (length >= sizeof text)
 		reason = "its name is too long";
 	else if (event_count == MORIENS_MAX_EVENTS)
-		reason = "there is room for eight events only";
+		reason = "at most eight events can be counted";
 	else {
 		memcpy(event->name, text, sizeof text);
 		reason = strncmp(text, "sw:", 3) == 0 ? add_software_event(event) : add_papi_event(c, event);
@@ -211,7 +211,7 @@ uint32_t moriens_counters_choose(const char *list, const char *papi, char *names
 			continue;
 		/* The names' order is the values': the rest must go with it. */
 		for (uint32_t k = i; k < event_count; k++)
-			leave_out(&choice, events[k].name, "the names of the events take too much room");
+			leave_out(&choice, events[k].name, "the event names are too long in total");
 		event_count = i;
 	}
 	errno = saved;

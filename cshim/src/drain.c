@@ -31,7 +31,7 @@ static void leave_note(uint64_t waited_us)
 {
 	char text[160];
 
-	snprintf(text, sizeof text, "a rank waited %" PRIu64 " ms at the end of MPI and the agent had not read all that it recorded (MORIENS_DRAIN)", waited_us / 1000);
+	snprintf(text, sizeof text, "a rank waited %" PRIu64 " ms at the end of MPI, but the agent had not read all its records (MORIENS_DRAIN)", waited_us / 1000);
 	pthread_mutex_lock(&moriens_run.paths.lock);
 	moriens_process_note(&moriens_run.process, text);
 	pthread_mutex_unlock(&moriens_run.paths.lock);

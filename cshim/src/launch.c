@@ -199,7 +199,7 @@ static void say_died(const char *hint)
 {
 	char text[PATH_MAX + 64];
 
-	snprintf(text, sizeof text, "the agent ended without a word: %.900s", launch.program);
+	snprintf(text, sizeof text, "the agent ended without a message: %.900s", launch.program);
 	moriens_os_warn(text, hint);
 }
 
@@ -219,7 +219,7 @@ static bool agent_remains(int32_t rank)
 		launch.said = true;
 	}
 	if (!remains && (rank == 0 || launch.job.local_rank == 0) && moriens_os_left_empty(fd))
-		say_died("nothing is recorded; is this the moriens program? MORIENS_BIN names another one");
+		say_died("nothing is recorded; is this the moriens program? Set MORIENS_BIN to another one");
 	moriens_os_close(fd);
 	return remains;
 }
@@ -264,13 +264,13 @@ static void say_why(int32_t rank)
 		return;
 	if (launch.failed == NULL) {
 		if (rank == 0)
-			moriens_os_warn("not recording: nothing tells which job this rank is of",
-				"set MORIENS_JOB to a text that is the same for all ranks of this job and for no other, or start it by moriens run");
+			moriens_os_warn("not recording: cannot determine the job of this rank",
+				"set MORIENS_JOB to a text shared by all ranks of this job and by no other job, or start it with moriens run");
 		return;
 	}
 	snprintf(text, sizeof text, "not recording: %s: %s", launch.failed, strerror(launch.error));
-	moriens_os_warn(text, launch.error == ENOENT ? "name the moriens program by MORIENS_BIN, or switch the library off by MORIENS=off" :
-		"MORIENS_SHM must name a directory in memory that this user can write; MORIENS=off switches the library off");
+	moriens_os_warn(text, launch.error == ENOENT ? "set MORIENS_BIN to the moriens program, or switch the library off with MORIENS=off" :
+		"set MORIENS_SHM to a writable directory in memory; MORIENS=off switches the library off");
 }
 
 /* Says why to the agent too, where one is that another rank has started: the results then know of this rank. Without one nobody would remove the file. */
@@ -353,10 +353,10 @@ void moriens_launch_wait(void)
 	moriens_os_say_file(fd);
 	launch.said = true;
 	if (!late && moriens_os_left_empty(fd))
-		say_died("if it was killed, `moriens collect --out`, with the run directory, makes results of what had come");
+		say_died("if it was killed, `moriens collect --out` with the run directory makes results of the data received");
 	moriens_os_close(fd);
 	if (late)
-		moriens_os_warn("the agent was not done in the time that MORIENS_TIMEOUT allows", "the results come later, unless the batch system ends it before");
+		moriens_os_warn("the agent was not done within MORIENS_TIMEOUT", "the results are written later, unless the batch system ends the agent");
 	else
 		moriens_os_remove_unlocked(launch.lock_path, launch.directory);
 }

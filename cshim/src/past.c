@@ -116,9 +116,9 @@ static void explain(const char *library, char *reason, size_t bytes)
 
 	reason[0] = '\0';
 	if (function != NULL)
-		snprintf(reason, bytes, "MPI was initialized past libmoriens.so, and its calls were not recorded: %.700s calls %s itself", caller, function);
+		snprintf(reason, bytes, "MPI was initialized without libmoriens.so; its calls were not recorded: %.700s calls %s itself", caller, function);
 	else if (linked)
-		snprintf(reason, bytes, "MPI was initialized past libmoriens.so, which was not called, and its calls were not recorded: %.700s", library);
+		snprintf(reason, bytes, "MPI was initialized without libmoriens.so being called; its calls were not recorded: %.700s", library);
 }
 
 /* The process ends. */
@@ -140,9 +140,9 @@ __attribute__((destructor)) static void exiting(void)
 	if (rank > 0)
 		return;
 	if (reason[0] != '\0') {
-		moriens_os_warn(reason, "let the program call MPI_Init, not PMPI_Init, or build it without the wrappers that do: docs/limits.md");
+		moriens_os_warn(reason, "let the program call MPI_Init instead of PMPI_Init, or build it without wrappers that call PMPI_Init; see docs/limits.md");
 		return;
 	}
-	snprintf(text, sizeof text, "an MPI library was loaded past libmoriens.so by dlopen, and its calls were not recorded: %.700s", library);
-	moriens_os_warn(text, "open it for all to see, then look its functions up in the process (Python: keep CDLL(\"libmpi.so\", mode=RTLD_GLOBAL), call through CDLL(None)): docs/limits.md");
+	snprintf(text, sizeof text, "an MPI library was loaded by dlopen, bypassing libmoriens.so; its calls were not recorded: %.700s", library);
+	moriens_os_warn(text, "open it with RTLD_GLOBAL and look up its functions in the process (Python: keep CDLL(\"libmpi.so\", mode=RTLD_GLOBAL), call through CDLL(None)); see docs/limits.md");
 }

@@ -95,7 +95,7 @@ static void say_events(const struct moriens_options *options)
 	say_each("event", names, ",");
 	say_each("no-event", unavailable, "\n");
 	if (unnamed != 0)
-		printf("no-event\t%" PRIu32 " more: there is no room for their names\n", unnamed);
+		printf("no-event\t%" PRIu32 " more: no space for their names\n", unnamed);
 	moriens_counters_begin(&counters);
 	if (counters.on) {
 		uint64_t start = moriens_os_monotonic_us();

@@ -105,9 +105,9 @@ bool moriens_python_layout(struct moriens_python *p, unsigned long version, uint
 	else
 		known = known && minor == 13 && layout_3_13(p, version, runtime, &free_threaded);
 	if (known && free_threaded)
-		snprintf(why, bytes, "CPython %lu.%u without the global lock has frames that are not known here", version >> 24, minor);
+		snprintf(why, bytes, "frames of free-threaded CPython %lu.%u are not supported", version >> 24, minor);
 	else if (!known)
-		snprintf(why, bytes, "the frames of CPython %lu.%u.%lu are not known here, those of 3.11 to 3.13 are", version >> 24, minor, version >> 8 & 0xff);
+		snprintf(why, bytes, "frames of CPython %lu.%u.%lu are not supported, only those of 3.11 to 3.13", version >> 24, minor, version >> 8 & 0xff);
 	return known && !free_threaded;
 }
 

@@ -65,7 +65,7 @@ static void say(const char *why)
 {
 	char text[256];
 
-	snprintf(text, sizeof text, "Python's MPI calls are named by the module that makes them, not by the Python line: %s", why);
+	snprintf(text, sizeof text, "Python's MPI calls are located by module, not by Python line: %s", why);
 	pthread_mutex_lock(&moriens_run.paths.lock);
 	moriens_process_note(&moriens_run.process, text);
 	pthread_mutex_unlock(&moriens_run.paths.lock);
@@ -95,11 +95,11 @@ static enum state find(void)
 	if (dlsym(RTLD_DEFAULT, "Py_GetVersion") == NULL)
 		return NOT_LOOKED; /* libffi is not Python's alone */
 	if (its_version == NULL || thread.object == NULL) {
-		say("the frames of CPython before 3.11 are not known here, those of 3.11 to 3.13 are");
+		say("frames of CPython before 3.11 are not supported, only those of 3.11 to 3.13");
 		return UNKNOWN;
 	}
 	if (!moriens_os_read_memory((uintptr_t)its_version, &version, sizeof version)) {
-		say("the kernel does not let a process read its own memory (process_vm_readv)");
+		say("the kernel forbids process_vm_readv on the own process");
 		return UNKNOWN;
 	}
 	if (!moriens_python_layout(&python.layout, version, (uintptr_t)runtime, why, sizeof why)) {
@@ -126,7 +126,7 @@ static void was_read(enum moriens_python_step step)
 {
 	pthread_mutex_lock(&python.lock);
 	if (step == MORIENS_PYTHON_WRONG && get_state() != UNKNOWN) {
-		say("its memory is not as that version of CPython has it");
+		say("its memory layout differs from that version of CPython");
 		set_state(UNKNOWN);
 	} else if (step == MORIENS_PYTHON_PLACE && get_state() == FOUND) {
 		set_state(READ);

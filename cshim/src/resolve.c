@@ -73,11 +73,11 @@ static _Noreturn void missing(const char *name, const void *site)
 
 	if (moriens_find_symbol("PMPI_Init", site) == NULL) {
 		snprintf(problem, sizeof problem, "the program called %s, but no MPI library is loaded", name);
-		moriens_os_warn(problem, "open the MPI library first, for all to see (Python: ctypes.CDLL(\"libmpi.so\", mode=ctypes.RTLD_GLOBAL))");
+		moriens_os_warn(problem, "open the MPI library first, with RTLD_GLOBAL (Python: ctypes.CDLL(\"libmpi.so\", mode=ctypes.RTLD_GLOBAL))");
 		abort();
 	}
 	snprintf(problem, sizeof problem, "the program called %s, which its MPI library does not have", name);
-	moriens_os_warn(problem, "link it to the MPI it was compiled for, and ask that library, not any, what it has");
+	moriens_os_warn(problem, "link it to the MPI library that it was compiled for, and look up functions in that library");
 	abort();
 }
 

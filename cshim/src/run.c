@@ -150,7 +150,7 @@ static void leave_word(int directory, int32_t rank, int32_t size, int error)
 		return;
 	if (rank == 0) {
 		snprintf(text, sizeof text, "not recording: %.300s: %s", directory_path, strerror(error));
-		moriens_os_warn(text, "MORIENS_SHM must name a directory in memory that this user can write");
+		moriens_os_warn(text, "set MORIENS_SHM to a writable directory in memory");
 	}
 }
 
@@ -187,7 +187,7 @@ static bool begin(const void *site, struct moriens_writer *ring)
 		return false;
 	if (!moriens_options_read(&options, run)) {
 		if (identity.rank == 0)
-			moriens_os_warn("not recording: MORIENS_RUN is no file name", "start the job by moriens run");
+			moriens_os_warn("not recording: MORIENS_RUN is not a valid file name", "start the job with moriens run");
 		return false;
 	}
 	ring_bytes = options.ring_bytes;
@@ -210,12 +210,12 @@ static bool begin(const void *site, struct moriens_writer *ring)
 		error = create_files(directory, &identity, depth, ring);
 	if (error == 0 && options.not_numbers[0] != '\0') {
 		char text[160];
-		snprintf(text, sizeof text, "not obeyed, being no whole number:%s", options.not_numbers);
+		snprintf(text, sizeof text, "ignored, not an integer:%s", options.not_numbers);
 		moriens_process_note(&moriens_run.process, text);
 	}
 	if (error == 0 && unnamed != 0) {
 		char text[160];
-		snprintf(text, sizeof text, "%" PRIu32 " more events cannot be counted: there is no room for their names", unnamed);
+		snprintf(text, sizeof text, "%" PRIu32 " more events cannot be counted: no space for their names", unnamed);
 		moriens_process_note(&moriens_run.process, text);
 	}
 	if (error == 0 && depth != options.callpath)

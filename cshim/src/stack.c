@@ -407,7 +407,7 @@ static void report_hidden(struct moriens_process_file *process, const struct mor
 		return;
 	if (other->hidden > 1)
 		snprintf(more, sizeof more, " and %" PRIu32 " more of MPI's functions", other->hidden - 1);
-	snprintf(text, sizeof text, "%s comes before libmoriens.so and answers %s%s itself: these calls are not recorded, and their time counts as computation; %s",
+	snprintf(text, sizeof text, "%s comes before libmoriens.so and handles %s%s itself: these calls are not recorded, and their time counts as computation; %s",
 		other->path, other->first, more,
 		other->executable ? "link the program without these wrappers" : "put libmoriens.so first in LD_PRELOAD");
 	moriens_process_unseen(process, text);
@@ -420,8 +420,8 @@ void moriens_stack_report(struct moriens_process_file *process, const void *site
 
 	moriens_stack_before(&others);
 	for (uint32_t i = 0; i < others.count; i++) {
-		snprintf(text, sizeof text, "%s comes before libmoriens.so and answers %" PRIu32 " of the MPI functions itself%s: "
-			"those of its calls are recorded that it passes on as MPI_…, not those that it makes as PMPI_…",
+		snprintf(text, sizeof text, "%s comes before libmoriens.so and handles %" PRIu32 " of the MPI functions itself%s: "
+			"its calls to MPI_* are recorded, its direct calls to PMPI_* are not",
 			others.other[i].path, others.other[i].functions,
 			__atomic_load_n(&initialises, __ATOMIC_RELAXED) ? "" : ", MPI_Init without passing it on");
 		moriens_process_note(process, text);
@@ -430,8 +430,8 @@ void moriens_stack_report(struct moriens_process_file *process, const void *site
 	moriens_stack_behind(site, &others);
 	for (uint32_t i = 0; i < others.count; i++) {
 		snprintf(text, sizeof text, moriens_options_stack() ?
-			"%s comes behind libmoriens.so: %" PRIu32 " MPI functions go through it, and its time counts as theirs" :
-			"%s comes behind libmoriens.so and is passed by, for MORIENS_STACK is 0: of %" PRIu32 " MPI functions it sees no call of C",
+			"%s comes after libmoriens.so: %" PRIu32 " MPI functions go through it, and its time counts as theirs" :
+			"%s comes after libmoriens.so and is bypassed because MORIENS_STACK is 0: it receives no calls from C of %" PRIu32 " MPI functions",
 			others.other[i].path, others.other[i].functions);
 		moriens_process_note(process, text);
 	}
@@ -465,8 +465,8 @@ static void report_unseen(void)
 	}
 	if (rank > 0)
 		return;
-	snprintf(text, sizeof text, "not recorded: %.900s comes before libmoriens.so and answers all MPI calls itself", tool);
-	moriens_os_warn(text, "name libmoriens.so first in LD_PRELOAD, or leave the other tool out");
+	snprintf(text, sizeof text, "not recorded: %.900s comes before libmoriens.so and handles all MPI calls itself", tool);
+	moriens_os_warn(text, "put libmoriens.so first in LD_PRELOAD, or leave the other tool out");
 }
 
 /* The process ends. A tool before us may have answered MPI_Finalize, or everything. */

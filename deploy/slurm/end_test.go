@@ -114,7 +114,7 @@ func TestSignals(t *testing.T) {
 			if len(m.Losses.RanksDied) != tt.died {
 				t.Errorf("died: %+v", m.Losses.RanksDied)
 			}
-			if out := b.output(job); tt.died == 0 && !strings.Contains(out, "ranks that went on unmeasured: 16") {
+			if out := b.output(job); tt.died == 0 && !strings.Contains(out, "ranks that continue unmeasured: 16") {
 				t.Errorf("nobody says that the ranks went on:\n%s", out)
 			}
 			if t.Failed() {

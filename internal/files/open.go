@@ -22,7 +22,7 @@ const (
 var ErrNotRegular = errors.New("no regular file")
 
 // ErrGrown is the error for a file that holds more than it did when it was opened.
-var ErrGrown = errors.New("it holds more than its size says: it is still being written, or has no end")
+var ErrGrown = errors.New("it holds more than its size: it is still being written, or has no end")
 
 // ErrTooLarge is the error for a file that holds more than may be read into memory.
 var ErrTooLarge = errors.New("too large")

@@ -76,7 +76,7 @@ func open() (Transport, error) {
 	}()
 	err := <-begun
 	if err != nil {
-		return nil, hint.With(fmt.Errorf("%s: %w", library(), err), "moriens needs an MPI library that several threads may call: one built with support for MPI_THREAD_MULTIPLE")
+		return nil, hint.With(fmt.Errorf("%s: %w", library(), err), "moriens needs an MPI library with support for MPI_THREAD_MULTIPLE")
 	}
 	if err := j.did("MPI_Comm_set_errhandler", C.mpix_errors_return()); err != nil {
 		return nil, err

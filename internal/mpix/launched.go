@@ -24,10 +24,10 @@ func launched() error {
 		if err != nil || n < 2 {
 			continue
 		}
-		err = fmt.Errorf("a launcher has started %d processes (%s=%d), and each takes itself for the only one: ", n, name, n)
-		unset := fmt.Sprintf("; if one process it is to be, and the variable is left from elsewhere: env -u %s moriens …", name)
+		err = fmt.Errorf("a launcher has started %d processes (%s=%d), but each one runs alone: ", n, name, n)
+		unset := fmt.Sprintf("; if a single process is intended and the variable is left over: env -u %s moriens …", name)
 		if linked := library(); linked != "" {
-			return hint.With(fmt.Errorf("%wthis program is linked to %s, and the launcher is not of the same MPI", err, linked),
+			return hint.With(fmt.Errorf("%wthis program is linked to %s, and the launcher belongs to another MPI", err, linked),
 				"use the program of the launcher's MPI, moriens-mpi for Open MPI and moriens-mpi-mpich for MPICH; under srun, the right --mpi"+unset)
 		}
 		return hint.With(fmt.Errorf("%wthis program is built without MPI", err),

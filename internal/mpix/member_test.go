@@ -222,7 +222,7 @@ func TestStrangeLauncher(t *testing.T) {
 		without, with := filepath.Join(dir, "without.test"), filepath.Join(dir, "with.test")
 		mpi.Go(t, ".", "test", "-c", "-o", without)
 		other.Go(t, ".", "test", "-c", "-tags", "mpi", "-o", with)
-		for program, want := range map[string]string{without: "built without MPI", with: "the launcher is not of the same MPI"} {
+		for program, want := range map[string]string{without: "built without MPI", with: "the launcher belongs to another MPI"} {
 			status, said := runJob(t, mpi, program, "properties")
 			if status == 0 || !strings.Contains(said, want) || !strings.Contains(said, "hint: ") {
 				t.Errorf("%s: status %d\n%s", filepath.Base(program), status, said)

@@ -40,7 +40,7 @@ func Post(dir string, r Rendezvous, log *slog.Logger) (*Notice, error) {
 func PostLater(dir string, r Rendezvous, log *slog.Logger) *Notice {
 	if old, err := Read(dir); err == nil && old.Run == r.Run {
 		if err := Remove(dir); err != nil {
-			log.Warn("the rendezvous of a collector that was killed stays", "error", err)
+			log.Warn("the rendezvous of a killed collector is left", "error", err)
 		}
 	}
 	n := &Notice{dir: dir, meet: r, log: log, stop: make(chan struct{}), stopped: make(chan struct{})}
@@ -69,13 +69,13 @@ func (n *Notice) look() {
 	case ours:
 		n.said = ""
 	case !errors.Is(err, fs.ErrNotExist):
-		n.say(slog.LevelError, "something else is in the place of the rendezvous: agents that start now do not find this collector", err)
+		n.say(slog.LevelError, "the rendezvous file was replaced: agents that start now do not find this collector", err)
 	default:
 		if err := write(n.dir, n.meet, os.Link); err != nil { // which replaces nothing
 			n.say(slog.LevelError, "the rendezvous is missing, and cannot be written", err)
 			return
 		}
-		n.say(slog.LevelWarn, "the rendezvous was missing: written anew", nil)
+		n.say(slog.LevelWarn, "the rendezvous was missing: written again", nil)
 	}
 }
 

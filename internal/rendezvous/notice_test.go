@@ -38,7 +38,7 @@ func TestNoticeIsPutUpAgain(t *testing.T) {
 				t.Fatalf("%+v, %v", got, err)
 			}
 		}
-		if said := strings.Count(logged.String(), "written anew"); said != 3 {
+		if said := strings.Count(logged.String(), "written again"); said != 3 {
 			t.Errorf("said %d times:\n%s", said, logged)
 		}
 		if err := n.Remove(); err != nil {

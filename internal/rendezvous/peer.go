@@ -78,7 +78,7 @@ func peerUser(conn net.Conn) (int, error) {
 		return 0, err
 	}
 	if peerErr != nil {
-		return 0, fmt.Errorf("who is at the other end of the socket: %w", peerErr)
+		return 0, fmt.Errorf("identify the peer of the socket: %w", peerErr)
 	}
 	return int(peer.Uid), nil
 }

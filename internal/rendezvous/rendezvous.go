@@ -170,7 +170,7 @@ func (r Rendezvous) check() error {
 	case r.Run == "" || r.Address == "" || r.Token == "":
 		return errors.New("run, address or token is missing")
 	case !runID.MatchString(r.Run):
-		return fmt.Errorf("%q is not the id of a run", r.Run)
+		return fmt.Errorf("%q is an invalid run id", r.Run)
 	case !r.Unix() && len(r.Fingerprint) != 64:
 		return fmt.Errorf("fingerprint of %d characters, want 64", len(r.Fingerprint))
 	case strings.ContainsFunc(r.Token, func(c rune) bool { return c < ' ' || c > '~' }):

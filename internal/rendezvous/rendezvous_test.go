@@ -76,7 +76,7 @@ func TestReadRefuses(t *testing.T) {
 		{"too long", text + strings.Repeat(" ", maxFileBytes), 0o600, "not a rendezvous"},
 		{"no token", strings.Replace(text, `"t"}`, `""}`, 1), 0o600, "missing"},
 		{"no run", strings.Replace(text, `"0123456789abcdef"`, `""`, 1), 0o600, "missing"},
-		{"a run that leads elsewhere", strings.Replace(text, "0123456789abcdef", "x/../../victim", 1), 0o600, "not the id of a run"},
+		{"a run that leads elsewhere", strings.Replace(text, "0123456789abcdef", "x/../../victim", 1), 0o600, "is an invalid run id"},
 		{"a token that is no header", strings.Replace(text, `"t"}`, `"t\n"}`, 1), 0o600, "plain text"},
 		{"short fingerprint", strings.Replace(text, "aaaa", "a", 1), 0o600, "61 characters"},
 	} {

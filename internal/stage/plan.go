@@ -1,5 +1,7 @@
 package stage
 
+import "cmp"
+
 // A Step is a stage of the end of a run.
 type Step struct {
 	Name string
@@ -52,6 +54,14 @@ var (
 	Error            = Step{Name: "judge", Until: last, Needs: []string{"profile", "structure"}}
 	Write            = Step{Name: "write"}
 )
+
+// shown are the names that users read in the place of those in files.
+var shown = map[string]string{
+	"return": "reconnect", "line up": "ranks", "cells": "micro-cells", "sums": "totals", "recount": "rebuild", "choose": "select", "judge": "error",
+}
+
+// Shown is the name of a step as users read it.
+func Shown(name string) string { return cmp.Or(shown[name], name) }
 
 // Plan are all that a run may go through whose bursts came.
 var Plan = []Step{

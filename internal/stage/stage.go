@@ -135,13 +135,15 @@ type LateError struct {
 }
 
 func (e *LateError) Error() string {
-	return fmt.Sprintf("it was not done %v after the end of the run", e.After.Round(time.Millisecond))
+	return fmt.Sprintf("not done %v after the end of the run", e.After.Round(time.Millisecond))
 }
 
 // A LackError is why a stage was given up that needs another one.
 type LackError struct{ Stage string }
 
-func (e *LackError) Error() string { return fmt.Sprintf("it needs %s, which is not there", e.Stage) }
+func (e *LackError) Error() string {
+	return fmt.Sprintf("it needs %s, which is missing", Shown(e.Stage))
+}
 
 func (s *Stages) begin(name string) {
 	s.mu.Lock()

@@ -86,7 +86,7 @@ func (a *archive) verify(dir string, d *definitions) error {
 		return nil
 	}
 	if err := failure(C.archive_verify(anchor, &a.ids[0], &counts[0], C.size_t(len(counts)))); err != nil {
-		return fmt.Errorf("the archive is not whole, perhaps for want of room: %w", err)
+		return fmt.Errorf("the archive is incomplete, possibly because the disk is full: %w", err)
 	}
 	return nil
 }

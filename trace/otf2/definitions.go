@@ -153,7 +153,7 @@ func define(run *trace.Run, p *plan) *definitions {
 	d.definePlaces(run)
 	d.defineCalls(run)
 	d.clusters = d.defineClusters(run)
-	d.dropped = d.region("dropped", "time of which no detail is kept: there were calls and bursts", roleArtificial, paradigmMeasurement)
+	d.dropped = d.region("dropped", "time without kept detail: calls and bursts were dropped", roleArtificial, paradigmMeasurement)
 	d.defineCounters(run)
 	d.defineMarks(run)
 	d.defineCommunicators(run, p)
@@ -166,13 +166,13 @@ func (d *definitions) defineAttributes() {
 		kind        uint8
 	}{
 		attrCluster:    {"cluster", "number of the burst's cluster; -1 noise, -2 filtered, -3 missing data, 0 none", typeInt32},
-		attrWeight:     {"weight", "how many bursts it stands for", typeDouble},
+		attrWeight:     {"weight", "number of bursts that it represents", typeDouble},
 		attrContext:    {"call path", "who made the call", typeContext},
 		attrUnfinished: {"unfinished", "the process ended inside the call", typeUint8},
 		attrSent:       {"bytes sent", "to the other ranks of the collective", typeUint64},
 		attrReceived:   {"bytes received", "from the other ranks of the collective", typeUint64},
 		attrPath:       {"path", "number of the call path in callpaths.json of the run directory", typeUint64},
-		attrCalls:      {"calls", "how many calls it stands for: polls that found nothing, one after the other", typeUint64},
+		attrCalls:      {"calls", "number of calls that it represents: consecutive polls without a result", typeUint64},
 	} {
 		d.attributes = append(d.attributes, attribute{d.strings.of(a.name), d.strings.of(a.about), a.kind})
 	}
@@ -198,14 +198,14 @@ func (d *definitions) defineClusters(run *trace.Run) clusterRegions {
 		}
 	}
 	for id := range c.number {
-		about := "computation bursts that behave alike"
+		about := "computation bursts with similar behaviour"
 		if int(id) < len(run.Clusters) && run.Clusters[id].VariantOf != 0 {
 			about += fmt.Sprintf(", a variant of cluster %d", run.Clusters[id].VariantOf)
 		}
 		d.region(fmt.Sprintf("cluster %d", id+1), about, roleCode, paradigmUser)
 	}
-	c.noise = d.region("noise", "computation bursts like no others", roleCode, paradigmUser)
-	c.filtered = d.region("filtered", "computation bursts that are too short, or out of range", roleCode, paradigmUser)
+	c.noise = d.region("noise", "computation bursts in no dense region", roleCode, paradigmUser)
+	c.filtered = d.region("filtered", "computation bursts that are too short or out of range", roleCode, paradigmUser)
 	c.missing = d.region("missing data", "computation bursts that lack a counter", roleCode, paradigmUser)
 	c.plain = d.region("burst", "computation bursts that were not clustered", roleCode, paradigmUser)
 	return c

@@ -38,7 +38,7 @@ func Write(run *trace.Run, dir, creator string) (Loss, error) {
 		return loss, err
 	}
 	if err := os.Mkdir(dir, 0o777); errors.Is(err, os.ErrExist) {
-		return loss, hint.With(fmt.Errorf("%s exists", dir), "name a directory that does not: an archive is never written over another")
+		return loss, hint.With(fmt.Errorf("%s exists", dir), "name a directory that does not exist: archives are never overwritten")
 	} else if err != nil {
 		return loss, err
 	}
@@ -90,13 +90,13 @@ func writeLocations(run *trace.Run, d *definitions, p *plan, out *archive, loss 
 // check finds what the format cannot hold, or what would not be a run.
 func check(run *trace.Run) error {
 	if len(run.Counters) > math.MaxUint8 {
-		return fmt.Errorf("%d counters; OTF2 tells %d together", len(run.Counters), math.MaxUint8)
+		return fmt.Errorf("%d counters; OTF2 allows %d together", len(run.Counters), math.MaxUint8)
 	}
 	for i := range run.Threads {
 		t := &run.Threads[i]
 		where := t.Name()
 		if t.World < 0 || t.World >= len(run.Worlds) || t.Rank < 0 || t.Rank >= run.Worlds[t.World].Size {
-			return fmt.Errorf("%s: there is no such rank", where)
+			return fmt.Errorf("%s: no such rank", where)
 		}
 		last := t.BeginNS
 		if last < 0 {

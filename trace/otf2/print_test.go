@@ -96,7 +96,7 @@ func TestPrintOfARealTrace(t *testing.T) {
 // What has no place in an archive is counted.
 func TestPrintOfOverlaps(t *testing.T) {
 	needWriter(t)
-	if note, want := exported(t, overlapping()), "note: 3 bursts left out that MPI calls overlap in part: regions of OTF2 nest\n"; note != want {
+	if note, want := exported(t, overlapping()), "note: 3 bursts left out because MPI calls overlap them in part: OTF2 regions must nest\n"; note != want {
 		t.Errorf("%q, want %q", note, want)
 	}
 }

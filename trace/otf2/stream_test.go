@@ -342,13 +342,13 @@ func TestRefusesWhatIsNoRun(t *testing.T) {
 		spoil func(*trace.Run)
 		want  string
 	}{
-		{func(r *trace.Run) { r.Worlds[1].Size = 2 }, "world 1 rank 2 thread 0: there is no such rank"},
+		{func(r *trace.Run) { r.Worlds[1].Size = 2 }, "world 1 rank 2 thread 0: no such rank"},
 		{func(r *trace.Run) { r.Threads[0].Calls.ExitNS[0] = 2_000_001 }, "world 0 rank 0 thread 0: call 1 (2000000 to 2100000 ns) is out of order"},
 		{func(r *trace.Run) { r.Threads[0].Bursts.DurationNS[0] = -1 }, "burst 0 (at 500000 ns, of -1 ns) is out of order"},
 		{func(r *trace.Run) { r.Threads[0].BeginNS = -1 }, "begins at -1 ns"},
 		{func(r *trace.Run) { r.Messages[0].From = 9 }, "message 0: no such thread"},
 		{func(r *trace.Run) { r.Messages[0].RecvNS = -1 }, "message 0: before time 0"},
-		{func(r *trace.Run) { r.Counters = make([]trace.Counter, 256) }, "256 counters; OTF2 tells 255 together"},
+		{func(r *trace.Run) { r.Counters = make([]trace.Counter, 256) }, "256 counters; OTF2 allows 255 together"},
 	} {
 		run := tracetest.Small()
 		c.spoil(run)

@@ -79,7 +79,7 @@ func (b *builder) chooseDetail() chosen {
 		}
 	}
 	if out > 0 {
-		b.leftOut("Call by call: %s of %s kept windows; the others are in the run directory.", units.Integer(len(order)-out), units.Integer(len(order)))
+		b.leftOut("Calls are shown for %s of %s kept windows; the others are in the run directory.", units.Integer(len(order)-out), units.Integer(len(order)))
 	}
 	c := make(chosen)
 	for i := range run.Threads {
@@ -108,7 +108,7 @@ func (b *builder) chooseBeginning(run *trace.Run) chosen {
 		step := run.DurationNS/1e6 + 1
 		steps := sort.Search(1e6+1, func(k int) bool { return !fits(int64(k) * step) })
 		end = int64(steps-1) * step
-		b.leftOut("Call by call, the first %.6g s of the run are here: the rest is in the run directory.", float64(max(end, 0))/1e9)
+		b.leftOut("Calls are shown for the first %.6g s of the run; the rest is in the run directory.", float64(max(end, 0))/1e9)
 	}
 	c := make(chosen)
 	for i := range run.Threads {
@@ -192,7 +192,7 @@ func (b *builder) addMessages(c chosen) {
 			sent, received, bytes = append(sent, float64(m.SendNS)), append(received, float64(m.PhysicalRecvNS)), append(bytes, float64(m.Bytes))
 		}
 		if out > 0 {
-			b.leftOut("Left out: %s %s, the latest.", units.Integer(out), units.Plural(out, "message"))
+			b.leftOut("Left out: the latest %s %s.", units.Integer(out), units.Plural(out, "message"))
 		}
 	}
 	b.doc.Detail.Messages = len(from)

@@ -155,7 +155,7 @@ func TestMessagesFit(t *testing.T) {
 		run.Messages = append(run.Messages, trace.Message{From: 0, To: 1, SendNS: k * 1000, PhysicalSendNS: k * 1000, RecvNS: k * 1000, PhysicalRecvNS: k*1000 + 100, Bytes: 8, Tag: math.MaxInt64})
 	}
 	s := written(t, page.Source{Detail: run, Rows: run}, page.Limits{Points: 1000, Calls: 1000, Messages: 20, Rows: 10})
-	if d := s.Document.Detail; d.Messages != 20 || d.LeftOut != "Left out: 10 messages, the latest." {
+	if d := s.Document.Detail; d.Messages != 20 || d.LeftOut != "Left out: the latest 10 messages." {
 		t.Errorf("%+v", d)
 	}
 	for k, ns := range s.Floats["messages.sent_ns"] {
@@ -178,7 +178,7 @@ func TestWindowsFit(t *testing.T) {
 			t.Fatalf("call %d is of the other window", i)
 		}
 	}
-	if s.Document.Detail.Calls != 22 || !strings.HasPrefix(s.Document.Detail.LeftOut, "Call by call: 1 of 2 kept windows;") {
+	if s.Document.Detail.Calls != 22 || !strings.HasPrefix(s.Document.Detail.LeftOut, "Calls are shown for 1 of 2 kept windows;") {
 		t.Errorf("%+v", s.Document.Detail)
 	}
 	windows := make(map[float64]int)

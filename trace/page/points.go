@@ -122,8 +122,8 @@ func (b *builder) describePoints(drawn, all int) {
 		p.How = "those of kept windows, and a weighted sample of the others"
 	}
 	if drawn < all {
-		p.How += fmt.Sprintf("; of the %s in the run directory %s are here, evenly chosen, of small clusters a larger part", units.Integer(all), units.Integer(drawn))
-		b.coarse = append(b.coarse, fmt.Sprintf("%s of the %s bursts of the run directory are points.", units.Integer(drawn), units.Integer(all)))
+		p.How += fmt.Sprintf("; %s of the %s in the run directory, evenly chosen, a larger share of small clusters", units.Integer(drawn), units.Integer(all))
+		b.coarse = append(b.coarse, fmt.Sprintf("%s of the %s bursts of the run directory are shown as points.", units.Integer(drawn), units.Integer(all)))
 	}
 }
 

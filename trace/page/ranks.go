@@ -33,7 +33,7 @@ func (b *builder) addRanks() {
 	groups := overview.Groups(b.doc.Threads, b.limits.Rows)
 	b.doc.Groups = groups
 	if len(groups) < b.doc.Threads {
-		b.coarse = append(b.coarse, fmt.Sprintf("Ranks are summed up in groups of %s threads.", units.Integer(groups[0][1]+1)))
+		b.coarse = append(b.coarse, fmt.Sprintf("Ranks are summed in groups of %s threads.", units.Integer(groups[0][1]+1)))
 	}
 	groupOf := make([]int32, b.doc.Threads)
 	for g, threads := range groups {

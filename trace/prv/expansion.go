@@ -13,7 +13,7 @@ const (
 )
 
 // errExpands is the error for a compressed trace that holds more.
-var errExpands = fmt.Errorf("the compressed file holds more than %d times its size: no trace does", textPerByte)
+var errExpands = fmt.Errorf("the compressed file expands to more than %d times its size, which no trace does", textPerByte)
 
 // An expansion counts what is read of a compressed trace.
 type expansion struct {

@@ -43,7 +43,7 @@ const (
 )
 
 var leftOutTexts = [leftOutReasons]string{
-	reasonLate:      "further back in time than can be sorted",
+	reasonLate:      "too far out of order to be sorted",
 	reasonBackwards: "states that end before they begin, behind the end that the header names",
 }
 

@@ -20,7 +20,7 @@ const (
 func afford(text []byte, t reflect.Type) error {
 	b := bill{text: text, left: freeBytes + bytesPerByte*int64(len(text)), fields: make(map[reflect.Type]map[string]reflect.Type)}
 	if !b.value(t) {
-		return fmt.Errorf("%w: its lists would take more than %d bytes of memory for each of its own", files.ErrTooLarge, bytesPerByte)
+		return fmt.Errorf("%w: its lists would take more than %d bytes of memory per byte of the file", files.ErrTooLarge, bytesPerByte)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ type Absence struct {
 
 // What is said of ranks of which nobody has reported why they have no record.
 const (
-	nothingReported = "nothing came of them: there is no library where they run, or no agent"
+	nothingReported = "no data from them: no library or no agent where they run"
 	noneInTrace     = "the trace has no record of them"
 	hostsNamed      = 4 // in a sentence
 	missingNamed    = 8 // of what the analysis lacks
@@ -163,9 +163,9 @@ func (m *Manifest) assess() {
 	}
 	m.sayUnrecorded(say)
 	if m.EndedBy != "" {
-		say("the run was ended by %s, with %s that went on unmeasured", m.EndedBy, units.Count(l.RanksLeft, "rank"))
+		say("the run was ended by %s; %s continued unmeasured", m.EndedBy, units.Count(l.RanksLeft, "rank"))
 	} else {
-		counted(int64(l.RanksLeft), "rank", "still ran when the job had ended, and went on unmeasured")
+		counted(int64(l.RanksLeft), "rank", "still ran when the job had ended and continued unmeasured")
 	}
 	for _, what := range l.Hidden {
 		say("%s", what)
@@ -179,35 +179,35 @@ func (m *Manifest) assess() {
 	if n := len(l.AgentsUnfinished); n > 0 {
 		say("%s did not finish, on %s: %s cut off", units.Count(n, "agent"), hosts(l.AgentsUnfinished), units.Count(cutOff, "rank"))
 	} else {
-		counted(int64(cutOff), "rank", "cut off: the end did not come")
+		counted(int64(cutOff), "rank", "cut off: the end was not received")
 	}
-	why := "of MPI calls and marks dropped: the ring in shared memory was full"
+	why := "of MPI calls and marks dropped: the ring buffer in shared memory was full"
 	if l.SpoolFullDropped > 0 {
-		why += fmt.Sprintf(", of %s because the spool had no room", units.Count(l.SpoolFullDropped, "record"))
+		why += fmt.Sprintf(", %s of them because the spool was full", units.Count(l.SpoolFullDropped, "record"))
 	}
 	counted(l.RecordsDropped, "record", why)
-	counted(l.RecordsUnkept, "record", "of MPI calls and marks left in the rings: the spool had no room until the end")
+	counted(l.RecordsUnkept, "record", "of MPI calls and marks left in the ring buffers: the spool was full until the end")
 	if l.ThreadsUnrecorded > 0 {
 		say("%s could not record: %s", units.Count(l.ThreadsUnrecorded, "thread"), units.Count(l.CallsUnrecorded, "MPI call"))
 	}
 	counted(int64(l.FilesUnreadable), "file", "with records cannot be read")
-	counted(l.FiguresDamaged, "figure", "that ranks keep damaged, and left out")
+	counted(l.FiguresDamaged, "figure", "kept by ranks damaged and left out")
 	counted(l.MessagesRefused, "message", "of agents refused: calls are missing")
-	counted(l.TransfersLost, "transfer", "known in sum alone")
-	counted(q.Unfollowed, "request", "not followed: too many were under way at once")
-	counted(q.Late, "event", "of requests read too late to be put in order")
+	counted(l.TransfersLost, "transfer", "known as totals only")
+	counted(q.Unfollowed, "request", "not tracked: too many were pending at once")
+	counted(q.Late, "event", "of requests read too late for ordering")
 	counted(l.CallPathsLost, "call path", "without a name: the table was full")
 	counted(l.CommunicatorsLost, "communicator", "without a name: the table was full")
 	counted(l.MarksNameless, "mark", "without a name: the table was full")
 	counted(int64(l.LinesSkipped), "malformed line", "of the trace skipped")
 	m.Reading.assess(say)
 	if m.Cells != nil {
-		counted(int64(len(m.Cells.Unanswered)), "agent", "did not tell of the bursts of its ranks")
-		counted(m.Cells.LostBursts, "burst", "lost when an agent was started again")
+		counted(int64(len(m.Cells.Unanswered)), "agent", "did not report its ranks' bursts")
+		counted(m.Cells.LostBursts, "burst", "lost when an agent was restarted")
 	}
 	for i, what := range m.Reduction.Missing {
 		if i == missingNamed {
-			say("%d more parts of the analysis are missing: reduction.missing names them", len(m.Reduction.Missing)-i)
+			say("%d more parts of the analysis are missing: see reduction.missing", len(m.Reduction.Missing)-i)
 			break
 		}
 		say("%s", what)

@@ -80,25 +80,25 @@ func TestComplete(t *testing.T) {
 	}{
 		{"nothing", func(m *Manifest) {}, "", false},
 		{"no clusters", func(m *Manifest) { m.Unclustered = "out of time" }, "the bursts are in no cluster: out of time", true},
-		{"ended early", func(m *Manifest) { m.EndedBy, m.Losses.RanksLeft = "SIGTERM", 2 }, "the run was ended by SIGTERM, with 2 ranks that went on unmeasured", false},
-		{"outlived", lost(func(l *Losses) { l.RanksLeft = 1 }), "1 rank still ran when the job had ended, and went on unmeasured", false},
+		{"ended early", func(m *Manifest) { m.EndedBy, m.Losses.RanksLeft = "SIGTERM", 2 }, "the run was ended by SIGTERM; 2 ranks continued unmeasured", false},
+		{"outlived", lost(func(l *Losses) { l.RanksLeft = 1 }), "1 rank still ran when the job had ended and continued unmeasured", false},
 		{"agents", lost(func(l *Losses) {
 			l.AgentsUnfinished, l.RanksDied = []string{"a", "b", "c", "d", "e", "f"}, []RankDied{{CutOff: true}, {Rank: 1}}
 		}), "6 agents did not finish, on a, b, c, d and 2 more hosts: 1 rank cut off", false},
-		{"cut off", lost(func(l *Losses) { l.RanksDied = []RankDied{{CutOff: true}} }), "1 rank cut off: the end did not come", false},
+		{"cut off", lost(func(l *Losses) { l.RanksDied = []RankDied{{CutOff: true}} }), "1 rank cut off: the end was not received", false},
 		{"died", lost(func(l *Losses) { l.RanksDied = []RankDied{{How: "killed"}} }), "", false},
-		{"dropped", lost(func(l *Losses) { l.RecordsDropped = 3 }), "3 records of MPI calls and marks dropped: the ring in shared memory was full", false},
+		{"dropped", lost(func(l *Losses) { l.RecordsDropped = 3 }), "3 records of MPI calls and marks dropped: the ring buffer in shared memory was full", false},
 		{"spool", lost(func(l *Losses) { l.RecordsDropped, l.SpoolFullSeconds, l.SpoolFullDropped = 3, 12.5, 2 }),
-			"3 records of MPI calls and marks dropped: the ring in shared memory was full, of 2 records because the spool had no room", false},
-		{"unkept", lost(func(l *Losses) { l.RecordsUnkept = 3 }), "3 records of MPI calls and marks left in the rings: the spool had no room until the end", false},
+			"3 records of MPI calls and marks dropped: the ring buffer in shared memory was full, 2 records of them because the spool was full", false},
+		{"unkept", lost(func(l *Losses) { l.RecordsUnkept = 3 }), "3 records of MPI calls and marks left in the ring buffers: the spool was full until the end", false},
 		{"threads", lost(func(l *Losses) { l.ThreadsUnrecorded, l.CallsUnrecorded = 1, 20 }), "1 thread could not record: 20 MPI calls", false},
 		{"unreadable", lost(func(l *Losses) { l.FilesUnreadable = 2 }), "2 files with records cannot be read", false},
-		{"figures", lost(func(l *Losses) { l.FiguresDamaged = 1 }), "1 figure that ranks keep damaged, and left out", false},
+		{"figures", lost(func(l *Losses) { l.FiguresDamaged = 1 }), "1 figure kept by ranks damaged and left out", false},
 		{"hidden", lost(func(l *Losses) { l.Hidden = []string{"libtool.so answers MPI_Barrier itself"} }), "libtool.so answers MPI_Barrier itself", false},
 		{"refused", lost(func(l *Losses) { l.MessagesRefused = 1 }), "1 message of agents refused: calls are missing", false},
-		{"transfers", lost(func(l *Losses) { l.TransfersLost = 5 }), "5 transfers known in sum alone", false},
-		{"requests", func(m *Manifest) { m.Messages.Requests.Unfollowed = 5 }, "5 requests not followed: too many were under way at once", false},
-		{"late", func(m *Manifest) { m.Messages.Requests.Late = 5 }, "5 events of requests read too late to be put in order", false},
+		{"transfers", lost(func(l *Losses) { l.TransfersLost = 5 }), "5 transfers known as totals only", false},
+		{"requests", func(m *Manifest) { m.Messages.Requests.Unfollowed = 5 }, "5 requests not tracked: too many were pending at once", false},
+		{"late", func(m *Manifest) { m.Messages.Requests.Late = 5 }, "5 events of requests read too late for ordering", false},
 		{"call paths", lost(func(l *Losses) { l.CallPathsLost = 1 }), "1 call path without a name: the table was full", false},
 		{"communicators", lost(func(l *Losses) { l.CommunicatorsLost = 1 }), "1 communicator without a name: the table was full", false},
 		{"marks", lost(func(l *Losses) { l.MarksNameless = 1 }), "1 mark without a name: the table was full", false},
@@ -121,8 +121,8 @@ func TestComplete(t *testing.T) {
 		{"little time", func(m *Manifest) {
 			m.Trace, m.Reading = "a.prv", &Reading{MissingShare: .002, Missing: []UnrecordedTime{{"tracing was disabled", 1, 1.5, 1.5, 0, 0, 0}}}
 		}, "", false},
-		{"cells", func(m *Manifest) { m.Cells = &Cells{Unanswered: []string{"n1: why"}} }, "1 agent did not tell of the bursts of its ranks", false},
-		{"cells lost", func(m *Manifest) { m.Cells = &Cells{LostBursts: 7} }, "7 bursts lost when an agent was started again", false},
+		{"cells", func(m *Manifest) { m.Cells = &Cells{Unanswered: []string{"n1: why"}} }, "1 agent did not report its ranks' bursts", false},
+		{"cells lost", func(m *Manifest) { m.Cells = &Cells{LostBursts: 7} }, "7 bursts lost when an agent was restarted", false},
 		{"analysis", func(m *Manifest) { m.Reduction.Missing = []string{"no structure: out of time"} }, "no structure: out of time", false},
 		{"given up", func(m *Manifest) {
 			m.Reduction.Missing = []string{"no structure: out of time"}

@@ -61,10 +61,10 @@ func readJSON(dir fs.FS, name string, format int, v any) error {
 	}
 	switch {
 	case version.Format == nil:
-		return hint.With(fmt.Errorf("%s says no format: moriens has not written it", name), adviseDirectory)
+		return hint.With(fmt.Errorf("%s has no format number: it was not written by moriens", name), adviseDirectory)
 	case *version.Format != format:
-		return hint.With(fmt.Errorf("%s is of format %d, this moriens reads %d", name, *version.Format, format),
-			"read it with the moriens that wrote it: moriens version says which formats one knows")
+		return hint.With(fmt.Errorf("%s has format %d, this moriens reads %d", name, *version.Format, format),
+			"read it with the moriens version that wrote it; moriens version lists the supported formats")
 	}
 	if err := afford(text, reflect.TypeOf(v)); err != nil {
 		return hint.With(fmt.Errorf("%s: %w", name, err), adviseDamage)

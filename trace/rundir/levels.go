@@ -19,7 +19,7 @@ func (l *Levels) files() []file {
 		list = append(list, file{ProfileFile, "profile of all ranks: times, counters, bytes", func(w io.Writer) error { return parquet.WriteProfile(w, l.Profile) }})
 	}
 	if l != nil && l.Structure != nil {
-		list = append(list, file{StructureFile, "what all ranks did, as loops", l.Structure.Write})
+		list = append(list, file{StructureFile, "structure of all ranks, as loops", l.Structure.Write})
 	}
 	return list
 }

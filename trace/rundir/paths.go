@@ -274,7 +274,7 @@ func readCallPaths(dir fs.FS) (*CallPathTable, error) {
 		return nil, hint.With(fmt.Errorf("%s: %w", CallPathsFile, err), adviseDamage)
 	}
 	if cost, most := t.cost(), freeBytes+runBytesPerByte*info.Size(); cost > most {
-		err := fmt.Errorf("%w: its call paths would take %d bytes of memory, more than %d for each of its own", files.ErrTooLarge, cost, runBytesPerByte)
+		err := fmt.Errorf("%w: its call paths would take %d bytes of memory, more than %d per byte of the file", files.ErrTooLarge, cost, runBytesPerByte)
 		return nil, hint.With(fmt.Errorf("%s: %w", CallPathsFile, err), adviseDamage)
 	}
 	return t, nil

@@ -106,7 +106,7 @@ func TestBadCallPaths(t *testing.T) {
 		"offset of no digit": {[2]string{`"0x10"`, `"0x"`}, `frame 0: "0x" is no offset`},
 		"offset of 65 bits":  {[2]string{`"0x10"`, `"0x10000000000000000"`}, `is no offset`},
 		"cut off":            {[2]string{`"later": [[]]}`, ``}, "unexpected end"},
-		"another version":    {[2]string{`"format": 1`, `"format": 2`}, "is of format 2, this moriens reads 1"},
+		"another version":    {[2]string{`"format": 1`, `"format": 2`}, "has format 2, this moriens reads 1"},
 		"no object":          {[2]string{good, `[]`}, "callpaths.json"},
 	} {
 		text := strings.Replace(good, tt.change[0], tt.change[1], 1)

@@ -38,9 +38,9 @@ func Read(dir string) (*trace.Run, *Manifest, *Clusters, error) {
 }
 
 const (
-	adviseDirectory = "name the directory that moriens run, collect or analyze has made"
-	adviseDamage    = "the run directory is damaged: copy it again from where it was made"
-	adviseMixture   = "its files are not those that one run has written together: copy it again from where it was made"
+	adviseDirectory = "name a directory that moriens run, collect or analyze created"
+	adviseDamage    = "the run directory is damaged: copy it again from its origin"
+	adviseMixture   = "its files do not belong to one run: copy it again from its origin"
 )
 
 func read(dir fs.FS) (*trace.Run, *Manifest, *Clusters, error) {
@@ -78,15 +78,15 @@ func read(dir fs.FS) (*trace.Run, *Manifest, *Clusters, error) {
 func noManifest(dir fs.FS) error {
 	there := func(name string) bool { _, err := fs.Stat(dir, name); return err == nil }
 	if there(JournalDir) {
-		return hint.With(errors.New("the run has no results yet"), "moriens status says how the run is, moriens finish ends it with all analyses done")
+		return hint.With(errors.New("the run has no results yet"), "moriens status shows the state of the run, moriens finish ends it with full analysis")
 	}
 	for _, name := range []string{ClustersFile, BurstsFile, TraceFile, LabelsFile} {
 		if there(name) || there(name+".partial") {
-			return hint.With(fmt.Errorf("no %s: the results were not written whole", ManifestFile),
-				"the disk was full or the writer was killed; what is there can be read file by file")
+			return hint.With(fmt.Errorf("no %s: the results are incomplete", ManifestFile),
+				"the disk was full or the writer was killed; the existing files can be read one by one")
 		}
 	}
-	return hint.With(fmt.Errorf("no %s: it is the directory of no run", ManifestFile), adviseDirectory)
+	return hint.With(fmt.Errorf("no %s: not a run directory", ManifestFile), adviseDirectory)
 }
 
 // sameSizes compares the files of a directory with what its manifest says of them.

@@ -210,16 +210,16 @@ func TestReadBadDirectories(t *testing.T) {
 		spoil      func(fstest.MapFS)
 		want, hint string
 	}{
-		{"empty", func(d fstest.MapFS) { clear(d) }, "the directory of no run", "moriens run, collect or analyze"},
+		{"empty", func(d fstest.MapFS) { clear(d) }, "not a run directory", "moriens run, collect or analyze"},
 		{"in progress", func(d fstest.MapFS) { clear(d); d["journal/000001"] = &fstest.MapFile{} }, "no results yet", "moriens status"},
-		{"not written whole", without(ManifestFile, TraceFile), "not written whole", "file by file"},
+		{"the results are incomplete", without(ManifestFile, TraceFile), "the results are incomplete", "one by one"},
 		{"a file is gone", without(NamesFile), "trace.row", "damaged"},
 		{"no clusters", without(ClustersFile), "clusters.json", "damaged"},
 		{"cut off", func(d fstest.MapFS) { d[TraceFile] = &fstest.MapFile{Data: d[TraceFile].Data[:500]} }, "trace.prv has 500 bytes, not ", "damaged"},
 		{"no JSON", func(d fstest.MapFS) { d[ManifestFile] = &fstest.MapFile{Data: []byte("{")} }, "manifest.json: unexpected end", "damaged"},
-		{"not ours", func(d fstest.MapFS) { d[ManifestFile] = &fstest.MapFile{Data: []byte(`{"name":"app"}`)} }, "moriens has not written it", "moriens run, collect"},
-		{"later version", edit(ManifestFile, `"format": 1`, `"format": 9`), "manifest.json is of format 9, this moriens reads 1", "moriens version"},
-		{"later version of the clusters", edit(ClustersFile, `"format": 2`, `"format": 3`), "clusters.json is of format 3, this moriens reads 2", "moriens version"},
+		{"not ours", func(d fstest.MapFS) { d[ManifestFile] = &fstest.MapFile{Data: []byte(`{"name":"app"}`)} }, "it was not written by moriens", "moriens run, collect"},
+		{"later version", edit(ManifestFile, `"format": 1`, `"format": 9`), "manifest.json has format 9, this moriens reads 1", "moriens version"},
+		{"later version of the clusters", edit(ClustersFile, `"format": 2`, `"format": 3`), "clusters.json has format 3, this moriens reads 2", "moriens version"},
 		{"another type", edit(ManifestFile, `"ranks": 5`, `"ranks": "five"`), "manifest.json: json:", "damaged"},
 		{"malformed trace", edit(TraceFile, "\n1:", "\n9:"), "trace.prv: line ", "damaged"},
 		{"malformed bursts", edit(BurstsFile, "PAR1", "RAP1"), "bursts.parquet: ", "damaged"},

@@ -75,16 +75,16 @@ func Create(dir string) error {
 		return &CreateError{fmt.Errorf("run directory: %w", err), "name a directory with --out"}
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return &CreateError{fmt.Errorf("run directory: %w", err), "name a directory that you may write to with --out"}
+		return &CreateError{fmt.Errorf("run directory: %w", err), "name a writable directory with --out"}
 	}
 	// Permission bits do not show: the file system may be read-only or full.
 	probe, err := os.CreateTemp(dir, ".probe-")
 	if err != nil {
-		return &CreateError{fmt.Errorf("run directory: %w", err), "name a directory that you may write to with --out"}
+		return &CreateError{fmt.Errorf("run directory: %w", err), "name a writable directory with --out"}
 	}
 	err = errors.Join(probe.Close(), os.Remove(probe.Name()))
 	if err != nil {
-		return &CreateError{fmt.Errorf("run directory: %w", err), "name a directory that you may write to with --out"}
+		return &CreateError{fmt.Errorf("run directory: %w", err), "name a writable directory with --out"}
 	}
 	return nil
 }

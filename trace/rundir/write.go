@@ -76,7 +76,7 @@ type file struct {
 // sumFiles and pictures are those whose size does not depend on how much detail is kept, the dearest first, but for the manifest.
 func (c *Content) sumFiles() []file {
 	list := []file{{ClustersFile, "clusters: parameters, figures, call paths", func(w io.Writer) error { return writeJSON(w, c.Clusters) }}}
-	list = append(list, file{CallPathsFile, "call paths: every one by its number, with its frames", func(w io.Writer) error {
+	list = append(list, file{CallPathsFile, "call paths: all, by number, with frames", func(w io.Writer) error {
 		return writeJSON(w, CallPathsOf(c.Run))
 	}})
 	return append(list, c.Levels.files()...)
@@ -116,7 +116,7 @@ func (c *Content) ClustersJSON() ([]byte, error) { return encode(c.Clusters) }
 
 // detailFiles are the others: of what is kept of a run that has these things, and of the one whose bursts are rows.
 func detailFiles(has Has, run, rows *trace.Run) []file {
-	bursts := "bursts: every kept one, with its cluster"
+	bursts := "bursts: all kept ones, with their clusters"
 	if rows != run {
 		bursts = "bursts: those of windows and a sample of the others, with their clusters"
 	}
@@ -125,13 +125,13 @@ func detailFiles(has Has, run, rows *trace.Run) []file {
 		return err
 	}}}
 	if has.Phases {
-		list = append(list, file{PhasesFile, "phases: every kept one that the program named", func(w io.Writer) error { return parquet.WritePhases(w, run) }})
+		list = append(list, file{PhasesFile, "phases: all kept ones that the program named", func(w io.Writer) error { return parquet.WritePhases(w, run) }})
 	}
 	if has.Events {
-		list = append(list, file{EventsFile, "events: every kept one that the program named", func(w io.Writer) error { return parquet.WriteEvents(w, run) }})
+		list = append(list, file{EventsFile, "events: all kept ones that the program named", func(w io.Writer) error { return parquet.WriteEvents(w, run) }})
 	}
 	if has.Transfers {
-		list = append(list, file{TransfersFile, "transfers: what each kept call sends, receives, puts, gets, writes, reads", func(w io.Writer) error { return parquet.WriteTransfers(w, run) }})
+		list = append(list, file{TransfersFile, "transfers: data sent, received, put, got, written, read by each kept call", func(w io.Writer) error { return parquet.WriteTransfers(w, run) }})
 	}
 	list = append(list,
 		file{LabelsFile, "Paraver trace: labels and colours", func(w io.Writer) error { return prv.WriteLabels(w, run) }},
@@ -224,7 +224,7 @@ func (c *Content) writeReport(dir string) ([]File, error) {
 	page, err := writeFiles(dir, []file{{ReportFile, reportContent, func(w io.Writer) error { return c.Report(w, text) }}})
 	if err != nil {
 		m.Files = named
-		m.Notes = append(m.Notes, fmt.Sprintf("there is no page to look at, moriens report DIR writes it: %v", err))
+		m.Notes = append(m.Notes, fmt.Sprintf("report.html is missing; moriens report DIR writes it: %v", err))
 	}
 	return page, nil
 }
@@ -238,9 +238,9 @@ func WriteReport(dir string, write func(io.Writer) error) (File, error) {
 	return files[0], nil
 }
 
-const reportContent = "page: everything to look at, in a browser; not part of reduction.bytes"
+const reportContent = "page: all views, for a browser; not part of reduction.bytes"
 
-const manifestContent = "what this is and how it came about"
+const manifestContent = "description of the run and its files"
 
 // Written lists the files of a run directory with their sizes, as Write does.
 func (m *Manifest) Written(dir string) ([]File, error) {

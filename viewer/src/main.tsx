@@ -13,7 +13,7 @@ import { followTheme } from './theme';
 try {
   takeToken();
 } catch (err) {
-  console.warn('the token stays in the address:', err);
+  console.warn('the token is left in the address:', err);
 }
 followTheme();
 followPrinting();

@@ -194,7 +194,7 @@ describe('findings of what the manifest tells', () => {
 
   test('tell the loops within an iteration, and within their trips', () => {
     const loop = (depth: number, bursts: number, least: number, most: number) => ({ depth, period_bursts: bursts, min_trips: least, max_trips: most });
-    const within = (...inner: object[]) => told({ phases: [{ ...phase, inner }] }).find((s) => s.startsWith('The run repeats'))?.split('as usual in their iteration.')[1];
+    const within = (...inner: object[]) => told({ phases: [{ ...phase, inner }] }).find((s) => s.startsWith('The run repeats'))?.split('match the usual iteration.')[1];
     expect(within()).toBe('');
     expect(within(loop(1, 12, 10, 19))).toBe(' Within an iteration 12 bursts come 10 to 19 times.');
     expect(within(loop(1, 9, 4, 4), loop(2, 1, 3, 3), loop(1, 2, 1, 5))).toBe(' Within an iteration 9 bursts come 4 times (in each of which 1 burst comes 3 times), 2 bursts come 1 to 5 times.');
@@ -205,7 +205,7 @@ describe('findings of what the manifest tells', () => {
     const at = (begin: number, end: number) => ({ ...phase, begin_ns: begin * 1e9, end_ns: end * 1e9 });
     expect(told({ phases: [at(0, 2), at(2, 7)] }).filter((s) => /repeat/.test(s))).toEqual([
       expect.stringMatching(/^The run repeats: 20 iterations .* from 0 s to 2 s\. 99 % /),
-      expect.stringMatching(/^Then it repeats otherwise: 20 iterations .* from 2 s to 7 s\. 99 % /),
+      expect.stringMatching(/^Then it repeats differently: 20 iterations .* from 2 s to 7 s\. 99 % /),
     ]);
     expect(told({ phases: [at(0, 2), at(2, 3), at(3, 7), at(7, 9)] }).filter((s) => /repeat/.test(s))).toEqual([
       expect.stringMatching(/ from 0 s to 2 s, of 4 phases that repeat one of the 3 longest\. /),
@@ -244,11 +244,11 @@ describe('findings of what the manifest tells', () => {
 test('losses are told by cause, each with its number', () => {
   const losses = { records_dropped: 1, windows_evicted: 2, transfers_lost: 3, ranks_died: [{ world: 0, rank: 3, how: 'signal 9', cut_off: true }], counters_unavailable: ['PAPI_L3_TCM'] };
   expect(lossesOf(readManifest({ losses }))).toEqual([
-    '1 MPI call was dropped: its ring was full',
-    '2 windows of full detail were evicted on their nodes, for want of room',
-    '3 transfers of kept MPI calls are not known: their nodes did not give them',
+    '1 MPI call was dropped: its ring buffer was full',
+    '2 windows of full detail were evicted on their nodes, for lack of space',
+    '3 transfers of kept MPI calls are not known: their nodes did not send them',
     'not measured on some rank: PAPI_L3_TCM',
-    'rank 3 ended without MPI_Finalize (signal 9); what it did last is not here',
+    'rank 3 ended without MPI_Finalize (signal 9); what it did last is missing',
   ]);
   expect(lossesOf(readManifest({}))).toEqual([]);
 });
@@ -259,7 +259,7 @@ test('ranks that died together are told together', () => {
   expect(told([...ranks('ended without MPI_Finalize', false, 3, 0, 1, 2, 7), ...ranks('MPI_Abort', false, 4), ...ranks('the agent on n2 did not finish', true, 5, 6)])).toEqual([
     'ranks 0–3, 7 ended without MPI_Finalize',
     'rank 4 ended without MPI_Finalize (MPI_Abort)',
-    'ranks 5–6 ended without MPI_Finalize (the agent on n2 did not finish); what they did last is not here',
+    'ranks 5–6 ended without MPI_Finalize (the agent on n2 did not finish); what they did last is missing',
   ]);
   expect(told([...ranks('MPI_Abort', false, 4), { world: 1, rank: 4, how: 'MPI_Abort', cut_off: false }], 2)).toEqual([
     'world 0 rank 4 ended without MPI_Finalize (MPI_Abort)',

@@ -73,7 +73,7 @@ const pageOf = (bins: number, more: object = {}) => ({
   overhead: [
     { what: 'processor time of the collector', value: 0.0004, unit: 'share', most: 0, why: '' },
     { what: 'of that, clustering while the job runs', value: 0.03, unit: 'share', most: 0.02, why: '' },
-    { what: 'processor time of the agents (2)', value: null, unit: 's', most: 0, why: 'told only at the end by 1 agent' },
+    { what: 'processor time of the agents (2)', value: null, unit: 's', most: 0, why: 'reported only at the end by 1 agent' },
     { what: 'memory of the collector', value: 30 << 20, unit: 'bytes', most: 0, why: '' },
   ],
 });
@@ -132,18 +132,18 @@ test('follows a run to its end', async () => {
   expect(meters).toEqual([
     ['processor time of the collector', '0.04 % of a core', ''],
     ['of that, clustering while the job runs', '3 % of a core', 'above 2 % of a core'],
-    ['processor time of the agents (2)', '–', 'told only at the end by 1 agent'],
+    ['processor time of the agents (2)', '–', 'reported only at the end by 1 agent'],
     ['memory of the collector', '30 MiB', ''],
   ]);
   await accessible(page);
 
   collector.say('page', pageOf(5, { losses: { records_dropped: 12 } }));
   await expect.poll(() => drawn(page)).toMatchObject({ bins: 5 });
-  expect(await page.locator('.lost').innerText()).toContain('12 records that full rings could not take');
+  expect(await page.locator('.lost').innerText()).toContain('12 records dropped: ring buffer full');
   expect((await drawn(page))?.series[0]?.colour).toBe(COLOURS[0]);
 
   collector.say('page', pageOf(5, { stage: 'analysing', analysis: [{ name: 'cluster', seconds: 0.4, ended: true, given_up: false }, { name: 'choose', seconds: 0.1, ended: false, given_up: false }] }));
-  await expect.poll(() => page.locator('.stages').innerText()).toContain('at work');
+  await expect.poll(() => page.locator('.stages').innerText()).toContain('running');
   expect(await main.innerText()).toContain('The run is being analysed');
   collector.say('end', { directory: '/runs/<b>1</b>', error: '' });
   await expect.poll(() => main.innerText()).toContain('The results are in /runs/<b>1</b>');
@@ -167,7 +167,7 @@ test('says of what stays on the nodes when it comes, and what is known of it', a
   collector.say('page', of({ ...told, surveyed: false, error: 'no agent <i>answers</i>' }));
   await expect.poll(said).toEqual(each('How many there are is not known: no agent <i>answers</i>.'));
   collector.say('page', of(told));
-  const known = 'Known so far: 56,789 bursts with 12.5 s of computing, in 1,234 micro-cells, as 3 agents told 2 s ago';
+  const known = 'Known so far: 56,789 bursts with 12.5 s of computing, in 1,234 micro-cells, as 3 agents reported 2 s ago';
   await expect.poll(said).toEqual(each(`${known}.`));
   const head = (await page.locator('.live-head dl').innerText()).replace(/\s+/g, ' ');
   expect(head).toContain('micro-cells 1,234');
@@ -221,11 +221,11 @@ test('pauses, and goes on with what has come meanwhile', async () => {
   collector.say('page', pageOf(2));
   await expect.poll(() => drawn(page)).toMatchObject({ bins: 2 });
   await page.keyboard.press('p');
-  expect(await page.getByRole('button', { name: 'Go on' }).getAttribute('aria-pressed')).toBe('true');
+  expect(await page.getByRole('button', { name: 'Resume' }).getAttribute('aria-pressed')).toBe('true');
   collector.say('page', pageOf(9));
   await page.waitForTimeout(200);
   expect(await drawn(page)).toMatchObject({ bins: 2 });
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Resume' }).click();
   await expect.poll(() => drawn(page)).toMatchObject({ bins: 9 });
   expect(errors).toEqual([]);
   await close();

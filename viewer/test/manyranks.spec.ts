@@ -131,7 +131,7 @@ test('a server that has left is missed in words, and the page goes on with what 
   await drawn(page, (n) => n.width > 0);
   await served.stop();
   await page.evaluate(() => (location.hash = 'view=timeline&rows=4000~4040'));
-  await expect.poll(() => page.locator('.said-at').innerText()).toContain('Shown coarser than it could be: Nothing answers at this address any more.');
+  await expect.poll(() => page.locator('.said-at').innerText()).toContain('Shown coarser than it could be: The server no longer answers.');
   expect(linesOf(await drawn(page, (n) => n.rows.from === 4000))).toBe(40);
   await close();
 });

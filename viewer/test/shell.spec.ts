@@ -196,8 +196,8 @@ test('a narrow page has all of each view, and the name of the one that is shown'
 describe('a page that cannot show a run says why', () => {
   const cut = run.bytes.subarray(0, run.bytes.length >> 1);
   const cases: [string, () => string, RegExp][] = [
-    ['no pack', () => report(null), /came without data/],
-    ['an empty pack', () => report(null, ''), /came without data/],
+    ['no pack', () => report(null), /contains no data/],
+    ['an empty pack', () => report(null, ''), /contains no data/],
     ['no base64', () => report(null, '####'), /not base64/],
     ['cut gzip', () => report(null, Buffer.from('H4sIAAAAAAAAA', 'latin1').toString()), /damaged/],
     ['a cut pack', () => report(cut), /cut off/],

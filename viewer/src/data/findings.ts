@@ -66,7 +66,7 @@ function balance(pack: Pack, groups: readonly Group[]): Finding[] {
   const who = threadsName(pack, [[most.first, most.last]]);
   const text =
     balanced > 0.98
-      ? `The ranks compute for the same time: load balance ${ratio(balanced)} of 1.`
+      ? `The ranks compute for equal times: load balance ${ratio(balanced)} of 1.`
       : `The load balance is ${ratio(balanced)} of 1: ${who} ${most.size > 1 ? 'compute' : 'computes'} for ${seconds(most.computing)}, ranks on average for ${seconds(mean)}${where(pack, groups, most, mean)}.`;
   return [{ text, show: { view: 'ranks', selection: balanced > 0.98 ? {} : { threads: [[most.first, most.last]] } } }];
 }
@@ -173,7 +173,7 @@ function phases(pack: Pack): Finding[] {
   const told = repeating.slice(0, 3).sort((a, b) => a.begin_ns - b.begin_ns);
   const more = repeating.length > told.length ? `, of ${count(repeating.length)} phases that repeat one of the ${count(told.length)} longest` : '';
   return told.map((p, i) => ({
-    text: `${i === 0 ? 'The run repeats' : 'Then it repeats otherwise'}: ${plural(p.iterations, 'iteration')} of ${plural(p.period_bursts, 'burst')}, ${ns(p.median_ns)} each, from ${ns(p.begin_ns)} to ${ns(p.end_ns)}${more}. ${percent(p.agreement)} of the bursts are as usual in their iteration.${loops(p.inner)}`,
+    text: `${i === 0 ? 'The run repeats' : 'Then it repeats differently'}: ${plural(p.iterations, 'iteration')} of ${plural(p.period_bursts, 'burst')}, ${ns(p.median_ns)} each, from ${ns(p.begin_ns)} to ${ns(p.end_ns)}${more}. ${percent(p.agreement)} of the bursts match the usual iteration.${loops(p.inner)}`,
     show: { view: 'timeline', selection: { fromNS: p.begin_ns, toNS: p.end_ns } },
   }));
 }

@@ -11,7 +11,7 @@ export function lossesOf(m: Manifest): string[] {
     if (n > 0) said.push(`${count(n)} ${n === 1 ? one : many}`);
   };
   const record = m.phases.length + m.events.length > 0 ? 'MPI call or mark' : 'MPI call';
-  add(l.records_dropped, `${record} was dropped: its ring was full`, `${record.replace('call', 'calls').replace('mark', 'marks')} were dropped: their rings were full`);
+  add(l.records_dropped, `${record} was dropped: its ring buffer was full`, `${record.replace('call', 'calls').replace('mark', 'marks')} were dropped: their ring buffers were full`);
   add(l.calls_abandoned, 'MPI call was left by longjmp or an exception', 'MPI calls were left by longjmp or an exception');
   if (m.trace) add(l.ranks_missing, 'rank has no record in the trace', 'ranks have no record in the trace');
   else add(l.ranks_missing - l.ranks_unrecorded, 'rank sent nothing', 'ranks sent nothing');
@@ -22,10 +22,10 @@ export function lossesOf(m: Manifest): string[] {
   add(l.communicators_lost, 'communicator is not known: the table was full', 'communicators are not known: the table was full');
   add(l.marks_nameless, 'mark lost its name: the table was full', 'marks lost their names: the table was full');
   add(l.marks_inside_calls, 'mark was set inside an MPI call', 'marks were set inside MPI calls');
-  add(l.phase_ends_unmatched, 'end of a phase that had not begun', 'ends of phases that had not begun');
-  add(l.phases_unfinished, 'phase was never ended', 'phases were never ended');
-  add(l.windows_evicted, 'window of full detail was evicted on its node, for want of room', 'windows of full detail were evicted on their nodes, for want of room');
-  add(l.transfers_lost, 'transfer of a kept MPI call is not known: its node did not give it', 'transfers of kept MPI calls are not known: their nodes did not give them');
+  add(l.phase_ends_unmatched, 'end of a phase without a begin', 'ends of phases without a begin');
+  add(l.phases_unfinished, 'phase has no end', 'phases have no end');
+  add(l.windows_evicted, 'window of full detail was evicted on its node, for lack of space', 'windows of full detail were evicted on their nodes, for lack of space');
+  add(l.transfers_lost, 'transfer of a kept MPI call is not known: its node did not send it', 'transfers of kept MPI calls are not known: their nodes did not send them');
   add(l.messages_refused, 'message of an agent was malformed and refused', 'messages of agents were malformed and refused');
   add(l.lines_skipped, 'malformed line of the trace was skipped', 'malformed lines of the trace were skipped');
   if (l.journal_bytes_cut > 0) said.push(`${bytes(l.journal_bytes_cut)} of an unfinished journal were cut off; agents sent them again`);
@@ -53,7 +53,7 @@ function died(m: Manifest): string[] {
     const ranges = rangesOf(ranks);
     const who = ranges.length > RANGES ? plural(ranks.length, 'rank') : ranksName(ranges);
     const why = how && how !== UNFINISHED ? ` (${how})` : '';
-    const lacks = cutOff ? `; what ${ranks.length === 1 ? 'it' : 'they'} did last is not here` : '';
+    const lacks = cutOff ? `; what ${ranks.length === 1 ? 'it' : 'they'} did last is missing` : '';
     return `${m.worlds.length > 1 ? `world ${world} ` : ''}${who} ${UNFINISHED}${why}${lacks}`;
   });
 }

@@ -6,7 +6,7 @@ import { readManifest, type Manifest } from './manifest';
 
 const MAGIC = 'MORIENSPAGE1\n';
 const HEADER_BYTES = 24;
-const REWRITE = 'moriens report DIR writes the page anew.';
+const REWRITE = 'moriens report DIR writes the page again.';
 const FORMAT = 1;
 
 export class PackError extends Error {
@@ -98,7 +98,7 @@ export function loadBins(bytes: Uint8Array): Bins {
   const [cell, share] = [columns.get('overview.cell'), columns.get('overview.share')];
   const cells = place.rows.length * place.bins;
   if (!cell || !share || cell.length !== cells || share.length !== cells || !(place.bins > 0) || !(place.to_ns > place.from_ns)) {
-    throw new PackError('What the server has answered are no bins of this run.', 'Start moriens view again.');
+    throw new PackError('The answer of the server does not belong to this run.', 'Start moriens view again.');
   }
   return { place, cell, share };
 }
@@ -184,5 +184,5 @@ function isSize(v: unknown): v is number {
 }
 
 function cutOff(): PackError {
-  return new PackError('The data of this page are cut off.', 'Copy the file again, or write it anew: moriens report DIR.');
+  return new PackError('The data of this page are cut off.', 'Copy the file again, or rewrite it: moriens report DIR.');
 }

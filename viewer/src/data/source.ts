@@ -6,7 +6,7 @@ export async function findPack(): Promise<Pack> {
   const embedded = document.getElementById('pack');
   if (embedded) return loadPack(await unzip(decodeBase64(embedded.textContent)));
   if (location.protocol === 'file:') {
-    throw new PackError('This page came without data.', 'Open report.html of a run directory, or run moriens view DIR.');
+    throw new PackError('This page contains no data.', 'Open report.html of a run directory, or run moriens view DIR.');
   }
   return loadPack(await fetchBytes(withToken('pack')));
 }
@@ -32,7 +32,7 @@ async function fetchBytes(url: string, signal: AbortSignal | null = null): Promi
   try {
     answer = await fetch(url, { cache: 'no-store', signal });
   } catch {
-    throw new PackError('Nothing answers at this address any more.', 'Start moriens view DIR again, and open the address that it prints.');
+    throw new PackError('The server no longer answers.', 'Start moriens view DIR again, and open the address that it prints.');
   }
   if (answer.status === 401 || answer.status === 403) {
     throw new PackError('This address lacks the token that opens the page, or has an old one.', 'Open the whole address that moriens printed, with ?token=… at its end.');
@@ -54,14 +54,14 @@ export function withToken(path: string): string {
 
 function decodeBase64(said: string): Uint8Array<ArrayBuffer> {
   const clean = said.replace(/\s+/g, '');
-  if (clean === '') throw new PackError('This page came without data.', 'moriens report DIR writes it anew.');
+  if (clean === '') throw new PackError('This page contains no data.', 'moriens report DIR writes it again.');
   try {
     const binary = atob(clean);
     const bytes = new Uint8Array(binary.length);
     for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
     return bytes;
   } catch {
-    throw new PackError('The data of this page are damaged: they are not base64.', 'Copy the file again, or write it anew: moriens report DIR.');
+    throw new PackError('The data of this page are damaged: they are not base64.', 'Copy the file again, or rewrite it: moriens report DIR.');
   }
 }
 
@@ -72,6 +72,6 @@ async function unzip(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBu
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   } catch {
-    throw new PackError('The data of this page are damaged or cut off.', 'Copy the file again, or write it anew: moriens report DIR.');
+    throw new PackError('The data of this page are damaged or cut off.', 'Copy the file again, or rewrite it: moriens report DIR.');
   }
 }

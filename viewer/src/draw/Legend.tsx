@@ -64,7 +64,7 @@ export function Legend({ levels, mpi, kept, lost }: { levels: Levels; mpi?: bool
       {lost ? (
         <li>
           <span>
-            <Patch fill={greyOf('lost', theme)} hatched /> lost: MPI calls for which there was no room
+            <Patch fill={greyOf('lost', theme)} hatched /> lost: MPI calls dropped for lack of space
           </span>
         </li>
       ) : null}

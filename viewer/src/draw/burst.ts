@@ -23,6 +23,6 @@ export function burstRows(pack: Pack, row: number): Row[] {
   if (before >= 0) rows.push(['after', pathName(pack, before)]);
   if (after >= 0) rows.push(['before', pathName(pack, after)]);
   const weight = value('points.weight');
-  if (weight > 1) rows.push(['stands for', `${count(weight)} bursts`]);
+  if (weight > 1) rows.push(['represents', `${count(weight)} bursts`]);
   return rows;
 }

@@ -4,9 +4,9 @@ import { Empty, Panel } from '../parts/Panel';
 import type { Health, LivePage } from './page';
 
 const causes: readonly (readonly [cause: keyof Health['losses'], one: string, many: string])[] = [
-  ['records_dropped', 'record that a full ring could not take', 'records that full rings could not take'],
+  ['records_dropped', 'record dropped: ring buffer full', 'records dropped: ring buffer full'],
   ['calls_abandoned', 'call left by longjmp or an exception', 'calls left by longjmp or an exception'],
-  ['calls_unrecorded', 'call of a thread without a ring', 'calls of threads without a ring'],
+  ['calls_unrecorded', 'call of a thread without a ring buffer', 'calls of threads without a ring buffer'],
   ['messages_refused', 'malformed message', 'malformed messages'],
   ['ranks_died', 'rank that died', 'ranks that died'],
   ['ranks_unrecorded', 'rank that could not record', 'ranks that could not record'],
@@ -24,7 +24,7 @@ export function Losses({ health, ended }: { health: Health; ended: boolean }) {
             <strong>{count(health.losses[key])}</strong> {health.losses[key] === 1 ? one : many}
           </li>
         ))}
-        {resent > 0 ? <li class="pm">{plural(resent, 'batch', 'batches')} sent again; that loses nothing</li> : null}
+        {resent > 0 ? <li class="pm">{plural(resent, 'batch', 'batches')} sent again; nothing is lost</li> : null}
       </ul>
     </Panel>
   );
@@ -35,7 +35,7 @@ const shown = (v: number, unit: string) => (unit === 'share' ? (Number.isFinite(
 export function Overhead({ page }: { page: LivePage }) {
   const { journal } = page.health;
   return (
-    <Panel title="What measuring takes">
+    <Panel title="Measurement overhead">
       <table class="meters">
         <tbody>
           {page.overhead.map((r) => (
@@ -47,7 +47,7 @@ export function Overhead({ page }: { page: LivePage }) {
           ))}
         </tbody>
       </table>
-      {journal?.error ? <p class="lost">The journal does not grow: {journal.error}</p> : null}
+      {journal?.error ? <p class="lost">The journal cannot be written: {journal.error}</p> : null}
       {page.overhead.length === 0 ? <Empty>Not known.</Empty> : null}
     </Panel>
   );
@@ -78,6 +78,17 @@ export function Agents({ health }: { health: Health }) {
   );
 }
 
+// The names of stages as users read them, where they differ from those in the data: internal/stage.
+const stageNames = new Map([
+  ['return', 'reconnect'],
+  ['line up', 'ranks'],
+  ['cells', 'micro-cells'],
+  ['sums', 'totals'],
+  ['recount', 'rebuild'],
+  ['choose', 'select'],
+  ['judge', 'error'],
+]);
+
 export function Stages({ health }: { health: Health }) {
   return (
     <Panel title="End of the run">
@@ -85,9 +96,9 @@ export function Stages({ health }: { health: Health }) {
       <ol class="stages">
         {health.analysis.map((s, i) => (
           <li key={`${i} ${s.name}`} class={s.ended ? '' : 'now'}>
-            <span>{s.name}</span>
+            <span>{stageNames.get(s.name) ?? s.name}</span>
             <span class="n">{seconds(s.seconds)}</span>
-            <span class="pm">{s.given_up ? 'given up: it was not over in its time' : s.ended ? 'done' : 'at work'}</span>
+            <span class="pm">{s.given_up ? 'given up: time limit reached' : s.ended ? 'done' : 'running'}</span>
           </li>
         ))}
       </ol>

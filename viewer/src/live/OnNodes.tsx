@@ -22,7 +22,7 @@ export function OnNodes({ what, cells, ended }: Props) {
 // known says what the agents have told of the bursts that they keep, and what that lacks.
 function known(c: Cells): string {
   if (!c.surveyed) return c.error ? `How many there are is not known: ${c.error}.` : 'How many there are is not known yet.';
-  const parts = [`Known so far: ${plural(c.bursts, 'burst')} with ${seconds(c.burst_seconds)} of computing, in ${plural(c.units, 'micro-cell')}, as ${plural(c.agents, 'agent')} told ${seconds(c.age_seconds)} ago`];
+  const parts = [`Known so far: ${plural(c.bursts, 'burst')} with ${seconds(c.burst_seconds)} of computing, in ${plural(c.units, 'micro-cell')}, as ${plural(c.agents, 'agent')} reported ${seconds(c.age_seconds)} ago`];
   if (c.silent_agents > 0) parts.push(`${plural(c.silent_agents, 'agent')} did not answer`);
   if (c.lost_bursts > 0) parts.push(`${plural(c.lost_bursts, 'burst')} lost`);
   if (c.outside_bursts > 0) parts.push(`${plural(c.outside_bursts, 'burst')} in no micro-cell`);

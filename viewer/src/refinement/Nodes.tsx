@@ -54,7 +54,7 @@ export function Nodes({ step }: { step: number }) {
                       const from = before.get(p.id);
                       return `${from ? nameOf({ node: from }) : `node ${p.id}`} (${count(p.bursts)})`;
                     }).join(', ')}
-                    {n.frozen ? `${n.parents.length > 0 ? '; ' : ''}stays as it is` : ''}
+                    {n.frozen ? `${n.parents.length > 0 ? '; ' : ''}is not refined further` : ''}
                   </td>
                 ) : null}
               </tr>

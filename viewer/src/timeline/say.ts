@@ -44,7 +44,7 @@ export function tipOf(pack: Pack, what: NonNullable<What>, thread: number): Omit
 function cellName(code: number, id: number): string {
   if (code === MPI) return 'MPI';
   if (code === NO_DATA) return 'missing data';
-  if (code === LOST) return 'lost: MPI calls for which there was no room';
+  if (code === LOST) return 'lost: MPI calls dropped for lack of space';
   return code === OTHERS ? 'other clusters' : cluster(id);
 }
 

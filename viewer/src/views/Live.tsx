@@ -13,12 +13,12 @@ import { useSignal } from '../state/signal';
 
 const stages = new Map([
   ['collecting', 'The job is running'],
-  ['finishing', 'The run was ended; agents send what is left'],
+  ['finishing', 'The run was ended; agents send remaining data'],
   ['analysing', 'The run is being analysed'],
   ['done', 'The results are written'],
 ]);
 
-const keys = { title: 'Live', keys: [['p', 'pause, and go on']] } as const;
+const keys = { title: 'Live', keys: [['p', 'pause and resume']] } as const;
 
 export function Live() {
   const now = useSignal(livePage);
@@ -60,14 +60,14 @@ function Head({ page, paused, pause }: { page: LivePage | null; paused: boolean;
   const state = useSignal(line);
   const end = useSignal(liveEnd);
   const h = page?.health;
-  const said = end ? 'The run has ended' : state === 'lost' ? 'The collector does not answer any more' : state === 'connecting' ? (page ? 'Connecting again …' : 'Connecting …') : (stages.get(h?.stage ?? '') ?? 'Waiting for the first ranks …');
+  const said = end ? 'The run has ended' : state === 'lost' ? 'The collector no longer answers' : state === 'connecting' ? (page ? 'Connecting again …' : 'Connecting …') : (stages.get(h?.stage ?? '') ?? 'Waiting for the first ranks …');
   const facts = h
     ? [
         ['since the start', seconds(h.seconds)],
         ['ranks', count(h.ranks.recorded)],
         [h.cells ? 'MPI calls of ended threads' : 'MPI calls', count(h.mpi_calls)],
         ['bursts', count(h.bursts)],
-        ['bursts a second', count(h.bursts_per_second)],
+        ['bursts per second', count(h.bursts_per_second)],
         ...(h.cells
           ? [['micro-cells', count(h.cells.units)]]
           : [
@@ -90,8 +90,8 @@ function Head({ page, paused, pause }: { page: LivePage | null; paused: boolean;
           </div>
         ))}
       </dl>
-      <button type="button" disabled={!page} aria-pressed={paused} aria-keyshortcuts="p" title="Hold what is shown (key p); nothing is lost meanwhile" onClick={pause}>
-        {paused ? 'Go on' : 'Pause'}
+      <button type="button" disabled={!page} aria-pressed={paused} aria-keyshortcuts="p" title="Hold what is shown (key p); nothing is lost" onClick={pause}>
+        {paused ? 'Resume' : 'Pause'}
       </button>
     </div>
   );
@@ -104,7 +104,7 @@ function Ended({ directory, error, hint }: { directory: string; error: string; h
       {hint ? <p>{hint}</p> : null}
       {directory ? (
         <p>
-          {error ? 'What there is lies in ' : 'The results are in '}
+          {error ? 'The existing files are in ' : 'The results are in '}
           <code>{directory}</code>. <code>moriens view {directory}</code> shows them.
         </p>
       ) : null}

@@ -54,7 +54,7 @@ export function FileTable({ pack }: { pack: Pack }) {
 function filesOf(m: Manifest | null): Manifest['files'] {
   if (!m || m.files.length === 0) return [];
   const own = m.reduction.bytes - total(m.files.map((f) => f.bytes));
-  return [...m.files, { name: 'manifest.json', bytes: Math.max(0, own), content: 'what this is and how it came about' }];
+  return [...m.files, { name: 'manifest.json', bytes: Math.max(0, own), content: 'description of the run and its files' }];
 }
 
 // report.html lies beside the files. Only a plain path below it becomes a link: names come from outside.

@@ -31,7 +31,7 @@ export function Losses({ pack }: { pack: Pack }) {
         </Panel>
       ) : null}
       {m.agents.length > 0 ? (
-        <Panel title="What measuring took">
+        <Panel title="Measurement overhead">
           <p>
             {plural(m.agents.length, 'agent')} used {seconds(cpu)} of processor time{all > 0 ? ` (${percent(cpu / all)} of the ranks' time)` : ''} and at most{' '}
             {bytes(Math.max(...m.agents.map((a) => a.peak_bytes)))} of memory each.

@@ -1,0 +1,223 @@
+package layout
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// unwanted is a row of the table in CONTRIBUTING.md: a word or phrase, and what to write in its place.
+type unwanted struct {
+	not, write string
+	find       *regexp.Regexp // whole words, in any case, also over the end of a line
+}
+
+// termsOfTheirOwn are phrases in which a listed word is a term, by why it is one.
+var termsOfTheirOwn = map[string]string{
+	"user account": "of the operating system",
+	"--account":    "an option of sbatch",
+}
+
+// readWords reads the table of the section "Words".
+func readWords(text string) (list []unwanted, err error) {
+	_, section, found := strings.Cut(text, "\n## Words\n")
+	if !found {
+		return nil, fmt.Errorf("no section Words")
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	for line := range strings.Lines(section) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) != 4 || strings.HasPrefix(cells[1], "-") {
+			continue
+		}
+		not, write := strings.TrimSpace(cells[1]), strings.TrimSpace(cells[2])
+		if not == "not" {
+			continue
+		}
+		if not == "" || write == "" {
+			return nil, fmt.Errorf("a row without a word: %q", line)
+		}
+		pattern := strings.Join(strings.Fields(regexp.QuoteMeta(not)), `\s+`)
+		list = append(list, unwanted{not, write, regexp.MustCompile(`(?i)\b` + pattern + `\b`)})
+	}
+	return list, nil
+}
+
+// A passage is text that users read, with the line it begins in.
+type passage struct {
+	file, text string
+	line       int
+}
+
+// faultsOf lists where a passage has a listed word.
+func faultsOf(p passage, words []unwanted) (faults []string) {
+	text := p.text
+	for phrase := range termsOfTheirOwn {
+		text = strings.ReplaceAll(text, phrase, strings.Repeat(" ", len(phrase)))
+	}
+	for _, w := range words {
+		for _, at := range w.find.FindAllStringIndex(text, -1) {
+			faults = append(faults, fmt.Sprintf("%s:%d: %q: write %s", p.file, p.line+strings.Count(text[:at[0]], "\n"), text[at[0]:at[1]], w.write))
+		}
+	}
+	return faults
+}
+
+// goTexts are the string literals of a Go file but for those that name packages.
+func goTexts(file string, source []byte) ([]passage, error) {
+	set := token.NewFileSet()
+	parsed, err := parser.ParseFile(set, file, source, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var list []passage
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(x.Value); err == nil && x.Kind == token.STRING && strings.Contains(text, " ") {
+				list = append(list, passage{file, text, set.Position(x.Pos()).Line})
+			}
+		}
+		return true
+	})
+	return list, nil
+}
+
+var (
+	cString    = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
+	pageString = regexp.MustCompile("\"(?:[^\"\\\\\n]|\\\\.)*\"|'(?:[^'\\\\\n]|\\\\.)*'|`[^`]*`|>[^<>{}]*<")
+	inserted   = regexp.MustCompile(`\$\{[^{}]*\}`)
+	cComment   = regexp.MustCompile(`(?s:/\*.*?\*/)|(?m:(?:^|\s)//.*$)`)
+)
+
+// literals are what pattern finds in a source without its comments.
+func literals(file string, source []byte, pattern *regexp.Regexp) (list []passage) {
+	blank := cComment.ReplaceAllFunc(source, func(comment []byte) []byte {
+		return []byte(strings.Repeat("\n", strings.Count(string(comment), "\n")))
+	})
+	for _, at := range pattern.FindAllIndex(blank, -1) {
+		text := inserted.ReplaceAllString(string(blank[at[0]:at[1]]), "…") // code in a template
+		if strings.Contains(text, " ") {
+			list = append(list, passage{file, text, 1 + strings.Count(string(blank[:at[0]]), "\n")})
+		}
+	}
+	return list
+}
+
+// shownTexts are the texts of the program, the page and the documentation.
+func shownTexts(t *testing.T, root string) (list []passage) {
+	t.Helper()
+	folders := []string{"agent", "analysis", "app", "bench", "cmd", "collector", "conclude", "cshim/src", "deploy", "docs", "internal", "trace", "viewer/src", "README.md"}
+	forTests := []string{"internal/golden", "internal/layout", "internal/mpitest", "internal/slurmtest", "internal/testenv"}
+	for _, folder := range folders {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			name, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			if d.IsDir() {
+				if d.Name() == "node_modules" || d.Name() == "testdata" || strings.HasSuffix(d.Name(), "test") || slices.Contains(forTests, name) {
+					return filepath.SkipDir
+				}
+				return nil
+			}
+			source, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			switch {
+			case strings.HasSuffix(name, "_test.go"):
+			case strings.HasSuffix(name, ".go"):
+				texts, err := goTexts(name, source)
+				if err != nil {
+					return err
+				}
+				list = append(list, texts...)
+			case strings.HasSuffix(name, ".c"), strings.HasSuffix(name, ".h"):
+				list = append(list, literals(name, source, cString)...)
+			case strings.HasSuffix(name, ".ts"), strings.HasSuffix(name, ".tsx"):
+				list = append(list, literals(name, source, pageString)...)
+			case strings.HasSuffix(name, ".md"), strings.HasPrefix(name, "deploy"):
+				list = append(list, passage{name, string(source), 1})
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return list
+}
+
+// What users read has none of the words that CONTRIBUTING.md lists.
+func TestWords(t *testing.T) {
+	root := filepath.Join("..", "..")
+	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	words, err := readWords(string(text))
+	if err != nil || len(words) < 20 {
+		t.Fatalf("%d words: %v", len(words), err)
+	}
+	texts := shownTexts(t, root)
+	if len(texts) < 1000 {
+		t.Fatalf("only %d texts", len(texts))
+	}
+	for _, p := range texts {
+		for _, fault := range faultsOf(p, words) {
+			t.Error(fault)
+		}
+	}
+}
+
+// The test of the test: planted words are found, in each kind of file, with their lines; what is no text is not.
+func TestWordsAreFound(t *testing.T) {
+	words, err := readWords("# x\n\n## Words\n\n| not | write |\n|---|---|\n| told | reported |\n| what came of | the result of |\n| account | list |\n\n## Next\n\n| lost | a |\n")
+	if err != nil || len(words) != 3 {
+		t.Fatalf("%v: %v", words, err)
+	}
+	inGo, err := goTexts("a.go", []byte("package told\n\nimport \"told/x y\"\n\n// told\nvar a = \"nobody Told us\" + \"untold n\" + \"told\"\nvar b = `one\nis told`\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inC := literals("a.c", []byte("/* \"is told\"\n */\nx(\"no news\"); // \"is told\"\ny(\"what came of it\");\n"), cString)
+	inPage := literals("a.tsx", []byte("const told = 1;\nreturn <p>He is\n told</p>; const b = 'is told';\n"), pageString)
+	inDocs := []passage{{"a.md", "A line.\nThis is what\ncame of it.\nNo user account, an account.\n", 1}}
+	for _, tt := range []struct {
+		texts []passage
+		want  []string
+	}{
+		{inGo, []string{`a.go:6: "Told": write reported`, `a.go:8: "told": write reported`}},
+		{inC, []string{`a.c:4: "what came of": write the result of`}},
+		{inPage, []string{`a.tsx:3: "told": write reported`, `a.tsx:3: "told": write reported`}},
+		{inDocs, []string{"a.md:2: \"what\\ncame of\": write the result of", `a.md:4: "account": write list`}},
+	} {
+		var got []string
+		for _, p := range tt.texts {
+			got = append(got, faultsOf(p, words)...)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("found %q, want %q", got, tt.want)
+		}
+	}
+	for _, bad := range []string{"# x\n", "\n## Words\n\n| told | |\n"} {
+		if list, err := readWords(bad); err == nil {
+			t.Errorf("%q: %v", bad, list)
+		}
+	}
+}
