@@ -39,13 +39,13 @@ const memoryShare = 128
 
 // Config says what micro-cells are.
 type Config struct {
-	Dims []space.Dim // as partition.Options.Choose takes them, by the events of the first process; nil: what it finds best
+	Dims []space.Dim // as grouping.Options.Choose takes them, by the events of the first process; nil: what it finds best
 	By   grouping.By // likewise; ByAuto: what it finds best
 	// Side is that of a micro-cell, in units of the coordinates. 0: such that an Eps can be as low as the resolution: resolution / (4·√dimensions).
 	Side float64
 	// Resolution is the smallest Eps that may be wanted, where there is no side. 0: the default resolution of the dimensions.
 	Resolution float64
-	// Kinds has a side of 0 be that with which kinds come to what they do where all bursts are in one place: partition.MostSide.
+	// Kinds has a side of 0 be that with which kinds come to what they do where all bursts are in one place: grouping.MostSide.
 	Kinds bool
 	MinNS int64 // bursts shorter than this are in no unit
 	// PointsMax is how many bytes the points of bursts may take, which splits need. 0: 1/128 of the node's memory.

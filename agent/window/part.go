@@ -9,7 +9,7 @@ import (
 )
 
 // Part says of the messages of the transaction that is to be appended next which are for the collector, and which stay here alone: transfers of windows by which
-// no clocks are compared (anchor.Window.Compared). Where transfers of both are in one message two are made of it; else the messages are
+// no clocks are compared (anchor.ID.Compared). Where transfers of both are in one message two are made of it; else the messages are
 // those that arrived. Where all detail stays, those that are none are reported. It can be asked again.
 func (s *Store) Part(messages []*moriensv1.ReportRequest) (reported, local []*moriensv1.ReportRequest) {
 	if s.config.Whole {

@@ -11,7 +11,7 @@ import (
 	"moriens/analysis/workers"
 )
 
-// Compute clusters units as partition.Compute clusters their bursts. Dims may be those of the set or nil. The automatic filter
+// Compute clusters units as grouping.Compute clusters their bursts. Dims may be those of the set or nil. The automatic filter
 // takes each unit's bursts to last their mean, and to a 256th of that: by itself it is as fine as units are. Bursts shorter than MinNS are in no unit to begin with. Options that need the bursts themselves are errors (Normalise, Strict,
 // ranges, a team), and so are units that do not fit the set, and what the source answers with an error or with what does not fit the units.
 //

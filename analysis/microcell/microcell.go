@@ -61,20 +61,20 @@ type Source interface {
 // A Result is the clustering of all units.
 type Result struct {
 	Units    []Unit             // those of the Set, and the places that came of them
-	Labels   []int32            // per unit: a Cluster's ID, partition.LabelNoise or LabelFiltered; LabelNoise for one without bursts; nil by Kinds: each burst has its own, where it is
+	Labels   []int32            // per unit: a Cluster's ID, grouping.LabelNoise or LabelFiltered; LabelNoise for one without bursts; nil by Kinds: each burst has its own, where it is
 	Lineage  []uint32           // per unit: index into Tree.Lineages
-	Clusters []grouping.Cluster // as in partition.Result
+	Clusters []grouping.Cluster // as in grouping.Result
 	Groups   []grouping.Group   // of units that are clustered, by total time, descending; ties by Before, After
 	TotalNS  int64              // Set.TimeNS
 	Noise    grouping.Tally
 	// Clustered and Filtered are the bursts in a cluster, and those that were left out as too short, here and before.
 	Clustered, Filtered grouping.Tally
 	MinNS               int64   // units whose bursts last less on average are filtered; 0 = none are
-	Score, NoiseScore   float64 // as in partition.Result
+	Score, NoiseScore   float64 // as in grouping.Result
 	Shuffled, Predicted float64
 	Speed               []float64 // by thread
 	Tree                *refine.Tree
-	Basins              []grouping.Basin // as in partition.Result
+	Basins              []grouping.Basin // as in grouping.Result
 	Joins               []grouping.Join
 	Resolution          float64 // the least Eps that is chosen by itself
 	Warnings            []string
