@@ -129,7 +129,7 @@ quick-format:
 quick-lint:
 	$(call STAGE,vet and lint,go vet ./... && go vet -tags quick ./... && go tool staticcheck ./...)
 quick-generated: viewer/node_modules/.package-lock.json
-	$(call STAGE,the page: lint,cd viewer && npm run --silent lint)
+	$(call STAGE,the page and the documentation: lint,cd viewer && npm run --silent lint && npm run --silent docs:check)
 	$(call STAGE,generated code,$(BUF) lint && $(MAKE) --no-print-directory check-generated)
 
 # The race detector runs over all packages with tests but these. Tests that try programs, not themselves:

@@ -19,8 +19,9 @@ const (
 	batchCalls = 1024
 	// readRecords is how many records are read of a ring at a time.
 	readRecords = 256
-	// A call that was read waits at most so long for its message to fill, and for the transaction that it is part of: the one for the first
-	// transaction of a process, the other later on, where each has its price. With what it takes until it is read that is a second.
+	// A call that was read waits at most so long for its message to fill, and for the transaction that it is part of: the
+	// one for the first transaction of a process, the other later on, where each has its price. With what it takes until
+	// it is read that is a second.
 	batchWaitFirst = 200 * time.Millisecond
 	batchWaitLast  = 750 * time.Millisecond
 )
@@ -341,7 +342,8 @@ func (n *Node) takeLeft(a *Process, t *thread) {
 	n.addMeaning(a, t, first, left[last:], true)
 }
 
-// recorded reports whether the process has recorded anything since this was asked last: then it need not be asked whether it lives.
+// recorded reports whether the process has recorded anything since this was asked last: then it need not be asked
+// whether it lives.
 func (a *Process) recorded() bool {
 	slots := uint64(0)
 	for _, t := range a.threads {
@@ -352,7 +354,8 @@ func (a *Process) recorded() bool {
 	return slots > before && !a.process.Over()
 }
 
-// hasEnded reports whether nothing more will come of the process: it is gone, or says so. One that has finalised MPI may open sessions.
+// hasEnded reports whether nothing more will come of the process: it is gone, or says so. One that has finalised MPI
+// may open sessions.
 func (a *Process) hasEnded(log *slog.Logger) bool {
 	alive, err := a.process.Alive()
 	if err != nil {

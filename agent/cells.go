@@ -13,21 +13,24 @@ type Cells struct {
 	Spec  string // how it was asked to make micro-cells: the same at all agents of a run
 }
 
-// A CellStore keeps the bursts of a node as sequences of micro-cells: a cells.Store. Calls and their details then stay in the node's windows, and the
-// collector asks the CellStore.
+// A CellStore keeps the bursts of a node as sequences of micro-cells: a cells.Store. Calls and their details then stay
+// in the node's windows, and the collector asks the CellStore.
 type CellStore interface {
-	// Add takes the messages of a transaction, each once, in their order. The columns of calls and transfers are used again afterwards.
+	// Add takes the messages of a transaction, each once, in their order. The columns of calls and transfers are used
+	// again afterwards.
 	Add(messages []*moriensv1.ReportRequest)
 	// Lost says that bursts are gone which the agent knew before it was started again.
 	Lost(bursts uint64)
-	// Answer calls emit for the parts of an answer; an error of emit ends it, and is returned. It may be called beside Add.
+	// Answer calls emit for the parts of an answer; an error of emit ends it, and is returned. It may be called beside
+	// Add.
 	Answer(ask *moriensv1.CellsAsk, emit func(*moriensv1.CellsAnswer) error) error
 }
 
 // errSent is why an agent that sends its bursts has no micro-cells.
 var errSent = errors.New("this agent sends its bursts, and keeps no micro-cells")
 
-// relearnCells gives the CellStore what the windows hold. Of rows that are gone it is not known which had a burst before them: all count.
+// relearnCells gives the CellStore what the windows hold. Of rows that are gone it is not known which had a burst
+// before them: all count.
 func (n *Node) relearnCells() error {
 	if n.config.Cells == nil || n.outbox.Transactions() == 0 {
 		return nil

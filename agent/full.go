@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// fullFrom is how long the spool may have no room, in sum, before that is an error. Less is what a collector that is started again takes.
+	// fullFrom is how long the spool may have no room, in sum, before that is an error. Less is what a collector that is
+	// started again takes.
 	fullFrom = 3 * time.Second
 	// fullEvery is how often the collector is informed of it then.
 	fullEvery = time.Second
@@ -90,7 +91,8 @@ func (n *Node) dropped() uint64 {
 	return sum
 }
 
-// soundDrops is what a ring says that it has dropped, 0 where that cannot be true: the end of the ring shows that it is damaged.
+// soundDrops is what a ring says that it has dropped, 0 where that cannot be true: the end of the ring shows that it is
+// damaged.
 func soundDrops(dropped uint64) uint64 {
 	if dropped > ring.MaxCount {
 		return 0
@@ -107,7 +109,8 @@ func (n *Node) describeSpool() *moriensv1.Spool {
 	return s
 }
 
-// stuck reports whether all processes have ended, and have waited for room as long as they may: what they have left is taken without.
+// stuck reports whether all processes have ended, and have waited for room as long as they may: what they have left is
+// taken without.
 func (n *Node) stuck(now time.Time) bool {
 	for _, a := range n.agents {
 		if !a.ended {

@@ -8,8 +8,8 @@ import (
 // lingerEvery is the time between two checks whether the node is still needed.
 const lingerEvery = 20 * time.Millisecond
 
-// linger keeps a node that is done available, so that the collector can request windows of full detail, until it releases the node, or as long as
-// it has said at most.
+// linger keeps a node that is done available, so that the collector can request windows of full detail, until it
+// releases the node, or as long as it has said at most.
 func (n *Node) linger(ctx context.Context) {
 	tick := time.NewTicker(lingerEvery)
 	defer tick.Stop()

@@ -18,7 +18,8 @@ func (a *Process) sendNames(names []ring.Name) {
 	}
 }
 
-// sendMarks sends marks. A name that the log does not define, because it was full or is corrupt, becomes an unknown one.
+// sendMarks sends marks. A name that the log does not define, because it was full or is corrupt, becomes an unknown
+// one.
 func (a *Process) sendMarks(m *moriensv1.Marks) {
 	for i, name := range m.Name {
 		if name != 0 && !a.names[name] {

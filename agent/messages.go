@@ -17,7 +17,8 @@ import (
 // trafficEvery is how often it is said, at most, what a process has moved so far.
 const trafficEvery = 10 * time.Second
 
-// trafficEveryCells is the same where bursts stay on the node: of so many processes that their sums would be most of what is sent.
+// trafficEveryCells is the same where bursts stay on the node: of so many processes that their sums would be most of
+// what is sent.
 const trafficEveryCells = 10 * time.Minute
 
 // soundTransfers says what of a record's meaning cannot be what it seems; nil if nothing.
@@ -58,7 +59,8 @@ func (n *Node) addMeaning(a *Process, t *thread, first uint64, records []ring.Re
 	a.advance()
 }
 
-// advance has the matcher go on as far as all that was read allows. What comes of it goes out with the next transaction.
+// advance has the matcher go on as far as all that was read allows. What comes of it goes out with the next
+// transaction.
 func (a *Process) advance() {
 	a.messages.Expect(a.process.Threads())
 	a.messages.Advance()
@@ -86,8 +88,8 @@ func origin(o *ring.Origin) *moriensv1.Origin {
 	}
 }
 
-// communicator returns the node's number of a communicator, and reports it when it is new: its processes here, which may be
-// a hundred, all have it in their logs.
+// communicator returns the node's number of a communicator, and reports it when it is new: its processes here, which
+// may be a hundred, all have it in their logs.
 func (n *Node) communicator(c *ring.Comm) uint32 {
 	d := &moriensv1.Communicator{
 		Id: c.ID, Size: uint32(c.Size), Peers: uint32(c.Peers),
@@ -124,7 +126,8 @@ func (t *thread) look(missed uint64, got int, emptied bool) {
 	}
 }
 
-// order reports to a process's matcher up to when its rings were read, where it has several and the order among them counts.
+// order reports to a process's matcher up to when its rings were read, where it has several and the order among them
+// counts.
 func (n *Node) order(a *Process, now uint64) {
 	for _, t := range a.threads {
 		switch {

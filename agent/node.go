@@ -34,14 +34,14 @@ import (
 )
 
 const (
-	// pollMin and pollMax bound the time between two looks at the rings. Half of a ring of the usual size holds 16,384 slots: a rank that was quiet and begins
-	// to fill 4 million slots a second leaves 4 ms to come from when it rings.
+	// pollMin and pollMax bound the time between two looks at the rings. Half of a ring of the usual size holds 16,384
+	// slots: a rank that was quiet and begins to fill 4 million slots a second leaves 4 ms to come from when it rings.
 	pollMin = 500 * time.Microsecond
 	pollMax = 250 * time.Millisecond
 	// pollDeaf is pollMax where ranks cannot ring, and where all processes have ended, one of them has, or the job has.
 	pollDeaf = 8 * time.Millisecond
-	// pollFill is how full, 0 to 1, of what was not read the fullest ring is to be at the next look if it fills on as fast as before. With what waits for
-	// its transaction (releaseShare) it is less than half full then, and nobody rings.
+	// pollFill is how full, 0 to 1, of what was not read the fullest ring is to be at the next look if it fills on as fast
+	// as before. With what waits for its transaction (releaseShare) it is less than half full then, and nobody rings.
 	pollFill = 1. / 8
 	// scanEvery is the time between two looks for new processes and for ended ones.
 	scanEvery = 50 * time.Millisecond
@@ -49,14 +49,15 @@ const (
 	defaultGrace = 5 * time.Second
 	// flushGrace is how long the last messages may take to be acknowledged.
 	flushGrace = 60 * time.Second
-	// hurryGrace is the same where the agent was asked to end: batch systems leave 30 s between SIGTERM and SIGKILL. It is taken twice at
-	// most, for room in the spool and for the collector.
+	// hurryGrace is the same where the agent was asked to end: batch systems leave 30 s between SIGTERM and SIGKILL. It is
+	// taken twice at most, for room in the spool and for the collector.
 	hurryGrace = 10 * time.Second
 	// lossGrace is how long reporting losses to the collector may take.
 	lossGrace = 2 * time.Second
 	// resolveGrace is how long the places of the call paths may be looked for; the rest stays unknown.
 	resolveGrace = 30 * time.Second
-	// finishResolveGrace is that where the run is ended early: somebody waits, perhaps a batch system that is about to kill us.
+	// finishResolveGrace is that where the run is ended early: somebody waits, perhaps a batch system that is about to
+	// kill us.
 	finishResolveGrace = 3 * time.Second
 )
 
@@ -121,7 +122,8 @@ type Node struct {
 	peak     uint64        // bytes of memory
 }
 
-// New returns the agent of a node, which goes on where an earlier one of the run has stopped. Nothing goes to the collector until Run.
+// New returns the agent of a node, which goes on where an earlier one of the run has stopped. Nothing goes to the
+// collector until Run.
 func New(config Config) (*Node, error) {
 	if config.Grace == 0 {
 		config.Grace = defaultGrace
@@ -157,7 +159,8 @@ func New(config Config) (*Node, error) {
 	return n, nil
 }
 
-// open opens what the agent keeps on its node. Where a place has taken a new spool and cannot have what is in it, the next one is asked.
+// open opens what the agent keeps on its node. Where a place has taken a new spool and cannot have what is in it, the
+// next one is asked.
 func (n *Node) open(host string) error {
 	c := spool.Config{Dir: n.config.Spool, Max: n.config.SpoolMax, Run: n.config.Run, Shm: n.directory.Path(), RunDir: n.config.RunDir}
 	for {
@@ -252,8 +255,8 @@ func (n *Node) flushGrace() time.Duration {
 }
 
 // Run watches the node's processes until the job is over and everything that they recorded is
-// acknowledged. When ctx ends it returns at once, and what was not acknowledged is lost. After another error the spool stays: an agent
-// that is started again sends what is in it.
+// acknowledged. When ctx ends it returns at once, and what was not acknowledged is lost. After another error the spool
+// stays: an agent that is started again sends what is in it.
 func (n *Node) Run(ctx context.Context) error {
 	defer n.claim.Close()
 	upCtx, stop := context.WithCancel(ctx)
@@ -308,8 +311,8 @@ func (n *Node) late() error {
 	}
 }
 
-// conclude says what there is to say when all processes have ended, waits until the collector has everything, and stays as long as it may ask for
-// windows.
+// conclude says what there is to say when all processes have ended, waits until the collector has everything, and stays
+// as long as it may ask for windows.
 func (n *Node) conclude(ctx context.Context) error {
 	if !n.done {
 		n.resolve(ctx)
@@ -432,8 +435,8 @@ func (n *Node) longestPoll(over bool) time.Duration {
 	return pollMax
 }
 
-// nextPoll is how long to wait for the next look at the rings, no longer than longest, when after the last wait the fullest was so full, 0–1. The time
-// shrinks at once and grows little by little: bursts of calls follow each other.
+// nextPoll is how long to wait for the next look at the rings, no longer than longest, when after the last wait the
+// fullest was so full, 0–1. The time shrinks at once and grows little by little: bursts of calls follow each other.
 func nextPoll(last time.Duration, fullest float64, longest time.Duration) time.Duration {
 	next := min(max(last, pollMin)*3/2, longest)
 	if fullest > 0 {
@@ -483,8 +486,9 @@ func (n *Node) drain() (fullest float64) {
 	return fullest
 }
 
-// readThreads reads the rings of a process until they are empty, next always the one that was read up to the earliest time: a transaction that is made meanwhile has of all threads what they
-// did until about the same time, which is in the same windows then; and what they do to each other's requests comes in its order.
+// readThreads reads the rings of a process until they are empty, next always the one that was read up to the earliest
+// time: a transaction that is made meanwhile has of all threads what they did until about the same time, which is in
+// the same windows then; and what they do to each other's requests comes in its order.
 func (n *Node) readThreads(a *Process, room func() bool) {
 	for more := slices.Clone(a.threads); len(more) > 0 && room(); {
 		at, earliest := 0, more[0].former.Until()

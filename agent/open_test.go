@@ -21,8 +21,8 @@ func nobodyThere() (rendezvous.Rendezvous, error) {
 	return rendezvous.Rendezvous{}, errors.New("no collector")
 }
 
-// A disk that runs full while the agent opens what it keeps there is one of which the next takes over; what has come of it there goes, and the collector will
-// be told.
+// A disk that runs full while the agent opens what it keeps there is one of which the next takes over; what has come of
+// it there goes, and the collector will be told.
 func TestOpenElsewhere(t *testing.T) {
 	var before string
 	for inodes, elsewhere := 2, true; elsewhere; inodes++ { // its own is one
@@ -70,7 +70,8 @@ func TestNewLeavesNothing(t *testing.T) {
 	}
 }
 
-// What rings are said to have dropped while the spool had no room never falls below nothing: a ring that is damaged meanwhile shows less than before.
+// What rings are said to have dropped while the spool had no room never falls below nothing: a ring that is damaged
+// meanwhile shows less than before.
 func TestDroppedWhileFull(t *testing.T) {
 	n := &Node{full: fullness{since: time.Now(), before: 9, dropped: 5}, droppedEnded: 2}
 	if _, dropped := n.fullSoFar(); dropped != 5 {

@@ -12,7 +12,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Lines of an interpreter's program go with the call path, not to be looked up at the end; the next life of the agent knows those that were defined before.
+// Lines of an interpreter's program go with the call path, not to be looked up at the end; the next life of the agent
+// knows those that were defined before.
 func TestPlaces(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w, err := ringwriter.New(dir, ringwriter.Identity{Size: 1})

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A ring that fills fast is looked at again soon, however long the agent has slept before; one that does not, ever more seldom.
+// A ring that fills fast is looked at again soon, however long the agent has slept before; one that does not, ever more
+// seldom.
 func TestNextPoll(t *testing.T) {
 	tests := []struct {
 		last    time.Duration

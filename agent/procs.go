@@ -6,10 +6,12 @@ import (
 )
 
 const (
-	// Go's scheduler wakes another thread for whatever becomes ready, which looks for more and sleeps again. An agent that has little to do takes a quarter
-	// less of the processor on one; one that has much to do needs others for compressing, sorting and sending.
+	// Go's scheduler wakes another thread for whatever becomes ready, which looks for more and sleeps again. An agent that
+	// has little to do takes a quarter less of the processor on one; one that has much to do needs others for compressing,
+	// sorting and sending.
 	fewProcs, manyProcs = 1, 4
-	// procsBusy and procsIdle are the shares of the time in which rings are read and committed from which on, and below which, there are many and few.
+	// procsBusy and procsIdle are the shares of the time in which rings are read and committed from which on, and below
+	// which, there are many and few.
 	procsBusy, procsIdle = .5, .1
 	// procsEvery is over how long they are taken.
 	procsEvery = 500 * time.Millisecond

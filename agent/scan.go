@@ -131,7 +131,8 @@ func (n *Node) adopt() {
 	n.orphans = kept
 }
 
-// forgotten reports a ring of which an agent before this one has read what its spool does not show, for there is none: nobody knows whether it came.
+// forgotten reports a ring of which an agent before this one has read what its spool does not show, for there is none:
+// nobody knows whether it came.
 func (n *Node) forgotten(path string, slots uint64) {
 	err := fmt.Errorf("%s: the first %s were read by an agent that died and whose spool is missing", filepath.Base(path), units.Count(int64(slots), "slot"))
 	n.config.Log.Error("records of a rank are lost", "error", err)

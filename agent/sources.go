@@ -22,9 +22,9 @@ const (
 	symbolBytes = 1 << 20
 )
 
-// sources are the modules that the call paths of the node's processes name, to be resolved to function, file and line by
-// agent/symbol. That is done when all processes have ended: reading the debugging information of a large program takes seconds,
-// which belong to the application while it runs.
+// sources are the modules that the call paths of the node's processes name, to be resolved to function, file and line
+// by agent/symbol. That is done when all processes have ended: reading the debugging information of a large program
+// takes seconds, which belong to the application while it runs.
 type sources map[moduleID]*source
 
 type moduleID struct{ path, buildID string }

@@ -14,21 +14,22 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A process's records become messages, which wait here, with what has to be known to go on behind them, until they are committed to
-// the outbox as one transaction. Only then their slots are given back to the ring, and only then they go to the collector. An agent that
-// is killed before that has done nothing: its next life finds the records where they were. What belongs to the node as a
-// whole goes with whichever transaction is next, of any process: it may be named there.
+// A process's records become messages, which wait here, with what has to be known to go on behind them, until they are
+// committed to the outbox as one transaction. Only then their slots are given back to the ring, and only then they go
+// to the collector. An agent that is killed before that has done nothing: its next life finds the records where they
+// were. What belongs to the node as a whole goes with whichever transaction is next, of any process: it may be named
+// there.
 
 const (
-	// batchShare is how many bytes a process's state may have for each row that is committed with it: where many requests are under
-	// way, transactions are larger and fewer.
+	// batchShare is how many bytes a process's state may have for each row that is committed with it: where many requests
+	// are under way, transactions are larger and fewer.
 	batchShare = 32
 	// commitRows is how many rows of messages are committed at once, if they come before their time.
 	commitRows = 4096
 	// stalledEvery is how often it is said that nothing can be kept.
 	stalledEvery = time.Minute
-	// commitsTogether is how many transactions may be made before they are due, at one look at the rings: these have to be looked at
-	// again soon.
+	// commitsTogether is how many transactions may be made before they are due, at one look at the rings: these have to be
+	// looked at again soon.
 	commitsTogether = 16
 	// releaseShare is what part of a ring may wait for its transaction.
 	releaseShare = 4
@@ -163,7 +164,8 @@ func (a *Process) reuse(messages []*moriensv1.ReportRequest) {
 // commitNode makes a transaction of what belongs to no process.
 func (n *Node) commitNode() error { return n.transact(spool.Transaction{}, &outgoing{}) }
 
-// transact commits what waits of the node and of a process. While the disk is full it stays as it is, and the rings are not read on.
+// transact commits what waits of the node and of a process. While the disk is full it stays as it is, and the rings are
+// not read on.
 func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 	if len(n.out.messages)+len(of.messages) == 0 && n.out.state == nil && of.state == nil && t.State == nil && !t.Ended {
 		return nil

@@ -34,8 +34,8 @@ type WitnessConfig struct {
 	Log      *slog.Logger
 }
 
-// A Witness stands in for the agent of a node that cannot work: it keeps nothing on any disk and reads no ring, but reports to the collector which ranks
-// go unrecorded, and why. Results that lack them would look whole without it.
+// A Witness stands in for the agent of a node that cannot work: it keeps nothing on any disk and reads no ring, but
+// reports to the collector which ranks go unrecorded, and why. Results that lack them would look whole without it.
 type Witness struct {
 	config    WitnessConfig
 	directory *ring.Directory
@@ -74,7 +74,8 @@ func NewWitness(config WitnessConfig) (*Witness, error) {
 // JobOver informs the witness that no new process will come.
 func (w *Witness) JobOver() { w.overOnce.Do(func() { close(w.over) }) }
 
-// Run reports the node's ranks until they are gone, or the run ends, and the collector knows of all of them. What they left goes with it.
+// Run reports the node's ranks until they are gone, or the run ends, and the collector knows of all of them. What they
+// left goes with it.
 func (w *Witness) Run(ctx context.Context) error {
 	defer w.claim.Close()
 	upCtx, stop := context.WithCancel(ctx)

@@ -69,7 +69,8 @@ func TestFullJournalIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// An agent that is started for a run of which all was over when its collector was killed has no ranks to wait for: it and the collector do not wait for each other.
+// An agent that is started for a run of which all was over when its collector was killed has no ranks to wait for: it
+// and the collector do not wait for each other.
 func TestAgentWithoutRanks(t *testing.T) {
 	j, err := journal.Open(filepath.Join(t.TempDir(), "journal"), journal.Run{Run: "a"}, slog.New(slog.DiscardHandler))
 	if err != nil {

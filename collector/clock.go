@@ -32,8 +32,8 @@ func (c *clock) now() (ticks uint64, err error) {
 	return c.clocks.Now(c.kind)
 }
 
-// sample relates the counter to this host's clocks: at a collector's begin and end, which is the longest baseline. It is nil where the
-// counter cannot be read.
+// sample relates the counter to this host's clocks: at a collector's begin and end, which is the longest baseline. It
+// is nil where the counter cannot be read.
 func (c *clock) sample(log *slog.Logger) *moriensv1.ClockSample {
 	s, err := c.clocks.Take(c.kind)
 	if err != nil {

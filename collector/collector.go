@@ -43,7 +43,8 @@ import (
 
 // Config says what to collect.
 type Config struct {
-	// Team is the collectors of the run, each of which is started with the same Config; nil: this is the only one. Start, Join, Freeze and Discard are collective then.
+	// Team is the collectors of the run, each of which is started with the same Config; nil: this is the only one. Start,
+	// Join, Freeze and Discard are collective then.
 	Team     team.Team
 	Journal  string           // directory; where it holds a run that has not been concluded, this is the collector of that
 	Run      string           // MORIENS_RUN of the job, where it does not
@@ -54,7 +55,8 @@ type Config struct {
 	Command  string           // of moriens, for the rendezvous
 	Version  string           // of moriens
 	Options  grouping.Options // of the provisional clusters
-	// Cells says how the run's agents keep their bursts as micro-cells, as in Hello; empty: they send them. Agents that do otherwise are refused.
+	// Cells says how the run's agents keep their bursts as micro-cells, as in Hello; empty: they send them. Agents that do
+	// otherwise are refused.
 	Cells  string
 	Given  []string // options of the command line, for who goes on with the run: --name=value
 	Log    *slog.Logger
@@ -68,8 +70,8 @@ type Config struct {
 
 const (
 	defaultGrace = 60 * time.Second
-	// returnGrace is how long a collector that was started again waits even if all the agents that it knows of are done: their last
-	// acknowledgement may not have reached them, and those of other nodes may be on their way.
+	// returnGrace is how long a collector that was started again waits even if all the agents that it knows of are done:
+	// their last acknowledgement may not have reached them, and those of other nodes may be on their way.
 	returnGrace = 5 * time.Second
 	// safeGrace is how long what came last may take to become safe when the run ends. A disk that is full for longer is no
 	// reason to give the results up: they are made of what is in memory.
@@ -275,7 +277,8 @@ func (c *Collector) listen(config Config, host string) error {
 	return nil
 }
 
-// checkDims tells the user, while the job can still be started again, that its first process does not count what the dimensions need.
+// checkDims tells the user, while the job can still be started again, that its first process does not count what the
+// dimensions need.
 func (c *Collector) checkDims(ctx context.Context, o grouping.Options, notify func(text, advice string)) {
 	select {
 	case events := <-c.store.FirstEvents():

@@ -9,8 +9,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Collectors on several hosts have counters of their own, and each agent compares its clock with that of its collector. The others
-// compare theirs with the first one's, so that all agents' clocks hang together.
+// Collectors on several hosts have counters of their own, and each agent compares its clock with that of its collector.
+// The others compare theirs with the first one's, so that all agents' clocks hang together.
 
 const (
 	// compareEvery is the time between two rounds of exchanges, of compareProbes each: the quickest is kept.
@@ -20,7 +20,8 @@ const (
 	compareGrace = 10 * time.Second
 )
 
-// compare compares this collector's counter with the first one's, now, from time to time, and once more when nothing more is taken; not where they are one.
+// compare compares this collector's counter with the first one's, now, from time to time, and once more when nothing
+// more is taken; not where they are one.
 func (c *Collector) compare() {
 	defer close(c.peers.linked)
 	if c.peers.first() || !c.clock.known || c.clock.identity == "" {

@@ -7,13 +7,16 @@ import (
 	"moriens/collector/store"
 )
 
-// WaitFinished waits, after Finish, until all agents that have arrived, or are known to come, and are not lost are done, or ctx ends.
+// WaitFinished waits, after Finish, until all agents that have arrived, or are known to come, and are not lost are
+// done, or ctx ends.
 func (c *Collector) WaitFinished(ctx context.Context) error { return c.wait(ctx, c.idle) }
 
-// WaitAgents waits until at least one agent has arrived, or as many as are known to come, and all that came are done or lost, or ctx ends. All that those sent that are still here is safe then.
+// WaitAgents waits until at least one agent has arrived, or as many as are known to come, and all that came are done or
+// lost, or ctx ends. All that those sent that are still here is safe then.
 func (c *Collector) WaitAgents(ctx context.Context) error { return c.wait(ctx, c.alone) }
 
-// idle reports whether no agent is expected to send, nor waits until what it sent is safe, all that are known to come having come.
+// idle reports whether no agent is expected to send, nor waits until what it sent is safe, all that are known to come
+// having come.
 func (c *Collector) idle() bool {
 	_, idle := c.attendance()
 	return idle
@@ -25,7 +28,8 @@ func (c *Collector) attendance() (connected int, idle bool) {
 		elsewhere, more := c.peers.attendance(c.grace)
 		connected, expected = connected+elsewhere, expected+more
 	} else if c.resumed && time.Since(c.started) > c.grace {
-		// All may have been over when the collector before was killed. An agent that is started for the run now waits for ranks, as we would for it.
+		// All may have been over when the collector before was killed. An agent that is started for the run now waits for
+		// ranks, as we would for it.
 		expected -= c.store.Deserted(c.grace)
 	}
 	return connected, connected >= c.agents && expected == 0
@@ -61,8 +65,9 @@ func (c *Collector) wait(ctx context.Context, over func() bool) error {
 	return nil
 }
 
-// Freeze ends the taking and returns all that arrived: what agents send from now on is refused, and not part of the run. by is what ended
-// the run before its ranks did, empty where nothing did. Requests for the state of the run are answered until Close. Of several collectors each returns what came to it, after Join.
+// Freeze ends the taking and returns all that arrived: what agents send from now on is refused, and not part of the
+// run. by is what ended the run before its ranks did, empty where nothing did. Requests for the state of the run are
+// answered until Close. Of several collectors each returns what came to it, after Join.
 func (c *Collector) Freeze(by string) store.Frozen {
 	c.end.analysing()
 	if c.peers != nil {
@@ -81,8 +86,9 @@ func (c *Collector) Freeze(by string) store.Frozen {
 	return frozen
 }
 
-// Release lets the agents go that are done: none of them is asked for windows any more. It returns when they have left, or if that takes long. One that was killed when
-// it was done may be started again: it learns that all is there, and need not keep it.
+// Release lets the agents go that are done: none of them is asked for windows any more. It returns when they have left,
+// or if that takes long. One that was killed when it was done may be started again: it learns that all is there, and
+// need not keep it.
 func (c *Collector) Release() {
 	c.releaseOnce.Do(func() { close(c.released) })
 	ctx, cancel := context.WithTimeout(context.Background(), releaseGrace)
@@ -92,8 +98,8 @@ func (c *Collector) Release() {
 	}
 }
 
-// AwaitReturn waits until the agents that are done have come back to a collector that was started again, or ctx ends: as long as they stay
-// they can be asked for windows.
+// AwaitReturn waits until the agents that are done have come back to a collector that was started again, or ctx ends:
+// as long as they stay they can be asked for windows.
 func (c *Collector) AwaitReturn(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, returnGrace)
 	defer cancel()
@@ -103,7 +109,8 @@ func (c *Collector) AwaitReturn(ctx context.Context) {
 	}
 }
 
-// Discard removes the journals of all collectors, between Freeze and Close: the results are written, or nobody wants them.
+// Discard removes the journals of all collectors, between Freeze and Close: the results are written, or nobody wants
+// them.
 func (c *Collector) Discard() error { return discard(c.Team(), c.journal) }
 
 // silence takes nothing more from anybody.
@@ -117,8 +124,8 @@ func (c *Collector) silence() {
 	c.tasks.Wait()
 }
 
-// Close reports to those who wait how the run has ended, stops listening, and leaves the journal, if it is there. Without Freeze before it
-// leaves the run as well, for another collector to go on with.
+// Close reports to those who wait how the run has ended, stops listening, and leaves the journal, if it is there.
+// Without Freeze before it leaves the run as well, for another collector to go on with.
 func (c *Collector) Close(outcome Outcome) {
 	c.stop()
 	c.end.conclude(outcome)

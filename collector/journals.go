@@ -23,7 +23,8 @@ type common struct {
 	Volumes []int  // journals that collectors before have left, by their numbers
 }
 
-// memberDir is the journal of a run's collector, by its number. The first one's is that of a run with one collector, and holds the others.
+// memberDir is the journal of a run's collector, by its number. The first one's is that of a run with one collector,
+// and holds the others.
 func memberDir(dir string, member int) string {
 	if member == 0 {
 		return dir
@@ -45,7 +46,8 @@ func volumes(dir string) (list []int, err error) {
 	return list, nil
 }
 
-// openJournals opens each collector's journal and, where there were more collectors before, shares the others out: journal i goes to collector i modulo their number.
+// openJournals opens each collector's journal and, where there were more collectors before, shares the others out:
+// journal i goes to collector i modulo their number.
 func openJournals(t team.Team, config Config) (j *journal.Journal, all common, err error) {
 	run := journal.Run{Run: config.Run, Command: config.Launcher, Version: config.Version, Options: config.Given}
 	if t.Rank() == 0 {
@@ -147,7 +149,8 @@ func agreeOnEnd(t team.Team, j *journal.Journal) error {
 	return nil
 }
 
-// discard removes the journals of all collectors: that of the first, which holds the others, last. One that could not be opened is nil.
+// discard removes the journals of all collectors: that of the first, which holds the others, last. One that could not
+// be opened is nil.
 func discard(t team.Team, j *journal.Journal) (err error) {
 	if t.Rank() > 0 && j != nil {
 		err = j.Remove()

@@ -6,7 +6,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A ModeError is an agent that does not keep its bursts as the others of the run do, or that does where the others send them.
+// A ModeError is an agent that does not keep its bursts as the others of the run do, or that does where the others send
+// them.
 type ModeError struct {
 	Host         string // of the agent
 	Agent, Wants string // how it keeps micro-cells, and how the run's agents do; empty = bursts are sent

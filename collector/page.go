@@ -44,7 +44,8 @@ func (c *Collector) measure(ctx context.Context) {
 	}
 }
 
-// Page says how the run is at this moment; of several collectors the first one knows of the others as of the last round.
+// Page says how the run is at this moment; of several collectors the first one knows of the others as of the last
+// round.
 func (c *Collector) Page() health.Page {
 	p := c.ownPage()
 	if c.peers != nil && c.peers.first() {

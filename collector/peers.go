@@ -20,9 +20,9 @@ import (
 // roundEvery is the time between two rounds, in which the collectors of a run exchange their states.
 const roundEvery = 250 * time.Millisecond
 
-// peers are the collectors of a run that has several, as one of them sees them. Each has its own agents; the first assigns agents to collectors, has the
-// live clusters of all, is whom the user talks to, and decides for all when the run ends. They talk in rounds: in one each reports its state to the first, and
-// the first sends its orders to each.
+// peers are the collectors of a run that has several, as one of them sees them. Each has its own agents; the first
+// assigns agents to collectors, has the live clusters of all, is whom the user talks to, and decides for all when the
+// run ends. They talk in rounds: in one each reports its state to the first, and the first sends its orders to each.
 type peers struct {
 	team  team.Team
 	live  *live.Live
@@ -173,8 +173,8 @@ func (w *peers) take(member int, r report) {
 	}
 }
 
-// attendance adds to the first collector's own counts those of the others, as of the last round: agents that were redirected to one of them, and have not come
-// there, are expected as if they had just left.
+// attendance adds to the first collector's own counts those of the others, as of the last round: agents that were
+// redirected to one of them, and have not come there, are expected as if they had just left.
 func (w *peers) attendance(grace time.Duration) (connected, expected int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -259,7 +259,8 @@ func (w *peers) finish(by string, err error) {
 	close(w.ended)
 }
 
-// Join begins to work together with the other collectors of the run, if it has any. All of them call it, once agents can find them.
+// Join begins to work together with the other collectors of the run, if it has any. All of them call it, once agents
+// can find them.
 func (c *Collector) Join() {
 	if c.peers != nil {
 		c.peers.rounds.Do(func() {
@@ -356,7 +357,8 @@ func (c *Collector) Ask(by string) {
 	}
 }
 
-// Asked has a token when another collector of the run was asked to end it, and By says by which signal; nil where there is no other.
+// Asked has a token when another collector of the run was asked to end it, and By says by which signal; nil where there
+// is no other.
 func (c *Collector) Asked() <-chan struct{} {
 	if c.peers == nil {
 		return nil
@@ -371,9 +373,10 @@ func (c *Collector) By() string {
 	return c.peers.asked
 }
 
-// Complete waits until all collectors of the run have shown that they still are, and reports whether that is so. A launcher sends SIGTERM to those that are left when one
-// was killed: that must not end the measurement of a run that is to be gone on with. Of the next three rounds the first may be under way, and for
-// the second another collector may have sent its part before.
+// Complete waits until all collectors of the run have shown that they still are, and reports whether that is so. A
+// launcher sends SIGTERM to those that are left when one was killed: that must not end the measurement of a run that is
+// to be gone on with. Of the next three rounds the first may be under way, and for the second another collector may
+// have sent its part before.
 func (c *Collector) Complete() bool {
 	if c.peers == nil {
 		return true
@@ -393,7 +396,8 @@ func (c *Collector) Complete() bool {
 	return true
 }
 
-// Adjourned is closed when the run is over for all its collectors, or one of them is lost; nil where there is but one. Verdict says which.
+// Adjourned is closed when the run is over for all its collectors, or one of them is lost; nil where there is but one.
+// Verdict says which.
 func (c *Collector) Adjourned() <-chan struct{} {
 	if c.peers == nil {
 		return nil
@@ -401,7 +405,8 @@ func (c *Collector) Adjourned() <-chan struct{} {
 	return c.peers.ended
 }
 
-// Verdict says, once Adjourned is closed, what ended the run before its ranks did, empty where nothing did, or how the other collectors were lost.
+// Verdict says, once Adjourned is closed, what ended the run before its ranks did, empty where nothing did, or how the
+// other collectors were lost.
 func (c *Collector) Verdict() (by string, err error) {
 	c.peers.mu.Lock()
 	defer c.peers.mu.Unlock()

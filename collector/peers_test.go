@@ -86,7 +86,8 @@ func TestAskedElsewhere(t *testing.T) {
 	together(2, func(i int) { all[i].Close(Outcome{}) })
 }
 
-// A collector that is lost is noticed by the others, and by one that is asked whether all are there: it must not end the run then.
+// A collector that is lost is noticed by the others, and by one that is asked whether all are there: it must not end
+// the run then.
 func TestLostCollector(t *testing.T) {
 	all := startAll(t, 3)
 	if !all[0].Complete() {

@@ -90,7 +90,8 @@ func (s *surveyor) now() health.Cells {
 	return latest
 }
 
-// Cells are the micro-cells that agents keep, which nobody else asks for any more; nil where bursts are sent. It is to be called behind Freeze.
+// Cells are the micro-cells that agents keep, which nobody else asks for any more; nil where bursts are sent. It is to
+// be called behind Freeze.
 func (c *Collector) Cells() *cells.Coordinator {
 	if c.surveyor == nil {
 		return nil

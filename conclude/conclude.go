@@ -1,8 +1,8 @@
 // Package conclude is the end of a run: all that the ranks have sent comes in, and the content of the run directory
 // goes out. Times are nanoseconds since the run's first MPI call, amounts are bytes.
 //
-//	End ─ freeze ─▶ store.Frozen ─ rebuild ─▶ trace.Run, facts ─ cluster ─▶ labels, clusters ─ reduce ─▶ Result ─ write ─▶
-//	        ▲ windows of agents                                                   windows of agents ▲
+//	End ─ freeze ─▶ store.Frozen ─ rebuild ─▶ trace.Run ─ cluster ─▶ clusters ─ reduce ─▶ Result ─ write ─▶
+//	        ▲ windows of agents                              windows of agents ▲
 //
 // Each stage takes the values of those before it and writes none of theirs. The last is rundir.Write: no file is
 // written here.

@@ -301,8 +301,8 @@ func TestNamesFindNoRoom(t *testing.T) {
 	}
 }
 
-// TestHeader compiles moriens.h as strictly as compilers can, in every way in which programs are linked, and runs the programs with and without
-// something that takes their marks.
+// TestHeader compiles moriens.h as strictly as compilers can, in every way in which programs are linked, and runs the
+// programs with and without something that takes their marks.
 func TestHeader(t *testing.T) {
 	testenv.Need(t, "gcc", "g++")
 	dir := t.TempDir()

@@ -37,7 +37,8 @@ func (p program) build(t *testing.T, mpi mpitest.MPI) []string {
 	return command
 }
 
-// golden names the file that says what the program's calls mean: the forms with large counts mean the same as the ordinary ones.
+// golden names the file that says what the program's calls mean: the forms with large counts mean the same as the
+// ordinary ones.
 func (p program) golden(mpi mpitest.MPI) string {
 	if p.name == "sessions" {
 		return strings.Join(append([]string{p.name}, p.args...), "-") + "." + mpi.Name

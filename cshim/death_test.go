@@ -211,7 +211,8 @@ func TestForeignDirectory(t *testing.T) {
 	}
 }
 
-// TestWithoutProgram: ranks without MORIENS_RUN want an agent of their own, and there is no program for it beside this library.
+// TestWithoutProgram: ranks without MORIENS_RUN want an agent of their own, and there is no program for it beside this
+// library.
 func TestWithoutProgram(t *testing.T) {
 	library := filepath.Join(t.TempDir(), "libmoriens.so")
 	if err := os.Symlink(mpitest.Library(t), library); err != nil {

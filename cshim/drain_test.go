@@ -33,8 +33,8 @@ func fakeProgram(t *testing.T, name, library string) string {
 	return program
 }
 
-// TestEndWaits has a reader come while a process waits at its end, or not: MPI_Finalize returns when all rings are read, those
-// of threads that have ended too; after MORIENS_DRAIN where they are not; and at once where nobody reads.
+// TestEndWaits has a reader come while a process waits at its end, or not: MPI_Finalize returns when all rings are
+// read, those of threads that have ended too; after MORIENS_DRAIN where they are not; and at once where nobody reads.
 func TestEndWaits(t *testing.T) {
 	program := fakeProgram(t, "drain", mpitest.Library(t))
 	const never = time.Hour

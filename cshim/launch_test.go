@@ -108,8 +108,8 @@ func TestJob(t *testing.T) {
 	}
 }
 
-// TestSpawnedProgram has a rank that is bound to a processor, blocks and ignores signals and has files open start a program that says
-// what it got of that. The rank has no child that it did not make.
+// TestSpawnedProgram has a rank that is bound to a processor, blocks and ignores signals and has files open start a
+// program that says what it got of that. The rank has no child that it did not make.
 func TestSpawnedProgram(t *testing.T) {
 	testenv.Need(t, "taskset")
 	program := fakeProgram(t, "launch", mpitest.Library(t))

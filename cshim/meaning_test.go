@@ -324,8 +324,8 @@ func TestTooManyRequests(t *testing.T) {
 	})
 }
 
-// TestCommunicatorsFindNoRoom makes more communicators than the log has room for: they are counted, what is recorded of them names
-// none, and call paths that come later still find room.
+// TestCommunicatorsFindNoRoom makes more communicators than the log has room for: they are counted, what is recorded of
+// them names none, and call paths that come later still find room.
 func TestCommunicatorsFindNoRoom(t *testing.T) {
 	const n = 10000
 	library := mpitest.Library(t)

@@ -12,7 +12,8 @@ import (
 	"moriens/internal/testenv"
 )
 
-// expectCounted sees that every call of the ranks is either recorded or counted as lost, and that so many threads of each have no ring.
+// expectCounted sees that every call of the ranks is either recorded or counted as lost, and that so many threads of
+// each have no ring.
 func expectCounted(t *testing.T, o outcome, failed int, why syscall.Errno) {
 	t.Helper()
 	ranks, faults := read(t, o.dir)
@@ -34,8 +35,8 @@ func expectCounted(t *testing.T, o outcome, failed int, why syscall.Errno) {
 	}
 }
 
-// TestChildrenAreSilent starts other programs in the middle, in every way there is: they leave nothing, and what their parents do is
-// recorded as ever.
+// TestChildrenAreSilent starts other programs in the middle, in every way there is: they leave nothing, and what their
+// parents do is recorded as ever.
 func TestChildrenAreSilent(t *testing.T) {
 	library := mpitest.Library(t)
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {

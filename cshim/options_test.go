@@ -11,7 +11,8 @@ import (
 	"moriens/internal/shmabi"
 )
 
-// TestOptionsThatAreNoNumbers: "16M" is not 16. What is no number is not obeyed, and said; what is out of range is its end.
+// TestOptionsThatAreNoNumbers: "16M" is not 16. What is no number is not obeyed, and said; what is out of range is its
+// end.
 func TestOptionsThatAreNoNumbers(t *testing.T) {
 	library := mpitest.Library(t)
 	mpi := mpitest.MPI(mpitest.OpenMPI)

@@ -24,7 +24,8 @@ func soName(mpi mpitest.MPI) string {
 	return "libmpich.so.12"
 }
 
-// both builds a library without code that names libmoriens.so and then MPI's: who looks a function up in it finds ours first.
+// both builds a library without code that names libmoriens.so and then MPI's: who looks a function up in it finds ours
+// first.
 func both(t *testing.T, mpi mpitest.MPI, library string) string {
 	t.Helper()
 	testenv.Need(t, mpi.CC)
@@ -38,8 +39,8 @@ func both(t *testing.T, mpi mpitest.MPI, library string) string {
 
 const pastWarning = "moriens: an MPI library was loaded by dlopen, bypassing libmoriens.so; its calls were not recorded: "
 
-// TestPast: a program that finds MPI by dlopen and dlsym is told that it was not recorded, and recorded where it looks MPI up where it finds us; one that does not use
-// what it has opened, and children, are told nothing.
+// TestPast: a program that finds MPI by dlopen and dlsym is told that it was not recorded, and recorded where it looks
+// MPI up where it finds us; one that does not use what it has opened, and children, are told nothing.
 func TestPast(t *testing.T) {
 	testenv.Need(t, systemPython)
 	library := mpitest.Library(t)
@@ -81,7 +82,8 @@ func TestPast(t *testing.T) {
 	})
 }
 
-// expectPast wants two ranks that say that they were not recorded, the first one to the user too; or that nobody says anything.
+// expectPast wants two ranks that say that they were not recorded, the first one to the user too; or that nobody says
+// anything.
 func expectPast(t *testing.T, o outcome, library string, past bool) {
 	t.Helper()
 	ranks, faults := read(t, o.dir)
@@ -168,8 +170,9 @@ func TestPastPython(t *testing.T) {
 	}
 }
 
-// TestPastLinked: a program that is linked to MPI has not found it by dlopen. It is told that it calls PMPI itself, in C or Fortran, or that nothing was called;
-// where a tool before the library answers its call of Fortran, that is said and nothing else.
+// TestPastLinked: a program that is linked to MPI has not found it by dlopen. It is told that it calls PMPI itself, in
+// C or Fortran, or that nothing was called; where a tool before the library answers its call of Fortran, that is said
+// and nothing else.
 func TestPastLinked(t *testing.T) {
 	library := mpitest.Library(t)
 	const past = "MPI was initialized without libmoriens.so"

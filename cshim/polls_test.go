@@ -47,8 +47,8 @@ func steps(p *process) []step {
 
 func one(id mpicall.ID) step { return step{{id, 1}} }
 
-// pollEach runs the mini-app's polls of every kind, 100 of each, until no interruption of the process has made them last nearly as long as a run of polls
-// may: a tenth of a second.
+// pollEach runs the mini-app's polls of every kind, 100 of each, until no interruption of the process has made them
+// last nearly as long as a run of polls may: a tenth of a second.
 func pollEach(t *testing.T, j job) outcome {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); ; {
@@ -70,7 +70,8 @@ func pollEach(t *testing.T, j job) outcome {
 	}
 }
 
-// TestPollsAreOneRecord has every polling function ask in vain a hundred times, with so long a gap that only a poll that finds something ends the run.
+// TestPollsAreOneRecord has every polling function ask in vain a hundred times, with so long a gap that only a poll
+// that finds something ends the run.
 func TestPollsAreOneRecord(t *testing.T) {
 	const n = 100
 	library := mpitest.Library(t)

@@ -208,7 +208,8 @@ except ImportError:
 	return all
 }
 
-// module gives the directory of a module that calls MPI for an interpreter without mpi4py; "": it cannot be built, for want of the interpreter's headers.
+// module gives the directory of a module that calls MPI for an interpreter without mpi4py; "": it cannot be built, for
+// want of the interpreter's headers.
 func (p python) module(t *testing.T) string {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(p.include, "Python.h")); err != nil {
@@ -222,8 +223,8 @@ func (p python) module(t *testing.T) string {
 	return dir
 }
 
-// TestPythonPlaces compares the Python lines of all calls with those that the program has noted itself, for every CPython that is here; where the frames of one are
-// not known, calls are named by the module, and that is said.
+// TestPythonPlaces compares the Python lines of all calls with those that the program has noted itself, for every
+// CPython that is here; where the frames of one are not known, calls are named by the module, and that is said.
 func TestPythonPlaces(t *testing.T) {
 	testenv.NeedLibrary(t, "libunwind.so.8")
 	testenv.Need(t, mpitest.OpenMPI.Launcher, mpitest.OpenMPI.CC)

@@ -14,8 +14,8 @@ import (
 	"moriens/internal/mpitest"
 )
 
-// TestAddressAndUndefined runs the shim's sanitized build in the whole conformance set, whose programs are built as ever. Leaks are
-// the MPI library's own affair: it keeps much until the process ends.
+// TestAddressAndUndefined runs the shim's sanitized build in the whole conformance set, whose programs are built as
+// ever. Leaks are the MPI library's own affair: it keeps much until the process ends.
 func TestAddressAndUndefined(t *testing.T) {
 	preload := mpitest.SanitizedLibrary(t)
 	env := []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS=print_stacktrace=1", "MORIENS_CALLPATH=6",
@@ -68,8 +68,9 @@ func TestAddressAndUndefined(t *testing.T) {
 }
 
 // TestThreadSanitizer has threads race for the set-up, for new call paths and for rings, with an MPI of
-// our own: ThreadSanitizer must have compiled all of a program to know what its threads have agreed on. Under real MPI it does not
-// work: neither library was compiled for it, and it takes their progress threads and shared memory for races.
+// our own: ThreadSanitizer must have compiled all of a program to know what its threads have agreed on. Under real MPI
+// it does not work: neither library was compiled for it, and it takes their progress threads and shared memory for
+// races.
 func TestThreadSanitizer(t *testing.T) {
 	const threads, generations = 8, 3
 	build, shm := mpitest.RacePrograms(t), t.TempDir()

@@ -346,7 +346,8 @@ func TestThreads(t *testing.T) {
 	})
 }
 
-// expectExchange: each thread of testdata/miniapp/threads.c has a tag of its own, and receives, sends and waits in turn.
+// expectExchange: each thread of testdata/miniapp/threads.c has a tag of its own, and receives, sends and waits in
+// turn.
 func expectExchange(t *testing.T, p *process, thread int) {
 	t.Helper()
 	records := p.threads[thread]

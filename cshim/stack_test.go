@@ -439,7 +439,8 @@ func expectCallers(t *testing.T, ranks map[int]*process, modules []string) {
 
 var entered = regexp.MustCompile(`(?m)^ENTER .* Region: "(MPI_\w+)"`)
 
-// expectAlso is expectExact, but for calls of some functions that the tool makes itself, to write its trace at the end: before us, they are recorded.
+// expectAlso is expectExact, but for calls of some functions that the tool makes itself, to write its trace at the end:
+// before us, they are recorded.
 func expectAlso(t *testing.T, o outcome, own ...string) map[int]*process {
 	t.Helper()
 	ranks, faults := read(t, o.dir)
@@ -459,7 +460,8 @@ func expectAlso(t *testing.T, o outcome, own ...string) map[int]*process {
 	return ranks
 }
 
-// TestStackEztrace has Debian's EZTrace behind the library and before it. It passes calls on under their MPI names, so that both see them all.
+// TestStackEztrace has Debian's EZTrace behind the library and before it. It passes calls on under their MPI names, so
+// that both see them all.
 func TestStackEztrace(t *testing.T) {
 	testenv.Need(t, "eztrace", "otf2-print")
 	library := mpitest.Library(t)

@@ -1,6 +1,6 @@
 /*
- * A PAPI library with as many components as there are events: the event "c<n>" is component n's, and only those from c20 on
- * can be counted. For machines with many accelerators and networks, of which we have none.
+ * A PAPI library with as many components as there are events: the event "c<n>" is component n's, and only those from
+ * c20 on can be counted. For machines with many accelerators and networks, of which we have none.
  */
 #include <stdio.h>
 #include <stdlib.h>

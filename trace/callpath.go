@@ -14,9 +14,9 @@ type CallPath struct {
 	Frames   []Frame
 }
 
-// A Frame is a return address within a file that was mapped. Module, BuildID and Offset identify it; the rest says where the
-// call before it is in the source, as far as that is known. A line of a program that an interpreter runs, such as Python, has no Module and
-// no Offset: Function, File and Line identify it.
+// A Frame is a return address within a file that was mapped. Module, BuildID and Offset identify it; the rest says
+// where the call before it is in the source, as far as that is known. A line of a program that an interpreter runs,
+// such as Python, has no Module and no Offset: Function, File and Line identify it.
 type Frame struct {
 	Module  string // file name of the executable or library; empty = in no module
 	BuildID string // hexadecimal GNU build id; empty where the module has none
@@ -48,12 +48,12 @@ func (f *Frame) Same(g *Frame) bool {
 		f.FirstFile == g.FirstFile && f.FirstLine == g.FirstLine && slices.Equal(f.Inlined, g.Inlined)
 }
 
-// Located reports whether the return address is known: its offset in the module, or the address if it is in none. A trace that others wrote has
-// only functions, files and lines.
+// Located reports whether the return address is known: its offset in the module, or the address if it is in none. A
+// trace that others wrote has only functions, files and lines.
 func (f Frame) Located() bool { return f.Offset != 0 }
 
-// Place says where the frame is, as well as that is known: "comm_brick.cpp:505", "CommBrick::forward_comm", "lmp+0x1f3c", or
-// nothing.
+// Place says where the frame is, as well as that is known: "comm_brick.cpp:505", "CommBrick::forward_comm",
+// "lmp+0x1f3c", or nothing.
 func (f Frame) Place() string {
 	switch {
 	case f.File != "" && f.Line > 0:
@@ -66,8 +66,9 @@ func (f Frame) Place() string {
 	return ""
 }
 
-// Precise adds the frame's offset to a text that says where it is, in the parentheses in which backtrace_symbols(3) puts offsets
-// within a module: "solve(+0x1f3c)". It is not one within the function. A frame without an offset has nothing to add.
+// Precise adds the frame's offset to a text that says where it is, in the parentheses in which backtrace_symbols(3)
+// puts offsets within a module: "solve(+0x1f3c)". It is not one within the function. A frame without an offset has
+// nothing to add.
 func (f Frame) Precise(place string) string {
 	if !f.Located() {
 		return cmp.Or(place, "?")
@@ -132,9 +133,10 @@ func (p CallPath) text(frames int, offsets bool) string {
 	return b.String()
 }
 
-// Names gives every call path of a run a text of its own: String, and only where call paths would read alike more of them: the
-// offset of the innermost frame, "MPI_Send@Comm::send(+0x1f3c)", then the frames further out,
-// "MPI_Send@Comm::send(+0x1f3c)<main(+0x20)", and, for files that differ in nothing but their build id, the path's number.
+// Names gives every call path of a run a text of its own: String, and only where call paths would read alike more of
+// them: the offset of the innermost frame, "MPI_Send@Comm::send(+0x1f3c)", then the frames further out,
+// "MPI_Send@Comm::send(+0x1f3c)<main(+0x20)", and, for files that differ in nothing but their build id, the path's
+// number.
 //
 // Where a file has reported names it is these, so that they are the same in every file that is made of it.
 func (r *Run) Names() []string {

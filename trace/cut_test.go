@@ -16,7 +16,8 @@ func holds(kept []trace.Span, beginNS, endNS int64) bool {
 	return slices.ContainsFunc(kept, func(s trace.Span) bool { return s.BeginNS <= beginNS && endNS <= s.EndNS })
 }
 
-// What a cut holds is what lies in the spans, in the same order, with rows that name the same calls and phases as before.
+// What a cut holds is what lies in the spans, in the same order, with rows that name the same calls and phases as
+// before.
 func TestCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := tracetest.Run(t)

@@ -1,7 +1,7 @@
 package trace
 
-// A Phase is a part of a thread's time that the program has named. The phases of a thread nest properly: two of them lie one inside
-// the other or apart.
+// A Phase is a part of a thread's time that the program has named. The phases of a thread nest properly: two of them
+// lie one inside the other or apart.
 type Phase struct {
 	Name           uint32 // index into Run.MarkNames
 	Depth          int32  // 0 = outermost
@@ -39,8 +39,8 @@ func (t *Thread) EachPhase(begin, end func(p *Phase)) {
 	endTo(0)
 }
 
-// LocatePhases finds out in which phase each burst of the thread lies: of the innermost phases in its time, and of the time outside of
-// all, the one that has most of it; the earlier one where two have the same.
+// LocatePhases finds out in which phase each burst of the thread lies: of the innermost phases in its time, and of the
+// time outside of all, the one that has most of it; the earlier one where two have the same.
 func (t *Thread) LocatePhases() {
 	t.Bursts.Phase = nil
 	if len(t.Phases) == 0 {
@@ -71,7 +71,8 @@ func (t *Thread) LocatePhases() {
 	}
 }
 
-// InnermostPhase returns what gives the index of the innermost phase at moments in ascending order, -1 = none. A phase ends before the moment of its end.
+// InnermostPhase returns what gives the index of the innermost phase at moments in ascending order, -1 = none. A phase
+// ends before the moment of its end.
 func (t *Thread) InnermostPhase() func(ns int64) int32 {
 	w := phaseWalk{phases: t.Phases}
 	return func(ns int64) int32 {
@@ -107,7 +108,8 @@ func (w *phaseWalk) nextNS(otherwise int64) int64 {
 	return at
 }
 
-// moveTo goes on to a moment, not before the present one: phases that end then have ended, those that begin then have begun.
+// moveTo goes on to a moment, not before the present one: phases that end then have ended, those that begin then have
+// begun.
 func (w *phaseWalk) moveTo(ns int64) {
 	for {
 		n := len(w.open)

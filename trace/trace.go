@@ -26,8 +26,8 @@ type Run struct {
 	Counters   []Counter // the columns of every Bursts.Counters
 	Clusters   []Cluster // by time, descending; Clusters[i].ID is i+1
 	MarkNames  []string  // of phases and events
-	// The ways that bursts took through the steps of the refinement, "NODE STEP:NODE …": a node from the first step on, and others from
-	// the steps with those numbers on, from 1. The first is empty: not known.
+	// The ways that bursts took through the steps of the refinement, "NODE STEP:NODE …": a node from the first step on,
+	// and others from the steps with those numbers on, from 1. The first is empty: not known.
 	Lineages []string
 
 	Communicators []Communicator
@@ -37,7 +37,8 @@ type Run struct {
 	Windows []Window // what is kept in full detail, by begin; nil where nothing was dropped
 }
 
-// RankName distinguishes a rank from the others of the run, as people do: by its world too only where there are several.
+// RankName distinguishes a rank from the others of the run, as people do: by its world too only where there are
+// several.
 func (r *Run) RankName(world, rank int) string {
 	if len(r.Worlds) > 1 {
 		return fmt.Sprintf("world %d rank %d", world, rank)
@@ -112,7 +113,8 @@ func (t *Thread) Name() string {
 	return fmt.Sprintf("world %d rank %d thread %d", t.World, t.Rank, t.Thread)
 }
 
-// Untimed reports whether nothing shows when the thread ran, or what it did one after the other: it is known in sum alone.
+// Untimed reports whether nothing shows when the thread ran, or what it did one after the other: it is known in sum
+// alone.
 func (t *Thread) Untimed() bool { return t.BeginNS == 0 && t.EndNS == 0 }
 
 // Calls are the outermost MPI calls of a thread, one a row, in time order; all columns have one length. A row
@@ -147,8 +149,8 @@ const NoCount int64 = math.MinInt64
 // Len returns the number of bursts.
 func (b *Bursts) Len() int { return len(b.StartNS) }
 
-// Kinds are the kinds of computation that the bursts are. One differs from the cluster where the cluster is a variant of another, and where the burst is a disturbed
-// one of its kind.
+// Kinds are the kinds of computation that the bursts are. One differs from the cluster where the cluster is a variant
+// of another, and where the burst is a disturbed one of its kind.
 func (b *Bursts) Kinds() []int32 {
 	if b.Kind == nil {
 		return b.Cluster
@@ -169,8 +171,8 @@ type Counter struct {
 	Unit string // e.g. instructions; empty where unknown
 }
 
-// A Communicator is a group of ranks of one world, or a window or a file that they have opened together; an intercommunicator
-// names no ranks. One that reaches over several worlds is one in each.
+// A Communicator is a group of ranks of one world, or a window or a file that they have opened together; an
+// intercommunicator names no ranks. One that reaches over several worlds is one in each.
 type Communicator struct {
 	World  int
 	ID     int64 // 1, 2, …
@@ -182,15 +184,15 @@ type Communicator struct {
 
 // A Message is one point-to-point transfer. The logical times are those of the calls that posted it: the entry of
 // the send, the entry of the receive, or of the matched probe that took it. The physical ones are those of the
-// data: when they may have left, and the exit of the call that completed the receive, when they are known to be there. A source that knows
-// only one of them gives it twice.
+// data: when they may have left, and the exit of the call that completed the receive, when they are known to be there.
+// A source that knows only one of them gives it twice.
 type Message struct {
 	From, To               int // indices into Run.Threads
 	SendNS, PhysicalSendNS int64
 	RecvNS, PhysicalRecvNS int64
 	Bytes, Tag             int64
-	// LateNS is how long the call that completed the receive was inside MPI before the send was called: the sender was late. It is as
-	// true as the clocks of the two nodes agree.
+	// LateNS is how long the call that completed the receive was inside MPI before the send was called: the sender was
+	// late. It is as true as the clocks of the two nodes agree.
 	LateNS int64
 }
 
@@ -221,7 +223,8 @@ type Cluster struct {
 	CounterMean, CounterStd []float64
 }
 
-// Kind is the ID of the cluster that stands for its kind of computation: its own, or that of the one of which it is a variant.
+// Kind is the ID of the cluster that stands for its kind of computation: its own, or that of the one of which it is a
+// variant.
 func (c *Cluster) Kind() int32 { return cmp.Or(c.VariantOf, c.ID) }
 
 // A Stretch is a part of the run's time.
@@ -232,7 +235,8 @@ type Kinship struct {
 	VariantOf int32   // the cluster in whose place it comes by chance; 0 = it is a kind of its own
 	MedianNS  float64 // of the durations, right to a thousandth; 0 = nothing is known
 	Core      float64 // half the quartile range of the durations over their median
-	// How far its place foretells whether a burst is of this kind or of the next one, 0–1; below 0: nothing does, or it is a variant.
+	// How far its place foretells whether a burst is of this kind or of the next one, 0–1; below 0: nothing does, or it is
+	// a variant.
 	Predicted    float64
 	Valley       float64 // the density between it and the next cluster over that of its peak, 0–1; below 0: there is no other
 	DistinctBy   string  // what distinguishes it from the nearest other kind: a word of kinds.Cause; "" = not known
@@ -242,7 +246,8 @@ type Kinship struct {
 	// All bursts of the kind, whatever their cluster; 0 in a variant.
 	KindBursts int
 	KindNS     int64
-	// Bursts of the kind that are longer than its median, and are of it by their place, not by density; how much longer than the median they are together.
+	// Bursts of the kind that are longer than its median, and are of it by their place, not by density; how much longer
+	// than the median they are together.
 	DisturbedBursts      int
 	DisturbedNS, ExtraNS int64
 }

@@ -34,8 +34,8 @@ func ParseTransferKind(word string) (k TransferKind, known bool) {
 	return TransferKind(max(i, 0)), i > 0
 }
 
-// Transfers are what a thread's calls move between its rank and one other, or a file, in the order of the calls that posted
-// them; all columns have one length. A call can have several, most have none.
+// Transfers are what a thread's calls move between its rank and one other, or a file, in the order of the calls that
+// posted them; all columns have one length. A call can have several, most have none.
 type Transfers struct {
 	Call []uint32 // row of Calls that posted it
 	Kind []TransferKind
@@ -57,8 +57,8 @@ type Collectives struct {
 	Comm           []int32  // index into Run.Communicators; -1 = unknown
 	Ordinal        []int64  // of the call in its communicator, from 0: the same on all ranks
 	Sent, Received []int64  // bytes that the rank contributes, and that it is given
-	// Root is a rank in the communicator (of an intercommunicator, in the other group); -1 = none or unknown, -3 = this rank is the
-	// other group's.
+	// Root is a rank in the communicator (of an intercommunicator, in the other group); -1 = none or unknown, -3 = this
+	// rank is the other group's.
 	Root []int32
 }
 

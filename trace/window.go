@@ -2,8 +2,9 @@ package trace
 
 // A Window is a part of a run that is kept in full detail: a stretch of time of some of its threads.
 //
-// A Run that has windows holds only calls, bursts, transfers and collectives of which all the time lies in a Span of their thread, and
-// messages of which both ends do. Clusters, CallPaths, Counters and Communicators are those of the whole run, with its numbering.
+// A Run that has windows holds only calls, bursts, transfers and collectives of which all the time lies in a Span of
+// their thread, and messages of which both ends do. Clusters, CallPaths, Counters and Communicators are those of the
+// whole run, with its numbering.
 type Window struct {
 	BeginNS, EndNS int64 // over all of its threads
 	Threads        []int // indices into Run.Threads, ascending: whose detail is here
@@ -48,7 +49,8 @@ func (t *Thread) Dropped(each func(beginNS, endNS int64)) {
 	}
 }
 
-// A Span is time of a thread that is kept in full detail. What happened outside of all spans was dropped: the thread was not idle.
+// A Span is time of a thread that is kept in full detail. What happened outside of all spans was dropped: the thread
+// was not idle.
 type Span struct {
 	BeginNS, EndNS int64
 	Window         int // index into Run.Windows

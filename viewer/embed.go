@@ -1,5 +1,6 @@
-// Package viewer holds the page that people look at, as it was built from the TypeScript beside it (make viewer), and writes it as HTML: whole, so that nothing
-// is fetched but, where it is served, the run's data. What the data are it does not know.
+// Package viewer holds the page that people look at, as it was built from the TypeScript beside it (make viewer), and
+// writes it as HTML: whole, so that nothing is fetched but, where it is served, the run's data. What the data are it
+// does not know.
 package viewer
 
 import (
@@ -45,7 +46,8 @@ func hash(text []byte) string {
 // endTag would end the script's element within the script.
 var endTag = []byte("</script")
 
-// Write writes the page. What it says until the script, which is its end, has begun is what stays of a page that is cut off.
+// Write writes the page. What it says until the script, which is its end, has begun is what stays of a page that is cut
+// off.
 func (p *Page) Write(w io.Writer) error {
 	if bytes.Contains(bytes.ToLower(script), endTag) {
 		return fmt.Errorf("viewer.js holds %q", endTag)

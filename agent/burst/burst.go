@@ -32,12 +32,13 @@ func (f *Former) Calls() uint64 { return f.calls }
 // Until returns when the last call ended of which there is a row.
 func (f *Former) Until() uint64 { return f.lastExit }
 
-// Form adds the records' calls, with the bursts between them, to a message that it has returned before, or to a new one for nil, and returns that; nil if there
-// are none. Marks are no calls, and end no burst. A message is to be gone on with until a new one is begun.
+// Form adds the records' calls, with the bursts between them, to a message that it has returned before, or to a new one
+// for nil, and returns that; nil if there are none. Marks are no calls, and end no burst. A message is to be gone on
+// with until a new one is begun.
 //
 // A row has no burst where the time before it is not known to be computation: the first call of a
-// thread, and a call before which records were lost or recording was paused. A clock that steps back makes the burst or the
-// call zero long rather than wrapping round.
+// thread, and a call before which records were lost or recording was paused. A clock that steps back makes the burst or
+// the call zero long rather than wrapping round.
 func (f *Former) Form(c *moriensv1.Calls, records []ring.Record) *moriensv1.Calls {
 	for i := range records {
 		r := &records[i]

@@ -13,7 +13,8 @@ import (
 	"moriens/internal/mpicall"
 )
 
-// TestCutsChangeNothing: Formers that are taken down to their snapshots between two batches form what others form that never were.
+// TestCutsChangeNothing: Formers that are taken down to their snapshots between two batches form what others form that
+// never were.
 func TestCutsChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		calls, cutCalls := burst.NewFormer(1, 0), burst.NewFormer(1, 0)

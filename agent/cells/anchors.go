@@ -10,8 +10,8 @@ import (
 // maxOrdinal bounds the number of a collective call, so that no sum of them overflows.
 const maxOrdinal = 1 << 48
 
-// anchors are the collective calls of a ring on communicators of all ranks, in the order of its rows. How many anchors lie before one its
-// ordinal shows, also where records are missing.
+// anchors are the collective calls of a ring on communicators of all ranks, in the order of its rows. How many anchors
+// lie before one its ordinal shows, also where records are missing.
 type anchors struct {
 	rows  []uint32
 	jumps []jump            // the first, and those that do not follow the one before them
@@ -20,14 +20,16 @@ type anchors struct {
 	turns []turn            // where another communicator has its turn, or some of its calls are not known
 }
 
-// A turn says on which communicator an anchor is, and its ordinal there. Those that follow, up to the next turn, are on the same, each with the next ordinal.
+// A turn says on which communicator an anchor is, and its ordinal there. Those that follow, up to the next turn, are on
+// the same, each with the next ordinal.
 type turn struct {
 	anchor  int
 	comm    uint32
 	ordinal uint64
 }
 
-// A jump says how many anchors lie before one. Behind each of those that follow, up to the next jump, there is one more.
+// A jump says how many anchors lie before one. Behind each of those that follow, up to the next jump, there is one
+// more.
 type jump struct {
 	anchor int
 	before uint64

@@ -21,8 +21,8 @@ const (
 	benchStep = 16
 )
 
-// iterations feeds a Store rings that do the same over and over: each burst of an iteration has a call path of its own, and lasts what it lasts but for some noise.
-// It returns how many bursts there were.
+// iterations feeds a Store rings that do the same over and over: each burst of an iteration has a call path of its own,
+// and lasts what it lasts but for some noise. It returns how many bursts there were.
 func iterations(b *testing.B, k *cells.Store, rings, rows int, events ...string) (bursts int) {
 	k.Add([]*moriensv1.ReportRequest{
 		sample(1), sample(2),
@@ -84,7 +84,8 @@ func benchStore(b *testing.B, points int64) *cells.Store {
 	return k
 }
 
-// cpu is how much processor time all threads have had so far: the figures hold on a machine that has others at work too.
+// cpu is how much processor time all threads have had so far: the figures hold on a machine that has others at work
+// too.
 func cpu(b *testing.B) time.Duration {
 	var use unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &use); err != nil {
@@ -93,7 +94,8 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }
 
-// BenchmarkAdd takes in what 16 ranks do, in messages of 1,024 rows: bursts of which the duration is known, and others with instructions and cycles.
+// BenchmarkAdd takes in what 16 ranks do, in messages of 1,024 rows: bursts of which the duration is known, and others
+// with instructions and cycles.
 func BenchmarkAdd(b *testing.B) {
 	for _, events := range [][]string{nil, {"PAPI_TOT_INS", "PAPI_TOT_CYC"}} {
 		b.Run(fmt.Sprintf("events=%d", len(events)), func(b *testing.B) {
@@ -112,7 +114,8 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// BenchmarkRelabel labels anew and hashes: by call path, which all ranks and iterations have alike, and by unit, where nothing is as anything else.
+// BenchmarkRelabel labels anew and hashes: by call path, which all ranks and iterations have alike, and by unit, where
+// nothing is as anything else.
 func BenchmarkRelabel(b *testing.B) {
 	k := benchStore(b, 1<<20)
 	bursts := iterations(b, k, benchRings, benchRows)

@@ -171,7 +171,8 @@ func (b *columns) gather(r *ring, c *moriensv1.Calls, from int, nsPerTick float6
 	}
 }
 
-// inNS is what ticks take, rounded as the collector rounds times: the end of the run finds a burst in the cell that it had here, and one of a tick has a duration.
+// inNS is what ticks take, rounded as the collector rounds times: the end of the run finds a burst in the cell that it
+// had here, and one of a tick has a duration.
 func inNS(ticks uint64, nsPerTick float64) int64 {
 	return int64(min(math.Round(float64(ticks)*nsPerTick), maxNS))
 }

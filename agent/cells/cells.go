@@ -41,11 +41,14 @@ const memoryShare = 128
 type Config struct {
 	Dims []space.Dim // as grouping.Options.Choose takes them, by the events of the first process; nil: what it finds best
 	By   grouping.By // likewise; ByAuto: what it finds best
-	// Side is that of a micro-cell, in units of the coordinates. 0: such that an Eps can be as low as the resolution: resolution / (4·√dimensions).
+	// Side is that of a micro-cell, in units of the coordinates. 0: such that an Eps can be as low as the resolution:
+	// resolution / (4·√dimensions).
 	Side float64
-	// Resolution is the smallest Eps that may be wanted, where there is no side. 0: the default resolution of the dimensions.
+	// Resolution is the smallest Eps that may be wanted, where there is no side. 0: the default resolution of the
+	// dimensions.
 	Resolution float64
-	// Kinds has a side of 0 be that with which kinds come to what they do where all bursts are in one place: grouping.MostSide.
+	// Kinds has a side of 0 be that with which kinds come to what they do where all bursts are in one place:
+	// grouping.MostSide.
 	Kinds bool
 	MinNS int64 // bursts shorter than this are in no unit
 	// PointsMax is how many bytes the points of bursts may take, which splits need. 0: 1/128 of the node's memory.
@@ -110,10 +113,12 @@ type Stats struct {
 	Forgotten   int // units of which points were given up, because there was no room
 }
 
-// leastSide is the least side of which there are cells for all logarithms of what is measured: those of 64-bit numbers are below 44, and cells are numbered with 32 bits.
+// leastSide is the least side of which there are cells for all logarithms of what is measured: those of 64-bit numbers
+// are below 44, and cells are numbered with 32 bits.
 const leastSide = 44. / math.MaxInt32
 
-// New returns an empty Store. A side that is not positive, or too small for logarithms, and dimensions that have no default resolution with a side of 0 are errors.
+// New returns an empty Store. A side that is not positive, or too small for logarithms, and dimensions that have no
+// default resolution with a side of 0 are errors.
 func New(config Config) (*Store, error) {
 	if !(config.Side >= 0 && config.Side <= math.MaxFloat64 && config.Resolution >= 0 && config.Resolution <= math.MaxFloat64) || config.MinNS < 0 || config.PointsMax < 0 {
 		return nil, fmt.Errorf("cells: side %v, resolution %v, shortest duration %d ns, %d bytes of points: want numbers ≥ 0",
@@ -182,7 +187,8 @@ func (k *Store) choose(events []string) error {
 	return nil
 }
 
-// Spec says how units are made: only units of one Spec can be put together. What depends on the first process is "auto" before it.
+// Spec says how units are made: only units of one Spec can be put together. What depends on the first process is "auto"
+// before it.
 func (k *Store) Spec() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -17,7 +17,8 @@ const (
 	rowShort = grouping.LabelFiltered
 )
 
-// each gives the rows of a ring, by its number among the member's, as they are now, with the cluster and the kind of their bursts.
+// each gives the rows of a ring, by its number among the member's, as they are now, with the cluster and the kind of
+// their bursts.
 func (f *outcome) each(now view, ring int, do func(row uint32, x rowOf, cluster, kind int32)) {
 	i := f.first[ring]
 	now.each(f.views[ring].end(), func(row uint32, x rowOf, _ uint32) {
@@ -84,7 +85,8 @@ type sharing struct {
 	squares []float64
 }
 
-// sumUp puts the sums of one cluster and kind together, those of a site and a unit with several by how long the bursts of each are.
+// sumUp puts the sums of one cluster and kind together, those of a site and a unit with several by how long the bursts
+// of each are.
 func (f *outcome) sumUp(ring, counters int) []sumRow {
 	r := f.rings[ring]
 	of := make(map[sumKey]*sharing)
@@ -160,7 +162,8 @@ func (s *sharing) add(of labelled, ns float64) {
 	s.squares[k] += ns * ns
 }
 
-// part is the part of a sum that bursts with one label have. durations says that the sum is one of these, and not of counts.
+// part is the part of a sum that bursts with one label have. durations says that the sum is one of these, and not of
+// counts.
 func (s *sharing) part(of moment.Sum, k int, durations bool) moment.Sum {
 	if s == nil || len(s.of) == 1 {
 		return of

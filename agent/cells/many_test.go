@@ -12,7 +12,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Thousands of segments, in which some ranks do the same and some do not, of rows of thousands of units: the hashes and the sequences are those of the rows.
+// Thousands of segments, in which some ranks do the same and some do not, of rows of thousands of units: the hashes and
+// the sequences are those of the rows.
 func TestManySegments(t *testing.T) {
 	const ranks, perRank, kinds = 5, 30_000, 2000
 	k := newStore(t, cells.Config{By: grouping.ByNone, Side: 1e-4})
@@ -120,7 +121,8 @@ func TestManySegments(t *testing.T) {
 	}
 }
 
-// So many groups that no message has room for all: they come in parts, each once and in their order, and what comes later likewise.
+// So many groups that no message has room for all: they come in parts, each once and in their order, and what comes
+// later likewise.
 func TestManyGroups(t *testing.T) {
 	const functions = 50
 	cells.Small(t, 4096, 10_000)

@@ -118,7 +118,8 @@ func (m *member) findRings() error {
 	return nil
 }
 
-// each gives the rows of a view, below a number, with what was kept of them; last is the site of the row before, 0 where that is not known.
+// each gives the rows of a view, below a number, with what was kept of them; last is the site of the row before, 0
+// where that is not known.
 func (v *view) each(end uint32, do func(row uint32, x rowOf, last uint32)) {
 	next, last := uint32(0), uint32(0)
 	for _, c := range v.chunks {
@@ -271,7 +272,8 @@ func (m *member) find(by relay.Caller) (*outcome, error) {
 	return f, nil
 }
 
-// placeAnchors takes the collectives of the communicator of all ranks that has most of them, as where all bursts are in one place.
+// placeAnchors takes the collectives of the communicator of all ranks that has most of them, as where all bursts are in
+// one place.
 func (m *member) placeAnchors() error {
 	calls := make(map[uint64]int64)
 	for _, events := range m.events {

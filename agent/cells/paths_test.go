@@ -6,7 +6,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Frames are distinguished by what identifies them: a line of an interpreter's program by itself, a return address not by what is known of it.
+// Frames are distinguished by what identifies them: a line of an interpreter's program by itself, a return address not
+// by what is known of it.
 func TestHashFrames(t *testing.T) {
 	line := func(file, function string, line uint32) *moriensv1.Frame {
 		return &moriensv1.Frame{File: file, Function: function, Line: line}

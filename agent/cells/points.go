@@ -14,8 +14,8 @@ type burst struct {
 	counts    []int64 // by the process's events, noCount where there is none
 }
 
-// pointsHeld are the bursts of each unit that is no place, as they came: what a split needs. When they take more than they may, those of
-// the largest units go: a cell that is crowded is hardly ever in question.
+// pointsHeld are the bursts of each unit that is no place, as they came: what a split needs. When they take more than
+// they may, those of the largest units go: a cell that is crowded is hardly ever in question.
 type pointsHeld struct {
 	logs      []pointLog // by unit
 	most      int64      // bytes
@@ -129,7 +129,8 @@ func (l *pointLog) keep(x *burst) {
 	copy(l.values[1:], x.counts)
 }
 
-// each calls visit with the bursts in their order; events says how many counts those of a ring have. What visit gets does not last.
+// each calls visit with the bursts in their order; events says how many counts those of a ring have. What visit gets
+// does not last.
 func (l *pointLog) each(events func(ring uint32) int, visit func(x *burst)) {
 	at, data := pointLog{}, l.data
 	number := func() uint64 {

@@ -228,7 +228,8 @@ func (r *reader) advance() {
 	r.segment, r.labels, r.ok = r.next(r.labels[:0])
 }
 
-// workersFor is how many goroutines share so many pieces of work, if they begin now: the agent sets GOMAXPROCS as it has to do.
+// workersFor is how many goroutines share so many pieces of work, if they begin now: the agent sets GOMAXPROCS as it
+// has to do.
 func workersFor(pieces int) int { return max(1, min(pieces, runtime.GOMAXPROCS(0))) }
 
 // each has so many workers do what is to be done for each of so many pieces.

@@ -14,7 +14,8 @@ var sealAt = chunkRows
 // none stands for the unit of a row without a burst in a unit; others are numbers of units, plus 1.
 const none = 0
 
-// A ring is one thread. Of each row it keeps the unit of the burst before the call, the burst's length, and, where units do not give it, the call's site.
+// A ring is one thread. Of each row it keeps the unit of the burst before the call, the burst's length, and, where
+// units do not give it, the call's site.
 type ring struct {
 	id      uint64
 	process *process

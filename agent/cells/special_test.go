@@ -34,7 +34,8 @@ func one(events ...string) []*moriensv1.ReportRequest {
 	}
 }
 
-// rows are calls of one function, without a path, of a ring that counts nothing: the burst before each takes so many ns.
+// rows are calls of one function, without a path, of a ring that counts nothing: the burst before each takes so many
+// ns.
 func rows(ring, first uint64, ns ...int64) *moriensv1.Calls {
 	c := &moriensv1.Calls{Ring: ring, First: first}
 	for _, d := range ns {
@@ -105,7 +106,8 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// Where there is no room for all points those of the largest units go, and these cannot be split; their sums and sequences are what they were.
+// Where there is no room for all points those of the largest units go, and these cannot be split; their sums and
+// sequences are what they were.
 func TestPointsForgotten(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone, Side: 1, PointsMax: 4000})
 	k.Add(one())
@@ -146,7 +148,8 @@ func TestPointsForgotten(t *testing.T) {
 	}
 }
 
-// Whoever breaks off an answer does not know what it reported: the next survey reports everything. Numbers of units from another life of the agent are refused.
+// Whoever breaks off an answer does not know what it reported: the next survey reports everything. Numbers of units
+// from another life of the agent are refused.
 func TestBrokenAnswers(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())
@@ -312,7 +315,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Ticks of half a nanosecond are rounded to nanoseconds, as the collector rounds times: one alone is no burst without a duration.
+// Ticks of half a nanosecond are rounded to nanoseconds, as the collector rounds times: one alone is no burst without a
+// duration.
 func TestRounded(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())

@@ -63,7 +63,8 @@ func (k *Store) asked(differences []uint32) ([]uint32, error) {
 	return list, nil
 }
 
-// splitUnit makes places of a unit, and returns them all in the order of their numbers; not known where its points are not held.
+// splitUnit makes places of a unit, and returns them all in the order of their numbers; not known where its points are
+// not held.
 func (k *Store) splitUnit(unit uint32) (list []uint32, known bool, err error) {
 	u := &k.units
 	if places, split := u.places[unit]; split {

@@ -2,14 +2,16 @@ package cells
 
 import "moriens/analysis/moment"
 
-// sums are level 1 of one ring: exact sums of its bursts by the site of the call that ends them and by unit, and of its MPI calls by site.
+// sums are level 1 of one ring: exact sums of its bursts by the site of the call that ends them and by unit, and of its
+// MPI calls by site.
 type sums struct {
 	number map[sumKey]int32
 	keys   []sumKey
 	times  []moment.Sum
 	counts []moment.Sum // per row one for each of the process's events
 	calls  []callSum    // by site
-	// recent remembers rows by some bits of their key: the same few come again and again, and a map costs ten times as much.
+	// recent remembers rows by some bits of their key: the same few come again and again, and a map costs ten times as
+	// much.
 	recent [256]int32
 }
 

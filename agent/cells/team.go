@@ -18,7 +18,8 @@ var stillEvery = 4 * time.Second
 // mostGiven bounds what one call can come to.
 const mostGiven = 1 << 33
 
-// A teamwork is this agent's part in the work of a team. The work itself goes on in a separate goroutine, up to the next call.
+// A teamwork is this agent's part in the work of a team. The work itself goes on in a separate goroutine, up to the
+// next call.
 type teamwork struct {
 	run   uint64
 	calls chan relay.Call // that the work makes; the last one is done

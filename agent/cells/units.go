@@ -8,7 +8,8 @@ import (
 	"moriens/analysis/moment"
 )
 
-// units are the bursts of one group in one micro-cell each, or of one group at one place, by number. Columns hold as many entries per unit as said.
+// units are the bursts of one group in one micro-cell each, or of one group at one place, by number. Columns hold as
+// many entries per unit as said.
 type units struct {
 	dims   int
 	stride int // of moments
@@ -38,7 +39,8 @@ func newUnits(dims int) units {
 
 func (u *units) len() int { return len(u.group) }
 
-// bytes is about what the units take of memory, with the heads of their logs of points: a place in a map is some 24 bytes more than its key and value.
+// bytes is about what the units take of memory, with the heads of their logs of points: a place in a map is some 24
+// bytes more than its key and value.
 func (u *units) bytes() int64 {
 	per := 4 + 4 + 4*u.dims + 24*u.dims + 2*48*u.stride + 40 + 24 + 72
 	return int64(per) * int64(u.len())

@@ -52,7 +52,8 @@ type event struct {
 	peer, tag int32
 }
 
-// direct reports whether what happens at a time may be done at once: its order among what other threads do does not matter or is known.
+// direct reports whether what happens at a time may be done at once: its order among what other threads do does not
+// matter or is known.
 func (t *Thread) direct(ticks uint64) bool {
 	t.lastTicks = max(t.lastTicks, ticks)
 	return len(t.m.threads) == 1 && t.m.threadsSeen >= t.m.coming && len(t.queue) == t.next
@@ -87,7 +88,8 @@ func (m *Matcher) Advance() {
 	m.threads = slices.DeleteFunc(m.threads, func(t *Thread) bool { return t.ended && len(t.queue) == t.next })
 }
 
-// advance merges the threads' queues by time. With force it goes on until half of what may be held is, whoever was not read so far.
+// advance merges the threads' queues by time. With force it goes on until half of what may be held is, whoever was not
+// read so far.
 func (m *Matcher) advance(force bool) {
 	for m.held > 0 {
 		var first *Thread

@@ -39,7 +39,8 @@ func lose(t *rapid.T, p *program) (rows map[[2]uint64]uint64, gaps map[uint64][]
 	return rows, gaps, trailing
 }
 
-// TestLossMatchesNothingWrong drops records: what is said to have been completed was completed so, and every gap is reported.
+// TestLossMatchesNothingWrong drops records: what is said to have been completed was completed so, and every gap is
+// reported.
 func TestLossMatchesNothingWrong(t *testing.T) {
 	completed, lost := 0, uint64(0)
 	property := func(t *rapid.T) {
@@ -140,7 +141,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// MPI_Isendrecv is one request of two transfers; PROC_NULL is nobody; a receive that was never seen to be made is counted.
+// MPI_Isendrecv is one request of two transfers; PROC_NULL is nobody; a receive that was never seen to be made is
+// counted.
 func TestTwoOfOneRequest(t *testing.T) {
 	var s sink
 	m, th := one(&s)
@@ -175,7 +177,8 @@ func TestFailedReceive(t *testing.T) {
 		sent{Kind: wasSent, Ring: 1, Row: 1, Peer: 1, Tag: 1, Comm: 1, Bytes: 8, DoneRing: 1, Done: 2})
 }
 
-// What matched probes took is received at once, or by a request, in the communicator and from the sender that the probe reported.
+// What matched probes took is received at once, or by a request, in the communicator and from the sender that the probe
+// reported.
 func TestMatchedProbes(t *testing.T) {
 	var s sink
 	m, th := one(&s)
@@ -283,7 +286,8 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// A thread that is not read for long does not hold back the others without bound, and what it says then makes nothing wrong.
+// A thread that is not read for long does not hold back the others without bound, and what it says then makes nothing
+// wrong.
 func TestHeldBackIsBounded(t *testing.T) {
 	var s sink
 	m, th := one(&s)
@@ -324,8 +328,8 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// A thread is read before another one, which ends its requests, is known: as long as that is to come, handles that go round are not
-// taken for others.
+// A thread is read before another one, which ends its requests, is known: as long as that is to come, handles that go
+// round are not taken for others.
 func TestThreadThatComesLater(t *testing.T) {
 	var s sink
 	m, poster := one(&s)
@@ -346,7 +350,8 @@ func TestThreadThatComesLater(t *testing.T) {
 	}
 }
 
-// Partitioned requests of one kind, communicator, peer and tag are numbered in the order of their making, on both sides the same.
+// Partitioned requests of one kind, communicator, peer and tag are numbered in the order of their making, on both sides
+// the same.
 func TestChannels(t *testing.T) {
 	m := New(func(*moriensv1.ReportRequest) {})
 	sent, received := moriensv1.Transfers_KIND_SENT, moriensv1.Transfers_KIND_RECEIVED

@@ -382,8 +382,8 @@ func (m *Matcher) peersOf(comm uint32) (peers int, defined bool) {
 	return l.peers, l.defined
 }
 
-// Unrecorded says that the process has threads whose calls are not recorded: from now on no request is known to be its own
-// thread's.
+// Unrecorded says that the process has threads whose calls are not recorded: from now on no request is known to be its
+// own thread's.
 func (m *Matcher) Unrecorded() {
 	if !m.unrecorded {
 		m.unrecorded = true

@@ -247,7 +247,8 @@ func (p *program) end(th *planned) {
 	}
 }
 
-// older reports whether, of two sends that share a handle, a thread ends x rather than y: its own first, then the one that was made first.
+// older reports whether, of two sends that share a handle, a thread ends x rather than y: its own first, then the one
+// that was made first.
 func older(x, y *task, by uint64) bool {
 	if own := x.posted.Ring == by; own != (y.posted.Ring == by) {
 		return own

@@ -11,8 +11,8 @@ import (
 const (
 	// maxWaiting bounds the receives of a process that have ended and wait to learn their ordinal.
 	maxWaiting = 4096
-	// maxCounted bounds the streams of a process that are counted. Where more turn up, as in a program that never uses a tag twice, counting begins
-	// anew: a new epoch.
+	// maxCounted bounds the streams of a process that are counted. Where more turn up, as in a program that never uses a
+	// tag twice, counting begins anew: a new epoch.
 	maxCounted = 1 << 15
 )
 
@@ -64,9 +64,9 @@ type held struct {
 	row uint64
 }
 
-// ordinals number what a process posts, lane by lane. Messages of one lane do not overtake each other, so that the k-th send is the k-th
-// receive's. A receive takes its place when it is posted, but one from anybody, or of any tag, has none until it has ended: until then later
-// receives that could have got the same messages wait.
+// ordinals number what a process posts, lane by lane. Messages of one lane do not overtake each other, so that the k-th
+// send is the k-th receive's. A receive takes its place when it is posted, but one from anybody, or of any tag, has
+// none until it has ended: until then later receives that could have got the same messages wait.
 type ordinals struct {
 	epoch   uint32
 	next    uint64 // number of the next posting, from 1
@@ -198,8 +198,8 @@ func (m *Matcher) retire(p *posting) {
 	}
 }
 
-// without takes a posting out of a list by number, if it is there. The last of them leaves its room to the next; the first one, which is the usual one to
-// go, goes at once, however many there are.
+// without takes a posting out of a list by number, if it is there. The last of them leaves its room to the next; the
+// first one, which is the usual one to go, goes at once, however many there are.
 func without(list []*posting, p *posting) (rest []*posting, was bool) {
 	i, _ := slices.BinarySearchFunc(list, p.number, func(q *posting, number uint64) int { return cmp.Compare(q.number, number) })
 	switch {
@@ -334,7 +334,8 @@ func (m *Matcher) sendOff(p *posting, o *operation, by *Thread, row uint64) {
 	o.thread.transfer(o, by, row)
 }
 
-// pass gives up the ordinals of all that wait. They count nevertheless, so that later ones are right; but what they have waited for cannot be put before them any more.
+// pass gives up the ordinals of all that wait. They count nevertheless, so that later ones are right; but what they
+// have waited for cannot be put before them any more.
 func (m *Matcher) pass() {
 	for _, s := range m.order.sides {
 		for _, w := range s.wild {

@@ -26,8 +26,9 @@ func (e *exchange) fits(peer, tag int32) bool {
 	return e.receive && !e.matched && !e.gone && fits(e.asked, peer) && fits(e.wanted, tag)
 }
 
-// TestOrdinalsAreThoseOfMPI plays a process whose messages come in any order and end in any order: the first receive that was posted takes what fits
-// it. Each that ends has the ordinal that its place among the others of its lane gives, as far as it is reported, and all have one where no more wait than may.
+// TestOrdinalsAreThoseOfMPI plays a process whose messages come in any order and end in any order: the first receive
+// that was posted takes what fits it. Each that ends has the ordinal that its place among the others of its lane gives,
+// as far as it is reported, and all have one where no more wait than may.
 func TestOrdinalsAreThoseOfMPI(t *testing.T) {
 	told := 0
 	property := func(t *rapid.T) {

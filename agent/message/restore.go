@@ -12,8 +12,8 @@ import (
 // errState is what is wrong with a snapshot that no Snapshot has made.
 var errState = errors.New("not the state of a matcher")
 
-// Restore returns a Matcher that goes on where the one of a snapshot was, and its threads that have not ended, by ring. The process's communicators have to
-// be defined anew.
+// Restore returns a Matcher that goes on where the one of a snapshot was, and its threads that have not ended, by ring.
+// The process's communicators have to be defined anew.
 func Restore(s *moriensv1.MatcherState, send func(*moriensv1.ReportRequest)) (*Matcher, map[uint64]*Thread, error) {
 	m := New(send)
 	m.threadsSeen, m.coming, m.gaps, m.unrecorded = int(s.GetCame()), int(s.GetComing()), int(s.GetGaps()), s.GetUnrecorded()
@@ -232,7 +232,8 @@ func (r *reader) unfollowed(s *moriensv1.MatcherState) {
 	}
 }
 
-// waiting restores what has ended and was not sent off. What has no posting any more goes out once communicators are defined, and without an ordinal.
+// waiting restores what has ended and was not sent off. What has no posting any more goes out once communicators are
+// defined, and without an ordinal.
 func (r *reader) waiting(s *moriensv1.MatcherState) {
 	list := r.operations(s.GetWaiting())
 	if !r.same("what waits", len(list), len(s.GetWaitingBy()), len(s.GetWaitingRow())) {

@@ -28,21 +28,22 @@ func (m *Matcher) Share(room *Room) {
 	m.requests.room = room
 }
 
-// unfollowed are the requests of one handle for which there was no room. Nothing but their ends is waited for, so that these are
-// not taken for those of others.
+// unfollowed are the requests of one handle for which there was no room. Nothing but their ends is waited for, so that
+// these are not taken for those of others.
 type unfollowed struct {
 	ends       uint32 // to come
 	persistent bool   // one of them has the handle until it is freed
 }
 
-// crowded reports whether a request cannot be followed: there is no room for it, or one of the same handle is not followed.
+// crowded reports whether a request cannot be followed: there is no room for it, or one of the same handle is not
+// followed.
 func (m *Matcher) crowded(handle uint64) bool {
 	_, there := m.unfollowed[handle]
 	return there || m.room.taken >= m.room.limit
 }
 
-// passOver gives up a request that cannot be followed, and those that have its handle; where even that would be too many to remember,
-// all that is under way.
+// passOver gives up a request that cannot be followed, and those that have its handle; where even that would be too
+// many to remember, all that is under way.
 func (m *Matcher) passOver(t *Thread, e *event, r *request) {
 	u := m.unfollowed[e.handle]
 	u.add(m, r)

@@ -11,8 +11,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Where there is no room for some requests, what is said to have been completed was completed so, every operation is reported, and no
-// end is taken for one whose making was not seen.
+// Where there is no room for some requests, what is said to have been completed was completed so, every operation is
+// reported, and no end is taken for one whose making was not seen.
 func TestCrowdedMatchesNothingWrong(t *testing.T) {
 	completed, unfollowed := 0, uint64(0)
 	property := func(t *rapid.T) {
@@ -49,8 +49,8 @@ func TestCrowdedMatchesNothingWrong(t *testing.T) {
 	}
 }
 
-// A storm of receives for which there is no room takes nothing from other messages: those that were followed before it, and those
-// after it, are reported whole. Two processes share the room.
+// A storm of receives for which there is no room takes nothing from other messages: those that were followed before it,
+// and those after it, are reported whole. Two processes share the room.
 func TestStorm(t *testing.T) {
 	const storm = 1000
 	room := &Room{limit: 10}

@@ -57,8 +57,8 @@ func (m *Matcher) Snapshot() *moriensv1.MatcherState {
 	return w.state
 }
 
-// settled is the time before which nothing can come any more: events of a thread ascend, and a thread that has not come here yet begins
-// later than what was applied.
+// settled is the time before which nothing can come any more: events of a thread ascend, and a thread that has not come
+// here yet begins later than what was applied.
 func (m *Matcher) settled() uint64 {
 	if m.threadsSeen < m.coming {
 		return 0

@@ -88,7 +88,8 @@ func chaos(t *rapid.T, now *uint64) ring.Record {
 	return r
 }
 
-// TestCutsChangeNothing: a Matcher that is taken down to its snapshot again and again says in the end what one says that never was.
+// TestCutsChangeNothing: a Matcher that is taken down to its snapshot again and again says in the end what one says
+// that never was.
 func TestCutsChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rings := rapid.IntRange(1, 3).Draw(t, "rings")

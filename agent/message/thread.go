@@ -54,7 +54,8 @@ func (t *Thread) missing(since uint64) {
 // Read says that everything of the thread that happened before a time has been added.
 func (t *Thread) Read(until uint64) { t.until = max(t.until, until) }
 
-// End says that nothing more will come of the thread, of so many rows, and whether calls are missing after the last of them.
+// End says that nothing more will come of the thread, of so many rows, and whether calls are missing after the last of
+// them.
 func (t *Thread) End(rows uint64, missing bool) {
 	if missing {
 		t.Missing()

@@ -10,7 +10,8 @@ import (
 	"moriens/agent/ring"
 )
 
-// The file of a rank whose calls another tool has answered holds that tool's path. What is no such file is not waited for, and not read without end.
+// The file of a rank whose calls another tool has answered holds that tool's path. What is no such file is not waited
+// for, and not read without end.
 func TestFaultBefore(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

@@ -9,15 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Bell shows when processes of a run want to be read: one whose ring is half full, or that waits at the end of MPI for its rings to be
-// read, touches its file, and a new file gets its name.
+// A Bell shows when processes of a run want to be read: one whose ring is half full, or that waits at the end of MPI
+// for its rings to be read, touches its file, and a new file gets its name.
 type Bell struct {
 	file *os.File
 	rung chan struct{}
 	news chan struct{}
 }
 
-// Bell watches the directory, which must be there. An error says that the kernel has none to give: then whoever reads rings has to look often.
+// Bell watches the directory, which must be there. An error says that the kernel has none to give: then whoever reads
+// rings has to look often.
 func (d *Directory) Bell() (*Bell, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {

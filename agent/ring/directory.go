@@ -24,7 +24,8 @@ func DirectoryPath(shm string, uid int, run string) string {
 	return filepath.Join(shm, fmt.Sprintf("moriens-%d-%s", uid, run))
 }
 
-// DirectoryIn is the directory of a run whose name is given, where it is not the usual one of the run: somebody else has that.
+// DirectoryIn is the directory of a run whose name is given, where it is not the usual one of the run: somebody else
+// has that.
 func DirectoryIn(shm, name string, uid int, run string) string {
 	if name == "" {
 		return DirectoryPath(shm, uid, run)
@@ -39,9 +40,11 @@ type Fault struct {
 	Size  int    // of its world; 0 = unknown
 	PID   int
 	Errno syscall.Errno
-	// Before is the library that comes before libmoriens.so and has answered all calls of the rank itself; empty: there is none, and Errno says why.
+	// Before is the library that comes before libmoriens.so and has answered all calls of the rank itself; empty: there is
+	// none, and Errno says why.
 	Before string
-	// Past is the path of the MPI library that the rank has called past the recording; empty: it has not, and Errno says why.
+	// Past is the path of the MPI library that the rank has called past the recording; empty: it has not, and Errno says
+	// why.
 	Past string
 	// Reason is how it came to call that, for people; empty: it has found it by dlopen.
 	Reason string
@@ -55,8 +58,8 @@ type Scanned struct {
 	Starting  int // ranks that are about to record; of these, those that are still there are found each time
 }
 
-// AgentFile is the file in a run's directory that holds, under a plain preload, the lock of the agent and what it has to say to
-// the user: cshim/src/launch.h.
+// AgentFile is the file in a run's directory that holds, under a plain preload, the lock of the agent and what it has
+// to say to the user: cshim/src/launch.h.
 const AgentFile = "agent"
 
 // SpoolDir is the directory in a run's that holds the agent's spool where no disk has a place for it: agent/spool.
@@ -126,8 +129,8 @@ type Directory struct {
 const (
 	// listEvery is how long a listing holds if nothing says that the directory has changed.
 	listEvery = time.Second
-	// listSettled is how much older than a listing the directory's latest change has to be, so that another one shows: file systems
-	// count time in ticks of up to 10 ms.
+	// listSettled is how much older than a listing the directory's latest change has to be, so that another one shows:
+	// file systems count time in ticks of up to 10 ms.
 	listSettled = 100 * time.Millisecond
 )
 
@@ -145,8 +148,9 @@ var (
 )
 
 // Scan lists what is new, by name. A directory that does not exist holds nothing. A ring may turn up
-// one scan before its process. A rank that is about to record is one that starts until its process or its fault is found. Start files of ranks that died are
-// removed. Other files are ignored: some are being written, under a leading dot.
+// one scan before its process. A rank that is about to record is one that starts until its process or its fault is
+// found. Start files of ranks that died are removed. Other files are ignored: some are being written, under a leading
+// dot.
 func (d *Directory) Scan() (Scanned, error) {
 	var found Scanned
 	var changed time.Time
@@ -225,8 +229,8 @@ func (d *Directory) text(name string) string {
 	return strings.ToValidUTF8(string(text), "\uFFFD")
 }
 
-// list lists the directory, and counts the ranks that are about to record. A start file goes when what the rank records to has its name: one that has gone
-// since it was listed may have left a process that the listing lacks.
+// list lists the directory, and counts the ranks that are about to record. A start file goes when what the rank records
+// to has its name: one that has gone since it was listed may have left a process that the listing lacks.
 func (d *Directory) list() ([]os.DirEntry, int, error) {
 	for {
 		entries, err := d.readDir(d.path)
@@ -249,7 +253,8 @@ func (d *Directory) list() ([]os.DirEntry, int, error) {
 	}
 }
 
-// starts reports whether the rank that made a start file lives and is about to record, or whether that cannot be determined.
+// starts reports whether the rank that made a start file lives and is about to record, or whether that cannot be
+// determined.
 func (d *Directory) starts(name string) bool {
 	path := filepath.Join(d.path, name)
 	locked, err := lockedFile(path)
@@ -269,8 +274,8 @@ func lockedFile(path string) (bool, error) {
 	return locked(f)
 }
 
-// locked reports whether somebody holds a lock on the whole of a file. The question is asked on behalf of our open file, not of our
-// process, so that it sees every process's lock, and in tests our own.
+// locked reports whether somebody holds a lock on the whole of a file. The question is asked on behalf of our open
+// file, not of our process, so that it sees every process's lock, and in tests our own.
 func locked(f *os.File) (bool, error) {
 	lock := unix.Flock_t{Type: unix.F_WRLCK}
 	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &lock); err != nil {
@@ -279,8 +284,9 @@ func locked(f *os.File) (bool, error) {
 	return lock.Type != unix.F_UNLCK, nil
 }
 
-// Clear removes what the run's processes have left, and the agent's spool where that is here. Processes that still map their files are not disturbed, nor is
-// one that is making them: it would not record, and not be there at its end to tell the user why.
+// Clear removes what the run's processes have left, and the agent's spool where that is here. Processes that still map
+// their files are not disturbed, nor is one that is making them: it would not record, and not be there at its end to
+// tell the user why.
 func (d *Directory) Clear() error {
 	if err := os.RemoveAll(filepath.Join(d.path, SpoolDir)); err != nil {
 		return fmt.Errorf("ring: %w", err)
@@ -327,9 +333,10 @@ func (d *Directory) Remove() error {
 	return nil
 }
 
-// Retire is how an agent leaves to which no rank has arrived: what ranks that died have left goes, and the directory with it. First the agent's file is put out of
-// sight, so that a rank which comes from then on starts another agent, and leaves its files to that one. Then came looks for ranks that have seen the file
-// before: where there are any the agent stays, unless another one is there by now, and Retire returns false.
+// Retire is how an agent leaves to which no rank has arrived: what ranks that died have left goes, and the directory
+// with it. First the agent's file is put out of sight, so that a rank which comes from then on starts another agent,
+// and leaves its files to that one. Then came looks for ranks that have seen the file before: where there are any the
+// agent stays, unless another one is there by now, and Retire returns false.
 func (d *Directory) Retire(found func() (bool, error)) (bool, error) {
 	left, err := os.ReadDir(d.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -378,7 +385,8 @@ func Leftovers(shm string, uid int) ([]Leftover, error) {
 	var list []Leftover
 	for _, path := range paths {
 		info, err := os.Lstat(path)
-		// Anybody can make a directory of that name in a place that is open to all, and files in it that shrink while they are mapped.
+		// Anybody can make a directory of that name in a place that is open to all, and files in it that shrink while they
+		// are mapped.
 		if err != nil || !info.IsDir() || !private(info, uid) || time.Since(info.ModTime()) < sweepAge || inUse(path) {
 			continue
 		}

@@ -59,8 +59,8 @@ func grown(f *testing.F) []byte {
 	return file
 }
 
-// sample is a directory with one process that left a ring of four records, one with counts, one with a slot of each kind that says what
-// a call means, and a mark, and an open run of polls; its log has an entry of each kind.
+// sample is a directory with one process that left a ring of four records, one with counts, one with a slot of each
+// kind that says what a call means, and a mark, and an open run of polls; its log has an entry of each kind.
 func sample(f *testing.F) (processFile, ringFile []byte) {
 	f.Helper()
 	dir := filepath.Join(f.TempDir(), "run")
@@ -120,7 +120,8 @@ func FuzzRing(f *testing.F) {
 	f.Add(at(head, 17, 8), uint16(len(base)), false)         // one too many
 	f.Add(at(tail, 12, 8), uint16(len(base)), false)         // tail beyond head
 	slot := func(n int) int { return shmabi.HeaderBytes + n*shmabi.SlotBytes }
-	// Init; Send with counts; Sendrecv with counts, two transfers, a collective and two requests; a mark; an open run of polls.
+	// Init; Send with counts; Sendrecv with counts, two transfers, a collective and two requests; a mark; an open run of
+	// polls.
 	const init, send, counts, sendrecv, sent, collective, request, mark, run, polls = 0, 1, 2, 3, 5, 7, 8, 10, 11, 12
 	f.Add(at(slot(init)+20, 7, 4), uint16(len(base)), false)            // wrong seq
 	f.Add(at(slot(init)+28, 0, 4), uint16(len(base)), false)            // a record of no slots

@@ -52,7 +52,8 @@ func allocated(t *testing.T, path string) int64 {
 	return st.Blocks * 512
 }
 
-// A ring that nobody reads grows until there is no more room, and loses nothing before. What was read is freed, and the writer goes back to where it began.
+// A ring that nobody reads grows until there is no more room, and loses nothing before. What was read is freed, and the
+// writer goes back to where it began.
 func TestRingGrows(t *testing.T) {
 	const slots, areas = 1 << 10, 4 // 32 to 256 KiB
 	p, w, r, path := growing(t, slots, areas)
@@ -168,7 +169,8 @@ func TestOpenRecordMoves(t *testing.T) {
 	}
 }
 
-// Rings that grow and come back at random show what is on a list to readers that are killed at random, and each record once.
+// Rings that grow and come back at random show what is on a list to readers that are killed at random, and each record
+// once.
 func TestGrowthIsAList(t *testing.T) {
 	segments, drops, again := 0, 0, 0
 	for seed := range *seeds {

@@ -80,7 +80,8 @@ func TestMeaningsFindNoRoom(t *testing.T) {
 	}
 }
 
-// logEntry is an entry of the log: its header with the bytes of the whole filled in, the rest of the fixed part, what follows, and padding.
+// logEntry is an entry of the log: its header with the bytes of the whole filled in, the rest of the fixed part, what
+// follows, and padding.
 func logEntry(kind, length uint16, parts ...any) []byte {
 	var body bytes.Buffer
 	for _, part := range append([]any{shmabi.LogEntry{Kind: kind, Length: length}}, parts...) {

@@ -39,8 +39,8 @@ func (p *Process) Unrecorded() bool {
 // It is no bound, a thread can lose its processor there, so that who relies on it must notice what comes late.
 const clockBehind = 1 << 22
 
-// ReadUntil returns the time up to which a ring of which everything published was read, when the clock stood at now, has reported
-// all that it will.
+// ReadUntil returns the time up to which a ring of which everything published was read, when the clock stood at now,
+// has reported all that it will.
 func (r *Reader) ReadUntil(now uint64) uint64 {
 	until := now - min(now, clockBehind)
 	if enter, open := r.Open(); open {

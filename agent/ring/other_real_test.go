@@ -16,7 +16,8 @@ import (
 
 const nobody = 65534
 
-// Another user can make the run's directory before us where everybody may: then there is no run, and nothing of ours goes there.
+// Another user can make the run's directory before us where everybody may: then there is no run, and nothing of ours
+// goes there.
 func TestClaimOfAnotherUsersDirectory(t *testing.T) {
 	testenv.NeedRoot(t)
 	path := ring.DirectoryPath(t.TempDir(), os.Getuid(), "run1")

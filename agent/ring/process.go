@@ -161,7 +161,8 @@ func (p *Process) State() (s State) {
 	return s
 }
 
-// Over reports whether MPI has ended for good: the process may live on, and nothing more will come of it. Nor will where its file is not all there any more.
+// Over reports whether MPI has ended for good: the process may live on, and nothing more will come of it. Nor will
+// where its file is not all there any more.
 func (p *Process) Over() bool {
 	over := true
 	p.guard(func() { over = atomic.LoadUint32(&p.header.Over) != 0 })

@@ -37,7 +37,8 @@ type Reader struct {
 	err      error  // the first corruption met: the ring ends there
 }
 
-// OpenReader maps the ring at path, and has the ring say that it is read. Its first Read starts behind what was released.
+// OpenReader maps the ring at path, and has the ring say that it is read. Its first Read starts behind what was
+// released.
 func OpenReader(path string) (*Reader, error) {
 	m, err := mapFile(path, shmabi.HeaderBytes, shmabi.HeaderBytes+2*maxSlots*shmabi.SlotBytes, shmabi.HeaderBytes, true)
 	if err != nil {
@@ -138,8 +139,8 @@ func (r *Reader) Release() {
 	}
 }
 
-// unseenSlots is how many slots that were given back are unmapped at a time: their memory is the writer's, and counts as the reader's too as long as that
-// has seen it. It recurs with the slots' next use.
+// unseenSlots is how many slots that were given back are unmapped at a time: their memory is the writer's, and counts
+// as the reader's too as long as that has seen it. It recurs with the slots' next use.
 const unseenSlots = 1 << 13
 
 // unseenFrom is the first multiple of unseenSlots from a slot number on.
@@ -148,8 +149,8 @@ func unseenFrom(number uint64) uint64 { return (number + unseenSlots - 1) &^ (un
 // Held is how many slots were read and not released.
 func (r *Reader) Held() int { return int(r.tail - r.released) }
 
-// Resume goes on behind the slots that an earlier reader reports to have read, of which it may not have released the last
-// ones. What it has released and does not know of is an error, and so is what was never written.
+// Resume goes on behind the slots that an earlier reader reports to have read, of which it may not have released the
+// last ones. What it has released and does not know of is an error, and so is what was never written.
 func (r *Reader) Resume(tail uint64) error {
 	if head := r.Head(); tail < r.released || tail > head {
 		return fmt.Errorf("ring: %s: %d slots were read, %d released, of %d", r.name, tail, r.released, head)
@@ -279,8 +280,8 @@ func (r *Reader) Closed() bool {
 	return atomic.LoadUint32(&r.header.State) == shmabi.RingClosed
 }
 
-// Close unmaps the ring; its file stays, and says that nobody reads it. Where the file was truncated that is a fault, and the
-// ring is unmapped all the same. A second Close does nothing.
+// Close unmaps the ring; its file stays, and says that nobody reads it. Where the file was truncated that is a fault,
+// and the ring is unmapped all the same. A second Close does nothing.
 func (r *Reader) Close() (err error) {
 	if r.m == nil {
 		return nil

@@ -33,8 +33,8 @@ type Record struct {
 	Value int64    // of an event
 }
 
-// keptRequests is for how many requests a Record keeps its memory: a batch is thousands of Records, and MPI_Waitall may be of
-// thousands of requests.
+// keptRequests is for how many requests a Record keeps its memory: a batch is thousands of Records, and MPI_Waitall may
+// be of thousands of requests.
 const keptRequests = 8
 
 // Clear makes it empty, with the memory of its slices, but for that of many requests.
@@ -103,7 +103,8 @@ type Request struct {
 	Tag    int32
 }
 
-// BytesUnknown stands for the bytes of a receive of which the status gives nothing: Source and Tag are what it asked for.
+// BytesUnknown stands for the bytes of a receive of which the status gives nothing: Source and Tag are what it asked
+// for.
 const BytesUnknown = shmabi.BytesUnknown
 
 // RequestEvent is what happened to a request.

@@ -11,7 +11,8 @@ import (
 	"moriens/internal/shmabi"
 )
 
-// A segment is a part of the ring's slots, from number first up to the next segment's first, and the area of the file that they are in.
+// A segment is a part of the ring's slots, from number first up to the next segment's first, and the area of the file
+// that they are in.
 type segment struct{ first, offset, slots uint64 }
 
 func (s segment) bytes() uint64 { return s.slots * shmabi.SlotBytes }
@@ -95,8 +96,9 @@ func (r *Reader) advance() (end uint64) {
 	return math.MaxUint64
 }
 
-// leave frees the memory of segments that tail has passed: their slots are about to be given back. Where they have been, before the next segment began,
-// the writer has freed it, and may have it in use again. The first area's stays: the writer comes back to it without asking for memory.
+// leave frees the memory of segments that tail has passed: their slots are about to be given back. Where they have
+// been, before the next segment began, the writer has freed it, and may have it in use again. The first area's stays:
+// the writer comes back to it without asking for memory.
 func (r *Reader) leave() {
 	r.advance()
 	if r.now == 0 {

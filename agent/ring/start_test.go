@@ -52,8 +52,8 @@ func TestStarting(t *testing.T) {
 	}
 }
 
-// A rank that was about to record is found whatever time a scan takes: here its process is published, and its start file goes, between the listing and the
-// look at that file.
+// A rank that was about to record is found whatever time a scan takes: here its process is published, and its start
+// file goes, between the listing and the look at that file.
 func TestStartedMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	if err := os.Mkdir(path, 0o700); err != nil {
@@ -80,8 +80,8 @@ func TestStartedMeanwhile(t *testing.T) {
 	process.Exit()
 }
 
-// TestRetire: an agent to which no rank has come leaves nothing. It stays where one comes at the last moment, and has relied on it; where that one has
-// started another agent, all that is new is left to them.
+// TestRetire: an agent to which no rank has come leaves nothing. It stays where one comes at the last moment, and has
+// relied on it; where that one has started another agent, all that is new is left to them.
 func TestRetire(t *testing.T) {
 	const agentFile, dead, start = AgentFile, ".00000000000000a1.process", "00000000000000a2.start"
 	for _, c := range []struct {
@@ -218,7 +218,8 @@ func TestSweepSparesAgents(t *testing.T) {
 	}
 }
 
-// TestClear: the file that tells the user why stays, and what a rank is making, which is to read it. Remove takes them too.
+// TestClear: the file that tells the user why stays, and what a rank is making, which is to read it. Remove takes them
+// too.
 func TestClear(t *testing.T) {
 	const making = ".00000000000000a2.0.ring"
 	path := t.TempDir()

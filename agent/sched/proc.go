@@ -12,8 +12,8 @@ const maxCPU = 1 << 16
 // tickNS is the unit of /proc/stat, USER_HZ, which is 100 in a second on all that Linux runs on.
 const tickNS = 10_000_000
 
-// parseSchedstat reads /proc/PID/task/TID/schedstat: ns on a core, ns ready to run without one, and how often it got one. A kernel that does not keep these
-// says 0 to all.
+// parseSchedstat reads /proc/PID/task/TID/schedstat: ns on a core, ns ready to run without one, and how often it got
+// one. A kernel that does not keep these says 0 to all.
 func parseSchedstat(text []byte) (runNS, waitNS uint64, ok bool) {
 	fields := bytes.Fields(text)
 	if len(fields) != 3 {
@@ -73,7 +73,8 @@ func parseList(text string) (cpus []int) {
 	return cpus
 }
 
-// parseStat reads the sum of all cores in /proc/stat: ns in which they ran something, and in which they were to and the machine's host let them not.
+// parseStat reads the sum of all cores in /proc/stat: ns in which they ran something, and in which they were to and the
+// machine's host let them not.
 func parseStat(text []byte) (busyNS, stealNS uint64, ok bool) {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	fields := strings.Fields(string(line))

@@ -84,7 +84,8 @@ func New(proc string) *Watch {
 	return &Watch{proc: proc, processes: make(map[uint64]*process), cores: make(map[int]bool), changed: make(map[uint64]Figures), wake: make(chan struct{}, 1)}
 }
 
-// Add takes a process, by the number that it knows itself by and the name of a file that it has mapped: in a container the number means another one.
+// Add takes a process, by the number that it knows itself by and the name of a file that it has mapped: in a container
+// the number means another one.
 func (w *Watch) Add(id uint64, pid int, file string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,7 +97,8 @@ func (w *Watch) Add(id uint64, pid int, file string) {
 	}
 }
 
-// End takes a last reading of a process, if it is still there, and leaves it. It returns what Take has not: false if that is nothing.
+// End takes a last reading of a process, if it is still there, and leaves it. It returns what Take has not: false if
+// that is nothing.
 func (w *Watch) End(id uint64) (Figures, bool) {
 	w.mu.Lock()
 	p := w.processes[id]

@@ -122,7 +122,8 @@ func (x *tree) take(w *Watch) Report {
 	return r
 }
 
-// All threads of a process count, those that have ended as they were read last, and one that has the number of another besides that one.
+// All threads of a process count, those that have ended as they were read last, and one that has the number of another
+// besides that one.
 func TestThreads(t *testing.T) {
 	x := newTree(t)
 	x.process(100, 100, "a.process")
@@ -180,7 +181,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// In a container a process knows itself by a number that is another's here: the file that it has mapped says which it is. What is not to be found is not reported.
+// In a container a process knows itself by a number that is another's here: the file that it has mapped says which it
+// is. What is not to be found is not reported.
 func TestContainers(t *testing.T) {
 	x := newTree(t)
 	x.process(12, 12, "stranger.process")
@@ -231,7 +233,8 @@ func TestNode(t *testing.T) {
 	}
 }
 
-// Of two programs that want one core for themselves the kernel says that both wait, and that it takes the core away from both.
+// Of two programs that want one core for themselves the kernel says that both wait, and that it takes the core away
+// from both.
 func TestTwoOnOneCore(t *testing.T) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {

@@ -12,7 +12,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// What the collector has not acknowledged and memory does not hold is lost with the files, and the message in its place says so; everything else goes on.
+// What the collector has not acknowledged and memory does not hold is lost with the files, and the message in its place
+// says so; everything else goes on.
 func TestAgainSaysWhatIsLost(t *testing.T) {
 	dir := t.TempDir()
 	c := Config{Dir: dir, Max: 64 << 20, Run: "run", Shm: dir}

@@ -2,7 +2,8 @@ package spool
 
 import "sync/atomic"
 
-// A Budget shares a spool's bytes: what waits in the outbox goes before windows of full detail. Its methods may be called concurrently.
+// A Budget shares a spool's bytes: what waits in the outbox goes before windows of full detail. Its methods may be
+// called concurrently.
 type Budget struct {
 	max     atomic.Int64
 	waiting atomic.Int64
@@ -34,7 +35,8 @@ func (b *Budget) setOutbox(bytes int64) {
 // setWaiting says how many of these are messages that wait for the collector.
 func (b *Budget) setWaiting(bytes int64) { b.waiting.Store(bytes) }
 
-// Room reports whether more may wait for the collector. State does not count, however large it is: only what is read makes it smaller again.
+// Room reports whether more may wait for the collector. State does not count, however large it is: only what is read
+// makes it smaller again.
 func (b *Budget) Room() bool { return b.waiting.Load() < b.Max() }
 
 // Waiting is how many bytes wait for the collector.

@@ -14,8 +14,8 @@ import (
 // Full reports whether an error is that of a disk without room.
 func Full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// begin sees that there is a file to write to that repeats what was known before it, and that little of it is of no use any more: what it began with is
-// written once for at least as many bytes behind it.
+// begin sees that there is a file to write to that repeats what was known before it, and that little of it is of no use
+// any more: what it began with is written once for at least as many bytes behind it.
 func (o *Outbox) begin() error {
 	if o.begun && o.log.End().Offset-o.start < max(o.fileBytes, o.start) {
 		return nil
@@ -45,8 +45,8 @@ func (o *Outbox) renew() error {
 	return nil
 }
 
-// restart gives up all that is written, where the collector holds every message: on a full disk there is no room for the state in a file beside the old
-// ones. Until the next write the state is in memory alone.
+// restart gives up all that is written, where the collector holds every message: on a full disk there is no room for
+// the state in a file beside the old ones. Until the next write the state is in memory alone.
 func (o *Outbox) restart() error {
 	if err := o.log.Restart(); err != nil {
 		return fmt.Errorf("outbox: %w", err)
@@ -57,8 +57,8 @@ func (o *Outbox) restart() error {
 	return nil
 }
 
-// strip takes out of the files before the last one what nobody needs any more: states that others have followed, and what the windows have taken. Where that
-// fails, as on a full disk, they stay as they are.
+// strip takes out of the files before the last one what nobody needs any more: states that others have followed, and
+// what the windows have taken. Where that fails, as on a full disk, they stay as they are.
 func (o *Outbox) strip() {
 	for i := range o.files[:len(o.files)-1] {
 		f := &o.files[i]
@@ -84,7 +84,8 @@ func (o *Outbox) strip() {
 	o.count()
 }
 
-// bare is a record without what is not of messages; nil: it has none. A file of such records is not one that repeats what was known before it.
+// bare is a record without what is not of messages; nil: it has none. A file of such records is not one that repeats
+// what was known before it.
 func bare(record []byte) ([]byte, error) {
 	r, err := decode(record)
 	if err != nil {

@@ -19,7 +19,8 @@ const (
 	formatVersion = 4
 	// recentBytes is how much of the newest messages stays in memory.
 	recentBytes = 4 << 20
-	// plainBytes is from how many bytes of messages on that wait for the collector transactions are compressed: files that go at once need not be.
+	// plainBytes is from how many bytes of messages on that wait for the collector transactions are compressed: files that
+	// go at once need not be.
 	plainBytes = 1 << 20
 	// keptBytes is how large a record can be whose memory is used again.
 	keptBytes = 256 << 10
@@ -109,8 +110,8 @@ func (s *Spool) openOutbox() (*segment.Log, error) {
 // Notify has a function called after every transaction and acknowledgement. It is to be called before there are any.
 func (o *Outbox) Notify(f func()) { o.notify = f }
 
-// Commit gives a transaction's messages their sequences and keeps it, safe from the death of this process. After an error, such as
-// a full disk, nothing of it is kept, and it may be tried again.
+// Commit gives a transaction's messages their sequences and keeps it, safe from the death of this process. After an
+// error, such as a full disk, nothing of it is kept, and it may be tried again.
 func (o *Outbox) Commit(t Transaction) error {
 	o.mu.Lock()
 	err := o.commit(&t)
@@ -273,7 +274,8 @@ func (o *Outbox) Acknowledge(sequence uint64) error {
 	return err
 }
 
-// acknowledge leaves what the disk refuses to the next transaction, which says so: the collector has nothing to do with it.
+// acknowledge leaves what the disk refuses to the next transaction, which says so: the collector has nothing to do with
+// it.
 func (o *Outbox) acknowledge(sequence uint64) error {
 	if sequence > o.last {
 		return fmt.Errorf("outbox: the collector has message %d, the last one here is %d: those between are lost", sequence, o.last)

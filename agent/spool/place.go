@@ -37,7 +37,8 @@ func (s *Spool) Miss(err error) Miss { return Miss{s.place.dir, err} }
 // Said is what the user should know of where the spool is: nothing where it is as usual.
 func (s *Spool) Said() string { return s.said }
 
-// say says where the spool is after places have been missed, or where somebody has the usual name of the user's directory.
+// say says where the spool is after places have been missed, or where somebody has the usual name of the user's
+// directory.
 func (s *Spool) say(missed []Miss, taken error) string {
 	why := missed
 	if taken != nil {
@@ -144,7 +145,8 @@ func (p place) missed(list []Miss) bool {
 	return slices.ContainsFunc(list, func(m Miss) bool { return m.Place == p.dir })
 }
 
-// usual is the name of the user's directory in a place that anybody can foretell, and so take. Others begin with random.
+// usual is the name of the user's directory in a place that anybody can foretell, and so take. Others begin with
+// random.
 func (p place) usual() string {
 	if p.memory {
 		return filepath.Join(p.dir, ring.SpoolDir)
@@ -176,8 +178,8 @@ func (p place) users() (list []string) {
 	return list
 }
 
-// makeUser makes the user's directory of spools, if it is missing, and returns where it is. Where somebody has its usual name it has one that
-// nobody can foretell, and taken says who.
+// makeUser makes the user's directory of spools, if it is missing, and returns where it is. Where somebody has its
+// usual name it has one that nobody can foretell, and taken says who.
 func (p place) makeUser() (path string, taken, err error) {
 	f, err := private(p.usual())
 	if err == nil {
@@ -199,8 +201,8 @@ func (p place) makeUser() (path string, taken, err error) {
 	return path, taken, nil
 }
 
-// again makes the directory anew that somebody has removed, with or without what is in it, for the same agent, and where it cannot be there in another
-// place.
+// again makes the directory anew that somebody has removed, with or without what is in it, for the same agent, and
+// where it cannot be there in another place.
 func (s *Spool) again() error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(s.lock.Fd()), &stat); err == nil && stat.Nlink > 0 { // it is there, and taken

@@ -126,7 +126,8 @@ func session(t *testing.T, size string) string {
 	return dir
 }
 
-// An agent has a spool whatever its node is like. Its next life finds it again, wherever that would look first, and nothing stays of it in the end.
+// An agent has a spool whatever its node is like. Its next life finds it again, wherever that would look first, and
+// nothing stays of it in the end.
 func TestPlaces(t *testing.T) {
 	const others = "it is accessible to other users"
 	foreign := func(t *testing.T, dir string) {
@@ -295,8 +296,8 @@ func TestNoPlace(t *testing.T) {
 	}
 }
 
-// A user who has the usual name of another one's directory keeps nobody from having a spool, cannot take its place, and all agents of that one
-// have the same directory.
+// A user who has the usual name of another one's directory keeps nobody from having a spool, cannot take its place, and
+// all agents of that one have the same directory.
 func TestAnotherUserHasTheName(t *testing.T) {
 	n := nodeOf(t)
 	if err := takes(t, usual(n.tmpdir)); err != nil {
@@ -341,8 +342,8 @@ func TestAnotherUserHasTheName(t *testing.T) {
 	}
 }
 
-// A spool that is removed, and whose place cannot have it any more, is made anew in another one; all that is not acknowledged goes along, and the next
-// life of the agent finds it there.
+// A spool that is removed, and whose place cannot have it any more, is made anew in another one; all that is not
+// acknowledged goes along, and the next life of the agent finds it there.
 func TestAgainElsewhere(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -435,7 +436,8 @@ func TestSweepEverywhere(t *testing.T) {
 	}
 }
 
-// Nobody has taken a name whose directory another agent of this user removes in the same moment, as it does when there is nothing in it any more.
+// Nobody has taken a name whose directory another agent of this user removes in the same moment, as it does when there
+// is nothing in it any more.
 func TestRemovedInTheSameMoment(t *testing.T) {
 	n := nodeOf(t)
 	if _, err := openPrivate(usual(n.tmp)); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, errTaken) {

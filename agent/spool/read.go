@@ -17,7 +17,8 @@ type behind struct {
 	ahead []Message        // that were read and not asked for yet
 }
 
-// Next returns the first message behind a sequence that the collector is not known to hold, and whether there is one yet.
+// Next returns the first message behind a sequence that the collector is not known to hold, and whether there is one
+// yet.
 func (o *Outbox) Next(after uint64) (Message, bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -154,7 +154,8 @@ func (o *Outbox) replay(files []segment.File) error {
 	return nil
 }
 
-// lastOf is the sequence of a file's last message, or of the last one before it. Its messages are added to those that wait.
+// lastOf is the sequence of a file's last message, or of the last one before it. Its messages are added to those that
+// wait.
 func (o *Outbox) lastOf(number uint64, before *waits) (last uint64, err error) {
 	begins := segment.Start
 	err = o.log.ReadFile(number, func(end segment.Position, record []byte) error {
@@ -195,7 +196,8 @@ func (o *Outbox) firstKept() (first uint64, err error) {
 	return first, err
 }
 
-// Newest gives, once, the last transaction that an earlier writer has left, decoded: its messages and what stays on the node of them.
+// Newest gives, once, the last transaction that an earlier writer has left, decoded: its messages and what stays on the
+// node of them.
 func (o *Outbox) Newest() (list []*moriensv1.ReportRequest, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -33,7 +33,8 @@ const (
 
 	identityFile = "identity.json"
 	outboxDir    = "outbox"
-	// maxTries is how often a spool is made that somebody removes in the same moment, as another agent of this user the empty directory of all.
+	// maxTries is how often a spool is made that somebody removes in the same moment, as another agent of this user the
+	// empty directory of all.
 	maxTries = 3
 )
 
@@ -42,8 +43,8 @@ type Config struct {
 	Dir string      // before all other places; empty: the usual ones
 	Max units.Bytes // 0: the smaller of 1 GiB and a tenth of what is free
 	Run string
-	// Shm is the directory of the run's rings. Agents that share Dir but not that one, as in containers, have spools of their own. Where no disk of the node
-	// can have a spool it is there, in memory.
+	// Shm is the directory of the run's rings. Agents that share Dir but not that one, as in containers, have spools of
+	// their own. Where no disk of the node can have a spool it is there, in memory.
 	Shm    string
 	RunDir string // the last resort; empty: there is none
 	Not    []Miss // places that have failed
@@ -74,7 +75,8 @@ var ErrInUse = errors.New("another agent uses this spool")
 // ErrTooSmall is returned for a bound that no spool can keep.
 var ErrTooSmall = errors.New("the spool is too small")
 
-// Open finds the spool of an agent's earlier life, wherever that had it, or makes one in the first place that can have it, and takes it until Close.
+// Open finds the spool of an agent's earlier life, wherever that had it, or makes one in the first place that can have
+// it, and takes it until Close.
 func Open(c Config) (*Spool, error) {
 	if c.Max != 0 && c.Max < MinBytes {
 		return nil, fmt.Errorf("%w: %s, the least is %s", ErrTooSmall, c.Max, MinBytes)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// maxDebug bounds the debugging information that is read, uncompressed: it is held in memory while it is searched. A larger
-// program is named by its symbols.
+// maxDebug bounds the debugging information that is read, uncompressed: it is held in memory while it is searched. A
+// larger program is named by its symbols.
 const maxDebug = 1 << 30
 
 // attrMIPSLinkageName is the linkage name before DWARF 4.
@@ -66,7 +66,8 @@ type compileUnit struct {
 // maxScopes bounds the functions that are inlined into each other at one place.
 const maxScopes = 64
 
-// An inlining is a function round a query: a real one, the first, or one that is inlined at a line of the one before it.
+// An inlining is a function round a query: a real one, the first, or one that is inlined at a line of the one before
+// it.
 type inlining struct {
 	depth     int // in the tree of entries
 	function  string
@@ -104,8 +105,8 @@ func (q *query) settle() {
 	}
 }
 
-// A walker reads entries. In damaged files the library's reader can stay at one place for ever, or be led in a circle by references
-// to siblings; a walker's references only go forward, and it reads no more entries than there are bytes.
+// A walker reads entries. In damaged files the library's reader can stay at one place for ever, or be led in a circle
+// by references to siblings; a walker's references only go forward, and it reads no more entries than there are bytes.
 type walker struct {
 	*dwarf.Reader
 	left uint64
@@ -248,8 +249,8 @@ func contains(ranges [][2]uint64, pc uint64) bool {
 	return slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= pc && pc < r[1] })
 }
 
-// inlining follows the entry to where its function was declared. What no other file can call has no linkage name, and is
-// called by its plain one, without namespaces.
+// inlining follows the entry to where its function was declared. What no other file can call has no linkage name, and
+// is called by its plain one, without namespaces.
 func (u *compileUnit) inlining(e *dwarf.Entry) (x inlining) {
 	if e.Tag == dwarf.TagInlinedSubroutine {
 		x.callFile, x.callLine = u.line(e, dwarf.AttrCallFile, dwarf.AttrCallLine)

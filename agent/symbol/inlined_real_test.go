@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Functions that are put into each other, to three levels, once from a header; the second call of target is outer's own.
+// Functions that are put into each other, to three levels, once from a header; the second call of target is outer's
+// own.
 const (
 	sourceInlined = `#include "deep.h"
 __attribute__((noinline)) void target(void) { __asm__ volatile(""); }
@@ -66,7 +67,8 @@ int main(int argc, char **) { grid::solve(argc); }
 `
 )
 
-// The whole chain of inlined functions round a call is reported, as the source has it and as addr2line shows it, with where each function is defined.
+// The whole chain of inlined functions round a call is reported, as the source has it and as addr2line shows it, with
+// where each function is defined.
 func TestInlinedChain(t *testing.T) {
 	for _, tt := range []struct {
 		name, compiler string

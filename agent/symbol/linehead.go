@@ -65,8 +65,8 @@ func (h *head) uleb() uint64 {
 	return v
 }
 
-// saneLines reports whether the counts in the head of the line table at offset fit into the section. The library allocates as many
-// entries as a damaged head asks for.
+// saneLines reports whether the counts in the head of the line table at offset fit into the section. The library
+// allocates as many entries as a damaged head asks for.
 func saneLines(section []byte, order binary.ByteOrder, offset int64) bool {
 	if offset < 0 || offset > int64(len(section)) {
 		return false

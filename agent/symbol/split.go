@@ -20,7 +20,8 @@ func hasDebug(f *elf.File) bool {
 }
 
 // openDebug finds the file that a module's debugging information was split off into, as gdb does ("Debugging
-// Information in Separate Files" in its manual): by build id, then by the name and checksum in .gnu_debuglink. nil: there is none.
+// Information in Separate Files" in its manual): by build id, then by the name and checksum in .gnu_debuglink. nil:
+// there is none.
 func openDebug(f *elf.File, path string, buildID []byte) *elf.File {
 	if len(buildID) > 1 {
 		id := hex.EncodeToString(buildID)

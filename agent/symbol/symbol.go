@@ -45,8 +45,8 @@ type Scope struct {
 // Known reports whether a place tells anything.
 func (p *Place) Known() bool { return p.Function != "" || p.File != "" || p.Line != 0 }
 
-// A Module is an executable or library of a process. It holds the file open, so that it can be read even when its name is
-// gone by then.
+// A Module is an executable or library of a process. It holds the file open, so that it can be read even when its name
+// is gone by then.
 type Module struct {
 	path    string
 	buildID []byte

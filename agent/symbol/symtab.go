@@ -85,7 +85,8 @@ func sameSection(f *elf.File, s elf.Symbol, pc uint64) bool {
 	return pc >= section.Addr && pc-section.Addr < section.Size
 }
 
-// symbolName is the function of a symbol: demangled, and without what compilers append to the names of parts and copies.
+// symbolName is the function of a symbol: demangled, and without what compilers append to the names of parts and
+// copies.
 func symbolName(symbol string) string {
 	if name, ok := demangled(symbol); ok {
 		return name

@@ -5,15 +5,16 @@ import moriensv1 "moriens/proto/moriens/v1"
 // answersAhead is how many answers may wait to be sent. Each has up to a megabyte.
 const answersAhead = 4
 
-// answers are what the collector has asked for on the present stream. They have no sequence and are never sent again: if the stream breaks the
-// collector asks once more.
+// answers are what the collector has asked for on the present stream. They have no sequence and are never sent again:
+// if the stream breaks the collector asks once more.
 type answers struct {
 	queue  []*moriensv1.ReportRequest
 	stream uint64                                              // number of the present stream
 	asked  func(stream uint64, asks *moriensv1.ReportResponse) // must not block
 }
 
-// OnAsk has asked called for each response that asks for something, with the number of its stream. It must be called before Run.
+// OnAsk has asked called for each response that asks for something, with the number of its stream. It must be called
+// before Run.
 func (u *Uplink) OnAsk(asked func(stream uint64, asks *moriensv1.ReportResponse)) {
 	u.answers.asked = asked
 }

@@ -15,7 +15,8 @@ func (u *Uplink) setLinger(r *moriensv1.ReportResponse) {
 	u.linger, u.lingerSet = time.Duration(r.StayMs)*time.Millisecond, time.Now()
 }
 
-// LingerUntil is the time until which the collector may still request what is kept here, by its latest response; the zero time where it has ended, or refuses this agent.
+// LingerUntil is the time until which the collector may still request what is kept here, by its latest response; the
+// zero time where it has ended, or refuses this agent.
 func (u *Uplink) LingerUntil() (until time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -34,8 +34,8 @@ import (
 // given up. The server allows no less than half of it.
 const keepaliveTime = 20 * time.Second
 
-// maxHops is how many collectors in a row may send an agent on: to the first one, and from there to its own. One more is for addresses that
-// have changed hands.
+// maxHops is how many collectors in a row may send an agent on: to the first one, and from there to its own. One more
+// is for addresses that have changed hands.
 const maxHops = 3
 
 const (
@@ -43,8 +43,8 @@ const (
 	backoffMax = 2 * time.Second
 )
 
-// leaveGrace is how long the collector may take to answer an agent that leaves. It waits for one whose stream just breaks: that may have been
-// killed, and come back.
+// leaveGrace is how long the collector may take to answer an agent that leaves. It waits for one whose stream just
+// breaks: that may have been killed, and come back.
 const leaveGrace = 5 * time.Second
 
 // Stats counts what an uplink has done.
@@ -153,8 +153,8 @@ func (u *Uplink) Flush(ctx context.Context) error {
 	}
 }
 
-// Run keeps a stream to the collector until ctx ends or the collector refuses this agent for good. Of a stream that is open when ctx ends it takes
-// leave.
+// Run keeps a stream to the collector until ctx ends or the collector refuses this agent for good. Of a stream that is
+// open when ctx ends it takes leave.
 func (u *Uplink) Run(ctx context.Context) error {
 	backoff := backoffMin
 	for {
@@ -214,7 +214,8 @@ func (u *Uplink) classify(meet rendezvous.Rendezvous, err error) error {
 	return err
 }
 
-// connect finds the collector, of several the one that this agent belongs to, and serves a stream to it until that breaks; it reports whether anything was acknowledged.
+// connect finds the collector, of several the one that this agent belongs to, and serves a stream to it until that
+// breaks; it reports whether anything was acknowledged.
 func (u *Uplink) connect(ctx context.Context) (acknowledged bool, err error) {
 	meet, err := u.find()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -428,7 +429,8 @@ func (u *Uplink) send(ctx context.Context, s stream) error {
 	}
 }
 
-// ready reports whether there is a message to be sent, with u.mu held. The collector speaks first: what it holds need not be sent again.
+// ready reports whether there is a message to be sent, with u.mu held. The collector speaks first: what it holds need
+// not be sent again.
 func (u *Uplink) ready() bool {
 	return u.greeted && max(u.sent, u.outbox.Held()) < u.outbox.Last()
 }

@@ -9,8 +9,8 @@ import (
 	"moriens/internal/segment"
 )
 
-// Again begins anew where somebody has removed files: cleaners of temporary directories do; or in another directory than before. All windows so far
-// are gone then, and counted as evicted.
+// Again begins anew where somebody has removed files: cleaners of temporary directories do; or in another directory
+// than before. All windows so far are gone then, and counted as evicted.
 func (s *Store) Again(dir string) {
 	s.mu.Lock()
 	removed := dir != s.config.Dir || s.fresh.Removed() || s.sorted.Removed() || s.state.Removed()
@@ -43,7 +43,8 @@ func (s *Store) Again(dir string) {
 	s.allGone(bytes)
 }
 
-// GiveWay gives up all windows so far, where the disk is full and what has to be kept finds no room on it. They are counted as evicted.
+// GiveWay gives up all windows so far, where the disk is full and what has to be kept finds no room on it. They are
+// counted as evicted.
 func (s *Store) GiveWay() {
 	s.reading.Lock()
 	defer s.reading.Unlock()

@@ -6,8 +6,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// BenchmarkAppend takes iterations of 20 sends and a collective from four ranks, with two counters a call: what a call costs to keep, and how much room it
-// takes, sorting included.
+// BenchmarkAppend takes iterations of 20 sends and a collective from four ranks, with two counters a call: what a call
+// costs to keep, and how much room it takes, sorting included.
 func BenchmarkAppend(b *testing.B) {
 	s := open(b, b.TempDir(), 0)
 	defer s.Close()

@@ -31,7 +31,8 @@ func (r *ring) spans(differences []int64) (list []span, once bool) {
 	return list, once
 }
 
-// grouped sorts the entries of spans by their windows, which it lists in the order of their first ones; rows are the column summed up.
+// grouped sorts the entries of spans by their windows, which it lists in the order of their first ones; rows are the
+// column summed up.
 func grouped(differences []int64, spans []span) (windows []anchor.ID, entries map[anchor.ID][]int, rows []uint64) {
 	entries = make(map[anchor.ID][]int)
 	for _, x := range spans {
@@ -94,7 +95,8 @@ func pickSparse[T any](places []uint32, values []T, entries []int) (at []uint32,
 	return at, of
 }
 
-// splitColumns gives the entries of columns with these rows to their windows: cut encodes those that follow each other, and of makes a message of others.
+// splitColumns gives the entries of columns with these rows to their windows: cut encodes those that follow each other,
+// and of makes a message of others.
 func (s *Store) splitColumns(b *batch, ring uint64, column []int64, cut func(span), of func(row []int64, entries []int) *moriensv1.ReportRequest) error {
 	r, err := s.ring(b, ring)
 	if err != nil {
@@ -160,7 +162,8 @@ func (s *Store) splitCollectives(b *batch, x *moriensv1.Collectives) error {
 		})
 }
 
-// splitGaps gives gaps to the windows of the rows that they lie in or before; one behind the last row to the latest window.
+// splitGaps gives gaps to the windows of the rows that they lie in or before; one behind the last row to the latest
+// window.
 func (s *Store) splitGaps(b *batch, g *moriensv1.Gaps) error {
 	r, err := s.ring(b, g.Ring)
 	if err != nil {

@@ -16,11 +16,12 @@ const (
 	mergeFiles = 8
 )
 
-// rewriteShare is the share of what may be held that is written anew at a time, for until then it takes its room twice: half of what is
-// between the bound and where eviction begins.
+// rewriteShare is the share of what may be held that is written anew at a time, for until then it takes its room twice:
+// half of what is between the bound and where eviction begins.
 const rewriteShare = 16
 
-// atATime parts files so that no more is written anew at a time than there is room for, but one file at least; bytes is what that is of a file.
+// atATime parts files so that no more is written anew at a time than there is room for, but one file at least; bytes is
+// what that is of a file.
 func (s *Store) atATime(files []*file, bytes func(*file) int64) (groups [][]*file) {
 	room := s.max() / rewriteShare
 	left := int64(0)
@@ -106,8 +107,8 @@ func (s *Store) shrink() error {
 	return nil
 }
 
-// threshold is the hash from which on windows of a class have to go so that so many bytes do: of ordinary ones as the files show; of marked ones, about
-// which they do not, an eighth.
+// threshold is the hash from which on windows of a class have to go so that so many bytes do: of ordinary ones as the
+// files show; of marked ones, about which they do not, an eighth.
 func (s *Store) threshold(c class, need uint64) uint64 {
 	if c != ordinary {
 		return s.lower(c)
@@ -169,8 +170,8 @@ func (s *Store) cut() error {
 	return nil
 }
 
-// cutEnds is cut for some of the files. What is not to go of the runs that do is written anew: marked windows to a file of their
-// own, and the lower ones of the first run that goes.
+// cutEnds is cut for some of the files. What is not to go of the runs that do is written anew: marked windows to a file
+// of their own, and the lower ones of the first run that goes.
 func (s *Store) cutEnds(files []*file) error {
 	marked, err := s.write(true)
 	if err != nil {
@@ -244,8 +245,8 @@ func (s *Store) cutEnds(files []*file) error {
 	return s.replaced(n, added, left)
 }
 
-// sift writes the files of marked windows anew, without those that go. All ordinary ones are gone by then, but windows that were sorted since may be
-// marked: they come to those files first.
+// sift writes the files of marked windows anew, without those that go. All ordinary ones are gone by then, but windows
+// that were sorted since may be marked: they come to those files first.
 func (s *Store) sift() error {
 	if slices.ContainsFunc(s.files, func(f *file) bool { return !f.marked }) {
 		if err := s.cut(); err != nil {
@@ -266,8 +267,8 @@ func (s *Store) sift() error {
 	return nil
 }
 
-// merge puts the smallest files together where there are many, unless together they are too large: then all but one have half of that size or more,
-// of which there are not many.
+// merge puts the smallest files together where there are many, unless together they are too large: then all but one
+// have half of that size or more, of which there are not many.
 func (s *Store) merge() error {
 	for _, marked := range []bool{false, true} {
 		var files []*file

@@ -110,7 +110,8 @@ func TestRoomToWriteAnew(t *testing.T) {
 	}
 }
 
-// Nodes with room for more or less keep the windows of the lowest hashes, whole, and those that more than one keeps are the same.
+// Nodes with room for more or less keep the windows of the lowest hashes, whole, and those that more than one keeps are
+// the same.
 func TestNodesKeepTheSame(t *testing.T) {
 	const commits = 300
 	var kept []map[anchor.ID]map[flat]int

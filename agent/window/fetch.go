@@ -20,9 +20,11 @@ const partBytes = 1 << 20
 // fetchRuns is about how many runs of sorted files are in memory at a time.
 const fetchRuns = 64
 
-// Fetch calls emit for the parts of windows that are asked for, by name or by calls that they hold, in no order, and returns what ends the answer. An error of emit ends it early. Rows of a window
-// that are not yet read from the rings are not among them. Windows that are evicted before their turn comes are reported as gone; of the others everything comes, once:
-// that emit takes long keeps nothing from being written or evicted meanwhile, unless everything is asked for.
+// Fetch calls emit for the parts of windows that are asked for, by name or by calls that they hold, in no order, and
+// returns what ends the answer. An error of emit ends it early. Rows of a window that are not yet read from the rings
+// are not among them. Windows that are evicted before their turn comes are reported as gone; of the others everything
+// comes, once: that emit takes long keeps nothing from being written or evicted meanwhile, unless everything is asked
+// for.
 func (s *Store) Fetch(f *moriensv1.Fetch, emit func(*moriensv1.WindowPart) error) *moriensv1.WindowsEnd {
 	end := &moriensv1.WindowsEnd{Number: f.Number}
 	switch {
@@ -72,7 +74,8 @@ func compareKeys(a, b key) int {
 	return cmp.Or(cmp.Compare(a.window, b.window), cmp.Compare(a.process, b.process))
 }
 
-// wanted are the windows that a Fetch is about, and their hashes in order. Processes and rings that are not here are another node's.
+// wanted are the windows that a Fetch is about, and their hashes in order. Processes and rings that are not here are
+// another node's.
 func (s *Store) wanted(f *moriensv1.Fetch) (wanted map[key]bool, hashes []uint64) {
 	wanted, hashes = make(map[key]bool), []uint64{}
 	want := func(k key) {
@@ -105,9 +108,10 @@ func (s *Store) wanted(f *moriensv1.Fetch) (wanted map[key]bool, hashes []uint64
 	return wanted, slices.Compact(hashes)
 }
 
-// fetch calls take for the parts that are wanted, of windows that are not gone; where hashes are given all of those have one of them. It goes through the windows
-// in the order of their hashes and holds the files only while it reads those of a stretch of hashes, all of them: what is done to the files in between can tear no
-// window, nor bring one twice.
+// fetch calls take for the parts that are wanted, of windows that are not gone; where hashes are given all of those
+// have one of them. It goes through the windows in the order of their hashes and holds the files only while it reads
+// those of a stretch of hashes, all of them: what is done to the files in between can tear no window, nor bring one
+// twice.
 func (s *Store) fetch(hashes []uint64, wanted func(key) bool, take func(part) error) error {
 	for from := uint64(0); ; {
 		if hashes != nil {
@@ -133,7 +137,8 @@ func (s *Store) fetch(hashes []uint64, wanted func(key) bool, take func(part) er
 	}
 }
 
-// readStretch reads what is held of windows that are wanted and not gone from a hash on, as much as about fetchRuns runs have, and says up to which hash.
+// readStretch reads what is held of windows that are wanted and not gone from a hash on, as much as about fetchRuns
+// runs have, and says up to which hash.
 func (s *Store) readStretch(from uint64, hashes []uint64, wanted func(key) bool) (parts []part, to uint64, err error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()

@@ -11,8 +11,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// meanwhile fetches, and before each part that comes has between do what it likes with the store. It returns what came by process and window, and what is reported
-// to be gone.
+// meanwhile fetches, and before each part that comes has between do what it likes with the store. It returns what came
+// by process and window, and what is reported to be gone.
 func meanwhile(t tester, s *window.Store, f *moriensv1.Fetch, between func()) (came map[[2]uint64]map[flat]int, gone map[[2]uint64]bool) {
 	t.Helper()
 	came, gone = make(map[[2]uint64]map[flat]int), make(map[[2]uint64]bool)
@@ -47,7 +47,8 @@ func byWindow(messages []*moriensv1.ReportRequest, to map[[2]uint64]map[flat]int
 	}
 }
 
-// While windows are fetched others come, files are sorted, put together and cut: each window comes whole and once, or is reported as gone.
+// While windows are fetched others come, files are sorted, put together and cut: each window comes whole and once, or
+// is reported as gone.
 func TestFetchMeanwhile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "moriens-window-")
@@ -136,7 +137,8 @@ func TestFetchTorn(t *testing.T) {
 	}
 }
 
-// While a collector is slow to take what it asked for there is room for what ranks write: nothing is lost for its sake, only what is evicted in its turn.
+// While a collector is slow to take what it asked for there is room for what ranks write: nothing is lost for its sake,
+// only what is evicted in its turn.
 func TestSlowFetchLosesNothing(t *testing.T) {
 	for name, f := range map[string]*moriensv1.Fetch{"windows": {Window: numbered(1000)}, "transfers": {Transfers: true}} {
 		t.Run(name, func(t *testing.T) {

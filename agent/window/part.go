@@ -8,9 +8,10 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Part says of the messages of the transaction that is to be appended next which are for the collector, and which stay here alone: transfers of windows by which
-// no clocks are compared (anchor.ID.Compared). Where transfers of both are in one message two are made of it; else the messages are
-// those that arrived. Where all detail stays, those that are none are reported. It can be asked again.
+// Part says of the messages of the transaction that is to be appended next which are for the collector, and which stay
+// here alone: transfers of windows by which no clocks are compared (anchor.ID.Compared). Where transfers of both are in
+// one message two are made of it; else the messages are those that arrived. Where all detail stays, those that are none
+// are reported. It can be asked again.
 func (s *Store) Part(messages []*moriensv1.ReportRequest) (reported, local []*moriensv1.ReportRequest) {
 	if s.config.Whole {
 		return apart(messages)
@@ -92,7 +93,8 @@ func (s *Store) foresee(messages []*moriensv1.ReportRequest) *foresight {
 	return f
 }
 
-// A share is entries of a column of rows that follow each other, all of which are of windows by which clocks are compared, or none.
+// A share is entries of a column of rows that follow each other, all of which are of windows by which clocks are
+// compared, or none.
 type share struct {
 	from, to int
 	compared bool

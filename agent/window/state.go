@@ -161,7 +161,8 @@ func (s *Store) reread() error {
 	return s.cutFresh(end)
 }
 
-// beginAgain takes from a record of the fresh log where windows begin. The state log may have reported that already, as of what was written until a file was sorted.
+// beginAgain takes from a record of the fresh log where windows begin. The state log may have reported that already, as
+// of what was written until a file was sorted.
 func (s *Store) beginAgain(b *moriensv1.WindowBatch) {
 	begins := make(map[*ring][]edge)
 	for _, p := range b.Parts {

@@ -26,7 +26,8 @@ type threadCall struct {
 	ordinal    uint64
 }
 
-// drawThreads draws what the threads of a process do, some of which meet the other ranks, by one communicator or another: by ring, and in the order in which calls end.
+// drawThreads draws what the threads of a process do, some of which meet the other ranks, by one communicator or
+// another: by ring, and in the order in which calls end.
 func drawThreads(t *rapid.T) (byRing [][]threadCall, inOrder []*threadCall) {
 	threads := rapid.IntRange(1, 4).Draw(t, "threads")
 	long := rapid.Bool().Draw(t, "long") // enough for windows that are cut by time
@@ -63,7 +64,8 @@ func drawThreads(t *rapid.T) (byRing [][]threadCall, inOrder []*threadCall) {
 	return byRing, inOrder
 }
 
-// windowsOfCalls says in which window each call is, by its ring and row: in the one that was open when it ended, of which parts begin with a call that begins late enough.
+// windowsOfCalls says in which window each call is, by its ring and row: in the one that was open when it ended, of
+// which parts begin with a call that begins late enough.
 func windowsOfCalls(inOrder []*threadCall) map[[2]uint64]anchor.ID {
 	of := make(map[[2]uint64]anchor.ID)
 	var now anchor.ID
@@ -100,7 +102,8 @@ func introduceThreads(threads int) []*moriensv1.ReportRequest {
 	return list
 }
 
-// reportThread is what some calls of a thread become, and the transfers of them apart. before is when the call before them ended.
+// reportThread is what some calls of a thread become, and the transfers of them apart. before is when the call before
+// them ended.
 func reportThread(calls []threadCall, before uint64) (reported []*moriensv1.ReportRequest, transfers *moriensv1.ReportRequest) {
 	c := &moriensv1.Calls{Ring: calls[0].ring, First: calls[0].row, OriginTicks: before, Counts: []*moriensv1.Counts{{}, {}}}
 	a, x := &moriensv1.Collectives{Ring: c.Ring}, &moriensv1.Transfers{Ring: c.Ring}
@@ -152,9 +155,10 @@ func fetchCalls(t tester, s *window.Store, f *moriensv1.Fetch) map[anchor.ID]map
 	return got
 }
 
-// A process of several threads, some of which make no collective calls: whatever was read of which of them when, and in whatever messages and transactions it came, and however often the agent is
-// started again, who asks for the windows of calls gets these calls and what they have moved, once. Where all was read up to a time again and again, the windows are
-// those of the calls' own times.
+// A process of several threads, some of which make no collective calls: whatever was read of which of them when, and in
+// whatever messages and transactions it came, and however often the agent is started again, who asks for the windows of
+// calls gets these calls and what they have moved, once. Where all was read up to a time again and again, the windows
+// are those of the calls' own times.
 func TestThreads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base, err := os.MkdirTemp("", "moriens-threads-")

@@ -40,8 +40,8 @@ type ring struct {
 	ended    bool     // known where all detail stays
 }
 
-// An edge is the row at which a window begins. Windows are few even in long runs, so all edges stay: a receive that was posted hours ago
-// belongs to its window.
+// An edge is the row at which a window begins. Windows are few even in long runs, so all edges stay: a receive that was
+// posted hours ago belongs to its window.
 type edge struct {
 	row    uint64
 	window anchor.ID
@@ -119,7 +119,8 @@ func (s *Store) duration(clock moriensv1.Clock, ticks uint64) time.Duration {
 	return time.Duration(min(ns, 1<<62))
 }
 
-// measure finds out for how long no window of a process is cut by time: nine tenths of a part's shortest length, in ticks, by what is known of its clock now.
+// measure finds out for how long no window of a process is cut by time: nine tenths of a part's shortest length, in
+// ticks, by what is known of its clock now.
 func (s *Store) measure(p *process) {
 	const probe = 1 << 40
 	if took := s.duration(p.clock, probe); p.whole == 0 && took > 0 {
@@ -127,7 +128,8 @@ func (s *Store) measure(p *process) {
 	}
 }
 
-// enter begins a part of the window where the last anchor is long ago, and returns the window of a call that begins now.
+// enter begins a part of the window where the last anchor is long ago, and returns the window of a call that begins
+// now.
 func (s *Store) enter(p *process, ticks uint64) anchor.ID {
 	if !p.began {
 		p.since, p.began = ticks, true

@@ -7,13 +7,13 @@ const (
 	usualFrom = 9
 	// unusualTimes is how many times their median a window takes that is unusual.
 	unusualTimes = 3
-	// usualSequences bounds the sequences of a process that are followed. Where more turn up all begin anew: no sequence recurs
-	// often enough to have anything usual.
+	// usualSequences bounds the sequences of a process that are followed. Where more turn up all begin anew: no sequence
+	// recurs often enough to have anything usual.
 	usualSequences = 256
 )
 
-// A sequence is what a thread has done in the window so far, by function and call path. Polls do not count: how many there are
-// is chance.
+// A sequence is what a thread has done in the window so far, by function and call path. Polls do not count: how many
+// there are is chance.
 type sequence struct {
 	hash  uint64
 	since uint64 // ticks

@@ -41,9 +41,10 @@ func (l *lanes) add(r *ring, c *moriensv1.Calls, anchors []anchored) {
 	(*l)[i].messages = append((*l)[i].messages, c)
 }
 
-// walk calls visit for the stretches of calls that rings have not had, those of a ring in their order. The calls of a process's threads are taken in the order in which they ended,
-// in which the process has published them: each is in the window that was open then. So a window is the same however what was read until some time is spread over messages and transactions; a
-// thread that was read later than others has its calls in a later window than they.
+// walk calls visit for the stretches of calls that rings have not had, those of a ring in their order. The calls of a
+// process's threads are taken in the order in which they ended, in which the process has published them: each is in the
+// window that was open then. So a window is the same however what was read until some time is spread over messages and
+// transactions; a thread that was read later than others has its calls in a later window than they.
 func (s *Store) walk(all lanes, visit func(*ring, *moriensv1.Calls, stretch)) {
 	slices.SortFunc(all, func(a, b *lane) int {
 		return cmp.Or(cmp.Compare(a.ring.process.id, b.ring.process.id), cmp.Compare(a.ring.id, b.ring.id))

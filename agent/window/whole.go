@@ -32,7 +32,8 @@ func apart(messages []*moriensv1.ReportRequest) (reported, local []*moriensv1.Re
 	return reported, local
 }
 
-// defineWhole takes what an agent that is started again has to know besides who the processes are, where all detail stays.
+// defineWhole takes what an agent that is started again has to know besides who the processes are, where all detail
+// stays.
 func (s *Store) defineWhole(m *moriensv1.ReportRequest) bool {
 	switch b := m.Body.(type) {
 	case *moriensv1.ReportRequest_CallPath:
@@ -57,9 +58,9 @@ func (s *Store) defineWhole(m *moriensv1.ReportRequest) bool {
 	return true
 }
 
-// Replay calls take for all that is held, for an agent that was started again: who the processes are, then the windows in their order, each process's messages
-// at a time, calls first and each ring's rows in their order, and last of all the ends of rings. It returns how many rows of calls are gone. Nothing may be appended
-// meanwhile.
+// Replay calls take for all that is held, for an agent that was started again: who the processes are, then the windows
+// in their order, each process's messages at a time, calls first and each ring's rows in their order, and last of all
+// the ends of rings. It returns how many rows of calls are gone. Nothing may be appended meanwhile.
 func (s *Store) Replay(take func([]*moriensv1.ReportRequest)) (gone uint64, err error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
@@ -130,8 +131,8 @@ type place struct {
 	run  int
 }
 
-// inOrder calls visit for the windows that are wanted, in their order, with all of a process's messages at a time. wanted is asked with the store locked, and who calls
-// holds the files.
+// inOrder calls visit for the windows that are wanted, in their order, with all of a process's messages at a time.
+// wanted is asked with the store locked, and who calls holds the files.
 func (s *Store) inOrder(wanted func(key) bool, visit func(*moriensv1.WindowPart) error) error {
 	s.mu.Lock()
 	err := s.fresh.Rotate() // all of it is to be sorted

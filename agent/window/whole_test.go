@@ -27,7 +27,8 @@ func ringEnd(ring, calls uint64) *moriensv1.ReportRequest {
 	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: ring, Calls: calls}}}
 }
 
-// inOrder adds what messages say, and sees that each ring's rows of calls follow each other, and that what belongs to calls comes behind them.
+// inOrder adds what messages say, and sees that each ring's rows of calls follow each other, and that what belongs to
+// calls comes behind them.
 func inOrder(t tester, messages []*moriensv1.ReportRequest, next map[uint64]uint64, to map[flat]int) {
 	t.Helper()
 	for _, m := range messages {
@@ -51,8 +52,9 @@ func inOrder(t tester, messages []*moriensv1.ReportRequest, next map[uint64]uint
 	flatten(messages, to)
 }
 
-// Where all detail stays, an agent that is started again gets all of it, in the order of rows, behind who the processes are and before the ends of their
-// rings; what is evicted is missing, and counted; and a fetch of everything brings the same of the processes that are asked for.
+// Where all detail stays, an agent that is started again gets all of it, in the order of rows, behind who the processes
+// are and before the ends of their rings; what is evicted is missing, and counted; and a fetch of everything brings the
+// same of the processes that are asked for.
 func TestReplay(t *testing.T) {
 	evicted := 0
 	property := func(t *rapid.T) {

@@ -23,7 +23,8 @@ import (
 )
 
 const (
-	// Windows leave the fresh log a file at a time, which is in memory then, decoded. Its size is a share of all that may be held.
+	// Windows leave the fresh log a file at a time, which is in memory then, decoded. Its size is a share of all that may
+	// be held.
 	freshShare    = 32
 	freshMinBytes = 4 << 10
 	freshMaxBytes = 2 << 20
@@ -88,7 +89,8 @@ type Stats struct {
 	Bytes          int64  // on disk
 	EvictedBytes   uint64 // as they lay on disk
 	EvictedWindows uint64 // of all processes
-	// Below: windows whose hash is below this are all held; the share of windows is Below / 2^64. The largest number: all are.
+	// Below: windows whose hash is below this are all held; the share of windows is Below / 2^64. The largest number: all
+	// are.
 	Below   uint64
 	Unusual uint64 // windows that were found unusual here
 	Pinned  uint64 // windows that were pinned, as far as they came
@@ -175,9 +177,10 @@ func (s *Store) Failed() error {
 // bytes is what all files take.
 func (s *Store) bytes() int64 { return s.fresh.Bytes() + s.sorted.Bytes() + s.state.Bytes() }
 
-// Append takes the messages of a transaction, in their order; the numbers of transactions grow. One that is there already changes nothing. The messages
-// stay the caller's. Where they cannot be held, because the disk or the bound is reached, they are counted as evicted, and the
-// ranks' next windows are held again. An error means that messages are not what they seem; what can be held of them is not.
+// Append takes the messages of a transaction, in their order; the numbers of transactions grow. One that is there
+// already changes nothing. The messages stay the caller's. Where they cannot be held, because the disk or the bound is
+// reached, they are counted as evicted, and the ranks' next windows are held again. An error means that messages are
+// not what they seem; what can be held of them is not.
 func (s *Store) Append(transaction uint64, messages []*moriensv1.ReportRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -73,7 +73,8 @@ func request(body any) *moriensv1.ReportRequest {
 	panic("no such body")
 }
 
-// A job is ranks that send, receive and meet in a collective, again and again; each rank has one thread, whose ring has the process's id.
+// A job is ranks that send, receive and meet in a collective, again and again; each rank has one thread, whose ring has
+// the process's id.
 type job struct {
 	ranks int
 	row   []uint64 // of each rank
@@ -97,8 +98,8 @@ func (j *job) introduce() []*moriensv1.ReportRequest {
 	return list
 }
 
-// iterate is what some iterations of all ranks bring: in each so many sends, and an Allreduce. The calls before the first iteration's collective are
-// in the window that is open. slow is an iteration that takes 50 times as long.
+// iterate is what some iterations of all ranks bring: in each so many sends, and an Allreduce. The calls before the
+// first iteration's collective are in the window that is open. slow is an iteration that takes 50 times as long.
 func (j *job) iterate(iterations, sends int, slow int) (list []*moriensv1.ReportRequest) {
 	met := j.meets
 	for rank := range uint64(j.ranks) {

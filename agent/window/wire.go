@@ -12,8 +12,9 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Windows have a few calls each, and there are thousands of them a second: their messages are encoded straight from the columns that they are
-// cut from, and stay encoded until somebody asks for them. wire_test.go holds the field numbers here against the messages' own.
+// Windows have a few calls each, and there are thousands of them a second: their messages are encoded straight from the
+// columns that they are cut from, and stay encoded until somebody asks for them. wire_test.go holds the field numbers
+// here against the messages' own.
 
 // Fields of WindowBatch.
 const (
@@ -221,7 +222,8 @@ func (e *encoder) collectives(x *moriensv1.Collectives, from, to int, row uint64
 	e.end(message)
 }
 
-// marks writes some marks of a Marks message, the first of which was at origin, and the values of the events among them, as a message of a part.
+// marks writes some marks of a Marks message, the first of which was at origin, and the values of the events among
+// them, as a message of a part.
 func (e *encoder) marks(m *moriensv1.Marks, from, to int, origin uint64, values []int64) {
 	message := e.begin(partMessages)
 	body := e.begin(requestMarks)
@@ -267,7 +269,8 @@ func (e *encoder) track(t *moriensv1.WindowTrack) error {
 	return nil
 }
 
-// parts writes parts of one window of a process, one behind the other, as a field of a WindowBatch: continued where the first is.
+// parts writes parts of one window of a process, one behind the other, as a field of a WindowBatch: continued where the
+// first is.
 func (e *encoder) parts(parts ...part) {
 	at := e.begin(batchParts)
 	e.fixed(partProcess, parts[0].process)
@@ -301,8 +304,8 @@ func (p *part) decode() (*moriensv1.WindowPart, error) {
 // errWire is returned for what is no WindowBatch.
 var errWire = errors.New("not a batch of windows")
 
-// fields calls take for the fields of an encoded message: a number of its own, or the bytes of what has a length. at is where the field begins, behind where
-// the next one does.
+// fields calls take for the fields of an encoded message: a number of its own, or the bytes of what has a length. at is
+// where the field begins, behind where the next one does.
 func fields(message []byte, take func(field protowire.Number, number uint64, bytes []byte, at, behind int) error) error {
 	for at := 0; at < len(message); {
 		field, kind, n := protowire.ConsumeTag(message[at:])

@@ -24,7 +24,8 @@ type Message struct{ Send, Recv Place }
 // A Flow says which of a collective's data depend on which.
 type Flow int
 
-// The flows. A call that moves no data for a rank makes it no member: only MPI_Barrier synchronises without (MPI-5.0, 6.1).
+// The flows. A call that moves no data for a rank makes it no member: only MPI_Barrier synchronises without (MPI-5.0,
+// 6.1).
 const (
 	AllToAll Flow = iota // none leaves before the last has arrived: Barrier, Allreduce, Allgather, Alltoall, …
 	FromRoot             // none leaves before the root has arrived: Bcast, Scatter
@@ -34,8 +35,9 @@ const (
 
 // A Collective is one collective operation. Members are in the order of their ranks.
 //
-// Where members of a team know of one collective, Members are those whose threads are here, and in addition, of FromRoot, the root, of Prefix all. The others
-// of AllToAll, and for the root those of ToRoot, are reported by the members of the team that have them.
+// Where members of a team know of one collective, Members are those whose threads are here, and in addition, of
+// FromRoot, the root, of Prefix all. The others of AllToAll, and for the root those of ToRoot, are reported by the
+// members of the team that have them.
 type Collective struct {
 	Flow    Flow
 	Root    int // of Members; -1 = of ToRoot, it is elsewhere
@@ -85,11 +87,13 @@ func (t *Traffic) Check(threads []Thread, of team.Threads) error {
 	return nil
 }
 
-// Bounds are what traffic between nodes says of their clocks, in the order of the traffic, as far as credible says that the clocks can have had the
-// times; refused counts those of which one had not. atOnce collectives are looked at side by side.
+// Bounds are what traffic between nodes says of their clocks, in the order of the traffic, as far as credible says that
+// the clocks can have had the times; refused counts those of which one had not. atOnce collectives are looked at side
+// by side.
 //
-// Of a collective it is what the node of one member and each other node say of each other, the tightest each way: all of a node's members have
-// one clock, so the last to come and the first to leave say it for all of them. Whoever came last bounds all, whichever node is asked.
+// Of a collective it is what the node of one member and each other node say of each other, the tightest each way: all
+// of a node's members have one clock, so the last to come and the first to leave say it for all of them. Whoever came
+// last bounds all, whichever node is asked.
 func (t *Traffic) Bounds(threads []Thread, credible func(node int, ns int64) bool, atOnce int) (bounds []Bound, refused int) {
 	nodes := 0
 	for i := range threads {
@@ -124,7 +128,8 @@ type boundList struct {
 	nodes    []int  // of that, in the order of their first members
 }
 
-// ends are what counts of a node's members in a collective: the last to come of those that others wait for, and the first to leave of those that wait.
+// ends are what counts of a node's members in a collective: the last to come of those that others wait for, and the
+// first to leave of those that wait.
 type ends struct {
 	awaited, waits  bool
 	lastNS, firstNS int64

@@ -43,8 +43,8 @@ func TestBoundsOfCollectives(t *testing.T) {
 	}
 }
 
-// Whatever one member's call says of that of another node, by way of the root where there is one, follows from the bounds, each of which is
-// of two calls of which one waits for the other; and any number of workers finds the same.
+// Whatever one member's call says of that of another node, by way of the root where there is one, follows from the
+// bounds, each of which is of two calls of which one waits for the other; and any number of workers finds the same.
 func TestBoundsAreTightest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.IntRange(2, 4).Draw(t, "nodes")

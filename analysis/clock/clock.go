@@ -59,8 +59,8 @@ type Input struct {
 	Spans     []Span
 	Bounds    iter.Seq[Bound]
 	Stop      func() bool // asked now and then; true ends it with ErrStopped. nil = never. In a team it says the same at all members
-	// Team has members that each know some of the bounds; all else that is known they have in common. Solve is collective then, and its answer that of all
-	// bounds, at each of them. nil = one has all.
+	// Team has members that each know some of the bounds; all else that is known they have in common. Solve is collective
+	// then, and its answer that of all bounds, at each of them. nil = one has all.
 	Team team.Team
 }
 

@@ -60,7 +60,8 @@ func (o *ordering) send(to remote, ns int64) {
 	o.out[to.member] = append(o.out[to.member], int64(to.slot), ns)
 }
 
-// connect finds what the calls of this member's threads wait for, by thread, and sends the others which of these they have.
+// connect finds what the calls of this member's threads wait for, by thread, and sends the others which of these they
+// have.
 func (o *ordering) connect(t *Traffic) ([][]need, error) {
 	for i := range t.Collectives {
 		o.meetings = append(o.meetings, meeting{collective: &t.Collectives[i]})
@@ -149,8 +150,9 @@ func (o *ordering) promise(entries, partials [][]int64) error {
 	return team.Agree(o.team, wrong)
 }
 
-// meet sends the others what they wait for, and receives from them. Where nobody has anything to send, it lets the first thread go on that waits: what it
-// waits for waits for it. It reports whether all threads of all members are through.
+// meet sends the others what they wait for, and receives from them. Where nobody has anything to send, it lets the
+// first thread go on that waits: what it waits for waits for it. It reports whether all threads of all members are
+// through.
 func (o *ordering) meet(stop bool) (through bool, err error) {
 	const none = math.MinInt64
 	var pending, stopped int64

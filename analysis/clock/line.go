@@ -37,7 +37,8 @@ type Line struct {
 	between      float64
 }
 
-// A knot is where a line may bend, what is to be added there, and how much more of each nanosecond from there to the next knot.
+// A knot is where a line may bend, what is to be added there, and how much more of each nanosecond from there to the
+// next knot.
 type knot struct{ x, lacks, slope float64 }
 
 // At turns a time of the node's clock into the reference's.

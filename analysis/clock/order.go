@@ -28,12 +28,13 @@ type Ordered struct {
 // clock has measured it. So calls give way: one that waited returns later where it has to, what follows on its thread
 // moves with it, and the following calls make up for that as far as they last, but none to less than half.
 //
-// Threads that wait for none are gone on with side by side, by so many workers, until each has come to a call that waits; who may go on is then found one after the
-// other. The answer is the same with any number.
+// Threads that wait for none are gone on with side by side, by so many workers, until each has come to a call that
+// waits; who may go on is then found one after the other. The answer is the same with any number.
 //
-// In a team each member has the calls of its own threads, and what those wait for; Order is collective, and its answer that of one that has all. Members report
-// each other when a call was entered that others wait for, in as many rounds as there are such steps one after the other. stop, which may be nil, is asked
-// in each round; where it says so at one member nothing is waited for any more.
+// In a team each member has the calls of its own threads, and what those wait for; Order is collective, and its answer
+// that of one that has all. Members report each other when a call was entered that others wait for, in as many rounds
+// as there are such steps one after the other. stop, which may be nil, is asked in each round; where it says so at one
+// member nothing is waited for any more.
 //
 // That is the controlled logical clock (Rabenseifner, EuroPVM/MPI 1997; Becker, Rabenseifner, Wolf,
 // Linford, Parallel Computing 35, 2009) with forward amortisation, which takes it from the calls alone.
@@ -168,8 +169,9 @@ func (t *Traffic) needs(yield func(Place, need) bool) {
 	}
 }
 
-// A meeting counts who has come to a collective: its members, and behind them, where other members of the team have some, the latest of those of each. It waits
-// for the first of these that has not come, and threads wait for it: if each of them waited for that one, all would be woken by every one that comes.
+// A meeting counts who has come to a collective: its members, and behind them, where other members of the team have
+// some, the latest of those of each. It waits for the first of these that has not come, and threads wait for it: if
+// each of them waited for that one, all would be woken by every one that comes.
 type meeting struct {
 	collective *Collective
 	partials   []int32           // slots of what other members of the team report
@@ -212,7 +214,8 @@ type ordering struct {
 	elsewhere
 }
 
-// sideBySide is from how many threads on they are gone on with by several workers: fewer are through before another worker has begun.
+// sideBySide is from how many threads on they are gone on with by several workers: fewer are through before another
+// worker has begun.
 const sideBySide = 256
 
 // runAll goes on with threads, side by side.
@@ -245,7 +248,8 @@ func (o *ordering) run(i int32, did *Ordered) {
 	}
 }
 
-// settle reports whether a thread goes on: what its call waits for has arrived. Else it is woken when it has, if it is not through.
+// settle reports whether a thread goes on: what its call waits for has arrived. Else it is woken when it has, if it is
+// not through.
 func (o *ordering) settle(i int32) bool {
 	s := &o.states[i]
 	if int(s.row) == len(o.threads[i].EnterNS) {
@@ -402,7 +406,8 @@ func (o *ordering) await(p Place, w waiter) {
 	s.waiting = append(s.waiting, w)
 }
 
-// advance counts what of a meeting has arrived since it was last looked at, wakes who waited for no more than that, and waits for the next.
+// advance counts what of a meeting has arrived since it was last looked at, wakes who waited for no more than that, and
+// waits for the next.
 func (o *ordering) advance(number int32) {
 	m := &o.meetings[number]
 	members := m.collective.Members

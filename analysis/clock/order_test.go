@@ -225,7 +225,8 @@ func TestOneTimeLine(t *testing.T) {
 	})
 }
 
-// With any number of workers calls come to the same places: of so many threads that they are shared out, with messages, meetings, and calls that wait for each other.
+// With any number of workers calls come to the same places: of so many threads that they are shared out, with messages,
+// meetings, and calls that wait for each other.
 func TestOrderWorkers(t *testing.T) {
 	const n, rounds = 3 * sideBySide, 40
 	random := rand.New(rand.NewPCG(7, 8))

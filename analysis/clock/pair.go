@@ -31,8 +31,8 @@ func (p *pair) clear(knots int) {
 // stale is what a bound loses on its way to the knot where it counts.
 const stale = 2 * firstWander
 
-// atLeast adds a lower bound to a knot at x, which keeps the one that will be worth most there; of two that will be worth as much always the same, whichever
-// came first.
+// atLeast adds a lower bound to a knot at x, which keeps the one that will be worth most there; of two that will be
+// worth as much always the same, whichever came first.
 func (p *pair) atLeast(k int, x float64, at point) {
 	if is := &p.lower[k]; tighterAt(at.value-stale*math.Abs(at.x-x), is.value-stale*math.Abs(is.x-x), at.x, is.x) {
 		*is = at
@@ -68,7 +68,8 @@ func (p *pair) enclose(begin, width float64) {
 // allowMore lets the pair's rate vary more, up to what clocks can do at all.
 func (p *pair) allowMore() { p.wander = min(2*p.wander, maxRate) }
 
-// limits are the rates of D that two clocks can have at all: it is not more than they can differ by, less what their lines have of that already.
+// limits are the rates of D that two clocks can have at all: it is not more than they can differ by, less what their
+// lines have of that already.
 func (p *pair) limits() (slowest, fastest float64) { return -2*maxRate - p.tilt, 2*maxRate - p.tilt }
 
 // run reports whether the points can all be kept with the pair's wander.

@@ -242,8 +242,8 @@ func (s *solver) bracket(low, high func(p *pair) float64, unit float64) (least, 
 	return least, most, free, nil
 }
 
-// refine makes the middle of what settle has found, as a straight line, part of the clocks. No line becomes steeper than a clock can be: where a run is too
-// short to determine its rate, the passes would else add up to that.
+// refine makes the middle of what settle has found, as a straight line, part of the clocks. No line becomes steeper
+// than a clock can be: where a run is too short to determine its rate, the passes would else add up to that.
 func (s *solver) refine() {
 	last := s.knots - 1
 	length := s.width * float64(last)

@@ -9,7 +9,8 @@ import (
 	"moriens/internal/team"
 )
 
-// What the members of a team exchange while they solve: of a bound no more than what would count if one of them had all.
+// What the members of a team exchange while they solve: of a bound no more than what would count if one of them had
+// all.
 
 // shareNodes puts together what the bounds of all members say of the nodes.
 func (s *solver) shareNodes() error {
@@ -55,8 +56,8 @@ func (s *solver) sharePairs() error {
 	return nil
 }
 
-// sharePoints keeps of the points that members have found at each knot those that are worth most; at says where a knot lies. Each member looks through those
-// of some pairs, and sends them to all.
+// sharePoints keeps of the points that members have found at each knot those that are worth most; at says where a knot
+// lies. Each member looks through those of some pairs, and sends them to all.
 func (s *solver) sharePoints(at func(knot int) float64) error {
 	members := s.in.Team.Size()
 	if members == 1 || len(s.pairs) == 0 {

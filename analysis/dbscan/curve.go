@@ -7,8 +7,8 @@ import (
 	"moriens/internal/team"
 )
 
-// A Curve is a k-distance curve, distances in descending order, of a Shared. Where it is of all points of several members, each has a
-// part of it. Its methods, but Len, are collective.
+// A Curve is a k-distance curve, distances in descending order, of a Shared. Where it is of all points of several
+// members, each has a part of it. Its methods, but Len, are collective.
 type Curve struct {
 	team  *meter
 	whole []float64 // if all members have all of it
@@ -88,8 +88,8 @@ func (c *Curve) Knee() (knee Knee, ok bool, err error) {
 	return Knee{Index: at, Range: at - line.from, Eps: eps[0]}, true, nil
 }
 
-// Curve is Index.KDistance on the points of all members. In 1-D, where it is as long as all have points, each member has a part of it.
-// From 2-D on points stay where they are, and distances to those that are asked about are exchanged.
+// Curve is Index.KDistance on the points of all members. In 1-D, where it is as long as all have points, each member
+// has a part of it. From 2-D on points stay where they are, and distances to those that are asked about are exchanged.
 func (x *Shared) Curve(k, queries int) (*Curve, error) {
 	defer x.team.stage("")
 	if x.index == nil && x.points.Dims == 1 && k >= 1 && int64(k) < x.n {
@@ -140,11 +140,13 @@ func placeOf(n int64, member, size int) int64 {
 	return n/int64(size)*int64(member) + n%int64(size)*int64(member)/int64(size)
 }
 
-// sortShared sorts what the members have together, n numbers of which none is NaN, and returns this member's part, as placeOf says. It sorts mine in place.
+// sortShared sorts what the members have together, n numbers of which none is NaN, and returns this member's part, as
+// placeOf says. It sorts mine in place.
 func sortShared(m *meter, mine []float64, n int64, threads int) ([]float64, error) {
 	sortRows(mine, nil, threads)
 	size := m.Size()
-	// The number at which each part begins is found digit by digit: it is the largest with no more smaller ones than there are in the parts before.
+	// The number at which each part begins is found digit by digit: it is the largest with no more smaller ones than there
+	// are in the parts before.
 	keys := make([]uint64, size-1)
 	upTo := func(key uint64, equal bool) int64 {
 		at, _ := slices.BinarySearchFunc(mine, key, func(v float64, key uint64) int {

@@ -82,8 +82,8 @@ func Cluster(p Points, eps float64, minPts, threads int) (*Result, error) {
 	return newIndex(p, threads).cluster(eps, minPts)
 }
 
-// WeightedCluster is Cluster for points that stand for several, above 0, each: weights says for how many. The answer is that for
-// all of them, given once for each of p.
+// WeightedCluster is Cluster for points that stand for several, above 0, each: weights says for how many. The answer is
+// that for all of them, given once for each of p.
 func WeightedCluster(p Points, weights []int64, eps float64, minPts, threads int) (*Result, error) {
 	if err := checkParameters(eps, minPts); err != nil {
 		return nil, err

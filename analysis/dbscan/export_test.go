@@ -12,7 +12,8 @@ func GatherUpTo(t testing.TB, points int64) {
 // Crowds are points of kinds that differ in width.
 var Crowds = crowds
 
-// ClusterOnGrid is Cluster through cells, even where nearly nothing is decided by counts; it returns nil where these cannot be numbered.
+// ClusterOnGrid is Cluster through cells, even where nearly nothing is decided by counts; it returns nil where these
+// cannot be numbered.
 func (x *Shared) ClusterOnGrid(eps float64, minPts int) (*Result, error) {
 	s, err := x.newSharedGrid(eps, minPts)
 	if s == nil || err != nil {

@@ -15,10 +15,10 @@ const DefaultQueries = 10_000
 
 // KDistance returns the k-distance curve (Ester et al., KDD'96, section 4.2): distances to the k-th
 // nearest neighbour, the point itself not counted, in descending order. In 1-D it holds all points.
-// From 2-D on at most queries points, or DefaultQueries if queries is below 1, are asked, a sample by their order, the same
-// in every call; their neighbours are always sought among all points. k must be ≥ 1. Where
-// there is no k-th neighbour, k ≥ n, the curve is empty. Distances of less than 2^-1000 of the longest side of the
-// points' box are not distinguished from 0.
+// From 2-D on at most queries points, or DefaultQueries if queries is below 1, are asked, a sample by their order, the
+// same in every call; their neighbours are always sought among all points. k must be ≥ 1. Where there is no k-th
+// neighbour, k ≥ n, the curve is empty. Distances of less than 2^-1000 of the longest side of the points' box are not
+// distinguished from 0.
 func (x *Index) KDistance(k, queries int) ([]float64, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("dbscan: neighbour %d: want at least 1", k)
@@ -73,8 +73,8 @@ func queriesAmong(n int64, queries int) int {
 	return int(min(int64(queries), n))
 }
 
-// queryRow is the point, of n in the order of their rows, that a query is about: one of each of so many stretches of them, so that bursts are asked about
-// as they are many, at all times of all threads.
+// queryRow is the point, of n in the order of their rows, that a query is about: one of each of so many stretches of
+// them, so that bursts are asked about as they are many, at all times of all threads.
 func queryRow(n int64, queries, i int) int64 {
 	first, behind := workers.Chunk(int(n), queries, i)
 	return int64(first) + int64(mix.Bits(uint64(i))%uint64(behind-first))
@@ -115,7 +115,8 @@ func (t *tree) kDistance(p Points, weights []int64, k, queries, threads int) []f
 	return curve
 }
 
-// lookScale is the power of two to which a tree is scaled whose small distances are looked for: as large as squares allow.
+// lookScale is the power of two to which a tree is scaled whose small distances are looked for: as large as squares
+// allow.
 const lookScale = 500
 
 // A Knee is where a k-distance curve bends from the steep descent over its sparse points.
@@ -157,7 +158,8 @@ func newDescent(n int) (d descent, ok bool) {
 	return d, d.half >= 1
 }
 
-// farthest returns the first of some places where the curve is farthest below the line, and how far, 0 if it is nowhere below.
+// farthest returns the first of some places where the curve is farthest below the line, and how far, 0 if it is nowhere
+// below.
 func (d *descent) farthest(begin, end int, curve func(i int) float64) (at int, depth float64) {
 	slope := d.top / float64(d.half)
 	for i := begin; i < end; i++ { // at half the line is at zero, and no distance is below that

@@ -39,7 +39,8 @@ func NewLookup(p Points, labels []int32, eps float64, threads int) (*Lookup, err
 	return l, nil
 }
 
-// Label returns the label of the point that is nearest to a place and no farther from it than Eps, the first of those that are as near; Noise: there is none.
+// Label returns the label of the point that is nearest to a place and no farther from it than Eps, the first of those
+// that are as near; Noise: there is none.
 func (l *Lookup) Label(at []float64) int32 {
 	row := int32(-1)
 	if l.tree == nil {
@@ -57,7 +58,8 @@ func (l *Lookup) Label(at []float64) int32 {
 	return l.labels[row]
 }
 
-// labelled is a run of points on a line with one label, each no farther than Eps from the next: whatever lies between them has that label. There are few.
+// labelled is a run of points on a line with one label, each no farther than Eps from the next: whatever lies between
+// them has that label. There are few.
 type labelled struct {
 	begin, end  float64
 	first, last int32 // the first points, in their order, at both ends

@@ -9,7 +9,8 @@ import (
 	"moriens/analysis/dbscan"
 )
 
-// The label is that of the nearest point, as looking at all of them finds it, the first of those as near, and none beyond Eps.
+// The label is that of the nearest point, as looking at all of them finds it, the first of those as near, and none
+// beyond Eps.
 func TestLookup(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dims := rapid.IntRange(1, 3).Draw(t, "dims")

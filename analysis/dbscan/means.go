@@ -7,8 +7,8 @@ import (
 	"moriens/analysis/cell"
 )
 
-// WeightedCurve is Shared.Curve of the points of cells, taken to be all at the means of their cells. In 1-D, too, at most queries of the
-// points are asked. Errors are as for Weighted, and sums of coordinates that are no numbers.
+// WeightedCurve is Shared.Curve of the points of cells, taken to be all at the means of their cells. In 1-D, too, at
+// most queries of the points are asked. Errors are as for Weighted, and sums of coordinates that are no numbers.
 func WeightedCurve(dims int, cells []cell.Cell, k, queries, threads int) (*Curve, error) {
 	if err := checkCells(cells, dims); err != nil {
 		return nil, err
@@ -26,9 +26,9 @@ func WeightedCurve(dims int, cells []cell.Cell, k, queries, threads int) (*Curve
 	return WholeCurve(curve), err
 }
 
-// AtMeans is the best that can be done where the answer is not exact and the points are not to be had: the exact answer for cells of which those in question
-// have all their points at their mean. Where that brings others into question, so have those. Its Questions are all that were taken so. Of an exact answer it
-// is that answer.
+// AtMeans is the best that can be done where the answer is not exact and the points are not to be had: the exact answer
+// for cells of which those in question have all their points at their mean. Where that brings others into question, so
+// have those. Its Questions are all that were taken so. Of an exact answer it is that answer.
 func (w *Weighting) AtMeans() (*Weighting, error) {
 	if w.Exact {
 		return w, nil

@@ -64,7 +64,8 @@ func TestWeightedCurveOfPlaces(t *testing.T) {
 	})
 }
 
-// A curve of cells asks about as many points as are wanted, in 1-D too, and finds what the points have but for the cells' width.
+// A curve of cells asks about as many points as are wanted, in 1-D too, and finds what the points have but for the
+// cells' width.
 func TestWeightedCurveIsASample(t *testing.T) {
 	for dims := 1; dims <= 2; dims++ {
 		const side = .001

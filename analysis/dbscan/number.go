@@ -17,8 +17,8 @@ func (c *cells) numbers() (number []int32, clusters int) {
 	return number, len(roots)
 }
 
-// leastCores lists the sets with core points by their first cells, roots, with the smallest core point of each. place holds at each root its
-// place in the list.
+// leastCores lists the sets with core points by their first cells, roots, with the smallest core point of each. place
+// holds at each root its place in the list.
 func (c *cells) leastCores() (place, roots, least []int32) {
 	place = slices.Repeat([]int32{Noise}, len(c.runs))
 	for i := range c.runs {

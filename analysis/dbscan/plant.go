@@ -16,8 +16,8 @@ const (
 )
 
 // plant orders the points begin … end-1 of the tree, as split does, and returns their subtree. Where they are
-// many it splits them into boxes of about a leaf, or 2^scatterBits boxes, in one pass, halving the longest side of the boxes each
-// time, which gives the tree that splitting in two gives, but for the boxes being tight only afterwards.
+// many it splits them into boxes of about a leaf, or 2^scatterBits boxes, in one pass, halving the longest side of the
+// boxes each time, which gives the tree that splitting in two gives, but for the boxes being tight only afterwards.
 func (t *tree) plant(begin, end, depth, threads int) subtree {
 	d := t.dims
 	if end-begin >= scatterFrom && depth < deepest {

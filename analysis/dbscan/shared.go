@@ -14,9 +14,9 @@ import (
 // A Shared answers questions about points of which each member of a team has a share, as an Index of all of them would:
 // which member has which points changes no answer. Where the team has one member it is an Index.
 //
-// Points stay where they are, but for those that a question is about (see sharedGrid and sharedTree); few points are given to all.
-// Beyond its own points a member needs memory for what it receives: cells near its own, their open points, and the smallest
-// point of each cluster.
+// Points stay where they are, but for those that a question is about (see sharedGrid and sharedTree); few points are
+// given to all. Beyond its own points a member needs memory for what it receives: cells near its own, their open
+// points, and the smallest point of each cluster.
 //
 // All methods but Costs are collective (see team.Team): every member calls them, with the same arguments.
 type Shared struct {
@@ -35,17 +35,19 @@ type Shared struct {
 // gatheredPoints is how many points are so few that all members get them: finding out who needs which would cost more.
 var gatheredPoints int64 = 1 << 13
 
-// NewShared takes a member's own points, which may be none, but of as many dimensions as the others'. The rows of the members
-// follow each other in the order of their ranks.
+// NewShared takes a member's own points, which may be none, but of as many dimensions as the others'. The rows of the
+// members follow each other in the order of their ranks.
 //
 // Errors are as for NewIndex, the same at all members, but for a member whose points have no shape: the others get
-// team.ErrElsewhere. The row of a *NotFiniteError counts the points of all members. p.Coords is kept and must not change.
+// team.ErrElsewhere. The row of a *NotFiniteError counts the points of all members. p.Coords is kept and must not
+// change.
 func NewShared(t team.Team, p Points, threads int) (*Shared, error) {
 	return newShared(t, p, nil, checkShape(p), threads)
 }
 
-// NewSharedRows is NewShared for points that come in another order: rows, ascending, says for each point of this member which one of all
-// members' it is. Together they are 0 … n-1. Curve asks about the same points as an Index of them in that order.
+// NewSharedRows is NewShared for points that come in another order: rows, ascending, says for each point of this member
+// which one of all members' it is. Together they are 0 … n-1. Curve asks about the same points as an Index of them in
+// that order.
 func NewSharedRows(t team.Team, p Points, rows []int64, threads int) (*Shared, error) {
 	err := checkShape(p)
 	if err == nil && len(rows) != p.Len() {
@@ -233,8 +235,8 @@ func (x *Shared) gatherAll() error {
 // Costs returns what the calls so far have cost this member, by stage.
 func (x *Shared) Costs() []StageCost { return slices.Clone(x.team.costs) }
 
-// Cluster is Index.Cluster on the points of all members. The result has the labels and core flags of this member's own points;
-// its Clusters are those of all.
+// Cluster is Index.Cluster on the points of all members. The result has the labels and core flags of this member's own
+// points; its Clusters are those of all.
 func (x *Shared) Cluster(eps float64, minPts int) (*Result, error) {
 	if err := checkParameters(eps, minPts); err != nil {
 		return nil, err
@@ -282,8 +284,8 @@ func partOf(member int, number int32) part { return part(member)<<32 | part(numb
 func (p part) member() int   { return int(p >> 32) }
 func (p part) number() int32 { return int32(p & math.MaxUint32) }
 
-// join takes pairs of parts that are one cluster, and returns for the parts of this member that are in some pair of any member the
-// smallest part of the whole cluster.
+// join takes pairs of parts that are one cluster, and returns for the parts of this member that are in some pair of any
+// member the smallest part of the whole cluster.
 func join(m *meter, pairs []part) (map[int32]part, error) {
 	all, err := team.Gather(m, pairs)
 	if err != nil {
@@ -310,8 +312,8 @@ func join(m *meter, pairs []part) (map[int32]part, error) {
 	return whole, nil
 }
 
-// joinParts joins sets that are one by what others know: halo leads from own elements, in sets, to their counterparts among the n that a member
-// knows, and for core ones both are in one cluster. It returns what join does.
+// joinParts joins sets that are one by what others know: halo leads from own elements, in sets, to their counterparts
+// among the n that a member knows, and for core ones both are in one cluster. It returns what join does.
 func joinParts(m *meter, halo route, n int, sets forest, root func(i int32) int32, core func(i int32) bool) (map[int32]part, error) {
 	source := make([]int32, n) // per element of the halo: its owner
 	for from, list := range halo.in {
@@ -357,8 +359,8 @@ func wholeOf(whole map[int32]part, rank int, root int32) part {
 	return partOf(rank, root)
 }
 
-// leastKeys takes clusters with keys of some width, and returns all members' clusters, each with the smallest of the keys that it is given
-// anywhere, by ascending key.
+// leastKeys takes clusters with keys of some width, and returns all members' clusters, each with the smallest of the
+// keys that it is given anywhere, by ascending key.
 func leastKeys(m *meter, clusters []part, keys []float64, width int) ([]part, [][]float64, error) {
 	allClusters, err := team.Gather(m, clusters)
 	if err != nil {

@@ -9,14 +9,15 @@ import (
 	"moriens/internal/team"
 )
 
-// A sharedGrid is a grid whose cells have owners, one member of the team each. An owner knows of its cells, and of those within reach of them
-// (their halo), how many points of all members they hold, and does for its own what grid does for all. The points stay with the members that
-// have them, the sources. Those of open cells travel to the owner and to the owners near by, unless no core point can be near; of
-// full cells a few samples do, and those that are asked for.
+// A sharedGrid is a grid whose cells have owners, one member of the team each. An owner knows of its cells, and of
+// those within reach of them (their halo), how many points of all members they hold, and does for its own what grid
+// does for all. The points stay with the members that have them, the sources. Those of open cells travel to the owner
+// and to the owners near by, unless no core point can be near; of full cells a few samples do, and those that are asked
+// for.
 //
-// It is RP-DBSCAN (Song and Lee, SIGMOD'18) made exact: cells and counts are what members exchange, and points only decide
-// where those leave something open. Clusters that reach over the borders between owners are joined part by part, as in PDSDBSCAN
-// (Patwary et al., SC'12).
+// It is RP-DBSCAN (Song and Lee, SIGMOD'18) made exact: cells and counts are what members exchange, and points only
+// decide where those leave something open. Clusters that reach over the borders between owners are joined part by part,
+// as in PDSDBSCAN (Patwary et al., SC'12).
 type sharedGrid struct {
 	grid // own cells and those of the halo; its points are none
 	*meter

@@ -58,8 +58,9 @@ func (s *sharedTree) askForPiles() (more bool, err error) {
 	return true, s.extendHalo(out)
 }
 
-// concerned widens a box, nil at first, given by its corners, by those own places below a node about which a pile in a box of its own may decide something: of those
-// within reach of it the ones that are no core points, as far as is known, or in another cluster than the pile.
+// concerned widens a box, nil at first, given by its corners, by those own places below a node about which a pile in a
+// box of its own may decide something: of those within reach of it the ones that are no core points, as far as is
+// known, or in another cluster than the pile.
 func (s *sharedTree) concerned(about []float64, nd int32, pile box, root int32) []float64 {
 	x := &s.nodes[nd]
 	if s.least2(pile, s.box(nd)) > s.eps2 {

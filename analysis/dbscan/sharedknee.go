@@ -58,7 +58,8 @@ type asked struct {
 	threads int
 	points  [][]float64
 	open    []int // those of which more is to be found out
-	// Squared distances between which the answer is, the first excluded, and how many points of this member are up to each.
+	// Squared distances between which the answer is, the first excluded, and how many points of this member are up to
+	// each.
 	above, upTo   []float64
 	before, until []int64
 	answer        []float64 // squared; only of those not left open
@@ -163,7 +164,8 @@ func (a *asked) count(i int, distance2 float64) int64 {
 }
 
 // narrow bounds answers until few enough distances are in question. It is the search for a rank among several ordered
-// lists by weighted medians (Frederickson and Johnson, JCSS 24, 1982): each round leaves three quarters of them at most.
+// lists by weighted medians (Frederickson and Johnson, JCSS 24, 1982): each round leaves three quarters of them at
+// most.
 func (a *asked) narrow() error {
 	// Of all points those of this member are a part; of the k nearest they would be the same part if all were alike.
 	// If every member has its part within some distance, so have all together the k nearest.
@@ -237,7 +239,8 @@ func (a *asked) keepMany() error {
 	return nil
 }
 
-// halve takes the median of what each member has in question, and finds out on which side of their median the answer is.
+// halve takes the median of what each member has in question, and finds out on which side of their median the answer
+// is.
 func (a *asked) halve() error {
 	at := make(map[int]int, len(a.open))
 	for j, i := range a.open {

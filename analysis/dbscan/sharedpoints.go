@@ -47,8 +47,8 @@ func (f *fetched) each(dims int, take func(m, c int32, coords []float64)) {
 	}
 }
 
-// fetch has members send points to the owners of their cells. want says what is wanted of what member m has in the j-th of its cells here,
-// 0 being nothing; where boxes are asked for, also in which box.
+// fetch has members send points to the owners of their cells. want says what is wanted of what member m has in the j-th
+// of its cells here, 0 being nothing; where boxes are asked for, also in which box.
 func (s *sharedGrid) fetch(boxed bool, want func(m, j int) (uint8, *reachBox)) (*fetched, error) {
 	questions, boxes := make([][]int64, s.Size()), make([][]float64, s.Size()) // j and the kind
 	f := &fetched{cells: make([][]int32, s.Size())}

@@ -9,8 +9,8 @@ import (
 	"moriens/internal/team"
 )
 
-// A limit cuts a part of space in two: below is who has what is below at along the axis, above who has the rest, each a member, or the complement
-// of another limit.
+// A limit cuts a part of space in two: below is who has what is below at along the axis, above who has the rest, each a
+// member, or the complement of another limit.
 type limit struct {
 	below, above int
 	axis         int
@@ -20,8 +20,8 @@ type limit struct {
 // regionSamples is how many places a member shows for the regions to be chosen by.
 const regionSamples = 1024
 
-// cutSpace cuts space, halving the longest side of what some members shall own, so that each gets about as many places. All members cut
-// it alike.
+// cutSpace cuts space, halving the longest side of what some members shall own, so that each gets about as many places.
+// All members cut it alike.
 func (s *sharedTree) cutSpace() error {
 	n, d := s.places.Len(), s.places.Dims
 	var mine []float64
@@ -91,8 +91,8 @@ func (s *sharedTree) cut(shown []shownPlace, from, to int) int {
 	return ^(len(s.limits) - 1)
 }
 
-// near appends the members in whose regions some place within eps of a point may lie; with eps below 0 only the one in whose the point does.
-// part is who has the part of space that is looked through.
+// near appends the members in whose regions some place within eps of a point may lie; with eps below 0 only the one in
+// whose the point does. part is who has the part of space that is looked through.
 func (s *sharedTree) near(dst []int, part int, at []float64, eps float64) []int {
 	if part >= 0 {
 		return append(dst, part)

@@ -7,13 +7,13 @@ import (
 	"moriens/internal/mix"
 )
 
-// A sharedTree is the tree's way where points have several members: space is cut into regions, one for each member, to which the points
-// of the region go, and those within Eps of it, its halo. Where many are at one place, the place goes with their number. Of its own points a member
-// finds all neighbours, and so the core points; what the others have found of its halo they send, and then all links of its own points are
-// at hand.
+// A sharedTree is the tree's way where points have several members: space is cut into regions, one for each member, to
+// which the points of the region go, and those within Eps of it, its halo. Where many are at one place, the place goes
+// with their number. Of its own points a member finds all neighbours, and so the core points; what the others have
+// found of its halo they send, and then all links of its own points are at hand.
 //
-// Where points crowd, so that regions are narrow against Eps, halos would be all points. So of many places of a halo that are surely core points of one
-// cluster a few stand for all, a pile, until it shows that the others are needed.
+// Where points crowd, so that regions are narrow against Eps, halos would be all points. So of many places of a halo
+// that are surely core points of one cluster a few stand for all, a pile, until it shows that the others are needed.
 type sharedTree struct {
 	*cells
 	*meter
@@ -104,7 +104,8 @@ func (s *sharedTree) joinSets() error {
 	return err
 }
 
-// findPlaces counts the points of this member by place. What is at one place in two forms, by the sign of a zero, makes two.
+// findPlaces counts the points of this member by place. What is at one place in two forms, by the sign of a zero, makes
+// two.
 func (s *sharedTree) findPlaces() {
 	p, d := s.points, s.points.Dims
 	s.places.Dims = d

@@ -76,8 +76,8 @@ func newStencil(f *frame) stencil {
 	return s
 }
 
-// newBands is one stencil for all cells that differ along the last axis alone: in 4-D 37 pieces for all of them instead of
-// 180 for each. Its near cells are those of newStencil, the cell itself, and as many again that are apart from it.
+// newBands is one stencil for all cells that differ along the last axis alone: in 4-D 37 pieces for all of them instead
+// of 180 for each. Its near cells are those of newStencil, the cell itself, and as many again that are apart from it.
 func newBands(f *frame) stencil {
 	flat := *f
 	flat.dims--

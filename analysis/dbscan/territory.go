@@ -8,8 +8,8 @@ import (
 	"moriens/internal/team"
 )
 
-// A territory says which member of a team owns which cells of a frame: those between two places on the curve that Morton
-// (IBM, 1966) laid through them, so that what a member owns lies together.
+// A territory says which member of a team owns which cells of a frame: those between two places on the curve that
+// Morton (IBM, 1966) laid through them, so that what a member owns lies together.
 type territory struct {
 	frame
 	axisBits uint     // of an axis in a code

@@ -206,7 +206,8 @@ func (t *tree) scaled(scale float64) *tree {
 	return &other
 }
 
-// weighed returns the tree with points that stand for several, given for how many those of the input do. It shares everything else.
+// weighed returns the tree with points that stand for several, given for how many those of the input do. It shares
+// everything else.
 func (t *tree) weighed(weights []int64) *tree {
 	other := *t
 	other.before = make([]int64, len(t.rows)+1)

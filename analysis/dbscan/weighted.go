@@ -33,8 +33,8 @@ type weightedAsk struct {
 }
 
 // Weighted clusters cells as Cluster would cluster their points, on up to threads threads. Boxes need not
-// come from one set of cells. eps and minPts are as for Cluster. Cells without points or with more than 1<<48 together, and boxes
-// that are not finite or the wrong way round, are errors. cells must not change before AtMeans is asked for.
+// come from one set of cells. eps and minPts are as for Cluster. Cells without points or with more than 1<<48 together,
+// and boxes that are not finite or the wrong way round, are errors. cells must not change before AtMeans is asked for.
 func Weighted(dims int, cells []cell.Cell, eps float64, minPts, threads int) (*Weighting, error) {
 	if err := checkParameters(eps, minPts); err != nil {
 		return nil, err
@@ -91,8 +91,9 @@ func checkCell(c *cell.Cell, dims int) error {
 	return nil
 }
 
-// weighted looks for the answer in a tree of the cells, by their low corners; the boxes of its nodes are round the whole cells, and each cell
-// has its place in the tree's order. What holds for two nodes holds for all cells in them, so that few are compared with each other.
+// weighted looks for the answer in a tree of the cells, by their low corners; the boxes of its nodes are round the
+// whole cells, and each cell has its place in the tree's order. What holds for two nodes holds for all cells in them,
+// so that few are compared with each other.
 type weighted struct {
 	*tree
 	his     []float64 // high corners, by place
@@ -180,8 +181,9 @@ func (w *weighted) questions() []int32 {
 	return list
 }
 
-// numbers numbers the clusters by their smallest core points; the first result holds the number of each at its first run. Of these points the cells
-// tell between which two first coordinates they are; where that leaves the order of clusters open, it asks.
+// numbers numbers the clusters by their smallest core points; the first result holds the number of each at its first
+// run. Of these points the cells tell between which two first coordinates they are; where that leaves the order of
+// clusters open, it asks.
 func (w *weighted) numbers() (number []int32, clusters int) {
 	number = slices.Repeat([]int32{Noise}, len(w.runs))
 	var smallest []int32 // per cluster: the place, of those that are core for sure
@@ -205,8 +207,8 @@ func (w *weighted) numbers() (number []int32, clusters int) {
 	return number, len(smallest)
 }
 
-// askSmallest asks for the cells of clusters that may hold points as small as those of the cluster before, or, if that is all that their first coordinates say, of
-// that behind.
+// askSmallest asks for the cells of clusters that may hold points as small as those of the cluster before, or, if that
+// is all that their first coordinates say, of that behind.
 func (w *weighted) askSmallest(number, smallest []int32) {
 	first := func(k int32) float64 { return w.point(smallest[k])[0] }
 	for i, set := range w.set {
@@ -303,7 +305,8 @@ func (b *border) find(nd int32) {
 	}
 }
 
-// open asks for the cells of clusters with a lesser number that the points may be near, and reports whether there are any.
+// open asks for the cells of clusters with a lesser number that the points may be near, and reports whether there are
+// any.
 func (b *border) open(nd int32) bool {
 	if b.maybe[nd] >= b.best || b.least2(b.at, b.box(nd)) > b.eps2 {
 		return false

@@ -9,7 +9,8 @@ import (
 	"moriens/analysis/dbscan"
 )
 
-// benchmarkWeighted clusters cells of bursts with ten Eps, from the least that cells of a side are meant for to thirty times that.
+// benchmarkWeighted clusters cells of bursts with ten Eps, from the least that cells of a side are meant for to thirty
+// times that.
 func benchmarkWeighted(b *testing.B, points, dims int, side float64) {
 	cells := cellsOf(b, points, dims, side)
 	for step := range 10 {

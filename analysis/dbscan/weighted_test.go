@@ -34,7 +34,8 @@ func summed(t rapid.TB, p dbscan.Points, side float64) (cells []cell.Cell, of []
 	return cells, of
 }
 
-// drawSummed draws points, what to ask about them, and their cells; of is nil if they are too far out for cells of their side.
+// drawSummed draws points, what to ask about them, and their cells; of is nil if they are too far out for cells of
+// their side.
 func drawSummed(t *rapid.T) (p dbscan.Points, eps float64, minPts int, cells []cell.Cell, of []int) {
 	p, eps = drawPoints(t, 4, 80)
 	minPts = rapid.IntRange(1, 10).Draw(t, "minPts")

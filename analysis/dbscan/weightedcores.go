@@ -27,14 +27,15 @@ func (w *weighted) parts(dst []int32, nd int32) []int32 {
 	return w.parts(w.parts(dst, nd+1), x.right)
 }
 
-// A gauge counts what is within Eps of all cells of a node at once, then of the halves of the node: for these, nodes that were found to be near
-// or far as a whole need not be looked at again.
+// A gauge counts what is within Eps of all cells of a node at once, then of the halves of the node: for these, nodes
+// that were found to be near or far as a whole need not be looked at again.
 type gauge struct {
 	*weighted
 	list []int32 // nodes that are near in part: a stack
 }
 
-// node classifies the cells of a node. sure points are within Eps of all of it; others may be in the nodes of a part of the list.
+// node classifies the cells of a node. sure points are within Eps of all of it; others may be in the nodes of a part of
+// the list.
 func (g *gauge) node(nd int32, begin, end, sure int) {
 	x, first, unsure := &g.nodes[nd], len(g.list), 0
 	for k := begin; k < end && sure < g.minPts; k++ {
@@ -58,8 +59,8 @@ func (g *gauge) node(nd int32, begin, end, sure int) {
 	g.list = g.list[:first]
 }
 
-// narrow counts the points of another node that are within Eps of all of a node for sure, and those that may be near some of it, which it lists in nodes no
-// wider than that one.
+// narrow counts the points of another node that are within Eps of all of a node for sure, and those that may be near
+// some of it, which it lists in nodes no wider than that one.
 func (g *gauge) narrow(nd, other int32, sure, unsure int) (int, int) {
 	least, most := g.distances2(g.box(nd), g.box(other))
 	y := &g.nodes[other]

@@ -2,8 +2,8 @@ package dbscan
 
 import "slices"
 
-// link joins cells of core points whose points are all within Eps of each other. Those of a node no wider than Eps are one run, and joined
-// without a look.
+// link joins cells of core points whose points are all within Eps of each other. Those of a node no wider than Eps are
+// one run, and joined without a look.
 func (w *weighted) link() {
 	w.of = make([]int32, len(w.core))
 	w.cut(0)
@@ -74,8 +74,8 @@ func (w *weighted) linkRun(i, nd int32) {
 	}
 }
 
-// touch reports whether two runs have cells of core points that are within Eps of each other as a whole. It halves the larger until
-// boxes decide.
+// touch reports whether two runs have cells of core points that are within Eps of each other as a whole. It halves the
+// larger until boxes decide.
 func (w *weighted) touch(x, y *run) bool {
 	if !w.coresIn(x.begin, x.end) || !w.coresIn(y.begin, y.end) {
 		return false
@@ -109,8 +109,8 @@ func (w *weighted) anyPart(x *run, f func(*run) bool) bool {
 	return false
 }
 
-// attach puts cells that may hold core points to the cluster that all their points are near for sure: be they core or border points, that is where they are, if they
-// reach no other. Where there is no such cluster, or several, it asks.
+// attach puts cells that may hold core points to the cluster that all their points are near for sure: be they core or
+// border points, that is where they are, if they reach no other. Where there is no such cluster, or several, it asks.
 func (w *weighted) attach() {
 	sets, own := w.setsIn(), make([]int32, len(w.core))
 	inBatches(len(w.core), fewAtATime, w.threads, func(next func() (int, int, bool)) {
@@ -161,8 +161,8 @@ func (w *weighted) distanceWithin(b box, i int32) bool {
 	return most <= w.eps2
 }
 
-// split asks for what it depends on whether clusters are one: cells that are near in part to those of another cluster, and cells so wide that they may
-// themselves be in pieces.
+// split asks for what it depends on whether clusters are one: cells that are near in part to those of another cluster,
+// and cells so wide that they may themselves be in pieces.
 func (w *weighted) split() {
 	sets := w.setsIn()
 	parts := w.parts(nil, 0)

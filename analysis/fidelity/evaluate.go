@@ -7,8 +7,8 @@ import (
 	"moriens/analysis/profile"
 )
 
-// Evaluate rebuilds the run and compares it. Columns of unequal length, a symbol of a cluster that the profile does not know and iterations outside a
-// sequence are errors that name the thread.
+// Evaluate rebuilds the run and compares it. Columns of unequal length, a symbol of a cluster that the profile does not
+// know and iterations outside a sequence are errors that name the thread.
 func Evaluate(in Input) (*Result, error) {
 	l := newLabels(&in)
 	r := &rebuilder{labels: l, exact: newExact(&in, l), kept: make(stock), both: make(stock), sums: l.newSums()}

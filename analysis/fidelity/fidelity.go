@@ -53,12 +53,14 @@ type Bursts struct {
 	Weight     []float64 // how many bursts each stands for; nil = one
 }
 
-// A Phase gives, per thread, the bursts at which the iterations of a phase begin, and the end of the last; empty = none.
+// A Phase gives, per thread, the bursts at which the iterations of a phase begin, and the end of the last; empty =
+// none.
 type Phase struct{ Begins [][]int32 }
 
 // A Result is the reconstruction error of the reduced run. All figures are finite.
 type Result struct {
-	// Windows is the run rebuilt from level 2 and the kept windows, and from the sample only where no window has bursts alike.
+	// Windows is the run rebuilt from level 2 and the kept windows, and from the sample only where no window has bursts
+	// alike.
 	Windows Errors
 	// Weighted is the run as the kept bursts give it by their weights, windows and sample together. It has no curves.
 	Weighted Errors
@@ -66,7 +68,8 @@ type Result struct {
 	Inside   float64 // share of the computing time that is in the bursts of kept windows
 }
 
-// Sources says what the mean durations of Windows are from, as shares of the exact computing time; within a thread's bursts of one cluster by their number.
+// Sources says what the mean durations of Windows are from, as shares of the exact computing time; within a thread's
+// bursts of one cluster by their number.
 type Sources struct {
 	Thread  float64 // kept windows of the thread itself
 	Class   float64 // those of its class
@@ -78,7 +81,8 @@ type Sources struct {
 // Represented is the share of the computing time in bursts of which kept windows have others alike.
 func (s Sources) Represented() float64 { return s.Thread + s.Class + s.Run }
 
-// Errors compare a rebuilt run with the exact one. A relative error is |rebuilt - exact| / exact; where exact is 0, 0 or 1.
+// Errors compare a rebuilt run with the exact one. A relative error is |rebuilt - exact| / exact; where exact is 0, 0
+// or 1.
 type Errors struct {
 	ExactNS   int64 // computing time
 	RebuiltNS float64

@@ -22,7 +22,8 @@ func symbolsOf(clusters []int32) []uint32 {
 	return list
 }
 
-// A planted thread does iterations of cluster 1 and cluster 2, with one counter, and once something that is in no cluster.
+// A planted thread does iterations of cluster 1 and cluster 2, with one counter, and once something that is in no
+// cluster.
 type planted struct {
 	profile.Thread
 	clusters []int32
@@ -220,8 +221,8 @@ func TestEverythingKept(t *testing.T) {
 	})
 }
 
-// Bursts in no cluster are rebuilt by weights, which a long one among them does not spoil, of the thread where these add up to its bursts; in curves those between the
-// same calls stand for them.
+// Bursts in no cluster are rebuilt by weights, which a long one among them does not spoil, of the thread where these
+// add up to its bursts; in curves those between the same calls stand for them.
 func TestNoise(t *testing.T) {
 	noisy := func() planted {
 		p := plant(10, func(_ int, cluster int32) int64 { return 1000 })

@@ -8,7 +8,8 @@ import (
 	"moriens/analysis/profile"
 )
 
-// A part is the core of a kind, one of its variants, or what of it was disturbed as far as density puts that into one other cluster, or into none.
+// A part is the core of a kind, one of its variants, or what of it was disturbed as far as density puts that into one
+// other cluster, or into none.
 type part struct{ kind, cluster int32 }
 
 // labels are the kinds of a run, in the order of profile.Kinds, and their parts.

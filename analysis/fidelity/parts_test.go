@@ -12,7 +12,8 @@ const (
 	disturbedNS = 3000
 )
 
-// ofOneKind is a thread that does the bursts of cluster 1, of which every fifth is disturbed: density puts it into cluster 2, in which it is at home nowhere, or into none.
+// ofOneKind is a thread that does the bursts of cluster 1, of which every fifth is disturbed: density puts it into
+// cluster 2, in which it is at home nowhere, or into none.
 func ofOneKind(bursts int) (p planted) {
 	for k := range bursts {
 		ns, cluster := int64(coreNS), int32(1)

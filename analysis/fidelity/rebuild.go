@@ -9,7 +9,8 @@ import (
 const (
 	// agreed is which share of a kind's time what is rebuilt of it from windows may differ by from what weights say.
 	agreed = .01
-	// addUp is by which share of a part's bursts its weights may be off for that: clusters are drawn by their numbers, and disturbed bursts are in several.
+	// addUp is by which share of a part's bursts its weights may be off for that: clusters are drawn by their numbers, and
+	// disturbed bursts are in several.
 	addUp = .5
 )
 
@@ -57,7 +58,8 @@ func (r *rebuilder) count(t *Thread) error {
 	return nil
 }
 
-// each goes through the parts of what a thread does: how many bursts of a symbol are of the part, and of what share of the thread's bursts of the kind.
+// each goes through the parts of what a thread does: how many bursts of a symbol are of the part, and of what share of
+// the thread's bursts of the kind.
 func (r *rebuilder) each(thread int32, do func(symbol, part int32, bursts, share float64)) {
 	own := owner{ofThread, thread}
 	for _, c := range r.counts[thread] {
@@ -157,7 +159,8 @@ func (r *rebuilder) thread(number int32, t *Thread) (typicalNS []float64) {
 	return typicalNS
 }
 
-// from gives the sources of a thread, else of its class, else of the run, and whose share they are; nil where there are none.
+// from gives the sources of a thread, else of its class, else of the run, and whose share they are; nil where there are
+// none.
 func (r *rebuilder) from(in stock, thread, class, symbol, part int32) (*source, *float64) {
 	for _, o := range []struct {
 		owner
@@ -170,7 +173,8 @@ func (r *rebuilder) from(in stock, thread, class, symbol, part int32) (*source, 
 	return nil, &r.sources.Nothing
 }
 
-// fromWindows gives the bursts of kept windows from which those of a symbol and part are rebuilt, nil where there are none, and the share that they belong to.
+// fromWindows gives the bursts of kept windows from which those of a symbol and part are rebuilt, nil where there are
+// none, and the share that they belong to.
 func (r *rebuilder) fromWindows(thread, class, symbol, part int32) (*source, *float64) {
 	if s, share := r.from(r.kept, thread, class, symbol, part); s != nil {
 		return s, share

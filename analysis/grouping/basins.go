@@ -7,8 +7,9 @@ import (
 	"moriens/internal/team"
 )
 
-// BasinDensities finds what a basin is clustered with. It asks no burst, but counts of cells, as if all bursts were in the middles of these: so whoever knows only the counts finds the same.
-// ofGroup is how many bursts the basin's group has.
+// BasinDensities finds what a basin is clustered with. It asks no burst, but counts of cells, as if all bursts were in
+// the middles of these: so whoever knows only the counts finds the same. ofGroup is how many bursts the basin's group
+// has.
 func (o *Options) BasinDensities(p *kinds.Proposal, basin, ofGroup, threads int) (Densities, error) {
 	b, in, own := &p.Basins[basin], &p.Cells[basin], *o
 	resolution := max(o.Floor(), p.Least) // cells resolve no less

@@ -12,7 +12,8 @@ import (
 	"moriens/internal/testenv"
 )
 
-// spreadOut are bursts of one pair of calls that lie evenly over decades, with a few far out: the knee is above a small resolution.
+// spreadOut are bursts of one pair of calls that lie evenly over decades, with a few far out: the knee is above a small
+// resolution.
 func spreadOut(random *rand.Rand, n int) grouping.Bursts {
 	b := grouping.Bursts{Before: make([]uint32, n), After: make([]uint32, n)}
 	for i := range n - n/100 {
@@ -24,7 +25,8 @@ func spreadOut(random *rand.Rand, n int) grouping.Bursts {
 	return b
 }
 
-// Where in its cell a burst is, and which burst comes first, changes nothing of what its group is clustered with: who knows the cells alone knows that too.
+// Where in its cell a burst is, and which burst comes first, changes nothing of what its group is clustered with: who
+// knows the cells alone knows that too.
 func TestDensityIsOfCells(t *testing.T) {
 	seed := testenv.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 1))

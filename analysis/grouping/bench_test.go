@@ -94,7 +94,8 @@ func (c counting) AllReduce(values []int64, op team.Op) error {
 	return c.Team.AllReduce(values, op)
 }
 
-// BenchmarkMembers1M is the end of a run of 1 M bursts on 100 threads, of which several members in this process have a share each: what they exchange.
+// BenchmarkMembers1M is the end of a run of 1 M bursts on 100 threads, of which several members in this process have a
+// share each: what they exchange.
 func BenchmarkMembers1M(b *testing.B) {
 	bursts := planted(1_000_000, 20, 7)
 	for i := range 100 {

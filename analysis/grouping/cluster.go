@@ -46,7 +46,8 @@ func (c *computation) prepare(groups []*group) error {
 	return c.shareDensities(groups, here)
 }
 
-// bring makes points of the groups' bursts, whose coordinates fill fills in, and brings them to where they are clustered.
+// bring makes points of the groups' bursts, whose coordinates fill fills in, and brings them to where they are
+// clustered.
 func (c *computation) bring(groups []*group, fill func(groups []*group) error) error {
 	dims := len(c.options.Dims)
 	lo, hi := make([]float64, dims*len(groups)), make([]float64, dims*len(groups))

@@ -11,7 +11,8 @@ import (
 	"moriens/analysis/space"
 )
 
-// Clustered is a group with its clusters: Result.Adopt puts them in, Describe adds what they come to, and Result.Assemble numbers them among those of all groups.
+// Clustered is a group with its clusters: Result.Adopt puts them in, Describe adds what they come to, and
+// Result.Assemble numbers them among those of all groups.
 type Clustered struct {
 	Group
 	Ladder   []float64 // Eps by step of the refinement
@@ -39,7 +40,8 @@ func (o *Options) Refinement() refine.Options {
 	return r
 }
 
-// Adopt takes over a refinement of the groups. It returns, by node, the number of the cluster in its group that it has become, from 0; LabelNoise for refine.Noise.
+// Adopt takes over a refinement of the groups. It returns, by node, the number of the cluster in its group that it has
+// become, from 0; LabelNoise for refine.Noise.
 func (r *Result) Adopt(groups []*Clustered, refined *refine.Result) (number []int32) {
 	r.Tree, r.Lineage = &refined.Tree, refined.Lineage
 	r.Score, r.NoiseScore = refined.Score.Global, math.NaN()
@@ -65,7 +67,8 @@ func (r *Result) Adopt(groups []*Clustered, refined *refine.Result) (number []in
 	return number
 }
 
-// Describe says how many bursts are noise and in clusters, and how long they are: columns are, by cluster, the durations and the counters where they were read.
+// Describe says how many bursts are noise and in clusters, and how long they are: columns are, by cluster, the
+// durations and the counters where they were read.
 func (g *Clustered) Describe(noise moment.Exact, columns [][]moment.Exact) {
 	g.NoiseBursts, g.NoiseNS = int(noise.N), int64(noise.Total[0])
 	for i := range g.Clusters {
@@ -80,7 +83,8 @@ func (g *Clustered) Describe(noise moment.Exact, columns [][]moment.Exact) {
 	}
 }
 
-// Assemble numbers the clusters of all groups, which are by total time. It returns their IDs by group, in the order of Found.Clusters.
+// Assemble numbers the clusters of all groups, which are by total time. It returns their IDs by group, in the order of
+// Found.Clusters.
 func (r *Result) Assemble(groups []*Clustered) (ids [][]int32) {
 	for i, g := range groups {
 		ids = append(ids, make([]int32, len(g.Clusters)))

@@ -201,7 +201,8 @@ func (c *computation) split(rows []int32) []*group {
 // mostPairs is how many pairs of paths there may be for rows to be listed by pair.
 const mostPairs = 1 << 14
 
-// splitNear lists rows by their pair of paths, ascending, where these have numbers close together, as in most runs; nil where they have not.
+// splitNear lists rows by their pair of paths, ascending, where these have numbers close together, as in most runs; nil
+// where they have not.
 func (c *computation) splitNear(rows []int32) [][]int32 {
 	before, after := c.bursts.Before, c.bursts.After
 	lo, hi := [2]uint32{math.MaxUint32, math.MaxUint32}, [2]uint32{}

@@ -23,7 +23,8 @@ type Proposed struct {
 	Nodes    []refine.Node // per leaf; Group is the basin
 	LeafOf   []int32       // per burst, or kinds.None
 	Scale    []float64     // by dimension, what coordinates were multiplied by; nil = they stayed as they were
-	// DurationNS is how long a burst lasts, as far as its kinds.Step resolves it at least; TimeNS is what it counts for in sums, which are exact.
+	// DurationNS is how long a burst lasts, as far as its kinds.Step resolves it at least; TimeNS is what it counts for in
+	// sums, which are exact.
 	DurationNS func(i int) int64
 	TimeNS     []int64
 	Spare      []int32 // room for a word per burst; nil = there is none
@@ -35,8 +36,8 @@ type Decided struct {
 	ways []uint32 // by cluster, and in the end that of noise
 }
 
-// Label gives bursts of a result their clusters, as numbers in their groups, their kinds, as clusters of the decision, and how they came to them: those in rows, or all if that is nil. It is to be
-// called once.
+// Label gives bursts of a result their clusters, as numbers in their groups, their kinds, as clusters of the decision,
+// and how they came to them: those in rows, or all if that is nil. It is to be called once.
 func (d *Decided) Label(r *Result, rows []int32) {
 	x, noise := d.of, d.ways[len(d.ways)-1]
 	own := x.Kind
@@ -62,7 +63,8 @@ func (d *Decided) Label(r *Result, rows []int32) {
 	})
 }
 
-// Adopt gives the bursts of a result and its clusters the numbers of their kinds, and says how these were found: ids are the numbers of the clusters, by group.
+// Adopt gives the bursts of a result and its clusters the numbers of their kinds, and says how these were found: ids
+// are the numbers of the clusters, by group.
 func (d *Decided) Adopt(r *Result, ids [][]int32) {
 	workers.Chunks(len(r.Kinds), d.of.workers(), func(_, from, to int) {
 		for i, cluster := range r.Kinds[from:to] {
@@ -81,7 +83,8 @@ func (d *Decided) Adopt(r *Result, ids [][]int32) {
 
 func (p *Proposed) workers() int { return max(1, p.Workers) }
 
-// Decide has order decide which leaves are kinds, and gives the groups their clusters, which have no figures yet but those of kinship. It is collective.
+// Decide has order decide which leaves are kinds, and gives the groups their clusters, which have no figures yet but
+// those of kinship. It is collective.
 func (p *Proposed) Decide(r *Result) (*Decided, error) {
 	d, err := p.Proposal.Decide(p.Leaves, p.LeafOf)
 	if errors.Is(err, kinds.ErrHalted) {

@@ -20,8 +20,9 @@ type Densities struct {
 	Eps    []float64 // by step of the refinement
 }
 
-// FindDensities finds the densities of a group of so many bursts: the Eps of each step, the given one alone or those from the knee on, none
-// below the resolution. curve gives the group's curve of distances to the k-th neighbour, of so many bursts; 0 = as many as its accuracy needs.
+// FindDensities finds the densities of a group of so many bursts: the Eps of each step, the given one alone or those
+// from the knee on, none below the resolution. curve gives the group's curve of distances to the k-th neighbour, of so
+// many bursts; 0 = as many as its accuracy needs.
 func (o *Options) FindDensities(bursts int, resolution float64, curve func(k, queries int) (Curve, error)) (Densities, error) {
 	s := &seeker{options: o, bursts: bursts, resolution: resolution, curve: curve, found: Densities{MinPts: o.minPts(bursts)}}
 	switch d := &s.found; {
@@ -89,17 +90,17 @@ func (s *seeker) curveNow() (Curve, error) {
 	return s.curve(s.found.MinPts, queries)
 }
 
-// Where MinPts is above the size of the kinds that an inSmall-th of the bursts are of, the distance to the MinPts-th neighbour
-// that an inSmall-th of the bursts exceed falls manyFold when MinPts is halved and comes below that size. Where bursts lie
-// evenly it falls to a half in one dimension, and less in more.
+// Where MinPts is above the size of the kinds that an inSmall-th of the bursts are of, the distance to the MinPts-th
+// neighbour that an inSmall-th of the bursts exceed falls manyFold when MinPts is halved and comes below that size.
+// Where bursts lie evenly it falls to a half in one dimension, and less in more.
 const (
 	inSmall  = 8
 	manyFold = 3
 )
 
-// lookForSmallKinds lowers MinPts, by halves, to where it is below the size of the kinds of nearly all bursts, if there is such
-// a place; n/200 is above it where there are over 200 kinds. It returns the curve of distances for MinPts, given
-// that of the MinPts so far.
+// lookForSmallKinds lowers MinPts, by halves, to where it is below the size of the kinds of nearly all bursts, if there
+// is such a place; n/200 is above it where there are over 200 kinds. It returns the curve of distances for MinPts,
+// given that of the MinPts so far.
 func (s *seeker) lookForSmallKinds(curve Curve) (Curve, error) {
 	d := &s.found
 	least, most := s.options.minPts(0), d.MinPts

@@ -142,7 +142,8 @@ func Describe(t team.Threads, groups []*Clustered, tallies []*GroupTally) error 
 	return nil
 }
 
-// addPaths makes of this member's counts of paths, by group and cluster, those of all members, the most frequent path first.
+// addPaths makes of this member's counts of paths, by group and cluster, those of all members, the most frequent path
+// first.
 func addPaths(t team.Threads, counts [][][]PathCount) error {
 	var words []int64 // group, cluster, path, bursts
 	for i, clusters := range counts {

@@ -10,7 +10,8 @@ import (
 	"moriens/internal/team"
 )
 
-// fewest bursts that stand for those of a group whose durations are alike, where there are so many: kinds that are rare and long are not to be missed.
+// fewest bursts that stand for those of a group whose durations are alike, where there are so many: kinds that are rare
+// and long are not to be missed.
 const fewest = 32
 
 // A draw is a burst that may be in the sample. Each member makes the same sample, whoever has which threads.

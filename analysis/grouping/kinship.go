@@ -58,7 +58,8 @@ func (x *decided) count() error {
 	return nil
 }
 
-// sums are how many bursts, of all members, are of each of n things, and how long they take. of says of which a burst here is; none below 0.
+// sums are how many bursts, of all members, are of each of n things, and how long they take. of says of which a burst
+// here is; none below 0.
 func (x *decided) sums(n int, of func(i int) int32) ([]int64, error) {
 	parts := make([][]int64, x.workers())
 	workers.Chunks(len(x.Cluster), x.workers(), func(w, from, to int) {
@@ -83,7 +84,8 @@ func (x *decided) sums(n int, of func(i int) int32) ([]int64, error) {
 // variantShare is the share of the bursts of its kind that makes a variant a cluster though it has little time.
 const variantShare = .05
 
-// dissolve makes noise of variants that have neither much time nor many bursts of their kind: their bursts keep their kinds.
+// dissolve makes noise of variants that have neither much time nor many bursts of their kind: their bursts keep their
+// kinds.
 func (x *decided) dissolve() {
 	var total int64
 	for _, ns := range x.timeNS {
@@ -174,8 +176,8 @@ func (g *Clustered) gather(basins []*Clustered) {
 	}
 }
 
-// score scores what the threads do, by kinds, in their order and in one drawn at random. Meanwhile it measures the clusters: one core aligns a run without anchors, and a team's members
-// cannot do two things together at once.
+// score scores what the threads do, by kinds, in their order and in one drawn at random. Meanwhile it measures the
+// clusters: one core aligns a run without anchors, and a team's members cannot do two things together at once.
 func (x *decided) score(r *Result) (m measured, err error) {
 	r.Score, r.NoiseScore, r.Shuffled, r.Predicted = math.NaN(), math.NaN(), math.NaN(), x.predicted()
 	b := x.Bursts

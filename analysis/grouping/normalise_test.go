@@ -12,7 +12,8 @@ import (
 	"moriens/analysis/space"
 )
 
-// Eps is a part of the range of what is clustered, with groups that of all of them, and bursts that are left out do not widen it.
+// Eps is a part of the range of what is clustered, with groups that of all of them, and bursts that are left out do not
+// widen it.
 func TestNormalisedByHand(t *testing.T) {
 	b := grouping.Bursts{
 		Columns: space.Columns{DurationNS: []int64{1000, 1010, 2000, 1500, 9999}, CounterNames: []string{"A"}, Counters: [][]int64{{3, 3, 3, 3, -1}}},
@@ -99,8 +100,8 @@ func TestResolution(t *testing.T) {
 	}
 }
 
-// Kinds that lie far apart stay whole, with a score of 1, however little each of them varies and whatever the unit: the knee
-// of their distances follows the noise within them.
+// Kinds that lie far apart stay whole, with a score of 1, however little each of them varies and whatever the unit: the
+// knee of their distances follows the noise within them.
 func TestNormalisedNoiseSplitsNothing(t *testing.T) {
 	for _, c := range []struct {
 		name         string

@@ -16,7 +16,8 @@ import (
 	"moriens/internal/team"
 )
 
-// byKinds reports whether clusters are what density proposes and order decides, not one density or ClusteringSuite's refinement.
+// byKinds reports whether clusters are what density proposes and order decides, not one density or ClusteringSuite's
+// refinement.
 func (o *Options) byKinds() bool { return o.Fixed == nil && !o.Strict && o.Kinds != KindsByScore }
 
 // A kinding is the bursts of the groups as package kinds wants them.
@@ -105,8 +106,9 @@ func Steady(dims []space.Dim) (list []bool) {
 // Plain reports whether the unit of a dimension says nothing of its noise: for kinds it is scaled to its range.
 func Plain(d space.Dim) bool { return d.Scale != space.Log && d.Den == "" }
 
-// CheckCells says why kinds cannot be found by cells of a side that bursts are put into as they come: it is too long, or a plain quantity is compared by its range, which nobody knows before
-// the last burst has arrived. Of nil dimensions, which are found later, it is right for either that may be chosen.
+// CheckCells says why kinds cannot be found by cells of a side that bursts are put into as they come: it is too long,
+// or a plain quantity is compared by its range, which nobody knows before the last burst has arrived. Of nil
+// dimensions, which are found later, it is right for either that may be chosen.
 func CheckCells(dims []space.Dim, resolution, side float64) error {
 	if i := slices.IndexFunc(dims, Plain); i >= 0 {
 		return fmt.Errorf("kinds by %s: a linear quantity is compared by its range, which is known only after the last burst", dims[i])
@@ -133,7 +135,8 @@ func (o *Options) leastEps() float64 {
 	return kinds.DefaultLeast(Timed(o.Dims))
 }
 
-// MostSide is how long a side the cells may have in which kinds are found, for a least Eps of resolution, 0 = the default, and how long it is where nothing else is said.
+// MostSide is how long a side the cells may have in which kinds are found, for a least Eps of resolution, 0 = the
+// default, and how long it is where nothing else is said.
 func MostSide(dims []space.Dim, resolution float64) float64 {
 	o := Options{Dims: dims, Resolution: resolution}
 	side := kinds.MostSide(len(dims), o.leastEps())
@@ -261,7 +264,8 @@ func cellOf(v, side float64) int32 {
 	return int32(math.Floor(min(max(v/side, -mostCell), mostCell)))
 }
 
-// LengthCell is the cell of a burst's length, as far as its kinds.Step resolves it: so whoever knows no more finds the same.
+// LengthCell is the cell of a burst's length, as far as its kinds.Step resolves it: so whoever knows no more finds the
+// same.
 func LengthCell(durationNS int64, side float64) int32 {
 	return cellOf(math.Log(float64(max(1, kinds.OfStep(kinds.Step(durationNS))))), side)
 }
@@ -302,8 +306,8 @@ func (k *kinding) coordinates(to []float64, rows []int32) []float64 {
 	return to
 }
 
-// manyBursts is how many bursts make it worth while to collect at once what a step has left: it would stay beside what is allocated next, and
-// to touch new memory takes longer than to find the old.
+// manyBursts is how many bursts make it worth while to collect at once what a step has left: it would stay beside what
+// is allocated next, and to touch new memory takes longer than to find the old.
 const manyBursts = 1 << 20
 
 func sweep(bursts int) {
@@ -364,7 +368,8 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 	return basins, nil
 }
 
-// scatter fills in the coordinates of the basins' bursts, and how far they reach: in one pass through all bursts, for to gather those of each basin would take as many.
+// scatter fills in the coordinates of the basins' bursts, and how far they reach: in one pass through all bursts, for
+// to gather those of each basin would take as many.
 func (k *kinding) scatter(p *kinds.Proposal, basins []*group) error {
 	dims, ends := k.bursts.Dims, k.bursts.Ends
 	reach := make([][2][]float64, max(1, k.workers)) // by worker and basin

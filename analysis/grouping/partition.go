@@ -50,7 +50,8 @@ type Bursts struct {
 	ThreadEnds []int
 	// Anchors are, by thread, the events between its bursts that other threads share; nil = none are known.
 	Anchors [][]sequence.Anchor
-	// Gaps are, by thread and ascending, the bursts before which something was lost, counting the thread's own; nil = none were.
+	// Gaps are, by thread and ascending, the bursts before which something was lost, counting the thread's own; nil = none
+	// were.
 	Gaps [][]int32
 	// Nodes are, by thread, the host that it ran on; nil = all ran on one.
 	Nodes []int32
@@ -90,7 +91,8 @@ type KindsBy uint8
 const (
 	KindsByOrder   KindsBy = iota // what comes before, after and on other ranks
 	KindsByDensity                // density alone: each cluster is a kind
-	// KindsByScore has the score of the refinement choose clusters, as it does for micro-cells: to compare with these. Each cluster is a kind.
+	// KindsByScore has the score of the refinement choose clusters, as it does for micro-cells: to compare with these.
+	// Each cluster is a kind.
 	KindsByScore
 )
 
@@ -116,8 +118,9 @@ type Options struct {
 	// that has run does not run again; a trace can be read again with other dimensions.
 	AsGiven bool
 	By      By
-	// Normalise scales every coordinate to 0 … 1 over the bursts that are clustered (space.Normalise), so that Eps is a part of their range, where one density (Fixed) or
-	// ClusteringSuite's rules (Strict) decide. Kinds take coordinates as they are, but plain durations and counters, whose unit says nothing of their noise, as parts of their range.
+	// Normalise scales every coordinate to 0 … 1 over the bursts that are clustered (space.Normalise), so that Eps is a
+	// part of their range, where one density (Fixed) or ClusteringSuite's rules (Strict) decide. Kinds take coordinates as
+	// they are, but plain durations and counters, whose unit says nothing of their noise, as parts of their range.
 	Normalise bool
 	// An automatic filter does not cut through a kind of bursts: those that it would leave out stay where
 	// durations of the same group, in steps of a tenth, connect them with bursts that it keeps.
@@ -128,14 +131,16 @@ type Options struct {
 	// MinPts, if not 0, replaces the automatic MinPts of every group (--min-points).
 	MinPts int
 	// Resolution is the floor of an automatic Eps, in units of the coordinates: bursts nearer than
-	// this are not distinguished (--resolution). 0 = DefaultResolution of the dimensions, and none with Normalise; negative = none, but for that of the cells by which kinds are found.
+	// this are not distinguished (--resolution). 0 = DefaultResolution of the dimensions, and none with Normalise;
+	// negative = none, but for that of the cells by which kinds are found.
 	Resolution float64
 	// Kinds says who decides which clusters are one kind (--kinds), unless Fixed or Strict do.
 	Kinds KindsBy
-	// Unaligned leaves durations of threads that take longer in everything as they are (--align-ranks=false), Unstrated groups whole whose bursts differ by
-	// what surrounds them (--strata=false).
+	// Unaligned leaves durations of threads that take longer in everything as they are (--align-ranks=false), Unstrated
+	// groups whole whose bursts differ by what surrounds them (--strata=false).
 	Unaligned, Unstrated bool
-	// Crowded says that ranks shared their cores: kinds are distinguished by order alone, for a machine makes two modes of one.
+	// Crowded says that ranks shared their cores: kinds are distinguished by order alone, for a machine makes two modes of
+	// one.
 	Crowded bool `json:"-"`
 	// Freeze is the score from which on a refinement leaves a cluster as it is (--freeze). 0 = refine.DefaultFreeze.
 	Freeze float64
@@ -143,18 +148,21 @@ type Options struct {
 	// resolution and no looking for rare kinds, and the last step is the answer.
 	Strict bool
 
-	// Stop is asked between the steps of the refinement; true ends it with those that there are, and a warning says so. nil = never.
+	// Stop is asked between the steps of the refinement; true ends it with those that there are, and a warning says so.
+	// nil = never.
 	Stop func() bool `json:"-"`
-	// Halt is asked again and again, by several goroutines at once; once it is true the answer is what there is: the steps that are done, or the first one without a
-	// score; an ErrHalted where there is not even that. nil = never.
+	// Halt is asked again and again, by several goroutines at once; once it is true the answer is what there is: the steps
+	// that are done, or the first one without a score; an ErrHalted where there is not even that. nil = never.
 	Halt func() bool `json:"-"`
-	// Sample, if above 0, has that many bursts clustered, about, by one density for each group, and gives all others the clusters of these: for want of time.
+	// Sample, if above 0, has that many bursts clustered, about, by one density for each group, and gives all others the
+	// clusters of these: for want of time.
 	Sample int `json:"-"`
 	// Fallback, if above 0, is Sample from when on Halt has been true before there were clusters of all bursts.
 	Fallback int `json:"-"`
 
-	// Team says which threads' bursts are here: Bursts has none of others, but their ThreadEnds, and Anchors or nil as all have. The zero Team has all here.
-	// All other options are the same at all members, but for Stop and Halt, which are for all what they are at one, and Workers.
+	// Team says which threads' bursts are here: Bursts has none of others, but their ThreadEnds, and Anchors or nil as all
+	// have. The zero Team has all here. All other options are the same at all members, but for Stop and Halt, which are
+	// for all what they are at one, and Workers.
 	Team team.Threads `json:"-"`
 
 	JobThreads int // threads of the job that is measured; 0 = unknown
@@ -184,11 +192,13 @@ func (f EpsFrom) String() string {
 	return [...]string{"knee", "floor", "fixed", "refinement", "none", "basins"}[f]
 }
 
-// A Result is the clustering of all bursts: the same at all members of a team, but for what there is per burst, which each has for its own threads.
+// A Result is the clustering of all bursts: the same at all members of a team, but for what there is per burst, which
+// each has for its own threads.
 type Result struct {
 	Labels []int32 // per burst: a Cluster's ID or one of the Label constants
-	// Kinds are, per burst, the kind of computation that it is: the ID of the cluster that stands for the kind, or one of the Label constants. It differs from
-	// the label where the burst's cluster is a variant, and where the burst is a disturbed one of another cluster's kind: what comes before, after and on other ranks says so.
+	// Kinds are, per burst, the kind of computation that it is: the ID of the cluster that stands for the kind, or one of
+	// the Label constants. It differs from the label where the burst's cluster is a variant, and where the burst is a
+	// disturbed one of another cluster's kind: what comes before, after and on other ranks says so.
 	Kinds    []int32
 	Lineage  []uint32  // per burst: index into Tree.Lineages
 	Clusters []Cluster // by total time, descending; Clusters[i].ID is i+1
@@ -201,18 +211,20 @@ type Result struct {
 	// Score says how far the threads do the same, 0–1, of all clusters and of noise; NaN where that is not defined: with
 	// fewer than two threads, or where nothing says which they are.
 	Score, NoiseScore float64
-	// Shuffled is the score that the threads would have if each did what it does in an order drawn at random, 0–1: what the score says beyond this is due to order. NaN
-	// where there is no score, or clusters are not found by kinds.
+	// Shuffled is the score that the threads would have if each did what it does in an order drawn at random, 0–1: what
+	// the score says beyond this is due to order. NaN where there is no score, or clusters are not found by kinds.
 	Shuffled float64
 	// Predicted is the mean of the kinds' Predicted, weighted by their time; NaN where none has one.
 	Predicted float64
-	// Speed is by thread how many times as long as the others it takes for everything; coordinates were compared after dividing by that. nil = not compared.
+	// Speed is by thread how many times as long as the others it takes for everything; coordinates were compared after
+	// dividing by that. nil = not compared.
 	Speed      []float64
 	Tree       *refine.Tree // how the clusters came about; its groups are Groups
 	Basins     []Basin      // of density, by group; nil where clusters are not found by kinds
 	Joins      []Join       // that made one kind of two clusters, in their order
 	Resolution float64      // the least Eps that is chosen by itself, in units of the coordinates
-	// Stopped says that the refinement has ended before its last step, Unscored that there was no time for the score, so that it is not defined.
+	// Stopped says that the refinement has ended before its last step, Unscored that there was no time for the score, so
+	// that it is not defined.
 	Stopped, Unscored bool
 	Sample            *Sample // of which the clusters are; nil = of all bursts
 	// Warnings are for the user, each a sentence without a full stop.
@@ -237,7 +249,8 @@ type Cluster struct {
 	StdNS  float64 // population standard deviation of the durations
 	Eps    float64 // that it was found with; 0 in a rare cluster
 	MinPts int
-	// Kind is the ID of the cluster that stands for its kind: its own, or that of the cluster in whose place it comes by chance, of which it is a variant.
+	// Kind is the ID of the cluster that stands for its kind: its own, or that of the cluster in whose place it comes by
+	// chance, of which it is a variant.
 	Kind int32
 	Kinship
 	Rare  bool    // its group has fewer bursts than MinPts: one cluster without a density test
@@ -254,15 +267,16 @@ type Cluster struct {
 type Kinship struct {
 	MedianNS float64 // of the durations, right to a thousandth; NaN = not measured
 	Core     float64 // half the quartile range of the durations over their median
-	// Predicted is how far the place of a burst foretells whether it is of this kind or of the next one, 0–1: the least of the nearest neighbours'. NaN where the kind
-	// has none, and in a variant.
+	// Predicted is how far the place of a burst foretells whether it is of this kind or of the next one, 0–1: the least of
+	// the nearest neighbours'. NaN where the kind has none, and in a variant.
 	Predicted float64
 	Valley    float64     // the density between this and the next cluster over that of its peak, 0–1; 0 where they do not meet, NaN for the only cluster of its group
 	By        kinds.Cause // what distinguishes it from the nearest other kind, or makes it a variant
 	Other     int32       // the ID of that kind, or of the cluster in whose place a variant comes; 0 = none
 	Why       string      // both, in words
-	// Whole are all bursts of the kind, whatever their cluster. Disturbed are those that are longer than its median, and are of the kind by their place, not by density; ExtraNS is how much longer
-	// than the median all of these together took. Of the cluster that stands for the kind; 0 in its variants.
+	// Whole are all bursts of the kind, whatever their cluster. Disturbed are those that are longer than its median, and
+	// are of the kind by their place, not by density; ExtraNS is how much longer than the median all of these together
+	// took. Of the cluster that stands for the kind; 0 in its variants.
 	Whole     Tally
 	Disturbed Tally
 	ExtraNS   int64

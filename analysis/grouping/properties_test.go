@@ -33,7 +33,8 @@ func TestPairsOfCallsAreNotOneKind(t *testing.T) {
 	}
 }
 
-// A kind that a tenth of the bursts is of, between the same calls, is found by its place alone: where it comes by chance nothing confirms it.
+// A kind that a tenth of the bursts is of, between the same calls, is found by its place alone: where it comes by
+// chance nothing confirms it.
 func TestChanceConfirmsNothing(t *testing.T) {
 	seed := testenv.Seed(t)
 	const sets = 20
@@ -86,8 +87,8 @@ func requireAgreement(t *testing.T, what string, before, after []int32, least fl
 	}
 }
 
-// nearly is the agreement of kinds where cells lie elsewhere, or threads have other neighbours: a mode of disturbed bursts may then be just confirmed that was not before. A
-// kind that is lost makes it .8 and less.
+// nearly is the agreement of kinds where cells lie elsewhere, or threads have other neighbours: a mode of disturbed
+// bursts may then be just confirmed that was not before. A kind that is lost makes it .8 and less.
 const nearly = .92
 
 // The threads are a circle: it does not matter where it begins.

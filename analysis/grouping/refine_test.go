@@ -11,8 +11,8 @@ import (
 	"moriens/analysis/space"
 )
 
-// perThread puts bursts of n threads together: of every kind count each in turn, where the second half of the threads is quicker by a
-// third in the first kind.
+// perThread puts bursts of n threads together: of every kind count each in turn, where the second half of the threads
+// is quicker by a third in the first kind.
 func perThread(n, count int, kinds ...float64) grouping.Bursts {
 	var b grouping.Bursts
 	for thread := range n {

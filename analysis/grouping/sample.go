@@ -15,7 +15,8 @@ import (
 // DefaultSample is how many bursts are about enough to find the kinds of bursts of a run in less than a second.
 const DefaultSample = 1 << 16
 
-// A Sample says of which bursts the clusters were found. All others are in the cluster of the nearest of its core points, if that is within Eps, or noise.
+// A Sample says of which bursts the clusters were found. All others are in the cluster of the nearest of its core
+// points, if that is within Eps, or noise.
 type Sample struct {
 	Bursts int // that were clustered
 	Of     int // that were to be
@@ -23,8 +24,9 @@ type Sample struct {
 	Assigned float64
 }
 
-// refineSample clusters a sample of the groups' bursts with one density for each group, and gives all others the clusters of those. The sample is by group and duration,
-// and each of its bursts has the weight of those that it stands for, so that densities are those of all bursts. There is no score: what threads do one after the other is not in it.
+// refineSample clusters a sample of the groups' bursts with one density for each group, and gives all others the
+// clusters of those. The sample is by group and duration, and each of its bursts has the weight of those that it stands
+// for, so that densities are those of all bursts. There is no score: what threads do one after the other is not in it.
 func (c *computation) refineSample(groups []*group, r *Result) error {
 	counts, err := c.strata(groups)
 	if err != nil {

@@ -21,7 +21,8 @@ func after(n int) func() bool {
 	}
 }
 
-// However many members share the threads of a run, they draw one sample and come to what one process comes to; every burst has a label, and figures are those of all bursts.
+// However many members share the threads of a run, they draw one sample and come to what one process comes to; every
+// burst has a label, and figures are those of all bursts.
 func TestMembersDrawOneSample(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := drawRun(t)
@@ -67,7 +68,8 @@ func TestMembersDrawOneSample(t *testing.T) {
 	})
 }
 
-// A sample of a thirtieth finds the kinds of bursts that all bursts show, a rare long one among them, and gives nearly all bursts the same cluster.
+// A sample of a thirtieth finds the kinds of bursts that all bursts show, a rare long one among them, and gives nearly
+// all bursts the same cluster.
 func TestSampleFindsTheKinds(t *testing.T) {
 	for _, counters := range []bool{false, true} {
 		b := planted(60_000, 2, 7)
@@ -107,7 +109,8 @@ func TestSampleFindsTheKinds(t *testing.T) {
 	}
 }
 
-// Wherever a clustering is halted: there is nothing, or clusters of the first step without a score, or the steps that were done; at all members alike, whichever has no time.
+// Wherever a clustering is halted: there is nothing, or clusters of the first step without a score, or the steps that
+// were done; at all members alike, whichever has no time.
 func TestHalted(t *testing.T) {
 	defer grouping.SetWholeBursts(40)()
 	b, _ := manyKinds(30, 20)

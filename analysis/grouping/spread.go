@@ -10,8 +10,9 @@ import (
 	"moriens/internal/team"
 )
 
-// wholeBursts is how many bursts a group has at most for one member of a team to cluster all of them: to ask each other again and again would take the members
-// longer. A run has few groups that are larger, and may have thousands that are not.
+// wholeBursts is how many bursts a group has at most for one member of a team to cluster all of them: to ask each other
+// again and again would take the members longer. A run has few groups that are larger, and may have thousands that are
+// not.
 var wholeBursts = 1 << 16
 
 // everywhere is the place of a group whose bursts stay where they are: all members cluster it together.

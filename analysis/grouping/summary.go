@@ -17,7 +17,8 @@ type Basin struct {
 	Eps      float64 // at which it came apart from the others of its stratum; 0 if it is the only one
 	Valley   float64 // the density between it and the next over that of its peak, 0–1; 0 where they do not meet, NaN for the only one
 	Clusters []int32 // IDs, ascending
-	// From and To are where it lies in each dimension: the quantity itself, of a duration nanoseconds after division by how much longer its thread takes for everything.
+	// From and To are where it lies in each dimension: the quantity itself, of a duration nanoseconds after division by
+	// how much longer its thread takes for everything.
 	From, To []float64
 }
 
@@ -57,7 +58,8 @@ func (x *decided) summarize(r *Result, ids [][]int32) {
 	r.Basins = x.describeBasins(id)
 }
 
-// otherOf is the number of the cluster that a reason of one speaks of, that of its kind where the two are apart; 0 = it speaks of none.
+// otherOf is the number of the cluster that a reason of one speaks of, that of its kind where the two are apart; 0 = it
+// speaks of none.
 func (x *decided) otherOf(cluster int32, why *kinds.Reason, id func(int32) int32) int32 {
 	switch {
 	case why.Other == kinds.None:
@@ -78,7 +80,8 @@ func (x *decided) half(leaf, kind int32) int32 {
 	return leaf
 }
 
-// reason is why a cluster is a kind, or a variant. The cluster with most bursts of a kind stands for it, whichever leaf the evaluation let stand.
+// reason is why a cluster is a kind, or a variant. The cluster with most bursts of a kind stands for it, whichever leaf
+// the evaluation let stand.
 func (x *decided) reason(cluster int32) kinds.Reason {
 	leaf := x.HalfOf[cluster]
 	stood := x.Of[leaf]

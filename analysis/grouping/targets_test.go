@@ -35,7 +35,8 @@ func kindsBy(t testing.TB, r *plant.Run, o grouping.Options) []int32 {
 	return result.Kinds
 }
 
-// requireKinds sees that each burst's kind is that of a cluster which stands for its kind, or the reason why the burst is in none.
+// requireKinds sees that each burst's kind is that of a cluster which stands for its kind, or the reason why the burst
+// is in none.
 func requireKinds(t testing.TB, r *grouping.Result) {
 	t.Helper()
 	if len(r.Kinds) != len(r.Labels) {
@@ -114,7 +115,8 @@ func targets() []target {
 	}
 	both(target{name: "four kinds, quiet", sets: 3, draw: on(plant.Quiet)}, .99, .98)
 	add(target{name: "four kinds, load 4", sets: 6, draw: on(plant.Load4)}, plant.Agreement{Purity: .98, ARI: .97}, plant.Agreement{Purity: .98, ARI: .94})
-	// Of the time in a burst that waited for its core nearly all is not its own: by time the few that are taken for others weigh most.
+	// Of the time in a burst that waited for its core nearly all is not its own: by time the few that are taken for others
+	// weigh most.
 	crowded, crowdedTime := plant.Agreement{Purity: .95, ARI: .90}, plant.Agreement{Purity: .90, ARI: .70}
 	for _, load := range []struct {
 		name string
@@ -195,8 +197,8 @@ func targets() []target {
 	return all
 }
 
-// The kinds of planted bursts are found, however much other tasks disturb them: in the mean over the sets of a row. A row that misses draws four times as many before it has
-// missed, for some sets are drawn badly.
+// The kinds of planted bursts are found, however much other tasks disturb them: in the mean over the sets of a row. A
+// row that misses draws four times as many before it has missed, for some sets are drawn badly.
 func TestTargets(t *testing.T) {
 	seed := testenv.Seed(t)
 	for _, c := range targets() {
@@ -253,7 +255,8 @@ var oneKind = []struct {
 	{"slow mode by chance", plant.SlowMode(.12, 1.5, .02)},
 }
 
-// A core that is slow for a while, and two ranks that are slow in turn because they share one, make no kinds: a program would do the same on all ranks. At most a tenth of the sets is split.
+// A core that is slow for a while, and two ranks that are slow in turn because they share one, make no kinds: a program
+// would do the same on all ranks. At most a tenth of the sets is split.
 func TestSlowForAWhileIsNoKind(t *testing.T) {
 	seed := testenv.Seed(t)
 	for _, c := range []struct {
@@ -290,7 +293,8 @@ func TestSlowForAWhileIsNoKind(t *testing.T) {
 	}
 }
 
-// Work that is spread unevenly is one kind, though some ranks take up to an eighth longer than others for one of the kinds, always. At most a tenth of the sets is split.
+// Work that is spread unevenly is one kind, though some ranks take up to an eighth longer than others for one of the
+// kinds, always. At most a tenth of the sets is split.
 func TestUnevenWorkIsOneKind(t *testing.T) {
 	random := testenv.Drawer(testenv.Seed(t), "uneven")
 	const sets = 30
@@ -314,7 +318,8 @@ func TestUnevenWorkIsOneKind(t *testing.T) {
 	}
 }
 
-// Where a loop has several kinds all of them are slow while their core is, and each foretells the next: that is no order of the program either. At most a tenth of the sets is split.
+// Where a loop has several kinds all of them are slow while their core is, and each foretells the next: that is no
+// order of the program either. At most a tenth of the sets is split.
 func TestSlowForAWhileInALoop(t *testing.T) {
 	random := testenv.Drawer(testenv.Seed(t), "loop")
 	const sets = 40
@@ -339,7 +344,8 @@ func TestSlowForAWhileInALoop(t *testing.T) {
 	}
 }
 
-// One kind stays one, whatever its durations look like: at most a twentieth of the sets is split. If more are, four times as many are drawn before that is held against the method.
+// One kind stays one, whatever its durations look like: at most a twentieth of the sets is split. If more are, four
+// times as many are drawn before that is held against the method.
 func TestOneKindStaysOne(t *testing.T) {
 	seed := testenv.Seed(t)
 	sets, split := 0, 0

@@ -87,7 +87,8 @@ type hill struct {
 	valley float64
 }
 
-// hills finds the hills of density among some cells. In several dimensions these are taken together in cells of a quarter of Eps.
+// hills finds the hills of density among some cells. In several dimensions these are taken together in cells of a
+// quarter of Eps.
 func (x *seeker) hills(at []int32, eps float64) []hill {
 	f := x.field(at, eps)
 	f.flood(eps, x.tiny, x.least)
@@ -253,7 +254,8 @@ func searchIn(n int, holds func(i int) bool) int {
 	return lo
 }
 
-// flood takes cells by falling density and gives each the hill of its densest neighbour. Where two hills meet they become one, unless the valley is deep.
+// flood takes cells by falling density and gives each the hill of its densest neighbour. Where two hills meet they
+// become one, unless the valley is deep.
 func (f *field) flood(eps float64, tiny, least int64) {
 	n := len(f.count)
 	order := make([]int32, n)
@@ -319,7 +321,8 @@ func (f *field) distance(a, b int32) float64 {
 	return math.Sqrt(sum)
 }
 
-// keep finds the hills that are large enough, and gives the cells of others the hill of the nearest cell of one of these.
+// keep finds the hills that are large enough, and gives the cells of others the hill of the nearest cell of one of
+// these.
 func (f *field) keep(tiny int64) {
 	var roots []int32
 	for i, r := range f.of {

@@ -7,8 +7,9 @@ import (
 	"moriens/internal/team"
 )
 
-// Cores are by cluster the median of its bursts' durations, ns, and half their quartile range over that: what a single long burst does not change. Both are right to a
-// thousandth; NaN for a cluster without bursts. of gives the cluster of each of n bursts here, or None. It is collective.
+// Cores are by cluster the median of its bursts' durations, ns, and half their quartile range over that: what a single
+// long burst does not change. Both are right to a thousandth; NaN for a cluster without bursts. of gives the cluster of
+// each of n bursts here, or None. It is collective.
 func Cores(t team.Threads, workers, n, clusters int, of func(i int) int32, durationNS func(i int) int64) (medianNS, core []float64, err error) {
 	defer team.Leave("kinds", &err)
 	c := &executor{team.Panicking{Threads: t}, workers, nil}
@@ -25,7 +26,8 @@ func Cores(t team.Threads, workers, n, clusters int, of func(i int) int32, durat
 // stepBits is how many bits of a duration count.
 const stepBits = 10
 
-// Step numbers durations, ascending, with 16 bits: right to a thousandth. OfStep is the middle of those that have a number.
+// Step numbers durations, ascending, with 16 bits: right to a thousandth. OfStep is the middle of those that have a
+// number.
 func Step(ns int64) int32 {
 	shift := max(0, bits.Len64(uint64(ns))-stepBits-1)
 	return int32(shift<<stepBits + int(ns>>shift))

@@ -19,7 +19,8 @@ func (m *made) judgedIn(crowded bool, threads, bursts, leaves int, p planting) *
 	return v
 }
 
-// Slices of time make a beat: work that takes 9.6 ms takes 13.7 ms every other time, on all threads at once, but not always. On a crowded machine that is one kind. A program's order holds each time.
+// Slices of time make a beat: work that takes 9.6 ms takes 13.7 ms every other time, on all threads at once, but not
+// always. On a crowded machine that is one kind. A program's order holds each time.
 func TestSlicesAreNoKind(t *testing.T) {
 	random := drawn(t)
 	slow := make([]bool, 1600)
@@ -72,7 +73,8 @@ func TestSlicesAreNoKind(t *testing.T) {
 	}
 }
 
-// Where hardly a burst keeps its core, the slow ones of all kinds lie in one leaf, and order distinguishes it poorly from each. What is disturbed alone, the fourth kind here, still has places where the others never come.
+// Where hardly a burst keeps its core, the slow ones of all kinds lie in one leaf, and order distinguishes it poorly
+// from each. What is disturbed alone, the fourth kind here, still has places where the others never come.
 func TestDisturbedKindHasPlacesOfItsOwn(t *testing.T) {
 	random := drawn(t)
 	disturbed := []float64{.1, .2, .55, 1}
@@ -119,7 +121,8 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// A kind of which most bursts lost their core has a median that says nothing of how long it takes: the few that nothing disturbed are quicker, and of it all the same.
+// A kind of which most bursts lost their core has a median that says nothing of how long it takes: the few that nothing
+// disturbed are quicker, and of it all the same.
 func TestFewUndisturbed(t *testing.T) {
 	random := drawn(t)
 	m := newMade(random, 1)

@@ -10,7 +10,8 @@ import (
 // keptShare is the share of the bursts of its clusters that a kind has by place, at least.
 const keptShare = .1
 
-// giveUp makes variants of kinds that hardly any burst has by place: of the kind at whose places most of their bursts are.
+// giveUp makes variants of kinds that hardly any burst has by place: of the kind at whose places most of their bursts
+// are.
 func (d *Decision) giveUp(c *executor) {
 	n := len(d.KindOf)
 	t := c.count(1, len(d.Kind), func(k *counter, from, to int) {
@@ -44,7 +45,8 @@ func (d *Decision) giveUp(c *executor) {
 	})
 }
 
-// emptied finds the kinds that are given up, of bursts by the kind of their cluster, of noise the one behind the last, and that of their place: by kind the one that has its bursts; None of one that stays. nil = all stay.
+// emptied finds the kinds that are given up, of bursts by the kind of their cluster, of noise the one behind the last,
+// and that of their place: by kind the one that has its bursts; None of one that stays. nil = all stay.
 func emptied(t *Table, kinds int) []int32 {
 	of, by := make([]int64, kinds+1), make([]int64, kinds) // bursts by cluster, and by place
 	for row, n := range t.Counts {

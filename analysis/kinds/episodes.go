@@ -6,7 +6,8 @@ import (
 )
 
 const (
-	// episodeShare is the share of the bursts of each of two kinds before which, since the last of its own, one of the other came, up to which each comes in long runs.
+	// episodeShare is the share of the bursts of each of two kinds before which, since the last of its own, one of the
+	// other came, up to which each comes in long runs.
 	episodeShare = .2
 	// episodeLeaves is how many leaves of a stratum are looked at, those with most bursts.
 	episodeLeaves = 24
@@ -115,7 +116,8 @@ func mostBursts(list []int32, leaves []Leaf, most int) []int32 {
 	return list
 }
 
-// inRuns reports whether two kinds, which are of leaves each, come in long runs: as a core has that is slow for a while.
+// inRuns reports whether two kinds, which are of leaves each, come in long runs: as a core has that is slow for a
+// while.
 func (e *episodes) inRuns(a, b []int32) bool {
 	follows := func(of, other []int32) bool {
 		all, since := int64(0), int64(0)

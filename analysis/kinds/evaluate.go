@@ -41,7 +41,8 @@ type Join struct {
 // A Verdict is the result of the evaluation of the leaves.
 type Verdict struct {
 	Of []int32 // per leaf: the leaf that stands for its kind
-	// Pool says of a leaf that its bursts are disturbed ones of several kinds: each has the kind of its place, and, where that is not known, that which Of says.
+	// Pool says of a leaf that its bursts are disturbed ones of several kinds: each has the kind of its place, and, where
+	// that is not known, that which Of says.
 	Pool   []bool
 	Joins  []Join
 	Why    []Reason // per leaf: why it is a kind of its own, or what it is a variant of and why
@@ -172,8 +173,8 @@ func (j *evaluator) nearest(kinds []int32) (pairs [][2]int32) {
 	return slices.Compact(pairs)
 }
 
-// slower pairs each kind with all that are larger and quicker: it may come in the place of one of these, as the same work does that was kept waiting for always the
-// same time.
+// slower pairs each kind with all that are larger and quicker: it may come in the place of one of these, as the same
+// work does that was kept waiting for always the same time.
 func (j *evaluator) slower(kinds []int32) (pairs [][2]int32) {
 	if j.dims > 1 {
 		return nil
@@ -188,8 +189,8 @@ func (j *evaluator) slower(kinds []int32) (pairs [][2]int32) {
 	return pairs
 }
 
-// mixed pairs kinds with the next quicker one that come in the places of all quicker ones together by chance: disturbed bursts of several kinds, which are foretold beside each
-// of these alone.
+// mixed pairs kinds with the next quicker one that come in the places of all quicker ones together by chance: disturbed
+// bursts of several kinds, which are foretold beside each of these alone.
 func (j *evaluator) mixed() (list []pair) {
 	if j.dims > 1 {
 		return nil
@@ -217,7 +218,8 @@ func (j *evaluator) mixed() (list []pair) {
 	return list
 }
 
-// place is a leaf's median along a dimension, in units of the coordinates. That of a kind is that of the leaf that stands for it.
+// place is a leaf's median along a dimension, in units of the coordinates. That of a kind is that of the leaf that
+// stands for it.
 func (j *evaluator) place(leaf int32, dim int) float64 { return j.places[int(leaf)*j.dims+dim] }
 
 func placesOf(spreads [][]spread, dims int, side float64) []float64 {
@@ -268,8 +270,9 @@ func (j *evaluator) weigh(a, b int32) pair {
 	return p
 }
 
-// ownPlaces reports whether one of two kinds has places at which the other never comes. The scheduler's slices give bursts an order too where ranks share cores, but not one that always holds. What other
-// threads do is no witness: threads that share cores get their slices together.
+// ownPlaces reports whether one of two kinds has places at which the other never comes. The scheduler's slices give
+// bursts an order too where ranks share cores, but not one that always holds. What other threads do is no witness:
+// threads that share cores get their slices together.
 func (j *evaluator) ownPlaces(a, b int32) bool {
 	x, y := j.codes.leaf(a), j.codes.leaf(b)
 	for _, way := range []int{twoBefore, twoAfter, oneEach, itsCall} {
@@ -281,12 +284,14 @@ func (j *evaluator) ownPlaces(a, b int32) bool {
 	return false
 }
 
-// episode reports whether two kinds come in long runs, and whether nothing but others that do distinguishes them: all that a core does is slow for a while.
+// episode reports whether two kinds come in long runs, and whether nothing but others that do distinguishes them: all
+// that a core does is slow for a while.
 func (j *evaluator) episode(a, b int32) bool {
 	return j.inRuns(j.kind(a), j.kind(b)) && j.byCalls(j.grams, j.codes.leaf(a), j.codes.leaf(b)) < apartByOrder
 }
 
-// imbalance reports whether two kinds that take nearly the same time are on threads of their own, and whether the calls round them do not distinguish them: the same work, of which some threads have more.
+// imbalance reports whether two kinds that take nearly the same time are on threads of their own, and whether the calls
+// round them do not distinguish them: the same work, of which some threads have more.
 func (j *evaluator) imbalance(p *pair) bool {
 	return j.dims == 1 && p.distance < imbalance && j.onOwnThreads(j.kind(p.a), j.kind(p.b)) && j.byCalls(j.grams, j.codes.leaf(p.a), j.codes.leaf(p.b)) < apartByOrder
 }
@@ -297,7 +302,8 @@ func (j *evaluator) kind(of int32) []int32 {
 	return slices.DeleteFunc(slices.Clone(members), func(leaf int32) bool { return j.of[leaf] != of || j.v.Pool[leaf] })
 }
 
-// differ reports whether two kinds are two whatever comes round them: no burst of one is between the calls of a burst of the other, or what nothing disturbs differs.
+// differ reports whether two kinds are two whatever comes round them: no burst of one is between the calls of a burst
+// of the other, or what nothing disturbs differs.
 func (j *evaluator) differ(a, b int32) bool {
 	for d := range j.dims {
 		if j.steady != nil && j.steady[d] && math.Abs(j.place(a, d)-j.place(b, d)) >= steadyApart {
@@ -312,7 +318,8 @@ func (j *evaluator) otherCalls(a, b int32) bool {
 	return j.grams[itsCall].Len() > 0 && j.grams[itsCall].disjoint(j.codes.leaf(a), j.codes.leaf(b))
 }
 
-// placed reports whether two kinds have a place in the order of things, which distinguishes them from a third one: so they come in each other's place.
+// placed reports whether two kinds have a place in the order of things, which distinguishes them from a third one: so
+// they come in each other's place.
 func (j *evaluator) placed(a, b int32) bool {
 	fromAnother := func(x, but int32) bool {
 		return slices.ContainsFunc(j.distinctFrom(x), func(c int32) bool { return c != but })
@@ -320,7 +327,8 @@ func (j *evaluator) placed(a, b int32) bool {
 	return fromAnother(a, b) && fromAnother(b, a)
 }
 
-// distinctFrom are the first two kinds of its stratum that a kind's place distinguishes it from: one of them is a third one to any pair.
+// distinctFrom are the first two kinds of its stratum that a kind's place distinguishes it from: one of them is a third
+// one to any pair.
 func (j *evaluator) distinctFrom(x int32) []int32 {
 	list, known := j.distinct[x]
 	if known {

@@ -123,7 +123,8 @@ func TestJudgeOfFew(t *testing.T) {
 	}
 }
 
-// In each round the least foretold are joined first, each once; who was joined stands for nothing any more; workers do not matter.
+// In each round the least foretold are joined first, each once; who was joined stands for nothing any more; workers do
+// not matter.
 func TestRoundsOfTheJudge(t *testing.T) {
 	random := drawn(t)
 	for range 15 {

@@ -14,7 +14,8 @@ type Proposal struct {
 	Cells  []Cells // by basin: where its bursts are
 	Of     []int32 // per burst: index into Basins
 	Least  float64 // Eps of the finest basins
-	// Speed is by thread how many times as long as the others it takes for everything, and Shift what a coordinate of its bursts is to be less by, ln units; nil = not compared.
+	// Speed is by thread how many times as long as the others it takes for everything, and Shift what a coordinate of its
+	// bursts is to be less by, ln units; nil = not compared.
 	Speed, Shift []float64
 
 	local  *local
@@ -80,19 +81,23 @@ func (p *Proposal) align() {
 // A Decision is what order says of leaves.
 type Decision struct {
 	Verdict
-	// Cluster is per burst its cluster: its leaf, or, where a kind was cut into quick and slow turns, the half of it; None = noise. KindOf is per cluster the cluster that stands for its kind.
+	// Cluster is per burst its cluster: its leaf, or, where a kind was cut into quick and slow turns, the half of it; None
+	// = noise. KindOf is per cluster the cluster that stands for its kind.
 	Cluster, KindOf []int32
 	HalfOf          []int32 // per cluster: the leaf that it was cut off; itself if it was not
-	// Predicted is, per cluster that stands for a kind, how far the places of bursts distinguish it from the nearest other kinds of its group, 0–1: the least of these. NaN
-	// for one that has its group to itself, and for variants. nil where order is not asked.
+	// Predicted is, per cluster that stands for a kind, how far the places of bursts distinguish it from the nearest other
+	// kinds of its group, 0–1: the least of these. NaN for one that has its group to itself, and for variants. nil where
+	// order is not asked.
 	Predicted []float64
 	// Kind is per burst the cluster that stands for its kind, by place; None = noise.
 	Kind []int32
-	// Elsewhere says of a cluster that it was a kind of its own until its bursts turned out to be at the places of another; nil where order is not asked.
+	// Elsewhere says of a cluster that it was a kind of its own until its bursts turned out to be at the places of
+	// another; nil where order is not asked.
 	Elsewhere []bool
 }
 
-// Decide says which leaves are kinds: leafOf is per burst of the proposal its leaf, or None; it becomes the decision's. It is collective. The proposal is of no use any more.
+// Decide says which leaves are kinds: leafOf is per burst of the proposal its leaf, or None; it becomes the decision's.
+// It is collective. The proposal is of no use any more.
 func (p *Proposal) Decide(leaves []Leaf, leafOf []int32) (d *Decision, err error) {
 	defer team.Leave("kinds", &err)
 	l, c := p.local, p.exec
@@ -143,7 +148,8 @@ func Undecided(leaves int, leafOf []int32) *Decision {
 	return &Decision{Verdict: v, Cluster: leafOf, KindOf: slices.Clone(v.Of), HalfOf: slices.Clone(v.Of), Kind: slices.Clone(leafOf)}
 }
 
-// evaluate evaluates the leaves by their surroundings. It returns the first cell of each leaf's tail too, whose bursts have the kind of their place.
+// evaluate evaluates the leaves by their surroundings. It returns the first cell of each leaf's tail too, whose bursts
+// have the kind of their place.
 func (p *Proposal) evaluate(leaves []Leaf, leafOf []int32) (*Verdict, []int32) {
 	l, c := p.local, p.exec
 	var columns []func(i int) int32

@@ -18,7 +18,8 @@ const (
 	waysCount
 )
 
-// grams are how often each leaf, or kind, comes in each context, one table for each way: keys are of the leaf and then the context, and each leaf's are together.
+// grams are how often each leaf, or kind, comes in each context, one table for each way: keys are of the leaf and then
+// the context, and each leaf's are together.
 type grams [waysCount]Table
 
 const contextBits = 2 * codeBits
@@ -121,7 +122,8 @@ const (
 	hugeContext = 1 << 62
 )
 
-// foretold is the share of the uncertainty about which of two leaves comes that the best of the ways takes away: Theil's U, less what chance would (Miller).
+// foretold is the share of the uncertainty about which of two leaves comes that the best of the ways takes away:
+// Theil's U, less what chance would (Miller).
 func (g *grams) foretold(a, b int32) float64 {
 	best := 0.
 	for way := range g {
@@ -130,8 +132,10 @@ func (g *grams) foretold(a, b int32) float64 {
 	return best
 }
 
-// foretoldByProgram is how far two leaves are foretold by what no machine makes up: a core that is slow for a while has what is slow follow what is slow, on its thread alone, and
-// where threads share a core one is slow while the other is not. Such contexts count as if the two were one. Where nobody knows what other threads did, a thread's own order is all there is.
+// foretoldByProgram is how far two leaves are foretold by what no machine makes up: a core that is slow for a while has
+// what is slow follow what is slow, on its thread alone, and where threads share a core one is slow while the other is
+// not. Such contexts count as if the two were one. Where nobody knows what other threads did, a thread's own order is
+// all there is.
 func (g *grams) foretoldByProgram(a, b int32) float64 {
 	if !g.othersKnown(a, b) {
 		return g.foretold(a, b)
@@ -153,7 +157,8 @@ func (g *grams) othersKnown(leaves ...int32) bool {
 	return true
 }
 
-// byProgram is the table of a way, or, where it is the machine's doing that leaves predict each other, their rows of it with contexts in which they are one.
+// byProgram is the table of a way, or, where it is the machine's doing that leaves predict each other, their rows of it
+// with contexts in which they are one.
 func (g *grams) byProgram(way int, a, b int32) *Table {
 	t := &g[way]
 	if way == itsCall {
@@ -200,8 +205,9 @@ func (t *Table) alike(a, b int32) float64 {
 // leastByOthers is how far other threads must predict what a thread's own order shows.
 const leastByOthers = .05
 
-// alone says of a table of what other threads do that it holds enough of two leaves to distinguish one from the other, and does not: what foretells them is the thread's own doing, or that of its core. A slow core
-// stays slow for some bursts, on that rank; a program does the same on all.
+// alone says of a table of what other threads do that it holds enough of two leaves to distinguish one from the other,
+// and does not: what foretells them is the thread's own doing, or that of its core. A slow core stays slow for some
+// bursts, on that rank; a program does the same on all.
 func (t *Table) alone(a, b int32) bool {
 	return min(t.bursts(a), t.bursts(b)) >= few && t.foretold(a, b) < leastByOthers
 }
@@ -261,7 +267,8 @@ func (t *Table) foretold(a, b int32) float64 {
 // smallContext is how many bursts a context has from which on the information that chance seems to give is boundNats.
 const smallContext = 12
 
-// chance is the information that chance seems to give, in nats, about n bursts of which each is of one kind with probability p.
+// chance is the information that chance seems to give, in nats, about n bursts of which each is of one kind with
+// probability p.
 func chance(n int, p float64) float64 {
 	information := -float64(n) * (p*math.Log(p) + (1-p)*math.Log(1-p))
 	ways := math.Pow(1-p, float64(n))
@@ -321,7 +328,8 @@ func (t *Table) disjoint(a, b int32) bool {
 	return true
 }
 
-// sharedInformation is the share of the uncertainty about a and b bursts that so many contexts take away, in which so much of it is left.
+// sharedInformation is the share of the uncertainty about a and b bursts that so many contexts take away, in which so
+// much of it is left.
 func sharedInformation(a, b int64, within float64, contexts int) float64 {
 	if a == 0 || b == 0 {
 		return 0

@@ -26,7 +26,8 @@ import (
 // None is the group of a burst that is not clustered, and the leaf of one that is noise.
 const None int32 = -1
 
-// Bursts are those of a run, thread after thread, each in time order. All are clustered: what was set aside is not among them.
+// Bursts are those of a run, thread after thread, each in time order. All are clustered: what was set aside is not
+// among them.
 type Bursts struct {
 	Dims   int
 	Timed  bool    // the one coordinate is the logarithm of the duration: threads may differ in speed
@@ -38,9 +39,11 @@ type Bursts struct {
 	Groups int
 	Call   []int64 // the calls round the burst, as context where Group does not give them; nil = Group does
 	Ends   []int   // per thread: where its bursts end; nil = not known, and then there is no order
-	// Gaps are, by thread and ascending, the bursts of the thread before which something was lost, counted in its own; nil = none were.
+	// Gaps are, by thread and ascending, the bursts of the thread before which something was lost, counted in its own; nil
+	// = none were.
 	Gaps [][]int32
-	// Anchors are, by thread, the events between its bursts that other threads share, At counting its own bursts; nil = none are known.
+	// Anchors are, by thread, the events between its bursts that other threads share, At counting its own bursts; nil =
+	// none are known.
 	Anchors [][]sequence.Anchor
 	// Nodes are, by thread, the host that it ran on: next to each other are threads of one. nil = all ran on one.
 	Nodes []int32
@@ -54,8 +57,8 @@ type Options struct {
 	Unstrated bool    // groups are not cut by what surrounds their bursts
 	Unordered bool    // density alone: what is not next to each other is apart
 	Crowded   bool    // order alone distinguishes kinds: two modes are the machine's
-	// MinPts is how many bursts a basin of a group of so many has at least that meets no other; with those of none where order decides about the basins. nil = a quarter of the
-	// threads, but not below leastBasin.
+	// MinPts is how many bursts a basin of a group of so many has at least that meets no other; with those of none where
+	// order decides about the basins. nil = a quarter of the threads, but not below leastBasin.
 	MinPts  func(bursts int) int
 	Workers int
 	Halt    func() bool // true ends the work with ErrHalted; nil = never

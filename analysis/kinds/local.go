@@ -179,8 +179,9 @@ func (l *local) gapsOf(thread int) []int32 {
 	return l.Gaps[thread]
 }
 
-// ring says by thread which ones are next to it on its node: the next and the one before, of those that have bursts anywhere; -1 = none. Of two the other is the next. Where no
-// node has threads of several members it says that of threads here alone.
+// ring says by thread which ones are next to it on its node: the next and the one before, of those that have bursts
+// anywhere; -1 = none. Of two the other is the next. Where no node has threads of several members it says that of
+// threads here alone.
 func (l *local) ring(c *executor) (nextOf, prevOf []int) {
 	bursts := make([]int64, len(l.Ends))
 	for t, n := range lengths(l.Ends) {
@@ -229,7 +230,8 @@ func (l *local) nodesMixed() bool {
 	return false
 }
 
-// A stretch is bursts of a thread that follow an event, or the thread's begin, up to the next event or a gap: their ordinals show what is at the same place on other threads.
+// A stretch is bursts of a thread that follow an event, or the thread's begin, up to the next event or a gap: their
+// ordinals show what is at the same place on other threads.
 type stretch struct {
 	event    int64 // -1 = the thread's begin
 	from, to int32 // indices into label

@@ -39,10 +39,12 @@ func (p *placing) apply(moves []change) {
 	}
 }
 
-// anewFrom is the reciprocal of the share of bursts from which on counting all is quicker than counting those that are touched twice.
+// anewFrom is the reciprocal of the share of bursts from which on counting all is quicker than counting those that are
+// touched twice.
 const anewFrom = 8
 
-// touched are the bursts here that have one which moved, here or elsewhere, among what is round them. They are not listed where they are more than an anewFrom-th.
+// touched are the bursts here that have one which moved, here or elsewhere, among what is round them. They are not
+// listed where they are more than an anewFrom-th.
 func (p *placing) touched(moves []change, was []int32) (list []int32, few bool) {
 	const around, leastAround = 7, 3 // of one that moved, itself among them; of many side by side
 	most := p.n / anewFrom

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// A nearTree is cells of a field, halved along one dimension after the other: the middle cell is between those below and those above.
+// A nearTree is cells of a field, halved along one dimension after the other: the middle cell is between those below
+// and those above.
 type nearTree struct {
 	field *field
 	cells []int32

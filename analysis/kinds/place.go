@@ -89,7 +89,8 @@ type kindAt struct {
 	steady []float64 // medians of steady dimensions, in sides
 }
 
-// place gives bursts the kinds that their places foretell, in kindOf. It returns by kind how far places distinguish it from the next, NaN for one that is alone.
+// place gives bursts the kinds that their places foretell, in kindOf. It returns by kind how far places distinguish it
+// from the next, NaN for one that is alone.
 func (l *local) place(c *executor, kindOf []int32, kinds int) []float64 {
 	p := &placing{local: l, c: c, kindOf: kindOf, distinct: make(map[[2]int32]bool)}
 	p.measure(kinds)
@@ -125,7 +126,8 @@ func (l *local) place(c *executor, kindOf []int32, kinds int) []float64 {
 	return predicted
 }
 
-// predict finds how far places distinguish each kind from the nearest others of its group. Where other calls or instructions distinguish two nobody asks order.
+// predict finds how far places distinguish each kind from the nearest others of its group. Where other calls or
+// instructions distinguish two nobody asks order.
 func (p *placing) predict(predicted []float64) {
 	j := &evaluator{dims: p.Dims, side: p.Side, places: placesOf(p.spread, p.Dims, p.Side), grams: p.grams, codes: p.codes, steady: p.Steady}
 	for _, group := range p.of {
@@ -231,7 +233,8 @@ func (p *placing) mayBe(i int, kind int32) bool {
 	return true
 }
 
-// shorter reports whether a burst is shorter than a kind. One that has no kind yet is not shorter than a broad one: it may be of the few that nothing disturbed.
+// shorter reports whether a burst is shorter than a kind. One that has no kind yet is not shorter than a broad one: it
+// may be of the few that nothing disturbed.
 func (p *placing) shorter(i int, kind int32) bool {
 	return !(p.kindOf[i] == None && p.kinds[kind].broad) && (float64(p.Length[i])+.5-p.kinds[kind].length)*p.Side <= -placeSlack
 }
@@ -336,7 +339,8 @@ func (p *placing) candidates() [][]int32 {
 	return parts
 }
 
-// propose says which of the open bursts, by worker, get other kinds, and leaves those open that may in a later round: a burst for which its place foretells what it is stays.
+// propose says which of the open bursts, by worker, get other kinds, and leaves those open that may in a later round: a
+// burst for which its place foretells what it is stays.
 func (p *placing) propose(open [][]int32, least float64) (moves []change) {
 	p.share()
 	p.findTops()
@@ -374,8 +378,9 @@ func (p *placing) propose(open [][]int32, least float64) (moves []change) {
 	return moves
 }
 
-// best is the kind that is most probable in the context that predicts best: in which it is most above its share of the group. The burst itself is left out. Where what shows
-// most of that kind and the burst's own speaks for its own, that is best; None is, where it speaks for neither.
+// best is the kind that is most probable in the context that predicts best: in which it is most above its share of the
+// group. The burst itself is left out. Where what shows most of that kind and the burst's own speaks for its own, that
+// is best; None is, where it speaks for neither.
 func (p *placing) best(i int) (kind int32, share float64) {
 	kind = None
 	group := p.of[p.Group[i]]

@@ -62,7 +62,8 @@ func (j *evaluator) compact(a, b int32) bool {
 	return width(b) <= max(narrow, narrowToOther*width(a))
 }
 
-// pooled is the one of two kinds that may be disturbed bursts of several: much slower than the other and smaller, or much broader than a peak beside it. None if neither is.
+// pooled is the one of two kinds that may be disturbed bursts of several: much slower than the other and smaller, or
+// much broader than a peak beside it. None if neither is.
 func (j *evaluator) pooled(p *pair) int32 {
 	quick, slow := p.a, p.b
 	if j.dims == 1 && j.place(quick, 0) > j.place(slow, 0) {

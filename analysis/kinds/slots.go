@@ -2,8 +2,8 @@ package kinds
 
 import "moriens/internal/mix"
 
-// slots are how often each kind of a group comes in each context. A context is of one group, and most have few of its kinds. What is noise has no kind yet and does not
-// count.
+// slots are how often each kind of a group comes in each context. A context is of one group, and most have few of its
+// kinds. What is noise has no kind yet and does not count.
 type slots struct {
 	contexts hashes
 	at       []slotAt // by slot

@@ -168,7 +168,8 @@ func newPaces(t *Table, threads, n int) *paces {
 	return p
 }
 
-// fill takes the bursts of some rows, which are of one thread and group. It leaves out what lies farther apart than durations can.
+// fill takes the bursts of some rows, which are of one thread and group. It leaves out what lies farther apart than
+// durations can.
 func (x *pace) fill(t *Table, from, to int) {
 	cell := func(k int) int { return int(uint32(t.Keys[k])) - 1<<30 }
 	x.thread, x.first = int(t.Keys[from]>>40), cell(from)-2
@@ -249,7 +250,8 @@ func (p *paces) shifts(n int) []int32 {
 	return list
 }
 
-// each gives the paces of groups, group after group, with what each is compared with and the share of its thread's bursts that it has. n workers do; each thread is once in a group.
+// each gives the paces of groups, group after group, with what each is compared with and the share of its thread's
+// bursts that it has. n workers do; each thread is once in a group.
 func (p *paces) each(references []*reference, n int, do func(to, x *pace, w float64)) {
 	for _, r := range references {
 		workers.Chunks(len(r.group), n, func(_, from, end int) {

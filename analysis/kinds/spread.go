@@ -84,7 +84,8 @@ func spreadsOf(c *executor, n int, leaf func(i int) int32, leaves int, columns .
 	return list
 }
 
-// windows count keys that lie close together, each set of them in an array of its own as far as they fit there: a counter's search takes several times as long.
+// windows count keys that lie close together, each set of them in an array of its own as far as they fit there: a
+// counter's search takes several times as long.
 type windows struct {
 	counter *counter
 	of      []window
@@ -163,7 +164,8 @@ func (s *spread) peak() (at int, density int64) {
 	return at, density
 }
 
-// tail is the first cell of a leaf's tail: bursts that take much longer than its peak is wide. Of a leaf without tail that is no cell of it.
+// tail is the first cell of a leaf's tail: bursts that take much longer than its peak is wide. Of a leaf without tail
+// that is no cell of it.
 func (s *spread) tail() int32 {
 	if s.bursts < few {
 		return math.MaxInt32

@@ -20,7 +20,8 @@ const (
 // leastContext is how many bursts a context has at least that says something, of so many contexts.
 func leastContext(contexts int) int64 { return int64(30 * (1 + math.Log(float64(max(1, contexts)))/2)) }
 
-// stratify cuts groups, first by the groups of the bursts before and after, then, if asked, by thread. It returns how many strata there are.
+// stratify cuts groups, first by the groups of the bursts before and after, then, if asked, by thread. It returns how
+// many strata there are.
 func (l *local) stratify(c *executor, byThread bool) int {
 	strata := l.Groups
 	strata = l.cut(c, strata, peakDistance, func(thread, i int) int64 {
@@ -125,7 +126,8 @@ func (l *local) cut(c *executor, strata int, near float64, context func(thread, 
 	return strata
 }
 
-// ownStrata is an array for as many numbers as there are bursts: that of their strata, as soon as these are not their groups.
+// ownStrata is an array for as many numbers as there are bursts: that of their strata, as soon as these are not their
+// groups.
 func (l *local) ownStrata() []int32 {
 	if l.n == 0 || &l.stratum[0] == &l.Group[0] {
 		return make([]int32, l.n)
@@ -145,7 +147,8 @@ type stratumContexts struct {
 	bins     [][]int64
 }
 
-// mayBeCut finds the strata with several contexts that say something: their number, bursts and contexts, and of those that say something how many there are, and of each its key and bursts.
+// mayBeCut finds the strata with several contexts that say something: their number, bursts and contexts, and of those
+// that say something how many there are, and of each its key and bursts.
 func mayBeCut(all *Table) (words []int64) {
 	for from := 0; from < all.Len(); {
 		stratum, to, bursts := all.Keys[from]>>(2*codeBits), from, int64(0)
@@ -221,8 +224,9 @@ func (l *local) quantiles(c *executor, contexts []*stratumContexts) {
 	}
 }
 
-// classes are the contexts, by index, that become strata of their own: all but those with most bursts, which keep the stratum. Contexts whose medians are less
-// than near cells apart are alike: where a kind has hardly any spread its ranks differ by more than that.
+// classes are the contexts, by index, that become strata of their own: all but those with most bursts, which keep the
+// stratum. Contexts whose medians are less than near cells apart are alike: where a kind has hardly any spread its
+// ranks differ by more than that.
 func (s *stratumContexts) classes(near float64) [][]int {
 	order, place := make([]int, len(s.of)), make([]float64, len(s.of))
 	for i, bursts := range s.of {

@@ -255,7 +255,8 @@ func (c *executor) all(t Table) Table {
 	return tableOf(t.Width, team.Must(c.Merge(t.Width, t.rows())))
 }
 
-// decide has the first member decide by the sum of all members' tables, and sends the decision to all: for tables that grow with the threads, of which no member needs those of all.
+// decide has the first member decide by the sum of all members' tables, and sends the decision to all: for tables that
+// grow with the threads, of which no member needs those of all.
 func (c *executor) decide(t Table, by func(sum *Table) []int64) []int64 {
 	if c.Alone() {
 		return by(&t)

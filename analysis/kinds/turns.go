@@ -34,7 +34,8 @@ type turning struct {
 	fresh int32 // the kind of its slower half, if there is one
 }
 
-// noiseOf is, by group, the kind of which its noise may be: that which most of its bursts are of; None where none has turnNoise of them.
+// noiseOf is, by group, the kind of which its noise may be: that which most of its bursts are of; None where none has
+// turnNoise of them.
 func (l *local) noiseOf(kindOf []int32, spreads [][]spread, c *executor) []int32 {
 	group := l.groupsOf(c, kindOf, len(spreads))
 	all, of := make([]int64, l.Groups), slices.Repeat([]int32{None}, l.Groups)
@@ -51,8 +52,8 @@ func (l *local) noiseOf(kindOf []int32, spreads [][]spread, c *executor) []int32
 	return of
 }
 
-// turns finds kinds of which the bursts take turns, quick and slow. kindOf is per burst, of kinds kinds, None for noise; the slower half of a kind gets a number from
-// kinds on. It returns, for those, what kind they are of.
+// turns finds kinds of which the bursts take turns, quick and slow. kindOf is per burst, of kinds kinds, None for
+// noise; the slower half of a kind gets a number from kinds on. It returns, for those, what kind they are of.
 func (l *local) turns(c *executor, kindOf []int32, kinds int) (halves []int32) {
 	spreads := l.spreads(c, func(i int) int32 { return kindOf[i] }, kinds, func(i int) int32 { return l.Cell[i] })
 	work := make([]*turning, kinds)
@@ -157,7 +158,8 @@ func (l *local) byKind(c *executor, kindOf, noiseOf []int32, work []*turning) []
 	})
 }
 
-// pieces cuts the bursts of a kind where what came between is not known: at the ends of threads, and where something was lost.
+// pieces cuts the bursts of a kind where what came between is not known: at the ends of threads, and where something
+// was lost.
 func (l *local) pieces(rows []int32, do func(rows []int32)) {
 	if len(rows) == 0 {
 		return

@@ -8,7 +8,8 @@ import (
 // A Cause is what distinguishes a leaf from the others of its group, or makes it a variant of one.
 type Cause uint8
 
-// The causes. What is in no pair of the evaluation is ByNothing: no other leaf of its stratum was there to compare it with.
+// The causes. What is in no pair of the evaluation is ByNothing: no other leaf of its stratum was there to compare it
+// with.
 const (
 	ByNothing      Cause = iota
 	ByOrder              // what comes before, after and on other ranks foretells which of the two comes
@@ -34,7 +35,8 @@ type Reason struct {
 	Share    float64 // of the bursts of both that the smaller one has
 	Distance float64 // of the medians
 	Few      bool    // one has so few bursts that order is asked for more
-	// Everywhere says of a variant that order distinguishes it from the other, but that neither has places at which the other never comes: slices of time do that where ranks share cores.
+	// Everywhere says of a variant that order distinguishes it from the other, but that neither has places at which the
+	// other never comes: slices of time do that where ranks share cores.
 	Everywhere bool
 	Pool       bool // a variant: disturbed bursts, each of the kind of its place
 }
@@ -56,7 +58,8 @@ func (j *evaluator) reason(p *pair) Reason {
 	return r
 }
 
-// Text is the reason in words. other is the name of the cluster that it is distinguished from, or comes in place of; kind that of its kind, if it is a variant.
+// Text is the reason in words. other is the name of the cluster that it is distinguished from, or comes in place of;
+// kind that of its kind, if it is a variant.
 func (r *Reason) Text(kind, other string) string {
 	switch r.By {
 	case ByNothing:

@@ -61,7 +61,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Where noise in the symbols makes a sequence too large, the calls still give its loops, and the counts of the symbols stay exact.
+// Where noise in the symbols makes a sequence too large, the calls still give its loops, and the counts of the symbols
+// stay exact.
 func TestBlurred(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 4))
 	// Symbols 0 to 7, or, at each place, the same one as noise: 10 to 17. Coarse: 20 to 27.
@@ -139,7 +140,8 @@ func TestRatio(t *testing.T) {
 	}
 }
 
-// A loop whose turns all differ takes more than what it stands for. What fits without it is kept as it was, not summed up.
+// A loop whose turns all differ takes more than what it stands for. What fits without it is kept as it was, not summed
+// up.
 func TestTurnsThatDiffer(t *testing.T) {
 	sequence := repeat(LeastItems/2, func(i int) []uint32 { return append(slices.Repeat([]uint32{0}, i+1), 1) })
 	for _, coarse := range [][]uint32{nil, {2, 2}} {

@@ -12,7 +12,8 @@ import (
 	"moriens/internal/team"
 )
 
-// Compress finds the loops. Columns of unequal length and symbols from 2^31 on are errors that name the thread. It is collective.
+// Compress finds the loops. Columns of unequal length and symbols from 2^31 on are errors that name the thread. It is
+// collective.
 func Compress(threads []Thread, o Options) (*Structure, error) {
 	if err := team.Explain(o.Team, check(threads, o)); err != nil {
 		return nil, err
@@ -67,7 +68,8 @@ func check(threads []Thread, o Options) error {
 	return nil
 }
 
-// graftAll gives each member the trees of all, by sequence. Those of one sequence have one form, for it alone decides on that: their sums are added up.
+// graftAll gives each member the trees of all, by sequence. Those of one sequence have one form, for it alone decides
+// on that: their sums are added up.
 func graftAll(t team.Team, trees []*tree) error {
 	if t.Size() == 1 {
 		return nil

@@ -9,10 +9,11 @@ import (
 const (
 	// tooLong is the least period that is not looked for, in items after the loops inside it have become one each.
 	tooLong = 1 << 15
-	// longestGram is how many items in a row have to recur before a period is tried: more make places where one is tried in vain rare.
+	// longestGram is how many items in a row have to recur before a period is tried: more make places where one is tried
+	// in vain rare.
 	longestGram = 16
-	// mostTried is how many periods, and how many bodies of known loops, are tried at one place. In a body that holds the same items more often there is
-	// hardly none that is rarer, and the loop is found from that, turned by some items.
+	// mostTried is how many periods, and how many bodies of known loops, are tried at one place. In a body that holds the
+	// same items more often there is hardly none that is rarer, and the loop is found from that, turned by some items.
 	mostTried = 16
 )
 
@@ -49,8 +50,9 @@ func runs(symbols []uint32) int {
 	return n
 }
 
-// foldAll replaces loops by one node each, inner ones first, until there are none: short periods before long ones, for an outer period is at least twice
-// an inner one. Where much was replaced what was long has become short, and it begins again.
+// foldAll replaces loops by one node each, inner ones first, until there are none: short periods before long ones, for
+// an outer period is at least twice an inner one. Where much was replaced what was long has become short, and it begins
+// again.
 func (f *forest) foldAll(l line) line {
 	var w workspace
 	for period := 4; period <= tooLong; {

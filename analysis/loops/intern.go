@@ -13,8 +13,9 @@ type node struct {
 	turns  []Turn // bodies of the forest
 }
 
-// A shape is what a node is, however often it goes round and whichever of several alike it is: a coarse symbol, or, from firstLoop on, a loop over a list of shapes. Loops are looked
-// for among shapes, so that one whose inner loops go round more or less often each time is found nevertheless, and one of which a turn has a symbol of its own goes on.
+// A shape is what a node is, however often it goes round and whichever of several alike it is: a coarse symbol, or,
+// from firstLoop on, a loop over a list of shapes. Loops are looked for among shapes, so that one whose inner loops go
+// round more or less often each time is found nevertheless, and one of which a turn has a symbol of its own goes on.
 type shape = uint32
 
 const firstLoop shape = 1 << 31

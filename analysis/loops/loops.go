@@ -26,18 +26,19 @@ type Thread struct {
 
 // Options bound the answer.
 type Options struct {
-	// Items is about how many items all sequences together may have; 0 = DefaultItems. It is shared equally by the different sequences, but each has LeastItems
-	// at least and MostItems at most. What exceeds its share is summed up.
+	// Items is about how many items all sequences together may have; 0 = DefaultItems. It is shared equally by the
+	// different sequences, but each has LeastItems at least and MostItems at most. What exceeds its share is summed up.
 	Items int
-	// Ratio is how many times as many bursts as items a sequence has to have, if it has more than LeastItems: one that does not get shorter carries little information, and is summed up. 0 = DefaultRatio,
-	// 1 = it need not get shorter.
+	// Ratio is how many times as many bursts as items a sequence has to have, if it has more than LeastItems: one that
+	// does not get shorter carries little information, and is summed up. 0 = DefaultRatio, 1 = it need not get shorter.
 	Ratio int
-	// Coarse gives for each symbol one that stands for several alike, such as the bursts of all clusters between two calls. Loops are looked for among these, and each different turn
-	// is kept once. A sequence that is too large otherwise is kept in these: noise in the symbols then costs nothing. nil = there are none.
+	// Coarse gives for each symbol one that stands for several alike, such as the bursts of all clusters between two
+	// calls. Loops are looked for among these, and each different turn is kept once. A sequence that is too large
+	// otherwise is kept in these: noise in the symbols then costs nothing. nil = there are none.
 	Coarse  []uint32
 	Workers int // that share the work; below 1 means 1
-	// Team is who has which threads: a member gives the columns of its own, and gets the Structure of all. What several members have of one sequence they all fold, and of
-	// that bodies and sums travel; sequences never do.
+	// Team is who has which threads: a member gives the columns of its own, and gets the Structure of all. What several
+	// members have of one sequence they all fold, and of that bodies and sums travel; sequences never do.
 	Team team.Threads
 }
 
@@ -65,7 +66,8 @@ type Body struct {
 	Rounds int64 // how often all threads together did it
 }
 
-// An Item of a body is a symbol, some times in a row (Turns and Mixed are nil), or a loop (Turns), or what was summed up (Mixed), or both.
+// An Item of a body is a symbol, some times in a row (Turns and Mixed are nil), or a loop (Turns), or what was summed
+// up (Mixed), or both.
 type Item struct {
 	Symbol uint32
 	Times  int64
@@ -73,7 +75,8 @@ type Item struct {
 	// Unordered says that Turns were summed up: how often there was each is known, in which order is not.
 	Unordered bool
 	Mixed     []Count // beside Turns: what happened apart from them, in an order that is not known; by symbol
-	// Of a symbol: how long its bursts were here, and what followed them, over all threads and all times round. Their N are equal.
+	// Of a symbol: how long its bursts were here, and what followed them, over all threads and all times round. Their N
+	// are equal.
 	Duration, Gap moment.Sum
 }
 

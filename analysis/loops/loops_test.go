@@ -31,7 +31,8 @@ func compress(t testing.TB, o Options, threads ...Thread) *Structure {
 	return s
 }
 
-// checkTimes checks that the times at all places together are those of all threads, symbol by symbol, and that each place has as many bursts as it stands for.
+// checkTimes checks that the times at all places together are those of all threads, symbol by symbol, and that each
+// place has as many bursts as it stands for.
 func checkTimes(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -210,7 +211,8 @@ func TestSizeHardlyGrows(t *testing.T) {
 	}
 }
 
-// Loops inside that go round a different number of times each, and single iterations that differ, do not hide the outer loop.
+// Loops inside that go round a different number of times each, and single iterations that differ, do not hide the outer
+// loop.
 func TestVaryingLoops(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	sequence := repeat(1000, func(i int) []uint32 {

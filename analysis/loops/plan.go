@@ -75,8 +75,8 @@ func (f *forest) whole(l line, limit int) (parts []part, fits bool) {
 	return parts, total <= limit
 }
 
-// plan decides what of a line of different symbols is kept in about limit items: what stands for most symbols, and in loops with too many different bodies the
-// bodies that do. parts are those of whole.
+// plan decides what of a line of different symbols is kept in about limit items: what stands for most symbols, and in
+// loops with too many different bodies the bodies that do. parts are those of whole.
 func (f *forest) plan(l line, parts []part, different, limit int) []part {
 	seen := make(map[int32]bool)
 	size := &sizes{f, make([]int64, len(f.nodes)), make([]int64, len(f.bodies))}
@@ -139,8 +139,8 @@ func (f *forest) takes(l line, parts []part, different int) int {
 	return n
 }
 
-// stretch finds the stretch of nodes that stands for the fewest symbols among those that, summed up, make the rest fit: better than many small ones where little
-// is too much. own are the items of each node by itself.
+// stretch finds the stretch of nodes that stands for the fewest symbols among those that, summed up, make the rest fit:
+// better than many small ones where little is too much. own are the items of each node by itself.
 func (s *sizes) stretch(l line, own []int, different, limit int) (from, to int, ok bool) {
 	total := 0
 	for _, n := range own {
@@ -183,7 +183,8 @@ func (s *sizes) lost(l line, parts []part) int64 {
 	return n
 }
 
-// largest gives the places of the n nodes that stand for most symbols, those first; the earlier one of two that stand for as many.
+// largest gives the places of the n nodes that stand for most symbols, those first; the earlier one of two that stand
+// for as many.
 func (s *sizes) largest(nodes []int32, n int) []int {
 	before := func(a, b int) int {
 		return cmp.Or(cmp.Compare(s.ofNode(nodes[b]), s.ofNode(nodes[a])), cmp.Compare(a, b))
@@ -234,7 +235,8 @@ func (s *sizes) reduce(id int32, different, limit int, seen map[int32]bool) (ite
 	return items, bodies
 }
 
-// between says how many items it takes at most to count what is not kept, if the nodes at kept are. own are the items of each node by itself.
+// between says how many items it takes at most to count what is not kept, if the nodes at kept are. own are the items
+// of each node by itself.
 func between(own []int, kept []int, different int) int {
 	kept = slices.Sorted(slices.Values(kept))
 	n, from := 0, 0

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Rebuild returns the symbols of a sequence: exactly those that its threads had, in their order, where Mixed, Unordered and Blurred are 0; else as many of
-// each, in an order of which only what lies outside those parts is true.
+// Rebuild returns the symbols of a sequence: exactly those that its threads had, in their order, where Mixed, Unordered
+// and Blurred are 0; else as many of each, in an order of which only what lies outside those parts is true.
 func (s *Structure) Rebuild(sequence int) []uint32 {
 	q := &s.Sequences[sequence]
 	out := s.rebuild(make([]uint32, 0, q.Symbols), q.Root)
@@ -41,7 +41,8 @@ func (s *Structure) rebuild(out []uint32, body int32) []uint32 {
 	return out
 }
 
-// spread puts equal symbols, which follow each other, at about equal distances: the golden section steps through the list so that any part of it gets its share.
+// spread puts equal symbols, which follow each other, at about equal distances: the golden section steps through the
+// list so that any part of it gets its share.
 func spread(symbols []uint32) {
 	n := len(symbols)
 	step := int(math.Round(float64(n) * (math.Sqrt(5) - 1) / 2))
@@ -83,7 +84,8 @@ func (s *Structure) sharpen(symbols []uint32, counts []Count) {
 	for i, coarse := range symbols {
 		c := classes[coarse]
 		c.placed++
-		// The one that is most behind its share. The leads and lags of all add up to less than one place, so none is placed more often than it was there.
+		// The one that is most behind its share. The leads and lags of all add up to less than one place, so none is placed
+		// more often than it was there.
 		best, most := 0, int64(0)
 		for k := range c.shares {
 			if behind := c.shares[k].times*c.placed - c.shares[k].used*c.total; k == 0 || behind > most {

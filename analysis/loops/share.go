@@ -3,8 +3,9 @@ package loops
 // leastShared is how many symbols in a row are worth a body of their own if they recur.
 const leastShared = 4
 
-// share gives symbols in a row that recur, in several bodies or in the line, one body: what lies between two loops is then reported once, and not in each turn round them that
-// differs from others elsewhere. The line has no shapes any more.
+// share gives symbols in a row that recur, in several bodies or in the line, one body: what lies between two loops is
+// then reported once, and not in each turn round them that differs from others elsewhere. The line has no shapes any
+// more.
 func (f *forest) share(l line) line {
 	count := make(map[uint64]int) // by hash: two that share one by chance may get a body that nothing else has
 	note := func(nodes []int32) { f.runsOf(nodes, func(from, to int) { count[hashOf(nodes[from:to])]++ }) }

@@ -21,7 +21,8 @@ import (
 // Kinds finds the kinds of a run at the first member of a team, which knows the units of all.
 type Kinds struct {
 	*computation
-	// At is the unit of the list as it is now, those that Source.Split has appended included, in which that of a member is, by its number there.
+	// At is the unit of the list as it is now, those that Source.Split has appended included, in which that of a member
+	// is, by its number there.
 	At func(rank int, unit int32) (at int32, known bool)
 	// Anchored says that the members know anchors.
 	Anchored bool
@@ -56,7 +57,8 @@ type weighed struct {
 	clusters int
 }
 
-// NewKinds filters the units of a run, and puts those that are clustered into groups. What it refuses is what Compute refuses.
+// NewKinds filters the units of a run, and puts those that are clustered into groups. What it refuses is what Compute
+// refuses.
 func NewKinds(s Set, from Source, o grouping.Options) (*Kinds, error) {
 	if err := s.check(&o, from); err != nil {
 		return nil, err
@@ -69,7 +71,8 @@ func NewKinds(s Set, from Source, o grouping.Options) (*Kinds, error) {
 	return k, nil
 }
 
-// Groups are those of the run that have bursts to cluster, and of is, by group of the set, its number among them or kinds.None.
+// Groups are those of the run that have bursts to cluster, and of is, by group of the set, its number among them or
+// kinds.None.
 func (k *Kinds) Groups() (list []*grouping.Clustered, of []int32) {
 	of = slices.Repeat([]int32{kinds.None}, len(k.set.Groups))
 	for i, g := range k.groups {
@@ -82,7 +85,8 @@ func (k *Kinds) Groups() (list []*grouping.Clustered, of []int32) {
 // Short says of each unit of the set whether its bursts are left out as too short.
 func (k *Kinds) Short() []bool { return k.short }
 
-// Find finds the kinds, together with the members that have the bursts: Member.Find. What it returns has no labels. It is collective.
+// Find finds the kinds, together with the members that have the bursts: Member.Find. What it returns has no labels. It
+// is collective.
 func (k *Kinds) Find(t team.Threads) (*Result, error) {
 	groups, _ := k.Groups()
 	m := &Member{
@@ -117,7 +121,8 @@ func (k *Kinds) find(m *Member) (*Result, error) {
 	return r, nil
 }
 
-// cluster clusters the basins by the pieces of all members. It reports whether units were split on the way, so that the pieces are others now.
+// cluster clusters the basins by the pieces of all members. It reports whether units were split on the way, so that the
+// pieces are others now.
 func (k *Kinds) cluster(p *kinds.Proposal, lists [][]int64) (again bool, err error) {
 	if err := k.gather(p, lists); err != nil {
 		return false, err
@@ -283,7 +288,8 @@ func (b *basin) measureCells(dims int) {
 	}
 }
 
-// cellOf is where the bursts of a row are: the unit, moved by their speed. Where the row has a part of the unit's bursts their mean is taken to be the unit's.
+// cellOf is where the bursts of a row are: the unit, moved by their speed. Where the row has a part of the unit's
+// bursts their mean is taken to be the unit's.
 func (k *Kinds) cellOf(x *row) (cell.Cell, int64) {
 	u := &k.units[x.unit]
 	c, ns := u.Cell, u.timeNS()

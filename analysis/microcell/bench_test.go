@@ -14,8 +14,8 @@ import (
 	"moriens/analysis/space"
 )
 
-// BenchmarkUnits clusters the units of 100 threads' million bursts of 20 kinds, without asking for any burst and asking for as many as it takes. What the source takes, which is other
-// nodes' work, is left out of the time.
+// BenchmarkUnits clusters the units of 100 threads' million bursts of 20 kinds, without asking for any burst and asking
+// for as many as it takes. What the source takes, which is other nodes' work, is left out of the time.
 func BenchmarkUnits(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 1))
 	bursts := grouping.Bursts{Columns: space.Columns{CounterNames: []string{"A", "B"}, Counters: make([][]int64, 2)}}

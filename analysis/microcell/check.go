@@ -10,7 +10,8 @@ import (
 	"moriens/analysis/grouping"
 )
 
-// floor is the least Eps that is clustered with. Points of cells that are next to each other by their corners are then well within Eps, so that most cells decide by themselves.
+// floor is the least Eps that is clustered with. Points of cells that are next to each other by their corners are then
+// well within Eps, so that most cells decide by themselves.
 func (s *Set) floor() float64 { return 4 * s.Side * math.Sqrt(float64(len(s.Dims))) }
 
 func (s *Set) check(o *grouping.Options, from Source) error {

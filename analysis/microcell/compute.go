@@ -11,12 +11,15 @@ import (
 	"moriens/analysis/workers"
 )
 
-// Compute clusters units as grouping.Compute clusters their bursts. Dims may be those of the set or nil. The automatic filter
-// takes each unit's bursts to last their mean, and to a 256th of that: by itself it is as fine as units are. Bursts shorter than MinNS are in no unit to begin with. Options that need the bursts themselves are errors (Normalise, Strict,
-// ranges, a team), and so are units that do not fit the set, and what the source answers with an error or with what does not fit the units.
+// Compute clusters units as grouping.Compute clusters their bursts. Dims may be those of the set or nil. The automatic
+// filter takes each unit's bursts to last their mean, and to a 256th of that: by itself it is as fine as units are.
+// Bursts shorter than MinNS are in no unit to begin with. Options that need the bursts themselves are errors
+// (Normalise, Strict, ranges, a team), and so are units that do not fit the set, and what the source answers with an
+// error or with what does not fit the units.
 //
-// Where the answer depends on where in their cells bursts are, the source is asked for the places, as long as Set.MostSplit and Options.Stop allow. Bursts that it cannot send, or that
-// are too many, count as if all were at the mean of their unit; Result.Certificate says which steps that touches.
+// Where the answer depends on where in their cells bursts are, the source is asked for the places, as long as
+// Set.MostSplit and Options.Stop allow. Bursts that it cannot send, or that are too many, count as if all were at the
+// mean of their unit; Result.Certificate says which steps that touches.
 //
 // The answer depends neither on the order of units and groups nor on the number of workers.
 func Compute(s Set, from Source, o grouping.Options) (*Result, error) {
@@ -159,7 +162,8 @@ func (c *computation) measure(g *group) {
 	}
 }
 
-// compare orders units of a group by where they are, whatever their numbers; those that have come out of one unit are together.
+// compare orders units of a group by where they are, whatever their numbers; those that have come out of one unit are
+// together.
 func (c *computation) compare(a, b int32) int {
 	d := len(c.set.Dims)
 	where := func(a, b int32) int {
@@ -212,7 +216,8 @@ func (c *computation) noteWanted(g *group) {
 	}
 }
 
-// raise is the Eps that is taken where one is wanted. An Eps of which the side was computed stays, however that was rounded.
+// raise is the Eps that is taken where one is wanted. An Eps of which the side was computed stays, however that was
+// rounded.
 func (c *computation) raise(wanted float64) float64 {
 	if wanted < c.floor*(1-0x1p-40) {
 		return c.floor

@@ -147,7 +147,8 @@ func sameKnees(a, b []grouping.Group) bool {
 	return slices.EqualFunc(a, b, func(x, y grouping.Group) bool { return x.Knee == y.Knee && x.MinPts == y.MinPts })
 }
 
-// With a ladder of densities, the refinement is that of the bursts with the same ladder: labels, scores and all that the tree says.
+// With a ladder of densities, the refinement is that of the bursts with the same ladder: labels, scores and all that
+// the tree says.
 func TestLadderIsThatOfTheBursts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dims := rapid.IntRange(1, 3).Draw(t, "dims")
@@ -195,7 +196,8 @@ func TestManyBursts(t *testing.T) {
 	}
 }
 
-// manyBursts are loops of 3 threads over kinds of several sizes, of which some are about a tenth from each other, with bursts that are like no others, and what all do once.
+// manyBursts are loops of 3 threads over kinds of several sizes, of which some are about a tenth from each other, with
+// bursts that are like no others, and what all do once.
 func manyBursts(seed uint64) (grouping.Bursts, grouping.Options) {
 	random := rand.New(rand.NewPCG(seed, 3))
 	b := grouping.Bursts{Columns: space.Columns{CounterNames: []string{"A"}, Counters: make([][]int64, 1)}}

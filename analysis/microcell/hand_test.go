@@ -70,7 +70,8 @@ func TestPlacesThatCannotBeHad(t *testing.T) {
 
 // A question that comes up only once what is gone is at its mean is asked.
 func TestQuestionsBehindDoubts(t *testing.T) {
-	// It depends on the places of the first whether there is a cluster at all, and on those of the last which of them are near another cluster.
+	// It depends on the places of the first whether there is a cluster at all, and on those of the last which of them are
+	// near another cluster.
 	b, o := byA(100, 100, 102, 111, 111, 111, 0, 0, 0, 5, 5, 15, 17)
 	o.Fixed = &grouping.Density{Eps: 10, MinPts: 5}
 	s, m := summed(t, b, o, 2.5, nil)

@@ -12,17 +12,20 @@ import (
 	"moriens/internal/team"
 )
 
-// A Member has the bursts of some threads, as far as micro-cells show them, and finds kinds together with the others of its team (docs/design/kinds.md). The first of the team has no bursts, but a Kinds.
+// A Member has the bursts of some threads, as far as micro-cells show them, and finds kinds together with the others of
+// its team (docs/design/kinds.md). The first of the team has no bursts, but a Kinds.
 type Member struct {
 	Bursts kinds.Bursts          // all that are clustered; Group counts Groups
 	Groups []*grouping.Clustered // of the run: Before, After, Bursts
 	Step   []uint16              // per burst: kinds.Step of its duration
-	// Units are the bursts' units as they are now, which is otherwise after a split: per burst the number of its unit, and what the member has in each.
+	// Units are the bursts' units as they are now, which is otherwise after a split: per burst the number of its unit, and
+	// what the member has in each.
 	Units func() (of []int32, units []Unit)
 }
 
-// Find finds the kinds of a run whose other members do likewise. It is collective. Labels, kinds and ways are of the bursts here; what is said of clusters and groups is the same at all members, but for
-// what their own description needs of the run: Share is not known.
+// Find finds the kinds of a run whose other members do likewise. It is collective. Labels, kinds and ways are of the
+// bursts here; what is said of clusters and groups is the same at all members, but for what their own description needs
+// of the run: Share is not known.
 func (m *Member) Find(o grouping.Options) (*grouping.Result, error) {
 	return m.find(o, nil)
 }
@@ -75,7 +78,8 @@ type piece struct {
 	shift float64 // that their coordinates are to be less by
 }
 
-// pieces are those of a member, as they are reported: per piece four words, which are the unit, the basin, the shift and how many bursts it has.
+// pieces are those of a member, as they are reported: per piece four words, which are the unit, the basin, the shift
+// and how many bursts it has.
 func (m *Member) pieces(p *kinds.Proposal, of []int32) (words []int64, pieceOf []int32) {
 	number := make(map[piece]int32)
 	pieceOf = make([]int32, len(of))
@@ -176,7 +180,8 @@ func (k *Kinds) leaves(c team.Panicking) [][]int32 {
 	return parts
 }
 
-// countEven is collective: the first member gives a column, from 1 to count-1 or -1, to each piece of all members; it learns for each column whether all threads with bursts have as many of it.
+// countEven is collective: the first member gives a column, from 1 to count-1 or -1, to each piece of all members; it
+// learns for each column whether all threads with bursts have as many of it.
 func (m *Member) countEven(c team.Panicking, pieceOf []int32, count int, columns [][]int32) []bool {
 	if columns == nil {
 		columns = make([][]int32, c.Size())

@@ -30,7 +30,8 @@ type memory struct {
 	refused int // units
 }
 
-// summed makes a set, and its source, of bursts. The units come in the order of the cells' first bursts, or as shuffle has it.
+// summed makes a set, and its source, of bursts. The units come in the order of the cells' first bursts, or as shuffle
+// has it.
 func summed(t rapid.TB, b grouping.Bursts, o grouping.Options, side float64, shuffle func([]int) []int) (microcell.Set, *memory) {
 	t.Helper()
 	return summedInParts(t, b, o, side, shuffle, 1)
@@ -214,7 +215,8 @@ func (m *memory) Split(units []int32) ([][]microcell.Unit, error) {
 	return places, nil
 }
 
-// drawRun draws bursts on some threads that do similar things between anchors: kinds about as far apart as a distance and multiples of it, and bursts at a few places round each.
+// drawRun draws bursts on some threads that do similar things between anchors: kinds about as far apart as a distance
+// and multiples of it, and bursts at a few places round each.
 func drawRun(t *rapid.T, dims, eps int) grouping.Bursts {
 	names := []string{"A", "B", "C"}[:dims]
 	b := grouping.Bursts{Columns: space.Columns{CounterNames: append(names, "D"), Counters: make([][]int64, dims+1)}}

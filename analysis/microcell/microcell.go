@@ -17,7 +17,8 @@ import (
 	"moriens/analysis/space"
 )
 
-// A Unit is the bursts of one group in one micro-cell, or at one place. One without bursts has been split: its bursts are in units that come after it.
+// A Unit is the bursts of one group in one micro-cell, or at one place. One without bursts has been split: its bursts
+// are in units that come after it.
 type Unit struct {
 	Group    int            // index into Set.Groups
 	Cell     cell.Cell      // how many they are, and where
@@ -26,7 +27,8 @@ type Unit struct {
 	Place    bool           // all are at one place: the box is a point
 }
 
-// A Group is the bursts between two call paths, which are numbered as the caller likes; {0, 0} if all bursts are together.
+// A Group is the bursts between two call paths, which are numbered as the caller likes; {0, 0} if all bursts are
+// together.
 type Group struct{ Before, After uint32 }
 
 // A Set is a run.
@@ -37,11 +39,13 @@ type Set struct {
 	Groups   []Group  // all different
 	Units    []Unit
 	Threads  int // with bursts in units; 0 = not known, and then there is no score
-	// All bursts and their time, those included that are in no unit: Missing lack data for a dimension, Short are shorter than MinNS. Their shares are not used.
+	// All bursts and their time, those included that are in no unit: Missing lack data for a dimension, Short are shorter
+	// than MinNS. Their shares are not used.
 	Bursts         int
 	TimeNS         int64
 	Missing, Short grouping.Tally
-	// MostSplit is how many bursts may be asked for one by one in all, where the answer depends on them: all that a group needs at a step or none. 0 = DefaultMostSplit; negative = none.
+	// MostSplit is how many bursts may be asked for one by one in all, where the answer depends on them: all that a group
+	// needs at a step or none. 0 = DefaultMostSplit; negative = none.
 	MostSplit int
 }
 
@@ -50,11 +54,13 @@ const DefaultMostSplit = 250_000
 
 // A Source has the sequences and the bursts.
 type Source interface {
-	// Score aligns and scores the sequences of all threads, given a label for each unit of the list as it is now: 0 … count-1, or refine.Absent for units whose bursts are no part of
-	// the sequences. The time of a label is that of its units.
+	// Score aligns and scores the sequences of all threads, given a label for each unit of the list as it is now: 0 …
+	// count-1, or refine.Absent for units whose bursts are no part of the sequences. The time of a label is that of its
+	// units.
 	Score(labels []int32, count int) (*sequence.Score, error)
-	// Split asks where the bursts of units are, ascending. It returns the places of each of them, which are units with Place set, or nil for one whose points are not held any more. Split units keep their index, and have no
-	// bursts from then on; their places are appended to the list of units in the order in which they are returned.
+	// Split asks where the bursts of units are, ascending. It returns the places of each of them, which are units with
+	// Place set, or nil for one whose points are not held any more. Split units keep their index, and have no bursts from
+	// then on; their places are appended to the list of units in the order in which they are returned.
 	Split(units []int32) (places [][]Unit, err error)
 }
 
@@ -88,7 +94,8 @@ type Certificate struct {
 	// Bound says that an Eps below the floor was wanted, and raised; Wanted is the least of those.
 	Bound  bool
 	Wanted float64
-	// Exact says that with the densities in Result.Tree the bursts themselves would have given the same labels at every step.
+	// Exact says that with the densities in Result.Tree the bursts themselves would have given the same labels at every
+	// step.
 	Exact         bool
 	Rounds, Split int // how often units were split, and how many
 	Units, Bursts int // still in question at some step

@@ -8,7 +8,8 @@ import (
 	"moriens/analysis/sequence"
 )
 
-// scored names labels by what sequences show of them: a unit that was split is as it was while its places have one label.
+// scored names labels by what sequences show of them: a unit that was split is as it was while its places have one
+// label.
 type scored struct {
 	hash  sequence.Hash
 	count int
@@ -58,7 +59,8 @@ func (c *computation) shown(labels []int32) []int32 {
 	return list
 }
 
-// A stepper asks Options.Stop between the steps of the refinement, but for those that a round before has made: these take no time.
+// A stepper asks Options.Stop between the steps of the refinement, but for those that a round before has made: these
+// take no time.
 type stepper struct {
 	made, most int
 }

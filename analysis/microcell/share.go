@@ -9,8 +9,8 @@ import (
 	"moriens/analysis/moment"
 )
 
-// A ledger has the bursts of each unit, and so what bursts of a label come to: all of a unit where its bursts have one label, else a part by their lengths, as far as these are known. What all labels
-// come to is what the units have.
+// A ledger has the bursts of each unit, and so what bursts of a label come to: all of a unit where its bursts have one
+// label, else a part by their lengths, as far as these are known. What all labels come to is what the units have.
 type ledger struct {
 	units  []Unit
 	first  []int32 // by unit: where its bursts begin in order, and in the end how many there are
@@ -133,7 +133,8 @@ func sumOf(shares []share) (n int64) {
 	return n
 }
 
-// portionOf is the part of a unit's sum, and of that of its squares, that some of its bursts have: of durations by their lengths, of counts by their number.
+// portionOf is the part of a unit's sum, and of that of its squares, that some of its bursts have: of durations by
+// their lengths, of counts by their number.
 func portionOf(s *share, shares []share, durations bool) (part, square float64) {
 	if !durations {
 		part = float64(s.bursts) / float64(sumOf(shares))

@@ -19,7 +19,8 @@ func (c *computation) split() error {
 	return nil
 }
 
-// splitOf asks for the places that some groups need, as far as it may, and says which units are in pieces now, or cannot be.
+// splitOf asks for the places that some groups need, as far as it may, and says which units are in pieces now, or
+// cannot be.
 func (c *computation) splitOf(groups []*group) (changed map[int32]bool, err error) {
 	asked, lost := c.mayAsk(groups)
 	changed = make(map[int32]bool)
@@ -52,7 +53,8 @@ func (c *computation) splitOf(groups []*group) (changed map[int32]bool, err erro
 	return changed, nil
 }
 
-// mayAsk are the units asked for of which places may still be had: all that a group asks for, or none. A part would cost as much and leave the answer open. What is not asked for is lost.
+// mayAsk are the units asked for of which places may still be had: all that a group asks for, or none. A part would
+// cost as much and leave the answer open. What is not asked for is lost.
 func (c *computation) mayAsk(groups []*group) (may, lost []int32) {
 	late := c.options.Stop != nil && c.options.Stop()
 	for _, g := range groups {

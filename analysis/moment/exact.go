@@ -6,8 +6,9 @@ import (
 	"math/bits"
 )
 
-// An Exact adds up whole numbers ≥ 0 so that their mean and their standard deviation are rounded but once: however the numbers are shared out, and in whatever
-// order the parts come together. Up to 2^63 numbers fit. The zero value is of none.
+// An Exact adds up whole numbers ≥ 0 so that their mean and their standard deviation are rounded but once: however the
+// numbers are shared out, and in whatever order the parts come together. Up to 2^63 numbers fit. The zero value is of
+// none.
 type Exact struct {
 	N       int64
 	Total   [2]uint64 // the low word first
@@ -64,7 +65,8 @@ func (e *Exact) Std() float64 {
 // Parts is how many numbers Split makes.
 const Parts = 1 + 2*2 + 2*3
 
-// Split appends to dst what makes up e, in numbers that may be added up, each by itself, for up to 2^31 Exacts; Join makes one of the sums.
+// Split appends to dst what makes up e, in numbers that may be added up, each by itself, for up to 2^31 Exacts; Join
+// makes one of the sums.
 func (e *Exact) Split(dst []int64) []int64 {
 	dst = append(dst, e.N)
 	for _, word := range e.words() {

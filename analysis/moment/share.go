@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Share cuts a sum into those of parts of its numbers, of which it is known how many they are, and what they and their squares are about in sum; nil: about the same each. What the parts have together is what
-// the sum has. The least and the largest of each part are those of the whole.
+// Share cuts a sum into those of parts of its numbers, of which it is known how many they are, and what they and their
+// squares are about in sum; nil: about the same each. What the parts have together is what the sum has. The least and
+// the largest of each part are those of the whole.
 func Share(of Sum, n []int64, sums, squares []float64) []Sum {
 	list := make([]Sum, len(n))
 	counts, all := make([]float64, len(n)), int64(0)

@@ -7,9 +7,10 @@ type reference struct {
 	share     float64 // of the time of all threads with iterations: of those that have iterations where this one has
 }
 
-// agree chooses the sequence whose iterations most others have too, weighted by time. Threads agree on an iteration that begins at an anchor
-// if they have one that begins there, else on a section if they have one of as many iterations, or between the same calls. Threads that have no iterations of their own are cut at anchors all the same; where there
-// are none nothing is reported about them, and they count as such that do not agree.
+// agree chooses the sequence whose iterations most others have too, weighted by time. Threads agree on an iteration
+// that begins at an anchor if they have one that begins there, else on a section if they have one of as many
+// iterations, or between the same calls. Threads that have no iterations of their own are cut at anchors all the same;
+// where there are none nothing is reported about them, and they count as such that do not agree.
 func (f *finder) agree(threads []Thread, list []*sequence) reference {
 	times := make([]int64, f.anchors+4)
 	all, total := &times[0], &times[1] // the time of all threads, and of those that have iterations
@@ -36,7 +37,8 @@ func (f *finder) agree(threads []Thread, list []*sequence) reference {
 		}
 	}
 	f.addUp(times, counts)
-	// Of each sequence, how much of the run is covered by its sections, that times the share of the threads that agree, of such with iterations, and what is explained.
+	// Of each sequence, how much of the run is covered by its sections, that times the share of the threads that agree, of
+	// such with iterations, and what is explained.
 	shares := make([][3]float64, len(list))
 	for i, s := range list {
 		if !f.Mine(s.threads[0]) {

@@ -2,7 +2,8 @@ package period
 
 import "slices"
 
-// atAnchors moves the begins of damaged iterations to the nearest anchors, and lets go of such as have none of their own.
+// atAnchors moves the begins of damaged iterations to the nearest anchors, and lets go of such as have none of their
+// own.
 func (s *section) atAnchors(t *Thread) {
 	begins := s.begins[:0]
 	last := len(s.begins) - 1
@@ -76,7 +77,8 @@ func (t *Thread) beginOf(anchor int32) int32 {
 	return t.Anchors[anchor]
 }
 
-// widen adds damaged iterations at both ends: those between as many anchors as usual, half of which at least looks like the loop.
+// widen adds damaged iterations at both ends: those between as many anchors as usual, half of which at least looks like
+// the loop.
 func (f *folder) widen(s *section, t *Thread, floor, ceiling int32) {
 	if len(s.anchors) < 4 {
 		return
@@ -103,7 +105,8 @@ func (f *folder) widen(s *section, t *Thread, floor, ceiling int32) {
 	}
 }
 
-// mayBe reports whether the bursts between are a damaged iteration: it is not half as long, nor twice, and looks like the loop.
+// mayBe reports whether the bursts between are a damaged iteration: it is not half as long, nor twice, and looks like
+// the loop.
 func (f *folder) mayBe(s *section, from, to int32) bool {
 	n := int(to - from)
 	return n > 0 && 2*n >= s.period && n <= 2*s.period && f.looksLike(s.kind, from, to)

@@ -15,13 +15,14 @@ type start struct {
 	times    int   // that it comes
 	begins   []int32
 	leadsIn  bool // the first iteration begins before what repeats
-	// The first iteration has a burst in the place of this one that comes from outside of the loop; the last one likewise has one that leads out.
+	// The first iteration has a burst in the place of this one that comes from outside of the loop; the last one likewise
+	// has one that leads out.
 	looseFirst, looseLast bool
 }
 
 // place chooses where iterations begin in the loop's body, and sets them. They begin at anchors if every
-// iteration has one at the same place; then where there are most iterations, then where the section begins, then at the place that takes
-// most time.
+// iteration has one at the same place; then where there are most iterations, then where the section begins, then at the
+// place that takes most time.
 func (f *folder) place(s *section, t *Thread, floor int32) {
 	lag := s.lag
 	starts := make([]start, lag)
@@ -72,8 +73,8 @@ func compareStarts(a, b start) int {
 	)
 }
 
-// atBorder says how well the first iteration begins where the section does: with the first burst that repeats, with the one that leads in, or
-// later.
+// atBorder says how well the first iteration begins where the section does: with the first burst that repeats, with the
+// one that leads in, or later.
 func (p *start) atBorder() int {
 	switch {
 	case p.head == 0:
@@ -93,8 +94,9 @@ func truth(b bool) int {
 
 // setBegins sets the begins of iterations that begin at the place. Between two runs there are as many as have room.
 //
-// The calls around a burst are part of its symbol, and the call before a loop is not in the loop: so the first burst never looks like those of
-// later iterations in its place, nor the last like those before if the loop begins with its call. Where all of an iteration is there but this one burst, it belongs to it.
+// The calls around a burst are part of its symbol, and the call before a loop is not in the loop: so the first burst
+// never looks like those of later iterations in its place, nor the last like those before if the loop begins with its
+// call. Where all of an iteration is there but this one burst, it belongs to it.
 func (f *folder) setBegins(s *section, t *Thread, p *start, floor int32) {
 	lag := s.lag
 	if p.head == lag-1 {
@@ -138,8 +140,8 @@ func (f *folder) setBegins(s *section, t *Thread, p *start, floor int32) {
 	}
 }
 
-// broken is up to how many times the usual length what is on both sides of a damaged place, and looks like two parts of iterations, is one: as when the damage is within a loop
-// within, with which iterations begin.
+// broken is up to how many times the usual length what is on both sides of a damaged place, and looks like two parts of
+// iterations, is one: as when the damage is within a loop within, with which iterations begin.
 const broken = 1.25
 
 // anchored reports whether an anchor is before the burst, or whether it is where the thread's bursts begin or end.
@@ -167,7 +169,8 @@ func (f *folder) beginBefore(s *section, t *Thread, p *start, floor int32) {
 	}
 }
 
-// slowerFirst is how many times as long, or as short, as usual the first burst of a loop may be to count as its iteration's: caches are cold.
+// slowerFirst is how many times as long, or as short, as usual the first burst of a loop may be to count as its
+// iteration's: caches are cold.
 const slowerFirst = 4
 
 func (f *folder) asLong(burst int32, usualNS float64) bool {
@@ -194,8 +197,8 @@ func (f *folder) timeOf(s *section, place int32) float64 {
 	return float64(ns) / float64(max(1, times))
 }
 
-// bridge adds begins between the last and the next where there is room for several iterations: at the burst that looks like the one at
-// which the last began, nearest to where it should be.
+// bridge adds begins between the last and the next where there is room for several iterations: at the burst that looks
+// like the one at which the last began, nearest to where it should be.
 func (f *folder) bridge(begins []int32, next int32, usual float64) []int32 {
 	last := begins[len(begins)-1]
 	room := int(math.Round(float64(next-last) / usual))

@@ -9,8 +9,8 @@ import (
 	"moriens/analysis/period"
 )
 
-// halo writes what one rank of a halo program does: a prologue, steps of a solver with a varying number of trips that ends with a
-// collective call, and every 100th step output.
+// halo writes what one rank of a halo program does: a prologue, steps of a solver with a varying number of trips that
+// ends with a collective call, and every 100th step output.
 func halo(bursts int, seed uint64, noise float64) *script {
 	s := new(script)
 	s.do("XYZ|", 1)

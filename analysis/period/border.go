@@ -2,9 +2,9 @@ package period
 
 import "slices"
 
-// shareBorder settles where one section ends and the next begins when they touch. Each run reaches as far as it goes, so that the first may have taken what is as
-// well the begin of the other. The border is where both together have most whole iterations, then at an anchor, then
-// as early as can be.
+// shareBorder settles where one section ends and the next begins when they touch. Each run reaches as far as it goes,
+// so that the first may have taken what is as well the begin of the other. The border is where both together have most
+// whole iterations, then at an anchor, then as early as can be.
 func (f *folder) shareBorder(first, second *section, t *Thread) {
 	a, b := &f.runs[first.runs[len(first.runs)-1]], &f.runs[second.runs[0]]
 	if a.to != b.from || a.level != b.level {

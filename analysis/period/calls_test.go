@@ -9,7 +9,8 @@ import (
 	"moriens/analysis/period"
 )
 
-// pairs gives symbols 0 … 199 as pairs of calls of their own; those from 200 on are those below 200 with another cluster.
+// pairs gives symbols 0 … 199 as pairs of calls of their own; those from 200 on are those below 200 with another
+// cluster.
 func pairs() []uint32 {
 	list := make([]uint32, 400)
 	for i := range list {
@@ -43,7 +44,8 @@ func noisyIterations(random *rand.Rand, oneIn int) *script {
 	return s.do("DE", 1)
 }
 
-// TestCallsWhereClustersAreNoisy has six iterations of 150 bursts, one in twenty of which is noise: hardly two iterations are equal by their symbols, all are by their calls.
+// TestCallsWhereClustersAreNoisy has six iterations of 150 bursts, one in twenty of which is noise: hardly two
+// iterations are equal by their symbols, all are by their calls.
 func TestCallsWhereClustersAreNoisy(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var list []*script
@@ -60,8 +62,8 @@ func TestCallsWhereClustersAreNoisy(t *testing.T) {
 	}
 }
 
-// TestCallsWhereClustersOfSomeThreadsAreNoisy has a thread whose iterations are all equal by their symbols beside others on which hardly two are; by their calls all are. No collective call
-// shows where the others' iterations begin.
+// TestCallsWhereClustersOfSomeThreadsAreNoisy has a thread whose iterations are all equal by their symbols beside
+// others on which hardly two are; by their calls all are. No collective call shows where the others' iterations begin.
 func TestCallsWhereClustersOfSomeThreadsAreNoisy(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	var list []*script
@@ -74,8 +76,8 @@ func TestCallsWhereClustersOfSomeThreadsAreNoisy(t *testing.T) {
 	}
 }
 
-// TestAnchorsWhereClustersOfSomeThreadsAreNoisy has the same with a collective call at each begin: it cuts the noisy threads too, and phases that make the same calls stay apart,
-// of which one burst in thirty is of another cluster.
+// TestAnchorsWhereClustersOfSomeThreadsAreNoisy has the same with a collective call at each begin: it cuts the noisy
+// threads too, and phases that make the same calls stay apart, of which one burst in thirty is of another cluster.
 func TestAnchorsWhereClustersOfSomeThreadsAreNoisy(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	var list []*script
@@ -111,7 +113,8 @@ func TestClustersTellPhasesApart(t *testing.T) {
 	}
 }
 
-// TestTasksOfManyKindsByCalls has a loop over tasks of many clusters: by its calls it is one, by what it does it is not.
+// TestTasksOfManyKindsByCalls has a loop over tasks of many clusters: by its calls it is one, by what it does it is
+// not.
 func TestTasksOfManyKindsByCalls(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	calls := make([]uint32, 10) // 0 … 7 are tasks, 8 is what is between
@@ -134,9 +137,10 @@ func TestSymbolsWithoutCalls(t *testing.T) {
 	}
 }
 
-// melt gives iterations as a molecular dynamics program has them: lists are built anew in 18 bursts, 19 steps of 12 follow, and every 50 steps there is a line of output, in the middle of one
-// iteration in five and at the end of another. One burst in so many is noise, and so are some hundred bursts in a row after each of these, one time in eight; 0: none is. In so many iterations from the
-// 80th on most bursts are.
+// melt gives iterations as a molecular dynamics program has them: lists are built anew in 18 bursts, 19 steps of 12
+// follow, and every 50 steps there is a line of output, in the middle of one iteration in five and at the end of
+// another. One burst in so many is noise, and so are some hundred bursts in a row after each of these, one time in
+// eight; 0: none is. In so many iterations from the 80th on most bursts are.
 func melt(random *rand.Rand, iterations, oneIn, disturbed int) *script {
 	s := new(script).do("ABC", 1)
 	left, most := 0, false // of the noise in a row
@@ -172,8 +176,9 @@ func melt(random *rand.Rand, iterations, oneIn, disturbed int) *script {
 	return s.do("DE", 1)
 }
 
-// TestDamagedIterationsBeginAtTheirCalls has iterations that by their symbols are found, but are broken by noise here and there: where each begins, and how many there are, calls show. So they do where the
-// machine did something else for a while, which parts them.
+// TestDamagedIterationsBeginAtTheirCalls has iterations that by their symbols are found, but are broken by noise here
+// and there: where each begins, and how many there are, calls show. So they do where the machine did something else for
+// a while, which parts them.
 func TestDamagedIterationsBeginAtTheirCalls(t *testing.T) {
 	exact := findByCalls(t, melt(rand.New(rand.NewPCG(0, 0)), 200, 0, 0)).Phases[1]
 	if exact.Iterations != 200 {

@@ -8,8 +8,9 @@ import (
 	"moriens/internal/team"
 )
 
-// A phase of iterations between delimiters ends where what these hold changes and stays changed: where that is so in most of nine iterations behind, compared with most of nine
-// before. Fewer than five are disturbances, and so are fewer than nine at the begin and at the end.
+// A phase of iterations between delimiters ends where what these hold changes and stays changed: where that is so in
+// most of nine iterations behind, compared with most of nine before. Fewer than five are disturbances, and so are fewer
+// than nine at the begin and at the end.
 const (
 	around    = 9
 	lasting   = around/2 + 1
@@ -79,7 +80,8 @@ func (c *changes) distance(a, b []count) float64 {
 	return apart / all
 }
 
-// find gives the iterations with which phases begin, but for the first. Iterations that differ by turns, at random or more and more are no phases: a change stands out.
+// find gives the iterations with which phases begin, but for the first. Iterations that differ by turns, at random or
+// more and more are no phases: a change stands out.
 func (c *changes) find() []int {
 	n := len(c.begins) - 1
 	if n < 2*around {
@@ -113,7 +115,8 @@ func (c *changes) find() []int {
 	return c.confirm(list)
 }
 
-// confirm leaves the changes that do not come by chance: where an iteration may be like most before or like most behind, by tosses of a coin, one side has more of these as well.
+// confirm leaves the changes that do not come by chance: where an iteration may be like most before or like most
+// behind, by tosses of a coin, one side has more of these as well.
 func (c *changes) confirm(list []int) []int {
 	var kept []int
 	from := 0
@@ -147,7 +150,8 @@ func surprise(table [2][2]int) float64 {
 	return nats + part(int(all))
 }
 
-// border gives the iteration, near the one given, that parts best those like the ones before from those like the ones behind.
+// border gives the iteration, near the one given, that parts best those like the ones before from those like the ones
+// behind.
 func (c *changes) border(at int) int {
 	n := len(c.begins) - 1
 	low, high := at-around, at+around
@@ -163,14 +167,16 @@ func (c *changes) border(at int) int {
 	return min(max(best, around), n-around)
 }
 
-// part makes phases of the sections of the reference that change on most threads: what changes on one alone is that thread's.
+// part makes phases of the sections of the reference that change on most threads: what changes on one alone is that
+// thread's.
 func (f *finder) part() {
 	if n := f.reference.sequence; n >= 0 {
 		f.sequences[n].sections = f.sequences[n].parts(f.turns(&f.way))
 	}
 }
 
-// turns are the iterations with which phases begin, of one section of the reference. Sections of other threads are the same if they are between the same delimiters, and as many.
+// turns are the iterations with which phases begin, of one section of the reference. Sections of other threads are the
+// same if they are between the same delimiters, and as many.
 type turns struct {
 	delimiter, iterations int
 	at                    []int

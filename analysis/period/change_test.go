@@ -32,7 +32,8 @@ func several(seed uint64, d damage, program func(p *planted, alike *rand.Rand)) 
 	return list
 }
 
-// Two loops, and one that does something else from an iteration on, are two phases each; what three iterations in a row do, or slowly changes, is none.
+// Two loops, and one that does something else from an iteration on, are two phases each; what three iterations in a row
+// do, or slowly changes, is none.
 func TestPhasesBetweenDelimiters(t *testing.T) {
 	steps := func(p *planted, alike *rand.Rand, first uint32, n int) {
 		for range n {
@@ -119,7 +120,8 @@ func TestOneThreadChangesAlone(t *testing.T) {
 	}
 }
 
-// lookedRegular is a seed of TestNoDelimiter of which runs of two tasks take, one of each together, less various times than by chance.
+// lookedRegular is a seed of TestNoDelimiter of which runs of two tasks take, one of each together, less various times
+// than by chance.
 const lookedRegular = 17191470114780184381
 
 // What comes in any order has no delimiter. A few tasks in a row may repeat.

@@ -2,9 +2,9 @@ package period
 
 import "math"
 
-// correlation compares the durations of what the section's iterations consist of, loops within summed up, with those one iteration later: Pearson's
-// coefficient of the logarithms of ns, over the runs that repeat exactly. NaN where they do not vary, and where an iteration is one thing alone, so that nothing
-// of a period could show.
+// correlation compares the durations of what the section's iterations consist of, loops within summed up, with those
+// one iteration later: Pearson's coefficient of the logarithms of ns, over the runs that repeat exactly. NaN where they
+// do not vary, and where an iteration is one thing alone, so that nothing of a period could show.
 func (f *folder) correlation(s *section) float64 {
 	if s.correlation != 0 {
 		return s.correlation

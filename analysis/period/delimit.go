@@ -10,8 +10,9 @@ import (
 	"moriens/internal/team"
 )
 
-// Where repetition explains little of the run, a symbol, or a pair of calls, may show where iterations begin: it occurs as often on all threads, and what is between two of
-// it, a piece, is as in most pieces. Loops within may differ from piece to piece, bursts may be disturbed: pieces are counted and not compared in order.
+// Where repetition explains little of the run, a symbol, or a pair of calls, may show where iterations begin: it occurs
+// as often on all threads, and what is between two of it, a piece, is as in most pieces. Loops within may differ from
+// piece to piece, bursts may be disturbed: pieces are counted and not compared in order.
 
 const (
 	// leastDelimiters is how often it comes at least on each thread.
@@ -20,17 +21,20 @@ const (
 	alikeOnThreads = .8
 	// delimitedMore is by how much more of the run iterations between delimiters must explain than repetition does.
 	delimitedMore = 1.05
-	// alikePieces is how much of the pieces' time must be of symbols that occur as often as in most: where a phase changes, one block of pieces is not alike.
+	// alikePieces is how much of the pieces' time must be of symbols that occur as often as in most: where a phase
+	// changes, one block of pieces is not alike.
 	alikePieces = .85
-	// likeBursts is how many bursts of pieces must be as in most, counted one by one, and likeTime how much of their time, compared with what they have in common by their calls:
-	// clusters may be noisy, and disturbed bursts take longer; likeFirst is how many
-	// pieces must begin with the same symbol. Of tasks of two kinds by tosses of a coin it is half, and in a block of few .6.
+	// likeBursts is how many bursts of pieces must be as in most, counted one by one, and likeTime how much of their time,
+	// compared with what they have in common by their calls: clusters may be noisy, and disturbed bursts take longer;
+	// likeFirst is how many pieces must begin with the same symbol. Of tasks of two kinds by tosses of a coin it is half,
+	// and in a block of few .6.
 	likeBursts, likeTime, likeFirst = .65, .4, .64
 	// tie is how much of the best one's time a number explains that is as good, and is taken if more symbols have it.
 	tie = .98
 	// leastPart is the share of the computing time that pieces explain at least.
 	leastPart = .05
-	// mostOfNumber bounds the delimiters of one number, mostTried all that are tried, and mostCounted the bursts that are counted for that: two passes for each of leastTried at least.
+	// mostOfNumber bounds the delimiters of one number, mostTried all that are tried, and mostCounted the bursts that are
+	// counted for that: two passes for each of leastTried at least.
 	mostOfNumber, mostTried, leastTried, mostCounted = 4, 64, 4, 200_000_000
 	// someSequences is how many sequences at most are looked at for that.
 	someSequences = 32
@@ -65,8 +69,9 @@ func (d *delimiter) good() bool {
 		own.bursts >= likeBursts*calls.bursts && own.time >= likeTime*calls.time && first.bursts >= likeFirst
 }
 
-// delimit takes iterations between delimiters, by any of the ways that were gone, where they explain clearly more than those found so far; or as much in fewer phases, where what repeats is
-// broken; or as much, where iterations found so far are loose.
+// delimit takes iterations between delimiters, by any of the ways that were gone, where they explain clearly more than
+// those found so far; or as much in fewer phases, where what repeats is broken; or as much, where iterations found so
+// far are loose.
 func (f *finder) delimit(ways []way) {
 	found := f.summarize(&f.way)
 	if found.phases == 1 && found.time*delimitedMore >= 1 && !found.loose {
@@ -88,7 +93,8 @@ func (f *finder) delimit(ways []way) {
 	}
 }
 
-// A summary of what was found: the share of the time that is in whole iterations of the reference, as far as others have them too, and its phases.
+// A summary of what was found: the share of the time that is in whole iterations of the reference, as far as others
+// have them too, and its phases.
 type summary struct {
 	time   float64
 	phases int64
@@ -150,8 +156,8 @@ func (f *finder) seek(w *way) []delimiter {
 	return chosen
 }
 
-// shareMatches gives delimiters of one loop the match of the one whose pieces are most alike: they are the same iterations, begun elsewhere. What is left of an iteration without its longest
-// burst may say little.
+// shareMatches gives delimiters of one loop the match of the one whose pieces are most alike: they are the same
+// iterations, begun elsewhere. What is left of an iteration without its longest burst may say little.
 func shareMatches(list []delimiter) {
 	from := make([]int, len(list))
 	for i := range list {
@@ -176,7 +182,8 @@ func (d *delimiter) oneLoop(o *delimiter) bool {
 	return d.number == o.number && max(d.first-o.first, o.first-d.first) <= piece && max(d.last-o.last, o.last-d.last) <= piece
 }
 
-// bestOf gives the one that explains most; of numbers that explain as much the one that most symbols have; of these one that is at anchors, or comes first.
+// bestOf gives the one that explains most; of numbers that explain as much the one that most symbols have; of these one
+// that is at anchors, or comes first.
 func bestOf(list []delimiter) delimiter {
 	most := 0.
 	for i := range list {
@@ -204,7 +211,8 @@ const (
 	columns
 )
 
-// candidates gives those that occur as often on all threads, with most symbols that occur as often, or most of the run between.
+// candidates gives those that occur as often on all threads, with most symbols that occur as often, or most of the run
+// between.
 func (f *finder) candidates(w *way) []delimiter {
 	sums, fewest, most := make([]int64, columns*w.symbols+3), make([]int64, w.symbols), make([]int64, w.symbols)
 	for s := range fewest {

@@ -24,8 +24,8 @@ func seeded(t *testing.T, n int) []uint64 {
 	return list
 }
 
-// mostly draws what a program does and sees that all but one of ten are right. Steps are drawn, and of some hundred rows of them one repeats by chance: where more are wrong, 40 more are
-// drawn, of which one in twenty may be.
+// mostly draws what a program does and sees that all but one of ten are right. Steps are drawn, and of some hundred
+// rows of them one repeats by chance: where more are wrong, 40 more are drawn, of which one in twenty may be.
 func mostly(t *testing.T, name string, wrong func(seed uint64) string) {
 	t.Helper()
 	failed := 0
@@ -60,7 +60,8 @@ func plantedPairs() []uint32 {
 	return list
 }
 
-// A damage is done to a planted sequence: shares of bursts that get another cluster, are added, are lost, and of iterations in which half of all bursts get another cluster for a while.
+// A damage is done to a planted sequence: shares of bursts that get another cluster, are added, are lost, and of
+// iterations in which half of all bursts get another cluster for a while.
 type damage struct{ other, more, lost, bursty float64 }
 
 // A planted is one thread and where its iterations begin.
@@ -94,7 +95,8 @@ func (p *planted) burstOf(symbol uint32, ns int64) {
 	}
 }
 
-// step is one of a particle code: as in EPOCH, every second or so sorts, and loops within go round as often as there is to do. Rounds occur as often on all threads.
+// step is one of a particle code: as in EPOCH, every second or so sorts, and loops within go round as often as there is
+// to do. Rounds occur as often on all threads.
 func (p *planted) step(first uint32, rounds int, sorts bool) {
 	p.begins = append(p.begins, int32(len(p.Symbols)))
 	if p.quiet--; p.quiet < 0 && p.random.Float64() < p.bursty {
@@ -198,7 +200,8 @@ func TestStepsBetweenDelimiters(t *testing.T) {
 	}
 }
 
-// off is how many iterations are wrong on the worst thread. Where bursts are lost, delimiters are as well, and only the number counts.
+// off is how many iterations are wrong on the worst thread. Where bursts are lost, delimiters are as well, and only the
+// number counts.
 func (d damage) off(p period.Phase, list []*planted) int {
 	most := max(p.Iterations-60, 60-p.Iterations)
 	for i, l := range p.Threads {
@@ -219,7 +222,8 @@ func apart(a, b []int32) int {
 	return max(len(a), len(b)) - common
 }
 
-// TestEpoch has a particle-in-cell code of ten steps, every second of which sorts; hardly two steps side by side repeat exactly.
+// TestEpoch has a particle-in-cell code of ten steps, every second of which sorts; hardly two steps side by side repeat
+// exactly.
 func TestEpoch(t *testing.T) {
 	for _, name := range []string{"epoch_2proc.prv.gz", "epoch_4proc.prv.gz"} {
 		read, err := prv.ReadFile(testenv.RealTrace(t, name), prv.Options{})

@@ -47,7 +47,8 @@ func (s *sequence) delimit(t *Thread, w *way) {
 	s.sections = kept
 }
 
-// findLeads finds what comes before delimiters that are at no anchors: on each thread alone, then as most threads have it, so that iterations begin with the same on all.
+// findLeads finds what comes before delimiters that are at no anchors: on each thread alone, then as most threads have
+// it, so that iterations begin with the same on all.
 func (f *finder) findLeads(w *way, list []delimiter) {
 	for i := range list {
 		d := &list[i]
@@ -70,7 +71,8 @@ func (f *finder) findLeads(w *way, list []delimiter) {
 	}
 }
 
-// leadOf gives how many bursts before the first delimiter are also before seven in eight of all, up to half of the usual distance.
+// leadOf gives how many bursts before the first delimiter are also before seven in eight of all, up to half of the
+// usual distance.
 func leadOf(symbols []uint32, cuts []int32) int32 {
 	most := min(int32(medianGap(cuts)/2), cuts[0])
 	for lead := int32(1); lead <= most; lead++ {
@@ -85,7 +87,8 @@ func leadOf(symbols []uint32, cuts []int32) int32 {
 	return most
 }
 
-// goBack moves begins from the delimiters to what comes before most of them. Where a burst was lost or added, that is where it is nearly.
+// goBack moves begins from the delimiters to what comes before most of them. Where a burst was lost or added, that is
+// where it is nearly.
 func (d *delimiter) goBack(symbols []uint32, begins []int32) {
 	if d.lead == 0 {
 		return
@@ -151,8 +154,8 @@ func (s *sequence) between(t *Thread, d *delimiter, byCalls bool) (section, bool
 	return x, true
 }
 
-// tail gives the end of the iteration that the last delimiter begins, if it is one: three quarters of what iterations have in common are there. It
-// ends where most of the bursts before, and fewest behind, are such as an iteration has.
+// tail gives the end of the iteration that the last delimiter begins, if it is one: three quarters of what iterations
+// have in common are there. It ends where most of the bursts before, and fewest behind, are such as an iteration has.
 func tail(symbols []uint32, cuts []int32) (int32, bool) {
 	n := len(cuts) - 1
 	usual, left, asked := usualCounts(symbols, cuts[max(0, n-blockPieces):])
@@ -194,8 +197,8 @@ func take(left map[uint32]int32, symbol uint32) int {
 	return 1
 }
 
-// usualCounts gives how often the pieces, as many as a block has at most, have each symbol: most of them, and at most; and how many bursts of these all
-// have, or half of them one that is broken.
+// usualCounts gives how often the pieces, as many as a block has at most, have each symbol: most of them, and at most;
+// and how many bursts of these all have, or half of them one that is broken.
 func usualCounts(symbols []uint32, cuts []int32) (usual, highest map[uint32]int32, common int) {
 	counts := make(map[uint32]*[blockPieces]int32)
 	n := len(cuts) - 1

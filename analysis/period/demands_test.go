@@ -167,8 +167,9 @@ func TestInnerLoops(t *testing.T) {
 	}
 }
 
-// TestOutputWithinInnerLoop is what a molecular dynamics program does: a rebuild of lists every 20 steps, which takes a good part of the time, and every 100 steps a little
-// output in the middle of the inner loop of steps. The rebuilds are the iterations: with output there are only a few, and it takes hardly any time.
+// TestOutputWithinInnerLoop is what a molecular dynamics program does: a rebuild of lists every 20 steps, which takes a
+// good part of the time, and every 100 steps a little output in the middle of the inner loop of steps. The rebuilds are
+// the iterations: with output there are only a few, and it takes hardly any time.
 func TestOutputWithinInnerLoop(t *testing.T) {
 	s := new(script).do("PQ", 1)
 	step := func() { s.burst(0, 90_000).burst(1, 2000).burst(2, 2000).burst(3, 2000).burst(4, 1000) }
@@ -241,8 +242,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestSlowRankAndAnomaly is a program of 8 ranks whose border ranks do less, with a change of phase in the middle, a slow rank and one iteration
-// that takes ten times as long.
+// TestSlowRankAndAnomaly is a program of 8 ranks whose border ranks do less, with a change of phase in the middle, a
+// slow rank and one iteration that takes ten times as long.
 func TestSlowRankAndAnomaly(t *testing.T) {
 	list := make([]*script, 8)
 	for rank := range list {

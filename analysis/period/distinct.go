@@ -107,8 +107,8 @@ func (n *numbering) tokens(t *Thread) (tokens, int) {
 // enough is the share of a thread's bursts in sections from which there is no need to take symbols for each other.
 const enough = 1. / 2
 
-// solve finds the sections of the sequence of so many symbols. What iterations have in common is compared by other numbers of the bursts, if these are not the
-// same.
+// solve finds the sections of the sequence of so many symbols. What iterations have in common is compared by other
+// numbers of the bursts, if these are not the same.
 func (s *sequence) solve(t *Thread, seq tokens, symbols int, compared []int32) {
 	s.folder, s.sections = search(t, seq, symbols, compared)
 	if covered(s.sections) >= enough*float64(len(t.Symbols)) {

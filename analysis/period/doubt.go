@@ -1,19 +1,23 @@
 package period
 
-// Two reasons not to take a repetition of tokens for a loop, where tokens are loops themselves: folding hides how often they go round.
+// Two reasons not to take a repetition of tokens for a loop, where tokens are loops themselves: folding hides how often
+// they go round.
 
-// regularBelow is where local variation says more of a clock than of chance: it is 0 where all intervals are equal, 1 where they
-// are of a Poisson process, 3/(2n+1) for n of its intervals in one (which are gamma distributed), 3/5 for trips drawn evenly from 1 to many.
+// regularBelow is where local variation says more of a clock than of chance: it is 0 where all intervals are equal, 1
+// where they are of a Poisson process, 3/(2n+1) for n of its intervals in one (which are gamma distributed), 3/5 for
+// trips drawn evenly from 1 to many.
 const regularBelow = 0.5
 
-// regularOf is regularBelow for many intervals; for few, which may look regular by chance, less, and for three only what is equal.
+// regularOf is regularBelow for many intervals; for few, which may look regular by chance, less, and for three only
+// what is equal.
 func regularOf(intervals int) float64 {
 	more := 1 - 3/float64(intervals)
 	return regularBelow * more * more
 }
 
-// variation compares each interval with the next; three times its mean is the local variation (Shinomoto, Shima and Tanji, Neural Comput. 15 (2003)). A slow
-// drift or a single outlier does not matter, which they do for the standard deviation.
+// variation compares each interval with the next; three times its mean is the local variation (Shinomoto, Shima and
+// Tanji, Neural Comput. 15 (2003)). A slow drift or a single outlier does not matter, which they do for the standard
+// deviation.
 func variation(intervals []int32) float64 {
 	sum := 0.0
 	for i := 1; i < len(intervals); i++ {
@@ -36,8 +40,9 @@ func (f *folder) contentsOf(kind int32) map[int32]bool {
 	return set
 }
 
-// A doubt is about a loop of loops with next to nothing beside them. Where two kinds of bursts come at random, runs of each take turns: that is no loop; nor is one
-// loop with noise in it. Whether it is one, only the durations of the loops within can show: it must vary less than by chance.
+// A doubt is about a loop of loops with next to nothing beside them. Where two kinds of bursts come at random, runs of
+// each take turns: that is no loop; nor is one loop with noise in it. Whether it is one, only the durations of the
+// loops within can show: it must vary less than by chance.
 type doubt struct {
 	any, noise bool               // there is one; nothing but noise is beside one loop
 	sum        float64            // local variation, not yet scaled, of all places where the loop is repeated
@@ -45,7 +50,8 @@ type doubt struct {
 	pairs      int                // of neighbours in there
 }
 
-// doubtOf reports whether there is a doubt about the body. Two different tokens side by side, always in this order, do not come by chance.
+// doubtOf reports whether there is a doubt about the body. Two different tokens side by side, always in this order, do
+// not come by chance.
 func (f *folder) doubtOf(body []int32) doubt {
 	inside := make(map[int32]bool)
 	kinds := make(map[int32]*float64)
@@ -70,7 +76,8 @@ func (f *folder) doubtOf(body []int32) doubt {
 	return doubt{any: true, noise: !any && len(kinds) == 1, loops: kinds}
 }
 
-// add adds a place where the loop is repeated: how long its loops go on in each iteration after their first trips, each and together.
+// add adds a place where the loop is repeated: how long its loops go on in each iteration after their first trips, each
+// and together.
 func (d *doubt) add(f *folder, r repeat) {
 	if !d.any {
 		return
@@ -124,15 +131,18 @@ func (f *folder) enter(kind int32, set map[int32]bool) {
 	}
 }
 
-// What is beside the loop within an iteration is the iteration's own. It makes one if it has ownPart of the bursts and of the time, or muchTime. Else it is something
-// that an iteration of the loop within does once in a while, such as output every 100th time: in few bursts, however long they take, or in hardly any time, however many. A window of few iterations shall
-// show what is usual, and be a small part of the run; what takes less than a hundredth of the time it may lack, for that is how exact it has to be.
+// What is beside the loop within an iteration is the iteration's own. It makes one if it has ownPart of the bursts and
+// of the time, or muchTime. Else it is something that an iteration of the loop within does once in a while, such as
+// output every 100th time: in few bursts, however long they take, or in hardly any time, however many. A window of few
+// iterations shall show what is usual, and be a small part of the run; what takes less than a hundredth of the time it
+// may lack, for that is how exact it has to be.
 const (
 	ownPart  = 1. / 100
 	muchTime = 1. / 8
 )
 
-// onlyExtra reports whether the repeat is one loop over and over, with a little between. Parts of that loop's trips, which damage leaves, are the loop's.
+// onlyExtra reports whether the repeat is one loop over and over, with a little between. Parts of that loop's trips,
+// which damage leaves, are the loop's.
 func (f *folder) onlyExtra(c chosen) bool {
 	t := f.top()
 	in, most := int32(-1), int32(0)

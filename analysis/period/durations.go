@@ -9,12 +9,13 @@ import (
 // explained is the autocorrelation from which durations show a period: half of their variance repeats.
 const explained = 0.5
 
-// longestSeries bounds the durations that are looked at, from the first: in a quarter of a million any period shows that is repeated three times in there, and more
-// would take memory, 32 bytes each.
+// longestSeries bounds the durations that are looked at, from the first: in a quarter of a million any period shows
+// that is repeated three times in there, and more would take memory, 32 bytes each.
 const longestSeries = 1 << 18
 
-// bySeries gives the period of durations in ns, counted in durations, and the autocorrelation there; 1: they have none. It is the first lag at which the autocorrelation of their logarithms has
-// a peak about as high as the highest, over a valley half as deep at least.
+// bySeries gives the period of durations in ns, counted in durations, and the autocorrelation there; 1: they have none.
+// It is the first lag at which the autocorrelation of their logarithms has a peak about as high as the highest, over a
+// valley half as deep at least.
 func bySeries(ns []int64) (int, float64) {
 	r := autocorrelation(ns[:min(len(ns), longestSeries)])
 	last := len(r) / 3
@@ -36,7 +37,8 @@ func bySeries(ns []int64) (int, float64) {
 	return 1, 0
 }
 
-// autocorrelation gives it by lag, of the logarithms of the durations, by the theorem of Wiener and Khinchin; nil where they do not vary.
+// autocorrelation gives it by lag, of the logarithms of the durations, by the theorem of Wiener and Khinchin; nil where
+// they do not vary.
 func autocorrelation(ns []int64) []float64 {
 	n := len(ns)
 	if n < 6 {
@@ -94,8 +96,8 @@ func transform(x []complex128) {
 	}
 }
 
-// byDurations makes longer iterations of such as are one burst each where durations repeat at a longer distance. They begin where most of them are, then with
-// the longest burst.
+// byDurations makes longer iterations of such as are one burst each where durations repeat at a longer distance. They
+// begin where most of them are, then with the longest burst.
 func (f *folder) byDurations(s *section) {
 	n := s.iterations()
 	if n < 6 || s.lag > 1 {

@@ -2,14 +2,17 @@ package period
 
 import "slices"
 
-// takePlaces is the share of a thread's bursts up to which symbols may stand for each other. Where more than every fourth burst is
-// now this and now that, as with tasks that come in any order, iterations would be alike only in what matters least.
+// takePlaces is the share of a thread's bursts up to which symbols may stand for each other. Where more than every
+// fourth burst is now this and now that, as with tasks that come in any order, iterations would be alike only in what
+// matters least.
 const takePlaces = 1. / 4
 
-// either gives the sequence with symbols made one that take each other's place: they come after the same symbol and before the same one, now this and now
-// that, as where a cluster was cut in two through the middle of what is one burst of the program. nil: there are none, or too many.
+// either gives the sequence with symbols made one that take each other's place: they come after the same symbol and
+// before the same one, now this and now that, as where a cluster was cut in two through the middle of what is one burst
+// of the program. nil: there are none, or too many.
 //
-// It is for sequences that repeat little as they are. Where the one comes for a while and then the other, that is a change of phase, and both remain.
+// It is for sequences that repeat little as they are. Where the one comes for a while and then the other, that is a
+// change of phase, and both remain.
 func either(t tokens, symbols int) []int32 {
 	one := make([]int32, symbols) // by symbol: the first of those that it is one with
 	for k := range one {
@@ -53,7 +56,8 @@ func either(t tokens, symbols int) []int32 {
 	return kinds
 }
 
-// samePlaces gives the symbols, two and more each, that have the same regular neighbours, or the same on one side and none on the other; ascending.
+// samePlaces gives the symbols, two and more each, that have the same regular neighbours, or the same on one side and
+// none on the other; ascending.
 func samePlaces(kinds []int32, symbols int) [][]int32 {
 	next, previous := majority(kinds, symbols, 1), majority(kinds, symbols, -1)
 	type neighbours struct{ previous, next int32 }
@@ -81,7 +85,8 @@ func samePlaces(kinds []int32, symbols int) [][]int32 {
 	return several
 }
 
-// mixed reports whether the symbols take turns often: for two times that one of the rarer ones comes there is at least one change to it.
+// mixed reports whether the symbols take turns often: for two times that one of the rarer ones comes there is at least
+// one change to it.
 func mixed(kinds []int32, group []int32) bool {
 	in := make(map[int32]int, len(group))
 	for _, k := range group {

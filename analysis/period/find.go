@@ -67,11 +67,13 @@ type way struct {
 	reference  reference
 }
 
-// explainedMore is by how much more of the run iterations by calls must explain to be preferred: symbols distinguish phases that make the same calls. Where these are the same phases
-// that by symbols are damaged, it is enough that they explain hardly less.
+// explainedMore is by how much more of the run iterations by calls must explain to be preferred: symbols distinguish
+// phases that make the same calls. Where these are the same phases that by symbols are damaged, it is enough that they
+// explain hardly less.
 const explainedMore = 1.05
 
-// Find finds the phases. Threads whose slices disagree in length, times that go back, anchors out of order and symbols without calls are errors. It is collective.
+// Find finds the phases. Threads whose slices disagree in length, times that go back, anchors out of order and symbols
+// without calls are errors. It is collective.
 func Find(threads []Thread, o Options) (found *Result, err error) {
 	defer team.Leave("period", &err)
 	if err := o.Team.Check(len(threads)); err != nil {
@@ -128,7 +130,8 @@ func (f *finder) anywhere(so func() bool) bool {
 	return yes[0] == 1
 }
 
-// damaged reports whether iterations of the reference are broken, so that where they begin is known but roughly, or whether a phase may be.
+// damaged reports whether iterations of the reference are broken, so that where they begin is known but roughly, or
+// whether a phase may be.
 func (f *finder) damaged() bool {
 	for i, s := range f.sequences[f.reference.sequence].sections {
 		if i > 0 || len(s.runs) > 1 {
@@ -138,7 +141,8 @@ func (f *finder) damaged() bool {
 	return false
 }
 
-// hasPhases reports whether the other way has all phases of the reference's thread, and distinguishes those that differ in what repeats. One phase there may be several here that damage has parted.
+// hasPhases reports whether the other way has all phases of the reference's thread, and distinguishes those that differ
+// in what repeats. One phase there may be several here that damage has parted.
 func (f *finder) hasPhases(other *way) bool {
 	s := f.sequences[f.reference.sequence]
 	rest := s.sections
@@ -155,7 +159,8 @@ func (f *finder) hasPhases(other *way) bool {
 	return len(rest) == 0
 }
 
-// has reports whether sections of one sequence are parts of this one, in which more may be mended: they repeat one thing, iterations are about as long, and damaged ones alone are outside.
+// has reports whether sections of one sequence are parts of this one, in which more may be mended: they repeat one
+// thing, iterations are about as long, and damaged ones alone are outside.
 func (s *section) has(parts []section) bool {
 	far := int32(damagedIterations * s.period)
 	for i := range parts {
@@ -184,7 +189,8 @@ func renumber(symbols, numbers []uint32) []uint32 {
 	return list
 }
 
-// look solves the sequences that a view has, and chooses the one whose phases are the run's. Of several members each solves those that its threads do.
+// look solves the sequences that a view has, and chooses the one whose phases are the run's. Of several members each
+// solves those that its threads do.
 func (f *finder) look(view []Thread, pool *sync.Pool, symbols int, byCalls bool) way {
 	w := way{byCalls: byCalls, view: view, pool: pool, symbols: symbols}
 	w.sequences, w.of = f.distinct(view)

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// A folder folds repetitions of a thread's sequence into loops, the inner ones first, until nothing is repeated three times
-// in a row any more.
+// A folder folds repetitions of a thread's sequence into loops, the inner ones first, until nothing is repeated three
+// times in a row any more.
 type folder struct {
 	symbols  int // kinds below are symbols, the others loops
 	loops    []loop
@@ -76,8 +76,8 @@ type chosen struct {
 	turn int
 }
 
-// choose says which repeats are loops, without overlaps, in the order of the sequence. A shorter lag goes before a longer one, which
-// recurs when its inner loops are folded.
+// choose says which repeats are loops, without overlaps, in the order of the sequence. A shorter lag goes before a
+// longer one, which recurs when its inner loops are folded.
 func (f *folder) choose(found []repeat) []chosen {
 	if len(found) == 0 {
 		return nil
@@ -170,12 +170,12 @@ func newTally(body []int32, counts []int) *tally {
 	return t
 }
 
-// usual reports whether where the body is, it is mostly repeated: for one time that it comes alone there is a place where it comes three
-// times and more. Two kinds that take turns by tosses of a coin have only one such place in four.
+// usual reports whether where the body is, it is mostly repeated: for one time that it comes alone there is a place
+// where it comes three times and more. Two kinds that take turns by tosses of a coin have only one such place in four.
 func (t *tally) usual() bool { return t.runs >= t.most-t.trips }
 
-// surprising reports whether a repeat is so long that it does not come by chance: if tokens were drawn at random, each as often as it is in
-// the sequence, one run in a thousand would have one such.
+// surprising reports whether a repeat is so long that it does not come by chance: if tokens were drawn at random, each
+// as often as it is in the sequence, one run in a thousand would have one such.
 func (f *folder) surprising(r repeat, counts []int) bool {
 	kinds := f.top().kind
 	n := float64(len(kinds))
@@ -187,7 +187,8 @@ func (f *folder) surprising(r repeat, counts []int) bool {
 	return nats >= math.Log(n)+math.Log(1000)
 }
 
-// trim takes from both ends of the repeat what belongs to others; false: less than three trips are left, or others are inside.
+// trim takes from both ends of the repeat what belongs to others; false: less than three trips are left, or others are
+// inside.
 func trim(c *chosen, taken []bool) bool {
 	begin, end := c.begin, c.end
 	for begin < end && taken[begin] {
@@ -209,8 +210,8 @@ func trim(c *chosen, taken []bool) bool {
 	return true
 }
 
-// short adds the places where a loop has one trip or two, so that a loop is one token however often it goes round. A trip begins where
-// most of the loop's runs begin.
+// short adds the places where a loop has one trip or two, so that a loop is one token however often it goes round. A
+// trip begins where most of the loop's runs begin.
 func (f *folder) short(kept []chosen, tally map[int32]*tally, taken []bool, at []int32) []chosen {
 	type entry struct {
 		kind int32

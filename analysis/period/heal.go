@@ -1,13 +1,14 @@
 package period
 
-// What a sequence lost or has too much, here and there, is mended before repetitions are sought, for those are exact. The mended
-// sequence serves that search alone: what iterations hold is derived from the bursts as they are.
+// What a sequence lost or has too much, here and there, is mended before repetitions are sought, for those are exact.
+// The mended sequence serves that search alone: what iterations hold is derived from the bursts as they are.
 //
-// A symbol follows another regularly if it does so nearly always; then it shows where a burst was replaced, added or lost. Only what is rare and
-// irregular is touched: what comes once in a while by the clock may be what an outer loop does.
+// A symbol follows another regularly if it does so nearly always; then it shows where a burst was replaced, added or
+// lost. Only what is rare and irregular is touched: what comes once in a while by the clock may be what an outer loop
+// does.
 
-// regularly is how often a symbol must follow another for what differs to be damage: seven times in eight. More than one burst in eight being noise
-// would be a clustering that failed.
+// regularly is how often a symbol must follow another for what differs to be damage: seven times in eight. More than
+// one burst in eight being noise would be a clustering that failed.
 const regularly = 7. / 8
 
 type neighbours struct {

@@ -16,7 +16,8 @@ type inside struct {
 	kind []int32 // of each burst, as it was before any mending
 }
 
-// inside looks into iterations. Bursts are distinguished from each other by the kinds given: the folder's own, or others, whose numbers then mean nothing to it.
+// inside looks into iterations. Bursts are distinguished from each other by the kinds given: the folder's own, or
+// others, whose numbers then mean nothing to it.
 func (f *folder) inside(kinds []int32) *inside {
 	x := &inside{f: f, runs: f.sorted, kind: kinds}
 	if len(kinds) > 0 && &kinds[0] != &f.raw[0] {
@@ -42,8 +43,8 @@ type place struct{ kind, nth int32 }
 // A visit is one loop within one iteration.
 type visit struct{ run, offset int32 }
 
-// each calls item for everything in the span: a loop that is wholly inside, or a burst between (run -1). not is the loop whose trips the spans
-// are, -1 none.
+// each calls item for everything in the span: a loop that is wholly inside, or a burst between (run -1). not is the
+// loop whose trips the spans are, -1 none.
 func (x *inside) each(s span, not int32, item func(kind, run, from int32)) {
 	next := sort.Search(len(x.runs), func(i int) bool { return x.runs[i].from >= s.begin })
 	for at := s.begin; at < s.end; {
@@ -128,8 +129,9 @@ func median(list []int32) int {
 	return int(sorted[(len(sorted)-1)/2])
 }
 
-// agreement is the share of the bursts of iterations that most iterations have as well, in whatever order. Loops within may go round any number of times, and a trip that
-// is alone, because the loop was broken by damage, is still the loop's. A burst that lacks counts like one that is different or too much.
+// agreement is the share of the bursts of iterations that most iterations have as well, in whatever order. Loops within
+// may go round any number of times, and a trip that is alone, because the loop was broken by damage, is still the
+// loop's. A burst that lacks counts like one that is different or too much.
 func (x *inside) agreement(list []span) float64 {
 	var items []int32
 	ends := make([]int, 0, len(list))

@@ -2,7 +2,8 @@ package period
 
 import "slices"
 
-// join puts the runs of the same loop together over damaged iterations, in which smaller loops and such as hold noise may have been found.
+// join puts the runs of the same loop together over damaged iterations, in which smaller loops and such as hold noise
+// may have been found.
 func (f *folder) join() []section {
 	top := f.top()
 	var list []section
@@ -25,8 +26,9 @@ func (f *folder) join() []section {
 	return list
 }
 
-// resumes reports whether the first section goes on with the run, after others. What is between must be damaged iterations by its length, or look like the loop and take less time than what is
-// on both sides, without being a phase of its own.
+// resumes reports whether the first section goes on with the run, after others. What is between must be damaged
+// iterations by its length, or look like the loop and take less time than what is on both sides, without being a phase
+// of its own.
 func (f *folder) resumes(list []section, here *run) bool {
 	first := &list[0]
 	gap := here.from - first.to
@@ -37,8 +39,8 @@ func (f *folder) resumes(list []section, here *run) bool {
 		!slices.ContainsFunc(list[1:], func(s section) bool { return f.worth(&s) })
 }
 
-// rejoin makes one of neighbours of one loop where what is between looks like it. What is between may be a loop of its own, if that holds what
-// comes seldom and irregularly: the same noise at the same place of some iterations in a row.
+// rejoin makes one of neighbours of one loop where what is between looks like it. What is between may be a loop of its
+// own, if that holds what comes seldom and irregularly: the same noise at the same place of some iterations in a row.
 func (f *folder) rejoin(list []section) []section {
 	joined := list[:0]
 	for _, s := range list {
@@ -69,8 +71,8 @@ func (f *folder) holdsRare(kind int32) bool {
 	return slices.ContainsFunc(f.loop(kind).body, func(k int32) bool { return !f.isLoop(k) && f.rare[k] })
 }
 
-// notScattered drops the damaged sections of loops most of whose runs are elsewhere, within other loops or too short for a section: what comes often enough is
-// repeated here and there, and where that is more than usual is chance.
+// notScattered drops the damaged sections of loops most of whose runs are elsewhere, within other loops or too short
+// for a section: what comes often enough is repeated here and there, and where that is more than usual is chance.
 func (f *folder) notScattered(list []section) []section {
 	total, inside := make(map[int32]int), make(map[int32]int)
 	for i := range f.runs {

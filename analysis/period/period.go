@@ -19,19 +19,20 @@ type Thread struct {
 	Symbols    []uint32
 	BeginNS    []int64 // per burst, ascending
 	DurationNS []int64 // per burst, ≥ 0
-	// Anchors[k] says how many of the thread's bursts are before the k-th anchor, not descending. A thread that ended early has the first
-	// few only.
+	// Anchors[k] says how many of the thread's bursts are before the k-th anchor, not descending. A thread that ended
+	// early has the first few only.
 	Anchors []int32
 }
 
 // Options are what the caller may choose.
 type Options struct {
 	Workers int // that share the work; below 1 means 1
-	// Calls has for each symbol the number of its pair of surrounding calls, dense from 0: symbols that differ in their cluster alone have the same. Where clusters are noisy, periods show in
-	// the calls alone. nil: only symbols are known.
+	// Calls has for each symbol the number of its pair of surrounding calls, dense from 0: symbols that differ in their
+	// cluster alone have the same. Where clusters are noisy, periods show in the calls alone. nil: only symbols are known.
 	Calls []uint32
-	// Team is who has which threads. A member gives its own, and gets what was found of all. Symbols and durations of a thread go to the members that have others which did the
-	// same, and the one thread whose phases are taken for the run's to all; the rest stays.
+	// Team is who has which threads. A member gives its own, and gets what was found of all. Symbols and durations of a
+	// thread go to the members that have others which did the same, and the one thread whose phases are taken for the
+	// run's to all; the rest stays.
 	Team team.Threads
 }
 
@@ -43,25 +44,27 @@ type Result struct {
 
 // A Phase is a part of the run: iterations of one kind, or a stretch without.
 type Phase struct {
-	// FromAnchor is the last anchor at or before the phase's first burst on all threads, -1 where that is the begin of the run. ToAnchor
-	// is the first at or after its last burst on all threads; the number of anchors where that is the end of the run.
+	// FromAnchor is the last anchor at or before the phase's first burst on all threads, -1 where that is the begin of the
+	// run. ToAnchor is the first at or after its last burst on all threads; the number of anchors where that is the end of
+	// the run.
 	FromAnchor, ToAnchor int
 	Iterations           int  // 0: a stretch without
 	ByCalls              bool // iterations were found by the calls alone (Options.Calls), and then compared by the symbols
-	// IterationAnchors are the anchors at which the iterations begin, and the one that ends the last: Iterations+1 of them, where -1 and
-	// the number of anchors are as above. nil: iterations begin at no anchors, and threads agree by counting alone.
+	// IterationAnchors are the anchors at which the iterations begin, and the one that ends the last: Iterations+1 of
+	// them, where -1 and the number of anchors are as above. nil: iterations begin at no anchors, and threads agree by
+	// counting alone.
 	IterationAnchors []int32
 	Threads          []Loop // by thread
 	// Period is the number of bursts of an iteration: the median over the threads' medians.
 	Period int
-	// Agreement is the share of the bursts of iterations that are what their place in the iteration has on most others of the same thread,
-	// loops within counted once, 0 to 1: the mean over threads, weighted by bursts.
+	// Agreement is the share of the bursts of iterations that are what their place in the iteration has on most others of
+	// the same thread, loops within counted once, 0 to 1: the mean over threads, weighted by bursts.
 	Agreement float64
-	// Correlation is the autocorrelation, at one iteration, of the signal of burst durations (-1 to 1) on the thread that the phase was found on, after
-	// inner loops are summed up; NaN where durations do not vary.
+	// Correlation is the autocorrelation, at one iteration, of the signal of burst durations (-1 to 1) on the thread that
+	// the phase was found on, after inner loops are summed up; NaN where durations do not vary.
 	Correlation float64
-	// IterationNS has for each iteration the time from its begin on the first thread to its end on the last; where they are matched by counting, the longest of
-	// the threads' own.
+	// IterationNS has for each iteration the time from its begin on the first thread to its end on the last; where they
+	// are matched by counting, the longest of the threads' own.
 	IterationNS []int64
 	MedianNS    int64   // of IterationNS
 	Inner       []Inner // loops within the iteration, on the thread that the phase was found on, in the order of their place
@@ -71,8 +74,8 @@ type Phase struct {
 // A Loop is what one thread has of a phase.
 type Loop struct {
 	From, To int32 // its bursts of the phase: From ≤ i < To
-	// Begins are the bursts at which the iterations begin, and the end of the last: Iterations+1 of them; empty: the thread has none of them. An iteration that a
-	// thread lacks, or that lost its records, begins where the next one does.
+	// Begins are the bursts at which the iterations begin, and the end of the last: Iterations+1 of them; empty: the
+	// thread has none of them. An iteration that a thread lacks, or that lost its records, begins where the next one does.
 	Begins    []int32
 	Period    int     // bursts of an iteration, median
 	Agreement float64 // as in Phase

@@ -7,7 +7,8 @@ import (
 	"sort"
 )
 
-// partition cuts the thread's bursts into the run's phases. The first and the last part are stretches, and so is every second one.
+// partition cuts the thread's bursts into the run's phases. The first and the last part are stretches, and so is every
+// second one.
 func (f *finder) partition(thread int, parts []part, phases []Phase) {
 	t := &f.threads[thread]
 	s := f.sequences[f.of[thread]]
@@ -99,8 +100,8 @@ func (s *sequence) matchDelimited(t *Thread, x *section, ref *Thread) []int32 {
 	return begins[x.first : x.first+x.iterations()+1]
 }
 
-// loosen moves the first begin and the last, where the reference has these at no anchors, to where the thread's own section has them, else
-// to where an iteration of usual length would have them.
+// loosen moves the first begin and the last, where the reference has these at no anchors, to where the thread's own
+// section has them, else to where an iteration of usual length would have them.
 func (s *section) loosen(begins []int32, own *section) {
 	n := len(begins) - 1
 	usual := int32(medianGap(begins[1:n]))
@@ -168,9 +169,9 @@ func (s *sequence) during(t *Thread, beginNS, endNS int64) *section {
 	return best
 }
 
-// matchByTime gives the thread's iterations the reference's numbers. Where both have as many, these are by count. Else they are moved so that their begins are
-// nearest in time; what the thread lacks is empty, and what it has more is left out. nil: the thread has less than half or more than twice as many,
-// and does something else.
+// matchByTime gives the thread's iterations the reference's numbers. Where both have as many, these are by count. Else
+// they are moved so that their begins are nearest in time; what the thread lacks is empty, and what it has more is left
+// out. nil: the thread has less than half or more than twice as many, and does something else.
 func matchByTime(begins []int32, t *Thread, ofRef []int32, ref *Thread) []int32 {
 	n, want := len(begins)-1, len(ofRef)-1
 	if n == want {

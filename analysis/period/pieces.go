@@ -2,7 +2,8 @@ package period
 
 import "slices"
 
-// blockPieces is how many pieces in a row at most are compared with their own medians: counts may drift in the course of a run.
+// blockPieces is how many pieces in a row at most are compared with their own medians: counts may drift in the course
+// of a run.
 const blockPieces = 16
 
 // An amount is time and bursts.
@@ -22,7 +23,8 @@ func shareOf(part, all amount) shares {
 	return shares{float64(part.ns) / float64(max(1, all.ns)), float64(part.bursts) / float64(max(1, all.bursts))}
 }
 
-// A match says how much of pieces is as in most of them. The bursts with which pieces begin are apart, for all pieces have one.
+// A match says how much of pieces is as in most of them. The bursts with which pieces begin are apart, for all pieces
+// have one.
 type match struct {
 	coverNS int64
 	first   amount // with which pieces begin

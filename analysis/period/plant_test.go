@@ -71,7 +71,8 @@ func findThreads(t *testing.T, list []period.Thread) *period.Result {
 	return r
 }
 
-// checkPartition checks what holds for every result: phases cover every burst of every thread once, in order, and iterations lie within.
+// checkPartition checks what holds for every result: phases cover every burst of every thread once, in order, and
+// iterations lie within.
 func checkPartition(t *testing.T, list []period.Thread, r *period.Result) {
 	t.Helper()
 	for i := range list {
@@ -125,7 +126,8 @@ func checkPhases(t *testing.T, r *period.Result, thread int, wanted ...want) {
 	}
 }
 
-// noisy changes bursts of the thread at random: a share gets another label, a share is lost, and after a share comes one more.
+// noisy changes bursts of the thread at random: a share gets another label, a share is lost, and after a share comes
+// one more.
 func noisy(s *script, seed uint64, other, lost, more float64) *script {
 	random := rand.New(rand.NewPCG(seed, 1))
 	var out script

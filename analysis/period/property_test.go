@@ -54,8 +54,8 @@ func (g *grammar) loop(t *rapid.T, depth, low, high int) piece {
 	return p
 }
 
-// rareOwn reports whether there is a loop with another within beside which it has next to nothing of its own, which is taken for what an iteration of the inner
-// one does now and then.
+// rareOwn reports whether there is a loop with another within beside which it has next to nothing of its own, which is
+// taken for what an iteration of the inner one does now and then.
 func (p piece) rareOwn() bool {
 	own, all := 0, 0
 	for _, q := range p.body {
@@ -82,7 +82,8 @@ func (p piece) bursts() int {
 	return n * (p.low + p.add)
 }
 
-// TestGrammar plants several phases of nested loops, with prologue, epilogue and what is between; all is found to the burst.
+// TestGrammar plants several phases of nested loops, with prologue, epilogue and what is between; all is found to the
+// burst.
 func TestGrammar(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var g grammar
@@ -173,8 +174,8 @@ func plain(body []uint32) bool {
 	return inner == 0
 }
 
-// TestRepetitionAmongOthers compares with the reference where one repetition is all there is: a loop of few letters, which may come several times in it but not three times in a
-// row, among others that take much longer.
+// TestRepetitionAmongOthers compares with the reference where one repetition is all there is: a loop of few letters,
+// which may come several times in it but not three times in a row, among others that take much longer.
 func TestRepetitionAmongOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		body := rapid.SliceOfN(rapid.Uint32Range(0, 3), 2, 9).Filter(plain).Draw(t, "body")
@@ -215,7 +216,8 @@ func TestRepetitionAmongOthers(t *testing.T) {
 	})
 }
 
-// TestWhatIsToldIsThere checks any sequence at all, among them Fibonacci words: what is reported as iterations has the agreement that is reported, by counting, and there are three at least.
+// TestWhatIsToldIsThere checks any sequence at all, among them Fibonacci words: what is reported as iterations has the
+// agreement that is reported, by counting, and there are three at least.
 func TestWhatIsToldIsThere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := new(script)

@@ -35,8 +35,9 @@ func (g grams) double() grams {
 	return d
 }
 
-// repeats finds the stretches of three times their lag and more, by lag and begin. Only such lags are tried as some window
-// has to the last equal one before it. Every repetition is found by windows of twice its lag at the latest, most by single tokens.
+// repeats finds the stretches of three times their lag and more, by lag and begin. Only such lags are tried as some
+// window has to the last equal one before it. Every repetition is found by windows of twice its lag at the latest, most
+// by single tokens.
 func repeats(kinds []int32, g grams) []repeat {
 	n := len(kinds)
 	last := make([]int32, g.distinct) // where the window was last, counted from 1
@@ -68,8 +69,8 @@ func repeats(kinds []int32, g grams) []repeat {
 	return found
 }
 
-// pairs numbers pairs of 32 bits in the order of their coming. It is an open hash table: the map of the language takes three
-// times as long, and this is where sequences without repetitions spend their time.
+// pairs numbers pairs of 32 bits in the order of their coming. It is an open hash table: the map of the language takes
+// three times as long, and this is where sequences without repetitions spend their time.
 type pairs struct {
 	key   []uint64
 	value []int32 // counted from 1

@@ -4,7 +4,8 @@ import (
 	"slices"
 )
 
-// A section is a part of one thread that repeats one loop: runs of it with little between, where iterations were damaged.
+// A section is a part of one thread that repeats one loop: runs of it with little between, where iterations were
+// damaged.
 type section struct {
 	runs     []int32
 	kind     int32   // of the loop
@@ -15,7 +16,8 @@ type section struct {
 	begins   []int32 // of iterations, and the end of the last
 	anchors  []int32 // at begins; nil: iterations do not begin at anchors
 	period   int     // bursts, median
-	// The first iteration begins at no anchor, or the last ends at none, where the others do: anchors has the one before, or the one behind.
+	// The first iteration begins at no anchor, or the last ends at none, where the others do: anchors has the one before,
+	// or the one behind.
 	looseFirst, looseLast bool
 	correlation           float64 // of durations, where these alone repeat and symbols say nothing; else 0
 	// Of iterations between delimiters: which one it is, from 1; the begins of all; and which of these is the first here.
@@ -27,8 +29,8 @@ type section struct {
 
 func (s *section) iterations() int { return max(0, len(s.begins)-1) }
 
-// damagedIterations is how many iterations without a good one between may be bridged. Where more are in disorder it is no
-// longer clear that they are iterations at all.
+// damagedIterations is how many iterations without a good one between may be bridged. Where more are in disorder it is
+// no longer clear that they are iterations at all.
 const damagedIterations = 2
 
 // worthAPhase is the share of a thread's bursts or of its time below which a repetition is not reported as a phase: the
@@ -63,8 +65,9 @@ func (f *folder) sections(t *Thread, compared []int32) []section {
 	return f.notScattered(kept)
 }
 
-// looksLike reports whether the bursts between are those of the loop but for damage, which is less than half of them. Where so many iterations of another kind are that they
-// matter, these are a section of their own, and nothing is bridged.
+// looksLike reports whether the bursts between are those of the loop but for damage, which is less than half of them.
+// Where so many iterations of another kind are that they matter, these are a section of their own, and nothing is
+// bridged.
 func (f *folder) looksLike(kind, from, to int32) bool {
 	set := f.contentsOf(kind)
 	inside := 0
@@ -100,8 +103,8 @@ func (s *section) usual() float64 {
 	return float64(s.repeated) * float64(s.lag) / float64(s.tokens)
 }
 
-// alike is how much of iterations must be as usual: all but one burst in twelve. Of Fibonacci's word, which has no period, 9 in 100 differ from the
-// nearest thing to one; of a body of twenty bursts with 6 % noise 6 in 100.
+// alike is how much of iterations must be as usual: all but one burst in twelve. Of Fibonacci's word, which has no
+// period, 9 in 100 differ from the nearest thing to one; of a body of twenty bursts with 6 % noise 6 in 100.
 const alike = 11. / 12
 
 // regular reports whether the bursts of iterations are mostly those of others.

@@ -1,6 +1,7 @@
 package period
 
-// tokens is a sequence of what a thread did: at first one token per burst, later with repetitions folded into one token each.
+// tokens is a sequence of what a thread did: at first one token per burst, later with repetitions folded into one token
+// each.
 type tokens struct {
 	kind []int32
 	at   []int32 // the burst at which each begins, and the end of the last
@@ -32,8 +33,8 @@ type run struct {
 	trips      int32
 }
 
-// leastRotation gives where the least rotation of body begins, by two candidates of which the worse skips what was compared
-// (after Booth, Inf. Process. Lett. 10 (1980)); false: body is itself a repetition of something shorter.
+// leastRotation gives where the least rotation of body begins, by two candidates of which the worse skips what was
+// compared (after Booth, Inf. Process. Lett. 10 (1980)); false: body is itself a repetition of something shorter.
 func leastRotation(body []int32) (int, bool) {
 	n := len(body)
 	i, j, same := 0, 1, 0

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// newCurves makes empty curves of all phases. Threads that disagree about the number of a phase's iterations are an error.
+// newCurves makes empty curves of all phases. Threads that disagree about the number of a phase's iterations are an
+// error.
 func newCurves(threads []Thread, points int) ([]Curve, error) {
 	var curves []Curve
 	for i := range threads {

@@ -53,7 +53,8 @@ type Options struct {
 	Buckets  int // of a histogram; 0 = DefaultBuckets
 	Points   int // of a curve at most; 0 = DefaultPoints
 	Workers  int // that share the work; below 1 means 1
-	// Team is who has which threads. A member gives Phases of all of them, and the rest of its own; the Profile is that of the whole run at all members.
+	// Team is who has which threads. A member gives Phases of all of them, and the rest of its own; the Profile is that of
+	// the whole run at all members.
 	Team team.Threads
 }
 
@@ -106,8 +107,8 @@ type Counter struct {
 	Missing    int64 // bursts without a value
 }
 
-// A Histogram says how the durations of a cluster's bursts are distributed: in buckets of equal width in ln(duration), from the shortest to the
-// longest. A duration of 0 counts as 1 ns.
+// A Histogram says how the durations of a cluster's bursts are distributed: in buckets of equal width in ln(duration),
+// from the shortest to the longest. A duration of 0 counts as 1 ns.
 type Histogram struct {
 	Cluster      int32   // or a kind
 	MinNS, MaxNS int64   // bounds of the buckets

@@ -127,7 +127,8 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// The profile of a run is that of its threads, put together: rows one after the other, histograms and curves added up. With more workers it is the same.
+// The profile of a run is that of its threads, put together: rows one after the other, histograms and curves added up.
+// With more workers it is the same.
 func TestSumOfThreads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		threads := random(t, []int{5, 0, 2})

@@ -11,7 +11,8 @@ import (
 	"moriens/internal/team"
 )
 
-// Sum sums up a run. Columns of unequal length, negative durations and phases that do not fit the bursts are errors that name the thread. It is collective.
+// Sum sums up a run. Columns of unequal length, negative durations and phases that do not fit the bursts are errors
+// that name the thread. It is collective.
 func Sum(threads []Thread, o Options) (*Profile, error) {
 	o.Buckets, o.Points = cmp.Or(o.Buckets, DefaultBuckets), cmp.Or(o.Points, DefaultPoints)
 	if err := o.Team.Check(len(threads)); err != nil {
@@ -153,7 +154,8 @@ func (c *Calls) check() error {
 type table struct {
 	rows []Row
 	of   map[Key]int32
-	// recent remembers rows by some bits of their key: the same few come again and again, and a map costs ten times as much.
+	// recent remembers rows by some bits of their key: the same few come again and again, and a map costs ten times as
+	// much.
 	recent [256]int32
 }
 

@@ -344,9 +344,9 @@ func (r *refinement) why() string {
 	}
 }
 
-// Alternatives are the sets of clusters, by the IDs of their nodes, that only ever share columns: wherever one of them is, there are
-// all of them. Such sets have no cluster in common. Clusters of different groups are never alternatives: a
-// group is what distinguishes them.
+// Alternatives are the sets of clusters, by the IDs of their nodes, that only ever share columns: wherever one of them
+// is, there are all of them. Such sets have no cluster in common. Clusters of different groups are never alternatives:
+// a group is what distinguishes them.
 func Alternatives(score *sequence.Score, nodes []Node) [][]int32 {
 	group := make(map[int32]int)
 	for _, n := range nodes {

@@ -24,7 +24,8 @@ func after(n int) func() bool {
 	}
 }
 
-// Wherever a refinement is halted: what comes out are the steps that were done, as if it had been stopped behind them, or clusters of the first one without a score.
+// Wherever a refinement is halted: what comes out are the steps that were done, as if it had been stopped behind them,
+// or clusters of the first one without a score.
 func TestHalt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b, o := drawBursts(t), drawOptions(t)
@@ -70,7 +71,8 @@ func tell(r *refine.Result) string {
 	return fmt.Sprintf("%v %v %+v %+v %+v", r.Labels, r.Lineage, r.Nodes, *r.Score, r.Tree)
 }
 
-// checkUnscored compares clusters without a score with those of the first step of the whole refinement, and with labels.
+// checkUnscored compares clusters without a score with those of the first step of the whole refinement, and with
+// labels.
 func checkUnscored(t *rapid.T, got, whole *refine.Result) {
 	if got.Score.Defined() {
 		t.Fatalf("a score of %v", got.Score.Global)

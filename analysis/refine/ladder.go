@@ -9,7 +9,8 @@ import (
 // ladderSteps is how many Eps a ladder has where the curve has room for them.
 const ladderSteps = 10
 
-// A Curve is a k-distance curve, distances in descending order, as a *dbscan.Curve is, whose methods are collective where members of a team have parts of it.
+// A Curve is a k-distance curve, distances in descending order, as a *dbscan.Curve is, whose methods are collective
+// where members of a team have parts of it.
 type Curve interface {
 	At(places ...int) ([]float64, error)
 	Knee() (knee dbscan.Knee, ok bool, err error)

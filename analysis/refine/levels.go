@@ -368,8 +368,8 @@ func listParents(bursts map[int32]int) []Parent {
 	return list
 }
 
-// nameNodes gives new nodes their IDs, those with the most time first: the smallest of a parent that none has yet, else a
-// new one.
+// nameNodes gives new nodes their IDs, those with the most time first: the smallest of a parent that none has yet, else
+// a new one.
 func (r *refinement) nameNodes(fresh []Node) {
 	order := make([]int, len(fresh))
 	for i := range order {

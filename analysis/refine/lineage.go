@@ -7,7 +7,8 @@ import (
 	"moriens/internal/team"
 )
 
-// lineages follows the bursts through the levels. Few ways are taken by many bursts, so that each burst needs but a number.
+// lineages follows the bursts through the levels. Few ways are taken by many bursts, so that each burst needs but a
+// number.
 type lineages struct {
 	of   []uint32 // per burst: index into all
 	all  []Lineage
@@ -30,8 +31,9 @@ func newLineages(bursts int) *lineages {
 	return &lineages{of: make([]uint32, bursts), all: []Lineage{{Node: Absent}}, next: make(map[step]uint32)}
 }
 
-// extend takes note of where the bursts are at a level, by their labels. The members of a team have the same lineages: numbered in the order of the first
-// bursts to take them, whose place in the run order gives by their place here, ascending in it.
+// extend takes note of where the bursts are at a level, by their labels. The members of a team have the same lineages:
+// numbered in the order of the first bursts to take them, whose place in the run order gives by their place here,
+// ascending in it.
 func (l *lineages) extend(t team.Team, level int, labels []int32, order func(row int) int64) error {
 	clear(l.next) // a way that parts at this level parts from all before
 	clear(l.last)

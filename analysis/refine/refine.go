@@ -37,23 +37,26 @@ const Noise int32 = 0
 // Absent is the label of bursts that are in no group.
 const Absent int32 = -1
 
-// Bursts are all bursts of a run, thread after thread, each in time order. Those that are in no group are no part of the
-// sequences.
+// Bursts are all bursts of a run, thread after thread, each in time order. Those that are in no group are no part of
+// the sequences.
 type Bursts struct {
 	DurationNS []int64             // the sum of those that a row stands for
 	Ends       []int               // per thread: where its bursts end; nil = not known, and without Score there is none
 	Anchors    [][]sequence.Anchor // per thread, counting all its bursts; nil = not known
 	Groups     []Group             // the same at all members of a team, but for their rows and points
-	// Score, if not nil, scores labels where the sequences are elsewhere: the rows are in no order then, and Ends is nil. labels has one for each of
-	// DurationNS, the ID of a node below count, Noise or Absent, and must stay as it is; the score is of count labels.
+	// Score, if not nil, scores labels where the sequences are elsewhere: the rows are in no order then, and Ends is nil.
+	// labels has one for each of DurationNS, the ID of a node below count, Noise or Absent, and must stay as it is; the
+	// score is of count labels.
 	Score func(labels []int32, count int) (*sequence.Score, error)
-	// Even, if not nil, says of some nodes whether all threads with bursts have as many of each, where who knows the threads is elsewhere: column is by ID a number from 1 to count-1,
-	// or -1 of a node that is not asked for. It goes with Options.Unscored, and Ends is nil.
+	// Even, if not nil, says of some nodes whether all threads with bursts have as many of each, where who knows the
+	// threads is elsewhere: column is by ID a number from 1 to count-1, or -1 of a node that is not asked for. It goes
+	// with Options.Unscored, and Ends is nil.
 	Even func(labels, column []int32, count int) ([]bool, error)
-	// Team says which threads' bursts are here. DurationNS then goes on after the last thread with bursts of others that are clustered here.
+	// Team says which threads' bursts are here. DurationNS then goes on after the last thread with bursts of others that
+	// are clustered here.
 	Team team.Threads
-	// Home, where Team has several members, is collective: it gives the bursts of this member's threads that are clustered elsewhere the labels
-	// that they have there. labels has one for each of DurationNS.
+	// Home, where Team has several members, is collective: it gives the bursts of this member's threads that are clustered
+	// elsewhere the labels that they have there. labels has one for each of DurationNS.
 	Home func(labels []int32) error
 }
 
@@ -65,10 +68,12 @@ type Group struct {
 	Shared bool           // every member of the team has a part of its bursts; else one has all
 	Eps    []float64      // by step, ascending, at least one; a group whose ladder ends sooner stays as it is
 	MinPts int            // at least 1; with fewer bursts than that the group is one cluster
-	// Weights says how many bursts, above 0, each row stands for; nil = one each. All counts are of bursts, and so is MinPts.
+	// Weights says how many bursts, above 0, each row stands for; nil = one each. All counts are of bursts, and so is
+	// MinPts.
 	Weights []int64
-	// Cluster, if not nil, clusters some of the rows, by their places in Rows, in place of DBSCAN on Points, and as that does: a label for each of them,
-	// dbscan.Noise or 0 … clusters-1. Several groups' are called at once. Neither this nor Weights goes with Shared in a team of several.
+	// Cluster, if not nil, clusters some of the rows, by their places in Rows, in place of DBSCAN on Points, and as that
+	// does: a label for each of them, dbscan.Noise or 0 … clusters-1. Several groups' are called at once. Neither this nor
+	// Weights goes with Shared in a team of several.
 	Cluster func(at []int32, eps float64, minPts int) (labels []int32, clusters int, err error)
 }
 
@@ -83,13 +88,15 @@ type Options struct {
 	// in the end two neighbours will do. Of what that finds clusters stay that have at least RareShare of the time, and
 	// of those that two neighbours made, such as the sequences confirm: with a score that freezes them.
 	RareMinPts func(bursts int) int
-	// Unscored leaves out the score: the clusters of the first step are the answer, and the caller evaluates them. Of those that two neighbours made such stay
-	// of which all threads have as many bursts. There is no Lineage then.
+	// Unscored leaves out the score: the clusters of the first step are the answer, and the caller evaluates them. Of
+	// those that two neighbours made such stay of which all threads have as many bursts. There is no Lineage then.
 	Unscored bool
-	// Stop is asked before each step but the first; true, at any member, ends the refinement with the steps that there are. nil = never.
+	// Stop is asked before each step but the first; true, at any member, ends the refinement with the steps that there
+	// are. nil = never.
 	Stop func() bool
-	// Halt is asked again and again, by several goroutines at once; true, at any member, ends the refinement in the middle of a step. The steps before it are the
-	// answer; of the first one the clusters are, if there are any by then, without a score. nil = never.
+	// Halt is asked again and again, by several goroutines at once; true, at any member, ends the refinement in the middle
+	// of a step. The steps before it are the answer; of the first one the clusters are, if there are any by then, without
+	// a score. nil = never.
 	Halt    func() bool
 	Workers int // below 1 means 1
 }
@@ -103,8 +110,8 @@ const (
 	DefaultTolerance = .01
 )
 
-// RareShare is the share of the time of all bursts in groups that makes a kind of bursts a cluster though it is rare. It is the
-// share of bursts that an automatic MinPts of n/200 asks of any.
+// RareShare is the share of the time of all bursts in groups that makes a kind of bursts a cluster though it is rare.
+// It is the share of bursts that an automatic MinPts of n/200 asks of any.
 const RareShare = 1. / 200
 
 // A Result is what a refinement comes to.
@@ -114,7 +121,8 @@ type Result struct {
 	Nodes   []Node   // the clusters of Labels, by ID; without noise
 	Score   *sequence.Score
 	Tree    Tree
-	// Stopped says that Options.Stop or Halt has ended the refinement, Unscored that there was no time for the score of the answer: Score is not defined, and nodes may have none.
+	// Stopped says that Options.Stop or Halt has ended the refinement, Unscored that there was no time for the score of
+	// the answer: Score is not defined, and nodes may have none.
 	Stopped, Unscored bool
 }
 

@@ -42,7 +42,8 @@ func run(t interface{ Fatal(...any) }, b refine.Bursts, o refine.Options) *refin
 	return r
 }
 
-// Two threads do at 0 … 1 and 10 … 11 the same, but for a gap of .4 in the first kind, which thread 1 has only the upper half of.
+// Two threads do at 0 … 1 and 10 … 11 the same, but for a gap of .4 in the first kind, which thread 1 has only the
+// upper half of.
 func TestRefinementByHand(t *testing.T) {
 	places := func(first float64) []float64 {
 		var list []float64
@@ -53,7 +54,8 @@ func TestRefinementByHand(t *testing.T) {
 	}
 	b := line(t, 4, []float64{.1, .6, 20}, 100, places(0), places(.5))
 	r := run(t, b, refine.Options{Workers: 2})
-	// Step 1: each thread's first kind is a cluster of its own (score 1/2 each), the second is frozen. Step 2: the first kinds are one.
+	// Step 1: each thread's first kind is a cluster of its own (score 1/2 each), the second is frozen. Step 2: the first
+	// kinds are one.
 	if len(r.Tree.Levels) != 2 || !slices.Equal(r.Tree.Chosen, []int{1}) {
 		t.Fatalf("%+v", r.Tree)
 	}
@@ -162,7 +164,8 @@ func TestRareKinds(t *testing.T) {
 		}
 		return b
 	}
-	// Eight bursts at 3: a kind by MinPts 4. Two at 5, at the same time on both threads: confirmed by the sequence. One at 20 and 30.
+	// Eight bursts at 3: a kind by MinPts 4. Two at 5, at the same time on both threads: confirmed by the sequence. One at
+	// 20 and 30.
 	r := run(t, in(thread(5, 20), thread(5, 30)), refine.Options{RareMinPts: rule})
 	if len(r.Nodes) != 3 || r.Nodes[1].Bursts != 8 || r.Nodes[1].MinPts != 4 || r.Nodes[2].Bursts != 2 || r.Nodes[2].MinPts != 2 || r.Nodes[2].Score != 1 {
 		t.Errorf("%+v", r.Nodes)

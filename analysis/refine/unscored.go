@@ -24,7 +24,8 @@ func (r *refinement) leaveUnscored(level *Level) error {
 	return nil
 }
 
-// even scores labels: 1 for those of clusters that two neighbours made and of which all threads that have bursts have as many, 0 for others.
+// even scores labels: 1 for those of clusters that two neighbours made and of which all threads that have bursts have
+// as many, 0 for others.
 func (r *refinement) even(level *Level) (*sequence.Score, error) {
 	score := &sequence.Score{Labels: make([]sequence.LabelScore, r.lastID+1)}
 	column := slices.Repeat([]int32{-1}, int(r.lastID)+1) // by ID

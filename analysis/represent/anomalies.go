@@ -12,14 +12,15 @@ import (
 const (
 	// What is unusual matters if it is longer than this share of the median piece of its stretch.
 	oddShare = .05
-	// An iteration is far from the median if the logarithm of its length is over farSpreads robust standard deviations from it, and farIteration at least.
+	// An iteration is far from the median if the logarithm of its length is over farSpreads robust standard deviations
+	// from it, and farIteration at least.
 	farIteration = 1.25
 	// spreadPieces is how many iterations there must be for that.
 	spreadPieces = 5
 	// mostMerged is how many unusual pieces in a row become one window, and mostShown how many threads it names.
 	mostMerged, mostShown = 4, 8
-	// Of anomalies of one kind in one cluster and phase there is a window for no more than one in kinds of all windows, but for minOfKind at least: a hundred are no more
-	// to learn from than a few.
+	// Of anomalies of one kind in one cluster and phase there is a window for no more than one in kinds of all windows,
+	// but for minOfKind at least: a hundred are no more to learn from than a few.
 	kinds, minOfKind = 4, 2
 )
 
@@ -79,7 +80,8 @@ func (s *stretch) farIterations() func(ns int64) bool {
 	return func(ns int64) bool { return math.Abs(math.Log(float64(max(1, ns)))-median) > far }
 }
 
-// chooseAnomalies makes windows of the worst of each kind, then of the second of each, and so on; neighbours share one. more counts those that are left out.
+// chooseAnomalies makes windows of the worst of each kind, then of the second of each, and so on; neighbours share one.
+// more counts those that are left out.
 func chooseAnomalies(run *Run, stretches []stretch, all []usual, list []anomaly, o FindOptions) (windows []Window, more int) {
 	most := max(0, o.Anomalies)
 	ofKind := max(minOfKind, most/kinds)
@@ -175,7 +177,8 @@ func (a *anomaly) window(run *Run, s *stretch, all []usual, from, to, near int) 
 	return w
 }
 
-// shown are the threads with bursts that are unusual and matter, those with most unusual time in one first; where there are none, the one that takes longest.
+// shown are the threads with bursts that are unusual and matter, those with most unusual time in one first; where there
+// are none, the one that takes longest.
 func (s *stretch) shown(run *Run, all []usual, w *Window) []int32 {
 	limit := max(1, int64(oddShare*float64(s.wallNS)))
 	var own []int64 // thread and its worst time
@@ -208,7 +211,8 @@ func (s *stretch) shown(run *Run, all []usual, w *Window) []int32 {
 	return list[:min(len(list), mostShown)]
 }
 
-// at is where the most unusual burst is or, of an iteration that is long by what happens within calls, the burst before the longest of them.
+// at is where the most unusual burst is or, of an iteration that is long by what happens within calls, the burst before
+// the longest of them.
 func (a *anomaly) at(run *Run, w *Window) (thread int, burst int32) {
 	if len(a.oddities) > 0 {
 		return int(a.oddities[0].thread), a.oddities[0].burst
@@ -229,8 +233,8 @@ func (a *anomaly) at(run *Run, w *Window) (thread int, burst int32) {
 	return most[0].thread, most[0].burst
 }
 
-// name says what pieces are of: "iterations 412-413 of phase 1". When a part of a phase without iterations was, the window that it becomes says: that depends on
-// whose calls it holds.
+// name says what pieces are of: "iterations 412-413 of phase 1". When a part of a phase without iterations was, the
+// window that it becomes says: that depends on whose calls it holds.
 func (s *stretch) name(from, to int) string {
 	if !s.iterations {
 		return fmt.Sprintf("in phase %d", s.phase)

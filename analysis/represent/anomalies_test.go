@@ -55,7 +55,8 @@ func TestRareCluster(t *testing.T) {
 	}
 }
 
-// A long iteration is of the kind of the burst that makes it long: another cluster's comes before the second of one, however much longer that is.
+// A long iteration is of the kind of the burst that makes it long: another cluster's comes before the second of one,
+// however much longer that is.
 func TestEveryKindFirst(t *testing.T) {
 	p := newPlan(4)
 	p.loop(100, func(th, k int) {
@@ -79,7 +80,8 @@ func TestEveryKindFirst(t *testing.T) {
 	}
 }
 
-// Where the most unusual part of a window is all of it but less than its times show, the reason does not name them twice.
+// Where the most unusual part of a window is all of it but less than its times show, the reason does not name them
+// twice.
 func TestAnomalyNamedOnce(t *testing.T) {
 	p := newPlan(2)
 	for k := range 100 {

@@ -11,14 +11,15 @@ type Candidate struct {
 	Why     Why
 	Threads []int32 // the most important first
 	Bytes   []int64 // per Threads: what keeping its part of the window takes
-	// Rank says when its turn comes among candidates of one Why: those of rank 0 first, with their first thread, then those of rank 1 with theirs, and
-	// those of rank 0 with their second.
+	// Rank says when its turn comes among candidates of one Why: those of rank 0 first, with their first thread, then
+	// those of rank 1 with theirs, and those of rank 0 with their second.
 	Rank      int
 	BenefitNS int64 // among those whose turn it is the one with more comes first
 	Reason    string
 }
 
-// Keeping says what keeping costs, and who talks to whom. The functions are asked about windows and threads in the order of both; they are pure.
+// Keeping says what keeping costs, and who talks to whom. The functions are asked about windows and threads in the
+// order of both; they are pure.
 type Keeping struct {
 	// Bytes are what a thread's part of a window takes; 0 = it has nothing to keep.
 	Bytes func(w *Window, thread int) int64
@@ -26,10 +27,11 @@ type Keeping struct {
 	Peers func(w *Window, thread int) []int32
 }
 
-// Candidates turns classes and windows into candidates: Windows[i] has number i, Anomalies[i] len(Windows)+i. In each window that stands for a phase the exemplars
-// come first, that of the largest class before others, and outliers are candidates of their own. Anomalies are shown by the threads that have them and their peers, and by exemplars
-// to compare with, of which those that they exchange messages with would explain nothing.
-// Windows for what these leave out have the threads alone that show it. In a run without iterations all threads of all windows are candidates.
+// Candidates turns classes and windows into candidates: Windows[i] has number i, Anomalies[i] len(Windows)+i. In each
+// window that stands for a phase the exemplars come first, that of the largest class before others, and outliers are
+// candidates of their own. Anomalies are shown by the threads that have them and their peers, and by exemplars to
+// compare with, of which those that they exchange messages with would explain nothing. Windows for what these leave out
+// have the threads alone that show it. In a run without iterations all threads of all windows are candidates.
 func Candidates(c *Classes, f *Selection, k Keeping, name Namer) []Candidate {
 	b := builder{classes: c, keeping: k, name: name}
 	all := !slices.ContainsFunc(f.Windows, func(w Window) bool { return w.Why == Representative })

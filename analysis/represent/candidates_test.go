@@ -40,7 +40,8 @@ func neighbours(ranks int) func(w *represent.Window, thread int) []int32 {
 	}
 }
 
-// The whole way of the program: its slow rank and its anomaly are kept, for the right reasons, and the peers of all.
+// The whole way of the program: its slow rank and its anomaly are kept, for the right reasons, and the peers of
+// all.
 func TestHaloIsKept(t *testing.T) {
 	run := halo(8)
 	classes, err := represent.Classify(ranksOf(run, 6), represent.ClassOptions{Outliers: -1})

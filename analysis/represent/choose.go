@@ -29,14 +29,16 @@ type Choice struct {
 // A Budget is how much may be kept.
 type Budget struct {
 	Bytes int64
-	// Of bounds what is kept for one reason. A thread's part of a window that does not fit there is passed over: smaller ones behind it may fit, and what matters less
-	// has bounds of its own. For reasons that are not here there are Bytes alone.
+	// Of bounds what is kept for one reason. A thread's part of a window that does not fit there is passed over: smaller
+	// ones behind it may fit, and what matters less has bounds of its own. For reasons that are not here there are Bytes
+	// alone.
 	Of map[Why]int64
 }
 
-// Choose keeps of candidates what fits the budget: threads' parts of windows in the order of importance, until the first for which not enough of Bytes is left. Nothing
-// that matters less is kept in the place of what matters more, and less Bytes keep a part of what more keep. A thread's part of a window counts
-// once, as the most important that it is. The order of candidates does not matter.
+// Choose keeps of candidates what fits the budget: threads' parts of windows in the order of importance, until the
+// first for which not enough of Bytes is left. Nothing that matters less is kept in the place of what matters more, and
+// less Bytes keep a part of what more keep. A thread's part of a window counts once, as the most important that it is.
+// The order of candidates does not matter.
 func Choose(candidates []Candidate, b Budget) (*Choice, error) {
 	if b.Bytes < 0 {
 		return nil, fmt.Errorf("represent: a budget of %d bytes", b.Bytes)

@@ -164,7 +164,8 @@ func drawCandidates(t *rapid.T) []represent.Candidate {
 	return list
 }
 
-// The budget holds; the order of candidates does not matter; less budget keeps a part; what is kept matters more than what is dropped.
+// The budget holds; the order of candidates does not matter; less budget keeps a part; what is kept matters more than
+// what is dropped.
 func TestBudgetHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawCandidates(t)

@@ -12,10 +12,11 @@ import (
 
 // ClassOptions say how threads are grouped.
 type ClassOptions struct {
-	// Outliers is how many there are to be at most, in all classes together. Below 0, in each class a sixteenth of its threads, but three at
-	// least. Threads that differ by nothing that matters are never outliers.
+	// Outliers is how many there are to be at most, in all classes together. Below 0, in each class a sixteenth of its
+	// threads, but three at least. Threads that differ by nothing that matters are never outliers.
 	Outliers int
-	// Floor is how far apart threads are that are never distinguished, as a share of what they spend on the largest quantity of a kind. 0 = DefaultFloor.
+	// Floor is how far apart threads are that are never distinguished, as a share of what they spend on the largest
+	// quantity of a kind. 0 = DefaultFloor.
 	Floor   float64
 	Workers int // below 1 means 1
 }
@@ -41,7 +42,8 @@ type Class struct {
 	Differs  string  // in what its median differs most from that of the first class: "30 % more time in cluster 2 (1.30 s instead of 1.00 s)"; empty: it is the first
 }
 
-// Classify groups threads that behave alike, names the one that stands for each group, and those that are unlike theirs.
+// Classify groups threads that behave alike, names the one that stands for each group, and those that are unlike
+// theirs.
 func Classify(r Ranks, o ClassOptions) (*Classes, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -127,7 +129,8 @@ func members(p dbscan.Points, labels []int32) dbscan.Points {
 	return m
 }
 
-// assign makes classes of labels and puts noise into the class whose center is nearest. It says which threads that were.
+// assign makes classes of labels and puts noise into the class whose center is nearest. It says which threads that
+// were.
 func (c *Classes) assign(v *vectors, labels []int32) (apart []bool) {
 	groups := make([][]int32, slices.Max(labels)+1)
 	apart = make([]bool, len(labels))

@@ -85,7 +85,8 @@ func TestSlowRank(t *testing.T) {
 	}
 }
 
-// A job that mostly waits, for as long as chance has it, does not hide what it computes: boundary ranks that send half, and a slow one.
+// A job that mostly waits, for as long as chance has it, does not hide what it computes: boundary ranks that send half,
+// and a slow one.
 func TestBusyMachine(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 1))
 	chance := func(spread float64) float64 { return 1 + spread*(2*random.Float64()-1) }
@@ -203,7 +204,8 @@ func TestOneCrowd(t *testing.T) {
 	}
 }
 
-// In more dimensions than DBSCAN takes: 30 clusters, kinds of ranks that differ in a few of them, and one rank in one alone.
+// In more dimensions than DBSCAN takes: 30 clusters, kinds of ranks that differ in a few of them, and one rank in one
+// alone.
 func TestManyQuantities(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 1))
 	const n, clusters = 300, 30

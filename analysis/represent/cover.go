@@ -16,8 +16,9 @@ const (
 	newNamed = 4
 )
 
-// A cover is a set of pieces that hold bursts of all clusters, or of most: weighted set cover by the greedy rule (Chvátal, 1979), which takes
-// the piece that explains most time for what it costs to keep, again and again. A cluster's time is explained where one of its bursts is kept.
+// A cover is a set of pieces that hold bursts of all clusters, or of most: weighted set cover by the greedy rule
+// (Chvátal, 1979), which takes the piece that explains most time for what it costs to keep, again and again. A
+// cluster's time is explained where one of its bursts is kept.
 type cover struct {
 	stretches []stretch
 	of        []int   // the stretches whose pieces may be taken

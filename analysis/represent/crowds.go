@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// highest is what the knee of the k-distance curve may raise Eps to, in floors. Few threads that are all unlike each other have no density; the knee
-	// of their distances would join them.
+	// highest is what the knee of the k-distance curve may raise Eps to, in floors. Few threads that are all unlike each
+	// other have no density; the knee of their distances would join them.
 	highest = 5
 	// atOnce is how many threads are clustered at once. In eight dimensions the work grows with the square of a crowd.
 	atOnce = 4096
@@ -25,8 +25,9 @@ type crowds struct {
 	how    string
 }
 
-// findCrowds clusters by density. Of more than atOnce threads it clusters a sample; whoever is within Eps of a core point of that belongs to its crowd, and with all others, such
-// as the few at corners that the sample missed, it begins again.
+// findCrowds clusters by density. Of more than atOnce threads it clusters a sample; whoever is within Eps of a core
+// point of that belongs to its crowd, and with all others, such as the few at corners that the sample missed, it begins
+// again.
 func findCrowds(p dbscan.Points, o ClassOptions) (*crowds, error) {
 	n := p.Len()
 	c := &crowds{labels: make([]int32, n)}
@@ -126,8 +127,8 @@ func chooseEps(index *dbscan.Index, minPts int, floor float64) (eps float64, fro
 	}
 }
 
-// minPoints is how many threads make a class. It grows slowly, so that the eight corners of a hundred thousand ranks are one; of up to three threads each can be
-// one by itself.
+// minPoints is how many threads make a class. It grows slowly, so that the eight corners of a hundred thousand ranks
+// are one; of up to three threads each can be one by itself.
 func minPoints(n int) int {
 	if n <= 3 {
 		return 1

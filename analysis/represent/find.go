@@ -80,7 +80,8 @@ func (f *finder) phases() {
 	}
 }
 
-// cover takes windows of a stretch until most of its time in clusters is explained, if the stretch has much of the run's.
+// cover takes windows of a stretch until most of its time in clusters is explained, if the stretch has much of the
+// run's.
 func (f *finder) cover(index int) {
 	s := &f.stretches[index]
 	worth, whole := f.worth(s)
@@ -105,7 +106,8 @@ func (f *finder) worth(s *stretch) (ns []int64, whole int64) {
 	return ns, whole
 }
 
-// fallback takes windows of a stretch of a run without iterations: those that explain clusters which no anomaly shows, then those with most computing time for what they cost.
+// fallback takes windows of a stretch of a run without iterations: those that explain clusters which no anomaly shows,
+// then those with most computing time for what they cost.
 func (f *finder) fallback(index int) {
 	s := &f.stretches[index]
 	worth, whole := f.worth(s)
@@ -199,7 +201,8 @@ func (f *finder) each(w *Window, with func(cluster int32)) {
 	}
 }
 
-// mergeAnomalies gives up anomalies that lie within a window that stands for a phase, and reports there what is unusual.
+// mergeAnomalies gives up anomalies that lie within a window that stands for a phase, and reports there what is
+// unusual.
 func (f *finder) mergeAnomalies() {
 	f.found.Anomalies = slices.DeleteFunc(f.found.Anomalies, func(a Window) bool {
 		i := slices.IndexFunc(f.found.Windows, func(w Window) bool { return w.Why == Representative && w.Phase == a.Phase && w.holds(&a) })

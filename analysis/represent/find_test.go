@@ -264,7 +264,8 @@ func TestFindRefuses(t *testing.T) {
 	}
 }
 
-// Whatever the run is like: windows are within it, none of two that stand for it overlap, anomalies are sorted, and workers do not matter.
+// Whatever the run is like: windows are within it, none of two that stand for it overlap, anomalies are sorted, and
+// workers do not matter.
 func TestFoundHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPlan(rapid.IntRange(1, 4).Draw(t, "threads"))
@@ -346,7 +347,8 @@ func checkShown(t interface {
 	}
 }
 
-// An exemplar or an outlier that does nothing while those are that stand for a phase has a window all the same: one that is there for something else, or one of its own.
+// An exemplar or an outlier that does nothing while those are that stand for a phase has a window all the same: one
+// that is there for something else, or one of its own.
 func TestThreadsThatTheWindowsLeaveOut(t *testing.T) {
 	build := func(other int32) represent.Run {
 		p := newPlan(4)

@@ -11,8 +11,8 @@ import (
 const (
 	// mostParts is how many classes k-means may make of one crowd.
 	mostParts = 8
-	// strongSilhouette is from where on Kaufman and Rousseeuw (Finding Groups in Data, 1990, table 4 of chapter 2) call a structure strong. Evenly
-	// spread threads cut in two reach .6, a normal crowd .55: neither is to be cut.
+	// strongSilhouette is from where on Kaufman and Rousseeuw (Finding Groups in Data, 1990, table 4 of chapter 2) call a
+	// structure strong. Evenly spread threads cut in two reach .6, a normal crowd .55: neither is to be cut.
 	strongSilhouette = .71
 	// sampled is how many threads decide the number of classes; the silhouette is quadratic in them.
 	sampled  = 1000
@@ -21,8 +21,9 @@ const (
 	asGood = .05
 )
 
-// split divides points by k-means with the k from 2 on whose silhouette (Rousseeuw, 1987) is greatest, or the first that is as good, where that is strong and all centers are
-// more than apart from each other. Else it returns nil. How says what was seen.
+// split divides points by k-means with the k from 2 on whose silhouette (Rousseeuw, 1987) is greatest, or the first
+// that is as good, where that is strong and all centers are more than apart from each other. Else it returns nil. How
+// says what was seen.
 func split(p dbscan.Points, apart float64) (labels []int32, how string) {
 	sample := thin(p, sampled)
 	var best float64
@@ -183,8 +184,8 @@ func closest(centroids [][]float64) float64 {
 	return math.Sqrt(least)
 }
 
-// silhouette is the mean over points of (b-a)/max(a,b), a being the mean distance to the others of its group and b that to the group that is nearest
-// by this measure; 0 for a point alone in its group.
+// silhouette is the mean over points of (b-a)/max(a,b), a being the mean distance to the others of its group and b that
+// to the group that is nearest by this measure; 0 for a point alone in its group.
 func silhouette(p dbscan.Points, labels []int32, k int) float64 {
 	counts := make([]float64, k)
 	for _, c := range labels {

@@ -40,7 +40,8 @@ func (o oddity) compare(p oddity) int {
 // mostCells bounds the table of a stretch to 128 MiB.
 const mostCells = 1 << 24
 
-// measure fills the pieces of a stretch and the table of their computing times, and returns what is unusual, by piece, the worst first.
+// measure fills the pieces of a stretch and the table of their computing times, and returns what is unusual, by piece,
+// the worst first.
 func (s *stretch) measure(run *Run, all []usual, threads int) []oddity {
 	s.choose(run, all)
 	s.timeNS = make([]int64, len(s.pieces)*len(s.clusters))
@@ -65,7 +66,8 @@ func (s *stretch) measure(run *Run, all []usual, threads int) []oddity {
 	return uniteOddities(run.team, slices.Concat(lists...))
 }
 
-// choose takes the clusters of a stretch as columns, those with most time in the run first, as many as there is room for.
+// choose takes the clusters of a stretch as columns, those with most time in the run first, as many as there is room
+// for.
 func (s *stretch) choose(run *Run, all []usual) {
 	there := make([]int64, len(all))
 	for t, at := range s.at {

@@ -16,26 +16,29 @@ type Unlike struct {
 	Quantity Quantity // in which it differs most, causes before effects
 	Value    float64
 	Median   float64 // of its class; of all threads for CausedNS
-	// Distance from the center of its class, in scales of the quantities: 1 is as much as threads spend on the largest of a kind.
+	// Distance from the center of its class, in scales of the quantities: 1 is as much as threads spend on the largest of
+	// a kind.
 	Distance float64
 	Reason   string // without the thread's name
 }
 
 const (
-	// A thread is unlike its class if a quantity is madLimit robust standard deviations from the median, and that is minShare of the scale
-	// of its kind, and a floor of the median itself.
+	// A thread is unlike its class if a quantity is madLimit robust standard deviations from the median, and that is
+	// minShare of the scale of its kind, and a floor of the median itself.
 	madLimit = 5
 	minShare = .01
-	// A thread is waited for if it costs others callsTheMedian times as much as the median thread, and each of them minShare of the scale of times.
+	// A thread is waited for if it costs others callsTheMedian times as much as the median thread, and each of them
+	// minShare of the scale of times.
 	callsTheMedian = 5
 	// perOutlier is how many threads of a class there are for one outlier, and fewOutliers how many there can always be.
 	perOutlier, fewOutliers = 16, 3
-	// ownSpread is how many threads a class must have for a spread of its own. In smaller ones it takes highest times as much of the median to be unlike.
+	// ownSpread is how many threads a class must have for a spread of its own. In smaller ones it takes highest times as
+	// much of the median to be unlike.
 	ownSpread = 5
 )
 
-// spread is the median of each quantity over the threads of a class, and the median distance from it; in classes that are too small for that, at least that of all threads
-// from the medians of their classes.
+// spread is the median of each quantity over the threads of a class, and the median distance from it; in classes that
+// are too small for that, at least that of all threads from the medians of their classes.
 type spread struct{ median, mad []float64 }
 
 func (c *Classes) medians(r *Ranks, threads int) []spread {
@@ -71,7 +74,8 @@ func (c *Classes) medians(r *Ranks, threads int) []spread {
 	return list
 }
 
-// medianSpread returns the lower median of values, which are not empty, and the lower median of the distances from it. It overwrites values.
+// medianSpread returns the lower median of values, which are not empty, and the lower median of the distances from it.
+// It overwrites values.
 func medianSpread(values []float64) (median, mad float64) {
 	slices.Sort(values)
 	median = values[(len(values)-1)/2]
@@ -118,8 +122,9 @@ func (c *Classes) findOutliers(r *Ranks, v *vectors, apart []bool, medians []spr
 	}
 }
 
-// differs finds the quantity in which a thread differs most from the median of its class, and reports whether any does by what matters. Computing and bytes come before
-// calls and waiting, which mostly follow from them, unless these are twice as far off.
+// differs finds the quantity in which a thread differs most from the median of its class, and reports whether any does
+// by what matters. Computing and bytes come before calls and waiting, which mostly follow from them, unless these are
+// twice as far off.
 func (u *Unlike) differs(r *Ranks, v *vectors, m spread, floor float64) bool {
 	var most [2]float64
 	best := [2]int{-1, -1}
@@ -190,7 +195,8 @@ func waitedFor(r *Ranks, v *vectors) []waited {
 	return list[:min(len(list), (n+perOutlier-1)/perOutlier)]
 }
 
-// addWaitedFor makes outliers of threads that others wait for, and adds to the reasons of those that are outliers or exemplars already.
+// addWaitedFor makes outliers of threads that others wait for, and adds to the reasons of those that are outliers or
+// exemplars already.
 func (c *Classes) addWaitedFor(v *vectors, list []waited, apart []bool) {
 	for _, w := range list {
 		class := &c.Classes[c.Of[w.thread]]

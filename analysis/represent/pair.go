@@ -34,7 +34,8 @@ func pairOf(r *Ranks, v *vectors) string {
 	return fmt.Sprintf("%s %s %s %s (%s and %s)", r.Name.name(high), verb, compared(value, other, what), r.Name.name(low), of.amount(value), of.amount(other))
 }
 
-// farthest is the quantity in which two rows differ most for its scale, by a share of the larger value at least; -1: there is none.
+// farthest is the quantity in which two rows differ most for its scale, by a share of the larger value at least; -1:
+// there is none.
 func farthest(quantities []Quantity, v *vectors, one, other []float64, share float64) int {
 	best, most := -1, 0.
 	for q, of := range quantities {

@@ -70,8 +70,8 @@ func (p *plan) loop(iterations int, body func(thread, iteration int)) {
 	p.phase(iterations, begins)
 }
 
-// anchorsOf gives the anchors that a window lies between: the last one at or before its first burst on all threads, -1 = the begin of the run, and the first at
-// or behind its last burst; the number of anchors = the end of the run.
+// anchorsOf gives the anchors that a window lies between: the last one at or before its first burst on all threads, -1
+// = the begin of the run, and the first at or behind its last burst; the number of anchors = the end of the run.
 func anchorsOf(run *represent.Run, w *represent.Window) (from, to int) {
 	all := 0
 	for _, t := range run.Threads {
@@ -101,7 +101,8 @@ func find(t interface {
 	return f
 }
 
-// halo is the program of the issue: set-up, two phases of 500 iterations, a slow rank, an anomalous iteration in the first.
+// halo is the program of the issue: set-up, two phases of 500 iterations, a slow rank, an anomalous iteration in the
+// first.
 func halo(ranks int) represent.Run {
 	p := newPlan(ranks)
 	random := rand.New(rand.NewPCG(1, 1))

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// principal returns the eigenvectors of a symmetric m×m matrix, which it overwrites, by descending eigenvalue: Jacobi's method with cyclic sweeps (Golub and
-// Van Loan, Matrix Computations, section 8.5).
+// principal returns the eigenvectors of a symmetric m×m matrix, which it overwrites, by descending eigenvalue: Jacobi's
+// method with cyclic sweeps (Golub and Van Loan, Matrix Computations, section 8.5).
 func principal(a []float64, m int) [][]float64 {
 	vectors := make([]float64, m*m) // row i is the i-th eigenvector
 	for i := range m {

@@ -43,7 +43,8 @@ func (w Why) String() string {
 	return "Why(" + strconv.Itoa(int(w)) + ")"
 }
 
-// A Namer names a thread in reasons: "rank 5", "rank 5 thread 1", "world 1 rank 5". nil stands for "rank " and the index.
+// A Namer names a thread in reasons: "rank 5", "rank 5 thread 1", "world 1 rank 5". nil stands for "rank " and the
+// index.
 type Namer func(thread int) string
 
 func (n Namer) name(thread int) string {

@@ -32,8 +32,8 @@ type Thread struct {
 
 // A Phase is a stretch of the run, with iterations or without. Fields are those of package period, as it gives them.
 type Phase struct {
-	// FromAnchor is the last anchor at or before the first burst on all threads, -1 = the begin of the run; ToAnchor the first at or after the last burst,
-	// the number of anchors = the end of the run.
+	// FromAnchor is the last anchor at or before the first burst on all threads, -1 = the begin of the run; ToAnchor the
+	// first at or after the last burst, the number of anchors = the end of the run.
 	FromAnchor, ToAnchor int
 	Iterations           int
 	First, Behind        []int32   // per thread: its bursts are [First, Behind)
@@ -134,16 +134,19 @@ type FindOptions struct {
 	Windows   int // consecutive iterations in the window that stands for a phase; 0 = DefaultWindows
 	Anomalies int // windows round anomalies at most; 0 = DefaultAnomalies, below 0 = none
 	Fallback  int // windows at most in a stretch without iterations; 0 = DefaultFallback
-	// MaxBursts is how many bursts of one thread a window should have at most, so that it can fit a budget: iterations with more are cut at the
-	// anchors within them, or by time. 0 = any number.
+	// MaxBursts is how many bursts of one thread a window should have at most, so that it can fit a budget: iterations
+	// with more are cut at the anchors within them, or by time. 0 = any number.
 	MaxBursts int
-	// Near is how many bursts of one thread the window of an anomaly has about, and one for a cluster that no other window has: of an iteration with more than twice as many
-	// it is the part round what it is for. Neighbours share a window only if they have no more. 0 = whole iterations.
+	// Near is how many bursts of one thread the window of an anomaly has about, and one for a cluster that no other window
+	// has: of an iteration with more than twice as many it is the part round what it is for. Neighbours share a window
+	// only if they have no more. 0 = whole iterations.
 	Near int
-	// Show are threads of which there shall be bursts in a window that shows them, if they have any: exemplars and outliers.
+	// Show are threads of which there shall be bursts in a window that shows them, if they have any: exemplars and
+	// outliers.
 	Show    []int32
 	Workers int // below 1 means 1
-	// Team is who has which threads of the Run, which at a member has the columns of its own, and Phases of all. What was found is the same at all members.
+	// Team is who has which threads of the Run, which at a member has the columns of its own, and Phases of all. What was
+	// found is the same at all members.
 	Team team.Threads
 }
 

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// shown has windows for threads of FindOptions.Show that no other shows, as where they have no part in iterations and do nothing while those of the windows are: of each
-// one that is there already, else the piece in which it computes most.
+// shown has windows for threads of FindOptions.Show that no other shows, as where they have no part in iterations and
+// do nothing while those of the windows are: of each one that is there already, else the piece in which it computes
+// most.
 func (f *finder) shown() {
 	var list []int32
 	for _, t := range f.o.Show {
@@ -99,7 +100,8 @@ func (r *Run) busiest(stretches []stretch, thread int) foremost {
 	return most
 }
 
-// pieceOf finds the piece that begins with a thread's burst: there is one, for busiest has found the burst in the same stretches, which are the same at all members.
+// pieceOf finds the piece that begins with a thread's burst: there is one, for busiest has found the burst in the same
+// stretches, which are the same at all members.
 func pieceOf(stretches []stretch, x spot) (index, piece int) {
 	for i := range stretches {
 		at := stretches[i].at[x.thread]

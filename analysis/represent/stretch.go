@@ -34,9 +34,11 @@ func (s *stretch) row(piece int) []int64 {
 }
 
 const (
-	// mostPieces bounds what a stretch without iterations is cut into at its anchors, and mostCuts its pieces times the threads: 128 MiB.
+	// mostPieces bounds what a stretch without iterations is cut into at its anchors, and mostCuts its pieces times the
+	// threads: 128 MiB.
 	mostPieces, mostCuts = 4096, 1 << 25
-	// aPiece is how many bursts of a thread make a piece worth cutting where no anchors do, and pieces how many pieces are aimed at.
+	// aPiece is how many bursts of a thread make a piece worth cutting where no anchors do, and pieces how many pieces are
+	// aimed at.
 	aPiece, pieces = 16, 64
 )
 
@@ -80,7 +82,8 @@ func longest(at [][]int32) int {
 	return most
 }
 
-// iterations are the begins of iterations, also on threads that have none: there, they begin when the first of the others begins.
+// iterations are the begins of iterations, also on threads that have none: there, they begin when the first of the
+// others begins.
 func (r *Run) iterations(p *Phase) [][]int32 {
 	at := slices.Clone(p.Begins)
 	if !slices.ContainsFunc(at, func(list []int32) bool { return len(list) == 0 }) {
@@ -115,7 +118,8 @@ func (r *Run) beginNS(p *Phase) []int64 {
 	return list
 }
 
-// cutAt cuts the bursts [first, behind) of a thread into as many pieces as there are times: the first one begins with the first burst.
+// cutAt cuts the bursts [first, behind) of a thread into as many pieces as there are times: the first one begins with
+// the first burst.
 func (r *Run) cutAt(thread int, first, behind int32, ns []int64) []int32 {
 	list := []int32{first}
 	begins := r.Threads[thread].BeginNS[first:behind]
@@ -150,7 +154,8 @@ func (r *Run) cutAtAnchors(p *Phase) [][]int32 {
 	return byThread(r.team, at)
 }
 
-// cutLong cuts pieces in which any thread has more bursts than limit, at times that leave the thread with most of them about equal parts.
+// cutLong cuts pieces in which any thread has more bursts than limit, at times that leave the thread with most of them
+// about equal parts.
 func (r *Run) cutLong(at [][]int32, limit int) [][]int32 {
 	type parts struct{ piece, cuts int }
 	var list []parts

@@ -7,12 +7,13 @@ import (
 	"slices"
 )
 
-// alike is the step in which windows' distances from the median are compared. Where several are as near, the one in the middle of the
-// phase is taken: caches are warm there, and the end of the phase does not show yet.
+// alike is the step in which windows' distances from the median are compared. Where several are as near, the one in the
+// middle of the phase is taken: caches are warm there, and the end of the phase does not show yet.
 const alike = .001
 
-// typical returns the consecutive iterations that are nearest the phase's median: least sum of |time - median| over its clusters as a share of all medians, plus that
-// of the iterations' length. Those with anomalies are taken only where there are no others.
+// typical returns the consecutive iterations that are nearest the phase's median: least sum of |time - median| over its
+// clusters as a share of all medians, plus that of the iterations' length. Those with anomalies are taken only where
+// there are no others.
 func (s *stretch) typical(run *Run, count, maxBursts int) Window {
 	count = min(count, len(s.pieces))
 	for count > 1 && !s.fitsAnywhere(count, maxBursts) {

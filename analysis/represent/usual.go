@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// A burst is far from its cluster's durations if the logarithm of its own is over farSpreads robust standard deviations from the median, and farRatio at least: clusters
-	// of one exact length are none of noise.
+	// A burst is far from its cluster's durations if the logarithm of its own is over farSpreads robust standard
+	// deviations from the median, and farRatio at least: clusters of one exact length are none of noise.
 	farSpreads = 6
 	farRatio   = 2
 	// usualBursts is how many a cluster must have for a spread.
 	usualBursts = 8
 	// toStandard makes a standard deviation of the median absolute deviation of a normal distribution.
 	toStandard = 1.4826
-	// A cluster is rare if no more than one in rareThreads threads has it, and these once in rarePieces pieces, but once at least. In a stretch of fewer than
-	// rareIn pieces it is not unusual: that is what the stretch is, as set-up is.
+	// A cluster is rare if no more than one in rareThreads threads has it, and these once in rarePieces pieces, but once
+	// at least. In a stretch of fewer than rareIn pieces it is not unusual: that is what the stretch is, as set-up is.
 	rareThreads, rarePieces, rareIn = 16, 100, 10
 )
 

@@ -8,22 +8,25 @@ import (
 	"moriens/analysis/dbscan"
 )
 
-// vectors are threads as points. A coordinate is a quantity in units of its scale, linear up to that and logarithmic above, so that a
-// thread that has a thousand times what others have is far away, but does not press all others into one place.
+// vectors are threads as points. A coordinate is a quantity in units of its scale, linear up to that and logarithmic
+// above, so that a thread that has a thousand times what others have is far away, but does not press all others into
+// one place.
 type vectors struct {
 	n, dims int
 	x       []float64 // row-major
 	scale   [allScales]float64
 }
 
-// effects is how many times as much longer calls must be to distinguish threads as computing. On a busy machine ranks wait for as long as chance
-// has it, and where they do not, they wait because others compute longer, which shows there. Bursts like no others are mostly those that something interrupted.
+// effects is how many times as much longer calls must be to distinguish threads as computing. On a busy machine ranks
+// wait for as long as chance has it, and where they do not, they wait because others compute longer, which shows there.
+// Bursts like no others are mostly those that something interrupted.
 const effects = 4
 
-// newVectors scales: the scale of computing, and that of bytes, is the largest mean over threads of any of the quantities, which half of the threads
-// doing something else, or one thread with all of it, moves by a small factor only. They share it, so that a second is a second in whichever cluster it is spent.
-// Calls, and bursts like no others, have the larger of that of computing and theirs, times effects: in a job that mostly computes they matter little, and in one that mostly waits
-// they do not hide what it computes.
+// newVectors scales: the scale of computing, and that of bytes, is the largest mean over threads of any of the
+// quantities, which half of the threads doing something else, or one thread with all of it, moves by a small factor
+// only. They share it, so that a second is a second in whichever cluster it is spent. Calls, and bursts like no others,
+// have the larger of that of computing and theirs, times effects: in a job that mostly computes they matter little, and
+// in one that mostly waits they do not hide what it computes.
 func newVectors(r *Ranks) *vectors {
 	v := &vectors{n: r.Len(), dims: len(r.Quantities), x: make([]float64, len(r.Values))}
 	means := make([]float64, v.dims)
@@ -74,9 +77,10 @@ func distance2(a, b []float64) float64 {
 	return sum
 }
 
-// reduced returns the vectors in as many dimensions as package dbscan takes. Where more of them vary, the first coordinates are the
-// principal components with most variance, of the mostVaried quantities with most, and the last one is the length of what these leave of a vector. Distances become
-// smaller by that, if anything; a thread that is unlike all others in one small quantity keeps its distance in the last coordinate.
+// reduced returns the vectors in as many dimensions as package dbscan takes. Where more of them vary, the first
+// coordinates are the principal components with most variance, of the mostVaried quantities with most, and the last one
+// is the length of what these leave of a vector. Distances become smaller by that, if anything; a thread that is unlike
+// all others in one small quantity keeps its distance in the last coordinate.
 func (v *vectors) reduced() dbscan.Points {
 	all := make([]int32, v.n)
 	for i := range all {

@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The distances of reduced vectors are those of the vectors, or less; and they are those where the vectors lie in few dimensions.
+// The distances of reduced vectors are those of the vectors, or less; and they are those where the vectors lie in few
+// dimensions.
 func TestReducedDistances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, dims := rapid.IntRange(2, 20).Draw(t, "n"), rapid.IntRange(1, 80).Draw(t, "dims")

@@ -19,9 +19,10 @@ type Waits struct {
 	Last       []int64 // per thread: at how many calls others waited for it
 }
 
-// WaitsAt computes who waited for whom. enterNS[t][k] and exitNS[t][k] are when thread t entered and left the k-th call of all ranks, or Absent;
-// a thread that ended early has fewer. A thread waits, until it leaves or the other is there, for the one that entered last among
-// those that entered before it left: for who came later it cannot have waited. Ties go to the first thread.
+// WaitsAt computes who waited for whom. enterNS[t][k] and exitNS[t][k] are when thread t entered and left the k-th call
+// of all ranks, or Absent; a thread that ended early has fewer. A thread waits, until it leaves or the other is there,
+// for the one that entered last among those that entered before it left: for who came later it cannot have waited. Ties
+// go to the first thread.
 func WaitsAt(enterNS, exitNS [][]int64, threads int) (*Waits, error) {
 	if len(enterNS) != len(exitNS) {
 		return nil, fmt.Errorf("represent: calls entered by %d threads, left by %d", len(enterNS), len(exitNS))

@@ -12,7 +12,8 @@ import (
 )
 
 func TestWaitsByHand(t *testing.T) {
-	// A barrier for which rank 1 is late, a broadcast from rank 0 that rank 1 leaves before rank 2 comes, and one that rank 2 has not lived to see.
+	// A barrier for which rank 1 is late, a broadcast from rank 0 that rank 1 leaves before rank 2 comes, and one that
+	// rank 2 has not lived to see.
 	w, err := represent.WaitsAt(
 		[][]int64{{0, 100, 200}, {30, 90, 210}, {10, 150}},
 		[][]int64{{35, 101, 220}, {36, 120, 220}, {37, 160}}, 2)

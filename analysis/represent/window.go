@@ -16,7 +16,8 @@ type Window struct {
 	First, Behind              []int32 // per thread: it has the bursts [First, Behind); equal = none
 	TimeNS                     int64   // computing time in it, of all threads
 	ExplainsNS                 int64   // computing time that it stands for; of an anomaly: the time that is unusual, on the thread or in the iteration that has most
-	// Threads are those that show what the window is for, the most important first; empty: exemplars do. Others are of no use in windows of a run with iterations that are Fallback.
+	// Threads are those that show what the window is for, the most important first; empty: exemplars do. Others are of no
+	// use in windows of a run with iterations that are Fallback.
 	Threads []int32
 	Reason  string
 }
@@ -79,7 +80,8 @@ func (w *Window) slowest(run *Run) []int32 {
 	return []int32{int32(who[0].thread)}
 }
 
-// narrow leaves of it what lies round a burst: on the burst's thread about so many bursts, on the others what begins at the same time. It is then no whole number of iterations.
+// narrow leaves of it what lies round a burst: on the burst's thread about so many bursts, on the others what begins at
+// the same time. It is then no whole number of iterations.
 func (w *Window) narrow(run *Run, thread int, burst int32, bursts int) {
 	first, behind := w.First[thread], w.Behind[thread]
 	from := max(first, burst-int32(bursts/2))

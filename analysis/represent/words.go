@@ -38,7 +38,8 @@ func (q Quantity) amount(v float64) string {
 	return seconds(v)
 }
 
-// compared says how a value lies to another, of such-and-such: "31 % more time in cluster 2 than", "3.1 times the time in cluster 2 of".
+// compared says how a value lies to another, of such-and-such: "31 % more time in cluster 2 than", "3.1 times the time
+// in cluster 2 of".
 func compared(value, other float64, of string) string {
 	switch r := value / other; {
 	case r >= 2:

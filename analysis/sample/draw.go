@@ -14,7 +14,8 @@ import (
 	"moriens/internal/team"
 )
 
-// Draw draws. Columns of unequal length and ranges that overlap or lie outside the bursts are errors that name the thread. It is collective.
+// Draw draws. Columns of unequal length and ranges that overlap or lie outside the bursts are errors that name the
+// thread. It is collective.
 func Draw(threads []Thread, o Options) (*Sample, error) {
 	if err := o.Team.Check(len(threads)); err != nil {
 		return nil, fmt.Errorf("sample: %w", err)
@@ -141,7 +142,8 @@ func (k kind) compare(o kind) int {
 	return cmp.Or(cmp.Compare(k.cluster, o.cluster), cmp.Compare(k.size, o.size))
 }
 
-// lately are what was found for the kinds that came lately, each in a place that its numbers give: there are few, and most bursts are of one of them.
+// lately are what was found for the kinds that came lately, each in a place that its numbers give: there are few, and
+// most bursts are of one of them.
 type lately[T any] struct {
 	at [64]kind
 	of [64]*T
@@ -210,8 +212,9 @@ func gather(threads []Thread, sums []map[kind]*moment.Sum, by Stratum, bySize bo
 	return groups
 }
 
-// allocate shares rows out: one to each stratum, and the rest by how much time its bursts have and how far they differ, which makes the error of the time
-// least (Neyman, J. R. Stat. Soc. 97 (1934)). Bursts that do not differ count as if they did by a hundredth, so that their counters are drawn, too.
+// allocate shares rows out: one to each stratum, and the rest by how much time its bursts have and how far they differ,
+// which makes the error of the time least (Neyman, J. R. Stat. Soc. 97 (1934)). Bursts that do not differ count as if
+// they did by a hundredth, so that their counters are drawn, too.
 func allocate(all []*stratum, rows int) {
 	need := make([]float64, len(all))
 	open := make([]int, 0, len(all))
@@ -326,7 +329,8 @@ func (g *group) weigh(drawn []Drawn) {
 		s := g.strata[at]
 		each, more := s.N/int64(s.rows), s.N%int64(s.rows)
 		for k, b := range s.nearest {
-			// A burst is as likely to have any place in the order of lots, so that its weight is 1 on average, not being drawn counting as 0.
+			// A burst is as likely to have any place in the order of lots, so that its weight is 1 on average, not being drawn
+			// counting as 0.
 			c := chosen{b.number, each}
 			if int64(k) < more {
 				c.weight++

@@ -28,7 +28,8 @@ type Range struct{ From, To int32 }
 type Options struct {
 	Rows    int // bursts to draw at most, kept ones not counted
 	Workers int // that share the work; below 1 means 1
-	// Team is who has which threads. A member gives Key and Class of all of them, and the rest of its own; the Sample is that of the whole run at all members.
+	// Team is who has which threads. A member gives Key and Class of all of them, and the rest of its own; the Sample is
+	// that of the whole run at all members.
 	Team team.Threads
 }
 
@@ -47,13 +48,14 @@ const (
 type Sample struct {
 	Threads []Drawn // by thread
 	By      Stratum
-	// BySize says that strata are divided further, by powers of four of the duration: rare bursts that are long, such as a start-up, have a stratum of their own then, and are
-	// drawn for certain.
+	// BySize says that strata are divided further, by powers of four of the duration: rare bursts that are long, such as a
+	// start-up, have a stratum of their own then, and are drawn for certain.
 	BySize bool
 	Strata int
 	Rows   int   // drawn
 	Of     int64 // bursts that they stand for: all that are not kept, or none
-	// Relative standard error to expect of the time estimated from the weights, of all that was drawn from; 0 where all bursts were drawn.
+	// Relative standard error to expect of the time estimated from the weights, of all that was drawn from; 0 where all
+	// bursts were drawn.
 	Error float64
 }
 

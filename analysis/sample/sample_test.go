@@ -43,8 +43,8 @@ func stratumOf(by Stratum, thread int, th *Thread, burst int) [2]int32 {
 	return [2]int32{0, th.Cluster[burst]}
 }
 
-// With what is kept anyway, each burst with weight 1, the weights of every stratum, and so of every cluster, add up to its bursts. No burst is drawn twice or beside
-// being kept, and there are no more than asked for.
+// With what is kept anyway, each burst with weight 1, the weights of every stratum, and so of every cluster, add up to
+// its bursts. No burst is drawn twice or beside being kept, and there are no more than asked for.
 func TestWeights(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		threads := random(t)
@@ -144,7 +144,8 @@ func TestOrderOfThreads(t *testing.T) {
 	})
 }
 
-// Over many keys, which are as many lots, the estimated time is right on average, and its error is as large as it is said to be.
+// Over many keys, which are as many lots, the estimated time is right on average, and its error is as large as it is
+// said to be.
 func TestUnbiased(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	threads := make([]Thread, 3)
@@ -189,7 +190,8 @@ func TestUnbiased(t *testing.T) {
 	}
 }
 
-// Strata with more time and more spread get more rows: by Neyman's rule cluster 2, which durations divide, some 56 times as many as cluster 1.
+// Strata with more time and more spread get more rows: by Neyman's rule cluster 2, which durations divide, some 56
+// times as many as cluster 1.
 func TestAllocation(t *testing.T) {
 	var th Thread
 	for k := range 3000 {

@@ -52,7 +52,8 @@ type drawnBurst struct {
 	Number  int32
 }
 
-// shareBursts leaves in each stratum, at all members, the bursts with the least lots of those that the members have drawn.
+// shareBursts leaves in each stratum, at all members, the bursts with the least lots of those that the members have
+// drawn.
 func shareBursts(t team.Team, all []*stratum) error {
 	if t.Size() == 1 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"moriens/internal/team"
 )
 
-// commonAnchors returns for each thread here where the anchors are that all threads with bursts have, and finds how many
-// segments they make.
+// commonAnchors returns for each thread here where the anchors are that all threads with bursts have, and finds how
+// many segments they make.
 func (a *aligner) commonAnchors() ([][]int, error) {
 	a.count = 1
 	if a.Anchors == nil || a.sequences < 2 {

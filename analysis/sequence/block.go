@@ -6,8 +6,8 @@ import "math/bits"
 // half of that. A step of a burst costs blockSize/64 words.
 const blockSize = 256
 
-// rareShare is what part of the profile's threads have a label in a column at least for it to agree in a block: without that every
-// column of many disturbed threads would agree with all.
+// rareShare is what part of the profile's threads have a label in a column at least for it to agree in a block: without
+// that every column of many disturbed threads would agree with all.
 const rareShare = 16
 
 // A block finds the longest common subsequence of two short sequences of labels, with a bit per column and a step
@@ -20,8 +20,8 @@ type block struct {
 	pairs  []match
 }
 
-// common returns the matches of a longest common subsequence of columns of a profile and of bursts, last first. The slice
-// lasts until the next call.
+// common returns the matches of a longest common subsequence of columns of a profile and of bursts, last first. The
+// slice lasts until the next call.
 func (b *block) common(p *profile, columns, bursts []int32) []match {
 	words := (len(columns) + 63) / 64
 	b.masks = b.masks[:0]
@@ -70,8 +70,8 @@ func (b *block) common(p *profile, columns, bursts []int32) []match {
 	return found
 }
 
-// back goes back from the ends: by a match where there is one, which is always on a way to a longest subsequence, or else
-// past a column and a burst at once where that leads to one too, so that the two can share a column.
+// back goes back from the ends: by a match where there is one, which is always on a way to a longest subsequence, or
+// else past a column and a burst at once where that leads to one too, so that the two can share a column.
 func (b *block) back(column int, bursts []int32, words int) []match {
 	b.pairs = b.pairs[:0]
 	for burst := len(bursts); column > 0 && burst > 0; {

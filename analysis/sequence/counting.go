@@ -12,8 +12,8 @@ const (
 // differs reports whether over 5 % of so many columns and bursts, together, are without a match.
 func differs(alone, together int) bool { return 20*alone > together }
 
-// counting aligns a stretch where windows with over 5 % differences go by counting columns: blocks say what agrees, and what lies
-// between goes to the columns with the same ordinals. The cost is about linear in the stretch's bursts.
+// counting aligns a stretch where windows with over 5 % differences go by counting columns: blocks say what agrees, and
+// what lies between goes to the columns with the same ordinals. The cost is about linear in the stretch's bursts.
 type counting struct {
 	*work
 	p      *profile
@@ -79,7 +79,8 @@ func (c *counting) byWeights(column, burst int) {
 	c.rest.column, c.rest.burst = end.lastColumn, end.lastBurst
 }
 
-// next counts a block and returns how many main columns and bursts it has come over, and how many of these are without a match.
+// next counts a block and returns how many main columns and bursts it has come over, and how many of these are without
+// a match.
 func (c *counting) next(column, burst, n, m int) (x, y, alone int) {
 	columns, bursts := min(blockSize, n-column), min(blockSize, m-burst)
 	found := c.block.common(c.p, c.main[column:column+columns], c.labels[burst:burst+bursts])
@@ -106,8 +107,8 @@ func (c *counting) next(column, burst, n, m int) (x, y, alone int) {
 	return x, y, x + y - 2*len(found)
 }
 
-// search looks farther than a block where nothing agrees in one. The bursts of the piece pay for that, so that all searches together cost no more
-// than they do. The side that is behind goes on by the shift.
+// search looks farther than a block where nothing agrees in one. The bursts of the piece pay for that, so that all
+// searches together cost no more than they do. The side that is behind goes on by the shift.
 func (c *counting) search(column, burst, n, m int) (x, y int, ok bool) {
 	if c.credit < 2*voteReach {
 		return 0, 0, false
@@ -130,8 +131,8 @@ func (c *counting) pair(reverse []match, column, burst int) {
 // fillAhead is how many columns fill looks at for one that has a burst's label.
 const fillAhead = 64
 
-// fill gives columns to the bursts up to a match: to each the next that has its label already, or else the next main one, or else
-// the next, as long as those that follow have one too. More bursts than columns get columns of their own.
+// fill gives columns to the bursts up to a match: to each the next that has its label already, or else the next main
+// one, or else the next, as long as those that follow have one too. More bursts than columns get columns of their own.
 func (c *counting) fill(lastColumn, lastBurst int) {
 	column := c.rest.column
 	for b := c.rest.burst; b < lastBurst && column < lastColumn; b++ {

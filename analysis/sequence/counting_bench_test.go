@@ -10,8 +10,8 @@ import (
 	"moriens/analysis/sequence"
 )
 
-// disturbed are n ranks of about length bursts in 6 labels, of which a share is disturbed on each rank by itself: eight of ten
-// have another label, one comes twice, with another label, and one is not there.
+// disturbed are n ranks of about length bursts in 6 labels, of which a share is disturbed on each rank by itself: eight
+// of ten have another label, one comes twice, with another label, and one is not there.
 func disturbed(n, length int, share float64, anchored bool, seed uint64) sequence.Threads {
 	return disturbedLoop(n, length, 40, share, anchored, seed)
 }

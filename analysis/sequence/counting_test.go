@@ -54,7 +54,8 @@ func asPieces(in sequence.Threads) (pieces []sequence.Piece, sums []sequence.Sum
 	return pieces, sums
 }
 
-// Over many blocks too, no bit depends on workers, members, the order of threads, the names of labels, or on whether sequences come in pieces.
+// Over many blocks too, no bit depends on workers, members, the order of threads, the names of labels, or on whether
+// sequences come in pieces.
 func TestCountingOfMany(t *testing.T) {
 	random := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 	for _, share := range []float64{.005, .04, .12, .5} {
@@ -98,7 +99,8 @@ func TestCountingOfMany(t *testing.T) {
 	}
 }
 
-// Where edits are feasible the score by counting is at most .01 away where few bursts differ, and on average; short threads can be .03 away.
+// Where edits are feasible the score by counting is at most .01 away where few bursts differ, and on average; short
+// threads can be .03 away.
 func TestCountingIsCloseToEdits(t *testing.T) {
 	random := rand.New(rand.NewPCG(testenv.Seed(t), 1))
 	var away, n float64
@@ -129,8 +131,9 @@ func TestCountingIsCloseToEdits(t *testing.T) {
 	}
 }
 
-// What one thread alone does between bursts that differ spoils nothing behind it: of 20,000 bursts each .02 of the score at most, but where a fifth is
-// disturbed. There it can take two thousand bursts to find back, seldom, so the mean is asked. An aligner that never finds back loses .12 to .24, and .03 on average.
+// What one thread alone does between bursts that differ spoils nothing behind it: of 20,000 bursts each .02 of the
+// score at most, but where a fifth is disturbed. There it can take two thousand bursts to find back, seldom, so the
+// mean is asked. An aligner that never finds back loses .12 to .24, and .03 on average.
 func TestCountingGoesOnBehindWhatOneDoes(t *testing.T) {
 	random := rand.New(rand.NewPCG(testenv.Seed(t), 2))
 	for _, share := range []float64{.02, .12, .2} {

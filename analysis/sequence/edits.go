@@ -47,7 +47,8 @@ func (e *editor) keep(column, burst, n, m, edits, diagonal int) (nextColumn, nex
 	return column + x, burst + y
 }
 
-// lastLongRun says where the last longRun matches in a row begin, of matches that come last first; -1 if there are none.
+// lastLongRun says where the last longRun matches in a row begin, of matches that come last first; -1 if there are
+// none.
 func lastLongRun(reverse []match) int {
 	for i := 0; i+longRun <= len(reverse); i++ {
 		a, b := reverse[i], reverse[i+longRun-1]

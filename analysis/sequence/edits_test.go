@@ -41,7 +41,8 @@ func TestShortestScript(t *testing.T) {
 	})
 }
 
-// Where sequences differ too much for a window the next ones go down the middle, so that what is the same between them is found.
+// Where sequences differ too much for a window the next ones go down the middle, so that what is the same between them
+// is found.
 func TestWindowsGoDownTheMiddle(t *testing.T) {
 	const apart = windowEdits * 3 / 2
 	same := slices.Repeat([]int32{1, 2, 3}, 50)

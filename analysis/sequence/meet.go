@@ -5,7 +5,8 @@ import (
 	"moriens/internal/team"
 )
 
-// A Hash distinguishes lists of numbers that are in different places: of 128 bits, so that none are ever taken for each other.
+// A Hash distinguishes lists of numbers that are in different places: of 128 bits, so that none are ever taken for each
+// other.
 type Hash [2]uint64
 
 func (h *Hash) begin(length int) { *h = Hash{uint64(length), ^uint64(length)} }
@@ -25,8 +26,8 @@ func HashOf(labels []int32) Hash {
 	return h
 }
 
-// meet brings the pieces of each segment together at one member: those of a stretch of the run at each that has sequences. It returns
-// the segments of this member, with what all threads do there.
+// meet brings the pieces of each segment together at one member: those of a stretch of the run at each that has
+// sequences. It returns the segments of this member, with what all threads do there.
 func (a *aligner) meet(segments []segment) ([]segment, error) {
 	if len(a.members) == 0 || a.Team.Size() == 1 {
 		return segments, nil
@@ -143,7 +144,8 @@ func (a *aligner) merge(mine []segment, received [][]uint64) [][]want {
 	return wanted
 }
 
-// fetch gets the labels of pieces from the members that have them. segments are all, as they were cut here, but for mine.
+// fetch gets the labels of pieces from the members that have them. segments are all, as they were cut here, but for
+// mine.
 func (a *aligner) fetch(segments, mine []segment, wanted [][]want) error {
 	asked := make([][]int32, len(wanted))
 	for rank, list := range wanted {

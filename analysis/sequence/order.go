@@ -8,8 +8,8 @@ import (
 	"moriens/internal/team"
 )
 
-// order puts the pieces of every segment into the order in which they are aligned: those that most threads have first, then the
-// longest, then by their signs.
+// order puts the pieces of every segment into the order in which they are aligned: those that most threads have first,
+// then the longest, then by their signs.
 func (a *aligner) order(segments []segment) error {
 	a.eachPiece(segments, func(next func() (*segment, *piece, bool)) {
 		for _, x, ok := next(); ok; _, x, ok = next() {
@@ -59,10 +59,11 @@ func comparePieces(x, y piece) int {
 	return cmp.Or(cmp.Compare(y.threads, x.threads), cmp.Compare(len(y.labels), len(x.labels)), cmp.Compare(x.sign, y.sign))
 }
 
-// settle orders the pieces whose signs leave it open, as those of labels do that could trade places: two clusters of one
-// length that take turns. Any piece of those that are alike would do: it takes the one whose labels have the least numbers, lest it
-// be that of the first thread, and from then on knows its labels by the rank of their first place in what was taken. So one choice
-// settles the others that hang on it, in later segments too, and whichever piece it was, the alignments are each other's image. So far there are ranks up to last; it returns the new last one.
+// settle orders the pieces whose signs leave it open, as those of labels do that could trade places: two clusters of
+// one length that take turns. Any piece of those that are alike would do: it takes the one whose labels have the least
+// numbers, lest it be that of the first thread, and from then on knows its labels by the rank of their first place in
+// what was taken. So one choice settles the others that hang on it, in later segments too, and whichever piece it was,
+// the alignments are each other's image. So far there are ranks up to last; it returns the new last one.
 func settle(segments []segment, rank []int32, last int32) int32 {
 	for s := range segments {
 		pieces := segments[s].pieces
@@ -97,8 +98,8 @@ func settle(segments []segment, rank []int32, last int32) int32 {
 	return last
 }
 
-// compareForms compares pieces of one length by what is known of their labels: the rank, or else where the piece has the
-// label first.
+// compareForms compares pieces of one length by what is known of their labels: the rank, or else where the piece has
+// the label first.
 func compareForms(x, y []int32, rank []int32) int {
 	as := make(map[int32]int32) // label of x by label of y that has been in its places so far
 	for i, label := range x {

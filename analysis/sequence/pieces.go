@@ -20,15 +20,17 @@ type Sums struct {
 	TimeNS int64
 }
 
-// AlignPieces aligns and scores what all threads do where that is known by segment: the answer is that of Align on the threads
-// themselves, with the segments as its anchors cut them, whatever the order of the pieces. Those that are alike may come several times.
+// AlignPieces aligns and scores what all threads do where that is known by segment: the answer is that of Align on the
+// threads themselves, with the segments as its anchors cut them, whatever the order of the pieces. Those that are alike
+// may come several times.
 //
-// threads is how many have a burst; one that is in no piece of a segment does nothing there. The last segment is the last that a
-// piece names. sums are by label.
+// threads is how many have a burst; one that is in no piece of a segment does nothing there. The last segment is the
+// last that a piece names. sums are by label.
 //
 // counting is Threads.Counting.
 //
-// Labels out of range, more than 2^31 segments, pieces of less than one thread or of more than there are, and negative sums are errors.
+// Labels out of range, more than 2^31 segments, pieces of less than one thread or of more than there are, and negative
+// sums are errors.
 func AlignPieces(pieces []Piece, threads int, sums []Sums, counting bool, workers int) (*Score, error) {
 	a := &aligner{Threads: Threads{Count: len(sums), Counting: counting}, workers: max(1, workers), sequences: threads}
 	if threads < 0 {

@@ -82,8 +82,8 @@ func together(pieces []sequence.Piece) []sequence.Piece {
 	return list
 }
 
-// drawSymmetric draws threads whose labels could often trade places, which leaves orders open in which to align: some have an image in
-// which each two labels have done so.
+// drawSymmetric draws threads whose labels could often trade places, which leaves orders open in which to align: some
+// have an image in which each two labels have done so.
 func drawSymmetric(t *rapid.T) sequence.Threads {
 	in := sequence.Threads{Count: 4, Anchors: [][]sequence.Anchor{}, Counting: rapid.Bool().Draw(t, "counting")}
 	segments := rapid.IntRange(1, 6).Draw(t, "segments")

@@ -150,8 +150,8 @@ func (a *aligner) score(segments []segment) (*Score, error) {
 	return s, nil
 }
 
-// meanScore is the mean of the labels' scores, weighted by their time; by their bursts where these have no length. Labels without
-// columns have no part in it.
+// meanScore is the mean of the labels' scores, weighted by their time; by their bursts where these have no length.
+// Labels without columns have no part in it.
 func meanScore(labels []LabelScore) float64 {
 	var terms []float64 // in an order of their own: labels have none
 	var total int64

@@ -40,13 +40,14 @@ type Threads struct {
 	// Anchors[t] are the events between the bursts of thread t that other threads share, in time order.
 	// nil = none are known.
 	Anchors [][]Anchor
-	// Team says which threads' bursts and anchors are here: those of others are empty. The zero Team has all here. Count is the same at all members,
-	// and all have Anchors or none has.
+	// Team says which threads' bursts and anchors are here: those of others are empty. The zero Team has all here. Count
+	// is the same at all members, and all have Anchors or none has.
 	Team team.Threads
-	// Counting aligns windows in which over 5 % differ by counting columns, at a cost about linear in the bursts. Else the cost
-	// grows with the differences too. It is the same at all members.
+	// Counting aligns windows in which over 5 % differ by counting columns, at a cost about linear in the bursts. Else the
+	// cost grows with the differences too. It is the same at all members.
 	Counting bool
-	// Halt is asked again and again, by several goroutines at once; once it is true, at any member, there is no score but ErrHalted. nil = never.
+	// Halt is asked again and again, by several goroutines at once; once it is true, at any member, there is no score but
+	// ErrHalted. nil = never.
 	Halt func() bool
 }
 
@@ -68,8 +69,8 @@ type Score struct {
 	// there is nothing to compare.
 	Global float64
 	Labels []LabelScore // by label
-	// Counted is the share of the bursts, 0 to 1, that were aligned by counting columns (Threads.Counting): what agrees there is
-	// looked for in blocks of 256 bursts, and the rest has the columns of its ordinals. 0 without Counting.
+	// Counted is the share of the bursts, 0 to 1, that were aligned by counting columns (Threads.Counting): what agrees
+	// there is looked for in blocks of 256 bursts, and the rest has the columns of its ordinals. 0 without Counting.
 	Counted float64
 	// Shared are the sets of two and more labels that are together in columns: what some threads do where
 	// others do something else.

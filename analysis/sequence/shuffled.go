@@ -18,17 +18,18 @@ const (
 	sampleLeast = 64
 )
 
-// Shuffled returns the score, 0 to 1, that the threads would have if each did what it does in an order drawn at random: what a
-// score says beyond this is due to order. NaN where Align has none.
+// Shuffled returns the score, 0 to 1, that the threads would have if each did what it does in an order drawn at random:
+// what a score says beyond this is due to order. NaN where Align has none.
 //
-// It is the score of one such draw, aligned as Align aligns: an alignment makes chance matches, and columns for what it shifts, of
-// which the expectation of a column knows nothing. With few threads that is too low, with many too high. Each thread's labels are shuffled over the run; anchors stay
-// where they are. About a million bursts are aligned, or 64 of each thread if that is more: in segments from all over the run, as long as they are, or in
-// one that is as much shorter. Two draws differ by up to .01; without anchors and
-// with many threads it is up to .02 below that of all bursts. A label that is not among these bursts counts as one
-// that no two threads share.
+// It is the score of one such draw, aligned as Align aligns: an alignment makes chance matches, and columns for what it
+// shifts, of which the expectation of a column knows nothing. With few threads that is too low, with many too high.
+// Each thread's labels are shuffled over the run; anchors stay where they are. About a million bursts are aligned, or
+// 64 of each thread if that is more: in segments from all over the run, as long as they are, or in one that is as much
+// shorter. Two draws differ by up to .01; without anchors and with many threads it is up to .02 below that of all
+// bursts. A label that is not among these bursts counts as one that no two threads share.
 //
-// The draw is made from what the threads have of each label, so that neither their order nor members or workers change a bit.
+// The draw is made from what the threads have of each label, so that neither their order nor members or workers change
+// a bit.
 func Shuffled(t Threads, workers int) (float64, error) {
 	if err := team.Explain(t.Team, t.check()); err != nil {
 		return 0, err
@@ -113,7 +114,8 @@ func (a *aligner) sampled(cuts [][]int) (lengths [][]int, segments int, err erro
 	return lengths, segments, nil
 }
 
-// pick is the number in the run of the i-th of so many segments: one in each stretch of the run, at no even distances, as a program has its own.
+// pick is the number in the run of the i-th of so many segments: one in each stretch of the run, at no even distances,
+// as a program has its own.
 func (a *aligner) pick(i, segments int) int {
 	from, to := i*a.count/segments, (i+1)*a.count/segments
 	return from + int(mix.Bits(uint64(i))%uint64(to-from))
@@ -188,7 +190,8 @@ func (a *aligner) eachCounted(each func(thread int, counts []int64)) {
 	})
 }
 
-// labelOrder puts labels in an order that hangs on how many bursts which threads have of them; their numbers decide where that is the same.
+// labelOrder puts labels in an order that hangs on how many bursts which threads have of them; their numbers decide
+// where that is the same.
 func (a *aligner) labelOrder() ([]int32, error) {
 	places := make([]int64, a.Count) // sums that wrap
 	var mu sync.Mutex
@@ -217,7 +220,8 @@ func (a *aligner) labelOrder() ([]int32, error) {
 	return order, nil
 }
 
-// amongAlike distinguishes threads here that have one seed with others, which may be anywhere: it returns how many of those come before each.
+// amongAlike distinguishes threads here that have one seed with others, which may be anywhere: it returns how many of
+// those come before each.
 func (a *aligner) amongAlike(seeds []uint64) ([]uint64, error) {
 	var words []uint64 // by thread here: its number, its seed
 	for t, seed := range seeds {
@@ -247,7 +251,8 @@ func (a *aligner) amongAlike(seeds []uint64) ([]uint64, error) {
 	return alike, nil
 }
 
-// sample puts the drawn labels together: threads of so many segments. Each burst lasts as long as those of its label on average.
+// sample puts the drawn labels together: threads of so many segments. Each burst lasts as long as those of its label on
+// average.
 func (a *aligner) sample(drawn [][]int32, lengths [][]int, segments int) Threads {
 	in := Threads{Count: a.Count, Team: a.Team, Counting: a.Counting, Halt: a.Halt}
 	bursts := 0

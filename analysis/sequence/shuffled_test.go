@@ -179,7 +179,8 @@ func columnExpectation(in sequence.Threads) float64 {
 	return score
 }
 
-// BenchmarkShuffled says beside the score of a shuffle what all shuffled bursts, aligned, and what columns without gaps would have.
+// BenchmarkShuffled says beside the score of a shuffle what all shuffled bursts, aligned, and what columns without gaps
+// would have.
 func BenchmarkShuffled(b *testing.B) {
 	for _, ranks := range []int{2, 100, 10_000} {
 		for _, anchored := range []bool{false, true} {

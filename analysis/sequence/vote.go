@@ -14,8 +14,8 @@ const (
 	voteBase   = 0x9e3779b97f4a7c15
 )
 
-// A voter finds by how much two sequences are shifted against each other: runs of bursts in a block of one that the other has within its
-// reach vote. It costs a step per burst of the reach.
+// A voter finds by how much two sequences are shifted against each other: runs of bursts in a block of one that the
+// other has within its reach vote. It costs a step per burst of the reach.
 type voter struct {
 	slots [1 << voteBits]voteSlot     // four times as many as a block has runs
 	has   [1 << (seenBits - 6)]uint64 // a bit for each of sixteen times as many, of what keys begin with: most keys are in no slot
@@ -29,8 +29,8 @@ type voteSlot struct {
 	used   int32 // places; 0 = a free slot
 }
 
-// shift returns the diagonal, place in the first minus place in the second, that most runs are on, and whether that is sure: the nearest with
-// half of the most votes, if these are more than twice those of the diagonals about here.
+// shift returns the diagonal, place in the first minus place in the second, that most runs are on, and whether that is
+// sure: the nearest with half of the most votes, if these are more than twice those of the diagonals about here.
 func (v *voter) shift(first, second []int32) (diagonal int, sure bool) {
 	first, second = first[:min(voteReach, len(first))], second[:min(voteReach, len(second))]
 	v.votes, v.next = sized(v.votes, 2*voteReach+1), sized(v.next, 2*voteReach+1)

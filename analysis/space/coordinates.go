@@ -38,7 +38,8 @@ func (s *Space) coordinate(j int, row int32) float64 {
 	return v
 }
 
-// Normalise makes every coordinate (v − min)/(max − min) over rows, of all members, whose bursts must be Complete; 0 where max is min.
+// Normalise makes every coordinate (v − min)/(max − min) over rows, of all members, whose bursts must be Complete; 0
+// where max is min.
 func (s *Space) Normalise(rows []int32) error {
 	lo, hi := make([]float64, len(s.axes)), make([]float64, len(s.axes))
 	for j := range s.axes {

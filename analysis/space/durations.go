@@ -47,7 +47,8 @@ func (h *Durations) Merge(o *Durations) {
 	}
 }
 
-// MarshalBinary writes the histogram: how many there are, whether some are 0, and each bucket that has time, by the distance to the one before, with its sum.
+// MarshalBinary writes the histogram: how many there are, whether some are 0, and each bucket that has time, by the
+// distance to the one before, with its sum.
 func (h *Durations) MarshalBinary() ([]byte, error) {
 	zeros := uint64(0)
 	if h.zeros {

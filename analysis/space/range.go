@@ -15,8 +15,8 @@ type Range struct {
 	Min, Max float64
 }
 
-// ParseRange reads a --range specification "QUANTITY=MIN..MAX": a quantity as in Parse without a scale, and limits of which
-// one may be left out. Those of durations are nanoseconds or have a unit, as in "duration=1.5ms..".
+// ParseRange reads a --range specification "QUANTITY=MIN..MAX": a quantity as in Parse without a scale, and limits of
+// which one may be left out. Those of durations are nanoseconds or have a unit, as in "duration=1.5ms..".
 func ParseRange(spec string) (Range, error) {
 	name, limits, given := strings.Cut(spec, "=")
 	lo, hi, both := strings.Cut(limits, "..")

@@ -63,8 +63,8 @@ func (s *Selection) TotalNS() int64 {
 // ErrTooLong says that the time of all bursts cannot be summed up.
 var ErrTooLong = errors.New("with this one all bursts together last over 292 years")
 
-// Select applies a filter, to the bursts of all members. A negative MinNS, or one beside Auto, a range of an unknown counter, and bursts that
-// together last too long are errors.
+// Select applies a filter, to the bursts of all members. A negative MinNS, or one beside Auto, a range of an unknown
+// counter, and bursts that together last too long are errors.
 func (s *Space) Select(f Filter) (*Selection, error) {
 	if f.MinNS < 0 {
 		return nil, fmt.Errorf("space: minimal duration %d ns: want one ≥ 0", f.MinNS)

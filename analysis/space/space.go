@@ -56,8 +56,8 @@ type quantity struct{ num, den []int64 }
 // a dimension whose counter is no column, none and more than dbscan.MaxDims dimensions are errors.
 func New(c Columns, dims []Dim) (*Space, error) { return NewShared(team.Solo{}, c, dims) }
 
-// NewShared is New, collectively, for the bursts of all members of a team, of which c are this member's. All give the same names of counters and dimensions. The
-// methods Select, Readmit and Normalise are collective too.
+// NewShared is New, collectively, for the bursts of all members of a team, of which c are this member's. All give the
+// same names of counters and dimensions. The methods Select, Readmit and Normalise are collective too.
 func NewShared(t team.Team, c Columns, dims []Dim) (*Space, error) {
 	s, err := newSpace(t, c, dims)
 	if err := team.Explain(t, err); err != nil {

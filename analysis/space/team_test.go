@@ -64,7 +64,8 @@ func TestMembersSelectAlike(t *testing.T) {
 	})
 }
 
-// selectAndScale returns the coordinates of the bursts that are complete, by row, after those that are short and last an even time were readmitted.
+// selectAndScale returns the coordinates of the bursts that are complete, by row, after those that are short and last
+// an even time were readmitted.
 func selectAndScale(start func(space.Columns) (*space.Space, error), c space.Columns, filter space.Filter) (*space.Selection, [][]float64) {
 	s, err := start(c)
 	if err != nil {

@@ -39,8 +39,8 @@ func Each(sizes []int, workers int, work func(piece, threads int) error) error {
 	return nil
 }
 
-// Every calls work once for every piece, whose sizes are given in any unit, side by side, the largest first: for pieces that
-// only one can work at. workers below 1 means 1.
+// Every calls work once for every piece, whose sizes are given in any unit, side by side, the largest first: for pieces
+// that only one can work at. workers below 1 means 1.
 func Every(sizes []int, workers int, work func(piece int)) {
 	order := make([]int, len(sizes))
 	for i := range order {
@@ -59,7 +59,8 @@ func Every(sizes []int, workers int, work func(piece int)) {
 	all.wait()
 }
 
-// A crowd is goroutines whose panic is that of who waits for them: who can live with it, for what they work with came over a network, has one place to say so.
+// A crowd is goroutines whose panic is that of who waits for them: who can live with it, for what they work with came
+// over a network, has one place to say so.
 type crowd struct {
 	sync.WaitGroup
 	panicked atomic.Pointer[any]
@@ -85,8 +86,9 @@ func (c *crowd) wait() {
 	}
 }
 
-// Chunks cuts 0 … n-1 into one run per worker, and calls work for each of them at once, with the number of the worker, from 0 on.
-// workers below 1 means 1; the cuts depend on n and workers alone. Where there is nothing to share out, worker 0 has it all.
+// Chunks cuts 0 … n-1 into one run per worker, and calls work for each of them at once, with the number of the worker,
+// from 0 on. workers below 1 means 1; the cuts depend on n and workers alone. Where there is nothing to share out,
+// worker 0 has it all.
 func Chunks(n, workers int, work func(worker, from, to int)) {
 	if workers <= 1 || n < 2 {
 		work(0, 0, n)
@@ -105,7 +107,8 @@ func Chunk(n, workers, worker int) (from, to int) {
 	return int(int64(n) * int64(worker) / int64(workers)), int(int64(n) * int64(worker+1) / int64(workers))
 }
 
-// Lists lists 0 … n-1, ascending, by what each is of: one of so many lists, or of none, below 0. of is called twice for each. workers below 1 means 1.
+// Lists lists 0 … n-1, ascending, by what each is of: one of so many lists, or of none, below 0. of is called twice for
+// each. workers below 1 means 1.
 func Lists(n, lists, workers int, of func(i int) int32) [][]int32 {
 	next := make([][]int32, max(1, workers)) // by worker and list: how many it has, then where its next one goes
 	Chunks(n, workers, func(w, from, to int) {

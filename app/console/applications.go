@@ -12,7 +12,8 @@ import (
 // othersNamed is how many of the other applications of a trace are listed one by one.
 const othersNamed = 4
 
-// writeApplications says which application of a trace was analysed, where it has several, and which threads of it make no MPI call.
+// writeApplications says which application of a trace was analysed, where it has several, and which threads of it make
+// no MPI call.
 func writeApplications(b *strings.Builder, m *rundir.Manifest) {
 	if text := applications(m.Applications); text != "" {
 		fmt.Fprintf(b, "%s\n", text)
@@ -24,7 +25,8 @@ func writeApplications(b *strings.Builder, m *rundir.Manifest) {
 	}
 }
 
-// applications is "application 2 of 2: 12 tasks, 600 bursts, 420 us computing; application 1 has no bursts (8 tasks, 16 records)".
+// applications is "application 2 of 2: 12 tasks, 600 bursts, 420 us computing; application 1 has no bursts (8 tasks, 16
+// records)".
 func applications(list []rundir.Application) string {
 	if len(list) < 2 {
 		return ""

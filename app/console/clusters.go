@@ -25,8 +25,8 @@ type clusterRow struct {
 	between string // which MPI calls
 }
 
-// clusterTable shows the clusters with most time. Where they were found by kinds, it shows the median and its core rather than the mean and its deviation, which one
-// long burst can set to anything.
+// clusterTable shows the clusters with most time. Where they were found by kinds, it shows the median and its core
+// rather than the mean and its deviation, which one long burst can set to anything.
 func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table {
 	byKinds := slices.ContainsFunc(run.Clusters, func(x trace.Cluster) bool { return x.Known() })
 	t := table{
@@ -130,7 +130,8 @@ func core(x *trace.Cluster) string {
 	return "±" + percent(x.Core)
 }
 
-// tableOf says how many clusters the table is about, and by kind which of these it sums up: variants, where there are many, as there are on a machine that is shared.
+// tableOf says how many clusters the table is about, and by kind which of these it sums up: variants, where there are
+// many, as there are on a machine that is shared.
 func tableOf(clusters []trace.Cluster) (shown int, folded map[int32][]int) {
 	const most = 2 // that have rows of their own
 	folded = make(map[int32][]int)
@@ -153,7 +154,8 @@ func tableOf(clusters []trace.Cluster) (shown int, folded map[int32][]int) {
 	return shown, folded
 }
 
-// inKinds puts so many clusters in an order in which those of a kind are together, the one that stands for it first, and the kind with most time before others.
+// inKinds puts so many clusters in an order in which those of a kind are together, the one that stands for it first,
+// and the kind with most time before others.
 func inKinds(clusters []trace.Cluster, shown int) []int {
 	time := make(map[int32]int64)
 	for i := range clusters {
@@ -248,8 +250,9 @@ const (
 	unjudged       = "unjudged"
 )
 
-// kinds says how many kinds of computation there are, how many of them share their calls with another, what separates these, and how many of their bursts are disturbed; "" where
-// clusters were not found by kinds. Where all bursts were clustered together, it is about what separates all kinds.
+// kinds says how many kinds of computation there are, how many of them share their calls with another, what separates
+// these, and how many of their bursts are disturbed; "" where clusters were not found by kinds. Where all bursts were
+// clustered together, it is about what separates all kinds.
 func kinds(run *trace.Run, c *rundir.Clusters) string {
 	var all []int32
 	for i := range run.Clusters {
@@ -289,7 +292,8 @@ func kinds(run *trace.Run, c *rundir.Clusters) string {
 	return text + disturbance(run, sharing)
 }
 
-// separation says what separates kinds: calls, instructions, order or density, with the number of each where there are several.
+// separation says what separates kinds: calls, instructions, order or density, with the number of each where there are
+// several.
 func separation(run *trace.Run, kinds map[int32]bool) string {
 	var predicted, weight float64
 	causes := make(map[string]int)
@@ -345,7 +349,8 @@ func ratio(x float64) string {
 	return strings.TrimPrefix(fmt.Sprintf("%.2f", x), "0")
 }
 
-// sharingCalls are the kinds that share a pair of calls with another one, and how many such pairs there are; with whole, all kinds are at one.
+// sharingCalls are the kinds that share a pair of calls with another one, and how many such pairs there are; with
+// whole, all kinds are at one.
 func sharingCalls(run *trace.Run, whole bool) (sharing map[int32]bool, places int) {
 	at := make(map[pair][]int32)
 	for i := range run.Clusters {
@@ -391,7 +396,8 @@ func atLeast(share float64) string {
 // noisy is from which share of the computing time on noise says that durations do not separate kinds well.
 const noisy = .2
 
-// advice says what would separate kinds better than this run could; "" where nothing is known that would. A crowded machine has its own warning.
+// advice says what would separate kinds better than this run could; "" where nothing is known that would. A crowded
+// machine has its own warning.
 func advice(m *rundir.Manifest, c *rundir.Clusters) string {
 	counted := slices.ContainsFunc(c.Dimensions, func(d rundir.Dimension) bool { return d.Name != "duration" })
 	crowded := m.Scheduling != nil && m.Scheduling.Overcommitted

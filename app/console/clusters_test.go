@@ -120,7 +120,8 @@ func TestSeparation(t *testing.T) {
 	}
 }
 
-// A kind says in its row what distinguishes it from another between the same calls, and when it comes if that is not all over the run.
+// A kind says in its row what distinguishes it from another between the same calls, and when it comes if that is not
+// all over the run.
 func TestKinship(t *testing.T) {
 	for _, tt := range []struct {
 		kinship trace.Kinship
@@ -175,7 +176,8 @@ func TestManyVariants(t *testing.T) {
 	}
 }
 
-// A variant of a kind whose row is not shown says itself between which calls it is; quartiles of a few bursts are not shown.
+// A variant of a kind whose row is not shown says itself between which calls it is; quartiles of a few bursts are not
+// shown.
 func TestKindWithoutRow(t *testing.T) {
 	run, m, c := fourKinds()
 	for i, x := range []trace.Cluster{run.Clusters[3], run.Clusters[2], run.Clusters[0]} {

@@ -125,7 +125,8 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
-// Ranks of which somebody has reported why they have no record did not just send nothing, and the hint is for that reason.
+// Ranks of which somebody has reported why they have no record did not just send nothing, and the hint is for that
+// reason.
 func TestTroublesOfKnownReasons(t *testing.T) {
 	const direct = "MPI was initialized without libmoriens.so; its calls were not recorded: /a calls PMPI_Init itself"
 	unknown := "no data from them: no library or no agent where they run"

@@ -14,7 +14,8 @@ import (
 // mostSaid is how many phases and outliers are named; manifest.json has all.
 const mostSaid = 3
 
-// writeKept says which iterations were found, how the ranks differ, what of the run is kept, and what is missing of that.
+// writeKept says which iterations were found, how the ranks differ, what of the run is kept, and what is missing of
+// that.
 func writeKept(b *strings.Builder, m *rundir.Manifest) {
 	k, of := &m.Kept, ""
 	if x := m.Cells; x != nil && x.RanksInSum+x.RanksSilent > 0 {
@@ -38,10 +39,12 @@ func writeKept(b *strings.Builder, m *rundir.Manifest) {
 	}
 }
 
-// smallPhase is the share of the computing time that a phase has at least to be named, and shortIteration that of the run which one of its iterations takes.
+// smallPhase is the share of the computing time that a phase has at least to be named, and shortIteration that of the
+// run which one of its iterations takes.
 const smallPhase, shortIteration = .05, .001
 
-// iterations describes the phases, the one with most computing time first; those that are next to nothing in one clause.
+// iterations describes the phases, the one with most computing time first; those that are next to nothing in one
+// clause.
 func iterations(phases []rundir.Iterations, computing float64) string {
 	var order []int
 	begin, end := int64(math.MaxInt64), int64(0)
@@ -103,7 +106,8 @@ func within(loops []rundir.Inner) string {
 	return fmt.Sprintf(" (inner loop: %s, %s trips)", count(l.PeriodBursts, "burst"), trips)
 }
 
-// classes says how many classes of threads there are, and who is unlike its own; of two threads, each a class, in what they differ.
+// classes says how many classes of threads there are, and who is unlike its own; of two threads, each a class, in what
+// they differ.
 func classes(k *rundir.Kept, worlds bool) string {
 	if len(k.Classes) == 0 {
 		return ""
@@ -175,7 +179,8 @@ func reduction(r *rundir.Reduction) string {
 	return fmt.Sprintf("all files: %s; full trace alone: %s (%s times as much)", all, full, figure(float64(r.Ratio)))
 }
 
-// errorOf says how far off the run is if it is rebuilt from what is kept, without a look at the profile, which is exact.
+// errorOf says how far off the run is if it is rebuilt from what is kept, without a look at the profile, which is
+// exact.
 func errorOf(e *rundir.Fidelity, worlds bool) string {
 	worst := func(x *rundir.Errors, more ...string) string {
 		if x.WorstCluster > 0 {

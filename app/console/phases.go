@@ -13,7 +13,8 @@ import (
 // maxName bounds what a name takes of a line.
 const maxName = 40
 
-// phaseTable shows the phases that the program named, those with the most time first, and in which clusters the bursts of each lie.
+// phaseTable shows the phases that the program named, those with the most time first, and in which clusters the bursts
+// of each lie.
 func phaseTable(m *rundir.Manifest, c *rundir.Clusters) table {
 	t := table{
 		head: []string{"phase", "times", "mean", "computing", "of all", "clusters"},

@@ -25,8 +25,8 @@ const minRows = 5
 const plainEvery = time.Minute
 
 // A Status is a line at the bottom of a terminal. The rows above it scroll as if the terminal were one
-// row shorter (the scroll region of ECMA-48 terminals), so that what the job prints never meets it. Where there is no such terminal it is a plain line from
-// time to time.
+// row shorter (the scroll region of ECMA-48 terminals), so that what the job prints never meets it. Where there is no
+// such terminal it is a plain line from time to time.
 //
 // The zero Status shows nothing.
 type Status struct {
@@ -73,7 +73,8 @@ func OpenStatus(f *os.File) *Status {
 // Between the parts of a status.
 const separator = " · "
 
-// fitting is text without as many of its last parts as are too much for a width; what is left of a first part that alone is too long is cut.
+// fitting is text without as many of its last parts as are too much for a width; what is left of a first part that
+// alone is too long is cut.
 func fitting(text string, columns int) string {
 	for utf8.RuneCountInString(text) > columns {
 		end := strings.LastIndex(text, separator)

@@ -181,8 +181,8 @@ func appendNew(list []string, s string) []string {
 	return append(list, s)
 }
 
-// sites names the call paths that the table shows: MPI function and place of the innermost frame, with its offset where two different
-// places would read alike.
+// sites names the call paths that the table shows: MPI function and place of the innermost frame, with its offset where
+// two different places would read alike.
 func sites(run *trace.Run, clusters []trace.Cluster) map[uint32]string {
 	names := make(map[uint32]string)
 	byName := make(map[string][]uint32)

@@ -103,7 +103,8 @@ func past(m *rundir.Manifest) string {
 	return ""
 }
 
-// clockTrouble is an error in the times of different hosts that hides who waited for whom in most programs, in nanoseconds.
+// clockTrouble is an error in the times of different hosts that hides who waited for whom in most programs, in
+// nanoseconds.
 const clockTrouble = 1e6
 
 // clockTroubles says where times of different hosts cannot be compared well.

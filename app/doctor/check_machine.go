@@ -35,8 +35,8 @@ func checkMemory(s Memory) []Finding {
 	return append([]Finding{directory, checkSpace(s)}, checkLeftovers(s)...)
 }
 
-// checkSpace compares what the ranks' files take with what the library allows itself: no file takes more than a quarter of what is free
-// by the CPUs of the machine.
+// checkSpace compares what the ranks' files take with what the library allows itself: no file takes more than a quarter
+// of what is free by the CPUs of the machine.
 func checkSpace(s Memory) Finding {
 	ranks := uint64(s.Ranks)
 	whole := ranks * (s.RingBytes + s.ProcessBytes)
@@ -117,5 +117,6 @@ func size64(n int64) string {
 	return units.Bytes(n).String()
 }
 
-// size writes what is counted without a sign, as file systems do; some that have no end say more than there are numbers with one.
+// size writes what is counted without a sign, as file systems do; some that have no end say more than there are numbers
+// with one.
 func size(n uint64) string { return units.Bytes(min(n, math.MaxInt64)).String() }

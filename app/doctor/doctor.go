@@ -114,7 +114,8 @@ type MPI struct {
 	Family   string
 	Standard string // of MPI
 	Version  string // its own text
-	// Fortran has, for each binding that comes with it, the symbols of the calls looked at that libmoriens.so does not have.
+	// Fortran has, for each binding that comes with it, the symbols of the calls looked at that libmoriens.so does not
+	// have.
 	Fortran map[string][]string
 }
 

@@ -80,8 +80,8 @@ func probeOrder(ctx context.Context, l Library) (o Order) {
 	return o
 }
 
-// preloadOrder is what LD_PRELOAD holds in a measured program: what it holds already where that names the library, by whatever path, else the
-// library and what it holds.
+// preloadOrder is what LD_PRELOAD holds in a measured program: what it holds already where that names the library, by
+// whatever path, else the library and what it holds.
 func preloadOrder(library, old string) (preload string, own bool) {
 	names := strings.FieldsFunc(old, func(r rune) bool { return r == ':' || r == ' ' })
 	for i, name := range names {

@@ -53,7 +53,8 @@ func allCPUs() int {
 	return max(online, runtime.NumCPU())
 }
 
-// cgroups lists the directories of the cgroups that a process is in, version 1 or 2, and those above them: each limits it.
+// cgroups lists the directories of the cgroups that a process is in, version 1 or 2, and those above them: each limits
+// it.
 func cgroups(table, root string) []string {
 	var list []string
 	for line := range strings.Lines(readText(table) + "\n") {

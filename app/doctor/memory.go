@@ -77,7 +77,8 @@ func ringBytes(text string) uint64 {
 	return bytes
 }
 
-// tryFile does what the library does first: it makes a file for the smallest ring, allocates and maps it. The file is gone again at once.
+// tryFile does what the library does first: it makes a file for the smallest ring, allocates and maps it. The file is
+// gone again at once.
 func tryFile(dir string) error {
 	path := filepath.Join(dir, fmt.Sprintf("moriens-doctor-%d", os.Getpid()))
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)

@@ -119,14 +119,15 @@ func describeMPI(ctx context.Context, x *MPI, l Library) {
 	}
 }
 
-// bindings identifies those of Fortran by the symbols of calls that each has. A lower-case name without an underscore is for C programs.
+// bindings identifies those of Fortran by the symbols of calls that each has. A lower-case name without an underscore
+// is for C programs.
 var bindings = map[string]*regexp.Regexp{
 	"mpif.h, use mpi": regexp.MustCompile(`^(mpi_(send|recv|allreduce|init|finalize)_{1,2}|MPI_(SEND|RECV|ALLREDUCE|INIT|FINALIZE))$`),
 	"use mpi_f08":     regexp.MustCompile(`^mpi_(send|recv|allreduce|init|finalize)_f08(ts)?_$`),
 }
 
-// fortranOf says which bindings come with an MPI library: in it, or in libraries beside it that need it. For each it lists those symbols
-// that ours lacks.
+// fortranOf says which bindings come with an MPI library: in it, or in libraries beside it that need it. For each it
+// lists those symbols that ours lacks.
 func fortranOf(path, ours string) map[string][]string {
 	wrapped := symbols(ours)
 	missing := map[string][]string{}

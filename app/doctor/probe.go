@@ -60,7 +60,8 @@ func (s said) complaint() string {
 	return s.err.Error()
 }
 
-// ask starts a program with more in its environment and waits for it, no longer than childLimit. What it starts ends with it.
+// ask starts a program with more in its environment and waits for it, no longer than childLimit. What it starts ends
+// with it.
 func ask(ctx context.Context, env []string, program string, args ...string) said {
 	ctx, cancel := context.WithTimeout(ctx, childLimit)
 	defer cancel()

@@ -10,7 +10,8 @@ import (
 
 var colours = map[Status]string{OK: "32", Warn: "33", Lack: "35", Fatal: "31"}
 
-// Write prints a report for people: a line for each finding, and below it what else there is. all: the facts of those that are ok too.
+// Write prints a report for people: a line for each finding, and below it what else there is. all: the facts of those
+// that are ok too.
 func Write(w io.Writer, r Report, colour, all bool) error {
 	r = plain.Of(r)
 	var b strings.Builder

@@ -204,8 +204,8 @@ func (r *round) transfers() map[string][]int64 {
 	return sent
 }
 
-// checkSends says how many sends of a thread's calls are not there; none is that was not made, or is there already. The call in which a rank was killed may have
-// sent.
+// checkSends says how many sends of a thread's calls are not there; none is that was not made, or is there already. The
+// call in which a rank was killed may have sent.
 func (r *round) checkSends(name string, truth record, got []int64) (lost int) {
 	found := make(map[int]int)
 	for _, bytes := range got {
@@ -229,8 +229,8 @@ func (r *round) checkSends(name string, truth record, got []int64) (lost int) {
 	return lost
 }
 
-// checkThread compares the bursts of a thread: the one before call k is there if calls k-1 and k are, once and in its place. The
-// call in which a rank was killed may be there.
+// checkThread compares the bursts of a thread: the one before call k is there if calls k-1 and k are, once and in its
+// place. The call in which a rank was killed may be there.
 func (r *round) checkThread(name string, truth record, got []int64) {
 	var want []int64
 	for k := 1; k < truth.ended; k++ {

@@ -20,7 +20,8 @@ import (
 )
 
 // A rank is a separate process that writes a ring for each of its threads, with the shim's own code. The burst
-// before its k-th call has k instructions, and the call sends k+1 bytes, by which both are known again; some of the first thread's meet all other ranks. What a thread has done is in a file that outlives the process.
+// before its k-th call has k instructions, and the call sends k+1 bytes, by which both are known again; some of the
+// first thread's meet all other ranks. What a thread has done is in a file that outlives the process.
 type rank struct {
 	Dir                 string // of the rings
 	Truth               string // directory for the files
@@ -29,7 +30,8 @@ type rank struct {
 	Seed                uint64
 }
 
-// meets is how many calls of a rank's first thread are between two that all ranks make together, where windows of full detail end.
+// meets is how many calls of a rank's first thread are between two that all ranks make together, where windows of full
+// detail end.
 const meets = 8
 
 // slots of a ring: a call takes three, so that an agent that is away for a tenth of a second costs calls.

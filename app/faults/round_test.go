@@ -96,7 +96,8 @@ type round struct {
 	agents           string // where agents find the rendezvous that leads to the proxy
 }
 
-// roundTime is how long anything in a round may take: a few seconds on a busy machine, half a minute with a fifth of a core for eight rounds.
+// roundTime is how long anything in a round may take: a few seconds on a busy machine, half a minute with a fifth of a
+// core for eight rounds.
 const roundTime = 10 * time.Minute
 
 // startRound starts a collector and an agent that comes to it through the proxy.
@@ -113,7 +114,8 @@ func startRound(t *testing.T, moriens string, withDisk bool) *round {
 	return r
 }
 
-// newRound makes what a round has besides its processes, in a directory that is there; the run directory on a disk of so many bytes, 0: on one with room.
+// newRound makes what a round has besides its processes, in a directory that is there; the run directory on a disk of
+// so many bytes, 0: on one with room.
 func newRound(t *testing.T, work string, bytes int) *round {
 	r := &round{
 		t: t, work: work, out: filepath.Join(work, "disk", "run"), truth: filepath.Join(work, "truth"), shm: filepath.Join(work, "shm"),
@@ -181,8 +183,8 @@ func (r *round) happen(p plan, i incident, ranks []*exec.Cmd) {
 	}
 }
 
-// end waits for agent and collector to end by themselves. A collector that finds no room for the results says so, and is started
-// again as its user would.
+// end waits for agent and collector to end by themselves. A collector that finds no room for the results says so, and
+// is started again as its user would.
 func (r *round) end() {
 	deadline := time.After(roundTime)
 	wait := func(p *process) {

@@ -53,7 +53,8 @@ type soaked struct {
 	root      string // of the repository, which the table does not name
 }
 
-// TestSoak is for make soak alone: real jobs, of 1 to 3 threads a rank, in all ways and under both MPI libraries, to which all of what can happen does.
+// TestSoak is for make soak alone: real jobs, of 1 to 3 threads a rank, in all ways and under both MPI libraries, to
+// which all of what can happen does.
 func TestSoak(t *testing.T) {
 	if *soakRounds == 0 {
 		t.Skip("it is for make soak")

@@ -50,7 +50,8 @@ func (r *soakRound) incomplete() bool {
 	return err == nil && !m.Complete
 }
 
-// elsewhere reports whether the run directory had no room for the results, so that they are in the temporary directory. What the collector had stays then.
+// elsewhere reports whether the run directory had no room for the results, so that they are in the temporary directory.
+// What the collector had stays then.
 func (r *soakRound) elsewhere() bool {
 	_, dir, err := r.manifest()
 	return err == nil && dir != r.out
@@ -113,8 +114,9 @@ func (r *soakRound) checkResults() {
 	r.checkStatement(m, made, missing > uncertain)
 }
 
-// saidSo reports whether the job was told that nothing comes of it. Under a plain preload that is for the rank that has started the agent to say, in MPI_Finalize:
-// one that was killed before it came out of there cannot, and nobody else is left. That shows in the counts which it leaves after that.
+// saidSo reports whether the job was told that nothing comes of it. Under a plain preload that is for the rank that has
+// started the agent to say, in MPI_Finalize: one that was killed before it came out of there cannot, and nobody else is
+// left. That shows in the counts which it leaves after that.
 func (r *soakRound) saidSo() bool {
 	if strings.Contains(r.said("stderr"), "moriens: ") {
 		return true
@@ -126,8 +128,9 @@ func (r *soakRound) saidSo() bool {
 	return !known || !exists(filepath.Join(r.truth, fmt.Sprintf("counts.%d", rank)))
 }
 
-// agentTooLate reports whether the agent that we have started, again or after who had it was killed, found that the run had ended, as everything had been sent before:
-// then it says so, and fails. The results must be there and know of no agent that has not finished; whether they are whole checkResults sees.
+// agentTooLate reports whether the agent that we have started, again or after who had it was killed, found that the run
+// had ended, as everything had been sent before: then it says so, and fails. The results must be there and know of no
+// agent that has not finished; whether they are whole checkResults sees.
 func (r *soakRound) agentTooLate() bool {
 	m, _, err := r.manifest()
 	return err == nil && len(m.Losses.AgentsUnfinished) == 0 && (r.killed || r.agent.count() > 1) && strings.Contains(r.agent.latest(), "\nmoriens: "+uplink.ErrOver.Error())
@@ -158,7 +161,8 @@ func (r *soakRound) checkStatement(m *rundir.Manifest, made map[string]int, miss
 	}
 }
 
-// checkLeft sees that nothing stays: no process, no ring, no spool, no socket, nothing in the run directory but results.
+// checkLeft sees that nothing stays: no process, no ring, no spool, no socket, nothing in the run directory but
+// results.
 func (r *soakRound) checkLeft() {
 	if len(r.found.faults[kindHang]) > 0 {
 		return // what was ended by force can leave things

@@ -61,8 +61,8 @@ func fillFor(t *testing.T, d *disk, later func(func())) {
 	}
 }
 
-// kill kills what has the agent, or the collector. Of the parts it is started again by themselves; under a plain preload the agent's parent does so, unless
-// it is killed too.
+// kill kills what has the agent, or the collector. Of the parts it is started again by themselves; under a plain
+// preload the agent's parent does so, unless it is killed too.
 func (r *soakRound) kill(i incident) {
 	switch {
 	case r.plan.way == byParts && i.fault == killAgent:
@@ -82,8 +82,8 @@ func (r *soakRound) kill(i incident) {
 	}
 }
 
-// killPreloaded kills the agent of a plain preload, and waits until it is gone, for who goes on with the run needs its locks. With the parent it does so until
-// nothing is left: the parent may have been about to start another.
+// killPreloaded kills the agent of a plain preload, and waits until it is gone, for who goes on with the run needs its
+// locks. With the parent it does so until nothing is left: the parent may have been about to start another.
 func (r *soakRound) killPreloaded(parentToo bool) {
 	for {
 		var doomed []held
@@ -112,7 +112,8 @@ func (r *soakRound) bereaved() {
 	r.note("left with nothing: %t", r.nothing)
 }
 
-// begun reports whether the journal holds a run that others can go on with. One that has no beginning yet is none: `moriens collect` would begin another.
+// begun reports whether the journal holds a run that others can go on with. One that has no beginning yet is none:
+// `moriens collect` would begin another.
 func (r *soakRound) begun() bool {
 	_, begun, err := journal.Options(filepath.Join(r.out, rundir.JournalDir))
 	return begun || err != nil // what is wrong with it is for who goes on to say

@@ -46,7 +46,8 @@ type held struct {
 	starter int  // the rank's process that has started the parent
 }
 
-// preloaded are those of the round, parents first. An agent that its parent has only just begun has the parent's command line yet, and counts as one.
+// preloaded are those of the round, parents first. An agent that its parent has only just begun has the parent's
+// command line yet, and counts as one.
 func (r *soakRound) preloaded() (list []held) {
 	for _, pid := range r.processes("") {
 		fd, err := unix.PidfdOpen(pid, 0)
@@ -72,7 +73,8 @@ func (p held) signal(s syscall.Signal) {
 	unix.PidfdSendSignal(p.fd, s, nil, 0) // that it has ended is no error
 }
 
-// awaitEnd waits until all of its threads have ended, and with them its locks. That nobody has asked for its status does not matter.
+// awaitEnd waits until all of its threads have ended, and with them its locks. That nobody has asked for its status
+// does not matter.
 func (p held) awaitEnd(t *testing.T) {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if n, err := unix.Poll([]unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}, 1000); n > 0 && err == nil {

@@ -21,7 +21,8 @@ type lacks struct {
 	calls int          // of anybody, at most
 }
 
-// lacksOf reads it. That an agent has not finished is no leave by itself: its ranks are named as cut off, but for those of which it had reported the end.
+// lacksOf reads it. That an agent has not finished is no leave by itself: its ranks are named as cut off, but for those
+// of which it had reported the end.
 func lacksOf(m *rundir.Manifest) (s lacks) {
 	s.ranks = make(map[int]bool)
 	if m.Complete {
@@ -48,9 +49,10 @@ func lacksOf(m *rundir.Manifest) (s lacks) {
 
 func (s *lacks) any() bool { return len(s.ranks)+s.more+s.calls > 0 }
 
-// checkRanks sees that calls are missing only of the ranks of which the results say so. How many of such a rank is not bounded: it went on after the last word of its agent, and
-// nobody who could count them was left; as one agent has all ranks here that can be all of the run. Of every other rank all must be there, or counted one by one: which counts are of
-// the whole run, so that they are held against what those ranks lack together.
+// checkRanks sees that calls are missing only of the ranks of which the results say so. How many of such a rank is not
+// bounded: it went on after the last word of its agent, and nobody who could count them was left; as one agent has all
+// ranks here that can be all of the run. Of every other rank all must be there, or counted one by one: which counts are
+// of the whole run, so that they are held against what those ranks lack together.
 func (r *soakRound) checkRanks(m *rundir.Manifest, dir string, stated lacks, uncertain int) {
 	made := r.madeByRank()
 	leave := stated.calls + counted(m) + uncertain
@@ -112,7 +114,8 @@ func most(of map[int]int, n int) (largest []int) {
 	return largest
 }
 
-// madeByRank are the calls that each rank has made. One that has died before it knew its number has made no more than what may be uncertain.
+// madeByRank are the calls that each rank has made. One that has died before it knew its number has made no more than
+// what may be uncertain.
 func (r *soakRound) madeByRank() map[int]int {
 	made := make(map[int]int)
 	for _, path := range shared(r.t, r.truth) {

@@ -135,7 +135,8 @@ func (r *soakRound) happenAll() {
 	r.checkLeft()
 }
 
-// finish waits until agent and collector have ended by themselves. Where the process with the collector was killed, the run is concluded as its user would.
+// finish waits until agent and collector have ended by themselves. Where the process with the collector was killed, the
+// run is concluded as its user would.
 func (r *soakRound) finish() {
 	if r.killed && r.begun() {
 		r.collector = &process{name: "collector", env: r.env(), command: r.collect()}

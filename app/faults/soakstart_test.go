@@ -91,7 +91,8 @@ func (r *soakRound) resultFlags() []string {
 	return append(r.keepFlags(), "--moriens-timeout="+r.atEnd().String())
 }
 
-// atEnd is how long the end of a run may take. It is well below the guard: what gives up when its time is over does not hang.
+// atEnd is how long the end of a run may take. It is well below the guard: what gives up when its time is over does not
+// hang.
 func (r *soakRound) atEnd() time.Duration { return r.guard * 2 / 5 }
 
 func (r *soakRound) collect() []string {

@@ -182,8 +182,8 @@ func environment(argv, env []string, p Preload) ([]string, []string, error) {
 	return argv, env, nil
 }
 
-// openMPI reports whether a launcher's name is one that Open MPI installs. MPICH's have some of the same names: they lead to Hydra, which refuses
-// what Open MPI is told on the command line, be the -x there the program's own.
+// openMPI reports whether a launcher's name is one that Open MPI installs. MPICH's have some of the same names: they
+// lead to Hydra, which refuses what Open MPI is told on the command line, be the -x there the program's own.
 func openMPI(launcher string) bool {
 	name, _, _ := strings.Cut(filepath.Base(launcher), ".")
 	return slices.Contains([]string{"mpirun", "mpiexec", "orterun", "prterun"}, name) && !hydra(launcher)

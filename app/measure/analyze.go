@@ -42,8 +42,8 @@ type AnalyzeConfig struct {
 }
 
 // Analyze reads a trace, clusters its bursts and writes a run directory like that of a job that was measured. Where the
-// trace cannot be read, or lacks what the options ask for, no run directory is left. Where much of it is left out there is one, and the error
-// is an IncompleteError.
+// trace cannot be read, or lacks what the options ask for, no run directory is left. Where much of it is left out there
+// is one, and the error is an IncompleteError.
 func Analyze(c AnalyzeConfig) error {
 	if err := readable(c.Trace); err != nil {
 		what := "name a Paraver trace: TRACE.prv or TRACE.prv.gz"

@@ -108,7 +108,8 @@ func TestAnalyzeKnownAnswers(t *testing.T) {
 	}
 }
 
-// ClusteringSuite's own refinement: its ten Eps, and about as many clusters as it and two other re-implementations find.
+// ClusteringSuite's own refinement: its ten Eps, and about as many clusters as it and two other re-implementations
+// find.
 func TestAnalyzeStrict(t *testing.T) {
 	path := testenv.RealTrace(t, "epoch_4proc.prv.gz")
 	tree := filepath.Join(t.TempDir(), "tree.dot")
@@ -224,7 +225,8 @@ func TestAnalyzeItsOwnTrace(t *testing.T) {
 
 const (
 	smallHeader = "#Paraver (04/03/2026 at 15:06):1000:1(2):2:1(1:1):1(1:1)\n" // in microseconds, two applications
-	// Application 1: 10, 10, 100 and 2 us with 1000, 1010, 50000 and 7 instructions in 500, 505, 1000 and 0 cycles; application 2: 20 us without counters.
+	// Application 1: 10, 10, 100 and 2 us with 1000, 1010, 50000 and 7 instructions in 500, 505, 1000 and 0 cycles;
+	// application 2: 20 us without counters.
 	smallBody = "1:1:1:1:1:0:10:1\n2:1:1:1:1:10:42000050:1000:42000059:500:50000001:1\n2:1:1:1:1:15:50000001:0\n" +
 		"1:1:1:1:1:15:25:1\n1:2:2:1:1:20:40:1\n2:1:1:1:1:25:42000050:1010:42000059:505:50000001:1\n2:1:1:1:1:30:50000001:0\n" +
 		"1:1:1:1:1:30:130:1\n2:1:1:1:1:130:42000050:50000:42000059:1000:50000001:1\n2:1:1:1:1:140:50000001:0\n" +

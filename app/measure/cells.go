@@ -18,7 +18,8 @@ type Cells struct {
 	Side float64 // of a micro-cell, in units of the coordinates; 0 = by the options' resolution
 }
 
-// spec says what agents make micro-cells by; empty where bursts are sent. It has to be the same at all agents, and at the collector.
+// spec says what agents make micro-cells by; empty where bursts are sent. It has to be the same at all agents, and at
+// the collector.
 func (c *Cells) spec(o grouping.Options) string {
 	if c == nil {
 		return ""

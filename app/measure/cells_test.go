@@ -34,8 +34,8 @@ func startKept(t *testing.T, run, journal string) *collector.Collector {
 	return c
 }
 
-// TestKilledAgentOfCells kills an agent that keeps its bursts at random moments and starts it again. It keeps every burst once, and every record that was written
-// comes when it is asked for; before that none has arrived.
+// TestKilledAgentOfCells kills an agent that keeps its bursts at random moments and starts it again. It keeps every
+// burst once, and every record that was written comes when it is asked for; before that none has arrived.
 func TestKilledAgentOfCells(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -64,7 +64,8 @@ func TestKilledAgentOfCells(t *testing.T) {
 	}
 }
 
-// checkKept ends a run whose bursts stay with its agent, asks that for all of them, and compares what comes with what was written.
+// checkKept ends a run whose bursts stay with its agent, asks that for all of them, and compares what comes with what
+// was written.
 func checkKept(t *testing.T, c *collector.Collector, planters []*planter) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -110,7 +111,8 @@ func checkKept(t *testing.T, c *collector.Collector, planters []*planter) {
 	}
 }
 
-// An agent that sends its bursts where the others keep them ends with what to do about it, and the collector's user is informed as well; nothing of it is taken.
+// An agent that sends its bursts where the others keep them ends with what to do about it, and the collector's user is
+// informed as well; nothing of it is taken.
 func TestRefusedMode(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -47,8 +47,9 @@ type CollectConfig struct {
 	Team     team.Team // the collectors of the run, each of which collects with the same config; nil = this is the only one
 }
 
-// Collect runs a collector until the agents that came are all done, or until a signal or the user ends the run. A second
-// signal ends the process. Of several collectors the first one talks to the user and writes the results; an error of one ends all.
+// Collect runs a collector until the agents that came are all done, or until a signal or the user ends the run. A
+// second signal ends the process. Of several collectors the first one talks to the user and writes the results; an
+// error of one ends all.
 func Collect(c CollectConfig) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
@@ -123,8 +124,8 @@ func Collect(c CollectConfig) error {
 // roomWait is the time between two looks for room on a full disk.
 const roomWait = 500 * time.Millisecond
 
-// publish writes the rendezvous. A collector that goes on with a run waits for room where there is none: the agents keep what
-// they have until it is back. A new one has nothing to wait for.
+// publish writes the rendezvous. A collector that goes on with a run waits for room where there is none: the agents
+// keep what they have until it is back. A new one has nothing to wait for.
 func publish(col *collector.Collector, out string, signals <-chan os.Signal, log *slog.Logger) (*rendezvous.Notice, error) {
 	for warned := false; ; warned = true {
 		notice, err := rendezvous.Post(out, col.Rendezvous(), log)
@@ -150,8 +151,8 @@ func collectOut(out string) (string, error) {
 	return makeOut(out)
 }
 
-// Recorded are the options that the run of a run directory was begun with, and whether it holds one whose collector was killed. All collectors of a run
-// call it, and learn what the first one has read.
+// Recorded are the options that the run of a run directory was begun with, and whether it holds one whose collector was
+// killed. All collectors of a run call it, and learn what the first one has read.
 func Recorded(t team.Team, out string) (given []string, resumed bool, err error) {
 	type begun struct {
 		Given   []string

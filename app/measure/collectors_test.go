@@ -159,8 +159,8 @@ func (c *collectors) awaitAgents(agents int) {
 	}
 }
 
-// Agents are spread evenly over the collectors of a run. When these are killed, any number of others go on, and each record that was written is at one of them,
-// once.
+// Agents are spread evenly over the collectors of a run. When these are killed, any number of others go on, and each
+// record that was written is at one of them, once.
 func TestCrew(t *testing.T) {
 	t.Parallel()
 	const nodes = 5
@@ -235,7 +235,8 @@ func (n *plantedNode) compare(t *testing.T, frozen []store.Frozen) {
 	t.Errorf("no collector has ring %016x", n.planters[0].ring.ID())
 }
 
-// An agent that asks a collector to which it does not belong is sent on, by way of the first, and comes to its own; however it is sent round, it does not go round for ever.
+// An agent that asks a collector to which it does not belong is sent on, by way of the first, and comes to its own;
+// however it is sent round, it does not go round for ever.
 func TestRedirect(t *testing.T) {
 	t.Parallel()
 	c := newCollectors(t)
@@ -245,7 +246,8 @@ func TestRedirect(t *testing.T) {
 	if len(meet.Members) != 3 || meet.Members[0] != meet.Address {
 		t.Fatalf("the rendezvous is %+v", meet)
 	}
-	// What an agent takes for the first collector is the last one: addresses change hands when collectors are started again.
+	// What an agent takes for the first collector is the last one: addresses change hands when collectors are started
+	// again.
 	swapped := meet
 	swapped.Address = meet.Members[2]
 	send := func(meet rendezvous.Rendezvous, id uint64) *uplink.Uplink {
@@ -292,8 +294,8 @@ func TestRedirect(t *testing.T) {
 	c.kill()
 }
 
-// The first collector ends the run for all of them: agents of each send what their ranks have recorded, and leave these to go on. Its page shows the ranks of all, their
-// clusters, and what they did.
+// The first collector ends the run for all of them: agents of each send what their ranks have recorded, and leave these
+// to go on. Its page shows the ranks of all, their clusters, and what they did.
 func TestCrewFinish(t *testing.T) {
 	t.Parallel()
 	c := newCollectors(t)

@@ -8,7 +8,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Nodes whose clocks are compared by the messages of some windows are as far off as the manifest says, at most, and so they are by all messages.
+// Nodes whose clocks are compared by the messages of some windows are as far off as the manifest says, at most, and so
+// they are by all messages.
 func TestClocksByComparedWindows(t *testing.T) {
 	const ranks, iterations = 4, 1500
 	by := make(map[string]*rundir.Manifest)

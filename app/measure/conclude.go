@@ -37,7 +37,8 @@ type Keep struct {
 // DefaultTimeout is how long the end of a run may take.
 const DefaultTimeout = time.Minute
 
-// hurriedTimeout is that after SIGTERM. With what the agents take before it has to fit into the 30 s that batch systems usually leave until SIGKILL.
+// hurriedTimeout is that after SIGTERM. With what the agents take before it has to fit into the 30 s that batch systems
+// usually leave until SIGKILL.
 const hurriedTimeout = 12 * time.Second
 
 func (k *Keep) timeout() time.Duration { return cmp.Or(k.Timeout, DefaultTimeout) }
@@ -68,9 +69,9 @@ type conclusion struct {
 	unmeasured bool // of ranks there is no record in the results
 }
 
-// conclude takes nothing more, analyses what arrived, lets the agents go, writes the run directory and prints what it came to; it returns where the results are, of
-// several collectors at the first one, which writes them.
-// Where the run directory cannot be written in full, everything is written once more to the temporary directory.
+// conclude takes nothing more, analyses what arrived, lets the agents go, writes the run directory and prints what it
+// came to; it returns where the results are, of several collectors at the first one, which writes them. Where the run
+// directory cannot be written in full, everything is written once more to the temporary directory.
 func (c *conclusion) conclude() (dir string, err error) {
 	limit := c.keep.timeout()
 	if c.by == signalName(syscall.SIGTERM) {

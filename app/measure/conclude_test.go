@@ -16,7 +16,8 @@ func concludeAll(t testing.TB, f store.Frozen, j conclude.Job, o grouping.Option
 	return conclude.Conclude(t.Context(), conclude.End{Frozen: f, Job: j, Options: o, Keep: retention.Options{All: true}, Stages: stage.New(0)})
 }
 
-// A held run is frozen and can be ended several times, as none is but in tests: its end takes the calls out of the store.
+// A held run is frozen and can be ended several times, as none is but in tests: its end takes the calls out of the
+// store.
 type held struct {
 	store.Frozen
 	chunks map[*store.Ring][]store.Chunk

@@ -14,8 +14,8 @@ import (
 	"moriens/cshim/ringwriter"
 )
 
-// crowd opens connections to the collector that never show a token, one after the other: bare ones, some that have shaken hands, some
-// that talk nonsense. It leaves them open.
+// crowd opens connections to the collector that never show a token, one after the other: bare ones, some that have
+// shaken hands, some that talk nonsense. It leaves them open.
 func crowd(t *testing.T, address string, connections int) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -51,8 +51,8 @@ func heap() uint64 {
 	return m.HeapAlloc + m.StackInuse
 }
 
-// Thousands of connections that show no token cost a bounded amount of memory and descriptors, and an agent that comes and works in
-// their midst loses nothing.
+// Thousands of connections that show no token cost a bounded amount of memory and descriptors, and an agent that comes
+// and works in their midst loses nothing.
 func TestHalfOpenConnections(t *testing.T) {
 	connections := 6000
 	var files unix.Rlimit

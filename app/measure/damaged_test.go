@@ -12,7 +12,8 @@ import (
 	"moriens/internal/shmabi"
 )
 
-// A program that overwrites what its process has counted makes no loss of what it lost: no result has such a figure, one note names all, and the rest is there.
+// A program that overwrites what its process has counted makes no loss of what it lost: no result has such a figure,
+// one note names all, and the rest is there.
 func TestDamagedCounts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

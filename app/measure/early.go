@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	// finishGrace is how long agents may take to send what is left when a run is ended early, if who ends it does not allow more. With the analysis it has to
-	// fit into the 30 s that batch systems usually leave between SIGTERM and SIGKILL.
+	// finishGrace is how long agents may take to send what is left when a run is ended early, if who ends it does not
+	// allow more. With the analysis it has to fit into the 30 s that batch systems usually leave between SIGTERM and
+	// SIGKILL.
 	finishGrace = 10 * time.Second
 	// endGrace is how long a job that was sent SIGTERM may take to end before what there is is analysed without waiting.
 	endGrace = 10 * time.Second
 )
 
-// attend waits for the end of a run, of several collectors too: the first one decides, the others follow it. It returns what ended the run early, and how the
-// other collectors were lost, if they were.
+// attend waits for the end of a run, of several collectors too: the first one decides, the others follow it. It returns
+// what ended the run early, and how the other collectors were lost, if they were.
 func attend(col *collector.Collector, signals chan os.Signal) (by string, err error) {
 	defer signal.Stop(signals)
 	if col.Team().Rank() == 0 {
@@ -47,7 +48,8 @@ func attend(col *collector.Collector, signals chan os.Signal) (by string, err er
 }
 
 // awaitEnd waits until the agents of a run are done, or until the run is ended early: by a signal, or by the user's
-// command. It returns by what, "" where the agents were done, other collectors of the run are lost, or ctx ends: nobody can come any more.
+// command. It returns by what, "" where the agents were done, other collectors of the run are lost, or ctx ends: nobody
+// can come any more.
 func awaitEnd(ctx context.Context, col *collector.Collector, signals <-chan os.Signal) (by string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -23,7 +23,8 @@ import (
 	"moriens/internal/testenv"
 )
 
-// ahead writes calls that begin so many requests, all of them under way at once, and calls that end them if it is told to.
+// ahead writes calls that begin so many requests, all of them under way at once, and calls that end them if it is told
+// to.
 func (p *planter) ahead(requests int, end bool) {
 	if !p.moves {
 		panic("the planter moves nothing")
@@ -49,8 +50,8 @@ func (p *planter) ahead(requests int, end bool) {
 	}
 }
 
-// TestStateLargerThanTheSpool has a process of two threads that has so many requests under way that its state alone is more than the spool may take, and kills the
-// agent meanwhile. It reads on, all comes, and it ends.
+// TestStateLargerThanTheSpool has a process of two threads that has so many requests under way that its state alone is
+// more than the spool may take, and kills the agent meanwhile. It reads on, all comes, and it ends.
 func TestStateLargerThanTheSpool(t *testing.T) {
 	const requests = 60_000 // of 25 bytes of state and more
 	dir := t.TempDir()
@@ -163,7 +164,8 @@ func spoolFull(p *health.Page) bool {
 	return len(p.Agents) > 0 && p.Agents[0].Spool != nil && p.Agents[0].Spool.Full && p.Losses.SpoolFullSeconds > 0
 }
 
-// much has planters write far more than the spool has on a disk that was filled when it held next to nothing, and returns how many records they have written.
+// much has planters write far more than the spool has on a disk that was filled when it held next to nothing, and
+// returns how many records they have written.
 func much(planters []*planter) (written int) {
 	for _, p := range planters {
 		for k := range 12_000 {
@@ -175,8 +177,8 @@ func much(planters []*planter) (written int) {
 	return written
 }
 
-// TestFullDisk fills the disk of a spool while ranks run, kills the agent and starts it again there: it waits for room, the page says so, and when there is room
-// all comes.
+// TestFullDisk fills the disk of a spool while ranks run, kills the agent and starts it again there: it waits for room,
+// the page says so, and when there is room all comes.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	dir, disk := t.TempDir(), newDisk(t, "8m")
@@ -225,7 +227,8 @@ func TestFullDisk(t *testing.T) {
 	compare(t, f, planters)
 }
 
-// TestFullDiskToTheEnd has the disk stay full when the job has ended: the agent ends nevertheless, and says how much it leaves, to the user and to the collector.
+// TestFullDiskToTheEnd has the disk stay full when the job has ended: the agent ends nevertheless, and says how much it
+// leaves, to the user and to the collector.
 func TestFullDiskToTheEnd(t *testing.T) {
 	t.Parallel()
 	disk := newDisk(t, "8m")

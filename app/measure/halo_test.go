@@ -26,8 +26,9 @@ import (
 	"moriens/trace/rundir"
 )
 
-// A halo is a planted job that exchanges halos on a grid, to the nanosecond: in the first half of its iterations each rank exchanges once and averages
-// once, ten calls in all, in the second half twice, nineteen; one rank is slow throughout, and in one iteration another one averages five times as long.
+// A halo is a planted job that exchanges halos on a grid, to the nanosecond: in the first half of its iterations each
+// rank exchanges once and averages once, ten calls in all, in the second half twice, nineteen; one rank is slow
+// throughout, and in one iteration another one averages five times as long.
 type halo struct {
 	ranks, iterations int
 	slow              int // rank; -1 = none
@@ -71,7 +72,8 @@ func (w *writer) call(name string, ns uint64, m ringwriter.Meaning) {
 	w.ns += ns
 }
 
-// neighbours are those of a rank in a grid of two rows, -1 where it ends: above, below, to the left, to the right. What one sends to the left comes from the right of another.
+// neighbours are those of a rank in a grid of two rows, -1 where it ends: above, below, to the left, to the right. What
+// one sends to the left comes from the right of another.
 func (h halo) neighbours(rank int) [4]int {
 	columns := h.ranks / 2
 	list := [4]int{rank - columns, rank + columns, rank - 1, rank + 1}
@@ -87,7 +89,8 @@ func (h halo) neighbours(rank int) [4]int {
 	return list
 }
 
-// exchange swaps edges with the neighbours, until a time by which all have come to it; where there is none the calls are made all the same, with MPI_PROC_NULL.
+// exchange swaps edges with the neighbours, until a time by which all have come to it; where there is none the calls
+// are made all the same, with MPI_PROC_NULL.
 func (h halo) exchange(w *writer, rank int, untilNS uint64) {
 	const bytes = 8208
 	var done []shmabi.Request
@@ -211,8 +214,9 @@ func writeRun(t *testing.T, c *collector.Collector, f held, keep retention.Optio
 	return dir, m
 }
 
-// Of a stencil code with a change of phase in the middle, a slow rank and one odd iteration both phases are found to the iteration, the slow rank
-// and the iteration are kept with the reason why, the directory is a hundredth of the full one, and what is rebuilt from its files is right within a hundredth.
+// Of a stencil code with a change of phase in the middle, a slow rank and one odd iteration both phases are found to
+// the iteration, the slow rank and the iteration are kept with the reason why, the directory is a hundredth of the full
+// one, and what is rebuilt from its files is right within a hundredth.
 func TestPlantedHalo(t *testing.T) {
 	h := unusual
 	c, frozen := h.plant(t)
@@ -268,7 +272,8 @@ func (h halo) originNS() uint64 { return 1_000_000_000 }
 // bursts is how many the job has.
 func (h halo) bursts() int { return h.ranks * (1 + h.iterations/2*10 + h.iterations/2*19 + 1) }
 
-// checkPhases wants the two planted phases, each with half of the iterations from where they began to where they ended, and nothing repeated besides.
+// checkPhases wants the two planted phases, each with half of the iterations from where they began to where they ended,
+// and nothing repeated besides.
 func (h halo) checkPhases(t *testing.T, m *rundir.Manifest) {
 	t.Helper()
 	half := h.iterations / 2

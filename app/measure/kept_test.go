@@ -135,7 +135,8 @@ func (s *stencil) all(t *testing.T) *conclude.Result {
 	return r
 }
 
-// What is kept of a job whose agents answer is what the whole run has in those windows, messages included; it fits its budget, and comes back from disk.
+// What is kept of a job whose agents answer is what the whole run has in those windows, messages included; it fits its
+// budget, and comes back from disk.
 func TestKeptWindows(t *testing.T) {
 	t.Parallel()
 	s := plantStencil(t, 8, 200)
@@ -191,8 +192,9 @@ func TestKeptWindows(t *testing.T) {
 	}
 }
 
-// Threads that make no collective calls have their sends and receives in what is kept, in all of it: in which of the nodes' windows they are depends on when the agents read them, but
-// not whether they are found. So nothing is missing, and no loss is reported.
+// Threads that make no collective calls have their sends and receives in what is kept, in all of it: in which of the
+// nodes' windows they are depends on when the agents read them, but not whether they are found. So nothing is missing,
+// and no loss is reported.
 func TestKeptWindowsOfThreads(t *testing.T) {
 	t.Parallel()
 	s := plantThreads(t, 4, 120, 2)
@@ -342,7 +344,8 @@ func (c *untilStage) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// Whenever there is no time left, what there is comes out, can be written and read, and the manifest says what is missing.
+// Whenever there is no time left, what there is comes out, can be written and read, and the manifest says what is
+// missing.
 func TestNoTimeLeft(t *testing.T) {
 	t.Parallel()
 	s := plantStencil(t, 4, 120)

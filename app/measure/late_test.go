@@ -58,7 +58,8 @@ func leaveResults(t *testing.T, dir string) {
 	}
 }
 
-// An agent that comes when the results are written is told so at once, and so is one that waits when that happens; neither leaves anything.
+// An agent that comes when the results are written is told so at once, and so is one that waits when that happens;
+// neither leaves anything.
 func TestAgentAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(t *testing.T, dir string) <-chan error{
@@ -105,8 +106,9 @@ func TestAgentAfterTheEnd(t *testing.T) {
 	}
 }
 
-// The agent of a plain preload, which hosts the collector, may be killed when the run has ended and the results are made: the one that is started in its place makes them,
-// asks itself for what it has, and leaves no spool, be there room for the results or not.
+// The agent of a plain preload, which hosts the collector, may be killed when the run has ended and the results are
+// made: the one that is started in its place makes them, asks itself for what it has, and leaves no spool, be there
+// room for the results or not.
 func TestPreloadAfterTheEnd(t *testing.T) {
 	t.Run("room", func(t *testing.T) { preloadAfterTheEnd(t, false) })
 	t.Run("no room", func(t *testing.T) { preloadAfterTheEnd(t, true) })
@@ -211,7 +213,8 @@ func preloadAfterTheEnd(t *testing.T, full bool) {
 	}
 }
 
-// While the results are made the collector sends an agent away that has not come before, be there a rank that it could read or not.
+// While the results are made the collector sends an agent away that has not come before, be there a rank that it could
+// read or not.
 func TestAgentWhileTheEndIsMade(t *testing.T) {
 	t.Parallel()
 	for _, rank := range []bool{false, true} {
@@ -251,7 +254,8 @@ func TestAgentWhileTheEndIsMade(t *testing.T) {
 	}
 }
 
-// A collector whose rendezvous is removed writes it anew: an agent that starts then finds it, and the run ends as if nothing had been.
+// A collector whose rendezvous is removed writes it anew: an agent that starts then finds it, and the run ends as if
+// nothing had been.
 func TestRendezvousRemoved(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")

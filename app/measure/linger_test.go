@@ -189,7 +189,8 @@ func TestAgentLeavesByItself(t *testing.T) {
 	})
 }
 
-// An agent that keeps the bursts is repeatedly asked to stay, for as long as the collector waits for others, and leaves in time behind that.
+// An agent that keeps the bursts is repeatedly asked to stay, for as long as the collector waits for others, and leaves
+// in time behind that.
 func TestAgentWithBurstsStays(t *testing.T) {
 	t.Parallel()
 	const linger = 12 * time.Second // it is informed four times as often

@@ -12,7 +12,8 @@ import (
 	"moriens/cshim/ringwriter"
 )
 
-// Ranks whose files cannot be read, as those of a library of another version, are not nobody: an agent that finds no others says so, and is not silent.
+// Ranks whose files cannot be read, as those of a library of another version, are not nobody: an agent that finds no
+// others says so, and is not silent.
 func TestMeetNobodyReadable(t *testing.T) {
 	for _, left := range []bool{false, true} {
 		shm, near := t.TempDir(), t.TempDir()
@@ -32,7 +33,8 @@ func TestMeetNobodyReadable(t *testing.T) {
 	}
 }
 
-// What an agent that gives up takes for nobody: not a rank that comes at the last moment, to record or to say that it cannot.
+// What an agent that gives up takes for nobody: not a rank that comes at the last moment, to record or to say that it
+// cannot.
 func TestRetire(t *testing.T) {
 	for _, c := range []struct {
 		name    string

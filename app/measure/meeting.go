@@ -14,8 +14,8 @@ import (
 	"moriens/internal/rendezvous"
 )
 
-// A meeting is how the agents of a plain preload find the one that hosts the collector, without knowing what the run directory is
-// called: a small file in the folder in which it was made, named after the run, which all ranks know.
+// A meeting is how the agents of a plain preload find the one that hosts the collector, without knowing what the run
+// directory is called: a small file in the folder in which it was made, named after the run, which all ranks know.
 type meeting struct {
 	Run  string `json:"run"`
 	Host string `json:"host"` // which agent hosts the collector; the same after a restart
@@ -24,8 +24,8 @@ type meeting struct {
 
 func meetingPath(folder, run string) string { return filepath.Join(folder, ".moriens-"+run) }
 
-// errStranger is what is wrong with a meeting's name that somebody else has, where the folder is open to others: anybody can foretell it. The meeting is
-// then beside it, with random behind its name.
+// errStranger is what is wrong with a meeting's name that somebody else has, where the folder is open to others:
+// anybody can foretell it. The meeting is then beside it, with random behind its name.
 var errStranger = errors.New("it belongs to another user or is not a file")
 
 // readMeeting returns the meeting of a run; fs.ErrNotExist where there is none yet.
@@ -46,7 +46,8 @@ func readMeeting(folder, run string) (meeting, error) {
 	return meeting{}, fs.ErrNotExist
 }
 
-// meetingsBeside lists the files of this user that may be the meeting of a run whose name somebody else has, in the same order for everybody.
+// meetingsBeside lists the files of this user that may be the meeting of a run whose name somebody else has, in the
+// same order for everybody.
 func meetingsBeside(folder, run string) (list []string) {
 	paths, _ := filepath.Glob(meetingPath(escaped(folder), run) + "-*")
 	for _, path := range paths {

@@ -48,8 +48,9 @@ func worldOf(rank, size int) ringwriter.Comm {
 	return ringwriter.Comm{Number: 1, ID: world, Rank: rank, Size: size, Ranks: []ringwriter.Ranks{{First: 0, Stride: 1, Count: uint32(size)}}}
 }
 
-// What the records of two ranks say of their messages, requests, collectives, windows and files comes out as planted: a wildcard that is resolved
-// when it is completed, a persistent request, a send that the receiver waits for, and one that nobody receives.
+// What the records of two ranks say of their messages, requests, collectives, windows and files comes out as planted: a
+// wildcard that is resolved when it is completed, a persistent request, a send that the receiver waits for, and one
+// that nobody receives.
 func TestPlantedMessages(t *testing.T) {
 	r := newRig(t)
 	rings := make([]*ringwriter.Ring, 2)
@@ -113,8 +114,8 @@ func TestPlantedMessages(t *testing.T) {
 	}
 }
 
-// Threads of a rank share their requests: one posts, the other waits, and a handle goes round. Their rings are not read at once, and
-// by the clock alone it knows up to when one that says nothing has nothing to say.
+// Threads of a rank share their requests: one posts, the other waits, and a handle goes round. Their rings are not read
+// at once, and by the clock alone it knows up to when one that says nothing has nothing to say.
 func TestMessagesOfThreads(t *testing.T) {
 	const rounds = 3000
 	r := newRig(t)
@@ -148,7 +149,8 @@ func TestMessagesOfThreads(t *testing.T) {
 	}
 }
 
-// Receives of which MPI does not tell the sender take what one sender alone has sent too many; where that is not certain they have no lines.
+// Receives of which MPI does not tell the sender take what one sender alone has sent too many; where that is not
+// certain they have no lines.
 func TestUntoldReceives(t *testing.T) {
 	t.Parallel()
 	const unrecorded, room = 2, 64
@@ -273,8 +275,8 @@ func TestMessagesAfterDrops(t *testing.T) {
 	}
 }
 
-// Threads that leave much in their rings when MPI ends, more than can be held back of one until the other is read: their requests, which go by the same handle in
-// turn, are followed all the same.
+// Threads that leave much in their rings when MPI ends, more than can be held back of one until the other is read:
+// their requests, which go by the same handle in turn, are followed all the same.
 func TestBacklogOfThreads(t *testing.T) {
 	const rounds, threads = 30_000, 2
 	r := idleNode(t, startCollector(t, "127.0.0.1:0"), nil)

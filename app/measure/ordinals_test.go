@@ -73,8 +73,8 @@ func byOrdinals(parts []*moriensv1.WindowPart, ranks map[uint64]int32) map[[2]ui
 	return pairs
 }
 
-// The messages between windows that survive, matched by ordinals alone, are those that the whole run gives. Each is received an iteration after it was sent,
-// by a receive from anybody where i is odd.
+// The messages between windows that survive, matched by ordinals alone, are those that the whole run gives. Each is
+// received an iteration after it was sent, by a receive from anybody where i is odd.
 func TestWindowsMatchByOrdinals(t *testing.T) {
 	t.Parallel()
 	const ranks, iterations = 3, 1200

@@ -93,7 +93,8 @@ func plant(t *testing.T, dir string, slots int) []*planter {
 	return list
 }
 
-// write has all planters write until it is told to stop, some calls at a time; an even number, so that all requests end.
+// write has all planters write until it is told to stop, some calls at a time; an even number, so that all requests
+// end.
 func write(planters []*planter, stop <-chan struct{}, calls int) {
 	var writers sync.WaitGroup
 	for _, p := range planters {
@@ -120,7 +121,8 @@ func write(planters []*planter, stop <-chan struct{}, calls int) {
 	}
 }
 
-// awaitEnds waits until collectors have received the end of so many processes: all that these recorded has arrived, however long it took.
+// awaitEnds waits until collectors have received the end of so many processes: all that these recorded has arrived,
+// however long it took.
 func awaitEnds(t *testing.T, processes int, collectors ...*collector.Collector) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {

@@ -36,15 +36,15 @@ const (
 	// nobodyAfter is how long an agent stays that no rank has come to: MPI did not start.
 	nobodyAfter = time.Second
 	minPatience = 30 * time.Second
-	// preloadIdle is how long the ranks of a node must be gone, or through with MPI, before the node is done. Ranks that are
-	// about to record are seen, so this need not bridge their start.
+	// preloadIdle is how long the ranks of a node must be gone, or through with MPI, before the node is done. Ranks that
+	// are about to record are seen, so this need not bridge their start.
 	preloadIdle = 200 * time.Millisecond
 	// preloadGrace is how long processes are waited for when the run was told to end.
 	preloadGrace = 2 * time.Second
 )
 
-// SummaryFile and LogFile are what a run without a terminal leaves in its run directory beside the results: what `moriens run` prints,
-// and what went wrong, if anything did.
+// SummaryFile and LogFile are what a run without a terminal leaves in its run directory beside the results: what
+// `moriens run` prints, and what went wrong, if anything did.
 const (
 	SummaryFile = "summary.txt"
 	LogFile     = "moriens.log"
@@ -79,8 +79,8 @@ type preload struct {
 	directory string // of the rings
 }
 
-// Preload looks after the ranks of this node until they are through with MPI. The agent that serves world rank 0 hosts the
-// collector too, and writes the results.
+// Preload looks after the ranks of this node until they are through with MPI. The agent that serves world rank 0 hosts
+// the collector too, and writes the results.
 func Preload(c PreloadConfig) error {
 	// Batch systems warn a whole job of its time limit by these.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU, syscall.SIGPIPE)
@@ -111,8 +111,8 @@ func newPreload(c PreloadConfig) *preload {
 	return p
 }
 
-// Bereave is what the parent of an agent does that is not started again: where there is a collector it reports the node's ranks, and why they go
-// unrecorded. It returns why, with what else went wrong.
+// Bereave is what the parent of an agent does that is not started again: where there is a collector it reports the
+// node's ranks, and why they go unrecorded. It returns why, with what else went wrong.
 func Bereave(c PreloadConfig, why error) error {
 	p := newPreload(c)
 	m, err := readMeeting(p.folder, p.Run)
@@ -138,7 +138,8 @@ func Bereave(c PreloadConfig, why error) error {
 
 var errNobody = errors.New("no rank has connected")
 
-// meet finds out which agent hosts the collector, and makes it this one where it serves world rank 0 and is the first that does.
+// meet finds out which agent hosts the collector, and makes it this one where it serves world rank 0 and is the first
+// that does.
 func (p *preload) meet(signals <-chan os.Signal) (meeting, error) {
 	ranks := watched{directory: ring.NewDirectory(p.directory)}
 	defer ranks.close()
@@ -345,9 +346,9 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 	return err
 }
 
-// attend looks after this node's ranks, and takes what other agents send, until all are done or something ends the run early, and returns what
-// did. This node's agent then stays for what it may be asked; served shows when it has ended, nil where it has by now. notice is how others find the
-// collector, nil where they need not.
+// attend looks after this node's ranks, and takes what other agents send, until all are done or something ends the run
+// early, and returns what did. This node's agent then stays for what it may be asked; served shows when it has ended,
+// nil where it has by now. notice is how others find the collector, nil where they need not.
 func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir string) (by string, served chan error, notice *rendezvous.Notice, err error) {
 	notice, unable := rendezvous.Post(dir, col.Rendezvous(), p.Log)
 	if col.Resumed() && (errors.Is(unable, syscall.ENOSPC) || errors.Is(unable, syscall.EDQUOT)) {
@@ -393,8 +394,8 @@ func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir
 	}
 }
 
-// lateComers waits for the agents of nodes whose ranks are missing when all that came are done, half of its patience, and reports whether
-// there is more to wait for.
+// lateComers waits for the agents of nodes whose ranks are missing when all that came are done, half of its patience,
+// and reports whether there is more to wait for.
 func (p *preload) lateComers(col *collector.Collector, signals <-chan os.Signal) bool {
 	deadline := time.Now().Add(p.patience() / 2)
 	for !p.Alone && col.RanksMissing() > 0 && time.Now().Before(deadline) && len(signals) == 0 {
@@ -407,8 +408,8 @@ func (p *preload) lateComers(col *collector.Collector, signals <-chan os.Signal)
 	return !p.Alone
 }
 
-// patience is how long agents wait for each other: as long as the ranks wait for them, and not much less than a shared file system takes to
-// show what another node has written.
+// patience is how long agents wait for each other: as long as the ranks wait for them, and not much less than a shared
+// file system takes to show what another node has written.
 func (p *preload) patience() time.Duration { return max(p.Timeout, minPatience) }
 
 // listen is where agents find the collector: those of this node alone, or all.
@@ -443,8 +444,8 @@ type looker interface {
 	JobOver()
 }
 
-// agent is this node's agent, unless it is unable to work, for that reason or one that is found. Then it is a witness that reports the ranks, and there is an
-// error too; it is nil where another agent is here.
+// agent is this node's agent, unless it is unable to work, for that reason or one that is found. Then it is a witness
+// that reports the ranks, and there is an error too; it is nil where another agent is here.
 func (p *preload) agent(find uplink.Find, dir string, shared bool, unable error) (looker, error) {
 	if unable == nil {
 		node, err := p.node(find, dir, shared)
@@ -493,7 +494,8 @@ func (p *preload) node(find uplink.Find, dir string, shared bool) (*agent.Node, 
 	return node, nil
 }
 
-// logTo makes a file what this process says on standard error, a crash included, and returns what removes it again if that was nothing.
+// logTo makes a file what this process says on standard error, a crash included, and returns what removes it again if
+// that was nothing.
 func (p *preload) logTo(path string) (end func()) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {

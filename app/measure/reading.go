@@ -10,7 +10,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// worthReporting is the share of the time from which on a header that is late, or a tracer that wrote its buffers, is reported.
+// worthReporting is the share of the time from which on a header that is late, or a tracer that wrote its buffers, is
+// reported.
 const worthReporting = .01
 
 // describeReading puts into the manifest what a trace has, and what was made of it.

@@ -11,8 +11,9 @@ import (
 	"moriens/trace/rundir"
 )
 
-// hybridTrace is a trace of 2 ranks with an OpenMP thread each: 57,839 lines, of which the header takes 1,857,922 ns for the end while records go on to 13 s.
-// The last four go back in time. Of its steps those in between have no records; 0, 0 = all have.
+// hybridTrace is a trace of 2 ranks with an OpenMP thread each: 57,839 lines, of which the header takes 1,857,922 ns
+// for the end while records go on to 13 s. The last four go back in time. Of its steps those in between have no
+// records; 0, 0 = all have.
 func hybridTrace(gapFrom, gapTo int) string {
 	const steps, stepNS = 4130, 3_148_000
 	var b strings.Builder

@@ -35,8 +35,8 @@ func (bare) Marshal(v any) (mem.BufferSlice, error) {
 func (bare) Unmarshal(mem.BufferSlice, any) error { return nil }
 func (bare) Name() string                         { return "proto" }
 
-// say opens a stream with the run's token, sends messages on it and returns how the collector ends it, and how many connections that took: the collector
-// closes one that is long in showing the token.
+// say opens a stream with the run's token, sends messages on it and returns how the collector ends it, and how many
+// connections that took: the collector closes one that is long in showing the token.
 func say(t *testing.T, meet rendezvous.Rendezvous, messages ...[]byte) (connections uint64, err error) {
 	t.Helper()
 	var dialed atomic.Uint64
@@ -201,7 +201,8 @@ func TestSocketOfAnotherUser(t *testing.T) {
 	checkRing(t, c, 10)
 }
 
-// An order to finish reaches an agent, which sends what its ranks have recorded so far and leaves them; who gave it learns the outcome.
+// An order to finish reaches an agent, which sends what its ranks have recorded so far and leaves them; who gave it
+// learns the outcome.
 func TestFinishOrder(t *testing.T) {
 	r := newRig(t)
 	p := r.process(ringwriter.Identity{Rank: 0, Size: 1})

@@ -124,8 +124,8 @@ func TestKilledAgent(t *testing.T) {
 	compare(t, f, planters)
 }
 
-// TestRemovedSpool removes the spool under the agent, which makes it anew, and kills it: nothing is lost, as the collector has what the agent before has left
-// there, and the next agent is the same to the collector.
+// TestRemovedSpool removes the spool under the agent, which makes it anew, and kills it: nothing is lost, as the
+// collector has what the agent before has left there, and the next agent is the same to the collector.
 func TestRemovedSpool(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -184,7 +184,8 @@ func TestRemovedSpool(t *testing.T) {
 	compare(t, f, planters)
 }
 
-// TestForgottenSpool kills an agent that has read a ring before the collector has arrived, and removes its spool: what it has read is lost, and the next one says so.
+// TestForgottenSpool kills an agent that has read a ring before the collector has arrived, and removes its spool: what
+// it has read is lost, and the next one says so.
 func TestForgottenSpool(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -250,7 +251,8 @@ func TestForgottenSpool(t *testing.T) {
 	}
 }
 
-// awaitGone waits until an agent has removed files of the outbox that it has found: the collector has acknowledged what is in them.
+// awaitGone waits until an agent has removed files of the outbox that it has found: the collector has acknowledged what
+// is in them.
 func awaitGone(t *testing.T, files []string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); len(files) > 0; {
@@ -265,7 +267,8 @@ func awaitGone(t *testing.T, files []string) {
 	}
 }
 
-// killAgents starts an agent again and again, and kills it at a random moment: every other time counted from when it has written something.
+// killAgents starts an agent again and again, and kills it at a random moment: every other time counted from when it
+// has written something.
 func killAgents(t *testing.T, env, dir string, random *rand.Rand) {
 	t.Helper()
 	for round := range 20 {

@@ -23,7 +23,8 @@ func startOn(t *testing.T, dir string, grace time.Duration, listen string, comma
 	return c
 }
 
-// waits is how long after a time, before it was started, a collector no longer waits for agents; less than zero if it would go on after a limit.
+// waits is how long after a time, before it was started, a collector no longer waits for agents; less than zero if it
+// would go on after a limit.
 func waits(c *collector.Collector, since time.Time, limit time.Duration) time.Duration {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -33,7 +34,8 @@ func waits(c *collector.Collector, since time.Time, limit time.Duration) time.Du
 	return time.Since(since)
 }
 
-// A collector that was started again gives the agents that it knows of time to return, and does not wait for ever for those that do not.
+// A collector that was started again gives the agents that it knows of time to return, and does not wait for ever for
+// those that do not.
 func TestRestartWaitsForAgents(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "journal")

@@ -55,7 +55,8 @@ func newRig(t *testing.T) *rig {
 	return newNode(t, startCollector(t, "127.0.0.1:0"), nil)
 }
 
-// newNode is a node of a collector that is there already, which keeps its bursts as micro-cells, or, for nil, sends them.
+// newNode is a node of a collector that is there already, which keeps its bursts as micro-cells, or, for nil, sends
+// them.
 func newNode(t *testing.T, c *collector.Collector, kept *agent.Cells) *rig {
 	t.Helper()
 	r := idleNode(t, c, kept)

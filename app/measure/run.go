@@ -146,8 +146,8 @@ func Run(c RunConfig) (status int, err error) {
 	return status, err
 }
 
-// catch takes the signals that would end this process. From here on an interrupt is for the job, and later for the analysis, never for this process.
-// The one that ends the measurement is among them, nil where none does.
+// catch takes the signals that would end this process. From here on an interrupt is for the job, and later for the
+// analysis, never for this process. The one that ends the measurement is among them, nil where none does.
 func catch(order os.Signal) <-chan os.Signal {
 	signals := make(chan os.Signal, 16)
 	for _, s := range []os.Signal{
@@ -181,7 +181,8 @@ type parts struct {
 // witnessGrace is how long a witness's collector, which is in the same process, may take.
 const witnessGrace = time.Minute
 
-// mind returns the agent of the host. Where it has no place for its spool the job runs all the same, and the results say that its ranks go unrecorded.
+// mind returns the agent of the host. Where it has no place for its spool the job runs all the same, and the results
+// say that its ranks go unrecorded.
 func (c *RunConfig) mind(run, out string, find uplink.Find, kept *agent.Cells) (looker, error) {
 	node, err := agent.New(agent.Config{
 		Run: run, Shm: c.Shm, Find: find, Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, RunDir: out, KeepWork: c.Spool.Keep,
@@ -280,9 +281,9 @@ func (p *parts) conclude(measured conclude.Job) error {
 	return end.verdict(dir, err)
 }
 
-// watch shows progress and passes signals on until the job is done, "", or until the measurement is ended before that, and
-// then returns by what. SIGTERM is an order to end for us too: where the job takes long over it, as one that writes a
-// checkpoint, we do not wait for it, because SIGKILL may follow.
+// watch shows progress and passes signals on until the job is done, "", or until the measurement is ended before that,
+// and then returns by what. SIGTERM is an order to end for us too: where the job takes long over it, as one that writes
+// a checkpoint, we do not wait for it, because SIGKILL may follow.
 func (p *parts) watch(line *console.Status, started time.Time, done <-chan struct{}, signals <-chan os.Signal, pass func(os.Signal)) (by string) {
 	tick := time.NewTicker(statusEvery)
 	defer tick.Stop()
@@ -336,8 +337,8 @@ func awaitAgent(col *collector.Collector, ended <-chan struct{}) {
 	col.WaitAgents(ctx) // ends with ctx at the latest
 }
 
-// await lets the analysis end in peace: a first interrupt says what is going on, a second gives up. A job that still runs gets them,
-// and then they are not for us.
+// await lets the analysis end in peace: a first interrupt says what is going on, a second gives up. A job that still
+// runs gets them, and then they are not for us.
 func await(concluded <-chan error, signals <-chan os.Signal, order os.Signal, done <-chan struct{}, pass func(os.Signal)) (gaveUp os.Signal, err error) {
 	for interrupts := 0; ; {
 		select {

@@ -66,8 +66,8 @@ func Status(c StatusConfig) error {
 	return s.verdict(errors.Join(err, printErr))
 }
 
-// look finds out how a run is. Without a State the directory is none of a run, or cannot be read; with StateLost there is an
-// error too.
+// look finds out how a run is. Without a State the directory is none of a run, or cannot be read; with StateLost there
+// is an error too.
 func look(dir string, timeout time.Duration) (*State, error) {
 	meet, err := rendezvous.Read(dir)
 	switch {

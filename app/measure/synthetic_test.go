@@ -118,7 +118,8 @@ func TestPlantedKinds(t *testing.T) {
 	}
 }
 
-// One rank of four lacks the last 30 of 150 bursts of a kind: their score is what is left, by hand, from the ring to the run directory.
+// One rank of four lacks the last 30 of 150 bursts of a kind: their score is what is left, by hand, from the ring to
+// the run directory.
 func TestScoreOfARankThatLacksBursts(t *testing.T) {
 	const ranks, iterations, lacking = 4, 150, 30
 	r := newRig(t)

@@ -46,12 +46,13 @@ type utterance struct {
 	*moriensv1.ReportRequest
 }
 
-// jobLimit is how long a job may take: Open MPI 4.1.4 was seen to hang in MPI_Dist_graph_create, each of two ranks in the agreement on a communicator's
-// number. A job that is ended has been recorded up to there, which is a record as good as another.
+// jobLimit is how long a job may take: Open MPI 4.1.4 was seen to hang in MPI_Dist_graph_create, each of two ranks in
+// the agreement on a communicator's number. A job that is ended has been recorded up to there, which is a record as
+// good as another.
 const jobLimit = 3 * time.Minute
 
-// recordJobs runs real jobs on two nodes, each with a directory for shared memory and an agent of its own, and returns what their collector's journal has
-// of them: a halo exchange, and ranks that mark phases and make communicators.
+// recordJobs runs real jobs on two nodes, each with a directory for shared memory and an agent of its own, and returns
+// what their collector's journal has of them: a halo exchange, and ranks that mark phases and make communicators.
 func recordJobs(t *testing.T) *recorded {
 	dir := t.TempDir()
 	journal := filepath.Join(dir, "journal")
@@ -208,7 +209,8 @@ func (r *recorded) frozen(t *testing.T, of func(agent int) bool) store.Frozen {
 	return s.Freeze()
 }
 
-// concluded is the run directory that as many collectors write as agents are spread over, by name: a member of each agent.
+// concluded is the run directory that as many collectors write as agents are spread over, by name: a member of each
+// agent.
 func (r *recorded) concluded(t *testing.T, members int, at []int, keep retention.Options) map[string]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -246,8 +248,9 @@ func (r *recorded) concluded(t *testing.T, members int, at []int, keep retention
 	return files
 }
 
-// One recorded run is the same run directory to the byte, whether one collector concludes it or several, with or without one that no agent came to: real jobs of
-// two nodes, as they were and as if each node had a clock of its own, and whether windows of it are kept or everything.
+// One recorded run is the same run directory to the byte, whether one collector concludes it or several, with or
+// without one that no agent came to: real jobs of two nodes, as they were and as if each node had a clock of its own,
+// and whether windows of it are kept or everything.
 func TestReplayByTeams(t *testing.T) {
 	plain := recordJobs(t)
 	for name, r := range map[string]*recorded{"one clock": plain, "a clock each": plain.apart()} {

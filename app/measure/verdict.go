@@ -3,7 +3,8 @@ package measure
 // StatusIncomplete is the exit status where there are results, and what they lack is more than calls: docs/exit.md.
 const StatusIncomplete = 3
 
-// An IncompleteError says that there are results, which lack ranks, or what the analysis was to find, or that are not where they should be.
+// An IncompleteError says that there are results, which lack ranks, or what the analysis was to find, or that are not
+// where they should be.
 type IncompleteError struct {
 	Err error // nil = the summary has said it
 }

@@ -68,8 +68,9 @@ func lines(parts []*moriensv1.WindowPart) map[windows.Key][]line {
 	return got
 }
 
-// awaitEviction waits until the windows in a spool are not nearer to their bound than where an agent evicts. One that has not got to it loses
-// what comes when the bound is reached, of one rank or of another; a disk may keep it waiting for seconds.
+// awaitEviction waits until the windows in a spool are not nearer to their bound than where an agent evicts. One that
+// has not got to it loses what comes when the bound is reached, of one rank or of another; a disk may keep it waiting
+// for seconds.
 func awaitEviction(ctx context.Context, t *testing.T, dir string, limit units.Bytes) {
 	t.Helper()
 	for ctx.Err() == nil {
@@ -82,7 +83,8 @@ func awaitEviction(ctx context.Context, t *testing.T, dir string, limit units.By
 	t.Fatalf("the windows in %s stay as many as there is room for", dir)
 }
 
-// A node with room for all windows and one with room for some: what the one keeps the other keeps too, what is pinned stays on both, and what comes back is what the ranks wrote.
+// A node with room for all windows and one with room for some: what the one keeps the other keeps too, what is pinned
+// stays on both, and what comes back is what the ranks wrote.
 func TestWindowsOfSeveralNodes(t *testing.T) {
 	t.Parallel()
 	const ranks, perNode, iterations, sends = 4, 2, 4000, 8

@@ -45,7 +45,8 @@ func ranksOf(t *testing.T, shm, run string, ranks ...int) (dir string) {
 	return dir
 }
 
-// checkAbsent sees that the results have the four ranks, none of them recorded, each with its reason, and that nothing is left in shared memory.
+// checkAbsent sees that the results have the four ranks, none of them recorded, each with its reason, and that nothing
+// is left in shared memory.
 func checkAbsent(t *testing.T, dir string, result *conclude.Result, reason string) {
 	t.Helper()
 	result.Describe()
@@ -69,8 +70,8 @@ func checkAbsent(t *testing.T, dir string, result *conclude.Result, reason strin
 	}
 }
 
-// Where an agent cannot work a witness shows which ranks go unrecorded, those that came before it and those that come while it is there, and is done when they
-// are gone. It knows of none twice, though its stream breaks.
+// Where an agent cannot work a witness shows which ranks go unrecorded, those that came before it and those that come
+// while it is there, and is done when they are gone. It knows of none twice, though its stream breaks.
 func TestWitness(t *testing.T) {
 	c := startCollector(t, "127.0.0.1:0")
 	shm := t.TempDir()
@@ -113,8 +114,8 @@ func TestWitness(t *testing.T) {
 	checkAbsent(t, dir, result, "a disk is read-only")
 }
 
-// A parent whose agent dies again and again reports the ranks here to the collector on another node. Where the collector was in that agent it says how there
-// can be results; where there is none it has nothing to say but why.
+// A parent whose agent dies again and again reports the ranks here to the collector on another node. Where the
+// collector was in that agent it says how there can be results; where there is none it has nothing to say but why.
 func TestBereave(t *testing.T) {
 	why := errors.New("the agent died 8 times in a row")
 	folder, shm, run := t.TempDir(), t.TempDir(), rendezvous.NewRun()

@@ -48,8 +48,8 @@ func TestMessagesBetweenWorlds(t *testing.T) {
 	}
 }
 
-// Two ranks spawn two. Each side has its own name for the intercommunicator, and for what it is merged to and split into; the collector finds
-// out which are the same. Of spawns that could each be meant, none is taken.
+// Two ranks spawn two. Each side has its own name for the intercommunicator, and for what it is merged to and split
+// into; the collector finds out which are the same. Of spawns that could each be meant, none is taken.
 func TestSpawnedWorlds(t *testing.T) {
 	const origin = 1_000_000_000 // of the rig's time, in ticks
 	for _, twice := range []bool{false, true} {

@@ -44,7 +44,8 @@ type plan struct {
 	load   load // but for its ranks
 }
 
-// run prints a row for each number of ranks and each directory of programs: the medians of the measurements, of processor time the least and the greatest too.
+// run prints a row for each number of ranks and each directory of programs: the medians of the measurements, of
+// processor time the least and the greatest too.
 func run(out io.Writer, p plan) error {
 	list, err := timing.Numbers("-ranks", p.ranks)
 	if err != nil {

@@ -27,7 +27,8 @@ func (s *sender) send(m *moriensv1.ReportRequest) error {
 	return err
 }
 
-// fill has a store hold all that the agents of a job's nodes send while it runs: calls and meetings. Sends and receives stay on the nodes.
+// fill has a store hold all that the agents of a job's nodes send while it runs: calls and meetings. Sends and receives
+// stay on the nodes.
 func (j job) fill(s *store.Store) error {
 	for _, sample := range j.samples() {
 		s.AddClock(sample)

@@ -11,7 +11,8 @@ import (
 	"moriens/internal/units"
 )
 
-// What was planted is found, at full length and with few iterations, of ranks on several nodes and with counters; how long it takes is not checked.
+// What was planted is found, at full length and with few iterations, of ranks on several nodes and with counters; how
+// long it takes is not checked.
 func TestEnd(t *testing.T) {
 	for _, j := range []job{newJob(100, 60_000, false), newJob(70, 20_000, true)} {
 		e, err := measure(j, retention.Options{Budget: retention.DefaultBudget}, "", "", 0)

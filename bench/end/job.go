@@ -25,8 +25,9 @@ const (
 	initNS    = 5000
 )
 
-// A job is a stencil code: in the first half of its iterations each rank exchanges a halo once, in the second half twice, and all meet in an
-// MPI_Allreduce at the end of each. One rank is slow throughout, and in one iteration rank 0 computes ten times as long as usual.
+// A job is a stencil code: in the first half of its iterations each rank exchanges a halo once, in the second half
+// twice, and all meet in an MPI_Allreduce at the end of each. One rank is slow throughout, and in one iteration rank 0
+// computes ten times as long as usual.
 type job struct {
 	ranks, iterations int
 	counters          bool
@@ -105,7 +106,8 @@ type columns struct {
 	met, moved int64 // rows of the latest of both
 }
 
-// from makes the calls of a rank's iterations, from one to before another. With the first iteration goes MPI_Init, with the last MPI_Finalize.
+// from makes the calls of a rank's iterations, from one to before another. With the first iteration goes MPI_Init, with
+// the last MPI_Finalize.
 func (j job) from(rank, first, behind int) columns {
 	rows := j.row(behind) - j.row(first)
 	if first == 0 {

@@ -34,8 +34,9 @@ type end struct {
 	Notes                            []string
 }
 
-// measure ends a run as `moriens run` does by default, but for the budget, or with all that there is kept. With a profile, it writes that of the processor;
-// with dir, the run directory is left there. What there is no time for within the limit is Missing; 0 = there is none.
+// measure ends a run as `moriens run` does by default, but for the budget, or with all that there is kept. With a
+// profile, it writes that of the processor; with dir, the run directory is left there. What there is no time for within
+// the limit is Missing; 0 = there is none.
 func measure(j job, keep retention.Options, profile, dir string, limit time.Duration) (*end, error) {
 	s := store.New()
 	if err := j.fill(s); err != nil {

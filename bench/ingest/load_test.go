@@ -10,7 +10,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// The table has a row for each number of nodes and each pace, and all bursts were acknowledged. The figures are not checked.
+// The table has a row for each number of nodes and each pace, and all bursts were acknowledged. The figures are not
+// checked.
 func TestLoad(t *testing.T) {
 	bin := t.TempDir()
 	build := exec.Command("go", "build", "-o", filepath.Join(bin, "moriens"), "../../cmd/moriens")

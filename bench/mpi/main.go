@@ -157,8 +157,8 @@ func repeat(way transport, t task, members, repeats int) (row, *result, error) {
 	return made, &results[0], nil
 }
 
-// writeTables writes what was measured. Of several members no more can be at work at a time than there are cores: efficiency is the share of those
-// that one member's time would fill.
+// writeTables writes what was measured. Of several members no more can be at work at a time than there are cores:
+// efficiency is the share of those that one member's time would fill.
 func writeTables(out io.Writer, rows []row, cores int) {
 	fmt.Fprintf(out, "| points | members | | seconds (least – most) | efficiency on %d cores | processor s | MB exchanged | bytes per point |\n|---|---|---|---|---|---|---|---|\n", cores)
 	for _, r := range rows {

@@ -13,8 +13,8 @@ const (
 	block = 1 << 12 // rows that one generator draws, so that a member can make its own alone
 )
 
-// A shape is where bursts of one kind lie: a Gaussian blob, one drawn out along an axis, as where the instructions are the same and the
-// speed varies, or one along a diagonal.
+// A shape is where bursts of one kind lie: a Gaussian blob, one drawn out along an axis, as where the instructions are
+// the same and the speed varies, or one along a diagonal.
 type shape struct {
 	center, spread [dims]float64
 	axis           int
@@ -64,8 +64,8 @@ func (s *shape) point(draw *rand.Rand) (p [dims]float64) {
 	return p
 }
 
-// share makes the points of a member: of all rows, those after the ones of members before it. Half a percent is noise, and two fifths are
-// where others are, or nearly.
+// share makes the points of a member: of all rows, those after the ones of members before it. Half a percent is noise,
+// and two fifths are where others are, or nearly.
 func share(rows, rank, size int) dbscan.Points {
 	begin, end := int(int64(rows)*int64(rank)/int64(size)), int(int64(rows)*int64(rank+1)/int64(size))
 	list := shapes()

@@ -41,7 +41,8 @@ func readRenames() (list []rename, err error) {
 	return list, nil
 }
 
-// free are fields of manifest.json that no two runs of one program have alike: times, what depends on how they print, and the program itself.
+// free are fields of manifest.json that no two runs of one program have alike: times, what depends on how they print,
+// and the program itself.
 var free = []string{"stage_seconds", "reduction.bytes", "program", "files"}
 
 // compare says how two files differ: JSON value by value, all else byte by byte.

@@ -1,7 +1,8 @@
-// Command same shows whether two moriens programs make the same of the same data: it records MPI programs once, has both conclude the
-// journals and analyse traces, and compares the run directories file by file.
+// Command same shows whether two moriens programs make the same of the same data: it records MPI programs once, has
+// both conclude the journals and analyse traces, and compares the run directories file by file.
 //
-// Text that one of them words otherwise stands in renames.txt, and is what may differ; so may the times of the stages and what counts their bytes.
+// Text that one of them words otherwise stands in renames.txt, and is what may differ; so may the times of the stages
+// and what counts their bytes.
 //
 //	go run ./bench/same -before OLD/bin/moriens -after bin/moriens
 package main

@@ -11,7 +11,8 @@ import (
 	"moriens/internal/testenv"
 )
 
-// The benchmark measures every kind of call in every way, and sets the figures beside all five budgets. They are not checked.
+// The benchmark measures every kind of call in every way, and sets the figures beside all five budgets. They are not
+// checked.
 func TestBench(t *testing.T) {
 	for _, m := range libraries {
 		testenv.Need(t, m.cc, strings.Fields(m.launcher)[0])

@@ -11,8 +11,8 @@ import (
 	"moriens/bench/timing"
 )
 
-// readerCost measures what agent and collector, which are one process under `moriens run`, take of the processors for a call that is recorded,
-// at a pace that they keep up with. What follows the job's end is not in it.
+// readerCost measures what agent and collector, which are one process under `moriens run`, take of the processors for a
+// call that is recorded, at a pace that they keep up with. What follows the job's end is not in it.
 func (b *benchmark) readerCost() error {
 	fmt.Fprintln(b.out, "| MPI | recorded calls | agent and collector, ns of processor time per call |")
 	fmt.Fprintln(b.out, "|---|---|---|")
@@ -42,8 +42,8 @@ func (b *benchmark) readerCost() error {
 	return nil
 }
 
-// processorTime runs a command and returns the seconds of processor time that it takes itself, its children left out, between the lines "begin" and
-// "end" of its output.
+// processorTime runs a command and returns the seconds of processor time that it takes itself, its children left out,
+// between the lines "begin" and "end" of its output.
 func processorTime(command ...string) (seconds float64, err error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	out, err := cmd.StdoutPipe()

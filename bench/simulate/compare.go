@@ -60,7 +60,9 @@ func coordinates(dims []space.Dim, p *planted) ([]float64, error) {
 	return s.Coordinates(nil, []int32{0}), nil
 }
 
-// check compares with what was planted, and with the clustering of all bursts if that is wanted: every kind whose bursts are clustered is to be a cluster of its own, but for a tenth of its bursts: that far DBSCAN may leave out the ends of a kind as noise.
+// check compares with what was planted, and with the clustering of all bursts if that is wanted: every kind whose
+// bursts are clustered is to be a cluster of its own, but for a tenth of its bursts: that far DBSCAN may leave out the
+// ends of a kind as noise.
 func (r *run) check(result *microcell.Result) error {
 	step := r.ranks()/lookedAt | 1 // odd: ranks of all classes
 	labels := make(map[plantedKind]map[int32]int)

@@ -49,7 +49,8 @@ func main() {
 	}
 }
 
-// run measures every combination, each in a separate process, and prints the tables. What was planted and not found, and labels that differ, are an error behind them.
+// run measures every combination, each in a separate process, and prints the tables. What was planted and not found,
+// and labels that differ, are an error behind them.
 func (o *options) run(out io.Writer) error {
 	jobs, sides, err := o.jobs()
 	if err != nil {

@@ -217,7 +217,8 @@ func (r *run) all() error {
 	return r.check(result)
 }
 
-// partition is how a run's bursts are clustered by default; where all bursts are clustered too, without the automatic filter, which goes by the mean of a unit here.
+// partition is how a run's bursts are clustered by default; where all bursts are clustered too, without the automatic
+// filter, which goes by the mean of a unit here.
 func (r *run) partition() grouping.Options {
 	o := grouping.Options{Filter: space.Filter{Auto: !r.options.equal}, JobThreads: r.ranks(), Workers: runtime.NumCPU()}
 	if r.Counters {

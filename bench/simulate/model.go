@@ -1,6 +1,7 @@
 package main
 
-// The model of docs/design/scale.md. Its constants were measured at 100 agents with 100 ranks of 100 and 1,000 bursts; the table puts what it says beside what was measured.
+// The model of docs/design/scale.md. Its constants were measured at 100 agents with 100 ranks of 100 and 1,000 bursts;
+// the table puts what it says beside what was measured.
 
 // Bytes, as messages are marshalled.
 const (

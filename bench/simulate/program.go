@@ -57,8 +57,8 @@ const (
 
 func (c class) String() string { return [...]string{"usual", "boundary", "slow", "rare"}[c] }
 
-// A job is a stencil code: half of its iterations are of each phase. Ranks at the boundary have less to compute in the first one, a few ranks are slow in both, and every so many iterations
-// all of them do something that takes long.
+// A job is a stencil code: half of its iterations are of each phase. Ranks at the boundary have less to compute in the
+// first one, a few ranks are slow in both, and every so many iterations all of them do something that takes long.
 type job struct {
 	Agents, Ranks, Bursts int // ranks of an agent, bursts of a rank
 	Counters              bool

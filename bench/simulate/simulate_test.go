@@ -12,7 +12,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// What was planted is found, and the labels are those of the clustering of all bursts; how long it takes is not checked.
+// What was planted is found, and the labels are those of the clustering of all bursts; how long it takes is not
+// checked.
 func TestEnd(t *testing.T) {
 	for _, o := range []options{{equal: true, Points: 1 << 20}, {equal: true, Points: 1 << 20, counters: true, eps: .02, minPts: 20}} {
 		e, err := measure(job{Agents: 5, Ranks: 20, Bursts: 60, Counters: o.counters, Noise: 1}, &o)
@@ -31,7 +32,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// checkStage has what travels be what the model says, up to a fifth and some headers; the model knows nothing of how much there is to say.
+// checkStage has what travels be what the model says, up to a fifth and some headers; the model knows nothing of how
+// much there is to say.
 func checkStage(t *testing.T, e *end, name string) {
 	t.Helper()
 	for i := range e.Stages {

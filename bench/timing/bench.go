@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// Output runs a command, with more in its environment, and returns what it printed; an error has what it said to stderr.
+// Output runs a command, with more in its environment, and returns what it printed; an error has what it said to
+// stderr.
 func Output(env []string, command ...string) (string, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), env...)
@@ -44,9 +45,9 @@ func Quartiles(list []float64) (low, mid, high float64) {
 	return at(1), at(2), at(3)
 }
 
-// Interval returns the median of a list that is not empty and two of its values between which the median of all runs that could have
-// been made lies with at least 95 % confidence, whatever their distribution (the sign test's interval); where
-// there are too few for that, fewer than 6, the least and the greatest.
+// Interval returns the median of a list that is not empty and two of its values between which the median of all runs
+// that could have been made lies with at least 95 % confidence, whatever their distribution (the sign test's interval);
+// where there are too few for that, fewer than 6, the least and the greatest.
 func Interval(list []float64) (low, mid, high float64) {
 	sorted := slices.Sorted(slices.Values(list))
 	n := len(sorted)

@@ -45,7 +45,8 @@ func UsageOf(pid int) (u Usage, err error) {
 	return u, nil
 }
 
-// CPU is the processor time that this process has taken so far, in seconds, of all its threads: what UsageOf says of it, in a microsecond.
+// CPU is the processor time that this process has taken so far, in seconds, of all its threads: what UsageOf says of
+// it, in a microsecond.
 func CPU() (seconds float64, err error) { return processorTime(os.Getpid()) }
 
 // status is a number in a status file.

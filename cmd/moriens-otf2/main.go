@@ -1,5 +1,5 @@
-// Command moriens-otf2 writes the kept trace of a run directory as an OTF2 archive. It is a program of its own because it is linked to
-// libotf2, and moriens to nothing; `moriens export --format otf2` runs it.
+// Command moriens-otf2 writes the kept trace of a run directory as an OTF2 archive. It is a program of its own because
+// it is linked to libotf2, and moriens to nothing; `moriens export --format otf2` runs it.
 package main
 
 import (

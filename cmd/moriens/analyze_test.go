@@ -104,7 +104,8 @@ func TestAnalyzeTree(t *testing.T) {
 	}
 }
 
-// Where over 1 % of a trace is left out analyze and status end with 3; as figures for programs it is on stderr, else in the first line.
+// Where over 1 % of a trace is left out analyze and status end with 3; as figures for programs it is on stderr, else in
+// the first line.
 func TestAnalyzeLeavesOut(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "loop.prv")

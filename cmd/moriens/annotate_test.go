@@ -166,7 +166,8 @@ func TestAnnotatedJob(t *testing.T) {
 	})
 }
 
-// disabled is a state record of Paraver's "tracing disabled": of which rank of the one world, counted from 1, and from when to when in ns.
+// disabled is a state record of Paraver's "tracing disabled": of which rank of the one world, counted from 1, and from
+// when to when in ns.
 var disabled = regexp.MustCompile(`(?m)^1:\d+:1:(\d+):1:(\d+):(\d+):14$`)
 
 // A pause is shown, and its time is no computing time: the program sleeps 20 ms in it and computes next to nothing.

@@ -15,8 +15,8 @@ import (
 	"moriens/trace/prv"
 )
 
-// Every call of a program that calls MPI from many places is in the trace with the function and the line that it was made from, and
-// with as many frames as were asked for.
+// Every call of a program that calls MPI from many places is in the trace with the function and the line that it was
+// made from, and with as many frames as were asked for.
 func TestCallPaths(t *testing.T) {
 	testenv.NeedLibrary(t, "libunwind.so.8")
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {

@@ -41,7 +41,8 @@ func checkKept(t *testing.T, out string, made, ranks int) {
 	}
 }
 
-// Collector and agent are killed while ranks run. The agent keeps every burst over its lives, and the collector that follows asks for them: only who the ranks are was ever sent.
+// Collector and agent are killed while ranks run. The agent keeps every burst over its lives, and the collector that
+// follows asks for them: only who the ranks are was ever sent.
 func TestCellsKilled(t *testing.T) {
 	mpi := mpitest.OpenMPI
 	testenv.Need(t, mpi.CC, mpi.Launcher)

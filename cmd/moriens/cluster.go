@@ -38,7 +38,8 @@ type clustering struct {
 
 func (c *clusterCommand) Run(*slog.Logger) error { return inStep(c.cluster) }
 
-// cluster is the command at one member of a team, of which each has as many of the points as the others, in their order.
+// cluster is the command at one member of a team, of which each has as many of the points as the others, in their
+// order.
 func (c *clusterCommand) cluster(m mpix.Transport) error {
 	if err := team.Agree(m, c.check()); err != nil {
 		return err
@@ -103,8 +104,8 @@ func (c *clusterCommand) report(labels [][]int32, clusters int, seconds float64)
 	return json.NewEncoder(os.Stdout).Encode(said)
 }
 
-// readShare returns a member's share of the points of a file: their rows by rank, one after the other. Of a .npy file each reads its own; any
-// other is read by member 0 for all.
+// readShare returns a member's share of the points of a file: their rows by rank, one after the other. Of a .npy file
+// each reads its own; any other is read by member 0 for all.
 func readShare(m mpix.Transport, path string) (points.Matrix, error) {
 	if m.Size() == 1 {
 		return points.ReadFile(path)

@@ -48,7 +48,8 @@ func pageNow(t *testing.T, out string, wanted func(*health.Page) bool) *health.P
 	return nil
 }
 
-// A job of 8 ranks on two nodes, whose agents belong to two collectors: one run directory has every call of all, as the ranks have counted them.
+// A job of 8 ranks on two nodes, whose agents belong to two collectors: one run directory has every call of all, as the
+// ranks have counted them.
 func TestJobOfTwoCollectors(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		dir := t.TempDir()
@@ -96,8 +97,9 @@ func TestJobOfTwoCollectors(t *testing.T) {
 	})
 }
 
-// A collector that is killed takes the others along, and the launcher says that it failed. Others, more or fewer, go on with the run, in the end one by itself: nothing that
-// was acknowledged is lost, for an agent would not send that again, and nothing is there twice.
+// A collector that is killed takes the others along, and the launcher says that it failed. Others, more or fewer, go on
+// with the run, in the end one by itself: nothing that was acknowledged is lost, for an agent would not send that
+// again, and nothing is there twice.
 func TestKilledCollectors(t *testing.T) {
 	const ranks = 4
 	mpi := mpitest.OpenMPI

@@ -116,7 +116,8 @@ func readMeans(t *testing.T, dir string) map[int32]map[string]float64 {
 	return means
 }
 
-// Dimensions whose counters turn out not to be there are replaced. The user hears it once while the job runs, and a note of the results says so.
+// Dimensions whose counters turn out not to be there are replaced. The user hears it once while the job runs, and a
+// note of the results says so.
 func TestCountersThatAreNotThere(t *testing.T) {
 	mpi := mpitest.OpenMPI
 	testenv.Need(t, mpi.CC, mpi.Launcher)

@@ -84,7 +84,8 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// A PMU that is there is seen, through PAPI, in the program that would be measured: the test-only one of testdata/softpmu.c.
+// A PMU that is there is seen, through PAPI, in the program that would be measured: the test-only one of
+// testdata/softpmu.c.
 func TestDoctorFindsPMU(t *testing.T) {
 	testenv.NeedLibrary(t, "libpfm.so.4")
 	env := []string{"LD_PRELOAD=" + mpitest.SoftwarePMU(t), "MORIENS_EVENTS=perf::TASK-CLOCK,perf::PAGE-FAULTS,sw:cpu-time"}

@@ -31,8 +31,8 @@ func TestEnv(t *testing.T) {
 	collect.Wait()
 }
 
-// A collector that was told of two nodes does not end when the first of them is done, and agents do not die of the signals by which
-// batch systems warn programs.
+// A collector that was told of two nodes does not end when the first of them is done, and agents do not die of the
+// signals by which batch systems warn programs.
 func TestAgents(t *testing.T) {
 	mpi := mpitest.MPICH
 	app := mpi.App(t, "planted")

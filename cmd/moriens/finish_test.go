@@ -222,7 +222,8 @@ func TestRunIsSignalled(t *testing.T) {
 	checkEndedEarly(t, &m, "SIGUSR1")
 }
 
-// SIGTERM may be followed by SIGKILL half a minute later: the results of a job that takes its time to end do not wait for its end.
+// SIGTERM may be followed by SIGKILL half a minute later: the results of a job that takes its time to end do not wait
+// for its end.
 func TestRunIsTerminatedAndTheJobIsSlow(t *testing.T) {
 	testenv.Need(t, mpitest.OpenMPI.CC, mpitest.OpenMPI.Launcher)
 	run, output, out, over := startRun(t, mpitest.OpenMPI, nil, []string{"sh", "-c", `trap "" TERM; "$@"; exit 9`, "sh"})

@@ -53,8 +53,9 @@ func readKinds(t *testing.T, dir string) []kindRow {
 	return rows
 }
 
-// A real program with four kinds between the same two calls, more ranks than cores and a slow rank among them: all its bursts are there, in order, and have kinds. How well these are
-// told apart depends on what others do to the machine: of several runs nine of ten are to have a purity of .95. conclude/clustering has a run that was recorded.
+// A real program with four kinds between the same two calls, more ranks than cores and a slow rank among them: all its
+// bursts are there, in order, and have kinds. How well these are told apart depends on what others do to the machine:
+// of several runs nine of ten are to have a purity of .95. conclude/clustering has a run that was recorded.
 func TestKindsJob(t *testing.T) {
 	testenv.Need(t, mpitest.OpenMPI.Launcher)
 	app := mpitest.OpenMPI.App(t, "kinds")

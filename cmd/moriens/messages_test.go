@@ -20,8 +20,8 @@ import (
 // A line is a message by its sender, its number among the sender's, and its receiver.
 type line struct{ from, number, to, tag, bytes int }
 
-// Every message of a program that sends them in every way, and whose ranks know what they got from whom, is a line of the trace, from its send to its
-// receive, and nothing else is.
+// Every message of a program that sends them in every way, and whose ranks know what they got from whom, is a line of
+// the trace, from its send to its receive, and nothing else is.
 func TestMessages(t *testing.T) {
 	const rounds = 100
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
@@ -89,7 +89,8 @@ func readMessages(t *testing.T, dir string, rank int) []line {
 	}
 }
 
-// Of MPI_Isendrecv MPICH's status tells nothing. Where the receive was from anybody the senders tell what it took, if that is certain.
+// Of MPI_Isendrecv MPICH's status tells nothing. Where the receive was from anybody the senders tell what it took, if
+// that is certain.
 func TestIsendrecv(t *testing.T) {
 	mpi := mpitest.MPICH // Open MPI 4 does not have it
 	app := mpi.App(t, "isendrecv")

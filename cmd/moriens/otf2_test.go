@@ -10,7 +10,8 @@ import (
 	"moriens/internal/testenv"
 )
 
-// A real trace, analysed and exported as OTF2 by the program that make builds for it: otf2-print finds its messages, bursts, calls and clusters.
+// A real trace, analysed and exported as OTF2 by the program that make builds for it: otf2-print finds its messages,
+// bursts, calls and clusters.
 func TestExportOTF2(t *testing.T) {
 	testenv.Need(t, "gcc", "otf2-print")
 	testenv.NeedFile(t, "/usr/include/otf2/otf2.h")

@@ -25,8 +25,8 @@ func readBursts(t testing.TB, dir string) *trace.Run {
 }
 
 // A real program with planted kinds of bursts: its calls are counted exactly, its bursts have the times
-// that its own clock read, and its kinds are the largest clusters. A machine that does other things too makes bursts longer than planned:
-// what is told of kinds is of those that are not.
+// that its own clock read, and its kinds are the largest clusters. A machine that does other things too makes bursts
+// longer than planned: what is told of kinds is of those that are not.
 func TestPlantedJob(t *testing.T) {
 	mpitest.Each(t, plantedJob)
 }
@@ -74,7 +74,8 @@ func plantedJob(t *testing.T, mpi mpitest.MPI) {
 		shift := shifts[len(shifts)/2]
 		for i, p := range own {
 			start, duration := b.StartNS[i+1]+shift, b.DurationNS[i+1]
-			// A rank that is made to wait between a call and its own reading of the clock reads it so much later, or has read it so much earlier.
+			// A rank that is made to wait between a call and its own reading of the clock reads it so much later, or has read it
+			// so much earlier.
 			tolerance, before, after := 2_000+(p.end-p.start)/100, max(p.away, 0), int64(0)
 			if i+1 < len(own) {
 				after = max(own[i+1].away, 0)
@@ -116,8 +117,8 @@ func (k *kinds) add(p plantedBurst, cluster int32) {
 	k.plannedNS, k.tookNS = k.plannedNS+planned, k.tookNS+took
 }
 
-// check sees that the bursts of a kind that lasted as planned are in a cluster, which has no other kind, if nine of ten did: a few are none. These clusters are the
-// largest where all took little longer than planned.
+// check sees that the bursts of a kind that lasted as planned are in a cluster, which has no other kind, if nine of ten
+// did: a few are none. These clusters are the largest where all took little longer than planned.
 func (k *kinds) check(t *testing.T) {
 	t.Helper()
 	held, total := 0, 0

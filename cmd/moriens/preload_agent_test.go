@@ -12,7 +12,8 @@ import (
 	"moriens/internal/mpitest"
 )
 
-// TestPreloadAgentKilled: an agent that is killed is started again and goes on where it was; neither the job nor the results notice.
+// TestPreloadAgentKilled: an agent that is killed is started again and goes on where it was; neither the job nor the
+// results notice.
 func TestPreloadAgentKilled(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		j := untilOver(t, mpi, "MORIENS_DIR=run", "MORIENS_DRAIN=0")
@@ -63,8 +64,8 @@ func TestPreloadFinish(t *testing.T) {
 	}
 }
 
-// TestPreloadAgentGone: where agent and parent are killed, nothing is left to wait for, and that is said. The time allowed is a day. A
-// collector and an agent make results of everything, and leave nothing else.
+// TestPreloadAgentGone: where agent and parent are killed, nothing is left to wait for, and that is said. The time
+// allowed is a day. A collector and an agent make results of everything, and leave nothing else.
 func TestPreloadAgentGone(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		j := untilOver(t, mpi, "MORIENS_TIMEOUT=86400", "MORIENS_DRAIN=0", "MORIENS_DIR=run")

@@ -148,8 +148,8 @@ func untilOver(t *testing.T, mpi mpitest.MPI, env ...string) *preloadJob {
 	return j
 }
 
-// TestPreload: LD_PRELOAD and nothing else gives a run directory. Batch systems kill what a step has left the moment its tasks have
-// ended: so does the test, and all is there.
+// TestPreload: LD_PRELOAD and nothing else gives a run directory. Batch systems kill what a step has left the moment
+// its tasks have ended: so does the test, and all is there.
 func TestPreload(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		j := preloadJobOf(t, nil, short(mpi, t)...)
@@ -174,8 +174,8 @@ func TestPreload(t *testing.T) {
 	})
 }
 
-// TestPreloadInheritsNothing: launchers wait for whoever has what they gave to their ranks. An agent that stands still, and is not waited for, holds
-// nobody up; going on, it writes the results.
+// TestPreloadInheritsNothing: launchers wait for whoever has what they gave to their ranks. An agent that stands still,
+// and is not waited for, holds nobody up; going on, it writes the results.
 func TestPreloadInheritsNothing(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		j := untilOver(t, mpi, "MORIENS_TIMEOUT=0", "MORIENS_DIR=run", "MORIENS_DRAIN=0")
@@ -270,7 +270,8 @@ func TestPreloadTimeout(t *testing.T) {
 	j.checkPreloaded(t, filepath.Join(j.folder, "run"), 2)
 }
 
-// TestPreloadNot: where nothing can or shall be measured the application does not notice, and one line at most says why.
+// TestPreloadNot: where nothing can or shall be measured the application does not notice, and one line at most says
+// why.
 func TestPreloadNot(t *testing.T) {
 	mpi := mpitest.OpenMPI
 	for _, c := range []struct {
@@ -329,8 +330,8 @@ func TestPreloadFullMemory(t *testing.T) {
 	checkUnrecorded(t, filepath.Join(j.folder, "run"), 2, "no space left on device")
 }
 
-// TestPreloadFullDisk: where the disk of the run directory is full, however early that is noticed, the job goes on, its terminal says why there are no
-// results there, and nothing is left in shared memory.
+// TestPreloadFullDisk: where the disk of the run directory is full, however early that is noticed, the job goes on, its
+// terminal says why there are no results there, and nothing is left in shared memory.
 func TestPreloadFullDisk(t *testing.T) {
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=256k"); err != nil {
@@ -381,7 +382,8 @@ func TestPreloadRankKilled(t *testing.T) {
 	})
 }
 
-// TestPreloadSpool: an option that no spool can obey is one error that says so, and what to do, and nothing blames the network; nothing is left.
+// TestPreloadSpool: an option that no spool can obey is one error that says so, and what to do, and nothing blames the
+// network; nothing is left.
 func TestPreloadSpool(t *testing.T) {
 	j := preloadJobOf(t, []string{"MORIENS_DIR=run", "MORIENS_OPTIONS=--spool-max=1KiB"}, short(mpitest.OpenMPI, t)...)
 	if err := j.Run(); err != nil {

@@ -21,12 +21,12 @@ import (
 	"moriens/internal/rendezvous"
 )
 
-// preloadedLock is the descriptor under which the library hands over the lock of the node's agent; what its file holds in the end is
-// for the user. See cshim/src/launch.h.
+// preloadedLock is the descriptor under which the library hands over the lock of the node's agent; what its file holds
+// in the end is for the user. See cshim/src/launch.h.
 const preloadedLock = 3
 
-// preloaded names the command that libmoriens.so starts where it is preloaded without `moriens run`. Nobody types it; MORIENS_OPTIONS has the
-// options of the analysis.
+// preloaded names the command that libmoriens.so starts where it is preloaded without `moriens run`. Nobody types it;
+// MORIENS_OPTIONS has the options of the analysis.
 const preloaded = "preloaded"
 
 type preloadedCommand struct {
@@ -46,7 +46,8 @@ type preloadedCommand struct {
 	spoolFlags
 }
 
-// preloadedMain is main for that command. What the user wants concerns the agent, not its parent, and both tell the user by the lock's file.
+// preloadedMain is main for that command. What the user wants concerns the agent, not its parent, and both tell the
+// user by the lock's file.
 func preloadedMain(args []string) int {
 	words := os.NewFile(preloadedLock, ring.AgentFile)
 	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--agent=") }) {
@@ -120,7 +121,8 @@ func (c *preloadedCommand) supervise(w words, options grouping.Options, bursts *
 	return exitStatus{statusFailure, nil}
 }
 
-// awaitEnd waits for the end of a process, of which it has a descriptor, whatever this one is asked to do: with a job all of its processes are.
+// awaitEnd waits for the end of a process, of which it has a descriptor, whatever this one is asked to do: with a job
+// all of its processes are.
 func awaitEnd(process int) {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
 	for {

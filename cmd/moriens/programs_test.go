@@ -46,12 +46,14 @@ func TestLAMMPS(t *testing.T) {
 	}
 	run := readBursts(t, out)
 	checkTrace(t, out, run)
-	// The force computation comes once a step on each rank, between the same two calls; nine steps of ten have the same. Which of its bursts are one kind depends on what
-	// others do to the machine: analysis/grouping has runs of LAMMPS that were recorded.
+	// The force computation comes once a step on each rank, between the same two calls; nine steps of ten have the same.
+	// Which of its bursts are one kind depends on what others do to the machine: analysis/grouping has runs of LAMMPS that
+	// were recorded.
 	checkForces(t, run, 2*200*8/10)
 }
 
-// checkForces sees that the two calls between which a run computes most have so many bursts between them, and .4 of the time, and that some of these are of a kind.
+// checkForces sees that the two calls between which a run computes most have so many bursts between them, and .4 of the
+// time, and that some of these are of a kind.
 func checkForces(t *testing.T, run *trace.Run, least int) {
 	t.Helper()
 	type calls struct{ before, after uint32 }
@@ -144,8 +146,9 @@ func hpccChecks(output string) []string {
 	return lines
 }
 
-// Quantum ESPRESSO, Fortran with ScaLAPACK, computes the same to the last digit under measurement as without: the energies of every
-// iteration, forces and stress of a hydrogen molecule. Its pseudopotential is made by its own program for atoms.
+// Quantum ESPRESSO, Fortran with ScaLAPACK, computes the same to the last digit under measurement as without: the
+// energies of every iteration, forces and stress of a hydrogen molecule. Its pseudopotential is made by its own program
+// for atoms.
 func TestQuantumESPRESSO(t *testing.T) {
 	testenv.Need(t, "pw.x", "ld1.x", mpitest.OpenMPI.Launcher)
 	input, err := filepath.Abs("../../testdata/espresso")

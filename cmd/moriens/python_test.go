@@ -33,7 +33,8 @@ func lineOf(t *testing.T, script, mark string) int {
 	return 0
 }
 
-// Calls of mpi4py are named by the Python line and function in every output, with as many Python frames as were asked for, and offsets are nowhere.
+// Calls of mpi4py are named by the Python line and function in every output, with as many Python frames as were asked
+// for, and offsets are nowhere.
 func TestPythonLines(t *testing.T) {
 	testenv.NeedLibrary(t, "libunwind.so.8")
 	testenv.Need(t, systemPython, mpitest.OpenMPI.Launcher)

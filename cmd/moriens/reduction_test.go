@@ -68,8 +68,8 @@ func inWindow(t *testing.T, m *rundir.Manifest, name rundir.ThreadName) {
 	}
 }
 
-// A stencil code whose ranks take turns on the machine's cores: its two phases are found, its slow rank, which computes two and a half times as much, is told from
-// the others, and little is left of it.
+// A stencil code whose ranks take turns on the machine's cores: its two phases are found, its slow rank, which computes
+// two and a half times as much, is told from the others, and little is left of it.
 func TestReductionOfHalo(t *testing.T) {
 	const slow, iterations = 2, 3000
 	o, m := reduced(t, 8, "halo", "-r", "320", "-c", "1024", "-i", strconv.Itoa(iterations), "-s", "2", "-m", "3", "-o", "100")
@@ -93,7 +93,8 @@ func TestReductionOfHalo(t *testing.T) {
 	contains(t, o.stdout, "iterations: ", "ranks: ", "kept: ", "reduction: ", "error: ")
 }
 
-// A molecular dynamics code that looks for neighbours every 20 steps: these are its iterations, of 246 bursts a rank, and a long run of them leaves little.
+// A molecular dynamics code that looks for neighbours every 20 steps: these are its iterations, of 246 bursts a rank,
+// and a long run of them leaves little.
 func TestReductionOfLAMMPS(t *testing.T) {
 	testenv.Need(t, "lmp", mpitest.OpenMPI.Launcher)
 	input, err := filepath.Abs("../../testdata/lammps/in.lj")
@@ -123,7 +124,8 @@ func TestReductionOfLAMMPS(t *testing.T) {
 	}
 }
 
-// Runs that are no good for choosing from leave something useful all the same: one in which nobody does the same twice, one that is hardly begun.
+// Runs that are no good for choosing from leave something useful all the same: one in which nobody does the same twice,
+// one that is hardly begun.
 func TestReductionOfOddRuns(t *testing.T) {
 	t.Run("random tasks", func(t *testing.T) {
 		o, m := reduced(t, 4, "tasks", "-n", "1500", "-u", "200")

@@ -122,7 +122,8 @@ func meetAgain(t *testing.T, out string, cmd *exec.Cmd, output *strings.Builder)
 	return r
 }
 
-// sendUntil has an agent for each of so many ranks send again and again, with a pause between, and end when stop is closed. senders waits for all.
+// sendUntil has an agent for each of so many ranks send again and again, with a pause between, and end when stop is
+// closed. senders waits for all.
 func sendUntil(t *testing.T, stop <-chan bool, senders *sync.WaitGroup, out, run string, ranks int, pause time.Duration) []*testAgent {
 	t.Helper()
 	agents := make([]*testAgent, ranks)
@@ -156,8 +157,8 @@ func callsOf(m manifest, agents []*testAgent) (calls, sent int) {
 	return calls, sent
 }
 
-// A collector that is killed again and again, while agents send and while it writes the results, loses nothing that it has acknowledged: an
-// agent would not send that again. Nothing is there twice.
+// A collector that is killed again and again, while agents send and while it writes the results, loses nothing that it
+// has acknowledged: an agent would not send that again. Nothing is there twice.
 func TestCollectorIsKilled(t *testing.T) {
 	const ranks, rounds = 3, 30
 	random := rand.New(rand.NewPCG(5, 4))

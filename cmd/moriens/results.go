@@ -16,7 +16,8 @@ import (
 	"moriens/internal/units"
 )
 
-// resultFlags are what the results of a run depend on. Its journal keeps those that were given, for a collector that goes on with it.
+// resultFlags are what the results of a run depend on. Its journal keeps those that were given, for a collector that
+// goes on with it.
 type resultFlags struct {
 	analysisFlags
 	keepFlags

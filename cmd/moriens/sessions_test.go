@@ -10,8 +10,8 @@ import (
 	"moriens/internal/testenv"
 )
 
-// What a program does in a session that it opens long after the last one has ended is recorded too. Its MPI is one of ours, as
-// rank 3 of 5: MPICH 4.0.2 does not survive a second session.
+// What a program does in a session that it opens long after the last one has ended is recorded too. Its MPI is one of
+// ours, as rank 3 of 5: MPICH 4.0.2 does not survive a second session.
 func TestSessionsInTurn(t *testing.T) {
 	testenv.Need(t, "gcc")
 	build, out := t.TempDir(), filepath.Join(t.TempDir(), "run")

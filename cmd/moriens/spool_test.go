@@ -70,7 +70,8 @@ var spoils = []struct {
 	}, "no space left on device"},
 }
 
-// TestPreloadSpoolElsewhere: no user and no disk keeps a plain preload from measuring; the results say where the spool was instead, and nothing stays.
+// TestPreloadSpoolElsewhere: no user and no disk keeps a plain preload from measuring; the results say where the spool
+// was instead, and nothing stays.
 func TestPreloadSpoolElsewhere(t *testing.T) {
 	for _, c := range spoils {
 		t.Run(c.name, func(t *testing.T) {
@@ -143,7 +144,8 @@ func TestRunSpoolElsewhere(t *testing.T) {
 	}
 }
 
-// TestRunWithoutSpool: where there is no place at all, not even in memory, the job runs all the same, and the results say which ranks went unrecorded, and why.
+// TestRunWithoutSpool: where there is no place at all, not even in memory, the job runs all the same, and the results
+// say which ranks went unrecorded, and why.
 func TestRunWithoutSpool(t *testing.T) {
 	testenv.Need(t, "unshare")
 	testenv.NeedRoot(t)
@@ -204,8 +206,8 @@ func TestRunWithoutSpool(t *testing.T) {
 	}
 }
 
-// TestPreloadSpoolInMemory: where no disk of the node can be written to the spool is with the rings, also that of an agent that is started again, and
-// goes with them.
+// TestPreloadSpoolInMemory: where no disk of the node can be written to the spool is with the rings, also that of an
+// agent that is started again, and goes with them.
 func TestPreloadSpoolInMemory(t *testing.T) {
 	testenv.Need(t, "unshare")
 	if _, err := built(); err != nil {
@@ -258,7 +260,8 @@ func TestPreloadSpoolInMemory(t *testing.T) {
 	}
 }
 
-// TestPreloadGivesUp: an agent that gives up leaves nothing in shared memory, though the rank that has started it is killed before it reads why.
+// TestPreloadGivesUp: an agent that gives up leaves nothing in shared memory, though the rank that has started it is
+// killed before it reads why.
 func TestPreloadGivesUp(t *testing.T) {
 	j := untilOver(t, mpitest.OpenMPI, "MORIENS_DIR=/proc/run", "MORIENS_DRAIN=0")
 	if err := j.Start(); err != nil {
@@ -303,7 +306,8 @@ func ranksOf(t *testing.T, word string) (pids []int) {
 	return pids
 }
 
-// runOfJob is the run's name that the ranks of a job come to that has MORIENS_JOB: anybody can foretell it who knows that.
+// runOfJob is the run's name that the ranks of a job come to that has MORIENS_JOB: anybody can foretell it who knows
+// that.
 func runOfJob(job string) string {
 	hash := uint64(0xcbf29ce484222325)
 	for _, c := range []byte("given/" + job) {
@@ -314,8 +318,8 @@ func runOfJob(job string) string {
 	return fmt.Sprintf("%016x", hash^hash>>33)
 }
 
-// TestPreloadRingsElsewhere: another user who has the name of the run's directory in shared memory keeps no rank from recording; what that one has made is
-// left alone, and nothing else stays.
+// TestPreloadRingsElsewhere: another user who has the name of the run's directory in shared memory keeps no rank from
+// recording; what that one has made is left alone, and nothing else stays.
 func TestPreloadRingsElsewhere(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		for _, c := range []struct {

@@ -13,8 +13,8 @@ import (
 	"moriens/internal/mpitest"
 )
 
-// stackPrograms builds a program of three barriers, the same with wrappers of MPI_Init and MPI_Finalize of its own, and a tool that wraps all it calls
-// and goes on to PMPI.
+// stackPrograms builds a program of three barriers, the same with wrappers of MPI_Init and MPI_Finalize of its own, and
+// a tool that wraps all it calls and goes on to PMPI.
 func stackPrograms(t *testing.T, mpi mpitest.MPI) (plain, own, tool string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -144,7 +144,8 @@ func TestToolBehind(t *testing.T) {
 	})
 }
 
-// setUpPrograms builds a program that sets MPI up by MPI_Init_thread, the same that calls PMPI itself, the first with wrappers linked into it, and a tool of these wrappers.
+// setUpPrograms builds a program that sets MPI up by MPI_Init_thread, the same that calls PMPI itself, the first with
+// wrappers linked into it, and a tool of these wrappers.
 func setUpPrograms(t *testing.T, mpi mpitest.MPI) (plain, direct, own, tool string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -170,8 +171,9 @@ func setUpPrograms(t *testing.T, mpi mpitest.MPI) (plain, direct, own, tool stri
 	return plain, direct, own, tool
 }
 
-// Why no call came is said once, and is true: a tool or the program's own wrappers that answer MPI_Init_thread alone, or a program that calls PMPI itself, also
-// beside a tool on either side that it passes by. None of them has found MPI by dlopen.
+// Why no call came is said once, and is true: a tool or the program's own wrappers that answer MPI_Init_thread alone,
+// or a program that calls PMPI itself, also beside a tool on either side that it passes by. None of them has found MPI
+// by dlopen.
 func TestSetUpPast(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		plain, direct, own, tool := setUpPrograms(t, mpi)

@@ -51,8 +51,8 @@ func tell(t *testing.T, text string) {
 	}
 }
 
-// Programs that make calls faster than any agent reads them lose none with the ring of the usual size, while all processors have other work: it
-// grows for as long as the agent does not come to it.
+// Programs that make calls faster than any agent reads them lose none with the ring of the usual size, while all
+// processors have other work: it grows for as long as the agent does not come to it.
 func TestNothingLost(t *testing.T) {
 	testenv.Need(t, mpitest.OpenMPI.Launcher)
 	hpccinf, err := os.ReadFile("../../testdata/hpcc/hpccinf.txt")

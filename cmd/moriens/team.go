@@ -9,8 +9,9 @@ import (
 	"moriens/internal/team"
 )
 
-// inStep runs a command as one member of a team: of the MPI job that this program was started in, or alone. What one member fails by ends
-// the command at all, with one status. The first that has an error of its own says it, before any ends: launchers kill the others then.
+// inStep runs a command as one member of a team: of the MPI job that this program was started in, or alone. What one
+// member fails by ends the command at all, with one status. The first that has an error of its own says it, before any
+// ends: launchers kill the others then.
 func inStep(run func(m mpix.Transport) error) error {
 	m, err := mpix.Open()
 	if err != nil {

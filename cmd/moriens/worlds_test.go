@@ -37,8 +37,8 @@ func TestSpawn(t *testing.T) {
 	}
 }
 
-// Worlds that were spawned one after the other have communicators with their parents that are made in the same way. No message of one is taken for
-// the other's.
+// Worlds that were spawned one after the other have communicators with their parents that are made in the same way. No
+// message of one is taken for the other's.
 func TestSiblings(t *testing.T) {
 	mpi := mpitest.OpenMPI
 	out := filepath.Join(t.TempDir(), "run")
@@ -52,8 +52,8 @@ func TestSiblings(t *testing.T) {
 	}
 }
 
-// TestWorlds: messages between worlds that were spawned at the same time, and that met at a port, are matched, also those in communicators that were
-// made of what connects them.
+// TestWorlds: messages between worlds that were spawned at the same time, and that met at a port, are matched, also
+// those in communicators that were made of what connects them.
 func TestWorlds(t *testing.T) {
 	mpi := mpitest.OpenMPI
 	counts, out := t.TempDir(), filepath.Join(t.TempDir(), "run")

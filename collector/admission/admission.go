@@ -94,8 +94,8 @@ func (g *Control) Refuse(cause Cause, from string, err error) {
 	}
 }
 
-// Close closes the connections of strangers, who would keep the server waiting, and counts nobody any more: what is closed from now
-// on is closed from this side.
+// Close closes the connections of strangers, who would keep the server waiting, and counts nobody any more: what is
+// closed from now on is closed from this side.
 func (g *Control) Close() {
 	g.mu.Lock()
 	g.closed = true

@@ -26,7 +26,8 @@ const (
 	keepaliveTime = 20 * time.Second
 )
 
-// ServerOptions are what a gRPC server behind this Control has to be made with. inner is how its connections are secured.
+// ServerOptions are what a gRPC server behind this Control has to be made with. inner is how its connections are
+// secured.
 func (g *Control) ServerOptions(meet rendezvous.Rendezvous, inner credentials.TransportCredentials) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.Creds(watched{inner}),

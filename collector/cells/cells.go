@@ -32,8 +32,10 @@ import (
 // Agents are those that can be asked.
 type Agents interface {
 	IDs() []uint64
-	// Ask asks an agent and calls take with each part of its answer, in their order: of an answer that has broken off and was asked for again nothing twice. It returns when the
-	// last part is taken, an error of take, or why there is no whole answer. It may be called for several agents at a time, for each of them once, and numbers asks and answers as it likes.
+	// Ask asks an agent and calls take with each part of its answer, in their order: of an answer that has broken off and
+	// was asked for again nothing twice. It returns when the last part is taken, an error of take, or why there is no
+	// whole answer. It may be called for several agents at a time, for each of them once, and numbers asks and answers as
+	// it likes.
 	Ask(ctx context.Context, agent uint64, ask *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer) error) error
 }
 
@@ -43,7 +45,8 @@ type Paths interface {
 	Path(process uint64, function, path uint32) uint32
 }
 
-// ErrLeft is returned where an agent was left out meanwhile: the results so far cover bursts that can no longer be asked for.
+// ErrLeft is returned where an agent was left out meanwhile: the results so far cover bursts that can no longer be
+// asked for.
 var ErrLeft = errors.New("an agent that has sent its micro-cells no longer answers")
 
 // A Left is an agent that was left out, and why.
@@ -63,7 +66,8 @@ type AgentState struct {
 // askedAtOnce is how many agents answer at a time: as many answers are in memory in part.
 const askedAtOnce = 64
 
-// askedMost is how many labels, or sequences, one ask has at most, smaller in tests alone: agents take no message of more than 4 MiB, and a sequence takes 26 bytes.
+// askedMost is how many labels, or sequences, one ask has at most, smaller in tests alone: agents take no message of
+// more than 4 MiB, and a sequence takes 26 bytes.
 var askedMost = 1 << 17
 
 // A Coordinator knows the micro-cells of a run's agents. Its methods are not called concurrently, but for Traffic.
@@ -110,7 +114,8 @@ func New(agents Agents, log *slog.Logger) *Coordinator {
 	return &Coordinator{agents: agents, log: log, nodes: make(map[uint64]*node), sequences: newKnown()}
 }
 
-// Worlds says that the run has several worlds of ranks, so that an anchor is not the same event on all of them: from now on each thread's sequence is one segment.
+// Worlds says that the run has several worlds of ranks, so that an anchor is not the same event on all of them: from
+// now on each thread's sequence is one segment.
 func (c *Coordinator) Worlds() { c.worlds = true }
 
 // Left says which agents the last Survey, and what was asked since, has left out.
@@ -139,7 +144,8 @@ func (c *Coordinator) ids() []uint64 {
 	return list
 }
 
-// each has the work for each agent done, some at a time, and leaves out those for which there is an error. It returns an error if ctx has ended, and, wrapping ErrLeft, if one was left out.
+// each has the work for each agent done, some at a time, and leaves out those for which there is an error. It returns
+// an error if ctx has ended, and, wrapping ErrLeft, if one was left out.
 func (c *Coordinator) each(ctx context.Context, ids []uint64, work func(id uint64) error) error {
 	errs := make([]error, len(ids))
 	room := make(chan struct{}, askedAtOnce)

@@ -187,7 +187,8 @@ func TestSurvey(t *testing.T) {
 	})
 }
 
-// sameUnits reports whether units are equal but for how their groups are numbered; the tests' groups have one numbering where they come in one order.
+// sameUnits reports whether units are equal but for how their groups are numbered; the tests' groups have one numbering
+// where they come in one order.
 func sameUnits(a, b []microcell.Unit) bool { return reflect.DeepEqual(a, b) }
 
 // score is that of the bursts themselves.
@@ -230,7 +231,8 @@ func drawLabels(t *rapid.T, n int) (labels []int32, count int) {
 	return labels, count
 }
 
-// The score of labels is that of the bursts themselves, through splits and further surveys; what is known is not asked for again; the places are those of the bursts.
+// The score of labels is that of the bursts themselves, through splits and further surveys; what is known is not asked
+// for again; the places are those of the bursts.
 func TestScoreAndSplit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		crowd, more := drawCrowd(t)
@@ -332,7 +334,8 @@ func clean(s *sequence.Score) sequence.Score {
 	return out
 }
 
-// compareScores compares scores but for segments in which no thread does anything, of which the last ones are not reported.
+// compareScores compares scores but for segments in which no thread does anything, of which the last ones are not
+// reported.
 func compareScores(t *rapid.T, got, want *sequence.Score) {
 	g, w := clean(got), clean(want)
 	if w.Segments < g.Segments {
@@ -370,7 +373,8 @@ func TestPointsAreLost(t *testing.T) {
 	}
 }
 
-// An agent that does not answer is left out and said; what is computed with its bursts ends, and the next survey is without them, and with them when it answers again.
+// An agent that does not answer is left out and said; what is computed with its bursts ends, and the next survey is
+// without them, and with them when it answers again.
 func TestAgentIsLeftOut(t *testing.T) {
 	at := func(v float64) burst { return burst{at: []float64{v}, ns: 5} }
 	all := &crowd{agents: map[uint64]*reference{}}

@@ -10,7 +10,8 @@ import (
 	"moriens/analysis/kinds/plant"
 )
 
-// BenchmarkTeam says what agents and the collector send each other to find kinds, and how long that takes them together, in one process.
+// BenchmarkTeam says what agents and the collector send each other to find kinds, and how long that takes them
+// together, in one process.
 func BenchmarkTeam(b *testing.B) {
 	for _, x := range []struct {
 		agents, bursts int

@@ -302,7 +302,8 @@ func (p *planting) compare(t *testing.T, c *Coordinator, want *grouping.Result, 
 	}
 }
 
-// compareSums compares sums by cluster and kind with those of the bursts: all are there, and each cluster has its own time to a thousandth.
+// compareSums compares sums by cluster and kind with those of the bursts: all are there, and each cluster has its own
+// time to a thousandth.
 func (p *planting) compareSums(t *testing.T, c *Coordinator, set *microcell.Set, want *grouping.Result) {
 	t.Helper()
 	bursts, timeNS, both := make(map[int32]uint64), make(map[int32]uint64), make(map[[2]int32]int)
@@ -339,7 +340,8 @@ func (p *planting) compareSums(t *testing.T, c *Coordinator, set *microcell.Set,
 	}
 }
 
-// An agent that fails on the way, or says what does not fit, is left out, and the others' kinds can be found without it.
+// An agent that fails on the way, or says what does not fit, is left out, and the others' kinds can be found without
+// it.
 func TestTeamWithoutAnAgent(t *testing.T) {
 	seed := testenv.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 1))

@@ -7,8 +7,10 @@ import (
 	"moriens/analysis/microcell"
 )
 
-// Locate is the unit in which a burst between two call paths is, by its coordinates: index into the units of the last Survey, with the places that Split has appended since. The coordinates may be a little
-// off, as when a clock's rate is known better by now: where there is no such place it is the nearest in the micro-cell, and where there is nothing, the nearest unit in the cells round it.
+// Locate is the unit in which a burst between two call paths is, by its coordinates: index into the units of the last
+// Survey, with the places that Split has appended since. The coordinates may be a little off, as when a clock's rate is
+// known better by now: where there is no such place it is the nearest in the micro-cell, and where there is nothing,
+// the nearest unit in the cells round it.
 func (c *Coordinator) Locate(before, after uint32, at []float64) (unit int32, ok bool) {
 	group, ok := c.numbers[microcell.Group{Before: before, After: after}]
 	if !ok || len(at) != len(c.dims) {

@@ -56,7 +56,8 @@ func (p *pieces) count(threads uint64) {
 	p.mu.Unlock()
 }
 
-// add adds what an agent says, which has been checked. Of several agents that have a sequence it is by chance, but always alike, whose it is.
+// add adds what an agent says, which has been checked. Of several agents that have a sequence it is by chance, but
+// always alike, whose it is.
 func (p *pieces) add(agent uint64, m *moriensv1.CellsHashes) {
 	segment := uint64(0)
 	for i := 0; i < len(m.Segment); {

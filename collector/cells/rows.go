@@ -10,7 +10,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A Labelled is rows of a ring that follow each other, with the cluster and the kind of the bursts before their calls: 0 where there is none in a unit, or grouping.LabelNoise or LabelFiltered.
+// A Labelled is rows of a ring that follow each other, with the cluster and the kind of the bursts before their calls:
+// 0 where there is none in a unit, or grouping.LabelNoise or LabelFiltered.
 type Labelled struct {
 	Rows          uint32
 	Cluster, Kind int32

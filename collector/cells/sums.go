@@ -10,9 +10,10 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Sums asks all agents for the sums of their threads by the labels that Label has given last, and calls take with each part, one at a time; bursts that are in no unit have grouping.LabelFiltered or
-// LabelMissing. What it has taken of agents that are left out
-// on the way is not whole: the error, an ErrLeft, says that there are such, and Left says which.
+// Sums asks all agents for the sums of their threads by the labels that Label has given last, and calls take with each
+// part, one at a time; bursts that are in no unit have grouping.LabelFiltered or LabelMissing. What it has taken of
+// agents that are left out on the way is not whole: the error, an ErrLeft, says that there are such, and Left says
+// which.
 func (c *Coordinator) Sums(ctx context.Context, take func(agent uint64, sums *moriensv1.CellsSums) error) error {
 	var mu sync.Mutex // of take
 	var refused error // by take: no agent's fault

@@ -21,14 +21,17 @@ import (
 // mostCall is how many bytes one agent may give to a call.
 const mostCall = 1 << 31
 
-// givenTogether is how many bytes of what a call has come to one ask has at most, fewer in tests alone: agents take no message of more than 4 MiB.
+// givenTogether is how many bytes of what a call has come to one ask has at most, fewer in tests alone: agents take no
+// message of more than 4 MiB.
 var givenTogether = 2 << 20
 
 // A Thread is one of the run's, in their order.
 type Thread struct{ Agent, Ring uint64 }
 
-// Kinds finds the kinds of the micro-cells of the last Survey, together with the agents, which know the order of their bursts: they have labels from then on, by which Sums sums up and which Rows lists. set is
-// that of the survey with the run's numbers of call paths, and number says what number a process's calls round a burst have, as before<<32 | after. threads have to name all that have bursts.
+// Kinds finds the kinds of the micro-cells of the last Survey, together with the agents, which know the order of their
+// bursts: they have labels from then on, by which Sums sums up and which Rows lists. set is that of the survey with the
+// run's numbers of call paths, and number says what number a process's calls round a burst have, as before<<32 | after.
+// threads have to name all that have bursts.
 func (c *Coordinator) Kinds(ctx context.Context, set microcell.Set, threads []Thread, o grouping.Options, number func(relay.Calls) int64) (r *microcell.Result, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	h := &hub{Coordinator: c, ctx: ctx, run: rand.Uint64(), ids: c.ids()}
@@ -58,7 +61,8 @@ func (c *Coordinator) Kinds(ctx context.Context, set microcell.Set, threads []Th
 	return r, nil
 }
 
-// A hub is the collector as the first member of a team whose others are agents. What each gives to a call goes to the hub, and what the call comes to goes back.
+// A hub is the collector as the first member of a team whose others are agents. What each gives to a call goes to the
+// hub, and what the call comes to goes back.
 type hub struct {
 	*Coordinator
 	ctx    context.Context

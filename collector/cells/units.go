@@ -84,7 +84,8 @@ func (n *node) put(number uint64, unit *microcell.Unit) error {
 	return nil
 }
 
-// unit is one of a message's: its box and the sum of its coordinates are of all its bursts, all else of those that arrived.
+// unit is one of a message's: its box and the sum of its coordinates are of all its bursts, all else of those that
+// arrived.
 func (n *node) unit(m *moriensv1.CellsUnits, i int) (*microcell.Unit, error) {
 	dims, counters := int(n.head.Dims), len(n.head.Counter)
 	u := &microcell.Unit{Group: int(m.Group[i])}
@@ -131,7 +132,8 @@ func (n *node) unit(m *moriensv1.CellsUnits, i int) (*microcell.Unit, error) {
 	return u, nil
 }
 
-// checkMean reports whether the sum of the coordinates is one of bursts in the box, up to what adding up rounds: a ten-thousandth of the cell, and a millionth of the coordinate.
+// checkMean reports whether the sum of the coordinates is one of bursts in the box, up to what adding up rounds: a
+// ten-thousandth of the cell, and a millionth of the coordinate.
 func checkMean(u *microcell.Unit, dims int, side float64) error {
 	if u.Cell.Count == 0 {
 		return nil
@@ -146,7 +148,8 @@ func checkMean(u *microcell.Unit, dims int, side float64) error {
 	return nil
 }
 
-// checkExact reports whether there are numbers that have these sums: the square of their sum is not above their number times the sum of their squares.
+// checkExact reports whether there are numbers that have these sums: the square of their sum is not above their number
+// times the sum of their squares.
 func checkExact(e *moment.Exact) error {
 	n := big.NewInt(e.N)
 	total := wide(e.Total[:])

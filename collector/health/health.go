@@ -108,7 +108,8 @@ type Agent struct {
 	Lost      float64 `json:"lost_share"`     // of the time in which its ranks could run, to other processes; 0 = nothing, or not known
 }
 
-// A Spool is where what an agent's ranks have recorded waits for the collector. While it has no room nothing is read of them.
+// A Spool is where what an agent's ranks have recorded waits for the collector. While it has no room nothing is read of
+// them.
 type Spool struct {
 	Full        bool    `json:"full"` // now
 	FullSeconds float64 `json:"full_seconds"`
@@ -205,8 +206,8 @@ func (p *Page) member(number int) Member {
 	}
 }
 
-// Merge makes the page of the first of several collectors that of all of them. The others' pages are in the order of their ranks; clusters, stage and analysis
-// are the first one's.
+// Merge makes the page of the first of several collectors that of all of them. The others' pages are in the order of
+// their ranks; clusters, stage and analysis are the first one's.
 func (p *Page) Merge(others []Page) {
 	p.Members = []Member{p.member(0)}
 	if p.Journal != nil {

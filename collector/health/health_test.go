@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The page of several collectors has the sums of all counts, every agent, and each collector by itself; what cannot be added is the first one's.
+// The page of several collectors has the sums of all counts, every agent, and each collector by itself; what cannot be
+// added is the first one's.
 func TestMerge(t *testing.T) {
 	page := func(host string, n uint64) Page {
 		return Page{

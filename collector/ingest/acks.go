@@ -28,8 +28,8 @@ type acks struct {
 type Linger struct {
 	For  time.Duration   // from when they were informed last
 	Over <-chan struct{} // closed when nothing more is asked
-	// Until, if not nil, is closed when the end of the run begins: they are informed repeatedly before that, and once more then. Agents that keep what
-	// the run is made of must not leave before others are done.
+	// Until, if not nil, is closed when the end of the run begins: they are informed repeatedly before that, and once more
+	// then. Agents that keep what the run is made of must not leave before others are done.
 	Until <-chan struct{}
 }
 

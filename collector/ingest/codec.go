@@ -16,7 +16,8 @@ import (
 // A wire is a message as it came, behind room for what the journal puts in front of it.
 type wire struct{ record []byte }
 
-// A codec is gRPC's for protocol buffers, but a wire takes the bytes as they are: what is journaled was encoded by the agent already.
+// A codec is gRPC's for protocol buffers, but a wire takes the bytes as they are: what is journaled was encoded by the
+// agent already.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }

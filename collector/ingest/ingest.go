@@ -194,7 +194,8 @@ func (s *Server) takeSpool(agent *store.Agent, p *moriensv1.Spool) {
 	}
 }
 
-// countFault counts what ended a stream if it is the sender's fault: gRPC has these codes for what it cannot read. A connection that breaks has others.
+// countFault counts what ended a stream if it is the sender's fault: gRPC has these codes for what it cannot read. A
+// connection that breaks has others.
 func (s *Server) countFault(ctx context.Context, err error) {
 	switch status.Code(err) {
 	case codes.ResourceExhausted:

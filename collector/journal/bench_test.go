@@ -48,8 +48,8 @@ func benchAgent(b *testing.B, j *journal.Journal) *sender {
 	return a
 }
 
-// BenchmarkTake is what a burst with two counters costs from the wire's bytes to safety on disk, decoding and store included: wall
-// clock, which a slow disk lengthens, and processor time.
+// BenchmarkTake is what a burst with two counters costs from the wire's bytes to safety on disk, decoding and store
+// included: wall clock, which a slow disk lengthens, and processor time.
 func BenchmarkTake(b *testing.B) {
 	j := open(b, filepath.Join(b.TempDir(), "journal"))
 	defer j.Close()

@@ -41,13 +41,15 @@ type Run struct {
 	Command []string // of the launcher; empty where the job is started elsewhere
 	Version string   // of moriens
 	Options []string // that results depend on, as they were given: --name=value
-	// Like is the begin of the run's first journal where this is that of another collector of the run; nil where this is the first.
+	// Like is the begin of the run's first journal where this is that of another collector of the run; nil where this is
+	// the first.
 	Like *moriensv1.JournalBegin
 	// TakeOver are directories of journals of the run whose collectors are no more: this one goes on with them too.
 	TakeOver []string
 }
 
-// A Journal is what a collector keeps of one run, with the store that it brings back. All methods may be called concurrently.
+// A Journal is what a collector keeps of one run, with the store that it brings back. All methods may be called
+// concurrently.
 type Journal struct {
 	log     *slog.Logger
 	volumes []*volume // the first one is the collector's own: agents that come anew belong to it
@@ -74,8 +76,8 @@ func Exists(dir string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Options are those that the run of a journal was begun with, and whether there is one. Nothing is changed, nor claimed; what is wrong with a
-// journal beyond its begin is for Open to say.
+// Options are those that the run of a journal was begun with, and whether there is one. Nothing is changed, nor
+// claimed; what is wrong with a journal beyond its begin is for Open to say.
 func Options(dir string) (given []string, begun bool, err error) {
 	record, err := segment.First(dir, segmentKind)
 	switch {
@@ -93,8 +95,8 @@ func Options(dir string) (given []string, begun bool, err error) {
 	return v.begin.Options, true, nil
 }
 
-// Open opens the journal in a directory, which is made where it is missing, and those that it takes over. One that holds a run goes on with that; else the one
-// given begins.
+// Open opens the journal in a directory, which is made where it is missing, and those that it takes over. One that
+// holds a run goes on with that; else the one given begins.
 func Open(dir string, run Run, log *slog.Logger) (*Journal, error) {
 	j := &Journal{log: log, store: store.New(), homes: make(map[*store.Agent]home)}
 	var uncarried store.Uncarried
@@ -153,7 +155,8 @@ func (j *Journal) JobEnd() *moriensv1.JournalJobEnd { return j.volumes[0].jobEnd
 // Store is what the journal holds.
 func (j *Journal) Store() *store.Store { return j.store }
 
-// Start says that a collector begins to work. The sample, nil where there is none, relates its counter to this host's clocks.
+// Start says that a collector begins to work. The sample, nil where there is none, relates its counter to this host's
+// clocks.
 func (j *Journal) Start(sample *moriensv1.ClockSample) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -165,14 +168,16 @@ func (j *Journal) Start(sample *moriensv1.ClockSample) {
 	}
 }
 
-// Clock is the number that an agent's exchanges know the collector's present counter by; one that has a sample must be there.
+// Clock is the number that an agent's exchanges know the collector's present counter by; one that has a sample must be
+// there.
 func (j *Journal) Clock(a *store.Agent) uint32 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return uint32(len(j.homes[a].volume.clocks) - 1)
 }
 
-// Greet introduces an agent to the store. held is called with the sequence up to which its messages are safe, once they are.
+// Greet introduces an agent to the store. held is called with the sequence up to which its messages are safe, once they
+// are.
 func (j *Journal) Greet(hello *moriensv1.Hello, held func(uint64)) (*store.Agent, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -198,9 +203,10 @@ func safe(a *store.Agent, sequence uint64, held func(uint64)) func() {
 	}
 }
 
-// Take gives the store a message of an agent. record is the message as it came, behind HeadBytes that are free, and the journal's
-// from then on. held is called as for Greet, for messages that came before and for those whose content is refused, too;
-// errors are those of store.Apply. Where more waits for the disk than there should, Take waits, or until ctx ends.
+// Take gives the store a message of an agent. record is the message as it came, behind HeadBytes that are free, and the
+// journal's from then on. held is called as for Greet, for messages that came before and for those whose content is
+// refused, too; errors are those of store.Apply. Where more waits for the disk than there should, Take waits, or until
+// ctx ends.
 func (j *Journal) Take(ctx context.Context, a *store.Agent, m *moriensv1.ReportRequest, record []byte, held func(uint64)) error {
 	j.mu.Lock()
 	h := j.homes[a]
@@ -244,8 +250,9 @@ func (j *Journal) JobEnded(status int) {
 	j.volumes[0].writer.add(encode(kindJobEnd, &moriensv1.JournalJobEnd{ExitStatus: int32(status), EndedNs: time.Now().UnixNano()}), nil)
 }
 
-// Finish ends the taking, with a last sample of the collector's counter, if there is one, and returns all that arrived. by is what ended
-// the run before its ranks did, if anything. Finish waits until all is safe, or ctx ends: an error says that the journal lacks some of it.
+// Finish ends the taking, with a last sample of the collector's counter, if there is one, and returns all that arrived.
+// by is what ended the run before its ranks did, if anything. Finish waits until all is safe, or ctx ends: an error
+// says that the journal lacks some of it.
 func (j *Journal) Finish(ctx context.Context, sample *moriensv1.ClockSample, by string) (store.Frozen, error) {
 	j.mu.Lock()
 	for _, v := range j.volumes {
@@ -310,7 +317,8 @@ func (j *Journal) addCounts() {
 	j.volumes[0].writer.add(encode(kindCounts, &moriensv1.JournalCounts{Duplicates: u.Duplicates, Refused: u.Refused}), nil)
 }
 
-// Close ends the writing; once it has, or Remove has, it does nothing. What has not become safe by then is not in the journal.
+// Close ends the writing; once it has, or Remove has, it does nothing. What has not become safe by then is not in the
+// journal.
 func (j *Journal) Close() error { return j.shut((*volume).keep) }
 
 // Remove closes the journal and removes it.

@@ -118,8 +118,8 @@ func finish(t testing.TB, j *journal.Journal) {
 	}
 }
 
-// What one collector took the next one holds: messages, refusals, duplicates, clocks, how the job ended. Agents find the
-// certificate and the token that they know.
+// What one collector took the next one holds: messages, refusals, duplicates, clocks, how the job ended. Agents find
+// the certificate and the token that they know.
 func TestRestart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journal")
 	j := open(t, dir)
@@ -278,7 +278,8 @@ func write(t *testing.T, dir string, records ...[]byte) {
 	l.Close()
 }
 
-// What a run was begun with is found without a claim, while another process works on the journal, and nothing is made where no run has begun.
+// What a run was begun with is found without a claim, while another process works on the journal, and nothing is made
+// where no run has begun.
 func TestOptions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journal")
 	if given, begun, err := journal.Options(dir); given != nil || begun || err != nil {

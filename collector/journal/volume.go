@@ -15,8 +15,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A volume is the log of one directory. A collector that takes over what others have left has several, and each goes on by itself: what an agent
-// has sent stays together.
+// A volume is the log of one directory. A collector that takes over what others have left has several, and each goes on
+// by itself: what an agent has sent stays together.
 type volume struct {
 	journal   *Journal
 	dir       string
@@ -117,8 +117,9 @@ func (v *volume) house(a *store.Agent) home {
 	return h
 }
 
-// addClock takes a sample of the collector's counter; nil: there is none. One that follows a sample of the same counter is one more of that. What is read when
-// the run has ended has no effect on it: however often a journal is concluded, the results are the same.
+// addClock takes a sample of the collector's counter; nil: there is none. One that follows a sample of the same counter
+// is one more of that. What is read when the run has ended has no effect on it: however often a journal is concluded,
+// the results are the same.
 func (v *volume) addClock(sample *moriensv1.ClockSample) {
 	if sample == nil || v.end != nil {
 		return

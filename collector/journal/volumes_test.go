@@ -96,8 +96,9 @@ func (c *crew) send(agent, sequence uint64, collector int) {
 	}
 }
 
-// However many collectors take a run's journals over, one after the other, each agent is at one of them, with all that was acknowledged to it; what it has
-// compared with a collector's counter is compared with that one; and counts are counted once.
+// However many collectors take a run's journals over, one after the other, each agent is at one of them, with all that
+// was acknowledged to it; what it has compared with a collector's counter is compared with that one; and counts are
+// counted once.
 func TestVolumes(t *testing.T) {
 	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

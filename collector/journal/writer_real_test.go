@@ -19,8 +19,8 @@ import (
 	"moriens/internal/segment"
 )
 
-// A faultyDisk refuses to write or to sync as often as it is asked to. What was appended and not synced when a sync fails is lost, and the
-// next sync says nothing of it, as on Linux.
+// A faultyDisk refuses to write or to sync as often as it is asked to. What was appended and not synced when a sync
+// fails is lost, and the next sync says nothing of it, as on Linux.
 type faultyDisk struct {
 	mu      sync.Mutex
 	random  *rand.Rand

@@ -43,7 +43,8 @@ func (f *feed) clear() {
 	}
 }
 
-// next takes the next part, and reports whether there was any. A follower, if there is one, gets the calls, and moments.
+// next takes the next part, and reports whether there was any. A follower, if there is one, gets the calls, and
+// moments.
 func (f *feed) next(views []store.RingView, follower *follower) bool {
 	f.clear()
 	if follower != nil && !follower.known {

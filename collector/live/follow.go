@@ -36,7 +36,8 @@ type Burst struct {
 	Cluster    int32    `json:"cluster"`  // -1 = noise
 }
 
-// A waiting burst is in the cluster of its place, when that is known. Its coordinates and counters stand with those of the others.
+// A waiting burst is in the cluster of its place, when that is known. Its coordinates and counters stand with those of
+// the others.
 type waiting struct {
 	group            *group
 	coords, counters int // first
@@ -76,8 +77,8 @@ type Followed struct {
 // Follow has the clustering keep what Followed returns; it is called before Run.
 func (l *Live) Follow() { l.follower = newFollower(l.feed.members) }
 
-// Followed returns what there is of the run, as of the last second; bursts unlike any before are in it when they have been clustered. Clusters keep their
-// ids, and what was in none when it came stays there.
+// Followed returns what there is of the run, as of the last second; bursts unlike any before are in it when they have
+// been clustered. Clusters keep their ids, and what was in none when it came stays there.
 func (l *Live) Followed() Followed {
 	l.followMu.Lock()
 	defer l.followMu.Unlock()
@@ -118,8 +119,8 @@ func (f *follower) begin(views []store.RingView) {
 	}
 }
 
-// put counts the bursts that arrived, of which those that are to be clustered wait until their place is in a cluster, or in none. Row i of coords is that of burst rows[i],
-// which is in groups[i].
+// put counts the bursts that arrived, of which those that are to be clustered wait until their place is in a cluster,
+// or in none. Row i of coords is that of burst rows[i], which is in groups[i].
 func (f *follower) put(b *grouping.Bursts, moments []moment, status []space.Status, rows []int32, groups []*group, coords []float64) {
 	if len(b.CounterNames) != len(f.names) {
 		f.settle(true) // those that wait have fewer counters
@@ -156,7 +157,8 @@ func (f *follower) putOthers(b *grouping.Bursts, moments []moment, status []spac
 	}
 }
 
-// settle puts those that wait where they belong: all of them, or those at places that have been clustered. The others go on waiting.
+// settle puts those that wait where they belong: all of them, or those at places that have been clustered. The others
+// go on waiting.
 func (f *follower) settle(all bool) {
 	left := f.waiting[:0]
 	coords, counters := 0, 0 // of those that are left
@@ -231,7 +233,8 @@ func (f *follower) forget(clusters []Cluster) {
 	}
 }
 
-// A time outside of these, from a ring's first and last clock sample, is none: a program that overwrites its own memory may have hit its ring.
+// A time outside of these, from a ring's first and last clock sample, is none: a program that overwrites its own memory
+// may have hit its ring.
 const (
 	longestBefore = int64(time.Hour)
 	longestAfter  = int64(2 * time.Minute)

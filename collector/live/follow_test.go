@@ -11,7 +11,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Two threads compute 600 ms of every second in bursts of two kinds and spend the rest in MPI; a third has a clock that is not known yet.
+// Two threads compute 600 ms of every second in bursts of two kinds and spend the rest in MPI; a third has a clock that
+// is not known yet.
 func TestFollowed(t *testing.T) {
 	s, apply := reported(t)
 	const epoch = int64(1_700_000_000e9)

@@ -15,7 +15,8 @@ const (
 	// historyBins are so many at most: where there would be more, they become twice as long.
 	historyBins  = 600
 	historyBinNS = int64(1e9)
-	// historyNS is how far they reach: a later time, of a program that has overwritten its ring, is none, and would overflow.
+	// historyNS is how far they reach: a later time, of a program that has overwritten its ring, is none, and would
+	// overflow.
 	historyNS = int64(1) << 62
 )
 
@@ -46,7 +47,8 @@ func (h *history) add(code int32, fromNS, toNS int64) {
 	}
 }
 
-// spread has so much time of several threads together over its bins, evenly from one moment to another. What was before the first bin is in it.
+// spread has so much time of several threads together over its bins, evenly from one moment to another. What was before
+// the first bin is in it.
 func (h *history) spread(code int32, fromNS, toNS, ns int64) {
 	fromNS = min(max(fromNS, 0), historyNS-1)
 	toNS = min(max(toNS, fromNS+1), historyNS)
@@ -95,7 +97,8 @@ type Profile struct {
 	Seconds [][]float64 `json:"seconds"` // by bin and code, summed over all threads
 }
 
-// profile lists the history by codes: those of no cluster, those of the clusters that are named, and one, CodeCluster itself, for all others.
+// profile lists the history by codes: those of no cluster, those of the clusters that are named, and one, CodeCluster
+// itself, for all others.
 func (h *history) profile(named []Cluster) Profile {
 	p := Profile{BinNS: h.binNS, Codes: []int32{CodeMPI, CodeNoise, CodeFiltered, CodeMissing, CodeCluster}, Seconds: [][]float64{}}
 	for _, k := range named {

@@ -47,7 +47,8 @@ func TestHistoryKeepsTime(t *testing.T) {
 	})
 }
 
-// A time that no job takes, of a program that has overwritten its ring, costs neither the collector nor the time of others.
+// A time that no job takes, of a program that has overwritten its ring, costs neither the collector nor the time of
+// others.
 func TestHistoryOfImpossibleTimes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h history

@@ -143,7 +143,8 @@ func (l *Live) Run(ctx context.Context) {
 	}
 }
 
-// Finish takes what came last, where somebody looks, and nothing after it: who ends the run takes the bursts out of the store.
+// Finish takes what came last, where somebody looks, and nothing after it: who ends the run takes the bursts out of the
+// store.
 func (l *Live) Finish() {
 	l.workMu.Lock()
 	defer l.workMu.Unlock()
@@ -219,8 +220,8 @@ func (l *Live) takeSome(views []store.RingView) (some bool, err error) {
 	return true, nil
 }
 
-// choose chooses the dimensions for the counters that are known. A process that counts may make them others than before: then bursts have other coordinates
-// from now on, and all are to be taken again.
+// choose chooses the dimensions for the counters that are known. A process that counts may make them others than
+// before: then bursts have other coordinates from now on, and all are to be taken again.
 func (l *Live) choose() (again bool) {
 	chosen, _ := l.options.Choose(l.feed.bursts.CounterNames)
 	again = l.chosen.Dims != nil && (chosen.By != l.chosen.By || !slices.Equal(chosen.Dims, l.chosen.Dims))
@@ -231,7 +232,8 @@ func (l *Live) choose() (again bool) {
 	return again
 }
 
-// update clusters the bursts that were added, of a job of so many threads. Those that wait are in a cluster then, or in none.
+// update clusters the bursts that were added, of a job of so many threads. Those that wait are in a cluster then, or in
+// none.
 func (l *Live) update(threads int) {
 	if err := l.clusterGroups(threads); err != nil {
 		l.log.Error("live clustering", "error", err)

@@ -11,8 +11,9 @@ import (
 	"moriens/trace"
 )
 
-// Of several collectors the first one clusters. The others put their bursts at places as it does, and report to it from time to time how many more are at each: places merge by
-// adding. So what goes between them does not grow with the bursts.
+// Of several collectors the first one clusters. The others put their bursts at places as it does, and report to it from
+// time to time how many more are at each: places merge by adding. So what goes between them does not grow with the
+// bursts.
 
 // latestShared is how many of its latest bursts a collector sends at a time, each from another place.
 const latestShared = 512
@@ -41,8 +42,8 @@ type Share struct {
 	Count  []int64
 	TimeNS []int64
 
-	// Where somebody looks: what its threads did over time, in bins from a moment since the epoch, by codes, of which CodeCluster + i is bursts at place i; and some
-	// of the latest bursts.
+	// Where somebody looks: what its threads did over time, in bins from a moment since the epoch, by codes, of which
+	// CodeCluster + i is bursts at place i; and some of the latest bursts.
 	FromNS, BinNS int64
 	Bins          []map[int32]int64
 	Latest        []SharedBurst
@@ -95,7 +96,8 @@ func (s *sharer) restart() {
 	s.epoch++
 }
 
-// Among says that this is one of several collectors, by its rank; it is called before Run. The first one has what the others share.
+// Among says that this is one of several collectors, by its rank; it is called before Run. The first one has what the
+// others share.
 func (l *Live) Among(rank, size int) {
 	l.feed.member, l.feed.members = int32(rank), int32(size)
 	l.merger.epochs = make([]int, size)
@@ -121,7 +123,8 @@ func (l *Live) Shared() *Share {
 	return s
 }
 
-// share gathers what has arrived since the last time, as much as there may be, and makes it ready once what was ready is taken.
+// share gathers what has arrived since the last time, as much as there may be, and makes it ready once what was ready
+// is taken.
 func (l *Live) share(views []store.RingView) {
 	s := l.sharer
 	l.mu.Lock()

@@ -102,7 +102,8 @@ type described struct {
 	bursts, timeNS int64
 }
 
-// describe lists the clusters, and the times of the profile. In that a burst stays what it was when it came: noise and all clusters are one.
+// describe lists the clusters, and the times of the profile. In that a burst stays what it was when it came: noise and
+// all clusters are one.
 func describe(s *store.Store, l *Live) (list []described, times map[int32]float64) {
 	times = make(map[int32]float64)
 	f := l.Followed()
@@ -123,7 +124,8 @@ func describe(s *store.Store, l *Live) (list []described, times map[int32]float6
 	return list, times
 }
 
-// What several collectors have is clustered as if one had it all, whenever each reports, and whichever of them is the first whose ranks count.
+// What several collectors have is clustered as if one had it all, whenever each reports, and whichever of them is the
+// first whose ranks count.
 func TestShares(t *testing.T) {
 	var functions []uint32
 	for _, name := range []string{"MPI_Send", "MPI_Recv", "MPI_Barrier"} {

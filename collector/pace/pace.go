@@ -15,8 +15,8 @@ const share = 50
 // Share is the part of one core that the work may take, 0–1.
 const Share = 1. / share
 
-// Run works until ctx ends, the first time after interval. Work says what processor time it took; the next follows after interval, or after so much longer
-// that working takes at most a fiftieth of one core.
+// Run works until ctx ends, the first time after interval. Work says what processor time it took; the next follows
+// after interval, or after so much longer that working takes at most a fiftieth of one core.
 func Run(ctx context.Context, interval time.Duration, work func() time.Duration) {
 	pause := interval
 	for {
@@ -32,8 +32,9 @@ func Run(ctx context.Context, interval time.Duration, work func() time.Duration)
 // Rest is how long work rests that has taken so much processor time.
 func Rest(took time.Duration) time.Duration { return share * took }
 
-// Processor works, and says what processor time that took: by the clock it would be many times that where the job leaves the work no core, and then the
-// work would rest for just as many times too long. What goroutines that work starts take is not counted.
+// Processor works, and says what processor time that took: by the clock it would be many times that where the job
+// leaves the work no core, and then the work would rest for just as many times too long. What goroutines that work
+// starts take is not counted.
 func Processor(work func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -26,8 +26,8 @@ import (
 
 const (
 	interval = 5 * time.Second
-	// seldom is how many times longer looks rest than other work beside a job that takes as much (collector/pace): what one of them finds still holds
-	// when the next is late, and nobody sees the difference.
+	// seldom is how many times longer looks rest than other work beside a job that takes as much (collector/pace): what
+	// one of them finds still holds when the next is late, and nobody sees the difference.
 	seldom = 4
 	// answerGrace is how long agents may take to answer.
 	answerGrace = 10 * time.Second
@@ -39,7 +39,8 @@ const (
 	together = 2
 	// farFactor is how many times the median an iteration must take to be pinned for it.
 	farFactor = 3
-	// alike is how many times another's median an iteration's may be, or that one's its own, so that both are of one kind if their calls are the same.
+	// alike is how many times another's median an iteration's may be, or that one's its own, so that both are of one kind
+	// if their calls are the same.
 	alike = 1.25
 	// mostKinds and mostFar bound what is pinned: kinds of iterations, and iterations that took long.
 	mostKinds, mostFar = 32, 32

@@ -150,7 +150,8 @@ func TestPhasesOfTheSameCalls(t *testing.T) {
 	}
 }
 
-// Where durations show less than the calls, iterations are found by those: with a burst of any length in each there is one kind.
+// Where durations show less than the calls, iterations are found by those: with a burst of any length in each there is
+// one kind.
 func TestNoisyIterations(t *testing.T) {
 	s := store.New()
 	r := newRank(t, s, 0)

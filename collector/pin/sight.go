@@ -24,8 +24,8 @@ type sight struct {
 
 type pair struct{ before, after uint32 }
 
-// newSight takes the last bursts of a ring. Their symbols are those of the end of the run, as far as one rank shows: the call paths round a burst, and
-// its cluster among these bursts.
+// newSight takes the last bursts of a ring. Their symbols are those of the end of the run, as far as one rank shows:
+// the call paths round a burst, and its cluster among these bursts.
 func newSight(v store.RingView, meetings []store.Meeting, o grouping.Options) (*sight, error) {
 	s := &sight{rank: v.Ring.Process.Info.Rank, meeting: meetings}
 	bursts := s.take(v)
@@ -128,7 +128,8 @@ func (s *sight) kind(from, to int32) uint64 {
 	return h.Sum64()
 }
 
-// windows are the windows of full detail that hold bursts, as far as anchors show, mostWindows and one at most: of those that were cut by time the first parts.
+// windows are the windows of full detail that hold bursts, as far as anchors show, mostWindows and one at most: of
+// those that were cut by time the first parts.
 func (s *sight) windows(from, to int32) []anchor.ID {
 	behind := s.last
 	if int(to) < len(s.rows) {

@@ -29,7 +29,8 @@ func (f *Frozen) Detail(x *moriensv1.Transfers) (*Detail, error) {
 // Ring is the ring of an id, nil where there is none.
 func (f *Frozen) Ring(id uint64) *Ring { return f.rings[id] }
 
-// Fetched says that these are all transfers that the nodes have kept. What came by itself counts where they have nothing of its call.
+// Fetched says that these are all transfers that the nodes have kept. What came by itself counts where they have
+// nothing of its call.
 func (f *Frozen) Fetched(list []*Detail) {
 	f.fetched = make(map[*Ring][]Transfers)
 	for _, d := range list {

@@ -37,8 +37,8 @@ func (f *figures) amounts(names string, values ...*uint64) {
 	}
 }
 
-// weigh takes figures that cannot be true out of what a message says of losses and costs, so that no result has them, and remembers that as a fault of its agent: the rest of the
-// message counts.
+// weigh takes figures that cannot be true out of what a message says of losses and costs, so that no result has them,
+// and remembers that as a fault of its agent: the rest of the message counts.
 func (s *Store) weigh(a *Agent, m *moriensv1.ReportRequest) {
 	var f figures
 	var of string
@@ -88,7 +88,8 @@ func (s *Store) weigh(a *Agent, m *moriensv1.ReportRequest) {
 	}
 }
 
-// soundSpool takes out of what an agent says of its spool what cannot be true. That is reported again each second, so no fault is made of it.
+// soundSpool takes out of what an agent says of its spool what cannot be true. That is reported again each second, so
+// no fault is made of it.
 func soundSpool(m *moriensv1.Spool) {
 	var f figures
 	f.amounts("full_ns", &m.FullNs)

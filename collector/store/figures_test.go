@@ -77,7 +77,8 @@ func TestSpoolThatCannotBeTrue(t *testing.T) {
 	}
 }
 
-// While the job runs, too, a rank is reported once, by whichever agents: of one that was started again, and of two witnesses of a node.
+// While the job runs, too, a rank is reported once, by whichever agents: of one that was started again, and of two
+// witnesses of a node.
 func TestUnrecordedOnce(t *testing.T) {
 	s := newStub(t)
 	file := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: 1, Errno: 28, Who: &moriensv1.Process{Rank: 1, Size: 2, Pid: 7}}}}

@@ -11,7 +11,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// CallsOnNode reports whether the agent of a process keeps its calls on the node: of its rings nothing came but that they are there.
+// CallsOnNode reports whether the agent of a process keeps its calls on the node: of its rings nothing came but that
+// they are there.
 func (p *Process) CallsOnNode() bool { return p.Agent.Hello.Cells != "" }
 
 // Filled says what Fill has taken.
@@ -37,9 +38,11 @@ func (f *Filled) Row(r *Ring, now uint64) uint64 {
 	return now
 }
 
-// Fill takes what was fetched of processes whose calls stay on their nodes: Calls, Marks, Transfers, Collectives and Gaps. It is validated as what arrives by itself, and must not be
-// used by others afterwards. Where rows are missing, because their windows were evicted, those that follow are numbered without them: the time before the first of them is no
-// burst, as where records are lost, and nothing is counted across. Call paths and names have their numbers after Renumber.
+// Fill takes what was fetched of processes whose calls stay on their nodes: Calls, Marks, Transfers, Collectives and
+// Gaps. It is validated as what arrives by itself, and must not be used by others afterwards. Where rows are missing,
+// because their windows were evicted, those that follow are numbered without them: the time before the first of them is
+// no burst, as where records are lost, and nothing is counted across. Call paths and names have their numbers after
+// Renumber.
 func (f *Frozen) Fill(messages []*moriensv1.ReportRequest) Filled {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
@@ -63,7 +66,8 @@ type holes struct {
 	list []hole
 }
 
-// A hole is rows that did not come: those before row, up to where the hole before it ends. skipped is how many all holes so far have.
+// A hole is rows that did not come: those before row, up to where the hole before it ends. skipped is how many all
+// holes so far have.
 type hole struct{ row, size, skipped uint64 }
 
 func (x *filling) refuse(err error) {
@@ -156,7 +160,8 @@ func (x *filling) miss(h *holes, row uint64) {
 	x.Holes++
 }
 
-// marks takes all marks of rings of which none came by themselves; those that are missing are as if they had never been.
+// marks takes all marks of rings of which none came by themselves; those that are missing are as if they had never
+// been.
 func (x *filling) marks(messages []*moriensv1.ReportRequest) {
 	var list []*moriensv1.Marks
 	for _, m := range messages {
@@ -284,7 +289,8 @@ func (c *Collectives) renumbered(h *holes) Collectives {
 	return part
 }
 
-// Path is the store's number of an MPI function called from a call path of a process, which has one from now on; 0, unknown, where there is no such thing.
+// Path is the store's number of an MPI function called from a call path of a process, which has one from now on; 0,
+// unknown, where there is no such thing.
 func (s *Store) Path(process uint64, function, path uint32) uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -303,7 +309,8 @@ func (f *Frozen) Number(process uint64, function, path uint32) uint32 {
 	return f.store.Path(process, function, path)
 }
 
-// Renumber gives CallPaths and MarkNames what Fill and Number have brought, and the totals. The numbers of before are void.
+// Renumber gives CallPaths and MarkNames what Fill and Number have brought, and the totals. The numbers of before are
+// void.
 func (f *Frozen) Renumber() {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()

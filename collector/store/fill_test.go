@@ -30,8 +30,9 @@ func newStaying(t *testing.T) *agentStub {
 	return stub
 }
 
-// A drawnWindow is calls of a ring and what they have moved. The call in row r takes 1000·ring + r ticks; a transfer has its row as its tag, and as its bytes the row that
-// completed it, plus 1; a collective has its row as what it has sent.
+// A drawnWindow is calls of a ring and what they have moved. The call in row r takes 1000·ring + r ticks; a transfer
+// has its row as its tag, and as its bytes the row that completed it, plus 1; a collective has its row as what it has
+// sent.
 type drawnWindow struct {
 	ring        uint64
 	first, rows uint64
@@ -91,7 +92,8 @@ func drawWindows(t *rapid.T) (list []drawnWindow, rows map[uint64]uint64) {
 	return list, rows
 }
 
-// What was fetched is as if it had come by itself; where windows are missing, what is there belongs to the calls that it belonged to.
+// What was fetched is as if it had come by itself; where windows are missing, what is there belongs to the calls that
+// it belonged to.
 func TestFill(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		windows, rows := drawWindows(rt)

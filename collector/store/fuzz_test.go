@@ -78,8 +78,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// FuzzApply has two agents say anything, in any order: nothing panics, what is held grows with what was sent, and the totals are what is
-// there.
+// FuzzApply has two agents say anything, in any order: nothing panics, what is held grows with what was sent, and the
+// totals are what is there.
 func FuzzApply(f *testing.F) {
 	whole := session()
 	f.Add(stream(f, whole))

@@ -22,7 +22,8 @@ func ranksMissing(seen int, processes iter.Seq[*Process]) int {
 	return max(0, largest-seen)
 }
 
-// deserted says of an agent whether it serves no process, where all ranks have come and all processes have ended: none will come to it.
+// deserted says of an agent whether it serves no process, where all ranks have come and all processes have ended: none
+// will come to it.
 func deserted(seen int, processes iter.Seq[*Process]) func(*Agent) bool {
 	over := seen > 0 && ranksMissing(seen, processes) == 0
 	serves := make(map[*Agent]bool)
@@ -33,7 +34,8 @@ func deserted(seen int, processes iter.Seq[*Process]) func(*Agent) bool {
 	return func(a *Agent) bool { return over && !serves[a] }
 }
 
-// Deserted returns how many of the agents that are expected are so for no process: all ranks have arrived, and all processes have ended.
+// Deserted returns how many of the agents that are expected are so for no process: all ranks have arrived, and all
+// processes have ended.
 func (s *Store) Deserted(grace time.Duration) int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -46,7 +48,8 @@ func (s *Store) Deserted(grace time.Duration) int {
 	return n
 }
 
-// Unfinished are the agents that are not done, but for those that have served no process of a run of which all has arrived.
+// Unfinished are the agents that are not done, but for those that have served no process of a run of which all has
+// arrived.
 func (f *Frozen) Unfinished() []*Agent {
 	needless := deserted(len(f.Processes), slices.Values(f.Processes))
 	return slices.DeleteFunc(slices.Clone(f.Agents), func(a *Agent) bool { return a.Done != nil || needless(a) })

@@ -69,7 +69,8 @@ func (t *paths) intern(p trace.CallPath) uint32 {
 	return number
 }
 
-// frameOf is what identifies a frame. A line of an interpreter's program is in no module and has no offset, and says itself where it is.
+// frameOf is what identifies a frame. A line of an interpreter's program is in no module and has no offset, and says
+// itself where it is.
 func frameOf(f *moriensv1.Frame) trace.Frame {
 	frame := trace.Frame{Offset: f.Offset}
 	if f.Module == "" && f.Offset == 0 {

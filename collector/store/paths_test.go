@@ -10,8 +10,8 @@ import (
 	"moriens/trace"
 )
 
-// What agents say of a frame's place goes to every call path with that frame, wherever its file was mounted; a line is worth more
-// than none. It does not make call paths different.
+// What agents say of a frame's place goes to every call path with that frame, wherever its file was mounted; a line is
+// worth more than none. It does not make call paths different.
 func TestPlaces(t *testing.T) {
 	p := newPaths()
 	at := func(module string, offset uint64) *moriensv1.Frame {
@@ -53,7 +53,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// Lines of an interpreter's program are distinguished by themselves, on every collector, and are what they say they are.
+// Lines of an interpreter's program are distinguished by themselves, on every collector, and are what they say they
+// are.
 func TestLinesWithoutAddress(t *testing.T) {
 	line := func(function string, line uint32) *moriensv1.Frame {
 		return &moriensv1.Frame{Function: function, File: "/home/jac.py", Line: line}

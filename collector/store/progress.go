@@ -59,8 +59,8 @@ func Why(f *moriensv1.Fault) string {
 	return fmt.Sprintf("its shared memory says: %s", syscall.Errno(f.Errno))
 }
 
-// Unrecorded are the faults of ranks that go unrecorded, with who reports them: each rank once, though an agent that was started again may report it twice,
-// as another agent where it had to be without a spool.
+// Unrecorded are the faults of ranks that go unrecorded, with who reports them: each rank once, though an agent that
+// was started again may report it twice, as another agent where it had to be without a spool.
 func Unrecorded(agents []*Agent) iter.Seq2[*Agent, *moriensv1.Fault] {
 	type process struct { // id, which no two have, or where that is not known the agent that reports and pid
 		id    uint64

@@ -50,8 +50,8 @@ func pathAt(process uint64, path uint32, offset uint64) *moriensv1.ReportRequest
 	}}}
 }
 
-// Each collector has the others' agents, processes and rings, without their calls, and the numbers of its own calls and of the others' sums name the same call
-// paths at all; what one of them knows of the source holds for all.
+// Each collector has the others' agents, processes and rings, without their calls, and the numbers of its own calls and
+// of the others' sums name the same call paths at all; what one of them knows of the source holds for all.
 func TestShare(t *testing.T) {
 	stores := []*Store{New(), New(), New()} // nobody came to the last
 	for i, offsets := range [][2]uint64{{0x30, 0x10}, {0x20, 0x30}} {
@@ -120,7 +120,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// An agent that came to one collector and was sent on to another is one; one that has sent to both is an error at both, and a process of two agents too.
+// An agent that came to one collector and was sent on to another is one; one that has sent to both is an error at both,
+// and a process of two agents too.
 func TestShareOfOneAgentTwice(t *testing.T) {
 	stores := []*Store{New(), New()}
 	inStore(t, stores[0], 1, "n")
@@ -140,7 +141,8 @@ func TestShareOfOneAgentTwice(t *testing.T) {
 	}
 }
 
-// The clock of a host is one, whichever collectors have read it; exchanges name it by the numbers of those that they were made with.
+// The clock of a host is one, whichever collectors have read it; exchanges name it by the numbers of those that they
+// were made with.
 func TestShareClocks(t *testing.T) {
 	raw := moriensv1.Clock_CLOCK_MONOTONIC_RAW
 	sample := func(identity string, at int64) *moriensv1.ClockSample {

@@ -323,7 +323,8 @@ func TestDeserted(t *testing.T) {
 	}
 }
 
-// An agent that is not done has not finished where a rank of it has not ended, or where it may have had one that is missing.
+// An agent that is not done has not finished where a rank of it has not ended, or where it may have had one that is
+// missing.
 func TestUnfinished(t *testing.T) {
 	for _, c := range []struct {
 		size int32

@@ -40,8 +40,8 @@ func (f *Frozen) Clock(a *Agent, number uint32) int {
 	return f.tables.clocks[a.Member][number]
 }
 
-// arrange makes the tables of the run out of those of its collectors: each in an order that follows from what it holds, whoever holds it and
-// whichever came first. It returns the numbers of the call paths of each collector.
+// arrange makes the tables of the run out of those of its collectors: each in an order that follows from what it holds,
+// whoever holds it and whichever came first. It returns the numbers of the call paths of each collector.
 func (f *Frozen) arrange(of []holding) (paths [][]uint32) {
 	known := make(places)
 	var allPaths [][]trace.CallPath
@@ -78,8 +78,8 @@ func comparePaths(a, b trace.CallPath) int {
 	}))
 }
 
-// unite makes one list of several, sorted, with what is in several of them once; but the first of each, which stands for unknown, is the first. The
-// numbers are by list and place in it.
+// unite makes one list of several, sorted, with what is in several of them once; but the first of each, which stands
+// for unknown, is the first. The numbers are by list and place in it.
 func unite[T any](lists [][]T, compare func(a, b T) int) (all []T, numbers [][]uint32) {
 	type entry struct{ list, at int }
 	var entries []entry
@@ -102,8 +102,8 @@ func unite[T any](lists [][]T, compare func(a, b T) int) (all []T, numbers [][]u
 	return all, numbers
 }
 
-// uniteClocks makes one list of the clocks of several collectors, by when they were read last. Clocks of one identity are one; of those without, those that
-// begin with the same sample.
+// uniteClocks makes one list of the clocks of several collectors, by when they were read last. Clocks of one identity
+// are one; of those without, those that begin with the same sample.
 func uniteClocks(lists [][]Clock) (all []Clock, numbers [][]int) {
 	type group struct {
 		Clock

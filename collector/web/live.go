@@ -19,7 +19,8 @@ const (
 )
 
 const (
-	// sendEvery is how often viewers get the state of the run, lookEvery how often its stage is checked for a change, which they get at once.
+	// sendEvery is how often viewers get the state of the run, lookEvery how often its stage is checked for a change,
+	// which they get at once.
 	sendEvery = time.Second
 	lookEvery = 200 * time.Millisecond
 	// sendTimeout is how long one of them may take to read it.

@@ -129,7 +129,8 @@ func TestWithoutToken(t *testing.T) {
 	}
 }
 
-// On the loopback the page is one of the loopback's names alone; elsewhere the certificate says who it is, and hosts have many names.
+// On the loopback the page is one of the loopback's names alone; elsewhere the certificate says who it is, and hosts
+// have many names.
 func TestOtherHost(t *testing.T) {
 	for listen, want := range map[string]int{"127.0.0.1:0": http.StatusMisdirectedRequest, ":0": http.StatusOK} {
 		s := serve(t, listen, running)

@@ -11,9 +11,11 @@ import (
 )
 
 const (
-	// awayGrace is how long an agent may have no stream before it counts as one that cannot be asked: one whose stream broke tries every two seconds.
+	// awayGrace is how long an agent may have no stream before it counts as one that cannot be asked: one whose stream
+	// broke tries every two seconds.
 	awayGrace = 10 * time.Second
-	// silence is how long an agent that was asked may say nothing. What takes it longest is to label all of its bursts anew.
+	// silence is how long an agent that was asked may say nothing. What takes it longest is to label all of its bursts
+	// anew.
 	silence = 20 * time.Second
 	// lookEvery is the time between two looks whether an agent that was asked is still there.
 	lookEvery = 250 * time.Millisecond
@@ -42,8 +44,9 @@ func (d *Requester) IDs() []uint64 {
 	return list
 }
 
-// Ask asks an agent about its micro-cells. Once all of the answer is there take gets its parts, in their order; of one that broke off, and was asked for
-// again, nothing comes twice. An error of the agent is returned behind them. ErrGone: it has ended. One that is away or silent for long is not waited for.
+// Ask asks an agent about its micro-cells. Once all of the answer is there take gets its parts, in their order; of one
+// that broke off, and was asked for again, nothing comes twice. An error of the agent is returned behind them. ErrGone:
+// it has ended. One that is away or silent for long is not waited for.
 func (d *Requester) Ask(ctx context.Context, agent uint64, ask *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer) error) error {
 	waiting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -83,8 +86,8 @@ func (d *Requester) attend(ctx context.Context, agent uint64, giveUp func(error)
 	}
 }
 
-// FetchAll gets all that is held of processes, which are named, from all agents: window by window, each ring's rows in their order. Where windows are gone their
-// rows are missing.
+// FetchAll gets all that is held of processes, which are named, from all agents: window by window, each ring's rows in
+// their order. Where windows are gone their rows are missing.
 func (d *Requester) FetchAll(ctx context.Context, processes ...uint64) []Fetched {
 	if len(processes) == 0 {
 		return nil

@@ -61,7 +61,8 @@ func part(number uint64, last bool, units ...uint32) *moriensv1.CellsAnswer {
 	return &moriensv1.CellsAnswer{Number: number, Last: last, Body: &moriensv1.CellsAnswer_Units{Units: &moriensv1.CellsUnits{Unit: units}}}
 }
 
-// An answer whose stream breaks is asked for again on the next one, and comes as a whole, once; other agents are not asked; one thing at a time is.
+// An answer whose stream breaks is asked for again on the next one, and comes as a whole, once; other agents are not
+// asked; one thing at a time is.
 func TestAskCells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New()
@@ -103,7 +104,8 @@ func TestAskCells(t *testing.T) {
 	})
 }
 
-// An agent that is done is asked as long as it has a stream; one that never came has ended, and one that is away is waited for as long as there is time.
+// An agent that is done is asked as long as it has a stream; one that never came has ended, and one that is away is
+// waited for as long as there is time.
 func TestAskWhomever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New()

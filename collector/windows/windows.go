@@ -145,7 +145,8 @@ func (d *Requester) Join(id uint64, wake func()) *Line {
 	return l
 }
 
-// Freeze says that the run is over. An agent that is not done will not be let in any more: one that has no stream, or loses it, has ended.
+// Freeze says that the run is over. An agent that is not done will not be let in any more: one that has no stream, or
+// loses it, has ended.
 func (d *Requester) Freeze() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -232,7 +233,8 @@ func (l *Line) Take(m *moriensv1.ReportRequest) bool {
 	return true
 }
 
-// asked is the request that an answer on this stream is to, if its question is of that kind, with the Requester's lock held.
+// asked is the request that an answer on this stream is to, if its question is of that kind, with the Requester's lock
+// held.
 func (l *Line) asked(number uint64, kind func(question) bool) *request {
 	if l.agent.line != l || len(l.agent.queue) == 0 {
 		return nil
@@ -260,7 +262,8 @@ func (l *Line) answered(number uint64, kind func(question) bool, with func(*requ
 	}
 }
 
-// ask asks all agents the same and waits for their answers. Those that have ended do not answer, nor do others when ctx ends.
+// ask asks all agents the same and waits for their answers. Those that have ended do not answer, nor do others when ctx
+// ends.
 func (d *Requester) ask(ctx context.Context, q question) map[uint64]result {
 	d.mu.Lock()
 	ids := slices.Collect(maps.Keys(d.agents))
@@ -319,7 +322,8 @@ func (d *Requester) forget(id uint64, r *request) {
 	}
 }
 
-// Keep has all agents hold on to windows of processes, of all where none is named, and reports the outcome node by node.
+// Keep has all agents hold on to windows of processes, of all where none is named, and reports the outcome node by
+// node.
 func (d *Requester) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, windows []anchor.ID, processes ...uint64) []Kept {
 	var list []Kept
 	for id, r := range d.ask(ctx, question{keep: &moriensv1.Keep{Why: why, Reason: reason, Window: numbers(windows), Process: processes}}) {
@@ -331,8 +335,8 @@ func (d *Requester) Keep(ctx context.Context, why moriensv1.Keep_Why, reason str
 	return list
 }
 
-// Fetch gets windows of processes, of all where none is named, from all agents; where no window is named, only the transfers of all windows, in parts that name
-// neither a process nor a window.
+// Fetch gets windows of processes, of all where none is named, from all agents; where no window is named, only the
+// transfers of all windows, in parts that name neither a process nor a window.
 func (d *Requester) Fetch(ctx context.Context, windows []anchor.ID, processes ...uint64) []Fetched {
 	return d.fetch(ctx, &moriensv1.Fetch{Window: numbers(windows), Process: processes, Transfers: len(windows) == 0})
 }
@@ -343,7 +347,8 @@ type Calls struct {
 	First, Behind uint64
 }
 
-// FetchCalls gets the windows that calls are in, whole, from the agents that have them: which those are, only they know.
+// FetchCalls gets the windows that calls are in, whole, from the agents that have them: which those are, only they
+// know.
 func (d *Requester) FetchCalls(ctx context.Context, calls []Calls) []Fetched {
 	of := make(map[uint64]*moriensv1.Fetch)
 	for _, c := range calls {

@@ -15,7 +15,8 @@ import (
 	"moriens/trace"
 )
 
-// Run is collective: it returns, at the first member, the run with all that any member has of its threads; at the others nil.
+// Run is collective: it returns, at the first member, the run with all that any member has of its threads; at the
+// others nil.
 func Run(owners team.Threads, run *trace.Run) (*trace.Run, error) {
 	if owners.Size() == 1 {
 		return run, nil

@@ -15,7 +15,8 @@ import (
 	"moriens/trace/tracetest"
 )
 
-// What the members have of a run's threads comes to the first of them just as it was, columns that are not there included.
+// What the members have of a run's threads comes to the first of them just as it was, columns that are not there
+// included.
 func TestRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := tracetest.Run(t)

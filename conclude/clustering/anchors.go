@@ -6,10 +6,11 @@ import (
 	"moriens/trace"
 )
 
-// anchors gives for each thread the collective calls that cut its sequence of bursts: those on the communicator of all ranks
-// that has most of them. One communicator only, for MPI asks all its ranks to make their collective calls in one order, but not
-// to keep that order between communicators where the calls need not wait. nil where there is no such communicator, or where the
-// numbers of the calls are not known. It is collective; a member gets those of its own threads.
+// anchors gives for each thread the collective calls that cut its sequence of bursts: those on the communicator of all
+// ranks that has most of them. One communicator only, for MPI asks all its ranks to make their collective calls in one
+// order, but not to keep that order between communicators where the calls need not wait. nil where there is no such
+// communicator, or where the numbers of the calls are not known. It is collective; a member gets those of its own
+// threads.
 func anchors(run *trace.Run, owners team.Threads) ([][]sequence.Anchor, error) {
 	meetings, err := Meetings(run, owners)
 	if err != nil || meetings == nil {
@@ -32,8 +33,9 @@ type Meeting struct {
 	Call    uint32 // row of the thread's calls
 }
 
-// Meetings gives for each thread its collective calls on one communicator of all ranks, that has most of them, in the order of their ordinals;
-// nil where there is no such communicator, or where those are not known. It is collective; a member gets those of its own threads.
+// Meetings gives for each thread its collective calls on one communicator of all ranks, that has most of them, in the
+// order of their ordinals; nil where there is no such communicator, or where those are not known. It is collective; a
+// member gets those of its own threads.
 func Meetings(run *trace.Run, owners team.Threads) ([][]Meeting, error) {
 	comm, err := worldCommunicator(run, owners)
 	if err != nil || comm < 0 {
@@ -84,8 +86,8 @@ func countOf(list []int32, value int32) int {
 	return n
 }
 
-// worldCommunicator is the index of the communicator of all ranks with most collective calls; -1: there is none, as in a run of
-// several worlds. It is collective.
+// worldCommunicator is the index of the communicator of all ranks with most collective calls; -1: there is none, as in
+// a run of several worlds. It is collective.
 func worldCommunicator(run *trace.Run, owners team.Threads) (int32, error) {
 	if len(run.Worlds) != 1 {
 		return -1, nil

@@ -12,8 +12,8 @@ import (
 	"moriens/trace"
 )
 
-// twoRanks is a run in which each rank calls a collective of the world after each burst: rank 0 has bursts of 10, 20 and 10 us, rank 1
-// only the last of these.
+// twoRanks is a run in which each rank calls a collective of the world after each burst: rank 0 has bursts of 10, 20
+// and 10 us, rank 1 only the last of these.
 func twoRanks() *trace.Run {
 	run := &trace.Run{
 		Worlds: []trace.World{{Size: 2}}, CallPaths: []trace.CallPath{{}, {Function: "MPI_Barrier"}},

@@ -19,10 +19,12 @@ type Located struct {
 	Astray int // nor is there one; they are noise
 }
 
-// FromCells gives the bursts of a run the labels of their cells. The cells show what clusters and groups are like, of all bursts, those included which are not in the run.
+// FromCells gives the bursts of a run the labels of their cells. The cells show what clusters and groups are like, of
+// all bursts, those included which are not in the run.
 //
-// A node has made the length of a burst with the rate of its clock as far as that was known by then, the run has it with the rate that is known in the end, and each rounds to
-// whole nanoseconds: a burst near the edge of a cell may be on the other side of it, one of some nanoseconds some cells away. It has the label of the nearest unit.
+// A node has made the length of a burst with the rate of its clock as far as that was known by then, the run has it
+// with the rate that is known in the end, and each rounds to whole nanoseconds: a burst near the edge of a cell may be
+// on the other side of it, one of some nanoseconds some cells away. It has the label of the nearest unit.
 func FromCells(run *trace.Run, c Cells, options grouping.Options) (*Proposal, Located, error) {
 	f := choose(run, options)
 	f.options.Dims, f.options.By = c.Dims, c.By
@@ -215,8 +217,8 @@ func newFinder(c *Cells) (*finder, error) {
 	return f, nil
 }
 
-// nearest is the unit of a group that is nearest to a burst, in its own cell or, if there is none, in those around and as far away as rounding may have put it, and whether it is in one of
-// those.
+// nearest is the unit of a group that is nearest to a burst, in its own cell or, if there is none, in those around and
+// as far away as rounding may have put it, and whether it is in one of those.
 func (f *finder) nearest(between microcell.Group, own cell.Key, at []float64, durationNS int64) (unit int32, beside, is bool) {
 	of, dims := f.of[between], f.set.Dims()
 	if list := of[own]; len(list) > 0 {
@@ -243,7 +245,8 @@ func (f *finder) nearest(between microcell.Group, own cell.Key, at []float64, du
 	return f.best(list, at), true, true
 }
 
-// rounded are the units that are no farther from a burst than a cell's side and what a nanosecond at either end of it comes to.
+// rounded are the units that are no farther from a burst than a cell's side and what a nanosecond at either end of it
+// comes to.
 func (f *finder) rounded(of map[cell.Key][]int32, at []float64, durationNS int64) (list []int32) {
 	reach := make([]float64, len(f.cells.Dims))
 	for j, d := range f.cells.Dims {

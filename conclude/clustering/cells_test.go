@@ -12,8 +12,9 @@ import (
 	"moriens/trace"
 )
 
-// A burst has the label of its cell; of the nearest place where its cell was split; of the cell beside it where rounding has put it over the edge, though that be some cells for a burst
-// of some nanoseconds; and none where there is nothing near.
+// A burst has the label of its cell; of the nearest place where its cell was split; of the cell beside it where
+// rounding has put it over the edge, though that be some cells for a burst of some nanoseconds; and none where there is
+// nothing near.
 func TestFromCells(t *testing.T) {
 	const side = .025
 	unit := func(ns ...float64) microcell.Unit {

@@ -18,7 +18,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// PartOfAll is the part of the time for clusters, 0 to 1, in which all bursts are clustered; if they are not by then, there has to be time for a sample and for giving all bursts its clusters.
+// PartOfAll is the part of the time for clusters, 0 to 1, in which all bursts are clustered; if they are not by then,
+// there has to be time for a sample and for giving all bursts its clusters.
 const PartOfAll = .6
 
 // A Result says how the bursts were clustered.
@@ -30,14 +31,15 @@ type Result struct {
 	Notes    []string        // for the user, each a sentence without a full stop
 }
 
-// Cluster clusters the bursts of a run and replaces its clusters and labels. With an error there is a result too, and the
-// bursts are in no cluster.
+// Cluster clusters the bursts of a run and replaces its clusters and labels. With an error there is a result too, and
+// the bursts are in no cluster.
 func Cluster(run *trace.Run, options grouping.Options) (*Result, error) {
 	found, err := Find(run, options)
 	return found.Adopt(run), err
 }
 
-// Find clusters the bursts of a run, which stays as it is. With an error there is a result too, in which the bursts are in no cluster. It is collective.
+// Find clusters the bursts of a run, which stays as it is. With an error there is a result too, in which the bursts are
+// in no cluster. It is collective.
 func Find(run *trace.Run, options grouping.Options) (*Proposal, error) {
 	f := choose(run, options)
 	result, err := compute(run, f.options)

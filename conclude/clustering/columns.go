@@ -10,7 +10,8 @@ import (
 	"moriens/trace"
 )
 
-// columns puts the bursts of the threads that are here, in the threads' order, into the columns of the analysis. It is collective.
+// columns puts the bursts of the threads that are here, in the threads' order, into the columns of the analysis. It is
+// collective.
 func columns(run *trace.Run, owners team.Threads) (grouping.Bursts, error) {
 	anchors, err := anchors(run, owners)
 	if err != nil {
@@ -21,7 +22,8 @@ func columns(run *trace.Run, owners team.Threads) (grouping.Bursts, error) {
 	return b, nil
 }
 
-// gaps are, by thread, the bursts before which MPI calls were lost, for want of room or while the recording paused; nil where none were.
+// gaps are, by thread, the bursts before which MPI calls were lost, for want of room or while the recording paused; nil
+// where none were.
 func gaps(run *trace.Run) [][]int32 {
 	list := make([][]int32, len(run.Threads))
 	any := false

@@ -12,11 +12,12 @@ import (
 	"moriens/trace/palette"
 )
 
-// WriteDOT writes the tree as a graph for Graphviz, one row a step, from the least Eps down. A node is a cluster of that step: its
-// bursts, its share of the time that was clustered, its score; a thick frame says that it is frozen, a dashed one that it is a variant. An edge shows where
-// bursts went, with their number where they are a part of the node that they leave. The clusters that are the result are in
-// the colours of their kinds and have two numbers: the node's, as at all steps, and the cluster's. Where clusters were found by kinds, the basins of density are above them, and dashed edges say
-// which of them the evaluation joined, in which round, and why.
+// WriteDOT writes the tree as a graph for Graphviz, one row a step, from the least Eps down. A node is a cluster of
+// that step: its bursts, its share of the time that was clustered, its score; a thick frame says that it is frozen, a
+// dashed one that it is a variant. An edge shows where bursts went, with their number where they are a part of the node
+// that they leave. The clusters that are the result are in the colours of their kinds and have two numbers: the node's,
+// as at all steps, and the cluster's. Where clusters were found by kinds, the basins of density are above them, and
+// dashed edges say which of them the evaluation joined, in which round, and why.
 func (t *Tree) WriteDOT(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "digraph refinement {\n\trankdir=TB; ranksep=0.6; nodesep=0.15;\n")

@@ -38,7 +38,8 @@ func TestWriteDOT(t *testing.T) {
 	golden.Check(t, "tree.dot", b.Bytes())
 }
 
-// Where clusters were found by kinds the graph has the basins, what the evaluation joined, in which round, and why what is apart is apart.
+// Where clusters were found by kinds the graph has the basins, what the evaluation joined, in which round, and why what
+// is apart is apart.
 func TestWriteDOTOfKinds(t *testing.T) {
 	nan := math.NaN()
 	node := func(id int32, bursts int, parents ...int32) refine.Node {

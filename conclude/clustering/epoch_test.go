@@ -9,8 +9,8 @@ import (
 	"moriens/trace/prv"
 )
 
-// A particle-in-cell code of ten steps, with counters and all pairs of calls together: no kind holds bursts of more than 50 pairs, its steps are ten, and where its time goes is what the score of
-// the refinement finds too.
+// A particle-in-cell code of ten steps, with counters and all pairs of calls together: no kind holds bursts of more
+// than 50 pairs, its steps are ten, and where its time goes is what the score of the refinement finds too.
 func TestKindsOfEpoch(t *testing.T) {
 	for _, name := range []string{"epoch_2proc.prv.gz", "epoch_4proc.prv.gz"} {
 		read, err := prv.ReadFile(testenv.RealTrace(t, name), prv.Options{})

@@ -12,7 +12,8 @@ import (
 const (
 	// nearlyAll is the share of a cluster's bursts that lie in its stretch.
 	nearlyAll = .9
-	// muchShorter is how much shorter that is than the time in which the kind comes that the cluster was distinguished from: else it comes all over the run, as other kinds do.
+	// muchShorter is how much shorter that is than the time in which the kind comes that the cluster was distinguished
+	// from: else it comes all over the run, as other kinds do.
 	muchShorter = .5
 	// fewInTime is how many bursts a cluster has at least whose stretch says something.
 	fewInTime = 12
@@ -20,8 +21,9 @@ const (
 	timeBins = 1024
 )
 
-// stretches are, by cluster, the shortest stretch with nearly all of its bursts, where it is much shorter than the time of what the cluster was distinguished from: a core that is throttled for a second, or a phase of the
-// program. It is collective.
+// stretches are, by cluster, the shortest stretch with nearly all of its bursts, where it is much shorter than the time
+// of what the cluster was distinguished from: a core that is throttled for a second, or a phase of the program. It is
+// collective.
 func stretches(run *trace.Run, result *grouping.Result, owners team.Threads) ([]trace.Stretch, error) {
 	wanted := make([]int, 1+len(result.Clusters)) // by number: a row of counts from 1 on; 0 = not asked for
 	rows := 0
@@ -82,7 +84,8 @@ func mayBeInTime(c *grouping.Cluster) bool {
 	return c.Other > 0 && c.Bursts >= fewInTime && (c.By == kinds.ByOrder || c.By == kinds.ByChance)
 }
 
-// shortest is the shortest run of bins, the last not included, with a share of all that is counted; of several the first.
+// shortest is the shortest run of bins, the last not included, with a share of all that is counted; of several the
+// first.
 func shortest(counts []int64, share float64) (from, to int) {
 	total := int64(0)
 	for _, n := range counts {

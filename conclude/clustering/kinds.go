@@ -27,7 +27,8 @@ func describeSpeed(run *trace.Run, speed []float64) []rundir.Speed {
 }
 
 const (
-	// secondMode is from which share of a kind's time on its variants are a second mode rather than what happens now and then.
+	// secondMode is from which share of a kind's time on its variants are a second mode rather than what happens now and
+	// then.
 	secondMode = .2
 	// mixedShare is from which share of the computing time on that is worth a note.
 	mixedShare = .05
@@ -59,7 +60,8 @@ func kindNotes(run *trace.Run, result *grouping.Result, o *grouping.Options) []s
 	return notes
 }
 
-// mixedKinds names the kinds of which variants have much of the time, and how many bursts each has, since few say little; "" where these kinds have little time.
+// mixedKinds names the kinds of which variants have much of the time, and how many bursts each has, since few say
+// little; "" where these kinds have little time.
 func mixedKinds(clusters []grouping.Cluster) string {
 	time, variants := make([]int64, len(clusters)), make([]int64, len(clusters))
 	shares, bursts := make([]float64, len(clusters)), make([]int, len(clusters))

@@ -6,7 +6,8 @@ import (
 	"moriens/analysis/refine"
 )
 
-// lineages puts the ways that bursts took through the steps into the words of the trace model; nil where there are no steps.
+// lineages puts the ways that bursts took through the steps into the words of the trace model; nil where there are no
+// steps.
 func lineages(t *refine.Tree) []string {
 	if t == nil {
 		return nil

@@ -27,7 +27,8 @@ func recorded(t *testing.T, name string, crowded bool) *trace.Run {
 	return read.Run
 }
 
-// LAMMPS computes forces in each step of each rank, but for every twentieth, in which it rebuilds the neighbour lists first: two kinds, whatever the machine does.
+// LAMMPS computes forces in each step of each rank, but for every twentieth, in which it rebuilds the neighbour lists
+// first: two kinds, whatever the machine does.
 func TestKindsOfLAMMPS(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -65,7 +66,8 @@ func TestKindsOfLAMMPS(t *testing.T) {
 	}
 }
 
-// Four kinds between the same two calls on eight ranks that share two cores, one of them slow: over nine bursts of ten waited for a core.
+// Four kinds between the same two calls on eight ranks that share two cores, one of them slow: over nine bursts of ten
+// waited for a core.
 func TestKindsOfCrowdedRanks(t *testing.T) {
 	for _, name := range []string{"kinds-eight-ranks-on-two-cores", "kinds-most-of-a-kind-slow", "kinds-beside-a-build"} {
 		run := recorded(t, name, true)

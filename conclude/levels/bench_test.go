@@ -11,8 +11,8 @@ import (
 	"moriens/trace"
 )
 
-// BenchmarkLevels makes all that is kept of all ranks, of a halo program with 3 % noise: seconds of processor time of each step, of all cores, which other programs disturb
-// less than the time on the clock.
+// BenchmarkLevels makes all that is kept of all ranks, of a halo program with 3 % noise: seconds of processor time of
+// each step, of all cores, which other programs disturb less than the time on the clock.
 func BenchmarkLevels(b *testing.B) {
 	for _, size := range []struct{ ranks, iterations int }{{100, 5000}, {1000, 500}, {100, 50_000}, {1000, 5000}, {10_000, 500}} {
 		b.Run(fmt.Sprintf("bursts=%d/ranks=%d", 2*size.ranks*size.iterations, size.ranks), func(b *testing.B) {

@@ -11,7 +11,8 @@ import (
 	"moriens/trace/prv"
 )
 
-// A real program: the structure gives back every burst of every rank, a tenth of its time in windows gives the run, and the figures say how well.
+// A real program: the structure gives back every burst of every rank, a tenth of its time in windows gives the run, and
+// the figures say how well.
 func TestEpoch(t *testing.T) {
 	read, err := prv.ReadFile(testenv.RealTrace(t, "epoch_4proc.prv.gz"), prv.Options{})
 	if err != nil {

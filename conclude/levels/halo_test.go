@@ -7,8 +7,8 @@ import (
 	"moriens/trace"
 )
 
-// halo is a run of ranks that exchange halos, compute twice and reduce, so many iterations, with an output at the end; rank slow takes a third more in cluster 1. Times
-// vary by a hundredth; noise of a thousand bursts are in no cluster.
+// halo is a run of ranks that exchange halos, compute twice and reduce, so many iterations, with an output at the end;
+// rank slow takes a third more in cluster 1. Times vary by a hundredth; noise of a thousand bursts are in no cluster.
 func halo(ranks, iterations, slow, noise int) *trace.Run {
 	run := &trace.Run{
 		Worlds:    []trace.World{{Executable: "/opt/halo", Size: ranks}},

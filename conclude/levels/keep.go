@@ -9,10 +9,12 @@ import (
 	"moriens/trace"
 )
 
-// Keep makes the bursts of each thread that are kept: those of which all lies in one of its spans of kept, which are apart and by begin, with weight 1; and of the
-// others a weighted sample, of rows bursts at most; each member of a team those of its own threads. classes says, per thread, which threads behave alike; nil = all. The run is not changed.
+// Keep makes the bursts of each thread that are kept: those of which all lies in one of its spans of kept, which are
+// apart and by begin, with weight 1; and of the others a weighted sample, of rows bursts at most; each member of a team
+// those of its own threads. classes says, per thread, which threads behave alike; nil = all. The run is not changed.
 //
-// The weights of a cluster's bursts add up to how many the run has of it, unless the sample says that it is of sample.Nothing.
+// The weights of a cluster's bursts add up to how many the run has of it, unless the sample says that it is of
+// sample.Nothing.
 func Keep(run *trace.Run, owners team.Threads, kept [][]trace.Span, classes []int32, rows, threadsAtWork int) ([]trace.Bursts, *sample.Sample, error) {
 	if len(kept) != len(run.Threads) || classes != nil && len(classes) != len(run.Threads) {
 		return nil, nil, fmt.Errorf("spans of %d threads, classes of %d, the run has %d", len(kept), len(classes), len(run.Threads))
@@ -38,7 +40,8 @@ func Keep(run *trace.Run, owners team.Threads, kept [][]trace.Span, classes []in
 	return all, s, nil
 }
 
-// strata are what the sample is drawn by: clusters, and those of their bursts that are of another kind by that, for the run is rebuilt by kinds.
+// strata are what the sample is drawn by: clusters, and those of their bursts that are of another kind by that, for the
+// run is rebuilt by kinds.
 func strata(b *trace.Bursts, clusters []trace.Cluster) []int32 {
 	if b.Kind == nil {
 		return b.Cluster

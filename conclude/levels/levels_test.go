@@ -214,7 +214,8 @@ func counts(run *trace.Run, kept []trace.Bursts) map[int32]float64 {
 	return n
 }
 
-// Two of a thousand iterations of an exemplar and of the slow rank, and a small sample, give a run whose error is below a hundredth, and which says so.
+// Two of a thousand iterations of an exemplar and of the slow rank, and a small sample, give a run whose error is below
+// a hundredth, and which says so.
 func TestHalo(t *testing.T) {
 	run := halo(8, 1000, 5, 0)
 	table := symbolsOf(t, run, 2)
@@ -250,7 +251,8 @@ func TestHalo(t *testing.T) {
 	if f.Represented < .99 || f.Inside < .0004 || f.Inside > .0006 {
 		t.Errorf("represented %v, inside %v", f.Represented, f.Inside)
 	}
-	// Evaluated as if all ranks were alike the slow one is wrong, and that shows: where nothing else is known in the error, else in what windows stand for.
+	// Evaluated as if all ranks were alike the slow one is wrong, and that shows: where nothing else is known in the
+	// error, else in what windows stand for.
 	spans = spansOf(run, []int{0}, int(begins[400]), int(begins[402]))
 	f, err = Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p, Structure: s, Table: table, Phases: phases, Workers: 2})
 	if err != nil {

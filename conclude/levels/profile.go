@@ -10,7 +10,8 @@ import (
 	"moriens/trace"
 )
 
-// Profile is level 1 of a run, without what it has moved where only sums have that. phases are those of iterations that were found in it; nil = none were.
+// Profile is level 1 of a run, without what it has moved where only sums have that. phases are those of iterations that
+// were found in it; nil = none were.
 func Profile(run *trace.Run, owners team.Threads, phases []period.Phase, threadsAtWork int) (*profile.Profile, error) {
 	for k := range phases {
 		if len(phases[k].Threads) != len(run.Threads) {
@@ -75,7 +76,8 @@ func locateRegions(t *trace.Thread, p *profile.Thread) {
 	}
 }
 
-// locateCalls says in which phase of iterations calls are: that of the burst that a call ends, the calls before the first burst in that one's.
+// locateCalls says in which phase of iterations calls are: that of the burst that a call ends, the calls before the
+// first burst in that one's.
 func locateCalls(t *trace.Thread, p *profile.Thread) {
 	b := &t.Bursts
 	p.Calls.Phase = make([]int32, t.Calls.Len())
@@ -113,8 +115,8 @@ func addBytes(t *trace.Thread, c *profile.Calls, transfers bool) {
 	}
 }
 
-// OnlyMessages reports whether messages alone show what a run moves between ranks: a Paraver trace of another tool does not say what calls move. Else messages
-// are the transfers of their calls, and count with those.
+// OnlyMessages reports whether messages alone show what a run moves between ranks: a Paraver trace of another tool does
+// not say what calls move. Else messages are the transfers of their calls, and count with those.
 func OnlyMessages(run *trace.Run, owners team.Threads) (bool, error) {
 	transfers, err := team.Any(owners, slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return t.Transfers.Len() > 0 }))
 	return len(run.Messages) > 0 && !transfers, err

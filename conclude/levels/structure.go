@@ -6,7 +6,8 @@ import (
 	"moriens/trace"
 )
 
-// Structure is level 2 of a run whose bursts have the symbols of table. Where clusters make a thread's sequence too large it is kept by its calls.
+// Structure is level 2 of a run whose bursts have the symbols of table. Where clusters make a thread's sequence too
+// large it is kept by its calls.
 func Structure(run *trace.Run, owners team.Threads, table *Table, threadsAtWork int) (*loops.Structure, error) {
 	threads := make([]loops.Thread, len(run.Threads))
 	each(run, threadsAtWork, func(i int) {

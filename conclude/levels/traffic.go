@@ -12,8 +12,8 @@ type spot struct {
 	path        uint32
 }
 
-// addTraffic adds the sums of what ranks have moved to the rows of a profile. Where the calls of a path are in one row it is that row's; else nothing shows how
-// much is whose, and a row of its own has all that the path has moved.
+// addTraffic adds the sums of what ranks have moved to the rows of a profile. Where the calls of a path are in one row
+// it is that row's; else nothing shows how much is whose, and a row of its own has all that the path has moved.
 func addTraffic(run *trace.Run, p *profile.Profile, out *parquet.Profile) {
 	rows := make(map[spot][]int)
 	for i := range p.Rows {

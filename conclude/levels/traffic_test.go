@@ -26,8 +26,8 @@ func tell(run *trace.Run) {
 	}
 }
 
-// A path's bytes are the same whether its transfers are there or their sums alone: in its own row where it has one, and where it has several, of which nothing shows
-// whose they are, in a row of traffic.
+// A path's bytes are the same whether its transfers are there or their sums alone: in its own row where it has one, and
+// where it has several, of which nothing shows whose they are, in a row of traffic.
 func TestTrafficOfSums(t *testing.T) {
 	moving := func() *trace.Run {
 		run := &trace.Run{

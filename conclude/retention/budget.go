@@ -19,28 +19,33 @@ import (
 )
 
 const (
-	// In a run with iterations, whose outliers and exemplars stand for the rest, these parts of what everything would take are for anomalies, for clusters in no other window, and for
-	// the peers of what is kept; but each may always have leastExtra bytes. A noisy machine has something unusual in every tenth iteration, which must not outweigh the others.
+	// In a run with iterations, whose outliers and exemplars stand for the rest, these parts of what everything would take
+	// are for anomalies, for clusters in no other window, and for the peers of what is kept; but each may always have
+	// leastExtra bytes. A noisy machine has something unusual in every tenth iteration, which must not outweigh the
+	// others.
 	anomaliesOfFull = 1. / 500
 	clustersOfFull  = 1. / 800
 	peersOfFull     = 1. / 400
-	// A window of an anomaly should take this part of what is for them with each of its threads, but a dozen bursts or so are needed to see anything.
+	// A window of an anomaly should take this part of what is for them with each of its threads, but a dozen bursts or so
+	// are needed to see anything.
 	nearOfAnomalies, leastNear = 1. / 16, 16
-	// Of bursts.parquet the sample may take this part of what there is room for, and of what everything would take, but it may always have
-	// leastSample rows.
+	// Of bursts.parquet the sample may take this part of what there is room for, and of what everything would take, but it
+	// may always have leastSample rows.
 	sampleOfRoom = 1. / 8
 	sampleOfFull = 1. / 1000
 	leastSample  = 500
 	// sampleRow is about what a row of the sample takes, bytes.
 	sampleRow = 40
-	// The marks of a picture may take this part of what clusters.json and the levels of all ranks take, but always leastPicture bytes,
-	// and never more than that part of the budget. There are three: burst space, the timeline, and the overview that pages draw it from.
+	// The marks of a picture may take this part of what clusters.json and the levels of all ranks take, but always
+	// leastPicture bytes, and never more than that part of the budget. There are three: burst space, the timeline, and the
+	// overview that pages draw it from.
 	pictureOfSums   = 1. / 8
 	pictureOfBudget = 1. / 24
 	leastPicture    = 7_000
 	// fits is how often windows may be chosen anew because they take more than it had seemed; then none is kept.
 	fits = 4
-	// manifestLast is about what comes to the manifest when all is written: the list of files, and the seconds of the stages.
+	// manifestLast is about what comes to the manifest when all is written: the list of files, and the seconds of the
+	// stages.
 	manifestLast = 4 << 10
 	// margin is how much smaller than it must be the next choice is, for the same reason.
 	margin = .9
@@ -95,7 +100,8 @@ func (b *budget) render(ctx context.Context) error {
 	return err
 }
 
-// weigh finds out what room there is for detail, beside the files that every run has and a manifest that reports what is kept.
+// weigh finds out what room there is for detail, beside the files that every run has and a manifest that reports what
+// is kept.
 func (b *budget) weigh() error {
 	own, err := team.First(b.reduction.owners, func() (int64, error) {
 		c, m := *b.content, *b.content.Manifest
@@ -180,7 +186,8 @@ func (b *budget) choice() (*represent.Choice, error) {
 	})
 }
 
-// fetch gets what nodes have of the windows, then of those of the threads with which these exchange messages. It returns the run with that.
+// fetch gets what nodes have of the windows, then of those of the threads with which these exchange messages. It
+// returns the run with that.
 func (b *budget) fetch(ctx context.Context) *trace.Run {
 	r, detail := b.reduction, b.detail
 	r.lacks(detail.Fetch(ctx, b.kept))
@@ -208,7 +215,8 @@ func (r *Reduction) lacks(own []string) {
 	r.missing = append(r.missing, texts...)
 }
 
-// fit makes what is kept of a run that has the detail, and chooses less where that takes more than there is room for; when ctx has ended, nothing.
+// fit makes what is kept of a run that has the detail, and chooses less where that takes more than there is room for;
+// when ctx has ended, nothing.
 func (b *budget) fit(ctx context.Context, whole *trace.Run) {
 	r := b.reduction
 	if !b.known {
@@ -301,7 +309,8 @@ func (b *budget) draw() error {
 	return err
 }
 
-// withBursts is a run with some of its bursts in the place of all. What goes from one member to another has no more than these, and the phases that they lie in.
+// withBursts is a run with some of its bursts in the place of all. What goes from one member to another has no more
+// than these, and the phases that they lie in.
 func withBursts(run *trace.Run, owners team.Threads, bursts []trace.Bursts) *trace.Run {
 	with := *run
 	with.Threads = slices.Clone(run.Threads)

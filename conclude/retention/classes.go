@@ -83,7 +83,8 @@ func moved(t *trace.Thread, transfers bool) (sent, received int64) {
 	return sent, received
 }
 
-// movedInSum is how many bytes each thread has sent and received by the sums of its rank, which its threads share evenly.
+// movedInSum is how many bytes each thread has sent and received by the sums of its rank, which its threads share
+// evenly.
 func movedInSum(run *trace.Run) (sent, received []int64) {
 	sent, received = make([]int64, len(run.Threads)), make([]int64, len(run.Threads))
 	of := make(map[[2]int][]int)
@@ -107,8 +108,9 @@ func movedInSum(run *trace.Run) (sent, received []int64) {
 	return sent, received
 }
 
-// movedByMessages is how many bytes each thread has sent and received in messages, where these alone are known: a Paraver trace of
-// another tool does not say what calls move. Else it is 0, for messages are the transfers of their calls.
+// movedByMessages is how many bytes each thread has sent and received in messages, where these alone are known: a
+// Paraver trace of another tool does not say what calls move. Else it is 0, for messages are the transfers of their
+// calls.
 func movedByMessages(run *trace.Run, owners team.Threads) (sent, received []int64, err error) {
 	sent, received = make([]int64, len(run.Threads)), make([]int64, len(run.Threads))
 	only, err := levels.OnlyMessages(run, owners)
@@ -146,7 +148,8 @@ func ClassifySums(threads []ThreadSum, clusters int, ofKinds bool, name represen
 	return represent.Classify(ranks, represent.ClassOptions{Outliers: o.Outliers, Workers: o.Workers})
 }
 
-// quantities are the time in each of so many clusters, the first of which is none, that in each class of calls, and others.
+// quantities are the time in each of so many clusters, the first of which is none, that in each class of calls, and
+// others.
 func quantities(clusters int, ofKinds bool, others ...represent.Kind) (list []represent.Quantity) {
 	for k := range clusters {
 		list = append(list, represent.Quantity{Kind: represent.ComputeNS, Cluster: int32(k), OfKind: ofKinds})

@@ -11,7 +11,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// mostDropped is how many windows without room the manifest lists, the most important ones: a small budget is not for listing what it does not hold.
+// mostDropped is how many windows without room the manifest lists, the most important ones: a small budget is not for
+// listing what it does not hold.
 const mostDropped = 32
 
 // describe says in the manifest what is kept, why, and what is missing.

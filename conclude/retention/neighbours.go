@@ -13,8 +13,8 @@ type neighbour struct {
 	thread int32
 }
 
-// neighboursOf finds for each thread of a run those with which it exchanges messages, in the order of time: by the messages, and by the ranks
-// that its transfers name, of which the first thread stands for all.
+// neighboursOf finds for each thread of a run those with which it exchanges messages, in the order of time: by the
+// messages, and by the ranks that its transfers name, of which the first thread stands for all.
 func neighboursOf(run *trace.Run) [][]neighbour {
 	list := make([][]neighbour, len(run.Threads))
 	for i := range run.Messages {

@@ -62,7 +62,8 @@ func runOf(p kindsplant.Params, steps int) *trace.Run {
 	return run
 }
 
-// Where bursts are disturbed at random, windows give the time of every kind to 2 % where all that is kept gives it to 1 %, and represent some of it themselves.
+// Where bursts are disturbed at random, windows give the time of every kind to 2 % where all that is kept gives it to 1
+// %, and represent some of it themselves.
 func TestWindowsOfNoisyRuns(t *testing.T) {
 	const draws = 3
 	for _, c := range []struct {

@@ -14,9 +14,9 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Reduce decides what of a run is kept, gets its detail, and computes the reconstruction error. detail is nil where the run has all of it. c describes the whole run; its
-// levels, what is kept and what the manifest says of that are filled in. With an error the members of c.Team have lost each other, and nothing is to be written; one process
-// has none.
+// Reduce decides what of a run is kept, gets its detail, and computes the reconstruction error. detail is nil where the
+// run has all of it. c describes the whole run; its levels, what is kept and what the manifest says of that are filled
+// in. With an error the members of c.Team have lost each other, and nothing is to be written; one process has none.
 func Reduce(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, detail Detail) error {
 	if err := c.Team.Check(len(c.Run.Threads)); err != nil {
 		return err
@@ -159,8 +159,8 @@ func oneClass(threads int) *represent.Classes {
 // disturbedOften is from which share of a kind's bursts on it is usual that one is disturbed, or of a variant.
 const disturbedOften = .01
 
-// disturbed says which bursts are longer than their kind is, or of its variants, as others of it often are; nil where kinds are clusters. They are summed by kind, and none is unusual by
-// itself. One of few is.
+// disturbed says which bursts are longer than their kind is, or of its variants, as others of it often are; nil where
+// kinds are clusters. They are summed by kind, and none is unusual by itself. One of few is.
 func disturbed(clusters []trace.Cluster, b *trace.Bursts) []bool {
 	if b.Kind == nil {
 		return nil
@@ -182,7 +182,8 @@ func disturbed(clusters []trace.Cluster, b *trace.Bursts) []bool {
 func (r *Reduction) find(run *trace.Run, left int64, o Options) (*represent.Selection, error) {
 	const (
 		windowsAtLeast = 8 // that the room is to be for
-		// A noisy machine has something unusual in every tenth iteration. What is kept of that must not outweigh what stands for the rest.
+		// A noisy machine has something unusual in every tenth iteration. What is kept of that must not outweigh what stands
+		// for the rest.
 		iterationsPerAnomaly = 250
 		leastAnomalies       = 4
 	)

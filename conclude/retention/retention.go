@@ -63,13 +63,14 @@ type Reduction struct {
 
 // A Detail gets what nodes alone have of the windows that are kept: what their calls sent and received.
 //
-// Where several members have the run, each has one, and calls of it are collective: Fetch is given the spans of all threads, and what Add returns has the transfers of the member's own
-// threads, and all messages at all members.
+// Where several members have the run, each has one, and calls of it are collective: Fetch is given the spans of all
+// threads, and what Add returns has the transfers of the member's own threads, and all messages at all members.
 type Detail interface {
-	// Fetch adds what there is of spans of threads to what was fetched before, and says what has kept it from that, each a sentence without a full
-	// stop. It returns when ctx ends at the latest.
+	// Fetch adds what there is of spans of threads to what was fetched before, and says what has kept it from that, each a
+	// sentence without a full stop. It returns when ctx ends at the latest.
 	Fetch(ctx context.Context, kept [][]trace.Span) (missing []string)
-	// Lacking says how many transfers of spans of threads have not been fetched, and of whom, each a sentence without a full stop.
+	// Lacking says how many transfers of spans of threads have not been fetched, and of whom, each a sentence without a
+	// full stop.
 	Lacking(kept [][]trace.Span) (transfers int64, missing []string)
 	// Add returns a run that has the transfers and messages that were fetched, in the place of its own.
 	Add(run *trace.Run) *trace.Run
@@ -86,7 +87,8 @@ func (r *Reduction) phases() []period.Phase {
 // name names a thread.
 func (r *Reduction) name(thread int) string { return r.names[thread] }
 
-// alike says for each thread which others it stands for, and is stood for by: those of its class, outliers apart, which stand for themselves alone.
+// alike says for each thread which others it stands for, and is stood for by: those of its class, outliers apart, which
+// stand for themselves alone.
 func (r *Reduction) alike() []int32 {
 	list := slices.Clone(r.classes.Of)
 	for i := range r.classes.Outliers {

@@ -20,8 +20,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// plant is a run in which each iteration of each rank has two bursts, of clusters 1 and 2, and meets the others; change is how a burst differs from
-// what is usual.
+// plant is a run in which each iteration of each rank has two bursts, of clusters 1 and 2, and meets the others; change
+// is how a burst differs from what is usual.
 func plant(ranks, iterations int, change func(rank, iteration int, usualNS int64) int64) *trace.Run {
 	run := &trace.Run{
 		Nodes: []trace.Node{{Name: "alpha"}}, Worlds: []trace.World{{Executable: "/opt/app", Size: ranks}},
@@ -173,8 +173,8 @@ func TestSmallRuns(t *testing.T) {
 	}
 }
 
-// Whatever the budget, it holds, or what every run has exceeds it by itself, and that is said. What the manifest reports of clusters, counters
-// and windows is part of it, and what is left of it is not left empty.
+// Whatever the budget, it holds, or what every run has exceeds it by itself, and that is said. What the manifest
+// reports of clusters, counters and windows is part of it, and what is left of it is not left empty.
 func TestBudgetHolds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	run := plant(6, 150, func(_, _ int, ns int64) int64 { return ns/2 + random.Int64N(2*ns) })
@@ -225,7 +225,8 @@ type dirs struct {
 
 func (d dirs) TempDir() string { return d.t.TempDir() }
 
-// Without time for anything a whole directory is written, which says what it lacks: levels, sizes, and with them windows.
+// Without time for anything a whole directory is written, which says what it lacks: levels, sizes, and with them
+// windows.
 func TestWithoutTime(t *testing.T) {
 	run := plant(4, 50, usual)
 	c := &rundir.Content{Run: run, Manifest: new(rundir.Manifest), Clusters: new(rundir.Clusters)}
@@ -253,8 +254,8 @@ func TestWithoutTime(t *testing.T) {
 	}
 }
 
-// What a window's reason says of when it is, its times say too: those of a run without iterations, which begin with a rank's MPI_Init, say nothing of it. Those that are
-// not kept have no times but in their reason.
+// What a window's reason says of when it is, its times say too: those of a run without iterations, which begin with a
+// rank's MPI_Init, say nothing of it. Those that are not kept have no times but in their reason.
 func TestReasonsSayWhenOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	run := plant(3, 20, func(_, _ int, ns int64) int64 { return ns / 2 * (1 + random.Int64N(9)) })
@@ -287,7 +288,8 @@ func TestReasonsSayWhenOnce(t *testing.T) {
 	}
 }
 
-// Spans of a thread lie apart and together hold what the parts hold; what two parts have goes to the more important one.
+// Spans of a thread lie apart and together hold what the parts hold; what two parts have goes to the more important
+// one.
 func TestPlace(t *testing.T) {
 	run := plant(4, 50, usual)
 	bursts := int32(run.Threads[0].Bursts.Len())
@@ -348,7 +350,8 @@ func TestPlace(t *testing.T) {
 	})
 }
 
-// A collective call that one thread lacks is no meeting, and those that are behind the end of a thread are those of the others.
+// A collective call that one thread lacks is no meeting, and those that are behind the end of a thread are those of the
+// others.
 func TestMeetings(t *testing.T) {
 	run := plant(3, 6, usual)
 	drop := func(thread int, from, to int) {
@@ -374,7 +377,8 @@ func TestMeetings(t *testing.T) {
 	}
 }
 
-// Of a trace that has messages and not what calls move, the messages show which ranks send more; of one that has both they do not count twice.
+// Of a trace that has messages and not what calls move, the messages show which ranks send more; of one that has both
+// they do not count twice.
 func TestMovedByMessages(t *testing.T) {
 	run := plant(4, 3, usual)
 	run.Messages = []trace.Message{{From: 1, To: 2, Bytes: 1000}, {From: 1, To: 3, Bytes: 500}}

@@ -77,8 +77,8 @@ func without(s stretch, others []stretch) []stretch {
 	return left
 }
 
-// time is the span of time of a stretch: from the end of the call before its first burst to that of the call behind its last. With the first of a
-// thread's bursts goes what was before it, with the last what was behind.
+// time is the span of time of a stretch: from the end of the call before its first burst to that of the call behind its
+// last. With the first of a thread's bursts goes what was before it, with the last what was behind.
 func (s stretch) time(t *trace.Thread) (beginNS, endNS int64) {
 	beginNS, endNS = t.BeginNS, t.EndNS
 	if s.first > 0 {
@@ -90,7 +90,8 @@ func (s stretch) time(t *trace.Thread) (beginNS, endNS int64) {
 	return beginNS, endNS
 }
 
-// place makes the run's windows of parts, in the order of time, and the spans of each thread. order has for each window the number of its part. It is collective.
+// place makes the run's windows of parts, in the order of time, and the spans of each thread. order has for each window
+// the number of its part. It is collective.
 func place(run *trace.Run, owners team.Threads, parts []part) (windows []trace.Window, kept [][]trace.Span, order []int, err error) {
 	windows, kept = []trace.Window{}, make([][]trace.Span, len(run.Threads))
 	type span struct {
@@ -176,7 +177,8 @@ func timesOfStretches(run *trace.Run, owners team.Threads, parts []part, free []
 	return team.ByThread(owners, times)
 }
 
-// takeCallBefore has spans begin with the call before their first burst, where no other span has it: so that each burst has both its calls.
+// takeCallBefore has spans begin with the call before their first burst, where no other span has it: so that each burst
+// has both its calls.
 func takeCallBefore(t *trace.Thread, kept []trace.Span) {
 	lastNS := t.BeginNS
 	for i := range kept {

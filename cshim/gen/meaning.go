@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A meaning is what a wrapper passes to the shim about its call, as C statements in which the call's parameters have the names of
-// their roles and its result is result. The functions are those of cshim/src/meaning.h.
+// A meaning is what a wrapper passes to the shim about its call, as C statements in which the call's parameters have
+// the names of their roles and its result is result. The functions are those of cshim/src/meaning.h.
 type meaning struct {
 	given     []string // at the entry
 	succeeded []string // at the exit, if the call has
@@ -207,8 +207,8 @@ func (c call) root(r reader) string {
 	return "MORIENS_NOBODY"
 }
 
-// side is what a collective call sends (s) or receives (r). What has no letter is sent where all get it from the root, else it
-// is the count of what is received, and of what is sent as well.
+// side is what a collective call sends (s) or receives (r). What has no letter is sent where all get it from the root,
+// else it is the count of what is received, and of what is sent as well.
 func (c call) side(r reader, letter string) string {
 	plain := (letter == "s") == c.has("buf")
 	find := func(role string) string {

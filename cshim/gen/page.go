@@ -20,7 +20,7 @@ processes. Counted are the functions of the MPI-5.0 C interface less MPI_T (the 
 const pageFoot = `
 ## In Fortran
 
-A wrapper passes its arguments on as they came, hidden text lengths included, to the same symbol of the next library, so that
+A wrapper passes its arguments on unchanged, hidden text lengths included, to the same symbol of the next library, so that
 MPI_IN_PLACE, MPI_BOTTOM, an absent ierror and array descriptors mean what they did. A record has the number of the C function. Symbols: mpi_x_ (and
 mpi_x__, MPI_X, MPI_X_f, MPI_X_f08, which are the same function wherever they exist; not mpi_x, which no compiler for Linux calls and which C leaves to programs), mpi_x_f08_, mpi_x_f08ts_; of large counts mpi_x_f08_large_, mpi_x_f08ts_large_
 (MPICH) and mpi_x_c_f08_, mpi_x_c_f08ts_ (the standard). PMPI calls, of C or Fortran, are not recorded.
@@ -29,7 +29,7 @@ Tools that wrap the same functions, before the library or behind it: [tools.md](
 ## Functions that an MPI lacks
 
 libmoriens.so has all wrappers whatever the MPI. A function that the program's MPI lacks is never called. A program that asks for one by
-dlsym(RTLD_DEFAULT) or a weak reference is told that it exists, and ends with a message if it calls it; asking the MPI library's own handle, the version, or at configure time gives
+dlsym(RTLD_DEFAULT) or a weak reference finds that it exists, and ends with a message if it calls it; asking the MPI library's own handle, the version, or at configure time gives
 the true answer.
 
 ## Sessions

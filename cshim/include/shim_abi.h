@@ -35,27 +35,26 @@
  * never waits: a record for which there is no room is dropped whole and counted in `dropped`, and the
  * next record that does find room has MORIENS_SLOT_LOST.
  *
- * A ring that is full grows: the shim goes on in a further segment. The file has room for several areas, each with twice as many
- * slots as the one before it, or as many, of which only the first is allocated from the beginning; a segment is the use of one of them from
- * some slot number on. The shim writes the segment's entry, then (release) segments; a record that is open comes along, so that
- * none is in two segments. An area can be used again when tail has come to the end of its last use. The agent frees the memory
- * of any but the first (MADV_REMOVE) before it stores a tail that is at its end or beyond; where tail was there already when the shim left it,
- * the shim does. When the agent keeps up again, the shim goes back
- * to the first.
+ * A ring that is full grows: the shim goes on in a further segment. The file has room for several areas, each with
+ * twice as many slots as the one before it, or as many, of which only the first is allocated from the beginning; a
+ * segment is the use of one of them from some slot number on. The shim writes the segment's entry, then (release)
+ * segments; a record that is open comes along, so that none is in two segments. An area can be used again when tail has
+ * come to the end of its last use. The agent frees the memory of any but the first (MADV_REMOVE) before it stores a
+ * tail that is at its end or beyond; where tail was there already when the shim left it, the shim does. When the agent
+ * keeps up again, the shim goes back to the first.
  *
  *   file   │ header │ area 0 │ area 1          │ area 2                            │   unused: no memory
  *   slots            0 … 99    100 … 299         300 … 499, 500 … in area 0 again
  *
- * The agent sleeps longer than a ring takes to fill at the greatest speed there can be. So the shim sets the times of its process file to now (utimensat) whenever
- * it comes half a ring beyond tail, and when it waits at the end of MPI: the agent watches the directory (inotify). A kernel that has no watch
- * to give makes the agent look more often.
+ * The agent sleeps longer than a ring takes to fill at the greatest speed there can be. So the shim sets the times of
+ * its process file to now (utimensat) whenever it comes half a ring beyond tail, and when it waits at the end of MPI:
+ * the agent watches the directory (inotify). A kernel that has no watch to give makes the agent look more often.
  *
  * A call is written in two steps so that a process that dies inside MPI still shows where it was. At
  * entry the shim fills enter, call, path, flags, the counters of the burst before it, slots and, last
- * (release), seq of the slot at head; at exit it fills exit, what the call's results mean, and advances head over the record. In the
- * ring of a dead process the slot at head is an unfinished call if its seq equals (uint32_t)(head + 1)
- * and the top bit of its slots, where a continuation slot has its kind, is not set; otherwise it is
- * stale.
+ * (release), seq of the slot at head; at exit it fills exit, what the call's results mean, and advances head over the
+ * record. In the ring of a dead process the slot at head is an unfinished call if its seq equals (uint32_t)(head + 1)
+ * and the top bit of its slots, where a continuation slot has its kind, is not set; otherwise it is stale.
  *
  * A polling call that found nothing is not published at its exit: the polls that follow it at once, and
  * find nothing either, become part of its record (a run of polls) and are counted in its moriens_polls.
@@ -202,7 +201,8 @@ enum moriens_request_event {
 	MORIENS_REQUEST_MATCHED = 6,   /* request is a message that MPI_Mprobe gave and this call receives */
 };
 
-/* In moriens_request.bytes: MPI has not reported, and source and tag are what the receive asked for. It was no more than that had room for. */
+/* In moriens_request.bytes: MPI has not reported, and source and tag are what the receive asked for. It was no more
+ * than that had room for. */
 #define MORIENS_BYTES_UNKNOWN UINT64_MAX
 
 /* What a call did to a request. Several requests of a process can have one handle at a time: the agent
@@ -387,8 +387,8 @@ enum moriens_origin {
 	MORIENS_ORIGIN_JOINED = 6,
 };
 
-/* How ranks of several worlds came together. The two sides do not know what the other calls itself: the end of the run finds out
- * which belong together. It follows the ranks, 8-byte aligned, and is followed by its text without NUL. */
+/* How ranks of several worlds came together. The two sides do not know what the other calls itself: the end of the run
+ * finds out which belong together. It follows the ranks, 8-byte aligned, and is followed by its text without NUL. */
 struct moriens_log_origin {
 	uint32_t how;    /* moriens_origin */
 	uint32_t parent; /* DERIVED: the communicator that it was made of, defined before; else 0 */
@@ -396,7 +396,8 @@ struct moriens_log_origin {
 	/* Else: ticks of the call that brought the worlds together, for those that were spawned of MPI_Init. */
 	uint64_t began;
 	uint64_t ended;
-	/* Of text: SPAWNED and PARENT the launcher's name for the process that spawned, ACCEPTED and CONNECTED the port, as far as they are known. */
+	/* Of text: SPAWNED and PARENT the launcher's name for the process that spawned, ACCEPTED and CONNECTED the port, as
+	 * far as they are known. */
 	uint32_t length;
 	uint32_t reserved;
 };
@@ -407,7 +408,8 @@ struct moriens_log_name {
 	uint32_t reserved;
 };
 
-/* A line of a program that an interpreter runs: it has no address. It is defined before the first path that names it. */
+/* A line of a program that an interpreter runs: it has no address. It is defined before the first path that names
+ * it. */
 struct moriens_log_place {
 	struct moriens_log_entry entry;
 	uint32_t place; /* 1, 2, 3, … */

@@ -308,7 +308,8 @@ type Ring struct {
 // Thread creates the ring of the process's next thread, which does not grow. slots must be a power of two.
 func (p *Process) Thread(slots int) (*Ring, error) { return p.GrowingThread(slots, 1) }
 
-// GrowingThread is Thread for a ring that has room for so many areas, each twice as large as the one before it up to the fourth.
+// GrowingThread is Thread for a ring that has room for so many areas, each twice as large as the one before it up to
+// the fourth.
 func (p *Process) GrowingThread(slots, areas int) (*Ring, error) {
 	thread := atomic.AddUint32(&p.header().Threads, 1) - 1
 	r := &Ring{

@@ -15,11 +15,12 @@
  * still holds it. All remembered places match, and the path is wrong.
  *
  * The walk has no such hole. Claim: chain[0 … i] are the return addresses of the frames that are there, and stack and
- * frame pointer are those that frame i had. For i = 0 the compiler gives all three (the wrapper keeps a frame pointer, so
- * that its frame starts with the caller's). Step: which instruction frame i goes on with decides by which rule it lies on the
- * stack, and the rule names nothing but those two registers and words of the frame itself, which stays in place until
- * it returns. So what is read is the return address, and never a leftover. A function for which no rule can be had, or for
- * which libunwind says something else, ends the walk, and libunwind finds that path at each of its calls.
+ * frame pointer are those that frame i had. For i = 0 the compiler gives all three (the wrapper keeps a frame pointer,
+ * so that its frame starts with the caller's). Step: which instruction frame i goes on with decides by which rule it
+ * lies on the stack, and the rule names nothing but those two registers and words of the frame itself, which stays in
+ * place until it returns. So what is read is the return address, and never a leftover. A function for which no rule can
+ * be had, or for which libunwind says something else, ends the walk, and libunwind finds that path at each of its
+ * calls.
  *
  * Calls that Python's binding of MPI makes have the Python lines instead (python.h).
  *

@@ -1,11 +1,11 @@
 /*
  * Communicators, and what else has collective calls of its own: windows and files.
  *
- * Each has an id that is the same on all of its ranks, found without talking: MPI makes communicators by collective calls,
- * and the k-th collective call on a communicator is the same event on all of its ranks. So a new one's id is a
- * hash of its parent's id, the ordinal of the call that made it, and its ranks in MPI_COMM_WORLD. Where not all ranks of a
- * parent call, as for MPI_Comm_create_group, what they all know takes the ordinal's place: the
- * tag, and how often the same ranks have done it.
+ * Each has an id that is the same on all of its ranks, found without talking: MPI makes communicators by collective
+ * calls, and the k-th collective call on a communicator is the same event on all of its ranks. So a new one's id is a
+ * hash of its parent's id, the ordinal of the call that made it, and its ranks in MPI_COMM_WORLD. Where not all ranks
+ * of a parent call, as for MPI_Comm_create_group, what they all know takes the ordinal's place: the tag, and how often
+ * the same ranks have done it.
  *
  * Ordinals count while recording is paused, or a record is dropped, too: the other ranks do not know of that.
  *
@@ -102,8 +102,9 @@ struct moriens_birth {
 /* An object was made, and has this reference. */
 void moriens_comm_made(word reference, const struct moriens_birth *birth);
 
-/* The one with that serial number was freed, which lay there. It may have been taken away already: MPI gives a freed handle to the next
- * communicator at once, which another thread may have made before this is called, and one more that then lies there. */
+/* The one with that serial number was freed, which lay there. It may have been taken away already: MPI gives a freed
+ * handle to the next communicator at once, which another thread may have made before this is called, and one more that
+ * then lies there. */
 void moriens_comm_freed(struct moriens_comm *c, uint64_t serial);
 
 /* Fills in its neighbours. */

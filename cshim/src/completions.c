@@ -207,7 +207,8 @@ void moriens_completed_all(struct moriens_span *span, enum moriens_binding bindi
 	}
 }
 
-/* Whether request number i can be one that the call has ended: its handle is gone, or it is persistent and was active. */
+/* Whether request number i can be one that the call has ended: its handle is gone, or it is persistent and was
+ * active. */
 static bool can_have_ended(enum moriens_binding binding, word requests, int64_t i)
 {
 	const struct moriens_requests *r = &moriens_thread.requests;
@@ -220,8 +221,8 @@ static bool can_have_ended(enum moriens_binding binding, word requests, int64_t 
 	return p != NULL && __atomic_load_n(&p->active, __ATOMIC_RELAXED);
 }
 
-/* What a call counts the n requests from whose indices it gives: Fortran from 1, but for MPICH 4.0.2's mpi_f08, which counts from 0.
- * Before any of them is taken for ended. */
+/* What a call counts the n requests from whose indices it gives: Fortran from 1, but for MPICH 4.0.2's mpi_f08, which
+ * counts from 0. Before any of them is taken for ended. */
 static int first_index(enum moriens_binding binding, word requests, const int *indices, int n)
 {
 	int fits_one = 0, fits_zero = 0;

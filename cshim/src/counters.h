@@ -21,8 +21,8 @@ struct moriens_thread_counters {
 };
 
 /* Chooses from a list of events, separated by commas, those that can be counted here; NULL: what is usual.
- * Fills in what the process file says of them, and returns how many that cannot be counted it has no room to name. papi: see
- * moriens_papi_load. */
+ * Fills in what the process file says of them, and returns how many that cannot be counted it has no room to name.
+ * papi: see moriens_papi_load. */
 uint32_t moriens_counters_choose(const char *list, const char *papi, char *names, size_t names_bytes, char *unavailable, size_t unavailable_bytes);
 
 /* A thread begins and ends. */

@@ -45,8 +45,8 @@ static void add_origin(struct rest *rest, const struct moriens_log_origin *origi
 	rest->bytes += origin->length;
 }
 
-/* The last quarter of the log is not for communicators: a program that makes them in a loop would leave nothing to the call
- * paths of its later phases. */
+/* The last quarter of the log is not for communicators: a program that makes them in a loop would leave nothing to the
+ * call paths of its later phases. */
 static bool log_has_room(size_t bytes)
 {
 	const struct moriens_process_file *process = &moriens_run.process;

@@ -1,6 +1,7 @@
 /*
- * Reads .eh_frame and .eh_frame_hdr, in which compilers write down for every function how its frames look: numbers, addresses, entries, and
- * the table by which an address's entry is found. What the entries say is for unwind.c to understand.
+ * Reads .eh_frame and .eh_frame_hdr, in which compilers write down for every function how its frames look: numbers,
+ * addresses, entries, and the table by which an address's entry is found. What the entries say is for unwind.c to
+ * understand.
  */
 #ifndef MORIENS_EHFRAME_H
 #define MORIENS_EHFRAME_H
@@ -30,7 +31,8 @@ uintptr_t moriens_eh_pointer(struct moriens_eh *r, uint8_t encoding);
 /* An entry of .eh_frame, past its length. */
 struct moriens_eh moriens_eh_entry(const uint8_t *at);
 
-/* The frame description of the function that an address lies in, by the sorted table in .eh_frame_hdr; NULL where there is none. */
+/* The frame description of the function that an address lies in, by the sorted table in .eh_frame_hdr; NULL where there
+ * is none. */
 const uint8_t *moriens_eh_find(const uint8_t *header, uintptr_t address);
 
 #endif

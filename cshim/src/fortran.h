@@ -52,7 +52,8 @@ static inline int moriens_fortran_error(word ierror)
 #define MORIENS_FORTRAN_PLAIN(call, symbol, parameters, arguments) \
 	MORIENS_FORTRAN_STEPS(call, symbol, parameters, arguments, (void)0, (void)0, (void)0)
 
-/* Of one that means something: cshim/gen/meaning.go. We must know whether it has succeeded even where ierror is absent. */
+/* Of one that means something: cshim/gen/meaning.go. We must know whether it has succeeded even where ierror is
+ * absent. */
 #define MORIENS_FORTRAN(call, symbol, parameters, arguments, given, results) \
 	MORIENS_PUBLIC void symbol parameters \
 	{ \

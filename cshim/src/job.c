@@ -47,8 +47,8 @@ static void add_requeue(struct moriens_job *job)
 	snprintf(job->id + used, sizeof job->id - used, "/%s/%s", cluster != NULL ? cluster : "", restarts != NULL ? restarts : "");
 }
 
-/* PMIx has one namespace for each world. Those of one job, which MPI_Comm_spawn makes, have something in common: PRRTE counts them
- * behind an @, and Open MPI 4 in the lower half of a number. */
+/* PMIx has one namespace for each world. Those of one job, which MPI_Comm_spawn makes, have something in common: PRRTE
+ * counts them behind an @, and Open MPI 4 in the lower half of a number. */
 static bool by_namespace(struct moriens_job *job)
 {
 	const char *name = variable("PMIX_NAMESPACE");
@@ -65,8 +65,9 @@ static bool by_namespace(struct moriens_job *job)
 }
 
 /*
- * Hydra names no job. Its proxy, an ancestor of ours, has mpiexec's address on its command line; but MPI_Comm_spawn starts proxies
- * with another address. Where the world is on this node alone, their common parent mpiexec is identified by its pid and start.
+ * Hydra names no job. Its proxy, an ancestor of ours, has mpiexec's address on its command line; but MPI_Comm_spawn
+ * starts proxies with another address. Where the world is on this node alone, their common parent mpiexec is identified
+ * by its pid and start.
  */
 static bool by_hydra(struct moriens_job *job)
 {

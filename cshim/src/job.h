@@ -1,6 +1,7 @@
 /*
- * Which job this process is a rank of, by what its launcher has told it: the same text on all ranks of one job, on all its nodes,
- * and another one in every other job. Nobody is asked, and MPI need not have started. docs/preload.md has the table.
+ * Which job this process is a rank of, by what its launcher has told it: the same text on all ranks of one job, on all
+ * its nodes, and another one in every other job. Nobody is asked, and MPI need not have started. docs/preload.md has
+ * the table.
  */
 #ifndef MORIENS_JOB_H
 #define MORIENS_JOB_H
@@ -20,7 +21,8 @@ void moriens_job_learn(struct moriens_job *job, const char *given);
 /* The name of a run: 16 hexadecimal digits, of the id. */
 void moriens_job_run(const char *id, char run[17]);
 
-/* The rank that the launcher says this process is, and the size of its world in *size; -1 and 0 where it says nothing. */
+/* The rank that the launcher says this process is, and the size of its world in *size; -1 and 0 where it says
+ * nothing. */
 int moriens_job_rank(int *size);
 
 #endif

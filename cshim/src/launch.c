@@ -203,8 +203,8 @@ static void say_died(const char *hint)
 	moriens_os_warn(text, hint);
 }
 
-/* Whether the agent of the run is still there. Where it failed it has said why; where it is through with other ranks of the job that have
- * been here, its file is gone, and there can be another. */
+/* Whether the agent of the run is still there. Where it failed it has said why; where it is through with other ranks of
+ * the job that have been here, its file is gone, and there can be another. */
 static bool agent_remains(int32_t rank)
 {
 	int fd = moriens_os_open_locked(launch.lock_path);
@@ -273,7 +273,8 @@ static void say_why(int32_t rank)
 		"set MORIENS_SHM to a writable directory in memory; MORIENS=off switches the library off");
 }
 
-/* Says why to the agent too, where one is that another rank has started: the results then know of this rank. Without one nobody would remove the file. */
+/* Says why to the agent too, where one is that another rank has started: the results then know of this rank. Without
+ * one nobody would remove the file. */
 static void leave_word(int32_t rank, int32_t size)
 {
 	int directory, fd;
@@ -361,8 +362,8 @@ void moriens_launch_wait(void)
 		moriens_os_remove_unlocked(launch.lock_path, launch.directory);
 }
 
-/* What an agent that failed while MPI started has left stays until now: by it the node's other ranks know not to start another. A rank that could not record, or
- * that leaves without MPI_Finalize, has not said it yet. */
+/* What an agent that failed while MPI started has left stays until now: by it the node's other ranks know not to start
+ * another. A rank that could not record, or that leaves without MPI_Finalize, has not said it yet. */
 __attribute__((destructor)) static void exiting(void)
 {
 	int fd;

@@ -1,6 +1,7 @@
 /*
- * Plain preload: no run is given in the environment (MORIENS_RUN), so the ranks make one themselves. They agree on its name by what their
- * launcher told them (job.h), and the first of them on a node to come starts the node's agent: `moriens preloaded`.
+ * Plain preload: no run is given in the environment (MORIENS_RUN), so the ranks make one themselves. They agree on its
+ * name by what their launcher told them (job.h), and the first of them on a node to come starts the node's agent:
+ * `moriens preloaded`.
  *
  *	MPI_Init begins      launch_early: the name; a start file, locked until this rank records; perhaps the agent
  *	MPI_Init returns     launch: the name; where the launcher told nothing and the world is this process alone, only now
@@ -8,8 +9,8 @@
  *	MPI is over          launch_ends, then the process file says so, then launch_wait: the rank that started the agent
  *	                     waits for it
  *
- * Whether the agent is there is shown by a lock on the file `agent` in the run's directory in shared memory: whoever has it
- * is the agent, or its parent that will start it again. What that file holds when the lock goes is for the user.
+ * Whether the agent is there is shown by a lock on the file `agent` in the run's directory in shared memory: whoever
+ * has it is the agent, or its parent that will start it again. What that file holds when the lock goes is for the user.
  */
 #ifndef MORIENS_LAUNCH_H
 #define MORIENS_LAUNCH_H
@@ -19,7 +20,8 @@
 /* MPI is about to be started. */
 void moriens_launch_early(void);
 
-/* MPI has started, and MORIENS_RUN is not set. Returns the run's name, or NULL: there can be none, and rank 0 or the node's first has said why. */
+/* MPI has started, and MORIENS_RUN is not set. Returns the run's name, or NULL: there can be none, and rank 0 or the
+ * node's first has said why. */
 const char *moriens_launch(int32_t rank, int32_t size);
 
 /* That run's directory in shared memory. */

@@ -2,8 +2,8 @@
  * Marks: what a program says of itself by include/moriens.h, which finds moriens_annotate_1 by name.
  *
  * A mark is a record of its own in the calling thread's ring, between calls. It ends an open run of polls. What a
- * callback says while its thread is inside an MPI call has no place there: it is counted and not recorded. While the program
- * has paused recording marks go on, so that phases stay properly nested.
+ * callback says while its thread is inside an MPI call has no place there: it is counted and not recorded. While the
+ * program has paused recording marks go on, so that phases stay properly nested.
  *
  * Before MPI is initialised there is no ring. Phases that are still open when recording begins begin with their
  * thread's first record; what has ended by then, and events, are not recorded.

@@ -1,6 +1,7 @@
 /*
- * What the outermost call means: what it moves, between whom, in which communicator, and what it does to requests. Wrappers
- * describe it by the parts that their parameters play (cshim/gen/meaning.go); here it becomes slots of the call's record.
+ * What the outermost call means: what it moves, between whom, in which communicator, and what it does to requests.
+ * Wrappers describe it by the parts that their parameters play (cshim/gen/meaning.go); here it becomes slots of the
+ * call's record.
  *
  * What is known at the entry is written before the record is committed, so that a process that dies inside the call
  * names whom it waited for; results follow at the exit. Of a call that failed nothing is read that it may not have
@@ -39,7 +40,8 @@ struct moriens_array {
 	uint32_t bytes; /* of an element */
 };
 
-/* What a collective call sends, or receives: a count or counts, a type or types. Not looked at where it does not matter. */
+/* What a collective call sends, or receives: a count or counts, a type or types. Not looked at where it does not
+ * matter. */
 struct moriens_side {
 	word buf;
 	int64_t count;
@@ -89,8 +91,8 @@ void moriens_update(struct moriens_span *span, int64_t count, word type, int tar
 /* To or from a file. */
 void moriens_io(struct moriens_span *span, uint32_t kind, int64_t count, word type, word file);
 
-/* Collective, at the entry: of a communicator, window or file. NULL where a side has nothing of its own: a broadcast has one
- * side only, a reduction sends as much as it receives. */
+/* Collective, at the entry: of a communicator, window or file. NULL where a side has nothing of its own: a broadcast
+ * has one side only, a reduction sends as much as it receives. */
 void moriens_collective(struct moriens_span *span, enum moriens_shape shape, word comm, int root, const struct moriens_side *send,
 	const struct moriens_side *receive);
 void moriens_collective_of(struct moriens_span *span, word comm, int root);
@@ -170,8 +172,9 @@ void moriens_made_by_group(word made, word comm, int tag);
 void moriens_made_by_text(word made, const char *text, size_t length);
 void moriens_made_between(word made, int tag);
 
-/* An intercommunicator that ranks of different worlds can be part of was made: by MPI_Comm_spawn; by a call that names a port, of so many bytes in
- * Fortran and with its own end in C; over a socket. And the one that the spawned world has from the beginning, if it is one. */
+/* An intercommunicator that ranks of different worlds can be part of was made: by MPI_Comm_spawn; by a call that names
+ * a port, of so many bytes in Fortran and with its own end in C; over a socket. And the one that the spawned world has
+ * from the beginning, if it is one. */
 void moriens_spawned(const struct moriens_span *span, word made, int root);
 void moriens_accepted(const struct moriens_span *span, word made, int root, const char *port, size_t length);
 void moriens_connected(const struct moriens_span *span, word made, int root, const char *port, size_t length);

@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-/* What a program may mean by a word that names an MPI object: a C handle, or a Fortran one, with this bit. No address has
- * it, nor the bits of moriens_comm_kind. */
+/* What a program may mean by a word that names an MPI object: a C handle, or a Fortran one, with this bit. No address
+ * has it, nor the bits of moriens_comm_kind. */
 #define MORIENS_FORTRAN_HANDLE ((word)1 << 63)
 
 enum moriens_binding {
@@ -85,8 +85,8 @@ void moriens_mpi_learn(const void *site);
 /* The class of an error that a call has returned. */
 int moriens_error_class(int error);
 
-/* Whether MPI has refused a call for its arguments, before it did anything: MPI_ERR_BUFFER, COUNT, TYPE, TAG, COMM, RANK, ROOT, GROUP or OP, or what
- * else is among the first ten classes, which are of that kind in every library. */
+/* Whether MPI has refused a call for its arguments, before it did anything: MPI_ERR_BUFFER, COUNT, TYPE, TAG, COMM,
+ * RANK, ROOT, GROUP or OP, or what else is among the first ten classes, which are of that kind in every library. */
 bool moriens_was_refused(int error);
 
 /* A C handle as an argument, and in memory; 0, which is none, where a program gives no address, for MPI to refuse. */

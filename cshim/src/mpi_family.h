@@ -27,8 +27,8 @@ bool moriens_mpi_world_open(const void *site);
 word moriens_mpi_session(word address, const void *site);
 word moriens_mpi_session_fortran(word address, const void *site);
 
-/* Make known that a session is open, through which moriens_mpi_rank and moriens_mpi_world_group can ask where there is no
- * MPI_COMM_WORLD, and that it is about to end. */
+/* Make known that a session is open, through which moriens_mpi_rank and moriens_mpi_world_group can ask where there is
+ * no MPI_COMM_WORLD, and that it is about to end. */
 void moriens_mpi_add_session(word session);
 void moriens_mpi_remove_session(word session);
 

@@ -2,8 +2,8 @@
  * The names of phases and events and their numbers in this process. A program may use names before MPI is
  * initialised, when there is no log yet: they are kept here, and go to the log when there is one.
  *
- * A name that is known is found without a lock. Names take up to half of the log, so that a program which makes ever new
- * ones does not cost the call paths theirs.
+ * A name that is known is found without a lock. Names take up to half of the log, so that a program which makes ever
+ * new ones does not cost the call paths theirs.
  */
 #ifndef MORIENS_NAMES_H
 #define MORIENS_NAMES_H

@@ -35,7 +35,8 @@ static const char *text_of(const char *name)
 	return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-/* The number that a variable holds, or the nearest that is allowed. Where it is no number the usual one, and the name is noted. */
+/* The number that a variable holds, or the nearest that is allowed. Where it is no number the usual one, and the name
+ * is noted. */
 static uint64_t number(struct moriens_options *options, const char *name, uint64_t usual, uint64_t least, uint64_t most)
 {
 	const char *text = text_of(name);

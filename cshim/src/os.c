@@ -56,7 +56,8 @@ int moriens_os_open_directory(const char *path, int *fd)
 	return result;
 }
 
-/* Finds the first by name, of the directories that are ours alone, whose path begins as the given one does, with a dash. */
+/* Finds the first by name, of the directories that are ours alone, whose path begins as the given one does, with a
+ * dash. */
 static bool find_beside(const char *path, char *found, size_t bytes)
 {
 	const char *slash = strrchr(path, '/');
@@ -93,7 +94,8 @@ int moriens_os_open_beside(char *path, size_t bytes, int *fd)
 	if (!find_beside(path, found, sizeof found)) {
 		int n = snprintf(made, sizeof made, "%s-%016" PRIx64, path, moriens_os_random());
 		bool ours = n > 0 && (size_t)n < sizeof made && mkdir(made, 0700) == 0;
-		/* Another rank of the job may have come to here in the same moment: they agree on the first by name, or have an agent each. */
+		/* Another rank of the job may have come to here in the same moment: they agree on the first by name, or have an agent
+		 * each. */
 		if (!ours || !find_beside(path, found, sizeof found)) {
 			errno = saved;
 			return result;
@@ -162,7 +164,8 @@ static size_t page_part(size_t offset)
 	return offset & ((size_t)sysconf(_SC_PAGESIZE) - 1);
 }
 
-/* Whether the file is the one that starts with these bytes: somebody may have removed it and put another in its place. */
+/* Whether the file is the one that starts with these bytes: somebody may have removed it and put another in its
+ * place. */
 static bool starts_with(int fd, const void *mapped)
 {
 	char start[40];

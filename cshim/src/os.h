@@ -20,15 +20,16 @@ struct moriens_file {
 /* Makes the directory if it is missing; refuses one that is not ours alone. Returns its descriptor in *fd. */
 int moriens_os_open_directory(const char *path, int *fd);
 
-/* Likewise; where somebody else has that name, which anybody may have foretold, it is one with random behind it, which other ranks find and path becomes. */
+/* Likewise; where somebody else has that name, which anybody may have foretold, it is one with random behind it, which
+ * other ranks find and path becomes. */
 int moriens_os_open_beside(char *path, size_t bytes, int *fd);
 
-/* Creates a file of zeros under a temporary name, and allocates and maps its first bytes; its size is all of them. ENOSPC: too large
- * for what is free. */
+/* Creates a file of zeros under a temporary name, and allocates and maps its first bytes; its size is all of them.
+ * ENOSPC: too large for what is free. */
 int moriens_os_create(int directory, const char *name, size_t bytes, size_t all, struct moriens_file *file);
 
-/* Allocates further bytes of such a file that is mapped and has its name, and maps them, unless *memory says that they are. ENOSPC: more than a
- * file should take of what is free. It is not done where somebody has removed the file. */
+/* Allocates further bytes of such a file that is mapped and has its name, and maps them, unless *memory says that they
+ * are. ENOSPC: more than a file should take of what is free. It is not done where somebody has removed the file. */
 int moriens_os_extend(const char *directory, const char *name, const void *mapped, size_t offset, size_t bytes, void **memory);
 
 /* Gives the file its final name. */
@@ -65,8 +66,9 @@ int moriens_os_leave(int directory, const char *name, const char *text);
 /* Wakes whoever watches a file: sets its times to now. */
 void moriens_os_ring(const char *path);
 
-/* How many bytes of the directory's file system one file may take, so that the other ranks of the node, and the application, which
- * shares it with us, do not starve: a quarter of what is free, divided by the CPUs of the machine. */
+/* How many bytes of the directory's file system one file may take, so that the other ranks of the node, and the
+ * application, which shares it with us, do not starve: a quarter of what is free, divided by the CPUs of the
+ * machine. */
 uint64_t moriens_os_share(int directory);
 
 /* Whether the kernel has a driver for a hardware performance monitoring unit. */
@@ -89,8 +91,8 @@ void moriens_os_executable(char *text, size_t bytes);
 void moriens_os_parent(char *text, size_t bytes); /* host/pid/start time */
 void moriens_os_clock_source(char *text, size_t bytes);
 
-/* Finds the nearest ancestor that has an option on its command line: the option's value, and the ancestor's own parent, as
- * moriens_os_parent says it, or nothing where that is the first process. */
+/* Finds the nearest ancestor that has an option on its command line: the option's value, and the ancestor's own parent,
+ * as moriens_os_parent says it, or nothing where that is the first process. */
 bool moriens_os_ancestor(const char *option, char *value, size_t value_bytes, char *parent, size_t parent_bytes);
 
 bool moriens_os_executable_file(const char *path);

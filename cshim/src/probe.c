@@ -1,6 +1,7 @@
 /*
- * What `moriens doctor` asks. A program that is started with MORIENS_PROBE in its environment, and this library preloaded, does not
- * run: the library says on standard output what it finds here, in lines of fields separated by tabs, and ends the process.
+ * What `moriens doctor` asks. A program that is started with MORIENS_PROBE in its environment, and this library
+ * preloaded, does not run: the library says on standard output what it finds here, in lines of fields separated by
+ * tabs, and ends the process.
  *
  *	MORIENS_PROBE=process    the layout, the clock, libunwind, PAPI, and which of MORIENS_EVENTS can be counted
  *	MORIENS_PROBE=order      who else wraps MPI functions, before this library and behind it

@@ -33,8 +33,8 @@ struct moriens_process_file {
 /* Creates, fills and locks the file under its temporary name. Returns an errno value. */
 int moriens_process_create(struct moriens_process_file *p, int directory, size_t log_bytes, const struct moriens_identity *identity);
 
-/* Leaves the file by which the agent learns that a rank records nothing, and why: an errno value. rank is -1 where it is not known. Returns an
- * errno value. */
+/* Leaves the file by which the agent learns that a rank records nothing, and why: an errno value. rank is -1 where it
+ * is not known. Returns an errno value. */
 int moriens_process_fault(int directory, int32_t rank, int32_t size, uint32_t pid, int error);
 
 /* The same for a rank of which the tool at path, before us, has answered all calls. */

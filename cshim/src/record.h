@@ -157,7 +157,8 @@ static inline void moriens_exit(struct moriens_span *span)
 	}
 }
 
-/* Whether the thread is inside an outermost call, seen from a function with that frame. Finds out one that was abandoned. */
+/* Whether the thread is inside an outermost call, seen from a function with that frame. Finds out one that was
+ * abandoned. */
 bool moriens_thread_inside(struct moriens_thread *t, uintptr_t frame);
 
 /* The thread has not called MPI yet, while the process records: gives it its ring, if it can have one. */

@@ -1,8 +1,9 @@
 /*
  * Requests: what a call is given is copied before the call, because MPI sets the handles of what completes to null.
  *
- * A handle that is still there after its request has completed is a persistent one's, which must be known to be active: MPI
- * says of inactive requests, too, that they are complete. So persistent requests, and only these, are kept in a table.
+ * A handle that is still there after its request has completed is a persistent one's, which must be known to be active:
+ * MPI says of inactive requests, too, that they are complete. So persistent requests, and only these, are kept in a
+ * table.
  */
 #ifndef MORIENS_REQUESTS_H
 #define MORIENS_REQUESTS_H
@@ -28,16 +29,16 @@ struct moriens_persistent {
 	bool nobody; /* receives from MPI_PROC_NULL */
 };
 
-/* What a request asked to receive that MPI_Isendrecv made, where its status says nothing: MPICH carries it out as a schedule, and leaves
- * in the status what an earlier request had there. */
+/* What a request asked to receive that MPI_Isendrecv made, where its status says nothing: MPICH carries it out as a
+ * schedule, and leaves in the status what an earlier request had there. */
 struct moriens_asked {
 	struct moriens_handle key;
 	int32_t source; /* as a peer */
 	int32_t tag;
 };
 
-/* Atomic: the handle of receives from MPI_PROC_NULL, which MPI libraries share among requests that are complete at once. MPICH
- * 4.0.2 gives them a status that says something else. */
+/* Atomic: the handle of receives from MPI_PROC_NULL, which MPI libraries share among requests that are complete at
+ * once. MPICH 4.0.2 gives them a status that says something else. */
 extern word moriens_receive_of_nobody;
 
 /* Atomic: how many are kept of struct moriens_asked. */

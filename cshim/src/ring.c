@@ -4,7 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Slots of the largest area: to allocate it takes a thread a millisecond or two. It has to be larger where more than eight are to come together. */
+/* Slots of the largest area: to allocate it takes a thread a millisecond or two. It has to be larger where more than
+ * eight are to come together. */
 #define LARGEST_AREA (1u << 18)
 #define LARGEST_PART 8
 

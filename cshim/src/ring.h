@@ -85,8 +85,8 @@ void moriens_ring_count(uint64_t *counter);
 /* Counts a call that is not recorded because the program has paused recording. */
 void moriens_ring_skip(struct moriens_writer *w);
 
-/* Looks at the reader's tail: whether there is room for a record of that many slots at head. Wakes a reader that has let the ring
- * become half full. A full ring grows: slots of the open record, if any, then are elsewhere. */
+/* Looks at the reader's tail: whether there is room for a record of that many slots at head. Wakes a reader that has
+ * let the ring become half full. A full ring grows: slots of the open record, if any, then are elsewhere. */
 bool moriens_ring_find_room(struct moriens_writer *w, uint32_t slots);
 
 /* Counts a record for which there is no room: the one that is open, or one that could not be opened. */

@@ -24,9 +24,9 @@ int moriens_sessions(void)
 	return __atomic_load_n(&open_sessions, __ATOMIC_ACQUIRE);
 }
 
-/* One more is open. The first sets the process running again, if another has ended it, and is made known under the lock: a thread that
- * opens the second one must find it known when it returns. If it did not, it would count as opened a session whose end, in a
- * thread that records nothing yet, no one counts, and the process would run for ever. */
+/* One more is open. The first sets the process running again, if another has ended it, and is made known under the
+ * lock: a thread that opens the second one must find it known when it returns. If it did not, it would count as opened
+ * a session whose end, in a thread that records nothing yet, no one counts, and the process would run for ever. */
 static void opened(word session)
 {
 	pthread_mutex_lock(&lock);
@@ -82,7 +82,8 @@ MORIENS_COLD void moriens_session_closed(struct moriens_span *span, int result)
 	finalize();
 }
 
-/* The process ends, and no more sessions can follow. One that had them all ended waits for its agent, as MPI_Finalize does. */
+/* The process ends, and no more sessions can follow. One that had them all ended waits for its agent, as MPI_Finalize
+ * does. */
 __attribute__((destructor)) static void exiting(void)
 {
 	if (moriens_run_state() != MORIENS_RUN_RECORDS || moriens_sessions() != 0 ||

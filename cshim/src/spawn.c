@@ -1,7 +1,8 @@
 /*
- * No fork: that would copy the page tables of a program that may be large, write-protect memory that its network card writes to,
- * and run its pthread_atfork handlers. Both processes that are made here share our memory while this thread stands still
- * (CLONE_VM and CLONE_VFORK), each on a stack of its own, and call nothing but the kernel until execve or exit.
+ * No fork: that would copy the page tables of a program that may be large, write-protect memory that its network card
+ * writes to, and run its pthread_atfork handlers. Both processes that are made here share our memory while this thread
+ * stands still (CLONE_VM and CLONE_VFORK), each on a stack of its own, and call nothing but the kernel until execve or
+ * exit.
  *
  *	this thread ── stage, which takes the lock, starts a session and ends
  *	                 └── program, which init or the batch system adopts
@@ -96,8 +97,8 @@ static void let_go_of_binding(void)
 
 static void default_signals(void)
 {
-	/* The kernel's structure, all zeros: SIG_DFL. The C library's function leaves out two signals that it uses itself, and that a
-	 * launcher may have ignored. */
+	/* The kernel's structure, all zeros: SIG_DFL. The C library's function leaves out two signals that it uses itself, and
+	 * that a launcher may have ignored. */
 	static const unsigned long standard[8];
 	sigset_t none;
 

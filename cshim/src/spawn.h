@@ -1,6 +1,6 @@
 /*
- * Starting a program that is nobody's child: not of the application, which may wait for its own and count them, nor in its session,
- * with nothing inherited but one lock.
+ * Starting a program that is nobody's child: not of the application, which may wait for its own and count them, nor in
+ * its session, with nothing inherited but one lock.
  */
 #ifndef MORIENS_SPAWN_H
 #define MORIENS_SPAWN_H
@@ -15,8 +15,9 @@ struct moriens_spawn {
 };
 
 /*
- * Returns 0: it was started; EWOULDBLOCK: somebody holds the lock; ECANCELED: the file is not empty; else an errno value. The lock is one of the open
- * file description (fcntl F_OFD_SETLK): it lasts until the program, and all to whom it passes the descriptor on, have ended. The caller's signals must be blocked.
+ * Returns 0: it was started; EWOULDBLOCK: somebody holds the lock; ECANCELED: the file is not empty; else an errno
+ * value. The lock is one of the open file description (fcntl F_OFD_SETLK): it lasts until the program, and all to whom
+ * it passes the descriptor on, have ended. The caller's signals must be blocked.
  */
 int moriens_spawn(const struct moriens_spawn *spawn);
 

@@ -232,8 +232,8 @@ static int look_imports(struct dl_phdr_info *info, size_t size, void *argument)
 }
 
 /* Of the functions that an object before us answers: those that it makes as PMPI_X, and that the program calls. What
- * it is linked to shows both, so it is certain, but not all: a tool may find PMPI_X by dlsym. The program's own wrappers
- * are taken as called. */
+ * it is linked to shows both, so it is certain, but not all: a tool may find PMPI_X by dlsym. The program's own
+ * wrappers are taken as called. */
 static void look_hidden(struct moriens_others *others, bool answered[MORIENS_OTHERS][MORIENS_CALLS])
 {
 	struct hiding h = {.others = others};

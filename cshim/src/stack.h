@@ -40,15 +40,15 @@ void moriens_stack_before(struct moriens_others *others);
 /* Those behind us, less the MPI library. */
 void moriens_stack_behind(const void *site, struct moriens_others *others);
 
-/* Whether an object before us answers a function that sets MPI up, in C or Fortran, and the path of the first. Then it has the
- * program's calls in our place, and no other reason need be looked for. */
+/* Whether an object before us answers a function that sets MPI up, in C or Fortran, and the path of the first. Then it
+ * has the program's calls in our place, and no other reason need be looked for. */
 bool moriens_stack_sets_up(char *path, size_t bytes);
 
 /* Whether another copy of this library is called in our place. */
 bool moriens_stack_is_copy(void);
 
-/* The function PMPI_X that sets MPI up to which a loaded object is linked that is no tool and no part of MPI, and that object's
- * path: the program's own where it is. NULL: there is none. */
+/* The function PMPI_X that sets MPI up to which a loaded object is linked that is no tool and no part of MPI, and that
+ * object's path: the program's own where it is. NULL: there is none. */
 const char *moriens_stack_caller(char *path, size_t bytes);
 
 /* MPI_Init, or another call that sets MPI up, has come to us. */

@@ -29,8 +29,8 @@ static inline uint64_t moriens_status_bytes(word status)
 	return at->count_low_high ? (count & 0xffffffff) | count >> 33 << 32 : count;
 }
 
-/* Atomic: whether the program has called MPI_Cancel. Before that nothing is cancelled, whatever a status says: Open MPI's
- * I/O leaves this part of it as it was. */
+/* Atomic: whether the program has called MPI_Cancel. Before that nothing is cancelled, whatever a status says: Open
+ * MPI's I/O leaves this part of it as it was. */
 extern bool moriens_status_cancels;
 
 static inline bool moriens_status_cancelled(word status)

@@ -1,6 +1,6 @@
 /*
- * A communicator's handle is another's before the shim knows of its end: one thread frees a communicator, and while it is inside MPI,
- * which has given the handle back, another makes one that gets it, and a third one.
+ * A communicator's handle is another's before the shim knows of its end: one thread frees a communicator, and while it
+ * is inside MPI, which has given the handle back, another makes one that gets it, and a third one.
  *
  *	commrace
  */

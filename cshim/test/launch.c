@@ -1,6 +1,6 @@
 /*
- * A rank that ignores and blocks signals, and whose handlers must not run in what the library starts. Says whether it has a child that it
- * did not make.
+ * A rank that ignores and blocks signals, and whose handlers must not run in what the library starts. Says whether it
+ * has a child that it did not make.
  */
 #define _GNU_SOURCE
 #include "fakempi.h"

@@ -1,5 +1,6 @@
 /*
- * MPI for Python as far as a test needs it: for interpreters that have no mpi4py. Like that, it lets other threads of Python run while it is in MPI.
+ * MPI for Python as far as a test needs it: for interpreters that have no mpi4py. Like that, it lets other threads of
+ * Python run while it is in MPI.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

@@ -1,7 +1,8 @@
 /*
  * Threads that call MPI for the first time all at once, while nothing is set up yet: MPI was initialised
  * behind the shim's back, as an MPI program in Fortran does under some MPI libraries. Each makes its calls
- * from 32 places, in phases some of whose names are new to all, and ends in the midst of a run of polls; threads come and go.
+ * from 32 places, in phases some of whose names are new to all, and ends in the midst of a run of polls; threads come
+ * and go.
  *
  *	race THREADS GENERATIONS
  */

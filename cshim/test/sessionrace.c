@@ -1,9 +1,11 @@
 /*
- * Threads that open and close MPI sessions at the same time: each may open the first one and end the last, again and again.
+ * Threads that open and close MPI sessions at the same time: each may open the first one and end the last, again and
+ * again.
  *
  *	sessionrace THREADS ROUNDS DELAY
  *
- * Whoever makes a session known to the shim is held up for so many microseconds: the linker puts our function before the shim's.
+ * Whoever makes a session known to the shim is held up for so many microseconds: the linker puts our function before
+ * the shim's.
  */
 #include "fakempi.h"
 

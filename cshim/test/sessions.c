@@ -1,4 +1,5 @@
-/* Two MPI sessions in turn, which MPICH 4.0.2 does not survive: sessions [killed|slowly]. Killed it ends in the second; slowly it waits before that. */
+/* Two MPI sessions in turn, which MPICH 4.0.2 does not survive: sessions [killed|slowly]. Killed it ends in the second;
+ * slowly it waits before that. */
 #include "fakempi.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Fortran wrappers of the tool that go on to the C function under its MPI name, which the library before the tool has too. */
+/* Fortran wrappers of the tool that go on to the C function under its MPI name, which the library before the tool has
+ * too. */
 #include <mpi.h>
 #include <stddef.h>
 

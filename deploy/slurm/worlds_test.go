@@ -12,8 +12,8 @@ import (
 	"moriens/internal/slurmtest"
 )
 
-// Programs that a script starts one after the other, on different nodes and with a pause between, are worlds of one run: no agent ends
-// before the script says so, not even on a node where nothing runs for long.
+// Programs that a script starts one after the other, on different nodes and with a pause between, are worlds of one
+// run: no agent ends before the script says so, not even on a node where nothing runs for long.
 func TestTwoSteps(t *testing.T) {
 	c := slurmtest.Start(t, 4, 4)
 	b := newBatch(t, c, "pmi2")

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// perLevel is how many windows have the same number of anchors before it doubles. A run of a million anchors, some hours, has
-	// 32,000 windows; none is longer than 1/4096 of the run before it, where anchors come evenly.
+	// perLevel is how many windows have the same number of anchors before it doubles. A run of a million anchors, some
+	// hours, has 32,000 windows; none is longer than 1/4096 of the run before it, where anchors come evenly.
 	perLevel = 4096
 	// A window in which no anchor comes for long is cut by time. So is a run without any anchor.
 	slice         = ShortestPart
@@ -23,7 +23,8 @@ const (
 	sliceBits     = 16
 	lastSlice     = 1<<sliceBits - 1
 	durationLimit = 1 << 62
-	// comparedAll is how many windows, and parts of a window, are all Compared. Of twice as many that follow each other half are, and so on.
+	// comparedAll is how many windows, and parts of a window, are all Compared. Of twice as many that follow each other
+	// half are, and so on.
 	comparedAll = 64
 )
 
@@ -33,8 +34,8 @@ const ShortestPart = 10 * time.Second
 // An ID is the number of a window. Later windows have larger ones.
 type ID uint64
 
-// After returns the window that begins behind so many anchors: the first 4,096 windows have one anchor each, the next 4,096 two, and
-// so on. A window ends with its last anchor.
+// After returns the window that begins behind so many anchors: the first 4,096 windows have one anchor each, the next
+// 4,096 two, and so on. A window ends with its last anchor.
 func After(anchors uint64) ID {
 	level, start := uint64(0), uint64(0)
 	for anchors-start >= perLevel<<level {
@@ -51,9 +52,9 @@ func (w ID) Anchors() uint64 {
 	return perLevel*(1<<level-1) + (n%perLevel)<<level
 }
 
-// At returns the part of a window that lies so long behind its beginning: the first 64 parts have 10 s each, the next 64 have 20 s, and so on. The
-// clock of each rank begins with the window's first anchor, which no two leave at quite the same time: the edges between parts of a
-// window are not sharp.
+// At returns the part of a window that lies so long behind its beginning: the first 64 parts have 10 s each, the next
+// 64 have 20 s, and so on. The clock of each rank begins with the window's first anchor, which no two leave at quite
+// the same time: the edges between parts of a window are not sharp.
 func (w ID) At(since time.Duration) ID {
 	since = min(max(since, 0), durationLimit)
 	level, start := 0, time.Duration(0)
@@ -74,8 +75,9 @@ func (w ID) Hash(run string) uint64 {
 	return mix.Bits(hash + uint64(w))
 }
 
-// Compared reports whether clocks are compared by what ranks send each other in the window: by the first 64 windows, by every second one of the next 64, every fourth
-// of the next 128, and so on, and likewise by the parts of a window. They are those that are evicted last, for they have the lowest hashes.
+// Compared reports whether clocks are compared by what ranks send each other in the window: by the first 64 windows, by
+// every second one of the next 64, every fourth of the next 128, and so on, and likewise by the parts of a window. They
+// are those that are evicted last, for they have the lowest hashes.
 func (w ID) Compared(run string) bool {
 	halved := bits.Len64(uint64(w>>sliceBits)/comparedAll) + bits.Len64(uint64(w&lastSlice)/comparedAll)
 	return halved == 0 || w.Hash(run)>>(64-halved) == 0

@@ -14,7 +14,8 @@ func Same(a, b string) bool {
 	return errX == nil && errY == nil && x.Mode().IsRegular() && os.SameFile(x, y)
 }
 
-// SyncDir makes the names of a directory's files safe from the death of the machine; file systems that cannot are left at that.
+// SyncDir makes the names of a directory's files safe from the death of the machine; file systems that cannot are left
+// at that.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -25,8 +25,8 @@ func TryLock(f *os.File) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-// Close unlocks the file and closes it. Closing alone would leave it locked as long as a process that is being forked in this moment
-// has not got to its own program: until then that has the same open file.
+// Close unlocks the file and closes it. Closing alone would leave it locked as long as a process that is being forked
+// in this moment has not got to its own program: until then that has the same open file.
 func (l *Lock) Close() error {
 	unix.Flock(int(l.Fd()), unix.LOCK_UN) // what cannot be unlocked is not locked: some file systems have no locks
 	return l.File.Close()

@@ -15,10 +15,10 @@ import (
 	"testing"
 )
 
-// Tests are of three kinds. A pure one needs no clock and no process: written rings, virtual time; `make quick` runs these.
-// A real one starts programs, needs root or waits for real time; `make test` runs these too. They lie in the packages that the
-// Makefile names in REAL, and elsewhere in files named *_real_test.go that the build tag quick leaves out. What takes hours is a
-// real one that runs with a flag, by `make soak`.
+// Tests are of three kinds. A pure one needs no clock and no process: written rings, virtual time; `make quick` runs
+// these. A real one starts programs, needs root or waits for real time; `make test` runs these too. They lie in the
+// packages that the Makefile names in REAL, and elsewhere in files named *_real_test.go that the build tag quick leaves
+// out. What takes hours is a real one that runs with a flag, by `make soak`.
 
 // parsed is a test file.
 type parsed struct {

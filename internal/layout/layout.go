@@ -1,6 +1,6 @@
 // Package layout holds the tests of the tree itself: import rules, the Makefile's lists, who may open files by name,
-// the width of comments, how much of the end of a run flows backwards, that no headers or files of the page need each other
-// in a circle, and how many parameters a function may have.
+// the width of comments, how much of the end of a run flows backwards, that no headers or files of the page need each
+// other in a circle, and how many parameters a function may have.
 //
 //	cmd, bench → app → conclude → collector | agent → analysis | trace → internal → proto
 package layout

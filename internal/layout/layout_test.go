@@ -22,7 +22,8 @@ type rule struct {
 	others []string // beyond the standard library; nil = anything that no package has to itself
 }
 
-// Every floor imports lower floors only. The first rule that fits a package counts, so that the narrow ones stand above.
+// Every floor imports lower floors only. The first rule that fits a package counts, so that the narrow ones stand
+// above.
 var rules = []rule{
 	{"cmd", []string{"agent", "analysis", "app", "collector", "conclude", "trace"}, nil, nil},
 	{"bench", []string{"agent", "analysis", "app", "bench/timing", "collector", "conclude", "cshim", "proto", "trace"}, nil, nil},

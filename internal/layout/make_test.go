@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// The Makefile names packages and functions in lists. A package that is moved, or written anew, must not leave them silently.
+// The Makefile names packages and functions in lists. A package that is moved, or written anew, must not leave them
+// silently.
 
 // makeList returns the words of a variable of the Makefile.
 func makeList(t *testing.T, name string) []string {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestBits compares with the first numbers of Vigna's splitmix64.c from seed 1234567: its n-th is the hash of the state before it.
+// TestBits compares with the first numbers of Vigna's splitmix64.c from seed 1234567: its n-th is the hash of the state
+// before it.
 func TestBits(t *testing.T) {
 	const step = 0x9e3779b97f4a7c15
 	state := uint64(1234567)
@@ -32,7 +33,8 @@ func TestEveryBitCounts(t *testing.T) {
 	}
 }
 
-// TestNormal compares the first four moments of many numbers with those of the distribution, and its ends with what they have to be.
+// TestNormal compares the first four moments of many numbers with those of the distribution, and its ends with what
+// they have to be.
 func TestNormal(t *testing.T) {
 	const numbers = 1 << 16
 	var moments [4]float64

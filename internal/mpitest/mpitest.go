@@ -105,7 +105,8 @@ func (m MPI) Go(t testing.TB, dir string, args ...string) {
 	if err != nil {
 		testenv.Lacking(t, "no "+module+" that pkg-config knows")
 	}
-	// The flags keep what Go has built for one MPI library from being taken for the other: it does not know of those of pkg-config.
+	// The flags keep what Go has built for one MPI library from being taken for the other: it does not know of those of
+	// pkg-config.
 	build := exec.Command("go", args...)
 	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=1", "PKG_CONFIG_PATH="+path, "CGO_CFLAGS=-g -O2 "+strings.TrimSpace(string(flags)))
 	run(t, build)
@@ -127,8 +128,9 @@ func RacePrograms(t testing.TB) string {
 	return build
 }
 
-// makeShim has make bring a target of cshim up to date, one test process at a time: it takes longer to build than most tests take to run.
-// Objects are those of make itself; the library for tests is not the one in bin, which somebody may use.
+// makeShim has make bring a target of cshim up to date, one test process at a time: it takes longer to build than most
+// tests take to run. Objects are those of make itself; the library for tests is not the one in bin, which somebody may
+// use.
 func makeShim(t testing.TB, target string) (build, bin string) {
 	t.Helper()
 	testenv.Need(t, "make", "gcc")
@@ -192,8 +194,8 @@ func (m MPI) Fortran(t testing.TB, name, binding string, options ...string) stri
 	})
 }
 
-// kept gives what such a compilation has left in build/test, where nothing it may be made of is newer; else it has it done, in a directory of its own.
-// What is compiled with files from outside the repository is not kept.
+// kept gives what such a compilation has left in build/test, where nothing it may be made of is newer; else it has it
+// done, in a directory of its own. What is compiled with files from outside the repository is not kept.
 func (m MPI) kept(t testing.TB, name string, args []string, compile func(dir string)) string {
 	t.Helper()
 	root := Root(t)

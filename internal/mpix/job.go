@@ -59,7 +59,8 @@ func open() (Transport, error) {
 		return nil, errors.New("mpix: the MPI job has been opened before")
 	}
 	mpi.LogErrors = false
-	// Others may be at work on the cores, where Open MPI takes them to be its own as long as its processes are no more than they are.
+	// Others may be at work on the cores, where Open MPI takes them to be its own as long as its processes are no more
+	// than they are.
 	const yields = "OMPI_MCA_mpi_yield_when_idle"
 	if os.Getenv(yields) == "" {
 		os.Setenv(yields, "1")
@@ -155,8 +156,8 @@ func (j *job) together(c call, n int, do func() error) error {
 	return j.end(do())
 }
 
-// meet waits until all members have come to a collective call, and sees that it is the same one. What follows of it does not wait
-// for anybody.
+// meet waits until all members have come to a collective call, and sees that it is the same one. What follows of it
+// does not wait for anybody.
 func (j *job) meet(c call, n int) error {
 	m := j.meeting
 	m.mine = [C.MPIX_SAID]C.int64_t{C.int64_t(c), -C.int64_t(c), C.int64_t(n), -C.int64_t(n)}

@@ -8,8 +8,8 @@ import (
 	"moriens/internal/team"
 )
 
-// Local returns the members, by rank, of a team of n, 1 or more, in this process. Each is for a separate goroutine. Abort ends the
-// others' calls with an error.
+// Local returns the members, by rank, of a team of n, 1 or more, in this process. Each is for a separate goroutine.
+// Abort ends the others' calls with an error.
 func Local(n int) []Transport {
 	h := &hub{round: newRound(n), mail: make([]mailbox, n*n)}
 	h.changed.L = &h.mu

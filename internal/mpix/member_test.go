@@ -82,8 +82,8 @@ func dereference(p *int) (err error) {
 	return nil
 }
 
-// fail is a member's part in one of the failures: it leaves its error in a file, and waits for the others to do so, for the job ends with the
-// first of them.
+// fail is a member's part in one of the failures: it leaves its error in a file, and waits for the others to do so, for
+// the job ends with the first of them.
 func fail(m Transport, which string) error {
 	i, err := strconv.Atoi(which)
 	if err != nil {
@@ -211,7 +211,8 @@ func TestUnderMPI(t *testing.T) {
 	})
 }
 
-// A program under a launcher that it knows nothing of takes itself for alone: that is refused, built with MPI or without.
+// A program under a launcher that it knows nothing of takes itself for alone: that is refused, built with MPI or
+// without.
 func TestStrangeLauncher(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		other := mpitest.MPICH

@@ -22,30 +22,33 @@ import (
 
 // A Transport is one member's view of a team that can also send messages, wait, and end.
 //
-// Members make the same collective calls in the same order; those of one member come one after the other, whichever goroutines make
-// them. A collective call that not all members make, because one makes another or closes, is an error at all of them. After an error
-// the team is of no more use: each further call returns it. Messages may be sent and received at any time by any goroutine.
+// Members make the same collective calls in the same order; those of one member come one after the other, whichever
+// goroutines make them. A collective call that not all members make, because one makes another or closes, is an error
+// at all of them. After an error the team is of no more use: each further call returns it. Messages may be sent and
+// received at any time by any goroutine.
 type Transport interface {
 	team.Team
-	// Send sends a message to a member, which may be this one. It does not wait for it to be received; data may be used again
-	// at once. Messages from one member to another arrive in the order in which they were sent.
+	// Send sends a message to a member, which may be this one. It does not wait for it to be received; data may be used
+	// again at once. Messages from one member to another arrive in the order in which they were sent.
 	Send(to int, data []byte) error
 	// Recv waits for the next message of a member. It is an error if that member has closed.
 	Recv(from int) ([]byte, error)
 	// Barrier is collective: it returns when all members have called it.
 	Barrier() error
-	// Abort ends all members, with a status from 1 to 255; others are taken for 1. It does not return where members are processes.
+	// Abort ends all members, with a status from 1 to 255; others are taken for 1. It does not return where members are
+	// processes.
 	Abort(status int)
-	// Close is collective, and the last call. It is an error if a message to this member has not been received. A team that
-	// has failed is closed at once: processes end their job by ending themselves, with a status that is not 0.
+	// Close is collective, and the last call. It is an error if a message to this member has not been received. A team
+	// that has failed is closed at once: processes end their job by ending themselves, with a status that is not 0.
 	Close() error
 }
 
-// Open returns this process's place in its MPI job. It can be called once. Without the tag mpi it is that of a team of one, and an error where a
-// launcher has started several processes, each of which would take itself for the only one.
+// Open returns this process's place in its MPI job. It can be called once. Without the tag mpi it is that of a team of
+// one, and an error where a launcher has started several processes, each of which would take itself for the only one.
 func Open() (Transport, error) { return open() }
 
-// Library names the MPI library that the program is linked to, and its version: "Open MPI v4.1.4"; "" without the tag mpi.
+// Library names the MPI library that the program is linked to, and its version: "Open MPI v4.1.4"; "" without the tag
+// mpi.
 func Library() string { return library() }
 
 // A call is one that is collective. Members exchange which one they make.
@@ -80,8 +83,8 @@ func reducing(op team.Op) (call, error) {
 
 var errClosed = errors.New("mpix: closed")
 
-// disagree returns an error if the members do not make one call, or not with the same number of values: for each, the least and the
-// greatest of all members.
+// disagree returns an error if the members do not make one call, or not with the same number of values: for each, the
+// least and the greatest of all members.
 func disagree(least, greatest call, fewest, most int64) error {
 	switch {
 	case least == greatest && fewest == most:

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// patience is how long to wait before asking again whether others have arrived: the longer, the longer it has been, so that a member that
-// waits for seconds takes next to nothing of its core, and one that waits for microseconds loses none.
+// patience is how long to wait before asking again whether others have arrived: the longer, the longer it has been, so
+// that a member that waits for seconds takes next to nothing of its core, and one that waits for microseconds loses
+// none.
 type patience struct{ since time.Time }
 
 func (p *patience) rest() {

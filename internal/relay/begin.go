@@ -6,7 +6,8 @@ import (
 	"moriens/internal/team"
 )
 
-// Most is collective: it returns what most of all members' calls are on, of several the least; false where there are none.
+// Most is collective: it returns what most of all members' calls are on, of several the least; false where there are
+// none.
 func Most(t team.Threads, calls map[uint64]int64) (id uint64, some bool, err error) {
 	var rows [][]int64
 	for id, n := range calls {
@@ -24,7 +25,8 @@ func Most(t team.Threads, calls map[uint64]int64) (id uint64, some bool, err err
 	return id, best > 0, err
 }
 
-// Calls are the calls round bursts, as a process numbers them: function and path of either, 0 and 0 where it is not known.
+// Calls are the calls round bursts, as a process numbers them: function and path of either, 0 and 0 where it is not
+// known.
 type Calls struct {
 	Process       uint64
 	Before, After [2]uint32

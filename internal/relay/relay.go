@@ -88,7 +88,8 @@ func (m Member) Merge(width int, rows []int64) ([]int64, error) {
 	return made, err
 }
 
-// Combine says what each member is given, of what all have given, by rank. All have to make the call that the first one makes. An error is a team.MisfitError.
+// Combine says what each member is given, of what all have given, by rank. All have to make the call that the first one
+// makes. An error is a team.MisfitError.
 func Combine(calls []Call) ([][]byte, error) {
 	first := &calls[0]
 	for rank := range calls {

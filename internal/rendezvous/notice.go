@@ -14,8 +14,8 @@ import (
 // lookEvery is the time between two looks whether a rendezvous is still there.
 const lookEvery = time.Second
 
-// A Notice is the rendezvous of a collector that runs. It is put up again where it is removed, for without it neither agents nor the user's commands find
-// the collector.
+// A Notice is the rendezvous of a collector that runs. It is put up again where it is removed, for without it neither
+// agents nor the user's commands find the collector.
 type Notice struct {
 	dir     string
 	meet    Rendezvous
@@ -36,7 +36,8 @@ func Post(dir string, r Rendezvous, log *slog.Logger) (*Notice, error) {
 	return n, nil
 }
 
-// PostLater is Post where there is no room for the file: it is written when there is. That of a collector of this run that was killed leads nowhere.
+// PostLater is Post where there is no room for the file: it is written when there is. That of a collector of this run
+// that was killed leads nowhere.
 func PostLater(dir string, r Rendezvous, log *slog.Logger) *Notice {
 	if old, err := Read(dir); err == nil && old.Run == r.Run {
 		if err := Remove(dir); err != nil {

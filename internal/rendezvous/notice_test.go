@@ -25,7 +25,8 @@ func post(t *testing.T) (dir string, n *Notice, logged *bytes.Buffer) {
 // pass lets the notice look twice.
 func pass() { time.Sleep(2*lookEvery + lookEvery/2); synctest.Wait() }
 
-// A rendezvous that is removed under its collector is there again, as often as that happens, until the collector takes it down itself.
+// A rendezvous that is removed under its collector is there again, as often as that happens, until the collector takes
+// it down itself.
 func TestNoticeIsPutUpAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, n, logged := post(t)

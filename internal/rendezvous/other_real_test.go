@@ -55,7 +55,8 @@ func openDir(t *testing.T) string {
 	return dir
 }
 
-// sockets are addresses of Unix sockets that other users can connect to: a file that all may enter, and none at all, as `moriens run` has.
+// sockets are addresses of Unix sockets that other users can connect to: a file that all may enter, and none at all, as
+// `moriens run` has.
 func sockets(t *testing.T) []string {
 	return []string{filepath.Join(openDir(t), "s"), strings.TrimPrefix(NewSocket(), "unix:")}
 }

@@ -35,7 +35,8 @@ func NewRun() string { return NewSecret(8) }
 type Rendezvous struct {
 	Run     string `json:"run"`     // MORIENS_RUN of the job
 	Address string `json:"address"` // host:port, or unix:@NAME of a socket that is no file
-	// Members are the addresses of all collectors of a run that has several, the first one's, Address, included; empty where there is one.
+	// Members are the addresses of all collectors of a run that has several, the first one's, Address, included; empty
+	// where there is one.
 	Members []string `json:"members,omitempty"`
 	// Fingerprint is the SHA-256 of the collector's TLS certificate (DER), in hexadecimal; empty on a
 	// Unix socket.
@@ -69,7 +70,8 @@ func NewSecret(n int) string {
 // unfinished is what the file is called until it is whole.
 const unfinished = ".collector-*"
 
-// Write puts r into the run directory, readable by its owner only. Readers see all of it or nothing. What a collector that was killed over it has left goes.
+// Write puts r into the run directory, readable by its owner only. Readers see all of it or nothing. What a collector
+// that was killed over it has left goes.
 func Write(dir string, r Rendezvous) error {
 	left, err := filepath.Glob(filepath.Join(escape(dir), unfinished))
 	if err != nil {
@@ -181,8 +183,9 @@ func (r Rendezvous) check() error {
 
 const unixPrefix = "unix:"
 
-// NewSocket returns an address of this host for a collector. The socket is no file: it goes with the process that listens there, however that ends. Others
-// may know its name and take it after that, so both ends ask whose process is at the other one (PeerCredentials).
+// NewSocket returns an address of this host for a collector. The socket is no file: it goes with the process that
+// listens there, however that ends. Others may know its name and take it after that, so both ends ask whose process is
+// at the other one (PeerCredentials).
 func NewSocket() string { return unixPrefix + "@moriens-" + NewSecret(16) }
 
 // Unix reports whether the collector listens on a Unix socket of this host.
@@ -200,7 +203,8 @@ func (r Rendezvous) At(member uint32) (Rendezvous, error) {
 	return r, nil
 }
 
-// Wait polls for the rendezvous until it is there or the time is up, or over, if it is not nil, says why none will come.
+// Wait polls for the rendezvous until it is there or the time is up, or over, if it is not nil, says why none will
+// come.
 func Wait(dir string, timeout time.Duration, over func() error) (Rendezvous, error) {
 	deadline := time.Now().Add(timeout)
 	for {

@@ -11,10 +11,10 @@ import (
 	"moriens/internal/files"
 )
 
-// Read calls take for each record behind a position, the zero Position for all, with where it ends, oldest first. The bytes are
-// valid until take returns; an error of it ends the reading. Bytes that are no frame are ErrCorrupt: what an unfinished
-// write has left is gone since Open, so a disk or somebody else has changed them. The file's further records are lost then,
-// and take is not called for the files behind it.
+// Read calls take for each record behind a position, the zero Position for all, with where it ends, oldest first. The
+// bytes are valid until take returns; an error of it ends the reading. Bytes that are no frame are ErrCorrupt: what an
+// unfinished write has left is gone since Open, so a disk or somebody else has changed them. The file's further records
+// are lost then, and take is not called for the files behind it.
 func (l *Log) Read(from Position, take func(end Position, record []byte) error) error {
 	for _, file := range l.files {
 		if file.Number < from.File {
@@ -46,7 +46,8 @@ func (l *Log) ReadFile(number uint64, take func(end Position, record []byte) err
 	return errors.Join(err, f.Close())
 }
 
-// First is the first record of the log in a directory, nil where it has none. Nothing is changed: ErrCorrupt may be an unfinished write too.
+// First is the first record of the log in a directory, nil where it has none. Nothing is changed: ErrCorrupt may be an
+// unfinished write too.
 func First(dir, kind string) (record []byte, err error) {
 	l := &Log{dir: dir}
 	copy(l.kind[:], kind)
@@ -71,7 +72,8 @@ type file interface {
 	Stat() (fs.FileInfo, error)
 }
 
-// scan reads frames from an offset on, 0 for the first, and returns the end of the last whole one; 0 where not even the head is whole.
+// scan reads frames from an offset on, 0 for the first, and returns the end of the last whole one; 0 where not even the
+// head is whole.
 func (l *Log) scan(f file, number uint64, offset int64, take func(Position, []byte) error) (end int64, err error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"moriens/internal/segment"
 )
 
-// A file that is replaced holds the other records, in its place among those of the others; what died over a replacement leaves is no part of the log.
+// A file that is replaced holds the other records, in its place among those of the others; what died over a replacement
+// leaves is no part of the log.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir)

@@ -99,8 +99,9 @@ func (l *Log) Removed() bool {
 // Compress reports whether records are compressed from now on. They are if nobody says that they are not.
 func (l *Log) Compress(on bool) { l.plain = !on }
 
-// Open opens the log of the given kind, at most 8 characters, in a directory, which is made with mode 0700 where it is missing. A file is
-// closed and a new one begun once it has fileBytes. What an unfinished write has left at the end of the last file is cut off.
+// Open opens the log of the given kind, at most 8 characters, in a directory, which is made with mode 0700 where it is
+// missing. A file is closed and a new one begun once it has fileBytes. What an unfinished write has left at the end of
+// the last file is cut off.
 func Open(dir, kind string, fileBytes int64) (*Log, error) {
 	if len(kind) > kindBytes {
 		return nil, fmt.Errorf("segments in %s: a kind of %d characters, at most %d can be", dir, len(kind), kindBytes)
@@ -217,8 +218,8 @@ func (l *Log) End() Position {
 }
 
 // Append writes records one after the other and returns where the last one ends. They are safe from the death of
-// this process when it returns, from that of the machine after Sync; where the process dies inside, the first few may be there. After
-// an error, such as a full disk, none is, and it may be tried again.
+// this process when it returns, from that of the machine after Sync; where the process dies inside, the first few may
+// be there. After an error, such as a full disk, none is, and it may be tried again.
 func (l *Log) Append(records ...[]byte) (Position, error) {
 	if l.files[len(l.files)-1].Bytes >= l.limit {
 		if err := l.Rotate(); err != nil {
@@ -265,8 +266,9 @@ func checksum(length, body []byte) uint32 {
 // Sync makes what was appended safe from the death of the machine.
 func (l *Log) Sync() error { return l.file.Sync() }
 
-// TakeBack removes what the last Append has appended. After a Sync that failed nobody knows what of it is on the disk, and another
-// Sync does not try again: the kernel may have given the bytes up. They have to be taken back and appended anew.
+// TakeBack removes what the last Append has appended. After a Sync that failed nobody knows what of it is on the disk,
+// and another Sync does not try again: the kernel may have given the bytes up. They have to be taken back and appended
+// anew.
 func (l *Log) TakeBack() error {
 	if err := l.file.Truncate(l.begun); err != nil {
 		return fmt.Errorf("segments: %w", err)
@@ -326,10 +328,12 @@ func (l *Log) Restart() error {
 	return nil
 }
 
-// replaceSuffix is that of a file which is to take the place of another; one that was not finished is no part of the log.
+// replaceSuffix is that of a file which is to take the place of another; one that was not finished is no part of the
+// log.
 const replaceSuffix = ".new"
 
-// Replace has a file that is not written to any more hold other records. It holds those or the ones before, whenever the process dies.
+// Replace has a file that is not written to any more hold other records. It holds those or the ones before, whenever
+// the process dies.
 func (l *Log) Replace(number uint64, records ...[]byte) error {
 	i := slices.IndexFunc(l.files, func(f File) bool { return f.Number == number })
 	if i < 0 || i == len(l.files)-1 {

@@ -20,7 +20,8 @@ type Job struct {
 // A State is how a job stands or has ended: RUNNING, COMPLETED, FAILED, TIMEOUT, CANCELLED, NODE_FAIL, ….
 type State string
 
-// ended are the states in which nothing more comes of a job. Those on the way are more: SIGNALING, while it is sent a signal.
+// ended are the states in which nothing more comes of a job. Those on the way are more: SIGNALING, while it is sent a
+// signal.
 var ended = []State{"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT"}
 
 // Submit gives a script to sbatch, with more options and with env added to its environment; args are the script's.
@@ -34,7 +35,8 @@ func (c *Cluster) Submit(t testing.TB, env []string, args ...string) Job {
 	return Job{ID: strings.TrimSpace(string(text)), cluster: c}
 }
 
-// Signal sends a signal as scancel does: to the job's steps, or with more options to others. A job that has ended, or is about to, takes none.
+// Signal sends a signal as scancel does: to the job's steps, or with more options to others. A job that has ended, or
+// is about to, takes none.
 func (j Job) Signal(t testing.TB, name string, options ...string) {
 	t.Helper()
 	cmd := j.cluster.with(nil, "scancel", append(append([]string{"--signal=" + name}, options...), j.ID)...)

@@ -13,8 +13,8 @@ type node struct {
 	input io.Closer
 }
 
-// keep is that shell's script. When the test closes the pipe, or is gone, everything on the node ends, as when the power goes: all is
-// stopped first, so that nothing sees the end of anything else.
+// keep is that shell's script. When the test closes the pipe, or is gone, everything on the node ends, as when the
+// power goes: all is stopped first, so that nothing sees the end of anything else.
 const keep = `
 hostname "$1" && mount --bind "$2/hosts" /etc/hosts && mount -t tmpfs -o mode=1777,size=256m shm /dev/shm || exit
 slurmd -D -N "$1" </dev/null &

@@ -1,7 +1,8 @@
 package slurmtest
 
-// settings is slurm.conf but for the nodes. Steps are scheduled at once, and nothing of the machine is asked for: no cgroups,
-// no accounting, no affinity. Its parts wait longer for each other than the usual 2 to 10 s, for they share a busy machine.
+// settings is slurm.conf but for the nodes. Steps are scheduled at once, and nothing of the machine is asked for: no
+// cgroups, no accounting, no affinity. Its parts wait longer for each other than the usual 2 to 10 s, for they share a
+// busy machine.
 const settings = `ClusterName=test
 SlurmctldHost=@HOST@(127.0.0.1)
 SlurmctldPort=@PORT@

@@ -46,8 +46,9 @@ func Start(t testing.TB, nodes, cpus int) *Cluster {
 	}
 	c := &Cluster{Dir: dir, nodes: make(map[string]*node), env: append(os.Environ(),
 		"SLURM_CONF="+filepath.Join(dir, "slurm.conf"),
-		// The fence that Slurm's PMIx plugin takes of itself, tree, lets a rank of Open MPI leave MPI_Init before others are ready on
-		// a busy machine, and the others crash or hang, measured or not: 22 of 78 jobs of 16 ranks here, none of 26 with this one.
+		// The fence that Slurm's PMIx plugin takes of itself, tree, lets a rank of Open MPI leave MPI_Init before others are
+		// ready on a busy machine, and the others crash or hang, measured or not: 22 of 78 jobs of 16 ranks here, none of 26
+		// with this one.
 		"SLURM_PMIX_FENCE=ring")}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -152,7 +153,8 @@ func (c *Cluster) configure(t testing.TB, nodes, cpus int) {
 	c.write(t, "hosts", hosts, 0o644)
 }
 
-// Ports of Slurm are below those that the kernel hands out, which may go to somebody else before a node listens, or while it is cut.
+// Ports of Slurm are below those that the kernel hands out, which may go to somebody else before a node listens, or
+// while it is cut.
 const firstPort, kernelPorts = 20000, 32768
 
 // freePorts finds ports that nobody listens on.

@@ -5,7 +5,8 @@ import "cmp"
 // A Step is a stage of the end of a run.
 type Step struct {
 	Name string
-	// Until is the part of the limit after which it is given up, 0 to 1. One that is done to its end, however long that takes, has none.
+	// Until is the part of the limit after which it is given up, 0 to 1. One that is done to its end, however long that
+	// takes, has none.
 	Until float64
 	// Least is the part of what is left of the limit when it begins that it may have, if that is more.
 	Least float64
@@ -16,11 +17,12 @@ type Step struct {
 // last is the part of the limit by which all is to be done but for writing.
 const last = .95
 
-// least is Step.Least of what makes the results: a run whose recount has taken too long has all the same something of everything. What comes first, and needs the
-// least time, has more.
+// least is Step.Least of what makes the results: a run whose recount has taken too long has all the same something of
+// everything. What comes first, and needs the least time, has more.
 const least = 1. / 6
 
-// The stages of the end of a run, in their order. docs/reduction.md says what each does, and what is not there without it.
+// The stages of the end of a run, in their order. docs/reduction.md says what each does, and what is not there without
+// it.
 var (
 	Freeze   = Step{Name: "freeze"}
 	Return   = Step{Name: "return", Until: .1}

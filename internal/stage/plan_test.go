@@ -14,7 +14,8 @@ import (
 	"moriens/internal/team"
 )
 
-// What needs a stage that came to nothing is not begun; all others are, and what needs those that are not begun is neither.
+// What needs a stage that came to nothing is not begun; all others are, and what needs those that are not begun is
+// neither.
 func TestNeeds(t *testing.T) {
 	s := stage.New(0)
 	try := func(name string, fails bool, needs ...string) error {
@@ -54,7 +55,8 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// A stage has its part of the limit, or a share of what time was left for all when it began, whichever is later. Gone shows how much of it is gone.
+// A stage has its part of the limit, or a share of what time was left for all when it began, whichever is later. Gone
+// shows how much of it is gone.
 func TestLeast(t *testing.T) {
 	now := time.Duration(0)
 	s := stage.Timed(100*time.Second, team.Solo{}, func() time.Duration { return now })
@@ -87,7 +89,8 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// The plan is what the page on reduction says: every stage, in its order, after what part of the limit it is given up, and what it needs; what it needs comes before it.
+// The plan is what the page on reduction says: every stage, in its order, after what part of the limit it is given up,
+// and what it needs; what it needs comes before it.
 func TestPlanIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reduction.md")
 	if err != nil {

@@ -45,7 +45,8 @@ func Shared(limit time.Duration, t team.Team) *Stages {
 	return &Stages{limit: limit, gone: func() time.Duration { return time.Since(began) }, real: true, team: t}
 }
 
-// Timed is Shared where gone says how much time has gone by, at each begin of a stage and each time that Over or Gone is asked.
+// Timed is Shared where gone says how much time has gone by, at each begin of a stage and each time that Over or Gone
+// is asked.
 func Timed(limit time.Duration, t team.Team, gone func() time.Duration) *Stages {
 	return &Stages{limit: limit, gone: gone, team: t}
 }
@@ -166,12 +167,14 @@ func (s *Stages) Must(step Step, work func()) {
 	work()
 }
 
-// Try does what a run can go without: it gives up, with a *LateError, or what ended ctx, as soon as the step's part of the limit is gone, and with a *LackError at once where what it needs is not there.
-// Nothing of what work then returns is used, and work must change nothing that others see. A fault in it is an error of it alone. What does not come about, for whatever reason, is
-// Lack for the steps that need it.
+// Try does what a run can go without: it gives up, with a *LateError, or what ended ctx, as soon as the step's part of
+// the limit is gone, and with a *LackError at once where what it needs is not there. Nothing of what work then returns
+// is used, and work must change nothing that others see. A fault in it is an error of it alone. What does not come
+// about, for whatever reason, is Lack for the steps that need it.
 //
-// Of Shared, members that are late at its begin have all give it up, and one that has begun is done to its end, whenever that is; an error at one member is one of all. A
-// fault is not held: the others wait for who has it, and learn from their team that it has ended.
+// Of Shared, members that are late at its begin have all give it up, and one that has begun is done to its end,
+// whenever that is; an error at one member is one of all. A fault is not held: the others wait for who has it, and
+// learn from their team that it has ended.
 func Try[T any](ctx context.Context, s *Stages, step Step, work func(context.Context) (T, error)) (T, error) {
 	made, err := try(ctx, s, step, work)
 	if err != nil {
@@ -243,7 +246,8 @@ func (s *Stages) late(ctx context.Context, step *Step) error {
 	return &LateError{s.part(step.Until)}
 }
 
-// Within does what ends by itself soon after its context, which ends when the step's part of the limit is gone; of Shared, by this member's clock. What it needs it looks for itself.
+// Within does what ends by itself soon after its context, which ends when the step's part of the limit is gone; of
+// Shared, by this member's clock. What it needs it looks for itself.
 func (s *Stages) Within(ctx context.Context, step Step, work func(context.Context)) {
 	s.begin(step.Name)
 	ctx, cancel := s.until(ctx, &step)

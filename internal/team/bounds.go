@@ -2,8 +2,8 @@ package team
 
 import "slices"
 
-// Bounds is collective: it replaces each value of lo by the least, and each of hi by the largest, that any member has at its place. All give equally many, and
-// no NaN.
+// Bounds is collective: it replaces each value of lo by the least, and each of hi by the largest, that any member has
+// at its place. All give equally many, and no NaN.
 func Bounds(t Team, lo, hi []float64) error {
 	if t.Size() == 1 {
 		return nil

@@ -2,14 +2,15 @@ package team
 
 import "slices"
 
-// A Merger is a team that adds up tables itself: where what members say to each other goes through one of them, the sum goes down, and not every member's table to every other.
+// A Merger is a team that adds up tables itself: where what members say to each other goes through one of them, the sum
+// goes down, and not every member's table to every other.
 type Merger interface {
 	// Merge is Threads.Merge.
 	Merge(width int, rows []int64) ([]int64, error)
 }
 
-// Merge is collective: it returns the rows of all members, each a key of so many words and a count, by ascending key. Counts of one key are added up. Members give theirs
-// ascending, each key once.
+// Merge is collective: it returns the rows of all members, each a key of so many words and a count, by ascending key.
+// Counts of one key are added up. Members give theirs ascending, each key once.
 func (t Threads) Merge(width int, rows []int64) ([]int64, error) {
 	if t.Size() == 1 {
 		return rows, nil

@@ -2,8 +2,8 @@ package team
 
 import "fmt"
 
-// Panicking is a team whose calls panic when the team is lost; Leave turns the panic into an error. So code with many calls
-// in it reads as that of one process does. They are not made on other goroutines than that which defers Leave.
+// Panicking is a team whose calls panic when the team is lost; Leave turns the panic into an error. So code with many
+// calls in it reads as that of one process does. They are not made on other goroutines than that which defers Leave.
 type Panicking struct{ Threads }
 
 // lost is what the panic has.

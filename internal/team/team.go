@@ -22,8 +22,8 @@ type Team interface {
 	Size() int
 	// AllGather returns what every member has given, by rank. The members may give different amounts, and none.
 	AllGather(mine []byte) ([][]byte, error)
-	// AllToAll sends parts[i] to member i, and returns by rank what the members have sent to this one. There is one part for each member;
-	// parts may have different lengths, and none.
+	// AllToAll sends parts[i] to member i, and returns by rank what the members have sent to this one. There is one part
+	// for each member; parts may have different lengths, and none.
 	AllToAll(parts [][]byte) ([][]byte, error)
 	// AllReduce replaces each value by that of all members at its place taken together. All give equally many.
 	AllReduce(values []int64, op Op) error

@@ -2,8 +2,8 @@ package team
 
 import "fmt"
 
-// Threads is a team, and which member has what of a run: the bursts, calls and messages of a thread are at one member, its owner, and what is known of the thread
-// itself is at all. The zero Threads is one process that has everything.
+// Threads is a team, and which member has what of a run: the bursts, calls and messages of a thread are at one member,
+// its owner, and what is known of the thread itself is at all. The zero Threads is one process that has everything.
 type Threads struct {
 	Team         // nil = Solo
 	Of   []int32 // by thread: the rank of its owner; nil in a team of one = all are its
@@ -42,7 +42,8 @@ func (t Threads) Owner(thread int) int {
 // Mine reports whether this member has a thread's bursts.
 func (t Threads) Mine(thread int) bool { return t.Owner(thread) == t.Rank() }
 
-// Check says what is wrong with the owners of so many threads: one is no member, or, with several members, they are not as many.
+// Check says what is wrong with the owners of so many threads: one is no member, or, with several members, they are not
+// as many.
 func (t Threads) Check(threads int) error {
 	if len(t.Of) != threads && (t.Of != nil || t.Size() > 1) {
 		return fmt.Errorf("team: owners of %d threads for %d threads", len(t.Of), threads)
@@ -55,9 +56,9 @@ func (t Threads) Check(threads int) error {
 	return nil
 }
 
-// ByThread is collective: it returns the lists of all threads, by thread, of which each member gives those of its own; what it gives for others is not looked at.
-// In a team of one that is what came in. What has to be added up in an order that does not depend on the members is gathered so, and then added up thread by
-// thread.
+// ByThread is collective: it returns the lists of all threads, by thread, of which each member gives those of its own;
+// what it gives for others is not looked at. In a team of one that is what came in. What has to be added up in an order
+// that does not depend on the members is gathered so, and then added up thread by thread.
 func ByThread[T Plain](t Threads, lists [][]T) ([][]T, error) {
 	if t.Size() == 1 {
 		return lists, nil

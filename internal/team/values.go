@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Values is collective: it returns, by rank, what every member gives, of any type that encoding/gob can carry: lists without elements may come back nil. In a team
-// of one that is what came in.
+// Values is collective: it returns, by rank, what every member gives, of any type that encoding/gob can carry: lists
+// without elements may come back nil. In a team of one that is what came in.
 func Values[T any](t Team, mine T) ([]T, error) {
 	if t.Size() == 1 {
 		return []T{mine}, nil
@@ -44,7 +44,8 @@ func FirstByThread[T Plain](t Threads, lists [][]T) ([][]T, error) {
 	return apart(t, len(lists), allLengths, allValues)
 }
 
-// First is collective: the first member does work, and all get what that returns. An error of it is an error of all, with the same text.
+// First is collective: the first member does work, and all get what that returns. An error of it is an error of all,
+// with the same text.
 func First[T any](t Team, work func() (T, error)) (T, error) {
 	if t.Size() == 1 {
 		return work()
@@ -90,7 +91,8 @@ func Any(t Team, so bool) (bool, error) {
 	return count[0] != 0, err
 }
 
-// Explain is Agree, and says at all members what is wrong: at those without an error of their own, what the first has that has one.
+// Explain is Agree, and says at all members what is wrong: at those without an error of their own, what the first has
+// that has one.
 func Explain(t Team, err error) error {
 	if t.Size() == 1 {
 		return err

@@ -40,7 +40,8 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is no amount of bytes: write it like 64MiB, 1.5GB or 4096", s)
 }
 
-// String writes an amount with three figures at most in the binary unit in which it has one to three before the point, as the pages do.
+// String writes an amount with three figures at most in the binary unit in which it has one to three before the point,
+// as the pages do.
 func (b Bytes) String() string {
 	amount, unit := float64(b), "B"
 	for _, larger := range byteUnits[:binaryUnits] {

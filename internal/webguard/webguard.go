@@ -61,8 +61,8 @@ func (g Guard) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// namesLoopback reports whether the host that a request asks for, with or without a port, is an address of the loopback or localhost, which browsers look up
-// nowhere else.
+// namesLoopback reports whether the host that a request asks for, with or without a port, is an address of the loopback
+// or localhost, which browsers look up nowhere else.
 func namesLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

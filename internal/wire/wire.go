@@ -22,8 +22,8 @@ type compressor struct{ writers, readers sync.Pool }
 
 func (c *compressor) Name() string { return Name }
 
-// A writer gathers a message, which is compressed in one go when it is closed: that needs no window of its own, and resets no tables
-// for what a short message does not fill. It goes back to its pool then.
+// A writer gathers a message, which is compressed in one go when it is closed: that needs no window of its own, and
+// resets no tables for what a short message does not fill. It goes back to its pool then.
 type writer struct {
 	to         io.Writer
 	pool       *sync.Pool

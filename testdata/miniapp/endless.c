@@ -3,7 +3,8 @@
  *
  *	endless [WORK_US [ROUNDS]]
  *
- * Every 20 rounds every rank reports what it has called by then. After so many rounds, if they are given, it waits outside MPI.
+ * Every 20 rounds every rank reports what it has called by then. After so many rounds, if they are given, it waits
+ * outside MPI.
  */
 #include "planted.h"
 

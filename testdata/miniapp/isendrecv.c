@@ -1,7 +1,8 @@
 /*
- * MPI_Isendrecv round a ring, of which MPICH's status tells nothing: from the rank before, from anybody and with any tag, between ordinary messages
- * whose statuses its requests may be given. Every message is shorter than there is room for, and of another length. At the end, with a
- * second argument, rank 0 receives from anybody what ranks 1 and 2 both send, so that nothing tells which was first.
+ * MPI_Isendrecv round a ring, of which MPICH's status tells nothing: from the rank before, from anybody and with any
+ * tag, between ordinary messages whose statuses its requests may be given. Every message is shorter than there is room
+ * for, and of another length. At the end, with a second argument, rank 0 receives from anybody what ranks 1 and 2 both
+ * send, so that nothing tells which was first.
  */
 #include "checked.h"
 

@@ -3,11 +3,13 @@
  *
  *	kinds [-n ITERATIONS] [-r SLOW_RANK] [-s]
  *
- * An iteration is bursts of 1.1, 2.1, 3.2 and 4.1 ms, in this order, each before the same MPI_Allreduce in the source. A kind is a fixed number of operations,
- * the same on every rank: rank 0 finds once how long one takes. With -s it sleeps so long instead. SLOW_RANK has 30 % more of every kind.
+ * An iteration is bursts of 1.1, 2.1, 3.2 and 4.1 ms, in this order, each before the same MPI_Allreduce in the source.
+ * A kind is a fixed number of operations, the same on every rank: rank 0 finds once how long one takes. With -s it
+ * sleeps so long instead. SLOW_RANK has 30 % more of every kind.
  *
- * One more MPI_Allreduce of the same line comes before the first burst, and nothing but MPI_Finalize after the last. So a rank has 4 × ITERATIONS bursts
- * between that call and itself, in time order 0, 1, …, and burst i is of kind i modulo 4.
+ * One more MPI_Allreduce of the same line comes before the first burst, and nothing but MPI_Finalize after the last. So
+ * a rank has 4 × ITERATIONS bursts between that call and itself, in time order 0, 1, …, and burst i is of kind i modulo
+ * 4.
  *
  * Every rank writes a line "kind start_ns end_ns" per burst, in CLOCK_MONOTONIC, to $MINIAPP_OUT/bursts.<rank>.
  */

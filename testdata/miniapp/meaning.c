@@ -1,6 +1,6 @@
 /*
- * What is hard to tell of calls, on two ranks: derived datatypes, wildcards, MPI_PROC_NULL, ignored statuses, handles that are used
- * again, inactive and shared requests, errors, intercommunicators, edges of grids, pauses. Or
+ * What is hard to tell of calls, on two ranks: derived datatypes, wildcards, MPI_PROC_NULL, ignored statuses, handles
+ * that are used again, inactive and shared requests, errors, intercommunicators, edges of grids, pauses. Or
  *
  *	meaning many N      each rank waits for 2 N requests at once
  *	meaning loop N      N communicators, one after the other, and then a barrier

@@ -1,6 +1,7 @@
 /*
- * Messages of every kind between two ranks, whose content says who sent them and as which of its messages. Each rank writes what it has
- * received to $MINIAPP_OUT/messages.<rank>: sender, number, tag and bytes, in the order in which the receives were posted, a message a line.
+ * Messages of every kind between two ranks, whose content says who sent them and as which of its messages. Each rank
+ * writes what it has received to $MINIAPP_OUT/messages.<rank>: sender, number, tag and bytes, in the order in which the
+ * receives were posted, a message a line.
  */
 #include <mpi.h>
 #include <stdio.h>

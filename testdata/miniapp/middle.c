@@ -3,9 +3,9 @@
  *
  *	middle WHAT [THREADS [ROUNDS]]
  *
- * children starts other programs in every way that there is; descriptors leaves no descriptor to be had; wait says so by a file
- * $MINIAPP_OUT/ready.<rank> and goes on when there is a file $MINIAPP_OUT/go; nothing is nothing. The ranks agree in the end on what
- * their threads did, or the exit status is 1.
+ * children starts other programs in every way that there is; descriptors leaves no descriptor to be had; wait says so
+ * by a file $MINIAPP_OUT/ready.<rank> and goes on when there is a file $MINIAPP_OUT/go; nothing is nothing. The ranks
+ * agree in the end on what their threads did, or the exit status is 1.
  */
 #include "checked.h"
 

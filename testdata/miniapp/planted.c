@@ -8,8 +8,8 @@
  * about a third of the time: 900 of 0.2 ms, 30 of 6 ms and one of 180 ms.
  *
  * Every rank writes a line "kind start_ns end_ns away_ns" per burst, in CLOCK_MONOTONIC, to $MINIAPP_OUT/bursts.<rank>:
- * the readings enclose the work and lie just after the call before it and just before the call after it. For away_ns of the time
- * since the burst before it the kernel had the rank not run.
+ * the readings enclose the work and lie just after the call before it and just before the call after it. For away_ns of
+ * the time since the burst before it the kernel had the rank not run.
  */
 #include "planted.h"
 

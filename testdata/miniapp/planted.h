@@ -52,8 +52,8 @@ static inline void planted_path(char *path, size_t bytes, const char *what, int 
 }
 
 /*
- * From here on the counts are in the file $MINIAPP_OUT/shared.<pid>, where they stay whatever ends this process. A call is
- * counted just before it is made.
+ * From here on the counts are in the file $MINIAPP_OUT/shared.<pid>, where they stay whatever ends this process. A call
+ * is counted just before it is made.
  */
 static inline void planted_share(void)
 {

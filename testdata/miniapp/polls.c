@@ -8,8 +8,9 @@
  *	polls pool N [MS]       N MPI_Iprobe in vain by a thread that lives on when MPI is finalised,
  *	                        for MS milliseconds
  *
- * each writes how many ns lie between its first poll and its last to $MINIAPP_OUT/took.<rank>, and compute its bursts as planted.c does. inside keeps, in $MINIAPP_OUT/polling.<rank>, how many calls it
- * has begun and how many have come back, 64 bits each.
+ * each writes how many ns lie between its first poll and its last to $MINIAPP_OUT/took.<rank>, and compute its bursts
+ * as planted.c does. inside keeps, in $MINIAPP_OUT/polling.<rank>, how many calls it has begun and how many have come
+ * back, 64 bits each.
  */
 #include "planted.h"
 

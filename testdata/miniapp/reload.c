@@ -1,6 +1,6 @@
 /*
- * Loads libraries one after the other, calls the function barrier of each, and unloads it, so that the next one comes to lie where
- * it was. Prints how many did.
+ * Loads libraries one after the other, calls the function barrier of each, and unloads it, so that the next one comes
+ * to lie where it was. Prints how many did.
  *
  *	reload LIBRARY...
  */

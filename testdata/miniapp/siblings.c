@@ -1,6 +1,6 @@
 /*
- * Two worlds that are spawned one after the other: each rank of the first sends its parent 10 messages, which look to all but the
- * communicator like those that the parent sends to the second one's rank of that number.
+ * Two worlds that are spawned one after the other: each rank of the first sends its parent 10 messages, which look to
+ * all but the communicator like those that the parent sends to the second one's rank of that number.
  */
 #include "checked.h"
 

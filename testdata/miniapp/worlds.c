@@ -1,7 +1,8 @@
 /*
- * Three worlds that talk in every way they can: each of two ranks spawns a world of its own, at the same time and of different sizes, and talks to it
- * through the intercommunicator, through what it is merged to, and through parts of that; then the spawned worlds meet at a port. Every
- * message has another length, so that none can be taken for another.
+ * Three worlds that talk in every way they can: each of two ranks spawns a world of its own, at the same time and of
+ * different sizes, and talks to it through the intercommunicator, through what it is merged to, and through parts of
+ * that; then the spawned worlds meet at a port. Every message has another length, so that none can be taken for
+ * another.
  */
 #include "checked.h"
 

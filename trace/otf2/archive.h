@@ -45,7 +45,8 @@ struct archive {
 	uint8_t value_count; // of the metric that comes next
 };
 
-// All return OTF2_SUCCESS or the library's code of what went wrong. archive_complaint is what it said first, with archive_cause its code.
+// All return OTF2_SUCCESS or the library's code of what went wrong. archive_complaint is what it said first, with
+// archive_cause its code.
 OTF2_ErrorCode archive_open(struct archive *a, const char *dir, const char *name, const char *creator);
 OTF2_ErrorCode archive_begin(struct archive *a, uint64_t location);
 OTF2_ErrorCode archive_events(struct archive *a, const struct event *e, size_t n);
@@ -55,7 +56,8 @@ OTF2_ErrorCode archive_definitions(struct archive *a, const uint64_t *locations,
 OTF2_ErrorCode archive_member(struct archive *a, uint32_t number, uint32_t name, uint32_t unit, int papi);
 OTF2_ErrorCode archive_class(struct archive *a, uint32_t number, const uint32_t *members, uint8_t n);
 OTF2_ErrorCode archive_close(struct archive *a);
-// Reads a closed archive again: the library does not notice every write that fails. Each location must have as many events as counts says.
+// Reads a closed archive again: the library does not notice every write that fails. Each location must have as many
+// events as counts says.
 OTF2_ErrorCode archive_verify(const char *anchor, const uint64_t *locations, const uint64_t *counts, size_t n);
 const char *archive_complaint(void);
 OTF2_ErrorCode archive_cause(void);

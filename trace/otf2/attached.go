@@ -87,8 +87,8 @@ func (d *definitions) messageEnds(run *trace.Run) [][]messageEnd {
 	return ends
 }
 
-// placeMessages puts sends behind the enter of the call that posted them, receives before the leave of the call that completed them, and the
-// posting of receives that another call completed behind the enter of their call.
+// placeMessages puts sends behind the enter of the call that posted them, receives before the leave of the call that
+// completed them, and the posting of receives that another call completed behind the enter of their call.
 func (s *stream) placeMessages(ends []messageEnd) {
 	for _, x := range ends {
 		m := &s.run.Messages[x.message]

@@ -6,8 +6,8 @@ import (
 	"moriens/trace"
 )
 
-// defineCalls makes regions of the MPI functions, and of call paths calling contexts: a tree from the outermost function inwards, whose
-// leaves are the MPI functions.
+// defineCalls makes regions of the MPI functions, and of call paths calling contexts: a tree from the outermost
+// function inwards, whose leaves are the MPI functions.
 func (d *definitions) defineCalls(run *trace.Run) {
 	tree := contextTree{d: d, regions: make(map[string]uint32), sources: make(map[source]uint32), nodes: make(map[context]uint32)}
 	calls := make(map[string]uint32)

@@ -6,8 +6,8 @@ import (
 	"moriens/trace"
 )
 
-// defineCommunicators defines those of the run, and for its messages, of which no file says where they were sent, one of all ranks of each
-// world, and one of all worlds.
+// defineCommunicators defines those of the run, and for its messages, of which no file says where they were sent, one
+// of all ranks of each world, and one of all worlds.
 func (d *definitions) defineCommunicators(run *trace.Run, p *plan) {
 	first := make([]uint64, 0, d.ranks.total) // location of each process
 	for i := range d.locations {

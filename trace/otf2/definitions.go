@@ -227,8 +227,8 @@ func (c *clusterRegions) of(label int32) (uint32, error) {
 	return 0, fmt.Errorf("no cluster has the number %d", label)
 }
 
-// defineCounters makes one metric class of all counters, and where bursts lack some of them one of each, so that a count that is not there
-// is not reported.
+// defineCounters makes one metric class of all counters, and where bursts lack some of them one of each, so that a
+// count that is not there is not reported.
 func (d *definitions) defineCounters(run *trace.Run) {
 	var all []uint32
 	for i, c := range run.Counters {

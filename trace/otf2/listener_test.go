@@ -19,8 +19,8 @@ type heard struct {
 	counts map[string]int64
 }
 
-// A listener makes a story of the events of a location, and finds what no reader would bear: times that go back, regions that do not nest, a
-// message outside of all regions that its call has.
+// A listener makes a story of the events of a location, and finds what no reader would bear: times that go back,
+// regions that do not nest, a message outside of all regions that its call has.
 type listener struct {
 	story
 	open     []opened
@@ -40,7 +40,8 @@ func sameRanks(comm string) string {
 	return comm
 }
 
-// match brings sends and receives together as readers do: the n-th with the n-th of the same two processes, tag and communicator.
+// match brings sends and receives together as readers do: the n-th with the n-th of the same two processes, tag and
+// communicator.
 func match(run *trace.Run, listeners map[uint64]*listener) (story, error) {
 	var world, first []int // by process; by world
 	for w := range run.Worlds {

@@ -2,9 +2,10 @@ package otf2
 
 import "moriens/trace"
 
-// channels say by which communicator each message goes. Readers match the n-th send with the n-th receive of the same two ranks, tag
-// and communicator. Which communicator a message had is not known, so all have that of their world, as long as none overtakes another of the
-// same ranks and tag, by the stamps that its ends have; one that does has the next communicator of the same ranks.
+// channels say by which communicator each message goes. Readers match the n-th send with the n-th receive of the same
+// two ranks, tag and communicator. Which communicator a message had is not known, so all have that of their world, as
+// long as none overtakes another of the same ranks and tag, by the stamps that its ends have; one that does has the
+// next communicator of the same ranks.
 type channels struct {
 	of     []int32 // by message
 	number int

@@ -14,8 +14,8 @@ type ranks struct {
 
 func (r *ranks) of(world, rank int) uint32 { return uint32(r.first[world] + rank) }
 
-// definePlaces defines hosts, processes and threads. A rank that left no record has a process and a thread without events, so that the
-// numbers of the others are their ranks.
+// definePlaces defines hosts, processes and threads. A rank that left no record has a process and a thread without
+// events, so that the numbers of the others are their ranks.
 func (d *definitions) definePlaces(run *trace.Run) {
 	machine := d.node("moriens", "run", undefined)
 	var hosts []uint32

@@ -58,8 +58,8 @@ func needWriter(t *testing.T) string {
 	return program
 }
 
-// otf2-print reads what moriens-otf2 makes of a run directory, and shows what the directory holds: every burst, call, message, collective,
-// counter, mark and dropped time, at its stamp.
+// otf2-print reads what moriens-otf2 makes of a run directory, and shows what the directory holds: every burst, call,
+// message, collective, counter, mark and dropped time, at its stamp.
 func TestPrint(t *testing.T) {
 	needWriter(t)
 	t.Run("small", func(t *testing.T) { printed(t, tracetest.Small()) })

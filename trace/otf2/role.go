@@ -12,7 +12,8 @@ type collectiveKind struct {
 	role uint32
 }
 
-// collectiveKinds are by the function's name without MPI_, lower case, without the I of those that do not block, and without _c.
+// collectiveKinds are by the function's name without MPI_, lower case, without the I of those that do not block, and
+// without _c.
 var collectiveKinds = map[string]collectiveKind{
 	"barrier":              {opBarrier, roleBarrier},
 	"bcast":                {opBcast, roleOneToAll},

@@ -9,8 +9,8 @@ import (
 	"moriens/trace"
 )
 
-// A story is what an archive reports one location, a line for each thing that happened, in any order. It is made of the model, of the events
-// of a stream and of what otf2-print shows: all three have to show the same.
+// A story is what an archive reports one location, a line for each thing that happened, in any order. It is made of the
+// model, of the events of a stream and of what otf2-print shows: all three have to show the same.
 type story []string
 
 func (s *story) add(format string, values ...any) { *s = append(*s, fmt.Sprintf(format, values...)) }

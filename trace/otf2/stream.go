@@ -88,8 +88,8 @@ func (s *stream) write() error {
 	return s.err
 }
 
-// peek returns the item that begins next. Of those that begin together one of zero length comes first, of calls and bursts of zero length they
-// take turns; then a call comes before a burst.
+// peek returns the item that begins next. Of those that begin together one of zero length comes first, of calls and
+// bursts of zero length they take turns; then a call comes before a burst.
 func (s *stream) peek() item {
 	var x item
 	better := func(y item) {
@@ -130,15 +130,16 @@ func (s *stream) take(x item) {
 	}
 }
 
-// straddles reports whether a burst overlaps a call in part. There are such ones in traces in which a thread is running inside MPI.
+// straddles reports whether a burst overlaps a call in part. There are such ones in traces in which a thread is running
+// inside MPI.
 func (s *stream) straddles(x item) bool {
 	c := &s.t.Calls
 	part := func(i int) bool {
 		enter, exit := c.EnterNS[i], c.ExitNS[i]
 		return enter < x.beginNS && x.beginNS < exit && exit < x.endNS || x.beginNS < enter && enter < x.endNS && x.endNS < exit
 	}
-	// Calls do not overlap: only the last one that begins before the burst's end can reach beyond it, only the last one that begins before
-	// its begin into it.
+	// Calls do not overlap: only the last one that begins before the burst's end can reach beyond it, only the last one
+	// that begins before its begin into it.
 	last, _ := slices.BinarySearch(c.EnterNS, x.endNS)
 	first, _ := slices.BinarySearch(c.EnterNS, x.beginNS)
 	return last > 0 && part(last-1) || first > 0 && part(first-1)

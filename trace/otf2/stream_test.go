@@ -32,7 +32,8 @@ func TestStreamOfOneOfEach(t *testing.T) {
 	}
 }
 
-// rare is a run with collectives that do not block, neighbours, a root in the other group, a call of which nothing is known, and bursts that stand for others.
+// rare is a run with collectives that do not block, neighbours, a root in the other group, a call of which nothing is
+// known, and bursts that stand for others.
 func rare() *trace.Run {
 	run := &trace.Run{
 		DurationNS: 100, Worlds: []trace.World{{Size: 1}}, Counters: []trace.Counter{{Name: "a"}},
@@ -267,7 +268,8 @@ func (x *explainer) hear(e event) error {
 	return x.listener.hear(h)
 }
 
-// overlapping is a run whose bursts hold calls, or lie in one, as in traces in which a thread is running inside MPI; calls cut three of them.
+// overlapping is a run whose bursts hold calls, or lie in one, as in traces in which a thread is running inside MPI;
+// calls cut three of them.
 func overlapping() *trace.Run {
 	return &trace.Run{
 		DurationNS: 100, Worlds: []trace.World{{Size: 1}}, CallPaths: []trace.CallPath{{}, {Function: "MPI_Wait"}},

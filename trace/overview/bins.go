@@ -32,8 +32,8 @@ const InMPI int32 = -99
 // InLost stands for the time between two calls in which there were others without a record.
 const InLost int32 = -98
 
-// Each cuts the calls, bursts and losses of a thread at the edges of the bins, and hands out the parts in the order of time: InMPI, InLost or the label of a
-// burst, and how long it lasts in the bin.
+// Each cuts the calls, bursts and losses of a thread at the edges of the bins, and hands out the parts in the order of
+// time: InMPI, InLost or the label of a burst, and how long it lasts in the bin.
 func (b Bins) Each(t *trace.Thread, add func(bin int, label int32, ns int64)) {
 	bin := 0
 	spread := func(label int32, fromNS, toNS int64) {

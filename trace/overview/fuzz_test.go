@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// FuzzRead takes damaged files apart: whatever is in them, what comes back fits together and is written as it was read. They are as they are before they are
-// compressed: a fuzzer that follows its changes through a compressor finds new ways in that for ever.
+// FuzzRead takes damaged files apart: whatever is in them, what comes back fits together and is written as it was read.
+// They are as they are before they are compressed: a fuzzer that follows its changes through a compressor finds new
+// ways in that for ever.
 func FuzzRead(f *testing.F) {
 	var whole bytes.Buffer
 	small := &Overview{

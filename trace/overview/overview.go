@@ -43,7 +43,8 @@ const (
 	shareStep = 17
 )
 
-// An Overview is a grid of cells. Each shows one of what is in it, chosen so that along a row everything has the part of the cells that it has of the time.
+// An Overview is a grid of cells. Each shows one of what is in it, chosen so that along a row everything has the part
+// of the cells that it has of the time.
 type Overview struct {
 	BeginNS int64 // 0, but of a part
 	EndNS   int64
@@ -82,7 +83,8 @@ func Groups(threads, most int) [][2]int {
 	return groups
 }
 
-// rowsOf puts threads into rows. Where most are known in sum alone, a few others are each a row of their own, and not one with those round them.
+// rowsOf puts threads into rows. Where most are known in sum alone, a few others are each a row of their own, and not
+// one with those round them.
 func rowsOf(run *trace.Run, most int) [][2]int {
 	rows := [][2]int{}
 	for i := range run.Threads {

@@ -9,7 +9,8 @@ import (
 	"moriens/trace"
 )
 
-// LongestNS is the longest time that Part draws of so many threads: their time is added up in 64 bits, and twice where calls overlap bursts.
+// LongestNS is the longest time that Part draws of so many threads: their time is added up in 64 bits, and twice where
+// calls overlap bursts.
 func LongestNS(threads int) int64 { return math.MaxInt64 / 2 / int64(threads) }
 
 // A Section is a part of a run and the grid that it is drawn on.

@@ -13,7 +13,8 @@ import (
 	"moriens/trace/tracetest"
 )
 
-// The first bin of a row shows what the row's threads spend most time on in it, added up call by call and burst by burst.
+// The first bin of a row shows what the row's threads spend most time on in it, added up call by call and burst by
+// burst.
 func TestPart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := tracetest.Run(t)

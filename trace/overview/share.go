@@ -5,7 +5,8 @@ import (
 	"moriens/trace"
 )
 
-// A drawing is an overview that several members make. A row is drawn by the one that has its first thread; who has others of it sends it their sums.
+// A drawing is an overview that several members make. A row is drawn by the one that has its first thread; who has
+// others of it sends it their sums.
 type drawing struct {
 	*Overview
 	run      *trace.Run

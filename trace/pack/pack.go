@@ -37,7 +37,8 @@ const (
 
 var widths = map[Type]int{U8: 1, U16: 2, U32: 4, I32: 4, F32: 4, F64: 8}
 
-// A Column is where a column lies: the offset counts from the end of the padded document, in bytes, the length is in numbers.
+// A Column is where a column lies: the offset counts from the end of the padded document, in bytes, the length is in
+// numbers.
 type Column struct {
 	Type   Type `json:"type"`
 	Offset int  `json:"offset"`

@@ -46,7 +46,8 @@ func (b *builder) most() amount {
 	return amount{b.limits.Calls, int(float64(b.limits.Points) * windowPoints)}
 }
 
-// chooseDetail takes as many windows as there is room for, those that stand for the run first, each whole; of a run that is kept whole its beginning.
+// chooseDetail takes as many windows as there is room for, those that stand for the run first, each whole; of a run
+// that is kept whole its beginning.
 func (b *builder) chooseDetail() chosen {
 	run := b.source.Detail
 	if run == nil {
@@ -93,7 +94,8 @@ func (b *builder) chooseDetail() chosen {
 	return c
 }
 
-// chooseBeginning takes the time from the run's begin in which there are no more calls and bursts than there is room for.
+// chooseBeginning takes the time from the run's begin in which there are no more calls and bursts than there is room
+// for.
 func (b *builder) chooseBeginning(run *trace.Run) chosen {
 	fits := func(endNS int64) bool {
 		var has amount

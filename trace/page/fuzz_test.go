@@ -17,8 +17,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// FuzzOpen makes pages of run directories of which one file is damaged: unless that is the one that says what the directory is, there is a page, whose columns
-// are as long as its description says.
+// FuzzOpen makes pages of run directories of which one file is damaged: unless that is the one that says what the
+// directory is, there is a page, whose columns are as long as its description says.
 func FuzzOpen(f *testing.F) {
 	run := long(2, 20) // without phases, events and transfers: each is a file that takes long to read
 	c := content(run, run.Cut([]trace.Window{{BeginNS: 2000, EndNS: 9100, Threads: []int{0, 1}}}, [][]trace.Span{{{BeginNS: 2000, EndNS: 9100}}, {{BeginNS: 2000, EndNS: 9100}}}))

@@ -51,7 +51,8 @@ func written(t *testing.T, s page.Source, l page.Limits) shown {
 	return open(t, b.Bytes())
 }
 
-// TestLimits has a page hold less than there is: weights say for how much each point stands, the beginning is here call by call, and words say what is not.
+// TestLimits has a page hold less than there is: weights say for how much each point stands, the beginning is here call
+// by call, and words say what is not.
 func TestLimits(t *testing.T) {
 	const threads, rounds = 20, 500
 	run := long(threads, rounds)
@@ -100,7 +101,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestBurstsWithoutCalls has as many points as there is room for where hardly any MPI call lies between bursts, as in traces of others.
+// TestBurstsWithoutCalls has as many points as there is room for where hardly any MPI call lies between bursts, as in
+// traces of others.
 func TestBurstsWithoutCalls(t *testing.T) {
 	const rounds = 5000
 	for name, reduced := range map[string]bool{"whole": false, "windows": true} {

@@ -154,7 +154,8 @@ func orNull(text json.RawMessage) json.RawMessage {
 	return text
 }
 
-// listPaths takes all call paths with the numbers that they have in the run, where all that is known of it has the same. Else they are numbered by their names.
+// listPaths takes all call paths with the numbers that they have in the run, where all that is known of it has the
+// same. Else they are numbered by their names.
 func (b *builder) listPaths() {
 	var names []string
 	for _, run := range []*trace.Run{b.source.Detail, b.source.Rows} {

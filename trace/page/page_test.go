@@ -18,7 +18,8 @@ import (
 	"moriens/trace/tracetest"
 )
 
-// A shown is a pack taken apart, with names in the place of numbers that depend on the order in which a page meets them.
+// A shown is a pack taken apart, with names in the place of numbers that depend on the order in which a page meets
+// them.
 type shown struct {
 	Document page.Document
 	Floats   map[string][]float64
@@ -141,7 +142,8 @@ func fromDirectory(t *testing.T, dir string, l page.Limits) shown {
 	return open(t, b.Bytes())
 }
 
-// TestMemoryAndDirectory writes a page of a run that is in memory, and another one of its directory: they show the same.
+// TestMemoryAndDirectory writes a page of a run that is in memory, and another one of its directory: they show the
+// same.
 func TestMemoryAndDirectory(t *testing.T) {
 	for name, c := range map[string]*rundir.Content{
 		"whole": content(tracetest.Planted(), nil), "windows": content(tracetest.Planted(), tracetest.PlantedWindows()),
@@ -161,8 +163,8 @@ func TestMemoryAndDirectory(t *testing.T) {
 	}
 }
 
-// The call paths of a page have the numbers that they have in the run and in callpaths.json, whether it is written or read; without that file, or where the files
-// of a directory tell different ones, names distinguish them.
+// The call paths of a page have the numbers that they have in the run and in callpaths.json, whether it is written or
+// read; without that file, or where the files of a directory tell different ones, names distinguish them.
 func TestPathNumbers(t *testing.T) {
 	run := tracetest.Small()
 	run.CallPaths = append(run.CallPaths, run.CallPaths[2]) // two of one name

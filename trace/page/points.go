@@ -19,8 +19,8 @@ type picker struct {
 	seen     map[int32]int
 }
 
-// newPicker shares points out between clusters: half of them equally, so that small clusters are seen too, the rest by size. Each cluster has one, even if those
-// are more points than there is room for.
+// newPicker shares points out between clusters: half of them equally, so that small clusters are seen too, the rest by
+// size. Each cluster has one, even if those are more points than there is room for.
 func newPicker(of map[int32]int, points int) *picker {
 	p := &picker{of: of, take: make(map[int32]int), seen: make(map[int32]int)}
 	total := 0

@@ -92,7 +92,8 @@ func (b *builder) addRanks() {
 	b.addHeat(cells)
 }
 
-// about is the number of the thread that a row of the profile is about. What a rank has moved, and nothing shows which of its threads, is with its first one.
+// about is the number of the thread that a row of the profile is about. What a rank has moved, and nothing shows which
+// of its threads, is with its first one.
 func (b *builder) about(r *parquet.ProfileRow, firsts map[rankName]int) (thread int, known bool) {
 	if r.Kind == parquet.ProfileTraffic {
 		thread, known = firsts[rankName{r.World, r.Rank}]

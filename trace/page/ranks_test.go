@@ -9,7 +9,8 @@ import (
 	"moriens/trace/parquet"
 )
 
-// TestRanks adds a profile up by hand: three ranks, the second of which has two threads, in groups of one thread and of two.
+// TestRanks adds a profile up by hand: three ranks, the second of which has two threads, in groups of one thread and of
+// two.
 func TestRanks(t *testing.T) {
 	counters := []trace.Counter{{Name: "PAPI_TOT_CYC"}, {Name: "PAPI_TOT_INS"}}
 	rows := &trace.Run{Counters: []trace.Counter{counters[1]}, Threads: []trace.Thread{{Rank: 0}, {Rank: 1}, {Rank: 1, Thread: 1}, {Rank: 2}}}

@@ -35,8 +35,8 @@ func Of(c *rundir.Content, manifest json.RawMessage) (Source, error) {
 	return s, nil
 }
 
-// Open reads a run directory. Parts that cannot be read are left out, with the reason among the problems; only a directory of no run is an error, and one of
-// another format.
+// Open reads a run directory. Parts that cannot be read are left out, with the reason among the problems; only a
+// directory of no run is an error, and one of another format.
 func Open(dir string) (Source, error) {
 	var s Source
 	run, m, c, err := rundir.Read(dir)
@@ -68,7 +68,8 @@ func Open(dir string) (Source, error) {
 	return s, nil
 }
 
-// rows reads the bursts, with the numbers of the call paths that the directory's other files give, where it has numbers.
+// rows reads the bursts, with the numbers of the call paths that the directory's other files give, where it has
+// numbers.
 func (s *Source) rows(dir string) (*trace.Run, error) {
 	name := filepath.Join(dir, rundir.BurstsFile)
 	if run := s.Detail; run != nil && run.PathNames != nil {
@@ -130,8 +131,8 @@ func (s *Source) overview(dir string) *overview.Overview {
 	return o
 }
 
-// problem says that a file could not be read, and what to do about it; the name is empty where the error has it. Where on the disk the directory is, the page does
-// not say.
+// problem says that a file could not be read, and what to do about it; the name is empty where the error has it. Where
+// on the disk the directory is, the page does not say.
 func (s *Source) problem(dir, file string, err error) {
 	text := err.Error()
 	var path *fs.PathError

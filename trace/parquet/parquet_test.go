@@ -130,7 +130,8 @@ func TestNullsAndRowGroups(t *testing.T) {
 	}
 }
 
-// A counter may be called like a column of the bursts: it is read back under its own name, and the column is not touched.
+// A counter may be called like a column of the bursts: it is read back under its own name, and the column is not
+// touched.
 func TestCountersNamedAsColumns(t *testing.T) {
 	names := []string{"rank", "counter.rank", "counter.counter.rank", "counter.x", "weight"}
 	run := large(2, 10)

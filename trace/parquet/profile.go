@@ -120,8 +120,8 @@ func (t interned) text(b []byte) string {
 	return s
 }
 
-// profileColumns are all columns, in their order. The columns of a counter have its name and what they hold after a dot, so that no counter is called like another
-// column.
+// profileColumns are all columns, in their order. The columns of a counter have its name and what they hold after a
+// dot, so that no counter is called like another column.
 func profileColumns(counters []trace.Counter) ([]profileColumn, error) {
 	list := []profileColumn{
 		textColumn("kind", &pq.RLEDictionary, nil, func(r *ProfileRow) *string { return &r.Kind }),

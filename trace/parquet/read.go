@@ -41,8 +41,8 @@ func Read(in io.ReaderAt, bytes int64) (run *trace.Run, err error) {
 	return ReadNumbered(in, bytes, nil, nil)
 }
 
-// ReadNumbered reads what Write wrote of a run whose call paths and their names are known, and gives bursts the numbers of these. That a file gives them other
-// names is an error. Without call paths it is Read.
+// ReadNumbered reads what Write wrote of a run whose call paths and their names are known, and gives bursts the numbers
+// of these. That a file gives them other names is an error. Without call paths it is Read.
 func ReadNumbered(in io.ReaderAt, bytes int64, paths []trace.CallPath, names []string) (run *trace.Run, err error) {
 	err = withFile(in, bytes, func(f *pq.File) error {
 		run, err = readRun(f, paths, names)
@@ -295,8 +295,8 @@ func (r *reader) lineage(v pq.Value) uint32 {
 	return i
 }
 
-// parsePath gives a call path that prints as text does. Whether what stands before an offset is a module or a function, with
-// frames further out perhaps, the text does not show; it becomes the module.
+// parsePath gives a call path that prints as text does. Whether what stands before an offset is a module or a function,
+// with frames further out perhaps, the text does not show; it becomes the module.
 func parsePath(text string) trace.CallPath {
 	function, place, ok := strings.Cut(text, "@")
 	if !ok || place == "" {

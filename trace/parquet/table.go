@@ -10,7 +10,8 @@ import (
 	"moriens/trace/table"
 )
 
-// WriteTable writes a table; the bursts, phases and events of a run have their own formats, which Write, WritePhases and WriteEvents write.
+// WriteTable writes a table; the bursts, phases and events of a run have their own formats, which Write, WritePhases
+// and WriteEvents write.
 func WriteTable(w io.Writer, t table.Table) error {
 	r := record{Group: pq.Group{}}
 	options := []pq.WriterOption{

@@ -98,7 +98,8 @@ type movesWalk struct {
 	transfer, collective int // next of each
 }
 
-// note annotates a call with its transfers, one at the call itself, several as a list, or with what it is as a collective.
+// note annotates a call with its transfers, one at the call itself, several as a list, or with what it is as a
+// collective.
 func (w *movesWalk) note(n *dict, call uint32) {
 	x := &w.t.Transfers
 	for w.transfer < x.Len() && x.Call[w.transfer] < call {

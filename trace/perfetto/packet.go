@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A sequence is the packets of one rank, or those that are of none. Names are written once in it and then go by numbers, which count in the order of
-// their first use.
+// A sequence is the packets of one rank, or those that are of none. Names are written once in it and then go by
+// numbers, which count in the order of their first use.
 type sequence struct {
 	id      uint64
 	begun   bool

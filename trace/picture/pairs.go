@@ -15,14 +15,15 @@ import (
 
 type pair struct{ before, after uint32 }
 
-// pairs gives each pair of call paths a row: the one with the most time on top, beyond the first twelve one for the rest.
+// pairs gives each pair of call paths a row: the one with the most time on top, beyond the first twelve one for the
+// rest.
 type pairs struct {
 	row   map[pair]int // 0 is the lowest
 	names []string     // from the lowest up
 }
 
-// pairTimes adds up the computing time between each pair of call paths. A call follows mostly the one that it followed before, so that few bursts
-// have their pair looked up.
+// pairTimes adds up the computing time between each pair of call paths. A call follows mostly the one that it followed
+// before, so that few bursts have their pair looked up.
 func pairTimes(run *trace.Run) map[pair]int64 {
 	type latest struct {
 		before uint32

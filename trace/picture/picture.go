@@ -158,7 +158,8 @@ func legendHeight(entries []entry) vg.Length {
 	return vg.Length(titleHeight + 2*margin + footHeight + legendLine*(len(entries)+1))
 }
 
-// shares lists the clusters present by their number, and then what is in none, with each one's share of computing time. It is collective.
+// shares lists the clusters present by their number, and then what is in none, with each one's share of computing time.
+// It is collective.
 func shares(run *trace.Run, owners team.Threads, mpi bool) ([]entry, error) {
 	const noClusters = 4 // unclustered, noise, filtered, missing
 	sums := make([]int64, 1+noClusters+len(run.Clusters)+1)

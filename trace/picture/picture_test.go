@@ -31,7 +31,8 @@ var keep = flag.String("keep", "", "directory to leave the tests' pictures in, t
 
 const maxBytes = 3_000_000
 
-// loop makes a run whose ranks go through kinds of bursts, each ten times as long as the last down to 1 us, clusters beyond.
+// loop makes a run whose ranks go through kinds of bursts, each ten times as long as the last down to 1 us, clusters
+// beyond.
 func loop(ranks, threads, perThread, clusters int) *trace.Run {
 	random := rand.New(rand.NewPCG(3, 4))
 	run := &trace.Run{

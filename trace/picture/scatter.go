@@ -34,8 +34,9 @@ type Dimension struct {
 }
 
 // Scatter draws the bursts in up to two dimensions. With one the other axis is the pair of MPI calls round the burst,
-// the points of a pair spread over its row. As many are drawn at most as about so many bytes hold: of every cluster a part chosen by a fixed hash, of
-// small clusters more, so that none vanishes. Where several members have the threads it is collective, and the first of them writes.
+// the points of a pair spread over its row. As many are drawn at most as about so many bytes hold: of every cluster a
+// part chosen by a fixed hash, of small clusters more, so that none vanishes. Where several members have the threads it
+// is collective, and the first of them writes.
 func Scatter(w io.Writer, run *trace.Run, owners team.Threads, dimensions []Dimension, bytes int) error {
 	if len(dimensions) == 0 {
 		dimensions = []Dimension{{"duration", true}}
@@ -392,7 +393,8 @@ type dotted struct {
 	kinds kinds
 }
 
-// Plot draws a label's points as one path: a fifth of the size of one element a point. Those of variants are hollow: compact makes white ones smaller.
+// Plot draws a label's points as one path: a fifth of the size of one element a point. Those of variants are hollow:
+// compact makes white ones smaller.
 func (c dotted) Plot(canvas draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&canvas)
 	order := make([]int, 0, len(c.cloud))

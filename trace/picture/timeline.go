@@ -29,15 +29,17 @@ const (
 	maxLabels = 64
 
 	minRowPoints, maxRowPoints = 4.5, 36
-	// Pixels of height of a row: so many that the gap hides where those of two rows blur, as they do when they are drawn larger than they are.
+	// Pixels of height of a row: so many that the gap hides where those of two rows blur, as they do when they are drawn
+	// larger than they are.
 	thinRowPixels, rowPixels = 2, 8
 	axisPoints               = 44  // the time axis with its labels
 	hatchColumns             = 800 // a hatching line for every four
 )
 
-// Timeline draws the threads over time. Time is cut into equal bins, at most 2,000 and otherwise as many as about so many bytes hold, but 250 at least; a bin shows
-// one of the clusters, noise or MPI in it, in proportion along the row. Of more than 128 threads 128 are drawn, evenly chosen.
-// Where several members have the threads it is collective, and the first of them writes.
+// Timeline draws the threads over time. Time is cut into equal bins, at most 2,000 and otherwise as many as about so
+// many bytes hold, but 250 at least; a bin shows one of the clusters, noise or MPI in it, in proportion along the row.
+// Of more than 128 threads 128 are drawn, evenly chosen. Where several members have the threads it is collective, and
+// the first of them writes.
 func Timeline(w io.Writer, run *trace.Run, owners team.Threads, bytes int) error {
 	rows := chooseRows(run)
 	n := max(len(rows), 1)
@@ -110,7 +112,8 @@ func Timeline(w io.Writer, run *trace.Run, owners team.Threads, bytes int) error
 	return s.write(w)
 }
 
-// timeLabel says what time 0 is: of a job that was measured the first call's entry, of a trace that was read what its writer took.
+// timeLabel says what time 0 is: of a job that was measured the first call's entry, of a trace that was read what its
+// writer took.
 func timeLabel(measured bool) string {
 	if measured {
 		return "time since the first MPI_Init"

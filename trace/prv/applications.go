@@ -9,7 +9,8 @@ import (
 	"moriens/trace"
 )
 
-// Busiest as Options.Application keeps the application with most computing time; where none computes, that with most records.
+// Busiest as Options.Application keeps the application with most computing time; where none computes, that with most
+// records.
 const Busiest = -1
 
 // An Application is one of a trace, as it is there.
@@ -90,8 +91,8 @@ func choose(list []Application, application int) int {
 	return one
 }
 
-// keepOnly takes everything out of a run that is not of one application, which becomes world 0. place gives the new index of each thread, -1 =
-// none. It returns how many messages with other applications are left out.
+// keepOnly takes everything out of a run that is not of one application, which becomes world 0. place gives the new
+// index of each thread, -1 = none. It returns how many messages with other applications are left out.
 func keepOnly(run *trace.Run, one int, place []int) (messages int64) {
 	run.Worlds = run.Worlds[one : one+1]
 	comms := make([]int32, len(run.Communicators))

@@ -61,8 +61,8 @@ func TestHeaderForms(t *testing.T) {
 	}
 }
 
-// applicationsTrace has three applications: the first no bursts, the second 1 of 100 ns with an instruction counter, the third 2 of 40 ns with a cycle counter on its
-// second task.
+// applicationsTrace has three applications: the first no bursts, the second 1 of 100 ns with an instruction counter,
+// the third 2 of 40 ns with a cycle counter on its second task.
 const applicationsHeader = "#Paraver (25/11/2026 at 10:00):1000_ns:2(2,2):3:1(1:1),1(1:1),2(1:1,1:2),4\n"
 
 const applicationsTrace = applicationsHeader +
@@ -167,7 +167,8 @@ func TestApplicationsWithoutBursts(t *testing.T) {
 	}
 }
 
-// The two applications of the report: 8 and 12 tasks, the second has the bursts; with line ends of Windows, in microseconds, gzipped.
+// The two applications of the report: 8 and 12 tasks, the second has the bursts; with line ends of Windows, in
+// microseconds, gzipped.
 func TestTwoApplications(t *testing.T) {
 	text := twoApplications()
 	var z bytes.Buffer

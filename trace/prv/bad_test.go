@@ -170,7 +170,8 @@ func FuzzRead(f *testing.F) {
 					}
 				}
 			}
-			// What can be read can be written, and read again; not in the time that a fuzzer has where there are millions of threads.
+			// What can be read can be written, and read again; not in the time that a fuzzer has where there are millions of
+			// threads.
 			if slices.ContainsFunc(r.Run.Worlds, func(w trace.World) bool { return w.Size > 1000 }) ||
 				slices.ContainsFunc(r.Run.Threads, func(th trace.Thread) bool { return th.Thread > 1000 }) {
 				continue

@@ -10,8 +10,9 @@ import (
 //
 // A burst's deltas are those read at exactly its end, plus the samples strictly inside. What lies at its begin belongs
 // to the region before it, also where a call of zero length lies between: all that is read at a time counts for the
-// burst that ends there, as ClusteringSuite has it. Where several bursts of zero length share a time, the order of the lines
-// decides: the state comes first, then its events, so a line at a burst's end followed by another such state closes it.
+// burst that ends there, as ClusteringSuite has it. Where several bursts of zero length share a time, the order of the
+// lines decides: the state comes first, then its events, so a line at a burst's end followed by another such state
+// closes it.
 type threadReader struct {
 	world, rank, thread, node int
 	seen                      bool // a record other than idle

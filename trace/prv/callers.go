@@ -149,8 +149,8 @@ func functionOf(label string) (function, file string, line int) {
 	return label, file, line
 }
 
-// lineOf takes the label of a caller's line apart: "91 (redblack.f90)", with the module "91 (redblack.f90, epoch2d)", shortened and in full
-// "91 (redblack..dule.f90) [91 (redblack_module.f90, epoch2d)]", or "redblack.f90:91".
+// lineOf takes the label of a caller's line apart: "91 (redblack.f90)", with the module "91 (redblack.f90, epoch2d)",
+// shortened and in full "91 (redblack..dule.f90) [91 (redblack_module.f90, epoch2d)]", or "redblack.f90:91".
 func lineOf(label string) (file string, line int) {
 	label = whole(label)
 	number, rest, ok := strings.Cut(label, " (")
@@ -192,8 +192,8 @@ func whole(label string) string {
 	}
 }
 
-// alike reports whether a label can be the shortened form of a long one: it has dots, begins as that, and what is behind the dots comes behind
-// it there.
+// alike reports whether a label can be the shortened form of a long one: it has dots, begins as that, and what is
+// behind the dots comes behind it there.
 func alike(short, long string) bool {
 	parts := strings.Split(strings.TrimRight(short, ")"), shortened)
 	rest, ok := strings.CutPrefix(long, parts[0])

@@ -75,7 +75,8 @@ func (e *collectiveEvents) take(eventType uint32, value int64) {
 // commsByID finds communicators by their application and number.
 type commsByID map[[2]int64]int32
 
-// collective takes what a line says of the call that it begins. The number of a collective in its communicator is not in the format.
+// collective takes what a line says of the call that it begins. The number of a collective in its communicator is not
+// in the format.
 func (t *threadReader) collective(e *collectiveEvents, call int, comms commsByID) {
 	c := &t.collectives
 	comm, root := int32(-1), int32(-1)

@@ -21,7 +21,8 @@ type cover struct {
 	flushes           []trace.Stretch
 	off, flushing     bool
 	offNS, flushingNS int64 // since when
-	// What lies between a flush and what comes next, until its end is reported: that of a flush comes with the next record.
+	// What lies between a flush and what comes next, until its end is reported: that of a flush comes with the next
+	// record.
 	flushed trace.Stretch
 }
 
@@ -72,7 +73,8 @@ func (t *threadReader) tracerEvents(l *eventLine) {
 	}
 }
 
-// endFlush reports whether a flush has ended before anything else came. Else its end was lost, and what it was taken for is a gap.
+// endFlush reports whether a flush has ended before anything else came. Else its end was lost, and what it was taken
+// for is a gap.
 func (c *cover) endFlush(nowNS int64) bool {
 	gap := c.flushed
 	c.flushed = trace.Stretch{}
@@ -109,8 +111,8 @@ func (t *threadReader) closeCover(runEndNS int64) {
 	}
 }
 
-// Gaps count where the states and calls of their thread are over gapsEach times as many: else the trace was written so, with computing alone as
-// a state, say. And they count where together they are leastGaps of the thread's time.
+// Gaps count where the states and calls of their thread are over gapsEach times as many: else the trace was written so,
+// with computing alone as a state, say. And they count where together they are leastGaps of the thread's time.
 const (
 	leastGaps = 1000
 	gapsEach  = 2

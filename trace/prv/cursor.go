@@ -23,8 +23,8 @@ type item struct {
 	beginNS, endNS int64
 }
 
-// A cursor walks the calls and bursts of one thread in the order of time. Calls do not overlap each other, nor do bursts; a call
-// and a burst may, for there are traces in which a thread is running inside MPI.
+// A cursor walks the calls and bursts of one thread in the order of time. Calls do not overlap each other, nor do
+// bursts; a call and a burst may, for there are traces in which a thread is running inside MPI.
 type cursor struct {
 	t      *trace.Thread
 	thread int

@@ -97,8 +97,9 @@ func (h *header) nodes(p *headerParser) {
 	p.expect(')')
 }
 
-// applications reads "2:8(1:1,…):12(1:1,…),14". Writers part the lists by colons or by commas, and name the communicators behind the
-// last list, or behind each those of its application: a number behind a comma is one of tasks where a list follows it.
+// applications reads "2:8(1:1,…):12(1:1,…),14". Writers part the lists by colons or by commas, and name the
+// communicators behind the last list, or behind each those of its application: a number behind a comma is one of tasks
+// where a list follows it.
 func (h *header) applications(p *headerParser) {
 	n := p.number("number of applications")
 	total := int64(0)
@@ -138,7 +139,8 @@ func (h *header) applications(p *headerParser) {
 	}
 }
 
-// communicators reads the number of communicators behind an application's list, unless a list of tasks is what follows the comma.
+// communicators reads the number of communicators behind an application's list, unless a list of tasks is what follows
+// the comma.
 func (h *header) communicators(p *headerParser, last bool) {
 	at := p.i
 	if !p.take(",") {

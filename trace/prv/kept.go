@@ -21,8 +21,8 @@ func (t *threadReader) window(value, timeNS int64) error {
 	return nil
 }
 
-// windows makes the run's windows of the labels and of the spans that its threads keep, or finds that those are not what is there. A
-// trace that has neither has no windows.
+// windows makes the run's windows of the labels and of the spans that its threads keep, or finds that those are not
+// what is there. A trace that has neither has no windows.
 func (r *reader) windows(run *trace.Run) error {
 	n := len(r.labels.windows)
 	for i := range run.Threads {

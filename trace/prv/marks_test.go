@@ -11,7 +11,8 @@ import (
 	"moriens/trace/tracetest"
 )
 
-// Whoever reads the marks of a trace line by line, in the order of the file, finds the phases and events of the run again.
+// Whoever reads the marks of a trace line by line, in the order of the file, finds the phases and events of the run
+// again.
 func TestMarks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := tracetest.Run(t)

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// stepped is a trace of steps of 1 us on each rank: 600 ns running, then an MPI call. leave says which steps of a rank have no records.
+// stepped is a trace of steps of 1 us on each rank: 600 ns running, then an MPI call. leave says which steps of a rank
+// have no records.
 func stepped(headerNS int64, ranks, steps int, leave func(rank, step int) bool, more ...string) string {
 	tasks := strings.TrimSuffix(strings.Repeat("1:1,", ranks), ",")
 	var b strings.Builder

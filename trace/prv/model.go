@@ -8,8 +8,8 @@ import (
 	"moriens/trace"
 )
 
-// runEnd is where the header says, where that is later than the records, else where these end. A header that says more than farTimes their time is
-// wrong, or of a longer trace: they decide.
+// runEnd is where the header says, where that is later than the records, else where these end. A header that says more
+// than farTimes their time is wrong, or of a longer trace: they decide.
 func runEnd(headerNS, lastNS int64, trueEnd bool) int64 {
 	if headerNS >= lastNS && (trueEnd || lastNS == 0 || headerNS/farTimes <= lastNS) {
 		return headerNS
@@ -71,8 +71,8 @@ func (r *reader) run(result *Result) error {
 	return nil
 }
 
-// named names the counter columns. The number of a preset says which it is, whatever its label; what others are, their labels say. Two types
-// may have one label.
+// named names the counter columns. The number of a preset says which it is, whatever its label; what others are, their
+// labels say. Two types may have one label.
 func (r *reader) named() []trace.Counter {
 	list := make([]trace.Counter, len(r.counters))
 	taken := make(map[string]bool)

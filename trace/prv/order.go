@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// Records of a thread that are held back, so that those that are a little out of order can be sorted: windowRecords, less where there are
-// very many threads, so that windowTotal are held of all of them, but not below windowLeast.
+// Records of a thread that are held back, so that those that are a little out of order can be sorted: windowRecords,
+// less where there are very many threads, so that windowTotal are held of all of them, but not below windowLeast.
 const (
 	windowRecords = 1 << 12
 	windowTotal   = 1 << 18
@@ -34,8 +34,8 @@ type heldLine struct {
 	text   []byte
 }
 
-// hold takes a record into the window of its thread, in the place of its time, behind those of the same time; the first one leaves a full
-// window. What lies before a record that has left is left out.
+// hold takes a record into the window of its thread, in the place of its time, behind those of the same time; the first
+// one leaves a full window. What lies before a record that has left is left out.
 func (r *reader) hold(line []byte) error {
 	var v [5]int64 // cpu, appl, task, thread, time
 	if fields(line, 1, v[:]) < 0 {

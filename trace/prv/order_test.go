@@ -12,8 +12,9 @@ import (
 	"moriens/trace"
 )
 
-// hybrid is a trace of ranks with an OpenMP thread each, whose header takes 1,857,922 ns for the end, as records in the order of time. In a step of 4 ms
-// each thread computes 3 ms; the first one of a rank is in MPI_Allreduce then, the other is idle.
+// hybrid is a trace of ranks with an OpenMP thread each, whose header takes 1,857,922 ns for the end, as records in the
+// order of time. In a step of 4 ms each thread computes 3 ms; the first one of a rank is in MPI_Allreduce then, the
+// other is idle.
 type hybrid struct {
 	ranks, steps   int
 	gapFrom, gapTo int // steps in between have no records; 0, 0 = none
@@ -67,7 +68,8 @@ func hybridText(records ...[]string) string {
 	return hybridHeader + strings.Join(slices.Concat(records...), "\n") + "\n"
 }
 
-// The records decide where the run ends, and what goes back to the header's end is left out and counted; nothing is skipped.
+// The records decide where the run ends, and what goes back to the header's end is left out and counted; nothing is
+// skipped.
 func TestHeaderEndIsWrong(t *testing.T) {
 	h := hybrid{ranks: 2, steps: 3250}
 	for _, c := range []struct{ form, why string }{
@@ -138,7 +140,8 @@ func TestFarTime(t *testing.T) {
 	}
 }
 
-// Open states end with the records where these go on behind the header's end, else with the header, if that is not far behind them.
+// Open states end with the records where these go on behind the header's end, else with the header, if that is not far
+// behind them.
 func TestOpenStates(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
 		{"the header is late", "1:1:1:1:1:20:-1:1\n2:1:1:1:1:50:42000050:7\n", "20+80 [7] 0 ?-?"},
@@ -194,8 +197,8 @@ func TestSorts(t *testing.T) {
 		copy(swapped[from:], lines[from+perStep:from+2*perStep])
 		copy(swapped[from+perStep:], lines[from:from+perStep])
 	}
-	// The end of a step and the begin of the next are one time, and which line comes first is all that distinguishes them: the order
-	// that counts is that of the file.
+	// The end of a step and the begin of the next are one time, and which line comes first is all that distinguishes them:
+	// the order that counts is that of the file.
 	got, err := Read(strings.NewReader(hybridText(swapped)), Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -17,11 +17,13 @@ import (
 type Options struct {
 	Labels io.Reader // the .pcf, or nil
 	Names  io.Reader // the .row, or nil
-	// CallPaths are those of the run that the trace is of, by number, where they are known: those of calls are these then. nil = the trace names them.
+	// CallPaths are those of the run that the trace is of, by number, where they are known: those of calls are these then.
+	// nil = the trace names them.
 	CallPaths []trace.CallPath
 	Lenient   bool // skip and count the malformed lines of the body; a compressed file that is cut short stays an error
 
-	// TrueEnd: the run ends where the header says, however far that lies behind the last record, as in a trace of one's own.
+	// TrueEnd: the run ends where the header says, however far that lies behind the last record, as in a trace of one's
+	// own.
 	TrueEnd bool
 
 	// Which application to keep: its number from 1 on, Busiest, or all of them.
@@ -67,9 +69,10 @@ func ReadFile(path string, o Options) (*Result, error) {
 }
 
 // Read reads a .prv, gzipped or not. A fault is an *Error with the line's number. What the format does not say stays
-// zero in the model: modules and offsets of call paths, MPI libraries, Eps and MinPts of clusters. Threads without a record are left out.
-// Memory is bounded by the input: a few times its size, and that of the declared objects. A trace of which a thread's records are out of
-// order is read twice if it can be read from its begin again; from a stream all records pass through the window that sorts them.
+// zero in the model: modules and offsets of call paths, MPI libraries, Eps and MinPts of clusters. Threads without a
+// record are left out. Memory is bounded by the input: a few times its size, and that of the declared objects. A trace
+// of which a thread's records are out of order is read twice if it can be read from its begin again; from a stream all
+// records pass through the window that sorts them.
 func Read(in io.Reader, o Options) (*Result, error) {
 	labels, err := readLabels(side(o.Labels))
 	if err != nil {
@@ -97,8 +100,8 @@ func Read(in io.Reader, o Options) (*Result, error) {
 	}
 }
 
-// A pass is how a trace is read: as it lies there or sorting the records of each thread; and taking all times, or those alone that
-// are not far behind the header's end.
+// A pass is how a trace is read: as it lies there or sorting the records of each thread; and taking all times, or those
+// alone that are not far behind the header's end.
 type pass struct{ sorting, near bool }
 
 // rewindable returns in as what can go back to where it is now, or nil.
@@ -455,7 +458,8 @@ func (r *reader) farTime() error {
 	return nil
 }
 
-// Times behind farTimes the header's end are damage where they are less than one of farOne records; else it is the header that is wrong.
+// Times behind farTimes the header's end are damage where they are less than one of farOne records; else it is the
+// header that is wrong.
 const (
 	farTimes = 2
 	farOne   = 1000

@@ -10,7 +10,8 @@ import (
 type Reading struct {
 	Records int64     // states, events and messages of all applications, those left out too
 	LeftOut []LeftOut // of them
-	// Of what is kept: its records, and how many of these were skipped or left out. Those of which nobody knows whose they are count here.
+	// Of what is kept: its records, and how many of these were skipped or left out. Those of which nobody knows whose they
+	// are count here.
 	KeptRecords, KeptLost int64
 
 	Sorted int64 // a little out of order
@@ -123,7 +124,8 @@ func (r *reader) reading(run *trace.Run, readers []*threadReader) Reading {
 	return x
 }
 
-// spans are from the first to the last record of the threads that call MPI, by world; and the first of these threads of each rank.
+// spans are from the first to the last record of the threads that call MPI, by world; and the first of these threads of
+// each rank.
 type spans struct {
 	world map[int]trace.Stretch
 	first map[[2]int]int
@@ -149,11 +151,12 @@ func spansOf(run *trace.Run) spans {
 	return s
 }
 
-// outsideShare is the part of a world's time by which a rank may begin later or end earlier than others without that anything is missing.
+// outsideShare is the part of a world's time by which a rank may begin later or end earlier than others without that
+// anything is missing.
 const outsideShare = .01
 
-// outside is the time in which other ranks of its world have records, and a rank has none though it has not called MPI_Init first, or MPI_Finalize
-// last. Of a rank with several threads the first one with MPI calls counts.
+// outside is the time in which other ranks of its world have records, and a rank has none though it has not called
+// MPI_Init first, or MPI_Finalize last. Of a rank with several threads the first one with MPI calls counts.
 func (s spans) outside(run *trace.Run, thread int) (before, behind trace.Stretch) {
 	t := &run.Threads[thread]
 	if first, known := s.first[[2]int{t.World, t.Rank}]; !known || first != thread {

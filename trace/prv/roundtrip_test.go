@@ -49,8 +49,8 @@ func diff(t fatal, want, got *trace.Run) {
 	}
 }
 
-// canonical is the run as far as a Paraver trace can hold it: call paths by function and callers and numbered as they come, counters by name,
-// the minute of the start, no Eps; phases and events are written and not read.
+// canonical is the run as far as a Paraver trace can hold it: call paths by function and callers and numbered as they
+// come, counters by name, the minute of the start, no Eps; phases and events are written and not read.
 func canonical(run *trace.Run) *trace.Run {
 	c := *run
 	c.Start = run.Start.UTC().Truncate(time.Minute)
@@ -158,8 +158,8 @@ func forgetDroppedCalls(t *trace.Thread) {
 	}
 }
 
-// canonicalCollectives leaves of a thread's collectives what a Paraver trace can hold: no ordinals, no windows and files, no
-// communicators of another world, and of roots only whether the rank itself is it.
+// canonicalCollectives leaves of a thread's collectives what a Paraver trace can hold: no ordinals, no windows and
+// files, no communicators of another world, and of roots only whether the rank itself is it.
 func canonicalCollectives(run *trace.Run, t *trace.Thread) trace.Collectives {
 	c := t.Collectives
 	n := c.Len()

@@ -71,8 +71,8 @@ func readLabels(in io.Reader) (*labels, error) {
 	return l, err
 }
 
-// valued reports whether a reader takes the values of a type, and for which one: all levels of callers share theirs. There are eight such types,
-// so that a section costs what it is long, whatever types it names.
+// valued reports whether a reader takes the values of a type, and for which one: all levels of callers share theirs.
+// There are eight such types, so that a section costs what it is long, whatever types it names.
 func valued(t uint32) (of uint32, takes bool) {
 	if base, _, is := callerLevel(t); is {
 		return base, true
@@ -80,8 +80,9 @@ func valued(t uint32) (of uint32, takes bool) {
 	return t, t >= typeMPI && t <= typeMPILast || t == typeWindow
 }
 
-// counterOfLabel takes "PAPI_TOT_INS [instructions]" apart. Extrae puts a description into the brackets, in parentheses in some
-// versions: what has several words is no unit. The last bracket counts, because a native event's name may hold others.
+// counterOfLabel takes "PAPI_TOT_INS [instructions]" apart. Extrae puts a description into the brackets, in parentheses
+// in some versions: what has several words is no unit. The last bracket counts, because a native event's name may hold
+// others.
 func counterOfLabel(label string) trace.Counter {
 	name := strings.TrimSpace(label)
 	if i := strings.LastIndex(name, " (["); i > 0 && strings.HasSuffix(name, "])") {

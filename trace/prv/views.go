@@ -47,8 +47,8 @@ const (
 	drawRandom  = 4 // any that is not zero: the maximum of cluster numbers would mean nothing
 )
 
-// Views are the configurations that a run has the data for: the cluster of each burst in the cluster's colour, and its instructions per
-// cycle where those were counted.
+// Views are the configurations that a run has the data for: the cluster of each burst in the cluster's colour, and its
+// instructions per cycle where those were counted.
 func Views(run *trace.Run) []View {
 	views := []View{{
 		Name: "cluster", About: "clusters over time", run: run,
@@ -65,8 +65,8 @@ func Views(run *trace.Run) []View {
 	if types[instructions] == 0 || types[cycles] == 0 {
 		return views
 	}
-	// Counters are written at the end of what they measure, so that the next value is that of the burst; and also of the call before it,
-	// where the first line has it zero.
+	// Counters are written at the end of what they measure, so that the next value is that of the burst; and also of the
+	// call before it, where the first line has it zero.
 	return append(views, View{Name: "ipc", About: "instructions per cycle over time", run: run, lines: []line{
 		{name: "moriens: in a burst", function: "Useful", colour: gradient, maximum: 1},
 		{name: "moriens: instructions", function: "Next Evt Val", events: types[instructions], colour: gradient, measure: true},
@@ -149,7 +149,8 @@ func (l *line) write(out *bufio.Writer, number, worlds int) {
 	}
 }
 
-// functions says how the values of threads, tasks and the rest are made: those of a thread by the view's function, the others by adding.
+// functions says how the values of threads, tasks and the rest are made: those of a thread by the view's function, the
+// others by adding.
 func (l *line) functions(put func(tag, format string, values ...any)) {
 	var b strings.Builder
 	n := 0

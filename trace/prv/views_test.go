@@ -69,8 +69,8 @@ func TestViewsReportWriteErrors(t *testing.T) {
 	}
 }
 
-// What a line of a configuration may say, from Paraver's own reader of them (libparaver-api, 4.x). Lines of other tags it passes
-// over, so here they are a fault.
+// What a line of a configuration may say, from Paraver's own reader of them (libparaver-api, 4.x). Lines of other tags
+// it passes over, so here they are a fault.
 var (
 	aNumber   = `-?\d+(\.\d+)?`
 	aFlag     = `(true|false)`

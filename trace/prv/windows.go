@@ -7,8 +7,8 @@ import (
 	"moriens/trace"
 )
 
-// stateDropped is the time of a thread whose detail was dropped. It lies beyond the numbers of Extrae's states and, but for runs of very
-// many clusters, beyond the values of the cluster event, with which states share their colours.
+// stateDropped is the time of a thread whose detail was dropped. It lies beyond the numbers of Extrae's states and, but
+// for runs of very many clusters, beyond the values of the cluster event, with which states share their colours.
 const stateDropped = 1000
 
 // Values of typeWindow: window i of the run is i + firstWindow.
@@ -71,7 +71,8 @@ func checkDetail(run *trace.Run, t *trace.Thread) error {
 	return nil
 }
 
-// keeps reports whether a time of the thread is within one span. at is the span to look from: the times asked for come in their order.
+// keeps reports whether a time of the thread is within one span. at is the span to look from: the times asked for come
+// in their order.
 func keeps(t *trace.Thread, at *int, beginNS, endNS int64) bool {
 	for *at < len(t.Kept) && t.Kept[*at].EndNS < endNS {
 		*at++
@@ -79,8 +80,8 @@ func keeps(t *trace.Thread, at *int, beginNS, endNS int64) bool {
 	return *at < len(t.Kept) && t.Kept[*at].BeginNS <= beginNS
 }
 
-// appendWindows appends what distinguishes kept from dropped time. The begin of a window comes before all else of its time, the end behind; where
-// spans touch, the begin of the next is the end.
+// appendWindows appends what distinguishes kept from dropped time. The begin of a window comes before all else of its
+// time, the end behind; where spans touch, the begin of the next is the end.
 func appendWindows(lines []markLine, run *trace.Run, thread int) []markLine {
 	if run.Windows == nil {
 		return lines

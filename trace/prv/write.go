@@ -13,8 +13,8 @@ import (
 )
 
 // WriteTrace writes the .prv: one application per world, tasks its ranks, states and events in the order of time.
-// It holds one record per thread in memory, never the text. A run whose bursts, or whose calls, overlap on a thread, or whose
-// messages are not in the order of their send, is refused.
+// It holds one record per thread in memory, never the text. A run whose bursts, or whose calls, overlap on a thread, or
+// whose messages are not in the order of their send, is refused.
 func WriteTrace(w io.Writer, run *trace.Run) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	t := &traceWriter{run: run, coding: newCoding(run), out: out, marks: markLines(run)}
@@ -38,7 +38,8 @@ type traceWriter struct {
 	lastSendNS int64
 }
 
-// header counts a rank's threads by the highest thread number, because the numbers of a task's threads have no gaps in the format.
+// header counts a rank's threads by the highest thread number, because the numbers of a task's threads have no gaps in
+// the format.
 func (w *traceWriter) header() error {
 	run := w.run
 	endNS := run.DurationNS
@@ -160,9 +161,9 @@ func (w *traceWriter) body() error {
 	return w.messagesUntil(math.MaxInt64)
 }
 
-// joint writes what happens on a thread at one of its times: the end of the item before, the begin of the next, or both.
-// The state comes first, then the events. Cluster end, counters and MPI entry share a line, and so do MPI exit and
-// cluster begin; two calls that touch do not, nor two bursts, or it would be lost which event came first.
+// joint writes what happens on a thread at one of its times: the end of the item before, the begin of the next, or
+// both. The state comes first, then the events. Cluster end, counters and MPI entry share a line, and so do MPI exit
+// and cluster begin; two calls that touch do not, nor two bursts, or it would be lost which event came first.
 func (w *traceWriter) joint(c *cursor) error {
 	nowNS := c.nextNS
 	ending := c.ending(nowNS)

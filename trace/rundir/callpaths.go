@@ -11,8 +11,9 @@ import (
 	"moriens/trace"
 )
 
-// A pathBook makes the call paths of a run again. Where callpaths.json has them, all is shown by numbers. Else Paraver reports a call the functions and lines of its frames only; the name of a call
-// path, one for each, stands in bursts.parquet with the bursts round a call, and the frames of that name in clusters.json.
+// A pathBook makes the call paths of a run again. Where callpaths.json has them, all is shown by numbers. Else Paraver
+// reports a call the functions and lines of its frames only; the name of a call path, one for each, stands in
+// bursts.parquet with the bursts round a call, and the frames of that name in clusters.json.
 type pathBook struct {
 	trace  []trace.CallPath // as the trace shows
 	paths  []trace.CallPath
@@ -204,7 +205,8 @@ type callWalk struct {
 	next  int // the first call that can be the one before the next burst
 }
 
-// round returns the call that ends where the burst begins and the one that begins where it ends, -1 where there is none.
+// round returns the call that ends where the burst begins and the one that begins where it ends, -1 where there is
+// none.
 func (w *callWalk) round(beginNS, endNS int64) (before, after int) {
 	enter, exit := w.calls.EnterNS, w.calls.ExitNS
 	i, n := w.next, w.calls.Len()

@@ -1,6 +1,7 @@
 package rundir
 
-// Cells says of a run whose bursts stayed on their nodes, where agents kept them as micro-cells, how much of it is here; part of the manifest.
+// Cells says of a run whose bursts stayed on their nodes, where agents kept them as micro-cells, how much of it is
+// here; part of the manifest.
 type Cells struct {
 	RanksInFull int    `json:"ranks_in_full"` // known call by call, as ranks of other runs are
 	RanksInSum  int    `json:"ranks_in_sum"`  // known in sum alone
@@ -21,8 +22,9 @@ type Cells struct {
 	BytesUp       int64    `json:"bytes_up"`       // of answers, without the windows of ranks in full
 	HeldBytes     int64    `json:"held_bytes"`     // most that an agent's cells took of its node's memory
 
-	// Of the ranks in full: MPI calls whose windows had been evicted, in how many stretches; bursts that the run's clock puts over the edge of a cell, so that they have the label of
-	// the unit next to them; and those that have none near them, and are noise.
+	// Of the ranks in full: MPI calls whose windows had been evicted, in how many stretches; bursts that the run's clock
+	// puts over the edge of a cell, so that they have the label of the unit next to them; and those that have none near
+	// them, and are noise.
 	CallsEvicted int64 `json:"calls_evicted"`
 	Stretches    int   `json:"stretches"`
 	BurstsMoved  int   `json:"bursts_moved"`

@@ -184,7 +184,8 @@ type CallPath struct {
 	Frames   []Frame `json:"frames"` // innermost first
 }
 
-// A Frame is a return address: the file, its build id, and the offset from its load address; and where its call is in the source.
+// A Frame is a return address: the file, its build id, and the offset from its load address; and where its call is in
+// the source.
 type Frame struct {
 	Module  string `json:"module"`
 	BuildID string `json:"build_id"`
@@ -254,7 +255,8 @@ func describePaths(counts []trace.PathCount, paths func(path uint32) int) []Path
 	return list
 }
 
-// PathsOf gives call paths of a run, by their numbers there, their places in c.Paths: each is put there when it is asked for first. Names distinguish them.
+// PathsOf gives call paths of a run, by their numbers there, their places in c.Paths: each is put there when it is
+// asked for first. Names distinguish them.
 func (c *Clusters) PathsOf(run *trace.Run) func(path uint32) int {
 	names := run.Names()
 	places := make(map[string]int, len(c.Paths))

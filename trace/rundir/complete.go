@@ -113,8 +113,10 @@ func (w *World) explain(world int, absent []Absence, ofTrace bool) {
 	})
 }
 
-// Unmeasured reports whether ranks of a measured run have no record though they did something, or whether the analysis has failed or given up a stage: what moriens then ends with is not success. Less than
-// that, such as calls that a full ring could not take, is for Incomplete to say. A trace that was analysed lacks so much where Reading.Partial says it. Ranks of which nothing can be read are in no world where that holds for all of them.
+// Unmeasured reports whether ranks of a measured run have no record though they did something, or whether the analysis
+// has failed or given up a stage: what moriens then ends with is not success. Less than that, such as calls that a full
+// ring could not take, is for Incomplete to say. A trace that was analysed lacks so much where Reading.Partial says it.
+// Ranks of which nothing can be read are in no world where that holds for all of them.
 func (m *Manifest) Unmeasured() bool {
 	unread := len(m.Worlds) == 0 && m.Losses.FilesUnreadable > 0
 	return m.Reading.Partial() != "" || m.Trace == "" && (unread || m.Unclustered != "" || len(m.Reduction.GivenUp) > 0 || slices.ContainsFunc(m.Worlds, func(w World) bool {
@@ -147,8 +149,8 @@ func (m *Manifest) Unexplained() int {
 	return max(ranks, 0)
 }
 
-// assess finds out what is missing of what the ranks did. What the program has left out itself is not: pauses, calls that it left by longjmp, marks inside of calls; and
-// neither is what was lost on the way and sent again.
+// assess finds out what is missing of what the ranks did. What the program has left out itself is not: pauses, calls
+// that it left by longjmp, marks inside of calls; and neither is what was lost on the way and sent again.
 func (m *Manifest) assess() {
 	m.Incomplete = nil
 	say := func(format string, args ...any) { m.Incomplete = append(m.Incomplete, fmt.Sprintf(format, args...)) }

@@ -68,8 +68,8 @@ func TestUnrecorded(t *testing.T) {
 	}
 }
 
-// Whatever is missing of what ranks did makes a run incomplete, is said in one sentence, and what is not, is not. Ranks without a record, and an analysis that
-// failed, are more than that: they count as not measured.
+// Whatever is missing of what ranks did makes a run incomplete, is said in one sentence, and what is not, is not. Ranks
+// without a record, and an analysis that failed, are more than that: they count as not measured.
 func TestComplete(t *testing.T) {
 	lost := func(set func(*Losses)) func(*Manifest) { return func(m *Manifest) { set(&m.Losses) } }
 	for _, tt := range []struct {
@@ -152,8 +152,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// Where ranks have left files of which none can be read, as those of a library of another version, no world is known: they are unmeasured all the same. Where they have
-// left none, nobody knows of a rank.
+// Where ranks have left files of which none can be read, as those of a library of another version, no world is known:
+// they are unmeasured all the same. Where they have left none, nobody knows of a rank.
 func TestNoRankCanBeRead(t *testing.T) {
 	for files := range 2 {
 		m := &Manifest{Empty: "why", Losses: Losses{FilesUnreadable: files}}
@@ -164,7 +164,8 @@ func TestNoRankCanBeRead(t *testing.T) {
 	}
 }
 
-// A loss that is counted in the manifest and in no sentence would be one that only looks as if it were said: whoever adds a field says here what it is.
+// A loss that is counted in the manifest and in no sentence would be one that only looks as if it were said: whoever
+// adds a field says here what it is.
 func TestEveryLossIsJudged(t *testing.T) {
 	harmless := []string{
 		"BatchesResent", "BatchesDuplicate", "CollectorRestarts", "JournalBytesCut", // nothing is lost

@@ -100,8 +100,8 @@ var mpiLibraries = []struct {
 	{"MPICH", regexp.MustCompile(`(?i)MPICH Version\s*:\s*([\w.]+)`)},
 }
 
-// ParseMPILibrary takes apart what MPI_Get_library_version returns, or MPI.String. An unknown text is the library's name up to
-// its first line's end, without a version.
+// ParseMPILibrary takes apart what MPI_Get_library_version returns, or MPI.String. An unknown text is the library's
+// name up to its first line's end, without a version.
 func ParseMPILibrary(text string) MPI {
 	for _, l := range mpiLibraries {
 		if version, ok := strings.CutPrefix(text, l.name+" "); ok && plainVersion.MatchString(version) {

@@ -1,6 +1,7 @@
 package rundir
 
-// A Fidelity is the reconstruction error of a run that is rebuilt from what was kept of it: docs/format/fidelity.md. All errors are relative, 0 = none, 1 = all of it.
+// A Fidelity is the reconstruction error of a run that is rebuilt from what was kept of it: docs/format/fidelity.md.
+// All errors are relative, 0 = none, 1 = all of it.
 type Fidelity struct {
 	Represented Number     `json:"represented_share"` // of the computing time, in clusters of which a kept window has a burst
 	Inside      Number     `json:"inside_share"`      // of the computing time, in the bursts of kept windows

@@ -8,7 +8,8 @@ import (
 	"moriens/trace"
 )
 
-// figures are what manifest and clusters count of calls, bursts, transfers, phases and events: whole numbers, so that those of a run's threads add up in any order.
+// figures are what manifest and clusters count of calls, bursts, transfers, phases and events: whole numbers, so that
+// those of a run's threads add up in any order.
 type figures struct {
 	Busy            []bool  // by thread: it has a call or a burst
 	Calls           []int64 // by call path; each poll of a run of polls counts
@@ -302,7 +303,8 @@ func (c *Content) Count() error {
 	return nil
 }
 
-// Complete is collective: it leaves the first member with what Write needs of the run's columns, as far as Count and RenderPictures have not been called before.
+// Complete is collective: it leaves the first member with what Write needs of the run's columns, as far as Count and
+// RenderPictures have not been called before.
 func (c *Content) Complete(threadsAtWork int) error {
 	if c.figures == nil {
 		if err := c.Count(); err != nil {

@@ -27,7 +27,8 @@ type Kept struct {
 	MoreAnomalies int `json:"more_anomalies"`
 }
 
-// Iterations are a stretch of the run in which the threads do the same again and again, or, with none, one in which they do not.
+// Iterations are a stretch of the run in which the threads do the same again and again, or, with none, one in which
+// they do not.
 type Iterations struct {
 	BeginNS         int64   `json:"begin_ns"`
 	EndNS           int64   `json:"end_ns"`

@@ -8,8 +8,8 @@ import (
 // lineWidth is how long an object or a list may be to stand on one line.
 const lineWidth = 200
 
-// encode gives the same bytes for the same value: indented, objects and lists on one line where they fit, numbers in lines, object keys in the order of the fields,
-// maps sorted, and < > & as they are.
+// encode gives the same bytes for the same value: indented, objects and lists on one line where they fit, numbers in
+// lines, object keys in the order of the fields, maps sorted, and < > & as they are.
 func encode(v any) ([]byte, error) {
 	var compact bytes.Buffer
 	e := json.NewEncoder(&compact)
@@ -35,7 +35,8 @@ func spaced(compact []byte) []byte {
 	return out
 }
 
-// walk goes through JSON: with is called for each byte with whether it belongs to a text, and in how many objects and lists it lies, brackets among what is inside them.
+// walk goes through JSON: with is called for each byte with whether it belongs to a text, and in how many objects and
+// lists it lies, brackets among what is inside them.
 func walk(value []byte, with func(i int, inText bool, depth int)) {
 	depth, inText := 0, false
 	for i := 0; i < len(value); i++ {

@@ -21,7 +21,8 @@ type Manifest struct {
 	Run     string   `json:"run"`
 	Trace   string   `json:"trace,omitempty"` // the file that was analysed, where no job was measured
 	Command []string `json:"command"`
-	// Of a trace that was analysed: what applications it has, and what was made of its records. nil where a job was measured.
+	// Of a trace that was analysed: what applications it has, and what was made of its records. nil where a job was
+	// measured.
 	Applications []Application `json:"applications,omitempty"`
 	Reading      *Reading      `json:"reading,omitempty"`
 	ExitStatus   int           `json:"exit_status"`
@@ -29,7 +30,8 @@ type Manifest struct {
 	Ended        time.Time     `json:"ended"`
 	EndedBy      string        `json:"ended_by,omitempty"` // what ended the run before its ranks did
 
-	// Complete says that nothing is missing that the ranks did; else Incomplete says what is, a sentence each, what matters most first.
+	// Complete says that nothing is missing that the ranks did; else Incomplete says what is, a sentence each, what
+	// matters most first.
 	Complete   bool     `json:"complete"`
 	Incomplete []string `json:"incomplete"`
 
@@ -69,8 +71,8 @@ type Manifest struct {
 	Scheduling       *Scheduling       `json:"scheduling,omitempty"` // nil = no agent has reported
 	Files            []File            `json:"files"`
 
-	// What the measurement knows of ranks without a record, which Describe puts into Worlds: the worlds of which no rank has reported anything, behind those of
-	// the run, and why the ranks of all of them have none.
+	// What the measurement knows of ranks without a record, which Describe puts into Worlds: the worlds of which no rank
+	// has reported anything, behind those of the run, and why the ranks of all of them have none.
 	Unseen []World   `json:"-"`
 	Absent []Absence `json:"-"`
 }
@@ -227,8 +229,9 @@ type File struct {
 	Content string `json:"content"`
 }
 
-// Describe fills in what the run itself contains: ranks, MPI, calls, bursts, times, worlds, hosts, counters, phases, events, pauses,
-// ranks missing and what else is, messages, communicators, computing time, the filtered bursts' number and share. It leaves alone what only the measurement knows.
+// Describe fills in what the run itself contains: ranks, MPI, calls, bursts, times, worlds, hosts, counters, phases,
+// events, pauses, ranks missing and what else is, messages, communicators, computing time, the filtered bursts' number
+// and share. It leaves alone what only the measurement knows.
 func (m *Manifest) Describe(run *trace.Run) { m.describe(run, figuresOf(run)) }
 
 func (m *Manifest) describe(run *trace.Run, f *figures) {

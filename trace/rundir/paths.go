@@ -17,7 +17,8 @@ import (
 // CallPathsFormat is the version of callpaths.json.
 const CallPathsFormat = 1
 
-// CallPathTable is callpaths.json: every call path of a run, by the number that columns of other files give. docs/format/callpaths.md has the rules.
+// CallPathTable is callpaths.json: every call path of a run, by the number that columns of other files give.
+// docs/format/callpaths.md has the rules.
 type CallPathTable struct {
 	Format    int            `json:"format"`
 	Modules   []PathModule   `json:"modules"`
@@ -52,7 +53,8 @@ type PathFrame struct {
 // Inlinings are functions that are inlined into each other.
 type Inlinings []Inlining
 
-// An Inlining is a function that is inlined: the first one into the function of the frame, each other into the one before it.
+// An Inlining is a function that is inlined: the first one into the function of the frame, each other into the one
+// before it.
 type Inlining struct {
 	Function int    `json:"function"`  // index into Functions
 	CallFile string `json:"call_file"` // where it is called; empty = unknown
@@ -253,7 +255,8 @@ func (x *PathFrames) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]int32)(x))
 }
 
-// ReadCallPaths reads callpaths.json of a run directory. A directory of an earlier version has none: the error is fs.ErrNotExist.
+// ReadCallPaths reads callpaths.json of a run directory. A directory of an earlier version has none: the error is
+// fs.ErrNotExist.
 func ReadCallPaths(dir string) (*CallPathTable, error) { return readCallPaths(os.DirFS(dir)) }
 
 func readCallPaths(dir fs.FS) (*CallPathTable, error) {

@@ -126,7 +126,8 @@ func TestBadCallPaths(t *testing.T) {
 	}
 }
 
-// What a run is made of it takes no more memory than a few times the file: each frame is a number there, which may be one digit.
+// What a run is made of it takes no more memory than a few times the file: each frame is a number there, which may be
+// one digit.
 func TestCostOfCallPaths(t *testing.T) {
 	took := func(f func()) int64 {
 		var before, after runtime.MemStats

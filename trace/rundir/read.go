@@ -16,12 +16,15 @@ import (
 	"moriens/trace/prv"
 )
 
-// Read reads a finished run directory back: the kept trace, the manifest and the clusters. Run.Clusters are those of the whole run.
+// Read reads a finished run directory back: the kept trace, the manifest and the clusters. Run.Clusters are those of
+// the whole run.
 //
-// Times and items come from trace.prv; what it cannot hold comes from the other files: counters, weights and call paths of bursts from
-// bursts.parquet, call paths from callpaths.json (of a directory that an earlier version has written, which has none, their frames from clusters.json), phases, events and transfers from their files, hosts, programs and communicators from
-// manifest.json. In no file, and so not in the Run, are the ordinals of collectives, and the seconds of the wall-clock start. Files that do
-// not belong together are an error, and so is a file whose size is not the one that the manifest names.
+// Times and items come from trace.prv; what it cannot hold comes from the other files: counters, weights and call paths
+// of bursts from bursts.parquet, call paths from callpaths.json (of a directory that an earlier version has written,
+// which has none, their frames from clusters.json), phases, events and transfers from their files, hosts, programs and
+// communicators from manifest.json. In no file, and so not in the Run, are the ordinals of collectives, and the seconds
+// of the wall-clock start. Files that do not belong together are an error, and so is a file whose size is not the one
+// that the manifest names.
 func Read(dir string) (*trace.Run, *Manifest, *Clusters, error) {
 	info, err := os.Stat(dir)
 	switch {

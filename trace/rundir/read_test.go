@@ -95,7 +95,8 @@ func older(t fatal, dir string) {
 
 var numbers = regexp.MustCompile(`:90000103:[0-9]+`)
 
-// transfers draws what the calls of a run move, and how many polls they are. A run that has none of it is one that was read from a trace.
+// transfers draws what the calls of a run move, and how many polls they are. A run that has none of it is one that was
+// read from a trace.
 func transfers(t *rapid.T, run *trace.Run) {
 	for i := range run.Threads {
 		th := &run.Threads[i]
@@ -298,7 +299,8 @@ func TestReadBadDirectories(t *testing.T) {
 	}
 }
 
-// fixSizes writes the sizes of the files that are there into the manifest, so that what is wrong with their content comes to light.
+// fixSizes writes the sizes of the files that are there into the manifest, so that what is wrong with their content
+// comes to light.
 func fixSizes(t testing.TB, d fstest.MapFS) {
 	t.Helper()
 	var m map[string]any

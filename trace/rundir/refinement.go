@@ -16,7 +16,8 @@ type Refinement struct {
 	// says that each set has become one cluster, known by its first node.
 	Alternatives [][]int32 `json:"alternatives"`
 	Merged       bool      `json:"merged"`
-	// Where clusters were found by kinds: the basins of groups with several, and the joins that made one kind of two clusters, in their order.
+	// Where clusters were found by kinds: the basins of groups with several, and the joins that made one kind of two
+	// clusters, in their order.
 	Basins []Basin `json:"basins"`
 	Joins  []Join  `json:"joins"`
 }

@@ -157,8 +157,8 @@ func (r *restorer) counters() error {
 	return nil
 }
 
-// communicators puts the windows and files, of which Paraver knows nothing, between the others, in the numbering of the run. Their ranks are
-// not known.
+// communicators puts the windows and files, of which Paraver knows nothing, between the others, in the numbering of the
+// run. Their ranks are not known.
 func (r *restorer) communicators() error {
 	inTrace := r.run.Communicators
 	number := make([]int32, len(inTrace)) // in the run, by number in the trace
@@ -189,8 +189,8 @@ func (r *restorer) communicators() error {
 	return nil
 }
 
-// mergeBursts gives each burst of the trace what its row in bursts.parquet says, which may have rows of other bursts too, and the calls round
-// it their call paths.
+// mergeBursts gives each burst of the trace what its row in bursts.parquet says, which may have rows of other bursts
+// too, and the calls round it their call paths.
 func (r *restorer) mergeBursts(paths *pathBook) error {
 	r.run.Lineages = r.bursts.Lineages
 	rows := make(map[ThreadName]*trace.Bursts, len(r.bursts.Threads))

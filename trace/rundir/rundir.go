@@ -61,8 +61,8 @@ func begun(dir string, entries []os.DirEntry) bool {
 	return err == nil && len(journal) == 0
 }
 
-// Create makes the run directory with its parents, or takes an empty one that exists, or one in which nothing has got further than an empty journal. Every
-// error is a *CreateError.
+// Create makes the run directory with its parents, or takes an empty one that exists, or one in which nothing has got
+// further than an empty journal. Every error is a *CreateError.
 func Create(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {

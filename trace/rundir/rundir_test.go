@@ -162,7 +162,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// sizes takes the files' sizes out of a manifest: those of the pictures and of bursts.parquet are their libraries' affair.
+// sizes takes the files' sizes out of a manifest: those of the pictures and of bursts.parquet are their libraries'
+// affair.
 func sizes(t *testing.T, text []byte) []byte {
 	t.Helper()
 	var m Manifest

@@ -26,7 +26,8 @@ func sameRun(t fatal, want, got *trace.Run) {
 	}
 }
 
-// sameNumbers checks that every call path is as it was, frames, name and number, and that calls and bursts have the numbers that they had.
+// sameNumbers checks that every call path is as it was, frames, name and number, and that calls and bursts have the
+// numbers that they had.
 func sameNumbers(t fatal, want, got *trace.Run) {
 	t.Helper()
 	if d := cmp.Diff(want.CallPaths, got.CallPaths, cmpopts.EquateEmpty()); d != "" {
@@ -53,8 +54,8 @@ func sameNumbers(t fatal, want, got *trace.Run) {
 	}
 }
 
-// samePaths checks that calls and bursts have the call paths that they had: the numbers may differ, and of a call that touches no burst only
-// what a Paraver trace says is known.
+// samePaths checks that calls and bursts have the call paths that they had: the numbers may differ, and of a call that
+// touches no burst only what a Paraver trace says is known.
 func samePaths(t fatal, want, got *trace.Run) {
 	t.Helper()
 	number := make(map[uint32]uint32)
@@ -121,8 +122,8 @@ func nodes(run *trace.Run, b *trace.Bursts, i int) string {
 	return run.Lineages[b.Lineage[i]]
 }
 
-// comparable is a run without call paths, nodes, names of marks instead of their numbers, and without what no file holds; without transfers where those
-// of messages alone are known, which is for TestTransfersComeBack.
+// comparable is a run without call paths, nodes, names of marks instead of their numbers, and without what no file
+// holds; without transfers where those of messages alone are known, which is for TestTransfersComeBack.
 func comparable(run *trace.Run, transfers bool) any {
 	c := *run
 	c.Start = run.Start.UTC().Truncate(time.Minute)

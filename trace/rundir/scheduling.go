@@ -1,6 +1,7 @@
 package rundir
 
-// Scheduling is how the kernel has scheduled the ranks: time in which they could run is time on a core and time ready to run where others did.
+// Scheduling is how the kernel has scheduled the ranks: time in which they could run is time on a core and time ready
+// to run where others did.
 type Scheduling struct {
 	// LostShare is of the time in which they could run, of all ranks, 0–1; NaN: not known.
 	LostShare     Number           `json:"lost_share"`

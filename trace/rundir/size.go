@@ -33,19 +33,20 @@ func size(files []file) (int64, error) {
 	return all.bytes, errors.Join(failed...)
 }
 
-// DetailBytes is how many bytes the files of a run directory would have that hold the calls and bursts of what is kept of a run that has these things, and in
-// bursts.parquet those of rows.
+// DetailBytes is how many bytes the files of a run directory would have that hold the calls and bursts of what is kept
+// of a run that has these things, and in bursts.parquet those of rows.
 func DetailBytes(has Has, kept, rows *trace.Run) (int64, error) {
 	return size(detailFiles(has, kept, rows))
 }
 
-// RenderSums makes clusters.json and the levels of all ranks, several at a time, and says how many bytes they have. Write takes them as they are: what they
-// tell of must not change any more.
+// RenderSums makes clusters.json and the levels of all ranks, several at a time, and says how many bytes they have.
+// Write takes them as they are: what they tell of must not change any more.
 func (c *Content) RenderSums(threadsAtWork int) (int64, error) {
 	return c.render(c.sumFiles(), threadsAtWork)
 }
 
-// RenderPictures does the same for the pictures. Members of a team draw them together, one after the other, and the first has them then.
+// RenderPictures does the same for the pictures. Members of a team draw them together, one after the other, and the
+// first has them then.
 func (c *Content) RenderPictures(threadsAtWork int) (int64, error) {
 	if c.Team.Size() > 1 {
 		threadsAtWork = 1

@@ -9,7 +9,8 @@ import (
 	"moriens/trace"
 )
 
-// A Structure is structure.json: what all threads did one after the other, as loops. docs/format/structure.md has the rules.
+// A Structure is structure.json: what all threads did one after the other, as loops. docs/format/structure.md has the
+// rules.
 type Structure struct {
 	Format    int                 `json:"format"`
 	Limit     int                 `json:"limit"`      // about how many items a sequence may have
@@ -33,7 +34,8 @@ type StructureBody struct {
 	Items  []StructureItem `json:"items"`
 }
 
-// A StructureItem is a symbol some times in a row (Times is not 0), written as the list that StructureCount is, or an object: a loop, or what was summed up.
+// A StructureItem is a symbol some times in a row (Times is not 0), written as the list that StructureCount is, or an
+// object: a loop, or what was summed up.
 type StructureItem struct {
 	StructureCount
 	StructureLoop
@@ -46,7 +48,8 @@ type StructureLoop struct {
 	Mixed     []StructureCount `json:"mixed,omitempty"`
 }
 
-// A StructureCount is how often there was a symbol in one round, and the times of its bursts at that place, of all threads in every round. In the file it is a list of these.
+// A StructureCount is how often there was a symbol in one round, and the times of its bursts at that place, of all
+// threads in every round. In the file it is a list of these.
 type StructureCount struct {
 	Symbol, Times int64
 	MeanNS, StdNS int64 // of the durations; StdNS that of the population
@@ -135,7 +138,8 @@ func (n ThreadName) String() string {
 	return fmt.Sprintf("world %d rank %d thread %d", n.World, n.Rank, n.Thread)
 }
 
-// Short is how people name it: by its rank, by world and thread too only where there are several worlds and where it is not the rank's first thread.
+// Short is how people name it: by its rank, by world and thread too only where there are several worlds and where it is
+// not the rank's first thread.
 func (n ThreadName) Short(worlds bool) string {
 	text := fmt.Sprintf("rank %d", n.Rank)
 	if worlds {

@@ -46,8 +46,8 @@ func forgetOwnWorlds(run *trace.Run) {
 	}
 }
 
-// restoreTransfers makes sends and receives of the messages of a run that was read from a trace, which reports no others. The communicator is
-// not known.
+// restoreTransfers makes sends and receives of the messages of a run that was read from a trace, which reports no
+// others. The communicator is not known.
 func restoreTransfers(run *trace.Run) {
 	type transfer struct {
 		thread, call int

@@ -23,8 +23,9 @@ import (
 
 // A Content is what a run directory is made of.
 //
-// Several members may have the threads of its run, each the columns of its own. The first member then writes, from what is kept, which it has, from what Count has counted, and from files that
-// RenderSums and RenderPictures have made; these three are collective.
+// Several members may have the threads of its run, each the columns of its own. The first member then writes, from what
+// is kept, which it has, from what Count has counted, and from files that RenderSums and RenderPictures have made;
+// these three are collective.
 type Content struct {
 	Run     *trace.Run   // the whole run
 	Team    team.Threads // who has the columns of which threads of Run
@@ -45,7 +46,8 @@ type Content struct {
 	overviewBytes int
 }
 
-// Detail is the run whose calls and bursts are in the directory, and rows the one whose bursts are those of bursts.parquet.
+// Detail is the run whose calls and bursts are in the directory, and rows the one whose bursts are those of
+// bursts.parquet.
 func (c *Content) Detail() (detail, rows *trace.Run) {
 	if c.Kept == nil {
 		return c.Run, c.Run
@@ -73,7 +75,8 @@ type file struct {
 	write         func(io.Writer) error
 }
 
-// sumFiles and pictures are those whose size does not depend on how much detail is kept, the dearest first, but for the manifest.
+// sumFiles and pictures are those whose size does not depend on how much detail is kept, the dearest first, but for the
+// manifest.
 func (c *Content) sumFiles() []file {
 	list := []file{{ClustersFile, "clusters: parameters, figures, call paths", func(w io.Writer) error { return writeJSON(w, c.Clusters) }}}
 	list = append(list, file{CallPathsFile, "call paths: all, by number, with frames", func(w io.Writer) error {
@@ -172,7 +175,8 @@ func (c *Content) Describe() {
 	fillEmpty(c.Manifest, c.Clusters)
 }
 
-// Write writes a run directory and returns the files with their sizes, the manifest included. It calls Describe, and sets Manifest.Files.
+// Write writes a run directory and returns the files with their sizes, the manifest included. It calls Describe, and
+// sets Manifest.Files.
 //
 // A file that fails leaves the others alone: all that can be written is, except manifest.json, and the error joins
 // those of the files, each with its name. errors.Is(err, syscall.ENOSPC) shows a full disk.
@@ -205,8 +209,8 @@ func Write(c *Content, dir string) ([]File, error) {
 	return slices.Concat(files, page, last), err
 }
 
-// writeReport writes the page, and has the manifest name it, without its size, for the page holds the manifest. A page that cannot be written costs no results:
-// the manifest says so.
+// writeReport writes the page, and has the manifest name it, without its size, for the page holds the manifest. A page
+// that cannot be written costs no results: the manifest says so.
 func (c *Content) writeReport(dir string) ([]File, error) {
 	if c.Report == nil {
 		return nil, nil
@@ -378,7 +382,8 @@ func createNew(path string) (*os.File, error) {
 	return f, err
 }
 
-// writeFile makes the file appear whole: it is written beside its place, synced and renamed. On an error nothing is left.
+// writeFile makes the file appear whole: it is written beside its place, synced and renamed. On an error nothing is
+// left.
 func writeFile(dir, name string, write func(io.Writer) error) (bytes int64, err error) {
 	place := filepath.Join(dir, name)
 	folder := filepath.Dir(place)

@@ -35,7 +35,8 @@ type callWalk struct {
 	transfer, collective int // next of each
 }
 
-// moved is what a call moved one way. The partner and the tag are those of all of it; below 0 where they differ, or are not known.
+// moved is what a call moved one way. The partner and the tag are those of all of it; below 0 where they differ, or are
+// not known.
 type moved struct {
 	any          bool
 	bytes        int64

@@ -6,8 +6,9 @@ import (
 	"moriens/trace"
 )
 
-// Small is a run of two worlds on two nodes that holds one of everything: all labels, a missing counter, a burst and a call of
-// zero length, an unfinished call, a rank without records, a second thread, a message, communicators, phases, events, a pause.
+// Small is a run of two worlds on two nodes that holds one of everything: all labels, a missing counter, a burst and a
+// call of zero length, an unfinished call, a rank without records, a second thread, a message, communicators, phases,
+// events, a pause.
 func Small() *trace.Run {
 	frame := func(offset uint64) []trace.Frame {
 		inner := trace.Frame{Module: "app", BuildID: "8f3c", Offset: offset}

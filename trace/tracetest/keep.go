@@ -8,8 +8,8 @@ import (
 	"moriens/trace"
 )
 
-// Keep draws windows of a run, from none to three, and drops what lies outside of them. Windows may touch, and threads have no part in
-// any.
+// Keep draws windows of a run, from none to three, and drops what lies outside of them. Windows may touch, and threads
+// have no part in any.
 func Keep(t *rapid.T, run *trace.Run) {
 	run.Windows = []trace.Window{}
 	for range rapid.IntRange(0, 3).Draw(t, "windows") {
@@ -48,8 +48,8 @@ func Within(th *trace.Thread, beginNS, endNS int64) bool {
 	return slices.ContainsFunc(th.Kept, func(s trace.Span) bool { return s.BeginNS <= beginNS && endNS <= s.EndNS })
 }
 
-// spans draws what a thread keeps, between edges of its calls; not where a call or burst of zero length lies, which could be on either
-// side.
+// spans draws what a thread keeps, between edges of its calls; not where a call or burst of zero length lies, which
+// could be on either side.
 func spans(t *rapid.T, th *trace.Thread, windows int) []trace.Span {
 	edges := slices.Concat([]int64{th.BeginNS, th.EndNS}, th.Calls.EnterNS, th.Calls.ExitNS)
 	slices.Sort(edges)

@@ -6,8 +6,9 @@ import (
 	"moriens/trace"
 )
 
-// Planted is Small with what formats stumble over: names in other scripts, with commas, quotes and tabs; times beyond 2^53, counts at the ends of
-// int64; messages between threads, ranks and worlds, the largest and the emptiest; one-sided and file transfers; a long run of polls; a communicator of each kind.
+// Planted is Small with what formats stumble over: names in other scripts, with commas, quotes and tabs; times beyond
+// 2^53, counts at the ends of int64; messages between threads, ranks and worlds, the largest and the emptiest;
+// one-sided and file transfers; a long run of polls; a communicator of each kind.
 func Planted() *trace.Run {
 	run := Small()
 	run.Nodes[0].Name, run.Nodes[1].Name = "höst-α,1", `be"ta`

@@ -36,7 +36,8 @@ func (r *Run) thread(t int) (begin, end int) {
 	return begin, r.ThreadEnds[t]
 }
 
-// Reorder has the threads in another order: thread i is then what order[i] is now. Rows says which burst each of the new run is now.
+// Reorder has the threads in another order: thread i is then what order[i] is now. Rows says which burst each of the
+// new run is now.
 func (r *Run) Reorder(order []int) (p *Run, rows []int) {
 	var ends []int
 	for _, t := range order {
@@ -53,7 +54,8 @@ func (r *Run) Reorder(order []int) (p *Run, rows []int) {
 	return p, rows
 }
 
-// Shuffle gives the durations, counters and kinds of each thread's bursts an order by chance. Call paths and anchors stay where they are.
+// Shuffle gives the durations, counters and kinds of each thread's bursts an order by chance. Call paths and anchors
+// stay where they are.
 func (r *Run) Shuffle(seed uint64) *Run {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var rows []int
@@ -68,7 +70,8 @@ func (r *Run) Shuffle(seed uint64) *Run {
 	return p
 }
 
-// SwapInCells exchanges durations between bursts of a thread that have the same calls and the same kind, are undisturbed, and lie in one cell of ln(duration).
+// SwapInCells exchanges durations between bursts of a thread that have the same calls and the same kind, are
+// undisturbed, and lie in one cell of ln(duration).
 func (r *Run) SwapInCells(seed uint64, side float64) *Run {
 	type cell struct {
 		thread, at    int
@@ -109,8 +112,8 @@ func (r *Run) Scale(thread int, factor float64) *Run {
 	return &p
 }
 
-// Then has each thread go on with the bursts of another run of as many threads, whose kinds and calls are others: their numbers are added to this run's highest.
-// Rows says which bursts of the new run are those of this one.
+// Then has each thread go on with the bursts of another run of as many threads, whose kinds and calls are others: their
+// numbers are added to this run's highest. Rows says which bursts of the new run are those of this one.
 func (r *Run) Then(next *Run) (p *Run, rows []int) {
 	kinds, calls := 1+slices.Max(r.Truth), 1+max(slices.Max(r.Before), slices.Max(r.After))
 	p = &Run{}

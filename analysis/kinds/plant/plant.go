@@ -58,7 +58,8 @@ type Phase struct {
 
 // A Step is a burst and the MPI call that ends it.
 type Step struct {
-	// Kinds are indices into Params.Kinds: one for all ranks, or several, of which the first ranks do the first, the last ranks the last.
+	// Kinds are indices into Params.Kinds: one for all ranks, or several, of which the first ranks do the first, the last
+	// ranks the last.
 	Kinds []int32
 	Drawn bool   // every rank draws one of Kinds each time
 	Call  uint32 // id of the call path
@@ -75,8 +76,9 @@ type Slow struct {
 
 // A Load is other tasks on the cores: a burst loses its core and waits until others have had their turns.
 type Load struct {
-	// SliceNS is the computing time, least and most, for which the scheduler leaves a rank its core, from each MPI call on; 0 = for ever. A share Early of slices is
-	// half as long. So long bursts are disturbed nearly always, and those below half a slice never.
+	// SliceNS is the computing time, least and most, for which the scheduler leaves a rank its core, from each MPI call
+	// on; 0 = for ever. A share Early of slices is half as long. So long bursts are disturbed nearly always, and those
+	// below half a slice never.
 	SliceNS [2]float64
 	Early   float64
 	WakeNS  float64 // mean computing time until a task wakes up that is due before this one, after any time; 0 = never
@@ -107,17 +109,20 @@ func Exponential(meanNS float64) Turn {
 var (
 	// Quiet is a core for each rank, and daemons.
 	Quiet = Load{WakeNS: 400e6, Turn: Exponential(150e3)}
-	// Load4 is two tasks a core that sleep and wake up: the core is lost after any time, for one turn. Of bursts of 1.1 to 4.1 ms 91 to 71 % are within 5 % of their
-	// median.
+	// Load4 is two tasks a core that sleep and wake up: the core is lost after any time, for one turn. Of bursts of 1.1 to
+	// 4.1 ms 91 to 71 % are within 5 % of their median.
 	Load4 = Load{WakeNS: 12e6, Queue: 1, Turn: Slices(1e6, 6e6)}
-	// Load20 is ten tasks a core that sleep and wake up: half of the bursts of 4 ms are disturbed, and most of the time is.
+	// Load20 is ten tasks a core that sleep and wake up: half of the bursts of 4 ms are disturbed, and most of the time
+	// is.
 	Load20 = Load{WakeNS: 6e6, Queue: 9, Turn: Slices(1e6, 4e6)}
-	// Storm is the same with twice as many that wake up: over half of all bursts are disturbed, many of them several times.
+	// Storm is the same with twice as many that wake up: over half of all bursts are disturbed, many of them several
+	// times.
 	Storm = Load{WakeNS: 3e6, Queue: 9, Turn: Slices(1e6, 4e6)}
-	// EightRanks are alone on the two cores, and spin where they wait: as testdata/miniapp/kinds.c does under Linux 6.18 with a clock of 250 Hz. Of its bursts of
-	// 4.1 ms 86 % were disturbed, of those of 1.1 ms 4 %.
+	// EightRanks are alone on the two cores, and spin where they wait: as testdata/miniapp/kinds.c does under Linux 6.18
+	// with a clock of 250 Hz. Of its bursts of 4.1 ms 86 % were disturbed, of those of 1.1 ms 4 %.
 	EightRanks = Load{SliceNS: [2]float64{3.2e6, 4.3e6}, Early: .3, Queue: 6, Turn: Slices(1e6, 6e6)}
-	// TwentyTasks are these ranks, and twelve tasks that only compute, whose turns are whole ticks. Of the bursts of 4.1 ms 99 % were disturbed.
+	// TwentyTasks are these ranks, and twelve tasks that only compute, whose turns are whole ticks. Of the bursts of 4.1
+	// ms 99 % were disturbed.
 	TwentyTasks = Load{SliceNS: [2]float64{3.2e6, 4.1e6}, Early: .25, Queue: 10, Turn: Ticks(4e6, 1)}
 )
 

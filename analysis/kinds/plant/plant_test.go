@@ -34,7 +34,8 @@ func TestSameSeedSameBursts(t *testing.T) {
 	}
 }
 
-// Columns have one length, threads end in order, and each call path after a burst is the one before the next where nothing is lost.
+// Columns have one length, threads end in order, and each call path after a burst is the one before the next where
+// nothing is lost.
 func TestRunsAreSound(t *testing.T) {
 	for name, p := range programs(7) {
 		r := p.Run()

@@ -14,7 +14,8 @@ var jitter = Jitter(.012, .008)
 // at makes a step of one kind that ends with a call.
 func at(call uint32, kinds ...int32) Step { return Step{Kinds: kinds, Call: call} }
 
-// FourKinds are 1.1, 2.1, 3.2 and 4.1 ms between the same two calls, in this order, on 8 ranks, of which one takes 30 % longer for everything.
+// FourKinds are 1.1, 2.1, 3.2 and 4.1 ms between the same two calls, in this order, on 8 ranks, of which one takes 30 %
+// longer for everything.
 func FourKinds(seed uint64, iterations int, load Load) Params {
 	p := Params{Seed: seed, Ranks: 8, Load: load, Slow: []Slow{{Rank: int(seed % 8), Factor: 1.3, To: 1}}}
 	var steps []Step
@@ -26,7 +27,8 @@ func FourKinds(seed uint64, iterations int, load Load) Params {
 	return p
 }
 
-// Classes are three kinds in each iteration of 8 ranks, the second of which is 25 % longer on ranks 4–7 than on 0–3, where durations overlap.
+// Classes are three kinds in each iteration of 8 ranks, the second of which is 25 % longer on ranks 4–7 than on 0–3,
+// where durations overlap.
 func Classes(seed uint64, iterations int, load Load) Params {
 	return Params{Seed: seed, Ranks: 8, Load: load, Spread: .005,
 		Kinds: []Kind{
@@ -85,8 +87,8 @@ func RandomTasks(seed uint64, iterations int, load Load) Params {
 		Phases: []Phase{{iterations, []Step{{Kinds: []int32{0, 1}, Drawn: true, Call: reduce}}}}}
 }
 
-// FivePhases are five computations of 40 bursts each, 8 ranks in 5 iterations, as LULESH has them: with counters, and with calls that depend on the rank's place in
-// the grid.
+// FivePhases are five computations of 40 bursts each, 8 ranks in 5 iterations, as LULESH has them: with counters, and
+// with calls that depend on the rank's place in the grid.
 func FivePhases(seed uint64) Params {
 	p := Params{Seed: seed, Ranks: 8, Counters: true, Anchors: true, Spread: .004, Load: Quiet}
 	var steps []Step
@@ -98,15 +100,16 @@ func FivePhases(seed uint64) Params {
 	return p
 }
 
-// Throttled is FourKinds, undisturbed, where one rank's core is throttled for a sixth of the run and another's for a tenth.
+// Throttled is FourKinds, undisturbed, where one rank's core is throttled for a sixth of the run and another's for a
+// tenth.
 func Throttled(seed uint64, iterations int) Params {
 	p := FourKinds(seed, iterations, Quiet)
 	p.Slow = []Slow{{Rank: 2, Factor: 1.22, From: .3, To: .47}, {Rank: 5, Factor: 1.22, From: .7, To: .8}}
 	return p
 }
 
-// ManyPairs is a step of 176 bursts, each between calls of its own, which 16 ranks do ten times after 111 others: 287 pairs of calls, as EPOCH has them. Each pair
-// is a kind; instructions and IPC of many of them are near each other.
+// ManyPairs is a step of 176 bursts, each between calls of its own, which 16 ranks do ten times after 111 others: 287
+// pairs of calls, as EPOCH has them. Each pair is a kind; instructions and IPC of many of them are near each other.
 func ManyPairs(seed uint64) Params {
 	const once, often = 111, 176
 	random := rand.New(rand.NewPCG(seed, math.MaxUint64))

@@ -2,15 +2,18 @@ package plant
 
 // Agreement says how far a clustering finds what was planted.
 type Agreement struct {
-	// Purity is the share of the bursts that are in a class whose most frequent planted kind is theirs, 0–1. Noise is in no class: it counts as wrong.
+	// Purity is the share of the bursts that are in a class whose most frequent planted kind is theirs, 0–1. Noise is in
+	// no class: it counts as wrong.
 	Purity float64
-	// ARI is the adjusted Rand index (Hubert and Arabie, J. Classification 2 (1985)): 1 for equal partitions, 0 in the mean for
-	// independent ones. Each burst of noise is a class of its own. Where both partitions have one class, or both as many as bursts, it is 1.
+	// ARI is the adjusted Rand index (Hubert and Arabie, J. Classification 2 (1985)): 1 for equal partitions, 0 in the
+	// mean for independent ones. Each burst of noise is a class of its own. Where both partitions have one class, or both
+	// as many as bursts, it is 1.
 	ARI float64
 }
 
-// Compare scores what was found against the truth. Classes are labels of 0 and more; negative ones are noise. A burst counts weight times, such as its
-// duration: pairs of bursts count the product. Nil is 1 for each. The numbers of the classes do not matter.
+// Compare scores what was found against the truth. Classes are labels of 0 and more; negative ones are noise. A burst
+// counts weight times, such as its duration: pairs of bursts count the product. Nil is 1 for each. The numbers of the
+// classes do not matter.
 func Compare(truth, found []int32, weight []int64) Agreement {
 	type sums struct{ w, squares float64 }
 	var cells table[[2]int32, sums]

@@ -34,7 +34,8 @@ func TestCompareByHand(t *testing.T) {
 		{"noise is a class for each, and wrong", []int32{0, 0, 1, 1}, []int32{0, 0, -1, -1}, nil, .5, 4. / 7},
 		{"any noise", []int32{0, 0, 1, 1}, []int32{0, 0, -3, -2}, nil, .5, 4. / 7},
 		{"all noise", []int32{0, 0, 1, 1}, []int32{-1, -1, -1, -1}, nil, 0, 0},
-		// The pair of 1 and 1 weighs 1, that of 3 and 3 weighs 9, the four of 1 and 3 weigh 12: 1 is together, 10 are of rows, 1 is of columns, of 22.
+		// The pair of 1 and 1 weighs 1, that of 3 and 3 weighs 9, the four of 1 and 3 weigh 12: 1 is together, 10 are of
+		// rows, 1 is of columns, of 22.
 		{"weights", []int32{0, 0, 1, 1}, []int32{0, 0, 1, 2}, []int64{1, 1, 3, 3}, 1, (1 - 10./22) / (5.5 - 10./22)},
 		{"a weight of nothing", []int32{0, 0, 1, 1, 1}, []int32{0, 0, 1, 1, 0}, []int64{2, 2, 2, 2, 0}, 1, 1},
 		{"nothing", nil, nil, nil, 1, 1},
@@ -45,7 +46,8 @@ func TestCompareByHand(t *testing.T) {
 	}
 }
 
-// Weights of one are a count, the order of the bursts does not matter, nor do the numbers of the classes, and the index is the same both ways.
+// Weights of one are a count, the order of the bursts does not matter, nor do the numbers of the classes, and the index
+// is the same both ways.
 func TestCompareIsOfPartitions(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 200 {
@@ -76,7 +78,8 @@ func TestCompareIsOfPartitions(t *testing.T) {
 	}
 }
 
-// The index of labels that have nothing to do with each other is 0 in the mean: over all permutations of one of them, exactly.
+// The index of labels that have nothing to do with each other is 0 in the mean: over all permutations of one of them,
+// exactly.
 func TestIndependentLabelsScoreZero(t *testing.T) {
 	truth, found := []int32{0, 0, 0, 1, 1, 2}, []int32{0, 0, 1, 1, 1, 1}
 	sum, n := 0., 0

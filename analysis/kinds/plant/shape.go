@@ -8,7 +8,8 @@ import (
 // A Shape draws how long a burst of a kind takes where no other task disturbs it, in ns. At is how far the run is, 0–1.
 type Shape func(random *rand.Rand, medianNS, at float64) float64
 
-// Jitter is what a quiet core shows: a normal core of so much relative deviation, and interrupts and page faults that only lengthen, by tail in the mean, relative.
+// Jitter is what a quiet core shows: a normal core of so much relative deviation, and interrupts and page faults that
+// only lengthen, by tail in the mean, relative.
 func Jitter(sigma, tail float64) Shape {
 	return func(r *rand.Rand, median, _ float64) float64 {
 		return median * math.Exp(sigma*r.NormFloat64()) * (1 + tail*r.ExpFloat64())
@@ -34,7 +35,8 @@ func Gamma(k int) Shape {
 	}
 }
 
-// Skewed has a steep flank below and a long one above: a least time and an exponential one, which is part of the median.
+// Skewed has a steep flank below and a long one above: a least time and an exponential one, which is part of the
+// median.
 func Skewed(part float64) Shape {
 	return func(r *rand.Rand, median, _ float64) float64 {
 		return median * (1 - part + part*r.ExpFloat64()/math.Ln2) * math.Exp(.01*r.NormFloat64())
@@ -53,7 +55,8 @@ func Uniform(width float64) Shape {
 	return func(r *rand.Rand, median, _ float64) float64 { return median * (1 + width*(r.Float64()-.5)) }
 }
 
-// Drifting grows from first to last burst, by so much relative to the median, as a particle load does that runs out of balance.
+// Drifting grows from first to last burst, by so much relative to the median, as a particle load does that runs out of
+// balance.
 func Drifting(by, sigma float64) Shape {
 	return func(r *rand.Rand, median, at float64) float64 {
 		return median * (1 + by*(at-.5)) * math.Exp(sigma*r.NormFloat64())
@@ -71,7 +74,8 @@ func Tail(share, mean, sigma float64) Shape {
 	}
 }
 
-// Quantum has so large a share of bursts that take one fixed time more, as a housekeeping task of the kernel makes them.
+// Quantum has so large a share of bursts that take one fixed time more, as a housekeeping task of the kernel makes
+// them.
 func Quantum(share, ns, sigma float64) Shape {
 	return func(r *rand.Rand, median, _ float64) float64 {
 		d := median * math.Exp(sigma*r.NormFloat64())
@@ -82,7 +86,8 @@ func Quantum(share, ns, sigma float64) Shape {
 	}
 }
 
-// SlowMode has so large a share of bursts that take factor times as long, by chance, such as those whose pages lie badly.
+// SlowMode has so large a share of bursts that take factor times as long, by chance, such as those whose pages lie
+// badly.
 func SlowMode(share, factor, sigma float64) Shape {
 	return func(r *rand.Rand, median, _ float64) float64 {
 		d := median * math.Exp(sigma*r.NormFloat64())

@@ -1,4 +1,5 @@
-/* The kinds of calls, once by each name that MPI gives a function: NAME makes a function's name here, CALL one of MPI's. */
+/* The kinds of calls, once by each name that MPI gives a function: NAME makes a function's name here, CALL one of
+ * MPI's. */
 
 static __attribute__((noinline)) void NAME(iprobe)(void)
 {

@@ -1,6 +1,7 @@
 /*
- * What marks cost: begin and end of a phase by a name that never changes and by one that is looked up, and an event; without the library
- * that takes them, or with it. Prints lines "kind plain with" in ns, of a pair or of one event: plain is the loop alone, in which there are none.
+ * What marks cost: begin and end of a phase by a name that never changes and by one that is looked up, and an event;
+ * without the library that takes them, or with it. Prints lines "kind plain with" in ns, of a pair or of one event:
+ * plain is the loop alone, in which there are none.
  *
  *	marks ROUNDS PAIRS
  */

@@ -1,5 +1,6 @@
 /*
- * What a rank holds in memory, for itself: prints "a rank with one thread MiB" and "each further thread MiB", of rank 0. Threads call MPI in turn.
+ * What a rank holds in memory, for itself: prints "a rank with one thread MiB" and "each further thread MiB", of rank
+ * 0. Threads call MPI in turn.
  */
 #include <mpi.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * Calls at a pace that a reader keeps up with, for what the reader takes to be measured from outside: 500,000 a second and rank in
- * portions of a millisecond.
+ * Calls at a pace that a reader keeps up with, for what the reader takes to be measured from outside: 500,000 a second
+ * and rank in portions of a millisecond.
  *
  *	steady CALLS
  *

@@ -9,7 +9,8 @@ import (
 	"moriens/internal/team"
 )
 
-// Run does work at each member of a team of so many in this process, and returns by rank what each has made, and the first error with its rank.
+// Run does work at each member of a team of so many in this process, and returns by rank what each has made, and the
+// first error with its rank.
 func Run[T any](members int, work func(m team.Team) (T, error)) ([]T, error) {
 	made, errs := make([]T, members), make([]error, members)
 	var wg sync.WaitGroup

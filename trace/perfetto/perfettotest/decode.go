@@ -103,8 +103,9 @@ type Trace struct {
 	processes        map[uint64]string   // names by pid
 }
 
-// Decode reads a trace as the table of fields has it, and as trace_processor does: packets of all sequences by time, those of one time in the
-// order of the file; slices end last come, first gone; names go by the numbers that their sequence has given them.
+// Decode reads a trace as the table of fields has it, and as trace_processor does: packets of all sequences by time,
+// those of one time in the order of the file; slices end last come, first gone; names go by the numbers that their
+// sequence has given them.
 func Decode(t T, file []byte) *Trace {
 	t.Helper()
 	d := &Trace{Tracks: make(map[uint64]*Track), Counts: make(map[uint64][]*Event), processes: make(map[uint64]string)}
