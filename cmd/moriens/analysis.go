@@ -113,7 +113,7 @@ func parseDensity(s string) (*grouping.Density, error) {
 	}
 	eps, err := strconv.ParseFloat(strings.TrimSpace(epsText), 64)
 	if err != nil || !(eps >= 0 && eps < 1e300) {
-		return nil, fmt.Errorf("Eps %q is not a number of at least 0", epsText)
+		return nil, fmt.Errorf("invalid Eps %q: want a number of at least 0", epsText)
 	}
 	minPts, err := strconv.Atoi(strings.TrimSpace(minPtsText))
 	if err != nil || minPts < 1 {

@@ -31,7 +31,7 @@ in no micro-cell, counted as noise: 1 burst of the ranks in full`
 	if got := list(1); got != one {
 		t.Errorf("%s\nwant\n%s", got, one)
 	}
-	several := strings.NewReplacer("1 host", "2 hosts", "left", "disconnected; n0: it had disconnected", "1 burst", "2 bursts", "1 MPI call in 1 stretch", "2 MPI calls in 2 stretches", "1 micro-cell", "2 micro-cells")
+	several := strings.NewReplacer("1 host", "2 hosts", "had disconnected", "had disconnected; n0: it had disconnected", "1 burst", "2 bursts", "1 MPI call in 1 stretch", "2 MPI calls in 2 stretches", "1 micro-cell", "2 micro-cells")
 	if got, want := list(2), several.Replace(one); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
