@@ -47,7 +47,7 @@ cluster  bursts   share   median   spread  kind  score  between the MPI calls
       5     400   1.0 %  1.00 ms   ±1.0 %     5  0.900  same calls as 1
 
 kinds: 4; 3 of them share one pair of calls, separated by order (predicted .96); 4 % of their bursts are longer than usual and assigned by order
-score: 0.950 of 1 (agreement of the ranks' cluster sequences; 0.410 in shuffled order)
+score: 0.950 of 1 (1: all ranks compute the same clusters in the same order; 0.410 in shuffled order)
 `
 	if !strings.Contains(b.String(), want) {
 		t.Errorf("summary:\n%s\nwant:\n%s", b.String(), want)

@@ -65,7 +65,7 @@ moriens: app · 2 ranks · 2 MPI worlds · Open MPI 4.1.4 · 3.25 s · 1,302 MPI
    noise       8   4.0 %                    0.250  in no dense region
 filtered      90   1.0 %                           up to 1.50 us
 
-score: 0.950 of 1 (agreement of the ranks' cluster sequences)
+score: 0.950 of 1 (1: all ranks compute the same clusters in the same order)
 refinement: the only one
 messages: 1,195, 3.24 MiB in total; receivers waited 1.50 s for late senders; 6 sends and 1 receive not matched: records are missing
 losses: 12 MPI calls dropped: ring buffer full; 3 completions of unknown requests; 1 start of an unknown request; 7 requests not tracked: too many were pending at once; 140,000 requests given up: the completion may not have been recorded; 2 events of requests read too late for ordering; 1 request never completed; rank 3 of world 1 died (MPI_Abort)

@@ -106,7 +106,7 @@ func writeScore(b *strings.Builder, c *rundir.Clusters) {
 		if shuffled := score(float64(c.Shuffled)); shuffled != "" {
 			beside = fmt.Sprintf("; %s in shuffled order", shuffled)
 		}
-		fmt.Fprintf(b, "score: %s of 1 (agreement of the ranks' cluster sequences%s)\n", text, beside)
+		fmt.Fprintf(b, "score: %s of 1 (1: all ranks compute the same clusters in the same order%s)\n", text, beside)
 	}
 	if len(c.Refinement.Levels) > 1 {
 		fmt.Fprintf(b, "refinement: %s\n", c.Refinement.Why)

@@ -24,13 +24,13 @@ type spaceFlags struct {
 type analysisFlags struct {
 	spaceFlags
 	DBSCAN    string  `name:"dbscan" help:"Eps and MinPts for all clusters, without refinement (default: chosen from the data)." placeholder:"EPS,MINPTS"`
-	MinPoints int     `help:"MinPts for all clusters (default: max(4, threads/4, bursts/200), lower if many bursts belong to smaller kinds)." placeholder:"K"`
-	Freeze    float64 `help:"If only a sample of the bursts is clustered, for lack of time: score from which a cluster is not refined further, 0 to 1 (default: 0.99)." placeholder:"S"`
-	Strict    bool    `help:"Refine by the rules of ClusteringSuite, for comparison: dimensions scaled to their range, MinPts max(2, threads/4), result of the last step."`
+	MinPoints int     `help:"MinPts for all clusters (default: max(4, T/4, bursts/200) for T measured threads, lower if many bursts belong to smaller kinds)." placeholder:"K"`
+	Freeze    float64 `help:"If there is time for a sample of the bursts only: do not split a cluster whose score is at least S, 0 to 1 (default: 0.99)." placeholder:"S"`
+	Strict    bool    `help:"Refine by the rules of ClusteringSuite, for comparison: dimensions scaled to their range, MinPts max(2, T/4) for T measured threads, result of the last step."`
 	Kinds     string  `help:"How clusters become kinds of computation. order: merge clusters that the bursts before, after and on other ranks do not separate; density: each cluster is a kind (default: order)." placeholder:"METHOD"`
-	Align     bool    `name:"align-ranks" help:"Before clustering, correct the durations of ranks that are uniformly slower." default:"true" negatable:""`
-	Strata    bool    `help:"Cluster bursts separately by neighbouring bursts or by rank, if their durations depend on these." default:"true" negatable:""`
-	Threads   int     `help:"Number of threads for the analysis (default: all CPUs)." placeholder:"N"`
+	Align     bool    `name:"align-ranks" help:"For clustering only, divide the durations of ranks that are slower in everything by their factor. Reported durations are as measured (default: on)." default:"true" negatable:""`
+	Strata    bool    `help:"Cluster bursts separately by the bursts around them or by rank, where their durations depend on these (default: on)." default:"true" negatable:""`
+	Threads   int     `help:"CPU threads that the analysis uses (default: all)." placeholder:"N"`
 }
 
 // space is the part of the options that these flags give.

@@ -11,7 +11,7 @@ import (
 
 // cellsFlags say whether bursts stay on their nodes.
 type cellsFlags struct {
-	Cells    bool     `help:"Keep bursts on their nodes, as sequences of micro-cells, for runs too large for one collector. Give the same option to the collector and all agents." env:"MORIENS_CELLS"`
+	Cells    bool     `help:"For runs too large for one collector: bursts remain on their nodes as micro-cells (small cells of the burst space) and are summarised there. Collector and agents that are started separately need the same option." env:"MORIENS_CELLS"`
 	CellSide *float64 `help:"Side of a micro-cell, in units of the dimensions (default and maximum: half the smallest Eps, 0.005 in ln(duration); with counters a quarter, 0.005. With --dbscan any, but Eps is at least 4·S·√dimensions)." placeholder:"S" env:"MORIENS_CELL_SIDE"`
 }
 
