@@ -107,7 +107,7 @@ func startRound(t *testing.T, moriens string, withDisk bool) *round {
 		bytes = diskBytes
 	}
 	r := newRound(t, t.TempDir(), bytes)
-	r.startCollector(&process{name: "collector", command: []string{moriens, "collect", "--log", "info", "--out", r.out, "--keep-bursts", "all"}})
+	r.startCollector(&process{name: "collector", command: []string{moriens, "collect", "--log", "info", "--out", r.out, "--keep-bursts", "all", "--moriens-timeout=10m"}})
 	r.startAgent(&process{name: "agent", command: []string{
 		moriens, "agent", "--log", "info", "--dir", r.agents, "--shm", r.shm, "--spool", filepath.Join(r.work, "spool"), "--idle", "300ms",
 	}})
