@@ -138,14 +138,14 @@ func testPythonVersions(t *testing.T, program string) {
 	for _, tt := range []struct{ version, build, want string }{
 		{"0x030b02f0", "-", "known"},
 		{"0x030b00c1", "-", "known"}, // a release candidate
-		{"0x030b00b5", "-", "the frames of CPython 3.11.0 are not known here, those of 3.11 to 3.13 are"},
+		{"0x030b00b5", "-", "frames of CPython 3.11.0 are not supported, only those of 3.11 to 3.13"},
 		{"0x030c07f0", "-", "known"},
 		{"0x030d00f0", "-", "known"},
-		{"0x030d00f0", "t", "CPython 3.13 without the global lock has frames that are not known here"},
-		{"0x030d01f0", "-", "the frames of CPython 3.13.1 are not known here, those of 3.11 to 3.13 are"}, // its offsets are those of another
-		{"0x030a0df0", "-", "the frames of CPython 3.10.13 are not known here, those of 3.11 to 3.13 are"},
-		{"0x030e00f0", "-", "the frames of CPython 3.14.0 are not known here, those of 3.11 to 3.13 are"},
-		{"0x040b00f0", "-", "the frames of CPython 4.11.0 are not known here, those of 3.11 to 3.13 are"},
+		{"0x030d00f0", "t", "frames of free-threaded CPython 3.13 are not supported"},
+		{"0x030d01f0", "-", "frames of CPython 3.13.1 are not supported, only those of 3.11 to 3.13"}, // its offsets are those of another
+		{"0x030a0df0", "-", "frames of CPython 3.10.13 are not supported, only those of 3.11 to 3.13"},
+		{"0x030e00f0", "-", "frames of CPython 3.14.0 are not supported, only those of 3.11 to 3.13"},
+		{"0x040b00f0", "-", "frames of CPython 4.11.0 are not supported, only those of 3.11 to 3.13"},
 	} {
 		out, err := exec.Command(program, "layout", tt.version, tt.build).CombinedOutput()
 		if got := strings.TrimSpace(string(out)); err != nil || got != tt.want {
@@ -318,7 +318,7 @@ func expectModule(t *testing.T, p *process) {
 			t.Errorf("a path from %+v in %q", f, p.modules[f.Module].Path)
 		}
 	}
-	if len(p.notes) != 1 || !strings.Contains(p.notes[0], "named by the module that makes them, not by the Python line: the frames of CPython") {
+	if len(p.notes) != 1 || !strings.Contains(p.notes[0], "located by module, not by Python line: frames of CPython") {
 		t.Errorf("notes %q", p.notes)
 	}
 }

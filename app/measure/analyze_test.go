@@ -293,7 +293,7 @@ func TestAnalyzeConstantDimension(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	m, err := rundir.ReadManifest(a.dir)
-	if err != nil || !strings.Contains(strings.Join(m.Notes, "\n"), "duration:log tells no bursts apart") {
+	if err != nil || !strings.Contains(strings.Join(m.Notes, "\n"), "duration:log separates no bursts") {
 		t.Errorf("%v, notes %q", err, m.Notes)
 	}
 }

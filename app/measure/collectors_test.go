@@ -288,7 +288,7 @@ func TestRedirect(t *testing.T) {
 	}
 	expired, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := u.Flush(expired); err == nil || !strings.Contains(err.Error(), "sent on 3 times") {
+	if err := u.Flush(expired); err == nil || !strings.Contains(err.Error(), "redirected 3 times") {
 		t.Errorf("astray: %v", err)
 	}
 	c.kill()

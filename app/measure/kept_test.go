@@ -233,7 +233,7 @@ func TestNoRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Kept.Windows) > 0 || r.Levels == nil || !missing(r, "of 0.977 KiB the files that every run has take") {
+	if len(r.Kept.Windows) > 0 || r.Levels == nil || !missing(r, "of 0.977 KiB, the files that every run has take") {
 		t.Errorf("%d windows; missing: %q", len(r.Kept.Windows), r.Manifest.Reduction.Missing)
 	}
 	if _, err := rundir.Write(&r.Content, t.TempDir()); err != nil {

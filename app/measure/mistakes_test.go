@@ -43,7 +43,7 @@ func TestAnalyzeLenient(t *testing.T) {
 		t.Errorf("error %v", a.err)
 	}
 	a.err = nil // there are figures all the same
-	if f := a.figures(t); f.LinesSkipped != 2 || !strings.Contains(strings.Join(f.Notes, "\n"), "the first of them: line 15: ") {
+	if f := a.figures(t); f.LinesSkipped != 2 || !strings.Contains(strings.Join(f.Notes, "\n"), "the first: line 15: ") {
 		t.Errorf("%+v", f)
 	}
 	a = analyzeText(t, text, func(c *AnalyzeConfig) { c.Lenient, c.JSON = true, false })
@@ -54,7 +54,7 @@ func TestAnalyzeLenient(t *testing.T) {
 	if err != nil || m.Losses.LinesSkipped != 2 || m.Bursts != 6 {
 		t.Errorf("%v: %+v", err, m)
 	}
-	for _, want := range []string{"2 malformed lines of the trace skipped", "the first of them: line 15: ", "\nmoriens: 12.5 % of the records left out, 21.7 % of the time missing · small.prv · 2 ranks", "cluster"} {
+	for _, want := range []string{"2 malformed lines of the trace skipped", "the first: line 15: ", "\nmoriens: 12.5 % of the records left out, 21.7 % of the time missing · small.prv · 2 ranks", "cluster"} {
 		if !strings.Contains(a.stdout, want) {
 			t.Errorf("no %q in\n%s", want, a.stdout)
 		}

@@ -246,7 +246,7 @@ func TestForgottenSpool(t *testing.T) {
 	if m.MPICalls["MPI_Barrier"] != came || m.Losses.FilesUnreadable != 1 || m.Complete {
 		t.Errorf("calls %v, losses %+v, complete: %t", m.MPICalls, m.Losses, m.Complete)
 	}
-	if notes := strings.Join(m.Notes, "\n"); !strings.Contains(notes, "were read by an agent that has died, and its spool is gone") {
+	if notes := strings.Join(m.Notes, "\n"); !strings.Contains(notes, "were read by an agent that died and whose spool is missing") {
 		t.Error(notes)
 	}
 }
@@ -359,7 +359,7 @@ func TestAbsentCollector(t *testing.T) {
 			for _, p := range planters {
 				p.patient = !tt.full
 			}
-			log := awaitLog("the spool has no room")
+			log := awaitLog("the spool is full")
 			node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Find: away.find, Spool: t.TempDir(), SpoolMax: tt.max, Log: slog.New(log)})
 			if err != nil {
 				t.Fatal(err)

@@ -61,7 +61,7 @@ func truncated(t *testing.T, what, said string) {
 	if n := m.MPICalls["MPI_Barrier"]; n != 3*calls || m.Ranks != 2 {
 		t.Errorf("%d calls of %d ranks, want %d of 2; %+v", n, m.Ranks, 3*calls, m.Losses)
 	}
-	if notes := strings.Join(m.Notes, "\n"); !strings.Contains(notes, said) || !strings.Contains(notes, "not all there any more") {
+	if notes := strings.Join(m.Notes, "\n"); !strings.Contains(notes, said) || !strings.Contains(notes, "ring: incomplete") {
 		t.Errorf("%q lacks %q", notes, said)
 	}
 }

@@ -58,7 +58,7 @@ func checkAbsent(t *testing.T, dir string, result *conclude.Result, reason strin
 	for _, want := range []struct {
 		ranks        []int
 		host, reason string
-	}{{[]int{0, 1}, "n1", reason}, {[]int{3}, host, "no space left on device"}, {[]int{2}, "", "nothing came"}} {
+	}{{[]int{0, 1}, "n1", reason}, {[]int{3}, host, "no space left on device"}, {[]int{2}, "", "no data from them"}} {
 		if !slices.ContainsFunc(m.Worlds[0].Unrecorded, func(u rundir.Unrecorded) bool {
 			return u.Ranks == len(want.ranks) && slices.Equal(u.List, want.ranks) && u.Host == want.host && strings.Contains(u.Reason, want.reason)
 		}) {

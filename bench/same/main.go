@@ -109,7 +109,7 @@ func run(before, after, traces, mpicc, launcher, dir string) error {
 
 // record runs a program under the earlier moriens, which leaves the collector's journal.
 func record(moriens, at, mpicc, launcher string, p program) error {
-	if err := os.MkdirAll(at, 0o755); err != nil {
+	if err := errors.Join(os.MkdirAll(at, 0o755), os.Setenv("MINIAPP_OUT", at)); err != nil {
 		return err
 	}
 	exe := filepath.Join(at, p.name)

@@ -129,7 +129,7 @@ func TestCellsRefused(t *testing.T) {
 	}{
 		{"sends", side, nil, nil, []string{"expects agents to keep bursts as micro-cells: ", "side 0.004", "hint: start this one with --cells"}},
 		{"keeps", nil, nil, []string{"MORIENS_CELLS=1"}, []string{"expects agents to send bursts", "hint: start it without --cells"}},
-		{"side", side, []string{"--cells"}, nil, []string{"expects micro-cells of ", "side 0.004", "was told ", "side auto", "hint: give the agent the collector's --dims"}},
+		{"side", side, []string{"--cells"}, nil, []string{"expects micro-cells of ", "side 0.004", "but this agent has ", "side auto", "hint: start the agent with the collector's --dims"}},
 		{"dims", side, append([]string{"--dims", "duration:lin"}, side...), nil, []string{"dims auto", "dims duration:lin", "hint: give the agent"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestCellsUsage(t *testing.T) {
 		{"run --cells --cell-side 0.006 -- true", "side 0.006: want at most 0.005"},
 		{"run --cells --cell-side 0.006 --resolution 0.02 -- true", "side 0.006: want at most 0.005"},
 		{"collect --out never --cells --cell-side 0.004 --dims duration:log --resolution 0.006", "side 0.004: want at most 0.003"},
-		{"run --cells --cell-side 0.001 --dims PAPI_TOT_INS:lin -- true", "a plain quantity is compared by its range"},
+		{"run --cells --cell-side 0.001 --dims PAPI_TOT_INS:lin -- true", "a linear quantity is compared by its range"},
 		{"agent --dir never --by none", "an agent takes them only with --cells, with the same values as the collector"},
 		{"agent --dir never --cells --resolution nan", "give a number of at least 0"},
 	} {
@@ -212,7 +212,7 @@ func TestCellsEnvironment(t *testing.T) {
 	collect, output = start(t, "collect", "--out", out)
 	meet := meetAgain(t, out, collect, output)
 	kill(collect)
-	contains(t, output.String(), "as the run was begun: --cells=true")
+	contains(t, output.String(), "as the run was started: --cells=true")
 	if meet.Cells == "" {
 		t.Errorf("the collector that goes on expects bursts: %+v", meet)
 	}

@@ -62,7 +62,7 @@ func TestRankWithoutShim(t *testing.T) {
 		t.Errorf("complete %v, unrecorded %+v", *m.Complete, u)
 	}
 	contains(t, o.stderr, "1 of 2 ranks sent nothing", "hint: ")
-	contains(t, o.stdout, "\nincomplete: 1 of 2 ranks not recorded: nothing came of them")
+	contains(t, o.stdout, "\nincomplete: 1 of 2 ranks not recorded: no data from them")
 	checkTrace(t, out, readBursts(t, out))
 }
 

@@ -254,7 +254,7 @@ func TestOptionsOutliveTheCollector(t *testing.T) {
 	meet := meetAgain(t, out, collect, output)
 	kill(collect)
 	refused := execute(t, nil, binary(t), "collect", "--out", out, "--freeze", "0.5")
-	if refused.status != 2 || !strings.Contains(refused.stderr, "--dbscan fixes Eps and MinPts") || !strings.Contains(refused.stderr, "as the run was begun: --by=none --dbscan=0.25,3") {
+	if refused.status != 2 || !strings.Contains(refused.stderr, "--dbscan fixes Eps and MinPts") || !strings.Contains(refused.stderr, "as the run was started: --by=none --dbscan=0.25,3") {
 		t.Errorf("status %d\n%s", refused.status, refused.stderr)
 	}
 	collect, output = start(t, "collect", "--out", out, "--dbscan=0.5,2", "--min-duration=0", "--windows", "7")

@@ -127,8 +127,8 @@ func TestToolBehind(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		plain, _, tool := stackPrograms(t, mpi)
 		for stack, note := range map[string]string{
-			"1": tool + " comes behind libmoriens.so: 3 MPI functions go through it, and its time counts as theirs",
-			"0": tool + " comes behind libmoriens.so and is passed by, for MORIENS_STACK is 0: of 3 MPI functions it sees no call of C",
+			"1": tool + " comes after libmoriens.so: 3 MPI functions go through it, and its time counts as theirs",
+			"0": tool + " comes after libmoriens.so and is bypassed because MORIENS_STACK is 0: it receives no calls from C of 3 MPI functions",
 		} {
 			out := filepath.Join(t.TempDir(), "run")
 			o := execute(t, []string{"LD_PRELOAD=" + tool, "MORIENS_STACK=" + stack},
@@ -202,7 +202,7 @@ func TestSetUpPast(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "run")
 		o := execute(t, nil, append([]string{binary(t), "run", "--out", out, "--"}, mpi.Args(2, "", direct)...)...)
 		reason := "MPI was initialized without libmoriens.so; its calls were not recorded: " + direct + " calls PMPI_Init_thread itself"
-		contains(t, o.stderr, "no bursts: no rank could record: "+reason, "hint: let the program call MPI_Init, not PMPI_Init")
+		contains(t, o.stderr, "no bursts: no rank could record: "+reason, "hint: let the program call MPI_Init instead of PMPI_Init")
 		if o.status != 3 || strings.Contains(o.stdout+o.stderr, "dlopen") || strings.Contains(o.stderr, "sent nothing") {
 			t.Errorf("status %d\n%s%s", o.status, o.stdout, o.stderr)
 		}
