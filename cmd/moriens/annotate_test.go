@@ -210,7 +210,7 @@ func TestUnbalancedJobs(t *testing.T) {
 		if a.Losses.PhaseEndsUnmatched != 2*2 || a.Losses.PhasesUnfinished != 2*2 {
 			t.Errorf("losses %+v", a.Losses)
 		}
-		contains(t, o.stdout, "4 ends of phases that had not begun", "4 phases without an end")
+		contains(t, o.stdout, "4 ends of phases without a begin", "4 phases without an end")
 
 		_, a, o = annotate(t, mpi, "inside")
 		if a.Losses.MarksInsideCalls != 2*3 || len(a.Phases) != 1 || len(a.Events) != 0 {

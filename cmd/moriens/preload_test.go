@@ -264,7 +264,7 @@ func TestPreloadTimeout(t *testing.T) {
 	if err := j.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, &j.stderr)
 	}
-	contains(t, j.stderr.String(), "moriens: the agent was not done in the time that MORIENS_TIMEOUT allows\nhint: ")
+	contains(t, j.stderr.String(), "moriens: the agent was not done within MORIENS_TIMEOUT\nhint: ")
 	syscall.Kill(agent, syscall.SIGCONT)
 	waitFor(t, "the agent's end", func() bool { return len(j.agents(t)) == 0 })
 	j.checkPreloaded(t, filepath.Join(j.folder, "run"), 2)

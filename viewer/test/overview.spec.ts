@@ -94,7 +94,7 @@ test('files are listed with their sizes, and those with plain names are links', 
   const rows = await page.locator('.files tbody tr').allInnerTexts();
   expect(rows).toHaveLength(4);
   expect(rows[0]).toMatch(/trace\.prv\s+781\sKiB\s+what is kept, for Paraver\s+Paraver/);
-  expect(rows[3]).toMatch(/manifest\.json\s+114\sKiB\s+what this is/); // 1 MiB of the directory less the others
+  expect(rows[3]).toMatch(/manifest\.json\s+114\sKiB\s+description of the run/); // 1 MiB of the directory less the others
   expect(await page.locator('.files .note').first().innerText()).toBe('4 files, 1\u202fMiB');
   expect(await page.locator('.files tbody a').evaluateAll((links) => links.map((a) => a.getAttribute('href')))).toEqual(['./trace.prv', './bursts.parquet', './clusters.json', './manifest.json']);
   await accessible(page);
