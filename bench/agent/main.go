@@ -1,4 +1,4 @@
-// Command agentbench measures what a node's agent takes of its node while ranks run, and prints a table in Markdown:
+// Command agent measures what a node's agent takes of its node while ranks run, and prints a table in Markdown:
 //
 //	make bench-agent
 //
@@ -31,7 +31,7 @@ func main() {
 	flag.Parse()
 	p.bins = strings.Split(*bin, ",")
 	if err := run(os.Stdout, p); err != nil {
-		fmt.Fprintln(os.Stderr, "agentbench:", err)
+		fmt.Fprintln(os.Stderr, "agent:", err)
 		os.Exit(1)
 	}
 }

@@ -1,4 +1,4 @@
-// Command endbench measures how much time and memory the end of a run takes, stage by stage, and prints tables in
+// Command end measures how much time and memory the end of a run takes, stage by stage, and prints tables in
 // Markdown:
 //
 //	make bench-moriens
@@ -35,7 +35,7 @@ func main() {
 	flag.DurationVar(&p.limit, "timeout", 0, "with -one: how long the end may take, as --moriens-timeout; 0 = any time")
 	flag.Parse()
 	if err := run(os.Stdout, p); err != nil {
-		fmt.Fprintln(os.Stderr, "endbench:", err)
+		fmt.Fprintln(os.Stderr, "end:", err)
 		os.Exit(1)
 	}
 }

@@ -15,7 +15,7 @@ func (b *benchmark) ringCost() error {
 	app := filepath.Join(b.work, "ring")
 	source := filepath.Join(b.root, "cshim")
 	if _, err := timing.Output(nil, "gcc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-I", source+"/include", "-I", source+"/src",
-		"-o", app, source+"/bench/programs/ring.c", source+"/src/ring.c", source+"/src/os.c", source+"/src/os_process.c"); err != nil {
+		"-o", app, filepath.Join(b.root, "bench/shim/programs/ring.c"), source+"/src/ring.c", source+"/src/os.c", source+"/src/os_process.c"); err != nil {
 		return err
 	}
 	f, err := medians(nil, app)
