@@ -48,8 +48,8 @@ var free = []string{"stage_seconds", "reduction.bytes", "reduction.ratio", "mori
 // added are fields that the earlier program did not write.
 var added = regexp.MustCompile(`^kept\.outliers\[\d+\]\.(cause|cluster)$`)
 
-// points are what scatter.svg draws: as many as have room in a share of the bytes of all files, and so of their texts.
-var points = regexp.MustCompile(`(?m)^<path transform[^>]*>|[0-9,]+ of [0-9,]+ bursts drawn`)
+// drawn is what the pictures show in as much detail as has room in a share of the bytes of all files, and so of their texts.
+var drawn = regexp.MustCompile(`(?m)^<path transform[^>]*>|[0-9,]+ of [0-9,]+ bursts drawn|<image [^>]*>|A bin of [0-9.]+ [a-z]+`)
 
 // compare says how two files differ: JSON value by value, all else byte by byte.
 func compare(name, old, now string, renames []rename) (faults []string, err error) {
@@ -67,8 +67,8 @@ func compare(name, old, now string, renames []rename) (faults []string, err erro
 				a = r.old.ReplaceAll(a, []byte(r.now))
 			}
 		}
-		if name == "scatter.svg" {
-			a, b = points.ReplaceAll(a, nil), points.ReplaceAll(b, nil)
+		if strings.HasSuffix(name, ".svg") {
+			a, b = drawn.ReplaceAll(a, nil), drawn.ReplaceAll(b, nil)
 		}
 		if !bytes.Equal(a, b) {
 			faults = []string{fmt.Sprintf("%d and %d bytes that differ", len(a), len(b))}
@@ -109,10 +109,13 @@ func values(path string, old, now any, renames []rename, faults *[]string) {
 			return
 		}
 	case string:
+		y, ok := now.(string)
 		for _, r := range renames {
-			x = r.old.ReplaceAllString(x, r.now)
+			x, y = r.old.ReplaceAllString(x, r.now), r.old.ReplaceAllString(y, r.now)
 		}
-		old = x
+		if old = x; ok {
+			now = y
+		}
 	}
 	if old != now && fmt.Sprint(old) != fmt.Sprint(now) {
 		*faults = append(*faults, fmt.Sprintf("%s: %.200v, now %.200v", path, old, now))

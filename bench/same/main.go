@@ -38,7 +38,7 @@ var programs = []program{
 	{"annotate", 2, []string{"nest", "50"}, nil},
 	{"threads", 2, nil, nil},
 	{"planted", 2, nil, []string{"--keep", "100KiB"}},
-	{"halo", 4, []string{"-r", "256", "-c", "256", "-i", "200"}, []string{"--all"}},
+	{"halo", 4, []string{"-r", "256", "-c", "256", "-i", "200"}, []string{"--keep-bursts", "all"}},
 }
 
 func main() {
