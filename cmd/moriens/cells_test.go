@@ -79,7 +79,7 @@ func TestCellsKilled(t *testing.T) {
 	kill(agent)
 	agent, said := start(t, agentArgs...)
 	kept(bursts)
-	contains(t, execute(t, nil, binary(t), "status", out, "--timeout", "2m").stdout, "the bursts stay on their nodes, in ", "of threads that have ended")
+	contains(t, execute(t, nil, binary(t), "status", out, "--timeout", "2m").stdout, "bursts are kept on their nodes, in ", "of threads that have ended")
 	end(t, over)
 	if err := job.Wait(); err != nil {
 		t.Errorf("the job: %v", err)
@@ -130,7 +130,7 @@ func TestCellsRefused(t *testing.T) {
 		{"sends", side, nil, nil, []string{"expects agents to keep bursts as micro-cells: ", "side 0.004", "hint: start this one with --cells"}},
 		{"keeps", nil, nil, []string{"MORIENS_CELLS=1"}, []string{"expects agents to send bursts", "hint: start it without --cells"}},
 		{"side", side, []string{"--cells"}, nil, []string{"expects micro-cells of ", "side 0.004", "but this agent has ", "side auto", "hint: start the agent with the collector's --dims"}},
-		{"dims", side, append([]string{"--dims", "duration:lin"}, side...), nil, []string{"dims auto", "dims duration:lin", "hint: give the agent"}},
+		{"dims", side, append([]string{"--dims", "duration:lin"}, side...), nil, []string{"dims auto", "dims duration:lin", "hint: start the agent"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -165,8 +165,8 @@ func TestCellsUsage(t *testing.T) {
 		{"run --cells --cell-side=-1 -- true", "--cell-side=-1: want a length above 0"},
 		{"run --cells --cell-side=0 -- true", "--cell-side=0: want a length above 0"},
 		{"collect --out never --cells --cell-side=NaN", "leave the option out for the default; with duration as the only dimension"},
-		{"run --cells --cell-side=1e300 -- true", "up to 1.84e+19"},
-		{"run --cells --cell-side=+Inf -- true", "up to 1.84e+19"},
+		{"run --cells --cell-side=1e300 -- true", "at most 1.84e+19"},
+		{"run --cells --cell-side=+Inf -- true", "at most 1.84e+19"},
 		{"run --cells --cell-side 0.006 -- true", "side 0.006: want at most 0.005"},
 		{"run --cells --cell-side 0.006 --resolution 0.02 -- true", "side 0.006: want at most 0.005"},
 		{"collect --out never --cells --cell-side 0.004 --dims duration:log --resolution 0.006", "side 0.004: want at most 0.003"},
@@ -191,7 +191,7 @@ func TestCellsOfTwoCollectors(t *testing.T) {
 	if err := collect.Wait(); err == nil {
 		t.Error("they collect")
 	}
-	contains(t, output.String(), "--cells with 2 collectors", "hint: where bursts stay on their nodes one collector is enough")
+	contains(t, output.String(), "--cells with 2 collectors", "hint: with bursts kept on the nodes one collector is enough")
 	if _, err := os.Stat(out); err == nil {
 		t.Error("the run directory was made")
 	}

@@ -129,7 +129,7 @@ func TestDoctorMisses(t *testing.T) {
 		{"no library", []string{"MORIENS_LIB=/nowhere.so"}, nil, 1, "library", "fatal", []string{"/nowhere.so"}},
 		{"no such library", []string{"MORIENS_LIB=" + noExec}, nil, 1, "library", "fatal", []string{"bad magic"}},
 		{"another library", []string{"MORIENS_LIB=" + mpitest.SoftwarePMU(t)}, nil, 1, "library", "fatal", []string{"did not answer"}},
-		{"library of another machine", []string{"MORIENS_LIB=" + foreign}, nil, 1, "library", "fatal", []string{"it is for ppc64le"}},
+		{"library of another machine", []string{"MORIENS_LIB=" + foreign}, nil, 1, "library", "fatal", []string{"it is built for ppc64le"}},
 		{"no shared memory", nil, []string{"--shm", "/nowhere"}, 1, "memory", "fatal", []string{"/nowhere", "--shm"}},
 		{"PAPI gone", []string{"MORIENS_PAPI=/nowhere.so"}, nil, 0, "counters.papi", "lack", []string{"no libpapi.so can be loaded"}},
 		{"an event that is none", nil, []string{"--events", "sw:cpu-time,sw:nothing"}, 0, "counters.events", "warn", []string{"sw:cpu-time can be counted", "sw:nothing: no such event"}},

@@ -99,7 +99,7 @@ func checkEndedEarly(t *testing.T, m *manifest, by string) {
 func TestFinishRun(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		run, output, out, over := startRun(t, mpi, nil, nil)
-		contains(t, execute(t, nil, binary(t), "status", out, "--timeout", "2m").stdout, "collecting", "ranks        2, 2 running", "losses       none", "connected")
+		contains(t, execute(t, nil, binary(t), "status", out, "--timeout", "2m").stdout, "collecting", "ranks      2, 2 running", "losses     none", "connected")
 
 		o := execute(t, nil, binary(t), "finish", out, "--json", "--timeout", "5m")
 		if o.status != 0 {

@@ -120,7 +120,7 @@ func TestFullSharedMemory(t *testing.T) {
 		if o.status != 3 {
 			t.Errorf("status %d, want 3\n%s", o.status, o.stderr)
 		}
-		contains(t, o.stderr, "no rank could record", "hint: make room in")
+		contains(t, o.stderr, "no rank could record", "hint: free shared memory")
 		contains(t, o.stdout, "no space left on device", "\nincomplete: 2 of 2 ranks not recorded on ", "losses: 2 ranks could not record\n")
 		checkUnrecorded(t, out, 2, "no space left on device")
 		for _, command := range []string{"status", "finish"} {

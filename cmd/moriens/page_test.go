@@ -35,7 +35,7 @@ func TestReport(t *testing.T) {
 		status int
 		says   string
 	}{
-		{[]string{"report", t.TempDir()}, statusFailure, "it is the directory of no run\nhint: "},
+		{[]string{"report", t.TempDir()}, statusFailure, "no manifest.json: not a run directory\nhint: "},
 		{[]string{"view", filepath.Join(out, "else"), "--no-browser"}, statusFailure, "no such file or directory\nhint: "},
 		{[]string{"view", out, "--listen", "0.0.0.0:0", "--no-browser"}, statusUsage, "not a loopback address\nhint: "},
 	} {

@@ -285,9 +285,9 @@ func TestPreloadNot(t *testing.T) {
 		{"no moriens", []string{"MORIENS_BIN=/bin/false"}, []string{"moriens: the agent ended without a message: /bin/false\nhint: "}},
 		{"not a program", []string{"MORIENS_BIN=/etc"}, []string{"moriens: not recording: /etc: Permission denied\nhint: "}},
 		{"no shared memory", []string{"MORIENS_SHM=/nonexistent"}, []string{"moriens: not recording: /nonexistent/moriens-", ": No such file or directory\nhint: "}},
-		{"no such option", []string{"MORIENS_OPTIONS=--dims=duration:log --nonsense"}, []string{"moriens: unknown flag --nonsense\n", "hint: MORIENS_OPTIONS takes the options "}},
-		{"no run directory", []string{"MORIENS_DIR=/proc/run"}, []string{"moriens: no run directory: ", "\nhint: name one by MORIENS_DIR"}},
-		{"no folder", []string{"MORIENS_DIR=/dev/null/run"}, []string{"moriens: no run directory: ", "\nhint: name one by MORIENS_DIR"}},
+		{"no such option", []string{"MORIENS_OPTIONS=--dims=duration:log --nonsense"}, []string{"moriens: unknown flag --nonsense\n", "hint: MORIENS_OPTIONS takes the analysis and --keep options "}},
+		{"no run directory", []string{"MORIENS_DIR=/proc/run"}, []string{"moriens: no run directory: ", "\nhint: set MORIENS_DIR to a path "}},
+		{"no folder", []string{"MORIENS_DIR=/dev/null/run"}, []string{"moriens: no run directory: ", "\nhint: set MORIENS_DIR to a path "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j := preloadJobOf(t, c.env, short(mpi, t)...)
