@@ -177,7 +177,7 @@ func TestNoMemory(t *testing.T) {
 		for name, shm := range map[string]string{"gone": filepath.Join(t.TempDir(), "nowhere"), "read-only": tmpfs(t, "ro,size=1m")} {
 			t.Run(name, func(t *testing.T) {
 				o := job{mpi: mpi, preload: library, shm: shm, program: []string{app}}.run(t)
-				if o.err != nil || strings.Count(o.stderr, "moriens: not recording: ") != 1 || strings.Count(o.stderr, "\n") != 2 || !strings.Contains(o.stderr, "hint: MORIENS_SHM") {
+				if o.err != nil || strings.Count(o.stderr, "moriens: not recording: ") != 1 || strings.Count(o.stderr, "\n") != 2 || !strings.Contains(o.stderr, "hint: set MORIENS_SHM") {
 					t.Errorf("%v\n%s", o.err, o.stderr)
 				}
 			})
