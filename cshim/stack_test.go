@@ -471,7 +471,7 @@ func TestStackEztrace(t *testing.T) {
 			testenv.Lacking(t, fmt.Sprintf("EZTrace for %s: %v", mpi.Name, plugins))
 		}
 		eztrace := filepath.Join(filepath.Dir(plugins[0]), "libeztrace-lib.so") + ":" + plugins[0]
-		for side, preload := range map[string]string{"behind": library + ":" + eztrace, "before": eztrace + ":" + library} {
+		for side, preload := range map[string]string{"after": library + ":" + eztrace, "before": eztrace + ":" + library} {
 			t.Run(side, func(t *testing.T) {
 				dir := t.TempDir()
 				o := job{
@@ -482,14 +482,14 @@ func TestStackEztrace(t *testing.T) {
 					t.Fatalf("%v\n%s", o.err, o.stderr)
 				}
 				var ranks map[int]*process
-				if side == "behind" {
+				if side == "after" {
 					ranks = expectExact(t, o)
 				} else {
 					ranks = expectAlso(t, o, "MPI_Barrier", "MPI_Bcast", "MPI_Comm_dup", "MPI_Comm_free", "MPI_Recv", "MPI_Reduce", "MPI_Send")
 				}
 				expectEnded(t, ranks)
 				expectNote(t, ranks, plugins[0], "comes "+side+" libmoriens.so")
-				expectCallers(t, ranks, map[bool][]string{true: {"allcalls"}, false: {filepath.Base(plugins[0]), "allcalls"}}[side == "behind"])
+				expectCallers(t, ranks, map[bool][]string{true: {"allcalls"}, false: {filepath.Base(plugins[0]), "allcalls"}}[side == "after"])
 				archives, err := filepath.Glob(filepath.Join(dir, "*", "*.otf2"))
 				if err != nil || len(archives) != 1 {
 					t.Fatalf("%v, %v\n%s", archives, err, o.stderr)
