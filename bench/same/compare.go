@@ -48,7 +48,8 @@ var free = []string{"stage_seconds", "reduction.bytes", "reduction.ratio", "mori
 // added are fields that the earlier program did not write.
 var added = regexp.MustCompile(`^kept\.outliers\[\d+\]\.(cause|cluster)$`)
 
-// drawn is what the pictures show in as much detail as has room in a share of the bytes of all files, and so of their texts.
+// drawn is what the pictures show in as much detail as has room in a share of the bytes of all files, and so of their
+// texts.
 var drawn = regexp.MustCompile(`(?m)^<path transform[^>]*>|[0-9,]+ of [0-9,]+ bursts drawn|<image [^>]*>|A bin of [0-9.]+ [a-z]+`)
 
 // compare says how two files differ: JSON value by value, all else byte by byte.
