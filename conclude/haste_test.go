@@ -256,7 +256,7 @@ func TestATeamIsCutShortTogether(t *testing.T) {
 				parts[m] = planted.frozen(t, rand.New(rand.NewPCG(1, 1)), func(agent int) bool { return agent%members == m })
 			}
 			failed := make([]error, members)
-			if err := teamOf(members, func(x mpix.Transport) error {
+			if err := mpix.Each(members, func(x mpix.Transport) error {
 				m := x.Rank()
 				e := hasty(t, planted, stages(x))
 				e.Frozen, e.Team, e.Windows = parts[m], x, planted.desk(func(agent int) bool { return agent%members == m })

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,20 +26,6 @@ import (
 	"moriens/trace"
 	"moriens/trace/rundir"
 )
-
-// teamOf has each member of a team do the same, and returns the first error.
-func teamOf(members int, do func(t mpix.Transport) error) error {
-	var wg sync.WaitGroup
-	errs := make([]error, members)
-	for i, t := range mpix.Local(members) {
-		wg.Go(func() {
-			errs[i] = do(t)
-			t.Close()
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
 
 // However the agents of a run are spread over collectors, and whatever came first: all collectors make the same run of
 // it, each with the calls and bursts of its own threads, and the first tells of it as one would that has all.
@@ -64,7 +49,7 @@ func TestRebuildOfATeam(t *testing.T) {
 			parts[m] = r.frozen(t, random, func(agent int) bool { return at[agent] == m })
 		}
 		all := make([]*rebuild.Rebuilt, members)
-		err = teamOf(members, func(x mpix.Transport) error {
+		err = mpix.Each(members, func(x mpix.Transport) error {
 			f := &parts[x.Rank()]
 			if err := f.Share(x); err != nil {
 				return err
@@ -163,7 +148,7 @@ func TestConcludeOfATeam(t *testing.T) {
 			parts[m] = r.frozen(t, random, func(agent int) bool { return at[agent] == m })
 		}
 		var got map[string]string
-		err = teamOf(members, func(x mpix.Transport) error {
+		err = mpix.Each(members, func(x mpix.Transport) error {
 			own := e
 			own.Frozen, own.Stages, own.Team = parts[x.Rank()], stage.Shared(0, x), x
 			own.Windows = r.desk(func(agent int) bool { return at[agent] == x.Rank() })
@@ -208,7 +193,7 @@ func TestConcludeWithoutAMember(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := teamOf(3, func(x mpix.Transport) error {
+			err := mpix.Each(3, func(x mpix.Transport) error {
 				e := End{
 					Frozen: r.frozen(t, rand.New(rand.NewPCG(1, 1)), func(agent int) bool { return agent%2 == x.Rank() }), Stages: stage.Shared(0, x), Team: x,
 					Options: grouping.Options{By: grouping.ByAuto}, Keep: retention.Options{All: true},

@@ -1,12 +1,10 @@
 package clock
 
 import (
-	"errors"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strconv"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,20 +13,6 @@ import (
 	"moriens/internal/mpix"
 	"moriens/internal/team"
 )
-
-// together has each member of a team do the same, and returns the first error.
-func together(members int, do func(t mpix.Transport) error) error {
-	var wg sync.WaitGroup
-	errs := make([]error, members)
-	for i, t := range mpix.Local(members) {
-		wg.Go(func() {
-			errs[i] = do(t)
-			t.Close()
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
 
 // partOf is what a member knows of who waited for whom.
 func partOf(whole *Traffic, of []int32, member int32) *Traffic {
@@ -133,7 +117,7 @@ func TestOrderOfATeam(t *testing.T) {
 		}
 		got := make([]Thread, threads)
 		all := make([]Ordered, members)
-		err = together(members, func(m mpix.Transport) error {
+		err = mpix.Each(members, func(m mpix.Transport) error {
 			own := team.Threads{Team: m, Of: of}
 			list := copied(own.Mine)
 			o, err := Order(list, partOf(&traffic, of, int32(m.Rank())), at, 1, own, func() bool { return false })
@@ -162,7 +146,7 @@ func TestOrderOfATeam(t *testing.T) {
 // Where one member has no time left, all stop to wait, every call has a place all the same, and all say so.
 func TestOrderStops(t *testing.T) {
 	threads := []Thread{{Node: 0, EnterNS: []int64{0, 100}, ExitNS: []int64{10, 110}}, {Node: 1, EnterNS: []int64{0, 100}, ExitNS: []int64{10, 110}}}
-	err := together(2, func(m mpix.Transport) error {
+	err := mpix.Each(2, func(m mpix.Transport) error {
 		list := slices.Clone(threads)
 		other := 1 - m.Rank()
 		list[m.Rank()].EnterNS, list[m.Rank()].ExitNS = slices.Clone(list[m.Rank()].EnterNS), slices.Clone(list[m.Rank()].ExitNS)
@@ -192,7 +176,7 @@ func TestOrderOfATeamRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			failed := make([]error, 2)
-			err := together(2, func(m mpix.Transport) error {
+			err := mpix.Each(2, func(m mpix.Transport) error {
 				list := make([]Thread, 2)
 				list[m.Rank()] = Thread{EnterNS: []int64{1}, ExitNS: []int64{2}}
 				own := new(Traffic)
@@ -229,7 +213,7 @@ func TestSolveOfATeam(t *testing.T) {
 		}
 		in.Bounds = slices.Values(bounds)
 		want := solve(t, in)
-		err := together(members, func(m mpix.Transport) error {
+		err := mpix.Each(members, func(m mpix.Transport) error {
 			part := in
 			var own []Bound
 			for i, b := range bounds {
@@ -279,7 +263,7 @@ func BenchmarkOrderOfATeam(b *testing.B) {
 				parts[m] = partOf(&traffic, of, int32(m))
 			}
 			for b.Loop() {
-				err := together(members, func(m mpix.Transport) error {
+				err := mpix.Each(members, func(m mpix.Transport) error {
 					list := slices.Clone(original)
 					for i := range list {
 						list[i].EnterNS, list[i].ExitNS = nil, nil

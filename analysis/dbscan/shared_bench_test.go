@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"moriens/analysis/dbscan"
-	"moriens/internal/team"
+	"moriens/internal/mpix"
 )
 
 // Members in one process, one thread each, beside an index on as many threads.
@@ -20,7 +20,7 @@ func BenchmarkShared(b *testing.B) {
 				var bytes int64
 				for b.Loop() {
 					sent := make([]int64, size)
-					err := together(size, func(t team.Team) error {
+					err := mpix.Each(size, func(t mpix.Transport) error {
 						begin, end := p.Len()*t.Rank()/size, p.Len()*(t.Rank()+1)/size
 						x, err := dbscan.NewShared(t, dbscan.Points{Dims: c.dims, Coords: p.Coords[begin*c.dims : end*c.dims]}, 1)
 						if err != nil {

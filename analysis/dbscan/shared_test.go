@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -15,19 +14,7 @@ import (
 
 	"moriens/analysis/dbscan"
 	"moriens/internal/mpix"
-	"moriens/internal/team"
 )
-
-// together runs f at all members of a team.
-func together(members int, f func(t team.Team) error) error {
-	errs := make([]error, members)
-	var wg sync.WaitGroup
-	for i, t := range mpix.Local(members) {
-		wg.Go(func() { errs[i] = f(t) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
 
 // A spread says which member has each point.
 type spread []int
@@ -74,7 +61,7 @@ func (s spread) share(p dbscan.Points, member int) (own dbscan.Points, rows []in
 func shared(p dbscan.Points, s spread, size, threads int, ask func(x *dbscan.Shared) (*dbscan.Result, error)) (*dbscan.Result, error) {
 	all := &dbscan.Result{Labels: make([]int32, p.Len()), Core: make([]bool, p.Len())}
 	clusters := make([]int, size)
-	err := together(size, func(t team.Team) error {
+	err := mpix.Each(size, func(t mpix.Transport) error {
 		own, rows := s.share(p, t.Rank())
 		x, err := dbscan.NewSharedRows(t, own, rows, threads)
 		if err != nil {
@@ -273,7 +260,7 @@ func TestSharedMistakes(t *testing.T) {
 		},
 	} {
 		errs := make([]error, 2)
-		_ = together(2, func(t team.Team) error {
+		_ = mpix.Each(2, func(t mpix.Transport) error {
 			p, rows := own(t.Rank())
 			_, errs[t.Rank()] = dbscan.NewSharedRows(t, p, rows, 1)
 			return nil
@@ -367,7 +354,7 @@ func TestSharedByRank(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := together(3, func(t team.Team) error {
+	if err := mpix.Each(3, func(t mpix.Transport) error {
 		begin, end := []int{0, 7000, 7000, 12_000}[t.Rank()], []int{0, 7000, 7000, 12_000}[t.Rank()+1]
 		x, err := dbscan.NewShared(t, dbscan.Points{Dims: 2, Coords: p.Coords[2*begin : 2*end]}, 1)
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"moriens/analysis/dbscan"
-	"moriens/internal/team"
+	"moriens/internal/mpix"
 )
 
 // The curve is that of an index of all points in the order of their rows.
@@ -35,7 +35,7 @@ func TestSharedKDistance(t *testing.T) {
 }
 
 func sameCurves(p dbscan.Points, s spread, size, k, queries int, want []float64) error {
-	return together(size, func(t team.Team) error {
+	return mpix.Each(size, func(t mpix.Transport) error {
 		own, rows := s.share(p, t.Rank())
 		x, err := dbscan.NewSharedRows(t, own, rows, 2)
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -39,27 +38,20 @@ func TestMembersSelectAlike(t *testing.T) {
 		}
 		filter := space.Filter{Auto: rapid.Bool().Draw(t, "auto"), Ranges: []space.Range{{Num: "A", Max: 7}}}
 		want, coords := selectAndScale(func(c space.Columns) (*space.Space, error) { return space.New(c, dims) }, all, filter)
-		var mu sync.Mutex
-		var wg sync.WaitGroup
-		var bad []error
-		for rank, member := range mpix.Local(members) {
-			wg.Go(func() {
-				got, here := selectAndScale(func(c space.Columns) (*space.Space, error) { return space.NewShared(member, c, dims) }, parts[rank], filter)
-				mu.Lock()
-				defer mu.Unlock()
-				if got.MinNS != want.MinNS || got.Bursts != want.Bursts || got.TimeNS != want.TimeNS {
-					bad = append(bad, errors.New("the sums differ"))
+		err = mpix.Each(members, func(m mpix.Transport) error {
+			got, here := selectAndScale(func(c space.Columns) (*space.Space, error) { return space.NewShared(m, c, dims) }, parts[m.Rank()], filter)
+			if got.MinNS != want.MinNS || got.Bursts != want.Bursts || got.TimeNS != want.TimeNS {
+				return errors.New("the sums differ")
+			}
+			for i, row := range rows[m.Rank()] {
+				if got.Status[i] != want.Status[row] || !slices.Equal(here[i], coords[row]) {
+					return errors.New("a burst differs")
 				}
-				for i, row := range rows[rank] {
-					if got.Status[i] != want.Status[row] || !slices.Equal(here[i], coords[row]) {
-						bad = append(bad, errors.New("a burst differs"))
-					}
-				}
-			})
-		}
-		wg.Wait()
-		if len(bad) > 0 {
-			t.Fatalf("%d members: %v", members, errors.Join(bad...))
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("%d members: %v", members, err)
 		}
 	})
 }
@@ -102,17 +94,14 @@ func selectAndScale(start func(space.Columns) (*space.Space, error), c space.Col
 func TestTooLongTogether(t *testing.T) {
 	dims := []space.Dim{{Num: space.Duration}}
 	var errs [3]error
-	var wg sync.WaitGroup
-	for rank, member := range mpix.Local(3) {
-		wg.Go(func() {
-			s, err := space.NewShared(member, space.Columns{DurationNS: []int64{math.MaxInt64 / 2}}, dims)
-			if err == nil {
-				_, err = s.Select(space.Filter{})
-			}
-			errs[rank] = err
-		})
-	}
-	wg.Wait()
+	_ = mpix.Each(len(errs), func(m mpix.Transport) error {
+		s, err := space.NewShared(m, space.Columns{DurationNS: []int64{math.MaxInt64 / 2}}, dims)
+		if err == nil {
+			_, err = s.Select(space.Filter{})
+		}
+		errs[m.Rank()] = err
+		return err
+	})
 	for rank, err := range errs {
 		if !errors.Is(err, space.ErrTooLong) {
 			t.Errorf("member %d: %v", rank, err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"runtime"
-	"sync"
 	"time"
 
 	"moriens/analysis/dbscan"
@@ -46,19 +45,18 @@ func asMember(out io.Writer, t task) error {
 
 // asMembers is all members, as goroutines of this process.
 func asMembers(out io.Writer, t task, n int) error {
-	results, failed := make([]result, n), make([]error, n)
-	var all sync.WaitGroup
-	for i, m := range mpix.Local(n) {
-		all.Go(func() {
-			results[i], failed[i] = run(m, t, i == 0)
-			failed[i] = errors.Join(failed[i], m.Close())
-		})
-	}
-	all.Wait()
-	if err := errors.Join(failed...); err != nil {
+	var first result
+	err := mpix.Each(n, func(m mpix.Transport) error {
+		r, err := run(m, t, m.Rank() == 0)
+		if m.Rank() == 0 {
+			first = r
+		}
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	return json.NewEncoder(out).Encode(results[0])
+	return json.NewEncoder(out).Encode(first)
 }
 
 // run is one member's part. process says that it speaks for its process: its processor time counts.

@@ -1,9 +1,7 @@
 package store
 
 import (
-	"errors"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,17 +14,11 @@ import (
 
 // shareAll has collectors exchange what they have, and returns what each has then.
 func shareAll(stores ...*Store) ([]Frozen, error) {
-	frozen, errs := make([]Frozen, len(stores)), make([]error, len(stores))
-	var done sync.WaitGroup
-	for i, t := range mpix.Local(len(stores)) {
-		done.Go(func() {
-			frozen[i] = stores[i].Freeze()
-			errs[i] = frozen[i].Share(t)
-			t.Close()
-		})
-	}
-	done.Wait()
-	return frozen, errors.Join(errs...)
+	frozen := make([]Frozen, len(stores))
+	return frozen, mpix.Each(len(stores), func(m mpix.Transport) error {
+		frozen[m.Rank()] = stores[m.Rank()].Freeze()
+		return frozen[m.Rank()].Share(m)
+	})
 }
 
 // inStore has an agent say something to a store.

@@ -52,36 +52,25 @@ func writeRun(t tester, run *trace.Run, clusters rundir.Clusters, over spread, o
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	errs := make([]error, over.members)
-	var wg sync.WaitGroup
-	for rank, m := range mpix.Local(over.members) {
-		wg.Go(func() {
-			defer m.Close()
-			errs[rank] = func() error {
-				own := clusters
-				c := &rundir.Content{Run: run, Manifest: new(rundir.Manifest), Clusters: &own}
-				if over.members > 1 {
-					c.Team = team.Threads{Team: m, Of: over.owners}
-					c.Run = partOfRun(run, over.owners, int32(rank))
-				}
-				var d Detail
-				if detail != nil {
-					d = detail(c.Run)
-				}
-				if err := Reduce(context.Background(), stage.Shared(0, m), c, o, d); err != nil || rank != 0 {
-					return err
-				}
-				c.Report = report.Of(c)
-				_, err := rundir.Write(c, dir)
-				return err
-			}()
-		})
-	}
-	wg.Wait()
-	for rank, err := range errs {
-		if err != nil {
-			t.Fatalf("member %d of %d: %v", rank, over.members, err)
+	if err := mpix.Each(over.members, func(m mpix.Transport) error {
+		own := clusters
+		c := &rundir.Content{Run: run, Manifest: new(rundir.Manifest), Clusters: &own}
+		if over.members > 1 {
+			c.Team = team.Threads{Team: m, Of: over.owners}
+			c.Run = partOfRun(run, over.owners, int32(m.Rank()))
 		}
+		var d Detail
+		if detail != nil {
+			d = detail(c.Run)
+		}
+		if err := Reduce(context.Background(), stage.Shared(0, m), c, o, d); err != nil || m.Rank() != 0 {
+			return err
+		}
+		c.Report = report.Of(c)
+		_, err := rundir.Write(c, dir)
+		return err
+	}); err != nil {
+		t.Fatalf("%d members: %v", over.members, err)
 	}
 	files := make(map[string][]byte)
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

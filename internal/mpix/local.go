@@ -1,6 +1,7 @@
 package mpix
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -18,6 +19,18 @@ func Local(n int) []Transport {
 		all[rank] = &member{hub: h, rank: rank, size: n}
 	}
 	return all
+}
+
+// Each has the n members of a team in this process work, each on a goroutine of its own, and closes them. It returns the
+// errors of all.
+func Each(n int, work func(m Transport) error) error {
+	errs := make([]error, n)
+	var all sync.WaitGroup
+	for rank, m := range Local(n) {
+		all.Go(func() { errs[rank] = errors.Join(work(m), m.Close()) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // A hub is where the members of a team in one process meet.
