@@ -39,12 +39,12 @@ func (p *placing) apply(moves []change) {
 	}
 }
 
-// recountFrom is the reciprocal of a share of the bursts: if more are touched, counting all is quicker than counting those
-// twice.
+// recountFrom is the reciprocal of a share of the bursts: if more are touched, counting all is quicker than counting
+// those twice.
 const recountFrom = 8
 
-// touched are the bursts here that have one which moved, here or elsewhere, among what is round them. They are not
-// listed where they are more than an recountFrom-th.
+// touched are the bursts here that have a moved one, here or elsewhere, in their context. They are not listed if more
+// than one in recountFrom is.
 func (p *placing) touched(moves []change, was []int32) (list []int32, few bool) {
 	const around, leastAround = 7, 3 // of one that moved, itself among them; of many side by side
 	most := p.n / recountFrom

@@ -216,8 +216,8 @@ func TestRepetitionAmongOthers(t *testing.T) {
 	})
 }
 
-// TestReportedIterationsExist checks any sequence at all, among them Fibonacci words: counted iterations agree as much as
-// is reported, and there are three at least.
+// TestReportedIterationsExist checks any sequence at all, among them Fibonacci words: counted iterations agree as much
+// as is reported, and there are three at least.
 func TestReportedIterationsExist(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := new(script)
