@@ -43,7 +43,7 @@ func TestEndWaits(t *testing.T) {
 		drain  string        // MORIENS_DRAIN
 		opened bool          // a reader has the rings
 		closed bool          // it has given them up again
-		read   time.Duration // when it reads, after it was told that the process is about to end
+		read   time.Duration // when it reads, after the process has said that it is about to end
 		note   string        // what the process says
 	}{
 		{name: "nobody reads", drain: "60000", read: never},

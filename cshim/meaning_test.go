@@ -339,7 +339,7 @@ func TestCommunicatorsFindNoRoom(t *testing.T) {
 				nameless++
 			}
 		}
-		// MPI_COMM_SELF is named, for it came first. Its freeing names each of the others.
+		// MPI_COMM_SELF is named, because it was the first. Its freeing names each of the others.
 		if lost := int(p.Losses().CommsLost); lost == 0 || lost+len(p.comms) != n+1 || nameless != lost {
 			t.Errorf("%d communicators, %d lost, %d collectives without one", len(p.comms), lost, nameless)
 		}
@@ -383,7 +383,7 @@ func TestOrdinalsOfDropped(t *testing.T) {
 	})
 }
 
-// drain reads the rings of both ranks of a job when these say that they are full, and tells them so.
+// drain reads the rings of both ranks of a job when these say that they are full, and lets them continue.
 func drain(j job) error {
 	deadline := time.Now().Add(2 * time.Minute)
 	for rank := range 2 {

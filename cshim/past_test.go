@@ -39,8 +39,9 @@ func both(t *testing.T, mpi mpitest.MPI, library string) string {
 
 const pastWarning = "moriens: an MPI library was loaded by dlopen, bypassing libmoriens.so; its calls were not recorded: "
 
-// TestPast: a program that finds MPI by dlopen and dlsym is told that it was not recorded, and recorded where it looks
-// MPI up where it finds us; one that does not use what it has opened, and children, are told nothing.
+// TestPast: a program that finds MPI by dlopen and dlsym gets a warning that it was not recorded, unless it looks MPI
+// up where the library is found: then it is recorded. A program that does not use what it has opened, and children, get
+// no warning.
 func TestPast(t *testing.T) {
 	testenv.Need(t, systemPython)
 	library := mpitest.Library(t)
@@ -170,9 +171,9 @@ func TestPastPython(t *testing.T) {
 	}
 }
 
-// TestPastLinked: a program that is linked to MPI has not found it by dlopen. It is told that it calls PMPI itself, in
-// C or Fortran, or that nothing was called; where a tool before the library answers its call of Fortran, that is said
-// and nothing else.
+// TestPastLinked: a program that is linked to MPI does not find it by dlopen. Its warning says that it calls PMPI
+// itself, in C or Fortran, or that nothing was called. Where a tool before the library answers its Fortran call, the
+// warning says only that.
 func TestPastLinked(t *testing.T) {
 	library := mpitest.Library(t)
 	const past = "MPI was initialized without libmoriens.so"

@@ -21,7 +21,7 @@ var pollCalls = []mpicall.ID{
 	mpicall.Test, mpicall.Testall, mpicall.Testany, mpicall.Testsome, mpicall.RequestGetStatus, mpicall.Iprobe, mpicall.Improbe,
 }
 
-// A step is a record without its times: its calls by function, in the order of the places that they came from.
+// A step is a record without its times: its calls by function, in the order of their places in the program.
 type step []calls
 
 type calls struct {

@@ -208,8 +208,8 @@ except ImportError:
 	return all
 }
 
-// module gives the directory of a module that calls MPI for an interpreter without mpi4py; "": it cannot be built, for
-// want of the interpreter's headers.
+// module gives the directory of a module that calls MPI for an interpreter without mpi4py. It is "" if the
+// interpreter's headers are missing, so that the module cannot be built.
 func (p python) module(t *testing.T) string {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(p.include, "Python.h")); err != nil {

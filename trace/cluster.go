@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// SummariseClusters makes Clusters anew from the labels of the bursts: number, time, share, mean and deviation,
-// counters, and the call paths round them. Eps, MinPts, Rare, Score and Kinship stay those of the cluster that had the
-// number. A number that no burst has becomes a cluster of none, so that Clusters[i].ID is i+1.
+// SummariseClusters makes Clusters from the labels of the bursts: number, time, share, mean and deviation, counters,
+// and the call paths round them. Eps, MinPts, Rare, Score and Kinship are kept from the cluster that had the number. A
+// number that no burst has becomes an empty cluster, so that Clusters[i].ID is i+1.
 func (r *Run) SummariseClusters() {
 	var sums []clusterSum
 	var totalNS int64

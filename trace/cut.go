@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Cut returns what of a run lies in windows: kept has for each thread the spans of its time, by begin, apart, each in
-// one of the windows. Calls, bursts, transfers, collectives and messages that do not lie in a span as a whole are left
-// out; so are phases that touch none, and events, pauses and losses that lie in none. The rest is shared with the run,
-// or copied; the run stays as it is.
+// Cut returns the part of a run that lies in windows. kept has for each thread the spans of its time, by begin, apart,
+// each in one of the windows. Calls, bursts, transfers, collectives and messages that do not lie in a span as a whole
+// are left out. So are phases that touch none, and events, pauses and losses that lie in none. The rest is shared with
+// the run, or copied. The run is not changed.
 func (r *Run) Cut(windows []Window, kept [][]Span) *Run {
 	c := *r
 	c.Windows = windows

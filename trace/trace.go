@@ -113,8 +113,8 @@ func (t *Thread) Name() string {
 	return fmt.Sprintf("world %d rank %d thread %d", t.World, t.Rank, t.Thread)
 }
 
-// Untimed reports whether nothing shows when the thread ran, or what it did one after the other: it is known in sum
-// alone.
+// Untimed reports whether there is no time at which the thread ran, and no order of what it did: it is known as totals
+// only.
 func (t *Thread) Untimed() bool { return t.BeginNS == 0 && t.EndNS == 0 }
 
 // Calls are the outermost MPI calls of a thread, one a row, in time order; all columns have one length. A row

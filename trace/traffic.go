@@ -20,7 +20,7 @@ type TrafficSite struct {
 	Count, Bytes int64
 }
 
-// A TrafficRoute is whom transfers of a kind went to, or came from.
+// A TrafficRoute is a peer that transfers of one kind were sent to, or received from.
 type TrafficRoute struct {
 	Kind         TransferKind
 	PeerWorld    int32

@@ -46,8 +46,7 @@ func hash(text []byte) string {
 // endTag would end the script's element within the script.
 var endTag = []byte("</script")
 
-// Write writes the page. What it says until the script, which is its end, has begun is what stays of a page that is cut
-// off.
+// Write writes the page. The script is last: a page that is cut off shows the text before it.
 func (p *Page) Write(w io.Writer) error {
 	if bytes.Contains(bytes.ToLower(script), endTag) {
 		return fmt.Errorf("viewer.js holds %q", endTag)
@@ -62,7 +61,7 @@ func (p *Page) Write(w io.Writer) error {
 <style>%s</style>
 </head>
 <body>
-<div id="app"><p class="loading" role="status">Reading the run … If this stays, the page is cut off: copy the file again, or write it anew with moriens report DIR.</p></div>
+<div id="app"><p class="loading" role="status">Reading the run … If this does not change, the page is cut off: copy the file again, or rewrite it with moriens report DIR.</p></div>
 <noscript>This page needs JavaScript. The files beside it can be read without: manifest.json says what they are.</noscript>
 `, html.EscapeString(p.Mode), p.Policy(), html.EscapeString(p.Title), style)
 	if err != nil {

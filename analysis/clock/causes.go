@@ -87,13 +87,13 @@ func (t *Traffic) Check(threads []Thread, of team.Threads) error {
 	return nil
 }
 
-// Bounds are what traffic between nodes says of their clocks, in the order of the traffic, as far as credible says that
-// the clocks can have had the times; refused counts those of which one had not. atOnce collectives are looked at side
-// by side.
+// Bounds are the bounds that traffic between nodes puts on their clocks, in the order of the traffic. credible says
+// whether a node's clock can have shown a time: traffic with other times gives no bound, and refused counts it. atOnce
+// collectives are processed in parallel.
 //
-// Of a collective it is what the node of one member and each other node say of each other, the tightest each way: all
-// of a node's members have one clock, so the last to come and the first to leave say it for all of them. Whoever came
-// last bounds all, whichever node is asked.
+// A collective bounds the clocks of one member's node and of each other node against each other, as tightly as its
+// calls allow. All members of a node share one clock, so the last of them to enter and the first to leave give the
+// node's bounds. The last node to enter bounds all others, whichever node is chosen.
 func (t *Traffic) Bounds(threads []Thread, credible func(node int, ns int64) bool, atOnce int) (bounds []Bound, refused int) {
 	nodes := 0
 	for i := range threads {

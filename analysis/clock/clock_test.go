@@ -390,7 +390,7 @@ func BenchmarkSolve(b *testing.B) {
 	}
 }
 
-// Whoever has no time for it gets no clocks, however far it came.
+// A solver that is stopped returns no clocks, at the first question and at the last.
 func TestStop(t *testing.T) {
 	bounds := []Bound{{0, 1, 1000, 3000}, {1, 0, 1500, 2500}, {0, 1, 1e9, 1e9 + 2000}, {1, 0, 1e9, 1e9 + 2000}}
 	asked := 0

@@ -31,8 +31,8 @@ func (p *pair) clear(knots int) {
 // stale is what a bound loses on its way to the knot where it counts.
 const stale = 2 * firstWander
 
-// atLeast adds a lower bound to a knot at x, which keeps the one that will be worth most there; of two that will be
-// worth as much always the same, whichever came first.
+// atLeast adds a lower bound to a knot at x. The knot keeps the bound that is worth most there. Of two bounds of equal
+// worth it keeps the earlier one, in whichever order they are added.
 func (p *pair) atLeast(k int, x float64, at point) {
 	if is := &p.lower[k]; tighterAt(at.value-stale*math.Abs(at.x-x), is.value-stale*math.Abs(is.x-x), at.x, is.x) {
 		*is = at

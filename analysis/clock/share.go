@@ -33,7 +33,7 @@ func (s *solver) shareNodes() error {
 	return nil
 }
 
-// sharePairs makes the pairs of all that members have found, in the order of their nodes.
+// sharePairs makes the pairs from what all members have found, in the order of their nodes.
 func (s *solver) sharePairs() error {
 	byNodes := func(a, b pairKey) int { return cmp.Or(cmp.Compare(a.a, b.a), cmp.Compare(a.b, b.b)) }
 	var own []int32

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Result returns the clustering of all points inserted so far, in the order in which they came, as
-// Cluster gives it. ids holds for each cluster an id that stays: a cluster keeps its id as it grows,
-// and where clusters merge the oldest id stays and the others never recur.
+// Result returns the clustering of all points inserted so far, in the order of insertion, as Cluster would give it. ids
+// holds a permanent id for each cluster: a cluster keeps its id as it grows. Where clusters merge, the oldest id is
+// kept and the others never recur.
 func (x *Incremental) Result() (r *Result, ids []int32) {
 	number, roots := x.numbers()
 	for _, root := range roots {

@@ -52,7 +52,7 @@ func (f forest) union(i, j int32) {
 	}
 }
 
-// flatten makes every cell point to its root. No other thread may join sets meanwhile.
+// flatten makes every cell point to its root. No other thread may join sets while it runs.
 func (f forest) flatten(threads int) {
 	workers.Chunks(len(f), threadsFor(len(f), threads), func(_, begin, end int) {
 		for i := begin; i < end; i++ {

@@ -349,7 +349,7 @@ func (f *frame) hash(p Points, begin, end int, table *cellTable, ids []int32) bo
 type cellTable struct {
 	slots []cellSlot
 	shift uint
-	keys  []uint64 // by id, in the order in which they came
+	keys  []uint64 // by id, in the order of their first use
 }
 
 type cellSlot struct {

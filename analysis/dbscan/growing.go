@@ -186,7 +186,7 @@ func (x *Incremental) coresNear(b int32, at []float64, enough int) int {
 	return found
 }
 
-// union joins two clusters; the older id stays.
+// union joins two clusters and keeps the older id.
 func (x *Incremental) union(a, b int32) {
 	id := min(x.ids[x.sets.find(a)], x.ids[x.sets.find(b)])
 	x.sets.union(a, b)

@@ -13,8 +13,8 @@ const (
 	byPoints                  // all points
 )
 
-// link joins the sets of cells that hold core points within Eps of each other. Each pair is looked at
-// from the later cell; what has been found to be in one set stays so.
+// link joins the sets of cells that hold core points within Eps of each other. Each pair is looked at from the later
+// cell. Cells that are in one set are never parted again.
 func (g *grid) link(by evidence) {
 	g.findRuns()
 	g.eachCell(func(c int32, sure, near []span) {
@@ -57,7 +57,7 @@ type runs struct {
 // first is the first core cell of a span, or one behind it.
 func (r *runs) first(s span) int32 { return r.core[s.begin] }
 
-// findRuns sums up what is known of cells and sets. No other thread may change them meanwhile.
+// findRuns sums up what is known of cells and sets. No other thread may change them while it runs.
 func (g *grid) findRuns() {
 	g.sets.flatten(g.threads)
 	n := int32(len(g.keys))

@@ -54,7 +54,7 @@ func (l *pointList) countNear(at []float64, skip int, eps2 float64, enough int) 
 	return found
 }
 
-// rowCells are the cells of points, in the order in which they came, in chunks that never move.
+// rowCells are the cells of points, in the order of insertion, in chunks that never move.
 type rowCells struct {
 	n      int
 	chunks [][]int32

@@ -13,15 +13,15 @@ const (
 	theLeast  = 254 // the smallest in the order of coordinates
 )
 
-// Fetched points came from their sources.
+// Fetched points were received from the members that hold them.
 type fetched struct {
 	cells  [][]int32   // per member: cells of the grid
-	counts [][]int32   // per member: how many points came for each of them
+	counts [][]int32   // per member: how many points were received for each of them
 	coords [][]float64 // per member: of these
 	sent   [][]int32   // per owner: rows of the points that this member itself has sent, of cells that all were wanted of
 }
 
-// check finds out whether as much came as was announced.
+// check reports an error if not as much was received as was announced.
 func (f *fetched) check(dims int) error {
 	for m, counts := range f.counts {
 		sum := 0

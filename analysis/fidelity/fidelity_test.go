@@ -180,7 +180,7 @@ func TestClasses(t *testing.T) {
 	near(t, "in one class", r.Windows.WorstTime, 0) // (1+2+2+3)/(1+1+3+3) in sum
 	in.Threads[3].Class = 5
 	if r := judge(t, in); r.Sources.Run == 0 {
-		t.Error("a class of which nothing was kept is rebuilt from the run: not told")
+		t.Error("a class of which nothing was kept is rebuilt from the run: not reported")
 	}
 }
 

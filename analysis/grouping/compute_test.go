@@ -171,7 +171,7 @@ func TestAutomaticDensity(t *testing.T) {
 				t.Errorf("%+v: Eps is not its knee", g)
 			}
 			zero := g.Eps == 0 && g.From == grouping.FromFloor
-			if told := strings.Contains(strings.Join(r.Warnings, "; "), "Eps is 0"); told != zero {
+			if warned := strings.Contains(strings.Join(r.Warnings, "; "), "Eps is 0"); warned != zero {
 				t.Errorf("warnings %q", r.Warnings)
 			}
 		})

@@ -22,7 +22,7 @@ type Proposed struct {
 	Leaves   []kinds.Leaf
 	Nodes    []refine.Node // per leaf; Group is the basin
 	LeafOf   []int32       // per burst, or kinds.None
-	Scale    []float64     // by dimension, what coordinates were multiplied by; nil = they stayed as they were
+	Scale    []float64     // by dimension: the factor of its coordinates; nil = they are not scaled
 	// DurationNS is how long a burst lasts, as far as its kinds.Step resolves it at least; TimeNS is what it counts for in
 	// sums, which are exact.
 	DurationNS func(i int) int64
@@ -36,8 +36,8 @@ type Decided struct {
 	ways []uint32 // by cluster, and in the end that of noise
 }
 
-// Label gives bursts of a result their clusters, as numbers in their groups, their kinds, as clusters of the decision,
-// and how they came to them: those in rows, or all if that is nil. It is to be called once.
+// Label writes the clusters of bursts into a result, as numbers in their groups, their kinds, as clusters of the
+// decision, and their lineages. rows are the bursts to label, nil is all. Call it once.
 func (d *Decided) Label(r *Result, rows []int32) {
 	x, noise := d.of, d.ways[len(d.ways)-1]
 	own := x.Kind

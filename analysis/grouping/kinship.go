@@ -176,8 +176,9 @@ func (g *Clustered) gather(basins []*Clustered) {
 	}
 }
 
-// score scores what the threads do, by kinds, in their order and in one drawn at random. Meanwhile it measures the
-// clusters: one core aligns a run without anchors, and a team's members cannot do two things together at once.
+// score scores what the threads do, by kinds, in their order and in a random one. The clusters are measured at the same
+// time, since a run without anchors is aligned by one core. In a team they are measured afterwards: its members cannot
+// do two collective operations at once.
 func (x *decided) score(r *Result) (m measured, err error) {
 	r.Score, r.NoiseScore, r.Shuffled, r.Predicted = math.NaN(), math.NaN(), math.NaN(), x.predicted()
 	b := x.Bursts

@@ -91,7 +91,7 @@ func (x *decided) level(at, before []int32) refine.Level {
 	return l
 }
 
-// ways are, by cluster, how it came to be what it is, and in the end how noise did.
+// ways has the lineage of each cluster, and last that of noise.
 func (x *decided) ways(t *refine.Tree) []uint32 {
 	of := make([]uint32, len(x.KindOf)+1)
 	add := func(cluster, level int, node int32) {

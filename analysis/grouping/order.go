@@ -106,9 +106,9 @@ func Steady(dims []space.Dim) (list []bool) {
 // Plain reports whether the unit of a dimension says nothing of its noise: for kinds it is scaled to its range.
 func Plain(d space.Dim) bool { return d.Scale != space.Log && d.Den == "" }
 
-// CheckCells says why kinds cannot be found by cells of a side that bursts are put into as they come: it is too long,
-// or a plain quantity is compared by its range, which nobody knows before the last burst has arrived. Of nil
-// dimensions, which are found later, it is right for either that may be chosen.
+// CheckCells reports an error if kinds cannot be found by cells of a given side that bursts are put into as they
+// arrive: the side is too long, or a plain quantity is compared by its range, which is known only after the last burst.
+// dims is nil if the dimensions are found later: then the side has to suit either set that may be chosen.
 func CheckCells(dims []space.Dim, resolution, side float64) error {
 	if i := slices.IndexFunc(dims, Plain); i >= 0 {
 		return fmt.Errorf("kinds by %s: a linear quantity is compared by its range, which is known only after the last burst", dims[i])

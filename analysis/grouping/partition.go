@@ -154,8 +154,8 @@ type Options struct {
 	// Halt is asked again and again, by several goroutines at once; once it is true the answer is what there is: the steps
 	// that are done, or the first one without a score; an ErrHalted where there is not even that. nil = never.
 	Halt func() bool `json:"-"`
-	// Sample, if above 0, has that many bursts clustered, about, by one density for each group, and gives all others the
-	// clusters of these: for want of time.
+	// Sample, if above 0, saves time: about that many bursts are clustered, by one density for each group, and all others
+	// get the clusters of these.
 	Sample int `json:"-"`
 	// Fallback, if above 0, is Sample from when on Halt has been true before there were clusters of all bursts.
 	Fallback int `json:"-"`
@@ -219,7 +219,7 @@ type Result struct {
 	// Speed is by thread how many times as long as the others it takes for everything; coordinates were compared after
 	// dividing by that. nil = not compared.
 	Speed      []float64
-	Tree       *refine.Tree // how the clusters came about; its groups are Groups
+	Tree       *refine.Tree // how the clusters were found, step by step; its groups are Groups
 	Basins     []Basin      // of density, by group; nil where clusters are not found by kinds
 	Joins      []Join       // that made one kind of two clusters, in their order
 	Resolution float64      // the least Eps that is chosen by itself, in units of the coordinates

@@ -55,7 +55,7 @@ func TestChanceConfirmsNothing(t *testing.T) {
 		}
 	}
 	if confirmed*20 > sets {
-		t.Errorf("in %d of %d sets order by chance told kinds apart", confirmed, sets)
+		t.Errorf("in %d of %d sets random order distinguished kinds", confirmed, sets)
 	}
 }
 

@@ -103,7 +103,7 @@ func TestSampleFindsTheKinds(t *testing.T) {
 			t.Errorf("%q", got.Warnings)
 		}
 		o.Workers = 1
-		if one := compute(t, b, o); told(one) != told(got) || !slices.Equal(one.Labels, got.Labels) {
+		if one := compute(t, b, o); resultText(one) != resultText(got) || !slices.Equal(one.Labels, got.Labels) {
 			t.Error("the number of workers matters")
 		}
 	}
@@ -143,8 +143,8 @@ func TestHalted(t *testing.T) {
 			solo.Halt, solo.Fallback = after(asks), 500
 			fallen := compute(t, b, solo)
 			solo.Halt, solo.Fallback, solo.Sample = nil, 0, 500
-			if want := compute(t, b, solo); fallen.Sample == nil || told(fallen) != told(want) || !slices.Equal(fallen.Labels, want.Labels) {
-				t.Fatalf("after %d asks a sample gives\n%s\nfrom the begin on\n%s", asks, told(fallen), told(want))
+			if want := compute(t, b, solo); fallen.Sample == nil || resultText(fallen) != resultText(want) || !slices.Equal(fallen.Labels, want.Labels) {
+				t.Fatalf("after %d asks a sample gives\n%s\nfrom the begin on\n%s", asks, resultText(fallen), resultText(want))
 			}
 		}
 		if err == nil {
@@ -165,7 +165,7 @@ func TestHalted(t *testing.T) {
 			if (errs[member] == nil) != (errs[0] == nil) || errs[member] != nil && !errors.Is(errs[member], grouping.ErrHalted) {
 				t.Fatalf("%d asks of member %d: %v", asks, rank, errs)
 			}
-			if errs[0] == nil && told(results[member]) != told(results[0]) {
+			if errs[0] == nil && resultText(results[member]) != resultText(results[0]) {
 				t.Fatalf("%d asks of member %d: members differ", asks, rank)
 			}
 		}

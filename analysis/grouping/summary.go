@@ -14,7 +14,7 @@ type Basin struct {
 	Group    int     // index into Result.Groups
 	Stratum  int     // of its group, from 1: bursts that their surroundings set apart
 	Bursts   int     // of which some may be noise
-	Eps      float64 // at which it came apart from the others of its stratum; 0 if it is the only one
+	Eps      float64 // at which it was separated from the others of its stratum; 0 if it is the only one
 	Valley   float64 // the density between it and the next over that of its peak, 0–1; 0 where they do not meet, NaN for the only one
 	Clusters []int32 // IDs, ascending
 	// From and To are where it lies in each dimension: the quantity itself, of a duration nanoseconds after division by

@@ -14,7 +14,7 @@ import (
 )
 
 // What is reported of clusters, basins and joins names clusters by their numbers, and agrees with the clusters.
-func TestAccountAgreesWithTheClusters(t *testing.T) {
+func TestSummaryAgreesWithTheClusters(t *testing.T) {
 	seed := testenv.Seed(t)
 	for i, p := range []plant.Params{
 		plant.FourKinds(seed, 200, plant.Load4), plant.FourKinds(seed+1, 200, plant.Load20),

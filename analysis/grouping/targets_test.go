@@ -344,8 +344,8 @@ func TestSlowForAWhileInALoop(t *testing.T) {
 	}
 }
 
-// One kind stays one, whatever its durations look like: at most a twentieth of the sets is split. If more are, four
-// times as many are drawn before that is held against the method.
+// One kind is kept whole, whatever the distribution of its durations: at most a twentieth of the sets is split. If more
+// are, four times as many sets are drawn before the test fails.
 func TestOneKindStaysOne(t *testing.T) {
 	seed := testenv.Seed(t)
 	sets, split := 0, 0

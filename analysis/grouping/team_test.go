@@ -175,8 +175,8 @@ func haltShared(b grouping.Bursts, o grouping.Options, of []int32, members int, 
 	return results, errs
 }
 
-// told is the text of a result but for what it has per burst.
-func told(r *grouping.Result) string {
+// resultText is the text of a result without its values per burst.
+func resultText(r *grouping.Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v %v %v %+v %+v %v %v %v %q\n", r.Selection.MinNS, r.Selection.Bursts, r.Selection.TimeNS, r.Noise, r.Clustered, r.TotalNS, r.Score, r.NoiseScore, r.Warnings)
 	for _, k := range r.Clusters {
@@ -199,9 +199,9 @@ func requireSame(t interface {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatalf("%d members: %v", len(got), err)
 	}
-	text := told(want)
+	text := resultText(want)
 	for rank, r := range got {
-		if s := told(r); s != text {
+		if s := resultText(r); s != text {
 			t.Fatalf("member %d of %d:\n%s\none process:\n%s", rank, len(got), s, text)
 		}
 		var labels []int32

@@ -8,14 +8,14 @@ import (
 	"moriens/internal/team"
 )
 
-// keepWhole takes out of the groups the bursts that the automatic duration filter leaves out, but for
-// those of a kind through which it would cut: the limit knows nothing of kinds, and would else drop the
-// quicker half of one and cluster the slower.
+// keepWhole takes out of the groups the bursts that the automatic duration filter leaves out, except those of a kind
+// that the filter would cut through: the limit ignores kinds, and would drop the quicker half of one and cluster the
+// slower half.
 //
-// A kind is a hill in the group's histogram of durations (steps of a tenth): it ends where a step holds
-// less than a twentieth of its peak. It stays whole if the filter keeps at least a tenth of it; a long
-// tail of slow bursts does not make a quick kind worth keeping. Both are shares, so that a longer run
-// of the same program is filtered alike.
+// A kind is a hill in the group's histogram of durations (steps of a tenth). It ends where a step holds less than a
+// twentieth of its peak. It is kept whole if the filter keeps at least a tenth of it: a long tail of slow bursts does
+// not make a quick kind worth keeping. Both limits are shares, so that a longer run of the same program is filtered
+// alike.
 func (c *computation) keepWhole(groups []*group, selection *space.Selection, labels []int32) error {
 	limits, err := c.wholeLimits(groups, selection)
 	if err != nil {

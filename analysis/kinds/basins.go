@@ -22,7 +22,7 @@ type Basin struct {
 	Group, Stratum int32
 	Bursts         int64
 	Alone          bool    // the stratum has no other
-	Eps            float64 // at which it came apart; 0 if Alone
+	Eps            float64 // at which it was separated from the others; 0 if Alone
 	Valley         float64 // the density at the pass to the next basin as a share of its peak's; 0 if they do not meet
 	From, To       []int32 // cells that it lies in, along each dimension; To is behind the last
 }
@@ -147,7 +147,7 @@ func (x *seeker) field(at []int32, eps float64) *field {
 		f.cellOf[k] = row
 	}
 	t := coarse.table()
-	rank := make([]int32, t.Len()) // rows were numbered as they came
+	rank := make([]int32, t.Len()) // coarse numbers rows by first use, t by key
 	for i := range rank {
 		rank[coarse.row(t.Key(i)...)] = int32(i)
 	}

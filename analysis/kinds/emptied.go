@@ -45,8 +45,9 @@ func (d *Decision) giveUp(c *executor) {
 	})
 }
 
-// emptied finds the kinds that are given up, of bursts by the kind of their cluster, of noise the one behind the last,
-// and that of their place: by kind the one that has its bursts; None of one that stays. nil = all stay.
+// emptied finds the kinds that are given up. t counts bursts by the kind of their cluster (noise is the one behind the
+// last) and that of their place. The result has by kind the one that gets its bursts, or None if the kind is kept. nil
+// means that all are kept.
 func emptied(t *Table, kinds int) []int32 {
 	of, by := make([]int64, kinds+1), make([]int64, kinds) // bursts by cluster, and by place
 	for row, n := range t.Counts {

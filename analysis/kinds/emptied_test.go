@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A kind hardly any burst of which is at a place of its own is a variant of the kind that has its places; one that
-// keeps a tenth of its bursts stays.
+// A kind with hardly a burst at a place of its own is a variant of the kind that has its places. One that keeps a tenth
+// of its bursts remains a kind.
 func TestKindWithoutPlaces(t *testing.T) {
 	for _, tt := range []struct {
 		name         string

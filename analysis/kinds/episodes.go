@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// episodeShare is the share of the bursts of each of two kinds before which, since the last of its own, one of the
-	// other came, up to which each comes in long runs.
+	// episodeShare is a share of the bursts of a kind: those before which, since the kind's last burst, one of the other
+	// kind occurs. Up to it, for both of two kinds, each is found in long runs.
 	episodeShare = .2
 	// episodeLeaves is how many leaves of a stratum are looked at, those with most bursts.
 	episodeLeaves = 24
@@ -19,7 +19,7 @@ const (
 type episodes struct {
 	place []int32 // per leaf: among those of its stratum that are looked at; None = it is not
 	begin []int32 // per leaf: where its row begins
-	since []int64 // per row and leaf: bursts of the row's leaf before which, since the last of its own, one of the other came; of the leaf itself all with one before
+	since []int64 // per row and leaf: bursts of the row's leaf with one of the other since the last of its own; for the leaf itself: all with a burst before
 	both  []int64 // per row and leaf: of the threads, the lesser number of bursts of the two
 	group []int32 // per code: what stands for it where only the calls round a burst count
 }

@@ -194,7 +194,7 @@ func (s *slots) sums() map[uint64]int32 {
 	return list
 }
 
-// Bursts that move are counted as if all were counted anew, whoever has them.
+// Counts that are updated for moved bursts equal counts of all bursts, however bursts are shared out to members.
 func TestMovesAreCountedLikeAll(t *testing.T) {
 	random := drawn(t)
 	for range 60 {
@@ -239,7 +239,7 @@ func TestMovesAreCountedLikeAll(t *testing.T) {
 				got, sums := p.here.contents(), p.here.sums()
 				p.begin()
 				if want := p.here.contents(); !maps.Equal(got, want) || !maps.Equal(sums, p.here.sums()) {
-					errs[rank] = errors.New("counts differ from those counted anew")
+					errs[rank] = errors.New("counts differ from those of a new count")
 				}
 			}
 		})

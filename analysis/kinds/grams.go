@@ -132,10 +132,10 @@ func (g *grams) foretold(a, b int32) float64 {
 	return best
 }
 
-// foretoldByProgram is how far two leaves are foretold by what no machine makes up: a core that is slow for a while has
-// what is slow follow what is slow, on its thread alone, and where threads share a core one is slow while the other is
-// not. Such contexts count as if the two were one. Where nobody knows what other threads did, a thread's own order is
-// all there is.
+// foretoldByProgram is how well the order of bursts predicts which of two leaves comes, by contexts that no machine
+// makes up. On a core that is slow for a while, slow bursts follow slow bursts, on its thread alone. Where threads
+// share a core, one is slow while the other is not. In such contexts the two leaves count as one. If it is not known
+// what other threads did, only the thread's own order is left.
 func (g *grams) foretoldByProgram(a, b int32) float64 {
 	if !g.othersKnown(a, b) {
 		return g.foretold(a, b)
@@ -205,9 +205,9 @@ func (t *Table) alike(a, b int32) float64 {
 // leastByOthers is how far other threads must predict what a thread's own order shows.
 const leastByOthers = .05
 
-// alone says of a table of what other threads do that it holds enough of two leaves to distinguish one from the other,
-// and does not: what foretells them is the thread's own doing, or that of its core. A slow core stays slow for some
-// bursts, on that rank; a program does the same on all.
+// alone reports whether a table of what other threads do holds enough bursts of two leaves to distinguish them, and
+// does not distinguish them. Then what predicts them is the thread's own behaviour, or that of its core: a slow core is
+// slow for several bursts of that rank, while a program does the same on all ranks.
 func (t *Table) alone(a, b int32) bool {
 	return min(t.bursts(a), t.bursts(b)) >= few && t.foretold(a, b) < leastByOthers
 }
@@ -281,11 +281,11 @@ func chance(n int, p float64) float64 {
 
 // What a context is to have before it says that a leaf never comes in it.
 const (
-	neverOf    = 5. // bursts of the leaf, if it came there as often as elsewhere
-	neverShare = .1 // of these, that come at most
+	neverOf    = 5. // bursts of the leaf to expect, if it were as frequent there as elsewhere
+	neverShare = .1 // of these: there are at most so many
 )
 
-// without is the share of a's bursts that are in contexts in which b would come if it came anywhere, and does not.
+// without is the share of a's bursts in contexts where b is to be expected and does not occur.
 func (t *Table) without(a, b int32) float64 {
 	na, nb := t.bursts(a), t.bursts(b)
 	if na == 0 || nb == 0 {

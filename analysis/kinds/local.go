@@ -13,7 +13,7 @@ type local struct {
 	n       int
 	stratum []int32 // per burst: what Group became
 	label   []int32 // per burst, then per burst of neighbours elsewhere: a code (see codes)
-	begins  []bool  // per burst: what came before it is not known
+	begins  []bool  // per burst: the one before it is not known
 	starts  []int32 // the bursts of which begins says so
 	next    []int32 // per burst: the one at the same place of the next thread, as an index into label; -1 = none
 	prev    []int32 // likewise of the thread before; noPrevious where a node has two threads
@@ -114,7 +114,7 @@ func (l *local) shiftBy(cells []int32, workers_ int) {
 // noPrevious is the burst before of one of two threads: the other is the next.
 const noPrevious = -2
 
-// findBegins finds where what came before a burst is not known.
+// findBegins finds the bursts of which the one before is not known.
 func (l *local) findBegins() {
 	l.begins, l.starts = make([]bool, l.n+1), nil
 	l.begins[l.n] = true
@@ -243,7 +243,7 @@ func (l *local) stretches(thread int) (list []stretch) {
 	gaps := l.gapsOf(thread)
 	add := func(event int64, from, to int) {
 		if event < 0 && len(gaps) > 0 && gaps[0] == 0 {
-			return // what was lost came after the thread's begin
+			return // records were lost right after the thread's begin
 		}
 		k, _ := slices.BinarySearch(gaps, int32(from-first+1))
 		if k < len(gaps) {

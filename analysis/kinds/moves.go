@@ -5,7 +5,7 @@ import "slices"
 // A change gives a burst a kind.
 type change struct{ burst, kind int32 }
 
-// apply moves bursts, and counts anew what has them round it.
+// apply moves bursts, and counts the contexts again that contain them.
 func (p *placing) apply(moves []change) {
 	old := make([]int32, len(moves))
 	for k, x := range moves {
@@ -39,15 +39,15 @@ func (p *placing) apply(moves []change) {
 	}
 }
 
-// anewFrom is the reciprocal of the share of bursts from which on counting all is quicker than counting those that are
-// touched twice.
-const anewFrom = 8
+// recountFrom is the reciprocal of a share of the bursts: if more are touched, counting all is quicker than counting
+// those twice.
+const recountFrom = 8
 
-// touched are the bursts here that have one which moved, here or elsewhere, among what is round them. They are not
-// listed where they are more than an anewFrom-th.
+// touched are the bursts here that have a moved one, here or elsewhere, in their context. They are not listed if more
+// than one in recountFrom is.
 func (p *placing) touched(moves []change, was []int32) (list []int32, few bool) {
 	const around, leastAround = 7, 3 // of one that moved, itself among them; of many side by side
-	most := p.n / anewFrom
+	most := p.n / recountFrom
 	if leastAround*len(moves) > most {
 		return nil, false
 	}

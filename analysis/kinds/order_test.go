@@ -117,11 +117,11 @@ func TestGramsAreCountedAlike(t *testing.T) {
 	}
 	to := identity(5)
 	to[3] = 1
-	_, anew := m.labelled(1, 3, joined)
+	_, again := m.labelled(1, 3, joined)
 	got := want.relabel(to)
-	for way := range anew {
-		if !slices.Equal(got[way].Keys, anew[way].Keys) || !slices.Equal(got[way].Counts, anew[way].Counts) {
-			t.Errorf("way %d: counts of joined leaves differ from those counted anew", way)
+	for way := range again {
+		if !slices.Equal(got[way].Keys, again[way].Keys) || !slices.Equal(got[way].Counts, again[way].Counts) {
+			t.Errorf("way %d: counts of joined leaves differ from those of a new count", way)
 		}
 	}
 }

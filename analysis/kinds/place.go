@@ -339,8 +339,8 @@ func (p *placing) candidates() [][]int32 {
 	return parts
 }
 
-// propose says which of the open bursts, by worker, get other kinds, and leaves those open that may in a later round: a
-// burst for which its place foretells what it is stays.
+// propose returns the open bursts, by worker, that get other kinds, and leaves those open that may change in a later
+// round. A burst of the kind that its place predicts is not moved.
 func (p *placing) propose(open [][]int32, least float64) (moves []change) {
 	p.share()
 	p.findTops()

@@ -76,7 +76,7 @@ func TestDisturbedGetTheKindOfTheirPlace(t *testing.T) {
 	}
 }
 
-// Nothing makes a burst quicker: what is shorter than the kind of its place stays what it is.
+// Nothing makes a burst quicker: one that is shorter than the kind of its place keeps its kind.
 func TestShorterOnesStay(t *testing.T) {
 	m := newMade(drawn(t), 1)
 	odd := make(map[int]bool)
@@ -103,7 +103,7 @@ func TestShorterOnesStay(t *testing.T) {
 	}
 }
 
-// What only other ranks predict, once in 20 times, stays, but for a few next to noise.
+// A kind that only other ranks predict, once in 20 times, is kept, except a few bursts next to noise.
 func TestRareKindsStay(t *testing.T) {
 	m := newMade(drawn(t), 1)
 	at := make([]bool, 500)

@@ -11,7 +11,7 @@ type slots struct {
 	counts   []slotCount
 }
 
-// A slotAt is a context's bursts, all and those of the kind that came first: what is asked for most lies together.
+// A slotAt counts a context's bursts: all, and those of the kind seen first. What is read most is together in memory.
 type slotAt struct {
 	sum   int32
 	first slotCount

@@ -158,8 +158,8 @@ func (l *local) byKind(c *executor, kindOf, noiseOf []int32, work []*turning) []
 	})
 }
 
-// pieces cuts the bursts of a kind where what came between is not known: at the ends of threads, and where something
-// was lost.
+// pieces cuts the bursts of a kind where it is not known what was between them: at the ends of threads, and where
+// records were lost.
 func (l *local) pieces(rows []int32, do func(rows []int32)) {
 	if len(rows) == 0 {
 		return

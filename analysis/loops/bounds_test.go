@@ -180,7 +180,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// Where a little is too much a stretch is summed up, and all the rest stays in order.
+// Where a sequence is slightly too long, one stretch is summed up and the rest keeps its order.
 func TestStretch(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 6))
 	sequence := repeat(300, func(int) []uint32 { return []uint32{uint32(random.IntN(40))} })
@@ -200,7 +200,7 @@ func TestStretch(t *testing.T) {
 	}
 }
 
-// Loops are found up to the longest period, and what recurs after more stays as it is.
+// Loops are found up to the longest period. What recurs after more is not folded.
 func TestLongestPeriod(t *testing.T) {
 	for period, want := range map[int]int{tooLong/2 + 1: 1, tooLong - 1: 1, tooLong: 3 * tooLong} {
 		body := make([]uint32, period)

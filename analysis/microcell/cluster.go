@@ -12,9 +12,10 @@ import (
 // errAsk ends a round of the refinement: the answer depends on places that can be had.
 var errAsk = errors.New("microcell: places are asked for")
 
-// An answer is what a group's units were clustered into, once that is settled. Rounds begin anew, but their steps are
-// the same up to where a question came up, so that the n-th answer of a round is the n-th of the next one too. Where a
-// unit has been split since, its places have its label: it was settled without asking for them.
+// An answer is what a group's units were clustered into, once that is settled. A round starts again from the first
+// step, but its steps are the same up to the question that ended the last round: the n-th answer of a round is also the
+// n-th of the next one. If a unit has been split since, its places have its label, because the step was settled without
+// asking for them.
 type answer struct {
 	units    []int32
 	labels   []int32 // per unit

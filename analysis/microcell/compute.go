@@ -216,8 +216,8 @@ func (c *computation) noteWanted(g *group) {
 	}
 }
 
-// raise is the Eps that is taken where one is wanted. An Eps of which the side was computed stays, however that was
-// rounded.
+// raise returns the Eps that is used for a requested one: the floor, if that is larger. An Eps from which the side was
+// computed is used as it is, in spite of rounding.
 func (c *computation) raise(wanted float64) float64 {
 	if wanted < c.floor*(1-0x1p-40) {
 		return c.floor

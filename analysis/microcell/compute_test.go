@@ -196,8 +196,8 @@ func TestManyBursts(t *testing.T) {
 	}
 }
 
-// manyBursts are loops of 3 threads over kinds of several sizes, of which some are about a tenth from each other, with
-// bursts that are like no others, and what all do once.
+// manyBursts are loops of 3 threads over kinds of several sizes, some of them about a tenth from each other, with
+// noise, and with bursts that occur once on every thread.
 func manyBursts(seed uint64) (grouping.Bursts, grouping.Options) {
 	random := rand.New(rand.NewPCG(seed, 3))
 	b := grouping.Bursts{Columns: space.Columns{CounterNames: []string{"A"}, Counters: make([][]int64, 1)}}

@@ -61,7 +61,7 @@ func TestPlacesThatCannotBeHad(t *testing.T) {
 			if !reflect.DeepEqual(r.Certificate, c.want) {
 				t.Errorf("%+v, want %+v", r.Certificate, c.want)
 			}
-			if told := strings.Contains(strings.Join(r.Warnings, "; "), fmt.Sprintf("the positions of %d bursts (%d micro-cells)", c.want.Bursts, c.want.Units)); told == c.want.Exact {
+			if warned := strings.Contains(strings.Join(r.Warnings, "; "), fmt.Sprintf("the positions of %d bursts (%d micro-cells)", c.want.Bursts, c.want.Units)); warned == c.want.Exact {
 				t.Errorf("warnings %q", r.Warnings)
 			}
 		})
@@ -202,7 +202,7 @@ func TestStop(t *testing.T) {
 		if got, want := fmt.Sprint(r.Tree.Levels), fmt.Sprint(all.Tree.Levels[:steps]); got != want {
 			t.Errorf("time for %d: %s, want %s", n, got, want)
 		}
-		if told := strings.Contains(strings.Join(r.Warnings, "; "), "no time"); told != (steps < len(all.Tree.Levels)) {
+		if warned := strings.Contains(strings.Join(r.Warnings, "; "), "no time"); warned != (steps < len(all.Tree.Levels)) {
 			t.Errorf("time for %d: %d steps, warnings %q", n, steps, r.Warnings)
 		}
 	}
@@ -250,7 +250,7 @@ func TestFloor(t *testing.T) {
 			if g := r.Groups[0]; g.Eps != c.eps || g.From != c.from {
 				t.Errorf("%+v, want Eps %v from the %v", g, c.eps, c.from)
 			}
-			if told := strings.Contains(strings.Join(r.Warnings, "; "), "was requested"); told != (c.wanted != 0) {
+			if warned := strings.Contains(strings.Join(r.Warnings, "; "), "was requested"); warned != (c.wanted != 0) {
 				t.Errorf("warnings %q", r.Warnings)
 			}
 		})
@@ -310,7 +310,7 @@ func TestAutoFilter(t *testing.T) {
 	if r.Filtered.Bursts != short || short != 50 || r.Filtered.TimeNS != want.Selection.TimeNS[space.Short] || r.Filtered.Share != grouping.Share(r.Filtered.TimeNS, want.Selection.TotalNS()) {
 		t.Errorf("%+v are filtered, want %d", r.Filtered, short)
 	}
-	// The limit is within a kind that stays whole; units are two and a half hundredths wide.
+	// The limit is within a kind that is kept whole. Units are 2.5 hundredths wide.
 	if math.Abs(float64(r.MinNS-want.Selection.MinNS)) > .03*float64(want.Selection.MinNS) {
 		t.Errorf("bursts below %d ns are short, want below %d", r.MinNS, want.Selection.MinNS)
 	}
@@ -431,8 +431,8 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	})
 }
 
-// Compute leaves the set as it is.
-func TestSetStays(t *testing.T) {
+// Compute does not change the set.
+func TestComputeDoesNotChangeTheSet(t *testing.T) {
 	b, o := byA(100, 0, 2, 11, 12)
 	o.Fixed = &grouping.Density{Eps: 10, MinPts: 2}
 	s, m := summed(t, b, o, 2.5, nil)

@@ -236,8 +236,8 @@ func sameKinds(t *testing.T, want *grouping.Result, got *microcell.Result, burst
 	if got.Noise.Bursts != want.Noise.Bursts || got.Clustered.Bursts != want.Clustered.Bursts || !slices.Equal(got.Speed, want.Speed) {
 		t.Errorf("noise %+v, clustered %+v, speed %v: want %+v, %+v, %v", got.Noise, got.Clustered, got.Speed, want.Noise, want.Clustered, want.Speed)
 	}
-	// Times of kinds that share a cell are right to a thousandth, and where columns are as good as each other the
-	// alignment goes by them; an order is drawn anew.
+	// Times of kinds that share a cell are right to a thousandth. Where columns are equally good, the alignment depends on
+	// these times. The shuffled order is drawn again.
 	for _, x := range []struct{ got, want, off float64 }{{got.Score, want.Score, .01}, {got.Shuffled, want.Shuffled, .03}, {got.Predicted, want.Predicted, 1e-6}} {
 		if d := x.got - x.want; d > x.off || d < -x.off || (x.got != x.got) != (x.want != x.want) {
 			t.Errorf("score, shuffled and predicted %v, want %v", []float64{got.Score, got.Shuffled, got.Predicted}, []float64{want.Score, want.Shuffled, want.Predicted})

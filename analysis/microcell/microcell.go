@@ -66,7 +66,7 @@ type Source interface {
 
 // A Result is the clustering of all units.
 type Result struct {
-	Units    []Unit             // those of the Set, and the places that came of them
+	Units    []Unit             // those of the Set, and the places that some of them were split into
 	Labels   []int32            // per unit: a Cluster's ID, grouping.LabelNoise or LabelFiltered; LabelNoise for one without bursts; nil by Kinds: each burst has its own, where it is
 	Lineage  []uint32           // per unit: index into Tree.Lineages
 	Clusters []grouping.Cluster // as in grouping.Result

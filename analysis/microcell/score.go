@@ -15,7 +15,7 @@ type scored struct {
 	count int
 }
 
-// score scores the labels of rows. The same ones are asked for again and again, as rounds begin anew.
+// score scores the labels of rows, and remembers scores: rounds start from the first step and ask for the same labels.
 func (c *computation) score(labels []int32, count int) (*sequence.Score, error) {
 	all := slices.Repeat([]int32{refine.Absent}, len(c.units))
 	for row, i := range c.order {

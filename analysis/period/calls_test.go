@@ -100,8 +100,8 @@ func TestAnchorsWhereClustersOfSomeThreadsAreNoisy(t *testing.T) {
 	}
 }
 
-// TestClustersTellPhasesApart has the same calls throughout, and from the middle on another cluster.
-func TestClustersTellPhasesApart(t *testing.T) {
+// TestClustersSeparatePhases has the same calls throughout, and from the middle on another cluster.
+func TestClustersSeparatePhases(t *testing.T) {
 	s := new(script)
 	for k := range uint32(200) {
 		s.burst(0, 5000).burst(1+k/100*200, 7000).burst(2, 1000)
@@ -137,10 +137,11 @@ func TestSymbolsWithoutCalls(t *testing.T) {
 	}
 }
 
-// melt gives iterations as a molecular dynamics program has them: lists are built anew in 18 bursts, 19 steps of 12
-// follow, and every 50 steps there is a line of output, in the middle of one iteration in five and at the end of
-// another. One burst in so many is noise, and so are some hundred bursts in a row after each of these, one time in
-// eight; 0: none is. In so many iterations from the 80th on most bursts are.
+// melt gives iterations like those of a molecular dynamics program: lists are built again in 18 bursts, 19 steps of 12
+// bursts follow, and every 50 steps there is a line of output, in the middle of one iteration in five and at the end of
+// another. One burst in oneIn begins noise, of one burst or, one time in eight, of a hundred, half of which have
+// another symbol; 0 = there is no noise. In so many iterations (disturbed) from the 80th on, most bursts have another
+// symbol.
 func melt(random *rand.Rand, iterations, oneIn, disturbed int) *script {
 	s := new(script).do("ABC", 1)
 	left, most := 0, false // of the noise in a row

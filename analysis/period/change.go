@@ -8,9 +8,9 @@ import (
 	"moriens/internal/team"
 )
 
-// A phase of iterations between delimiters ends where what these hold changes and stays changed: where that is so in
-// most of nine iterations behind, compared with most of nine before. Fewer than five are disturbances, and so are fewer
-// than nine at the begin and at the end.
+// A phase of iterations between delimiters ends where their content changes for good: in most of the nine iterations
+// behind it differs from most of the nine before. Fewer than five are disturbances, and so are fewer than nine at the
+// begin and at the end.
 const (
 	around    = 9
 	lasting   = around/2 + 1

@@ -13,7 +13,7 @@ import (
 	"moriens/trace/prv"
 )
 
-// seeded gives seeds that are drawn anew each time, and printed where the test fails; MORIENS_SEED gives the first.
+// seeded gives seeds that differ from run to run, and prints them where the test fails; MORIENS_SEED gives the first.
 func seeded(t *testing.T, n int) []uint64 {
 	t.Helper()
 	first := testenv.Seed(t)
@@ -176,7 +176,7 @@ func TestStepsBetweenDelimiters(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		damage
-		wrong int // at most: what repeats all but once stays as it is, and may lack the last iteration
+		wrong int // at most: a program that repeats in all but one burst is left as it is, and may lack the last iteration
 	}{
 		{"clean", damage{}, 1},
 		{"1 % disturbed", damage{other: .01}, 1},

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// delimited is the way with iterations between delimiters. What repeats elsewhere stays.
+// delimited is the way with iterations between delimiters. Repetitions elsewhere are kept.
 func (f *finder) delimited(w *way, list []delimiter) way {
 	d := *w
 	d.delimiters = list

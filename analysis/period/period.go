@@ -30,9 +30,9 @@ type Options struct {
 	// Calls has for each symbol the number of its pair of surrounding calls, dense from 0: symbols that differ in their
 	// cluster alone have the same. Where clusters are noisy, periods show in the calls alone. nil: only symbols are known.
 	Calls []uint32
-	// Team is who has which threads. A member gives its own, and gets what was found of all. Symbols and durations of a
-	// thread go to the members that have others which did the same, and the one thread whose phases are taken for the
-	// run's to all; the rest stays.
+	// Team says who has which threads. A member gives its own threads, and gets the result for all. Symbols and durations
+	// of a thread are sent to members with threads that did the same. The one thread whose phases are taken for the run's
+	// is sent to all. Nothing else is sent.
 	Team team.Threads
 }
 

@@ -137,7 +137,7 @@ func (m *match) addSymbol(counts []int32, ns []int64) {
 	}
 }
 
-// medianCount is the lower one of two; the list stays as it is.
+// medianCount is the lower median. It does not change the list.
 func medianCount(list []int32) int32 {
 	var sorted [blockPieces]int32
 	n := copy(sorted[:], list)

@@ -216,9 +216,9 @@ func TestRepetitionAmongOthers(t *testing.T) {
 	})
 }
 
-// TestWhatIsToldIsThere checks any sequence at all, among them Fibonacci words: what is reported as iterations has the
-// agreement that is reported, by counting, and there are three at least.
-func TestWhatIsToldIsThere(t *testing.T) {
+// TestReportedIterationsExist checks any sequence at all, among them Fibonacci words: counted iterations agree as much
+// as is reported, and there are three at least.
+func TestReportedIterationsExist(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := new(script)
 		if rapid.Bool().Draw(t, "Fibonacci") {

@@ -102,11 +102,11 @@ func TestMembersAreHaltedAlike(t *testing.T) {
 		members := rapid.IntRange(2, 4).Draw(t, "members")
 		late := rapid.IntRange(0, members-1).Draw(t, "late")
 		of := rapid.SliceOfN(rapid.Int32Range(0, int32(members-1)), len(b.Ends), len(b.Ends)).Draw(t, "owners")
-		type told struct{ halted, text string }
-		results, err := mpixtest.Run(members, func(m team.Team) (told, error) {
+		type outcome struct{ halted, text string }
+		results, err := mpixtest.Run(members, func(m team.Team) (outcome, error) {
 			share, err := shareOf(m, b, of)
 			if err != nil {
-				return told{}, err
+				return outcome{}, err
 			}
 			own := o
 			if m.Rank() == late {
@@ -114,12 +114,12 @@ func TestMembersAreHaltedAlike(t *testing.T) {
 			}
 			r, err := refine.Run(share, own)
 			if errors.Is(err, refine.ErrHalted) {
-				return told{halted: "halted"}, nil
+				return outcome{halted: "halted"}, nil
 			}
 			if err != nil {
-				return told{}, err
+				return outcome{}, err
 			}
-			return told{text: fmt.Sprintf("%+v %+v %+v", r.Nodes, *r.Score, r.Tree)}, nil
+			return outcome{text: fmt.Sprintf("%+v %+v %+v", r.Nodes, *r.Score, r.Tree)}, nil
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -32,7 +32,7 @@ type refinement struct {
 	parts  [][]float64 // by level and group: the mean score of the group's time
 
 	stopped  bool
-	unscored bool // the answer has no score, for want of time
+	unscored bool // the answer has no score: there was no time for it
 }
 
 func (r *refinement) run() error {
@@ -189,11 +189,11 @@ func (r *refinement) bringHome(labels []int32) error {
 // A move is what a step does here in one group.
 type move struct {
 	moved   bool
-	part    part // the bursts that were clustered anew
+	part    part // the bursts that were clustered again
 	density *density
 }
 
-// step makes a level of the last one; not changed says that there was nothing left to cluster anew.
+// step makes a level from the last one. changed is false if nothing was left to cluster again.
 func (r *refinement) step(step int) (changed bool, err error) {
 	groups := r.bursts.Groups
 	moves := make([]move, len(groups))
@@ -253,7 +253,7 @@ func (r *refinement) openNodes() map[int32]bool {
 	return open
 }
 
-// move clusters what a step clusters anew in one group.
+// move does in one group the clustering of a step.
 func (r *refinement) move(group, step int, open map[int32]bool, threads int) (move, error) {
 	g := &r.bursts.Groups[group]
 	if r.sizes[group] < g.MinPts {
@@ -268,14 +268,14 @@ func (r *refinement) move(group, step int, open map[int32]bool, threads int) (mo
 	p := part{Group: g}
 	if step > 0 {
 		some, _ := p.some(func(i int) bool { return open[r.labels[p.row(i)]] })
-		anew := []int64{int64(some.bursts())}
-		if err := r.teamOf(g).AllReduce(anew, team.Sum); err != nil {
+		again := []int64{int64(some.bursts())}
+		if err := r.teamOf(g).AllReduce(again, team.Sum); err != nil {
 			return move{}, err
 		}
-		if anew[0] == 0 {
+		if again[0] == 0 {
 			return move{}, nil
 		}
-		if int(anew[0]) < r.sizes[group] {
+		if int(again[0]) < r.sizes[group] {
 			p = some
 		}
 	}
@@ -286,7 +286,7 @@ func (r *refinement) move(group, step int, open map[int32]bool, threads int) (mo
 	return move{true, p, d}, err
 }
 
-// apply gives what was clustered anew its labels and describes the level.
+// apply gives the bursts that were clustered again their labels and describes the level.
 func (r *refinement) apply(step int, moves []move, outcomes []outcome, open map[int32]bool) {
 	var level Level
 	var nodes []Node

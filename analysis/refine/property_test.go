@@ -57,8 +57,8 @@ func drawOptions(t *rapid.T) refine.Options {
 	return o
 }
 
-// The tree and the labels say the same: every level holds all bursts, parents give and nodes get as many, and what is
-// frozen stays.
+// The tree and the labels agree: every level holds all bursts, nodes get as many as their parents give, and frozen
+// nodes do not change.
 func TestTreeAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b, o := drawBursts(t), drawOptions(t)
@@ -124,7 +124,7 @@ func TestTreeAddsUp(t *testing.T) {
 	})
 }
 
-// The first level is DBSCAN, and so is each later one of what it clusters anew.
+// The first level is DBSCAN. So is each later one, of the bursts that it clusters again.
 func TestFirstLevelIsDBSCAN(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := drawBursts(t)

@@ -66,7 +66,7 @@ type Group struct {
 	Points dbscan.Points  // one per row, unless Cluster is set
 	Index  *dbscan.Shared // of Points, and those of others if Shared; nil = Run makes it
 	Shared bool           // every member of the team has a part of its bursts; else one has all
-	Eps    []float64      // by step, ascending, at least one; a group whose ladder ends sooner stays as it is
+	Eps    []float64      // by step, ascending, at least one; a group whose ladder ends sooner does not change any more
 	MinPts int            // at least 1; with fewer bursts than that the group is one cluster
 	// Weights says how many bursts, above 0, each row stands for; nil = one each. All counts are of bursts, and so is
 	// MinPts.
@@ -167,7 +167,7 @@ type Node struct {
 	Parents []Parent
 }
 
-// A Parent says how many bursts of a node came from one of the level before.
+// A Parent says how many bursts of a node were in a node of the level before.
 type Parent struct {
 	ID     int32
 	Bursts int

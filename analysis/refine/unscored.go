@@ -8,7 +8,7 @@ import (
 	"moriens/internal/team"
 )
 
-// leaveUnscored ends the refinement with the clusters of its first step. Nobody asks how bursts came to them.
+// leaveUnscored ends the refinement with the clusters of its first step. Their lineage is not needed.
 func (r *refinement) leaveUnscored(level *Level) error {
 	even, err := r.even(level)
 	if err != nil {

@@ -226,7 +226,7 @@ func (c *Candidate) part(threads []int) Part {
 	return p
 }
 
-// plus adds amounts; what is too much stays the most there is.
+// plus adds amounts, up to the largest possible one.
 func plus(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

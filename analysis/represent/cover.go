@@ -24,7 +24,7 @@ type cover struct {
 	of        []int   // the stretches whose pieces may be taken
 	worthNS   []int64 // per cluster: the time that a burst of it explains; 0 where it is explained already
 	threads   int
-	anew      bool // pieces that anomalies keep anyway are not taken
+	fresh     bool // pieces that anomalies keep anyway are not taken
 }
 
 // A taken piece.
@@ -58,7 +58,7 @@ func (c *cover) take(goalNS int64, most int) []taken {
 				p := &c.stretches[k].pieces[u]
 				value := float64(ns) / float64(p.bursts+int64(c.threads))
 				switch {
-				case c.anew && p.kept:
+				case c.fresh && p.kept:
 					continue
 				case p.odd: // rather one that is as usual
 					value /= 4

@@ -117,7 +117,7 @@ func (f *finder) fallback(index int) {
 		}
 	}
 	done := make([]bool, len(s.pieces))
-	c := cover{stretches: f.stretches, of: []int{index}, worthNS: worth, threads: len(f.run.Threads), anew: true}
+	c := cover{stretches: f.stretches, of: []int{index}, worthNS: worth, threads: len(f.run.Threads), fresh: true}
 	list := c.take(whole, f.o.Fallback)
 	for _, t := range list {
 		done[t.piece] = true

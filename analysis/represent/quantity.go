@@ -97,7 +97,7 @@ type scale int
 
 const (
 	computing scale = iota
-	calling         // and waiting, and bursts like no others: mostly effects of what others compute, and chance
+	calling         // and waiting, and noise: mostly effects of what others compute, and chance
 	moving          // bytes
 	allScales
 )

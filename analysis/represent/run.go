@@ -9,7 +9,7 @@ import (
 	"moriens/internal/team"
 )
 
-// Noise is the Cluster of a burst that was clustered and is like no others.
+// Noise is the Cluster of a burst that was clustered and is in no dense region.
 const Noise int32 = -1
 
 // A Run is what windows are chosen from.

@@ -17,16 +17,16 @@ type vectors struct {
 	scale   [allScales]float64
 }
 
-// effects is how many times as much longer calls must be to distinguish threads as computing. On a busy machine ranks
-// wait for as long as chance has it, and where they do not, they wait because others compute longer, which shows there.
-// Bursts like no others are mostly those that something interrupted.
+// effects is how many times longer calls must be than computing to distinguish threads as well. On a busy machine,
+// waiting times are random. Elsewhere ranks wait because others compute longer, which shows as computing of those.
+// Noise bursts are mostly bursts that something interrupted.
 const effects = 4
 
-// newVectors scales: the scale of computing, and that of bytes, is the largest mean over threads of any of the
-// quantities, which half of the threads doing something else, or one thread with all of it, moves by a small factor
-// only. They share it, so that a second is a second in whichever cluster it is spent. Calls, and bursts like no others,
-// have the larger of that of computing and theirs, times effects: in a job that mostly computes they matter little, and
-// in one that mostly waits they do not hide what it computes.
+// newVectors scales. The scale of computing, and that of bytes, is the largest mean over threads of any of its
+// quantities: half of the threads doing something else, or one thread with all of it, changes that by a small factor
+// only. Quantities share the scale, so that a second counts the same in every cluster. Calls and noise have effects
+// times the larger of their scale and that of computing: in a job that mostly computes they count little, and in one
+// that mostly waits they do not hide the computing.
 func newVectors(r *Ranks) *vectors {
 	v := &vectors{n: r.Len(), dims: len(r.Quantities), x: make([]float64, len(r.Values))}
 	means := make([]float64, v.dims)

@@ -20,9 +20,9 @@ type Waits struct {
 }
 
 // WaitsAt computes who waited for whom. enterNS[t][k] and exitNS[t][k] are when thread t entered and left the k-th call
-// of all ranks, or Absent; a thread that ended early has fewer. A thread waits, until it leaves or the other is there,
-// for the one that entered last among those that entered before it left: for who came later it cannot have waited. Ties
-// go to the first thread.
+// of all ranks, or Absent; a thread that ended early has fewer. A thread waits for one other: the last to enter of
+// those that entered before it left, since it cannot have waited for later ones. It waits until it leaves or that
+// thread enters. Ties go to the first thread.
 func WaitsAt(enterNS, exitNS [][]int64, threads int) (*Waits, error) {
 	if len(enterNS) != len(exitNS) {
 		return nil, fmt.Errorf("represent: calls entered by %d threads, left by %d", len(enterNS), len(exitNS))
@@ -65,7 +65,7 @@ func (w *Waits) add(o *Waits) {
 type count struct {
 	*Waits
 	there    []arrival // threads at the call that is looked at, the first one first
-	entersNS []int64   // when they entered, ascending; if nobody left before the last came, his time alone
+	entersNS []int64   // when they entered, ascending; only the last one's time, if none left before that
 	costNS   []int64   // per entersNS, in the last place of those that are equal: what the others waited until then
 }
 

@@ -31,7 +31,7 @@ func Draw(threads []Thread, o Options) (*Sample, error) {
 			return fmt.Errorf("sample: thread %d: %w", i, err)
 		}
 		own := make(map[kind]*moment.Sum)
-		var known lately[moment.Sum]
+		var known recent[moment.Sum]
 		for from, to := range t.outside {
 			for k := from; k < to; k++ {
 				known.find(t.kind(k), func(at kind) *moment.Sum {
@@ -142,15 +142,15 @@ func (k kind) compare(o kind) int {
 	return cmp.Or(cmp.Compare(k.cluster, o.cluster), cmp.Compare(k.size, o.size))
 }
 
-// lately are what was found for the kinds that came lately, each in a place that its numbers give: there are few, and
-// most bursts are of one of them.
-type lately[T any] struct {
+// recent caches what was found for kinds, in a place computed from a kind's numbers. There are few kinds, and most
+// bursts are of one of them.
+type recent[T any] struct {
 	at [64]kind
 	of [64]*T
 }
 
 // find gives what there is of a kind, which look finds the first time.
-func (l *lately[T]) find(k kind, look func(kind) *T) *T {
+func (l *recent[T]) find(k kind, look func(kind) *T) *T {
 	place := (int(k.cluster)*5 + int(k.size)) & (len(l.of) - 1)
 	if l.of[place] == nil || l.at[place] != k {
 		l.at[place], l.of[place] = k, look(k)
@@ -303,7 +303,7 @@ func (b burst) compare(o burst) int {
 
 // draw takes the bursts with the least lots of each stratum, of those that this member has.
 func (g *group) draw(threads []Thread) {
-	var known lately[stratum]
+	var known recent[stratum]
 	stratumOf := func(at kind) *stratum { return g.strata[at] }
 	for _, i := range g.threads {
 		t := &threads[i]

@@ -54,8 +54,8 @@ type Sample struct {
 	Strata int
 	Rows   int   // drawn
 	Of     int64 // bursts that they stand for: all that are not kept, or none
-	// Relative standard error to expect of the time estimated from the weights, of all that was drawn from; 0 where all
-	// bursts were drawn.
+	// Relative standard error to expect of the time of all bursts, kept ones aside, estimated from the weights; 0 where
+	// all bursts were drawn.
 	Error float64
 }
 

@@ -162,7 +162,7 @@ func TestUnbiased(t *testing.T) {
 		}
 	}
 	const draws = 2000
-	mean, square, told := 0., 0., 0.
+	mean, square, expected := 0., 0., 0.
 	for n := range draws {
 		for i := range threads {
 			threads[i].Key = uint64(3*n + i)
@@ -180,13 +180,13 @@ func TestUnbiased(t *testing.T) {
 		off := estimate/exact - 1
 		mean += off / draws
 		square += off * off / draws
-		told = s.Error
+		expected = s.Error
 	}
-	if math.Abs(mean) > 4*told/math.Sqrt(draws) {
+	if math.Abs(mean) > 4*expected/math.Sqrt(draws) {
 		t.Errorf("the estimate is off by %v on average", mean)
 	}
-	if got := math.Sqrt(square); math.Abs(got/told-1) > .1 {
-		t.Errorf("the error is %v, told is %v", got, told)
+	if got := math.Sqrt(square); math.Abs(got/expected-1) > .1 {
+		t.Errorf("the error is %v, expected %v", got, expected)
 	}
 }
 

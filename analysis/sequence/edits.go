@@ -1,8 +1,7 @@
 package sequence
 
-// An editor finds the matches of a shortest edit script, insertions and deletions alone, as Myers does
-// (Algorithmica 1 (1986), section 3), in windows: where two sequences differ too much, it goes on from
-// where it came farthest.
+// An editor finds the matches of a shortest edit script, of insertions and deletions only, as Myers does (Algorithmica
+// 1 (1986), section 3). It works in windows: where two sequences differ too much, it continues from the farthest point.
 type editor struct {
 	reach   [][]int32 // by number of edits: how far into the first, on each diagonal
 	found   []match
@@ -69,7 +68,7 @@ func (e *editor) at(edits, diagonal int) int32 {
 	return e.reach[edits][(diagonal+edits)/2]
 }
 
-// window goes on until both ends are reached or the window has so many edits, and returns where it came.
+// window advances until both ends are reached or the window has the most edits, and returns the farthest point.
 func (e *editor) window(n, m, most int, equal func(i, j int) bool) (edits, diagonal int) {
 	for d := 0; ; d++ {
 		if d == len(e.reach) {

@@ -17,7 +17,7 @@ func TestShortestScript(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		labels := rapid.SliceOfN(rapid.Int32Range(0, 3), 0, 40)
 		first, second := labels.Draw(t, "first"), labels.Draw(t, "second")
-		longest := make([]int, len(second)+1) // common subsequence of what came of the first, by how much of the second
+		longest := make([]int, len(second)+1) // common subsequence of the labels of first so far, by length of second
 		for _, label := range first {
 			before := slices.Clone(longest)
 			for j, other := range second {

@@ -38,13 +38,13 @@ func cutUp(t *rapid.T, in sequence.Threads) (pieces []sequence.Piece, threads in
 		}
 	}
 	begin = 0
-	toldLast := false
+	sawLast := false
 	for thread, end := range in.Ends {
 		segment, from := uint64(0), 0
 		add := func(to int) {
-			idle := from == to && (segment < last || toldLast)
+			idle := from == to && (segment < last || sawLast)
 			if !idle || rapid.Bool().Draw(t, "tell") {
-				toldLast = toldLast || segment == last
+				sawLast = sawLast || segment == last
 				pieces = append(pieces, sequence.Piece{Segment: segment, Labels: in.Labels[begin+from : begin+to], Threads: 1})
 			}
 			segment, from = segment+1, to

@@ -34,7 +34,7 @@ type Filter struct {
 	Ranges []Range
 }
 
-// AutoShare is the share of computing time below which Filter.Auto stays: 1/autoParts.
+// AutoShare is the share of computing time that Filter.Auto leaves out at most: 1/autoParts.
 const AutoShare = 1. / autoParts
 
 const autoParts = 100

@@ -59,8 +59,8 @@ func Every(sizes []int, workers int, work func(piece int)) {
 	all.wait()
 }
 
-// A crowd is goroutines whose panic is that of who waits for them: who can live with it, for what they work with came
-// over a network, has one place to say so.
+// A crowd is goroutines whose panic is passed on to the goroutine that waits for them. So a caller that recovers,
+// because its data was received over a network, does so in one place.
 type crowd struct {
 	sync.WaitGroup
 	panicked atomic.Pointer[any]

@@ -151,8 +151,8 @@ struct moriens_counters {
 	uint32_t kind;  /* MORIENS_SLOT_COUNTERS */
 };
 
-/* Part of a run of polls: the calls of one function from one place that came after the record's first call.
- * Programs ask in turn from several places: each has such a slot of its own, in the order of their first. */
+/* Part of a run of polls: the calls of one function from one place after the record's first call. A program may poll
+ * in turn from several places: each has a slot of its own, in the order of their first calls. */
 struct moriens_polls {
 	uint64_t first; /* entry of the first of them */
 	uint64_t enter; /* entry of the last of them */
@@ -355,7 +355,7 @@ enum moriens_comm_flag {
 	MORIENS_COMM_GUESSED = 8, /* its making was not seen, or ranks of another world take part: another of the same ranks may have
 	                           * the same id, or not all of its ranks the same */
 	MORIENS_COMM_CUT = 16,    /* there was no room for all of its ranks */
-	MORIENS_COMM_MET = 32,    /* ranks of another world take part, and a moriens_log_origin says how they came together */
+	MORIENS_COMM_MET = 32,    /* ranks of another world take part, and a moriens_log_origin says how they were connected */
 };
 
 /* A communicator, or what else has collective calls of its own. It is defined by the first record that names it. */
@@ -387,8 +387,8 @@ enum moriens_origin {
 	MORIENS_ORIGIN_JOINED = 6,
 };
 
-/* How ranks of several worlds came together. The two sides do not know what the other calls itself: the end of the run
- * finds out which belong together. It follows the ranks, 8-byte aligned, and is followed by its text without NUL. */
+/* How ranks of several worlds were connected. Neither side knows the other's identifiers: the end of the run finds out
+ * which belong together. It follows the ranks, 8-byte aligned, and is followed by its text without NUL. */
 struct moriens_log_origin {
 	uint32_t how;    /* moriens_origin */
 	uint32_t parent; /* DERIVED: the communicator that it was made of, defined before; else 0 */

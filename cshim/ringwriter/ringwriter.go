@@ -375,8 +375,8 @@ func (r *Ring) Call(call mpicall.ID, path uint32, enter, exit uint64, counts ...
 	return true
 }
 
-// Return says that the call of the open record has returned and was a poll that found nothing: the record
-// stays open for more of them.
+// Return says that the call of the open record has returned and was a poll that found nothing: the record is kept open
+// for more of them.
 func (r *Ring) Return(ticks uint64) { C.ring_return(r.writer, C.uint64_t(ticks)) }
 
 // Poll enters one more poll of the run that is open; false means that there is no room to count it.

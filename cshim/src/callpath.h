@@ -3,10 +3,10 @@
  *
  * With a depth of 1 a path is the wrapper's return address, and a lookup is one comparison.
  *
- * Deeper paths are walked anew at every call, by one rule (unwind.h) for each return address, and what was read from
- * the stack is then compared whole with a path that is known. Why walk, when the places of the return
- * addresses could be remembered with the wrapper's frame and only compared? Because it would be wrong: the return
- * address and the stack pointer do not say where the caller's own return address lies. After
+ * Deeper paths are walked at every call, by one rule (unwind.h) for each return address, and what was read from the
+ * stack is then compared whole with a known path. Why walk again, when the places of the return addresses could be
+ * remembered with the wrapper's frame and only compared? Because it would be wrong: the return address and the stack
+ * pointer do not say where the caller's own return address lies. After
  *
  *	void f(size_t n) { char *p = alloca(n); … MPI_Barrier(…); }
  *
@@ -16,10 +16,10 @@
  *
  * The walk has no such hole. Claim: chain[0 … i] are the return addresses of the frames that are there, and stack and
  * frame pointer are those that frame i had. For i = 0 the compiler gives all three (the wrapper keeps a frame pointer,
- * so that its frame starts with the caller's). Step: which instruction frame i goes on with decides by which rule it
- * lies on the stack, and the rule names nothing but those two registers and words of the frame itself, which stays in
- * place until it returns. So what is read is the return address, and never a leftover. A function for which no rule can
- * be had, or for which libunwind says something else, ends the walk, and libunwind finds that path at each of its
+ * so that its frame starts with the caller's). Step: the instruction at which frame i continues decides by which rule
+ * it lies on the stack. The rule uses only those two registers and words of the frame itself, which is in place until
+ * the function returns. So what is read is the return address, and never a leftover. A function for which no rule is
+ * known, or for which libunwind says something else, ends the walk, and libunwind finds that path at each of its
  * calls.
  *
  * Calls that Python's binding of MPI makes have the Python lines instead (python.h).

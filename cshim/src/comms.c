@@ -177,7 +177,7 @@ MORIENS_COLD struct moriens_comm *moriens_comm_miss(struct moriens_comm_cache *c
 	return c;
 }
 
-/* How often the key came before; false: there is no room to count it. Under the lock. */
+/* How many times the key has occurred before; false: there is no room to count it. Under the lock. */
 static bool count_key(uint64_t key, uint32_t *times)
 {
 	uint32_t at = (uint32_t)(key >> 32) & (KEYS - 1);

@@ -30,7 +30,7 @@ struct moriens_comm {
 	uint32_t size;
 	uint32_t peers;
 	bool lost; /* the log had no room; under the lock */
-	bool met;  /* ranks of another world take part, and it is known how they came together */
+	bool met;  /* ranks of another world take part, and it is known how they were connected */
 	bool neighbours_known;
 	uint32_t sources, targets; /* neighbours, in a communicator with a topology */
 	uint64_t no_source, no_target; /* bits of those that are MPI_PROC_NULL, as only a grid's of up to 32 dimensions can be */

@@ -138,7 +138,7 @@ static inline void complete(struct moriens_span *span, word before, word after, 
 	if (before == moriens_mpi.request_null)
 		return;
 	if (unlikely(after == before)) {
-		/* Only a persistent one's handle stays. Was it active until now? */
+		/* Only a persistent request keeps its handle. Was it active until now? */
 		struct moriens_persistent *kept = moriens_persistent_find(before);
 		if (kept != NULL && !__atomic_exchange_n(&kept->active, false, __ATOMIC_RELAXED))
 			return;

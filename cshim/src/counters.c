@@ -65,7 +65,7 @@ struct choice {
 	const char *papi_missing; /* why */
 	char *unavailable;
 	size_t unavailable_bytes;
-	uint32_t unnamed; /* events that are not there for want of room */
+	uint32_t unnamed; /* events left out of the list for lack of room */
 };
 
 static void leave_out(struct choice *c, const char *name, const char *reason)

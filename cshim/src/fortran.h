@@ -1,8 +1,8 @@
 /*
- * Wrappers of the Fortran bindings: one record each, like those of C, round the MPI library's function of
- * the same symbol. Every argument is an address or the length of a text, and passes on as it came: only the
- * library's own Fortran function knows MPI_IN_PLACE, MPI_BOTTOM and array descriptors when it sees them.
- * What it calls in C is not outermost and so no record.
+ * Wrappers of the Fortran bindings: one record each, as for C, around the MPI library's function of the same symbol.
+ * Every argument is an address or the length of a text, and is passed on unchanged: only the library's own Fortran
+ * function recognizes MPI_IN_PLACE, MPI_BOTTOM and array descriptors. The C functions that it calls are not outermost,
+ * so they make no record.
  */
 #ifndef MORIENS_FORTRAN_H
 #define MORIENS_FORTRAN_H

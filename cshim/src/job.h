@@ -1,7 +1,7 @@
 /*
- * Which job this process is a rank of, by what its launcher has told it: the same text on all ranks of one job, on all
- * its nodes, and another one in every other job. Nobody is asked, and MPI need not have started. docs/preload.md has
- * the table.
+ * Which job this process is a rank of, by what its launcher put into its environment: the same text on all ranks of one
+ * job, on all its nodes, and a different one in every other job. This needs no communication, and MPI need not have
+ * started. docs/preload.md has the table.
  */
 #ifndef MORIENS_JOB_H
 #define MORIENS_JOB_H

@@ -69,7 +69,7 @@ static bool find_program(void)
 	return false;
 }
 
-/* What the launcher tells its ranks is not for the agent, and neither is what is preloaded into them. */
+/* What the launcher passes to its ranks is not for the agent, and neither is what is preloaded into them. */
 static bool is_ranks_own(const char *entry)
 {
 	static const char *const prefixes[] = {
@@ -362,8 +362,8 @@ void moriens_launch_wait(void)
 		moriens_os_remove_unlocked(launch.lock_path, launch.directory);
 }
 
-/* What an agent that failed while MPI started has left stays until now: by it the node's other ranks know not to start
- * another. A rank that could not record, or that leaves without MPI_Finalize, has not said it yet. */
+/* An agent that failed while MPI started has left a file. It is kept until now, so that the node's other ranks do not
+ * start another agent. A rank that could not record, or that leaves without MPI_Finalize, has not printed it yet. */
 __attribute__((destructor)) static void exiting(void)
 {
 	int fd;

@@ -1,16 +1,16 @@
 /*
- * Plain preload: no run is given in the environment (MORIENS_RUN), so the ranks make one themselves. They agree on its
- * name by what their launcher told them (job.h), and the first of them on a node to come starts the node's agent:
- * `moriens preloaded`.
+ * Plain preload: no run is given in the environment (MORIENS_RUN), so the ranks make one themselves. They derive its
+ * name from what the launcher put into their environment (job.h), so that all use the same one. The first of them on a
+ * node starts the node's agent, `moriens preloaded`.
  *
  *	MPI_Init begins      launch_early: the name; a start file, locked until this rank records; perhaps the agent
- *	MPI_Init returns     launch: the name; where the launcher told nothing and the world is this process alone, only now
+ *	MPI_Init returns     launch: the name; only now if no launcher is known and the world is this process alone
  *	recording, or not    launch_begun: the start file goes
  *	MPI is over          launch_ends, then the process file says so, then launch_wait: the rank that started the agent
  *	                     waits for it
  *
- * Whether the agent is there is shown by a lock on the file `agent` in the run's directory in shared memory: whoever
- * has it is the agent, or its parent that will start it again. What that file holds when the lock goes is for the user.
+ * A lock on the file `agent` in the run's directory in shared memory shows whether the agent is there. The agent holds
+ * it, or its parent, which will start it again. What the file holds when the lock is released is for the user.
  */
 #ifndef MORIENS_LAUNCH_H
 #define MORIENS_LAUNCH_H

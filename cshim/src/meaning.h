@@ -117,7 +117,7 @@ static inline word moriens_status(word status, enum moriens_binding binding)
 
 word moriens_statuses(word statuses, enum moriens_binding binding);
 
-/* At the exit of a call that has failed: its messages have moved to nobody, or nobody knows whether they have. */
+/* At the exit of a call that has failed: its messages were not transferred, or it is not known whether they were. */
 void moriens_unsettled(const struct moriens_span *span, int error);
 
 /* The same of a collective call: one that MPI has refused is none, and the other ranks may not have made it. */

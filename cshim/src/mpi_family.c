@@ -78,8 +78,8 @@ word moriens_mpi_session_fortran(word address, const void *site)
 }
 
 /*
- * Sessions that are open, so that one can be asked for its process set. The lock keeps the one that is asked open
- * meanwhile: the library may end a program that names a closed one. More than there is room for need not be known.
+ * Sessions that are open, so that one can be asked for its process set. The lock keeps it open while it is asked: the
+ * library may end a program that names a closed one. Those that there is no room for are not needed.
  */
 static pthread_mutex_t sessions_lock = PTHREAD_MUTEX_INITIALIZER;
 static word sessions[16];

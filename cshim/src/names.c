@@ -160,7 +160,7 @@ void moriens_names_attach(struct moriens_process_file *process, pthread_mutex_t 
 	process->header->names_lost = names.lost;
 	for (size_t at = 0; at < names.bytes;) {
 		const struct moriens_log_name *entry = (const void *)(names.entries + at);
-		/* What the log has no room for stays without a name there, and the agent counts its marks. */
+		/* What the log has no room for has no name there, and the agent counts its marks. */
 		if (at + entry->entry.bytes > names.room || !log_entry(entry))
 			break;
 		at += entry->entry.bytes;

@@ -47,7 +47,7 @@ void moriens_os_close(int fd);
 void moriens_os_block_signals(sigset_t *saved);
 void moriens_os_restore_signals(const sigset_t *saved);
 void moriens_os_unmap(void *memory, size_t bytes);
-/* Of what moriens_os_extend has mapped: unmaps it; frees its memory in the file, which stays mapped. */
+/* For a part of what moriens_os_extend mapped: unmaps it; frees its memory in the file, and keeps the mapping. */
 void moriens_os_unmap_part(void *memory, size_t bytes);
 void moriens_os_free_part(void *memory, size_t bytes);
 

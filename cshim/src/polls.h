@@ -62,8 +62,8 @@ static inline void moriens_enter_poll(struct moriens_span *span, enum moriens_ca
 }
 
 /* A poll has returned. True: it is a record of its own, to be given its meaning and ended by moriens_exit; else it is
- * part of a run, or nothing. found: what the call was told to write its flag to, or the number of requests that were
- * done. */
+ * part of a run, or not recorded. found: where the call writes its flag, or the number of requests that it
+ * completed. */
 static inline bool moriens_polled(struct moriens_span *span, int result, const int *found)
 {
 	struct moriens_thread *t = &moriens_thread;

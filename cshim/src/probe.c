@@ -113,7 +113,7 @@ static void say_process(void)
 
 	(void)moriens_options_read(&options, "");
 	printf("layout\t%u\n", MORIENS_ABI_VERSION);
-	fflush(stdout); /* what is known stays so if the rest brings the process down */
+	fflush(stdout); /* so that it is printed even if the rest ends the process */
 	say_clock();
 	if (moriens_unwind_load())
 		puts("libunwind");

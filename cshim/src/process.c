@@ -9,7 +9,7 @@ static void name_of(char *name, size_t bytes, uint64_t process)
 	snprintf(name, bytes, "%016" PRIx64 ".process", process);
 }
 
-/* to is zeroed, and its last byte stays so. */
+/* to must be zeroed. Its last byte is not written. */
 static void copy_text(char *to, const char *from, size_t bytes)
 {
 	memcpy(to, from, strnlen(from, bytes - 1));

@@ -12,8 +12,8 @@
  * believed before it was read without a risk (moriens_os_read_memory) and was of the type that it should be; only
  * when all of one stack was may moriens_python_key read directly.
  *
- * What a thread's own frames hold stays while that thread is in a call of its own: the code objects that run are
- * referenced by their frames.
+ * Objects that a thread's own frames refer to are kept while that thread is in a call of its own: the frames hold
+ * references to the code objects that run.
  */
 #ifndef MORIENS_PYFRAME_H
 #define MORIENS_PYFRAME_H

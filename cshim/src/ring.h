@@ -71,7 +71,7 @@ static inline size_t moriens_ring_first_bytes(uint32_t slots)
 /* Formats zeroed memory of the header and the first area as an empty ring, and attaches the writer to it. */
 void moriens_ring_format(struct moriens_writer *w, void *memory, struct moriens_ring_plan plan, const struct moriens_ring_identity *identity);
 
-/* Unmaps the ring; its file stays. */
+/* Unmaps the ring and keeps its file. */
 void moriens_ring_unmap(struct moriens_writer *w);
 
 /* The most slots that a record can have. */
@@ -173,8 +173,8 @@ static inline void moriens_ring_mark(struct moriens_writer *w, uint64_t time, ui
 	__atomic_store_n(&w->ring->head, ++w->head, __ATOMIC_RELEASE);
 }
 
-/* The call of the open record was a poll that found nothing. The record stays open for a run of polls;
- * a process that dies now leaves it as finished. */
+/* The call of the open record was a poll that found nothing. The record is kept open for a run of polls; if the process
+ * dies now, the record counts as finished. */
 static inline void moriens_ring_return(struct moriens_writer *w, uint64_t exit)
 {
 	struct moriens_slot *slot = moriens_ring_slot(w, 0);

@@ -77,7 +77,7 @@ MORIENS_COLD void moriens_session_closed(struct moriens_span *span, int result)
 		return;
 	if (moriens_run_state() != MORIENS_RUN_RECORDS || moriens_mpi_world_open(span->site))
 		return;
-	/* The ring stays open: more sessions may follow. */
+	/* The ring is kept open: more sessions may follow. */
 	moriens_drain();
 	finalize();
 }

@@ -444,7 +444,7 @@ __attribute__((constructor)) static void loaded(void)
 	loaded_by = moriens_os_pid();
 }
 
-/* MPI was set up and no call of it came here, because a tool before us has answered all. */
+/* MPI was set up, but the library saw no call, because a tool before it answered all. */
 static void report_unseen(void)
 {
 	const char *run = moriens_options_run();

@@ -1,10 +1,10 @@
 /*
- * Other tools that wrap MPI, in the same process. A wrapper of ours goes on to the next MPI_X behind us in the
- * loader's order, which is that of a tool where one lies there, else PMPI_X of the MPI library. What such a tool calls
- * meanwhile under an MPI_… name comes to us first: it is not outermost (record.h), so it passes on without a record.
+ * Other tools that wrap MPI, in the same process. A wrapper of ours calls the next MPI_X behind us in the loader's
+ * order: that of a tool, if there is one, else PMPI_X of the MPI library. If such a tool then calls an MPI_… function,
+ * our wrapper gets the call first: it is not outermost (record.h), so it is passed on without a record.
  *
- * A tool before us is called in our place. What it passes on as MPI_… we see, what it calls as PMPI_… we do not: it
- * is named.
+ * A tool before us is called in our place. We see what it passes on as MPI_…, but not what it calls as PMPI_…: a
+ * message names the tool.
  */
 #ifndef MORIENS_STACK_H
 #define MORIENS_STACK_H

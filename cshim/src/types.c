@@ -4,7 +4,7 @@
 
 uint64_t moriens_type_frees;
 
-/* 0 where the library does not say. What is no type is not asked about: the program's error handler would be told. */
+/* 0 if the library does not say. Only types are asked about: anything else would call the program's error handler. */
 static uint64_t ask(word type)
 {
 	long long large = 0;

@@ -1,6 +1,6 @@
 /*
- * Makes 20 calls in a thread that ends and 20 by itself, says "recorded", and, told to go on, "ends", calls
- * MPI_Finalize, and says "ended".
+ * Makes 20 calls in a thread that ends and 20 by itself, and says "recorded". Then it waits for its input, says "ends",
+ * calls MPI_Finalize, and says "ended".
  */
 #include "fakempi.h"
 

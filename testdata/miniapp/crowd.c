@@ -3,11 +3,11 @@
  *
  *	crowd [-t THREADS] [-i ITERATIONS] [-b BATCH] [-w WORK] [-p PAUSE] [-x STATUS]
  *
- * In each iteration a thread sends BATCH numbers to its fellow of the next rank, takes as many from the one before,
- * waits for all, and computes WORK steps; the first thread of all ranks meets the others every 16 iterations. Each 64
- * iterations it pauses PAUSE us. Rank 0 prints the sum of what all received, "result R", and all exit with STATUS. The
- * calls are counted where they stay whatever ends a rank (planted_share), each just before it is made; a count of 0 is
- * named after the rank, for nothing else tells whose they are.
+ * In each iteration a thread sends BATCH numbers to the same thread of the next rank, receives as many from the rank
+ * before, waits for all, and computes WORK steps; the first threads of all ranks synchronise every 16 iterations. Every
+ * 64 iterations a thread pauses PAUSE us. Rank 0 prints the sum of what all received, "result R", and all exit with
+ * STATUS. Calls are counted in memory that is kept however a rank ends (planted_share), each just before it is made.
+ * A count of 0 is named after the rank, because nothing else shows whose counts they are.
  */
 #include "planted.h"
 

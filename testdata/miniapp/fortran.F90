@@ -36,7 +36,7 @@ subroutine messages()
 
   value = 10 + rank
   got = -1
-  ! From anybody: the status tells.
+  ! From anybody: the status says from whom.
   M('Irecv') MPI_Irecv(got, 1, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, one E)
   M('Send') MPI_Send(value, 1, MPI_INTEGER, next, 7, MPI_COMM_WORLD E)
   M('Wait') MPI_Wait(one, status E)

@@ -7,9 +7,9 @@
  * rank exchanges its outer rows with the ranks above and below, averages every cell with its four neighbours, and
  * the largest change is found by an MPI_Allreduce; in the second half it exchanges the same rows and averages twice,
  * with all eight neighbours, and the change is summed up. SLOW_RANK averages into a spare grid as well, half of its
- * rows, once or TIMES; in ODD_ITERATION rank 0 does so ten times. Neither changes what comes out.
+ * rows, once or TIMES; in ODD_ITERATION rank 0 does so ten times. Neither changes the result.
  *
- * Rank 0 prints the seconds that the iterations took and what came out, "seconds S" and "result R".
+ * Rank 0 prints the seconds that the iterations took and the result, "seconds S" and "result R".
  */
 #include "planted.h"
 

@@ -1,6 +1,6 @@
 /*
- * MPI_THREAD_MULTIPLE: the first thread of each rank computes and meets all ranks, again and again; its other threads
- * compute and exchange messages with their likes of the neighbours meanwhile, and make no collective call.
+ * MPI_THREAD_MULTIPLE: the first thread of each rank computes and synchronises with all ranks, again and again. Its
+ * other threads compute at the same time, and exchange messages with those of the neighbours. They make no collective call.
  *
  *	helpers [THREADS [ITERATIONS]]
  */

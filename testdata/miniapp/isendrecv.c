@@ -1,8 +1,8 @@
 /*
- * MPI_Isendrecv round a ring, of which MPICH's status tells nothing: from the rank before, from anybody and with any
- * tag, between ordinary messages whose statuses its requests may be given. Every message is shorter than there is room
+ * MPI_Isendrecv round a ring: from the rank before, from anybody, and with any tag, between ordinary messages whose
+ * statuses its requests may be given. MPICH's status of it has no content. Every message is shorter than there is room
  * for, and of another length. At the end, with a second argument, rank 0 receives from anybody what ranks 1 and 2 both
- * send, so that nothing tells which was first.
+ * send, so that nothing shows which was first.
  */
 #include "checked.h"
 

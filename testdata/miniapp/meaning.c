@@ -197,7 +197,7 @@ static void noted(MPI_Comm *comm, int *error, ...)
 	mistakes++;
 }
 
-/* What is not there MPI refuses, and tells the program of it once. */
+/* MPI refuses what does not exist, and calls the error handler once. */
 static void nothing(void)
 {
 	MPI_Request *requests = NULL;

@@ -69,7 +69,7 @@ static void each(long n, int rank)
 		MPI(Improbe, 0, 8, MPI_COMM_SELF, &flag, &message, MPI_STATUS_IGNORE);
 		expect(flag, 0);
 	}
-	/* From one place: N in vain, and one more that is told of the message that was sent meanwhile. */
+	/* From one place: N without success, then one more that finds the message sent just before. */
 	for (long i = 0; i <= n; i++) {
 		if (i == n)
 			PMPI_Send(&value, 1, MPI_INT, 0, 7, MPI_COMM_SELF);

@@ -5,9 +5,9 @@
  *
  * Rank 0 is the master. A worker computes as long as its task says, exponentially distributed with a mean of MEAN_US,
  * and sends the result, by which it asks for the next one. So who does what, and in which order, is different every
- * time. When KILL_AT results have come, rank 1 is killed.
+ * time. When KILL_AT results have been received, rank 1 is killed.
  *
- * Rank 0 prints how many results came and their sum, "results N sum S".
+ * Rank 0 prints how many results it received and their sum, "results N sum S".
  */
 #include "planted.h"
 

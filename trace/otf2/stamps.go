@@ -28,12 +28,12 @@ func sendOf(message int32) endRef    { return endRef(message) + 1 }
 func receiveOf(message int32) endRef { return -endRef(message) - 1 }
 
 // A stamper gives the events of a location stamps that strictly increase, so that a reader that sorts them by time
-// finds them in the order in which they are. A stamp is the event's own time where there is room. Of edges of bursts
-// the later one gives way, and goes on just as far as what lies between needs; edges of calls lie between them where
-// they are, or as near as they can; what belongs to a call lies inside it.
+// keeps their order. A stamp is the event's own time where there is room. Of two edges of bursts the later one is
+// moved, only as far as the events between them need. Edges of calls lie between them at their own times, or as near as
+// they can. What belongs to a call lies inside it.
 //
-// So no stamp is later than if each event came 1 ns behind the one before it or at its time, and none earlier than the
-// same from the end.
+// So no stamp is later than in a schedule that has each event at its time or 1 ns after the event before, and none
+// earlier than in the same schedule made from the end.
 type stamper struct {
 	emit   func(e event, exactNS int64) error
 	plan   *plan // of messages; nil where there is none

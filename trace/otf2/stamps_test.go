@@ -87,7 +87,7 @@ func TestStamps(t *testing.T) {
 	}{
 		{"a call between bursts is shorter by 1 ns at each edge", tiny(trace.Thread{Calls: callsAt(3, 20, 40), Bursts: burstsAt(10, 20, 40, 60)}),
 			[]string{"enter burst 10, leave burst 20, enter Barrier 21, leave Barrier 39, enter burst 40, leave burst 60"}},
-		{"what is apart stays", tiny(trace.Thread{Calls: callsAt(3, 20, 40), Bursts: burstsAt(10, 18, 42, 60)}),
+		{"items apart keep their times", tiny(trace.Thread{Calls: callsAt(3, 20, 40), Bursts: burstsAt(10, 18, 42, 60)}),
 			[]string{"enter burst 10, leave burst 18, enter Barrier 20, leave Barrier 40, enter burst 42, leave burst 60"}},
 		{"of calls that touch the second is shorter", tiny(trace.Thread{Calls: callsAt(3, 20, 40, 40, 50)}),
 			[]string{"enter Barrier 20, leave Barrier 40, enter Barrier 41, leave Barrier 50"}},

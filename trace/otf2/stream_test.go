@@ -149,7 +149,7 @@ func compare(t fatal, want map[uint64]*story, listeners map[uint64]*listener) {
 		got[id] = s
 	}
 	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
-		t.Fatalf("told (+) differs from what should be (-):\n%s", d)
+		t.Fatalf("got (+) differs from want (-):\n%s", d)
 	}
 }
 

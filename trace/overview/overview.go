@@ -83,8 +83,8 @@ func Groups(threads, most int) [][2]int {
 	return groups
 }
 
-// rowsOf puts threads into rows. Where most are known in sum alone, a few others are each a row of their own, and not
-// one with those round them.
+// rowsOf puts threads into rows. Where most threads are known as totals only, each of the few others has a row of its
+// own, apart from those around it.
 func rowsOf(run *trace.Run, most int) [][2]int {
 	rows := [][2]int{}
 	for i := range run.Threads {

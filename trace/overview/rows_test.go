@@ -7,7 +7,7 @@ import (
 	"moriens/trace"
 )
 
-// Threads that are known in sum alone share rows with each other, and with nobody else as long as there is room.
+// Threads that are known as totals only share rows with each other, and with no others as long as there is room.
 func TestRowsOfThreadsInSum(t *testing.T) {
 	run := &trace.Run{Threads: make([]trace.Thread, 1000)}
 	for _, i := range []int{0, 400, 401, 999} {

@@ -39,7 +39,7 @@ const (
 // Limits are how much of each kind a page holds at most.
 type Limits struct{ Points, Calls, Messages, Rows int }
 
-// LimitsOf are those of a mode: a report is a file to send about, a served page stays on the machine.
+// LimitsOf are those of a mode: a report is a file to send to others, a served page is read on the same machine.
 func LimitsOf(m Mode) Limits {
 	if m == Report {
 		return Limits{Points: 60_000, Calls: 40_000, Messages: 20_000, Rows: 1024}

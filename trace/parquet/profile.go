@@ -66,7 +66,7 @@ type profileColumn struct {
 	has  func(r *ProfileRow) bool // nil = every row, and the column is required
 	get  func(r *ProfileRow) pq.Value
 	set  func(r *ProfileRow, v pq.Value)
-	late bool // it came after format 1 did: files may lack it
+	late bool // it was added after format 1: files may lack it
 }
 
 func ofThread(r *ProfileRow) bool { return r.Kind == ProfileComputation || r.Kind == ProfileMPI }

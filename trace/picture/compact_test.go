@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is drawn stays, point by point and corner by corner; what is no circle or box of ours stays as it is.
+// Every point and corner is still drawn. What is no circle or box of ours is not changed.
 func TestCompact(t *testing.T) {
 	for _, tt := range []struct{ name, long, short string }{
 		{"circles", `<path d="M757.4,486.9A1.5,1.5 0 1 1 754.4,486.9A1.5,1.5 0 1 1 757.4,486.9M-3,4A1.5,1.5 0 1 1 -6,4A1.5,1.5 0 1 1 -3,4" style="fill:#1F77B4" />`,

@@ -27,7 +27,7 @@ func twoModes() *trace.Run {
 }
 
 // A variant has the colour of its kind, and is hollow in burst space and hatched over time.
-func TestVariantsAreTold(t *testing.T) {
+func TestVariantsAreMarked(t *testing.T) {
 	run := twoModes()
 	for _, tt := range []struct {
 		name string

@@ -7,7 +7,7 @@ import (
 	"moriens/trace"
 )
 
-// Of threads that are known in sum alone nothing is drawn.
+// Threads that are known as totals only are not drawn.
 func TestRowsOfThreadsInSum(t *testing.T) {
 	run := &trace.Run{Threads: make([]trace.Thread, 10_000)}
 	for _, i := range []int{0, 17, 9_999} {

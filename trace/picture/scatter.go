@@ -335,7 +335,7 @@ func quotas(counts []int, points int) []uint64 {
 	least := math.Min(100, most/2/math.Max(float64(labels), 1))
 	scale := math.Inf(1)
 	if total > points {
-		// The largest scale at which sum(min(n, least + scale·√n)) stays within points.
+		// The largest scale at which sum(min(n, least + scale·√n)) is at most points.
 		lo, hi := 0.0, most
 		for range 60 {
 			scale = (lo + hi) / 2

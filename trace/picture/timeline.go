@@ -121,7 +121,7 @@ func timeLabel(measured bool) string {
 	return "time since the begin of the trace"
 }
 
-// chooseRows are the threads that are drawn: of those that are known in sum alone nothing can be.
+// chooseRows are the threads that are drawn. Those that are known as totals only cannot be.
 func chooseRows(run *trace.Run) []int {
 	var timed []int
 	for i := range run.Threads {

@@ -73,8 +73,8 @@ func (t *threadReader) tracerEvents(l *eventLine) {
 	}
 }
 
-// endFlush reports whether a flush has ended before anything else came. Else its end was lost, and what it was taken
-// for is a gap.
+// endFlush reports whether a flush ended before any other record. Else its end was lost, and the stretch that was taken
+// for a flush is a gap.
 func (c *cover) endFlush(nowNS int64) bool {
 	gap := c.flushed
 	c.flushed = trace.Stretch{}

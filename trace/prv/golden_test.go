@@ -51,7 +51,7 @@ func TestRefusesBadRuns(t *testing.T) {
 	}
 }
 
-// Two calls that touch, and two bursts: their events must not share a line, or it would be lost which came first.
+// Two calls that touch, and two bursts: their events must not share a line, or their order would be lost.
 func TestTouchingItems(t *testing.T) {
 	run := &trace.Run{
 		DurationNS: 9, Worlds: []trace.World{{Size: 1}}, Nodes: []trace.Node{{Name: "alpha", CPUs: 1}},

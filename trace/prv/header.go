@@ -200,7 +200,7 @@ func (p *headerParser) expect(c byte) {
 // communicator reads a line "c:appl:id:ntasks:task:…" or "i:appl:id:…".
 func (h *header) communicator(line []byte) (trace.Communicator, error) {
 	var c trace.Communicator
-	var v [4]int64 // the last of them stays 0
+	var v [4]int64 // the last of them is always 0
 	c.Inter = line[0] == 'i'
 	i, k := 1, 0
 	fields := 3

@@ -57,7 +57,7 @@ func TestMissingCannotHide(t *testing.T) {
 		{name: "one that is started", text: stepped(end, 2, steps, func(rank, step int) bool { return rank == 1 && step <= 2000 },
 			"2:0:1:2:1:2000000:50000003:31", "2:0:1:2:1:2000100:50000003:0"), threadNS: 2*end - 2_000_000},
 		{name: "a flush", text: stepped(end, 2, steps, gap, "2:0:1:1:1:1000000:40000003:1", "2:0:1:1:1:2000000:40000003:0"), threadNS: 2 * end, flushNS: 1_000_000},
-		{name: "a flush whose end is told too late", text: stepped(end, 2, steps, gap, "2:0:1:1:1:1000000:40000003:1", "2:0:1:1:1:2000900:40000003:0"), ns: 1_000_000, threadNS: 2 * end},
+		{name: "a flush whose end is reported too late", text: stepped(end, 2, steps, gap, "2:0:1:1:1:1000000:40000003:1", "2:0:1:1:1:2000900:40000003:0"), ns: 1_000_000, threadNS: 2 * end},
 		{name: "a flush without an end", text: stepped(end, 2, steps, gap, "2:0:1:1:1:500000:40000003:1"), ns: 1_000_000, threadNS: 2 * end},
 	} {
 		r, err := Read(strings.NewReader(c.text), Options{})
@@ -103,7 +103,7 @@ func TestLostIsOfTheApplication(t *testing.T) {
 			t.Errorf("application %d: %v: %d of %d lost, want %v", application, err, r.Reading.KeptLost, r.Reading.KeptRecords, want)
 		}
 	}
-	// Nobody knows whose a line is that does not say it.
+	// A line that does not say whose it is may be of any application.
 	r, err := Read(strings.NewReader(header+b.String()+"nonsense\n"), Options{Lenient: true, Application: 1})
 	if err != nil || r.Reading.KeptRecords != 1001 || r.Reading.KeptLost != 1 {
 		t.Errorf("%v: %d of %d", err, r.Reading.KeptLost, r.Reading.KeptRecords)

@@ -20,7 +20,7 @@ type Options struct {
 	// CallPaths are those of the run that the trace is of, by number, where they are known: those of calls are these then.
 	// nil = the trace names them.
 	CallPaths []trace.CallPath
-	Lenient   bool // skip and count the malformed lines of the body; a compressed file that is cut short stays an error
+	Lenient   bool // skip and count the malformed lines of the body; a compressed file that is cut short is still an error
 
 	// TrueEnd: the run ends where the header says, however far that lies behind the last record, as in a trace of one's
 	// own.
@@ -68,10 +68,10 @@ func ReadFile(path string, o Options) (*Result, error) {
 	return r, nil
 }
 
-// Read reads a .prv, gzipped or not. A fault is an *Error with the line's number. What the format does not say stays
-// zero in the model: modules and offsets of call paths, MPI libraries, Eps and MinPts of clusters. Threads without a
-// record are left out. Memory is bounded by the input: a few times its size, and that of the declared objects. A trace
-// of which a thread's records are out of order is read twice if it can be read from its begin again; from a stream all
+// Read reads a .prv, gzipped or not. A fault is an *Error with the line's number. What the format does not say is zero
+// in the model: modules and offsets of call paths, MPI libraries, Eps and MinPts of clusters. Threads without a record
+// are left out. Memory is bounded by the input: a few times its size, and that of the declared objects. A trace in
+// which a thread's records are out of order is read twice if it can be read again from its begin. From a stream all
 // records pass through the window that sorts them.
 func Read(in io.Reader, o Options) (*Result, error) {
 	labels, err := readLabels(side(o.Labels))
@@ -180,7 +180,7 @@ type reader struct {
 	counters    []uint32       // event types by column
 	endNS       int64          // of the last record
 	trueEnd     bool
-	lost        []int64 // lines that were skipped, by 1 + application; 0 = of which nobody knows
+	lost        []int64 // lines that were skipped, by 1 + application; 0 = of which it is not known
 	late        []int64 // records that were left out, by application
 	event       eventLine
 	kinds       []eventKind // by place in the line, of the line before

@@ -10,8 +10,8 @@ import (
 type Reading struct {
 	Records int64     // states, events and messages of all applications, those left out too
 	LeftOut []LeftOut // of them
-	// Of what is kept: its records, and how many of these were skipped or left out. Those of which nobody knows whose they
-	// are count here.
+	// Of what is kept: its records, and how many of these were skipped or left out. Lines of an unknown application count
+	// here.
 	KeptRecords, KeptLost int64
 
 	Sorted int64 // a little out of order

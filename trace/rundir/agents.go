@@ -9,6 +9,6 @@ type Agent struct {
 	Shared           bool   `json:"shared"`      // these two are those of `moriens run`, the collector's part included
 	SpoolPeakBytes   int64  `json:"spool_peak_bytes"`
 	SpoolFullSeconds Number `json:"spool_full_seconds"` // while it was full the rings had to wait
-	SpoolFullDropped int64  `json:"spool_full_dropped"` // calls and marks for which the rings had no room meanwhile
+	SpoolFullDropped int64  `json:"spool_full_dropped"` // calls and marks lost in that time, because the rings were full
 	SpoolCutBytes    int64  `json:"spool_cut_bytes"`    // of unfinished writes; nothing of them had left the rings
 }

@@ -1,16 +1,16 @@
 package rundir
 
-// Cells says of a run whose bursts stayed on their nodes, where agents kept them as micro-cells, how much of it is
-// here; part of the manifest.
+// Cells says of a run whose bursts were kept on their nodes, as micro-cells of the agents, how much of it is here; part
+// of the manifest.
 type Cells struct {
 	RanksInFull int    `json:"ranks_in_full"` // known call by call, as ranks of other runs are
-	RanksInSum  int    `json:"ranks_in_sum"`  // known in sum alone
-	RanksSilent int    `json:"ranks_silent"`  // of which not even sums came
+	RanksInSum  int    `json:"ranks_in_sum"`  // known as totals only
+	RanksSilent int    `json:"ranks_silent"`  // of which not even totals were received
 	Side        Number `json:"side"`          // of a micro-cell, in units of the coordinates
 	Floor       Number `json:"floor"`         // the least Eps that this side allows
 	Bound       bool   `json:"bound"`         // an Eps below the floor was wanted, and raised
 	Exact       bool   `json:"exact"`         // the answer is that of the bursts themselves
-	// Units and bursts on which the answer depends, and of which nobody knows where exactly they are; 0 where it is exact.
+	// Units and bursts on which the answer depends and whose exact positions are not known; 0 where it is exact.
 	UnitsInQuestion  int `json:"units_in_question"`
 	BurstsInQuestion int `json:"bursts_in_question"`
 

@@ -13,7 +13,7 @@ type Clusters struct {
 	Algorithm     string        `json:"algorithm"` // e.g. "dbscan"
 	Dimensions    []Dimension   `json:"dimensions"`
 	By            string        `json:"by"`  // "none", or "calls": each pair of call paths apart
-	How           string        `json:"how"` // where Eps and MinPts came from: "knee of the k-distance, …" or "given"
+	How           string        `json:"how"` // how Eps and MinPts were chosen: "knee of the k-distance, …" or "given"
 	Eps           []Number      `json:"eps"` // every Eps of the steps up to the answer, ascending
 	Resolution    Number        `json:"resolution"`
 	MinPts        string        `json:"min_pts"` // the rule, or the number given
@@ -34,7 +34,7 @@ type Clusters struct {
 	Sample *SampleClustering `json:"sample,omitempty"` // whose clusters they are; nil = of all bursts
 }
 
-// A SampleClustering says of which bursts the clusters were found, for want of time.
+// A SampleClustering says of which bursts the clusters were found, for lack of time for all.
 type SampleClustering struct {
 	Bursts   int    `json:"bursts"`         // that were clustered
 	Of       int    `json:"of"`             // that were to be

@@ -99,7 +99,7 @@ func (w *World) explain(world int, absent []Absence, ofTrace bool) {
 		}
 		g := group(cause{reason: why})
 		g.Ranks = rest
-		if rest == len(missing) { // else nobody knows which of them these are
+		if rest == len(missing) { // else it is not known which of them these are
 			for rank := range missing {
 				g.List = append(g.List, rank)
 			}

@@ -28,14 +28,14 @@ func TestUnrecorded(t *testing.T) {
 		want   []Unrecorded
 	}{
 		{"all recorded", 2, []int{0, 1}, nil, nil},
-		{"nobody told", 4, []int{1, 3}, nil, []Unrecorded{{2, []int{0, 2}, "", nothingReported, false}}},
-		{"some told", 5, []int{1}, []Absence{{0, 4, "b", full, false}, {0, 0, "a", full, false}, {0, 2, "b", full, false}}, []Unrecorded{
+		{"no report", 4, []int{1, 3}, nil, []Unrecorded{{2, []int{0, 2}, "", nothingReported, false}}},
+		{"some reported", 5, []int{1}, []Absence{{0, 4, "b", full, false}, {0, 0, "a", full, false}, {0, 2, "b", full, false}}, []Unrecorded{
 			{2, []int{2, 4}, "b", full, false}, {1, []int{3}, "", nothingReported, false}, {1, []int{0}, "a", full, false},
 		}},
 		{"one reason after another on a host", 3, []int{0}, []Absence{{0, 1, "a", full, false}, {0, 2, "a", gone, false}}, []Unrecorded{{1, []int{1}, "a", full, false}, {1, []int{2}, "a", gone, false}}},
-		{"told twice", 2, []int{0}, []Absence{{0, 1, "a", full, false}, {0, 1, "a", gone, false}}, []Unrecorded{{1, []int{1}, "a", full, false}}},
-		{"told of a rank that has a record, and of one that cannot be", 2, []int{0, 1}, []Absence{{0, 1, "a", full, false}, {0, 7, "a", full, false}}, nil},
-		{"told of another world", 2, []int{0}, []Absence{{1, 1, "a", full, false}}, []Unrecorded{{1, []int{1}, "", nothingReported, false}}},
+		{"reported twice", 2, []int{0}, []Absence{{0, 1, "a", full, false}, {0, 1, "a", gone, false}}, []Unrecorded{{1, []int{1}, "a", full, false}}},
+		{"reported: a rank that has a record, and one that cannot exist", 2, []int{0, 1}, []Absence{{0, 1, "a", full, false}, {0, 7, "a", full, false}}, nil},
+		{"reported of another world", 2, []int{0}, []Absence{{1, 1, "a", full, false}}, []Unrecorded{{1, []int{1}, "", nothingReported, false}}},
 		{"a rank without its number", 3, []int{0}, []Absence{{0, -1, "a", full, false}}, []Unrecorded{{1, []int{}, "", nothingReported, false}, {1, []int{}, "a", full, false}}},
 		{"more without numbers than are missing", 2, []int{0}, []Absence{{0, -1, "a", full, false}, {0, -1, "a", full, false}}, []Unrecorded{{1, []int{}, "a", full, false}}},
 		{"none recorded", 2, nil, []Absence{{0, 0, "a", full, false}, {0, 1, "a", full, false}}, []Unrecorded{{2, []int{0, 1}, "a", full, false}}},
@@ -152,8 +152,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// Where ranks have left files of which none can be read, as those of a library of another version, no world is known:
-// they are unmeasured all the same. Where they have left none, nobody knows of a rank.
+// Where ranks have left files and none can be read, as those of another version of the library, no world is known, but
+// they are unmeasured all the same. Where they have left none, no rank is known.
 func TestNoRankCanBeRead(t *testing.T) {
 	for files := range 2 {
 		m := &Manifest{Empty: "why", Losses: Losses{FilesUnreadable: files}}

@@ -67,7 +67,7 @@ type Manifest struct {
 	StageSeconds     map[string]Number `json:"stage_seconds"`
 	Kept             Kept              `json:"kept"`
 	Reduction        Reduction         `json:"reduction"`
-	Cells            *Cells            `json:"cells,omitempty"`      // nil = the bursts of all ranks came
+	Cells            *Cells            `json:"cells,omitempty"`      // nil = the bursts of all ranks were received
 	Scheduling       *Scheduling       `json:"scheduling,omitempty"` // nil = no agent has reported
 	Files            []File            `json:"files"`
 
@@ -208,7 +208,7 @@ type RankDied struct {
 	World int    `json:"world"`
 	Rank  int    `json:"rank"`
 	How   string `json:"how"`
-	// CutOff says that not all that it recorded came to the collector.
+	// CutOff says that the collector did not receive all that it recorded.
 	CutOff bool `json:"cut_off"`
 }
 

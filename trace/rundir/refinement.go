@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// A Refinement says how the clusters came about, step by step.
+// A Refinement says how the clusters were found, step by step.
 type Refinement struct {
 	Rules  string  `json:"rules"`  // "none" (Eps given), "kinds", "default" or "strict"
 	Freeze Number  `json:"freeze"` // score from which on a cluster was left alone; 0 with "none" and "kinds"
@@ -27,7 +27,7 @@ type Basin struct {
 	Group    int      `json:"group"`   // index into groups
 	Stratum  int      `json:"stratum"` // of its group, from 1
 	Bursts   int      `json:"bursts"`
-	Eps      Number   `json:"eps"`      // at which it came apart; 0 if it is the only one of its stratum
+	Eps      Number   `json:"eps"`      // at which it was separated from the others; 0 if it is the only one of its stratum
 	Valley   Number   `json:"valley"`   // null if it is the only one of its stratum
 	Clusters []int32  `json:"clusters"` // that are of it
 	From     []Number `json:"from"`     // by dimension, in its unit
@@ -75,7 +75,7 @@ func (n Node) MarshalJSON() ([]byte, error) { return json.Marshal(n.columns()) }
 // UnmarshalJSON reads a list.
 func (n *Node) UnmarshalJSON(text []byte) error { return readList(text, n.columns(), "a node") }
 
-// A Parent is a node of the step before and how many bursts came from it. In the file it is a list of both.
+// A Parent is a node of the step before, and how many of its bursts are in this node. In the file it is a list of both.
 type Parent struct {
 	ID     int32
 	Bursts int

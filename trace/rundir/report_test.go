@@ -57,11 +57,11 @@ func TestReport(t *testing.T) {
 	if more := m.Reduction.Bytes - bare.Reduction.Bytes; more <= 0 || more > 200 {
 		t.Errorf("the directory counts %d bytes more with a page of 5,000: its line in the manifest is no more than 200", more)
 	}
-	if _, err := WriteReport(dir, func(w io.Writer) error { _, err := io.WriteString(w, "anew"); return err }); err != nil {
+	if _, err := WriteReport(dir, func(w io.Writer) error { _, err := io.WriteString(w, "page"); return err }); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, _, err := Read(dir); err != nil {
-		t.Errorf("with a page that was written anew: %v", err)
+		t.Errorf("with a page that was written again: %v", err)
 	}
 	written, err := m.Written(dir)
 	if f := entry(written, ReportFile); err != nil || f == nil || f.Bytes != 4 {

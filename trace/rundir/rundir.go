@@ -31,7 +31,7 @@ const (
 	ScatterFile   = "scatter.svg"
 	TimelineFile  = "timeline.svg"
 	OverviewFile  = "overview.pack.gz" // all threads over time, on a grid
-	ReportFile    = "report.html"      // the page; its size is in no manifest, and it may be written anew
+	ReportFile    = "report.html"      // the page; its size is in no manifest, and it may be written again
 )
 
 // ViewsDir is the folder of a run directory that holds configurations for Paraver.
@@ -49,7 +49,7 @@ type CreateError struct {
 func (e *CreateError) Error() string { return e.Err.Error() }
 func (e *CreateError) Unwrap() error { return e.Err }
 
-// Hint tells the user what to do.
+// Hint says what the user can do.
 func (e *CreateError) Hint() string { return e.Text }
 
 // begun reports whether all that is in a directory is an empty journal: a collector was killed at its very beginning.

@@ -125,7 +125,7 @@ func (m *Manifest) weigh() error {
 			return err
 		}
 		r.Bytes = files + own
-		// Another digit makes the manifest longer, and another ratio may take that digit back: then the ratio stays.
+		// Another digit makes the manifest longer, and another ratio may remove that digit again: then the ratio is kept.
 		if round < ratioRounds {
 			r.Ratio = Number(math.Round(1e4*float64(r.FullBytes)/float64(r.Bytes)) / 1e4)
 		}

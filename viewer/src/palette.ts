@@ -15,7 +15,7 @@ export function greyOf(what: Grey, theme: Theme = nowTheme()): string {
   return greys[theme][what];
 }
 
-// The colours of clusters are kept by id when a pack is opened, and when a run in progress tells of them.
+// The colours of clusters by id, set when a pack is opened and when a run in progress reports its clusters.
 let given = new Map<number, string>();
 let variants = new Set<number>();
 
@@ -56,7 +56,7 @@ export function inkOn(colour: string): string {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000000' : '#ffffff';
 }
 
-// raise maps OKLab lightness 0..0.65 to 0.5..0.65: the order of lightness stays, and with it the difference.
+// raise maps OKLab lightness 0..0.65 to 0.5..0.65: it keeps the order of lightness, and with it the differences.
 const raised = new Map<string, string>();
 
 function raise(colour: string): string {

@@ -54,7 +54,8 @@ test('the live page follows a real job to its end, and colours stay with their c
 
   const last = (await drawn(page)) as Drawn;
   for (const s of last.series) if (colours.has(s.name)) expect(s.colour).toBe(colours.get(s.name));
-  // What the page has added up is the computing time and the time in MPI of the run, but for what came after the last look.
+  // The page's sums are the computing time and the time in MPI of the run, except for data received after the last
+  // poll.
   const manifest = JSON.parse(readFileSync(join(dir, 'manifest.json'), 'utf8')) as { computing_seconds: number; bursts: number };
   const computing = last.series.filter((s) => s.name !== 'MPI').reduce((sum, s) => sum + s.seconds, 0);
   expect(computing / manifest.computing_seconds).toBeGreaterThan(0.9);

@@ -146,7 +146,7 @@ test('how far off windows are says what is not from them', async () => {
   await close();
 });
 
-test('of a run whose bursts stayed on their nodes it says who is told in full, and what the certificate says', async () => {
+test('a run whose bursts were kept on their nodes shows how many ranks are in full, and the certificate', async () => {
   const cells = { ranks_in_full: 3, ranks_in_sum: 5, ranks_silent: 0, side: 0.025, floor: 0.1, bound: false, exact: true, units_in_question: 0, bursts_in_question: 0 };
   const said = async (of: Record<string, unknown>) => {
     const { page, errors, close } = await open(browser, report(synthetic({ ranks: 8, iterations: 20, clusters: 4, manifest: { cells: of } }).bytes));

@@ -26,7 +26,8 @@ export function measureHalo(ranks: number, options: string[], measured: string[]
   }, measured);
 }
 
-// measureProgram has a program built in a folder, which stays until the run is removed, and runs it by the command that came of it.
+// measureProgram builds a program in a folder, which is kept until the run is removed, and runs it by the command that
+// build returns.
 export async function measureProgram(build: (work: string) => Promise<string[]>, measured: string[] = []): Promise<RealRun> {
   const work = mkdtempSync(join(tmpdir(), 'viewer-run-'));
   const dir = join(work, 'run');

@@ -70,7 +70,7 @@ test('shows on the screen what it says it has drawn', async () => {
     return [...(context?.getImageData(Math.round(canvas.width * 0.05), Math.round((canvas.height * 6.4) / 8), 1, 1).data ?? [])];
   });
   expect(colour).toEqual([0, 0x72, 0xb2, 255]);
-  // Behind the last burst only the overview tells of MPI: its grey, paler.
+  // Behind the last burst only the overview shows MPI: its grey, paler.
   await page.evaluate(([from, to]) => (location.hash = `view=timeline&messages=no&zoom=${from}~${to}`), [endNS - run.iterationNS, endNS] as const);
   await drawn(page, (d) => d.time.to === endNS);
   const last = await page.evaluate(() => {

@@ -1,4 +1,5 @@
-// What the data say, in sentences, what matters most first. Each figure is computed from the pack; docs/viewer.md has the thresholds.
+// What the data say, in sentences, what matters most first. Each figure is computed from the pack; docs/viewer.md has
+// the thresholds.
 import { cluster as clusterName, count, ns, percent, plural, ratio, seconds } from '../format';
 import type { Selection } from '../state/hash';
 import { FILTERED, MISSING, NOISE, unclustered, type Cluster } from './clusters';
@@ -34,7 +35,7 @@ export function findings(pack: Pack): Finding[] {
   ];
 }
 
-// between tells between which calls a cluster's bursts mostly lie.
+// between says between which calls most of a cluster's bursts lie.
 export function between({ before, after }: Cluster): string {
   const [from, to] = [before, after].map(([path]) => shortPath(path?.name ?? ''));
   if (!from || !to) return '';
@@ -83,7 +84,7 @@ function where(pack: Pack, groups: readonly Group[], most: Group, mean: number):
   return first && first.share > 1 / 3 ? `; of the difference ${percent(Math.min(1, first.share))} is in ${clusterName(first.id)}` : '';
 }
 
-// slowRanks tells who spends 10 % more in a cluster than the median of its class, and 1 % of its computing time more.
+// slowRanks reports who spends 10 % more in a cluster than the median of its class, and 1 % of its computing time more.
 function slowRanks(pack: Pack, groups: readonly Group[]): Finding[] {
   const found: { group: Group; cluster: number; seconds: number; usual: number }[] = [];
   for (const c of pack.json.clusters?.clusters ?? []) {
@@ -154,7 +155,7 @@ function waiting(pack: Pack, groups: readonly Group[]): Finding[] {
 
 type Inner = Manifest['kept']['phases'][number]['inner'];
 
-// loops tells the loops within an iteration, and the first within a trip of each.
+// loops describes the loops within an iteration, and the first loop within a trip of each.
 function loops(inner: Inner): string {
   const times = (l: Inner[number]) => `${l.min_trips < l.max_trips ? `${count(l.min_trips)} to ` : ''}${plural(l.max_trips, 'time')}`;
   const come = (l: Inner[number]) => `${plural(l.period_bursts, 'burst')} ${l.period_bursts === 1 ? 'comes' : 'come'} ${times(l)}`;
@@ -164,7 +165,7 @@ function loops(inner: Inner): string {
   return told.length > 0 ? ` Within an iteration ${told.join(', ')}.` : '';
 }
 
-// phases tells what repeats in each of the longest phases that do, in the order of time.
+// phases reports what repeats in each of the longest phases that do, in the order of time.
 function phases(pack: Pack): Finding[] {
   const m = pack.json.manifest;
   if (!m) return [];
@@ -178,7 +179,7 @@ function phases(pack: Pack): Finding[] {
   }));
 }
 
-// efficiency tells which of the clusters that matter gets least done in a cycle.
+// efficiency reports which of the clusters that matter has the fewest instructions per cycle.
 function efficiency(pack: Pack): Finding[] {
   const rated = (pack.json.clusters?.clusters ?? [])
     .filter((c) => c.share >= MATTERS)
@@ -201,7 +202,7 @@ function mean(c: Cluster, counter: string): number {
   return c.counters.find((x) => x.name === counter)?.mean ?? NaN;
 }
 
-// spread tells of clusters whose bursts differ in length by a quarter.
+// spread reports clusters whose bursts differ in length by a quarter.
 function spread(pack: Pack): Finding[] {
   const wide = (pack.json.clusters?.clusters ?? []).filter((c) => c.share >= MATTERS && c.std_ns > 0.25 * c.mean_ns);
   return wide.slice(0, 2).map((c) => ({
@@ -219,7 +220,7 @@ function outside(pack: Pack): Finding[] {
   return [{ text: `Not in a cluster: of the computing time, ${said.join(', ')}.`, show: { view: 'space', selection: { clusters: [NOISE, FILTERED, MISSING] } } }];
 }
 
-// outliers tells why ranks are unlike their class, the first of them each.
+// outliers reports why ranks are unlike their class, the first of them each.
 function outliers(pack: Pack): Finding[] {
   const m = pack.json.manifest;
   if (!m) return [];

@@ -1,5 +1,5 @@
-// The bursts as they are at a step of the refinement: in which node each of them is, and what colour that has. Nodes keep
-// the colours of the clusters that they hold most of, so that a look at another step stays readable.
+// The bursts at a step of the refinement: in which node each of them is, and the colour of that node. A node keeps the
+// colour of the cluster that has most of its bursts, so that another step can be compared.
 import { cluster, count } from '../format';
 import { colourOf, isVariant, onTheme, PALETTE } from '../palette';
 import type { Theme } from '../theme';
@@ -38,7 +38,7 @@ export function labelsAt(pack: Pack, step: number | null): Levels {
   return levels;
 }
 
-// hasSteps says whether the pack tells which node held each burst.
+// hasSteps reports whether the pack has the nodes that held each burst.
 export function hasSteps(pack: Pack): boolean {
   return pack.json.nodes.length > 0 && pack.column('points.node').some((n) => n >= 0);
 }

@@ -40,7 +40,8 @@ export function lossesOf(m: Manifest): string[] {
 const UNFINISHED = 'ended without MPI_Finalize';
 const RANGES = 8; // beyond, ranks are counted rather than named
 
-// died tells of the ranks that died, those of one world with one reason together: with a node go all ranks that it had.
+// died reports the ranks that died. Those of one world with one reason are reported together: when a node fails, all
+// its ranks die.
 function died(m: Manifest): string[] {
   const groups = new Map<string, { world: number; how: string; cut_off: boolean; ranks: number[] }>();
   for (const { rank, ...death } of m.losses.ranks_died) {

@@ -4,7 +4,7 @@ import type { Pack } from './pack';
 import { count } from '../format';
 import type { Range } from '../state/ranges';
 
-// hasWorlds says whether ranks need their world to be told apart.
+// hasWorlds reports whether ranks must be named with their world.
 function hasWorlds(pack: Pack): boolean {
   return (pack.json.manifest?.worlds.length ?? 0) > 1;
 }
@@ -39,7 +39,7 @@ export function ranksName(ranges: readonly Range[]): string {
   return `${/^\d+$/.test(said) ? 'rank' : 'ranks'} ${said}`;
 }
 
-// shortPath leaves out of a call path's name what only tells it from others of one place.
+// shortPath leaves out of a call path's name what only distinguishes it from others of one place.
 export function shortPath(name: string): string {
   return name.replace(/\(\+0x.*$/, '');
 }

@@ -65,7 +65,7 @@ function decodeBase64(said: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-// unzip takes what is gzip apart and leaves anything else: a server may have told the browser to do it.
+// unzip decompresses gzip and passes on anything else: the browser decompresses where the server says so.
 async function unzip(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
   try {

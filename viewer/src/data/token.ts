@@ -1,5 +1,5 @@
-// The token that opens the page's server. It leaves the address bar, so that nobody copies it by accident, and stays
-// in this tab, so that a reload works.
+// The token that opens the page's server. It is removed from the address bar, so that nobody copies it by accident, and
+// kept in this tab, so that a reload works.
 const KEY = 'moriens-token';
 
 export function takeToken(): void {

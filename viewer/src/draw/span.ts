@@ -16,7 +16,7 @@ export function inside(s: Span, limits: Span): Span {
   return s;
 }
 
-// zoomed makes a span `factor` times as long; what lies at `at` stays where it is. It never gets shorter than `least`.
+// zoomed makes a span `factor` times as long, around `at`, which does not move. It never gets shorter than `least`.
 export function zoomed(s: Span, at: number, factor: number, limits: Span, least: number): Span {
   const long = Math.max(length(s) * factor, Math.min(least, length(limits)));
   const part = length(s) > 0 ? (at - s.from) / length(s) : 0.5;

@@ -1,7 +1,7 @@
 // What the collector says of a run in progress, about once a second: docs/format/page.md and docs/format/health.md.
 import { count, flag, isObject, list, number, object, optional, text, type Of } from '../data/coerce';
 
-// What agents have told of the bursts that stay with them.
+// What agents have reported of the bursts that are kept on their nodes.
 const cells = object({
   surveyed: flag,
   age_seconds: count,

@@ -131,8 +131,9 @@ function* messages(pack: Pack, at: (thread: number) => Place): Generator<Event> 
   }
 }
 
-// handOff opens the Perfetto UI in a window of its own and gives it the trace, which stays in the browser. Nobody else
-// can take it: messages go to that origin only. The trace is made once the window is open: browsers allow one for a few seconds after a click.
+// handOff opens the Perfetto UI in a window of its own and passes it the trace, which never leaves the browser. No
+// other page can receive it: messages go to that origin only. The trace is made after the window is open, because
+// browsers allow one only for a few seconds after a click.
 export async function handOff(trace: () => Blob, title: string): Promise<void> {
   const ui = open(UI);
   if (!ui) throw new Error('the browser opened no window: allow this page to open one');

@@ -1,5 +1,5 @@
-// Printing: the page is laid anew for a sheet, and is as wide as that whatever the screen is. A browser draws no frame between saying that it
-// will print and printing, so all of it happens at once.
+// Printing: the page is laid out again for a sheet, and is as wide as that whatever the screen is. A browser draws no
+// frame between announcing that it will print and printing, so all of it happens at once.
 import { options } from 'preact';
 import { Signal } from '../state/signal';
 

@@ -1,4 +1,4 @@
-// A value that components read and are drawn anew for when it changes.
+// A value that components read: they are drawn again when it changes.
 import { useLayoutEffect, useState } from 'preact/hooks';
 
 export class Signal<T> {

@@ -10,7 +10,8 @@ import { cells } from './source';
 const REST = 150; // ms without a change after which the server is asked
 const MOST = { rows: 4096, bins: 8192 }; // that it makes
 
-// useBins gives those that came last, and asks for others when the view rests where the overview is coarser than the picture.
+// useBins returns the bins that were received last. It asks for others when the view has been at rest and the overview
+// is coarser than the picture.
 export function useBins(overview: Overview | null, frame: Frame, ratio: number, coded: (code: number) => number, say: (text: string) => void): Overview | null {
   const pack = usePack();
   const [bins, setBins] = useState<Bins | null>(null);
