@@ -78,7 +78,7 @@ install: build ## put moriens, its library and moriens.h below PREFIX (/usr/loca
 	install -m 644 cshim/include/moriens.h cshim/include/moriens.F90 $(DESTDIR)$(PREFIX)/include
 
 .PHONY: demo
-demo: ## measure LAMMPS on two ranks and show what came of it
+demo: ## measure LAMMPS on two ranks and print the summary
 	@$(NEED) demo
 	@$(MAKE) --no-print-directory build
 	@testdata/lammps/demo
@@ -145,7 +145,7 @@ RACE_SKIP = TestStormOfRequests TestPlantedHalo TestUnderMPI TestUnderSlurm Test
 space := $(subst ,, )
 
 .PHONY: check
-check: ## the gate: all of quick, sanitizers, fuzzing, the race detector, every test
+check: ## what CI runs: all of quick, sanitizers, fuzzing, the race detector, every test
 	@$(NEED) check
 	@$(MAKE) --no-print-directory quick-format quick-lint quick-generated
 	$(call STAGE,vet and lint with tags,$(CHECK_TAGS))
@@ -167,7 +167,7 @@ endef
 print-%:
 	@echo $($*)
 
-# Package, function, and how often the gate calls it: 30 s of a core for what comes over the network or from files that a process has left, 5 s for
+# Package, function, and how often make check calls it: 30 s of a core for what comes over the network or from files that a process has left, 5 s for
 # the rest. Times a function is called, not seconds: where seconds run out Go before 1.27 may end with "context deadline exceeded", though nothing was
 # found (https://go.dev/issue/75804). An input on which a reader never returns is found without: Go gives each call ten seconds.
 FUZZ_TARGETS = \
@@ -178,7 +178,7 @@ FUZZ_TARGETS = \
 FUZZ_CALLS = $(FUZZ_TARGETS:%=fuzz/%)
 
 .PHONY: fuzz $(FUZZ_CALLS)
-fuzz: ## fuzz whatever reads bytes from outside: shared memory, files, messages; as often as the gate does, or for FUZZ=150s each
+fuzz: ## fuzz whatever reads bytes from outside: shared memory, files, messages; as often as make check does, or for FUZZ=150s each
 	@$(MAKE) --no-print-directory $(JOBS) $(FUZZ_CALLS)
 $(FUZZ_CALLS): fuzz/%:
 	go test ./$(basename $(*D)) -run '^$$' -fuzz '^$(subst .,,$(suffix $(*D)))$$' -parallel 1 -fuzztime $(or $(FUZZ),$(*F)) -fuzzminimizetime 100x
@@ -242,7 +242,7 @@ bench: ## the Go benchmarks, in the form benchstat reads
 	go test -run '^$$' -bench . -count 6 ./analysis/...
 
 .PHONY: generate
-generate: viewer ## write generated code and pages anew
+generate: viewer ## write generated code and pages
 	go generate ./...
 	$(BUF) generate
 
