@@ -315,7 +315,7 @@ func (n *Node) endRing(a *Process, t *thread) {
 func (n *Node) takeLeft(a *Process, t *thread) {
 	left, unfinished := t.reader.Left()
 	if t.reader.Head() != t.reader.Tail() {
-		// A thread that outlived MPI_Finalize has published it meanwhile.
+		// A thread that outlived MPI_Finalize may have published it by now.
 		n.read(a, t)
 		return
 	}

@@ -70,13 +70,14 @@ func fullHint(stalled error) string {
 	return "is the collector running? raise --spool-max"
 }
 
-// fullSoFar is for how long the spool has had no room, now included, and what rings have dropped meanwhile.
+// fullSoFar is for how long the spool has had no room until now, and how many records the rings have dropped in that
+// time.
 func (n *Node) fullSoFar() (time.Duration, uint64) {
 	f := &n.full
 	if f.since.IsZero() {
 		return f.time, f.dropped
 	}
-	// A ring that is damaged meanwhile shows less than before.
+	// A ring that was damaged in that time shows less than before.
 	return f.time + time.Since(f.since), f.dropped + max(n.dropped(), f.before) - f.before
 }
 

@@ -54,7 +54,7 @@ const (
 	hurryGrace = 10 * time.Second
 	// lossGrace is how long reporting losses to the collector may take.
 	lossGrace = 2 * time.Second
-	// resolveGrace is how long the places of the call paths may be looked for; the rest stays unknown.
+	// resolveGrace is how long the call paths may take to resolve; those that are left remain unknown.
 	resolveGrace = 30 * time.Second
 	// finishResolveGrace is that where the run is ended early: somebody waits, perhaps a batch system that is about to
 	// kill us.
@@ -70,7 +70,7 @@ type Config struct {
 	Spool    string        // directory for the spool; empty: the usual places
 	RunDir   string        // where the spool is if no other place can have it
 	SpoolMax units.Bytes   // bound of the spool; 0: the smaller of 1 GiB and a tenth of what is free
-	KeepWork bool          // the spool stays when everything is done, if it is on a disk
+	KeepWork bool          // the spool is kept when everything is done, if it is on a disk
 	Started  bool          // the first process need not be waited for: Idle counts from the start
 	Idle     time.Duration // the job is over when no process was there for this long after the last; 0 = only JobOver says so
 	Cells    *Cells        // keep bursts on the node, as micro-cells; nil: all that ranks do is sent
@@ -107,7 +107,7 @@ type Node struct {
 	out           outgoing
 	stalled       error // why the latest transaction could not be kept; nil if it was
 	stalledSaid   time.Time
-	gaveWay       time.Time   // when windows did, for want of room on the disk, last
+	gaveWay       time.Time   // when windows were last given up for lack of disk space
 	retried       time.Time   // when that was tried again, last
 	hurried       atomic.Bool // little time is left
 	full          fullness
@@ -182,7 +182,7 @@ func (n *Node) open(host string) error {
 			n.spool.Close()
 			return fmt.Errorf("spool %s: %w", n.spool.Path(), err)
 		}
-		n.spool.Remove() // what stays of it is swept
+		n.spool.Remove() // what remains of it is swept
 		c.Not = append(c.Not, n.spool.Miss(err))
 	}
 }
@@ -241,7 +241,7 @@ func (n *Node) say(level slog.Level, text string) {
 // JobOver informs the node that no new process will come: it reads what there is to the end, and Run returns.
 func (n *Node) JobOver() { n.overOnce.Do(func() { close(n.over) }) }
 
-// Hurry is JobOver where little time is left. What the collector does not acknowledge in it stays in the spool.
+// Hurry is JobOver with little time left. What the collector does not acknowledge in that time is kept in the spool.
 func (n *Node) Hurry() {
 	n.hurried.Store(true)
 	n.JobOver()
@@ -254,9 +254,9 @@ func (n *Node) flushGrace() time.Duration {
 	return flushGrace
 }
 
-// Run watches the node's processes until the job is over and everything that they recorded is
-// acknowledged. When ctx ends it returns at once, and what was not acknowledged is lost. After another error the spool
-// stays: an agent that is started again sends what is in it.
+// Run watches the node's processes until the job is over and everything that they recorded is acknowledged. When ctx
+// ends it returns at once, and what was not acknowledged is lost. After another error the spool is kept: a restarted
+// agent sends what is in it.
 func (n *Node) Run(ctx context.Context) error {
 	defer n.claim.Close()
 	upCtx, stop := context.WithCancel(ctx)
@@ -311,8 +311,8 @@ func (n *Node) late() error {
 	}
 }
 
-// conclude says what there is to say when all processes have ended, waits until the collector has everything, and stays
-// as long as it may ask for windows.
+// conclude reports the final state when all processes have ended, waits until the collector has everything, and keeps
+// running as long as the collector may ask for windows.
 func (n *Node) conclude(ctx context.Context) error {
 	if !n.done {
 		n.resolve(ctx)
@@ -486,9 +486,9 @@ func (n *Node) drain() (fullest float64) {
 	return fullest
 }
 
-// readThreads reads the rings of a process until they are empty, next always the one that was read up to the earliest
-// time: a transaction that is made meanwhile has of all threads what they did until about the same time, which is in
-// the same windows then; and what they do to each other's requests comes in its order.
+// readThreads reads the rings of a process until they are empty. The next one is always the one that was read up to the
+// earliest time. A transaction that is made in between then has the events of all threads until about the same time,
+// which are in the same windows, and what threads do to each other's requests arrives in order.
 func (n *Node) readThreads(a *Process, room func() bool) {
 	for more := slices.Clone(a.threads); len(more) > 0 && room(); {
 		at, earliest := 0, more[0].former.Until()

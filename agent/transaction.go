@@ -119,7 +119,7 @@ func (a *Process) soonDue(now time.Time) bool {
 	return !a.out.since.IsZero() && now.Sub(a.out.since) > a.out.wait()/2
 }
 
-// commit makes a transaction of all that was read of a process.
+// commit makes a transaction of what was read of a process.
 func (n *Node) commit(a *Process) error {
 	for _, t := range a.threads {
 		a.flush(t)
@@ -164,8 +164,8 @@ func (a *Process) reuse(messages []*moriensv1.ReportRequest) {
 // commitNode makes a transaction of what belongs to no process.
 func (n *Node) commitNode() error { return n.transact(spool.Transaction{}, &outgoing{}) }
 
-// transact commits what waits of the node and of a process. While the disk is full it stays as it is, and the rings are
-// not read on.
+// transact commits what waits of the node and of a process. While the disk is full it is kept as it is, and reading of
+// the rings pauses.
 func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 	if len(n.out.messages)+len(of.messages) == 0 && n.out.state == nil && of.state == nil && t.State == nil && !t.Ended {
 		return nil
@@ -236,7 +236,7 @@ func (a *Process) snapshot() *moriensv1.ProcessState {
 	return s
 }
 
-// keepSpool makes the spool anew where somebody has removed it: the next life of this agent would know of nothing.
+// keepSpool makes the spool again where somebody has removed it: without it a restarted agent would know nothing.
 func (n *Node) keepSpool() error {
 	if !n.outbox.Gone() {
 		n.windows.store.Again(windowsDir(n.spool))

@@ -24,7 +24,7 @@ type windows struct {
 // errBroken ends an answer whose stream is gone.
 var errBroken = errors.New("the stream has ended")
 
-// asked is what came on a stream. The collector asks again only when it has its answer, or on another stream.
+// asked is the last request on a stream. The collector asks again only when it has its answer, or on another stream.
 type asked struct {
 	stream uint64
 	asks   *moriensv1.ReportResponse

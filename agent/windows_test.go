@@ -10,8 +10,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// An agent that dies between a transaction and its windows leaves the windows whole: the next one takes the transaction
-// from the outbox, also where the collector has acknowledged it meanwhile.
+// An agent that is killed between a transaction and its windows leaves the windows whole: the next one takes the
+// transaction from the outbox, also where the collector has acknowledged it by then.
 func TestWindowsCatchUp(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	config := spool.Config{Dir: t.TempDir(), Max: spool.MinBytes, Run: "run", Shm: t.TempDir()}

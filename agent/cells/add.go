@@ -25,7 +25,7 @@ type process struct {
 	// Where the dimensions' counters are among its events; -1: it does not count that.
 	axes   []int
 	frames map[uint32]uint64 // hash of a call path's frames, by its number
-	// Functions called from call paths, as they came; the first stands for none that is known.
+	// Functions called from call paths, in order of arrival; the first stands for an unknown one.
 	sites   []site
 	siteOf  map[siteKey]uint32
 	groupOf map[sitePair]uint32

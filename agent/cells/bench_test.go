@@ -114,8 +114,8 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// BenchmarkRelabel labels anew and hashes: by call path, which all ranks and iterations have alike, and by unit, where
-// nothing is as anything else.
+// BenchmarkRelabel relabels and hashes: by call path, which all ranks and iterations have alike, and by unit, where no
+// two are alike.
 func BenchmarkRelabel(b *testing.B) {
 	k := benchStore(b, 1<<20)
 	bursts := iterations(b, k, benchRings, benchRows)

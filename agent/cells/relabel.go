@@ -20,7 +20,7 @@ const blockSegments = 4096
 // A labelling is the labels that the collector gave last, and the rings as they were then.
 type labelling struct {
 	step   uint32
-	labels []int32 // by unit; units that came later have 0
+	labels []int32 // by unit; later units have 0
 	views  []view  // by ring
 	whole  bool
 }

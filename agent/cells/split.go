@@ -82,7 +82,7 @@ func (k *Store) splitUnit(unit uint32) (list []uint32, known bool, err error) {
 		return nil, false, fmt.Errorf("cells: unit %d: %w", unit, err)
 	}
 	dims := u.dims
-	order := make([]int, len(bursts)) // by place: numbers do not depend on who came first
+	order := make([]int, len(bursts)) // by place: numbers do not depend on the order of arrival
 	for i := range order {
 		order[i] = i
 	}

@@ -99,7 +99,7 @@ func (k *Store) describe(whole bool) *moriensv1.CellsSurveyed {
 	return s
 }
 
-// unitParts reports units, ascending: all of them, or what came since they were reported. From then on all count as
+// unitParts reports units, ascending: all of them, or those added since the last report. From then on all count as
 // reported.
 func (k *Store) unitParts(list []uint32, whole bool) []*moriensv1.CellsUnits {
 	const most = 3*5 + 4*10 + 10 // bytes of a unit's columns that are there once

@@ -30,7 +30,7 @@ type teamwork struct {
 
 	step   uint32     // how many calls were reported
 	latest relay.Call // the last one reported
-	parts  []byte     // of what it comes to, as far as they came
+	parts  []byte     // of the result, as far as they have arrived
 	whole  bool       // all of that was handed on, and another call is due
 }
 
@@ -61,7 +61,7 @@ func (w *teamwork) begin(work func(relay.Caller) (*outcome, error)) {
 	}()
 }
 
-// guarded has an error say what makes no sense of what came over the network.
+// guarded turns a panic over malformed input from the network into an error.
 func guarded(work func() (*outcome, error)) (f *outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -123,7 +123,7 @@ func (w *teamwork) take(ask *moriensv1.CellsTeam) error {
 	return nil
 }
 
-// next waits for the next call, and says meanwhile that there is one to come.
+// next waits for the next call, and reports in that time that there is one to come.
 func (w *teamwork) next(to *reply) error {
 	tick := time.NewTicker(stillEvery)
 	defer tick.Stop()

@@ -225,7 +225,7 @@ func (m *Matcher) end(t *Thread, e *event) {
 		return
 	}
 	if q.last > e.ticks {
-		// What it ended may have been given to somebody else meanwhile.
+		// The request it ended may belong to another call by now.
 		m.stats.Late++
 		m.forgetHandle(q)
 		return

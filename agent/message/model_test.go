@@ -118,7 +118,7 @@ const sharedHandle = 7
 func (p *program) call(th *planned) ring.Record {
 	p.now = max(p.now+1+rapid.Uint64Range(0, 5).Draw(p.t, "gap"), th.busy)
 	th.busy = p.now + rapid.Uint64Range(1, 30).Draw(p.t, "ticks")
-	for p.exits[th.busy] { // or it would be open which of two came first
+	for p.exits[th.busy] { // else the order of the two would be undefined
 		th.busy++
 	}
 	p.exits[th.busy] = true

@@ -11,8 +11,8 @@ import (
 const (
 	// maxWaiting bounds the receives of a process that have ended and wait to learn their ordinal.
 	maxWaiting = 4096
-	// maxCounted bounds the streams of a process that are counted. Where more turn up, as in a program that never uses a
-	// tag twice, counting begins anew: a new epoch.
+	// maxCounted bounds the streams of a process that are counted. With more, as in a program that never uses a tag twice,
+	// counting restarts in a new epoch.
 	maxCounted = 1 << 15
 )
 
@@ -41,7 +41,7 @@ type side struct {
 	other   *side      // of the same communicator
 }
 
-// A posting is a send or a receive in the order of all that the process has posted.
+// A posting is a send or a receive in the order in which the process has posted them.
 type posting struct {
 	lane       // as it was asked for; when it is settled, what it became
 	start, end uint64
@@ -334,8 +334,8 @@ func (m *Matcher) sendOff(p *posting, o *operation, by *Thread, row uint64) {
 	o.thread.transfer(o, by, row)
 }
 
-// pass gives up the ordinals of all that wait. They count nevertheless, so that later ones are right; but what they
-// have waited for cannot be put before them any more.
+// pass gives up the ordinals of all requests that wait. They still count, so that later ordinals are right, but what
+// they have waited for cannot be put before them any more.
 func (m *Matcher) pass() {
 	for _, s := range m.order.sides {
 		for _, w := range s.wild {

@@ -46,7 +46,7 @@ type Fault struct {
 	// Past is the path of the MPI library that the rank has called past the recording; empty: it has not, and Errno says
 	// why.
 	Past string
-	// Reason is how it came to call that, for people; empty: it has found it by dlopen.
+	// Reason is why it calls that, for people; empty: it has found it by dlopen.
 	Reason string
 }
 
@@ -93,7 +93,7 @@ func (d *Directory) Claim() (*files.Lock, error) {
 // ErrClaimed is returned to a second agent of a run on one node.
 var ErrClaimed = errors.New("another agent serves this run on this node")
 
-// Forget makes the next Scan report a file again: it could not be opened for want of descriptors.
+// Forget makes the next Scan report a file again: it could not be opened for lack of descriptors.
 func (d *Directory) Forget(path string) {
 	delete(d.seen, filepath.Base(path))
 	d.listed = time.Time{}
@@ -333,10 +333,10 @@ func (d *Directory) Remove() error {
 	return nil
 }
 
-// Retire is how an agent leaves to which no rank has arrived: what ranks that died have left goes, and the directory
-// with it. First the agent's file is put out of sight, so that a rank which comes from then on starts another agent,
-// and leaves its files to that one. Then came looks for ranks that have seen the file before: where there are any the
-// agent stays, unless another one is there by now, and Retire returns false.
+// Retire is how an agent to which no rank has connected ends: the files of ranks that died are deleted, and the
+// directory with them. First the agent's file is moved out of sight, so that a rank which connects from then on starts
+// another agent; that rank's files are left to the new agent. Then found looks for ranks that have seen the file
+// before: where there are any the agent keeps running, unless another one is there by now, and Retire returns false.
 func (d *Directory) Retire(found func() (bool, error)) (bool, error) {
 	left, err := os.ReadDir(d.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

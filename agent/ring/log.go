@@ -63,7 +63,7 @@ type Comm struct {
 	Origin *Origin // of one with ranks of several worlds, as far as that is known; else nil
 }
 
-// Origin says how ranks of several worlds came together.
+// Origin says how ranks of several worlds were connected.
 type Origin struct {
 	How          OriginKind
 	Parent       uint32 // Derived: the number of the Comm that it was made of, which comes before

@@ -230,7 +230,7 @@ func (p *Process) Alive() (bool, error) {
 	return alive, nil
 }
 
-// Close unmaps the file; it stays.
+// Close unmaps the file and keeps it.
 func (p *Process) Close() error {
 	if err := p.m.close(); err != nil {
 		return fmt.Errorf("ring: %s: %w", p.name, err)

@@ -16,7 +16,7 @@ import (
 // maxSlots bounds what a header may ask us to map: 2 GiB.
 const maxSlots = 1 << 26
 
-// Reader reads one ring and, when it is told to, gives its slots back. One goroutine at a time may use it.
+// Reader reads one ring and, on request, gives its slots back. One goroutine at a time may use it.
 type Reader struct {
 	// What the header says of the ring; it never changes.
 	ID      uint64
@@ -280,8 +280,8 @@ func (r *Reader) Closed() bool {
 	return atomic.LoadUint32(&r.header.State) == shmabi.RingClosed
 }
 
-// Close unmaps the ring; its file stays, and says that nobody reads it. Where the file was truncated that is a fault,
-// and the ring is unmapped all the same. A second Close does nothing.
+// Close unmaps the ring; its file is kept, with the mark that it has no reader. A truncated file is a fault, and the
+// ring is unmapped all the same. A second Close does nothing.
 func (r *Reader) Close() (err error) {
 	if r.m == nil {
 		return nil

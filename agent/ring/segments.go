@@ -96,9 +96,9 @@ func (r *Reader) advance() (end uint64) {
 	return math.MaxUint64
 }
 
-// leave frees the memory of segments that tail has passed: their slots are about to be given back. Where they have
-// been, before the next segment began, the writer has freed it, and may have it in use again. The first area's stays:
-// the writer comes back to it without asking for memory.
+// leave frees the memory of segments that tail has passed: their slots are about to be returned. Where they were
+// returned before the next segment began, the writer has freed the memory, and may have it in use again. The memory of
+// the first area is kept: the writer returns to it without asking for memory.
 func (r *Reader) leave() {
 	r.advance()
 	if r.now == 0 {
@@ -112,7 +112,7 @@ func (r *Reader) leave() {
 			how = unix.MADV_DONTNEED
 		}
 		if from < to {
-			unix.Madvise(r.m.data[from:to], how) // where it fails the memory stays the ring's
+			unix.Madvise(r.m.data[from:to], how) // where it fails the ring keeps the memory
 		}
 	}
 	r.segments = append(r.segments[:0], r.segments[r.now:]...)

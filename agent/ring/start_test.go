@@ -80,8 +80,8 @@ func TestStartedMeanwhile(t *testing.T) {
 	process.Exit()
 }
 
-// TestRetire: an agent to which no rank has come leaves nothing. It stays where one comes at the last moment, and has
-// relied on it; where that one has started another agent, all that is new is left to them.
+// TestRetire: an agent to which no rank has connected leaves no files. It keeps running where a rank connects at the
+// last moment and has relied on it. Where that rank has started another agent, all new files are left to the two.
 func TestRetire(t *testing.T) {
 	const agentFile, dead, start = AgentFile, ".00000000000000a1.process", "00000000000000a2.start"
 	for _, c := range []struct {
@@ -218,8 +218,8 @@ func TestSweepSparesAgents(t *testing.T) {
 	}
 }
 
-// TestClear: the file that tells the user why stays, and what a rank is making, which is to read it. Remove takes them
-// too.
+// TestClear: the file that shows the user the reason is kept, and so is one that a rank is making, which is to read it.
+// Remove deletes them too.
 func TestClear(t *testing.T) {
 	const making = ".00000000000000a2.0.ring"
 	path := t.TempDir()

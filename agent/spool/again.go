@@ -18,9 +18,10 @@ func (o *Outbox) Gone() bool {
 	return o.log.Removed()
 }
 
-// Again makes the spool and the outbox in it anew, in another place where its own cannot have it, of what is in memory:
-// all of the state, and the newest messages. It returns how many messages that the collector is not known to hold went
-// with the files. In their place each sends something that the collector refuses and counts, the first says why.
+// Again writes the spool and its outbox again from what is in memory: all of the state, and the newest messages; in
+// another place where its own is not usable. It returns how many messages were lost with the files that the collector
+// is not known to hold. In place of each it sends something that the collector refuses and counts; the first states
+// why.
 func (o *Outbox) Again(why string) (lost uint64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -17,7 +17,7 @@ const (
 	segmentKind = "outbox"
 	// formatVersion is that of the records.
 	formatVersion = 4
-	// recentBytes is how much of the newest messages stays in memory.
+	// recentBytes is how much of the newest messages is kept in memory.
 	recentBytes = 4 << 20
 	// plainBytes is from how many bytes of messages on that wait for the collector transactions are compressed: files that
 	// go at once need not be.
@@ -37,7 +37,7 @@ type Message struct {
 // A Transaction is messages and the state behind all that went into them. It is kept as a whole or not at all.
 type Transaction struct {
 	Messages []*moriensv1.ReportRequest
-	Detail   []*moriensv1.ReportRequest // that stays on the node
+	Detail   []*moriensv1.ReportRequest // that is kept on the node
 	Node     *moriensv1.NodeState       // what comes to it; nil: nothing
 	Process  uint64                     // that the messages are of; 0: none
 	State    *moriensv1.ProcessState
@@ -343,7 +343,7 @@ func (o *Outbox) Transactions() uint64 {
 // Cut is how many bytes of an unfinished write the last writer had left.
 func (o *Outbox) Cut() int64 { return o.log.Cut() }
 
-// Close closes the outbox. What it holds stays.
+// Close closes the outbox. What it holds is kept.
 func (o *Outbox) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

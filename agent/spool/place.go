@@ -201,8 +201,8 @@ func (p place) makeUser() (path string, taken, err error) {
 	return path, taken, nil
 }
 
-// again makes the directory anew that somebody has removed, with or without what is in it, for the same agent, and
-// where it cannot be there in another place.
+// again makes the directory again after somebody has removed it, with or without its contents, for the same agent; in
+// another place where it cannot be there.
 func (s *Spool) again() error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(s.lock.Fd()), &stat); err == nil && stat.Nlink > 0 { // it is there, and taken

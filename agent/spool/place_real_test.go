@@ -126,8 +126,8 @@ func session(t *testing.T, size string) string {
 	return dir
 }
 
-// An agent has a spool whatever its node is like. Its next life finds it again, wherever that would look first, and
-// nothing stays of it in the end.
+// An agent has a spool whatever its node is like. A restarted agent finds it again, wherever it would look first, and
+// nothing remains of it in the end.
 func TestPlaces(t *testing.T) {
 	const others = "it is accessible to other users"
 	foreign := func(t *testing.T, dir string) {
@@ -234,7 +234,7 @@ func TestPlaces(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			// All is well again: that is no reason to begin anew.
+			// All is well again: that is no reason to start over.
 			for _, dir := range []string{n.tmp, n.tmpdir} {
 				if syscall.Unmount(dir, syscall.MNT_DETACH) == nil && strings.HasPrefix(s.Path(), dir) {
 					t.Fatal("it is where nothing can be written")
@@ -275,7 +275,7 @@ func listing(t *testing.T, n *node) (all []string) {
 	return all
 }
 
-// Where there is no place at all each of them says why, and nothing stays.
+// Where there is no usable place the error gives the reason for each of them, and no files remain.
 func TestNoPlace(t *testing.T) {
 	n := nodeOf(t)
 	for _, dir := range []string{n.tmpdir, n.tmp, n.runDir} {
@@ -342,8 +342,8 @@ func TestAnotherUserHasTheName(t *testing.T) {
 	}
 }
 
-// A spool that is removed, and whose place cannot have it any more, is made anew in another one; all that is not
-// acknowledged goes along, and the next life of the agent finds it there.
+// A spool that is removed, and whose place is not usable any more, is made again in another one. It takes along what is
+// not acknowledged, and a restarted agent finds it there.
 func TestAgainElsewhere(t *testing.T) {
 	for _, c := range []struct {
 		name   string

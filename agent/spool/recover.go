@@ -196,8 +196,8 @@ func (o *Outbox) firstKept() (first uint64, err error) {
 	return first, err
 }
 
-// Newest gives, once, the last transaction that an earlier writer has left, decoded: its messages and what stays on the
-// node of them.
+// Newest gives, once, the last transaction that an earlier writer has left, decoded: its messages and which of them are
+// kept on the node.
 func (o *Outbox) Newest() (list []*moriensv1.ReportRequest, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -163,7 +163,7 @@ func (c Config) make(name string, agent uint64) (*Spool, error) {
 	return nil, err
 }
 
-// makeIn makes a spool in a place, after others have been missed. Where it cannot nothing stays.
+// makeIn makes a spool in a place, after others have been missed. If it fails no files remain.
 func (c Config) makeIn(p place, name string, agent uint64, missed []Miss) (*Spool, error) {
 	if err := p.fits(c.Max); err != nil {
 		return nil, err
@@ -295,7 +295,7 @@ func (s *Spool) Fresh() bool { return s.fresh }
 // InMemory reports whether it goes with the directory of the run's rings.
 func (s *Spool) InMemory() bool { return s.place.memory }
 
-// Close gives the spool up. It stays for the agent's next life.
+// Close gives the spool up. The files are kept for a restarted agent.
 func (s *Spool) Close() error { return s.lock.Close() }
 
 // Remove removes it with everything in it, and the user's directory when there is nothing else in that.

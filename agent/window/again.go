@@ -9,7 +9,7 @@ import (
 	"moriens/internal/segment"
 )
 
-// Again begins anew where somebody has removed files: cleaners of temporary directories do; or in another directory
+// Again starts over where somebody has removed files, as cleaners of temporary directories do, or in another directory
 // than before. All windows so far are gone then, and counted as evicted.
 func (s *Store) Again(dir string) {
 	s.mu.Lock()
@@ -107,6 +107,6 @@ func (s *Store) openLogs() error {
 		}
 		return err
 	}
-	s.fresh.Compress(false) // what stays is compressed where it is sorted
+	s.fresh.Compress(false) // what is kept is compressed where it is sorted
 	return nil
 }

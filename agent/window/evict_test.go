@@ -89,7 +89,7 @@ func most(s *window.Store) func() int64 {
 	}
 }
 
-// What is written anew takes its room twice for a while: that is within the bound too, also where all is marked.
+// A rewrite takes its room twice for a while: that is within the bound too, also where everything is marked.
 func TestRoomToWriteAnew(t *testing.T) {
 	for name, pinned := range map[string][]uint64{"ordinary": nil, "pinned": numbered(3000)} {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestNodesKeepTheSame(t *testing.T) {
 	}
 }
 
-// What is pinned or unusual stays when the rest goes, unusual windows less long.
+// What is pinned or unusual is kept when the rest goes, unusual windows less long.
 func TestMarkedStayLongest(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, 96<<10)

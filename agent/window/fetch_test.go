@@ -11,8 +11,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// meanwhile fetches, and before each part that comes has between do what it likes with the store. It returns what came
-// by process and window, and what is reported to be gone.
+// fetchBetween fetches, and calls between before each part that arrives, to change the store. It returns what has
+// arrived by process and window, and what is reported as gone.
 func meanwhile(t tester, s *window.Store, f *moriensv1.Fetch, between func()) (came map[[2]uint64]map[flat]int, gone map[[2]uint64]bool) {
 	t.Helper()
 	came, gone = make(map[[2]uint64]map[flat]int), make(map[[2]uint64]bool)

@@ -20,7 +20,7 @@ const (
 
 var classOf = map[moriensv1.Keep_Why]class{moriensv1.Keep_WHY_UNUSUAL: unusual, moriensv1.Keep_WHY_PINNED: pinned}
 
-// A mark is why a window stays longer than others.
+// A mark is why a window is kept longer than others.
 type mark struct {
 	class  class
 	reason string

@@ -161,7 +161,7 @@ func (s *Store) declare(messages []*moriensv1.ReportRequest) {
 	}
 }
 
-// findAnchors adds the rows that are anchors to those that are known. One whose row came long ago counts from now on.
+// findAnchors adds the rows that are anchors to those that are known. One whose row is long past counts from now on.
 func (r *ring) findAnchors(anchors []anchored, c *moriensv1.Collectives) []anchored {
 	row := uint64(0)
 	for i, d := range c.Row {

@@ -216,7 +216,7 @@ func (s *Store) cutFresh(end segment.Position) error {
 	return nil
 }
 
-// compact writes the state log anew once what it has noted is much more than the state is.
+// compact rewrites the state log once its notes are much larger than the state.
 func (s *Store) compact() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,7 +24,7 @@ type process struct {
 	out     bool              // there is one
 	usual   usual
 	rings   []*ring
-	paths   map[uint32]bool // that are defined, where all detail stays
+	paths   map[uint32]bool // that are defined, where all detail is kept
 }
 
 // A ring is one of its threads.
@@ -37,7 +37,7 @@ type ring struct {
 	saved    int    // of edges, in the state log
 	times    []timeEdge
 	sequence sequence // of the window so far
-	ended    bool     // known where all detail stays
+	ended    bool     // known where all detail is kept
 }
 
 // An edge is the row at which a window begins. Windows are few even in long runs, so all edges stay: a receive that was

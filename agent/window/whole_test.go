@@ -52,9 +52,9 @@ func inOrder(t tester, messages []*moriensv1.ReportRequest, next map[uint64]uint
 	flatten(messages, to)
 }
 
-// Where all detail stays, an agent that is started again gets all of it, in the order of rows, behind who the processes
-// are and before the ends of their rings; what is evicted is missing, and counted; and a fetch of everything brings the
-// same of the processes that are asked for.
+// Where all detail is kept, a restarted agent gets all of it, in the order of rows, after who the processes are and
+// before the ends of their rings. What was evicted is missing, and counted. A fetch of everything returns the same for
+// the processes that are asked for.
 func TestReplay(t *testing.T) {
 	evicted := 0
 	property := func(t *rapid.T) {

@@ -23,8 +23,7 @@ import (
 )
 
 const (
-	// Windows leave the fresh log a file at a time, which is in memory then, decoded. Its size is a share of all that may
-	// be held.
+	// Windows leave the fresh log a file at a time, which is in memory then, decoded. Its size is a share of the bound.
 	freshShare    = 32
 	freshMinBytes = 4 << 10
 	freshMaxBytes = 2 << 20
@@ -42,7 +41,7 @@ type Config struct {
 	Run string       // of whose hash windows are ordered
 	Dir string       // made with mode 0700
 	Max func() int64 // bytes that all files may take, now; nil: no bound
-	// Whole: all detail stays here, and Replay gives it to an agent that is started again.
+	// Whole: all detail is kept here, and Replay gives it to a restarted agent.
 	Whole bool
 	// Committed is the last transaction that counts. What of later ones was written is cut off: they recur.
 	Committed uint64
@@ -70,16 +69,16 @@ type Store struct {
 	sortedFile, sortedTransaction uint64
 	sortedTracks                  map[uint64]*moriensv1.WindowTrack
 	last                          uint64 // transaction
-	stateBytes                    int64  // of the state log when all of it was written anew
+	stateBytes                    int64  // of the state log after its last rewrite
 	stats                         Stats
-	gaveWay                       bool    // windows were given up for want of room on the disk
+	gaveWay                       bool    // windows were given up for lack of disk space
 	failed                        error   // why full detail is missing
 	batch                         batch   // the latest
 	record                        encoder // likewise, of the fresh log
 
 	fetchRuns int // for tests
 
-	reading sync.Mutex // held while files are read or written anew; taken before mu
+	reading sync.Mutex // held while files are read or rewritten; taken before mu
 	work    chan struct{}
 	done    sync.WaitGroup
 }
@@ -93,7 +92,7 @@ type Stats struct {
 	// are.
 	Below   uint64
 	Unusual uint64 // windows that were found unusual here
-	Pinned  uint64 // windows that were pinned, as far as they came
+	Pinned  uint64 // windows that were pinned, as far as they arrived
 }
 
 // Open opens the windows in a directory, or begins with none.

@@ -9,8 +9,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// writeCells says of a run whose bursts stayed on their nodes how much of it is reported, and how far the clusters are
-// those of the bursts themselves.
+// writeCells reports, for a run whose bursts were kept on their nodes, how much of it is reported, and how far the
+// clusters are those of the bursts themselves.
 func writeCells(b *strings.Builder, m *rundir.Manifest, c *rundir.Clusters) {
 	x := m.Cells
 	if x == nil {

@@ -52,7 +52,7 @@ missing: the agent on beta has left
 	for _, of := range []string{"iterations", "kept", "reduction", "error"} {
 		want = strings.Replace(want, of+": ", of+" (ranks in full): ", 1)
 	}
-	for range 2 { // ranks in sum alone, and then silent ones
+	for range 2 { // ranks as totals only, and then silent ones
 		b.Reset()
 		if writeKept(&b, m); b.String() != want {
 			t.Errorf("%s\nwant, of some ranks,\n%s", b.String(), want)

@@ -82,7 +82,7 @@ func Progress(w io.Writer, p *health.Page) error {
 	return err
 }
 
-// calls says how many calls came; where they stay on their nodes that is reported when a thread has ended.
+// calls reports how many calls arrived; where they are kept on their nodes that is reported when a thread has ended.
 func calls(p *health.Page) string {
 	if p.Cells == nil {
 		return units.Integer(int(p.Calls))

@@ -23,7 +23,7 @@ const (
 	tableShare = .001
 )
 
-// Summary prints what a run came to: its clusters, its losses, and the files in dir.
+// Summary prints the results of a run: its clusters, its losses, and the files in dir.
 func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters, dir string, written []rundir.File) error {
 	m, c, written = plain.Of(m), plain.Of(c), plain.Of(written)
 	safe := plain.Of(*run) // what has no text in it is not copied

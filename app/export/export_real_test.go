@@ -265,7 +265,7 @@ func checkParquet(t *testing.T, dir string, run *trace.Run) {
 	}
 }
 
-// What is there stays, and nothing is left of what fails.
+// Existing files are kept, and no files remain of what fails.
 func TestMistakes(t *testing.T) {
 	dir := runDirectory(t, tracetest.Small())
 	place := t.TempDir()
@@ -317,7 +317,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A file that came to be there in the meantime is not replaced, and of several files all appear or none does.
+// A file that was created there in the meantime is not replaced, and of several files all appear or none does.
 func TestRaces(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -51,7 +51,7 @@ func (r *soakRound) incomplete() bool {
 }
 
 // elsewhere reports whether the run directory had no room for the results, so that they are in the temporary directory.
-// What the collector had stays then.
+// The collector's files are kept then.
 func (r *soakRound) elsewhere() bool {
 	_, dir, err := r.manifest()
 	return err == nil && dir != r.out
@@ -114,9 +114,9 @@ func (r *soakRound) checkResults() {
 	r.checkStatement(m, made, missing > uncertain)
 }
 
-// saidSo reports whether the job was told that nothing comes of it. Under a plain preload that is for the rank that has
-// started the agent to say, in MPI_Finalize: one that was killed before it came out of there cannot, and nobody else is
-// left. That shows in the counts which it leaves after that.
+// saidSo reports whether the job was informed that there will be no results. Under a plain preload that is reported by
+// the rank that has started the agent, in MPI_Finalize: one that was killed before it returned from there cannot, and
+// nobody else is left. That shows in the counts which it leaves after that.
 func (r *soakRound) saidSo() bool {
 	if strings.Contains(r.said("stderr"), "moriens: ") {
 		return true
@@ -161,7 +161,7 @@ func (r *soakRound) checkStatement(m *rundir.Manifest, made map[string]int, miss
 	}
 }
 
-// checkLeft sees that nothing stays: no process, no ring, no spool, no socket, nothing in the run directory but
+// checkLeft checks that nothing remains: no process, no ring, no spool, no socket, nothing in the run directory but
 // results.
 func (r *soakRound) checkLeft() {
 	if len(r.found.faults[kindHang]) > 0 {

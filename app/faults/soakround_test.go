@@ -61,7 +61,7 @@ func (r *soakRound) fail(kind, format string, args ...any) {
 // mark is in the environment of every process of a round, with its directory.
 const mark, jobMark = "MORIENS_SOAK=", "MORIENS_SOAK_JOB=1"
 
-// soakOne runs a round in a directory that stays if something was wrong.
+// soakOne runs a round in a directory that is kept if something was wrong.
 func soakOne(t *testing.T, p soakPlan, app, library, dir string, guard time.Duration) (found outcome) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)

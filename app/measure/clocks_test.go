@@ -75,7 +75,7 @@ func (x *skewedNodes) agent(t *testing.T, clock skewed, find uplink.Find) (dir s
 	return dir
 }
 
-// rank starts the rank of the node that came last.
+// rank starts the rank of the node that connected last.
 func (x *skewedNodes) rank(t *testing.T, dir string) {
 	t.Helper()
 	p, err := ringwriter.New(dir, ringwriter.Identity{Rank: len(x.rings), Size: cap(x.done), World: "w"})

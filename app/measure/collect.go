@@ -41,13 +41,13 @@ type CollectConfig struct {
 	Cells    *Cells   // bursts stay with the agents, as micro-cells; nil = they are sent
 	Given    []string // options of the command line that the results depend on, for who goes on with the run: --name=value
 	Keep     Keep
-	KeepWork bool // the journal stays
+	KeepWork bool // the journal is kept
 	Program  rundir.Program
 	Log      *slog.Logger
 	Team     team.Team // the collectors of the run, each of which collects with the same config; nil = this is the only one
 }
 
-// Collect runs a collector until the agents that came are all done, or until a signal or the user ends the run. A
+// Collect runs a collector until the agents that connected are all done, or until a signal or the user ends the run. A
 // second signal ends the process. Of several collectors the first one talks to the user and writes the results; an
 // error of one ends all.
 func Collect(c CollectConfig) error {
@@ -116,7 +116,7 @@ func Collect(c CollectConfig) error {
 	}
 	col.Close(outcome(dir, err))
 	if first {
-		notice.Remove() // whoever finds it until then is told how the run has ended
+		notice.Remove() // an agent that finds it until then learns how the run has ended
 	}
 	return team.Agree(c.Team, end.verdict(dir, err))
 }
@@ -187,7 +187,7 @@ func startAdvice(err error, out string) string {
 	return "name addresses of this host with --listen and --http (port 0: any), and a writable run directory with --out"
 }
 
-// notify tells the user something while the job runs.
+// notify prints a notice to the user while the job runs.
 func notify(text, advice string) { fmt.Fprintf(words, "moriens: %s\nhint: %s\n", text, advice) }
 
 // announce says what is collected, and what else is needed.
@@ -287,7 +287,7 @@ func Agent(c AgentConfig) error {
 type Spool struct {
 	Dir  string      // before the usual places; empty: these alone
 	Max  units.Bytes // 0: the smaller of 1 GiB and a tenth of what is free
-	Keep bool        // it stays when everything is done, and so does the journal of a collector in the same process
+	Keep bool        // it is kept when everything is done, and so does the journal of a collector in the same process
 }
 
 func spoolHint(err error) error {

@@ -345,7 +345,7 @@ func TestCrewFinish(t *testing.T) {
 	}
 }
 
-// Where one collector cannot start, none does, and nothing stays of a run that has not begun.
+// Where one collector cannot start, none does, and no files remain of a run that has not begun.
 func TestCrewStartsTogether(t *testing.T) {
 	t.Parallel()
 	team := mpix.Local(3)

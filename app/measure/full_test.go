@@ -23,8 +23,7 @@ import (
 	"moriens/internal/testenv"
 )
 
-// ahead writes calls that begin so many requests, all of them under way at once, and calls that end them if it is told
-// to.
+// ahead writes calls that begin so many requests, all of them pending at once, and calls that end them if end is set.
 func (p *planter) ahead(requests int, end bool) {
 	if !p.moves {
 		panic("the planter moves nothing")
@@ -50,8 +49,9 @@ func (p *planter) ahead(requests int, end bool) {
 	}
 }
 
-// TestStateLargerThanTheSpool has a process of two threads that has so many requests under way that its state alone is
-// more than the spool may take, and kills the agent meanwhile. It reads on, all comes, and it ends.
+// TestStateLargerThanTheSpool has a process of two threads with so many pending requests that its state alone is more
+// than the spool may take, and kills the agent in that time. The restarted agent reads on, everything arrives, and it
+// ends.
 func TestStateLargerThanTheSpool(t *testing.T) {
 	const requests = 60_000 // of 25 bytes of state and more
 	dir := t.TempDir()

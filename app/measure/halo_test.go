@@ -148,7 +148,8 @@ func (h halo) rank(w *writer, rank int) {
 	w.call("MPI_Finalize", 1000, ringwriter.Meaning{})
 }
 
-// plant has the ranks run on two nodes, and returns when all came and nothing more is taken; the agents stay.
+// plant has the ranks run on two nodes, and returns when everything arrived and nothing more is accepted; the agents
+// stay.
 func (h halo) plant(t *testing.T) (*collector.Collector, held) {
 	t.Helper()
 	c, err := collector.Start(collector.Config{Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDefault, Linger: time.Hour})

@@ -36,7 +36,8 @@ type stencil struct {
 
 const stencilOdd = 70 // the iteration in which a burst of rank 0 takes ten times its time
 
-// plantStencil has the ranks of two nodes run, and returns when all came and nothing more is taken; the agents stay.
+// plantStencil has the ranks of two nodes run, and returns when everything arrived and nothing more is accepted; the
+// agents stay.
 func plantStencil(t *testing.T, ranks, iterations int) *stencil {
 	t.Helper()
 	return plantThreads(t, ranks, iterations, 0)

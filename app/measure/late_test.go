@@ -58,8 +58,8 @@ func leaveResults(t *testing.T, dir string) {
 	}
 }
 
-// An agent that comes when the results are written is told so at once, and so is one that waits when that happens;
-// neither leaves anything.
+// An agent that connects when the results are written is informed at once, and so is one that waits when that happens;
+// neither leaves any files.
 func TestAgentAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(t *testing.T, dir string) <-chan error{
