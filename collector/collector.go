@@ -64,7 +64,7 @@ type Config struct {
 	Clocks ticks.Clocks              // nil = the machine's
 	// Grace is how long an agent whose stream broke may take to come back; 0 = 60 s. It tries every two seconds.
 	Grace time.Duration
-	// Linger is how long an agent that is done stays for Windows, if Release does not come before; 0 = not at all.
+	// Linger is how long an agent that is done waits for Windows, unless Release comes earlier; 0 = not at all.
 	Linger time.Duration
 }
 
@@ -73,8 +73,8 @@ const (
 	// returnGrace is how long a collector that was started again waits even if all the agents that it knows of are done:
 	// their last acknowledgement may not have reached them, and those of other nodes may be on their way.
 	returnGrace = 5 * time.Second
-	// safeGrace is how long what came last may take to become safe when the run ends. A disk that is full for longer is no
-	// reason to give the results up: they are made of what is in memory.
+	// safeGrace is how long the last messages may take to become safe when the run ends. A disk that is full for longer is
+	// no reason to give the results up: they are made of what is in memory.
 	safeGrace = 10 * time.Second
 	// releaseGrace is how long agents may take to leave when they are let go.
 	releaseGrace = 2 * time.Second
@@ -182,7 +182,7 @@ func (c *Collector) open(t team.Team, config Config, host string) error {
 	if c.resumed {
 		return errors.Join(err, c.journal.Close())
 	}
-	return errors.Join(err, c.Discard()) // nobody knows of the run
+	return errors.Join(err, c.Discard()) // no agent knows of the run
 }
 
 // assemble has the first collector know where the others are, and whose the agents are that have come before.
@@ -277,7 +277,7 @@ func (c *Collector) listen(config Config, host string) error {
 	return nil
 }
 
-// checkDims tells the user, while the job can still be started again, that its first process does not count what the
+// checkDims warns the user, while the job can still be restarted, that its first process does not count what the
 // dimensions need.
 func (c *Collector) checkDims(ctx context.Context, o grouping.Options, notify func(text, advice string)) {
 	select {

@@ -11,8 +11,8 @@ import (
 // done, or ctx ends.
 func (c *Collector) WaitFinished(ctx context.Context) error { return c.wait(ctx, c.idle) }
 
-// WaitAgents waits until at least one agent has arrived, or as many as are known to come, and all that came are done or
-// lost, or ctx ends. All that those sent that are still here is safe then.
+// WaitAgents waits until at least one agent has connected, or as many as are expected, and all connected ones are done
+// or lost, or ctx ends. All they sent that is still here is safe then.
 func (c *Collector) WaitAgents(ctx context.Context) error { return c.wait(ctx, c.alone) }
 
 // idle reports whether no agent is expected to send, nor waits until what it sent is safe, all that are known to come
@@ -65,9 +65,9 @@ func (c *Collector) wait(ctx context.Context, over func() bool) error {
 	return nil
 }
 
-// Freeze ends the taking and returns all that arrived: what agents send from now on is refused, and not part of the
+// Freeze ends the intake and returns all that arrived: what agents send from now on is refused, and not part of the
 // run. by is what ended the run before its ranks did, empty where nothing did. Requests for the state of the run are
-// answered until Close. Of several collectors each returns what came to it, after Join.
+// answered until Close. Of several collectors each returns what it has received, after Join.
 func (c *Collector) Freeze(by string) store.Frozen {
 	c.end.analysing()
 	if c.peers != nil {

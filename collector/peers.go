@@ -47,7 +47,7 @@ type peers struct {
 	// Of the first collector.
 	assignments map[uint64]*assignment // of agents, by id
 	assigned    []int                  // agents by collector
-	reports     []report               // of all, by rank; its own stays empty
+	reports     []report               // of all, by rank; its own remains empty
 	endAsked    chan struct{}          // holds a token when another one was asked for the end
 }
 

@@ -140,7 +140,7 @@ func sameClusters(t rapid.TB, want, got *Result) {
 	}
 }
 
-// concludeCells ends a run whose bursts have stayed on their nodes, and writes it.
+// concludeCells ends a run whose bursts were kept on their nodes, and writes it.
 func concludeCells(t *testing.T, f store.Frozen, agents stayers, o grouping.Options, keep retention.Options) (*Result, string) {
 	t.Helper()
 	options := &CellsOptions{Agents: agents}
@@ -161,8 +161,8 @@ func concludeCells(t *testing.T, f store.Frozen, agents stayers, o grouping.Opti
 	return r, dir
 }
 
-// profileOf reads the rows of a profile that are of threads, without what tells one part of the run from another, and
-// without bytes.
+// profileOf reads the rows of a profile that are of threads, without what distinguishes parts of the run, and without
+// bytes.
 func profileOf(p *parquet.Profile) map[string]parquet.ProfileRow {
 	rows := make(map[string]parquet.ProfileRow)
 	for _, r := range p.Rows {
@@ -183,8 +183,8 @@ func profileOf(p *parquet.Profile) map[string]parquet.ProfileRow {
 	return rows
 }
 
-// Most ranks are told in sum alone: these are the classes, and clusters, calls and times of all are what they are when
-// the bursts come as usual. The directory can be read back.
+// Most ranks are kept as totals only: these are the classes, and clusters, calls and times of all are what they are
+// when the bursts arrive as usual. The directory can be read back.
 func TestCellsInSum(t *testing.T) {
 	const ranks = 12
 	r := planted(t, ranks, 60)
@@ -296,7 +296,7 @@ func TestCellsWithoutTime(t *testing.T) {
 	}
 }
 
-// Bursts that no cell can hold lack data, in the sums of all ranks and in what is fetched of some, and the user is told
+// Bursts that no cell can hold lack data, in the sums of all ranks and in what is fetched of some, and the user learns
 // how many they are and why.
 func TestCellsOutside(t *testing.T) {
 	const iterations = 60

@@ -20,7 +20,7 @@ import (
 // fatal is what a plain test and one of a property have in common.
 type fatal interface{ Fatal(...any) }
 
-// concludeAll ends a run of which everything stays, however long it takes.
+// concludeAll ends a run and keeps all of it, however long it takes.
 func concludeAll(t testing.TB, f store.Frozen, j Job, o grouping.Options) (*Result, error) {
 	return Conclude(t.Context(), End{Frozen: f, Job: j, Options: o, Keep: retention.Options{All: true}, Stages: stage.New(0)})
 }

@@ -19,7 +19,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A keeper is nodes that have some transfers.
+// A holder is nodes that have some transfers.
 type keeper []windows.Fetched
 
 func (k keeper) Fetch(context.Context, []anchor.ID, ...uint64) []windows.Fetched { return k }
@@ -106,7 +106,7 @@ func TestTransfersThatNodesDoNotHave(t *testing.T) {
 	}
 }
 
-// A part of a window that has no transfers, where these alone were asked for, is said, and what came beside it counts.
+// A part of a window without the transfers that were asked for is reported, and the other data in it counts.
 func TestOtherMessagesThanTransfers(t *testing.T) {
 	s, transfers := sendsInTurn(t, 2)
 	other := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}}

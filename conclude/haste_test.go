@@ -186,8 +186,8 @@ func ticking(t team.Team, asks int) *stage.Stages {
 	return s
 }
 
-// Wherever the clustering has no time left every burst has a cluster or is noise, of the steps so far or of a sample;
-// everything else is there, nothing is missing, and how the clusters came about is said.
+// Wherever the clustering runs out of time every burst has a cluster or is noise, of the steps so far or of a sample;
+// everything else is there, nothing is missing, and the result says how the clusters were found.
 func TestClustersAreCutShort(t *testing.T) {
 	planted := planted(t, 6, 60)
 	end := func(s *stage.Stages) End {

@@ -101,7 +101,7 @@ func describeWindows(m *rundir.Manifest, a *store.Agent) {
 	}
 }
 
-// describeMatching says what of the messages has no counterpart, why, and what could not be told of requests.
+// describeMatching says what of the messages has no counterpart, why, and what could not be found out about requests.
 func describeMatching(m *rundir.Manifest, r *rebuild.Rebuilt) {
 	x := &m.Messages
 	x.LateSenderSeconds = rundir.Number(math.NaN())

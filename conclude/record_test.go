@@ -18,13 +18,13 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A record is all that collectors were told, agent by agent.
+// A record is all that collectors have received, agent by agent.
 type record struct {
 	clocks []*moriensv1.ClockSample
 	agents []*telling
 }
 
-// desk is what the nodes of some of the agents have in their windows: more than what came by itself.
+// windows is what the nodes of some of the agents have in their windows: more than what arrived unasked.
 func (r *record) desk(of func(agent int) bool) fetch.Agents {
 	d := make(nodes)
 	for i, a := range r.agents {
@@ -78,7 +78,7 @@ type telling struct {
 
 func (a *telling) say(m *moriensv1.ReportRequest) { a.messages = append(a.messages, m) }
 
-// frozen is what a collector has that was told by some of the agents, whose messages came in a random order.
+// frozen is what a collector has that some of the agents have reported to, whose messages arrived in a random order.
 func (r *record) frozen(t fatal, random *rand.Rand, of func(agent int) bool) store.Frozen {
 	s := store.New()
 	for _, c := range r.clocks {
@@ -133,7 +133,7 @@ type player struct {
 	lastMoved   int64
 	lastMet     int64
 	last        uint64
-	silent      bool // of its transfers nothing came but their sum
+	silent      bool // of its transfers only the sum arrived
 }
 
 func (p *player) call(function mpicall.ID, path uint32, exit float64) (row int64) {
@@ -168,9 +168,8 @@ func (p *player) meet(row int64, root int32, ordinal uint64) {
 	p.lastMet = row
 }
 
-// drawRecord draws a job of several worlds, and what the agents of its nodes have said: clocks of their own,
-// collectives, messages of which some are told without an end or in their sum alone, gaps, counters, phases, and
-// faults.
+// drawRecord draws a job of several worlds, and what the agents of its nodes have reported: clocks of their own,
+// collectives, messages of which some are without an end or totals only, gaps, counters, phases, and faults.
 func drawRecord(t *rapid.T) *record {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "job"), 1))
 	r := new(record)

@@ -78,7 +78,7 @@ func (s stayers) FetchAll(_ context.Context, processes ...uint64) (list []window
 	return list
 }
 
-// stays has agents keep what those of a record have said of calls, and tell the rest.
+// keptBack has agents keep what those of a record have reported of calls, and report the rest.
 func (r *record) stays(t fatal, random *rand.Rand, config keeping.Config) (store.Frozen, stayers) {
 	agents := make(stayers)
 	told := &record{clocks: r.clocks}

@@ -42,8 +42,9 @@ func teamOf(members int, do func(t mpix.Transport) error) error {
 	return errors.Join(errs...)
 }
 
-// However the agents of a run are spread over collectors, and whatever came first: all collectors make the same run of
-// it, each with the calls and bursts of its own threads, and the first tells of it as one would that has all.
+// However the agents of a run are spread over collectors, and in whatever order data arrives: all collectors make the
+// same run of it, each with the calls and bursts of its own threads, and the first describes it as one would that has
+// all.
 func TestRebuildOfATeam(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawRecord(t)

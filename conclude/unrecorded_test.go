@@ -13,8 +13,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// The manifest says of each rank without a record why: could it not record, did its agent not finish, is its clock not
-// known, or has nobody told.
+// The manifest has a reason for each rank without a record: it could not record, its agent did not finish, its clock is
+// not known, or no reason was reported.
 func TestConcludeUnrecorded(t *testing.T) {
 	s := store.New()
 	f := agenttest.New(t, s, 1, "n1")

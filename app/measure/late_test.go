@@ -254,8 +254,8 @@ func TestAgentWhileTheEndIsMade(t *testing.T) {
 	}
 }
 
-// A collector whose rendezvous is removed writes it anew: an agent that starts then finds it, and the run ends as if
-// nothing had been.
+// A collector whose rendezvous is removed writes it again: an agent that starts then finds it, and the run ends as if
+// nothing had happened.
 func TestRendezvousRemoved(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")

@@ -160,7 +160,8 @@ func TestAgentComesBack(t *testing.T) {
 	l.release(t)
 }
 
-// Nobody need let it go: it stays as long as it was asked to, and no longer than its collector can be found.
+// Without a release the agent keeps running as long as it was configured to, and no longer than its collector can be
+// found.
 func TestAgentLeavesByItself(t *testing.T) {
 	t.Parallel()
 	t.Run("in time", func(t *testing.T) {

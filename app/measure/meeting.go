@@ -30,7 +30,7 @@ var errStranger = errors.New("it belongs to another user or is not a file")
 
 // readMeeting returns the meeting of a run; fs.ErrNotExist where there is none yet.
 func readMeeting(folder, run string) (meeting, error) {
-	// On NFS a file that was not there a moment ago is seen at once only when its folder is opened anew.
+	// On NFS a file that was not there a moment ago is seen at once only when its folder is opened again.
 	if f, err := os.Open(folder); err == nil {
 		f.Close()
 	}

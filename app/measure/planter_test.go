@@ -14,7 +14,7 @@ import (
 	"moriens/internal/ticks"
 )
 
-// A planter writes a ring as fast as it is told to, and remembers what found room.
+// A planter writes a ring as fast as requested, and remembers what found room.
 type planter struct {
 	process *ringwriter.Process
 	ring    *ringwriter.Ring
@@ -93,8 +93,7 @@ func plant(t *testing.T, dir string, slots int) []*planter {
 	return list
 }
 
-// write has all planters write until it is told to stop, some calls at a time; an even number, so that all requests
-// end.
+// write has all planters write until stop is closed, some calls at a time; an even number, so that all requests end.
 func write(planters []*planter, stop <-chan struct{}, calls int) {
 	var writers sync.WaitGroup
 	for _, p := range planters {

@@ -33,13 +33,13 @@ import (
 const (
 	// lookEvery is the time between two looks for ranks and for the meeting, before there is a collector.
 	lookEvery = 10 * time.Millisecond
-	// nobodyAfter is how long an agent stays that no rank has come to: MPI did not start.
+	// nobodyAfter is how long an agent runs to which no rank has connected: MPI did not start.
 	nobodyAfter = time.Second
 	minPatience = 30 * time.Second
 	// preloadIdle is how long the ranks of a node must be gone, or through with MPI, before the node is done. Ranks that
 	// are about to record are seen, so this need not bridge their start.
 	preloadIdle = 200 * time.Millisecond
-	// preloadGrace is how long processes are waited for when the run was told to end.
+	// preloadGrace is how long processes are waited for when the run was ordered to end.
 	preloadGrace = 2 * time.Second
 )
 
@@ -311,7 +311,7 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 	var summary bytes.Buffer
 	to := output{&summary, p.Words}
 	if agentErr != nil && col.Journal().Store().Totals().Processes == 0 {
-		to.troubles = io.Discard // that nothing came is the agent's doing, which is said below
+		to.troubles = io.Discard // that there is no data is the agent's fault, which is reported below
 	}
 	end := conclusion{
 		collector: col, by: by, out: dir, options: p.Options, cells: p.Cells, log: p.Log, keep: p.Keep, to: to,
@@ -347,8 +347,8 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 }
 
 // attend looks after this node's ranks, and takes what other agents send, until all are done or something ends the run
-// early, and returns what did. This node's agent then stays for what it may be asked; served shows when it has ended,
-// nil where it has by now. notice is how others find the collector, nil where they need not.
+// early, and returns what did. This node's agent then keeps running for requests. served shows when it has ended; nil
+// where it has by now. notice is how others find the collector, nil where they need not.
 func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir string) (by string, served chan error, notice *rendezvous.Notice, err error) {
 	notice, unable := rendezvous.Post(dir, col.Rendezvous(), p.Log)
 	if col.Resumed() && (errors.Is(unable, syscall.ENOSPC) || errors.Is(unable, syscall.EDQUOT)) {
@@ -394,8 +394,8 @@ func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir
 	}
 }
 
-// lateComers waits for the agents of nodes whose ranks are missing when all that came are done, half of its patience,
-// and reports whether there is more to wait for.
+// lateComers waits for the agents of nodes whose ranks are missing when all connected ones are done, for half of the
+// timeout, and reports whether there is more to wait for.
 func (p *preload) lateComers(col *collector.Collector, signals <-chan os.Signal) bool {
 	deadline := time.Now().Add(p.patience() / 2)
 	for !p.Alone && col.RanksMissing() > 0 && time.Now().Before(deadline) && len(signals) == 0 {

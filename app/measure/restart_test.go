@@ -124,8 +124,8 @@ func TestKilledAgent(t *testing.T) {
 	compare(t, f, planters)
 }
 
-// TestRemovedSpool removes the spool under the agent, which makes it anew, and kills it: nothing is lost, as the
-// collector has what the agent before has left there, and the next agent is the same to the collector.
+// TestRemovedSpool removes the spool under the agent, which makes it again, and kills it: nothing is lost, as the
+// collector has what the earlier agent has left there, and to the collector the next agent is the same one.
 func TestRemovedSpool(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -160,7 +160,7 @@ func TestRemovedSpool(t *testing.T) {
 		}
 		cmd := child(t, agentEnv, dir)
 		awaitGone(t, left)
-		removed := filepath.Join(t.TempDir(), "removed") // first out of the way, that the agent makes nothing anew in what is being removed
+		removed := filepath.Join(t.TempDir(), "removed") // first renamed, so that the agent makes no new files in what is being removed
 		if err := os.Rename(spool(100), removed); err != nil {
 			t.Fatal(err)
 		}

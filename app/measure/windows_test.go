@@ -83,8 +83,8 @@ func awaitEviction(ctx context.Context, t *testing.T, dir string, limit units.By
 	t.Fatalf("the windows in %s stay as many as there is room for", dir)
 }
 
-// A node with room for all windows and one with room for some: what the one keeps the other keeps too, what is pinned
-// stays on both, and what comes back is what the ranks wrote.
+// A node with room for all windows and one with room for some: what one keeps the other keeps too, pinned windows are
+// kept on both, and a fetch returns what the ranks wrote.
 func TestWindowsOfSeveralNodes(t *testing.T) {
 	t.Parallel()
 	const ranks, perNode, iterations, sends = 4, 2, 4000, 8
@@ -192,7 +192,7 @@ func TestWindowsOfSeveralNodes(t *testing.T) {
 	for i := range iterations {
 		all = append(all, anchor.After(uint64(i)))
 	}
-	// What came last is on all nodes. Of what is older each has what is below its own hash, once it has looked.
+	// The newest windows are on all nodes. Of older ones each node has those below its own hash, once it has looked.
 	settled := anchor.After(iterations * 3 / 4)
 	var kept []map[anchor.ID]bool
 	var fetched []windows.Fetched

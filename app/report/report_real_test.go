@@ -107,8 +107,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// A page that is written anew is the same but for the order of names, and one of a damaged directory says what is
-// lacking.
+// A rewritten page is the same but for the order of names, and one of a damaged directory says what is missing.
 func TestRewrite(t *testing.T) {
 	dir := directory(t, hostile())
 	if err := os.Remove(filepath.Join(dir, rundir.ReportFile)); err != nil {

@@ -62,7 +62,7 @@ func (b *bench) insert(ctx context.Context, only string) error {
 // rate inserts points in batches and returns how many million of them a second of processor time takes.
 func rate(x *dbscan.Incremental, coords []float64) (float64, error) {
 	const batch = 10_000
-	runtime.GC() // what came before
+	runtime.GC() // what earlier runs left
 	start, err := processorTime()
 	if err != nil {
 		return 0, err

@@ -203,7 +203,7 @@ func TestPausedJob(t *testing.T) {
 	})
 }
 
-// What does not fit together is counted; a rank that is killed in a phase leaves it as far as it came.
+// Ends without a begin and the reverse are counted. Where a rank is killed in a phase, the phase is kept up to there.
 func TestUnbalancedJobs(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		_, a, o := annotate(t, mpi, "unbalanced")

@@ -21,7 +21,7 @@ func brief(t *testing.T, mpi mpitest.MPI, iterations string) []string {
 	return []string{mpi.App(t, "planted"), iterations, "80", "300", "2000", "500", "20"}
 }
 
-// checkKept sees that a run whose bursts stayed with their agents has every call that was made, and every burst.
+// checkKept checks that a run whose bursts were kept with their agents has every call that was made, and every burst.
 func checkKept(t *testing.T, out string, made, ranks int) {
 	t.Helper()
 	told, err := rundir.ReadManifest(out)
@@ -117,7 +117,7 @@ func TestCellsPreload(t *testing.T) {
 	checkKept(t, filepath.Join(j.folder, "run"), made, 2)
 }
 
-// Who is told to keep bursts where the other expects them is told what to do, at the agent's end.
+// Where an agent keeps bursts and the collector expects them, or the reverse, the agent's end reports what to do.
 func TestCellsRefused(t *testing.T) {
 	t.Parallel()
 	side := []string{"--cells", "--cell-side", "0.004"}

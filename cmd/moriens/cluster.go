@@ -176,7 +176,7 @@ func writeLabels(path string, labels [][]int32) error {
 	for _, part := range labels {
 		for _, label := range part {
 			line = append(strconv.AppendInt(line[:0], int64(label), 10), '\n')
-			w.Write(line) // Flush tells of errors
+			w.Write(line) // Flush returns errors
 		}
 	}
 	err = errors.Join(w.Flush(), f.Close())

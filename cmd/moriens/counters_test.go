@@ -144,7 +144,7 @@ func TestCountersThatAreNotThere(t *testing.T) {
 	checkTrace(t, out, run)
 }
 
-// A dimension that nobody counts is told while the job runs, as soon as its first process has come, and once.
+// A dimension without a counter is reported while the job runs, as soon as its first process has connected, and once.
 func TestDimensionThatIsNotCounted(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	said, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
@@ -187,7 +187,7 @@ func TestDimensionThatIsNotCounted(t *testing.T) {
 	}
 }
 
-// Polling is counted call by call, and what is computed between polls stays.
+// Polling is counted call by call, and computation between polls is kept.
 func TestPolls(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		const n, ns = 300, 300_000

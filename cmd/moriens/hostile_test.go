@@ -40,7 +40,7 @@ func TestHostileNames(t *testing.T) {
 	out := filepath.Join(filepath.Dir(dir), "tables\x1b[2J")
 	for _, args := range [][]string{
 		{"status", dir}, {"finish", dir}, {"report", dir}, {"status", dir + "absent"}, {"report", filepath.Join(dir, wild)}, {wild}, {"status", "--" + wild, dir},
-		{"export", "--format", "csv", "--out", out, dir}, {"export", "--format", "csv", "--out", out, dir}, // the second is told that it is there
+		{"export", "--format", "csv", "--out", out, dir}, {"export", "--format", "csv", "--out", out, dir}, // the second fails: it exists
 		{"status", "--json", dir}, {"--log", "debug", "view", "--listen", wild, dir},
 	} {
 		o := bounded(t, args...)

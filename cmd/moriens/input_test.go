@@ -188,8 +188,7 @@ func TestReadOnlyRunDirectory(t *testing.T) {
 	}
 }
 
-// What the command line has that is unknown is answered with what is like it, and with the command whose help tells
-// more.
+// An unknown word on the command line is answered with a similar one, and with the command whose help says more.
 func TestUnknownWords(t *testing.T) {
 	tests := []struct{ args, want string }{
 		{"run -o x -- touch x", "moriens: unknown flag -o, did you mean one of \"--out\", \"--outliers\"?\nhint: moriens run --help lists its options\n"},

@@ -54,8 +54,8 @@ func readKinds(t *testing.T, dir string) []kindRow {
 }
 
 // A real program with four kinds between the same two calls, more ranks than cores and a slow rank among them: all its
-// bursts are there, in order, and have kinds. How well these are told apart depends on what others do to the machine:
-// of several runs nine of ten are to have a purity of .95. conclude/clustering has a run that was recorded.
+// bursts are there, in order, and have kinds. How well these are distinguished depends on the machine's load: of
+// several runs nine of ten must have a purity of .95. conclude/clustering has a run that was recorded.
 func TestKindsJob(t *testing.T) {
 	testenv.Need(t, mpitest.OpenMPI.Launcher)
 	app := mpitest.OpenMPI.App(t, "kinds")
@@ -85,7 +85,7 @@ func TestKindsJob(t *testing.T) {
 	}
 }
 
-// kindsJob runs the program with four kinds once, and says how well they are told apart.
+// kindsJob runs the program with four kinds once, and returns how well they are distinguished.
 func kindsJob(t *testing.T, app string, iterations int, args ...string) plant.Agreement {
 	t.Helper()
 	const ranks = 8

@@ -24,9 +24,9 @@ func readBursts(t testing.TB, dir string) *trace.Run {
 	return run
 }
 
-// A real program with planted kinds of bursts: its calls are counted exactly, its bursts have the times
-// that its own clock read, and its kinds are the largest clusters. A machine that does other things too makes bursts
-// longer than planned: what is told of kinds is of those that are not.
+// A real program with planted kinds of bursts: its calls are counted exactly, its bursts have the times that its own
+// clock read, and its kinds are the largest clusters. On a busy machine bursts are longer than planned: kinds are
+// checked for those that are not.
 func TestPlantedJob(t *testing.T) {
 	mpitest.Each(t, plantedJob)
 }

@@ -105,7 +105,7 @@ func (j *preloadJob) left(t *testing.T) (names []string) {
 	return names
 }
 
-// checkPreloaded sees that a run directory is complete and tells what the ranks say that they did.
+// checkPreloaded checks that a run directory is complete and has what the ranks say that they did.
 func (j *preloadJob) checkPreloaded(t *testing.T, dir string, ranks int) {
 	t.Helper()
 	m := readManifest(t, dir)

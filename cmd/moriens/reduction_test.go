@@ -69,7 +69,7 @@ func inWindow(t *testing.T, m *rundir.Manifest, name rundir.ThreadName) {
 }
 
 // A stencil code whose ranks take turns on the machine's cores: its two phases are found, its slow rank, which computes
-// two and a half times as much, is told from the others, and little is left of it.
+// two and a half times as much, is distinguished from the others, and little of the run is kept.
 func TestReductionOfHalo(t *testing.T) {
 	const slow, iterations = 2, 3000
 	o, m := reduced(t, 8, "halo", "-r", "320", "-c", "1024", "-i", strconv.Itoa(iterations), "-s", "2", "-m", "3", "-o", "100")

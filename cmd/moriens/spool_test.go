@@ -71,7 +71,7 @@ var spoils = []struct {
 }
 
 // TestPreloadSpoolElsewhere: no user and no disk keeps a plain preload from measuring; the results say where the spool
-// was instead, and nothing stays.
+// was instead, and nothing remains.
 func TestPreloadSpoolElsewhere(t *testing.T) {
 	for _, c := range spoils {
 		t.Run(c.name, func(t *testing.T) {
@@ -319,7 +319,7 @@ func runOfJob(job string) string {
 }
 
 // TestPreloadRingsElsewhere: another user who has the name of the run's directory in shared memory keeps no rank from
-// recording; what that one has made is left alone, and nothing else stays.
+// recording; that user's files are left alone, and nothing else remains.
 func TestPreloadRingsElsewhere(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		for _, c := range []struct {

@@ -171,9 +171,9 @@ func setUpPrograms(t *testing.T, mpi mpitest.MPI) (plain, direct, own, tool stri
 	return plain, direct, own, tool
 }
 
-// Why no call came is said once, and is true: a tool or the program's own wrappers that answer MPI_Init_thread alone,
-// or a program that calls PMPI itself, also beside a tool on either side that it passes by. None of them has found MPI
-// by dlopen.
+// The reason why no call arrived is reported once, and correctly: a tool or the program's own wrappers that define
+// MPI_Init_thread alone, or a program that calls PMPI itself, also beside a tool on either side that it passes by. None
+// of them has found MPI by dlopen.
 func TestSetUpPast(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		plain, direct, own, tool := setUpPrograms(t, mpi)

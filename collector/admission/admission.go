@@ -85,7 +85,7 @@ func (g *Control) Refuse(cause Cause, from string, err error) {
 	first := g.refused[cause] == 1
 	g.mu.Unlock()
 	switch cause {
-	case Handshake, Silent, Crowd, OtherUser, PageToken, PageHost: // it never came to a stream
+	case Handshake, Silent, Crowd, OtherUser, PageToken, PageHost: // there never was a stream
 	default:
 		g.stream()
 	}

@@ -82,7 +82,7 @@ func (d *host) expect(want map[Cause]uint64) {
 	}
 }
 
-// Who shows its token at the last moment stays, who does not is closed then and not before.
+// A connection that shows its token at the last moment is kept; one that does not is closed then and not before.
 func TestSilentIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newHost(t, 10, patience)

@@ -150,7 +150,7 @@ func checkUnits(t *rapid.T, c *crowd, groups []microcell.Group, units []microcel
 	}
 }
 
-// Whatever came in several surveys, the units are those of the bursts, and those that one survey reports.
+// However many surveys the data arrives in, the units are those of the bursts, and those that one survey reports.
 func TestSurvey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		crowd, more := drawCrowd(t)

@@ -53,7 +53,7 @@ type referenceUnit struct {
 	split  bool
 }
 
-// update gives bursts that came units.
+// update gives units to the bursts that arrived.
 func (r *reference) update() {
 	for t := range r.threads {
 		if t == len(r.seen) {
@@ -197,7 +197,7 @@ func (r *reference) surveyed(ask *moriensv1.CellsSurvey) []*moriensv1.CellsAnswe
 			}
 		}
 	}
-	for i := r.unitsN; i < len(r.units); i++ { // those that have been split meanwhile too
+	for i := r.unitsN; i < len(r.units); i++ { // also those that have been split since
 		units = append(units, int32(i))
 	}
 	slices.Sort(units)

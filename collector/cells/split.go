@@ -32,8 +32,8 @@ func (s *source) Split(units []int32) ([][]microcell.Unit, error) {
 	return s.Coordinator.Split(s.ctx, units)
 }
 
-// Split asks where the bursts of units are, ascending: microcell.Source. A unit of which an agent does not hold the
-// points any more stays as it is, at all agents.
+// Split asks where the bursts of units are, ascending: microcell.Source. A unit of which an agent no longer holds the
+// points remains as it is, at all agents.
 func (c *Coordinator) Split(ctx context.Context, units []int32) ([][]microcell.Unit, error) {
 	for i, at := range units {
 		if at < 0 || int(at) >= len(c.units) || i > 0 && at <= units[i-1] || c.units[at].Cell.Count == 0 || c.units[at].Place {

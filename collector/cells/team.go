@@ -70,7 +70,7 @@ type hub struct {
 	ids    []uint64 // of agents, by rank less one
 	begins []*moriensv1.CellsBegin
 	step   uint32
-	given  [][]byte     // by rank: what the latest call came to
+	given  [][]byte     // by rank: the result of the latest call
 	calls  []relay.Call // by rank: the call that is due
 	errs   []error      // of the agents, by rank less one
 	asking sync.WaitGroup
@@ -172,7 +172,7 @@ func (h *hub) Call(c relay.Call) ([]byte, error) {
 	return given[0], nil
 }
 
-// blame leaves out the agent at which an error lies, if it is one's. Nobody is asked meanwhile.
+// blame leaves out the agent at which an error lies, if it is one's. No agent is asked in that time.
 func (h *hub) blame(err error) error {
 	h.asking.Wait()
 	if h.failed != nil || err == nil {

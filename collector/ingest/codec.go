@@ -13,7 +13,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A wire is a message as it came, behind room for what the journal puts in front of it.
+// A wire is a message as it arrived, behind room for the journal's header.
 type wire struct{ record []byte }
 
 // A codec is gRPC's for protocol buffers, but a wire takes the bytes as they are: what is journaled was encoded by the

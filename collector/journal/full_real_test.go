@@ -95,7 +95,7 @@ func TestFullFileSystem(t *testing.T) {
 	}
 }
 
-// A run that cannot begin leaves nothing; one that had begun stays as it is.
+// A run that cannot begin leaves no files; one that had begun is kept as it is.
 func TestFullFileSystemAtTheBegin(t *testing.T) {
 	testenv.NeedRoot(t)
 	disk := t.TempDir()

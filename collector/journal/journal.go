@@ -1,6 +1,6 @@
 // Package journal keeps what a collector accepts on disk, so that a collector that was killed can resume.
 //
-// In come the messages that the store has accepted, in the same order, as the bytes that came over the wire. One
+// In come the messages that the store has accepted, in the same order, as the bytes that arrived over the wire. One
 // goroutine writes them to a log of internal/segment and syncs it, all that are queued at a time; only then are they
 // acknowledged. Opening a journal rebuilds the store with the same Apply that live messages pass through.
 // docs/format/journal.md describes the records.
@@ -52,7 +52,7 @@ type Run struct {
 // concurrently.
 type Journal struct {
 	log     *slog.Logger
-	volumes []*volume // the first one is the collector's own: agents that come anew belong to it
+	volumes []*volume // the first one is the collector's own: new agents belong to it
 	end     *moriensv1.JournalEnd
 
 	mu    sync.Mutex // held while the store takes a message and it is queued, so that the orders are one
@@ -203,10 +203,10 @@ func safe(a *store.Agent, sequence uint64, held func(uint64)) func() {
 	}
 }
 
-// Take gives the store a message of an agent. record is the message as it came, behind HeadBytes that are free, and the
-// journal's from then on. held is called as for Greet, for messages that came before and for those whose content is
-// refused, too; errors are those of store.Apply. Where more waits for the disk than there should, Take waits, or until
-// ctx ends.
+// Take gives the store a message of an agent. record is the message as it arrived, behind HeadBytes that are free; the
+// journal owns it from then on. held is called as for Greet, also for messages that arrived before and for those whose
+// content is refused; errors are those of store.Apply. Where more waits for the disk than there should, Take waits, at
+// most until ctx ends.
 func (j *Journal) Take(ctx context.Context, a *store.Agent, m *moriensv1.ReportRequest, record []byte, held func(uint64)) error {
 	j.mu.Lock()
 	h := j.homes[a]

@@ -27,7 +27,7 @@ type seen struct {
 	path   uint32 // of the last call
 }
 
-// newFeed starts anew; counters that are known keep their columns.
+// newFeed starts over; known counters keep their columns.
 func newFeed(last grouping.Bursts) feed {
 	f := feed{seen: make(map[*store.Ring]seen), bursts: last, members: 1}
 	f.clear()

@@ -20,7 +20,7 @@ const (
 
 // A moment is where and when a burst was.
 type moment struct {
-	ring    int32 // of the store, in the order in which they came
+	ring    int32 // of the store, in order of arrival
 	rank    int32
 	startNS int64 // since the run began
 	known   bool  // when that was
@@ -28,7 +28,7 @@ type moment struct {
 
 // A Burst is one of the latest of its cluster.
 type Burst struct {
-	Thread     int32    `json:"thread"` // 0, 1, … in the order in which they came
+	Thread     int32    `json:"thread"` // 0, 1, … in order of arrival
 	Rank       int32    `json:"rank"`
 	StartNS    int64    `json:"start_ns"`
 	DurationNS int64    `json:"duration"`
@@ -60,7 +60,7 @@ type follower struct {
 	lent     []lent   // by other collectors, wait as well
 }
 
-// latest bursts are those of a cluster that came to one collector.
+// latest bursts are those of a cluster that arrived at one collector.
 type latest struct{ cluster, member int32 }
 
 func newFollower(members int32) *follower {
@@ -77,8 +77,8 @@ type Followed struct {
 // Follow has the clustering keep what Followed returns; it is called before Run.
 func (l *Live) Follow() { l.follower = newFollower(l.feed.members) }
 
-// Followed returns what there is of the run, as of the last second; bursts unlike any before are in it when they have
-// been clustered. Clusters keep their ids, and what was in none when it came stays there.
+// Followed returns the state of the run as of the last second. Bursts unlike any before are included once they have
+// been clustered. Clusters keep their ids, and what was in none on arrival remains so.
 func (l *Live) Followed() Followed {
 	l.followMu.Lock()
 	defer l.followMu.Unlock()

@@ -51,7 +51,7 @@ func (g *group) add(at []float64, bursts, timeNS int64) {
 	}
 }
 
-// replace puts the same bursts at other places. They are clustered anew.
+// replace moves the same bursts to other places. They are clustered again.
 func (g *group) replace(p places) {
 	g.places, g.clustering, g.clustered = p, nil, 0
 	g.more, g.grown = make([]int64, len(p.keys)), g.grown[:0]

@@ -155,7 +155,7 @@ func TestIDsStay(t *testing.T) {
 	}
 }
 
-// A cluster that falls apart leaves its id to the larger part; where clusters merge the larger one's stays.
+// A cluster that falls apart leaves its id to the larger part; where clusters merge the id of the larger one is kept.
 func TestIdentify(t *testing.T) {
 	g := newGroup(calls{}, 1, 1)
 	for i, ns := range []int64{10, 30, 5, 7, 100} {

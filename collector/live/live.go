@@ -38,7 +38,7 @@ type Progress struct {
 
 // A Cluster is a provisional cluster.
 type Cluster struct {
-	ID            int32  // 1, 2, … as they were first seen; stays with a cluster while most of its time does
+	ID            int32  // 1, 2, … in order of first appearance; a cluster keeps it while it keeps most of its time
 	Before, After uint32 // call paths round its bursts, store's numbers; 0 where all bursts are clustered together
 	Bursts        int64
 	TimeNS        int64
@@ -53,7 +53,7 @@ type Live struct {
 	feed      feed
 	chosen    grouping.Options
 	groups    map[calls]*group
-	order     []*group // as they came
+	order     []*group // in order of arrival
 	durations space.Durations
 	bursts    int
 	grown     bool // since the last clustering
@@ -143,8 +143,8 @@ func (l *Live) Run(ctx context.Context) {
 	}
 }
 
-// Finish takes what came last, where somebody looks, and nothing after it: who ends the run takes the bursts out of the
-// store.
+// Finish takes the last bursts, if anybody looks, and nothing after them: the end of the run takes the bursts out of
+// the store.
 func (l *Live) Finish() {
 	l.workMu.Lock()
 	defer l.workMu.Unlock()

@@ -102,8 +102,8 @@ type described struct {
 	bursts, timeNS int64
 }
 
-// describe lists the clusters, and the times of the profile. In that a burst stays what it was when it came: noise and
-// all clusters are one.
+// describe lists the clusters, and the times of the profile. In the profile a burst remains what it was on arrival:
+// noise and all clusters are one.
 func describe(s *store.Store, l *Live) (list []described, times map[int32]float64) {
 	times = make(map[int32]float64)
 	f := l.Followed()
@@ -198,7 +198,7 @@ func TestShares(t *testing.T) {
 			}
 			round(func(int) bool { return rapid.Bool().Draw(t, "told") })
 		}
-		for range 4 { // of which each may begin anew
+		for range 4 { // of which each may start over
 			round(func(int) bool { return true })
 		}
 		one.cluster(now)

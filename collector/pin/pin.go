@@ -1,10 +1,10 @@
 // Package pin chooses, while the job runs, the windows of full detail that agents must not evict, so that the windows
 // that represent the run at its end are still there where a node's spool has no space for all.
 //
-// At intervals it looks at what one rank did lately, a different rank each time, and finds its iterations as the end of
-// the run does: by clusters and the calls around bursts, or by the calls alone. For each kind of iteration it pins on
-// all nodes the windows of those nearest the median, and of some iterations that took much longer. It pins a bounded
-// number of windows, and takes at most a fiftieth of a core.
+// At intervals it looks at what one rank did recently, a different rank each time, and finds its iterations as the
+// analysis at the end does: by clusters and the calls around bursts, or by the calls alone. For each kind of iteration
+// it pins on all nodes the windows of those nearest the median, and of some iterations that took much longer. It pins a
+// bounded number of windows, and takes at most a fiftieth of a core.
 package pin
 
 import (
@@ -31,7 +31,7 @@ const (
 	seldom = 4
 	// answerGrace is how long agents may take to answer.
 	answerGrace = 10 * time.Second
-	// lately is how many bursts are looked at.
+	// recentBursts is how many bursts are looked at.
 	lately = 1 << 14
 	// leastIterations is from how many on one of them stands for the others; before, windows are not scarce.
 	leastIterations = 8

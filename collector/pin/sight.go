@@ -11,7 +11,7 @@ import (
 	"moriens/internal/anchor"
 )
 
-// A sight is what a rank did lately.
+// A sight is what a rank did recently.
 type sight struct {
 	rank    int32
 	thread  period.Thread

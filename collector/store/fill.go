@@ -11,8 +11,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// CallsOnNode reports whether the agent of a process keeps its calls on the node: of its rings nothing came but that
-// they are there.
+// CallsOnNode reports whether the agent of a process keeps its calls on the node: of its rings only the announcements
+// arrived.
 func (p *Process) CallsOnNode() bool { return p.Agent.Hello.Cells != "" }
 
 // Filled says what Fill has taken.
@@ -148,7 +148,7 @@ func (x *filling) ending(r *Ring, do func() error) error {
 	return do()
 }
 
-// miss says that no row came between the latest one and this.
+// miss says that there is no row between the latest one and this one.
 func (x *filling) miss(h *holes, row uint64) {
 	size := row - h.next
 	skipped := size
@@ -160,8 +160,7 @@ func (x *filling) miss(h *holes, row uint64) {
 	x.Holes++
 }
 
-// marks takes all marks of rings of which none came by themselves; those that are missing are as if they had never
-// been.
+// marks takes all marks of rings of which none arrived unasked; missing ones are as if they had never existed.
 func (x *filling) marks(messages []*moriensv1.ReportRequest) {
 	var list []*moriensv1.Marks
 	for _, m := range messages {

@@ -132,7 +132,7 @@ func TestFill(t *testing.T) {
 				lost += n - uint64(len(has[ring]))
 			}
 		}
-		for _, err := range filled.Refused { // of a ring of which nothing came nothing is known that could complete something
+		for _, err := range filled.Refused { // a ring without data cannot complete anything
 			if !strings.Contains(err.Error(), "of 0") {
 				rt.Fatal(err)
 			}

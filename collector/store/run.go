@@ -17,7 +17,7 @@ const maxEvents = 8
 // An Agent is one node of the run.
 type Agent struct {
 	Hello   *moriensv1.Hello
-	Number  int                                          // 0, 1, 2, … in the order in which they came
+	Number  int                                          // 0, 1, 2, … in order of arrival
 	Samples map[moriensv1.Clock][]*moriensv1.ClockSample // in order of arrival
 	// Exchanges compare its clocks with the collector's, in order of arrival.
 	Exchanges map[moriensv1.Clock][]*moriensv1.ClockExchange
@@ -85,7 +85,7 @@ func (r *Ring) Span() (first, last uint64) {
 	return r.origin, r.origin + r.ticks
 }
 
-// Silent reports whether nothing came of a ring's thread.
+// Silent reports whether there is no data of a ring's thread.
 func (r *Ring) Silent() bool { return r.Calls == 0 && r.marks == 0 }
 
 func (s *Store) addExchange(a *Agent, e *moriensv1.ClockExchange) error {

@@ -39,10 +39,10 @@ type Store struct {
 	first     chan []string // what the first process counts
 }
 
-// Uncarried counts what no held message has, so that messages which are taken anew, in a process that follows this
-// one, do not bring it back.
+// Uncarried counts what no held message has, so that messages which are taken again, in a later process, do not restore
+// it.
 type Uncarried struct {
-	Duplicates uint64 // messages that came twice
+	Duplicates uint64 // messages that arrived twice
 	Refused    uint64 // what did not get as far as to be numbered
 }
 
@@ -55,7 +55,7 @@ type Totals struct {
 	Abandoned                 uint64 // calls that were left by longjmp or an exception
 	Paused                    uint64 // calls that were made while the program had paused recording
 	MarksInside               uint64 // marks that were set inside an MPI call
-	Duplicates                uint64 // messages that came twice
+	Duplicates                uint64 // messages that arrived twice
 	Refused                   uint64 // messages that were malformed or out of order
 	Transfers                 uint64 // sends, receives, one-sided and file operations
 }
@@ -207,10 +207,9 @@ type ContentError struct{ Err error }
 func (e *ContentError) Error() string { return e.Err.Error() }
 func (e *ContentError) Unwrap() error { return e.Err }
 
-// Apply takes one message of an agent and returns the sequence up to which its messages are done with. A
-// message that came before is counted and changes nothing. With a *ContentError the stream goes on:
-// what one rank has sent amiss must not cost the others of its node theirs. Any other error is the end
-// of the stream.
+// Apply takes one message of an agent and returns the sequence up to which its messages are done with. A message that
+// arrived before is counted and changes nothing. With a *ContentError the stream goes on: bad data of one rank must not
+// cost the others of its node theirs. Any other error is the end of the stream.
 func (s *Store) Apply(a *Agent, m *moriensv1.ReportRequest) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

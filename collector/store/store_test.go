@@ -381,7 +381,7 @@ func TestAddClock(t *testing.T) {
 		{&moriensv1.ClockSample{Clock: 3, Identity: "a"}, 1},
 		{&moriensv1.ClockSample{Clock: 3, Identity: "b"}, 2},
 		{&moriensv1.ClockSample{Clock: 3}, 3},
-		{&moriensv1.ClockSample{Clock: 3}, 4}, // nobody knows whether it is the same
+		{&moriensv1.ClockSample{Clock: 3}, 4}, // whether it is the same is not known
 	} {
 		if c.sample.Ticks = uint64(c.sample.MonotonicNs); c.sample.Ticks == 0 {
 			c.sample.Ticks = uint64(100 + i)

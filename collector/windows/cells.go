@@ -14,8 +14,7 @@ const (
 	// awayGrace is how long an agent may have no stream before it counts as one that cannot be asked: one whose stream
 	// broke tries every two seconds.
 	awayGrace = 10 * time.Second
-	// silence is how long an agent that was asked may say nothing. What takes it longest is to label all of its bursts
-	// anew.
+	// silence is how long an agent that was asked may say nothing. What takes it longest is to relabel all of its bursts.
 	silence = 20 * time.Second
 	// lookEvery is the time between two looks whether an agent that was asked is still there.
 	lookEvery = 250 * time.Millisecond

@@ -104,8 +104,8 @@ func TestAskCells(t *testing.T) {
 	})
 }
 
-// An agent that is done is asked as long as it has a stream; one that never came has ended, and one that is away is
-// waited for as long as there is time.
+// An agent that is done is asked as long as it has a stream; one that never connected has ended, and one that is away
+// is waited for as long as there is time.
 func TestAskWhomever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New()

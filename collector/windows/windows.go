@@ -2,7 +2,7 @@
 // micro-cells of their bursts.
 //
 // A Requester knows the open streams. A request goes out with the agent's next response, one at a time. If the stream
-// breaks before the whole answer has arrived, the request is repeated on the next stream. An answer stays in memory
+// breaks before the whole answer has arrived, the request is repeated on the next stream. An answer is kept in memory
 // until it is complete: request only what there is memory for.
 package windows
 
@@ -99,7 +99,7 @@ type request struct {
 	question
 	number uint64
 	sent   bool      // on the present stream
-	active time.Time // when it was sent there, or something of its answer came
+	active time.Time // when it was sent there, or a part of its answer arrived
 	answer           // that has arrived so far, on the present stream
 	done   chan result
 }

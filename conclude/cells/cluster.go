@@ -25,10 +25,10 @@ type clustered struct {
 // untilRefined is the part of the limit of the end of such a run, 0 to 1, after which clusters are refined no further.
 const untilRefined = .22
 
-// attempts is how often a clustering is begun anew because agents have left on the way.
+// attempts is how often a clustering is restarted because agents have left on the way.
 const attempts = 8
 
-// cluster clusters what the agents have. When one leaves on the way it is done anew with those that are left.
+// cluster clusters what the agents have. When one leaves on the way it is restarted with those that are left.
 func (a *asker) cluster(ctx context.Context) (c clustered) {
 	for range attempts {
 		if c.set, c.err = a.Asked.Survey(ctx, paths{a.Frozen}); c.err != nil {

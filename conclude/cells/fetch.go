@@ -85,7 +85,7 @@ func (a *asker) label(ctx context.Context, c clustered, chosen []*store.Process,
 const mostRecords = 50_000_000
 
 // choose is which processes are fetched: those of the exemplars, then those of the outliers, as far as there is room
-// for their calls; all where everything is to stay. Where ranks are not told apart it is the first one.
+// for their calls; all where everything is to be kept. Where ranks are not distinguished it is the first one.
 func (a *asker) choose(s summed) (list []*store.Process, note string) {
 	rings := a.threads.Rings
 	if !a.Keep.All {
@@ -127,7 +127,7 @@ func (a *asker) choose(s summed) (list []*store.Process, note string) {
 	return list, note
 }
 
-// mostRefused is how many reasons are told for what is refused of fetched windows.
+// mostRefused is how many reasons are reported for rejected parts of fetched windows.
 const mostRefused = 8
 
 // asked says whether an agent is that of some processes.

@@ -84,7 +84,7 @@ func mayBeInTime(c *grouping.Cluster) bool {
 	return c.Other > 0 && c.Bursts >= fewInTime && (c.By == kinds.ByOrder || c.By == kinds.ByChance)
 }
 
-// shortest is the shortest run of bins, the last not included, with a share of all that is counted; of several the
+// shortest is the shortest run of bins, the last not included, that has a share of everything counted; of several the
 // first.
 func shortest(counts []int64, share float64) (from, to int) {
 	total := int64(0)

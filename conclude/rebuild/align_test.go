@@ -9,8 +9,8 @@ import (
 	"moriens/trace"
 )
 
-// TestMarksStayBetweenTheirCalls puts marks of a thread whose calls were moved: the first lasts longer than its clock
-// had it, and the second came closer.
+// TestMarksStayBetweenTheirCalls puts marks of a thread whose calls were moved: the first lasts longer than by its
+// clock, and the second is closer.
 func TestMarksStayBetweenTheirCalls(t *testing.T) {
 	local := []int64{90, 100, 120, 149, 150, 200, 299, 300, 339, 340, 400}
 	want := []int64{1090, 1100, 1120, 1149, 1180, 1230, 1320, 1320, 1359, 1360, 1420}

@@ -214,7 +214,7 @@ func TestCollectorMoves(t *testing.T) {
 	}
 }
 
-// Whoever has the collector's identity, but not its time, is a copy: what it exchanged tells.
+// A counter with the collector's identity but another time is a copy: the exchanged times show it.
 func TestCopiedIdentity(t *testing.T) {
 	for _, copied := range []bool{false, true} {
 		f, _, _ := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 1e9}}, func(rank int) string { return fmt.Sprint("kernel", rank) }, 0)

@@ -26,13 +26,13 @@ type counter struct {
 	collector bool
 	processes int
 	line      timeline
-	fitted    bool // line tells something
+	fitted    bool // line is usable
 	span      clock.Span
 	window    clock.Span // within which its times can be what they seem
 }
 
-// A time that lies farther from all samples of its counter is none: a program that overwrites its own memory may
-// have hit its ring. Ranks may have run for a while before their agent came, and samples are a minute apart.
+// A time farther away from all samples of its counter is invalid: a program that overwrites its own memory may have hit
+// its ring. Ranks may have run for a while before their agent started, and samples are a minute apart.
 const (
 	windowBefore = time.Hour
 	windowAfter  = 2 * time.Minute

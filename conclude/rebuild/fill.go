@@ -34,7 +34,7 @@ func fill(t *trace.Thread, of chunked, at func(ticks uint64) int64) (gaps []int3
 	if runs > 0 {
 		t.Calls.Count = make([]int64, 0, n)
 	}
-	if n == 0 && len(r.Marks) == 0 { // its calls have stayed on the node
+	if n == 0 && len(r.Marks) == 0 { // its calls were kept on the node
 		return nil
 	}
 	if n == 0 { // a thread that says something and never calls MPI

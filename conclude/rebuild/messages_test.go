@@ -22,7 +22,7 @@ type act struct {
 	wild             bool
 	row, done        int // of the rank; the same rank's
 	rowGone, unknown bool
-	failed           bool // it returned an error; whether it has moved anything is not told
+	failed           bool // it returned an error; whether it has moved anything is not reported
 	partner          *act
 }
 
@@ -98,7 +98,7 @@ func planned(t *rapid.T, failures bool) *plan {
 // A row's calls: 10 ticks each, 5 apart.
 func enter(row int) uint64 { return 1000 + 15*uint64(row) }
 
-// tell plays an agent that tells of a job, of which some rows are gone. What was under way then is given up.
+// report plays an agent that reports a job, of which some rows are gone. What was pending then is given up.
 func (p *plan) tell(t fatal, gone [][]bool, ends []moriensv1.ProcessEnd_How) store.Frozen {
 	s := store.New()
 	a, _, err := s.Greet(&moriensv1.Hello{Agent: 1, Host: "n", Cpus: 1})
@@ -181,7 +181,7 @@ func (p *plan) tell(t fatal, gone [][]bool, ends []moriensv1.ProcessEnd_How) sto
 			lastRow = int64(number[o.row])
 			x.Done = append(x.Done, done)
 			x.Peer, x.Tag, x.Comm, x.Bytes = append(x.Peer, peer), append(x.Tag, tag), append(x.Comm, 3), append(x.Bytes, 8)
-			o.row = number[o.row] // as it is told
+			o.row = number[o.row] // as it is reported
 		}
 		if len(c.Function) > 0 {
 			send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
@@ -238,7 +238,7 @@ func (p *plan) truth() map[[4]int]bool {
 	return lines
 }
 
-// Of a job that is told whole every message is a line.
+// Of a job that is reported completely every message is a line.
 func TestAllMessagesMatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := planned(t, false)

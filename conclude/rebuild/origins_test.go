@@ -90,7 +90,7 @@ func TestPairSides(t *testing.T) {
 	}
 }
 
-// Two spawns one after the other are told apart, however long a rank takes to come out of the first.
+// Two spawns one after the other are distinguished, however long a rank takes to return from the first.
 func TestLateOutOfSpawn(t *testing.T) {
 	sides := make(map[sideKey]*side)
 	for i, calls := range [][][2]int64{{{10, 20}, {11, 35}}, {{21, 40}, {36, 41}}, {{15, 20}, {16, 34}}, {{30, 40}, {31, 38}}} {

@@ -16,7 +16,7 @@ const (
 	// mostScheduled is how many ranks' figures the manifest has, those that lost most.
 	mostScheduled = 1024
 	// lostMuch is from which share on, of the time in which a rank could run, its durations are not the program's, and
-	// order alone tells kinds. docs/overhead.md has what is lost where nothing else runs.
+	// order alone distinguishes kinds. docs/overhead.md has what is lost where nothing else runs.
 	lostMuch = .05
 	// lostLeast is how long a rank has to have waited for that, s: programs that start together do on any machine.
 	lostLeast = .2
@@ -81,8 +81,9 @@ func Scheduling(worlds []*World, agents []*store.Agent) *rundir.Scheduling {
 	return s
 }
 
-// Crowded says that durations with two modes may be the scheduler's rather than two computations': ranks have lost much
-// of the time in which they could run, or nobody knows and they share cores, or others had much of a host's hardware.
+// Crowded reports whether durations with two modes may be the scheduler's rather than two computations': ranks have
+// lost much of the time in which they could run, or that is not known and they share cores, or others had much of a
+// host's hardware.
 func Crowded(s *rundir.Scheduling) bool {
 	return s != nil && (float64(s.LostShare) >= lostMuch || slices.ContainsFunc(s.Hosts, func(h rundir.HostScheduling) bool {
 		return stolen(&h) || shared(&h) && math.IsNaN(float64(h.LostShare))
@@ -179,7 +180,7 @@ func offTheCore(run, wait rundir.Number, switches int64, known bool) string {
 	return text
 }
 
-// most tells of the host of which there is most, and how many more there are.
+// most names the host with the most, and how many more there are.
 func most(list []rundir.HostScheduling, of func(rundir.HostScheduling) float64, say func(rundir.HostScheduling) string) string {
 	first := slices.MaxFunc(list, func(a, b rundir.HostScheduling) int { return cmp.Compare(of(a), of(b)) })
 	if len(list) == 1 {

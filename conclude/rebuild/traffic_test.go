@@ -77,7 +77,7 @@ func tellTraffic(t *testing.T, clocks [2]pretender, functions []mpicall.ID) (sto
 	return s.Freeze(), exits
 }
 
-// What ranks sent each other, and where they met, tells the clocks of their nodes apart, from the agents' messages to
+// What ranks sent each other, and where they met, distinguishes the clocks of their nodes, from the agents' messages to
 // the manifest.
 func TestTrafficTellsClocks(t *testing.T) {
 	for _, function := range []mpicall.ID{mpicall.Sendrecv, mpicall.Allreduce, mpicall.Barrier} {

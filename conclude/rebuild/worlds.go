@@ -71,7 +71,7 @@ func assembleWorlds(processes []*store.Process, span map[*store.Process]interval
 	return worlds
 }
 
-// worlds sorts the processes whose clock tells anything into worlds, by when they ran; notes say which are left out.
+// worlds sorts the processes with a usable clock into worlds, by when they ran; notes say which are left out.
 func (s *commonTime) worlds(f store.Frozen) (list []*World, notes []string) {
 	var processes []*store.Process
 	span := make(map[*store.Process]interval)

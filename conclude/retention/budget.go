@@ -42,7 +42,7 @@ const (
 	pictureOfSums   = 1. / 8
 	pictureOfBudget = 1. / 24
 	leastPicture    = 7_000
-	// fits is how often windows may be chosen anew because they take more than it had seemed; then none is kept.
+	// fits is how often windows may be chosen again because they take more than estimated; then none is kept.
 	fits = 4
 	// manifestLast is about what comes to the manifest when all is written: the list of files, and the seconds of the
 	// stages.

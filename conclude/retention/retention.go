@@ -31,9 +31,9 @@ import (
 	"moriens/trace/rundir"
 )
 
-// A Reduction is what stays of a run.
+// A Reduction is what is kept of a run.
 type Reduction struct {
-	Kept   *trace.Run // nil: everything stays. Where several have the run, it is whole at the first, and so are the others of these
+	Kept   *trace.Run // nil: everything is kept. Where several have the run, it is whole at the first, and so are the others of these
 	Rows   *trace.Run // with the bursts of Kept, and the sample
 	Levels *rundir.Levels
 
@@ -42,7 +42,7 @@ type Reduction struct {
 	missing   []string // what could not be done or got, and why
 	lacking   []string // what of Kept could not be got
 	lost      int64    // transfers of those
-	givenUp   []string // what of that is for want of time, or the analysis is to blame for
+	givenUp   []string // those of them for lack of time, or by fault of the analysis
 	notes     []string
 	chosen    []string // notes on the latest choice
 	meetings  meetings

@@ -335,7 +335,7 @@ func TestTeamLost(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if left.calls >= 0 { // it has stayed to the end
+		if left.calls >= 0 { // it was connected to the end
 			if err := errors.Join(errs...); err != nil {
 				t.Error(err)
 			}

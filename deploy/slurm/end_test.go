@@ -51,7 +51,8 @@ func (b *batch) holds(t *testing.T, job slurmtest.Job, made map[string]int64) *r
 	return m
 }
 
-// A node that dies takes its own ranks along. What came of all is in the result, and the result says who was lost.
+// A node that dies takes its own ranks along. The data of all ranks up to then is in the result, and the result says
+// who was lost.
 func TestNodeDies(t *testing.T) {
 	c := slurmtest.Start(t, 4, 4)
 	b := newBatch(t, c, "pmix")
@@ -82,7 +83,7 @@ func TestNodeDies(t *testing.T) {
 	}
 }
 
-// However a job is told to end early, everything up to then is analysed.
+// However a job is ordered to end early, everything up to then is analysed.
 func TestSignals(t *testing.T) {
 	c := slurmtest.Start(t, 4, 4)
 	for _, tt := range []struct {

@@ -156,7 +156,7 @@ func (m MPI) App(t testing.TB, name string, options ...string) string {
 	t.Helper()
 	testenv.Need(t, m.CC, m.CXX)
 	source := filepath.Join(Root(t), "testdata", "miniapp", strings.TrimSuffix(name, ".so"))
-	// MPICH's header tells gcc that a null status array is too small.
+	// With MPICH's header gcc warns that a null status array is too small.
 	args := []string{"-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow"}
 	if strings.HasSuffix(name, ".so") {
 		args = append(args, "-shared", "-fPIC")

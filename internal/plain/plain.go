@@ -1,6 +1,6 @@
 // Package plain makes text from other sources safe to show: names of programs, phases, events, hosts and files, notes,
 // and the output of other programs. Out comes the same text, in which control characters, and characters that make a
-// line look like another, are spelled out: \n, \x1b, \u202e. Printable text stays as it is.
+// line look like another, are spelled out: \n, \x1b, \u202e. Printable text is not changed.
 package plain
 
 import (

@@ -59,7 +59,7 @@ func members(n int) []team.Team {
 	return list
 }
 
-// do makes calls of all sorts at each member, and returns by rank what they came to.
+// do makes calls of all sorts at each member, and returns their results by rank.
 func do(all []team.Team, seed uint64) []string {
 	made := make([]string, len(all))
 	var wg sync.WaitGroup

@@ -266,9 +266,9 @@ func checksum(length, body []byte) uint32 {
 // Sync makes what was appended safe from the death of the machine.
 func (l *Log) Sync() error { return l.file.Sync() }
 
-// TakeBack removes what the last Append has appended. After a Sync that failed nobody knows what of it is on the disk,
-// and another Sync does not try again: the kernel may have given the bytes up. They have to be taken back and appended
-// anew.
+// TakeBack removes what the last Append has appended. After a Sync that failed it is not known what of it is on the
+// disk, and another Sync does not try again: the kernel may have given the bytes up. They have to be taken back and
+// appended again.
 func (l *Log) TakeBack() error {
 	if err := l.file.Truncate(l.begun); err != nil {
 		return fmt.Errorf("segments: %w", err)
@@ -368,5 +368,5 @@ func (l *Log) Truncate(to Position) error {
 	return nil
 }
 
-// Close closes the log. What it holds stays.
+// Close closes the log. What it holds is kept.
 func (l *Log) Close() error { return l.file.Close() }

@@ -122,7 +122,7 @@ func (c *Cluster) command(t testing.TB, name string, args ...string) *exec.Cmd {
 func (c *Cluster) daemon(t testing.TB, name string, args ...string) {
 	t.Helper()
 	cmd := c.command(t, name, args...)
-	// Where the test itself is killed, nothing of it stays either.
+	// Where the test itself is killed, nothing of it remains either.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

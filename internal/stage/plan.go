@@ -26,9 +26,9 @@ const least = 1. / 6
 var (
 	Freeze   = Step{Name: "freeze"}
 	Return   = Step{Name: "return", Until: .1}
-	FetchAll = Step{Name: "fetch", Until: .3} // where everything stays
+	FetchAll = Step{Name: "fetch", Until: .3} // where everything is kept
 
-	// Of a run whose bursts have stayed on their nodes.
+	// Of a run whose bursts were kept on their nodes.
 	LineUp       = Step{Name: "line up"}
 	Cells        = Step{Name: "cells", Until: .3}
 	Sums         = Step{Name: "sums", Until: .36}
@@ -65,7 +65,7 @@ var shown = map[string]string{
 // Shown is the name of a step as users read it.
 func Shown(name string) string { return cmp.Or(shown[name], name) }
 
-// Plan are all that a run may go through whose bursts came.
+// Plan are all steps of a run whose bursts arrived.
 var Plan = []Step{
 	Freeze, Return, FetchAll, Recount, ProfileByCalls, StructureByCalls, Cluster, Sample, Symbols, Periods, Profile, Structure, Classes, Size, Windows, Choose, Fetch, Fit, Error, Write,
 }

@@ -14,8 +14,7 @@ import (
 	"moriens/internal/team"
 )
 
-// What needs a stage that came to nothing is not begun; all others are, and what needs those that are not begun is
-// neither.
+// A stage that needs a failed one is not begun, and neither is one that needs that one; all others are.
 func TestNeeds(t *testing.T) {
 	s := stage.New(0)
 	try := func(name string, fails bool, needs ...string) error {

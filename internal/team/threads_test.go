@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// told is a member of a team whose others send prepared answers: by call of AllGather, by rank.
+// scripted is a member of a team whose others send prepared answers: by call of AllGather, by rank.
 type told struct {
 	Solo
 	rank, size int
