@@ -28,7 +28,7 @@ func TestAddSource(t *testing.T) {
 		{Module: app.Path, BuildId: app.BuildID, Offset: []uint64{48}},
 	}
 	if d := cmp.Diff(want, n.out.node().Source, protocmp.Transform()); d != "" {
-		t.Errorf("told to the next life (-want +got):\n%s", d)
+		t.Errorf("known after a restart (-want +got):\n%s", d)
 	}
 	if len(n.sources) != 2 || len(n.sources[moduleID{app.Path, "\x01"}].offsets) != 3 || len(n.sources[moduleID{app.Path, "\x02"}].offsets) != 1 {
 		t.Errorf("%d files, want app with 3 frames and its other build with 1: %v", len(n.sources), n.sources)

@@ -27,9 +27,9 @@ func TestWindowsCatchUp(t *testing.T) {
 		{calls(2)},
 	}
 	for _, acknowledged := range []bool{false, true} {
-		for dies := range transactions {
+		for last := range transactions {
 			rows := uint64(0)
-			for life, messages := range [][][]*moriensv1.ReportRequest{transactions[:dies+1], transactions[dies+1:]} {
+			for life, messages := range [][][]*moriensv1.ReportRequest{transactions[:last+1], transactions[last+1:]} {
 				s, err := spool.Open(config)
 				if err != nil {
 					t.Fatal(err)
@@ -51,7 +51,7 @@ func TestWindowsCatchUp(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					if life == 1 || i < dies {
+					if life == 1 || i < last {
 						w.take(outbox.Transactions(), m)
 					}
 				}
@@ -75,7 +75,7 @@ func TestWindowsCatchUp(t *testing.T) {
 				}
 			}
 			if rows != uint64(len(transactions)) {
-				t.Errorf("dead after %d, acknowledged %t: the windows have %d calls", dies, acknowledged, rows)
+				t.Errorf("dead after %d, acknowledged %t: the windows have %d calls", last, acknowledged, rows)
 			}
 		}
 	}

@@ -151,7 +151,7 @@ func TestAgentOnItsWay(t *testing.T) {
 		t.Errorf("asking again it belongs to %v, %d were sent on", again, w.sentOn())
 	}
 	if connected, expected := w.attendance(time.Hour); connected != 0 || expected != 1 {
-		t.Errorf("%d came, %d are expected", connected, expected)
+		t.Errorf("%d connected, %d are expected", connected, expected)
 	}
 	if _, expected := w.attendance(0); expected != 0 {
 		t.Errorf("%d are expected for ever", expected)
@@ -159,7 +159,7 @@ func TestAgentOnItsWay(t *testing.T) {
 	for want := range 2 {
 		w.take(1, report{Agents: []uint64{2}, Expected: want})
 		if connected, expected := w.attendance(time.Hour); connected != 1 || expected != want {
-			t.Errorf("%d came, %d are expected; want 1 and %d", connected, expected, want)
+			t.Errorf("%d connected, %d are expected; want 1 and %d", connected, expected, want)
 		}
 	}
 

@@ -38,7 +38,7 @@ func TestCellsKinds(t *testing.T) {
 			t.Fatal(err)
 		}
 		want.Describe()
-		f, agents := r.stays(t, rand.New(rand.NewPCG(1, 1)), config)
+		f, agents := r.keptBack(t, rand.New(rand.NewPCG(1, 1)), config)
 		got, dir := concludeCells(t, f, agents, o, keep)
 		if c := got.Manifest.Cells; c.RanksInFull != ranks || !c.Exact || c.BurstsMoved != 0 || c.BurstsAstray != 0 {
 			t.Errorf("%+v", c)
@@ -101,7 +101,7 @@ func TestCellsKindsInSum(t *testing.T) {
 		t.Fatal(err)
 	}
 	all.Describe()
-	f, agents := r.stays(t, rand.New(rand.NewPCG(1, 1)), config)
+	f, agents := r.keptBack(t, rand.New(rand.NewPCG(1, 1)), config)
 	for _, a := range agents {
 		for process, messages := range a.held {
 			a.held[process] = slices.Delete(messages, 2, 6) // the second window and the third

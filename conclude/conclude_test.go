@@ -180,7 +180,7 @@ func TestWhyEmpty(t *testing.T) {
 		feed func(*agenttest.Feeder)
 		want string
 	}{
-		{"nobody came", nil, "no agent reached"},
+		{"no agent", nil, "no agent reached"},
 		{"no MPI", func(f *agenttest.Feeder) {}, "no process of the job called MPI"},
 		{"could not record", func(f *agenttest.Feeder) {
 			f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: 0, Errno: 28}}})

@@ -40,7 +40,7 @@ func hasty(t fatal, r *record, s *stage.Stages) End {
 	everywhere := func(int) bool { return true }
 	return End{
 		Frozen: r.frozen(t, rand.New(rand.NewPCG(1, 1)), everywhere), Job: Job{Run: "r"}, Options: grouping.Options{By: grouping.ByAuto, Workers: 1},
-		Keep: retention.Options{Budget: retention.DefaultBudget, Windows: 2, Outliers: -1, Workers: 1}, Stages: s, Windows: r.desk(everywhere),
+		Keep: retention.Options{Budget: retention.DefaultBudget, Windows: 2, Outliers: -1, Workers: 1}, Stages: s, Windows: r.windows(everywhere),
 	}
 }
 
@@ -259,7 +259,7 @@ func TestATeamIsCutShortTogether(t *testing.T) {
 			if err := teamOf(members, func(x mpix.Transport) error {
 				m := x.Rank()
 				e := hasty(t, planted, stages(x))
-				e.Frozen, e.Team, e.Windows = parts[m], x, planted.desk(func(agent int) bool { return agent%members == m })
+				e.Frozen, e.Team, e.Windows = parts[m], x, planted.windows(func(agent int) bool { return agent%members == m })
 				results[m], failed[m] = Conclude(t.Context(), e)
 				if results[m] == nil {
 					return failed[m]

@@ -196,8 +196,8 @@ func describeUnavailable(m *rundir.Manifest, worlds []*rebuild.World) []string {
 			all++
 			here := make(map[string]bool) // reasons
 			for _, line := range p.Info.Unavailable {
-				name, reason, told := strings.Cut(line, ": ")
-				if !told {
+				name, reason, found := strings.Cut(line, ": ")
+				if !found {
 					reason = "reason not recorded"
 				}
 				if events[reason] == nil {

@@ -21,11 +21,11 @@ import (
 // A record is all that collectors have received, agent by agent.
 type record struct {
 	clocks []*moriensv1.ClockSample
-	agents []*telling
+	agents []*agentRecord
 }
 
 // windows is what the nodes of some of the agents have in their windows: more than what arrived unasked.
-func (r *record) desk(of func(agent int) bool) fetch.Agents {
+func (r *record) windows(of func(agent int) bool) fetch.Agents {
 	d := make(nodes)
 	for i, a := range r.agents {
 		if of(i) {
@@ -69,14 +69,14 @@ func (d nodes) fetch(wanted func(agent uint64, m *moriensv1.ReportRequest) (proc
 	return list
 }
 
-// telling is what one agent has said.
-type telling struct {
+// agentRecord is what one agent has reported.
+type agentRecord struct {
 	hello    *moriensv1.Hello
 	messages []*moriensv1.ReportRequest
 	kept     []*moriensv1.ReportRequest // that its node has in its windows
 }
 
-func (a *telling) say(m *moriensv1.ReportRequest) { a.messages = append(a.messages, m) }
+func (a *agentRecord) say(m *moriensv1.ReportRequest) { a.messages = append(a.messages, m) }
 
 // frozen is what a collector has that some of the agents have reported to, whose messages arrived in a random order.
 func (r *record) frozen(t fatal, random *rand.Rand, of func(agent int) bool) store.Frozen {
@@ -120,7 +120,7 @@ func (r *record) frozen(t fatal, random *rand.Rand, of func(agent int) bool) sto
 
 // A player is a rank of a drawn job.
 type player struct {
-	agent       *telling
+	agent       *agentRecord
 	at          func(ns float64) uint64
 	id          uint64
 	world, rank int
@@ -193,7 +193,7 @@ func drawRecord(t *rapid.T) *record {
 	hostOf := make([]int, agents)
 	for i := range agents {
 		hostOf[i] = i % hosts
-		a := &telling{hello: &moriensv1.Hello{Agent: random.Uint64(), Host: fmt.Sprint("n", hostOf[i]), Cpus: 4}}
+		a := &agentRecord{hello: &moriensv1.Hello{Agent: random.Uint64(), Host: fmt.Sprint("n", hostOf[i]), Cpus: 4}}
 		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: sample(hostOf[i], 0)}})
 		r.agents = append(r.agents, a)
 	}
@@ -203,7 +203,7 @@ func drawRecord(t *rapid.T) *record {
 	for world := range rapid.IntRange(1, 2).Draw(t, "worlds") {
 		size := rapid.IntRange(1, 5).Draw(t, "size")
 		players := make([]*player, size)
-		known := make(map[*telling]uint32) // communicators by agent
+		known := make(map[*agentRecord]uint32) // communicators by agent
 		for rank := range players {
 			i := random.IntN(agents)
 			a := r.agents[i]
@@ -350,7 +350,7 @@ func (p *player) finish(random *rand.Rand) {
 		how = moriensv1.ProcessEnd_HOW_DIED
 	}
 	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: p.id, How: how}}})
-	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: p.id, Text: "told by the shim"}}})
+	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: p.id, Text: "noted by the shim"}}})
 	if random.IntN(3) == 0 {
 		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: p.id, Text: "a tool hides MPI_Barrier", Unseen: true}}})
 	}

@@ -59,7 +59,7 @@ func TestRebuildOfATeam(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := tell(t, one, f)
+		want := manifestText(t, one, f)
 		parts := make([]store.Frozen, members)
 		for m := range parts {
 			parts[m] = r.frozen(t, random, func(agent int) bool { return at[agent] == m })
@@ -78,7 +78,7 @@ func TestRebuildOfATeam(t *testing.T) {
 			t.Fatal(err)
 		}
 		for m, h := range all {
-			if d := cmp.Diff(want, tell(t, h, parts[m])); d != "" {
+			if d := cmp.Diff(want, manifestText(t, h, parts[m])); d != "" {
 				t.Fatalf("member %d of %d says something else (-one +team):\n%s", m, members, d)
 			}
 			for i := range h.Run.Threads {
@@ -104,7 +104,7 @@ func bare(t trace.Thread) trace.Thread {
 	return trace.Thread{World: t.World, Rank: t.Rank, Thread: t.Thread, Node: t.Node, BeginNS: t.BeginNS, EndNS: t.EndNS}
 }
 
-func tell(t fatal, r *rebuild.Rebuilt, f store.Frozen) string {
+func manifestText(t fatal, r *rebuild.Rebuilt, f store.Frozen) string {
 	text, err := json.MarshalIndent(manifestOf(r, f, Job{Run: "r"}), "", " ")
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestConcludeOfATeam(t *testing.T) {
 		dir := t.TempDir()
 		one := e
 		everywhere := func(int) bool { return true }
-		one.Frozen, one.Stages, one.Windows = r.frozen(t, random, everywhere), stage.New(0), r.desk(everywhere)
+		one.Frozen, one.Stages, one.Windows = r.frozen(t, random, everywhere), stage.New(0), r.windows(everywhere)
 		want, err := directory(t, filepath.Join(dir, "one"), one)
 		if err != nil {
 			t.Fatal(err)
@@ -167,7 +167,7 @@ func TestConcludeOfATeam(t *testing.T) {
 		err = teamOf(members, func(x mpix.Transport) error {
 			own := e
 			own.Frozen, own.Stages, own.Team = parts[x.Rank()], stage.Shared(0, x), x
-			own.Windows = r.desk(func(agent int) bool { return at[agent] == x.Rank() })
+			own.Windows = r.windows(func(agent int) bool { return at[agent] == x.Rank() })
 			files, err := directory(t, filepath.Join(dir, "team"), own)
 			if x.Rank() == 0 {
 				got = files

@@ -59,7 +59,7 @@ func TestConcludeUnrecorded(t *testing.T) {
 
 // Where no rank has a record, the results have the world that was there, its ranks and why, can be written, and are
 // read again.
-func TestConcludeNobodyRecorded(t *testing.T) {
+func TestConcludeNoRankRecorded(t *testing.T) {
 	s := store.New()
 	f := agenttest.New(t, s, 1, "n1")
 	for rank := range int32(3) {

@@ -35,7 +35,7 @@ func TestProcessorsThatCome(t *testing.T) {
 	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
 	wanted := new(moriensv1.CellsWant)
-	told := uint32(0)
+	reported := uint32(0)
 	answer := func(body *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer)) {
 		t.Helper()
 		runtime.GOMAXPROCS(1)
@@ -51,7 +51,7 @@ func TestProcessorsThatCome(t *testing.T) {
 	answer(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Relabel{Relabel: &moriensv1.CellsRelabel{Begin: true}}}, func(a *moriensv1.CellsAnswer) {
 		h := a.GetHashes()
 		for i := range h.GetThreads() {
-			told += h.Threads[i]
+			reported += h.Threads[i]
 			wanted.High, wanted.Low = append(wanted.High, h.High[i]), append(wanted.Low, h.Low[i])
 			wanted.Segment = append(wanted.Segment, uint64(min(len(wanted.Segment), 1)))
 		}
@@ -62,8 +62,8 @@ func TestProcessorsThatCome(t *testing.T) {
 			t.Error(a.Error)
 		}
 	})
-	if told != rings*segments || sequences != segments {
-		t.Errorf("%d threads in all segments, %d sequences, want %d and %d", told, sequences, rings*segments, segments)
+	if reported != rings*segments || sequences != segments {
+		t.Errorf("%d threads in all segments, %d sequences, want %d and %d", reported, sequences, rings*segments, segments)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestGoingOn(t *testing.T) {
 }
 
 // Sequences are those of the latest labelling, whatever has been split and has arrived since.
-func TestWantBehindSplit(t *testing.T) {
+func TestSequencesAfterSplit(t *testing.T) {
 	cells.Small(t, 2, 1000)
 	k := newStore(t, cells.Config{By: grouping.ByNone, Side: .1})
 	k.Add(one())

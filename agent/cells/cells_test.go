@@ -25,7 +25,7 @@ func dimsOf(t fataler, spec string) []space.Dim {
 }
 
 // A Store knows of any messages, whenever it is asked, what one finds who goes through all of them in the plainest way.
-func TestKeeper(t *testing.T) {
+func TestStoreMatchesPlainSums(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cells.Small(t, rapid.SampledFrom([]int{1, 3, 4096}).Draw(t, "rows of a chunk"), rapid.SampledFrom([]int{200, 1 << 20}).Draw(t, "bytes of a part"))
 		p := &plain{side: .025, minNS: rapid.SampledFrom([]int64{0, 3}).Draw(t, "shortest")}
@@ -148,7 +148,7 @@ func (x *check) units() {
 		}
 	}
 	if len(want) > 0 {
-		x.t.Fatalf("units that are not told: %v", want)
+		x.t.Fatalf("units that are not reported: %v", want)
 	}
 	x.about()
 }
@@ -267,7 +267,7 @@ func (x *check) relabel() {
 		}
 	}
 	if len(want) > 0 {
-		x.t.Fatalf("sequences that are not told: %v", want)
+		x.t.Fatalf("sequences that are not reported: %v", want)
 	}
 	at := uint64(0)
 	for _, k := range order {
@@ -359,7 +359,7 @@ func (x *check) sums() {
 		}
 	}
 	if len(want) > 0 {
-		x.t.Fatalf("sums that are not told: %v", want)
+		x.t.Fatalf("sums that are not reported: %v", want)
 	}
 }
 

@@ -93,7 +93,7 @@ func TestManySegments(t *testing.T) {
 		}
 	}
 	if len(want) > 0 || len(order) < perRank/5 || !slices.IsSortedFunc(order, func(a, b key) int { return int(a.segment) - int(b.segment) }) {
-		t.Fatalf("%d sequences are told, and %d are not", len(order), len(want))
+		t.Fatalf("%d sequences are reported, and %d are not", len(order), len(want))
 	}
 	w := &moriensv1.CellsWant{}
 	last := uint64(0)

@@ -348,7 +348,7 @@ func TestWaiting(t *testing.T) {
 }
 
 // Each message that has waited in vain counts as refused.
-func TestWaitedInVain(t *testing.T) {
+func TestNeverDefinedIsRefused(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one()[:5])
 	for i := range uint64(3) {

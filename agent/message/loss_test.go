@@ -47,7 +47,7 @@ func TestLossMatchesNothingWrong(t *testing.T) {
 		p := random(t)
 		rows, gaps, trailing := lose(t, p)
 		truth := make(map[sent]bool)
-		shared := make(map[int32]bool) // tags: which of those sends a call completed, nobody can tell
+		shared := make(map[int32]bool) // tags: which of those sends a call completed is not known
 		for _, x := range p.tasks {
 			shared[x.resolved.Tag] = x.shared
 		}

@@ -32,7 +32,7 @@ func TestBell(t *testing.T) {
 		select {
 		case <-c:
 		case <-time.After(2 * time.Minute):
-			t.Fatalf("nobody is told of %s", what)
+			t.Fatalf("no notification of %s", what)
 		}
 	}
 	quiet := func(when string) {

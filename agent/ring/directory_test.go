@@ -127,7 +127,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("Sweep = %d, %v", n, err)
 	}
 	if _, err := os.Stat(dead); !os.IsNotExist(err) {
-		t.Errorf("%s stays", dead)
+		t.Errorf("%s is kept", dead)
 	}
 	for _, path := range kept {
 		if _, err := os.Stat(path); err != nil {

@@ -54,7 +54,7 @@ func TestStarting(t *testing.T) {
 
 // A rank that was about to record is found whatever time a scan takes: here its process is published, and its start
 // file goes, between the listing and the look at that file.
-func TestStartedMeanwhile(t *testing.T) {
+func TestStartedDuringTheScan(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func TestSweepSparesAgents(t *testing.T) {
 		f.Close()
 	}
 	if n := sweep(); n != 1 {
-		t.Error("what is left of a run that is over stays")
+		t.Error("files of a run that is over are kept")
 	}
 	if _, err := os.Stat(path); !errors.Is(err, syscall.ENOENT) {
 		t.Error(err)

@@ -284,7 +284,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
-		t.Errorf("%v stays", left)
+		t.Errorf("%v are kept", left)
 	}
 }
 

@@ -144,8 +144,8 @@ func TestPlaces(t *testing.T) {
 	}{
 		{"as usual", func(t *testing.T, n *node, c *Config) {}, func(n *node, _ *Config) string { return n.tmpdir }, nil},
 		{"no TMPDIR", func(t *testing.T, n *node, c *Config) { t.Setenv("TMPDIR", "") }, func(n *node, _ *Config) string { return n.tmp }, nil},
-		{"where it was told to", func(t *testing.T, n *node, c *Config) { c.Dir = filepath.Join(t.TempDir(), "new") }, func(_ *node, c *Config) string { return c.Dir }, nil},
-		{"told to where it cannot be", func(t *testing.T, n *node, c *Config) { c.Dir = "/dev/null/spool" }, func(n *node, _ *Config) string { return n.tmpdir },
+		{"in the given place", func(t *testing.T, n *node, c *Config) { c.Dir = filepath.Join(t.TempDir(), "new") }, func(_ *node, c *Config) string { return c.Dir }, nil},
+		{"the given place is unusable", func(t *testing.T, n *node, c *Config) { c.Dir = "/dev/null/spool" }, func(n *node, _ *Config) string { return n.tmpdir },
 			[]string{"the spool is in ", "/dev/null: not a directory"}},
 		{"another user's directory", func(t *testing.T, n *node, c *Config) { foreign(t, n.tmpdir) }, func(n *node, _ *Config) string { return n.tmpdir }, []string{others, "permission denied"}},
 		{"somebody's file", func(t *testing.T, n *node, c *Config) {

@@ -90,7 +90,7 @@ func most(s *window.Store) func() int64 {
 }
 
 // A rewrite takes its room twice for a while: that is within the bound too, also where everything is marked.
-func TestRoomToWriteAnew(t *testing.T) {
+func TestRewriteIsWithinTheBound(t *testing.T) {
 	for name, pinned := range map[string][]uint64{"ordinary": nil, "pinned": numbered(3000)} {
 		t.Run(name, func(t *testing.T) {
 			const bound = 192 << 10
@@ -128,7 +128,7 @@ func TestNodesKeepTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bytes := onDisk(t, dir); bytes > max || bytes != s.Stats().Bytes {
-			t.Errorf("node %d: %d bytes on disk, %d told, at most %d", node, bytes, s.Stats().Bytes, max)
+			t.Errorf("node %d: %d bytes on disk, %d reported, at most %d", node, bytes, s.Stats().Bytes, max)
 		}
 		list := numbered(int(j.meets))
 		windows, gone := fetch(t, s, list)
@@ -168,7 +168,7 @@ func TestNodesKeepTheSame(t *testing.T) {
 }
 
 // What is pinned or unusual is kept when the rest goes, unusual windows less long.
-func TestMarkedStayLongest(t *testing.T) {
+func TestMarkedAreKeptLongest(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, 96<<10)
 	defer s.Close()

@@ -104,7 +104,7 @@ func TestPart(t *testing.T) {
 			return nil
 		})
 		if end.Error != "" || end.Parts != parts {
-			t.Fatalf("%d parts came: %v", parts, end)
+			t.Fatalf("%d parts arrived: %v", parts, end)
 		}
 		if d := gocmp.Diff(all, fetched, gocmp.AllowUnexported(flat{})); d != "" {
 			t.Fatalf("fetched (-want +got):\n%s", d)

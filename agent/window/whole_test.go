@@ -76,7 +76,7 @@ func TestReplay(t *testing.T) {
 			if slices.ContainsFunc(reported, func(m *moriensv1.ReportRequest) bool {
 				return m.GetCalls() != nil || m.GetMarks() != nil || m.GetTransfers() != nil || m.GetCollectives() != nil || m.GetGaps() != nil
 			}) || len(reported)+len(local) != len(messages) {
-				t.Fatalf("%d of %d messages are told: %v", len(reported), len(messages), reported)
+				t.Fatalf("%d of %d messages are reported: %v", len(reported), len(messages), reported)
 			}
 			transaction++
 			if err := s.Append(transaction, messages); err != nil {
@@ -143,7 +143,7 @@ func TestReplay(t *testing.T) {
 			}
 		}
 		if gone != missing || room == 0 && len(got) != len(want) {
-			t.Errorf("%d calls are gone, %d are missing; of %d lines %d came", gone, missing, len(want), len(got))
+			t.Errorf("%d calls are gone, %d are missing; of %d lines %d arrived", gone, missing, len(want), len(got))
 		}
 		if missing > 0 {
 			evicted++
@@ -159,7 +159,7 @@ func TestReplay(t *testing.T) {
 			return nil
 		})
 		if end.Error != "" || end.Parts != parts || end.Number != 3 || (len(end.GoneWindow) > 0) != (missing > 0) {
-			t.Errorf("%d parts came, %d calls are missing: %v", parts, missing, end)
+			t.Errorf("%d parts arrived, %d calls are missing: %v", parts, missing, end)
 		}
 		for line := range got {
 			if line.ring < 2 {

@@ -269,7 +269,7 @@ func total(windows map[anchor.ID]map[flat]int) map[flat]int {
 	return all
 }
 
-func TestWhatGoesInComesOut(t *testing.T) {
+func TestFetchReturnsWhatIsAppended(t *testing.T) {
 	j := &job{ranks: 3}
 	s := open(t, t.TempDir(), 0)
 	defer s.Close()

@@ -154,14 +154,14 @@ func (c *collectors) awaitAgents(agents int) {
 			return
 		}
 		if time.Now().After(deadline) {
-			c.t.Fatalf("%d agents came, want %d", n, agents)
+			c.t.Fatalf("%d agents connected, want %d", n, agents)
 		}
 	}
 }
 
 // Agents are spread evenly over the collectors of a run. When these are killed, any number of others go on, and each
 // record that was written is at one of them, once.
-func TestCrew(t *testing.T) {
+func TestTeam(t *testing.T) {
 	t.Parallel()
 	const nodes = 5
 	for _, sizes := range [][]int{{2}, {3, 2}, {2, 1, 3}, {1, 2, 1}} {
@@ -296,7 +296,7 @@ func TestRedirect(t *testing.T) {
 
 // The first collector ends the run for all of them: agents of each send what their ranks have recorded, and leave these
 // to go on. Its page shows the ranks of all, their clusters, and what they did.
-func TestCrewFinish(t *testing.T) {
+func TestTeamFinish(t *testing.T) {
 	t.Parallel()
 	c := newCollectors(t)
 	c.start(2)
@@ -346,7 +346,7 @@ func TestCrewFinish(t *testing.T) {
 }
 
 // Where one collector cannot start, none does, and no files remain of a run that has not begun.
-func TestCrewStartsTogether(t *testing.T) {
+func TestTeamStartsTogether(t *testing.T) {
 	t.Parallel()
 	team := mpix.Local(3)
 	dir := filepath.Join(t.TempDir(), "journal")

@@ -154,7 +154,7 @@ func awaitPage(t *testing.T, c *collector.Collector, is func(p *health.Page) boo
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the page stays %+v", p)
+			t.Fatalf("the page remains %+v", p)
 		}
 	}
 }
@@ -253,20 +253,20 @@ func TestFullDiskToTheEnd(t *testing.T) {
 	write(planters, stop, 0)
 	node.Hurry()
 	err = <-done
-	came := int(c.Page().Calls)
+	arrived := int(c.Page().Calls)
 	page := c.Page()
 	f := c.Stop()
 	for _, p := range f.Processes {
 		for _, r := range p.Rings {
 			for _, m := range r.Marks {
-				came += len(m.What)
+				arrived += len(m.What)
 			}
 		}
 	}
 	s := f.Agents[0].Spool
-	if err == nil || s == nil || came+int(s.Unkept) != written || s.UnkeptProcesses == 0 || !errors.Is(err, syscall.ENOSPC) ||
+	if err == nil || s == nil || arrived+int(s.Unkept) != written || s.UnkeptProcesses == 0 || !errors.Is(err, syscall.ENOSPC) ||
 		!strings.Contains(err.Error(), fmt.Sprintf("%s: %d:", rings, s.GetUnkept())) || page.Losses.RecordsUnkept != s.Unkept || f.Agents[0].Done != nil {
-		t.Errorf("%v; the collector has %d of %d, and is told %v", err, came, written, s)
+		t.Errorf("%v; the collector has %d of %d, and receives %v", err, arrived, written, s)
 	}
 	t.Log(err)
 }

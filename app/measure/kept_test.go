@@ -188,7 +188,7 @@ func TestKeptWindows(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(back.Windows) != len(r.Kept.Windows) || len(back.Messages) != len(r.Kept.Messages) {
-			t.Errorf("%v: %d windows and %d messages came back, of %d and %d", budget, len(back.Windows), len(back.Messages), len(r.Kept.Windows), len(r.Kept.Messages))
+			t.Errorf("%v: %d windows and %d messages were returned, of %d and %d", budget, len(back.Windows), len(back.Messages), len(r.Kept.Windows), len(r.Kept.Messages))
 		}
 	}
 }
@@ -356,7 +356,7 @@ func TestNoTimeLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range whole.Manifest.StageSeconds {
-		t.Errorf("the stages are told before they are over: %s", name)
+		t.Errorf("the stages are reported before they are over: %s", name)
 	}
 	stages := stage.New(0)
 	if _, err := s.end(t.Context(), 64<<20, stages, requester); err != nil {

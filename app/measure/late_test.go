@@ -285,7 +285,7 @@ func TestRendezvousRemoved(t *testing.T) {
 }
 
 // Where nobody can come any more the end of a run is not waited for, though an agent has come that is not done.
-func TestNobodyToWaitFor(t *testing.T) {
+func TestNoAgentToWaitFor(t *testing.T) {
 	c := startRun(t, "00000000000000ae", "127.0.0.1:0")
 	if _, _, err := c.Journal().Store().Greet(&moriensv1.Hello{Run: "00000000000000ae", Agent: 1}); err != nil {
 		t.Fatal(err)

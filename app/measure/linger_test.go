@@ -100,7 +100,7 @@ func (l *lingering) left(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(patience):
-		t.Fatal("the agent stays")
+		t.Fatal("the agent keeps running")
 	}
 }
 
@@ -133,7 +133,7 @@ func (l *lingering) release(t *testing.T) {
 }
 
 // An agent that is done gives its windows, also when nothing more is taken, until it is let go.
-func TestAgentStays(t *testing.T) {
+func TestAgentLingers(t *testing.T) {
 	t.Parallel()
 	l := newLingering(t, time.Hour, nil)
 	l.collector.Freeze("")
@@ -169,7 +169,7 @@ func TestAgentLeavesByItself(t *testing.T) {
 		l := newLingering(t, 300*time.Millisecond, nil)
 		l.left(t)
 		if held := l.collector.Journal().Store(); held.Staying() != 0 || held.CutOff() != 0 {
-			t.Errorf("the collector has %d agents, and waits for %d that were killed; this one took leave", held.Staying(), held.CutOff())
+			t.Errorf("the collector has %d agents, and waits for %d that were killed; this one ended by itself", held.Staying(), held.CutOff())
 		}
 		l.collector.Close(collector.Outcome{})
 	})
@@ -192,7 +192,7 @@ func TestAgentLeavesByItself(t *testing.T) {
 
 // An agent that keeps the bursts is repeatedly asked to stay, for as long as the collector waits for others, and leaves
 // in time behind that.
-func TestAgentWithBurstsStays(t *testing.T) {
+func TestAgentWithBurstsLingers(t *testing.T) {
 	t.Parallel()
 	const linger = 12 * time.Second // it is informed four times as often
 	l := newLingering(t, linger, new(Cells))

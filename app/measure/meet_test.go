@@ -14,7 +14,7 @@ import (
 
 // Ranks whose files cannot be read, as those of a library of another version, are not nobody: an agent that finds no
 // others says so, and is not silent.
-func TestMeetNobodyReadable(t *testing.T) {
+func TestMeetUnreadableRanks(t *testing.T) {
 	for _, left := range []bool{false, true} {
 		shm, near := t.TempDir(), t.TempDir()
 		p := newPreload(PreloadConfig{Run: "0123456789abcdef", Shm: shm, Near: near, Agent: "a"})
@@ -59,7 +59,7 @@ func TestRetire(t *testing.T) {
 			ranks := watched{directory: ring.NewDirectory(dir)}
 			defer ranks.close()
 			if err := ranks.look(); err != nil || ranks.started() {
-				t.Fatalf("came %v, %v", ranks.started(), err)
+				t.Fatalf("started %v, %v", ranks.started(), err)
 			}
 			if err := c.come(dir); err != nil {
 				t.Fatal(err)

@@ -151,7 +151,7 @@ func TestMessagesOfThreads(t *testing.T) {
 
 // Receives of which MPI does not tell the sender take what one sender alone has sent too many; where that is not
 // certain they have no lines.
-func TestUntoldReceives(t *testing.T) {
+func TestReceivesOfUnknownSender(t *testing.T) {
 	t.Parallel()
 	const unrecorded, room = 2, 64
 	for _, c := range []struct {

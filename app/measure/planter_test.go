@@ -172,7 +172,7 @@ func compare(t *testing.T, f store.Frozen, planters []*planter) {
 			marks += len(m.What)
 		}
 		if len(enter) != len(p.enter) || r.End == nil {
-			t.Fatalf("ring %016x: %d calls came, %d were written; end %v", p.ring.ID(), len(enter), len(p.enter), r.End)
+			t.Fatalf("ring %016x: %d calls arrived, %d were written; end %v", p.ring.ID(), len(enter), len(p.enter), r.End)
 		}
 		for i := range enter {
 			if enter[i] != p.enter[i] || exit[i] != p.exit[i] {
@@ -180,7 +180,7 @@ func compare(t *testing.T, f store.Frozen, planters []*planter) {
 			}
 		}
 		if p.dropped.Load() == 0 && uint64(marks) != p.marks {
-			t.Errorf("ring %016x: %d marks came, %d were set", p.ring.ID(), marks, p.marks)
+			t.Errorf("ring %016x: %d marks arrived, %d were set", p.ring.ID(), marks, p.marks)
 		}
 		// Marks and calls that found no room are counted as one.
 		counted += r.End.Dropped + uint64(marks)
@@ -191,6 +191,6 @@ func compare(t *testing.T, f store.Frozen, planters []*planter) {
 		t.Errorf("%d records dropped or marks, %d were", counted, lost)
 	}
 	if f.Totals.Dropped == 0 && moved != transfers {
-		t.Errorf("%d transfers came, %d were made", moved, transfers)
+		t.Errorf("%d transfers arrived, %d were made", moved, transfers)
 	}
 }

@@ -161,18 +161,18 @@ func TestWindowsOfSeveralNodes(t *testing.T) {
 	await := func(anchors int) { // until all agents have read so far
 		t.Helper()
 		for {
-			came := 0
+			arrived := 0
 			for _, f := range c.Windows().Fetch(ctx, []anchor.ID{anchor.After(uint64(anchors))}) {
 				if f.Err != nil {
 					t.Fatal(f.Err)
 				}
-				came += len(lines(f.Parts))
+				arrived += len(lines(f.Parts))
 			}
-			if came == ranks {
+			if arrived == ranks {
 				return
 			}
 			if ctx.Err() != nil {
-				t.Fatalf("%d of %d ranks are at iteration %d", came, ranks, anchors)
+				t.Fatalf("%d of %d ranks are at iteration %d", arrived, ranks, anchors)
 			}
 			time.Sleep(20 * time.Millisecond)
 		}

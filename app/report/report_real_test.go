@@ -237,8 +237,8 @@ func TestOnlyLoopback(t *testing.T) {
 
 // The browser is led to the page by a file that only the user can read: arguments of programs are for everybody to see.
 func TestBrowserGetsNoToken(t *testing.T) {
-	bin, told := t.TempDir(), filepath.Join(t.TempDir(), "told")
-	script := "#!/bin/sh\ncat \"$1\" >" + told + ".part\nstat -c %a \"$1\" >>" + told + ".part\necho \"$@\" >>" + told + ".part\nmv " + told + ".part " + told + "\n"
+	bin, received := t.TempDir(), filepath.Join(t.TempDir(), "received")
+	script := "#!/bin/sh\ncat \"$1\" >" + received + ".part\nstat -c %a \"$1\" >>" + received + ".part\necho \"$@\" >>" + received + ".part\nmv " + received + ".part " + received + "\n"
 	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestBrowserGetsNoToken(t *testing.T) {
 	done := browse(url, slog.New(slog.DiscardHandler))
 	var text []byte
 	for deadline := time.Now().Add(2 * time.Minute); len(text) == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		text, _ = os.ReadFile(told)
+		text, _ = os.ReadFile(received)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	if !strings.Contains(string(text), "0; url="+url) || len(lines) < 3 || lines[len(lines)-2] != "600" || strings.Contains(lines[len(lines)-1], "s3cret") {

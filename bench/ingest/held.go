@@ -25,11 +25,11 @@ func held(messages int) (float64, error) {
 		if err != nil {
 			return err
 		}
-		came := new(moriensv1.ReportRequest)
-		if err := proto.Unmarshal(bytes, came); err != nil {
+		message := new(moriensv1.ReportRequest)
+		if err := proto.Unmarshal(bytes, message); err != nil {
 			return err
 		}
-		_, err = s.Apply(agent, came)
+		_, err = s.Apply(agent, message)
 		return err
 	}
 	for _, m := range j.definitions() {

@@ -24,11 +24,11 @@ func brief(t *testing.T, mpi mpitest.MPI, iterations string) []string {
 // checkKept checks that a run whose bursts were kept with their agents has every call that was made, and every burst.
 func checkKept(t *testing.T, out string, made, ranks int) {
 	t.Helper()
-	told, err := rundir.ReadManifest(out)
+	manifest, err := rundir.ReadManifest(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, c := readManifest(t, out), told.Cells
+	m, c := readManifest(t, out), manifest.Cells
 	calls := 0
 	for _, n := range m.MPICalls {
 		calls += n
@@ -147,7 +147,7 @@ func TestCellsRefused(t *testing.T) {
 }
 
 // Without a rank there is nothing to cluster, and nothing wrong with the agent.
-func TestCellsOfNobody(t *testing.T) {
+func TestCellsWithoutRanks(t *testing.T) {
 	t.Parallel()
 	o := execute(t, nil, binary(t), "run", "--cells", "--out", filepath.Join(t.TempDir(), "run"), "--shm", t.TempDir(), "--spool", t.TempDir(), "--", "true")
 	if contains(t, o.stderr, "no bursts: no process of the job called MPI"); o.status != 0 || strings.Contains(o.stderr, "micro-cells") {

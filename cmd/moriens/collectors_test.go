@@ -87,7 +87,7 @@ func TestJobOfTwoCollectors(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		if n := strings.Count(output.String(), "results: "); n != 1 {
-			t.Errorf("the results are told of %d times\n%s", n, output)
+			t.Errorf("the results are announced %d times\n%s", n, output)
 		}
 		for _, gone := range []string{"collector.json", "journal"} {
 			if _, err := os.Stat(filepath.Join(out, gone)); err == nil {

@@ -125,9 +125,9 @@ func TestCountersThatAreNotThere(t *testing.T) {
 	args := []string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--events", "PAPI_TOT_INS,PAPI_TOT_CYC", "--dims", "IPC", "--"}
 	o := execute(t, []string{"MINIAPP_OUT=" + planted, "MORIENS_PAPI=/nowhere.so"},
 		append(args, mpi.Args(2, "", mpi.App(t, "polls"), "compute", "100", "200")...)...)
-	const told = "moriens: PAPI_TOT_INS, PAPI_TOT_CYC: not measured; the dimensions are duration:log instead of IPC:lin, unless later processes measure what is missing\n" +
+	const notice = "moriens: PAPI_TOT_INS, PAPI_TOT_CYC: not measured; the dimensions are duration:log instead of IPC:lin, unless later processes measure what is missing\n" +
 		"hint: --events selects the events, moriens doctor lists available ones; the job continues\n"
-	if o.status != 0 || o.stderr != told {
+	if o.status != 0 || o.stderr != notice {
 		t.Fatalf("status %d\n%s", o.status, o.stderr)
 	}
 	m := readManifest(t, out)
@@ -167,7 +167,7 @@ func TestDimensionThatIsNotCounted(t *testing.T) {
 		return strings.Count(string(text), "moriens: foo: not measured; the dimensions are duration:log instead of foo:lin, unless ")
 	}
 	if times() != 0 {
-		t.Error("told before a process came")
+		t.Error("reported before a process connected")
 	}
 	var agents []*testAgent
 	for rank := range 2 {
@@ -183,7 +183,7 @@ func TestDimensionThatIsNotCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := times(); n != 1 {
-		t.Errorf("told %d times", n)
+		t.Errorf("reported %d times", n)
 	}
 }
 

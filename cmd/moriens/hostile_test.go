@@ -99,17 +99,17 @@ func TestHostileNameLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"report", dir}, {"view", "--no-browser", "--listen", "192.0.2.1:0", dir}} {
-		told := 0
+		reported := 0
 		o := bounded(t, args...)
 		for line := range strings.Lines(o.stderr) {
 			if !strings.HasPrefix(line, "moriens: ") && !strings.HasPrefix(line, "hint: ") {
 				t.Errorf("%s: a line of its own: %q", args[0], line)
 			}
 			if strings.HasPrefix(line, "moriens: left out: ") && strings.Contains(line, `MPI_Fi\nlize`) {
-				told++
+				reported++
 			}
 		}
-		if told == 0 {
+		if reported == 0 {
 			t.Errorf("%s does not say what is left out: %+v", args[0], o)
 		}
 	}

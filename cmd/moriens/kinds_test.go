@@ -59,7 +59,7 @@ func readKinds(t *testing.T, dir string) []kindRow {
 func TestKindsJob(t *testing.T) {
 	testenv.Need(t, mpitest.OpenMPI.Launcher)
 	app := mpitest.OpenMPI.App(t, "kinds")
-	tell(t, "\nFour kinds of bursts between the same two calls, eight ranks on two cores, one of them 30 % slower (testdata/miniapp/kinds.c):\n\n| ranks wait by | runs | purity, least | median | runs of .95 and more |\n|---|---|---|---|---|\n")
+	appendToTable(t, "\nFour kinds of bursts between the same two calls, eight ranks on two cores, one of them 30 % slower (testdata/miniapp/kinds.c):\n\n| ranks wait by | runs | purity, least | median | runs of .95 and more |\n|---|---|---|---|---|\n")
 	for _, c := range []struct {
 		name       string
 		iterations int
@@ -77,7 +77,7 @@ func TestKindsJob(t *testing.T) {
 			}
 			slices.Sort(purities)
 			below, _ := slices.BinarySearch(purities, .95)
-			tell(t, fmt.Sprintf("| %s | %d | %.3f | %.3f | %d |\n", c.name, len(purities), purities[0], purities[len(purities)/2], len(purities)-below))
+			appendToTable(t, fmt.Sprintf("| %s | %d | %.3f | %.3f | %d |\n", c.name, len(purities), purities[0], purities[len(purities)/2], len(purities)-below))
 			if len(purities) > 1 && 10*below > len(purities) {
 				t.Errorf("%d of %d runs have a purity below .95: %.3f", below, len(purities), purities)
 			}

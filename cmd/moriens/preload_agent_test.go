@@ -60,7 +60,7 @@ func TestPreloadFinish(t *testing.T) {
 		t.Fatalf("%v\n%s", err, &j.stderr)
 	}
 	if got := sum(mpitest.Counts(t, j.counts))["MPI_Finalize"]; got != 2 {
-		t.Errorf("%d ranks came to their end", got)
+		t.Errorf("%d ranks reached their end", got)
 	}
 }
 

@@ -270,9 +270,9 @@ func TestPreloadTimeout(t *testing.T) {
 	j.checkPreloaded(t, filepath.Join(j.folder, "run"), 2)
 }
 
-// TestPreloadNot: where nothing can or shall be measured the application does not notice, and one line at most says
+// TestPreloadWithoutMeasuring: where nothing can or shall be measured the application does not notice, and one line at most says
 // why.
-func TestPreloadNot(t *testing.T) {
+func TestPreloadWithoutMeasuring(t *testing.T) {
 	mpi := mpitest.OpenMPI
 	for _, c := range []struct {
 		name string
@@ -299,7 +299,7 @@ func TestPreloadNot(t *testing.T) {
 			}
 			contains(t, j.stderr.String(), c.says...)
 			if got := sum(mpitest.Counts(t, j.counts))["MPI_Finalize"]; got != 2 {
-				t.Errorf("%d ranks came to their end", got)
+				t.Errorf("%d ranks reached their end", got)
 			}
 			waitFor(t, "the agent's end", func() bool { return len(j.agents(t)) == 0 })
 			if left := j.left(t); len(left) != 0 {
@@ -357,7 +357,7 @@ func TestPreloadFullDisk(t *testing.T) {
 				t.Errorf("stderr %q", &j.stderr)
 			}
 			if got := sum(mpitest.Counts(t, j.counts))["MPI_Finalize"]; got != 2 {
-				t.Errorf("%d ranks came to their end", got)
+				t.Errorf("%d ranks reached their end", got)
 			}
 			waitFor(t, "the agent's end", func() bool { return len(j.agents(t)) == 0 })
 			if left := j.left(t); len(left) != 0 {

@@ -313,7 +313,7 @@ func TestRunIsKilled(t *testing.T) {
 	kill(run)
 	filepath.WalkDir(tmp, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.Type()&fs.ModeSocket != 0 {
-			t.Errorf("its socket stays: %s, %v", path, err)
+			t.Errorf("its socket remains: %s, %v", path, err)
 		}
 		return nil
 	})

@@ -97,7 +97,7 @@ func TestSilentIsClosed(t *testing.T) {
 		synctest.Wait()
 		d.expect(map[Cause]uint64{Silent: 1})
 		if !closed(silent) {
-			t.Error("who says nothing stays")
+			t.Error("a silent connection is kept")
 		}
 		time.Sleep(patience)
 		go server.Write([]byte{1})
@@ -125,7 +125,7 @@ func TestCrowd(t *testing.T) {
 	}
 	for i := range clients {
 		if i < 2 && !closed(clients[i]) {
-			t.Errorf("connection %d stays", i)
+			t.Errorf("connection %d is kept", i)
 		}
 		if i >= 2 && !open(clients[i], servers[i]) {
 			t.Errorf("connection %d goes", i)
@@ -156,7 +156,7 @@ func TestGoesBeforeItHasShownAToken(t *testing.T) {
 	d.Control.Close()
 	late, _ := d.connect()
 	if !closed(stranger) || !closed(late) {
-		t.Error("a stranger stays when the gate is closed")
+		t.Error("an unauthenticated connection is kept after Close")
 	}
 	d.expect(map[Cause]uint64{Handshake: 1, Token: 1})
 }

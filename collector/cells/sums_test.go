@@ -63,7 +63,7 @@ func TestSumsAreRefused(t *testing.T) {
 	if err := c.Sums(t.Context(), func(uint64, *moriensv1.CellsSums) error { return errNone }); err != errNone || len(c.Left()) > 0 {
 		t.Error(err, c.Left())
 	}
-	if told := c.AgentStates(); len(told) != 1 || told[0] != (AgentState{Agent: 1}) {
-		t.Errorf("%+v", told)
+	if states := c.AgentStates(); len(states) != 1 || states[0] != (AgentState{Agent: 1}) {
+		t.Errorf("%+v", states)
 	}
 }

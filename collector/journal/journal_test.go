@@ -189,7 +189,7 @@ func TestAgentReturns(t *testing.T) {
 	j = open(t, dir)
 	j.Start(nil)
 	if connected, expected := j.Store().Attendance(1e18); connected != 1 || expected != 1 {
-		t.Errorf("%d agents came, %d are expected back", connected, expected)
+		t.Errorf("%d agents connected, %d are expected back", connected, expected)
 	}
 	a = greet(t, j, 7)
 	a.next = 3

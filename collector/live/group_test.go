@@ -120,7 +120,7 @@ func checkGroup(t *rapid.T, g *group, ladder bool, floor float64) {
 }
 
 // Three kinds keep their ids through any number of bursts, while MinPts and Eps change, and take little memory.
-func TestIDsStay(t *testing.T) {
+func TestIDsAreKept(t *testing.T) {
 	o := options(2, .02)
 	g := newGroup(calls{7, 8}, 2, .02/placesPerEps)
 	random := rand.New(rand.NewPCG(5, 6))

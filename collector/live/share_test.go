@@ -149,10 +149,10 @@ func TestShares(t *testing.T) {
 		}
 		lives[0].Follow()
 		now := time.Now()
-		round := func(told func(m int) bool) {
+		round := func(takesPart func(m int) bool) {
 			for m := 1; m < members; m++ {
 				lives[m].Heed(lives[0].Terms())
-				if !told(m) {
+				if !takesPart(m) {
 					continue
 				}
 				lives[m].cluster(now)
@@ -196,7 +196,7 @@ func TestShares(t *testing.T) {
 					r.burst(ns, calls)
 				}
 			}
-			round(func(int) bool { return rapid.Bool().Draw(t, "told") })
+			round(func(int) bool { return rapid.Bool().Draw(t, "takes part") })
 		}
 		for range 4 { // of which each may start over
 			round(func(int) bool { return true })

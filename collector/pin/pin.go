@@ -32,7 +32,7 @@ const (
 	// answerGrace is how long agents may take to answer.
 	answerGrace = 10 * time.Second
 	// recentBursts is how many bursts are looked at.
-	lately = 1 << 14
+	recentBursts = 1 << 14
 	// leastIterations is from how many on one of them stands for the others; before, windows are not scarce.
 	leastIterations = 8
 	// together is how many consecutive iterations are pinned.

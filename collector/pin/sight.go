@@ -68,7 +68,7 @@ func newSight(v store.RingView, meetings []store.Meeting, o grouping.Options) (*
 // take takes the columns of the last bursts.
 func (s *sight) take(v store.RingView) grouping.Bursts {
 	first, row := len(v.Chunks), 0
-	for bursts := 0; first > 0 && bursts < lately; {
+	for bursts := 0; first > 0 && bursts < recentBursts; {
 		first--
 		bursts += len(v.Chunks[first].Path) - len(v.Chunks[first].NoBurst)
 	}

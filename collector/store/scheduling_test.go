@@ -21,7 +21,7 @@ func ofProcess(process, run, wait, voluntary, involuntary uint64) *moriensv1.Rep
 func TestScheduling(t *testing.T) {
 	s := newStub(t)
 	if _, known := s.agent.Scheduling(); known {
-		t.Error("told of what nobody has told")
+		t.Error("figures that were never reported")
 	}
 	s.must(process(1, 0, 2))
 	s.must(ofProcess(1, 100, 10, 1, 2))

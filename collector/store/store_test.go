@@ -249,13 +249,13 @@ func TestApplyRefusesAfterEnd(t *testing.T) {
 	}
 	// Messages of the ring were refused: its end says so, and holds all the same.
 	if err := s.apply(end()); err == nil || !strings.Contains(err.Error(), "ends after 7 calls, 2 received") {
-		t.Errorf("the end after calls that never came: %v", err)
+		t.Errorf("the end after calls that never arrived: %v", err)
 	}
 	if err := s.apply(end()); err == nil {
 		t.Error("a ring ended twice")
 	}
 	if err := s.apply(calls(two(11, 2))); err == nil {
-		t.Error("calls came after the ring's end")
+		t.Error("calls arrived after the ring's end")
 	}
 	if totals := s.store.Totals(); totals.Dropped != 5 || totals.Abandoned != 1 {
 		t.Errorf("totals %+v", totals)
@@ -268,7 +268,7 @@ func TestAttendance(t *testing.T) {
 	check := func(when string, grace time.Duration, want int) {
 		t.Helper()
 		if connected, expected := s.store.Attendance(grace); connected != 1 || expected != want {
-			t.Errorf("%s: %d agents came, %d are expected, want 1 and %d", when, connected, expected, want)
+			t.Errorf("%s: %d agents connected, %d are expected, want 1 and %d", when, connected, expected, want)
 		}
 	}
 	check("two streams", 0, 1)

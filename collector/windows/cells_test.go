@@ -92,7 +92,7 @@ func TestAskCells(t *testing.T) {
 		second.answer(part(again.Number, false, 4))
 		second.answer(part(again.Number, true, 5))
 		if err := <-a.done; err != nil || !slices.Equal(a.units, []uint32{4, 5}) {
-			t.Errorf("got %v, %v; want what came on the second stream", a.units, err)
+			t.Errorf("got %v, %v; want the answer on the second stream", a.units, err)
 		}
 		next := second.asked(t)
 		refused := part(next.Number, true, 6)
@@ -106,7 +106,7 @@ func TestAskCells(t *testing.T) {
 
 // An agent that is done is asked as long as it has a stream; one that never connected has ended, and one that is away
 // is waited for as long as there is time.
-func TestAskWhomever(t *testing.T) {
+func TestWhichAgentsAreAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New()
 		one, two := joined(d, 1), joined(d, 2)

@@ -39,7 +39,7 @@ type asker struct {
 }
 
 // identify finds out who the threads are.
-func (a *asker) lineUp() {
+func (a *asker) identify() {
 	a.threads = rebuild.ThreadsOf(*a.Frozen, a.Options.Workers)
 	for i, r := range a.threads.Rings {
 		p := a.threads.Processes[a.threads.ProcessOf[i]]

@@ -18,7 +18,7 @@ import (
 // made of what did.
 func Collect(ctx context.Context, in Input) *Collected {
 	a := asker{Input: in}
-	in.Stages.Must(stage.LineUp, func() { a.lineUp() })
+	in.Stages.Must(stage.LineUp, func() { a.identify() })
 	c := &Collected{}
 	if a.Agents != nil {
 		if a.Asked == nil {

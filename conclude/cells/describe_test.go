@@ -44,15 +44,15 @@ func TestEmpty(t *testing.T) {
 		what   string
 		of     Collected
 		bursts bool
-		told   bool // why
+		reason bool // why
 	}{
 		{"bursts", Collected{clustered: clustered{set: &microcell.Set{Bursts: 1}}}, true, false},
 		{"none", Collected{clustered: clustered{set: new(microcell.Set)}, asker: asker{threads: rebuild.Threads{Rings: make([]*store.Ring, 2)}}}, false, false},
 		{"no threads", Collected{}, false, false},
-		{"nothing told", Collected{asker: asker{threads: rebuild.Threads{Rings: make([]*store.Ring, 1)}}}, false, true},
+		{"no report", Collected{asker: asker{threads: rebuild.Threads{Rings: make([]*store.Ring, 1)}}}, false, true},
 	} {
 		bursts, why, advice := tt.of.Empty()
-		if bursts != tt.bursts || (why != "") != tt.told || (advice != "") != tt.told {
+		if bursts != tt.bursts || (why != "") != tt.reason || (advice != "") != tt.reason {
 			t.Errorf("%s: %v, %q, %q", tt.what, bursts, why, advice)
 		}
 	}

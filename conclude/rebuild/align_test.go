@@ -9,9 +9,9 @@ import (
 	"moriens/trace"
 )
 
-// TestMarksStayBetweenTheirCalls puts marks of a thread whose calls were moved: the first lasts longer than by its
+// TestMarksRemainBetweenTheirCalls puts marks of a thread whose calls were moved: the first lasts longer than by its
 // clock, and the second is closer.
-func TestMarksStayBetweenTheirCalls(t *testing.T) {
+func TestMarksRemainBetweenTheirCalls(t *testing.T) {
 	local := []int64{90, 100, 120, 149, 150, 200, 299, 300, 339, 340, 400}
 	want := []int64{1090, 1100, 1120, 1149, 1180, 1230, 1320, 1320, 1359, 1360, 1420}
 	thread := trace.Thread{

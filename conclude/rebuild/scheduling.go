@@ -28,8 +28,8 @@ func Scheduling(worlds []*World, agents []*store.Agent) *rundir.Scheduling {
 	s := &rundir.Scheduling{Hosts: []rundir.HostScheduling{}, Ranks: []rundir.RankScheduling{}}
 	hosts := make(map[*store.Agent]int)
 	for _, a := range agents {
-		n, told := a.Scheduling()
-		if !told {
+		n, known := a.Scheduling()
+		if !known {
 			continue
 		}
 		hosts[a] = len(s.Hosts)
@@ -53,7 +53,7 @@ func Scheduling(worlds []*World, agents []*store.Agent) *rundir.Scheduling {
 				LostShare: part(float64(x.WaitNS), float64(x.RunNS)), Voluntary: int64(x.Voluntary), Involuntary: int64(x.Involuntary),
 			}
 			s.Ranks = append(s.Ranks, r)
-			if k, told := hosts[p.Agent]; told {
+			if k, known := hosts[p.Agent]; known {
 				h := &s.Hosts[k]
 				h.RunSeconds += r.RunSeconds
 				h.WaitSeconds += r.WaitSeconds

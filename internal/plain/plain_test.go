@@ -40,7 +40,7 @@ func TestLine(t *testing.T) {
 }
 
 // What comes out holds nothing that is obeyed, is what went in where that held none, and does not change any more.
-func TestNothingObeyed(t *testing.T) {
+func TestNoControlCharacters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
 		got := Line(text)
@@ -117,7 +117,7 @@ func TestWriterOfJSON(t *testing.T) {
 		}
 		var back map[string]string
 		if err := json.Unmarshal([]byte(out.String()), &back); err != nil || back["a"] != text {
-			t.Fatalf("%q came back as %q, %v", text, back["a"], err)
+			t.Fatalf("%q was read back as %q, %v", text, back["a"], err)
 		}
 		if strings.ContainsFunc(strings.ReplaceAll(out.String(), "\n", ""), obeyed) {
 			t.Fatalf("%q", out.String())

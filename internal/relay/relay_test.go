@@ -16,13 +16,13 @@ import (
 
 // meeting has calls of members that are goroutines combined.
 type meeting struct {
-	mu    sync.Mutex
-	all   *sync.Cond
-	calls []Call
-	came  int
-	turn  int
-	given [][]byte
-	err   error
+	mu      sync.Mutex
+	all     *sync.Cond
+	calls   []Call
+	arrived int
+	turn    int
+	given   [][]byte
+	err     error
 }
 
 type seat struct {
@@ -35,9 +35,9 @@ func (s seat) Call(c Call) ([]byte, error) {
 	defer s.mu.Unlock()
 	s.calls[s.rank] = c
 	turn := s.turn
-	if s.came++; s.came == len(s.calls) {
+	if s.arrived++; s.arrived == len(s.calls) {
 		s.given, s.err = Combine(s.calls)
-		s.came, s.turn = 0, s.turn+1
+		s.arrived, s.turn = 0, s.turn+1
 		s.all.Broadcast()
 	}
 	for s.turn == turn {

@@ -107,8 +107,8 @@ func TestPlanIsDocumented(t *testing.T) {
 	}
 	var before []string
 	for _, step := range stage.Plan {
-		row, told := rows[step.Name]
-		if !told {
+		row, documented := rows[step.Name]
+		if !documented {
 			t.Errorf("%s is not in the table of stages", step.Name)
 		}
 		if percent := fmt.Sprintf("%.0f %%", 100*step.Until); step.Until > 0 && !strings.Contains(row, percent) {
