@@ -142,7 +142,8 @@ func (n *Node) settle() (err error) {
 
 var errUnkept = errors.New("the spool has no space for it")
 
-// unkept says what an agent that has to end could not keep: it is in the rings, which nobody gives back. err is why.
+// unkept says what an agent that has to end could not keep: it is in the rings, whose slots nobody gives back. err is
+// why.
 func (n *Node) unkept(err error) error {
 	s := n.describeSpool()
 	for _, a := range n.agents {

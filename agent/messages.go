@@ -17,8 +17,8 @@ import (
 // trafficEvery is how often it is said, at most, what a process has moved so far.
 const trafficEvery = 10 * time.Second
 
-// trafficEveryCells is the same where bursts stay on the node: of so many processes that their sums would be most of
-// what is sent.
+// trafficEveryCells is the same where bursts are kept on the node: with so many processes their sums would be most of
+// the traffic.
 const trafficEveryCells = 10 * time.Minute
 
 // soundTransfers says what of a record's meaning cannot be what it seems; nil if nothing.

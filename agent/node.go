@@ -40,8 +40,8 @@ const (
 	pollMax = 250 * time.Millisecond
 	// pollDeaf is pollMax where ranks cannot ring, and where all processes have ended, one of them has, or the job has.
 	pollDeaf = 8 * time.Millisecond
-	// pollFill is how full, 0 to 1, of what was not read the fullest ring is to be at the next look if it fills on as fast
-	// as before. With what waits for its transaction (releaseShare) it is less than half full then, and nobody rings.
+	// pollFill is how full, 0 to 1, the fullest ring is to be at the next look if it fills as fast as before. With what
+	// waits for its transaction (releaseShare) it is less than half full then, and no writer rings the bell.
 	pollFill = 1. / 8
 	// scanEvery is the time between two looks for new processes and for ended ones.
 	scanEvery = 50 * time.Millisecond
@@ -56,7 +56,7 @@ const (
 	lossGrace = 2 * time.Second
 	// resolveGrace is how long the call paths may take to resolve; those that are left remain unknown.
 	resolveGrace = 30 * time.Second
-	// finishResolveGrace is that where the run is ended early: somebody waits, perhaps a batch system that is about to
+	// finishResolveGrace is the same where the run is ended early: somebody waits, perhaps a batch system that is about to
 	// kill us.
 	finishResolveGrace = 3 * time.Second
 )
@@ -226,7 +226,7 @@ func (n *Node) saySpool() {
 		return
 	}
 	level := slog.LevelWarn
-	if n.config.Spool != "" { // somebody has said where
+	if n.config.Spool != "" { // its place is given
 		level = slog.LevelError
 	}
 	n.say(level, text)
@@ -288,7 +288,7 @@ func (n *Node) Run(ctx context.Context) error {
 	<-upDone // what it has to say, Flush has said
 	n.sources.close()
 	n.windows.close()
-	over := errors.Is(err, uplink.ErrOver) // nobody will ever take what is in the spool
+	over := errors.Is(err, uplink.ErrOver) // the content of the spool will never be taken
 	if over && n.started {
 		err = fmt.Errorf("%w; records of this node's ranks not sent by then are not in them", err)
 	}
@@ -369,7 +369,7 @@ func (n *Node) watch(ctx context.Context) {
 		n.config.Log.Info("ranks cannot wake the agent: it polls their ring buffers more often", "error", err)
 	}
 	defer n.bell.Close()
-	// A mapped file that somebody truncates is a fault, which read turns into an error.
+	// Truncation of a mapped file is a fault, which read turns into an error.
 	debug.SetPanicOnFault(true)
 	for {
 		now := time.Now()
@@ -517,7 +517,7 @@ func (n *Node) end(a *Process) {
 			n.endRing(a, a.threads[0])
 		}
 		if a.process.Err() != nil {
-			n.define(a) // and report it, if nobody has
+			n.define(a) // and report it, unless that is done
 		}
 		a.endMessages()
 		n.endScheduling(a)
@@ -541,8 +541,8 @@ func (n *Node) resolveGrace() time.Duration {
 	}
 }
 
-// leave takes what processes that outlive the job, or the run, have recorded so far. What they record from now on
-// nobody reads.
+// leave takes what processes that outlive the job, or the run, have recorded so far. What they record from now on is
+// not read.
 func (n *Node) leave() {
 	live := 0
 	for _, a := range n.agents {

@@ -236,7 +236,7 @@ func (a *Process) snapshot() *moriensv1.ProcessState {
 	return s
 }
 
-// keepSpool makes the spool again where somebody has removed it: without it a restarted agent would know nothing.
+// keepSpool makes the spool again where it was removed: without it a restarted agent would know nothing.
 func (n *Node) keepSpool() error {
 	if !n.outbox.Gone() {
 		n.windows.store.Again(windowsDir(n.spool))

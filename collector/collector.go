@@ -60,7 +60,7 @@ type Config struct {
 	Cells  string
 	Given  []string // options of the command line, for who goes on with the run: --name=value
 	Log    *slog.Logger
-	Notify func(text, advice string) // the user, while the job runs; nil = there is nobody
+	Notify func(text, advice string) // the user, while the job runs; nil = no user
 	Clocks ticks.Clocks              // nil = the machine's
 	// Grace is how long an agent whose stream broke may take to come back; 0 = 60 s. It tries every two seconds.
 	Grace time.Duration

@@ -99,7 +99,7 @@ func (e *ending) allow(patience time.Duration) {
 	e.patience = max(e.patience, patience)
 }
 
-// Patience is how long those who asked for the end wait for the agents; 0 where nobody has asked.
+// Patience is how long the end of the run, if it was asked for, waits for the agents; 0 where it was not.
 func (c *Collector) Patience() time.Duration {
 	c.end.mu.Lock()
 	defer c.end.mu.Unlock()

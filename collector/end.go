@@ -98,8 +98,8 @@ func (c *Collector) Release() {
 	}
 }
 
-// AwaitReturn waits until the agents that are done have come back to a collector that was started again, or ctx ends:
-// as long as they stay they can be asked for windows.
+// AwaitReturn waits until the agents that are done have connected again to a restarted collector, or ctx ends: as long
+// as they are connected they can be asked for windows.
 func (c *Collector) AwaitReturn(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, returnGrace)
 	defer cancel()
@@ -109,8 +109,7 @@ func (c *Collector) AwaitReturn(ctx context.Context) {
 	}
 }
 
-// Discard removes the journals of all collectors, between Freeze and Close: the results are written, or nobody wants
-// them.
+// Discard removes the journals of all collectors, between Freeze and Close: the results are written, or are not wanted.
 func (c *Collector) Discard() error { return discard(c.Team(), c.journal) }
 
 // silence takes nothing more from anybody.
@@ -138,7 +137,7 @@ func (c *Collector) Close(outcome Outcome) {
 	}
 }
 
-// Stop ends a run of which nobody waits for an outcome, and returns all that arrived.
+// Stop ends a run without waiting agents, and returns all that arrived.
 func (c *Collector) Stop() store.Frozen {
 	defer c.Close(Outcome{})
 	defer c.Release()

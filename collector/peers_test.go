@@ -106,7 +106,7 @@ func TestLostCollector(t *testing.T) {
 	together(3, func(i int) { all[i].Close(Outcome{}) })
 }
 
-// The only collector of a run has all of them, and nobody else to receive from.
+// The only collector of a run has all agents, and no other collector to receive from.
 func TestOnlyCollector(t *testing.T) {
 	c := &Collector{}
 	if !c.Complete() || c.Asked() != nil || c.Adjourned() != nil {
@@ -163,7 +163,7 @@ func TestAgentOnItsWay(t *testing.T) {
 		}
 	}
 
-	// Another collector takes whom the first has sent since both began, and nobody else.
+	// Another collector takes the agents that the first has sent since both began, and no others.
 	other := newPeers(mpix.Local(2)[1], nil, "start")
 	for _, tt := range []struct {
 		hello *moriensv1.Hello

@@ -23,8 +23,8 @@ func byKinds() (grouping.Options, keeping.Config) {
 	return grouping.Options{Dims: dims, By: grouping.ByCalls, Workers: 2}, keeping.Config{Dims: dims, By: grouping.ByCalls, Kinds: true}
 }
 
-// Where bursts stay on their nodes kinds are what they are when the bursts come as usual: of each burst, and what is
-// said of them.
+// Where bursts are kept on their nodes kinds are what they are when the bursts arrive as usual: of each burst, and in
+// their description.
 func TestCellsKinds(t *testing.T) {
 	const ranks = 12
 	r := planted(t, ranks, 60)

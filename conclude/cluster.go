@@ -28,7 +28,7 @@ type clustered struct {
 	why     string             // its text for the manifest
 }
 
-// cluster gives the bursts of a run clusters and labels; kept has the micro-cells of one whose bursts stay on their
+// cluster gives the bursts of a run clusters and labels; kept has the micro-cells of one whose bursts are kept on their
 // nodes.
 func cluster(ctx context.Context, e *End, r *rebuild.Rebuilt, kept *cells.Collected) (c clustered, broken error) {
 	crowded, broken := team.Any(r.Team, rebuild.Crowded(r.Scheduling))

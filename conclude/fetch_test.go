@@ -69,8 +69,8 @@ func sendsInTurn(t *testing.T, messages int) (s *store.Store, transfers func(ran
 	}
 }
 
-// Where everything is to stay, what nodes do not have is counted, and what they have is paired by its ordinals: in its
-// order it would go with others.
+// Where everything is to be kept, what nodes do not have is counted, and what they have is paired by its ordinals: by
+// order it would be paired with others.
 func TestTransfersThatNodesDoNotHave(t *testing.T) {
 	const messages = 10
 	s, transfers := sendsInTurn(t, messages)

@@ -157,7 +157,7 @@ func TestEachStageGivenUpAlone(t *testing.T) {
 	})
 }
 
-// praises sees that the summary says how small a directory is only of one that lacks nothing.
+// praises checks that the summary says how small a directory is only of one that lacks nothing.
 func praises(t *testing.T, r *Result) {
 	t.Helper()
 	var text bytes.Buffer

@@ -38,7 +38,7 @@ func (r *record) windows(of func(agent int) bool) fetch.Agents {
 // nodes are what agents have, in messages of calls and transfers of one ring each.
 type nodes map[uint64][]*moriensv1.ReportRequest
 
-// Fetch gives all transfers, in parts that name nobody.
+// Fetch gives all transfers, in parts that name no process.
 func (d nodes) Fetch(context.Context, []anchor.ID, ...uint64) []windows.Fetched {
 	return d.fetch(func(_ uint64, m *moriensv1.ReportRequest) (uint64, bool) { return 0, m.GetTransfers() != nil })
 }

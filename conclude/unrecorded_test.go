@@ -28,7 +28,7 @@ func TestConcludeUnrecorded(t *testing.T) {
 	f.Clock(100, 100)
 	g := agenttest.New(t, s, 2, "n2")
 	g.Fault(&moriensv1.Fault{Rank: 3, Reason: "the agent died 8 times in a row", Who: &moriensv1.Process{Process: 4, Rank: 3, Size: 6, World: "w", Host: "n2", Pid: 9}})
-	g.Process(&moriensv1.Process{Process: 3, Rank: 4, Size: 6, World: "w", Host: "n2", Clock: moriensv1.Clock_CLOCK_TSC}) // whose clock nobody has read
+	g.Process(&moriensv1.Process{Process: 3, Rank: 4, Size: 6, World: "w", Host: "n2", Clock: moriensv1.Clock_CLOCK_TSC}) // whose clock was never read
 	g.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
 	r, err := concludeAll(t, s.Freeze(), Job{}, options(t))
 	if err != nil {

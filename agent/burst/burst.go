@@ -54,7 +54,7 @@ func (f *Former) Form(c *moriensv1.Calls, records []ring.Record) *moriensv1.Call
 	return c
 }
 
-// Reuse takes back a message that nobody needs any more, so that its memory is used again.
+// Reuse takes back a message that is no longer needed, to reuse its memory.
 func (f *Former) Reuse(c *moriensv1.Calls) { f.spare.Put(c) }
 
 // empty is a message without rows.

@@ -51,9 +51,9 @@ type waiting struct {
 	calls *moriensv1.Calls
 }
 
-// Add takes the messages of a transaction, in their order. They stay the caller's. What comes twice, as definitions and
-// rows do when the agent goes on with what it has kept, counts once. A message that is not what it seems is left out,
-// logged, and counted.
+// Add takes the messages of a transaction in their order. The caller still owns them. What arrives twice counts once,
+// as definitions and rows when the agent resumes with what it has kept. A malformed message is left out, logged, and
+// counted.
 func (k *Store) Add(messages []*moriensv1.ReportRequest) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

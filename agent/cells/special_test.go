@@ -91,7 +91,7 @@ func TestByHand(t *testing.T) {
 			t.Errorf("segment %d: %x%x, want the hash of %v", w.segment, hashes.High[i], hashes.Low[i], w.labels)
 		}
 	}
-	// Labels that are not named stay; one that is left out is not there, and what was empty is not reported.
+	// Labels that are not named are kept; one that is left out is not there, and what was empty is not reported.
 	hashes = asked(c, &moriensv1.CellsRelabel{Step: 2, Unit: []uint32{2}, Label: []int32{-1}})[0].GetHashes()
 	if !slices.Equal(hashes.Segment, []uint64{0, 1, 4}) {
 		t.Errorf("%v", hashes)
@@ -148,8 +148,8 @@ func TestPointsForgotten(t *testing.T) {
 	}
 }
 
-// Whoever breaks off an answer does not know what it reported: the next survey reports everything. Numbers of units
-// from another life of the agent are refused.
+// An agent whose answer was broken off does not know what it has reported: the next survey reports everything. Numbers
+// of units from before a restart of the agent are refused.
 func TestBrokenAnswers(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())
@@ -347,7 +347,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// Each message that has waited in vain counts as refused.
+// Each message whose definition never arrives counts as refused.
 func TestNeverDefinedIsRefused(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one()[:5])

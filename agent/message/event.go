@@ -88,8 +88,8 @@ func (m *Matcher) Advance() {
 	m.threads = slices.DeleteFunc(m.threads, func(t *Thread) bool { return t.ended && len(t.queue) == t.next })
 }
 
-// advance merges the threads' queues by time. With force it goes on until half of what may be held is, whoever was not
-// read so far.
+// advance merges the threads' queues by time. With force it continues until half of the bound is held, even if some
+// threads were not read so far.
 func (m *Matcher) advance(force bool) {
 	for m.held > 0 {
 		var first *Thread

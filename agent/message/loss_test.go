@@ -141,7 +141,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// MPI_Isendrecv is one request of two transfers; PROC_NULL is nobody; a receive that was never seen to be made is
+// MPI_Isendrecv is one request of two transfers; PROC_NULL is no peer; a receive that was never seen to be made is
 // counted.
 func TestTwoOfOneRequest(t *testing.T) {
 	var s sink

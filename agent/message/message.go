@@ -320,7 +320,7 @@ func (m *Matcher) forget() {
 	clear(m.unfollowed)
 }
 
-// probe counts messages that matched probes took, and nobody has received.
+// probe counts messages that matched probes took, and that were never received.
 func (m *Matcher) probe(n int) {
 	m.probed += n
 	m.room.taken += n

@@ -208,7 +208,7 @@ func (p *program) end(th *planned) {
 			continue
 		}
 		if x.shared {
-			// Which of those that share a handle is meant, nobody can tell: the oldest of the thread's, and the oldest.
+			// Which of the requests that share a handle is meant is not known: the oldest of the thread's, and the oldest.
 			sharedSends++
 			kept = append(kept, x)
 			continue
@@ -324,7 +324,7 @@ func feedInto(t *rapid.T, p *program, missing []bool, room *Room, to *sink) *Mat
 	m := New(nil)
 	m.send = func(r *moriensv1.ReportRequest) {
 		to.take(r)
-		if x := r.GetTransfers(); x != nil { // nobody needs it any more
+		if x := r.GetTransfers(); x != nil { // it is no longer needed
 			for _, t := range m.threads {
 				if t.ring == x.Ring {
 					t.Reuse(x)

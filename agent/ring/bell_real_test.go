@@ -90,7 +90,7 @@ func TestBell(t *testing.T) {
 	rung("the end of MPI", bell.Rung())
 }
 
-// Nobody waits for a bell that there is not.
+// Without a bell there is no wait for it.
 func TestNoBell(t *testing.T) {
 	bell, err := ring.NewDirectory(filepath.Join(t.TempDir(), "none")).Bell()
 	if err == nil || bell.Rung() != nil || bell.News() != nil {

@@ -24,8 +24,7 @@ func DirectoryPath(shm string, uid int, run string) string {
 	return filepath.Join(shm, fmt.Sprintf("moriens-%d-%s", uid, run))
 }
 
-// DirectoryIn is the directory of a run whose name is given, where it is not the usual one of the run: somebody else
-// has that.
+// DirectoryIn is the directory of a run by a given name, where another user has the run's usual name.
 func DirectoryIn(shm, name string, uid int, run string) string {
 	if name == "" {
 		return DirectoryPath(shm, uid, run)
@@ -274,7 +273,7 @@ func lockedFile(path string) (bool, error) {
 	return locked(f)
 }
 
-// locked reports whether somebody holds a lock on the whole of a file. The question is asked on behalf of our open
+// locked reports whether a process holds a lock on the whole of a file. The question is asked on behalf of our open
 // file, not of our process, so that it sees every process's lock, and in tests our own.
 func locked(f *os.File) (bool, error) {
 	lock := unix.Flock_t{Type: unix.F_WRLCK}
@@ -285,8 +284,8 @@ func locked(f *os.File) (bool, error) {
 }
 
 // Clear removes what the run's processes have left, and the agent's spool where that is here. Processes that still map
-// their files are not disturbed, nor is one that is making them: it would not record, and not be there at its end to
-// tell the user why.
+// their files are not disturbed, nor is one that is making them: it would not record, and not report the reason to the
+// user at its end.
 func (d *Directory) Clear() error {
 	if err := os.RemoveAll(filepath.Join(d.path, SpoolDir)); err != nil {
 		return fmt.Errorf("ring: %w", err)

@@ -52,8 +52,8 @@ func allocated(t *testing.T, path string) int64 {
 	return st.Blocks * 512
 }
 
-// A ring that nobody reads grows until there is no more room, and loses nothing before. What was read is freed, and the
-// writer goes back to where it began.
+// A ring without a reader grows until there is no more room, and loses nothing before. What was read is freed, and the
+// writer returns to where it began.
 func TestRingGrows(t *testing.T) {
 	const slots, areas = 1 << 10, 4 // 32 to 256 KiB
 	p, w, r, path := growing(t, slots, areas)
@@ -96,7 +96,7 @@ func TestRingGrows(t *testing.T) {
 	}
 }
 
-// A ring whose file somebody has removed does not grow; that costs records as a full ring does.
+// A ring whose file was removed does not grow; that costs records as a full ring does.
 func TestGrowRemoved(t *testing.T) {
 	p, w, r, path := growing(t, 4, 3)
 	defer p.Exit()

@@ -221,7 +221,7 @@ func (p *Process) losses() (l Losses, wrong []string) {
 	return l, wrong
 }
 
-// Alive reports whether the process still runs: whether somebody holds the lock on its file.
+// Alive reports whether the process still runs: whether the lock on its file is held.
 func (p *Process) Alive() (bool, error) {
 	alive, err := locked(p.m.file)
 	if err != nil {

@@ -95,9 +95,9 @@ func (r *Reader) slot(number uint64) *shmabi.Slot {
 	return at[shmabi.Slot](r.m, s.offset+(number&(s.slots-1))*shmabi.SlotBytes)
 }
 
-// Read copies published records into dst, oldest first, and returns how many there were; 0 means that all
-// is read. Their slots stay the reader's until Release. The memory of dst's slices is used again. After
-// an error, which wraps ErrCorrupt, the records returned with it are good and nothing more can be read.
+// Read copies published records into dst, oldest first, and returns how many there were; 0 means that all is read. The
+// reader owns their slots until Release. The memory of dst's slices is used again. After an error, which wraps
+// ErrCorrupt, the records returned with it are good and nothing more can be read.
 func (r *Reader) Read(dst []Record) (int, error) {
 	if r.err != nil {
 		return 0, r.err
@@ -126,8 +126,8 @@ func (r *Reader) Read(dst []Record) (int, error) {
 	return n, r.err
 }
 
-// Release gives the slots of all records that were read back to the writer: whoever opens the ring next does not
-// see them any more.
+// Release gives the slots of all records that were read back to the writer: the next reader of the ring does not see
+// them any more.
 func (r *Reader) Release() {
 	r.leave()
 	atomic.StoreUint64(&r.header.Tail, r.tail)

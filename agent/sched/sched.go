@@ -79,7 +79,7 @@ type process struct {
 	gone    Figures // of threads whose number another one has now
 }
 
-// New returns a watch over nobody.
+// New returns a watch without processes.
 func New(proc string) *Watch {
 	return &Watch{proc: proc, processes: make(map[uint64]*process), cores: make(map[int]bool), changed: make(map[uint64]Figures), wake: make(chan struct{}, 1)}
 }

@@ -10,8 +10,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Gone reports whether somebody has removed the outbox's files: cleaners of temporary directories do. What is committed
-// then goes with this process.
+// Gone reports whether the outbox's files were removed, as cleaners of temporary directories do. What is committed then
+// is lost with this process.
 func (o *Outbox) Gone() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

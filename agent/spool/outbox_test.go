@@ -147,7 +147,7 @@ func TestOutbox(t *testing.T) {
 				if int(b.Held()) > held {
 					t.Fatal("held", b.Held(), "of", held)
 				}
-			case 6: // somebody removes it, or what is in it
+			case 6: // its directory is removed, or what is in it
 				for _, path := range []string{outboxDir, identityFile, "."}[:rapid.IntRange(1, 3).Draw(t, "removed")] {
 					if err := os.RemoveAll(filepath.Join(b.spool.Path(), path)); err != nil {
 						t.Fatal(err)
@@ -223,7 +223,7 @@ func TestTornWrite(t *testing.T) {
 	}
 }
 
-// TestFilesAreRemoved: what is held by the collector does not stay on the disk.
+// TestFilesAreRemoved: what is held by the collector is not kept on the disk.
 func TestFilesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, Config{Dir: dir, Max: MinBytes, Run: "run", Shm: dir})

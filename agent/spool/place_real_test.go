@@ -296,8 +296,8 @@ func TestNoPlace(t *testing.T) {
 	}
 }
 
-// A user who has the usual name of another one's directory keeps nobody from having a spool, cannot take its place, and
-// all agents of that one have the same directory.
+// A user who has the usual name of another user's directory does not keep that user from having a spool, and cannot
+// take its place. All agents of that user have the same directory.
 func TestAnotherUserHasTheName(t *testing.T) {
 	n := nodeOf(t)
 	if err := takes(t, usual(n.tmpdir)); err != nil {
@@ -436,8 +436,8 @@ func TestSweepEverywhere(t *testing.T) {
 	}
 }
 
-// Nobody has taken a name whose directory another agent of this user removes in the same moment, as it does when there
-// is nothing in it any more.
+// A name is not taken where another agent of this user removes the directory in the same moment, as it does when the
+// directory is empty.
 func TestRemovedInTheSameMoment(t *testing.T) {
 	n := nodeOf(t)
 	if _, err := openPrivate(usual(n.tmp)); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, errTaken) {

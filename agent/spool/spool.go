@@ -33,8 +33,8 @@ const (
 
 	identityFile = "identity.json"
 	outboxDir    = "outbox"
-	// maxTries is how often a spool is made that somebody removes in the same moment, as another agent of this user the
-	// empty directory of all.
+	// maxTries is how often a spool is made whose directory is removed in the same moment, as another agent of this user
+	// removes the common directory when it is empty.
 	maxTries = 3
 )
 
@@ -130,7 +130,7 @@ func (c Config) find(name string) (*Spool, error) {
 		return found, nil
 	}
 	found.lock.Close()
-	if errors.Is(err, fs.ErrNotExist) { // somebody has removed it in this moment
+	if errors.Is(err, fs.ErrNotExist) { // it was removed in this moment
 		err = nil
 	}
 	return nil, err
@@ -203,7 +203,7 @@ func openPrivate(path string) (*os.File, error) {
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
 		return nil, fmt.Errorf("spool: %w: %w", errTaken, err)
-	case err != nil: // of no descriptor, or of a directory that was removed in this moment, nobody is to blame
+	case err != nil: // no descriptor, or a directory that was removed in this moment: no other user is the cause
 		return nil, fmt.Errorf("spool: %w", err)
 	}
 	var stat unix.Stat_t

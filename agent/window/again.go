@@ -9,8 +9,8 @@ import (
 	"moriens/internal/segment"
 )
 
-// Again starts over where somebody has removed files, as cleaners of temporary directories do, or in another directory
-// than before. All windows so far are gone then, and counted as evicted.
+// Again starts over where files were removed, as cleaners of temporary directories do, or in another directory than
+// before. All windows so far are gone then, and counted as evicted.
 func (s *Store) Again(dir string) {
 	s.mu.Lock()
 	removed := dir != s.config.Dir || s.fresh.Removed() || s.sorted.Removed() || s.state.Removed()

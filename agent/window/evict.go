@@ -292,7 +292,7 @@ func (s *Store) merge() error {
 	return nil
 }
 
-// rewrite makes one file of several, without what does not stay.
+// rewrite makes one file of several, without what is not kept.
 func (s *Store) rewrite(sources []*file, marked bool) error {
 	w, err := s.write(marked)
 	if err != nil {

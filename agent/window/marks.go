@@ -87,8 +87,8 @@ func (s *Store) markUnusual(found []key) []*moriensv1.WindowMark {
 	return list
 }
 
-// Keep marks windows, so that they stay longer, and says which of them are gone already. Marks outlive the process;
-// where they cannot be written down the answer says so.
+// Keep marks windows, so that they are kept longer, and reports which of them are gone already. Marks outlive the
+// process; where they cannot be written the answer says so.
 func (s *Store) Keep(k *moriensv1.Keep) *moriensv1.Kept {
 	answer := &moriensv1.Kept{Number: k.Number}
 	if classOf[k.Why] == ordinary {

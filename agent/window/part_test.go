@@ -21,8 +21,8 @@ func onlyTransfers(messages []*moriensv1.ReportRequest, to map[flat]int) {
 	}
 }
 
-// Transfers are reported where their window is one by which clocks are compared, and stay else, whether they come with
-// their calls or later, whatever was asked before; a fetch of transfers brings all of them, once.
+// Transfers are reported where their window is one by which clocks are compared, and only kept otherwise, whether they
+// arrive with their calls or later, whatever was asked before; a fetch of transfers returns all of them, once.
 func TestPart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base, err := os.MkdirTemp("", "moriens-part-")

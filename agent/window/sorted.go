@@ -189,7 +189,7 @@ func (s *Store) windows(list []part) (windows [][]part) {
 	return windows
 }
 
-// sort moves the windows of a file of the fresh log to a new sorted file, those that stay.
+// sort moves the windows of a file of the fresh log that are kept to a new sorted file.
 func (s *Store) sort(fresh segment.File) error {
 	u, err := s.readUnsorted(fresh.Number)
 	if err != nil {

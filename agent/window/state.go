@@ -56,7 +56,7 @@ func (s *Store) recover() error {
 	if err := s.save(); !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return err
 	}
-	return nil // the files as they are show the same: on a full disk they stay
+	return nil // the files as they are have the same content: on a full disk they are kept
 }
 
 // apply does what a record of the state log says.

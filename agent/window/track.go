@@ -40,8 +40,8 @@ type ring struct {
 	ended    bool     // known where all detail is kept
 }
 
-// An edge is the row at which a window begins. Windows are few even in long runs, so all edges stay: a receive that was
-// posted hours ago belongs to its window.
+// An edge is the row at which a window begins. Windows are few even in long runs, so all edges are kept: a receive that
+// was posted hours ago belongs to its window.
 type edge struct {
 	row    uint64
 	window anchor.ID

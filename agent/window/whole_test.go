@@ -27,8 +27,8 @@ func ringEnd(ring, calls uint64) *moriensv1.ReportRequest {
 	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: ring, Calls: calls}}}
 }
 
-// inOrder adds what messages say, and sees that each ring's rows of calls follow each other, and that what belongs to
-// calls comes behind them.
+// inOrder adds what messages say, and checks that each ring's rows of calls follow each other, and that what belongs to
+// calls comes after them.
 func inOrder(t tester, messages []*moriensv1.ReportRequest, next map[uint64]uint64, to map[flat]int) {
 	t.Helper()
 	for _, m := range messages {

@@ -141,7 +141,7 @@ func (s *Store) max() int64 {
 	return s.config.Max()
 }
 
-// Close ends the work on files, and closes them. They stay.
+// Close ends the work on files, closes them, and keeps them.
 func (s *Store) Close() error {
 	close(s.work)
 	s.done.Wait()
@@ -176,10 +176,10 @@ func (s *Store) Failed() error {
 // bytes is what all files take.
 func (s *Store) bytes() int64 { return s.fresh.Bytes() + s.sorted.Bytes() + s.state.Bytes() }
 
-// Append takes the messages of a transaction, in their order; the numbers of transactions grow. One that is there
-// already changes nothing. The messages stay the caller's. Where they cannot be held, because the disk or the bound is
-// reached, they are counted as evicted, and the ranks' next windows are held again. An error means that messages are
-// not what they seem; what can be held of them is not.
+// Append takes the messages of a transaction in their order; the numbers of transactions grow. One that is there
+// already changes nothing. The caller still owns the messages. Where they cannot be held, because the disk or the bound
+// is reached, they are counted as evicted, and the ranks' next windows are held again. An error means malformed
+// messages; the rest of the transaction is not held either.
 func (s *Store) Append(transaction uint64, messages []*moriensv1.ReportRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

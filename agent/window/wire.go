@@ -13,7 +13,7 @@ import (
 )
 
 // Windows have a few calls each, and there are thousands of them a second: their messages are encoded straight from the
-// columns that they are cut from, and stay encoded until somebody asks for them. wire_test.go holds the field numbers
+// columns that they are cut from, and remain encoded until they are asked for. wire_test.go holds the field numbers
 // here against the messages' own.
 
 // Fields of WindowBatch.
@@ -284,7 +284,7 @@ func (e *encoder) parts(parts ...part) {
 	e.end(at)
 }
 
-// A part is a WindowPart of which the messages stay encoded.
+// A part is a WindowPart of which the messages remain encoded.
 type part struct {
 	key
 	continued bool

@@ -396,8 +396,8 @@ func atLeast(share float64) string {
 // noisy is from which share of the computing time on noise says that durations do not separate kinds well.
 const noisy = .2
 
-// advice says what would separate kinds better than this run could; "" where nothing is known that would. A crowded
-// machine has its own warning.
+// advice says what would separate kinds better than this run could; "" where there is no such advice. A crowded machine
+// has its own warning.
 func advice(m *rundir.Manifest, c *rundir.Clusters) string {
 	counted := slices.ContainsFunc(c.Dimensions, func(d rundir.Dimension) bool { return d.Name != "duration" })
 	crowded := m.Scheduling != nil && m.Scheduling.Overcommitted

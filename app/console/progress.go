@@ -90,7 +90,8 @@ func calls(p *health.Page) string {
 	return units.Integer(int(p.Calls)) + " of threads that have ended"
 }
 
-// clusters says what is known of clusters; where bursts stay on their nodes there are none before the end of the run.
+// clusters reports what is known of clusters; where bursts are kept on their nodes there are none before the end of the
+// run.
 func clusters(p *health.Page) string {
 	if p.Cells == nil {
 		return fmt.Sprintf("%s, with %s of the time (of %s)", units.Integer(p.Clusters.Count), percent(p.Clusters.Explained), count(p.Clusters.Bursts, "burst"))

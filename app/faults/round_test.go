@@ -51,7 +51,7 @@ type incident struct {
 	rank      int
 }
 
-// A plan is a round. It follows from the round's number alone; what a machine makes of it does not.
+// A plan is a round. It depends on the round's number alone; its outcome also depends on the machine.
 type plan struct {
 	ranks, threads, calls int
 	incidents             []incident

@@ -20,7 +20,7 @@ func counted(m *rundir.Manifest) int {
 	return int(m.Dropped + m.Losses.CallsUnrecorded + m.Losses.CallsAbandoned)
 }
 
-// checkProgram sees that the program has worked out and ended as it does alone.
+// checkProgram checks that the program has computed and ended as it does alone.
 func (r *soakRound) checkProgram() {
 	p := &r.plan
 	if p.has(killRank) {
@@ -116,7 +116,7 @@ func (r *soakRound) checkResults() {
 
 // saidSo reports whether the job was informed that there will be no results. Under a plain preload that is reported by
 // the rank that has started the agent, in MPI_Finalize: one that was killed before it returned from there cannot, and
-// nobody else is left. That shows in the counts which it leaves after that.
+// no other process is left. That shows in the counts which it leaves after that.
 func (r *soakRound) saidSo() bool {
 	if strings.Contains(r.said("stderr"), "moriens: ") {
 		return true
@@ -136,7 +136,7 @@ func (r *soakRound) agentTooLate() bool {
 	return err == nil && len(m.Losses.AgentsUnfinished) == 0 && (r.killed || r.agent.count() > 1) && strings.Contains(r.agent.latest(), "\nmoriens: "+uplink.ErrOver.Error())
 }
 
-// checkStatement sees that what the results say fits together.
+// checkStatement checks that the statements of the results fit together.
 func (r *soakRound) checkStatement(m *rundir.Manifest, made map[string]int, missing bool) {
 	lost := missing || counted(m) > 0
 	if m.Complete && lost {
@@ -190,7 +190,7 @@ func (r *soakRound) checkLeft() {
 		}
 		found = append(found, paths...)
 	}
-	if dir == r.out { // else the results of the run stay in it
+	if dir == r.out { // else the results of the run are kept in it
 		found = append(found, r.strange(m)...)
 	}
 	for _, path := range found {

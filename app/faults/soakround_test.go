@@ -25,7 +25,7 @@ type soakRound struct {
 	job     *exec.Cmd
 	ended   chan struct{} // closed when the job's command has ended
 	err     error         // valid then
-	killed  bool          // the process with the collector, and nobody starts it again but we
+	killed  bool          // the process with the collector, and only this test restarts it
 	nothing bool          // it was before there was anything to go on with
 	starter int           // of a plain preload: the rank's process that then has to say so
 	guard   time.Duration // how long what must end may take

@@ -13,7 +13,7 @@ import (
 	"moriens/internal/rendezvous"
 )
 
-// Cells say that bursts stay on their nodes, as sequences of micro-cells.
+// Cells say that bursts are kept on their nodes, as sequences of micro-cells.
 type Cells struct {
 	Side float64 // of a micro-cell, in units of the coordinates; 0 = by the options' resolution
 }

@@ -22,7 +22,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// startKept starts the collector of a run whose bursts stay with the agents, which stay at the end.
+// startKept starts the collector of a run whose bursts are kept with the agents, which keep running at the end.
 func startKept(t *testing.T, run, journal string) *collector.Collector {
 	t.Helper()
 	c, err := collector.Start(collector.Config{
@@ -64,7 +64,7 @@ func TestKilledAgentOfCells(t *testing.T) {
 	}
 }
 
-// checkKept ends a run whose bursts stay with its agent, asks that for all of them, and compares what comes with what
+// checkKept ends a run whose bursts are kept with its agent, requests all of them, and compares what arrives with what
 // was written.
 func checkKept(t *testing.T, c *collector.Collector, planters []*planter) {
 	t.Helper()

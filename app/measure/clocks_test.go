@@ -25,7 +25,7 @@ type skewed struct {
 	offsetNS int64
 	drift    float64
 	identity string
-	reads    *atomic.Int64 // how often Now was called; nil: nobody counts
+	reads    *atomic.Int64 // how often Now was called; nil: not counted
 }
 
 // at gives what the clock shows at a true time.

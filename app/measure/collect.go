@@ -38,7 +38,7 @@ type CollectConfig struct {
 	Signal   os.Signal // ends the run early, as SIGTERM does; nil = none more
 	Agents   int       // how many have to come before the run is over; 0 = at least one, unless it is ended early
 	Options  grouping.Options
-	Cells    *Cells   // bursts stay with the agents, as micro-cells; nil = they are sent
+	Cells    *Cells   // bursts are kept with the agents, as micro-cells; nil = they are sent
 	Given    []string // options of the command line that the results depend on, for who goes on with the run: --name=value
 	Keep     Keep
 	KeepWork bool // the journal is kept
@@ -246,7 +246,7 @@ type AgentConfig struct {
 	Wait    time.Duration // for the rendezvous
 	Idle    time.Duration // the job is over when no rank has run for this long after the last; 0 = only a signal says so
 	Spool   Spool
-	Cells   *Cells           // bursts stay here, as micro-cells; nil = they are sent
+	Cells   *Cells           // bursts are kept here, as micro-cells; nil = they are sent
 	Options grouping.Options // where bursts lie, of micro-cells
 	Program rundir.Program
 	Log     *slog.Logger

@@ -219,7 +219,7 @@ func TestTeam(t *testing.T) {
 	}
 }
 
-// compare sees that one collector has all that a node has written.
+// compare checks that one collector has all that a node has written.
 func (n *plantedNode) compare(t *testing.T, frozen []store.Frozen) {
 	t.Helper()
 	for _, f := range frozen {

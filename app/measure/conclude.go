@@ -43,7 +43,7 @@ const hurriedTimeout = 12 * time.Second
 
 func (k *Keep) timeout() time.Duration { return cmp.Or(k.Timeout, DefaultTimeout) }
 
-// linger is how long agents that are done stay for what they may be asked about windows.
+// linger is how long agents that are done keep running for requests of windows.
 func (k *Keep) linger() time.Duration { return k.timeout() }
 
 // An output is where the results of a run are printed.

@@ -48,8 +48,8 @@ func attend(col *collector.Collector, signals chan os.Signal) (by string, err er
 }
 
 // awaitEnd waits until the agents of a run are done, or until the run is ended early: by a signal, or by the user's
-// command. It returns by what, "" where the agents were done, other collectors of the run are lost, or ctx ends: nobody
-// can come any more.
+// command. It returns by what; "" where the agents were done, where other collectors of the run are lost, or where ctx
+// ends because no agent can connect any more.
 func awaitEnd(ctx context.Context, col *collector.Collector, signals <-chan os.Signal) (by string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

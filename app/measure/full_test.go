@@ -227,7 +227,7 @@ func TestFullDisk(t *testing.T) {
 	compare(t, f, planters)
 }
 
-// TestFullDiskToTheEnd has the disk stay full when the job has ended: the agent ends nevertheless, and says how much it
+// TestFullDiskToTheEnd keeps the disk full when the job has ended: the agent ends nevertheless, and reports how much it
 // leaves, to the user and to the collector.
 func TestFullDiskToTheEnd(t *testing.T) {
 	t.Parallel()

@@ -149,7 +149,7 @@ func (h halo) rank(w *writer, rank int) {
 }
 
 // plant has the ranks run on two nodes, and returns when everything arrived and nothing more is accepted; the agents
-// stay.
+// keep running.
 func (h halo) plant(t *testing.T) (*collector.Collector, held) {
 	t.Helper()
 	c, err := collector.Start(collector.Config{Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDefault, Linger: time.Hour})

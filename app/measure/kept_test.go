@@ -37,7 +37,7 @@ type stencil struct {
 const stencilOdd = 70 // the iteration in which a burst of rank 0 takes ten times its time
 
 // plantStencil has the ranks of two nodes run, and returns when everything arrived and nothing more is accepted; the
-// agents stay.
+// agents keep running.
 func plantStencil(t *testing.T, ranks, iterations int) *stencil {
 	t.Helper()
 	return plantThreads(t, ranks, iterations, 0)
@@ -246,7 +246,7 @@ func missing(r *conclude.Result, part string) bool {
 	return slices.ContainsFunc(r.Manifest.Reduction.Missing, func(text string) bool { return strings.Contains(text, part) })
 }
 
-// A requesterFunc asks nobody.
+// A requesterFunc is a function as a requester.
 type requesterFunc func(ctx context.Context, calls []windows.Calls) []windows.Fetched
 
 func (f requesterFunc) FetchCalls(ctx context.Context, calls []windows.Calls) []windows.Fetched {

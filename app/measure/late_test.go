@@ -275,7 +275,7 @@ func TestRendezvousRemoved(t *testing.T) {
 	u, _ := startUplink(t, outbox, again, meet.Run)
 	sendRing(t, outbox, 50)
 	flush(t, u)
-	collect.Wait() // with a status of its own: nobody has reported clocks
+	collect.Wait() // with a status of its own: no clocks were reported
 	if _, err := os.Stat(filepath.Join(dir, rendezvous.File)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the rendezvous of a run that has ended: %v", err)
 	}
@@ -284,7 +284,7 @@ func TestRendezvousRemoved(t *testing.T) {
 	}
 }
 
-// Where nobody can come any more the end of a run is not waited for, though an agent has come that is not done.
+// Where no agent can connect any more the end of a run is not waited for, even if one has connected that is not done.
 func TestNoAgentToWaitFor(t *testing.T) {
 	c := startRun(t, "00000000000000ae", "127.0.0.1:0")
 	if _, _, err := c.Journal().Store().Greet(&moriensv1.Hello{Run: "00000000000000ae", Agent: 1}); err != nil {

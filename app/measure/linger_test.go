@@ -190,8 +190,8 @@ func TestAgentLeavesByItself(t *testing.T) {
 	})
 }
 
-// An agent that keeps the bursts is repeatedly asked to stay, for as long as the collector waits for others, and leaves
-// in time behind that.
+// An agent that keeps the bursts is repeatedly asked to keep running, for as long as the collector waits for others,
+// and ends in time after that.
 func TestAgentWithBurstsLingers(t *testing.T) {
 	t.Parallel()
 	const linger = 12 * time.Second // it is informed four times as often

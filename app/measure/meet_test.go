@@ -12,8 +12,8 @@ import (
 	"moriens/cshim/ringwriter"
 )
 
-// Ranks whose files cannot be read, as those of a library of another version, are not nobody: an agent that finds no
-// others says so, and is not silent.
+// Ranks whose files cannot be read, as those of another version of the library, still count as ranks: an agent that
+// finds no others reports them, and is not silent.
 func TestMeetUnreadableRanks(t *testing.T) {
 	for _, left := range []bool{false, true} {
 		shm, near := t.TempDir(), t.TempDir()
@@ -33,8 +33,8 @@ func TestMeetUnreadableRanks(t *testing.T) {
 	}
 }
 
-// What an agent that gives up takes for nobody: not a rank that comes at the last moment, to record or to say that it
-// cannot.
+// An agent ends if there are no ranks: it does not if a rank connects at the last moment, to record or to report that
+// it cannot.
 func TestRetire(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -24,8 +24,8 @@ type meeting struct {
 
 func meetingPath(folder, run string) string { return filepath.Join(folder, ".moriens-"+run) }
 
-// errStranger is what is wrong with a meeting's name that somebody else has, where the folder is open to others:
-// anybody can foretell it. The meeting is then beside it, with random behind its name.
+// errStranger: another user has the meeting's name, where the folder is open to others, because it can be guessed. The
+// meeting then has another name, with a random suffix.
 var errStranger = errors.New("it belongs to another user or is not a file")
 
 // readMeeting returns the meeting of a run; fs.ErrNotExist where there is none yet.
@@ -46,8 +46,8 @@ func readMeeting(folder, run string) (meeting, error) {
 	return meeting{}, fs.ErrNotExist
 }
 
-// meetingsBeside lists the files of this user that may be the meeting of a run whose name somebody else has, in the
-// same order for everybody.
+// meetingsBeside lists the files of this user that may be the meeting of a run whose usual name another user has, in
+// the same order for all processes.
 func meetingsBeside(folder, run string) (list []string) {
 	paths, _ := filepath.Glob(meetingPath(escaped(folder), run) + "-*")
 	for _, path := range paths {

@@ -138,7 +138,7 @@ func awaitEnds(t *testing.T, processes int, collectors ...*collector.Collector) 
 	}
 }
 
-// compare sees that the collector holds what found room in the rings, each record once, and counts the rest.
+// compare checks that the collector holds what found room in the rings, each record once, and counts the rest.
 func compare(t *testing.T, f store.Frozen, planters []*planter) {
 	t.Helper()
 	rings := make(map[uint64]*store.Ring)

@@ -65,7 +65,7 @@ type PreloadConfig struct {
 	Words   io.Writer     // messages for the user
 	Spool   Spool
 	Options grouping.Options
-	Cells   *Cells   // bursts stay on their nodes, as micro-cells; nil = they are sent
+	Cells   *Cells   // bursts are kept on their nodes, as micro-cells; nil = they are sent
 	Given   []string // options of the command line that the results depend on, for who goes on with the run: --name=value
 	Keep    Keep
 	Program rundir.Program
@@ -118,7 +118,7 @@ func Bereave(c PreloadConfig, why error) error {
 	m, err := readMeeting(p.folder, p.Run)
 	switch {
 	case err != nil:
-		return why // nobody has begun to collect
+		return why // no process has begun to collect
 	case m.Host == p.Agent:
 		return hint.With(fmt.Errorf("%w; there are no results", why), "`moriens collect --out "+m.Dir+"` makes results of the data received")
 	}

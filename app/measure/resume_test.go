@@ -53,7 +53,7 @@ func TestRestartWaitsForAgents(t *testing.T) {
 	<-done
 	c.Close(collector.Outcome{})
 
-	// Nobody returns.
+	// No agent returns.
 	began := time.Now()
 	c = startOn(t, dir, grace, "127.0.0.1:0")
 	if d := waits(c, began, patience); d < grace {
@@ -72,7 +72,7 @@ func TestRestartWaitsForAgents(t *testing.T) {
 	flush(t, u)
 	checkRing(t, c, 50)
 
-	// The run has ended: there is nobody to wait for, and nothing is lost of it.
+	// The run has ended: there is no agent to wait for, and nothing of it is lost.
 	c = startOn(t, dir, patience, "127.0.0.1:0")
 	if !c.Over() || waits(c, time.Now(), time.Second) < 0 {
 		t.Error("it waits after the end")
@@ -105,7 +105,7 @@ func TestBadAddress(t *testing.T) {
 	}
 }
 
-// Of a job whose launcher was killed with its agent nobody may ever come; of any other somebody will.
+// After a kill of a job's launcher with its agent, it is possible that no agent ever connects; otherwise one will.
 func TestRestartWithoutAgents(t *testing.T) {
 	t.Parallel()
 	const grace = 300 * time.Millisecond

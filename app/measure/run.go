@@ -54,7 +54,7 @@ type RunConfig struct {
 	Web      string    // host:port of the page for browsers and Prometheus; empty = none
 	Signal   os.Signal // ends the measurement and is not passed on to the job; nil = none does
 	Options  grouping.Options
-	Cells    *Cells   // bursts stay with the agent, as micro-cells; nil = they are sent
+	Cells    *Cells   // bursts are kept with the agent, as micro-cells; nil = they are sent
 	Given    []string // options of the command line that the results depend on, for who goes on with the run: --name=value
 	Keep     Keep
 	Program  rundir.Program

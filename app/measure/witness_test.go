@@ -45,8 +45,8 @@ func ranksOf(t *testing.T, shm, run string, ranks ...int) (dir string) {
 	return dir
 }
 
-// checkAbsent sees that the results have the four ranks, none of them recorded, each with its reason, and that nothing
-// is left in shared memory.
+// checkAbsent checks that the results have the four ranks, none of them recorded, each with its reason, and that
+// nothing is left in shared memory.
 func checkAbsent(t *testing.T, dir string, result *conclude.Result, reason string) {
 	t.Helper()
 	result.Describe()

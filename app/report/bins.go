@@ -15,7 +15,7 @@ import (
 // binsPath is where a page asks for a part of the run that it does not hold call by call.
 const binsPath = "/bins"
 
-// More cells than these nobody sees at a time: a screen of 8,192 × 4,096 pixels.
+// More cells than these are never seen at a time: a screen of 8,192 × 4,096 pixels.
 const mostBins, mostRows = 8192, 4096
 
 // binner serves bins of a run, one answer at a time: a page that is zoomed asks often, and wants but the last.

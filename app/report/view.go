@@ -128,9 +128,9 @@ func listenLoopback(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// browse opens an address in the user's browser, if there is a screen for one. The address holds the token, and whoever
-// is on this machine sees the arguments of its programs: so the browser is given a file, which only the user can read,
-// that leads there. done removes it.
+// browse opens an address in the user's browser, if there is a screen for one. The address holds the token, and all
+// users of this machine see the arguments of its programs. So the browser gets a file, which only the user can read,
+// that redirects there. done removes it.
 func browse(url string, log *slog.Logger) (done func()) {
 	if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
 		return func() {}

@@ -1,6 +1,6 @@
-// Command simulate drives the end of a run whose bursts stay with the agents, without a network: any number of agents,
-// each a real one with the messages of ranks of a synthetic program, the collector's part, and the clustering. It
-// prints the cost of each stage, on the model's curve of docs/design/scale.md, and whether the planted kinds were
+// Command simulate drives the end of a run whose bursts are kept with the agents, without a network: any number of
+// agents, each a real one with the messages of ranks of a synthetic program, the collector's part, and the clustering.
+// It prints the cost of each stage, on the model's curve of docs/design/scale.md, and whether the planted kinds were
 // found.
 package main
 

@@ -155,7 +155,7 @@ func TestCellsWithoutRanks(t *testing.T) {
 	}
 }
 
-// What cannot be obeyed where bursts stay on their nodes is said before anything begins.
+// Options that are not supported where bursts are kept on their nodes are reported before anything begins.
 func TestCellsUsage(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ args, want string }{

@@ -16,8 +16,8 @@ import (
 	"moriens/trace"
 )
 
-// A program that counts for itself, with kinds of bursts that only two counters together tell apart: the
-// clusters are exactly the kinds, and every count in bursts.parquet and trace.prv is the one it planted.
+// A program that counts for itself, with kinds of bursts that only two counters together distinguish: the clusters are
+// exactly the kinds, and every count in bursts.parquet and trace.prv is the planted one.
 func TestCounters(t *testing.T) {
 	testenv.NeedFile(t, "/usr/include/sde_lib.h")
 	const ins, cyc = "sde:::planted::INS", "sde:::planted::CYC"

@@ -97,7 +97,7 @@ func waitForReader(t *testing.T, dir string, rings int) {
 	}
 }
 
-// expectNotes sees that so many processes have ended and each says, once, that it waited.
+// expectNotes checks that so many processes have ended and each reports, once, that it waited.
 func expectNotes(t *testing.T, dir string, processes int) {
 	t.Helper()
 	found, err := ring.NewDirectory(dir).Scan()

@@ -84,7 +84,7 @@ func waitForBursts(t *testing.T, out string, ranks int) {
 	}
 }
 
-// checkEndedEarly sees that a run was ended by something, with both ranks alive.
+// checkEndedEarly checks that a run was ended by something, with both ranks alive.
 func checkEndedEarly(t *testing.T, m *manifest, by string) {
 	t.Helper()
 	if m.Ranks != 2 || m.Bursts < 100 || m.EndedBy != by || len(m.Losses.RanksDied) != 0 {
@@ -123,7 +123,7 @@ func TestFinishRun(t *testing.T) {
 			t.Errorf("run: %v\n%s", err, output)
 		}
 		summary, _, _ := strings.Cut(again.stdout, "finished 20")
-		contains(t, output.String(), summary) // one table, whoever prints it
+		contains(t, output.String(), summary) // one table, whichever process prints it
 		contains(t, execute(t, nil, binary(t), "status", out).stdout, summary)
 		if _, err := os.Stat(filepath.Join(out, "collector.json")); err == nil {
 			t.Error("collector.json is still there")
@@ -159,7 +159,7 @@ func startApart(t *testing.T, options ...string) apart {
 	return p
 }
 
-// expectEnd sees that collector and agent end well though the job goes on, and that the job ends well too.
+// expectEnd checks that collector and agent end well though the job continues, and that the job ends well too.
 func (p apart) expectEnd(t *testing.T, by string) {
 	t.Helper()
 	if err := p.collect.Wait(); err != nil {

@@ -136,7 +136,7 @@ func TestFullSharedMemory(t *testing.T) {
 	})
 }
 
-// checkUnrecorded sees that a run directory says of all ranks of its one world that they have no record, and why.
+// checkUnrecorded checks that a run directory lists all ranks of its one world as without a record, and the reason.
 func checkUnrecorded(t *testing.T, dir string, ranks int, reason string) {
 	t.Helper()
 	m := readManifest(t, dir)

@@ -26,7 +26,7 @@ type preloadJob struct {
 	stdout, stderr      bytes.Buffer
 }
 
-// preloadJobOf does not start it. Its output comes through pipes: Wait returns when nobody holds them any more.
+// preloadJobOf does not start it. Its output comes through pipes: Wait returns when no process holds them any more.
 func preloadJobOf(t *testing.T, env []string, args ...string) *preloadJob {
 	t.Helper()
 	j := &preloadJob{Cmd: exec.Command(args[0], args[1:]...), folder: t.TempDir(), shm: t.TempDir(), counts: t.TempDir()}
@@ -174,8 +174,8 @@ func TestPreload(t *testing.T) {
 	})
 }
 
-// TestPreloadInheritsNothing: launchers wait for whoever has what they gave to their ranks. An agent that stands still,
-// and is not waited for, holds nobody up; going on, it writes the results.
+// TestPreloadInheritsNothing: launchers wait for all processes that hold the descriptors of their ranks. An agent that
+// is stopped, and is not waited for, delays none of them; when it continues, it writes the results.
 func TestPreloadInheritsNothing(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		j := untilOver(t, mpi, "MORIENS_TIMEOUT=0", "MORIENS_DIR=run", "MORIENS_DRAIN=0")

@@ -52,8 +52,8 @@ func TestLAMMPS(t *testing.T) {
 	checkForces(t, run, 2*200*8/10)
 }
 
-// checkForces sees that the two calls between which a run computes most have so many bursts between them, and .4 of the
-// time, and that some of these are of a kind.
+// checkForces checks that the two calls between which a run computes most have so many bursts between them, and .4 of
+// the time, and that some of these are of a kind.
 func checkForces(t *testing.T, run *trace.Run, least int) {
 	t.Helper()
 	type calls struct{ before, after uint32 }

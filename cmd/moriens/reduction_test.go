@@ -124,8 +124,8 @@ func TestReductionOfLAMMPS(t *testing.T) {
 	}
 }
 
-// Runs that are no good for choosing from leave something useful all the same: one in which nobody does the same twice,
-// one that is hardly begun.
+// Runs that are no good for choosing from leave something useful all the same: one without any repetition, one that has
+// only just begun.
 func TestReductionOfOddRuns(t *testing.T) {
 	t.Run("random tasks", func(t *testing.T) {
 		o, m := reduced(t, 4, "tasks", "-n", "1500", "-u", "200")

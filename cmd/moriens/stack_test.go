@@ -77,7 +77,7 @@ func TestToolBefore(t *testing.T) {
 		}
 		contains(t, o.stdout, note)
 
-		// By plain preload nobody has been called before the first barrier, and nobody is at the end.
+		// By plain preload no tool has been called before the first barrier, and none is at the end.
 		out = filepath.Join(t.TempDir(), "run")
 		o = execute(t, []string{"MORIENS_DIR=" + out}, mpi.Args(2, library, own)...)
 		m = readManifest(t, out)

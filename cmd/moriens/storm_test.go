@@ -36,7 +36,7 @@ func busy(t *testing.T) {
 	}
 }
 
-// tell appends to the table that was asked for.
+// appendToTable appends to the table that was asked for.
 func appendToTable(t *testing.T, text string) {
 	if *stormTable == "" {
 		return

@@ -134,7 +134,7 @@ func TestCtrlC(t *testing.T) {
 	}
 }
 
-// A signal that somebody sends to moriens alone reaches the job.
+// A signal to moriens alone reaches the job.
 func TestSignal(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {

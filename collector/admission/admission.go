@@ -94,8 +94,8 @@ func (g *Control) Refuse(cause Cause, from string, err error) {
 	}
 }
 
-// Close closes the connections of strangers, who would keep the server waiting, and counts nobody any more: what is
-// closed from now on is closed from this side.
+// Close closes the connections that have not shown a token, which would keep the server waiting, and counts no more:
+// what is closed from now on is closed from this side.
 func (g *Control) Close() {
 	g.mu.Lock()
 	g.closed = true
@@ -196,7 +196,7 @@ func (c *Conn) expel(cause Cause, err error) {
 	}
 	c.Refuse(cause, err)
 	if tcp, ok := c.Conn.(*net.TCPConn); ok {
-		tcp.SetLinger(0) // a crowd's connections must not stay behind in the kernel either
+		tcp.SetLinger(0) // a crowd's connections must not remain in the kernel either
 	}
 	c.Conn.Close()
 }

@@ -4,7 +4,7 @@
 // sequences of its threads as hash and count; and, on request, the sequences that no agent has sent before. Out come
 // the micro-cells of the run with exact sums (nanoseconds, and counters in their units), the score of any labelling of
 // them, the places of bursts where the answer depends on these, and sums per thread by the final labels. The bursts
-// themselves stay on the nodes.
+// themselves are kept on the nodes.
 //
 // Answers come over the network and are checked: columns of one length, numbers in range, boxes that lie in their
 // cells, sums that add up to the agent's totals, sequences with the requested hash. An agent that does not answer, or

@@ -275,7 +275,7 @@ func (h *hub) wait() error {
 	return h.failed
 }
 
-// end sees that all agents are done.
+// end checks that all agents are done.
 func (h *hub) end() error {
 	if err := h.wait(); err != nil {
 		return err

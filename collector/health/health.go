@@ -58,7 +58,7 @@ type Page struct {
 	Members []Member `json:"members,omitempty"`
 }
 
-// Cells are bursts that stay on their nodes, as the latest survey of all agents has reported them.
+// Cells are bursts that are kept on their nodes, as the latest survey of all agents has reported them.
 type Cells struct {
 	Surveyed  bool    `json:"surveyed"`       // there was a survey
 	Age       float64 `json:"age_seconds"`    // since then

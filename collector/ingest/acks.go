@@ -24,7 +24,7 @@ type acks struct {
 	now     numbered
 }
 
-// A Linger says how long agents that are done stay available for requests.
+// A Linger says how long agents that are done remain available for requests.
 type Linger struct {
 	For  time.Duration   // from when they were informed last
 	Over <-chan struct{} // closed when nothing more is asked

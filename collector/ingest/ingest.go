@@ -46,7 +46,7 @@ type Config struct {
 	Clock     Clock              // the collector's, to which the agents' are compared
 	Admission *admission.Control // counts what is refused
 	Finish    <-chan struct{}    // closed: the agents shall end
-	Linger    Linger             // how long agents stay after they are done
+	Linger    Linger             // how long agents keep running after they are done
 	Place     Place              // which agents belong here; nil: all
 	Mode      Mode               // which agents are not as the others are; nil: none
 	Log       *slog.Logger

@@ -117,7 +117,7 @@ func TestFullFileSystemAtTheBegin(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the journal is still there: %v", err)
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil { // by somebody else
+	if err := os.Mkdir(dir, 0o700); err != nil { // by another process
 		t.Fatal(err)
 	}
 	if j, err := begin(); !errors.Is(err, syscall.ENOSPC) {

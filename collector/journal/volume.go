@@ -62,7 +62,7 @@ func openVolume(j *Journal, dir string, run Run) (*volume, error) {
 	return v, nil
 }
 
-// undo leaves the directory as it was found: where it was made nothing has begun that somebody could go on with.
+// undo leaves the directory as it was found: if this process made it there is nothing to resume.
 func (v *volume) undo() error {
 	if v.made {
 		return v.remove()

@@ -178,7 +178,7 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// Places stay few where bursts are everywhere, and none is lost.
+// Places remain few where bursts are everywhere, and none is lost.
 func TestPlacesAreBounded(t *testing.T) {
 	for _, side := range []float64{0, 1. / 1024} {
 		t.Run(fmt.Sprint(side), func(t *testing.T) {

@@ -68,7 +68,7 @@ type Live struct {
 	spent    time.Duration // processor time, under mu
 
 	followMu sync.Mutex // held while the follower changes, never for as long as a clustering takes
-	follower *follower  // nil = nobody looks
+	follower *follower  // nil without a viewer
 
 	merger merger  // of the first of several collectors
 	sharer *sharer // of another one; nil: this clusters
@@ -260,7 +260,7 @@ func (l *Live) clusterGroups(threads int) error {
 	return nil
 }
 
-// add puts bursts into their groups. Where nobody follows, the moments are nil.
+// add puts bursts into their groups. Without a viewer the moments are nil.
 func (l *Live) add(b grouping.Bursts, moments []moment) error {
 	s, err := space.New(b.Columns, l.chosen.Dims)
 	if err != nil {

@@ -22,7 +22,7 @@ const latestShared = 512
 type Terms struct {
 	Generation int      // of its clustering: with a new one all bursts are sent again
 	Counters   []string // that some ranks count
-	Follow     bool     // somebody looks
+	Follow     bool     // there is a viewer
 }
 
 // A Share is what arrived at a collector since its last report to the first one.
@@ -42,8 +42,8 @@ type Share struct {
 	Count  []int64
 	TimeNS []int64
 
-	// Where somebody looks: what its threads did over time, in bins from a moment since the epoch, by codes, of which
-	// CodeCluster + i is bursts at place i; and some of the latest bursts.
+	// With a viewer: what its threads did over time, in bins from a moment since the epoch, by codes, of which CodeCluster
+	// + i is bursts at place i; and some of the latest bursts.
 	FromNS, BinNS int64
 	Bins          []map[int32]int64
 	Latest        []SharedBurst

@@ -27,7 +27,7 @@ import (
 const (
 	interval = 5 * time.Second
 	// seldom is how many times longer looks rest than other work beside a job that takes as much (collector/pace): what
-	// one of them finds still holds when the next is late, and nobody sees the difference.
+	// one of them finds still holds when the next is late, and the difference is not visible.
 	seldom = 4
 	// answerGrace is how long agents may take to answer.
 	answerGrace = 10 * time.Second

@@ -38,11 +38,11 @@ func (f *Filled) Row(r *Ring, now uint64) uint64 {
 	return now
 }
 
-// Fill takes what was fetched of processes whose calls stay on their nodes: Calls, Marks, Transfers, Collectives and
-// Gaps. It is validated as what arrives by itself, and must not be used by others afterwards. Where rows are missing,
-// because their windows were evicted, those that follow are numbered without them: the time before the first of them is
-// no burst, as where records are lost, and nothing is counted across. Call paths and names have their numbers after
-// Renumber.
+// Fill takes what was fetched of processes whose calls are kept on their nodes: Calls, Marks, Transfers, Collectives
+// and Gaps. It is validated as what arrives by itself, and must not be used by others afterwards. Where rows are
+// missing, because their windows were evicted, those that follow are numbered without them: the time before the first
+// of them is no burst, as where records are lost, and nothing is counted across. Call paths and names have their
+// numbers after Renumber.
 func (f *Frozen) Fill(messages []*moriensv1.ReportRequest) Filled {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()

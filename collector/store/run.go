@@ -57,7 +57,7 @@ type Process struct {
 	counted      uint64                  // of them, in the store's totals
 	lacking      uint64                  // of those of another collector's process: have not come there
 
-	Scheduling *Scheduling // nil: nothing is known
+	Scheduling *Scheduling // nil: not known
 }
 
 // A Ring is one thread that called MPI.

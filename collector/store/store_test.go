@@ -288,7 +288,7 @@ func TestAttendance(t *testing.T) {
 	check("done, and gone before it was safe", time.Hour, 0)
 }
 
-// An agent that serves nobody is deserted once all ranks have come and all processes have ended.
+// An agent without ranks is deserted once all ranks have connected and all processes have ended.
 func TestDeserted(t *testing.T) {
 	s := newStub(t)
 	if _, _, err := s.store.Greet(&moriensv1.Hello{Agent: 2}); err != nil {
@@ -329,7 +329,7 @@ func TestUnfinished(t *testing.T) {
 	for _, c := range []struct {
 		size int32
 		end  bool
-		want int // with an agent that serves nobody, and is not done either
+		want int // with an agent without ranks that is not done either
 	}{{1, true, 1}, {1, false, 2}, {2, true, 2}} {
 		s := newStub(t)
 		if _, _, err := s.store.Greet(&moriensv1.Hello{Agent: 2}); err != nil {

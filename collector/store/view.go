@@ -108,7 +108,7 @@ type Frozen struct {
 	fetched   map[*Ring][]Transfers // with what arrived unasked; a ring that is not in it has that alone
 }
 
-// Take gives a ring's chunks, in time order, and forgets them: whoever makes something else of them needs the memory.
+// Take gives a ring's chunks, in time order, and forgets them: the caller converts them and needs the memory.
 func (f *Frozen) Take(r *Ring) []Chunk {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()

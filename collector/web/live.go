@@ -68,7 +68,7 @@ func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
 	s.viewer.Write(w) // who does not read it to its end has left
 }
 
-// pack is that of a run of which nothing is known yet: the rest comes as it happens.
+// pack is that of a run without any data yet: the rest arrives as it happens.
 func (s *Server) pack(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	z := gzip.NewWriter(w)

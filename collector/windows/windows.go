@@ -307,7 +307,7 @@ func (d *Requester) askThese(ctx context.Context, q question, ids []uint64) map[
 	return results
 }
 
-// forget takes back what nobody waits for any more. What waits behind it can be asked now.
+// forget takes back a request without a waiter. The one behind it can be sent now.
 func (d *Requester) forget(id uint64, r *request) {
 	d.mu.Lock()
 	a := d.agents[id]

@@ -11,7 +11,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A question that nobody waits for any more does not keep the next one from being asked.
+// A request without a waiter does not keep the next one from being sent.
 func TestGivenUpQuestion(t *testing.T) {
 	d := New()
 	woken := make(chan struct{}, 8)

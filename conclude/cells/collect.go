@@ -1,4 +1,4 @@
-// Package cells concludes runs whose bursts stay on their nodes, where agents keep them as micro-cells. The frozen
+// Package cells concludes runs whose bursts are kept on their nodes, where agents hold them as micro-cells. The frozen
 // store and the agents come in; the clusters of the micro-cells, sums of all threads by cluster, classes of threads,
 // and, in the store, all records of the ranks that are kept go out. Times are nanoseconds, amounts are bytes.
 package cells

@@ -37,8 +37,8 @@ in no micro-cell, counted as noise: 1 burst of the ranks in full`
 	}
 }
 
-// Without bursts nothing is to be clustered, and only where agents had threads whose bursts they did not tell are they
-// to blame.
+// Without bursts there is nothing to cluster, and agents are to blame only where they had threads whose bursts they did
+// not report.
 func TestEmpty(t *testing.T) {
 	for _, tt := range []struct {
 		what   string

@@ -21,13 +21,13 @@ type fetched struct {
 	lacks  []string // what there was no time for, or what agents did not send, and why
 }
 
-// fetch gets all that nodes hold of the ranks that are to stay.
+// fetch gets all that nodes hold of the ranks that are to be kept.
 func (a *asker) fetch(ctx context.Context, c clustered, s summed) (d fetched) {
 	chosen, note := a.choose(s)
 	if note != "" {
 		d.notes = append(d.notes, note)
 	}
-	if len(chosen) == 0 || len(a.Asked.AgentStates()) == 0 { // nobody answers
+	if len(chosen) == 0 || len(a.Asked.AgentStates()) == 0 { // no agent answers
 		return d
 	}
 	var ids []uint64
@@ -58,7 +58,7 @@ func (a *asker) fetch(ctx context.Context, c clustered, s summed) (d fetched) {
 	return d
 }
 
-// label asks for the labels of the bursts of the ranks that stay.
+// label asks for the labels of the bursts of the ranks that are kept.
 func (a *asker) label(ctx context.Context, c clustered, chosen []*store.Process, d *fetched) {
 	if c.result == nil || c.result.Labels != nil {
 		return

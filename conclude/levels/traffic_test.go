@@ -10,7 +10,8 @@ import (
 	"moriens/trace/parquet"
 )
 
-// tell takes the transfers of a run away and leaves their sums, and a few of the transfers, which must not count twice.
+// sumTransfers replaces the transfers of a run by their sums, and leaves a few of the transfers, which must not count
+// twice.
 func sumTransfers(run *trace.Run) {
 	run.Traffic = new(trace.Traffic)
 	for i := range run.Threads {

@@ -18,8 +18,8 @@ type clockKey struct {
 	clock moriensv1.Clock
 }
 
-// A counter is one clock of the run, whoever reads it: the agents of one node share one, and the collector has that of
-// its host.
+// A counter is one clock of the run, for all its readers: the agents of one node share one, and the collector has that
+// of its host.
 type counter struct {
 	kind      moriensv1.Clock
 	agents    []*store.Agent

@@ -111,7 +111,8 @@ func TestLateOutOfSpawn(t *testing.T) {
 	}
 }
 
-// What was made of a communicator that got a common id has one too, the same on both sides; of others nothing is known.
+// A communicator that was made of one with a common id has such an id too, the same on both sides; other communicators
+// have none.
 func TestCommonIDs(t *testing.T) {
 	member := func(id uint64, origin *moriensv1.Origin) store.Member {
 		return store.Member{Communicator: &store.Communicator{Info: &moriensv1.Communicator{Id: id}}, Origin: origin}

@@ -29,7 +29,7 @@ func Unrecorded(f store.Frozen) []Absentee {
 	return list
 }
 
-// A roster says to which world absentees belong: one that is known, or one of which nobody has recorded anything.
+// A roster says to which world absentees belong: a known one, or one without any record.
 type roster struct {
 	worlds     []*World
 	taken      []map[int32]bool // of each, ranks that agents report
@@ -198,7 +198,7 @@ func diedFirst(p *store.Process) bool {
 // clockless is why a process is in no world.
 const clockless = "the rate of its clock is not known"
 
-// leftOut are the processes that are in no world, because nobody can tell when they ran.
+// leftOut are the processes that are in no world, because it is not known when they ran.
 func (c *clocks) leftOut(f store.Frozen) []Absentee {
 	var list []Absentee
 	for _, p := range f.Processes {

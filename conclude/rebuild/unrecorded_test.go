@@ -11,8 +11,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// A rank that goes unrecorded is counted in the world that it belongs to, once, with its host and reason; where nobody
-// of its world has a record the world is there all the same.
+// A rank that goes unrecorded is counted in the world that it belongs to, once, with its host and reason; where no rank
+// of its world has a record the world is listed all the same.
 func TestAssign(t *testing.T) {
 	const why = "no space left on device"
 	in := func(name string, size int, ranks ...int32) *World {
@@ -67,8 +67,8 @@ func TestAssign(t *testing.T) {
 	}
 }
 
-// Two witnesses of a node, one after the other, tell of the same ranks: their launcher has named no world, so that only
-// the numbers of the processes say that they are the same.
+// Two witnesses of a node, one after the other, report the same ranks: their launcher has named no world, so that only
+// the numbers of the processes show that they are the same.
 func TestAbsenteesOfTwoWitnesses(t *testing.T) {
 	witness := func(number uint64) *store.Agent {
 		a := &store.Agent{Hello: &moriensv1.Hello{Agent: number, Host: "n1"}}

@@ -86,7 +86,7 @@ func (r *Reduction) findClasses(ctx context.Context, s *stage.Stages, run *trace
 	return found
 }
 
-// choose decides which windows stay, and gets what nodes have of them.
+// choose decides which windows are kept, and gets what nodes have of them.
 func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, detail Detail) {
 	run := c.Run
 	if o.Sums != nil && o.Sums.Classes != nil {

@@ -135,7 +135,7 @@ func compareFiles(t tester, got, want map[string][]byte, what string) {
 	}
 }
 
-// checkTeams compares what several members write with what one does, whoever has which threads.
+// checkTeams compares what several members write with what one does, for any distribution of the threads.
 func checkTeams(t tester, run *trace.Run, clusters rundir.Clusters, o Options, detail func(*trace.Run) Detail, owners ...[]int32) {
 	want := writeRun(t, run, clusters, spread{members: 1}, o, detail)
 	for _, of := range owners {
@@ -148,7 +148,7 @@ func checkTeams(t tester, run *trace.Run, clusters rundir.Clusters, o Options, d
 	}
 }
 
-// Whoever has which threads of a run, the members of a team write the directory that one process writes.
+// However the threads of a run are distributed, the members of a team write the directory that one process writes.
 func TestTeam(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := tracetest.Run(t)

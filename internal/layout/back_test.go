@@ -34,8 +34,8 @@ func (a arrows) add(from, to string) {
 
 // back counts the arrows, and lists those that run back: from A to B where B leads to A again, by whatever way. Files
 // without such arrows have an order in which each stands above what it uses. Where files use each other in a circle one
-// order has fewer arrows that go up than another; all arrows of the circle count, so that the share depends on no order
-// that somebody has chosen, and no order has more.
+// order has fewer arrows that go up than another; all arrows of the circle count, so that the share does not depend on
+// a chosen order, and no order has more.
 func (a arrows) back() (back []string, all int) {
 	for from, list := range a {
 		for to := range list {

@@ -60,7 +60,7 @@ func excuse(file string) (string, bool) {
 	return "", false
 }
 
-// Whoever reads what others may have made opens it by internal/files.
+// Files that other users may have made are opened by internal/files.
 func TestOneOpener(t *testing.T) {
 	root := filepath.Join("..", "..")
 	used := make(map[string]bool)

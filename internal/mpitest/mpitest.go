@@ -129,7 +129,7 @@ func RacePrograms(t testing.TB) string {
 }
 
 // makeShim has make bring a target of cshim up to date, one test process at a time: it takes longer to build than most
-// tests take to run. Objects are those of make itself; the library for tests is not the one in bin, which somebody may
+// tests take to run. Objects are those of make itself; the library for tests is not the one in bin, which may be in
 // use.
 func makeShim(t testing.TB, target string) (build, bin string) {
 	t.Helper()

@@ -156,8 +156,8 @@ func (j *job) together(c call, n int, do func() error) error {
 	return j.end(do())
 }
 
-// meet waits until all members have come to a collective call, and sees that it is the same one. What follows of it
-// does not wait for anybody.
+// meet waits until all members have reached a collective call, and checks that it is the same one. What follows does
+// not wait.
 func (j *job) meet(c call, n int) error {
 	m := j.meeting
 	m.mine = [C.MPIX_SAID]C.int64_t{C.int64_t(c), -C.int64_t(c), C.int64_t(n), -C.int64_t(n)}

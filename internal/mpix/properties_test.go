@@ -201,7 +201,7 @@ func much(m Transport) error {
 	return nil
 }
 
-// program makes calls that the seed draws, the same at all members, and sees that each gives what it has to.
+// program makes calls that the seed draws, the same at all members, and checks that each gives what it has to.
 func program(m Transport, seed uint64, steps int) error {
 	draw := rand.New(rand.NewPCG(seed, 0))
 	length := func() int {

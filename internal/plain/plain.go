@@ -14,7 +14,7 @@ import (
 // Line is a text as a part of a line.
 func Line(text string) string { return escape(text, false) }
 
-// Lines is a text of lines: their ends stay.
+// Lines is a text of lines: their ends are kept.
 func Lines(text string) string { return escape(text, true) }
 
 func escape(text string, lines bool) string {

@@ -105,7 +105,7 @@ func (n *Notice) Leave() {
 	})
 }
 
-// Remove takes the notice down, unless somebody has put something else in its place.
+// Remove takes the notice down, unless another file is in its place.
 func (n *Notice) Remove() error {
 	if n == nil {
 		return nil

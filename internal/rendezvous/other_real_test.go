@@ -159,7 +159,7 @@ func TestReadOfAnotherUser(t *testing.T) {
 	}
 }
 
-// Neither a link to a rendezvous nor a pipe is one, and a pipe keeps nobody waiting.
+// Neither a link to a rendezvous nor a pipe is one, and a pipe does not block the reader.
 func TestReadOfNoFile(t *testing.T) {
 	elsewhere := t.TempDir()
 	if err := Write(elsewhere, sound); err != nil {

@@ -15,8 +15,8 @@ import (
 // ErrOtherUser is the reason why a Unix socket is not used: the process at its other end belongs to another user.
 var ErrOtherUser = errors.New("the process at the other end of the socket belongs to another user")
 
-// PeerCredentials are for Unix sockets, for both of their ends: the kernel says whose process is at the other one, and
-// it has to be this user's. Nothing is encrypted, for nobody is between.
+// PeerCredentials are for Unix sockets, for both of their ends: the kernel reports whose process is at the other one,
+// and it has to be this user's. Nothing is encrypted, as there is no network between them.
 func PeerCredentials() credentials.TransportCredentials { return peerCredentials{} }
 
 type peerCredentials struct{}

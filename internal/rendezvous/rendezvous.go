@@ -1,5 +1,5 @@
 // Package rendezvous is how agents find the collector and how the two authenticate each other: the file collector.json
-// in the run directory, which whoever may read the user's files can read.
+// in the run directory, readable to all who may read the user's files.
 package rendezvous
 
 import (

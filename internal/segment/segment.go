@@ -90,13 +90,13 @@ type Log struct {
 	plain bool // records are not compressed
 }
 
-// Removed reports whether somebody has removed the file that is written to: nobody finds again what is written.
+// Removed reports whether the file that is written to was removed: what is written then is lost.
 func (l *Log) Removed() bool {
 	info, err := l.file.Stat()
 	return err == nil && info.Sys().(*syscall.Stat_t).Nlink == 0
 }
 
-// Compress reports whether records are compressed from now on. They are if nobody says that they are not.
+// Compress sets whether records are compressed from now on. By default they are.
 func (l *Log) Compress(on bool) { l.plain = !on }
 
 // Open opens the log of the given kind, at most 8 characters, in a directory, which is made with mode 0700 where it is
@@ -307,7 +307,7 @@ func (l *Log) Remove(number uint64) error {
 	if i < 0 || i == len(l.files)-1 {
 		return fmt.Errorf("segments in %s: file %d is not there or is written to", l.dir, number)
 	}
-	if err := os.Remove(l.path(number)); err != nil && !errors.Is(err, fs.ErrNotExist) { // somebody else has removed it
+	if err := os.Remove(l.path(number)); err != nil && !errors.Is(err, fs.ErrNotExist) { // another process has removed it
 		return err
 	}
 	l.files = slices.Delete(l.files, i, i+1)

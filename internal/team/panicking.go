@@ -35,5 +35,5 @@ func (c Panicking) Reduce(op Op, values []int64) {
 	}
 }
 
-// Alone reports whether there is nobody else.
+// Alone reports whether there is no other member.
 func (c Panicking) Alone() bool { return c.Size() == 1 }
