@@ -122,8 +122,8 @@ type Node struct {
 	peak     uint64        // bytes of memory
 }
 
-// New returns the agent of a node, which goes on where an earlier one of the run has stopped. Nothing goes to the
-// collector until Run.
+// New returns the agent of a node, which resumes where an earlier one of the run has stopped. Nothing is sent to the
+// collector before Run.
 func New(config Config) (*Node, error) {
 	if config.Grace == 0 {
 		config.Grace = defaultGrace
@@ -169,7 +169,7 @@ func (n *Node) open(host string) error {
 			return err
 		}
 		if err = n.openIn(host); err == nil {
-			if n.outbox.Transactions() == 0 { // else it was said
+			if n.outbox.Transactions() == 0 { // else it was reported
 				n.saySpool()
 				if n.config.SpoolMax == 0 && n.spool.Budget.Max() == int64(spool.MinBytes) {
 					n.config.Log.Warn("the spool's disk has little space: 10 % of free space is less than a spool needs", "spool", n.spool.Path(), "bound", spool.MinBytes)
@@ -232,7 +232,7 @@ func (n *Node) saySpool() {
 	n.say(level, text)
 }
 
-// say has a line for the user come to the log and to the results.
+// say adds a line for the user to the log and to the results.
 func (n *Node) say(level slog.Level, text string) {
 	n.config.Log.Log(context.Background(), level, text)
 	n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Text: text}}})

@@ -53,7 +53,8 @@ func (n *Node) restore() error {
 	return nil
 }
 
-// restoreProcess takes up a process. Where it has left nothing any more, that is said, and all that can be.
+// restoreProcess takes up a process. If its files are gone, that is reported, with all that is
+// still known.
 func (n *Node) restoreProcess(process uint64, s *moriensv1.ProcessState) error {
 	a := &Process{
 		path: filepath.Join(n.directory.Path(), ring.ProcessFile(process)), logDead: s.LogDead, undefined: s.Undefined, nameless: s.Nameless,

@@ -14,11 +14,11 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A process's records become messages, which wait here, with what has to be known to go on behind them, until they are
-// committed to the outbox as one transaction. Only then their slots are given back to the ring, and only then they go
-// to the collector. An agent that is killed before that has done nothing: its next life finds the records where they
-// were. What belongs to the node as a whole goes with whichever transaction is next, of any process: it may be named
-// there.
+// A process's records become messages, which wait here, with the state that is needed to continue after them, until
+// they are committed to the outbox as one transaction. Only then their slots are given back to the ring, and only then
+// they go to the collector. An agent that is killed before that has done nothing: a restarted agent finds the records
+// where they were. What belongs to the node as a whole goes with whichever transaction is next, of any process: it may
+// be named there.
 
 const (
 	// batchShare is how many bytes a process's state may have for each row that is committed with it: where many requests
@@ -26,7 +26,7 @@ const (
 	batchShare = 32
 	// commitRows is how many rows of messages are committed at once, if they come before their time.
 	commitRows = 4096
-	// stalledEvery is how often it is said that nothing can be kept.
+	// stalledEvery is how often a lack of room is reported.
 	stalledEvery = time.Minute
 	// commitsTogether is how many transactions may be made before they are due, at one look at the rings: these have to be
 	// looked at again soon.
@@ -66,7 +66,7 @@ func (o *outgoing) begin() {
 	}
 }
 
-// node is what comes to the node's state.
+// node is the update of the node's state.
 func (o *outgoing) node() *moriensv1.NodeState {
 	if o.state == nil {
 		o.state = &moriensv1.NodeState{}
@@ -218,7 +218,7 @@ func removeFile(path string, log *slog.Logger) {
 	}
 }
 
-// snapshot is what the next life of this agent would need to go on behind what waits to be committed.
+// snapshot is what a restarted agent would need to continue after what waits to be committed.
 func (a *Process) snapshot() *moriensv1.ProcessState {
 	s := &moriensv1.ProcessState{
 		LogBytes: a.process.LogRead(), LogDead: a.logDead, Undefined: a.undefined, Nameless: a.nameless, Matcher: a.messages.Snapshot(),
@@ -266,7 +266,7 @@ func (n *Node) keepSpool() error {
 	return nil
 }
 
-// commitDue makes the transactions that are due. What was said of a process that has ended is left to its end.
+// commitDue makes the transactions that are due. Reports of a process that has ended are left to its end.
 func (n *Node) commitDue() {
 	now := time.Now()
 	if n.stalled != nil {

@@ -74,8 +74,8 @@ func NewWitness(config WitnessConfig) (*Witness, error) {
 // JobOver informs the witness that no new process will come.
 func (w *Witness) JobOver() { w.overOnce.Do(func() { close(w.over) }) }
 
-// Run reports the node's ranks until they are gone, or the run ends, and the collector knows of all of them. What they
-// left goes with it.
+// Run reports the node's ranks until they are gone, or the run ends, and the collector knows all of them. Their files
+// are removed then.
 func (w *Witness) Run(ctx context.Context) error {
 	defer w.claim.Close()
 	upCtx, stop := context.WithCancel(ctx)

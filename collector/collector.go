@@ -58,7 +58,7 @@ type Config struct {
 	// Cells says how the run's agents keep their bursts as micro-cells, as in Hello; empty: they send them. Agents that do
 	// otherwise are refused.
 	Cells  string
-	Given  []string // options of the command line, for who goes on with the run: --name=value
+	Given  []string // options of the command line, for a collector that resumes the run: --name=value
 	Log    *slog.Logger
 	Notify func(text, advice string) // the user, while the job runs; nil = no user
 	Clocks ticks.Clocks              // nil = the machine's

@@ -92,7 +92,7 @@ func (c *Collector) Finish() {
 	})
 }
 
-// allow says how long one who asks for the end waits for the agents.
+// allow sets how long a request for the end waits for the agents.
 func (e *ending) allow(patience time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

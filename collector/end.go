@@ -124,7 +124,7 @@ func (c *Collector) silence() {
 }
 
 // Close reports to those who wait how the run has ended, stops listening, and leaves the journal, if it is there.
-// Without Freeze before it leaves the run as well, for another collector to go on with.
+// Without Freeze before it leaves the run as well, for another collector to resume.
 func (c *Collector) Close(outcome Outcome) {
 	c.stop()
 	c.end.conclude(outcome)

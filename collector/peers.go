@@ -251,7 +251,7 @@ func (w *peers) order(change func(*orders)) {
 	change(&w.orders)
 }
 
-// finish ends the rounds: the run is over, or err says why they cannot go on.
+// finish ends the rounds: the run is over, or err says why they cannot continue.
 func (w *peers) finish(by string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

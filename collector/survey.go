@@ -20,7 +20,7 @@ const (
 	surveyShare = 20
 )
 
-// A surveyor asks the agents that keep bursts as micro-cells what is new in these, while the run goes on.
+// A surveyor asks the agents that keep bursts as micro-cells what is new in these, during the run.
 type surveyor struct {
 	requester   *windows.Requester
 	coordinator *cells.Coordinator

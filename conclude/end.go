@@ -52,7 +52,7 @@ type Result struct {
 	Advice string // where Manifest.Empty says that there is no burst: what to do about it, as far as known
 }
 
-// A BrokenError is why there is no result: the collectors of the run could not go on together.
+// A BrokenError is why there is no result: the collectors of the run could not continue together.
 type BrokenError struct{ Err error }
 
 func (e *BrokenError) Error() string {

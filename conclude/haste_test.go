@@ -98,7 +98,7 @@ func needs(name, other string) bool {
 	return false
 }
 
-// Whichever stage has no time, alone: what does not need it is in the run directory, and what is not there is said,
+// Whichever stage has no time, alone: what does not need it is in the run directory, and what is missing is reported,
 // with no word on how small the directory is.
 func TestEachStageGivenUpAlone(t *testing.T) {
 	planted := planted(t, 6, 60)

@@ -36,7 +36,7 @@ func (s keepingAgents) IDs() (list []uint64) {
 	return list
 }
 
-// Ask implements cells.Agents: what is said goes over a wire.
+// Ask implements cells.Agents: messages are encoded and decoded.
 func (s keepingAgents) Ask(_ context.Context, agent uint64, ask *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer) error) error {
 	a := s[agent]
 	if a == nil || a.gone {

@@ -12,8 +12,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// An answer goes on with the goroutines that it has begun with, however many there could be by then: the agent changes
-// that while ranks run.
+// An answer keeps the number of goroutines that it has begun with, even if GOMAXPROCS changes: the agent changes that
+// while ranks run.
 func TestProcessorsThatCome(t *testing.T) {
 	cells.Small(t, 16, 100)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -116,8 +116,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// When an agent goes on with what it has kept, rows come that were there, and others are gone: these count once, and
-// the calls before those are not known.
+// When an agent resumes with what it has kept, some rows arrive again, and others are gone: repeated rows count once,
+// and the calls before missing ones are not known.
 func TestGoingOn(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByCalls, Side: .1})
 	k.Add(one())

@@ -47,7 +47,7 @@ type Config struct {
 	// Resolution is the smallest Eps that may be wanted, where there is no side. 0: the default resolution of the
 	// dimensions.
 	Resolution float64
-	// Kinds has a side of 0 be that with which kinds come to what they do where all bursts are in one place:
+	// Kinds makes a side of 0 the one with which kinds are the same as where all bursts are in one place:
 	// grouping.MostSide.
 	Kinds bool
 	MinNS int64 // bursts shorter than this are in no unit

@@ -24,7 +24,7 @@ func dimsOf(t fataler, spec string) []space.Dim {
 	return dims
 }
 
-// A Store knows of any messages, whenever it is asked, what one finds who goes through all of them in the plainest way.
+// At any time and for any messages, the answers of a Store are those of a plain pass over all messages.
 func TestStoreMatchesPlainSums(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cells.Small(t, rapid.SampledFrom([]int{1, 3, 4096}).Draw(t, "rows of a chunk"), rapid.SampledFrom([]int{200, 1 << 20}).Draw(t, "bytes of a part"))
@@ -153,7 +153,7 @@ func (x *check) units() {
 	x.about()
 }
 
-// about compares what is said of the node as a whole.
+// about compares the statements about the node as a whole.
 func (x *check) about() {
 	a := x.coordinator.about
 	var bursts, missing, short, total, missingNS, shortNS uint64

@@ -15,7 +15,7 @@ import (
 type job struct {
 	t        *rapid.T
 	messages []*moriensv1.ReportRequest
-	gaps     bool // some messages are lost, and some come twice, as when an agent goes on
+	gaps     bool // some messages are lost, and some arrive twice, as when an agent resumes
 }
 
 const worldSize = 4

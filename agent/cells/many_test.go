@@ -152,7 +152,7 @@ func TestManyGroups(t *testing.T) {
 	for _, more := range [][2]int{{0, functions - 1}, {functions - 1, functions}} {
 		add(more[0], more[1])
 		c.take()
-		groups := slices.DeleteFunc(slices.Clone(c.groups), func(name string) bool { return !seen[name] }) // but for what no call is before
+		groups := slices.DeleteFunc(slices.Clone(c.groups), func(name string) bool { return !seen[name] }) // except those without a call before
 		if !slices.Equal(groups, want) {
 			t.Fatalf("%d groups, want %d", len(groups), len(want))
 		}

@@ -83,7 +83,7 @@ func (r *ring) gap(row uint32) {
 	}
 }
 
-// skip goes on at a row before which some are gone.
+// skip continues at a row before which some are gone.
 func (r *ring) skip(to uint64) {
 	r.seal()
 	r.gap(uint32(to))

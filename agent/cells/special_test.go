@@ -188,7 +188,7 @@ func TestBrokenAnswers(t *testing.T) {
 	}
 }
 
-// What an ask has wrong is said; nothing changes.
+// Each mistake in a request is reported, and nothing changes.
 func TestWrongAsks(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())

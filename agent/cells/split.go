@@ -139,7 +139,7 @@ type move struct{ row, unit uint32 }
 
 // move gives rows, ascending, their units.
 func (r *ring) move(rows []move) {
-	chunks := slices.Clone(r.chunks) // who reads the list reads on
+	chunks := slices.Clone(r.chunks) // readers of the list continue
 	for len(rows) > 0 {
 		i, found := slices.BinarySearchFunc(chunks, rows[0].row, func(c *chunk, row uint32) int { return cmp.Compare(c.first, row) })
 		if !found {

@@ -151,7 +151,7 @@ func (k *Store) unitPart(list []uint32, whole bool) *moriensv1.CellsUnits {
 func (u *units) sumOf(unit uint32, dim int) float64 {
 	at := int(unit)*u.dims + dim
 	if u.parent[unit] != 0 {
-		return u.lo[at] * float64(u.durations(unit).N) // as cell.Of has it
+		return u.lo[at] * float64(u.durations(unit).N) // as in cell.Of
 	}
 	return u.sum[at]
 }

@@ -39,8 +39,7 @@ func lose(t *rapid.T, p *program) (rows map[[2]uint64]uint64, gaps map[uint64][]
 	return rows, gaps, trailing
 }
 
-// TestLossMatchesNothingWrong drops records: what is said to have been completed was completed so, and every gap is
-// reported.
+// TestLossMatchesNothingWrong drops records: every reported completion is correct, and every gap is reported.
 func TestLossMatchesNothingWrong(t *testing.T) {
 	completed, lost := 0, uint64(0)
 	property := func(t *rapid.T) {
@@ -230,7 +229,7 @@ func TestUnknownCommunicator(t *testing.T) {
 		sent{Kind: wasSent, Ring: 1, Peer: 1, Tag: 1, Bytes: 8, DoneRing: 1})
 }
 
-// Ordinals of collectives go on above 32 bits.
+// Ordinals of collectives continue above 32 bits.
 func TestOrdinalsUnwrap(t *testing.T) {
 	var s sink
 	m, th := one(&s)

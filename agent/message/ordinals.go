@@ -37,7 +37,7 @@ type side struct {
 	receive bool
 	comm    uint32
 	wild    []*posting // of which nothing shows yet which lane they are in
-	active  []*posting // those whose calls may still be going on
+	active  []*posting // those whose calls may not have returned yet
 	other   *side      // of the same communicator
 }
 
@@ -240,7 +240,7 @@ func (m *Matcher) cancel(p *posting) {
 	m.retire(p)
 }
 
-// tame takes a posting off those of which nothing shows what they become, and goes on with who waited for it.
+// tame removes a posting from those without a visible outcome, and continues with what has waited for it.
 func (m *Matcher) tame(p *posting) {
 	p.wild = false
 	p.side.wild, _ = without(p.side.wild, p)

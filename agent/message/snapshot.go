@@ -7,7 +7,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Snapshot sends what has gathered and returns what Restore needs to go on behind it. Communicators are left out: the
+// Snapshot sends what has gathered and returns what Restore needs to continue after it. Communicators are left out: the
 // process's log has them.
 func (m *Matcher) Snapshot() *moriensv1.MatcherState {
 	m.Flush()

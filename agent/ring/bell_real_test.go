@@ -13,8 +13,8 @@ import (
 	"moriens/internal/mpicall"
 )
 
-// A reader that lets a ring become half full is woken, once for each time; so is one that a process waits for at the
-// end of MPI, and one that does not know of a new file.
+// A reader is woken when a ring becomes half full, once for each time; when a process waits for it at the end of MPI;
+// and when there is a new file.
 func TestBell(t *testing.T) {
 	const slots = 64
 	dir := filepath.Join(t.TempDir(), "run")

@@ -122,7 +122,7 @@ type Directory struct {
 	seen map[string]bool
 	// When it was listed, and when it had changed before; zero where it has to be listed again.
 	listed, changed time.Time
-	readDir         func(string) ([]os.DirEntry, error) // os.ReadDir, but for tests
+	readDir         func(string) ([]os.DirEntry, error) // os.ReadDir, except in tests
 }
 
 const (

@@ -169,7 +169,7 @@ func (p *Process) Over() bool {
 	return over
 }
 
-// Threads is how many threads have, or will have at once, a ring. Where the number is damaged nothing is said to come.
+// Threads is how many threads have, or will have at once, a ring. Where the number is damaged none is expected.
 func (p *Process) Threads() (threads int) {
 	p.guard(func() {
 		// In this order: a thread is counted before it is known to have failed.

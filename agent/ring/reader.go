@@ -149,8 +149,8 @@ func unseenFrom(number uint64) uint64 { return (number + unseenSlots - 1) &^ (un
 // Held is how many slots were read and not released.
 func (r *Reader) Held() int { return int(r.tail - r.released) }
 
-// Resume goes on behind the slots that an earlier reader reports to have read, of which it may not have released the
-// last ones. What it has released and does not know of is an error, and so is what was never written.
+// Resume continues after the slots that an earlier reader reports to have read, of which it may not have released the
+// last ones. Slots that it has released without reporting them are an error, and so are slots that were never written.
 func (r *Reader) Resume(tail uint64) error {
 	if head := r.Head(); tail < r.released || tail > head {
 		return fmt.Errorf("ring: %s: %d slots were read, %d released, of %d", r.name, tail, r.released, head)
@@ -272,7 +272,7 @@ func (r *Reader) Head() uint64 { return atomic.LoadUint64(&r.header.Head) }
 // Tail is how many slots were read.
 func (r *Reader) Tail() uint64 { return r.tail }
 
-// Slots is how many slots the ring's latest segment has that the reader knows of.
+// Slots is how many slots the ring's latest segment has that are known to the reader.
 func (r *Reader) Slots() int { return int(r.segments[len(r.segments)-1].slots) }
 
 // Closed reports whether the ring's thread has ended, or MPI has: once it is true, what Read finds is the rest.

@@ -85,7 +85,7 @@ func (r *Reader) sound(s segment, number uint32) error {
 	return nil
 }
 
-// advance comes to the segment that tail is in, and returns where that ends as far as is known.
+// advance moves to the segment that tail is in, and returns where that ends as far as is known.
 func (r *Reader) advance() (end uint64) {
 	for r.now+1 < len(r.segments) {
 		if next := r.segments[r.now+1].first; r.tail < next {

@@ -70,7 +70,7 @@ type Watch struct {
 type process struct {
 	id   uint64
 	pid  int    // as it knows it itself
-	file string // that it alone has mapped, but for us
+	file string // that it alone has mapped, except this process
 
 	mu      sync.Mutex
 	dir     string // in /proc; empty = not found yet

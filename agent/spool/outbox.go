@@ -38,13 +38,13 @@ type Message struct {
 type Transaction struct {
 	Messages []*moriensv1.ReportRequest
 	Detail   []*moriensv1.ReportRequest // that is kept on the node
-	Node     *moriensv1.NodeState       // what comes to it; nil: nothing
+	Node     *moriensv1.NodeState       // what is added to it; nil: nothing
 	Process  uint64                     // that the messages are of; 0: none
 	State    *moriensv1.ProcessState
 	Ended    bool // of the process nothing more will come, and State is forgotten
 }
 
-// State is what an agent that was started again goes on with.
+// State is what a restarted agent resumes with.
 type State struct {
 	Node      *moriensv1.NodeState
 	Processes map[uint64]*moriensv1.ProcessState
@@ -146,7 +146,7 @@ func (o *Outbox) commit(t *Transaction) error {
 	o.log.Compress(o.bytes > plainBytes)
 	size, err := o.keep(x)
 	if Full(err) && o.held == o.last {
-		// What was written is of no use but for the state, which is here.
+		// Of what was written only the state is of use, which is here.
 		if err = o.restart(); err == nil {
 			size, err = o.keep(x)
 		}
@@ -301,7 +301,7 @@ func (o *Outbox) forget(n int) {
 	}
 }
 
-// trim removes files of which all messages are held and on whose state nothing rests.
+// trim removes files whose messages are all held and whose state is not needed.
 func (o *Outbox) trim() error {
 	for o.begun && len(o.files) > 1 && o.files[0].last <= o.held {
 		if err := o.log.Remove(o.files[0].number); err != nil {

@@ -34,7 +34,7 @@ type Miss struct {
 // Miss is that of this spool's place.
 func (s *Spool) Miss(err error) Miss { return Miss{s.place.dir, err} }
 
-// Said is what the user should know of where the spool is: nothing where it is as usual.
+// Said is the notice for the user about the place of the spool: empty where it is the usual one.
 func (s *Spool) Said() string { return s.said }
 
 // say says where the spool is after places have been missed, or where another user has the usual name of this user's

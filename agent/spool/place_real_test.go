@@ -140,7 +140,7 @@ func TestPlaces(t *testing.T) {
 		name string
 		make func(t *testing.T, n *node, c *Config)
 		in   func(n *node, c *Config) string // the directory where the user's is
-		says []string                        // none: nothing is said
+		says []string                        // none: no notice
 	}{
 		{"as usual", func(t *testing.T, n *node, c *Config) {}, func(n *node, _ *Config) string { return n.tmpdir }, nil},
 		{"no TMPDIR", func(t *testing.T, n *node, c *Config) { t.Setenv("TMPDIR", "") }, func(n *node, _ *Config) string { return n.tmp }, nil},

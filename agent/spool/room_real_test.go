@@ -177,8 +177,7 @@ func TestFullOfWhatIsAcknowledged(t *testing.T) {
 	}
 }
 
-// An agent that is started again on a full disk goes on with what there is, and waits for room as the one before it
-// did.
+// An agent that is restarted on a full disk resumes with what there is, and waits for room as the one before it did.
 func TestOpenedOnAFullDisk(t *testing.T) {
 	testenv.NeedRoot(t)
 	disk := t.TempDir()

@@ -153,8 +153,8 @@ func (u *Uplink) Flush(ctx context.Context) error {
 	}
 }
 
-// Run keeps a stream to the collector until ctx ends or the collector refuses this agent for good. Of a stream that is
-// open when ctx ends it takes leave.
+// Run keeps a stream to the collector until ctx ends or the collector refuses this agent for good. It says goodbye on a
+// stream that is open when ctx ends.
 func (u *Uplink) Run(ctx context.Context) error {
 	backoff := backoffMin
 	for {

@@ -53,7 +53,7 @@ func (s *Store) tidy() error {
 	return s.tidyFiles()
 }
 
-// tidyFiles is tidy for who holds the files.
+// tidyFiles is tidy for a caller that holds the files.
 func (s *Store) tidyFiles() error {
 	s.mu.Lock()
 	fresh := s.fresh.Files()

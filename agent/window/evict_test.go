@@ -266,7 +266,7 @@ func pinAll(t *testing.T, max int64) {
 	}
 }
 
-// A store that is killed at any time, in whatever it was about to write, goes on with what was committed.
+// A store that is killed at any time, in the middle of any write, resumes with what was committed.
 func TestRestart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base, err := os.MkdirTemp("", "moriens-window-")

@@ -217,7 +217,7 @@ func (r *ring) track() *moriensv1.WindowTrack {
 	return t
 }
 
-// resume goes on where a ring stood.
+// resume continues where a ring was.
 func (s *Store) resume(t *moriensv1.WindowTrack) {
 	r := s.rings[t.Ring]
 	if r == nil {

@@ -131,7 +131,7 @@ type place struct {
 }
 
 // inOrder calls visit for the windows that are wanted, in their order, with all of a process's messages at a time.
-// wanted is asked with the store locked, and who calls holds the files.
+// wanted is asked with the store locked, and the caller holds the files.
 func (s *Store) inOrder(wanted func(key) bool, visit func(*moriensv1.WindowPart) error) error {
 	s.mu.Lock()
 	err := s.fresh.Rotate() // all of it is to be sorted

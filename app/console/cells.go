@@ -26,7 +26,7 @@ func writeCells(b *strings.Builder, m *rundir.Manifest, c *rundir.Clusters) {
 	}
 }
 
-// certificate is what it comes to, in words.
+// certificate describes the result in words.
 func certificate(x *rundir.Cells, c *rundir.CellsClustering) string {
 	text := fmt.Sprintf("the clusters equal those of the individual bursts, which were kept on the nodes: micro-cells of side %.3g", float64(c.Side))
 	if !x.Exact {

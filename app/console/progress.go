@@ -14,7 +14,7 @@ import (
 	"moriens/internal/units"
 )
 
-// lostMuch is from which share on it is said that ranks lose time to other processes.
+// lostMuch is the share from which on the loss of ranks' time to other processes is reported.
 const lostMuch = .1
 
 // Progress prints how a run in progress is.

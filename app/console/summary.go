@@ -121,7 +121,7 @@ func score(s float64) string {
 	return fmt.Sprintf("%.3f", s)
 }
 
-// mostReasons is how many are said of why a run is incomplete; manifest.json has all.
+// mostReasons is how many reasons are printed why a run is incomplete; manifest.json has all.
 const mostReasons = 3
 
 // incomplete says what is missing of what the ranks did; empty: nothing.

@@ -1,6 +1,6 @@
 // Package doctor finds out what a machine offers for measuring.
 //
-// Probe examines the machine and changes nothing on it but for a file in shared memory that it removes again. Diagnose
+// Probe examines the machine and changes nothing on it except a file in shared memory that it removes again. Diagnose
 // turns the result into findings, each with what is missing, why, and what to do. Checks that need a process run in a
 // child with a time limit, so that nothing here hangs.
 //

@@ -378,8 +378,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// moriens-otf2 gets the run directory and a place that is not there; what it says of a failure is the error, and what
-// it says of a success is said, as how much the archive holds.
+// moriens-otf2 gets the run directory and a path that does not exist; its message for a failure is the error, and its
+// message for a success, as how much the archive holds, is printed.
 func TestOTF2Writer(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

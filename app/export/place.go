@@ -20,7 +20,7 @@ import (
 	"moriens/internal/units"
 )
 
-// A place is where an export comes to be: a directory beside the final one, on the same file system.
+// A place is where an export is written: a directory beside the final one, on the same file system.
 type place struct {
 	out string
 	dir string

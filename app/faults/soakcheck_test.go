@@ -128,9 +128,9 @@ func (r *soakRound) saidSo() bool {
 	return !known || !exists(filepath.Join(r.truth, fmt.Sprintf("counts.%d", rank)))
 }
 
-// agentTooLate reports whether the agent that we have started, again or after who had it was killed, found that the run
-// had ended, as everything had been sent before: then it says so, and fails. The results must be there and know of no
-// agent that has not finished; whether they are whole checkResults sees.
+// agentTooLate reports whether the agent that we have restarted, directly or after its parent was killed, found that
+// the run had ended, as everything had been sent before: then it reports that, and fails. The results must be there
+// without an unfinished agent; whether they are whole is checked by checkResults.
 func (r *soakRound) agentTooLate() bool {
 	m, _, err := r.manifest()
 	return err == nil && len(m.Losses.AgentsUnfinished) == 0 && (r.killed || r.agent.count() > 1) && strings.Contains(r.agent.latest(), "\nmoriens: "+uplink.ErrOver.Error())
@@ -169,7 +169,7 @@ func (r *soakRound) checkLeft() {
 	}
 	m, dir, err := r.manifest()
 	if err != nil {
-		return // which is a loss, or was said
+		return // which is a loss, or was reported
 	}
 	// Of what else there is the system's own temporary directory has the spool where the round's has no room.
 	var found []string

@@ -26,7 +26,7 @@ type soakRound struct {
 	ended   chan struct{} // closed when the job's command has ended
 	err     error         // valid then
 	killed  bool          // the process with the collector, and only this test restarts it
-	nothing bool          // it was before there was anything to go on with
+	nothing bool          // it was before there was anything to resume
 	starter int           // of a plain preload: the rank's process that then has to say so
 	guard   time.Duration // how long what must end may take
 	notes   []string      // for the evidence
@@ -209,7 +209,7 @@ func (r *soakRound) said(name string) string {
 	return string(data)
 }
 
-// evidence leaves, of a round that failed, what was said.
+// evidence keeps the output of a round that failed.
 func (r *soakRound) evidence() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v\n", &r.plan)

@@ -39,7 +39,7 @@ type CollectConfig struct {
 	Agents   int       // how many have to come before the run is over; 0 = at least one, unless it is ended early
 	Options  grouping.Options
 	Cells    *Cells   // bursts are kept with the agents, as micro-cells; nil = they are sent
-	Given    []string // options of the command line that the results depend on, for who goes on with the run: --name=value
+	Given    []string // options of the command line that the results depend on, for a collector that resumes the run: --name=value
 	Keep     Keep
 	KeepWork bool // the journal is kept
 	Program  rundir.Program
@@ -124,8 +124,8 @@ func Collect(c CollectConfig) error {
 // roomWait is the time between two looks for room on a full disk.
 const roomWait = 500 * time.Millisecond
 
-// publish writes the rendezvous. A collector that goes on with a run waits for room where there is none: the agents
-// keep what they have until it is back. A new one has nothing to wait for.
+// publish writes the rendezvous. A collector that resumes a run waits for room where there is none: the agents keep
+// what they have until it is back. A new one has nothing to wait for.
 func publish(col *collector.Collector, out string, signals <-chan os.Signal, log *slog.Logger) (*rendezvous.Notice, error) {
 	for warned := false; ; warned = true {
 		notice, err := rendezvous.Post(out, col.Rendezvous(), log)

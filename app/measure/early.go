@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// finishGrace is how long agents may take to send what is left when a run is ended early, if who ends it does not
-	// allow more. With the analysis it has to fit into the 30 s that batch systems usually leave between SIGTERM and
+	// finishGrace is how long agents may take to send what is left when a run is ended early, if the request to end does
+	// not allow more. With the analysis it has to fit into the 30 s that batch systems usually leave between SIGTERM and
 	// SIGKILL.
 	finishGrace = 10 * time.Second
 	// endGrace is how long a job that was sent SIGTERM may take to end before what there is is analysed without waiting.

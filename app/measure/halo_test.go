@@ -89,7 +89,7 @@ func (h halo) neighbours(rank int) [4]int {
 	return list
 }
 
-// exchange swaps edges with the neighbours, until a time by which all have come to it; where there is none the calls
+// exchange swaps edges with the neighbours, until a time by which all have entered it; where there is none the calls
 // are made all the same, with MPI_PROC_NULL.
 func (h halo) exchange(w *writer, rank int, untilNS uint64) {
 	const bytes = 8208

@@ -116,7 +116,7 @@ func plantThreads(t *testing.T, ranks, iterations, helpers int) *stencil {
 	return s
 }
 
-// end concludes with windows in so much room, asking who is asked.
+// end concludes with windows in so much room, with this requester.
 func (s *stencil) end(ctx context.Context, budget units.Bytes, stages *stage.Stages, requester fetch.Agents) (*conclude.Result, error) {
 	return conclude.Conclude(ctx, conclude.End{
 		Frozen: s.frozen.again(), Job: conclude.Job{Run: "run1"}, Options: byDuration, Stages: stages, Windows: requester,

@@ -136,7 +136,7 @@ func writeMeeting(folder string, m meeting) error {
 	if err := os.Link(tmp.Name(), path); err != nil {
 		return err
 	}
-	// Another agent may have come to here in the same moment.
+	// Another agent may have reached this point in the same moment.
 	if first, err := readMeeting(folder, m.Run); err != nil || first != m {
 		return errors.Join(os.Remove(path), err, fs.ErrExist)
 	}

@@ -145,7 +145,7 @@ func TestMakeDir(t *testing.T) {
 	}
 }
 
-// What is wrong with where a collector is looked for is said with what to do.
+// A mistake in where a collector is looked for is reported with what to do.
 func TestMeetCollectorHints(t *testing.T) {
 	dir := t.TempDir()
 	damaged, file := filepath.Join(dir, "damaged"), filepath.Join(dir, "file")

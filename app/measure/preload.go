@@ -66,7 +66,7 @@ type PreloadConfig struct {
 	Spool   Spool
 	Options grouping.Options
 	Cells   *Cells   // bursts are kept on their nodes, as micro-cells; nil = they are sent
-	Given   []string // options of the command line that the results depend on, for who goes on with the run: --name=value
+	Given   []string // options of the command line that the results depend on, for a collector that resumes the run: --name=value
 	Keep    Keep
 	Program rundir.Program
 	Log     *slog.Logger
@@ -192,7 +192,7 @@ type watched struct {
 	starting  int
 	faulted   bool  // one cannot record
 	first     bool  // one of them is a world's rank 0, be it that it cannot record
-	unread    error // why a file of one of them cannot be read: the node says so, where there comes to be one
+	unread    error // why a file of one of them cannot be read: the node reports it, if there will be one
 }
 
 func (w *watched) look() error {
@@ -219,7 +219,7 @@ func (w *watched) look() error {
 	return nil
 }
 
-// started reports whether a rank has arrived, be it that it cannot record: the results are to know of it.
+// started reports whether a rank has connected, even one that cannot record: the results have to mention it.
 func (w *watched) started() bool { return len(w.processes) > 0 || w.faulted }
 
 // retire gives the ranks up, and reports whether that holds: none has come at the last moment.
@@ -352,7 +352,7 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir string) (by string, served chan error, notice *rendezvous.Notice, err error) {
 	notice, unable := rendezvous.Post(dir, col.Rendezvous(), p.Log)
 	if col.Resumed() && (errors.Is(unable, syscall.ENOSPC) || errors.Is(unable, syscall.EDQUOT)) {
-		// There is a run to go on with, and this node's agent needs no file to find the collector.
+		// There is a run to resume, and this node's agent needs no file to find the collector.
 		p.Log.Error("agents of other nodes do not find the collector yet", "error", unable)
 		notice, unable = rendezvous.PostLater(dir, col.Rendezvous(), p.Log), nil
 	}
@@ -438,7 +438,7 @@ func (p *preload) join(signals <-chan os.Signal, dir string) error {
 	return errors.Join(err, node.Run(context.Background()))
 }
 
-// A looker looks after the ranks of this node: its agent, or who stands in for that where it cannot work.
+// A looker looks after the ranks of this node: its agent, or its stand-in where that cannot work.
 type looker interface {
 	Run(ctx context.Context) error
 	JobOver()

@@ -155,7 +155,7 @@ func TestControlRefuses(t *testing.T) {
 	}
 }
 
-// A Unix socket serves its own user only, even one who has the token and whom the directory lets in.
+// A Unix socket serves its own user only, even if another user has the token and access to the directory.
 func TestSocketOfAnotherUser(t *testing.T) {
 	testenv.NeedRoot(t)
 	dir, err := os.MkdirTemp("/tmp", "moriens-open-")

@@ -55,7 +55,7 @@ type RunConfig struct {
 	Signal   os.Signal // ends the measurement and is not passed on to the job; nil = none does
 	Options  grouping.Options
 	Cells    *Cells   // bursts are kept with the agent, as micro-cells; nil = they are sent
-	Given    []string // options of the command line that the results depend on, for who goes on with the run: --name=value
+	Given    []string // options of the command line that the results depend on, for a collector that resumes the run: --name=value
 	Keep     Keep
 	Program  rundir.Program
 	Log      *slog.Logger
@@ -337,8 +337,8 @@ func awaitAgent(col *collector.Collector, ended <-chan struct{}) {
 	col.WaitAgents(ctx) // ends with ctx at the latest
 }
 
-// await lets the analysis end in peace: a first interrupt says what is going on, a second gives up. A job that still
-// runs gets them, and then they are not for us.
+// await lets the analysis end undisturbed: a first interrupt prints the current stage, a second gives up. A job that
+// still runs gets the interrupts instead.
 func await(concluded <-chan error, signals <-chan os.Signal, order os.Signal, done <-chan struct{}, pass func(os.Signal)) (gaveUp os.Signal, err error) {
 	for interrupts := 0; ; {
 		select {

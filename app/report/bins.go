@@ -36,7 +36,7 @@ func (b *binner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // it wants another part by now
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	overview.Part(b.run, section).Write(w) // who does not read it to its end has left
+	overview.Part(b.run, section).Write(w) // a client that does not read it to its end has left
 }
 
 func (b *binner) section(q url.Values) (s overview.Section, err error) {

@@ -202,7 +202,7 @@ func TestView(t *testing.T) {
 	}
 }
 
-// A site whose name leads here is refused whatever it knows; who comes through a tunnel asks for localhost.
+// A site whose name leads here is refused whatever it knows; a browser behind a tunnel asks for localhost.
 func TestOnlyNamesOfTheLoopback(t *testing.T) {
 	url := view(t, directory(t, tracetest.Small()))
 	for host, want := range map[string]int{
@@ -261,7 +261,7 @@ func TestBrowserGetsNoToken(t *testing.T) {
 	}
 }
 
-// Bins are of the part that is asked for; a part that there is not is a mistake of who asks.
+// Bins are of the part that is asked for; an unknown part is an error of the client.
 func TestBins(t *testing.T) {
 	run := tracetest.Planted()
 	url := view(t, directory(t, run))

@@ -104,7 +104,7 @@ func handler(p *viewer.Page, data []byte, detail *trace.Run) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		p.Write(w) // who does not read it to its end has left
+		p.Write(w) // a client that does not read it to its end has left
 	})
 	mux.HandleFunc("GET /pack", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/octet-stream")

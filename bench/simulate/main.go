@@ -95,7 +95,7 @@ func (o *options) apart(j job, side float64) (*end, error) {
 	return e, nil
 }
 
-// failures is an error if an end did not come to what was planted.
+// failures is an error if the result of an end is not as planted.
 func failures(ends []*end) error {
 	var errs []error
 	for _, e := range ends {

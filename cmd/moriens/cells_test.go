@@ -197,7 +197,7 @@ func TestCellsOfTwoCollectors(t *testing.T) {
 	}
 }
 
-// The option can come from the environment, and the journal has it then as well.
+// The option can come from the environment, and the journal then contains it as well.
 func TestCellsEnvironment(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	t.Setenv("MORIENS_CELLS", "1")

@@ -59,7 +59,7 @@ func startRun(t *testing.T, mpi mpitest.MPI, options, launcher []string) (run *e
 	return run, output, out, over
 }
 
-// end lets a job of startRun come to its end.
+// end lets a job of startRun end.
 func end(t *testing.T, over string) {
 	t.Helper()
 	if err := os.WriteFile(over, nil, 0o666); err != nil {
@@ -95,7 +95,7 @@ func checkEndedEarly(t *testing.T, m *manifest, by string) {
 	}
 }
 
-// `moriens finish` ends the measurement, and the job goes on to its own end.
+// `moriens finish` ends the measurement, and the job runs on to its own end.
 func TestFinishRun(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		run, output, out, over := startRun(t, mpi, nil, nil)

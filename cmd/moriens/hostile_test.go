@@ -15,8 +15,8 @@ import (
 	"moriens/trace/tracetest"
 )
 
-// Names that a terminal or a spreadsheet would obey do nothing to who looks at a run, and are the same names in what
-// programs read.
+// Names with control characters for a terminal or formulas for a spreadsheet do no harm to readers of a run, and are
+// the same names in files for programs.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	const wild = "=x\x1b]0;own\a\u009b2J\u202e\nlosses: none\x7f"

@@ -252,7 +252,7 @@ func checkAgentProcess(t *testing.T, pid int) {
 	}
 }
 
-// TestPreloadTimeout: an agent that is not done in time is waited for no longer, and that is said.
+// TestPreloadTimeout: an agent that is not done in time is waited for no longer, and that is reported.
 func TestPreloadTimeout(t *testing.T) {
 	j := untilOver(t, mpitest.OpenMPI, "MORIENS_TIMEOUT=1", "MORIENS_DIR=run", "MORIENS_DRAIN=0")
 	if err := j.Start(); err != nil {
@@ -330,8 +330,8 @@ func TestPreloadFullMemory(t *testing.T) {
 	checkUnrecorded(t, filepath.Join(j.folder, "run"), 2, "no space left on device")
 }
 
-// TestPreloadFullDisk: where the disk of the run directory is full, however early that is noticed, the job goes on, its
-// terminal says why there are no results there, and nothing is left in shared memory.
+// TestPreloadFullDisk: where the disk of the run directory is full, however early that is noticed, the job continues,
+// its terminal says why there are no results there, and nothing is left in shared memory.
 func TestPreloadFullDisk(t *testing.T) {
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=256k"); err != nil {

@@ -106,7 +106,7 @@ func (c *preloadedCommand) supervise(w words, options grouping.Options, bursts *
 			Run: c.ID, Shm: c.Shm, Rings: c.Rings, Near: c.Near, Dir: c.Dir, Timeout: c.Timeout, Agent: name, Options: options, Cells: bursts, Program: program(), Log: log,
 		}, err)
 	}
-	// What the ranks go on recording is not read. The file with the reason is kept for as long as they can read it.
+	// What the ranks still record is not read. The file with the reason is kept for as long as they can read it.
 	directory := ring.NewDirectory(ring.DirectoryIn(c.Shm, c.Rings, os.Getuid(), c.ID))
 	complain(w, errors.Join(err, directory.Clear()))
 	unlockErr := unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK})

@@ -306,8 +306,7 @@ func ranksOf(t *testing.T, word string) (pids []int) {
 	return pids
 }
 
-// runOfJob is the run's name that the ranks of a job come to that has MORIENS_JOB: anybody can foretell it who knows
-// that.
+// runOfJob is the name of the run that the ranks of a job with MORIENS_JOB use: known to all who know that variable.
 func runOfJob(job string) string {
 	hash := uint64(0xcbf29ce484222325)
 	for _, c := range []byte("given/" + job) {

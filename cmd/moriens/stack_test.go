@@ -14,7 +14,7 @@ import (
 )
 
 // stackPrograms builds a program of three barriers, the same with wrappers of MPI_Init and MPI_Finalize of its own, and
-// a tool that wraps all it calls and goes on to PMPI.
+// a tool that wraps all its calls and continues to PMPI.
 func stackPrograms(t *testing.T, mpi mpitest.MPI) (plain, own, tool string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -45,7 +45,7 @@ func TestStatusOfNoCollector(t *testing.T) {
 	}
 }
 
-// The page is open to who has its address from `status --url`, and what it asks says what status says.
+// The page is open to a client with the address from `status --url`, and shows the same as status.
 func TestPage(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	_, output := start(t, "collect", "--out", out)

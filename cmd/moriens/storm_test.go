@@ -52,7 +52,7 @@ func appendToTable(t *testing.T, text string) {
 }
 
 // Programs that make calls faster than any agent reads them lose none with the ring of the usual size, while all
-// processors have other work: it grows for as long as the agent does not come to it.
+// processors have other work: it grows for as long as the agent does not read it.
 func TestNothingLost(t *testing.T) {
 	testenv.Need(t, mpitest.OpenMPI.Launcher)
 	hpccinf, err := os.ReadFile("../../testdata/hpcc/hpccinf.txt")

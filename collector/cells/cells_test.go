@@ -188,7 +188,7 @@ func TestSurvey(t *testing.T) {
 }
 
 // sameUnits reports whether units are equal but for how their groups are numbered; the tests' groups have one numbering
-// where they come in one order.
+// where they are in one order.
 func sameUnits(a, b []microcell.Unit) bool { return reflect.DeepEqual(a, b) }
 
 // score is that of the bursts themselves.

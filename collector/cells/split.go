@@ -80,7 +80,7 @@ func (c *Coordinator) splitOne(ctx context.Context, id uint64, units []int32) er
 // A splitting is of one agent's answer.
 type splitting struct {
 	node   *node
-	open   map[uint32]bool            // units that nothing was said of
+	open   map[uint32]bool            // units without a report
 	places []microcell.Unit           // in their order; they follow the node's units
 	at     []int32                    // by place: the unit of the run that its unit is in
 	totals map[uint32]*microcell.Unit // by unit: its places together

@@ -56,7 +56,7 @@ func steps(t testing.TB, c *Coordinator) error {
 	return c.Sums(t.Context(), takeNothing)
 }
 
-// Whatever is wrong with an answer is said, and the agent left out.
+// Any mistake in an answer is reported, and the agent left out.
 func TestSpoiltAnswers(t *testing.T) {
 	if err := steps(t, New(&crowd{agents: map[uint64]*reference{1: two()}}, quiet)); err != nil {
 		t.Fatal("sound answers: ", err)
@@ -221,7 +221,7 @@ func TestOtherUnits(t *testing.T) {
 	}
 }
 
-// What is asked of units that are not there is an error of who asks.
+// A request for units that do not exist is an error of the caller.
 func TestWrongUnits(t *testing.T) {
 	c := New(&crowd{agents: map[uint64]*reference{1: two()}}, quiet)
 	s, err := c.Survey(t.Context(), byNumber{})

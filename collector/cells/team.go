@@ -21,7 +21,7 @@ import (
 // mostCall is how many bytes one agent may give to a call.
 const mostCall = 1 << 31
 
-// givenTogether is how many bytes of what a call has come to one ask has at most, fewer in tests alone: agents take no
+// givenTogether is how many bytes of a call's result one request has at most, fewer in tests alone: agents take no
 // message of more than 4 MiB.
 var givenTogether = 2 << 20
 
@@ -62,7 +62,7 @@ func (c *Coordinator) Kinds(ctx context.Context, set microcell.Set, threads []Th
 }
 
 // A hub is the collector as the first member of a team whose others are agents. What each gives to a call goes to the
-// hub, and what the call comes to goes back.
+// hub, and the call's result goes back.
 type hub struct {
 	*Coordinator
 	ctx    context.Context

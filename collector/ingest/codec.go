@@ -41,7 +41,7 @@ func (s *Server) receive(stream grpc.ServerStream) (*moriensv1.ReportRequest, []
 	}
 	m := new(moriensv1.ReportRequest)
 	if err := proto.Unmarshal(w.record[journal.HeadBytes:], m); err != nil {
-		return nil, nil, s.refuse(stream.Context(), admission.Malformed, status.Error(codes.Internal, err.Error())) // as gRPC has it
+		return nil, nil, s.refuse(stream.Context(), admission.Malformed, status.Error(codes.Internal, err.Error())) // as gRPC does
 	}
 	return m, w.record, nil
 }

@@ -52,8 +52,8 @@ func (h *history) draw(t *rapid.T, agent uint64) *moriensv1.ReportRequest {
 	return m
 }
 
-// Whatever is left of a journal: what comes back is the store after the messages whose records are whole, and taking
-// goes on there.
+// Whatever is left of a journal: the restored store is that after the messages with whole records, and new messages are
+// taken from there on.
 func TestCut(t *testing.T) {
 	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

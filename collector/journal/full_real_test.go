@@ -18,7 +18,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// On a disk that is really full nothing is acknowledged that is not there, the store goes on, and when there is room
+// On a disk that is really full nothing is acknowledged that is not there, the store continues, and when there is room
 // again so does the journal.
 func TestFullFileSystem(t *testing.T) {
 	testenv.NeedRoot(t)

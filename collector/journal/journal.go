@@ -44,7 +44,7 @@ type Run struct {
 	// Like is the begin of the run's first journal where this is that of another collector of the run; nil where this is
 	// the first.
 	Like *moriensv1.JournalBegin
-	// TakeOver are directories of journals of the run whose collectors are no more: this one goes on with them too.
+	// TakeOver are directories of journals of the run whose collectors are no more: this one resumes them too.
 	TakeOver []string
 }
 
@@ -95,8 +95,8 @@ func Options(dir string) (given []string, begun bool, err error) {
 	return v.begin.Options, true, nil
 }
 
-// Open opens the journal in a directory, which is made where it is missing, and those that it takes over. One that
-// holds a run goes on with that; else the one given begins.
+// Open opens the journal in a directory, which is made where it is missing, and those that it takes over. A journal
+// that holds a run resumes it; else the one given begins.
 func Open(dir string, run Run, log *slog.Logger) (*Journal, error) {
 	j := &Journal{log: log, store: store.New(), homes: make(map[*store.Agent]home)}
 	var uncarried store.Uncarried
@@ -139,7 +139,7 @@ func (j *Journal) Resumed() bool { return j.volumes[0].resumed }
 // End is what the run ended with, if an earlier process has got so far.
 func (j *Journal) End() *moriensv1.JournalEnd { return j.end }
 
-// Ended says that the run has ended, as the journal of another of its collectors has it.
+// Ended says that the run has ended, as by the journal of another of its collectors.
 func (j *Journal) Ended(end *moriensv1.JournalEnd) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

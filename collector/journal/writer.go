@@ -268,7 +268,7 @@ func (w *writer) note(records int, took time.Duration, err error) {
 	}
 }
 
-// sleep reports whether ctx goes on.
+// sleep reports whether ctx has not ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

@@ -158,7 +158,7 @@ func (f *follower) putOthers(b *grouping.Bursts, moments []moment, status []spac
 }
 
 // settle puts those that wait where they belong: all of them, or those at places that have been clustered. The others
-// go on waiting.
+// keep waiting.
 func (f *follower) settle(all bool) {
 	left := f.waiting[:0]
 	coords, counters := 0, 0 // of those that are left

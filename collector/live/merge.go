@@ -37,7 +37,7 @@ func (m *merger) threads() (n int) {
 	return n
 }
 
-// Merge takes what another collector has reported. It does not wait: the next clustering has it.
+// Merge takes what another collector has reported. It does not wait: the next clustering includes it.
 func (l *Live) Merge(rank int, s *Share) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

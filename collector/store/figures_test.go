@@ -55,7 +55,7 @@ func TestFiguresThatCannotBeTrue(t *testing.T) {
 	}
 }
 
-// What a run of years on a large machine comes to is reported as it is.
+// The figures of a run of years on a large machine are reported exactly.
 func TestLargeFigures(t *testing.T) {
 	s := newStub(t)
 	s.must(process(1, 0, 1))

@@ -23,7 +23,7 @@ func ranksMissing(seen int, processes iter.Seq[*Process]) int {
 }
 
 // deserted says of an agent whether it serves no process, where all ranks have come and all processes have ended: none
-// will come to it.
+// will connect to it.
 func deserted(seen int, processes iter.Seq[*Process]) func(*Agent) bool {
 	over := seen > 0 && ranksMissing(seen, processes) == 0
 	serves := make(map[*Agent]bool)

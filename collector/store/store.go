@@ -2,8 +2,8 @@
 // the descriptions of the ranks, and every loss that was reported.
 //
 // In come the messages of the agents, which are checked before anything of them is stored. Out come views for the live
-// clusters while the run goes on and, when it is over, everything for the end of the run. Times are ticks of each
-// node's clock: the end of the run knows best how to convert them.
+// clusters during the run and, when it is over, everything for the end of the run. Times are ticks of each node's
+// clock: the end of the run knows best how to convert them.
 package store
 
 import (
@@ -208,8 +208,8 @@ func (e *ContentError) Error() string { return e.Err.Error() }
 func (e *ContentError) Unwrap() error { return e.Err }
 
 // Apply takes one message of an agent and returns the sequence up to which its messages are done with. A message that
-// arrived before is counted and changes nothing. With a *ContentError the stream goes on: bad data of one rank must not
-// cost the others of its node theirs. Any other error is the end of the stream.
+// arrived before is counted and changes nothing. With a *ContentError the stream continues: bad data of one rank must
+// not cost the others of its node theirs. Any other error is the end of the stream.
 func (s *Store) Apply(a *Agent, m *moriensv1.ReportRequest) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -223,7 +223,7 @@ func TestApplyRefuses(t *testing.T) {
 			if before != after || len(s.agent.Refused) != 1 {
 				t.Errorf("totals %+v, want %+v; refused %q", after, before, s.agent.Refused)
 			}
-			s.must(calls(counted(two(11, 2)))) // the ring goes on as if nothing had arrived
+			s.must(calls(counted(two(11, 2)))) // the ring continues as if nothing had arrived
 		})
 	}
 }
@@ -367,7 +367,7 @@ func TestTotalsCountEachPoll(t *testing.T) {
 	}
 }
 
-// A collector on the same host goes on with the clock of the one before it.
+// A collector on the same host continues with the clock of the one before it.
 func TestAddClock(t *testing.T) {
 	s := New()
 	for i, c := range []struct {

@@ -43,7 +43,7 @@ type Config struct {
 	Page      func() health.Page
 	Live      func() Live   // what the page shows
 	Stage     func() string // changes with whatever is to be sent at once
-	End       func() *End   // nil while the run goes on
+	End       func() *End   // nil during the run
 	Log       *slog.Logger
 }
 

@@ -11,7 +11,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// What is said reads well of one thing and of several.
+// The texts are correct in the singular and in the plural.
 func TestTroublesOfCells(t *testing.T) {
 	list := func(n int) string {
 		c := rundir.Cells{

@@ -82,7 +82,7 @@ func (d *Windows) Fetch(ctx context.Context, kept [][]trace.Span) (missing []str
 	return missing
 }
 
-// Lacking says how many transfers of calls in spans have not come to any member, and of which hosts' calls.
+// Lacking says how many transfers of calls in spans have not reached any member, and of which hosts' calls.
 func (d *Windows) Lacking(kept [][]trace.Span) (transfers int64, missing []string) {
 	all, err := team.Values(d.run.Team, d.lacking(kept))
 	if err != nil {

@@ -277,7 +277,7 @@ func TestAlignDamagedTimes(t *testing.T) {
 	}
 }
 
-// Without time to compare them clocks are left as they are, and that is said; the run is whole all the same.
+// Without time to compare clocks they are not changed, and that is reported; the run is whole all the same.
 func TestAlignWithoutTime(t *testing.T) {
 	f, traffic, _ := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 3e9}}, unnamed)
 	u := unpack(f, team.Solo{}, 2)

@@ -108,7 +108,7 @@ func TestClocksByTraffic(t *testing.T) {
 	}
 }
 
-// Each collective says what its function says of who waits for whom; those of which that is not known say nothing.
+// Each collective describes by its function which rank waits for which; without that knowledge there is no description.
 func TestFlows(t *testing.T) {
 	f, _ := reportTraffic(t, [2]pretender{{}, {}}, []mpicall.ID{
 		mpicall.Barrier, mpicall.Alltoallv, mpicall.Bcast, mpicall.Reduce, mpicall.Scan, mpicall.Sendrecv,
@@ -155,7 +155,7 @@ func TestOperations(t *testing.T) {
 	c := &communicators{
 		own: []map[uint32]store.Member{{1: member(77, false), 2: member(78, true), 3: member(79, false)}}, doubtful: map[uint64]bool{79: true},
 	}
-	u.run.Threads[0].Calls.Path[1] = 1 // a function of which it is not known who waits for whom
+	u.run.Threads[0].Calls.Path[1] = 1 // a function for which it is not known which rank waits for which
 	x := &store.Collectives{
 		Row: []uint32{0, 1, 2, 3, 4, 5}, Comm: []uint32{1, 1, 2, 3, 1, 1}, Ordinal: []uint64{0, 1, 0, 0, 2, 3},
 		Sent: make([]uint64, 6), Received: make([]uint64, 6), Root: []int32{-1, -1, -1, -1, -1, -1},

@@ -185,8 +185,8 @@ func silent(worlds []*World) []rundir.Absence {
 	return list
 }
 
-// diedFirst says whether a process of which no call has come had made none: its agent has read all that it left, and
-// there was nothing.
+// diedFirst says whether a process without received calls had made none: its agent has read all that it left, and there
+// was nothing.
 func diedFirst(p *store.Process) bool {
 	e := p.End
 	if p.Agent.Done == nil || len(p.Agent.Refused) > 0 || e.GetHow() != moriensv1.ProcessEnd_HOW_DIED || e.ThreadsFailed > 0 || e.Unrecorded > 0 {

@@ -123,8 +123,8 @@ func (w *World) Ranks() []*store.Process {
 	return list
 }
 
-// executable names the program, or, where ranks run different ones, each of them once, in the order of
-// the ranks, as trace.World has it.
+// executable names the program, or, where ranks run different ones, each of them once, in the order of the ranks, as in
+// trace.World.
 func (w *World) executable() string {
 	var names []string
 	for _, p := range w.Ranks() {

@@ -173,7 +173,7 @@ func TestSmallRuns(t *testing.T) {
 	}
 }
 
-// Whatever the budget, it holds, or what every run has exceeds it by itself, and that is said. What the manifest
+// Whatever the budget, it holds, or what every run has exceeds it by itself, and that is reported. What the manifest
 // reports of clusters, counters and windows is part of it, and what is left of it is not left empty.
 func TestBudgetHolds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))

@@ -66,7 +66,7 @@ func (t *Sums) profile(found *profile.Profile) *profile.Profile {
 	return all
 }
 
-// structure leaves out threads of which nothing is here: they have not done nothing.
+// structure leaves out threads without data here: that does not mean that they were idle.
 func (t *Sums) structure(run *trace.Run, s *rundir.Structure) {
 	here := make(map[rundir.ThreadName]bool)
 	for i := range run.Threads {

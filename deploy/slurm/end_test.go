@@ -22,7 +22,7 @@ func (b *batch) endless(t *testing.T, mpi mpitest.MPI, options []string, args ..
 	return job
 }
 
-// reports waits until so many ranks have said what they have called, and the collector knows of all of them.
+// reports waits until so many ranks have printed their calls, and the collector knows all of them.
 func (b *batch) reports(t *testing.T, job slurmtest.Job, ranks int) {
 	t.Helper()
 	for deadline := time.Now().Add(jobTime); ; time.Sleep(50 * time.Millisecond) {
@@ -90,7 +90,7 @@ func TestSignals(t *testing.T) {
 		name    string
 		options []string
 		signal  []string // nil: the time limit says so
-		died    int      // ranks that the signal ended; the others go on unmeasured
+		died    int      // ranks that the signal ended; the others continue unmeasured
 	}{
 		{"batch script alone", nil, []string{"--batch"}, 0},
 		{"ranks and agents", nil, []string{}, 16},

@@ -87,7 +87,7 @@ func arrowsBelow(t *testing.T, folder string) arrows {
 	c := &checker{fset: token.NewFileSet(), done: make(map[string]*types.Package)}
 	c.others = importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(export[path]) })
 	found := make(arrows)
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; { // what is imported comes before who imports it
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; { // imported packages come before their importers
 		var e entry
 		if err := d.Decode(&e); errors.Is(err, io.EOF) {
 			return found
@@ -171,7 +171,7 @@ func global(o types.Object) bool {
 	return o.Parent() == o.Pkg().Scope()
 }
 
-// The end of a run is a corridor: who calls stands above what is called, and few files use something of one that uses
+// The end of a run is a corridor: callers stand above what they call, and few files use something of one that uses
 // them.
 func TestConcludeIsACorridor(t *testing.T) {
 	found := arrowsBelow(t, "conclude")

@@ -179,7 +179,7 @@ func TestImports(t *testing.T) {
 
 // The test of the test: each rule fails when it is broken, and so do the rules that hold for all.
 func TestRulesFail(t *testing.T) {
-	breaks := map[string][2]string{ // by folder: who imports what
+	breaks := map[string][2]string{ // by folder: which imports which
 		"cmd":                 {"cmd/moriens", "bench/timing"},
 		"bench":               {"bench/agent", "cmd/moriens"},
 		"app":                 {"app/measure", "cmd/moriens"},

@@ -101,7 +101,7 @@ func open() (Transport, error) {
 func (j *job) Rank() int { return j.rank }
 func (j *job) Size() int { return j.size }
 
-// did returns the error that a call of MPI has come to.
+// did returns the error of a call of MPI.
 func (j *job) did(what string, code C.int) error {
 	if code == C.MPI_SUCCESS {
 		return nil
@@ -135,7 +135,7 @@ func (j *job) wait(what string, test func(done *C.int) C.int) error {
 	}
 }
 
-// together does what a collective call does when all members have come to it. n is the number of its values.
+// together does what a collective call does when all members have entered it. n is the number of its values.
 func (j *job) together(c call, n int, do func() error) error {
 	j.turn.Lock()
 	defer j.turn.Unlock()

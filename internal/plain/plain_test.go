@@ -105,7 +105,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// JSON that goes through a Writer is the same to who reads it.
+// JSON that goes through a Writer is the same for its reader.
 func TestWriterOfJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text") + "\x7f\u009b\u202e"

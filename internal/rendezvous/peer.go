@@ -54,7 +54,7 @@ func checkPeer(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return conn, peerInfo{credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}, nil
 }
 
-// peerUser returns the effective user who connected, or who listens.
+// peerUser returns the effective user of the connected or listening process.
 func peerUser(conn net.Conn) (int, error) {
 	wrapped, ok := conn.(interface{ NetConn() net.Conn })
 	if ok {
