@@ -338,7 +338,7 @@ func (n *Node) takeLeft(a *Process, t *thread) {
 	a.dropUndefined(left[last:])
 	first := t.former.Calls()
 	t.calls = t.former.FormUnfinished(t.calls, left[last])
-	a.flush(t) // nothing can come behind it
+	a.flush(t) // nothing can follow it
 	n.addMeaning(a, t, first, left[last:], true)
 }
 
@@ -354,8 +354,8 @@ func (a *Process) recorded() bool {
 	return slots > before && !a.process.Over()
 }
 
-// hasEnded reports whether nothing more will come of the process: it is gone, or says so. One that has finalised MPI
-// may open sessions.
+// hasEnded reports whether nothing more will arrive from the process: it is gone, or reports its end. A process that
+// has finalised MPI may still open sessions.
 func (a *Process) hasEnded(log *slog.Logger) bool {
 	alive, err := a.process.Alive()
 	if err != nil {

@@ -24,7 +24,7 @@ type fullness struct {
 	since    time.Time     // zero: there is room
 	before   uint64        // what all rings had dropped by then
 	reported time.Time     // when the collector was, last, since there was room
-	warned   time.Time     // when the log was, last: it may come and go
+	warned   time.Time     // when the log was, last: it may recur
 	failed   time.Time     // when the log last reported that as an error
 	time     time.Duration // in sum, before since
 	dropped  uint64        // likewise

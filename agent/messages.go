@@ -148,8 +148,8 @@ func (n *Node) order(a *Process, now uint64) {
 	a.advance()
 }
 
-// sendTraffic reports the traffic of the process so far, if it has grown since the last report, at most once in that
-// time.
+// sendTraffic reports the traffic of the process so far, if it has grown since the last report, at most once in
+// every.
 func (a *Process) sendTraffic(every time.Duration) {
 	n := a.messages.Stats().Transfers
 	if n == a.tally.transfers || time.Since(a.tally.at) < every {

@@ -35,7 +35,7 @@ import (
 
 const (
 	// pollMin and pollMax bound the time between two looks at the rings. Half of a ring of the usual size holds 16,384
-	// slots: a rank that was quiet and begins to fill 4 million slots a second leaves 4 ms to come from when it rings.
+	// slots: a rank that was quiet and begins to fill 4 million slots a second leaves the reader 4 ms from when it rings.
 	pollMin = 500 * time.Microsecond
 	pollMax = 250 * time.Millisecond
 	// pollDeaf is pollMax where ranks cannot ring, and where all processes have ended, one of them has, or the job has.
@@ -101,7 +101,7 @@ type Node struct {
 	requests      *message.Room // of all processes
 	clocks        map[uint32]*sampler
 	scheduling    *sched.Watch
-	over          chan struct{} // closed when no new process will come
+	over          chan struct{} // closed when no new process is expected
 	overOnce      sync.Once
 	lastSeen      time.Time // when there was a process, or one that is about to record
 	out           outgoing
@@ -238,7 +238,7 @@ func (n *Node) say(level slog.Level, text string) {
 	n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Text: text}}})
 }
 
-// JobOver informs the node that no new process will come: it reads what there is to the end, and Run returns.
+// JobOver informs the node that no new process is expected: it reads what there is to the end, and Run returns.
 func (n *Node) JobOver() { n.overOnce.Do(func() { close(n.over) }) }
 
 // Hurry is JobOver with little time left. What the collector does not acknowledge in that time is kept in the spool.

@@ -16,7 +16,7 @@ import (
 	"moriens/internal/rendezvous"
 )
 
-// nobodyThere is a collector that has not come.
+// nobodyThere is a collector that has not started yet.
 func nobodyThere() (rendezvous.Rendezvous, error) {
 	return rendezvous.Rendezvous{}, errors.New("no collector")
 }

@@ -24,7 +24,7 @@ const (
 	// batchShare is how many bytes a process's state may have for each row that is committed with it: where many requests
 	// are under way, transactions are larger and fewer.
 	batchShare = 32
-	// commitRows is how many rows of messages are committed at once, if they come before their time.
+	// commitRows is how many rows of messages are committed at once, if they gather before their time.
 	commitRows = 4096
 	// stalledEvery is how often a lack of room is reported.
 	stalledEvery = time.Minute
@@ -44,7 +44,7 @@ type outgoing struct {
 	files    []leaving     // that are read to the end
 	bytes    int           // of the process's state in the latest transaction
 	waited   time.Duration // how long the latest one was allowed to wait; 0: there was none
-	ended    bool          // nothing more will come of the process
+	ended    bool          // nothing more will arrive from the process
 }
 
 // leaving is a file that is removed once the transaction that ends it is committed.
@@ -188,7 +188,7 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 		}
 	}
 	if err != nil {
-		if now := time.Now(); n.stalled == nil && now.Sub(n.stalledSaid) > stalledEvery { // it may come and go
+		if now := time.Now(); n.stalled == nil && now.Sub(n.stalledSaid) > stalledEvery { // it may recur
 			n.stalledSaid = now
 			n.config.Log.Error("the spool cannot be written; the ring buffers wait", "spool", n.spool.Path(), "error", err)
 		}

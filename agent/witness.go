@@ -71,7 +71,7 @@ func NewWitness(config WitnessConfig) (*Witness, error) {
 	return w, nil
 }
 
-// JobOver informs the witness that no new process will come.
+// JobOver informs the witness that no new process is expected.
 func (w *Witness) JobOver() { w.overOnce.Do(func() { close(w.over) }) }
 
 // Run reports the node's ranks until they are gone, or the run ends, and the collector knows all of them. Their files

@@ -51,7 +51,7 @@ type Config struct {
 	Launcher []string         // command line of the job's launcher, likewise; empty where the job is started elsewhere
 	Listen   string           // host:port, or unix:PATH, or unix:@NAME
 	Web      string           // host:port of the page for browsers and Prometheus; empty = none
-	Agents   int              // that are known to come; 0 = not known how many
+	Agents   int              // that are expected; 0 = not known how many
 	Command  string           // of moriens, for the rendezvous
 	Version  string           // of moriens
 	Options  grouping.Options // of the provisional clusters
@@ -62,7 +62,7 @@ type Config struct {
 	Log    *slog.Logger
 	Notify func(text, advice string) // the user, while the job runs; nil = no user
 	Clocks ticks.Clocks              // nil = the machine's
-	// Grace is how long an agent whose stream broke may take to come back; 0 = 60 s. It tries every two seconds.
+	// Grace is how long an agent whose stream broke may take to reconnect; 0 = 60 s. It tries every two seconds.
 	Grace time.Duration
 	// Linger is how long an agent that is done waits for Windows, unless Release comes earlier; 0 = not at all.
 	Linger time.Duration
@@ -86,7 +86,7 @@ type Collector struct {
 	version   string
 	started   time.Time
 	grace     time.Duration
-	agents    int // that are known to come
+	agents    int // that are expected
 	journal   *journal.Journal
 	store     *store.Store
 	requester *windows.Requester
@@ -185,7 +185,7 @@ func (c *Collector) open(t team.Team, config Config, host string) error {
 	return errors.Join(err, c.Discard()) // no agent knows of the run
 }
 
-// assemble has the first collector know where the others are, and whose the agents are that have come before.
+// assemble informs the first collector of the addresses of the others, and of the agents that have connected before.
 func (c *Collector) assemble() error {
 	addresses, err := c.peers.team.AllGather([]byte(c.meet.Address))
 	if err != nil {
@@ -350,7 +350,7 @@ func (c *Collector) Over() bool { return c.journal.End() != nil }
 // Resumed reports whether the run began in an earlier process.
 func (c *Collector) Resumed() bool { return c.resumed }
 
-// RanksMissing is how many ranks of the largest world have not come, as far as their number shows.
+// RanksMissing is how many ranks of the largest world have not connected, as far as their number shows.
 func (c *Collector) RanksMissing() int { return c.store.RanksMissing() }
 
 // Follow shows the stages on the page of the end of the run.

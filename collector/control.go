@@ -44,7 +44,7 @@ type ending struct {
 
 func newEnding() *ending { return &ending{ordered: make(chan struct{}), stage: health.Collecting} }
 
-// finishing is the stage from an order to end on; one that comes while the results are made changes nothing.
+// finishing is the stage from an order to end on; an order that arrives while the results are made changes nothing.
 func (e *ending) finishing() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -7,16 +7,16 @@ import (
 	"moriens/collector/store"
 )
 
-// WaitFinished waits, after Finish, until all agents that have arrived, or are known to come, and are not lost are
-// done, or ctx ends.
+// WaitFinished waits, after Finish, until all agents that have connected, or are expected, and are not lost are done,
+// or ctx ends.
 func (c *Collector) WaitFinished(ctx context.Context) error { return c.wait(ctx, c.idle) }
 
 // WaitAgents waits until at least one agent has connected, or as many as are expected, and all connected ones are done
 // or lost, or ctx ends. All they sent that is still here is safe then.
 func (c *Collector) WaitAgents(ctx context.Context) error { return c.wait(ctx, c.alone) }
 
-// idle reports whether no agent is expected to send, nor waits until what it sent is safe, all that are known to come
-// having come.
+// idle reports whether all expected agents have connected, and none of them has anything to send or waits until its
+// data is safe.
 func (c *Collector) idle() bool {
 	_, idle := c.attendance()
 	return idle
@@ -40,14 +40,14 @@ func (c *Collector) alone() bool {
 	if c.Over() {
 		return true
 	}
-	connected, idle := c.attendance() // at one time: of an agent that comes between two looks the first would not know that it is to be waited for
+	connected, idle := c.attendance() // both at once: an agent that connects between two looks would be missed by the first
 	if !idle {
 		return false
 	}
 	if !c.resumed {
 		return connected > 0
 	}
-	// Where the agent was in the process that was killed, none may ever come.
+	// Where the agent was in the process that was killed, it is possible that none ever connects.
 	lost := len(c.journal.Begin().Command) > 0 && time.Since(c.started) > c.grace
 	return (connected > 0 || lost) && time.Since(c.started) > min(returnGrace, c.grace)
 }

@@ -174,7 +174,7 @@ func (w *peers) take(member int, r report) {
 }
 
 // attendance adds to the first collector's own counts those of the others, as of the last round: agents that were
-// redirected to one of them, and have not come there, are expected as if they had just left.
+// redirected to one of them, and have not connected there, are expected as if they had just left.
 func (w *peers) attendance(grace time.Duration) (connected, expected int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

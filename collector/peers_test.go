@@ -65,7 +65,7 @@ func TestKeepReachesAll(t *testing.T) {
 func TestAskedElsewhere(t *testing.T) {
 	all := startAll(t, 2)
 	all[1].Ask("SIGUSR1")
-	all[1].Ask("SIGTERM") // comes too late
+	all[1].Ask("SIGTERM") // arrives too late
 	<-all[0].Asked()
 	if by := all[0].By(); by != "SIGUSR1" {
 		t.Errorf("asked by %s", by)
@@ -136,7 +136,7 @@ func TestCellsOfSeveralCollectors(t *testing.T) {
 	}
 }
 
-// An agent that was sent to a collector and has not come there is waited for, but not for ever.
+// An agent that was sent to a collector and has not connected there is waited for, but not for ever.
 func TestAgentOnItsWay(t *testing.T) {
 	w := newPeers(mpix.Local(2)[0], nil, "start")
 	if to := w.place(&moriensv1.Hello{Agent: 1}); to != nil {

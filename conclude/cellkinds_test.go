@@ -89,8 +89,8 @@ func sameKinds(t *testing.T, x, y *rundir.Clusters) {
 	}
 }
 
-// Ranks of which only sums come have those of their own clusters, and of the ranks in full each burst has its label,
-// also where windows between others are gone.
+// Ranks as totals only have those of their own clusters, and of the ranks in full each burst has its label, also where
+// windows between others are gone.
 func TestCellsKindsInSum(t *testing.T) {
 	const ranks = 12
 	r := planted(t, ranks, 60)

@@ -34,7 +34,7 @@ func fixed(eps float64, minPts int) (grouping.Options, keeping.Config) {
 	return o, keeping.Config{Dims: dims, By: grouping.ByCalls, Side: eps / 4.001}
 }
 
-// Where everything of all ranks is fetched in the end it is the run that it is when the bursts come as usual: the same
+// Where everything of all ranks is fetched in the end the run is the same as when the bursts arrive as usual: the same
 // clusters, the same labels, the same figures.
 func TestCellsOfADrawnRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -29,7 +29,7 @@ type process struct {
 	sites   []site
 	siteOf  map[siteKey]uint32
 	groupOf map[sitePair]uint32
-	// What was looked up last, by some bits: the same few come again and again, and a map costs ten times as much.
+	// What was looked up last, by some bits: the same few recur, and a map costs ten times as much.
 	recentSites  [64]uint32
 	recentGroups [256]pairGroup
 	anchors      map[uint32]uint64 // communicators of all ranks, by the process's number

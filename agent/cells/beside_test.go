@@ -67,7 +67,7 @@ func TestProcessorsThatCome(t *testing.T) {
 	}
 }
 
-// TestBeside asks while messages come. The final report covers all that arrived.
+// TestBeside asks while messages arrive. The final report covers all that arrived.
 func TestBeside(t *testing.T) {
 	cells.Small(t, 16, 1000)
 	k := newStore(t, cells.Config{By: grouping.ByNone})

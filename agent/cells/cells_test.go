@@ -45,7 +45,7 @@ func TestStoreMatchesPlainSums(t *testing.T) {
 		}
 		j := &job{t: t, gaps: rapid.Bool().Draw(t, "gaps")}
 		threads := j.introduce(events)
-		if config.Dims != nil { // a process that counts nothing comes only where that changes no dimension
+		if config.Dims != nil { // a process without counters is drawn only where that changes no dimension
 			threads = append(threads, j.bystander(200, nil))
 		}
 		j.work(threads, rapid.IntRange(1, 25).Draw(t, "batches"), append([]string{"Z"}, events[1]...))

@@ -89,7 +89,7 @@ func (j *job) introduce(events [][]string) []*thread {
 	return threads
 }
 
-// work draws what threads do. In the middle another process comes, which counts these events.
+// work draws what threads do. In the middle another process starts, which counts these events.
 func (j *job) work(threads []*thread, batches int, events []string) {
 	for batch := range batches {
 		if batch == batches*2/3 {

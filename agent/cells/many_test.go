@@ -121,8 +121,7 @@ func TestManySegments(t *testing.T) {
 	}
 }
 
-// So many groups that no message has room for all: they come in parts, each once and in their order, and what comes
-// later likewise.
+// So many groups that no message has room for all: they arrive in parts, each once and in order, and so do later ones.
 func TestManyGroups(t *testing.T) {
 	const functions = 50
 	cells.Small(t, 4096, 10_000)

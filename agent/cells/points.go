@@ -15,7 +15,7 @@ type burst struct {
 }
 
 // pointsHeld are the bursts of each unit that is no place, in order of arrival: what a split needs. When they exceed
-// their memory bound, those of the largest units are dropped: a crowded cell is hardly ever in question.
+// their memory bound, those of the largest units are dropped: a crowded cell is rarely in question.
 type pointsHeld struct {
 	logs      []pointLog // by unit
 	most      int64      // bytes

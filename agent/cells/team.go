@@ -123,7 +123,7 @@ func (w *teamwork) take(ask *moriensv1.CellsTeam) error {
 	return nil
 }
 
-// next waits for the next call, and reports in that time that there is one to come.
+// next waits for the next call, and reports in that time that one is expected.
 func (w *teamwork) next(to *reply) error {
 	tick := time.NewTicker(stillEvery)
 	defer tick.Stop()

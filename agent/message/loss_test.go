@@ -327,8 +327,8 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// A thread is read before another one, which ends its requests, is known: as long as that is to come, handles that go
-// round are not taken for others.
+// A thread is read before another one, which ends its requests, is known: as long as that one is expected, handles that
+// are passed on are not taken for others.
 func TestThreadThatComesLater(t *testing.T) {
 	var s sink
 	m, poster := one(&s)

@@ -85,7 +85,7 @@ func newOrdinals() ordinals {
 	return ordinals{next: 1, streams: make(map[lane]*stream), sides: make(map[lane]*side)}
 }
 
-// stream is a lane's. What is posted comes mostly in the same order again.
+// stream is a lane's. Postings mostly recur in the same order.
 func (r *ordinals) stream(at lane) *stream {
 	if r.latest != nil {
 		if next := r.latest.then; next != nil && next.lane == at {

@@ -75,7 +75,7 @@ func TestOrdinalsAreThoseOfMPI(t *testing.T) {
 				}
 				all = append(all, e)
 				call(mpicall.Irecv, ring.Record{Transfers: []ring.Transfer{{Kind: ring.Received, Bytes: 8, Request: e.handle, Peer: e.asked, Tag: e.wanted, Comm: 1}}})
-			case 2: // a message comes
+			case 2: // a message arrives
 				for _, e := range all {
 					if e.fits(peer, tag) {
 						e.matched, e.peer, e.tag = true, peer, tag

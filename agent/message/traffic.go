@@ -14,7 +14,7 @@ type site struct {
 	path     uint32
 }
 
-// A route is whom transfers of a kind go to or come from.
+// A route is the peer to which or from which transfers of a kind go.
 type route struct {
 	kind moriensv1.Transfers_Kind
 	comm uint32

@@ -39,8 +39,8 @@ type Fault struct {
 	Size  int    // of its world; 0 = unknown
 	PID   int
 	Errno syscall.Errno
-	// Before is the library that comes before libmoriens.so and has answered all calls of the rank itself; empty: there is
-	// none, and Errno says why.
+	// Before is the library before libmoriens.so that has answered all calls of the rank itself; empty: there is none, and
+	// Errno says why.
 	Before string
 	// Past is the path of the MPI library that the rank has called past the recording; empty: it has not, and Errno says
 	// why.

@@ -169,8 +169,8 @@ func TestOpenRecordMoves(t *testing.T) {
 	}
 }
 
-// Rings that grow and come back at random show what is on a list to readers that are killed at random, and each record
-// once.
+// Rings that grow and are freed again at random show what is on a list to readers that are killed at random, and each
+// record once.
 func TestGrowthIsAList(t *testing.T) {
 	segments, drops, again := 0, 0, 0
 	for seed := range *seeds {
@@ -343,7 +343,7 @@ func (m *model) end() {
 	m.p.Exit()
 }
 
-// A writer that grows while it is read, by readers that come and go, loses what it counts and nothing else.
+// A writer that grows while it is read, by readers that start and end, loses what it counts and nothing else.
 func TestGrowthUnderLoad(t *testing.T) {
 	const records = 300_000
 	p, w, r, path := growing(t, 64, 6)

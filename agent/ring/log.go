@@ -75,7 +75,7 @@ type Origin struct {
 // OriginKind is the call that brought worlds together.
 type OriginKind uint32
 
-// How worlds come together. Two sides of one meeting have a kind each.
+// How worlds are connected. Two sides of one meeting have a kind each.
 const (
 	Derived   OriginKind = shmabi.OriginDerived // made of another such Comm
 	Spawned   OriginKind = shmabi.OriginSpawned // by the ranks that called MPI_Comm_spawn

@@ -53,7 +53,7 @@ type Losses struct {
 const (
 	maxThreads = 1 << 20
 	maxErrno   = 4095
-	// MaxCount is that of calls, and of what comes with calls: at a hundred million in a second it takes a month.
+	// MaxCount is that of calls, and of what belongs to calls: at a hundred million in a second it takes a month.
 	MaxCount = 1 << 48
 )
 
@@ -161,8 +161,8 @@ func (p *Process) State() (s State) {
 	return s
 }
 
-// Over reports whether MPI has ended for good: the process may live on, and nothing more will come of it. Nor will
-// where its file is not all there any more.
+// Over reports whether MPI has ended for good: the process may live on, and nothing more will arrive from it. The same
+// holds where its file was truncated.
 func (p *Process) Over() bool {
 	over := true
 	p.guard(func() { over = atomic.LoadUint32(&p.header.Over) != 0 })

@@ -45,7 +45,7 @@ func (r *Reader) follow() error {
 			return err
 		}
 		if err := r.m.extend(s.offset + s.bytes()); err != nil {
-			return corrupt(r.name, "no memory for %d slots: %v", s.slots, err) // nothing can be read that comes after
+			return corrupt(r.name, "no memory for %d slots: %v", s.slots, err) // nothing after it can be read
 		}
 		r.header = at[shmabi.Ring](r.m, 0)
 		r.segments = append(r.segments, s)

@@ -134,7 +134,7 @@ func TestRetire(t *testing.T) {
 	}
 }
 
-// An agent leaves alone what comes when it has looked for the last time: that is another one's.
+// An agent leaves alone what appears after its last look: that belongs to another agent.
 func TestRetireAfter(t *testing.T) {
 	path := t.TempDir()
 	lockWhole(t, filepath.Join(path, AgentFile))
@@ -152,7 +152,7 @@ func TestRetireAfter(t *testing.T) {
 	}
 }
 
-// TestScanAgain: a directory that has not changed for a while is not listed again, and yet what comes is found at once.
+// TestScanAgain: a directory that has not changed for a while is not listed again, and yet new files are found at once.
 func TestScanAgain(t *testing.T) {
 	path := t.TempDir()
 	d := NewDirectory(path)

@@ -41,7 +41,7 @@ type Transaction struct {
 	Node     *moriensv1.NodeState       // what is added to it; nil: nothing
 	Process  uint64                     // that the messages are of; 0: none
 	State    *moriensv1.ProcessState
-	Ended    bool // of the process nothing more will come, and State is forgotten
+	Ended    bool // nothing more will arrive from the process, and State is forgotten
 }
 
 // State is what a restarted agent resumes with.
@@ -252,7 +252,7 @@ func (o *Outbox) Removed(finished ...string) {
 	o.node.Finished = kept
 }
 
-// whole is what a file begins with whose messages come behind one with that sequence.
+// whole is the beginning of a file whose messages follow one with that sequence.
 func (o *Outbox) whole(sequence uint64) []*moriensv1.OutboxRecord {
 	records := []*moriensv1.OutboxRecord{{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{
 		Version: formatVersion, Sequence: sequence, Transaction: o.number, Node: o.node, Processes: uint32(len(o.processes)),

@@ -145,8 +145,8 @@ func (p place) missed(list []Miss) bool {
 	return slices.ContainsFunc(list, func(m Miss) bool { return m.Place == p.dir })
 }
 
-// usual is the name of the user's directory in a place that anybody can foretell, and so take. Others begin with
-// random.
+// usual is the name of the user's directory in a place, which can be guessed, and so be taken. Others begin with random
+// characters.
 func (p place) usual() string {
 	if p.memory {
 		return filepath.Join(p.dir, ring.SpoolDir)

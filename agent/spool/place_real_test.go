@@ -78,7 +78,7 @@ func nodeOf(t *testing.T) *node {
 
 func (n *node) config() Config { return Config{Run: "run", Shm: n.shm, RunDir: n.runDir} }
 
-// usual is the name in a directory that anybody can foretell.
+// usual is the name in a directory that can be guessed.
 func usual(dir string) string { return filepath.Join(dir, fmt.Sprintf("moriens-%d", os.Getuid())) }
 
 // mount puts a small disk at a directory.

@@ -61,7 +61,7 @@ func (o *Outbox) recover() error {
 	}
 	o.files = append(earlier, o.files...)
 	o.waits = waits{before.bytes + o.waits.bytes, append(before.stretches, o.waits.stretches...)}
-	o.earlier = true // a separate file needs room on the disk, which may come later
+	o.earlier = true // a separate file needs room on the disk, which may be there later
 	if first, err := o.firstKept(); err != nil {
 		return err
 	} else if first > o.last+1 {

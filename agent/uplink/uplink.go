@@ -44,7 +44,7 @@ const (
 )
 
 // leaveGrace is how long the collector may take to answer an agent that leaves. It waits for one whose stream just
-// breaks: that may have been killed, and come back.
+// breaks: that agent may have been killed, and restart.
 const leaveGrace = 5 * time.Second
 
 // Stats counts what an uplink has done.

@@ -47,8 +47,8 @@ func byWindow(messages []*moriensv1.ReportRequest, to map[[2]uint64]map[flat]int
 	}
 }
 
-// While windows are fetched others come, files are sorted, put together and cut: each window comes whole and once, or
-// is reported as gone.
+// While windows are fetched others arrive, and files are sorted, merged and cut: each window is returned whole and
+// once, or is reported as gone.
 func TestFetchWhileTheStoreChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "moriens-window-")
@@ -110,7 +110,7 @@ func TestFetchWhileTheStoreChanges(t *testing.T) {
 	})
 }
 
-// Of a window that lacks something nothing comes, though the rest of it is still there, wherever that is.
+// Of a window with missing parts nothing is returned, though the rest of it is still there, wherever that is.
 func TestFetchTorn(t *testing.T) {
 	s := open(t, t.TempDir(), 0)
 	defer s.Close()

@@ -117,7 +117,7 @@ func (s *Store) Keep(k *moriensv1.Keep) *moriensv1.Kept {
 			}
 			list = append(list, &moriensv1.WindowMark{Process: p.id, Window: w, Why: k.Why, Reason: k.Reason})
 		}
-		if whole { // also of processes that are to come
+		if whole { // also of future processes
 			list = []*moriensv1.WindowMark{{Window: w, Why: k.Why, Reason: k.Reason}}
 		}
 		n.Marks = append(n.Marks, list...)

@@ -152,7 +152,7 @@ func (b *batch) join() {
 	}
 }
 
-// declare takes what the messages say about the processes, and remembers it for those who come later. Call it once.
+// declare takes what the messages say about the processes, and remembers it for later ones. Call it once.
 func (s *Store) declare(messages []*moriensv1.ReportRequest) {
 	for _, m := range messages {
 		if !slices.Contains(s.declared, m) && s.define(m) {

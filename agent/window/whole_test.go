@@ -188,7 +188,7 @@ func count(list []string, what string) (n int) {
 	return n
 }
 
-// A window that comes in many commits is reported as one: all calls before what belongs to them.
+// A window that arrives in many commits is reported as one: all calls before what belongs to them.
 func TestReplayOneWindow(t *testing.T) {
 	s := openWhole(t, t.TempDir(), 0)
 	defer s.Close()

@@ -120,7 +120,7 @@ func TestSeparation(t *testing.T) {
 	}
 }
 
-// A kind says in its row what distinguishes it from another between the same calls, and when it comes if that is not
+// A kind says in its row what distinguishes it from another between the same calls, and when it occurs if that is not
 // all over the run.
 func TestKinship(t *testing.T) {
 	for _, tt := range []struct {

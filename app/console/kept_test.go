@@ -83,7 +83,7 @@ missing: the agent on beta has left
 	}
 }
 
-// What takes most of the time comes first; what takes next to nothing, or is over in no time each, is one clause.
+// What takes most of the time is first; what takes next to nothing, or ends at once each time, is one clause.
 func TestMostTimeIsFirst(t *testing.T) {
 	phase := func(iterations int, medianNS, beginNS, endNS int64) rundir.Iterations {
 		return rundir.Iterations{Iterations: iterations, MedianNS: medianNS, PeriodBursts: 4, BeginNS: beginNS, EndNS: endNS}

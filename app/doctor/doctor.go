@@ -101,7 +101,7 @@ type Component struct{ Name, Disabled string }
 // Families of MPI libraries and launchers.
 const (
 	OpenMPI = "openmpi"
-	MPICH   = "mpich" // and those that come of it: Intel, MVAPICH, Cray
+	MPICH   = "mpich" // and those derived from it: Intel, MVAPICH, Cray
 	ABI     = "abi"   // a library with the MPI-5 standard ABI
 	Slurms  = "slurm" // a launcher
 )
@@ -151,7 +151,7 @@ type Memory struct {
 	Ranks, CPUs   int
 	RingBytes     uint64 // of a thread without orders
 	ProcessBytes  uint64 // of a process file
-	MinimumBytes  uint64 // of a rank's files, when there is hardly any room
+	MinimumBytes  uint64 // of a rank's files, when there is very little room
 	RanksWereSaid bool
 }
 

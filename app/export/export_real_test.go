@@ -69,7 +69,7 @@ func readBack(t *testing.T, dir string) *trace.Run {
 	return run
 }
 
-// A run with everything in it, one of which parts are kept, and a real one come out of every format as they are.
+// A run with everything in it, one of which parts are kept, and a real one are exported unchanged in every format.
 func TestFormats(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -179,8 +179,8 @@ func (r *round) made() (made map[string]int, total, processes int) {
 	return made, total, len(files)
 }
 
-// checkCounts compares the calls in the manifest with those that the ranks made. A killed rank may not have come into
-// the last call that it counted.
+// checkCounts compares the calls in the manifest with those that the ranks made. A killed rank may not have entered the
+// last call that it counted.
 func (r *round) checkCounts(killed bool) {
 	made, total, processes := r.made()
 	data, err := os.ReadFile(filepath.Join(r.out, "manifest.json"))

@@ -90,7 +90,7 @@ func (r *soakRound) checkResults() {
 		return
 	}
 	uncertain := 0
-	if r.plan.has(killRank) { // a thread may not have come into the call that it has counted
+	if r.plan.has(killRank) { // a thread may not have entered the call that it has counted
 		uncertain = processes * r.plan.threads
 	}
 	for name, n := range m.MPICalls {

@@ -35,7 +35,7 @@ func startKept(t *testing.T, run, journal string) *collector.Collector {
 }
 
 // TestKilledAgentOfCells kills an agent that keeps its bursts at random moments and starts it again. It keeps every
-// burst once, and every record that was written comes when it is asked for; before that none has arrived.
+// burst once, and every record that was written arrives on request; before that none has arrived.
 func TestKilledAgentOfCells(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

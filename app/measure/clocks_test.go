@@ -119,7 +119,7 @@ func (x *skewedNodes) finish() {
 }
 
 // Agents on two nodes whose clocks differ by minutes and drift apart report the same events to one collector: those
-// come out at the same times, within what the manifest says.
+// have the same times in the result, within what the manifest says.
 func TestTwoClocks(t *testing.T) {
 	begin, err := ticks.Now(shmabi.ClockMonotonicRaw)
 	if err != nil {

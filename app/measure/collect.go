@@ -36,7 +36,7 @@ type CollectConfig struct {
 	Listen   string    // host:port
 	Web      string    // host:port of the page for browsers and Prometheus; empty = none
 	Signal   os.Signal // ends the run early, as SIGTERM does; nil = none more
-	Agents   int       // how many have to come before the run is over; 0 = at least one, unless it is ended early
+	Agents   int       // how many have to connect before the run is over; 0 = at least one, unless it is ended early
 	Options  grouping.Options
 	Cells    *Cells   // bursts are kept with the agents, as micro-cells; nil = they are sent
 	Given    []string // options of the command line that the results depend on, for a collector that resumes the run: --name=value
@@ -252,7 +252,7 @@ type AgentConfig struct {
 	Log     *slog.Logger
 }
 
-// Agent runs this node's agent until the ranks here have come and gone, or until a signal ends the run.
+// Agent runs this node's agent until the ranks here have started and ended, or until a signal ends the run.
 func Agent(c AgentConfig) error {
 	// Batch systems warn programs of the time limit by these, and warn whatever runs beside them too.
 	signal.Ignore(syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU)
@@ -314,7 +314,7 @@ func meetCollector(dir string, wait time.Duration) (rendezvous.Rendezvous, error
 	return meet, meetHint(err)
 }
 
-// over says that the run of a directory has ended, where it has: no collector will come there any more.
+// over says that the run of a directory has ended, where it has: no collector will start there any more.
 func over(dir string) error {
 	if !exists(filepath.Join(dir, rundir.ManifestFile)) {
 		return nil

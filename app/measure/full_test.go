@@ -178,7 +178,7 @@ func much(planters []*planter) (written int) {
 }
 
 // TestFullDisk fills the disk of a spool while ranks run, kills the agent and starts it again there: it waits for room,
-// the page says so, and when there is room all comes.
+// the page says so, and when there is room everything arrives.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	dir, disk := t.TempDir(), newDisk(t, "8m")

@@ -137,7 +137,7 @@ func (s *stencil) all(t *testing.T) *conclude.Result {
 }
 
 // What is kept of a job whose agents answer is what the whole run has in those windows, messages included; it fits its
-// budget, and comes back from disk.
+// budget, and is the same when read back from disk.
 func TestKeptWindows(t *testing.T) {
 	t.Parallel()
 	s := plantStencil(t, 8, 200)
@@ -345,8 +345,8 @@ func (c *untilStage) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// Whenever there is no time left, what there is comes out, can be written and read, and the manifest says what is
-// missing.
+// Whenever there is no time left, the existing results are returned, can be written and read, and the manifest lists
+// what is missing.
 func TestNoTimeLeft(t *testing.T) {
 	t.Parallel()
 	s := plantStencil(t, 4, 120)

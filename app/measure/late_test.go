@@ -213,8 +213,8 @@ func preloadAfterTheEnd(t *testing.T, full bool) {
 	}
 }
 
-// While the results are made the collector sends an agent away that has not come before, be there a rank that it could
-// read or not.
+// While the results are made the collector rejects an agent that has not connected before, whether or not there is a
+// rank that it could read.
 func TestAgentWhileTheEndIsMade(t *testing.T) {
 	t.Parallel()
 	for _, rank := range []bool{false, true} {

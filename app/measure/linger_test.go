@@ -18,7 +18,7 @@ import (
 	"moriens/internal/units"
 )
 
-// A lingering is an agent whose one rank has come and gone, at a collector that may ask it for windows for a time.
+// A lingering is an agent whose one rank has started and ended, at a collector that may ask it for windows for a time.
 type lingering struct {
 	collector *collector.Collector
 	journal   string
@@ -145,7 +145,7 @@ func TestAgentLingers(t *testing.T) {
 	l.release(t)
 }
 
-// It comes back to a collector that was started again, and gives its windows to that, though nothing more is taken.
+// It reconnects to a restarted collector, and gives its windows to that, though nothing more is accepted.
 func TestAgentComesBack(t *testing.T) {
 	t.Parallel()
 	l := newLingering(t, time.Hour, nil)
@@ -176,7 +176,7 @@ func TestAgentLeavesByItself(t *testing.T) {
 	t.Run("without a collector", func(t *testing.T) {
 		t.Parallel()
 		l := newLingering(t, time.Hour, nil)
-		l.calls(t) // with what asks for them comes that all is acknowledged
+		l.calls(t) // the request for them also acknowledges everything
 		l.now.Store(nil)
 		l.collector.Freeze("")
 		l.collector.Close(collector.Outcome{Err: errors.New("no results")})

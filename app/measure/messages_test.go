@@ -34,7 +34,7 @@ func collective(ordinal, comm uint32, sent, received uint64) ringwriter.Meaning 
 func (r *rig) meant(w *ringwriter.Ring, call string, enter, exit uint64, m ringwriter.Meaning) {
 	r.t.Helper()
 	const origin = 1_000_000_000
-	if r.clock.now.Load() != 0 { // its records come when they are made
+	if r.clock.now.Load() != 0 { // its records arrive when they are made
 		r.clock.now.Store(origin + exit*1000)
 	}
 	if !w.CallMeaning(named(r.t, call), 0, origin+enter*1000, origin+exit*1000, m) {

@@ -222,7 +222,7 @@ func (w *watched) look() error {
 // started reports whether a rank has connected, even one that cannot record: the results have to mention it.
 func (w *watched) started() bool { return len(w.processes) > 0 || w.faulted }
 
-// retire gives the ranks up, and reports whether that holds: none has come at the last moment.
+// retire gives the ranks up, and reports whether that holds: none has connected at the last moment.
 func (w *watched) retire() (bool, error) {
 	return w.directory.Retire(func() (bool, error) {
 		err := w.look()
@@ -276,7 +276,7 @@ func (p *preload) makeDir() (string, error) {
 		err := os.Mkdir(try, 0o777)
 		if errors.Is(err, fs.ErrExist) && n == 2 {
 			entries, readErr := os.ReadDir(try)
-			// Anybody can foretell a name that the user has not given, where the folder is open to others.
+			// A default name can be guessed, where the folder is open to others.
 			if readErr == nil && len(entries) == 0 && (p.Dir != "" || ownedByUs(try)) {
 				return try, nil
 			}
@@ -375,7 +375,7 @@ func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir
 	defer nobody()
 	go func() {
 		served <- node.Run(context.Background())
-		if p.Alone { // there is no other agent, and this one does not come back
+		if p.Alone { // there is no other agent, and this one does not return
 			nobody()
 		}
 	}()

@@ -285,7 +285,7 @@ func killAgents(t *testing.T, env, dir string, random *rand.Rand) {
 	}
 }
 
-// absent is a collector that is not there until it comes.
+// absent is a collector that is not there until it starts.
 type absent struct {
 	meet rendezvous.Rendezvous
 	here atomic.Bool
@@ -340,8 +340,8 @@ func (h logged) Handle(_ context.Context, r slog.Record) error {
 
 func (h logged) WithAttrs([]slog.Attr) slog.Handler { return h }
 
-// TestAbsentCollector has the collector come when ranks have long been running: all waits in the spool, and where
-// that has no more room than these 1 MiB the rings drop and count.
+// TestAbsentCollector starts the collector when ranks have long been running: all waits in the spool, and where that
+// has no more room than these 1 MiB the rings drop and count.
 func TestAbsentCollector(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

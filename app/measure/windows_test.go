@@ -68,9 +68,9 @@ func lines(parts []*moriensv1.WindowPart) map[windows.Key][]line {
 	return got
 }
 
-// awaitEviction waits until the windows in a spool are not nearer to their bound than where an agent evicts. One that
-// has not got to it loses what comes when the bound is reached, of one rank or of another; a disk may keep it waiting
-// for seconds.
+// awaitEviction waits until the windows in a spool are not nearer to their bound than where an agent evicts. An agent
+// that has not started evicting loses what arrives when the bound is reached, of one rank or of another; a disk may
+// keep it waiting for seconds.
 func awaitEviction(ctx context.Context, t *testing.T, dir string, limit units.Bytes) {
 	t.Helper()
 	for ctx.Err() == nil {

@@ -206,7 +206,7 @@ func TestRowsOfOtherFiles(t *testing.T) {
 	}
 }
 
-// Whatever comes, there is a matrix of finite numbers or an error.
+// For any input there is a matrix of finite numbers or an error.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("x,y\n1,2\n"))
 	f.Add([]byte(npy(header("<f8", "False", "1, 2"), little, []float64{1, 2})))

@@ -116,7 +116,7 @@ func handler(p *viewer.Page, data []byte, detail *trace.Run) http.Handler {
 	return mux
 }
 
-// listenLoopback listens where only this host's users come.
+// listenLoopback listens where only this host's users can connect.
 func listenLoopback(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {

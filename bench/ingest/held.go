@@ -20,7 +20,7 @@ func held(messages int) (float64, error) {
 	apply := func(m *moriensv1.ReportRequest) error {
 		sequence++
 		m.Sequence = sequence
-		// As it comes off the wire: slices as long as what they hold.
+		// As decoded from the wire: slices as long as what they hold.
 		bytes, err := proto.Marshal(m)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ type crowd struct {
 // A work is what agents have done, and what has travelled, in a stage.
 type work struct {
 	Seconds, Largest float64 // of all agents, and of the one that took longest
-	TakeSeconds      float64 // of the Coordinator, with answers as they come
+	TakeSeconds      float64 // of the Coordinator, with answers as they arrive
 	Compressed       int64   // bytes up, as they travel
 	CompressSeconds  float64 // of agents
 	Entries, Labels  int64   // hashes up, and labels down

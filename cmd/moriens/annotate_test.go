@@ -91,7 +91,8 @@ func annotate(t *testing.T, mpi mpitest.MPI, args ...string) (string, annotation
 	return out, a, o
 }
 
-// Nested phases of a real job come out with their numbers, nesting and times, and every burst knows the one it lies in.
+// Nested phases of a real job are reported with their numbers, nesting and times, and every burst knows the one it lies
+// in.
 func TestAnnotatedJob(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		const iterations = 20

@@ -40,7 +40,7 @@ func readState(t testing.TB, o outcome) state {
 	return s
 }
 
-// startRun starts `moriens run` on a job that lasts until its file is made, and waits until its bursts have come.
+// startRun starts `moriens run` on a job that lasts until its file is made, and waits until its bursts have arrived.
 func startRun(t *testing.T, mpi mpitest.MPI, options, launcher []string) (run *exec.Cmd, output *strings.Builder, out, over string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -67,7 +67,7 @@ func end(t *testing.T, over string) {
 	}
 }
 
-// waitForBursts waits until so many ranks' bursts have come.
+// waitForBursts waits until so many ranks' bursts have arrived.
 func waitForBursts(t *testing.T, out string, ranks int) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {

@@ -26,7 +26,7 @@ type preloadJob struct {
 	stdout, stderr      bytes.Buffer
 }
 
-// preloadJobOf does not start it. Its output comes through pipes: Wait returns when no process holds them any more.
+// preloadJobOf does not start it. Its output goes through pipes: Wait returns when no process holds them any more.
 func preloadJobOf(t *testing.T, env []string, args ...string) *preloadJob {
 	t.Helper()
 	j := &preloadJob{Cmd: exec.Command(args[0], args[1:]...), folder: t.TempDir(), shm: t.TempDir(), counts: t.TempDir()}
@@ -64,7 +64,7 @@ func (j *preloadJob) agents(t *testing.T) (pids []int) {
 	return pids
 }
 
-// waitFor waits until something has come true.
+// waitFor waits until something has happened.
 func waitFor(t *testing.T, what string, come func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !come(); time.Sleep(5 * time.Millisecond) {
@@ -270,8 +270,8 @@ func TestPreloadTimeout(t *testing.T) {
 	j.checkPreloaded(t, filepath.Join(j.folder, "run"), 2)
 }
 
-// TestPreloadWithoutMeasuring: where nothing can or shall be measured the application does not notice, and one line at most says
-// why.
+// TestPreloadWithoutMeasuring: where nothing can or shall be measured the application does not notice, and one line at
+// most says why.
 func TestPreloadWithoutMeasuring(t *testing.T) {
 	mpi := mpitest.OpenMPI
 	for _, c := range []struct {

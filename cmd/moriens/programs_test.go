@@ -46,9 +46,9 @@ func TestLAMMPS(t *testing.T) {
 	}
 	run := readBursts(t, out)
 	checkTrace(t, out, run)
-	// The force computation comes once a step on each rank, between the same two calls; nine steps of ten have the same.
-	// Which of its bursts are one kind depends on what others do to the machine: analysis/grouping has runs of LAMMPS that
-	// were recorded.
+	// The force computation occurs once a step on each rank, between the same two calls; nine steps of ten have the same.
+	// Which of its bursts are one kind depends on the machine's load: analysis/grouping has runs of LAMMPS that were
+	// recorded.
 	checkForces(t, run, 2*200*8/10)
 }
 

@@ -43,7 +43,7 @@ const (
 	// patience is how long a stranger may take to show its token.
 	patience = 10 * time.Second
 	// maxStrangers is how many may be at it at a time: more than the nodes of a job that all start at once. One that has
-	// come as far as it can without a token holds some 80 KiB.
+	// got as far as it can without a token holds some 80 KiB.
 	maxStrangers = 1024
 )
 

@@ -161,7 +161,7 @@ func TestGoesBeforeItHasShownAToken(t *testing.T) {
 	d.expect(map[Cause]uint64{Handshake: 1, Token: 1})
 }
 
-// A cause is logged once, however often it comes.
+// A cause is logged once, however often it occurs.
 func TestLoggedOnce(t *testing.T) {
 	d := newHost(t, 10, time.Hour)
 	for range 1000 {

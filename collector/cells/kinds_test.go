@@ -378,7 +378,8 @@ func TestTeamWithoutAnAgent(t *testing.T) {
 	}
 }
 
-// FuzzTeam has an agent say whatever can come over the network while kinds are found: there is an answer or an error.
+// FuzzTeam has an agent send anything that can arrive over the network while kinds are found: there is an answer or an
+// error.
 func FuzzTeam(f *testing.F) {
 	params := plant.FourKinds(5, 6, plant.Quiet)
 	params.Anchors, params.Ranks = true, 2

@@ -8,7 +8,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Sums come by the labels that were given, whatever numbers these have on the way.
+// Sums are by the labels that were given, whatever numbers these have on the way.
 func TestSums(t *testing.T) {
 	at := func(v float64, ns uint64) burst { return burst{at: []float64{v}, ns: ns} }
 	all := &crowd{agents: map[uint64]*reference{

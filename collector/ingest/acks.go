@@ -10,8 +10,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// acks sends the newest acknowledgement whenever there is one: many messages may come while one
-// acknowledgement goes out.
+// acks sends the newest acknowledgement whenever there is one: many messages may arrive while one acknowledgement is
+// sent.
 type acks struct {
 	mu      sync.Mutex
 	held    uint64
@@ -127,7 +127,7 @@ func (a *acks) send(ctx context.Context, ask func(*moriensv1.ReportResponse), st
 func (a *acks) sendHeld(ask func(*moriensv1.ReportResponse), stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse]) error {
 	a.mu.Lock()
 	if !a.started {
-		// What an agent that comes back need not send again, it learns first of all.
+		// A returning agent first learns what it need not send again.
 		a.mu.Unlock()
 		return nil
 	}

@@ -126,7 +126,7 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	return err
 }
 
-// over refuses what comes after the end of the run.
+// over refuses what arrives after the end of the run.
 func over(err error) error {
 	refusal := status.New(codes.FailedPrecondition, err.Error())
 	if !errors.Is(err, store.ErrFrozen) {

@@ -111,7 +111,7 @@ func TestCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := l.Read(segment.Position{}, func(end segment.Position, record []byte) error {
-			if record[0] != 5 { // counts, which come by the clock
+			if record[0] != 5 { // counts, which depend on the clock
 				ends = append(ends, end.Offset)
 			}
 			return nil

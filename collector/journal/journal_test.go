@@ -169,7 +169,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// An agent that comes again is greeted with what is safe, and its first messages are numbered on from there.
+// A reconnecting agent is greeted with what is safe, and its first messages are numbered on from there.
 func TestAgentReturns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journal")
 	j := open(t, dir)

@@ -155,7 +155,7 @@ func (l *Live) Finish() {
 	l.finished = true
 }
 
-// cluster takes what has come and clusters it, if that has rested enough, and says what processor time it took.
+// cluster takes what has arrived and clusters it, if that has rested enough, and returns the processor time of that.
 func (l *Live) cluster(now time.Time) (took time.Duration) {
 	l.workMu.Lock()
 	defer l.workMu.Unlock()
@@ -267,7 +267,7 @@ func (l *Live) add(b grouping.Bursts, moments []moment) error {
 		return err
 	}
 	filter := l.chosen.Filter
-	filter.Auto = false // the limit depends on bursts to come: see report
+	filter.Auto = false // the limit depends on future bursts: see report
 	selection, err := s.Select(filter)
 	if err != nil {
 		return err

@@ -79,7 +79,7 @@ func (l *Live) absorb() {
 		m.threadsOf[t.rank] = s.Threads
 		switch {
 		case s.Generation != m.generation || s.Axes != axes(&l.chosen):
-			continue // what replaces it comes
+			continue // its replacement follows
 		case m.epochs[t.rank] != 0 && m.epochs[t.rank] != s.Epoch:
 			l.restart() // it sends again what is here
 			return

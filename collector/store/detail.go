@@ -96,7 +96,7 @@ func (f *Frozen) Transfers(r *Ring) []Transfers {
 	return r.Transfers
 }
 
-// Lacks is how many transfers of a process have not come, as far as is known how many there were.
+// Lacks is how many transfers of a process have not arrived, as far as is known how many there were.
 func (f *Frozen) Lacks(p *Process) uint64 {
 	if p.Agent.Member != f.member {
 		return p.lacking

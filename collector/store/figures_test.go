@@ -10,7 +10,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Figures that cannot be true come no further: they are faults that name them, and what else a message says counts.
+// Impossible figures are not stored: they are faults that name them, and the rest of the message counts.
 func TestFiguresThatCannotBeTrue(t *testing.T) {
 	s := newStub(t)
 	s.must(process(1, 3, 8))

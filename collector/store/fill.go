@@ -18,7 +18,7 @@ func (p *Process) CallsOnNode() bool { return p.Agent.Hello.Cells != "" }
 // Filled says what Fill has taken.
 type Filled struct {
 	Calls   uint64 // rows of calls
-	Missing uint64 // rows that did not come, as far as others that arrived or the ring's end show them
+	Missing uint64 // rows that did not arrive, as far as others that arrived or the ring's end show them
 	Holes   int    // stretches of those
 	Refused []error
 
@@ -66,7 +66,7 @@ type holes struct {
 	list []hole
 }
 
-// A hole is rows that did not come: those before row, up to where the hole before it ends. skipped is how many all
+// A hole is rows that did not arrive: those before row, up to where the hole before it ends. skipped is how many all
 // holes so far have.
 type hole struct{ row, size, skipped uint64 }
 

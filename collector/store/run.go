@@ -55,7 +55,7 @@ type Process struct {
 	Traffic      Traffic                 // the latest
 	received     uint64                  // transfers
 	counted      uint64                  // of them, in the store's totals
-	lacking      uint64                  // of those of another collector's process: have not come there
+	lacking      uint64                  // of those of another collector's process: have not arrived there
 
 	Scheduling *Scheduling // nil: not known
 }

@@ -19,7 +19,7 @@ import (
 // maxRefusals is how many reasons for refusing an agent's messages are kept.
 const maxRefusals = 8
 
-// ErrFrozen is returned for messages that come after Freeze.
+// ErrFrozen is returned for messages that arrive after Freeze.
 var ErrFrozen = errors.New("the run is over")
 
 // A Store holds a run. All methods may be called concurrently until Freeze; what Freeze and the views
@@ -72,8 +72,8 @@ func New() *Store {
 	}
 }
 
-// Greet introduces an agent, new or come back, and returns the sequence up to which its messages are held. After Freeze
-// those alone are let in that are done: they can still be asked for windows.
+// Greet introduces an agent, new or reconnected, and returns the sequence up to which its messages are held. After
+// Freeze only agents that are done are accepted: they can still be asked for windows.
 func (s *Store) Greet(h *moriensv1.Hello) (*Agent, uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

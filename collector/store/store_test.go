@@ -141,7 +141,7 @@ func TestApplyDropsDuplicates(t *testing.T) {
 	if totals := s.store.Totals(); totals.Calls != 2 || totals.Duplicates != 1 {
 		t.Errorf("totals %+v", totals)
 	}
-	// An agent that comes back learns what is held.
+	// A reconnected agent learns what is held.
 	if _, held, err := s.store.Greet(&moriensv1.Hello{Agent: 1}); held != m.Sequence || err != nil {
 		t.Errorf("Greet again: %d, %v", held, err)
 	}
@@ -421,7 +421,7 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-// An agent that is done and whose stream broke off may come again, and is not expected to send.
+// An agent that is done and whose stream broke off may reconnect, and is not expected to send.
 func TestCutOff(t *testing.T) {
 	s := New()
 	a, _, err := s.Greet(&moriensv1.Hello{Agent: 7})

@@ -91,7 +91,7 @@ func (v *RingView) fit(samples []*moriensv1.ClockSample) {
 	v.FirstTicks, v.FirstNS, v.LastNS = first.Ticks, first.RealtimeNs, first.RealtimeNs+last.MonotonicNs-first.MonotonicNs
 }
 
-// A Frozen is all that arrived, once nothing more can come.
+// A Frozen is all that arrived, once nothing more can arrive.
 type Frozen struct {
 	Agents    []*Agent         // by host, then id
 	Processes []*Process       // by id

@@ -98,7 +98,7 @@ func Start(config Config) (*Server, error) {
 	return s, nil
 }
 
-// onLoopback reports whether only this host's users come here: they need no HTTPS.
+// onLoopback reports whether only this host's users can connect: they need no HTTPS.
 func (s *Server) onLoopback() bool { return s.listener.Addr().(*net.TCPAddr).IP.IsLoopback() }
 
 // Addr is where it listens.

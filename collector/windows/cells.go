@@ -20,7 +20,7 @@ const (
 	lookEvery = 250 * time.Millisecond
 )
 
-// errAway and errSilent are why an agent does not answer that may come again.
+// errAway and errSilent are why an agent that may return does not answer.
 var (
 	errAway   = fmt.Errorf("the agent has had no stream for %v", awayGrace)
 	errSilent = fmt.Errorf("the agent has said nothing for %v", silence)
@@ -43,9 +43,9 @@ func (d *Requester) IDs() []uint64 {
 	return list
 }
 
-// Ask asks an agent about its micro-cells. Once all of the answer is there take gets its parts, in their order; of one
-// that broke off, and was asked for again, nothing comes twice. An error of the agent is returned behind them. ErrGone:
-// it has ended. One that is away or silent for long is not waited for.
+// Ask asks an agent about its micro-cells. Once all of the answer is there take gets its parts in order. Of an answer
+// that broke off and was requested again no part is delivered twice. An error of the agent is returned after them.
+// ErrGone: it has ended. One that is away or silent for long is not waited for.
 func (d *Requester) Ask(ctx context.Context, agent uint64, ask *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer) error) error {
 	waiting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)

@@ -61,8 +61,8 @@ func part(number uint64, last bool, units ...uint32) *moriensv1.CellsAnswer {
 	return &moriensv1.CellsAnswer{Number: number, Last: last, Body: &moriensv1.CellsAnswer_Units{Units: &moriensv1.CellsUnits{Unit: units}}}
 }
 
-// An answer whose stream breaks is asked for again on the next one, and comes as a whole, once; other agents are not
-// asked; one thing at a time is.
+// An answer whose stream breaks is requested again on the next one, and is delivered as a whole, once. Other agents are
+// not asked. There is one request at a time.
 func TestAskCells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New()
@@ -110,7 +110,7 @@ func TestWhichAgentsAreAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New()
 		one, two := joined(d, 1), joined(d, 2)
-		joined(d, 3).Leave() // and may come again
+		joined(d, 3).Leave() // and may reconnect
 		one.Take(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
 		if ids := d.IDs(); !slices.Equal(ids, []uint64{1, 2, 3}) {
 			t.Errorf("can be asked: %v", ids)

@@ -35,7 +35,7 @@ type Key struct {
 type Kept struct {
 	Agent uint64
 	Held  uint64 // windows of processes that were there
-	Ahead uint64 // those that are to come
+	Ahead uint64 // those that are outstanding
 	Gone  []Key  // those that are evicted
 	Err   error
 }
@@ -63,7 +63,7 @@ type agent struct {
 	id    uint64
 	line  *Line     // nil while no stream is open
 	left  time.Time // when the last one ended
-	done  bool      // it will not come again once its stream has ended
+	done  bool      // it will not reconnect once its stream has ended
 	queue []*request
 }
 
@@ -104,7 +104,7 @@ type request struct {
 	done   chan result
 }
 
-// An answer is what comes in parts.
+// An answer is what arrives in parts.
 type answer struct {
 	parts     []*moriensv1.WindowPart
 	cellParts []*moriensv1.CellsAnswer
@@ -271,7 +271,7 @@ func (d *Requester) ask(ctx context.Context, q question) map[uint64]result {
 	return d.askThese(ctx, q, ids)
 }
 
-// askThese is ask of some agents. One that has never come is as one that has ended.
+// askThese is ask of some agents. An agent that has never connected is as one that has ended.
 func (d *Requester) askThese(ctx context.Context, q question, ids []uint64) map[uint64]result {
 	d.mu.Lock()
 	d.number++

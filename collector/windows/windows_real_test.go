@@ -47,7 +47,7 @@ func TestGivenUpQuestion(t *testing.T) {
 	}
 }
 
-// Once the run is over an agent that is not done and has no stream does not come again: it is not waited for.
+// Once the run is over an agent that is not done and has no stream does not reconnect: it is not waited for.
 func TestFreeze(t *testing.T) {
 	d := New()
 	left, remaining := d.Join(1, func() {}), d.Join(2, func() {})

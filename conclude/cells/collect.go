@@ -14,8 +14,8 @@ import (
 )
 
 // Collect asks the agents for figures of all ranks, and fetches those ranks that are kept in detail: from then on the
-// store has these as if they had sent everything themselves. What does not come is reported as missing, and the rest is
-// made of what did.
+// store has these as if they had sent everything themselves. What does not arrive is reported as missing, and the rest
+// is made of what did.
 func Collect(ctx context.Context, in Input) *Collected {
 	a := asker{Input: in}
 	in.Stages.Must(stage.LineUp, func() { a.identify() })

@@ -52,7 +52,7 @@ func (c *Collected) figures(r *rebuild.Rebuilt, rows []profile.Row) *rundir.Sums
 	return s
 }
 
-// silentReason is of the class of threads whose sums did not come.
+// silentReason is of the class of threads whose sums did not arrive.
 const silentReason = "%s is the first of %d without sums"
 
 // threadClasses are the classes of the run's threads. Threads without data are one of their own.

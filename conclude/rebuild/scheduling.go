@@ -107,7 +107,7 @@ func part(of, rest float64) rundir.Number {
 }
 
 // overcommitted says in one line that ranks share cores, with whom, and what that has cost them; "" where they do not
-// and hardly lost anything.
+// and lost next to nothing.
 func overcommitted(s *rundir.Scheduling) string {
 	var crowded, robbed []rundir.HostScheduling
 	for _, h := range s.Hosts {

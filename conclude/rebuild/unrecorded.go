@@ -96,7 +96,7 @@ func (r *roster) place(a Absentee) {
 	r.add(len(r.worlds)+r.ghost(a.who), rank, a)
 }
 
-// misses says whether a process may be a rank of the world that has not come.
+// misses says whether a process may be a rank of the world that has not connected.
 func (w *World) misses(p *moriensv1.Process) bool {
 	if p.Size != 0 && int(p.Size) != w.size || int(p.Rank) >= w.size || w.members[p.Rank] != nil {
 		return false
@@ -112,13 +112,13 @@ func (w *World) named(name string) bool {
 	return false
 }
 
-// has says whether a process has come.
+// has says whether a process has connected.
 func (w *World) has(p *moriensv1.Process) bool {
 	m := w.members[p.Rank]
 	return m != nil && p.Process != 0 && m.Info.Process == p.Process
 }
 
-// ghost finds or makes the world of a process of which no rank has come, and returns its number among those.
+// ghost finds or makes the world of a process of which no rank has connected, and returns its number among those.
 func (r *roster) ghost(p *moriensv1.Process) int {
 	at := slices.IndexFunc(r.ghosts, func(g *ghost) bool {
 		return (p.World == "" || g.who.World == p.World) && (p.Size == 0 || g.who.Size == p.Size) && !g.ranks[p.Rank]
@@ -163,7 +163,7 @@ func (r *roster) unseen() (list []rundir.World) {
 	return list
 }
 
-// silent are the ranks that have come, and of which no call did.
+// silent are the ranks that have connected, and without any call.
 func silent(worlds []*World) []rundir.Absence {
 	var list []rundir.Absence
 	for i, w := range worlds {

@@ -30,7 +30,7 @@ func findMeetings(run *trace.Run, owners team.Threads) (meetings, error) {
 		return m, err
 	}
 	for ordinal, n := range count {
-		ended, _ := slices.BinarySearch(last, ordinal) // threads that did not come so far
+		ended, _ := slices.BinarySearch(last, ordinal) // threads that did not get so far
 		if n == int64(len(last)-ended) {
 			m.ordinals = append(m.ordinals, ordinal)
 		}

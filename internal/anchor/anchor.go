@@ -15,9 +15,9 @@ import (
 
 const (
 	// perLevel is how many windows have the same number of anchors before it doubles. A run of a million anchors, some
-	// hours, has 32,000 windows; none is longer than 1/4096 of the run before it, where anchors come evenly.
+	// hours, has 32,000 windows; none is longer than 1/4096 of the run before it, where anchors are evenly spaced.
 	perLevel = 4096
-	// A window in which no anchor comes for long is cut by time. So is a run without any anchor.
+	// A window without an anchor for long is cut by time. So is a run without any anchor.
 	slice         = ShortestPart
 	slicesALevel  = 64
 	sliceBits     = 16

@@ -307,7 +307,7 @@ func (j *job) Close() error {
 	return left
 }
 
-// drain takes the last message of each member, if Recv has not, and what comes before it; left says that something did.
+// drain takes the last message of each member, if Recv has not, and what is before it; left says that something did.
 func (j *job) drain() (left, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -129,7 +129,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// What comes after a failure is that failure, and after the end an error.
+// Calls after a failure return that failure, and calls after the end an error.
 func TestAfterwards(t *testing.T) {
 	members := Local(3)
 	var waiting sync.WaitGroup

@@ -94,7 +94,7 @@ func own(m Transport) error {
 	return nil
 }
 
-// messages: those to each member, this one included, come in order, large ones too, though all are sent before any is
+// messages: those to each member, this one included, arrive in order, large ones too, though all are sent before any is
 // received.
 func messages(m Transport) error {
 	lengths := func(from, to int) []int {

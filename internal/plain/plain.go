@@ -202,7 +202,7 @@ func (c *copier) table(v reflect.Value) (reflect.Value, bool) {
 	return out, true
 }
 
-// Writer is w for lines of text in which names of others are: every line that is written to it is as by Lines.
+// Writer is w for lines of text with names from other sources: every line that is written to it is as by Lines.
 //
 // What is written may be JSON, whose texts come out the same: in those are no control characters of ASCII but DEL,
 // and \u007f is that.

@@ -39,7 +39,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// What comes out holds nothing that is obeyed, is what went in where that held none, and does not change any more.
+// The output holds no control characters, is the input where that held none, and is not changed by a second pass.
 func TestNoControlCharacters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")

@@ -203,8 +203,8 @@ func (r Rendezvous) At(member uint32) (Rendezvous, error) {
 	return r, nil
 }
 
-// Wait polls for the rendezvous until it is there or the time is up, or over, if it is not nil, says why none will
-// come.
+// Wait polls for the rendezvous until it is there or the time is up, or over, if it is not nil, says why there will be
+// none.
 func Wait(dir string, timeout time.Duration, over func() error) (Rendezvous, error) {
 	deadline := time.Now().Add(timeout)
 	for {

@@ -71,7 +71,7 @@ type Position struct {
 	Offset int64
 }
 
-// Before reports whether p comes before q.
+// Before reports whether p is before q.
 func (p Position) Before(q Position) bool {
 	return p.File < q.File || p.File == q.File && p.Offset < q.Offset
 }

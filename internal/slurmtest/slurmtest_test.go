@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The nodes are hosts of their own, what runs on one ends when it is cut, and it comes back.
+// The nodes are hosts of their own, what runs on one ends when it is cut, and it returns.
 func TestCluster(t *testing.T) {
 	c := Start(t, 2, 2)
 	out := filepath.Join(c.Dir, "out")

@@ -17,8 +17,8 @@ type Step struct {
 // last is the part of the limit by which all is to be done but for writing.
 const last = .95
 
-// least is Step.Least of what makes the results: a run whose recount has taken too long has all the same something of
-// everything. What comes first, and needs the least time, has more.
+// least is Step.Least of the steps that make the results: a run whose recount has taken too long still has something of
+// everything. The first step, which needs the least time, has more.
 const least = 1. / 6
 
 // The stages of the end of a run, in their order. docs/reduction.md says what each does, and what is not there without

@@ -88,8 +88,8 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// The plan is what the page on reduction says: every stage, in its order, after what part of the limit it is given up,
-// and what it needs; what it needs comes before it.
+// The plan is the table of the page on reduction: every stage, in order, after what part of the limit it is given up,
+// and what it needs; that is before it.
 func TestPlanIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reduction.md")
 	if err != nil {
