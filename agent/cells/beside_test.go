@@ -14,7 +14,7 @@ import (
 
 // An answer keeps the number of goroutines that it has begun with, even if GOMAXPROCS changes: the agent changes that
 // while ranks run.
-func TestProcessorsThatCome(t *testing.T) {
+func TestAnswerKeepsItsGoroutines(t *testing.T) {
 	cells.Small(t, 16, 100)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const rings, segments = 8, 5000 // more than one block
@@ -67,8 +67,8 @@ func TestProcessorsThatCome(t *testing.T) {
 	}
 }
 
-// TestBeside asks while messages arrive. The final report covers all that arrived.
-func TestBeside(t *testing.T) {
+// TestAskWhileMessagesArrive asks while messages arrive. The final report covers all that arrived.
+func TestAskWhileMessagesArrive(t *testing.T) {
 	cells.Small(t, 16, 1000)
 	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())
@@ -118,7 +118,7 @@ func TestBeside(t *testing.T) {
 
 // When an agent resumes with what it has kept, some rows arrive again, and others are gone: repeated rows count once,
 // and the calls before missing ones are not known.
-func TestGoingOn(t *testing.T) {
+func TestRowsThatArriveAgain(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByCalls, Side: .1})
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{

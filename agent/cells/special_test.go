@@ -158,7 +158,7 @@ func TestBrokenAnswers(t *testing.T) {
 	c.take()
 	c.take()
 	if c.about.Whole {
-		t.Fatal("a second survey tells everything")
+		t.Fatal("a second survey reports everything")
 	}
 	broken := errors.New("broken")
 	for _, ask := range []*moriensv1.CellsAsk{
@@ -170,7 +170,7 @@ func TestBrokenAnswers(t *testing.T) {
 		}
 		c.take()
 		if !c.about.Whole {
-			t.Errorf("after %v the survey tells not everything", ask)
+			t.Errorf("after %v the survey does not report everything", ask)
 		}
 	}
 	if last := c.units[len(c.units)-1]; last.parent != 1 || last.count != 1 || c.units[0].count != 0 {
@@ -328,7 +328,7 @@ func TestRounded(t *testing.T) {
 	}
 }
 
-// Calls wait until their clock's rate is known; for all there is no room, and that is counted.
+// Calls wait until their clock's rate is known. There is no room for all; the rest is counted.
 func TestWaiting(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one()[:5])

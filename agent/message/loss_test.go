@@ -329,7 +329,7 @@ func BenchmarkAdd(b *testing.B) {
 
 // A thread is read before another one, which ends its requests, is known: as long as that one is expected, handles that
 // are passed on are not taken for others.
-func TestThreadThatComesLater(t *testing.T) {
+func TestThreadThatIsKnownLater(t *testing.T) {
 	var s sink
 	m, poster := one(&s)
 	m.Expect(2)

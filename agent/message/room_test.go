@@ -151,8 +151,9 @@ func TestRequestBytes(t *testing.T) {
 	runtime.KeepAlive(m)
 }
 
-// A thread that has ended, and of which nothing waits, takes no room any more; what is after it does not wait for it.
-func TestEndedThreadsGo(t *testing.T) {
+// A thread that has ended, and without anything that waits, takes no room any more, and later threads do not wait for
+// it.
+func TestEndedThreadsTakeNoRoom(t *testing.T) {
 	m := New(func(*moriensv1.ReportRequest) {})
 	for id := range uint64(3) {
 		m.Thread(id).End(0, false)

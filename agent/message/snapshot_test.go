@@ -205,7 +205,7 @@ func collectives(list []*moriensv1.Collectives) map[uint64][][3]uint64 {
 }
 
 // The order of messages continues after a cut; with more lanes than a snapshot has, in a new epoch.
-func TestOrderGoesOn(t *testing.T) {
+func TestOrderContinues(t *testing.T) {
 	for lanes, want := range map[int]placed{keptLanes: {Epoch: 0, Ordinal: 2}, keptLanes + 1: {Epoch: 1, Ordinal: 1}} {
 		f := follow(1, 1000)
 		send := func(row int, tag int) {

@@ -88,7 +88,7 @@ func TestPart(t *testing.T) {
 			}
 			wanted[compared][x] = n
 		}
-		for i, name := range []string{"stay", "told"} {
+		for i, name := range []string{"kept", "reported"} {
 			if d := gocmp.Diff(wanted[i], got[i], gocmp.AllowUnexported(flat{})); d != "" {
 				t.Fatalf("%s (-want +got):\n%s", name, d)
 			}

@@ -146,7 +146,7 @@ func TestAgentLingers(t *testing.T) {
 }
 
 // It reconnects to a restarted collector, and gives its windows to that, though nothing more is accepted.
-func TestAgentComesBack(t *testing.T) {
+func TestAgentReconnects(t *testing.T) {
 	t.Parallel()
 	l := newLingering(t, time.Hour, nil)
 	l.collector.Close(collector.Outcome{}) // without Freeze: as if it was killed

@@ -116,9 +116,9 @@ func readMeans(t *testing.T, dir string) map[int32]map[string]float64 {
 	return means
 }
 
-// Dimensions whose counters turn out not to be there are replaced. The user hears it once while the job runs, and a
-// note of the results says so.
-func TestCountersThatAreNotThere(t *testing.T) {
+// Dimensions whose counters turn out to be missing are replaced. That is printed once while the job runs, and is a note
+// of the results.
+func TestMissingCounters(t *testing.T) {
 	mpi := mpitest.OpenMPI
 	testenv.Need(t, mpi.CC, mpi.Launcher)
 	planted, out := t.TempDir(), filepath.Join(t.TempDir(), "run")

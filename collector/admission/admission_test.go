@@ -140,7 +140,7 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-func TestGoesBeforeItHasShownAToken(t *testing.T) {
+func TestLeavesBeforeItsToken(t *testing.T) {
 	d := newHost(t, 10, time.Hour)
 	_, a := d.connect()
 	a.Close()

@@ -11,7 +11,7 @@ import (
 )
 
 // Impossible figures are not stored: they are faults that name them, and the rest of the message counts.
-func TestFiguresThatCannotBeTrue(t *testing.T) {
+func TestImpossibleFigures(t *testing.T) {
 	s := newStub(t)
 	s.must(process(1, 3, 8))
 	s.must(ring(11, 1))
@@ -69,7 +69,7 @@ func TestLargeFigures(t *testing.T) {
 }
 
 // What an agent says of its spool goes past its messages, and is looked at all the same.
-func TestSpoolThatCannotBeTrue(t *testing.T) {
+func TestImpossibleSpoolFigures(t *testing.T) {
 	s := newStub(t)
 	s.store.Spool(s.agent, &moriensv1.Spool{Full: true, FullNs: math.MaxUint64, Dropped: math.MaxUint64 - 4, Unkept: 1 << 63, UnkeptProcesses: 2})
 	if x := s.store.Freeze().Agents[0].Spool; !x.Full || x.FullNs != 0 || x.Dropped != 0 || x.Unkept != 0 || x.UnkeptProcesses != 2 {
