@@ -160,7 +160,7 @@ func comment(file string, line int, text []byte) passage {
 	return passage{file, string(unmarked), line}
 }
 
-// comments are those of all hand-written sources, tests included.
+// comments are those of all hand-written sources in Go, C and TypeScript, tests included.
 func comments(t *testing.T, root string) (list []passage) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -242,7 +242,7 @@ func shownTexts(t *testing.T, root string) (list []passage) {
 	return list
 }
 
-// What users read and the comments have none of the words that CONTRIBUTING.md lists.
+// Neither texts that users read nor comments have a word that CONTRIBUTING.md lists.
 func TestWords(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
@@ -268,7 +268,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// The test of the test: planted words are found, in each kind of file, with their lines; what is no text is not.
+// The test of the test: planted words are found, in each kind of file and of comment, with their lines; what is no text
+// is not.
 func TestWordsAreFound(t *testing.T) {
 	words, err := readWords("# x\n\n## Words\n\n| not | write |\n|---|---|\n| told | reported |\n| what came of | the result of |\n| account | list |\n\n## Next\n\n| lost | a |\n")
 	if err != nil || len(words) != 3 {
