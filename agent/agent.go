@@ -214,7 +214,7 @@ func (n *Node) form(a *Process, t *thread, records []ring.Record) {
 	n.addMeaning(a, t, first, records, false)
 }
 
-// sendMeaning sends what rows mean, behind the rows.
+// sendMeaning sends what rows mean, after the rows.
 func (a *Process) sendMeaning(m *moriensv1.ReportRequest) {
 	for _, t := range a.threads {
 		a.flush(t)

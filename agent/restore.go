@@ -93,7 +93,7 @@ func (n *Node) restoreProcess(process uint64, s *moriensv1.ProcessState) error {
 
 // relearn reads what the process's log had defined, and was sent.
 func (a *Process) relearn(end uint64) {
-	l, _ := a.process.ReadLogTo(end) // an error recurs with what is behind
+	l, _ := a.process.ReadLogTo(end) // an error recurs with what follows
 	for _, m := range l.Modules {
 		a.modules[m.ID] = m
 	}

@@ -10,8 +10,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// What is to be looked up at the end is each frame once, and none of which no file is known; a restarted agent gets the
-// same.
+// Each frame is looked up at the end once, and none whose file is not known; a restarted agent gets the same.
 func TestAddSource(t *testing.T) {
 	n := &Node{sources: make(sources)}
 	defer n.sources.close()

@@ -148,7 +148,7 @@ func (w *Witness) scan() (live bool) {
 	return live || found.Starting > 0
 }
 
-// A testimony is an outbox in memory: what there is to say of a rank is short.
+// A testimony is an outbox in memory: reports of a rank are short.
 type testimony struct {
 	mu       sync.Mutex
 	messages []spool.Message // that are not acknowledged
@@ -188,7 +188,7 @@ func (o *testimony) Held() uint64 {
 	return o.held
 }
 
-// Next returns the first message behind a sequence that the collector does not hold.
+// Next returns the first message after a sequence that the collector does not hold.
 func (o *testimony) Next(after uint64) (spool.Message, bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -35,7 +35,7 @@ func (c *Collector) attendance() (connected int, idle bool) {
 	return connected, connected >= c.agents && expected == 0
 }
 
-// alone reports whether no agent is to be waited for.
+// alone reports whether there is no agent to wait for.
 func (c *Collector) alone() bool {
 	if c.Over() {
 		return true

@@ -373,10 +373,10 @@ func (c *Collector) By() string {
 	return c.peers.asked
 }
 
-// Complete waits until all collectors of the run have shown that they still are, and reports whether that is so. A
-// launcher sends SIGTERM to those that are left when one was killed: that must not end the measurement of a run that is
-// to be gone on with. Of the next three rounds the first may be under way, and for the second another collector may
-// have sent its part before.
+// Complete waits until all collectors of the run have shown that they still exist, and reports whether that is so. A
+// launcher sends SIGTERM to those that are left when one was killed: that must not end the measurement of a run that
+// will be resumed. Of the next three rounds the first may be under way, and for the second another collector may have
+// sent its part before.
 func (c *Collector) Complete() bool {
 	if c.peers == nil {
 		return true

@@ -84,8 +84,8 @@ func rebuildRun(ctx context.Context, e *End, f frozen) (r *rebuild.Rebuilt, err 
 	return r, err
 }
 
-// outline makes levels 1 and 2 without clusters, for the case that there is no time for clusters. Without a limit there
-// always is.
+// outline makes levels 1 and 2 without clusters, for the case that there is no time for clusters. Without a limit it is
+// not needed.
 func outline(ctx context.Context, e *End, r *rebuild.Rebuilt) *retention.Outline {
 	if e.Stages.Limit() == 0 {
 		return nil

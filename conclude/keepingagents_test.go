@@ -158,7 +158,7 @@ func planted(t *testing.T, n, iterations int) *record {
 					now += uint64(burst) + 2000
 					row := int64(first) + int64(2*i+call)
 					if 2*i+call > 0 {
-						row = 1 // behind the one before
+						row = 1 // after the one before
 					}
 					m.Row, m.Comm, m.Ordinal = append(m.Row, row), append(m.Comm, 1), append(m.Ordinal, uint64(20*window+2*i+call))
 					m.Sent, m.Received, m.Root = append(m.Sent, 8), append(m.Received, 8), append(m.Root, -1)

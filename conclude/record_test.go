@@ -302,7 +302,7 @@ func play(t *rapid.T, random *rand.Rand, players []*player) {
 func (p *player) finish(random *rand.Rand) {
 	a, rows := p.agent, uint64(len(p.calls.Function))
 	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: p.calls}})
-	kept := &moriensv1.Calls{Ring: p.id, Function: p.calls.Function[:rows-rows/9]} // what was behind them is gone
+	kept := &moriensv1.Calls{Ring: p.id, Function: p.calls.Function[:rows-rows/9]} // what followed them is gone
 	a.kept = append(a.kept, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: kept}})
 	if len(p.transfers.Row) > 0 {
 		moved := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Transfers{Transfers: p.transfers}}

@@ -149,7 +149,7 @@ func (c *chunk) at(i int) uint32 {
 	return c.units[c.wide[i]]
 }
 
-// end is the number behind the last row.
+// end is the number after the last row.
 func (v *view) end() uint32 {
 	if n := len(v.chunks); n > 0 {
 		return v.chunks[n-1].first + uint32(v.chunks[n-1].len())

@@ -68,7 +68,7 @@ func surveyParts(s *moriensv1.CellsSurveyed) []*moriensv1.CellsSurveyed {
 	return parts
 }
 
-// describe says what there is of the node as a whole.
+// describe describes the node as a whole.
 func (k *Store) describe(whole bool) *moriensv1.CellsSurveyed {
 	t := &k.tally
 	s := &moriensv1.CellsSurveyed{

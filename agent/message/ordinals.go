@@ -145,7 +145,7 @@ func (t *Thread) placeOf(o *operation, start, end uint64) *posting {
 	return p
 }
 
-// post gives a posting its place behind all before it.
+// post gives a posting its place after all earlier ones.
 func (m *Matcher) post(p *posting) {
 	r := &m.order
 	if len(r.streams) >= maxCounted {
@@ -173,7 +173,7 @@ func (m *Matcher) post(p *posting) {
 	m.count(p)
 }
 
-// count puts a posting into its lane: behind those that were posted before.
+// count puts a posting into its lane: after those that were posted before.
 func (m *Matcher) count(p *posting) {
 	s := m.order.stream(p.lane)
 	at := len(s.live)

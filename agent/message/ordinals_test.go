@@ -145,7 +145,7 @@ func TestOrdinalsAreThoseOfMPI(t *testing.T) {
 	}
 }
 
-// More receives than may wait behind one from anybody go without an ordinal; those behind it count on.
+// Receives beyond the limit of those that may wait for one from any source have no ordinal; later ones count on.
 func TestOrdinalsGivenUp(t *testing.T) {
 	var s sink
 	var x []*moriensv1.Transfers

@@ -32,7 +32,7 @@ func (d *Directory) Bell() (*Bell, error) {
 	return b, nil
 }
 
-// Rung gets something when a process wants to be read, at once or since the last time. It is nil for no Bell.
+// Rung receives when a process asks to be read, at once or since the last time. It is nil for no Bell.
 func (b *Bell) Rung() <-chan struct{} {
 	if b == nil {
 		return nil

@@ -37,7 +37,7 @@ type Reader struct {
 	err      error  // the first corruption met: the ring ends there
 }
 
-// OpenReader maps the ring at path, and has the ring say that it is read. Its first Read starts behind what was
+// OpenReader maps the ring at path, and has the ring say that it is read. Its first Read starts after what was
 // released.
 func OpenReader(path string) (*Reader, error) {
 	m, err := mapFile(path, shmabi.HeaderBytes, shmabi.HeaderBytes+2*maxSlots*shmabi.SlotBytes, shmabi.HeaderBytes, true)

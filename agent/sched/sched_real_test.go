@@ -148,7 +148,7 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// The last figures of a process are reported when it ends, be it there still or not.
+// The last figures of a process are reported when it ends, whether or not it is still there.
 func TestEnd(t *testing.T) {
 	x := newTree(t)
 	for pid := 100; pid < 103; pid++ {

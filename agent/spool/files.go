@@ -15,7 +15,7 @@ import (
 func Full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // begin makes sure that there is a file to write to that repeats what was known before it, and that little of it is of
-// no use any more: its beginning is written once for at least as many bytes behind it.
+// no use any more: its beginning is written once for at least as many bytes after it.
 func (o *Outbox) begin() error {
 	if o.begun && o.log.End().Offset-o.start < max(o.fileBytes, o.start) {
 		return nil

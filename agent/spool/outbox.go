@@ -34,7 +34,7 @@ type Message struct {
 	Body     []byte // moriensv1.ReportRequest
 }
 
-// A Transaction is messages and the state behind all that went into them. It is kept as a whole or not at all.
+// A Transaction is messages and the state after all that went into them. It is kept as a whole or not at all.
 type Transaction struct {
 	Messages []*moriensv1.ReportRequest
 	Detail   []*moriensv1.ReportRequest // that is kept on the node
@@ -58,7 +58,7 @@ type Outbox struct {
 	budget    *Budget
 	fileBytes int64
 	begun     bool  // the last file says what was known before it
-	start     int64 // offset behind that
+	start     int64 // offset after that
 	earlier   bool  // the last file is one of an earlier writer
 	node      *moriensv1.NodeState
 	processes map[uint64][]byte // their encoded states
@@ -107,7 +107,7 @@ func (s *Spool) openOutbox() (*segment.Log, error) {
 	return log, nil
 }
 
-// Notify has a function called after every transaction and acknowledgement. It is to be called before there are any.
+// Notify has a function called after every transaction and acknowledgement. Call it before the first.
 func (o *Outbox) Notify(f func()) { o.notify = f }
 
 // Commit gives a transaction's messages their sequences and keeps it, safe from the death of this process. After an
@@ -313,7 +313,7 @@ func (o *Outbox) trim() error {
 	return nil
 }
 
-// count reports to the budget what there is.
+// count reports the present size to the budget.
 func (o *Outbox) count() {
 	o.budget.setOutbox(o.log.Bytes())
 	o.budget.setWaiting(o.waits.bytes)

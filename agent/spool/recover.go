@@ -213,7 +213,7 @@ func (o *Outbox) Newest() (list []*moriensv1.ReportRequest, err error) {
 	return list, nil
 }
 
-// State is what the outbox's last writer knew. It is to be asked before the first Commit.
+// State is what the outbox's last writer knew. Call it before the first Commit.
 func (o *Outbox) State() (State, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

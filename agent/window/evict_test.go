@@ -138,7 +138,7 @@ func TestNodesKeepTheSame(t *testing.T) {
 			}
 		}
 		stats := s.Stats()
-		list = sorted(list[:len(list)-1]) // behind the last anchor there is nothing yet
+		list = sorted(list[:len(list)-1]) // after the last anchor there is nothing yet
 		n := len(windows)
 		for i, w := range list {
 			if held := windows[anchor.ID(w)] != nil; held != (i < n) {

@@ -69,7 +69,7 @@ func (s *Store) write(marked bool) (*writer, error) {
 	return &writer{s: s, file: &file{number: s.sorted.End().File, marked: marked}}, nil
 }
 
-// add writes parts of one window of a process, one behind the other, as one: continued where the first is.
+// add writes parts of one window of a process, one after the other, as one: continued where the first is.
 func (w *writer) add(parts ...part) error {
 	hash := w.s.hash(parts[0].window)
 	if len(w.batch) == 0 {

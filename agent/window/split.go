@@ -13,7 +13,7 @@ import (
 // A batch is what one commit brings, split by windows. The next one has its memory.
 type batch struct {
 	definitions []*moriensv1.ReportRequest
-	messages    encoder // encoded, one behind the other
+	messages    encoder // encoded, one after the other
 	pieces      []piece // of them, in their order
 	parts       []part  // of the pieces, once they are put together
 	room        []byte  // for the messages of the parts

@@ -109,7 +109,7 @@ func (s *Store) apply(n *moriensv1.WindowState) {
 	s.stats.Unusual += n.Unusual
 }
 
-// behind remembers where rings stand behind what is not in the fresh log any more.
+// behind stores the positions of rings after what is no longer in the fresh log.
 func (s *Store) behind(n *moriensv1.WindowState) {
 	s.sortedTransaction = max(s.sortedTransaction, n.Transaction)
 	for _, t := range n.Tracks {
@@ -195,7 +195,7 @@ func (s *Store) dropSorted() error {
 	return s.removeFresh(s.sortedFile)
 }
 
-// cutFresh cuts the fresh log behind a position.
+// cutFresh cuts the fresh log after a position.
 func (s *Store) cutFresh(end segment.Position) error {
 	if err := s.fresh.Rotate(); err != nil {
 		return err

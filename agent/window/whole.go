@@ -134,7 +134,7 @@ type place struct {
 // wanted is asked with the store locked, and the caller holds the files.
 func (s *Store) inOrder(wanted func(key) bool, visit func(*moriensv1.WindowPart) error) error {
 	s.mu.Lock()
-	err := s.fresh.Rotate() // all of it is to be sorted
+	err := s.fresh.Rotate() // all of it gets sorted
 	s.mu.Unlock()
 	if err == nil {
 		err = s.tidyFiles()

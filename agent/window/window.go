@@ -220,7 +220,7 @@ func (s *Store) Append(transaction uint64, messages []*moriensv1.ReportRequest) 
 		return nil
 	}
 	if files := s.fresh.Files(); files[len(files)-1].Bytes >= s.freshBytes() {
-		if err := s.fresh.Rotate(); err != nil { // only now: what is behind this transaction counts
+		if err := s.fresh.Rotate(); err != nil { // only now: what follows this transaction counts
 			s.fail(err)
 		}
 		s.wake()

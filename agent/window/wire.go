@@ -39,7 +39,7 @@ const (
 	requestMarks       protowire.Number = 30
 )
 
-// An encoder writes messages one behind the other.
+// An encoder writes messages one after the other.
 type encoder []byte
 
 // keptBytes is how large an encoder may be whose memory is used again.
@@ -269,7 +269,7 @@ func (e *encoder) track(t *moriensv1.WindowTrack) error {
 	return nil
 }
 
-// parts writes parts of one window of a process, one behind the other, as a field of a WindowBatch: continued where the
+// parts writes parts of one window of a process, one after the other, as a field of a WindowBatch: continued where the
 // first is.
 func (e *encoder) parts(parts ...part) {
 	at := e.begin(batchParts)

@@ -165,7 +165,7 @@ type Limits struct {
 	Quota                        float64
 }
 
-// Slurm is what there is of it.
+// Slurm describes the Slurm installation.
 type Slurm struct {
 	Srun, Version, Job string
 	MPI                []string // plugins

@@ -193,8 +193,8 @@ func TestTwoClocks(t *testing.T) {
 			}
 			t.Logf("uncertain by %g ns after %d ns", uncertain, result.Run.DurationNS)
 			a, b := &result.Run.Threads[0], &result.Run.Threads[1]
-			// Bursts keep their own clock's length, which may move what is behind by their drift: by much where a busy machine
-			// has made one long. The manifest says how far.
+			// Bursts keep their own clock's length, which may move what follows by their drift: by much where a busy machine has
+			// made one long. The manifest says how far.
 			off := float64(m.Order.OffNS)
 			if most := 200e-6*float64(result.Run.DurationNS) + 1000; off > most {
 				t.Errorf("calls are %g ns from where their clock has them, of %g that the clocks drift apart", off, most)

@@ -323,7 +323,7 @@ func over(dir string) error {
 		"agents must run while the job runs; for another job name another run directory")
 }
 
-// find is where the collector of a run directory is to be found.
+// find is where the collector of a run directory is.
 func find(dir string) uplink.Find {
 	return func() (rendezvous.Rendezvous, error) {
 		meet, err := rendezvous.Read(dir)

@@ -135,7 +135,7 @@ func (c *conclusion) conclude() (dir string, err error) {
 	return out, err
 }
 
-// adviseClusters says what there is without clusters, and what may be done about them.
+// adviseClusters describes the results without clusters, and what may be done about them.
 func adviseClusters(err error, out string) string {
 	advice := "results that need no clusters are in " + out + ", and its " + rundir.ManifestFile + " lists what is missing"
 	if late := new(stage.LateError); errors.As(err, &late) {

@@ -19,7 +19,7 @@ const (
 	// not allow more. With the analysis it has to fit into the 30 s that batch systems usually leave between SIGTERM and
 	// SIGKILL.
 	finishGrace = 10 * time.Second
-	// endGrace is how long a job that was sent SIGTERM may take to end before what there is is analysed without waiting.
+	// endGrace is how long a job that was sent SIGTERM may take to end before the data so far is analysed without waiting.
 	endGrace = 10 * time.Second
 )
 

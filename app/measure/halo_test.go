@@ -35,7 +35,7 @@ type halo struct {
 	odd, oddRank      int
 }
 
-// unusual is the planted halo with all that is to be found in it.
+// unusual is the planted halo with everything that must be found in it.
 var unusual = halo{ranks: 8, iterations: 1000, slow: 5, odd: 321, oddRank: 2}
 
 const haloIterationNS = 4_000_000
@@ -273,8 +273,8 @@ func (h halo) originNS() uint64 { return 1_000_000_000 }
 // bursts is how many the job has.
 func (h halo) bursts() int { return h.ranks * (1 + h.iterations/2*10 + h.iterations/2*19 + 1) }
 
-// checkPhases wants the two planted phases, each with half of the iterations from where they began to where they ended,
-// and nothing repeated besides.
+// checkPhases expects the two planted phases, each with half of the iterations from where they began to where they
+// ended, and no other repetition.
 func (h halo) checkPhases(t *testing.T, m *rundir.Manifest) {
 	t.Helper()
 	half := h.iterations / 2

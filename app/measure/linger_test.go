@@ -23,7 +23,7 @@ type lingering struct {
 	collector *collector.Collector
 	journal   string
 	cells     *Cells                                // nil: its bursts are sent
-	now       atomic.Pointer[rendezvous.Rendezvous] // nil: the collector is to be found no more
+	now       atomic.Pointer[rendezvous.Rendezvous] // nil: the collector cannot be found any more
 	process   uint64
 	done      chan error
 }

@@ -91,7 +91,8 @@ func TestMeetingOfAnotherUser(t *testing.T) {
 	}
 }
 
-// A directory that another user has made under the name of a run's is not that of the run, be it empty and open to all.
+// A directory that another user has made under the name of a run's is not that of the run, even if it is empty and open
+// to all.
 func TestRunDirectoryOfAnotherUser(t *testing.T) {
 	testenv.NeedRoot(t)
 	folder := t.TempDir()

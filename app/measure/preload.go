@@ -191,7 +191,7 @@ type watched struct {
 	processes []*ring.Process
 	starting  int
 	faulted   bool  // one cannot record
-	first     bool  // one of them is a world's rank 0, be it that it cannot record
+	first     bool  // one of them is a world's rank 0, even if it cannot record
 	unread    error // why a file of one of them cannot be read: the node reports it, if there will be one
 }
 

@@ -19,7 +19,7 @@ import (
 	"moriens/internal/hint"
 )
 
-// npy returns a file of version 1 with any header and the numbers of data behind it.
+// npy returns a file of version 1 with any header, followed by the numbers of data.
 func npy(header string, order binary.ByteOrder, data any) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "\x93NUMPY\x01\x00%c%c%s", len(header)&255, len(header)>>8, header)

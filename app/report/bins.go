@@ -18,7 +18,7 @@ const binsPath = "/bins"
 // More cells than these are never seen at a time: a screen of 8,192 × 4,096 pixels.
 const mostBins, mostRows = 8192, 4096
 
-// binner serves bins of a run, one answer at a time: a page that is zoomed asks often, and wants but the last.
+// binner serves bins of a run, one answer at a time: a page that is zoomed asks often, and only needs the last.
 type binner struct {
 	run *trace.Run
 	mu  sync.Mutex

@@ -50,7 +50,7 @@ func main() {
 }
 
 // run measures every combination, each in a separate process, and prints the tables. What was planted and not found,
-// and labels that differ, are an error behind them.
+// and labels that differ, are an error after them.
 func (o *options) run(out io.Writer) error {
 	jobs, sides, err := o.jobs()
 	if err != nil {

@@ -87,7 +87,7 @@ func (c *clusterCommand) check() error {
 	return nil
 }
 
-// report writes the labels of all points, member by member, and says what there is of them.
+// report writes the labels of all points, member by member, and a summary of them.
 func (c *clusterCommand) report(labels [][]int32, clusters int, seconds float64) error {
 	said := clustering{Clusters: clusters, Seconds: seconds}
 	for _, part := range labels {

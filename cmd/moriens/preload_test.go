@@ -270,8 +270,8 @@ func TestPreloadTimeout(t *testing.T) {
 	j.checkPreloaded(t, filepath.Join(j.folder, "run"), 2)
 }
 
-// TestPreloadWithoutMeasuring: where nothing can or shall be measured the application does not notice, and one line at
-// most says why.
+// TestPreloadWithoutMeasuring: where measuring is impossible or switched off the application runs as usual, and at most
+// one line gives the reason.
 func TestPreloadWithoutMeasuring(t *testing.T) {
 	mpi := mpitest.OpenMPI
 	for _, c := range []struct {

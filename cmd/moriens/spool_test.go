@@ -294,7 +294,7 @@ func ranksOf(t *testing.T, word string) (pids []int) {
 	}
 	for _, path := range lines {
 		line, _ := os.ReadFile(path)
-		if args := strings.Split(string(line), "\x00"); len(args) == 3 && args[1] == word { // program, word, and what is behind the last NUL
+		if args := strings.Split(string(line), "\x00"); len(args) == 3 && args[1] == word { // program, word, and what follows the last NUL
 			var pid int
 			fmt.Sscanf(path, "/proc/%d/", &pid)
 			pids = append(pids, pid)

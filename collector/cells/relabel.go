@@ -41,8 +41,7 @@ func (c *Coordinator) Score(ctx context.Context, labels []int32, count, workers 
 	return score, nil
 }
 
-// Label gives units the labels that Sums is to be by: clusters from 1 on, grouping.LabelNoise and
-// grouping.LabelFiltered.
+// Label gives units the labels for Sums: clusters from 1 on, grouping.LabelNoise and grouping.LabelFiltered.
 func (c *Coordinator) Label(ctx context.Context, labels []int32) error {
 	if len(labels) != len(c.units) {
 		return fmt.Errorf("collector/cells: %d labels for %d units", len(labels), len(c.units))

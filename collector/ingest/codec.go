@@ -13,7 +13,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A wire is a message as it arrived, behind room for the journal's header.
+// A wire is a message as it arrived, after room for the journal's header.
 type wire struct{ record []byte }
 
 // A codec is gRPC's for protocol buffers, but a wire takes the bytes as they are: what is journaled was encoded by the
@@ -32,7 +32,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// receive returns the next message of a stream, and its bytes behind journal.HeadBytes that are free.
+// receive returns the next message of a stream, and its bytes after journal.HeadBytes that are free.
 func (s *Server) receive(stream grpc.ServerStream) (*moriensv1.ReportRequest, []byte, error) {
 	var w wire
 	if err := stream.RecvMsg(&w); err != nil {

@@ -45,7 +45,7 @@ type Config struct {
 	Windows   *windows.Requester // through it agents are asked for windows
 	Clock     Clock              // the collector's, to which the agents' are compared
 	Admission *admission.Control // counts what is refused
-	Finish    <-chan struct{}    // closed: the agents shall end
+	Finish    <-chan struct{}    // closed: the agents have to end
 	Linger    Linger             // how long agents keep running after they are done
 	Place     Place              // which agents belong here; nil: all
 	Mode      Mode               // which agents are not as the others are; nil: none

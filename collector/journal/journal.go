@@ -203,7 +203,7 @@ func safe(a *store.Agent, sequence uint64, held func(uint64)) func() {
 	}
 }
 
-// Take gives the store a message of an agent. record is the message as it arrived, behind HeadBytes that are free; the
+// Take gives the store a message of an agent. record is the message as it arrived, after HeadBytes that are free; the
 // journal owns it from then on. held is called as for Greet, also for messages that arrived before and for those whose
 // content is refused; errors are those of store.Apply. Where more waits for the disk than there should, Take waits, at
 // most until ctx ends.

@@ -33,7 +33,7 @@ func (c *team) path(i int) string {
 	return filepath.Join(c.base, strconv.Itoa(i))
 }
 
-// start has so many collectors open what there is.
+// start has so many collectors open the existing journals.
 func (c *team) start(members int) {
 	c.open, c.where = make([]*journal.Journal, members), make(map[uint64]int)
 	for m := range c.open {

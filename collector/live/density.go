@@ -71,7 +71,7 @@ func (g *group) chooseDensity(o densityOptions, kept int64) error {
 	return nil
 }
 
-// rung returns the Eps for a knee: the one that there is, as long as the knee is within a factor of two.
+// rung returns the Eps for a knee: the present one, as long as the knee is within a factor of two.
 func rung(knee, floor, eps float64) float64 {
 	switch {
 	case eps > 0 && knee <= 2*eps && (knee >= eps/2 || eps == floor):

@@ -119,8 +119,8 @@ func (f *follower) begin(views []store.RingView) {
 	}
 }
 
-// put counts the bursts that arrived, of which those that are to be clustered wait until their place is in a cluster,
-// or in none. Row i of coords is that of burst rows[i], which is in groups[i].
+// put counts the bursts that arrived, of which those to be clustered wait until their place is in a cluster, or in
+// none. Row i of coords is that of burst rows[i], which is in groups[i].
 func (f *follower) put(b *grouping.Bursts, moments []moment, status []space.Status, rows []int32, groups []*group, coords []float64) {
 	if len(b.CounterNames) != len(f.names) {
 		f.settle(true) // those that wait have fewer counters

@@ -221,7 +221,7 @@ func (l *Live) takeSome(views []store.RingView) (some bool, err error) {
 }
 
 // choose chooses the dimensions for the counters that are known. A process that counts may make them others than
-// before: then bursts have other coordinates from now on, and all are to be taken again.
+// before: then bursts have other coordinates from now on, and all have to be taken again.
 func (l *Live) choose() (again bool) {
 	chosen, _ := l.options.Choose(l.feed.bursts.CounterNames)
 	again = l.chosen.Dims != nil && (chosen.By != l.chosen.By || !slices.Equal(chosen.Dims, l.chosen.Dims))

@@ -44,7 +44,7 @@ func (l *Live) Merge(rank int, s *Share) {
 	l.merger.pending = append(l.merger.pending, incoming{rank, s})
 }
 
-// Terms are what the first collector wants of the others now.
+// Terms are what the first collector needs from the others now.
 func (l *Live) Terms() Terms {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 // latestShared is how many of its latest bursts a collector sends at a time, each from another place.
 const latestShared = 512
 
-// Terms are what the first collector wants of the others. The zero Terms want nothing yet.
+// Terms are what the first collector needs from the others. The zero Terms need nothing yet.
 type Terms struct {
 	Generation int      // of its clustering: with a new one all bursts are sent again
 	Counters   []string // that some ranks count
@@ -107,7 +107,7 @@ func (l *Live) Among(rank, size int) {
 	}
 }
 
-// Heed has another collector than the first one do what that wants. It does not wait.
+// Heed has another collector do what the first one needs. It does not wait.
 func (l *Live) Heed(t Terms) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -180,7 +180,7 @@ func (l *Live) finishShare(threads int) *Share {
 // axes names the space in which places are.
 func axes(o *grouping.Options) string { return fmt.Sprint(o.By, o.Dims) }
 
-// lend takes bursts that are to be shared. Row i of coords is that of burst rows[i].
+// lend takes bursts to share. Row i of coords is that of burst rows[i].
 func (l *Live) lend(b *grouping.Bursts, moments []moment, status []space.Status, rows []int32, coords []float64) {
 	s, dims := l.sharer, len(l.chosen.Dims)
 	for _, ns := range b.DurationNS {

@@ -103,7 +103,7 @@ func (p *Pins) pin(ctx context.Context, x wish) {
 	}
 }
 
-// look looks at one rank and says what is to be pinned now.
+// look looks at one rank and returns what to pin now.
 func (p *Pins) look() []wish {
 	views := p.store.Rings()
 	for range views {
@@ -123,7 +123,7 @@ func (p *Pins) look() []wish {
 	return nil
 }
 
-// wishes finds the iterations of what was seen, and what of them is to be pinned.
+// wishes finds the iterations in a sight, and which of them to pin.
 func (p *Pins) wishes(s *sight) []wish {
 	found, err := period.Find([]period.Thread{s.thread}, period.Options{Workers: 1, Calls: s.calls})
 	if err != nil {

@@ -61,8 +61,8 @@ type filling struct {
 
 // holes are what is missing of a ring.
 type holes struct {
-	next uint64 // row behind the latest that arrived
-	all  uint64 // rows that there were
+	next uint64 // row after the latest that arrived
+	all  uint64 // rows in all
 	list []hole
 }
 

@@ -133,9 +133,9 @@ func (s *Store) Cut(a *Agent) {
 // Safe says that an agent's messages up to a sequence cannot be lost any more.
 func (a *Agent) Safe(sequence uint64) { a.safe.Store(sequence) }
 
-// Attendance returns how many agents have arrived, and how many of those something is to be waited for: they are not
-// done and can still be, for they have a stream, or had one until less than grace ago; or they have one and wait until
-// what they sent is safe.
+// Attendance returns how many agents have arrived, and from how many of those something is expected: they are not done
+// and can still finish, because they have a stream, or had one until less than grace ago; or they have one and wait
+// until their data is safe.
 func (s *Store) Attendance(grace time.Duration) (connected, expected int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

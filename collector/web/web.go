@@ -42,7 +42,7 @@ type Config struct {
 	Admission *admission.Control
 	Page      func() health.Page
 	Live      func() Live   // what the page shows
-	Stage     func() string // changes with whatever is to be sent at once
+	Stage     func() string // changes with whatever must be sent at once
 	End       func() *End   // nil during the run
 	Log       *slog.Logger
 }

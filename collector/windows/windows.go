@@ -183,7 +183,7 @@ func (a *agent) fail() {
 	a.queue = nil
 }
 
-// Ask puts into a response what the agent is to be asked, if anything.
+// Ask puts the next request to the agent into a response, if there is one.
 func (l *Line) Ask(response *moriensv1.ReportResponse) {
 	l.requester.mu.Lock()
 	defer l.requester.mu.Unlock()
@@ -307,7 +307,7 @@ func (d *Requester) askThese(ctx context.Context, q question, ids []uint64) map[
 	return results
 }
 
-// forget takes back a request without a waiter. The one behind it can be sent now.
+// forget takes back a request without a waiter. The one after it can be sent now.
 func (d *Requester) forget(id uint64, r *request) {
 	d.mu.Lock()
 	a := d.agents[id]

@@ -35,7 +35,7 @@ func TestGivenUpQuestion(t *testing.T) {
 	go func() { first <- d.Fetch(ctx, nil) }()
 	next()
 	go func() { second <- d.Fetch(context.Background(), nil) }()
-	<-woken // it is in the queue, behind the first
+	<-woken // it is in the queue, after the first
 	giveUp()
 	if f := <-first; len(f) != 1 || !errors.Is(f[0].Err, context.Canceled) {
 		t.Errorf("given up: %+v", f)

@@ -86,7 +86,7 @@ func (a *asker) compute(ctx context.Context, set microcell.Set, o grouping.Optio
 	return between(r, func(number uint32) uint32 { return numbers[number] }), nil
 }
 
-// allThreads are those of the run, and behind them such as are in no world, whose bursts agents have too.
+// allThreads are those of the run, followed by those in no world, whose bursts agents have too.
 func (a *asker) allThreads() (list []agentcells.Thread) {
 	add := func(r *store.Ring) {
 		list = append(list, agentcells.Thread{Agent: r.Process.Agent.Hello.Agent, Ring: r.Info.Ring})

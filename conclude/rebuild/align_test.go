@@ -46,8 +46,8 @@ func TestMarksRemainBetweenTheirCalls(t *testing.T) {
 	}
 }
 
-// Of rows without a burst before them, those have lost calls that are not a thread's first, nor behind a pause, nor at
-// once behind the row before: that is a run of polls.
+// Rows without a burst before them have lost calls, unless they are a thread's first, or follow a pause, or follow the
+// row before at once: that is a run of polls.
 func TestLostStretches(t *testing.T) {
 	c := store.Chunk{Origin: 100, Path: make([]uint32, 6), Burst: []uint64{5, 10, 0, 20, 30, 1}, Call: []uint64{1, 1, 1, 1, 1, 1}, NoBurst: []uint32{0, 2, 3, 4}, Paused: []uint32{4}}
 	var thread trace.Thread

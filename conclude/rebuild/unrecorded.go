@@ -33,7 +33,7 @@ func Unrecorded(f store.Frozen) []Absentee {
 type roster struct {
 	worlds     []*World
 	taken      []map[int32]bool // of each, ranks that agents report
-	ghosts     []*ghost         // behind the worlds
+	ghosts     []*ghost         // numbered after the worlds
 	absent     []rundir.Absence
 	unrecorded int // of those, the ones without any record
 }

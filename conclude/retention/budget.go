@@ -29,8 +29,8 @@ const (
 	// A window of an anomaly should take this part of what is for them with each of its threads, but a dozen bursts or so
 	// are needed to see anything.
 	nearOfAnomalies, leastNear = 1. / 16, 16
-	// Of bursts.parquet the sample may take this part of what there is room for, and of what everything would take, but it
-	// may always have leastSample rows.
+	// Of bursts.parquet the sample may take this part of the room, and of what everything would take, but it may always
+	// have leastSample rows.
 	sampleOfRoom = 1. / 8
 	sampleOfFull = 1. / 1000
 	leastSample  = 500

@@ -92,7 +92,7 @@ func (r *Reduction) findStructure(ctx context.Context, s *stage.Stages, run *tra
 		return err
 	}
 	if r.structure == nil {
-		for i := range d.Symbols { // the clusters that there are, are in none of them
+		for i := range d.Symbols { // the existing clusters are in none of them
 			d.Symbols[i].Cluster = nil
 		}
 	}

@@ -66,8 +66,8 @@ type Reduction struct {
 // Where several members have the run, each has one, and calls of it are collective: Fetch is given the spans of all
 // threads, and what Add returns has the transfers of the member's own threads, and all messages at all members.
 type Detail interface {
-	// Fetch adds what there is of spans of threads to what was fetched before, and says what has kept it from that, each a
-	// sentence without a full stop. It returns when ctx ends at the latest.
+	// Fetch adds the available detail of spans of threads to what was fetched before, and says what has kept it from that,
+	// each a sentence without a full stop. It returns when ctx ends at the latest.
 	Fetch(ctx context.Context, kept [][]trace.Span) (missing []string)
 	// Lacking says how many transfers of spans of threads have not been fetched, and of whom, each a sentence without a
 	// full stop.

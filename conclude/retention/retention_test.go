@@ -350,8 +350,7 @@ func TestPlace(t *testing.T) {
 	})
 }
 
-// A collective call that one thread lacks is no meeting, and those that are behind the end of a thread are those of the
-// others.
+// A collective call that one thread lacks is no meeting, and those after the end of a thread are those of the others.
 func TestMeetings(t *testing.T) {
 	run := plant(3, 6, usual)
 	drop := func(thread int, from, to int) {

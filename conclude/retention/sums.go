@@ -14,7 +14,7 @@ import (
 // Sums are those of all threads of a run that has the columns of some alone.
 type Sums struct {
 	Rows    []profile.Row      // level 1, as of profile.Profile, without phases of iterations
-	Classes *represent.Classes // nil: they are to be found as of other runs
+	Classes *represent.Classes // nil: they are found as of other runs
 }
 
 // records is how many calls and bursts there were.

@@ -317,7 +317,7 @@ func (l *leaver) AllReduce(values []int64, op team.Op) error {
 	return l.Transport.AllReduce(values, op)
 }
 
-// Wherever a member ends, the others do not wait for it, and all say that nothing is to be written.
+// Wherever a member ends, the others do not wait for it, and all report that nothing may be written.
 func TestTeamLost(t *testing.T) {
 	run := plant(6, 30, func(rank, iteration int, ns int64) int64 { return ns + int64(rank*iteration)*1000 })
 	of := []int32{0, 1, 2, 1, 0, 2}

@@ -34,7 +34,7 @@ const ShortestPart = 10 * time.Second
 // An ID is the number of a window. Later windows have larger ones.
 type ID uint64
 
-// After returns the window that begins behind so many anchors: the first 4,096 windows have one anchor each, the next
+// After returns the window that begins after so many anchors: the first 4,096 windows have one anchor each, the next
 // 4,096 two, and so on. A window ends with its last anchor.
 func After(anchors uint64) ID {
 	level, start := uint64(0), uint64(0)
@@ -52,9 +52,9 @@ func (w ID) Anchors() uint64 {
 	return perLevel*(1<<level-1) + (n%perLevel)<<level
 }
 
-// At returns the part of a window that lies so long behind its beginning: the first 64 parts have 10 s each, the next
-// 64 have 20 s, and so on. The clock of each rank begins with the window's first anchor, which no two leave at quite
-// the same time: the edges between parts of a window are not sharp.
+// At returns the part of a window that is so long after its beginning: the first 64 parts have 10 s each, the next 64
+// have 20 s, and so on. The clock of each rank begins with the window's first anchor, which no two leave at quite the
+// same time: the edges between parts of a window are not sharp.
 func (w ID) At(since time.Duration) ID {
 	since = min(max(since, 0), durationLimit)
 	level, start := 0, time.Duration(0)

@@ -60,7 +60,7 @@ var rules = []rule{
 // leaves are the packages of internal/ that others of it may import; a leaf imports proto and none of ours else.
 var leaves = []string{"files", "hint", "mix", "mpicall", "shmabi", "team", "testenv", "mpix"}
 
-// own says which package alone may import a module of others.
+// own lists the only package that may import a module.
 var own = map[string]string{"github.com/emer/empi": "internal/mpix"}
 
 type listed struct {

@@ -20,7 +20,7 @@ var openers = map[string][]string{
 	"debug/elf": {"Open"},
 }
 
-// excused are folders and files that may use them, and why. All others open what is to be read by internal/files.
+// excused are folders and files that may use them, and why. All others open files by internal/files.
 var excused = map[string]string{
 	"internal/files":      "it is the opener",
 	"bench/timing":        "reads /proc",

@@ -67,7 +67,7 @@ func TestOpenAlone(t *testing.T) {
 	}
 }
 
-// Where members go different ways, none waits for ever: all get an error. It is so under MPI too: TestUnderMPI.
+// Where members go different ways, none waits for ever: all get an error. Under MPI too: TestUnderMPI.
 var failures = []struct {
 	name string
 	do   func(m Transport) error

@@ -156,7 +156,7 @@ func (l *Log) path(number uint64) string {
 	return filepath.Join(l.dir, fmt.Sprintf("%08d%s", number, Suffix))
 }
 
-// resume opens the last file for writing, behind its last whole frame.
+// resume opens the last file for writing, after its last whole frame.
 func (l *Log) resume() error {
 	last := &l.files[len(l.files)-1]
 	f, err := os.OpenFile(l.path(last.Number), os.O_RDWR, 0)
@@ -211,7 +211,7 @@ func (l *Log) Bytes() (n int64) {
 	return n
 }
 
-// End is the position behind the last record.
+// End is the position after the last record.
 func (l *Log) End() Position {
 	last := l.files[len(l.files)-1]
 	return Position{last.Number, last.Bytes}
@@ -355,7 +355,7 @@ func (l *Log) Replace(number uint64, records ...[]byte) error {
 	return nil
 }
 
-// Truncate cuts off what lies behind a position of a file that is not written to any more.
+// Truncate cuts off what follows a position of a file that is not written to any more.
 func (l *Log) Truncate(to Position) error {
 	i := slices.IndexFunc(l.files, func(f File) bool { return f.Number == to.File })
 	if i < 0 || i == len(l.files)-1 || to.Offset < int64(headBytes) || to.Offset > l.files[i].Bytes {

@@ -14,7 +14,7 @@ type Step struct {
 	Needs []string
 }
 
-// last is the part of the limit by which all is to be done but for writing.
+// last is the part of the limit by which everything but writing must be done.
 const last = .95
 
 // least is Step.Least of the steps that make the results: a run whose recount has taken too long still has something of
