@@ -214,7 +214,7 @@ func (n *Node) form(a *Process, t *thread, records []ring.Record) {
 	n.addMeaning(a, t, first, records, false)
 }
 
-// sendMeaning sends what rows mean, behind the rows.
+// sendMeaning sends what rows mean, after the rows.
 func (a *Process) sendMeaning(m *moriensv1.ReportRequest) {
 	for _, t := range a.threads {
 		a.flush(t)
@@ -315,7 +315,7 @@ func (n *Node) endRing(a *Process, t *thread) {
 func (n *Node) takeLeft(a *Process, t *thread) {
 	left, unfinished := t.reader.Left()
 	if t.reader.Head() != t.reader.Tail() {
-		// A thread that outlived MPI_Finalize has published it meanwhile.
+		// A thread that outlived MPI_Finalize may have published it by now.
 		n.read(a, t)
 		return
 	}
@@ -338,7 +338,7 @@ func (n *Node) takeLeft(a *Process, t *thread) {
 	a.dropUndefined(left[last:])
 	first := t.former.Calls()
 	t.calls = t.former.FormUnfinished(t.calls, left[last])
-	a.flush(t) // nothing can come behind it
+	a.flush(t) // nothing can follow it
 	n.addMeaning(a, t, first, left[last:], true)
 }
 
@@ -354,8 +354,8 @@ func (a *Process) recorded() bool {
 	return slots > before && !a.process.Over()
 }
 
-// hasEnded reports whether nothing more will come of the process: it is gone, or says so. One that has finalised MPI
-// may open sessions.
+// hasEnded reports whether nothing more will arrive from the process: it is gone, or reports its end. A process that
+// has finalised MPI may still open sessions.
 func (a *Process) hasEnded(log *slog.Logger) bool {
 	alive, err := a.process.Alive()
 	if err != nil {

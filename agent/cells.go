@@ -13,8 +13,8 @@ type Cells struct {
 	Spec  string // how it was asked to make micro-cells: the same at all agents of a run
 }
 
-// A CellStore keeps the bursts of a node as sequences of micro-cells: a cells.Store. Calls and their details then stay
-// in the node's windows, and the collector asks the CellStore.
+// A CellStore keeps the bursts of a node as sequences of micro-cells: a cells.Store. Calls and their details are then
+// kept in the node's windows, and the collector asks the CellStore.
 type CellStore interface {
 	// Add takes the messages of a transaction, each once, in their order. The columns of calls and transfers are used
 	// again afterwards.

@@ -24,7 +24,7 @@ type fullness struct {
 	since    time.Time     // zero: there is room
 	before   uint64        // what all rings had dropped by then
 	reported time.Time     // when the collector was, last, since there was room
-	warned   time.Time     // when the log was, last: it may come and go
+	warned   time.Time     // when the log was, last: it may recur
 	failed   time.Time     // when the log last reported that as an error
 	time     time.Duration // in sum, before since
 	dropped  uint64        // likewise
@@ -70,13 +70,14 @@ func fullHint(stalled error) string {
 	return "is the collector running? raise --spool-max"
 }
 
-// fullSoFar is for how long the spool has had no room, now included, and what rings have dropped meanwhile.
+// fullSoFar is for how long the spool has had no room until now, and how many records the rings have dropped in that
+// time.
 func (n *Node) fullSoFar() (time.Duration, uint64) {
 	f := &n.full
 	if f.since.IsZero() {
 		return f.time, f.dropped
 	}
-	// A ring that is damaged meanwhile shows less than before.
+	// A ring that was damaged in that time shows less than before.
 	return f.time + time.Since(f.since), f.dropped + max(n.dropped(), f.before) - f.before
 }
 
@@ -141,7 +142,8 @@ func (n *Node) settle() (err error) {
 
 var errUnkept = errors.New("the spool has no space for it")
 
-// unkept says what an agent that has to end could not keep: it is in the rings, which nobody gives back. err is why.
+// unkept says what an agent that has to end could not keep: it is in the rings, whose slots nobody gives back. err is
+// why.
 func (n *Node) unkept(err error) error {
 	s := n.describeSpool()
 	for _, a := range n.agents {

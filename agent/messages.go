@@ -14,11 +14,11 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// trafficEvery is how often it is said, at most, what a process has moved so far.
+// trafficEvery is how often, at most, the traffic of a process so far is reported.
 const trafficEvery = 10 * time.Second
 
-// trafficEveryCells is the same where bursts stay on the node: of so many processes that their sums would be most of
-// what is sent.
+// trafficEveryCells is the same where bursts are kept on the node: with so many processes their sums would be most of
+// the traffic.
 const trafficEveryCells = 10 * time.Minute
 
 // soundTransfers says what of a record's meaning cannot be what it seems; nil if nothing.
@@ -59,8 +59,7 @@ func (n *Node) addMeaning(a *Process, t *thread, first uint64, records []ring.Re
 	a.advance()
 }
 
-// advance has the matcher go on as far as all that was read allows. What comes of it goes out with the next
-// transaction.
+// advance lets the matcher process all that was read, as far as possible. The results go out with the next transaction.
 func (a *Process) advance() {
 	a.messages.Expect(a.process.Threads())
 	a.messages.Advance()
@@ -149,7 +148,8 @@ func (n *Node) order(a *Process, now uint64) {
 	a.advance()
 }
 
-// sendTraffic says what the process has moved so far, if there is more than when it was said last, that long ago.
+// sendTraffic reports the traffic of the process so far, if it has grown since the last report, at most once in
+// every.
 func (a *Process) sendTraffic(every time.Duration) {
 	n := a.messages.Stats().Transfers
 	if n == a.tally.transfers || time.Since(a.tally.at) < every {

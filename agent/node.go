@@ -35,13 +35,13 @@ import (
 
 const (
 	// pollMin and pollMax bound the time between two looks at the rings. Half of a ring of the usual size holds 16,384
-	// slots: a rank that was quiet and begins to fill 4 million slots a second leaves 4 ms to come from when it rings.
+	// slots: a rank that was quiet and begins to fill 4 million slots a second leaves the reader 4 ms from when it rings.
 	pollMin = 500 * time.Microsecond
 	pollMax = 250 * time.Millisecond
 	// pollDeaf is pollMax where ranks cannot ring, and where all processes have ended, one of them has, or the job has.
 	pollDeaf = 8 * time.Millisecond
-	// pollFill is how full, 0 to 1, of what was not read the fullest ring is to be at the next look if it fills on as fast
-	// as before. With what waits for its transaction (releaseShare) it is less than half full then, and nobody rings.
+	// pollFill is how full, 0 to 1, the fullest ring is to be at the next look if it fills as fast as before. With what
+	// waits for its transaction (releaseShare) it is less than half full then, and no writer rings the bell.
 	pollFill = 1. / 8
 	// scanEvery is the time between two looks for new processes and for ended ones.
 	scanEvery = 50 * time.Millisecond
@@ -54,9 +54,9 @@ const (
 	hurryGrace = 10 * time.Second
 	// lossGrace is how long reporting losses to the collector may take.
 	lossGrace = 2 * time.Second
-	// resolveGrace is how long the places of the call paths may be looked for; the rest stays unknown.
+	// resolveGrace is how long the call paths may take to resolve; those that are left remain unknown.
 	resolveGrace = 30 * time.Second
-	// finishResolveGrace is that where the run is ended early: somebody waits, perhaps a batch system that is about to
+	// finishResolveGrace is the same where the run is ended early: somebody waits, perhaps a batch system that is about to
 	// kill us.
 	finishResolveGrace = 3 * time.Second
 )
@@ -70,7 +70,7 @@ type Config struct {
 	Spool    string        // directory for the spool; empty: the usual places
 	RunDir   string        // where the spool is if no other place can have it
 	SpoolMax units.Bytes   // bound of the spool; 0: the smaller of 1 GiB and a tenth of what is free
-	KeepWork bool          // the spool stays when everything is done, if it is on a disk
+	KeepWork bool          // the spool is kept when everything is done, if it is on a disk
 	Started  bool          // the first process need not be waited for: Idle counts from the start
 	Idle     time.Duration // the job is over when no process was there for this long after the last; 0 = only JobOver says so
 	Cells    *Cells        // keep bursts on the node, as micro-cells; nil: all that ranks do is sent
@@ -101,13 +101,13 @@ type Node struct {
 	requests      *message.Room // of all processes
 	clocks        map[uint32]*sampler
 	scheduling    *sched.Watch
-	over          chan struct{} // closed when no new process will come
+	over          chan struct{} // closed when no new process is expected
 	overOnce      sync.Once
 	lastSeen      time.Time // when there was a process, or one that is about to record
 	out           outgoing
 	stalled       error // why the latest transaction could not be kept; nil if it was
 	stalledSaid   time.Time
-	gaveWay       time.Time   // when windows did, for want of room on the disk, last
+	gaveWay       time.Time   // when windows were last given up for lack of disk space
 	retried       time.Time   // when that was tried again, last
 	hurried       atomic.Bool // little time is left
 	full          fullness
@@ -122,8 +122,8 @@ type Node struct {
 	peak     uint64        // bytes of memory
 }
 
-// New returns the agent of a node, which goes on where an earlier one of the run has stopped. Nothing goes to the
-// collector until Run.
+// New returns the agent of a node, which resumes where an earlier one of the run has stopped. Nothing is sent to the
+// collector before Run.
 func New(config Config) (*Node, error) {
 	if config.Grace == 0 {
 		config.Grace = defaultGrace
@@ -169,7 +169,7 @@ func (n *Node) open(host string) error {
 			return err
 		}
 		if err = n.openIn(host); err == nil {
-			if n.outbox.Transactions() == 0 { // else it was said
+			if n.outbox.Transactions() == 0 { // else it was reported
 				n.saySpool()
 				if n.config.SpoolMax == 0 && n.spool.Budget.Max() == int64(spool.MinBytes) {
 					n.config.Log.Warn("the spool's disk has little space: 10 % of free space is less than a spool needs", "spool", n.spool.Path(), "bound", spool.MinBytes)
@@ -182,7 +182,7 @@ func (n *Node) open(host string) error {
 			n.spool.Close()
 			return fmt.Errorf("spool %s: %w", n.spool.Path(), err)
 		}
-		n.spool.Remove() // what stays of it is swept
+		n.spool.Remove() // what remains of it is swept
 		c.Not = append(c.Not, n.spool.Miss(err))
 	}
 }
@@ -226,22 +226,22 @@ func (n *Node) saySpool() {
 		return
 	}
 	level := slog.LevelWarn
-	if n.config.Spool != "" { // somebody has said where
+	if n.config.Spool != "" { // its place is given
 		level = slog.LevelError
 	}
 	n.say(level, text)
 }
 
-// say has a line for the user come to the log and to the results.
+// say adds a line for the user to the log and to the results.
 func (n *Node) say(level slog.Level, text string) {
 	n.config.Log.Log(context.Background(), level, text)
 	n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Text: text}}})
 }
 
-// JobOver informs the node that no new process will come: it reads what there is to the end, and Run returns.
+// JobOver informs the node that no new process is expected: it reads what there is to the end, and Run returns.
 func (n *Node) JobOver() { n.overOnce.Do(func() { close(n.over) }) }
 
-// Hurry is JobOver where little time is left. What the collector does not acknowledge in it stays in the spool.
+// Hurry is JobOver with little time left. What the collector does not acknowledge in that time is kept in the spool.
 func (n *Node) Hurry() {
 	n.hurried.Store(true)
 	n.JobOver()
@@ -254,9 +254,9 @@ func (n *Node) flushGrace() time.Duration {
 	return flushGrace
 }
 
-// Run watches the node's processes until the job is over and everything that they recorded is
-// acknowledged. When ctx ends it returns at once, and what was not acknowledged is lost. After another error the spool
-// stays: an agent that is started again sends what is in it.
+// Run watches the node's processes until the job is over and everything that they recorded is acknowledged. When ctx
+// ends it returns at once, and what was not acknowledged is lost. After another error the spool is kept: a restarted
+// agent sends what is in it.
 func (n *Node) Run(ctx context.Context) error {
 	defer n.claim.Close()
 	upCtx, stop := context.WithCancel(ctx)
@@ -288,7 +288,7 @@ func (n *Node) Run(ctx context.Context) error {
 	<-upDone // what it has to say, Flush has said
 	n.sources.close()
 	n.windows.close()
-	over := errors.Is(err, uplink.ErrOver) // nobody will ever take what is in the spool
+	over := errors.Is(err, uplink.ErrOver) // the content of the spool will never be taken
 	if over && n.started {
 		err = fmt.Errorf("%w; records of this node's ranks not sent by then are not in them", err)
 	}
@@ -311,8 +311,8 @@ func (n *Node) late() error {
 	}
 }
 
-// conclude says what there is to say when all processes have ended, waits until the collector has everything, and stays
-// as long as it may ask for windows.
+// conclude reports the final state when all processes have ended, waits until the collector has everything, and keeps
+// running as long as the collector may ask for windows.
 func (n *Node) conclude(ctx context.Context) error {
 	if !n.done {
 		n.resolve(ctx)
@@ -369,7 +369,7 @@ func (n *Node) watch(ctx context.Context) {
 		n.config.Log.Info("ranks cannot wake the agent: it polls their ring buffers more often", "error", err)
 	}
 	defer n.bell.Close()
-	// A mapped file that somebody truncates is a fault, which read turns into an error.
+	// Truncation of a mapped file is a fault, which read turns into an error.
 	debug.SetPanicOnFault(true)
 	for {
 		now := time.Now()
@@ -486,9 +486,9 @@ func (n *Node) drain() (fullest float64) {
 	return fullest
 }
 
-// readThreads reads the rings of a process until they are empty, next always the one that was read up to the earliest
-// time: a transaction that is made meanwhile has of all threads what they did until about the same time, which is in
-// the same windows then; and what they do to each other's requests comes in its order.
+// readThreads reads the rings of a process until they are empty. The next one is always the one that was read up to the
+// earliest time. A transaction that is made in between then has the events of all threads until about the same time,
+// which are in the same windows, and what threads do to each other's requests arrives in order.
 func (n *Node) readThreads(a *Process, room func() bool) {
 	for more := slices.Clone(a.threads); len(more) > 0 && room(); {
 		at, earliest := 0, more[0].former.Until()
@@ -517,7 +517,7 @@ func (n *Node) end(a *Process) {
 			n.endRing(a, a.threads[0])
 		}
 		if a.process.Err() != nil {
-			n.define(a) // and report it, if nobody has
+			n.define(a) // and report it, unless that is done
 		}
 		a.endMessages()
 		n.endScheduling(a)
@@ -541,8 +541,8 @@ func (n *Node) resolveGrace() time.Duration {
 	}
 }
 
-// leave takes what processes that outlive the job, or the run, have recorded so far. What they record from now on
-// nobody reads.
+// leave takes what processes that outlive the job, or the run, have recorded so far. What they record from now on is
+// not read.
 func (n *Node) leave() {
 	live := 0
 	for _, a := range n.agents {

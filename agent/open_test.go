@@ -16,13 +16,13 @@ import (
 	"moriens/internal/rendezvous"
 )
 
-// nobodyThere is a collector that has not come.
+// nobodyThere is a collector that has not started yet.
 func nobodyThere() (rendezvous.Rendezvous, error) {
 	return rendezvous.Rendezvous{}, errors.New("no collector")
 }
 
-// A disk that runs full while the agent opens what it keeps there is one of which the next takes over; what has come of
-// it there goes, and the collector will be told.
+// The disk fills up while the agent opens its files there: the agent moves to the next disk. What it has written to the
+// first one is deleted, and the collector will be informed.
 func TestOpenElsewhere(t *testing.T) {
 	var before string
 	for inodes, elsewhere := 2, true; elsewhere; inodes++ { // its own is one
@@ -70,8 +70,8 @@ func TestNewLeavesNothing(t *testing.T) {
 	}
 }
 
-// What rings are said to have dropped while the spool had no room never falls below nothing: a ring that is damaged
-// meanwhile shows less than before.
+// The number of records that rings have dropped while the spool had no room is never negative: a ring that is damaged
+// in that time shows less than before.
 func TestDroppedWhileFull(t *testing.T) {
 	n := &Node{full: fullness{since: time.Now(), before: 9, dropped: 5}, droppedEnded: 2}
 	if _, dropped := n.fullSoFar(); dropped != 5 {

@@ -66,7 +66,7 @@ func all[T any](messages []*moriensv1.ReportRequest, of func(*moriensv1.ReportRe
 	return list
 }
 
-// How it came to do that is reported where it has not found MPI by dlopen.
+// Why it calls MPI directly is reported where it has not found MPI by dlopen.
 func TestFaultOfDirect(t *testing.T) {
 	got := faultOf(ring.Fault{Rank: 1, Size: 2, PID: 11, Past: "/lib/libmpi.so.40", Reason: "it calls PMPI_Init"}).GetFault()
 	if got.Past != "/lib/libmpi.so.40" || got.Reason != "it calls PMPI_Init" || got.Errno != 0 {

@@ -53,7 +53,8 @@ func (n *Node) restore() error {
 	return nil
 }
 
-// restoreProcess takes up a process. Where it has left nothing any more, that is said, and all that can be.
+// restoreProcess takes up a process. If its files are gone, that is reported, with all that is
+// still known.
 func (n *Node) restoreProcess(process uint64, s *moriensv1.ProcessState) error {
 	a := &Process{
 		path: filepath.Join(n.directory.Path(), ring.ProcessFile(process)), logDead: s.LogDead, undefined: s.Undefined, nameless: s.Nameless,
@@ -92,7 +93,7 @@ func (n *Node) restoreProcess(process uint64, s *moriensv1.ProcessState) error {
 
 // relearn reads what the process's log had defined, and was sent.
 func (a *Process) relearn(end uint64) {
-	l, _ := a.process.ReadLogTo(end) // an error recurs with what is behind
+	l, _ := a.process.ReadLogTo(end) // an error recurs with what follows
 	for _, m := range l.Modules {
 		a.modules[m.ID] = m
 	}

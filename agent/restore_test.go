@@ -25,7 +25,7 @@ func TestLostProcessTakesNoRoom(t *testing.T) {
 	m.Define(1, 1)
 	thread := m.Thread(7)
 	many := uint64(0)
-	for ; m.Stats().Unfollowed == 0; many++ { // all that there is room for
+	for ; m.Stats().Unfollowed == 0; many++ { // until there is no more room
 		thread.Add(many, isend(1+many), false)
 	}
 	state := &moriensv1.ProcessState{Matcher: m.Snapshot(), Thread: []*moriensv1.ThreadState{{Ring: 7}}}

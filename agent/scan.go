@@ -15,7 +15,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// scan takes in the files that came since the last scan, and ends the processes that have ended.
+// scan takes in the files that have appeared since the last scan, and ends the processes that have ended.
 func (n *Node) scan() {
 	found, err := n.directory.Scan()
 	if err != nil {
@@ -131,8 +131,8 @@ func (n *Node) adopt() {
 	n.orphans = kept
 }
 
-// forgotten reports a ring of which an agent before this one has read what its spool does not show, for there is none:
-// nobody knows whether it came.
+// forgotten reports a ring which an earlier agent has read without a trace in the spool, because there is no spool.
+// Whether those records reached the collector is not known.
 func (n *Node) forgotten(path string, slots uint64) {
 	err := fmt.Errorf("%s: the first %s were read by an agent that died and whose spool is missing", filepath.Base(path), units.Count(int64(slots), "slot"))
 	n.config.Log.Error("records of a rank are lost", "error", err)

@@ -14,7 +14,7 @@ func (n *Node) watchScheduling(p *ring.Process) {
 	n.scheduling.Add(p.ID, p.PID, ring.ProcessFile(p.ID))
 }
 
-// sendScheduling says what has been read since it was said last.
+// sendScheduling reports what has been read since the last report.
 func (n *Node) sendScheduling() {
 	r, news := n.scheduling.Take()
 	if !news {

@@ -48,7 +48,7 @@ func (s sources) add(path string, buildID []byte, offset uint64) bool {
 	return !known
 }
 
-// addSource adds a frame of a call path; the next life of this agent has to know of it too.
+// addSource adds a frame of a call path; a restarted agent has to know it too.
 func (n *Node) addSource(m ring.Module, offset uint64) {
 	if m.Path == "" || !n.sources.add(m.Path, m.BuildID, offset) {
 		return

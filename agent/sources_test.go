@@ -10,8 +10,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// What is to be looked up at the end is each frame once, and none of which no file is known; a restarted agent gets the
-// same.
+// Each frame is looked up at the end once, and none whose file is not known; a restarted agent gets the same.
 func TestAddSource(t *testing.T) {
 	n := &Node{sources: make(sources)}
 	defer n.sources.close()
@@ -28,7 +27,7 @@ func TestAddSource(t *testing.T) {
 		{Module: app.Path, BuildId: app.BuildID, Offset: []uint64{48}},
 	}
 	if d := cmp.Diff(want, n.out.node().Source, protocmp.Transform()); d != "" {
-		t.Errorf("told to the next life (-want +got):\n%s", d)
+		t.Errorf("known after a restart (-want +got):\n%s", d)
 	}
 	if len(n.sources) != 2 || len(n.sources[moduleID{app.Path, "\x01"}].offsets) != 3 || len(n.sources[moduleID{app.Path, "\x02"}].offsets) != 1 {
 		t.Errorf("%d files, want app with 3 frames and its other build with 1: %v", len(n.sources), n.sources)

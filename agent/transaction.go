@@ -14,19 +14,19 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A process's records become messages, which wait here, with what has to be known to go on behind them, until they are
-// committed to the outbox as one transaction. Only then their slots are given back to the ring, and only then they go
-// to the collector. An agent that is killed before that has done nothing: its next life finds the records where they
-// were. What belongs to the node as a whole goes with whichever transaction is next, of any process: it may be named
-// there.
+// A process's records become messages, which wait here, with the state that is needed to continue after them, until
+// they are committed to the outbox as one transaction. Only then their slots are given back to the ring, and only then
+// they go to the collector. An agent that is killed before that has done nothing: a restarted agent finds the records
+// where they were. What belongs to the node as a whole goes with whichever transaction is next, of any process: it may
+// be named there.
 
 const (
 	// batchShare is how many bytes a process's state may have for each row that is committed with it: where many requests
 	// are under way, transactions are larger and fewer.
 	batchShare = 32
-	// commitRows is how many rows of messages are committed at once, if they come before their time.
+	// commitRows is how many rows of messages are committed at once, if they gather before their time.
 	commitRows = 4096
-	// stalledEvery is how often it is said that nothing can be kept.
+	// stalledEvery is how often a lack of room is reported.
 	stalledEvery = time.Minute
 	// commitsTogether is how many transactions may be made before they are due, at one look at the rings: these have to be
 	// looked at again soon.
@@ -44,7 +44,7 @@ type outgoing struct {
 	files    []leaving     // that are read to the end
 	bytes    int           // of the process's state in the latest transaction
 	waited   time.Duration // how long the latest one was allowed to wait; 0: there was none
-	ended    bool          // nothing more will come of the process
+	ended    bool          // nothing more will arrive from the process
 }
 
 // leaving is a file that is removed once the transaction that ends it is committed.
@@ -66,7 +66,7 @@ func (o *outgoing) begin() {
 	}
 }
 
-// node is what comes to the node's state.
+// node is the update of the node's state.
 func (o *outgoing) node() *moriensv1.NodeState {
 	if o.state == nil {
 		o.state = &moriensv1.NodeState{}
@@ -119,7 +119,7 @@ func (a *Process) soonDue(now time.Time) bool {
 	return !a.out.since.IsZero() && now.Sub(a.out.since) > a.out.wait()/2
 }
 
-// commit makes a transaction of all that was read of a process.
+// commit makes a transaction of what was read of a process.
 func (n *Node) commit(a *Process) error {
 	for _, t := range a.threads {
 		a.flush(t)
@@ -164,8 +164,8 @@ func (a *Process) reuse(messages []*moriensv1.ReportRequest) {
 // commitNode makes a transaction of what belongs to no process.
 func (n *Node) commitNode() error { return n.transact(spool.Transaction{}, &outgoing{}) }
 
-// transact commits what waits of the node and of a process. While the disk is full it stays as it is, and the rings are
-// not read on.
+// transact commits what waits of the node and of a process. While the disk is full it is kept as it is, and reading of
+// the rings pauses.
 func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 	if len(n.out.messages)+len(of.messages) == 0 && n.out.state == nil && of.state == nil && t.State == nil && !t.Ended {
 		return nil
@@ -188,7 +188,7 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 		}
 	}
 	if err != nil {
-		if now := time.Now(); n.stalled == nil && now.Sub(n.stalledSaid) > stalledEvery { // it may come and go
+		if now := time.Now(); n.stalled == nil && now.Sub(n.stalledSaid) > stalledEvery { // it may recur
 			n.stalledSaid = now
 			n.config.Log.Error("the spool cannot be written; the ring buffers wait", "spool", n.spool.Path(), "error", err)
 		}
@@ -218,7 +218,7 @@ func removeFile(path string, log *slog.Logger) {
 	}
 }
 
-// snapshot is what the next life of this agent would need to go on behind what waits to be committed.
+// snapshot is what a restarted agent would need to continue after what waits to be committed.
 func (a *Process) snapshot() *moriensv1.ProcessState {
 	s := &moriensv1.ProcessState{
 		LogBytes: a.process.LogRead(), LogDead: a.logDead, Undefined: a.undefined, Nameless: a.nameless, Matcher: a.messages.Snapshot(),
@@ -236,7 +236,7 @@ func (a *Process) snapshot() *moriensv1.ProcessState {
 	return s
 }
 
-// keepSpool makes the spool anew where somebody has removed it: the next life of this agent would know of nothing.
+// keepSpool makes the spool again where it was removed: without it a restarted agent would know nothing.
 func (n *Node) keepSpool() error {
 	if !n.outbox.Gone() {
 		n.windows.store.Again(windowsDir(n.spool))
@@ -266,7 +266,7 @@ func (n *Node) keepSpool() error {
 	return nil
 }
 
-// commitDue makes the transactions that are due. What was said of a process that has ended is left to its end.
+// commitDue makes the transactions that are due. Reports of a process that has ended are left to its end.
 func (n *Node) commitDue() {
 	now := time.Now()
 	if n.stalled != nil {

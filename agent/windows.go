@@ -24,7 +24,7 @@ type windows struct {
 // errBroken ends an answer whose stream is gone.
 var errBroken = errors.New("the stream has ended")
 
-// asked is what came on a stream. The collector asks again only when it has its answer, or on another stream.
+// asked is the last request on a stream. The collector asks again only when it has its answer, or on another stream.
 type asked struct {
 	stream uint64
 	asks   *moriensv1.ReportResponse
@@ -33,8 +33,8 @@ type asked struct {
 // windowsDir is where a spool has them.
 func windowsDir(s *spool.Spool) string { return filepath.Join(s.Path(), "windows") }
 
-// openWindows goes on with the windows in a spool, in the room that the outbox leaves, and answers what is asked about
-// them. The commit that an earlier life of the agent has not got to is taken from the outbox.
+// openWindows resumes with the windows in a spool, in the room that the outbox leaves, and answers requests for them.
+// The commit that an earlier run of the agent has not reached is taken from the outbox.
 func openWindows(s *spool.Spool, outbox *spool.Outbox, up *uplink.Uplink, cellStore CellStore, run string, log *slog.Logger) (*windows, error) {
 	store, err := window.Open(window.Config{
 		Run: run, Dir: windowsDir(s), Max: s.Budget.Windows, Whole: cellStore != nil,

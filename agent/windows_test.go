@@ -10,8 +10,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// An agent that dies between a transaction and its windows leaves the windows whole: the next one takes the transaction
-// from the outbox, also where the collector has acknowledged it meanwhile.
+// An agent that is killed between a transaction and its windows leaves the windows whole: the next one takes the
+// transaction from the outbox, also where the collector has acknowledged it by then.
 func TestWindowsCatchUp(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	config := spool.Config{Dir: t.TempDir(), Max: spool.MinBytes, Run: "run", Shm: t.TempDir()}
@@ -27,9 +27,9 @@ func TestWindowsCatchUp(t *testing.T) {
 		{calls(2)},
 	}
 	for _, acknowledged := range []bool{false, true} {
-		for dies := range transactions {
+		for last := range transactions {
 			rows := uint64(0)
-			for life, messages := range [][][]*moriensv1.ReportRequest{transactions[:dies+1], transactions[dies+1:]} {
+			for life, messages := range [][][]*moriensv1.ReportRequest{transactions[:last+1], transactions[last+1:]} {
 				s, err := spool.Open(config)
 				if err != nil {
 					t.Fatal(err)
@@ -51,7 +51,7 @@ func TestWindowsCatchUp(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					if life == 1 || i < dies {
+					if life == 1 || i < last {
 						w.take(outbox.Transactions(), m)
 					}
 				}
@@ -75,7 +75,7 @@ func TestWindowsCatchUp(t *testing.T) {
 				}
 			}
 			if rows != uint64(len(transactions)) {
-				t.Errorf("dead after %d, acknowledged %t: the windows have %d calls", dies, acknowledged, rows)
+				t.Errorf("dead after %d, acknowledged %t: the windows have %d calls", last, acknowledged, rows)
 			}
 		}
 	}

@@ -71,11 +71,11 @@ func NewWitness(config WitnessConfig) (*Witness, error) {
 	return w, nil
 }
 
-// JobOver informs the witness that no new process will come.
+// JobOver informs the witness that no new process is expected.
 func (w *Witness) JobOver() { w.overOnce.Do(func() { close(w.over) }) }
 
-// Run reports the node's ranks until they are gone, or the run ends, and the collector knows of all of them. What they
-// left goes with it.
+// Run reports the node's ranks until they are gone, or the run ends, and the collector knows all of them. Their files
+// are removed then.
 func (w *Witness) Run(ctx context.Context) error {
 	defer w.claim.Close()
 	upCtx, stop := context.WithCancel(ctx)
@@ -148,7 +148,7 @@ func (w *Witness) scan() (live bool) {
 	return live || found.Starting > 0
 }
 
-// A testimony is an outbox in memory: what there is to say of a rank is short.
+// A testimony is an outbox in memory: reports of a rank are short.
 type testimony struct {
 	mu       sync.Mutex
 	messages []spool.Message // that are not acknowledged
@@ -188,7 +188,7 @@ func (o *testimony) Held() uint64 {
 	return o.held
 }
 
-// Next returns the first message behind a sequence that the collector does not hold.
+// Next returns the first message after a sequence that the collector does not hold.
 func (o *testimony) Next(after uint64) (spool.Message, bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A run is not over at the moment at which its first agent comes.
+// A run is not over at the moment at which its first agent connects.
 func TestFirstAgentIsWaitedFor(t *testing.T) {
 	work := t.TempDir()
 	for i := range 50 {

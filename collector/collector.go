@@ -51,20 +51,20 @@ type Config struct {
 	Launcher []string         // command line of the job's launcher, likewise; empty where the job is started elsewhere
 	Listen   string           // host:port, or unix:PATH, or unix:@NAME
 	Web      string           // host:port of the page for browsers and Prometheus; empty = none
-	Agents   int              // that are known to come; 0 = not known how many
+	Agents   int              // that are expected; 0 = not known how many
 	Command  string           // of moriens, for the rendezvous
 	Version  string           // of moriens
 	Options  grouping.Options // of the provisional clusters
 	// Cells says how the run's agents keep their bursts as micro-cells, as in Hello; empty: they send them. Agents that do
 	// otherwise are refused.
 	Cells  string
-	Given  []string // options of the command line, for who goes on with the run: --name=value
+	Given  []string // options of the command line, for a collector that resumes the run: --name=value
 	Log    *slog.Logger
-	Notify func(text, advice string) // the user, while the job runs; nil = there is nobody
+	Notify func(text, advice string) // the user, while the job runs; nil = no user
 	Clocks ticks.Clocks              // nil = the machine's
-	// Grace is how long an agent whose stream broke may take to come back; 0 = 60 s. It tries every two seconds.
+	// Grace is how long an agent whose stream broke may take to reconnect; 0 = 60 s. It tries every two seconds.
 	Grace time.Duration
-	// Linger is how long an agent that is done stays for Windows, if Release does not come before; 0 = not at all.
+	// Linger is how long an agent that is done waits for Windows, unless Release comes earlier; 0 = not at all.
 	Linger time.Duration
 }
 
@@ -73,8 +73,8 @@ const (
 	// returnGrace is how long a collector that was started again waits even if all the agents that it knows of are done:
 	// their last acknowledgement may not have reached them, and those of other nodes may be on their way.
 	returnGrace = 5 * time.Second
-	// safeGrace is how long what came last may take to become safe when the run ends. A disk that is full for longer is no
-	// reason to give the results up: they are made of what is in memory.
+	// safeGrace is how long the last messages may take to become safe when the run ends. A disk that is full for longer is
+	// no reason to give the results up: they are made of what is in memory.
 	safeGrace = 10 * time.Second
 	// releaseGrace is how long agents may take to leave when they are let go.
 	releaseGrace = 2 * time.Second
@@ -86,7 +86,7 @@ type Collector struct {
 	version   string
 	started   time.Time
 	grace     time.Duration
-	agents    int // that are known to come
+	agents    int // that are expected
 	journal   *journal.Journal
 	store     *store.Store
 	requester *windows.Requester
@@ -182,10 +182,10 @@ func (c *Collector) open(t team.Team, config Config, host string) error {
 	if c.resumed {
 		return errors.Join(err, c.journal.Close())
 	}
-	return errors.Join(err, c.Discard()) // nobody knows of the run
+	return errors.Join(err, c.Discard()) // no agent knows of the run
 }
 
-// assemble has the first collector know where the others are, and whose the agents are that have come before.
+// assemble informs the first collector of the addresses of the others, and of the agents that have connected before.
 func (c *Collector) assemble() error {
 	addresses, err := c.peers.team.AllGather([]byte(c.meet.Address))
 	if err != nil {
@@ -277,7 +277,7 @@ func (c *Collector) listen(config Config, host string) error {
 	return nil
 }
 
-// checkDims tells the user, while the job can still be started again, that its first process does not count what the
+// checkDims warns the user, while the job can still be restarted, that its first process does not count what the
 // dimensions need.
 func (c *Collector) checkDims(ctx context.Context, o grouping.Options, notify func(text, advice string)) {
 	select {
@@ -350,7 +350,7 @@ func (c *Collector) Over() bool { return c.journal.End() != nil }
 // Resumed reports whether the run began in an earlier process.
 func (c *Collector) Resumed() bool { return c.resumed }
 
-// RanksMissing is how many ranks of the largest world have not come, as far as their number shows.
+// RanksMissing is how many ranks of the largest world have not connected, as far as their number shows.
 func (c *Collector) RanksMissing() int { return c.store.RanksMissing() }
 
 // Follow shows the stages on the page of the end of the run.

@@ -44,7 +44,7 @@ type ending struct {
 
 func newEnding() *ending { return &ending{ordered: make(chan struct{}), stage: health.Collecting} }
 
-// finishing is the stage from an order to end on; one that comes while the results are made changes nothing.
+// finishing is the stage from an order to end on; an order that arrives while the results are made changes nothing.
 func (e *ending) finishing() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -92,14 +92,14 @@ func (c *Collector) Finish() {
 	})
 }
 
-// allow says how long one who asks for the end waits for the agents.
+// allow sets how long a request for the end waits for the agents.
 func (e *ending) allow(patience time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.patience = max(e.patience, patience)
 }
 
-// Patience is how long those who asked for the end wait for the agents; 0 where nobody has asked.
+// Patience is how long the end of the run, if it was asked for, waits for the agents; 0 where it was not.
 func (c *Collector) Patience() time.Duration {
 	c.end.mu.Lock()
 	defer c.end.mu.Unlock()

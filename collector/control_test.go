@@ -6,7 +6,7 @@ import (
 	"moriens/collector/health"
 )
 
-// An order to end the run that comes while the results are made does not take it back to an earlier stage.
+// An order to end the run that arrives while the results are made does not take it back to an earlier stage.
 func TestStagesGoForward(t *testing.T) {
 	c := &Collector{end: newEnding()}
 	c.end.analysing()

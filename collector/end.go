@@ -7,16 +7,16 @@ import (
 	"moriens/collector/store"
 )
 
-// WaitFinished waits, after Finish, until all agents that have arrived, or are known to come, and are not lost are
-// done, or ctx ends.
+// WaitFinished waits, after Finish, until all agents that have connected, or are expected, and are not lost are done,
+// or ctx ends.
 func (c *Collector) WaitFinished(ctx context.Context) error { return c.wait(ctx, c.idle) }
 
-// WaitAgents waits until at least one agent has arrived, or as many as are known to come, and all that came are done or
-// lost, or ctx ends. All that those sent that are still here is safe then.
+// WaitAgents waits until at least one agent has connected, or as many as are expected, and all connected ones are done
+// or lost, or ctx ends. All they sent that is still here is safe then.
 func (c *Collector) WaitAgents(ctx context.Context) error { return c.wait(ctx, c.alone) }
 
-// idle reports whether no agent is expected to send, nor waits until what it sent is safe, all that are known to come
-// having come.
+// idle reports whether all expected agents have connected, and none of them has anything to send or waits until its
+// data is safe.
 func (c *Collector) idle() bool {
 	_, idle := c.attendance()
 	return idle
@@ -35,19 +35,19 @@ func (c *Collector) attendance() (connected int, idle bool) {
 	return connected, connected >= c.agents && expected == 0
 }
 
-// alone reports whether no agent is to be waited for.
+// alone reports whether there is no agent to wait for.
 func (c *Collector) alone() bool {
 	if c.Over() {
 		return true
 	}
-	connected, idle := c.attendance() // at one time: of an agent that comes between two looks the first would not know that it is to be waited for
+	connected, idle := c.attendance() // both at once: an agent that connects between two looks would be missed by the first
 	if !idle {
 		return false
 	}
 	if !c.resumed {
 		return connected > 0
 	}
-	// Where the agent was in the process that was killed, none may ever come.
+	// Where the agent was in the process that was killed, it is possible that none ever connects.
 	lost := len(c.journal.Begin().Command) > 0 && time.Since(c.started) > c.grace
 	return (connected > 0 || lost) && time.Since(c.started) > min(returnGrace, c.grace)
 }
@@ -65,9 +65,9 @@ func (c *Collector) wait(ctx context.Context, over func() bool) error {
 	return nil
 }
 
-// Freeze ends the taking and returns all that arrived: what agents send from now on is refused, and not part of the
+// Freeze ends the intake and returns all that arrived: what agents send from now on is refused, and not part of the
 // run. by is what ended the run before its ranks did, empty where nothing did. Requests for the state of the run are
-// answered until Close. Of several collectors each returns what came to it, after Join.
+// answered until Close. Of several collectors each returns what it has received, after Join.
 func (c *Collector) Freeze(by string) store.Frozen {
 	c.end.analysing()
 	if c.peers != nil {
@@ -98,8 +98,8 @@ func (c *Collector) Release() {
 	}
 }
 
-// AwaitReturn waits until the agents that are done have come back to a collector that was started again, or ctx ends:
-// as long as they stay they can be asked for windows.
+// AwaitReturn waits until the agents that are done have connected again to a restarted collector, or ctx ends: as long
+// as they are connected they can be asked for windows.
 func (c *Collector) AwaitReturn(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, returnGrace)
 	defer cancel()
@@ -109,8 +109,7 @@ func (c *Collector) AwaitReturn(ctx context.Context) {
 	}
 }
 
-// Discard removes the journals of all collectors, between Freeze and Close: the results are written, or nobody wants
-// them.
+// Discard removes the journals of all collectors, between Freeze and Close: the results are written, or are not wanted.
 func (c *Collector) Discard() error { return discard(c.Team(), c.journal) }
 
 // silence takes nothing more from anybody.
@@ -125,7 +124,7 @@ func (c *Collector) silence() {
 }
 
 // Close reports to those who wait how the run has ended, stops listening, and leaves the journal, if it is there.
-// Without Freeze before it leaves the run as well, for another collector to go on with.
+// Without Freeze before it leaves the run as well, for another collector to resume.
 func (c *Collector) Close(outcome Outcome) {
 	c.stop()
 	c.end.conclude(outcome)
@@ -138,7 +137,7 @@ func (c *Collector) Close(outcome Outcome) {
 	}
 }
 
-// Stop ends a run of which nobody waits for an outcome, and returns all that arrived.
+// Stop ends a run without waiting agents, and returns all that arrived.
 func (c *Collector) Stop() store.Frozen {
 	defer c.Close(Outcome{})
 	defer c.Release()

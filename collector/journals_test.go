@@ -11,7 +11,7 @@ import (
 )
 
 // A collector that was killed at the end may have written that the run has ended where the others had not yet: when
-// these go on, as many or fewer, all know it.
+// these resume, as many or fewer, all know it.
 func TestEndInOneJournal(t *testing.T) {
 	const collectors = 3
 	for ended := range collectors {

@@ -34,7 +34,7 @@ func (e *ModeError) Advice() string {
 	return "start it with the collector's --dims, --by, --min-duration, --resolution and --cell-side"
 }
 
-// mode refuses agents that keep their bursts otherwise, and tells the user.
+// mode refuses agents that keep their bursts in another way, and notifies the user.
 func (c *Collector) mode(h *moriensv1.Hello) error {
 	if h.Cells == c.cells {
 		return nil

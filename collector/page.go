@@ -161,7 +161,7 @@ func (c *Collector) pageStage() string {
 	return stage
 }
 
-// pageEnd is how the run has ended; nil while it goes on.
+// pageEnd is how the run has ended; nil while it runs.
 func (c *Collector) pageEnd() *web.End {
 	stage, outcome := c.end.now()
 	if stage != health.Done {

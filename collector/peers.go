@@ -47,7 +47,7 @@ type peers struct {
 	// Of the first collector.
 	assignments map[uint64]*assignment // of agents, by id
 	assigned    []int                  // agents by collector
-	reports     []report               // of all, by rank; its own stays empty
+	reports     []report               // of all, by rank; its own remains empty
 	endAsked    chan struct{}          // holds a token when another one was asked for the end
 }
 
@@ -174,7 +174,7 @@ func (w *peers) take(member int, r report) {
 }
 
 // attendance adds to the first collector's own counts those of the others, as of the last round: agents that were
-// redirected to one of them, and have not come there, are expected as if they had just left.
+// redirected to one of them, and have not connected there, are expected as if they had just left.
 func (w *peers) attendance(grace time.Duration) (connected, expected int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -251,7 +251,7 @@ func (w *peers) order(change func(*orders)) {
 	change(&w.orders)
 }
 
-// finish ends the rounds: the run is over, or err says why they cannot go on.
+// finish ends the rounds: the run is over, or err says why they cannot continue.
 func (w *peers) finish(by string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -373,10 +373,10 @@ func (c *Collector) By() string {
 	return c.peers.asked
 }
 
-// Complete waits until all collectors of the run have shown that they still are, and reports whether that is so. A
-// launcher sends SIGTERM to those that are left when one was killed: that must not end the measurement of a run that is
-// to be gone on with. Of the next three rounds the first may be under way, and for the second another collector may
-// have sent its part before.
+// Complete waits until all collectors of the run have shown that they still exist, and reports whether that is so. A
+// launcher sends SIGTERM to those that are left when one was killed: that must not end the measurement of a run that
+// will be resumed. Of the next three rounds the first may be under way, and for the second another collector may have
+// sent its part before.
 func (c *Collector) Complete() bool {
 	if c.peers == nil {
 		return true

@@ -65,7 +65,7 @@ func TestKeepReachesAll(t *testing.T) {
 func TestAskedElsewhere(t *testing.T) {
 	all := startAll(t, 2)
 	all[1].Ask("SIGUSR1")
-	all[1].Ask("SIGTERM") // comes too late
+	all[1].Ask("SIGTERM") // arrives too late
 	<-all[0].Asked()
 	if by := all[0].By(); by != "SIGUSR1" {
 		t.Errorf("asked by %s", by)
@@ -106,7 +106,7 @@ func TestLostCollector(t *testing.T) {
 	together(3, func(i int) { all[i].Close(Outcome{}) })
 }
 
-// The only collector of a run has all of them, and nobody else to receive from.
+// The only collector of a run has all agents, and no other collector to receive from.
 func TestOnlyCollector(t *testing.T) {
 	c := &Collector{}
 	if !c.Complete() || c.Asked() != nil || c.Adjourned() != nil {
@@ -136,7 +136,7 @@ func TestCellsOfSeveralCollectors(t *testing.T) {
 	}
 }
 
-// An agent that was sent to a collector and has not come there is waited for, but not for ever.
+// An agent that was sent to a collector and has not connected there is waited for, but not for ever.
 func TestAgentOnItsWay(t *testing.T) {
 	w := newPeers(mpix.Local(2)[0], nil, "start")
 	if to := w.place(&moriensv1.Hello{Agent: 1}); to != nil {
@@ -151,7 +151,7 @@ func TestAgentOnItsWay(t *testing.T) {
 		t.Errorf("asking again it belongs to %v, %d were sent on", again, w.sentOn())
 	}
 	if connected, expected := w.attendance(time.Hour); connected != 0 || expected != 1 {
-		t.Errorf("%d came, %d are expected", connected, expected)
+		t.Errorf("%d connected, %d are expected", connected, expected)
 	}
 	if _, expected := w.attendance(0); expected != 0 {
 		t.Errorf("%d are expected for ever", expected)
@@ -159,11 +159,11 @@ func TestAgentOnItsWay(t *testing.T) {
 	for want := range 2 {
 		w.take(1, report{Agents: []uint64{2}, Expected: want})
 		if connected, expected := w.attendance(time.Hour); connected != 1 || expected != want {
-			t.Errorf("%d came, %d are expected; want 1 and %d", connected, expected, want)
+			t.Errorf("%d connected, %d are expected; want 1 and %d", connected, expected, want)
 		}
 	}
 
-	// Another collector takes whom the first has sent since both began, and nobody else.
+	// Another collector takes the agents that the first has sent since both began, and no others.
 	other := newPeers(mpix.Local(2)[1], nil, "start")
 	for _, tt := range []struct {
 		hello *moriensv1.Hello

@@ -20,7 +20,7 @@ const (
 	surveyShare = 20
 )
 
-// A surveyor asks the agents that keep bursts as micro-cells what is new in these, while the run goes on.
+// A surveyor asks the agents that keep bursts as micro-cells what is new in these, during the run.
 type surveyor struct {
 	requester   *windows.Requester
 	coordinator *cells.Coordinator
@@ -90,8 +90,8 @@ func (s *surveyor) now() health.Cells {
 	return latest
 }
 
-// Cells are the micro-cells that agents keep, which nobody else asks for any more; nil where bursts are sent. It is to
-// be called behind Freeze.
+// Cells are the micro-cells that agents keep, which only the caller asks for from now on; nil where bursts are sent. To
+// be called after Freeze.
 func (c *Collector) Cells() *cells.Coordinator {
 	if c.surveyor == nil {
 		return nil

@@ -23,8 +23,8 @@ func byKinds() (grouping.Options, keeping.Config) {
 	return grouping.Options{Dims: dims, By: grouping.ByCalls, Workers: 2}, keeping.Config{Dims: dims, By: grouping.ByCalls, Kinds: true}
 }
 
-// Where bursts stay on their nodes kinds are what they are when the bursts come as usual: of each burst, and what is
-// said of them.
+// Where bursts are kept on their nodes kinds are what they are when the bursts arrive as usual: of each burst, and in
+// their description.
 func TestCellsKinds(t *testing.T) {
 	const ranks = 12
 	r := planted(t, ranks, 60)
@@ -38,7 +38,7 @@ func TestCellsKinds(t *testing.T) {
 			t.Fatal(err)
 		}
 		want.Describe()
-		f, agents := r.stays(t, rand.New(rand.NewPCG(1, 1)), config)
+		f, agents := r.keptBack(t, rand.New(rand.NewPCG(1, 1)), config)
 		got, dir := concludeCells(t, f, agents, o, keep)
 		if c := got.Manifest.Cells; c.RanksInFull != ranks || !c.Exact || c.BurstsMoved != 0 || c.BurstsAstray != 0 {
 			t.Errorf("%+v", c)
@@ -89,8 +89,8 @@ func sameKinds(t *testing.T, x, y *rundir.Clusters) {
 	}
 }
 
-// Ranks of which only sums come have those of their own clusters, and of the ranks in full each burst has its label,
-// also where windows between others are gone.
+// Ranks as totals only have those of their own clusters, and of the ranks in full each burst has its label, also where
+// windows between others are gone.
 func TestCellsKindsInSum(t *testing.T) {
 	const ranks = 12
 	r := planted(t, ranks, 60)
@@ -101,7 +101,7 @@ func TestCellsKindsInSum(t *testing.T) {
 		t.Fatal(err)
 	}
 	all.Describe()
-	f, agents := r.stays(t, rand.New(rand.NewPCG(1, 1)), config)
+	f, agents := r.keptBack(t, rand.New(rand.NewPCG(1, 1)), config)
 	for _, a := range agents {
 		for process, messages := range a.held {
 			a.held[process] = slices.Delete(messages, 2, 6) // the second window and the third

@@ -34,7 +34,7 @@ func fixed(eps float64, minPts int) (grouping.Options, keeping.Config) {
 	return o, keeping.Config{Dims: dims, By: grouping.ByCalls, Side: eps / 4.001}
 }
 
-// Where everything of all ranks is fetched in the end it is the run that it is when the bursts come as usual: the same
+// Where everything of all ranks is fetched in the end the run is the same as when the bursts arrive as usual: the same
 // clusters, the same labels, the same figures.
 func TestCellsOfADrawnRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -62,7 +62,7 @@ func TestCellsOfADrawnRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, agents := r.stays(t, rand.New(rand.NewPCG(seed, 1)), config)
+		f, agents := r.keptBack(t, rand.New(rand.NewPCG(seed, 1)), config)
 		got, err := Conclude(t.Context(), End{Frozen: f, Options: o, Keep: all, Stages: stage.New(0), Cells: &CellsOptions{Agents: agents}})
 		if err != nil {
 			t.Fatal(err)
@@ -140,8 +140,8 @@ func sameClusters(t rapid.TB, want, got *Result) {
 	}
 }
 
-// concludeCells ends a run whose bursts have stayed on their nodes, and writes it.
-func concludeCells(t *testing.T, f store.Frozen, agents stayers, o grouping.Options, keep retention.Options) (*Result, string) {
+// concludeCells ends a run whose bursts were kept on their nodes, and writes it.
+func concludeCells(t *testing.T, f store.Frozen, agents keepingAgents, o grouping.Options, keep retention.Options) (*Result, string) {
 	t.Helper()
 	options := &CellsOptions{Agents: agents}
 	if agents == nil {
@@ -161,8 +161,8 @@ func concludeCells(t *testing.T, f store.Frozen, agents stayers, o grouping.Opti
 	return r, dir
 }
 
-// profileOf reads the rows of a profile that are of threads, without what tells one part of the run from another, and
-// without bytes.
+// profileOf reads the rows of a profile that are of threads, without what distinguishes parts of the run, and without
+// bytes.
 func profileOf(p *parquet.Profile) map[string]parquet.ProfileRow {
 	rows := make(map[string]parquet.ProfileRow)
 	for _, r := range p.Rows {
@@ -183,8 +183,8 @@ func profileOf(p *parquet.Profile) map[string]parquet.ProfileRow {
 	return rows
 }
 
-// Most ranks are told in sum alone: these are the classes, and clusters, calls and times of all are what they are when
-// the bursts come as usual. The directory can be read back.
+// Most ranks are kept as totals only: these are the classes, and clusters, calls and times of all are what they are
+// when the bursts arrive as usual. The directory can be read back.
 func TestCellsInSum(t *testing.T) {
 	const ranks = 12
 	r := planted(t, ranks, 60)
@@ -196,7 +196,7 @@ func TestCellsInSum(t *testing.T) {
 		t.Fatal(err)
 	}
 	want.Describe()
-	f, agents := r.stays(t, rand.New(rand.NewPCG(1, 1)), config)
+	f, agents := r.keptBack(t, rand.New(rand.NewPCG(1, 1)), config)
 	got, dir := concludeCells(t, f, agents, o, keep)
 	if c := got.Manifest.Cells; c.RanksInFull < 3 || c.RanksInFull > 4 || c.RanksInSum != ranks-c.RanksInFull || c.RanksSilent != 0 || !c.Exact || len(c.Unanswered) > 0 || c.Agents != 2 ||
 		c.BytesDown == 0 || c.BytesUp == 0 || c.HeldBytes == 0 || c.BurstsAstray > 0 {
@@ -238,17 +238,17 @@ func TestCellsWithout(t *testing.T) {
 	keep := retention.Options{Budget: units.Bytes(1 << 20), Outliers: -1}
 	tests := []struct {
 		name          string
-		without       func(agents stayers)
+		without       func(agents keepingAgents)
 		nobody        bool
 		full, sum, no int
 		said          string
 		clusters      bool
 	}{
-		{"all of one node", func(agents stayers) { agents[1].gone = true }, false, 1, 5, 6, "micro-cells are missing for ranks on 1 host whose agent did not answer: n0: it had disconnected", true},
-		{"all agents", func(agents stayers) { agents[1].gone, agents[2].gone = true, true }, false, 0, 0, 12, "the bursts are in no clusters: collector/cells: no agent has sent", false},
-		{"anybody to ask", func(stayers) {}, true, 0, 0, 12, "there are no agents to ask for micro-cells", false},
-		{"all windows", func(agents stayers) { agents[1].held, agents[2].held = nil, nil }, false, 0, 12, 0, "", true},
-		{"some windows", func(agents stayers) {
+		{"all of one node", func(agents keepingAgents) { agents[1].gone = true }, false, 1, 5, 6, "micro-cells are missing for ranks on 1 host whose agent did not answer: n0: it had disconnected", true},
+		{"all agents", func(agents keepingAgents) { agents[1].gone, agents[2].gone = true, true }, false, 0, 0, 12, "the bursts are in no clusters: collector/cells: no agent has sent", false},
+		{"anybody to ask", func(keepingAgents) {}, true, 0, 0, 12, "there are no agents to ask for micro-cells", false},
+		{"all windows", func(agents keepingAgents) { agents[1].held, agents[2].held = nil, nil }, false, 0, 12, 0, "", true},
+		{"some windows", func(agents keepingAgents) {
 			for _, a := range agents {
 				for process, messages := range a.held {
 					a.held[process] = slices.Delete(messages, 2, 6) // the second window and the third
@@ -258,7 +258,7 @@ func TestCellsWithout(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f, agents := planted(t, 12, 60).stays(t, rand.New(rand.NewPCG(1, 1)), config)
+			f, agents := planted(t, 12, 60).keptBack(t, rand.New(rand.NewPCG(1, 1)), config)
 			tt.without(agents)
 			if tt.nobody {
 				agents = nil
@@ -287,7 +287,7 @@ func TestCellsWithout(t *testing.T) {
 // Without time for any stage there is a run directory too.
 func TestCellsWithoutTime(t *testing.T) {
 	o, config := fixed(.1, 4)
-	f, agents := planted(t, 4, 20).stays(t, rand.New(rand.NewPCG(1, 1)), config)
+	f, agents := planted(t, 4, 20).keptBack(t, rand.New(rand.NewPCG(1, 1)), config)
 	r, err := Conclude(t.Context(), End{
 		Frozen: f, Options: o, Keep: retention.Options{Budget: retention.DefaultBudget}, Stages: stage.New(time.Nanosecond), Cells: &CellsOptions{Agents: agents},
 	})
@@ -296,14 +296,14 @@ func TestCellsWithoutTime(t *testing.T) {
 	}
 }
 
-// Bursts that no cell can hold lack data, in the sums of all ranks and in what is fetched of some, and the user is told
+// Bursts that no cell can hold lack data, in the sums of all ranks and in what is fetched of some, and the user learns
 // how many they are and why.
 func TestCellsOutside(t *testing.T) {
 	const iterations = 60
 	dims, _ := space.Parse("duration:lin")
 	const side = 1.2e6 / (1 << 31) // ns; some of rank 3 take 1.6 ms, all others less
 	o := grouping.Options{Dims: dims, By: grouping.ByCalls, Fixed: &grouping.Density{Eps: 2e4, MinPts: 4}, Workers: 1}
-	f, agents := planted(t, 12, iterations).stays(t, rand.New(rand.NewPCG(1, 1)), keeping.Config{Dims: dims, By: grouping.ByCalls, Side: side})
+	f, agents := planted(t, 12, iterations).keptBack(t, rand.New(rand.NewPCG(1, 1)), keeping.Config{Dims: dims, By: grouping.ByCalls, Side: side})
 	r, _ := concludeCells(t, f, agents, o, retention.Options{All: true})
 	const outside = iterations - 1 // its first call has no burst before it
 	if c := r.Manifest.Cells; c.OutsideBursts != outside || c.BurstsAstray != 0 {

@@ -23,12 +23,12 @@ const untilBegun = .45
 // A clustered is the clusters of a run. They are written into it.
 type clustered struct {
 	*clustering.Result
-	located clustering.Located // where the labels came from, of bursts that stay on their nodes
+	located clustering.Located // the origin of the labels, for bursts that are kept on their nodes
 	err     error              // that has kept the bursts from being clustered
 	why     string             // its text for the manifest
 }
 
-// cluster gives the bursts of a run clusters and labels; kept has the micro-cells of one whose bursts stay on their
+// cluster gives the bursts of a run clusters and labels; kept has the micro-cells of one whose bursts are kept on their
 // nodes.
 func cluster(ctx context.Context, e *End, r *rebuild.Rebuilt, kept *cells.Collected) (c clustered, broken error) {
 	crowded, broken := team.Any(r.Team, rebuild.Crowded(r.Scheduling))
@@ -91,7 +91,7 @@ func (e *End) sample(ctx context.Context, run *trace.Run, options grouping.Optio
 	})
 }
 
-// wantsSample says whether bursts are in no clusters for want of time.
+// wantsSample says whether bursts are in no clusters for lack of time.
 func wantsSample(err error) bool {
 	var late *stage.LateError
 	return errors.As(err, &late) || errors.Is(err, grouping.ErrHalted) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)

@@ -24,7 +24,7 @@ import (
 // costs little, and keeps the end of a run to two thirds of the memory.
 const collectAt = 25
 
-// Conclude clusters the bursts of a run, describes it, and decides what of it stays. What the stages have no time for
+// Conclude clusters the bursts of a run, describes it, and decides what of it is kept. What the stages have no time for
 // is left out, and the manifest says so; when ctx ends there is no time for any. With an error there is a result too,
 // in which the bursts are in no cluster.
 //
@@ -84,8 +84,8 @@ func rebuildRun(ctx context.Context, e *End, f frozen) (r *rebuild.Rebuilt, err 
 	return r, err
 }
 
-// outline makes levels 1 and 2 without clusters, for the case that there is no time for clusters. Without a limit there
-// always is.
+// outline makes levels 1 and 2 without clusters, for the case that there is no time for clusters. Without a limit it is
+// not needed.
 func outline(ctx context.Context, e *End, r *rebuild.Rebuilt) *retention.Outline {
 	if e.Stages.Limit() == 0 {
 		return nil

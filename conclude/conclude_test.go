@@ -20,7 +20,7 @@ import (
 // fatal is what a plain test and one of a property have in common.
 type fatal interface{ Fatal(...any) }
 
-// concludeAll ends a run of which everything stays, however long it takes.
+// concludeAll ends a run and keeps all of it, however long it takes.
 func concludeAll(t testing.TB, f store.Frozen, j Job, o grouping.Options) (*Result, error) {
 	return Conclude(t.Context(), End{Frozen: f, Job: j, Options: o, Keep: retention.Options{All: true}, Stages: stage.New(0)})
 }
@@ -180,7 +180,7 @@ func TestWhyEmpty(t *testing.T) {
 		feed func(*agenttest.Feeder)
 		want string
 	}{
-		{"nobody came", nil, "no agent reached"},
+		{"no agent", nil, "no agent reached"},
 		{"no MPI", func(f *agenttest.Feeder) {}, "no process of the job called MPI"},
 		{"could not record", func(f *agenttest.Feeder) {
 			f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: 0, Errno: 28}}})

@@ -35,11 +35,11 @@ type End struct {
 	Keep    retention.Options
 	Stages  *stage.Stages // of the whole end; those of a Team are shared
 	Windows fetch.Agents  // that can be asked for windows; nil = there are none
-	Cells   *CellsOptions // of a run whose bursts stay on their nodes; nil = they are in Frozen
+	Cells   *CellsOptions // of a run whose bursts are kept on their nodes; nil = they are in Frozen
 	Team    team.Team     // of collectors of the run, each with agents of its own, nil = there is one: Job, Options and Keep are the same at all
 }
 
-// CellsOptions are for a run whose bursts stay on their nodes, where agents keep them as micro-cells.
+// CellsOptions are for a run whose bursts are kept on their nodes, where agents hold them as micro-cells.
 type CellsOptions struct {
 	Agents      cells.Agents            // nil = there are none to ask
 	Coordinator *agentcells.Coordinator // that has asked them before; nil = none has
@@ -52,7 +52,7 @@ type Result struct {
 	Advice string // where Manifest.Empty says that there is no burst: what to do about it, as far as known
 }
 
-// A BrokenError is why there is no result: the collectors of the run could not go on together.
+// A BrokenError is why there is no result: the collectors of the run could not continue together.
 type BrokenError struct{ Err error }
 
 func (e *BrokenError) Error() string {

@@ -19,12 +19,12 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A keeper is nodes that have some transfers.
-type keeper []windows.Fetched
+// A holder is nodes that have some transfers.
+type holder []windows.Fetched
 
-func (k keeper) Fetch(context.Context, []anchor.ID, ...uint64) []windows.Fetched { return k }
+func (k holder) Fetch(context.Context, []anchor.ID, ...uint64) []windows.Fetched { return k }
 
-func (k keeper) FetchCalls(context.Context, []windows.Calls) []windows.Fetched { return k }
+func (k holder) FetchCalls(context.Context, []windows.Calls) []windows.Fetched { return k }
 
 // sendsInTurn is a rank that sends so many messages to another, and that other, which receives them, one call each;
 // transfers are those of some rows of both.
@@ -69,17 +69,17 @@ func sendsInTurn(t *testing.T, messages int) (s *store.Store, transfers func(ran
 	}
 }
 
-// Where everything is to stay, what nodes do not have is counted, and what they have is paired by its ordinals: in its
-// order it would go with others.
+// Where everything is to be kept, what nodes do not have is counted, and what they have is paired by its ordinals: by
+// order it would be paired with others.
 func TestTransfersThatNodesDoNotHave(t *testing.T) {
 	const messages = 10
 	s, transfers := sendsInTurn(t, messages)
-	desk := keeper{
+	nodes := holder{
 		{Agent: 1, Parts: []*moriensv1.WindowPart{{Messages: []*moriensv1.ReportRequest{transfers(0, 0, 1, 2, 4, 5, 6, 7, 8, 9)}}, {Messages: []*moriensv1.ReportRequest{transfers(1, 0, 1, 2, 3, 4)}}}},
 		{Agent: 1, Err: errors.New("the disk is gone"), Parts: []*moriensv1.WindowPart{{Messages: []*moriensv1.ReportRequest{transfers(1, 6, 7, 8, 9)}}}},
 	}
 	r, err := Conclude(t.Context(), End{
-		Frozen: s.Freeze(), Options: grouping.Options{By: grouping.ByAuto}, Keep: retention.Options{All: true}, Stages: stage.New(0), Windows: desk,
+		Frozen: s.Freeze(), Options: grouping.Options{By: grouping.ByAuto}, Keep: retention.Options{All: true}, Stages: stage.New(0), Windows: nodes,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -106,13 +106,13 @@ func TestTransfersThatNodesDoNotHave(t *testing.T) {
 	}
 }
 
-// A part of a window that has no transfers, where these alone were asked for, is said, and what came beside it counts.
+// A part of a window without the transfers that were asked for is reported, and the other data in it counts.
 func TestOtherMessagesThanTransfers(t *testing.T) {
 	s, transfers := sendsInTurn(t, 2)
 	other := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}}
-	desk := keeper{{Agent: 1, Parts: []*moriensv1.WindowPart{{Messages: []*moriensv1.ReportRequest{other, transfers(0, 0, 1), transfers(1, 0, 1)}}}}}
+	nodes := holder{{Agent: 1, Parts: []*moriensv1.WindowPart{{Messages: []*moriensv1.ReportRequest{other, transfers(0, 0, 1), transfers(1, 0, 1)}}}}}
 	r, err := Conclude(t.Context(), End{
-		Frozen: s.Freeze(), Options: grouping.Options{By: grouping.ByAuto}, Keep: retention.Options{All: true}, Stages: stage.New(0), Windows: desk,
+		Frozen: s.Freeze(), Options: grouping.Options{By: grouping.ByAuto}, Keep: retention.Options{All: true}, Stages: stage.New(0), Windows: nodes,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // A frozen is what is here of a run when it is over.
 type frozen struct {
 	asks    bool             // agents can be asked for windows, by some member
-	cells   *cells.Collected // of a run whose bursts stay on their nodes; nil = they are in the store
+	cells   *cells.Collected // of a run whose bursts are kept on their nodes; nil = they are in the store
 	missing []string         // what agents have not given, each a sentence without a full stop
 }
 

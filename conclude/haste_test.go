@@ -40,7 +40,7 @@ func hasty(t fatal, r *record, s *stage.Stages) End {
 	everywhere := func(int) bool { return true }
 	return End{
 		Frozen: r.frozen(t, rand.New(rand.NewPCG(1, 1)), everywhere), Job: Job{Run: "r"}, Options: grouping.Options{By: grouping.ByAuto, Workers: 1},
-		Keep: retention.Options{Budget: retention.DefaultBudget, Windows: 2, Outliers: -1, Workers: 1}, Stages: s, Windows: r.desk(everywhere),
+		Keep: retention.Options{Budget: retention.DefaultBudget, Windows: 2, Outliers: -1, Workers: 1}, Stages: s, Windows: r.windows(everywhere),
 	}
 }
 
@@ -98,7 +98,7 @@ func needs(name, other string) bool {
 	return false
 }
 
-// Whichever stage has no time, alone: what does not need it is in the run directory, and what is not there is said,
+// Whichever stage has no time, alone: what does not need it is in the run directory, and what is missing is reported,
 // with no word on how small the directory is.
 func TestEachStageGivenUpAlone(t *testing.T) {
 	planted := planted(t, 6, 60)
@@ -157,7 +157,7 @@ func TestEachStageGivenUpAlone(t *testing.T) {
 	})
 }
 
-// praises sees that the summary says how small a directory is only of one that lacks nothing.
+// praises checks that the summary says how small a directory is only of one that lacks nothing.
 func praises(t *testing.T, r *Result) {
 	t.Helper()
 	var text bytes.Buffer
@@ -186,8 +186,8 @@ func ticking(t team.Team, asks int) *stage.Stages {
 	return s
 }
 
-// Wherever the clustering has no time left every burst has a cluster or is noise, of the steps so far or of a sample;
-// everything else is there, nothing is missing, and how the clusters came about is said.
+// Wherever the clustering runs out of time every burst has a cluster or is noise, of the steps so far or of a sample;
+// everything else is there, nothing is missing, and the result says how the clusters were found.
 func TestClustersAreCutShort(t *testing.T) {
 	planted := planted(t, 6, 60)
 	end := func(s *stage.Stages) End {
@@ -259,7 +259,7 @@ func TestATeamIsCutShortTogether(t *testing.T) {
 			if err := mpix.Each(members, func(x mpix.Transport) error {
 				m := x.Rank()
 				e := hasty(t, planted, stages(x))
-				e.Frozen, e.Team, e.Windows = parts[m], x, planted.desk(func(agent int) bool { return agent%members == m })
+				e.Frozen, e.Team, e.Windows = parts[m], x, planted.windows(func(agent int) bool { return agent%members == m })
 				results[m], failed[m] = Conclude(t.Context(), e)
 				if results[m] == nil {
 					return failed[m]

@@ -101,7 +101,7 @@ func describeWindows(m *rundir.Manifest, a *store.Agent) {
 	}
 }
 
-// describeMatching says what of the messages has no counterpart, why, and what could not be told of requests.
+// describeMatching says what of the messages has no counterpart, why, and what could not be found out about requests.
 func describeMatching(m *rundir.Manifest, r *rebuild.Rebuilt) {
 	x := &m.Messages
 	x.LateSenderSeconds = rundir.Number(math.NaN())
@@ -196,8 +196,8 @@ func describeUnavailable(m *rundir.Manifest, worlds []*rebuild.World) []string {
 			all++
 			here := make(map[string]bool) // reasons
 			for _, line := range p.Info.Unavailable {
-				name, reason, told := strings.Cut(line, ": ")
-				if !told {
+				name, reason, found := strings.Cut(line, ": ")
+				if !found {
 					reason = "reason not recorded"
 				}
 				if events[reason] == nil {

@@ -18,14 +18,14 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A record is all that collectors were told, agent by agent.
+// A record is all that collectors have received, agent by agent.
 type record struct {
 	clocks []*moriensv1.ClockSample
-	agents []*telling
+	agents []*agentRecord
 }
 
-// desk is what the nodes of some of the agents have in their windows: more than what came by itself.
-func (r *record) desk(of func(agent int) bool) fetch.Agents {
+// windows is what the nodes of some of the agents have in their windows: more than what arrived unasked.
+func (r *record) windows(of func(agent int) bool) fetch.Agents {
 	d := make(nodes)
 	for i, a := range r.agents {
 		if of(i) {
@@ -38,7 +38,7 @@ func (r *record) desk(of func(agent int) bool) fetch.Agents {
 // nodes are what agents have, in messages of calls and transfers of one ring each.
 type nodes map[uint64][]*moriensv1.ReportRequest
 
-// Fetch gives all transfers, in parts that name nobody.
+// Fetch gives all transfers, in parts that name no process.
 func (d nodes) Fetch(context.Context, []anchor.ID, ...uint64) []windows.Fetched {
 	return d.fetch(func(_ uint64, m *moriensv1.ReportRequest) (uint64, bool) { return 0, m.GetTransfers() != nil })
 }
@@ -69,16 +69,16 @@ func (d nodes) fetch(wanted func(agent uint64, m *moriensv1.ReportRequest) (proc
 	return list
 }
 
-// telling is what one agent has said.
-type telling struct {
+// agentRecord is what one agent has reported.
+type agentRecord struct {
 	hello    *moriensv1.Hello
 	messages []*moriensv1.ReportRequest
 	kept     []*moriensv1.ReportRequest // that its node has in its windows
 }
 
-func (a *telling) say(m *moriensv1.ReportRequest) { a.messages = append(a.messages, m) }
+func (a *agentRecord) say(m *moriensv1.ReportRequest) { a.messages = append(a.messages, m) }
 
-// frozen is what a collector has that was told by some of the agents, whose messages came in a random order.
+// frozen is what a collector has that some of the agents have reported to, whose messages arrived in a random order.
 func (r *record) frozen(t fatal, random *rand.Rand, of func(agent int) bool) store.Frozen {
 	s := store.New()
 	for _, c := range r.clocks {
@@ -120,7 +120,7 @@ func (r *record) frozen(t fatal, random *rand.Rand, of func(agent int) bool) sto
 
 // A player is a rank of a drawn job.
 type player struct {
-	agent       *telling
+	agent       *agentRecord
 	at          func(ns float64) uint64
 	id          uint64
 	world, rank int
@@ -133,7 +133,7 @@ type player struct {
 	lastMoved   int64
 	lastMet     int64
 	last        uint64
-	silent      bool // of its transfers nothing came but their sum
+	silent      bool // of its transfers only the sum arrived
 }
 
 func (p *player) call(function mpicall.ID, path uint32, exit float64) (row int64) {
@@ -168,9 +168,8 @@ func (p *player) meet(row int64, root int32, ordinal uint64) {
 	p.lastMet = row
 }
 
-// drawRecord draws a job of several worlds, and what the agents of its nodes have said: clocks of their own,
-// collectives, messages of which some are told without an end or in their sum alone, gaps, counters, phases, and
-// faults.
+// drawRecord draws a job of several worlds, and what the agents of its nodes have reported: clocks of their own,
+// collectives, messages of which some are without an end or totals only, gaps, counters, phases, and faults.
 func drawRecord(t *rapid.T) *record {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "job"), 1))
 	r := new(record)
@@ -194,7 +193,7 @@ func drawRecord(t *rapid.T) *record {
 	hostOf := make([]int, agents)
 	for i := range agents {
 		hostOf[i] = i % hosts
-		a := &telling{hello: &moriensv1.Hello{Agent: random.Uint64(), Host: fmt.Sprint("n", hostOf[i]), Cpus: 4}}
+		a := &agentRecord{hello: &moriensv1.Hello{Agent: random.Uint64(), Host: fmt.Sprint("n", hostOf[i]), Cpus: 4}}
 		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: sample(hostOf[i], 0)}})
 		r.agents = append(r.agents, a)
 	}
@@ -204,7 +203,7 @@ func drawRecord(t *rapid.T) *record {
 	for world := range rapid.IntRange(1, 2).Draw(t, "worlds") {
 		size := rapid.IntRange(1, 5).Draw(t, "size")
 		players := make([]*player, size)
-		known := make(map[*telling]uint32) // communicators by agent
+		known := make(map[*agentRecord]uint32) // communicators by agent
 		for rank := range players {
 			i := random.IntN(agents)
 			a := r.agents[i]
@@ -303,7 +302,7 @@ func play(t *rapid.T, random *rand.Rand, players []*player) {
 func (p *player) finish(random *rand.Rand) {
 	a, rows := p.agent, uint64(len(p.calls.Function))
 	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: p.calls}})
-	kept := &moriensv1.Calls{Ring: p.id, Function: p.calls.Function[:rows-rows/9]} // what was behind them is gone
+	kept := &moriensv1.Calls{Ring: p.id, Function: p.calls.Function[:rows-rows/9]} // what followed them is gone
 	a.kept = append(a.kept, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: kept}})
 	if len(p.transfers.Row) > 0 {
 		moved := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Transfers{Transfers: p.transfers}}
@@ -351,7 +350,7 @@ func (p *player) finish(random *rand.Rand) {
 		how = moriensv1.ProcessEnd_HOW_DIED
 	}
 	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: p.id, How: how}}})
-	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: p.id, Text: "told by the shim"}}})
+	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: p.id, Text: "noted by the shim"}}})
 	if random.IntN(3) == 0 {
 		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: p.id, Text: "a tool hides MPI_Barrier", Unseen: true}}})
 	}

@@ -27,8 +27,9 @@ import (
 	"moriens/trace/rundir"
 )
 
-// However the agents of a run are spread over collectors, and whatever came first: all collectors make the same run of
-// it, each with the calls and bursts of its own threads, and the first tells of it as one would that has all.
+// However the agents of a run are spread over collectors, and in whatever order data arrives: all collectors make the
+// same run of it, each with the calls and bursts of its own threads, and the first describes it as one would that has
+// all.
 func TestRebuildOfATeam(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawRecord(t)
@@ -43,7 +44,7 @@ func TestRebuildOfATeam(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := tell(t, one, f)
+		want := manifestText(t, one, f)
 		parts := make([]store.Frozen, members)
 		for m := range parts {
 			parts[m] = r.frozen(t, random, func(agent int) bool { return at[agent] == m })
@@ -62,7 +63,7 @@ func TestRebuildOfATeam(t *testing.T) {
 			t.Fatal(err)
 		}
 		for m, h := range all {
-			if d := cmp.Diff(want, tell(t, h, parts[m])); d != "" {
+			if d := cmp.Diff(want, manifestText(t, h, parts[m])); d != "" {
 				t.Fatalf("member %d of %d says something else (-one +team):\n%s", m, members, d)
 			}
 			for i := range h.Run.Threads {
@@ -88,7 +89,7 @@ func bare(t trace.Thread) trace.Thread {
 	return trace.Thread{World: t.World, Rank: t.Rank, Thread: t.Thread, Node: t.Node, BeginNS: t.BeginNS, EndNS: t.EndNS}
 }
 
-func tell(t fatal, r *rebuild.Rebuilt, f store.Frozen) string {
+func manifestText(t fatal, r *rebuild.Rebuilt, f store.Frozen) string {
 	text, err := json.MarshalIndent(manifestOf(r, f, Job{Run: "r"}), "", " ")
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +139,7 @@ func TestConcludeOfATeam(t *testing.T) {
 		dir := t.TempDir()
 		one := e
 		everywhere := func(int) bool { return true }
-		one.Frozen, one.Stages, one.Windows = r.frozen(t, random, everywhere), stage.New(0), r.desk(everywhere)
+		one.Frozen, one.Stages, one.Windows = r.frozen(t, random, everywhere), stage.New(0), r.windows(everywhere)
 		want, err := directory(t, filepath.Join(dir, "one"), one)
 		if err != nil {
 			t.Fatal(err)
@@ -151,7 +152,7 @@ func TestConcludeOfATeam(t *testing.T) {
 		err = mpix.Each(members, func(x mpix.Transport) error {
 			own := e
 			own.Frozen, own.Stages, own.Team = parts[x.Rank()], stage.Shared(0, x), x
-			own.Windows = r.desk(func(agent int) bool { return at[agent] == x.Rank() })
+			own.Windows = r.windows(func(agent int) bool { return at[agent] == x.Rank() })
 			files, err := directory(t, filepath.Join(dir, "team"), own)
 			if x.Rank() == 0 {
 				got = files

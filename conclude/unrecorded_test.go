@@ -13,8 +13,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// The manifest says of each rank without a record why: could it not record, did its agent not finish, is its clock not
-// known, or has nobody told.
+// The manifest has a reason for each rank without a record: it could not record, its agent did not finish, its clock is
+// not known, or no reason was reported.
 func TestConcludeUnrecorded(t *testing.T) {
 	s := store.New()
 	f := agenttest.New(t, s, 1, "n1")
@@ -28,7 +28,7 @@ func TestConcludeUnrecorded(t *testing.T) {
 	f.Clock(100, 100)
 	g := agenttest.New(t, s, 2, "n2")
 	g.Fault(&moriensv1.Fault{Rank: 3, Reason: "the agent died 8 times in a row", Who: &moriensv1.Process{Process: 4, Rank: 3, Size: 6, World: "w", Host: "n2", Pid: 9}})
-	g.Process(&moriensv1.Process{Process: 3, Rank: 4, Size: 6, World: "w", Host: "n2", Clock: moriensv1.Clock_CLOCK_TSC}) // whose clock nobody has read
+	g.Process(&moriensv1.Process{Process: 3, Rank: 4, Size: 6, World: "w", Host: "n2", Clock: moriensv1.Clock_CLOCK_TSC}) // whose clock was never read
 	g.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
 	r, err := concludeAll(t, s.Freeze(), Job{}, options(t))
 	if err != nil {
@@ -59,7 +59,7 @@ func TestConcludeUnrecorded(t *testing.T) {
 
 // Where no rank has a record, the results have the world that was there, its ranks and why, can be written, and are
 // read again.
-func TestConcludeNobodyRecorded(t *testing.T) {
+func TestConcludeNoRankRecorded(t *testing.T) {
 	s := store.New()
 	f := agenttest.New(t, s, 1, "n1")
 	for rank := range int32(3) {

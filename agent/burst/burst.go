@@ -33,8 +33,8 @@ func (f *Former) Calls() uint64 { return f.calls }
 func (f *Former) Until() uint64 { return f.lastExit }
 
 // Form adds the records' calls, with the bursts between them, to a message that it has returned before, or to a new one
-// for nil, and returns that; nil if there are none. Marks are no calls, and end no burst. A message is to be gone on
-// with until a new one is begun.
+// for nil, and returns that; nil if there are none. Marks are no calls, and end no burst. The same message is passed
+// until a new one is begun.
 //
 // A row has no burst where the time before it is not known to be computation: the first call of a
 // thread, and a call before which records were lost or recording was paused. A clock that steps back makes the burst or
@@ -54,7 +54,7 @@ func (f *Former) Form(c *moriensv1.Calls, records []ring.Record) *moriensv1.Call
 	return c
 }
 
-// Reuse takes back a message that nobody needs any more, so that its memory is used again.
+// Reuse takes back a message that is no longer needed, to reuse its memory.
 func (f *Former) Reuse(c *moriensv1.Calls) { f.spare.Put(c) }
 
 // empty is a message without rows.

@@ -2,7 +2,7 @@ package burst
 
 import moriensv1 "moriens/proto/moriens/v1"
 
-// Snapshot returns what Restore needs to go on behind the rows formed so far.
+// Snapshot returns what Restore needs to continue after the rows formed so far.
 func (f *Former) Snapshot() *moriensv1.BurstState {
 	return &moriensv1.BurstState{Calls: f.calls, LastExit: f.lastExit, Started: f.started, Lost: f.lost, Paused: f.paused}
 }

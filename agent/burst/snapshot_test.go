@@ -44,8 +44,8 @@ func TestCutsChangeNothing(t *testing.T) {
 	})
 }
 
-// TestFormGoesOn: a message that is gone on with, some records at a time, is that of all of them at once.
-func TestFormGoesOn(t *testing.T) {
+// TestFormInParts: a message that is formed of some records at a time is that of all of them at once.
+func TestFormInParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var all []ring.Record
 		at := uint64(0)

@@ -25,11 +25,11 @@ type process struct {
 	// Where the dimensions' counters are among its events; -1: it does not count that.
 	axes   []int
 	frames map[uint32]uint64 // hash of a call path's frames, by its number
-	// Functions called from call paths, as they came; the first stands for none that is known.
+	// Functions called from call paths, in order of arrival; the first stands for an unknown one.
 	sites   []site
 	siteOf  map[siteKey]uint32
 	groupOf map[sitePair]uint32
-	// What was looked up last, by some bits: the same few come again and again, and a map costs ten times as much.
+	// What was looked up last, by some bits: the same few recur, and a map costs ten times as much.
 	recentSites  [64]uint32
 	recentGroups [256]pairGroup
 	anchors      map[uint32]uint64 // communicators of all ranks, by the process's number
@@ -51,9 +51,9 @@ type waiting struct {
 	calls *moriensv1.Calls
 }
 
-// Add takes the messages of a transaction, in their order. They stay the caller's. What comes twice, as definitions and
-// rows do when the agent goes on with what it has kept, counts once. A message that is not what it seems is left out,
-// logged, and counted.
+// Add takes the messages of a transaction in their order. The caller still owns them. What arrives twice counts once,
+// as definitions and rows when the agent resumes with what it has kept. A malformed message is left out, logged, and
+// counted.
 func (k *Store) Add(messages []*moriensv1.ReportRequest) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

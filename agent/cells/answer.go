@@ -17,10 +17,10 @@ type reply struct {
 	broken error // of emit
 }
 
-// Answer answers what the collector asks, in parts of about 1 MiB at most, the last one marked so. What is wrong with
-// an ask the answer says; an error is one of emit, behind which nothing more is sent. One ask is answered at a time,
-// and messages may be added meanwhile: a survey reports a state between two transactions, all else is of what has come
-// when it is asked.
+// Answer answers a request of the collector in parts of about 1 MiB at most; the last one is marked so. A bad request
+// is reported in the answer. An error is one of emit, and nothing more is sent after it. One request is answered at a
+// time, and messages may be added in that time: a survey reports a state between two transactions, all else covers what
+// has arrived when it is asked.
 func (k *Store) Answer(ask *moriensv1.CellsAsk, emit func(*moriensv1.CellsAnswer) error) error {
 	k.asking.Lock()
 	defer k.asking.Unlock()

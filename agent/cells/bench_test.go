@@ -21,8 +21,8 @@ const (
 	benchStep = 16
 )
 
-// iterations feeds a Store rings that do the same over and over: each burst of an iteration has a call path of its own,
-// and lasts what it lasts but for some noise. It returns how many bursts there were.
+// iterations feeds a Store rings that repeat the same iteration: each burst of an iteration has a call path of its own,
+// and a fixed duration with some noise. It returns how many bursts there were.
 func iterations(b *testing.B, k *cells.Store, rings, rows int, events ...string) (bursts int) {
 	k.Add([]*moriensv1.ReportRequest{
 		sample(1), sample(2),
@@ -114,8 +114,8 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// BenchmarkRelabel labels anew and hashes: by call path, which all ranks and iterations have alike, and by unit, where
-// nothing is as anything else.
+// BenchmarkRelabel relabels and hashes: by call path, which all ranks and iterations have alike, and by unit, where no
+// two are alike.
 func BenchmarkRelabel(b *testing.B) {
 	k := benchStore(b, 1<<20)
 	bursts := iterations(b, k, benchRings, benchRows)

@@ -12,9 +12,9 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// An answer goes on with the goroutines that it has begun with, however many there could be by then: the agent changes
-// that while ranks run.
-func TestProcessorsThatCome(t *testing.T) {
+// An answer keeps the number of goroutines that it has begun with, even if GOMAXPROCS changes: the agent changes that
+// while ranks run.
+func TestAnswerKeepsItsGoroutines(t *testing.T) {
 	cells.Small(t, 16, 100)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const rings, segments = 8, 5000 // more than one block
@@ -35,7 +35,7 @@ func TestProcessorsThatCome(t *testing.T) {
 	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
 	wanted := new(moriensv1.CellsWant)
-	told := uint32(0)
+	reported := uint32(0)
 	answer := func(body *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer)) {
 		t.Helper()
 		runtime.GOMAXPROCS(1)
@@ -51,7 +51,7 @@ func TestProcessorsThatCome(t *testing.T) {
 	answer(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Relabel{Relabel: &moriensv1.CellsRelabel{Begin: true}}}, func(a *moriensv1.CellsAnswer) {
 		h := a.GetHashes()
 		for i := range h.GetThreads() {
-			told += h.Threads[i]
+			reported += h.Threads[i]
 			wanted.High, wanted.Low = append(wanted.High, h.High[i]), append(wanted.Low, h.Low[i])
 			wanted.Segment = append(wanted.Segment, uint64(min(len(wanted.Segment), 1)))
 		}
@@ -62,13 +62,13 @@ func TestProcessorsThatCome(t *testing.T) {
 			t.Error(a.Error)
 		}
 	})
-	if told != rings*segments || sequences != segments {
-		t.Errorf("%d threads in all segments, %d sequences, want %d and %d", told, sequences, rings*segments, segments)
+	if reported != rings*segments || sequences != segments {
+		t.Errorf("%d threads in all segments, %d sequences, want %d and %d", reported, sequences, rings*segments, segments)
 	}
 }
 
-// TestBeside asks while messages come. The final report covers all that arrived.
-func TestBeside(t *testing.T) {
+// TestAskWhileMessagesArrive asks while messages arrive. The final report covers all that arrived.
+func TestAskWhileMessagesArrive(t *testing.T) {
 	cells.Small(t, 16, 1000)
 	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())
@@ -116,9 +116,9 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// When an agent goes on with what it has kept, rows come that were there, and others are gone: these count once, and
-// the calls before those are not known.
-func TestGoingOn(t *testing.T) {
+// When an agent resumes with what it has kept, some rows arrive again, and others are gone: repeated rows count once,
+// and the calls before missing ones are not known.
+func TestRowsThatArriveAgain(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByCalls, Side: .1})
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{
@@ -152,7 +152,7 @@ func TestGoingOn(t *testing.T) {
 }
 
 // Sequences are those of the latest labelling, whatever has been split and has arrived since.
-func TestWantBehindSplit(t *testing.T) {
+func TestSequencesAfterSplit(t *testing.T) {
 	cells.Small(t, 2, 1000)
 	k := newStore(t, cells.Config{By: grouping.ByNone, Side: .1})
 	k.Add(one())

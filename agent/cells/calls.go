@@ -20,7 +20,7 @@ const (
 	maxPolls = 1 << 40
 	// maxNS bounds one burst or call, so that the sums of a message do not overflow: 52 days.
 	maxNS = 1 << 52
-	// pendingMost is how many rows may wait for a clock's rate, which is known 0.1 s after the first process came.
+	// pendingMost is how many rows may wait for a clock's rate, which is known 0.1 s after the first process connects.
 	pendingMost = 1 << 20
 )
 

@@ -47,7 +47,7 @@ type Config struct {
 	// Resolution is the smallest Eps that may be wanted, where there is no side. 0: the default resolution of the
 	// dimensions.
 	Resolution float64
-	// Kinds has a side of 0 be that with which kinds come to what they do where all bursts are in one place:
+	// Kinds makes a side of 0 the one with which kinds are the same as where all bursts are in one place:
 	// grouping.MostSide.
 	Kinds bool
 	MinNS int64 // bursts shorter than this are in no unit
@@ -64,7 +64,7 @@ type Store struct {
 	labels    labelling
 	work      *teamwork // the latest; nil = there was none, or labels were given since
 	surveyed  surveyed
-	uncertain bool // an answer has broken off, so that nobody knows what it has reported: the next survey reports everything
+	uncertain bool // an answer broke off, and what it has reported is not known: the next survey reports everything
 
 	mu sync.Mutex // guards what follows
 	// From the first process on: the dimensions, and how bursts are split by call paths.
@@ -74,12 +74,12 @@ type Store struct {
 	cells *cell.Set // of no cells: it knows the key of a point
 
 	processes     map[uint64]*process
-	order         []*process // as they came
+	order         []*process // in order of arrival
 	rings         []*ring    // likewise; their numbers in points
 	byID          map[uint64]*ring
 	clocks        map[moriensv1.Clock]*clock
 	communicators map[uint32]allRanks // those of all ranks
-	counters      []string            // events of all processes, as they came
+	counters      []string            // events of all processes, in order of arrival
 	groups        groups
 	units         units
 	points        pointsHeld

@@ -24,8 +24,8 @@ func dimsOf(t fataler, spec string) []space.Dim {
 	return dims
 }
 
-// A Store knows of any messages, whenever it is asked, what one finds who goes through all of them in the plainest way.
-func TestKeeper(t *testing.T) {
+// At any time and for any messages, the answers of a Store are those of a plain pass over all messages.
+func TestStoreMatchesPlainSums(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cells.Small(t, rapid.SampledFrom([]int{1, 3, 4096}).Draw(t, "rows of a chunk"), rapid.SampledFrom([]int{200, 1 << 20}).Draw(t, "bytes of a part"))
 		p := &plain{side: .025, minNS: rapid.SampledFrom([]int64{0, 3}).Draw(t, "shortest")}
@@ -45,7 +45,7 @@ func TestKeeper(t *testing.T) {
 		}
 		j := &job{t: t, gaps: rapid.Bool().Draw(t, "gaps")}
 		threads := j.introduce(events)
-		if config.Dims != nil { // a process that counts nothing comes only where that changes no dimension
+		if config.Dims != nil { // a process without counters is drawn only where that changes no dimension
 			threads = append(threads, j.bystander(200, nil))
 		}
 		j.work(threads, rapid.IntRange(1, 25).Draw(t, "batches"), append([]string{"Z"}, events[1]...))
@@ -148,12 +148,12 @@ func (x *check) units() {
 		}
 	}
 	if len(want) > 0 {
-		x.t.Fatalf("units that are not told: %v", want)
+		x.t.Fatalf("units that are not reported: %v", want)
 	}
 	x.about()
 }
 
-// about compares what is said of the node as a whole.
+// about compares the statements about the node as a whole.
 func (x *check) about() {
 	a := x.coordinator.about
 	var bursts, missing, short, total, missingNS, shortNS uint64
@@ -267,7 +267,7 @@ func (x *check) relabel() {
 		}
 	}
 	if len(want) > 0 {
-		x.t.Fatalf("sequences that are not told: %v", want)
+		x.t.Fatalf("sequences that are not reported: %v", want)
 	}
 	at := uint64(0)
 	for _, k := range order {
@@ -359,7 +359,7 @@ func (x *check) sums() {
 		}
 	}
 	if len(want) > 0 {
-		x.t.Fatalf("sums that are not told: %v", want)
+		x.t.Fatalf("sums that are not reported: %v", want)
 	}
 }
 

@@ -111,19 +111,19 @@ func (c *coordinator) take() {
 // split asks for places. It returns the units of which they are not known.
 func (c *coordinator) split(units []uint32) (unknown []uint32) {
 	c.t.Helper()
-	told := map[uint32]bool{}
+	reported := map[uint32]bool{}
 	for _, part := range c.must(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Split{Split: &moriensv1.CellsSplit{Unit: differences(units)}}}) {
 		unknown = append(unknown, part.GetUnits().Unknown...)
 		for _, parent := range part.GetUnits().Parent {
-			told[parent-1] = true
+			reported[parent-1] = true
 		}
 		c.merge(part.GetUnits(), true)
 	}
 	for _, unit := range units {
-		if told[unit] == slices.Contains(unknown, unit) {
-			c.t.Fatalf("unit %d: told %v and not known to be", unit, told[unit])
+		if reported[unit] == slices.Contains(unknown, unit) {
+			c.t.Fatalf("unit %d: reported %v and not known to be", unit, reported[unit])
 		}
-		if told[unit] {
+		if reported[unit] {
 			u := c.units[unit]
 			c.units[unit] = &coordinatorUnit{group: u.group, key: u.key}
 		}

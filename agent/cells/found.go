@@ -132,7 +132,7 @@ func sumLabel(cluster int32) int32 {
 	return cluster
 }
 
-// sumLabelOf is that of bursts in no unit, and of such as came too late for a cluster.
+// sumLabelOf is the label of bursts in no unit, and of bursts that arrived too late for a cluster.
 func sumLabelOf(unit uint32) int32 {
 	switch unit {
 	case unitShort:

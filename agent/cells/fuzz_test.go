@@ -10,7 +10,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// FuzzAnswer asks whatever can come over the network: there is an answer, which ends, and says what is wrong.
+// FuzzAnswer sends any request that can arrive over the network: there is an answer, which ends, and reports errors.
 func FuzzAnswer(f *testing.F) {
 	for _, ask := range []*moriensv1.CellsAsk{
 		{Body: &moriensv1.CellsAsk_Survey{Survey: &moriensv1.CellsSurvey{After: 1}}},

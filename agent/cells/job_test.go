@@ -15,7 +15,7 @@ import (
 type job struct {
 	t        *rapid.T
 	messages []*moriensv1.ReportRequest
-	gaps     bool // some messages are lost, and some come twice, as when an agent goes on
+	gaps     bool // some messages are lost, and some arrive twice, as when an agent resumes
 }
 
 const worldSize = 4
@@ -89,7 +89,7 @@ func (j *job) introduce(events [][]string) []*thread {
 	return threads
 }
 
-// work draws what threads do. In the middle another process comes, which counts these events.
+// work draws what threads do. In the middle another process starts, which counts these events.
 func (j *job) work(threads []*thread, batches int, events []string) {
 	for batch := range batches {
 		if batch == batches*2/3 {

@@ -93,7 +93,7 @@ func TestManySegments(t *testing.T) {
 		}
 	}
 	if len(want) > 0 || len(order) < perRank/5 || !slices.IsSortedFunc(order, func(a, b key) int { return int(a.segment) - int(b.segment) }) {
-		t.Fatalf("%d sequences are told, and %d are not", len(order), len(want))
+		t.Fatalf("%d sequences are reported, and %d are not", len(order), len(want))
 	}
 	w := &moriensv1.CellsWant{}
 	last := uint64(0)
@@ -121,8 +121,7 @@ func TestManySegments(t *testing.T) {
 	}
 }
 
-// So many groups that no message has room for all: they come in parts, each once and in their order, and what comes
-// later likewise.
+// So many groups that no message has room for all: they arrive in parts, each once and in order, and so do later ones.
 func TestManyGroups(t *testing.T) {
 	const functions = 50
 	cells.Small(t, 4096, 10_000)
@@ -152,7 +151,7 @@ func TestManyGroups(t *testing.T) {
 	for _, more := range [][2]int{{0, functions - 1}, {functions - 1, functions}} {
 		add(more[0], more[1])
 		c.take()
-		groups := slices.DeleteFunc(slices.Clone(c.groups), func(name string) bool { return !seen[name] }) // but for what no call is before
+		groups := slices.DeleteFunc(slices.Clone(c.groups), func(name string) bool { return !seen[name] }) // except those without a call before
 		if !slices.Equal(groups, want) {
 			t.Fatalf("%d groups, want %d", len(groups), len(want))
 		}

@@ -149,7 +149,7 @@ func (c *chunk) at(i int) uint32 {
 	return c.units[c.wide[i]]
 }
 
-// end is the number behind the last row.
+// end is the number after the last row.
 func (v *view) end() uint32 {
 	if n := len(v.chunks); n > 0 {
 		return v.chunks[n-1].first + uint32(v.chunks[n-1].len())
@@ -157,7 +157,8 @@ func (v *view) end() uint32 {
 	return 0
 }
 
-// clustered reports whether a burst of a unit, plus 1, is clustered. Places that came since are of a unit that is.
+// clustered reports whether a burst of a unit, plus 1, is clustered. Places added since then belong to a clustered
+// unit.
 func (m *member) clustered(unit uint32) bool {
 	return unit != none && (int(unit) > len(m.short) || !m.short[unit-1])
 }

@@ -179,7 +179,7 @@ func (p *plain) judge(x *plainRow) {
 		if d.Scale == space.Log {
 			v = math.Log(v)
 		}
-		if math.IsNaN(v) || math.IsInf(v, 0) || math.Abs(v/p.side) > math.MaxInt32 { // no cell has it
+		if math.IsNaN(v) || math.IsInf(v, 0) || math.Abs(v/p.side) > math.MaxInt32 { // it is in no cell
 			x.status = "missing"
 			return
 		}

@@ -14,8 +14,8 @@ type burst struct {
 	counts    []int64 // by the process's events, noCount where there is none
 }
 
-// pointsHeld are the bursts of each unit that is no place, as they came: what a split needs. When they take more than
-// they may, those of the largest units go: a cell that is crowded is hardly ever in question.
+// pointsHeld are the bursts of each unit that is no place, in order of arrival: what a split needs. When they exceed
+// their memory bound, those of the largest units are dropped: a crowded cell is rarely in question.
 type pointsHeld struct {
 	logs      []pointLog // by unit
 	most      int64      // bytes

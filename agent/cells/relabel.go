@@ -20,12 +20,12 @@ const blockSegments = 4096
 // A labelling is the labels that the collector gave last, and the rings as they were then.
 type labelling struct {
 	step   uint32
-	labels []int32 // by unit; units that came later have 0
+	labels []int32 // by unit; later units have 0
 	views  []view  // by ring
 	whole  bool
 }
 
-// relabel takes labels, and answers with what there is in segments.
+// relabel takes labels, and answers with the content of segments.
 func (k *Store) relabel(ask *moriensv1.CellsRelabel, to *reply) error {
 	asked, err := k.asked(ask.Unit)
 	if err != nil {
@@ -196,7 +196,7 @@ func (h *hasher) hash(labels []int32) sequence.Hash {
 	return x.hash
 }
 
-// block hashes the segments from begin on of all rings, and leaves what there is with the first of the hashers.
+// block hashes the segments from begin on of all rings, and leaves the result with the first of the hashers.
 func (l *labelling) block(hashers []*hasher, readers []*reader, begin uint64) {
 	each(len(readers), len(hashers), func(worker, i int) {
 		h := hashers[worker]
@@ -232,7 +232,7 @@ func (r *reader) advance() {
 // has to do.
 func workersFor(pieces int) int { return max(1, min(pieces, runtime.GOMAXPROCS(0))) }
 
-// each has so many workers do what is to be done for each of so many pieces.
+// each has so many workers call do for each of so many pieces.
 func each(pieces, workers int, do func(worker, piece int)) {
 	next := make(chan int, pieces)
 	for i := range pieces {

@@ -22,7 +22,7 @@ type ring struct {
 	number  uint32
 	rows    uint64   // so far, those that are gone included
 	chunks  []*chunk // in the order of their rows; none is ever changed, and the list but by append
-	tail    []uint32 // rows behind those of the chunks
+	tail    []uint32 // rows after those of the chunks
 	steps   []uint16 // likewise: kinds.Step of the bursts, 0 where there is none in a unit
 	sites   []uint32 // likewise; nil where units give them
 	gaps    []uint32 // rows before which something was lost, or recording was paused
@@ -83,7 +83,7 @@ func (r *ring) gap(row uint32) {
 	}
 }
 
-// skip goes on at a row before which some are gone.
+// skip continues at a row before which some are gone.
 func (r *ring) skip(to uint64) {
 	r.seal()
 	r.gap(uint32(to))
@@ -110,7 +110,7 @@ func (r *ring) bytes() int64 {
 	return r.packed + 8*int64(cap(r.chunks)) + 4*int64(cap(r.tail)+cap(r.sites)+cap(r.gaps)) + 2*int64(cap(r.steps)) + r.anchors.bytes() + r.sums.bytes()
 }
 
-// A chunk is rows that follow each other: numbers of a list of the units that there are among them.
+// A chunk is rows that follow each other: numbers of a list of the units among them.
 type chunk struct {
 	first  uint32
 	units  []uint32 // as in ring.append, in the order of their first row

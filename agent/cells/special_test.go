@@ -91,7 +91,7 @@ func TestByHand(t *testing.T) {
 			t.Errorf("segment %d: %x%x, want the hash of %v", w.segment, hashes.High[i], hashes.Low[i], w.labels)
 		}
 	}
-	// Labels that are not named stay; one that is left out is not there, and what was empty is not reported.
+	// Labels that are not named are kept; one that is left out is not there, and what was empty is not reported.
 	hashes = asked(c, &moriensv1.CellsRelabel{Step: 2, Unit: []uint32{2}, Label: []int32{-1}})[0].GetHashes()
 	if !slices.Equal(hashes.Segment, []uint64{0, 1, 4}) {
 		t.Errorf("%v", hashes)
@@ -148,8 +148,8 @@ func TestPointsForgotten(t *testing.T) {
 	}
 }
 
-// Whoever breaks off an answer does not know what it reported: the next survey reports everything. Numbers of units
-// from another life of the agent are refused.
+// An agent whose answer was broken off does not know what it has reported: the next survey reports everything. Numbers
+// of units from before a restart of the agent are refused.
 func TestBrokenAnswers(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())
@@ -158,7 +158,7 @@ func TestBrokenAnswers(t *testing.T) {
 	c.take()
 	c.take()
 	if c.about.Whole {
-		t.Fatal("a second survey tells everything")
+		t.Fatal("a second survey reports everything")
 	}
 	broken := errors.New("broken")
 	for _, ask := range []*moriensv1.CellsAsk{
@@ -170,7 +170,7 @@ func TestBrokenAnswers(t *testing.T) {
 		}
 		c.take()
 		if !c.about.Whole {
-			t.Errorf("after %v the survey tells not everything", ask)
+			t.Errorf("after %v the survey does not report everything", ask)
 		}
 	}
 	if last := c.units[len(c.units)-1]; last.parent != 1 || last.count != 1 || c.units[0].count != 0 {
@@ -188,7 +188,7 @@ func TestBrokenAnswers(t *testing.T) {
 	}
 }
 
-// What an ask has wrong is said; nothing changes.
+// Each mistake in a request is reported, and nothing changes.
 func TestWrongAsks(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())
@@ -328,7 +328,7 @@ func TestRounded(t *testing.T) {
 	}
 }
 
-// Calls wait until their clock's rate is known; for all there is no room, and that is counted.
+// Calls wait until their clock's rate is known. There is no room for all; the rest is counted.
 func TestWaiting(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one()[:5])
@@ -347,8 +347,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// Each message that has waited in vain counts as refused.
-func TestWaitedInVain(t *testing.T) {
+// Each message whose definition never arrives counts as refused.
+func TestNeverDefinedIsRefused(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one()[:5])
 	for i := range uint64(3) {

@@ -82,7 +82,7 @@ func (k *Store) splitUnit(unit uint32) (list []uint32, known bool, err error) {
 		return nil, false, fmt.Errorf("cells: unit %d: %w", unit, err)
 	}
 	dims := u.dims
-	order := make([]int, len(bursts)) // by place: numbers do not depend on who came first
+	order := make([]int, len(bursts)) // by place: numbers do not depend on the order of arrival
 	for i := range order {
 		order[i] = i
 	}
@@ -139,7 +139,7 @@ type move struct{ row, unit uint32 }
 
 // move gives rows, ascending, their units.
 func (r *ring) move(rows []move) {
-	chunks := slices.Clone(r.chunks) // who reads the list reads on
+	chunks := slices.Clone(r.chunks) // readers of the list continue
 	for len(rows) > 0 {
 		i, found := slices.BinarySearchFunc(chunks, rows[0].row, func(c *chunk, row uint32) int { return cmp.Compare(c.first, row) })
 		if !found {

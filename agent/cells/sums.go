@@ -10,8 +10,7 @@ type sums struct {
 	times  []moment.Sum
 	counts []moment.Sum // per row one for each of the process's events
 	calls  []callSum    // by site
-	// recent remembers rows by some bits of their key: the same few come again and again, and a map costs ten times as
-	// much.
+	// recent remembers rows by some bits of their key: the same few recur, and a map costs ten times as much.
 	recent [256]int32
 }
 

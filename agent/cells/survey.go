@@ -68,7 +68,7 @@ func surveyParts(s *moriensv1.CellsSurveyed) []*moriensv1.CellsSurveyed {
 	return parts
 }
 
-// describe says what there is of the node as a whole.
+// describe describes the node as a whole.
 func (k *Store) describe(whole bool) *moriensv1.CellsSurveyed {
 	t := &k.tally
 	s := &moriensv1.CellsSurveyed{
@@ -99,7 +99,7 @@ func (k *Store) describe(whole bool) *moriensv1.CellsSurveyed {
 	return s
 }
 
-// unitParts reports units, ascending: all of them, or what came since they were reported. From then on all count as
+// unitParts reports units, ascending: all of them, or those added since the last report. From then on all count as
 // reported.
 func (k *Store) unitParts(list []uint32, whole bool) []*moriensv1.CellsUnits {
 	const most = 3*5 + 4*10 + 10 // bytes of a unit's columns that are there once
@@ -151,7 +151,7 @@ func (k *Store) unitPart(list []uint32, whole bool) *moriensv1.CellsUnits {
 func (u *units) sumOf(unit uint32, dim int) float64 {
 	at := int(unit)*u.dims + dim
 	if u.parent[unit] != 0 {
-		return u.lo[at] * float64(u.durations(unit).N) // as cell.Of has it
+		return u.lo[at] * float64(u.durations(unit).N) // as in cell.Of
 	}
 	return u.sum[at]
 }

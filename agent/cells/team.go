@@ -9,28 +9,28 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// errEnded is why the work of a team does not go on: the collector has begun other work.
+// errEnded is why the work of a team does not continue: the collector has begun other work.
 var errEnded = errors.New("cells: the team's work has ended")
 
 // stillEvery is how often an agent that is at work says so: the collector gives up on one that is silent for 20 s.
 var stillEvery = 4 * time.Second
 
-// mostGiven bounds what one call can come to.
+// mostGiven bounds the result of one call, in bytes.
 const mostGiven = 1 << 33
 
-// A teamwork is this agent's part in the work of a team. The work itself goes on in a separate goroutine, up to the
-// next call.
+// A teamwork is this agent's part in the work of a team. The work itself runs in a separate goroutine, up to the next
+// call.
 type teamwork struct {
 	run   uint64
 	calls chan relay.Call // that the work makes; the last one is done
-	given chan []byte     // what they come to
+	given chan []byte     // their results
 	quit  chan struct{}
 	found *outcome // once the work is done; nil with an error
 	err   error
 
 	step   uint32     // how many calls were reported
 	latest relay.Call // the last one reported
-	parts  []byte     // of what it comes to, as far as they came
+	parts  []byte     // of the result, as far as they have arrived
 	whole  bool       // all of that was handed on, and another call is due
 }
 
@@ -61,7 +61,7 @@ func (w *teamwork) begin(work func(relay.Caller) (*outcome, error)) {
 	}()
 }
 
-// guarded has an error say what makes no sense of what came over the network.
+// guarded turns a panic over malformed input from the network into an error.
 func guarded(work func() (*outcome, error)) (f *outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -71,7 +71,7 @@ func guarded(work func() (*outcome, error)) (f *outcome, err error) {
 	return work()
 }
 
-// team goes on with a team's work, and answers with the next call.
+// team continues a team's work, and answers with the next call.
 func (k *Store) team(ask *moriensv1.CellsTeam, to *reply) error {
 	w := k.work
 	switch {
@@ -107,7 +107,7 @@ func (k *Store) team(ask *moriensv1.CellsTeam, to *reply) error {
 	return w.send(to)
 }
 
-// take takes a part of what the latest call has come to, and hands it on with the last. Parts may recur.
+// take takes a part of the latest call's result, and hands the result on with the last part. Parts may recur.
 func (w *teamwork) take(ask *moriensv1.CellsTeam) error {
 	switch end := ask.At + uint64(len(ask.Given)); {
 	case ask.At > uint64(len(w.parts)) || end > mostGiven:
@@ -123,7 +123,7 @@ func (w *teamwork) take(ask *moriensv1.CellsTeam) error {
 	return nil
 }
 
-// next waits for the next call, and says meanwhile that there is one to come.
+// next waits for the next call, and reports in that time that one is expected.
 func (w *teamwork) next(to *reply) error {
 	tick := time.NewTicker(stillEvery)
 	defer tick.Stop()
@@ -162,7 +162,7 @@ func (r *reply) call(c *moriensv1.CellsCall) error {
 	return r.send(&moriensv1.CellsAnswer{Body: &moriensv1.CellsAnswer_Call{Call: c}})
 }
 
-// endWork ends the work of a team that goes on.
+// endWork ends the current work of a team.
 func (k *Store) endWork() {
 	if k.work != nil {
 		close(k.work.quit)

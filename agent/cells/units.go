@@ -15,7 +15,7 @@ type units struct {
 	stride int // of moments
 	group  []uint32
 	key    []int32  // dims
-	parent []uint32 // the unit that a place has come out of, plus 1; 0: it is a cell
+	parent []uint32 // the unit from which a place was split, plus 1; 0: it is a cell
 	// Box round all bursts and sum of their coordinates: dims each. Of a place that is where it is, and no sum.
 	lo, hi, sum []float64
 	// Durations, and each counter: of all bursts, and of those that were reported to the collector.

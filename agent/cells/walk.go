@@ -51,7 +51,7 @@ func (w *walker) find(number uint64) []int32 {
 	}
 }
 
-// seek goes to the last anchor behind which a segment can begin.
+// seek goes to the last anchor after which a segment can begin.
 func (w *walker) seek(number uint64) {
 	if w.whole {
 		return
@@ -151,7 +151,7 @@ func (w *walker) read(labels []int32, end uint32) []int32 {
 	return labels[:n]
 }
 
-// narrow writes the labels of rows behind the first n, and says behind how many the next go.
+// narrow writes the labels of rows after the first n, and returns after how many the next go.
 func narrow(labels []int32, n int, rows []uint8, table *[1 << 8]int32) int {
 	for _, p := range rows {
 		label := table[p]

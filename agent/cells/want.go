@@ -85,7 +85,7 @@ func (w *wanted) find(l *labelling, by *walker) {
 	}
 }
 
-// sequence adds one to the message at hand. A message that is full is sent, and the runs go on in the next.
+// sequence adds one to the message at hand. A full message is sent, and the runs continue in the next.
 func (r *reply) sequence(m *moriensv1.CellsSequences, labels []int32) (*moriensv1.CellsSequences, error) {
 	runs := uint32(0)
 	for i, label := range labels {

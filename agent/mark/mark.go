@@ -23,8 +23,8 @@ func NewFormer(ring uint64) *Former { return &Former{ring: ring} }
 func (f *Former) Marks() uint64 { return f.marks }
 
 // Form adds the marks among the records to a message that it has returned before, or to a new one for nil, and returns
-// that; nil if there are none. Where the clock steps back the mark has the time of the one before it. A message is to
-// be gone on with until a new one is begun.
+// that; nil if there are none. Where the clock steps back the mark has the time of the one before it. The same message
+// is passed until a new one is begun.
 func (f *Former) Form(m *moriensv1.Marks, records []ring.Record) *moriensv1.Marks {
 	for i := range records {
 		r := &records[i]

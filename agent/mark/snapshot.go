@@ -2,7 +2,7 @@ package mark
 
 import moriensv1 "moriens/proto/moriens/v1"
 
-// Snapshot returns what Restore needs to go on behind the marks formed so far.
+// Snapshot returns what Restore needs to continue after the marks formed so far.
 func (f *Former) Snapshot() *moriensv1.MarkState {
 	return &moriensv1.MarkState{Marks: f.marks, Last: f.last}
 }

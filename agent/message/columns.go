@@ -51,8 +51,8 @@ func (t *Thread) transfer(o *operation, by *Thread, done uint64) {
 	}
 }
 
-// Reuse takes back a message that the Matcher has sent of this thread and that nobody needs any more, so that its
-// memory is used again.
+// Reuse takes back a message that the Matcher has sent of this thread and that is no longer needed, to reuse its
+// memory.
 func (t *Thread) Reuse(x *moriensv1.Transfers) { t.spare.Put(x) }
 
 // emptyTransfers is a message without rows.

@@ -75,7 +75,7 @@ func (t *Thread) addEvent(e *event) {
 }
 
 // Expect says how many threads the process has had by the time that what will be added was read. As long as some of
-// them have not come here, what they do to the others' requests cannot be known.
+// them have not been added here, what they do to the others' requests is not known.
 func (m *Matcher) Expect(threads int) { m.coming = threads }
 
 // Advance takes the events up to the time to which all threads were read.
@@ -88,8 +88,8 @@ func (m *Matcher) Advance() {
 	m.threads = slices.DeleteFunc(m.threads, func(t *Thread) bool { return t.ended && len(t.queue) == t.next })
 }
 
-// advance merges the threads' queues by time. With force it goes on until half of what may be held is, whoever was not
-// read so far.
+// advance merges the threads' queues by time. With force it continues until half of the bound is held, even if some
+// threads were not read so far.
 func (m *Matcher) advance(force bool) {
 	for m.held > 0 {
 		var first *Thread

@@ -39,15 +39,14 @@ func lose(t *rapid.T, p *program) (rows map[[2]uint64]uint64, gaps map[uint64][]
 	return rows, gaps, trailing
 }
 
-// TestLossMatchesNothingWrong drops records: what is said to have been completed was completed so, and every gap is
-// reported.
+// TestLossMatchesNothingWrong drops records: every reported completion is correct, and every gap is reported.
 func TestLossMatchesNothingWrong(t *testing.T) {
 	completed, lost := 0, uint64(0)
 	property := func(t *rapid.T) {
 		p := random(t)
 		rows, gaps, trailing := lose(t, p)
 		truth := make(map[sent]bool)
-		shared := make(map[int32]bool) // tags: which of those sends a call completed, nobody can tell
+		shared := make(map[int32]bool) // tags: which of those sends a call completed is not known
 		for _, x := range p.tasks {
 			shared[x.resolved.Tag] = x.shared
 		}
@@ -141,7 +140,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// MPI_Isendrecv is one request of two transfers; PROC_NULL is nobody; a receive that was never seen to be made is
+// MPI_Isendrecv is one request of two transfers; PROC_NULL is no peer; a receive that was never seen to be made is
 // counted.
 func TestTwoOfOneRequest(t *testing.T) {
 	var s sink
@@ -230,7 +229,7 @@ func TestUnknownCommunicator(t *testing.T) {
 		sent{Kind: wasSent, Ring: 1, Peer: 1, Tag: 1, Bytes: 8, DoneRing: 1})
 }
 
-// Ordinals of collectives go on above 32 bits.
+// Ordinals of collectives continue above 32 bits.
 func TestOrdinalsUnwrap(t *testing.T) {
 	var s sink
 	m, th := one(&s)
@@ -328,9 +327,9 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// A thread is read before another one, which ends its requests, is known: as long as that is to come, handles that go
-// round are not taken for others.
-func TestThreadThatComesLater(t *testing.T) {
+// A thread is read before another one, which ends its requests, is known: as long as that one is expected, handles that
+// are passed on are not taken for others.
+func TestThreadThatIsKnownLater(t *testing.T) {
 	var s sink
 	m, poster := one(&s)
 	m.Expect(2)

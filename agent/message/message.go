@@ -225,7 +225,7 @@ func (m *Matcher) end(t *Thread, e *event) {
 		return
 	}
 	if q.last > e.ticks {
-		// What it ended may have been given to somebody else meanwhile.
+		// The request it ended may belong to another call by now.
 		m.stats.Late++
 		m.forgetHandle(q)
 		return
@@ -320,7 +320,7 @@ func (m *Matcher) forget() {
 	clear(m.unfollowed)
 }
 
-// probe counts messages that matched probes took, and nobody has received.
+// probe counts messages that matched probes took, and that were never received.
 func (m *Matcher) probe(n int) {
 	m.probed += n
 	m.room.taken += n

@@ -118,7 +118,7 @@ const sharedHandle = 7
 func (p *program) call(th *planned) ring.Record {
 	p.now = max(p.now+1+rapid.Uint64Range(0, 5).Draw(p.t, "gap"), th.busy)
 	th.busy = p.now + rapid.Uint64Range(1, 30).Draw(p.t, "ticks")
-	for p.exits[th.busy] { // or it would be open which of two came first
+	for p.exits[th.busy] { // else the order of the two would be undefined
 		th.busy++
 	}
 	p.exits[th.busy] = true
@@ -208,7 +208,7 @@ func (p *program) end(th *planned) {
 			continue
 		}
 		if x.shared {
-			// Which of those that share a handle is meant, nobody can tell: the oldest of the thread's, and the oldest.
+			// Which of the requests that share a handle is meant is not known: the oldest of the thread's, and the oldest.
 			sharedSends++
 			kept = append(kept, x)
 			continue
@@ -324,7 +324,7 @@ func feedInto(t *rapid.T, p *program, missing []bool, room *Room, to *sink) *Mat
 	m := New(nil)
 	m.send = func(r *moriensv1.ReportRequest) {
 		to.take(r)
-		if x := r.GetTransfers(); x != nil { // nobody needs it any more
+		if x := r.GetTransfers(); x != nil { // it is no longer needed
 			for _, t := range m.threads {
 				if t.ring == x.Ring {
 					t.Reuse(x)

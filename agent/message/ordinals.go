@@ -11,8 +11,8 @@ import (
 const (
 	// maxWaiting bounds the receives of a process that have ended and wait to learn their ordinal.
 	maxWaiting = 4096
-	// maxCounted bounds the streams of a process that are counted. Where more turn up, as in a program that never uses a
-	// tag twice, counting begins anew: a new epoch.
+	// maxCounted bounds the streams of a process that are counted. With more, as in a program that never uses a tag twice,
+	// counting restarts in a new epoch.
 	maxCounted = 1 << 15
 )
 
@@ -37,11 +37,11 @@ type side struct {
 	receive bool
 	comm    uint32
 	wild    []*posting // of which nothing shows yet which lane they are in
-	active  []*posting // those whose calls may still be going on
+	active  []*posting // those whose calls may not have returned yet
 	other   *side      // of the same communicator
 }
 
-// A posting is a send or a receive in the order of all that the process has posted.
+// A posting is a send or a receive in the order in which the process has posted them.
 type posting struct {
 	lane       // as it was asked for; when it is settled, what it became
 	start, end uint64
@@ -85,7 +85,7 @@ func newOrdinals() ordinals {
 	return ordinals{next: 1, streams: make(map[lane]*stream), sides: make(map[lane]*side)}
 }
 
-// stream is a lane's. What is posted comes mostly in the same order again.
+// stream is a lane's. Postings mostly recur in the same order.
 func (r *ordinals) stream(at lane) *stream {
 	if r.latest != nil {
 		if next := r.latest.then; next != nil && next.lane == at {
@@ -145,7 +145,7 @@ func (t *Thread) placeOf(o *operation, start, end uint64) *posting {
 	return p
 }
 
-// post gives a posting its place behind all before it.
+// post gives a posting its place after all earlier ones.
 func (m *Matcher) post(p *posting) {
 	r := &m.order
 	if len(r.streams) >= maxCounted {
@@ -173,7 +173,7 @@ func (m *Matcher) post(p *posting) {
 	m.count(p)
 }
 
-// count puts a posting into its lane: behind those that were posted before.
+// count puts a posting into its lane: after those that were posted before.
 func (m *Matcher) count(p *posting) {
 	s := m.order.stream(p.lane)
 	at := len(s.live)
@@ -240,7 +240,7 @@ func (m *Matcher) cancel(p *posting) {
 	m.retire(p)
 }
 
-// tame takes a posting off those of which nothing shows what they become, and goes on with who waited for it.
+// tame removes a posting from those without a visible outcome, and continues with what has waited for it.
 func (m *Matcher) tame(p *posting) {
 	p.wild = false
 	p.side.wild, _ = without(p.side.wild, p)
@@ -334,8 +334,8 @@ func (m *Matcher) sendOff(p *posting, o *operation, by *Thread, row uint64) {
 	o.thread.transfer(o, by, row)
 }
 
-// pass gives up the ordinals of all that wait. They count nevertheless, so that later ones are right; but what they
-// have waited for cannot be put before them any more.
+// pass gives up the ordinals of all requests that wait. They still count, so that later ordinals are right, but what
+// they have waited for cannot be put before them any more.
 func (m *Matcher) pass() {
 	for _, s := range m.order.sides {
 		for _, w := range s.wild {

@@ -30,7 +30,7 @@ func (e *exchange) fits(peer, tag int32) bool {
 // that was posted takes what fits it. Each that ends has the ordinal that its place among the others of its lane gives,
 // as far as it is reported, and all have one where no more wait than may.
 func TestOrdinalsAreThoseOfMPI(t *testing.T) {
-	told := 0
+	reported := 0
 	property := func(t *rapid.T) {
 		type key struct {
 			receive   bool
@@ -75,7 +75,7 @@ func TestOrdinalsAreThoseOfMPI(t *testing.T) {
 				}
 				all = append(all, e)
 				call(mpicall.Irecv, ring.Record{Transfers: []ring.Transfer{{Kind: ring.Received, Bytes: 8, Request: e.handle, Peer: e.asked, Tag: e.wanted, Comm: 1}}})
-			case 2: // a message comes
+			case 2: // a message arrives
 				for _, e := range all {
 					if e.fits(peer, tag) {
 						e.matched, e.peer, e.tag = true, peer, tag
@@ -130,22 +130,22 @@ func TestOrdinalsAreThoseOfMPI(t *testing.T) {
 			if ordinals[e.row] != next[k] {
 				t.Fatalf("row %d, %+v: ordinal %d, want %d", e.row, *e, ordinals[e.row], next[k])
 			}
-			told++
+			reported++
 		}
 		if s := m.Stats(); s.Unordered != 0 || s.Void || live(m) != 0 || len(m.order.waiting) != 0 {
 			t.Fatalf("%+v, %d live", s, live(m))
 		}
 	}
 	// Chance may draw as few as a short test takes with nothing to report.
-	for try := 0; told == 0 && try < 100; try++ {
+	for try := 0; reported == 0 && try < 100; try++ {
 		rapid.Check(t, property)
 	}
-	if told == 0 {
-		t.Error("nothing was told")
+	if reported == 0 {
+		t.Error("nothing was reported")
 	}
 }
 
-// More receives than may wait behind one from anybody go without an ordinal; those behind it count on.
+// Receives beyond the limit of those that may wait for one from any source have no ordinal; later ones count on.
 func TestOrdinalsGivenUp(t *testing.T) {
 	var s sink
 	var x []*moriensv1.Transfers

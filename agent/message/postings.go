@@ -7,8 +7,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// keptLanes is up to how many lanes a snapshot has: it is written with every transaction. A program that uses more
-// peers and tags than that counts anew when its agent is started again.
+// keptLanes is the largest number of lanes in a snapshot, which is written with every transaction. A program that uses
+// more peers and tags than that restarts counting when its agent is restarted.
 const keptLanes = 1024
 
 // Bits of MatcherPostings.flags.

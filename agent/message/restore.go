@@ -12,8 +12,8 @@ import (
 // errState is what is wrong with a snapshot that no Snapshot has made.
 var errState = errors.New("not the state of a matcher")
 
-// Restore returns a Matcher that goes on where the one of a snapshot was, and its threads that have not ended, by ring.
-// The process's communicators have to be defined anew.
+// Restore returns a Matcher that continues where the one of a snapshot was, and its threads that have not ended, by
+// ring. The process's communicators have to be defined again.
 func Restore(s *moriensv1.MatcherState, send func(*moriensv1.ReportRequest)) (*Matcher, map[uint64]*Thread, error) {
 	m := New(send)
 	m.threadsSeen, m.coming, m.gaps, m.unrecorded = int(s.GetCame()), int(s.GetComing()), int(s.GetGaps()), s.GetUnrecorded()

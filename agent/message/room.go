@@ -31,7 +31,7 @@ func (m *Matcher) Share(room *Room) {
 // unfollowed are the requests of one handle for which there was no room. Nothing but their ends is waited for, so that
 // these are not taken for those of others.
 type unfollowed struct {
-	ends       uint32 // to come
+	ends       uint32 // outstanding
 	persistent bool   // one of them has the handle until it is freed
 }
 

@@ -11,8 +11,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Where there is no room for some requests, what is said to have been completed was completed so, every operation is
-// reported, and no end is taken for one whose making was not seen.
+// Where there is no room for some requests, every reported completion is correct, every operation is reported, and no
+// end is taken for one whose start was not seen.
 func TestCrowdedMatchesNothingWrong(t *testing.T) {
 	completed, unfollowed := 0, uint64(0)
 	property := func(t *rapid.T) {
@@ -126,7 +126,7 @@ func TestPersistentUnfollowed(t *testing.T) {
 		sent{Kind: wasSent, Ring: 1, Row: 6, Peer: 1, Tag: 3, Comm: 1, Bytes: 8, DoneRing: 1, Done: 7})
 }
 
-// A request takes no more memory than it is said to.
+// A request takes no more memory than requestBytes says.
 func TestRequestBytes(t *testing.T) {
 	const n = 200_000
 	m := New(func(*moriensv1.ReportRequest) {})
@@ -151,8 +151,9 @@ func TestRequestBytes(t *testing.T) {
 	runtime.KeepAlive(m)
 }
 
-// A thread that has ended, and of which nothing waits, takes no room any more; what is after it does not wait for it.
-func TestEndedThreadsGo(t *testing.T) {
+// A thread that has ended, and without anything that waits, takes no room any more, and later threads do not wait for
+// it.
+func TestEndedThreadsTakeNoRoom(t *testing.T) {
 	m := New(func(*moriensv1.ReportRequest) {})
 	for id := range uint64(3) {
 		m.Thread(id).End(0, false)

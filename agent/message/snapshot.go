@@ -7,7 +7,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Snapshot sends what has gathered and returns what Restore needs to go on behind it. Communicators are left out: the
+// Snapshot sends what has gathered and returns what Restore needs to continue after it. Communicators are left out: the
 // process's log has them.
 func (m *Matcher) Snapshot() *moriensv1.MatcherState {
 	m.Flush()
@@ -57,8 +57,8 @@ func (m *Matcher) Snapshot() *moriensv1.MatcherState {
 	return w.state
 }
 
-// settled is the time before which nothing can come any more: events of a thread ascend, and a thread that has not come
-// here yet begins later than what was applied.
+// settled is the time before which nothing can arrive any more: events of a thread ascend, and a thread that is not yet
+// known here begins later than what was applied.
 func (m *Matcher) settled() uint64 {
 	if m.threadsSeen < m.coming {
 		return 0
@@ -165,7 +165,7 @@ func (w *writer) waiting(m *Matcher) {
 	}
 }
 
-// requests leaves out handles that no request has and of which nothing before the latest event can come.
+// requests leaves out handles without a request for which nothing before the latest event can arrive.
 func (w *writer) requests(t *table, settled uint64) {
 	s := w.state
 	for handle, q := range t.queues {

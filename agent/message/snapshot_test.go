@@ -32,7 +32,7 @@ func follow(rings, limit int) *follower {
 	return f
 }
 
-// cut has the Matcher go on as one that only knows the snapshot's bytes.
+// cut replaces the Matcher by one that only knows the snapshot's bytes.
 func (f *follower) cut(t interface {
 	Fatal(...any)
 	Fatalf(string, ...any)
@@ -204,8 +204,8 @@ func collectives(list []*moriensv1.Collectives) map[uint64][][3]uint64 {
 	return all
 }
 
-// The order of messages goes on behind a cut; with more lanes than a snapshot has, in a new epoch.
-func TestOrderGoesOn(t *testing.T) {
+// The order of messages continues after a cut; with more lanes than a snapshot has, in a new epoch.
+func TestOrderContinues(t *testing.T) {
 	for lanes, want := range map[int]placed{keptLanes: {Epoch: 0, Ordinal: 2}, keptLanes + 1: {Epoch: 1, Ordinal: 1}} {
 		f := follow(1, 1000)
 		send := func(row int, tag int) {

@@ -63,7 +63,7 @@ func (t *table) clear(q *queue) {
 	q.list = q.list[:0]
 }
 
-// receives reports whether a message can come to it: then no other request under way has its handle.
+// receives reports whether it can receive a message: then no other pending request has its handle.
 func (r *request) receives() bool {
 	for i := range r.operations[:r.count] {
 		if o := &r.operations[i]; r.active && o.receives() && o.peer != ring.ProcNull {

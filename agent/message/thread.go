@@ -21,7 +21,7 @@ type Thread struct {
 	gap       bool   // calls are missing since its latest record, and that is known already
 	taken     operation
 	moves     []operation // of the record at hand
-	took      bool        // taken is to be received by the request that comes next
+	took      bool        // taken is to be received by the next request
 	ended     bool
 	ready     bool // among those that have something to send
 
@@ -54,8 +54,8 @@ func (t *Thread) missing(since uint64) {
 // Read says that everything of the thread that happened before a time has been added.
 func (t *Thread) Read(until uint64) { t.until = max(t.until, until) }
 
-// End says that nothing more will come of the thread, of so many rows, and whether calls are missing after the last of
-// them.
+// End says that nothing more will arrive from the thread, of so many rows, and whether calls are missing after the last
+// of them.
 func (t *Thread) End(rows uint64, missing bool) {
 	if missing {
 		t.Missing()

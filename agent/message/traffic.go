@@ -14,7 +14,7 @@ type site struct {
 	path     uint32
 }
 
-// A route is whom transfers of a kind go to or come from.
+// A route is the peer to which or from which transfers of a kind go.
 type route struct {
 	kind moriensv1.Transfers_Kind
 	comm uint32
@@ -67,7 +67,7 @@ func (s *sums[K]) place(key K) *sum[K] {
 	return &s.list[n]
 }
 
-// add adds something; bytes stop at the largest number, which only damaged records come to.
+// add adds an amount; bytes stop at the largest number, which only damaged records reach.
 func (s *sum[K]) add(count, bytes uint64) {
 	s.count += count
 	s.bytes += min(bytes, math.MaxUint64-s.bytes)

@@ -17,8 +17,8 @@ type Bell struct {
 	news chan struct{}
 }
 
-// Bell watches the directory, which must be there. An error says that the kernel has none to give: then whoever reads
-// rings has to look often.
+// Bell watches the directory, which must be there. An error means that the kernel has none to give: the reader of rings
+// then has to poll often.
 func (d *Directory) Bell() (*Bell, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -32,7 +32,7 @@ func (d *Directory) Bell() (*Bell, error) {
 	return b, nil
 }
 
-// Rung gets something when a process wants to be read, at once or since the last time. It is nil for no Bell.
+// Rung receives when a process asks to be read, at once or since the last time. It is nil for no Bell.
 func (b *Bell) Rung() <-chan struct{} {
 	if b == nil {
 		return nil
@@ -75,7 +75,7 @@ func (b *Bell) listen() {
 func give(to chan<- struct{}) {
 	select {
 	case to <- struct{}{}:
-	default: // there is one that nobody has taken yet
+	default: // there is one that was not taken yet
 	}
 }
 

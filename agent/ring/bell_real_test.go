@@ -13,8 +13,8 @@ import (
 	"moriens/internal/mpicall"
 )
 
-// A reader that lets a ring become half full is woken, once for each time; so is one that a process waits for at the
-// end of MPI, and one that does not know of a new file.
+// A reader is woken when a ring becomes half full, once for each time; when a process waits for it at the end of MPI;
+// and when there is a new file.
 func TestBell(t *testing.T) {
 	const slots = 64
 	dir := filepath.Join(t.TempDir(), "run")
@@ -32,7 +32,7 @@ func TestBell(t *testing.T) {
 		select {
 		case <-c:
 		case <-time.After(2 * time.Minute):
-			t.Fatalf("nobody is told of %s", what)
+			t.Fatalf("no notification of %s", what)
 		}
 	}
 	quiet := func(when string) {
@@ -90,7 +90,7 @@ func TestBell(t *testing.T) {
 	rung("the end of MPI", bell.Rung())
 }
 
-// Nobody waits for a bell that there is not.
+// Without a bell there is no wait for it.
 func TestNoBell(t *testing.T) {
 	bell, err := ring.NewDirectory(filepath.Join(t.TempDir(), "none")).Bell()
 	if err == nil || bell.Rung() != nil || bell.News() != nil {

@@ -24,8 +24,7 @@ func DirectoryPath(shm string, uid int, run string) string {
 	return filepath.Join(shm, fmt.Sprintf("moriens-%d-%s", uid, run))
 }
 
-// DirectoryIn is the directory of a run whose name is given, where it is not the usual one of the run: somebody else
-// has that.
+// DirectoryIn is the directory of a run by a given name, where another user has the run's usual name.
 func DirectoryIn(shm, name string, uid int, run string) string {
 	if name == "" {
 		return DirectoryPath(shm, uid, run)
@@ -40,13 +39,13 @@ type Fault struct {
 	Size  int    // of its world; 0 = unknown
 	PID   int
 	Errno syscall.Errno
-	// Before is the library that comes before libmoriens.so and has answered all calls of the rank itself; empty: there is
-	// none, and Errno says why.
+	// Before is the library before libmoriens.so that has answered all calls of the rank itself; empty: there is none, and
+	// Errno says why.
 	Before string
 	// Past is the path of the MPI library that the rank has called past the recording; empty: it has not, and Errno says
 	// why.
 	Past string
-	// Reason is how it came to call that, for people; empty: it has found it by dlopen.
+	// Reason is why it calls that, for people; empty: it has found it by dlopen.
 	Reason string
 }
 
@@ -93,7 +92,7 @@ func (d *Directory) Claim() (*files.Lock, error) {
 // ErrClaimed is returned to a second agent of a run on one node.
 var ErrClaimed = errors.New("another agent serves this run on this node")
 
-// Forget makes the next Scan report a file again: it could not be opened for want of descriptors.
+// Forget makes the next Scan report a file again: it could not be opened for lack of descriptors.
 func (d *Directory) Forget(path string) {
 	delete(d.seen, filepath.Base(path))
 	d.listed = time.Time{}
@@ -123,7 +122,7 @@ type Directory struct {
 	seen map[string]bool
 	// When it was listed, and when it had changed before; zero where it has to be listed again.
 	listed, changed time.Time
-	readDir         func(string) ([]os.DirEntry, error) // os.ReadDir, but for tests
+	readDir         func(string) ([]os.DirEntry, error) // os.ReadDir, except in tests
 }
 
 const (
@@ -274,7 +273,7 @@ func lockedFile(path string) (bool, error) {
 	return locked(f)
 }
 
-// locked reports whether somebody holds a lock on the whole of a file. The question is asked on behalf of our open
+// locked reports whether a process holds a lock on the whole of a file. The question is asked on behalf of our open
 // file, not of our process, so that it sees every process's lock, and in tests our own.
 func locked(f *os.File) (bool, error) {
 	lock := unix.Flock_t{Type: unix.F_WRLCK}
@@ -285,8 +284,8 @@ func locked(f *os.File) (bool, error) {
 }
 
 // Clear removes what the run's processes have left, and the agent's spool where that is here. Processes that still map
-// their files are not disturbed, nor is one that is making them: it would not record, and not be there at its end to
-// tell the user why.
+// their files are not disturbed, nor is one that is making them: it would not record, and not report the reason to the
+// user at its end.
 func (d *Directory) Clear() error {
 	if err := os.RemoveAll(filepath.Join(d.path, SpoolDir)); err != nil {
 		return fmt.Errorf("ring: %w", err)
@@ -333,10 +332,10 @@ func (d *Directory) Remove() error {
 	return nil
 }
 
-// Retire is how an agent leaves to which no rank has arrived: what ranks that died have left goes, and the directory
-// with it. First the agent's file is put out of sight, so that a rank which comes from then on starts another agent,
-// and leaves its files to that one. Then came looks for ranks that have seen the file before: where there are any the
-// agent stays, unless another one is there by now, and Retire returns false.
+// Retire is how an agent to which no rank has connected ends: the files of ranks that died are deleted, and the
+// directory with them. First the agent's file is moved out of sight, so that a rank which connects from then on starts
+// another agent; that rank's files are left to the new agent. Then found looks for ranks that have seen the file
+// before: where there are any the agent keeps running, unless another one is there by now, and Retire returns false.
 func (d *Directory) Retire(found func() (bool, error)) (bool, error) {
 	left, err := os.ReadDir(d.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -72,7 +72,7 @@ func TestDirectory(t *testing.T) {
 	expect(ring.Scanned{Faults: []ring.Fault{
 		{Name: "past-0-2-13", Rank: 0, Size: 2, PID: 13, Past: "/lib/libmpi.so.40", Reason: "/a calls PMPI_Init itself"},
 	}})
-	// What is not ours stays, and so does the directory.
+	// Foreign files are kept, and so is the directory.
 	if err := d.Remove(); err == nil {
 		t.Error("a directory with strangers' files was removed")
 	}
@@ -127,7 +127,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("Sweep = %d, %v", n, err)
 	}
 	if _, err := os.Stat(dead); !os.IsNotExist(err) {
-		t.Errorf("%s stays", dead)
+		t.Errorf("%s is kept", dead)
 	}
 	for _, path := range kept {
 		if _, err := os.Stat(path); err != nil {

@@ -15,8 +15,8 @@ import (
 	"moriens/internal/shmabi"
 )
 
-// overlay writes patch over a copy of base: pairs of a 16-bit offset and a byte. A fuzzer that had to
-// find the constants of a header by itself would never come past them.
+// overlay writes patch over a copy of base: pairs of a 16-bit offset and a byte. A fuzzer that had to find the
+// constants of a header by itself would never get past them.
 func overlay(base, patch []byte) []byte {
 	out := bytes.Clone(base)
 	for ; len(patch) >= 3; patch = patch[3:] {

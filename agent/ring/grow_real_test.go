@@ -52,8 +52,8 @@ func allocated(t *testing.T, path string) int64 {
 	return st.Blocks * 512
 }
 
-// A ring that nobody reads grows until there is no more room, and loses nothing before. What was read is freed, and the
-// writer goes back to where it began.
+// A ring without a reader grows until there is no more room, and loses nothing before. What was read is freed, and the
+// writer returns to where it began.
 func TestRingGrows(t *testing.T) {
 	const slots, areas = 1 << 10, 4 // 32 to 256 KiB
 	p, w, r, path := growing(t, slots, areas)
@@ -96,7 +96,7 @@ func TestRingGrows(t *testing.T) {
 	}
 }
 
-// A ring whose file somebody has removed does not grow; that costs records as a full ring does.
+// A ring whose file was removed does not grow; that costs records as a full ring does.
 func TestGrowRemoved(t *testing.T) {
 	p, w, r, path := growing(t, 4, 3)
 	defer p.Exit()
@@ -169,8 +169,8 @@ func TestOpenRecordMoves(t *testing.T) {
 	}
 }
 
-// Rings that grow and come back at random show what is on a list to readers that are killed at random, and each record
-// once.
+// Rings that grow and are freed again at random show what is on a list to readers that are killed at random, and each
+// record once.
 func TestGrowthIsAList(t *testing.T) {
 	segments, drops, again := 0, 0, 0
 	for seed := range *seeds {
@@ -343,7 +343,7 @@ func (m *model) end() {
 	m.p.Exit()
 }
 
-// A writer that grows while it is read, by readers that come and go, loses what it counts and nothing else.
+// A writer that grows while it is read, by readers that start and end, loses what it counts and nothing else.
 func TestGrowthUnderLoad(t *testing.T) {
 	const records = 300_000
 	p, w, r, path := growing(t, 64, 6)

@@ -63,7 +63,7 @@ type Comm struct {
 	Origin *Origin // of one with ranks of several worlds, as far as that is known; else nil
 }
 
-// Origin says how ranks of several worlds came together.
+// Origin says how ranks of several worlds were connected.
 type Origin struct {
 	How          OriginKind
 	Parent       uint32 // Derived: the number of the Comm that it was made of, which comes before
@@ -75,7 +75,7 @@ type Origin struct {
 // OriginKind is the call that brought worlds together.
 type OriginKind uint32
 
-// How worlds come together. Two sides of one meeting have a kind each.
+// How worlds are connected. Two sides of one meeting have a kind each.
 const (
 	Derived   OriginKind = shmabi.OriginDerived // made of another such Comm
 	Spawned   OriginKind = shmabi.OriginSpawned // by the ranks that called MPI_Comm_spawn

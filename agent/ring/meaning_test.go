@@ -119,7 +119,7 @@ func TestCommsAndNames(t *testing.T) {
 	}
 }
 
-// What says how worlds came together is read, with its text; one that makes no sense makes the log corrupt.
+// The record of how worlds were connected is read with its text; one that makes no sense makes the log corrupt.
 func TestOrigins(t *testing.T) {
 	comm := ringwriter.Comm{Number: 2, ID: 7, Flags: shmabi.CommInter, Size: 1, Peers: 3, Ranks: []ringwriter.Ranks{{First: -1, Count: 3}}}
 	for _, c := range []struct {

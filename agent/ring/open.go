@@ -35,8 +35,8 @@ func (p *Process) Unrecorded() bool {
 	return failed > 0
 }
 
-// clockBehind is how far, in ticks, a thread may be behind between taking a time stamp and publishing it.
-// It is no bound, a thread can lose its processor there, so that who relies on it must notice what comes late.
+// clockBehind is how far, in ticks, a thread may be behind between taking a time stamp and publishing it. It is no
+// bound: a thread can lose its processor in between, so that users of it must notice late records.
 const clockBehind = 1 << 22
 
 // ReadUntil returns the time up to which a ring of which everything published was read, when the clock stood at now,

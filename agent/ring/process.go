@@ -53,7 +53,7 @@ type Losses struct {
 const (
 	maxThreads = 1 << 20
 	maxErrno   = 4095
-	// MaxCount is that of calls, and of what comes with calls: at a hundred million in a second it takes a month.
+	// MaxCount is that of calls, and of what belongs to calls: at a hundred million in a second it takes a month.
 	MaxCount = 1 << 48
 )
 
@@ -161,15 +161,15 @@ func (p *Process) State() (s State) {
 	return s
 }
 
-// Over reports whether MPI has ended for good: the process may live on, and nothing more will come of it. Nor will
-// where its file is not all there any more.
+// Over reports whether MPI has ended for good: the process may live on, and nothing more will arrive from it. The same
+// holds where its file was truncated.
 func (p *Process) Over() bool {
 	over := true
 	p.guard(func() { over = atomic.LoadUint32(&p.header.Over) != 0 })
 	return over
 }
 
-// Threads is how many threads have, or will have at once, a ring. Where the number is damaged nothing is said to come.
+// Threads is how many threads have, or will have at once, a ring. Where the number is damaged none is expected.
 func (p *Process) Threads() (threads int) {
 	p.guard(func() {
 		// In this order: a thread is counted before it is known to have failed.
@@ -221,7 +221,7 @@ func (p *Process) losses() (l Losses, wrong []string) {
 	return l, wrong
 }
 
-// Alive reports whether the process still runs: whether somebody holds the lock on its file.
+// Alive reports whether the process still runs: whether the lock on its file is held.
 func (p *Process) Alive() (bool, error) {
 	alive, err := locked(p.m.file)
 	if err != nil {
@@ -230,7 +230,7 @@ func (p *Process) Alive() (bool, error) {
 	return alive, nil
 }
 
-// Close unmaps the file; it stays.
+// Close unmaps the file and keeps it.
 func (p *Process) Close() error {
 	if err := p.m.close(); err != nil {
 		return fmt.Errorf("ring: %s: %w", p.name, err)

@@ -144,7 +144,7 @@ func TestLog(t *testing.T) {
 	expect(ring.Log{})
 }
 
-// Where there is no room for more places, those that there are stay.
+// Where there is no room for more places, the known ones are kept.
 func TestManyPlaces(t *testing.T) {
 	w, p := opened(t, ringwriter.Identity{LogBytes: 1 << 20})
 	defer w.Exit()

@@ -16,7 +16,7 @@ import (
 // maxSlots bounds what a header may ask us to map: 2 GiB.
 const maxSlots = 1 << 26
 
-// Reader reads one ring and, when it is told to, gives its slots back. One goroutine at a time may use it.
+// Reader reads one ring and, on request, gives its slots back. One goroutine at a time may use it.
 type Reader struct {
 	// What the header says of the ring; it never changes.
 	ID      uint64
@@ -37,7 +37,7 @@ type Reader struct {
 	err      error  // the first corruption met: the ring ends there
 }
 
-// OpenReader maps the ring at path, and has the ring say that it is read. Its first Read starts behind what was
+// OpenReader maps the ring at path, and has the ring say that it is read. Its first Read starts after what was
 // released.
 func OpenReader(path string) (*Reader, error) {
 	m, err := mapFile(path, shmabi.HeaderBytes, shmabi.HeaderBytes+2*maxSlots*shmabi.SlotBytes, shmabi.HeaderBytes, true)
@@ -95,9 +95,9 @@ func (r *Reader) slot(number uint64) *shmabi.Slot {
 	return at[shmabi.Slot](r.m, s.offset+(number&(s.slots-1))*shmabi.SlotBytes)
 }
 
-// Read copies published records into dst, oldest first, and returns how many there were; 0 means that all
-// is read. Their slots stay the reader's until Release. The memory of dst's slices is used again. After
-// an error, which wraps ErrCorrupt, the records returned with it are good and nothing more can be read.
+// Read copies published records into dst, oldest first, and returns how many there were; 0 means that all is read. The
+// reader owns their slots until Release. The memory of dst's slices is used again. After an error, which wraps
+// ErrCorrupt, the records returned with it are good and nothing more can be read.
 func (r *Reader) Read(dst []Record) (int, error) {
 	if r.err != nil {
 		return 0, r.err
@@ -126,8 +126,8 @@ func (r *Reader) Read(dst []Record) (int, error) {
 	return n, r.err
 }
 
-// Release gives the slots of all records that were read back to the writer: whoever opens the ring next does not
-// see them any more.
+// Release gives the slots of all records that were read back to the writer: the next reader of the ring does not see
+// them any more.
 func (r *Reader) Release() {
 	r.leave()
 	atomic.StoreUint64(&r.header.Tail, r.tail)
@@ -149,8 +149,8 @@ func unseenFrom(number uint64) uint64 { return (number + unseenSlots - 1) &^ (un
 // Held is how many slots were read and not released.
 func (r *Reader) Held() int { return int(r.tail - r.released) }
 
-// Resume goes on behind the slots that an earlier reader reports to have read, of which it may not have released the
-// last ones. What it has released and does not know of is an error, and so is what was never written.
+// Resume continues after the slots that an earlier reader reports to have read, of which it may not have released the
+// last ones. Slots that it has released without reporting them are an error, and so are slots that were never written.
 func (r *Reader) Resume(tail uint64) error {
 	if head := r.Head(); tail < r.released || tail > head {
 		return fmt.Errorf("ring: %s: %d slots were read, %d released, of %d", r.name, tail, r.released, head)
@@ -272,7 +272,7 @@ func (r *Reader) Head() uint64 { return atomic.LoadUint64(&r.header.Head) }
 // Tail is how many slots were read.
 func (r *Reader) Tail() uint64 { return r.tail }
 
-// Slots is how many slots the ring's latest segment has that the reader knows of.
+// Slots is how many slots the ring's latest segment has that are known to the reader.
 func (r *Reader) Slots() int { return int(r.segments[len(r.segments)-1].slots) }
 
 // Closed reports whether the ring's thread has ended, or MPI has: once it is true, what Read finds is the rest.
@@ -280,8 +280,8 @@ func (r *Reader) Closed() bool {
 	return atomic.LoadUint32(&r.header.State) == shmabi.RingClosed
 }
 
-// Close unmaps the ring; its file stays, and says that nobody reads it. Where the file was truncated that is a fault,
-// and the ring is unmapped all the same. A second Close does nothing.
+// Close unmaps the ring; its file is kept, with the mark that it has no reader. A truncated file is a fault, and the
+// ring is unmapped all the same. A second Close does nothing.
 func (r *Reader) Close() (err error) {
 	if r.m == nil {
 		return nil

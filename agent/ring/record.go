@@ -37,7 +37,7 @@ type Record struct {
 // be of thousands of requests.
 const keptRequests = 8
 
-// Clear makes it empty, with the memory of its slices, but for that of many requests.
+// Clear makes it empty and keeps the memory of its slices, except that of many requests.
 func (r *Record) Clear() {
 	requests := r.Requests[:0]
 	if cap(requests) > keptRequests {
@@ -103,8 +103,7 @@ type Request struct {
 	Tag    int32
 }
 
-// BytesUnknown stands for the bytes of a receive of which the status gives nothing: Source and Tag are what it asked
-// for.
+// BytesUnknown stands for the bytes of a receive without a status: Source and Tag are what it asked for.
 const BytesUnknown = shmabi.BytesUnknown
 
 // RequestEvent is what happened to a request.

@@ -25,8 +25,8 @@ func corrupt(name, format string, args ...any) error {
 	return fmt.Errorf("ring: %s: %w: %s", name, ErrCorrupt, fmt.Sprintf(format, args...))
 }
 
-// Guard calls look, which reads a mapped file. That the file was truncated meanwhile is a fault, of which it makes an
-// error in a goroutine that has set debug.SetPanicOnFault.
+// Guard calls look, which reads a mapped file. If the file was truncated in the meantime the access faults. Guard turns
+// the fault into an error, in a goroutine that has set debug.SetPanicOnFault.
 func Guard(look func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {

@@ -160,8 +160,8 @@ func TestStaleContinuation(t *testing.T) {
 	expectLeft(t, r, false)
 }
 
-// TestReaderGoesOnWhereTheLastStopped is an agent that was restarted.
-func TestReaderGoesOnWhereTheLastStopped(t *testing.T) {
+// TestReaderContinuesWhereTheLastStopped is an agent that was restarted.
+func TestReaderContinuesWhereTheLastStopped(t *testing.T) {
 	p, dir := process(t, ringwriter.Identity{})
 	defer p.Exit()
 	w, r := thread(t, p, dir, 8)

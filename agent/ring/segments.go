@@ -45,7 +45,7 @@ func (r *Reader) follow() error {
 			return err
 		}
 		if err := r.m.extend(s.offset + s.bytes()); err != nil {
-			return corrupt(r.name, "no memory for %d slots: %v", s.slots, err) // nothing can be read that comes after
+			return corrupt(r.name, "no memory for %d slots: %v", s.slots, err) // nothing after it can be read
 		}
 		r.header = at[shmabi.Ring](r.m, 0)
 		r.segments = append(r.segments, s)
@@ -85,7 +85,7 @@ func (r *Reader) sound(s segment, number uint32) error {
 	return nil
 }
 
-// advance comes to the segment that tail is in, and returns where that ends as far as is known.
+// advance moves to the segment that tail is in, and returns where that ends as far as is known.
 func (r *Reader) advance() (end uint64) {
 	for r.now+1 < len(r.segments) {
 		if next := r.segments[r.now+1].first; r.tail < next {
@@ -96,9 +96,9 @@ func (r *Reader) advance() (end uint64) {
 	return math.MaxUint64
 }
 
-// leave frees the memory of segments that tail has passed: their slots are about to be given back. Where they have
-// been, before the next segment began, the writer has freed it, and may have it in use again. The first area's stays:
-// the writer comes back to it without asking for memory.
+// leave frees the memory of segments that tail has passed: their slots are about to be returned. Where they were
+// returned before the next segment began, the writer has freed the memory, and may have it in use again. The memory of
+// the first area is kept: the writer returns to it without asking for memory.
 func (r *Reader) leave() {
 	r.advance()
 	if r.now == 0 {
@@ -112,7 +112,7 @@ func (r *Reader) leave() {
 			how = unix.MADV_DONTNEED
 		}
 		if from < to {
-			unix.Madvise(r.m.data[from:to], how) // where it fails the memory stays the ring's
+			unix.Madvise(r.m.data[from:to], how) // where it fails the ring keeps the memory
 		}
 	}
 	r.segments = append(r.segments[:0], r.segments[r.now:]...)

@@ -54,7 +54,7 @@ func TestStarting(t *testing.T) {
 
 // A rank that was about to record is found whatever time a scan takes: here its process is published, and its start
 // file goes, between the listing and the look at that file.
-func TestStartedMeanwhile(t *testing.T) {
+func TestStartedDuringTheScan(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
@@ -80,8 +80,8 @@ func TestStartedMeanwhile(t *testing.T) {
 	process.Exit()
 }
 
-// TestRetire: an agent to which no rank has come leaves nothing. It stays where one comes at the last moment, and has
-// relied on it; where that one has started another agent, all that is new is left to them.
+// TestRetire: an agent to which no rank has connected leaves no files. It keeps running where a rank connects at the
+// last moment and has relied on it. Where that rank has started another agent, all new files are left to the two.
 func TestRetire(t *testing.T) {
 	const agentFile, dead, start = AgentFile, ".00000000000000a1.process", "00000000000000a2.start"
 	for _, c := range []struct {
@@ -134,7 +134,7 @@ func TestRetire(t *testing.T) {
 	}
 }
 
-// An agent leaves alone what comes when it has looked for the last time: that is another one's.
+// An agent leaves alone what appears after its last look: that belongs to another agent.
 func TestRetireAfter(t *testing.T) {
 	path := t.TempDir()
 	lockWhole(t, filepath.Join(path, AgentFile))
@@ -152,7 +152,7 @@ func TestRetireAfter(t *testing.T) {
 	}
 }
 
-// TestScanAgain: a directory that has not changed for a while is not listed again, and yet what comes is found at once.
+// TestScanAgain: a directory that has not changed for a while is not listed again, and yet new files are found at once.
 func TestScanAgain(t *testing.T) {
 	path := t.TempDir()
 	d := NewDirectory(path)
@@ -211,15 +211,15 @@ func TestSweepSparesAgents(t *testing.T) {
 		f.Close()
 	}
 	if n := sweep(); n != 1 {
-		t.Error("what is left of a run that is over stays")
+		t.Error("files of a run that is over are kept")
 	}
 	if _, err := os.Stat(path); !errors.Is(err, syscall.ENOENT) {
 		t.Error(err)
 	}
 }
 
-// TestClear: the file that tells the user why stays, and what a rank is making, which is to read it. Remove takes them
-// too.
+// TestClear: the file that shows the user the reason is kept, and so is one that a rank is making, which is to read it.
+// Remove deletes them too.
 func TestClear(t *testing.T) {
 	const making = ".00000000000000a2.0.ring"
 	path := t.TempDir()

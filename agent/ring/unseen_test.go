@@ -30,7 +30,7 @@ func resident(t *testing.T, suffix string) (bytes int) {
 	return bytes
 }
 
-// What a reader has given back does not count as its memory for long, and what is written there anew is read.
+// What a reader has given back soon stops counting as its memory, and what is written there again is read.
 func TestReleasedIsUnmapped(t *testing.T) {
 	const slots = 1 << 16 // 2 MiB
 	p, dir := process(t, ringwriter.Identity{})

@@ -70,7 +70,7 @@ type Watch struct {
 type process struct {
 	id   uint64
 	pid  int    // as it knows it itself
-	file string // that it alone has mapped, but for us
+	file string // that it alone has mapped, except this process
 
 	mu      sync.Mutex
 	dir     string // in /proc; empty = not found yet
@@ -79,7 +79,7 @@ type process struct {
 	gone    Figures // of threads whose number another one has now
 }
 
-// New returns a watch over nobody.
+// New returns a watch without processes.
 func New(proc string) *Watch {
 	return &Watch{proc: proc, processes: make(map[uint64]*process), cores: make(map[int]bool), changed: make(map[uint64]Figures), wake: make(chan struct{}, 1)}
 }

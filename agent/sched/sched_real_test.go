@@ -148,7 +148,7 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// The last figures of a process are reported when it ends, be it there still or not.
+// The last figures of a process are reported when it ends, whether or not it is still there.
 func TestEnd(t *testing.T) {
 	x := newTree(t)
 	for pid := 100; pid < 103; pid++ {
@@ -174,10 +174,10 @@ func TestEnd(t *testing.T) {
 	}
 	os.RemoveAll(filepath.Join(x.dir, "102"))
 	if f, news := w.End(102); news {
-		t.Errorf("told twice: %+v", f)
+		t.Errorf("reported twice: %+v", f)
 	}
 	if f, news := w.End(99); news {
-		t.Errorf("of nobody: %+v", f)
+		t.Errorf("of an unknown process: %+v", f)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestContainers(t *testing.T) {
 }
 
 // A kernel that does not show how long threads wait, or does not let us look, costs nothing but the figures.
-func TestNothingTold(t *testing.T) {
+func TestFiguresThatCannotBeRead(t *testing.T) {
 	x := newTree(t)
 	x.process(100, 100, "a.process")
 	x.thread(100, 100, 0, 0, 1, 1, "0")

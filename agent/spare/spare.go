@@ -8,7 +8,7 @@ const most = 8
 // A List is of spare messages. What is in them is left as it was.
 type List[T any] struct{ messages []*T }
 
-// Put takes a message that nobody needs any more; with enough of them waiting it lets it go.
+// Put takes a message that is no longer needed; with enough of them waiting it drops it.
 func (l *List[T]) Put(m *T) {
 	if len(l.messages) < most {
 		l.messages = append(l.messages, m)

@@ -10,17 +10,18 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Gone reports whether somebody has removed the outbox's files: cleaners of temporary directories do. What is committed
-// then goes with this process.
+// Gone reports whether the outbox's files were removed, as cleaners of temporary directories do. What is committed then
+// is lost with this process.
 func (o *Outbox) Gone() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.log.Removed()
 }
 
-// Again makes the spool and the outbox in it anew, in another place where its own cannot have it, of what is in memory:
-// all of the state, and the newest messages. It returns how many messages that the collector is not known to hold went
-// with the files. In their place each sends something that the collector refuses and counts, the first says why.
+// Again writes the spool and its outbox again from what is in memory: all of the state, and the newest messages; in
+// another place where its own is not usable. It returns how many messages were lost with the files that the collector
+// is not known to hold. In place of each it sends something that the collector refuses and counts; the first states
+// why.
 func (o *Outbox) Again(why string) (lost uint64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

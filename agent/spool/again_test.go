@@ -13,7 +13,7 @@ import (
 )
 
 // What the collector has not acknowledged and memory does not hold is lost with the files, and the message in its place
-// says so; everything else goes on.
+// says so; everything else continues.
 func TestAgainSaysWhatIsLost(t *testing.T) {
 	dir := t.TempDir()
 	c := Config{Dir: dir, Max: 64 << 20, Run: "run", Shm: dir}

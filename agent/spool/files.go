@@ -14,8 +14,8 @@ import (
 // Full reports whether an error is that of a disk without room.
 func Full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// begin sees that there is a file to write to that repeats what was known before it, and that little of it is of no use
-// any more: what it began with is written once for at least as many bytes behind it.
+// begin makes sure that there is a file to write to that repeats what was known before it, and that little of it is of
+// no use any more: its beginning is written once for at least as many bytes after it.
 func (o *Outbox) begin() error {
 	if o.begun && o.log.End().Offset-o.start < max(o.fileBytes, o.start) {
 		return nil
@@ -57,8 +57,8 @@ func (o *Outbox) restart() error {
 	return nil
 }
 
-// strip takes out of the files before the last one what nobody needs any more: states that others have followed, and
-// what the windows have taken. Where that fails, as on a full disk, they stay as they are.
+// strip removes from all files but the last what is no longer needed: states that others have followed, and what the
+// windows have taken. Where that fails, as on a full disk, the files are kept as they are.
 func (o *Outbox) strip() {
 	for i := range o.files[:len(o.files)-1] {
 		f := &o.files[i]

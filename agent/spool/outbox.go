@@ -17,7 +17,7 @@ const (
 	segmentKind = "outbox"
 	// formatVersion is that of the records.
 	formatVersion = 4
-	// recentBytes is how much of the newest messages stays in memory.
+	// recentBytes is how much of the newest messages is kept in memory.
 	recentBytes = 4 << 20
 	// plainBytes is from how many bytes of messages on that wait for the collector transactions are compressed: files that
 	// go at once need not be.
@@ -34,17 +34,17 @@ type Message struct {
 	Body     []byte // moriensv1.ReportRequest
 }
 
-// A Transaction is messages and the state behind all that went into them. It is kept as a whole or not at all.
+// A Transaction is messages and the state after all that went into them. It is kept as a whole or not at all.
 type Transaction struct {
 	Messages []*moriensv1.ReportRequest
-	Detail   []*moriensv1.ReportRequest // that stays on the node
-	Node     *moriensv1.NodeState       // what comes to it; nil: nothing
+	Detail   []*moriensv1.ReportRequest // that is kept on the node
+	Node     *moriensv1.NodeState       // what is added to it; nil: nothing
 	Process  uint64                     // that the messages are of; 0: none
 	State    *moriensv1.ProcessState
-	Ended    bool // of the process nothing more will come, and State is forgotten
+	Ended    bool // nothing more will arrive from the process, and State is forgotten
 }
 
-// State is what an agent that was started again goes on with.
+// State is what a restarted agent resumes with.
 type State struct {
 	Node      *moriensv1.NodeState
 	Processes map[uint64]*moriensv1.ProcessState
@@ -58,7 +58,7 @@ type Outbox struct {
 	budget    *Budget
 	fileBytes int64
 	begun     bool  // the last file says what was known before it
-	start     int64 // offset behind that
+	start     int64 // offset after that
 	earlier   bool  // the last file is one of an earlier writer
 	node      *moriensv1.NodeState
 	processes map[uint64][]byte // their encoded states
@@ -107,7 +107,7 @@ func (s *Spool) openOutbox() (*segment.Log, error) {
 	return log, nil
 }
 
-// Notify has a function called after every transaction and acknowledgement. It is to be called before there are any.
+// Notify has a function called after every transaction and acknowledgement. Call it before the first.
 func (o *Outbox) Notify(f func()) { o.notify = f }
 
 // Commit gives a transaction's messages their sequences and keeps it, safe from the death of this process. After an
@@ -146,7 +146,7 @@ func (o *Outbox) commit(t *Transaction) error {
 	o.log.Compress(o.bytes > plainBytes)
 	size, err := o.keep(x)
 	if Full(err) && o.held == o.last {
-		// What was written is of no use but for the state, which is here.
+		// Of what was written only the state is of use, which is here.
 		if err = o.restart(); err == nil {
 			size, err = o.keep(x)
 		}
@@ -252,7 +252,7 @@ func (o *Outbox) Removed(finished ...string) {
 	o.node.Finished = kept
 }
 
-// whole is what a file begins with whose messages come behind one with that sequence.
+// whole is the beginning of a file whose messages follow one with that sequence.
 func (o *Outbox) whole(sequence uint64) []*moriensv1.OutboxRecord {
 	records := []*moriensv1.OutboxRecord{{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{
 		Version: formatVersion, Sequence: sequence, Transaction: o.number, Node: o.node, Processes: uint32(len(o.processes)),
@@ -301,7 +301,7 @@ func (o *Outbox) forget(n int) {
 	}
 }
 
-// trim removes files of which all messages are held and on whose state nothing rests.
+// trim removes files whose messages are all held and whose state is not needed.
 func (o *Outbox) trim() error {
 	for o.begun && len(o.files) > 1 && o.files[0].last <= o.held {
 		if err := o.log.Remove(o.files[0].number); err != nil {
@@ -313,7 +313,7 @@ func (o *Outbox) trim() error {
 	return nil
 }
 
-// count reports to the budget what there is.
+// count reports the present size to the budget.
 func (o *Outbox) count() {
 	o.budget.setOutbox(o.log.Bytes())
 	o.budget.setWaiting(o.waits.bytes)
@@ -343,7 +343,7 @@ func (o *Outbox) Transactions() uint64 {
 // Cut is how many bytes of an unfinished write the last writer had left.
 func (o *Outbox) Cut() int64 { return o.log.Cut() }
 
-// Close closes the outbox. What it holds stays.
+// Close closes the outbox. What it holds is kept.
 func (o *Outbox) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

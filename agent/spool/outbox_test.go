@@ -52,7 +52,7 @@ func note(text string) *moriensv1.ReportRequest {
 	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Text: text}}}
 }
 
-// texts reads the notes behind a sequence as a sender does.
+// texts reads the notes after a sequence as a sender does.
 func (b box) texts(t interface{ Fatal(...any) }, after uint64) (all []string) {
 	for {
 		m, there, err := b.Next(after)
@@ -147,7 +147,7 @@ func TestOutbox(t *testing.T) {
 				if int(b.Held()) > held {
 					t.Fatal("held", b.Held(), "of", held)
 				}
-			case 6: // somebody removes it, or what is in it
+			case 6: // its directory is removed, or what is in it
 				for _, path := range []string{outboxDir, identityFile, "."}[:rapid.IntRange(1, 3).Draw(t, "removed")] {
 					if err := os.RemoveAll(filepath.Join(b.spool.Path(), path)); err != nil {
 						t.Fatal(err)
@@ -175,7 +175,7 @@ func TestOutbox(t *testing.T) {
 	})
 }
 
-// TestTornWrite: whatever part of the last write is there, the outbox is as before it or behind it.
+// TestTornWrite: whatever part of the last write is there, the outbox is in the state before or after it.
 func TestTornWrite(t *testing.T) {
 	dir := t.TempDir()
 	c := Config{Dir: dir, Run: "run", Shm: dir}
@@ -223,7 +223,7 @@ func TestTornWrite(t *testing.T) {
 	}
 }
 
-// TestFilesAreRemoved: what is held by the collector does not stay on the disk.
+// TestFilesAreRemoved: what is held by the collector is not kept on the disk.
 func TestFilesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, Config{Dir: dir, Max: MinBytes, Run: "run", Shm: dir})
@@ -284,7 +284,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
-		t.Errorf("%v stays", left)
+		t.Errorf("%v are kept", left)
 	}
 }
 
@@ -346,7 +346,7 @@ func FuzzOutbox(f *testing.F) {
 		encoded, _ := proto.Marshal(&moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{Version: formatVersion, Sequence: sequence}}})
 		return encoded
 	}
-	f.Add(whole(3), encoded[2], whole(1)) // what was known before, repeated behind a transaction
+	f.Add(whole(3), encoded[2], whole(1)) // what was known before, repeated after a transaction
 	f.Fuzz(func(t *testing.T, a, b, c []byte) {
 		dir := t.TempDir()
 		s, err := Open(Config{Dir: dir, Run: "run", Shm: dir})

@@ -34,10 +34,10 @@ type Miss struct {
 // Miss is that of this spool's place.
 func (s *Spool) Miss(err error) Miss { return Miss{s.place.dir, err} }
 
-// Said is what the user should know of where the spool is: nothing where it is as usual.
+// Said is the notice for the user about the place of the spool: empty where it is the usual one.
 func (s *Spool) Said() string { return s.said }
 
-// say says where the spool is after places have been missed, or where somebody has the usual name of the user's
+// say says where the spool is after places have been missed, or where another user has the usual name of this user's
 // directory.
 func (s *Spool) say(missed []Miss, taken error) string {
 	why := missed
@@ -145,8 +145,8 @@ func (p place) missed(list []Miss) bool {
 	return slices.ContainsFunc(list, func(m Miss) bool { return m.Place == p.dir })
 }
 
-// usual is the name of the user's directory in a place that anybody can foretell, and so take. Others begin with
-// random.
+// usual is the name of the user's directory in a place, which can be guessed, and so be taken. Others begin with random
+// characters.
 func (p place) usual() string {
 	if p.memory {
 		return filepath.Join(p.dir, ring.SpoolDir)
@@ -178,8 +178,8 @@ func (p place) users() (list []string) {
 	return list
 }
 
-// makeUser makes the user's directory of spools, if it is missing, and returns where it is. Where somebody has its
-// usual name it has one that nobody can foretell, and taken says who.
+// makeUser makes the user's directory of spools, if it is missing, and returns where it is. Where another user has its
+// usual name it has one that nobody can guess, and taken says who that user is.
 func (p place) makeUser() (path string, taken, err error) {
 	f, err := private(p.usual())
 	if err == nil {
@@ -201,8 +201,8 @@ func (p place) makeUser() (path string, taken, err error) {
 	return path, taken, nil
 }
 
-// again makes the directory anew that somebody has removed, with or without what is in it, for the same agent, and
-// where it cannot be there in another place.
+// again makes the directory again after its removal, with or without its contents, for the same agent; in another place
+// where it cannot be there.
 func (s *Spool) again() error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(s.lock.Fd()), &stat); err == nil && stat.Nlink > 0 { // it is there, and taken
@@ -220,7 +220,7 @@ func (s *Spool) again() error {
 		if made, err = c.make(filepath.Base(s.path), s.Agent); err != nil {
 			return err
 		}
-		os.RemoveAll(s.path) // so that nobody goes on with what is left of it
+		os.RemoveAll(s.path) // so that no agent resumes with the rest of it
 	}
 	s.lock.Close()
 	s.path, s.lock, s.place, s.said = made.path, made.lock, made.place, made.said

@@ -78,7 +78,7 @@ func nodeOf(t *testing.T) *node {
 
 func (n *node) config() Config { return Config{Run: "run", Shm: n.shm, RunDir: n.runDir} }
 
-// usual is the name in a directory that anybody can foretell.
+// usual is the name in a directory that can be guessed.
 func usual(dir string) string { return filepath.Join(dir, fmt.Sprintf("moriens-%d", os.Getuid())) }
 
 // mount puts a small disk at a directory.
@@ -126,8 +126,8 @@ func session(t *testing.T, size string) string {
 	return dir
 }
 
-// An agent has a spool whatever its node is like. Its next life finds it again, wherever that would look first, and
-// nothing stays of it in the end.
+// An agent has a spool whatever its node is like. A restarted agent finds it again, wherever it would look first, and
+// nothing remains of it in the end.
 func TestPlaces(t *testing.T) {
 	const others = "it is accessible to other users"
 	foreign := func(t *testing.T, dir string) {
@@ -140,12 +140,12 @@ func TestPlaces(t *testing.T) {
 		name string
 		make func(t *testing.T, n *node, c *Config)
 		in   func(n *node, c *Config) string // the directory where the user's is
-		says []string                        // none: nothing is said
+		says []string                        // none: no notice
 	}{
 		{"as usual", func(t *testing.T, n *node, c *Config) {}, func(n *node, _ *Config) string { return n.tmpdir }, nil},
 		{"no TMPDIR", func(t *testing.T, n *node, c *Config) { t.Setenv("TMPDIR", "") }, func(n *node, _ *Config) string { return n.tmp }, nil},
-		{"where it was told to", func(t *testing.T, n *node, c *Config) { c.Dir = filepath.Join(t.TempDir(), "new") }, func(_ *node, c *Config) string { return c.Dir }, nil},
-		{"told to where it cannot be", func(t *testing.T, n *node, c *Config) { c.Dir = "/dev/null/spool" }, func(n *node, _ *Config) string { return n.tmpdir },
+		{"in the given place", func(t *testing.T, n *node, c *Config) { c.Dir = filepath.Join(t.TempDir(), "new") }, func(_ *node, c *Config) string { return c.Dir }, nil},
+		{"the given place is unusable", func(t *testing.T, n *node, c *Config) { c.Dir = "/dev/null/spool" }, func(n *node, _ *Config) string { return n.tmpdir },
 			[]string{"the spool is in ", "/dev/null: not a directory"}},
 		{"another user's directory", func(t *testing.T, n *node, c *Config) { foreign(t, n.tmpdir) }, func(n *node, _ *Config) string { return n.tmpdir }, []string{others, "permission denied"}},
 		{"somebody's file", func(t *testing.T, n *node, c *Config) {
@@ -234,7 +234,7 @@ func TestPlaces(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			// All is well again: that is no reason to begin anew.
+			// All is well again: that is no reason to start over.
 			for _, dir := range []string{n.tmp, n.tmpdir} {
 				if syscall.Unmount(dir, syscall.MNT_DETACH) == nil && strings.HasPrefix(s.Path(), dir) {
 					t.Fatal("it is where nothing can be written")
@@ -275,7 +275,7 @@ func listing(t *testing.T, n *node) (all []string) {
 	return all
 }
 
-// Where there is no place at all each of them says why, and nothing stays.
+// Where there is no usable place the error gives the reason for each of them, and no files remain.
 func TestNoPlace(t *testing.T) {
 	n := nodeOf(t)
 	for _, dir := range []string{n.tmpdir, n.tmp, n.runDir} {
@@ -296,8 +296,8 @@ func TestNoPlace(t *testing.T) {
 	}
 }
 
-// A user who has the usual name of another one's directory keeps nobody from having a spool, cannot take its place, and
-// all agents of that one have the same directory.
+// A user who has the usual name of another user's directory does not keep that user from having a spool, and cannot
+// take its place. All agents of that user have the same directory.
 func TestAnotherUserHasTheName(t *testing.T) {
 	n := nodeOf(t)
 	if err := takes(t, usual(n.tmpdir)); err != nil {
@@ -342,8 +342,8 @@ func TestAnotherUserHasTheName(t *testing.T) {
 	}
 }
 
-// A spool that is removed, and whose place cannot have it any more, is made anew in another one; all that is not
-// acknowledged goes along, and the next life of the agent finds it there.
+// A spool that is removed, and whose place is not usable any more, is made again in another one. It takes along what is
+// not acknowledged, and a restarted agent finds it there.
 func TestAgainElsewhere(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -436,8 +436,8 @@ func TestSweepEverywhere(t *testing.T) {
 	}
 }
 
-// Nobody has taken a name whose directory another agent of this user removes in the same moment, as it does when there
-// is nothing in it any more.
+// A name is not taken where another agent of this user removes the directory in the same moment, as it does when the
+// directory is empty.
 func TestRemovedInTheSameMoment(t *testing.T) {
 	n := nodeOf(t)
 	if _, err := openPrivate(usual(n.tmp)); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, errTaken) {

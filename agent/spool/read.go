@@ -12,12 +12,12 @@ const aheadBytes = 256 << 10
 
 // behind is where a sender that is far behind reads the files.
 type behind struct {
-	at    segment.Position // behind the last record that was read
-	next  uint64           // sequence of the first message behind that; 0 = nothing was read
+	at    segment.Position // after the last record that was read
+	next  uint64           // sequence of the first message after that; 0 = nothing was read
 	ahead []Message        // that were read and not asked for yet
 }
 
-// Next returns the first message behind a sequence that the collector is not known to hold, and whether there is one
+// Next returns the first message after a sequence that the collector is not known to hold, and whether there is one
 // yet.
 func (o *Outbox) Next(after uint64) (Message, bool, error) {
 	o.mu.Lock()

@@ -61,7 +61,7 @@ func (o *Outbox) recover() error {
 	}
 	o.files = append(earlier, o.files...)
 	o.waits = waits{before.bytes + o.waits.bytes, append(before.stretches, o.waits.stretches...)}
-	o.earlier = true // a separate file needs room on the disk, which may come later
+	o.earlier = true // a separate file needs room on the disk, which may be there later
 	if first, err := o.firstKept(); err != nil {
 		return err
 	} else if first > o.last+1 {
@@ -196,8 +196,8 @@ func (o *Outbox) firstKept() (first uint64, err error) {
 	return first, err
 }
 
-// Newest gives, once, the last transaction that an earlier writer has left, decoded: its messages and what stays on the
-// node of them.
+// Newest gives, once, the last transaction that an earlier writer has left, decoded: its messages and which of them are
+// kept on the node.
 func (o *Outbox) Newest() (list []*moriensv1.ReportRequest, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -213,7 +213,7 @@ func (o *Outbox) Newest() (list []*moriensv1.ReportRequest, err error) {
 	return list, nil
 }
 
-// State is what the outbox's last writer knew. It is to be asked before the first Commit.
+// State is what the outbox's last writer knew. Call it before the first Commit.
 func (o *Outbox) State() (State, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -72,7 +72,7 @@ func TestStateTakesNoRoom(t *testing.T) {
 					t.Fatalf("no room behind transaction %d: %d bytes wait", i, b.spool.Budget.Waiting())
 				}
 			}
-			// The states as they are, once as a file's beginning and once behind it, in the file that is written to and in the
+			// The states as they are, once as a file's beginning and once after it, in the file that is written to and in the
 			// one before.
 			if n := b.onDisk(t); n > int64(MinBytes)+5*processes*state {
 				t.Errorf("%d bytes on the disk", n)
@@ -177,8 +177,7 @@ func TestFullOfWhatIsAcknowledged(t *testing.T) {
 	}
 }
 
-// An agent that is started again on a full disk goes on with what there is, and waits for room as the one before it
-// did.
+// An agent that is restarted on a full disk resumes with what it finds, and waits for room as the one before it did.
 func TestOpenedOnAFullDisk(t *testing.T) {
 	testenv.NeedRoot(t)
 	disk := t.TempDir()

@@ -33,8 +33,8 @@ const (
 
 	identityFile = "identity.json"
 	outboxDir    = "outbox"
-	// maxTries is how often a spool is made that somebody removes in the same moment, as another agent of this user the
-	// empty directory of all.
+	// maxTries is how often a spool is made whose directory is removed in the same moment, as another agent of this user
+	// removes the common directory when it is empty.
 	maxTries = 3
 )
 
@@ -130,7 +130,7 @@ func (c Config) find(name string) (*Spool, error) {
 		return found, nil
 	}
 	found.lock.Close()
-	if errors.Is(err, fs.ErrNotExist) { // somebody has removed it in this moment
+	if errors.Is(err, fs.ErrNotExist) { // it was removed in this moment
 		err = nil
 	}
 	return nil, err
@@ -163,7 +163,7 @@ func (c Config) make(name string, agent uint64) (*Spool, error) {
 	return nil, err
 }
 
-// makeIn makes a spool in a place, after others have been missed. Where it cannot nothing stays.
+// makeIn makes a spool in a place, after others have been missed. If it fails no files remain.
 func (c Config) makeIn(p place, name string, agent uint64, missed []Miss) (*Spool, error) {
 	if err := p.fits(c.Max); err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func openPrivate(path string) (*os.File, error) {
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
 		return nil, fmt.Errorf("spool: %w: %w", errTaken, err)
-	case err != nil: // of no descriptor, or of a directory that was removed in this moment, nobody is to blame
+	case err != nil: // no descriptor, or a directory that was removed in this moment: no other user is the cause
 		return nil, fmt.Errorf("spool: %w", err)
 	}
 	var stat unix.Stat_t
@@ -295,7 +295,7 @@ func (s *Spool) Fresh() bool { return s.fresh }
 // InMemory reports whether it goes with the directory of the run's rings.
 func (s *Spool) InMemory() bool { return s.place.memory }
 
-// Close gives the spool up. It stays for the agent's next life.
+// Close gives the spool up. The files are kept for a restarted agent.
 func (s *Spool) Close() error { return s.lock.Close() }
 
 // Remove removes it with everything in it, and the user's directory when there is nothing else in that.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// sweepAge is from when on a spool without a living agent is one that nobody comes back to.
+// sweepAge is the age from which a spool without a running agent counts as abandoned.
 const sweepAge = 7 * 24 * time.Hour
 
 // lastUse is when something in the spool was last written: what the agent of a long job has left is not old when the
@@ -25,8 +25,8 @@ func (s *Spool) lastUse() (last time.Time) {
 	return last
 }
 
-// Sweep removes the user's spools that no agent is at work in and that nobody has come back to for a week, in all
-// places where they can be. Those in memory go with the rings that they are beside.
+// Sweep removes the user's spools without an agent at work that were abandoned for a week, in all places where they can
+// be. Those in memory go with the rings that they are beside.
 func Sweep(dir string) (removed int, err error) {
 	for _, p := range (Config{Dir: dir}).places() {
 		for _, user := range p.users() {

@@ -15,7 +15,7 @@ type waits struct {
 	stretches []stretch // in order
 }
 
-// A stretch is messages up to one, behind the stretch before.
+// A stretch is messages up to one, after the stretch before.
 type stretch struct {
 	last  uint64
 	bytes int64

@@ -105,7 +105,7 @@ func (q *query) settle() {
 	}
 }
 
-// A walker reads entries. In damaged files the library's reader can stay at one place for ever, or be led in a circle
+// A walker reads entries. In damaged files the library's reader can loop at one place for ever, or be led in a circle
 // by references to siblings; a walker's references only go forward, and it reads no more entries than there are bytes.
 type walker struct {
 	*dwarf.Reader

@@ -67,8 +67,8 @@ int main(int argc, char **) { grid::solve(argc); }
 `
 )
 
-// The whole chain of inlined functions round a call is reported, as the source has it and as addr2line shows it, with
-// where each function is defined.
+// The whole chain of inlined functions round a call is reported, as in the source and as by addr2line, with where each
+// function is defined.
 func TestInlinedChain(t *testing.T) {
 	for _, tt := range []struct {
 		name, compiler string

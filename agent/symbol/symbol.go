@@ -42,7 +42,7 @@ type Scope struct {
 	FirstLine int
 }
 
-// Known reports whether a place tells anything.
+// Known reports whether anything is known of a place.
 func (p *Place) Known() bool { return p.Function != "" || p.File != "" || p.Line != 0 }
 
 // A Module is an executable or library of a process. It holds the file open, so that it can be read even when its name

@@ -9,7 +9,7 @@ import (
 // encoded is a message as the outbox keeps it: it goes out as it is.
 type encoded []byte
 
-// codec is that of protobuf, but for messages that are encoded.
+// codec is that of protobuf, except for messages that are encoded already.
 type codec struct{}
 
 func (codec) Name() string { return proto.Name }

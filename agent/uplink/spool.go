@@ -7,7 +7,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// spoolNews is what there is to say of the spool, which cannot go through it. Only the latest counts.
+// spoolNews is the news of the spool, which cannot go through the spool itself. Only the latest counts.
 type spoolNews struct {
 	latest *moriensv1.Spool
 	sent   *moriensv1.Spool // on the present stream

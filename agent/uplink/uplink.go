@@ -44,7 +44,7 @@ const (
 )
 
 // leaveGrace is how long the collector may take to answer an agent that leaves. It waits for one whose stream just
-// breaks: that may have been killed, and come back.
+// breaks: that agent may have been killed, and restart.
 const leaveGrace = 5 * time.Second
 
 // Stats counts what an uplink has done.
@@ -62,7 +62,7 @@ var ErrOver = errors.New("the run has ended")
 // A Find says where the collector is now; fs.ErrNotExist while there is none, ErrOver where none will come.
 type Find func() (rendezvous.Rendezvous, error)
 
-// At is the Find of a collector that stays where it is.
+// At is the Find of a collector that does not move.
 func At(meet rendezvous.Rendezvous) Find {
 	return func() (rendezvous.Rendezvous, error) { return meet, nil }
 }
@@ -134,8 +134,8 @@ func (u *Uplink) Stats() Stats {
 // waiting is how many messages the collector is not known to hold.
 func (u *Uplink) waiting() uint64 { return u.outbox.Last() - u.outbox.Held() }
 
-// Flush waits until everything in the outbox is acknowledged. It returns an error when ctx ends first or the
-// collector has refused this agent; what is left then stays there.
+// Flush waits until everything in the outbox is acknowledged. It returns an error when ctx ends first or the collector
+// has refused this agent; what is left is kept there.
 func (u *Uplink) Flush(ctx context.Context) error {
 	defer context.AfterFunc(ctx, u.wake)()
 	u.mu.Lock()
@@ -153,8 +153,8 @@ func (u *Uplink) Flush(ctx context.Context) error {
 	}
 }
 
-// Run keeps a stream to the collector until ctx ends or the collector refuses this agent for good. Of a stream that is
-// open when ctx ends it takes leave.
+// Run keeps a stream to the collector until ctx ends or the collector refuses this agent for good. It says goodbye on a
+// stream that is open when ctx ends.
 func (u *Uplink) Run(ctx context.Context) error {
 	backoff := backoffMin
 	for {

@@ -9,8 +9,8 @@ import (
 	"moriens/internal/segment"
 )
 
-// Again begins anew where somebody has removed files: cleaners of temporary directories do; or in another directory
-// than before. All windows so far are gone then, and counted as evicted.
+// Again starts over where files were removed, as cleaners of temporary directories do, or in another directory than
+// before. All windows so far are gone then, and counted as evicted.
 func (s *Store) Again(dir string) {
 	s.mu.Lock()
 	removed := dir != s.config.Dir || s.fresh.Removed() || s.sorted.Removed() || s.state.Removed()
@@ -107,6 +107,6 @@ func (s *Store) openLogs() error {
 		}
 		return err
 	}
-	s.fresh.Compress(false) // what stays is compressed where it is sorted
+	s.fresh.Compress(false) // what is kept is compressed where it is sorted
 	return nil
 }

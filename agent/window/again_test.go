@@ -11,8 +11,8 @@ import (
 	"moriens/internal/anchor"
 )
 
-// Windows whose files somebody has removed, or that have given way on a full disk, are gone and counted; those that
-// come after are held, also by the next life of the agent.
+// Windows whose files were removed, or that were given up on a full disk, are gone and counted; later ones are held,
+// also by a restarted agent.
 func TestAgain(t *testing.T) {
 	for _, what := range []string{".", "fresh", "sorted", "state", "full disk"} {
 		t.Run(what, func(t *testing.T) {

@@ -162,7 +162,7 @@ func (s *Store) splitCollectives(b *batch, x *moriensv1.Collectives) error {
 		})
 }
 
-// splitGaps gives gaps to the windows of the rows that they lie in or before; one behind the last row to the latest
+// splitGaps gives gaps to the windows of the rows that they lie in or before; one after the last row to the latest
 // window.
 func (s *Store) splitGaps(b *batch, g *moriensv1.Gaps) error {
 	r, err := s.ring(b, g.Ring)

@@ -16,12 +16,12 @@ const (
 	mergeFiles = 8
 )
 
-// rewriteShare is the share of what may be held that is written anew at a time, for until then it takes its room twice:
-// half of what is between the bound and where eviction begins.
+// rewriteShare is the share of the bound that is rewritten at a time, because until a rewrite ends it takes its room
+// twice: half of what is between the bound and where eviction begins.
 const rewriteShare = 16
 
-// atATime parts files so that no more is written anew at a time than there is room for, but one file at least; bytes is
-// what that is of a file.
+// atATime splits files into groups so that no more is rewritten at a time than there is room for, but at least one
+// file; bytes is how much of a file that is.
 func (s *Store) atATime(files []*file, bytes func(*file) int64) (groups [][]*file) {
 	room := s.max() / rewriteShare
 	left := int64(0)
@@ -53,7 +53,7 @@ func (s *Store) tidy() error {
 	return s.tidyFiles()
 }
 
-// tidyFiles is tidy for who holds the files.
+// tidyFiles is tidy for a caller that holds the files.
 func (s *Store) tidyFiles() error {
 	s.mu.Lock()
 	fresh := s.fresh.Files()
@@ -170,8 +170,8 @@ func (s *Store) cut() error {
 	return nil
 }
 
-// cutEnds is cut for some of the files. What is not to go of the runs that do is written anew: marked windows to a file
-// of their own, and the lower ones of the first run that goes.
+// cutEnds is cut for some of the files. What is kept of the runs that go is rewritten: marked windows to a file of
+// their own, and the lower ones of the first run that goes.
 func (s *Store) cutEnds(files []*file) error {
 	marked, err := s.write(true)
 	if err != nil {
@@ -245,8 +245,8 @@ func (s *Store) cutEnds(files []*file) error {
 	return s.replaced(n, added, left)
 }
 
-// sift writes the files of marked windows anew, without those that go. All ordinary ones are gone by then, but windows
-// that were sorted since may be marked: they come to those files first.
+// sift rewrites the files of marked windows without those that go. All ordinary ones are gone by then, but windows that
+// were sorted since may be marked: they are added to those files first.
 func (s *Store) sift() error {
 	if slices.ContainsFunc(s.files, func(f *file) bool { return !f.marked }) {
 		if err := s.cut(); err != nil {
@@ -292,7 +292,7 @@ func (s *Store) merge() error {
 	return nil
 }
 
-// rewrite makes one file of several, without what does not stay.
+// rewrite makes one file of several, without what is not kept.
 func (s *Store) rewrite(sources []*file, marked bool) error {
 	w, err := s.write(marked)
 	if err != nil {

@@ -89,8 +89,8 @@ func most(s *window.Store) func() int64 {
 	}
 }
 
-// What is written anew takes its room twice for a while: that is within the bound too, also where all is marked.
-func TestRoomToWriteAnew(t *testing.T) {
+// A rewrite takes its room twice for a while: that is within the bound too, also where everything is marked.
+func TestRewriteIsWithinTheBound(t *testing.T) {
 	for name, pinned := range map[string][]uint64{"ordinary": nil, "pinned": numbered(3000)} {
 		t.Run(name, func(t *testing.T) {
 			const bound = 192 << 10
@@ -128,7 +128,7 @@ func TestNodesKeepTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bytes := onDisk(t, dir); bytes > max || bytes != s.Stats().Bytes {
-			t.Errorf("node %d: %d bytes on disk, %d told, at most %d", node, bytes, s.Stats().Bytes, max)
+			t.Errorf("node %d: %d bytes on disk, %d reported, at most %d", node, bytes, s.Stats().Bytes, max)
 		}
 		list := numbered(int(j.meets))
 		windows, gone := fetch(t, s, list)
@@ -138,7 +138,7 @@ func TestNodesKeepTheSame(t *testing.T) {
 			}
 		}
 		stats := s.Stats()
-		list = sorted(list[:len(list)-1]) // behind the last anchor there is nothing yet
+		list = sorted(list[:len(list)-1]) // after the last anchor there is nothing yet
 		n := len(windows)
 		for i, w := range list {
 			if held := windows[anchor.ID(w)] != nil; held != (i < n) {
@@ -167,8 +167,8 @@ func TestNodesKeepTheSame(t *testing.T) {
 	}
 }
 
-// What is pinned or unusual stays when the rest goes, unusual windows less long.
-func TestMarkedStayLongest(t *testing.T) {
+// What is pinned or unusual is kept when the rest goes, unusual windows less long.
+func TestMarkedAreKeptLongest(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, 96<<10)
 	defer s.Close()
@@ -266,7 +266,7 @@ func pinAll(t *testing.T, max int64) {
 	}
 }
 
-// A store that is killed at any time, in whatever it was about to write, goes on with what was committed.
+// A store that is killed at any time, in the middle of any write, resumes with what was committed.
 func TestRestart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base, err := os.MkdirTemp("", "moriens-window-")

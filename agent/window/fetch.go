@@ -21,10 +21,9 @@ const partBytes = 1 << 20
 const fetchRuns = 64
 
 // Fetch calls emit for the parts of windows that are asked for, by name or by calls that they hold, in no order, and
-// returns what ends the answer. An error of emit ends it early. Rows of a window that are not yet read from the rings
-// are not among them. Windows that are evicted before their turn comes are reported as gone; of the others everything
-// comes, once: that emit takes long keeps nothing from being written or evicted meanwhile, unless everything is asked
-// for.
+// returns the end of the answer. An error of emit ends it early. Rows of a window that are not yet read from the rings
+// are not included. Windows that are evicted before their turn are reported as gone; all others are sent in full, once.
+// A slow emit keeps nothing from being written or evicted in that time, unless everything is asked for.
 func (s *Store) Fetch(f *moriensv1.Fetch, emit func(*moriensv1.WindowPart) error) *moriensv1.WindowsEnd {
 	end := &moriensv1.WindowsEnd{Number: f.Number}
 	switch {

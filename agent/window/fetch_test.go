@@ -11,18 +11,18 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// meanwhile fetches, and before each part that comes has between do what it likes with the store. It returns what came
-// by process and window, and what is reported to be gone.
-func meanwhile(t tester, s *window.Store, f *moriensv1.Fetch, between func()) (came map[[2]uint64]map[flat]int, gone map[[2]uint64]bool) {
+// fetchBetween fetches, and calls between before each part that arrives, to change the store. It returns what has
+// arrived by process and window, and what is reported as gone.
+func fetchBetween(t tester, s *window.Store, f *moriensv1.Fetch, between func()) (arrived map[[2]uint64]map[flat]int, gone map[[2]uint64]bool) {
 	t.Helper()
-	came, gone = make(map[[2]uint64]map[flat]int), make(map[[2]uint64]bool)
+	arrived, gone = make(map[[2]uint64]map[flat]int), make(map[[2]uint64]bool)
 	end := s.Fetch(f, func(p *moriensv1.WindowPart) error {
 		between()
 		at := [2]uint64{p.Process, p.Window}
-		if came[at] == nil {
-			came[at] = make(map[flat]int)
+		if arrived[at] == nil {
+			arrived[at] = make(map[flat]int)
 		}
-		flatten(p.Messages, came[at])
+		flatten(p.Messages, arrived[at])
 		return nil
 	})
 	if end.Error != "" {
@@ -31,7 +31,7 @@ func meanwhile(t tester, s *window.Store, f *moriensv1.Fetch, between func()) (c
 	for i, id := range end.GoneProcess {
 		gone[[2]uint64{id, end.GoneWindow[i]}] = true
 	}
-	return came, gone
+	return arrived, gone
 }
 
 // byWindow is what a job's messages say, by process and window. A ring has its process's id.
@@ -47,9 +47,9 @@ func byWindow(messages []*moriensv1.ReportRequest, to map[[2]uint64]map[flat]int
 	}
 }
 
-// While windows are fetched others come, files are sorted, put together and cut: each window comes whole and once, or
-// is reported as gone.
-func TestFetchMeanwhile(t *testing.T) {
+// While windows are fetched others arrive, and files are sorted, merged and cut: each window is returned whole and
+// once, or is reported as gone.
+func TestFetchWhileTheStoreChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "moriens-window-")
 		if err != nil {
@@ -82,8 +82,8 @@ func TestFetchMeanwhile(t *testing.T) {
 		for at, lines := range said {
 			before[at] = len(lines)
 		}
-		steps := rapid.SliceOfN(rapid.IntRange(0, 25), 1, 6).Draw(t, "meanwhile")
-		came, gone := meanwhile(t, s, &moriensv1.Fetch{Window: numbered(int(j.meets))}, func() {
+		steps := rapid.SliceOfN(rapid.IntRange(0, 25), 1, 6).Draw(t, "steps")
+		arrived, gone := fetchBetween(t, s, &moriensv1.Fetch{Window: numbered(int(j.meets))}, func() {
 			if len(steps) == 0 {
 				return
 			}
@@ -96,11 +96,11 @@ func TestFetchMeanwhile(t *testing.T) {
 			}
 		})
 		for at, n := range before {
-			if got := came[at]; gone[at] != (got == nil) || !gone[at] && len(got) < n {
-				t.Fatalf("process %d, window %d: %d of %d lines came, told to be gone: %t", at[0], at[1], len(got), n, gone[at])
+			if got := arrived[at]; gone[at] != (got == nil) || !gone[at] && len(got) < n {
+				t.Fatalf("process %d, window %d: %d of %d lines arrived, reported as gone: %t", at[0], at[1], len(got), n, gone[at])
 			}
 		}
-		for at, lines := range came {
+		for at, lines := range arrived {
 			for line, n := range lines {
 				if said[at][line] != n {
 					t.Fatalf("process %d, window %d: %+v is there %d times, was said %d times", at[0], at[1], line, n, said[at][line])
@@ -110,7 +110,7 @@ func TestFetchMeanwhile(t *testing.T) {
 	})
 }
 
-// Of a window that lacks something nothing comes, though the rest of it is still there, wherever that is.
+// Of a window with missing parts nothing is returned, though the rest of it is still there, wherever that is.
 func TestFetchTorn(t *testing.T) {
 	s := open(t, t.TempDir(), 0)
 	defer s.Close()
@@ -126,12 +126,12 @@ func TestFetchTorn(t *testing.T) {
 	for _, n := range []uint64{7, 40} {
 		s.Tear(2, anchor.After(n))
 	}
-	came, gone := meanwhile(t, s, &moriensv1.Fetch{Window: numbered(59)}, func() {})
+	arrived, gone := fetchBetween(t, s, &moriensv1.Fetch{Window: numbered(59)}, func() {})
 	for n := range uint64(60) {
 		for process := range uint64(2) {
 			at := [2]uint64{process + 1, uint64(anchor.After(n))}
-			if torn := process == 1 && (n == 7 || n == 40); gone[at] != torn || (came[at] == nil) != torn {
-				t.Errorf("process %d, window %d: %d lines, told to be gone: %t", at[0], n, len(came[at]), gone[at])
+			if torn := process == 1 && (n == 7 || n == 40); gone[at] != torn || (arrived[at] == nil) != torn {
+				t.Errorf("process %d, window %d: %d lines, reported as gone: %t", at[0], n, len(arrived[at]), gone[at])
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func TestSlowFetchLosesNothing(t *testing.T) {
 			play(t, s, j, 2, 100, -1)
 			was := s.Stats().EvictedWindows
 			slow := false
-			meanwhile(t, s, f, func() {
+			fetchBetween(t, s, f, func() {
 				if !slow {
 					slow = true
 					play(t, s, j, 102, 200, -1)

@@ -13,8 +13,7 @@ import (
 // logs are a store's, with the kinds of their segments.
 var logs = []struct{ name, kind string }{{"state", "winstate"}, {"sorted", "winsort"}, {"fresh", "winfresh"}}
 
-// FuzzFiles opens a store whose files hold whatever there is behind right checksums: it says what is wrong, or works
-// with it.
+// FuzzFiles opens a store whose files hold anything with correct checksums: it reports errors, or works with it.
 func FuzzFiles(f *testing.F) {
 	dir := f.TempDir()
 	s := open(f, dir, 0)

@@ -20,7 +20,7 @@ const (
 
 var classOf = map[moriensv1.Keep_Why]class{moriensv1.Keep_WHY_UNUSUAL: unusual, moriensv1.Keep_WHY_PINNED: pinned}
 
-// A mark is why a window stays longer than others.
+// A mark is why a window is kept longer than others.
 type mark struct {
 	class  class
 	reason string
@@ -87,8 +87,8 @@ func (s *Store) markUnusual(found []key) []*moriensv1.WindowMark {
 	return list
 }
 
-// Keep marks windows, so that they stay longer, and says which of them are gone already. Marks outlive the process;
-// where they cannot be written down the answer says so.
+// Keep marks windows, so that they are kept longer, and reports which of them are gone already. Marks outlive the
+// process; where they cannot be written the answer says so.
 func (s *Store) Keep(k *moriensv1.Keep) *moriensv1.Kept {
 	answer := &moriensv1.Kept{Number: k.Number}
 	if classOf[k.Why] == ordinary {
@@ -117,7 +117,7 @@ func (s *Store) Keep(k *moriensv1.Keep) *moriensv1.Kept {
 			}
 			list = append(list, &moriensv1.WindowMark{Process: p.id, Window: w, Why: k.Why, Reason: k.Reason})
 		}
-		if whole { // also of processes that are to come
+		if whole { // also of future processes
 			list = []*moriensv1.WindowMark{{Window: w, Why: k.Why, Reason: k.Reason}}
 		}
 		n.Marks = append(n.Marks, list...)

@@ -13,7 +13,7 @@ func TestLower(t *testing.T) {
 	const windows = 100
 	for w := range anchor.ID(windows) {
 		s.marks[key{1, w}] = mark{class: classes - 1}
-		s.marks[key{2, w}] = mark{class: classes - 2} // whose bound stays
+		s.marks[key{2, w}] = mark{class: classes - 2} // whose bound is unchanged
 	}
 	for left := windows; left > 0; {
 		s.below[classes-1] = s.lower(classes - 1)

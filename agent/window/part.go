@@ -8,10 +8,10 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Part says of the messages of the transaction that is to be appended next which are for the collector, and which stay
-// here alone: transfers of windows by which no clocks are compared (anchor.ID.Compared). Where transfers of both are in
-// one message two are made of it; else the messages are those that arrived. Where all detail stays, those that are none
-// are reported. It can be asked again.
+// Part splits the messages of the transaction that is to be appended next into those for the collector and those that
+// are only kept here: transfers of windows by which no clocks are compared (anchor.ID.Compared). A message with
+// transfers of both kinds becomes two; otherwise the messages are those that arrived. Where all detail is kept, the
+// messages without detail are reported. Part may be called again.
 func (s *Store) Part(messages []*moriensv1.ReportRequest) (reported, local []*moriensv1.ReportRequest) {
 	if s.config.Whole {
 		return apart(messages)

@@ -21,8 +21,8 @@ func onlyTransfers(messages []*moriensv1.ReportRequest, to map[flat]int) {
 	}
 }
 
-// Transfers are reported where their window is one by which clocks are compared, and stay else, whether they come with
-// their calls or later, whatever was asked before; a fetch of transfers brings all of them, once.
+// Transfers are reported where their window is one by which clocks are compared, and only kept otherwise, whether they
+// arrive with their calls or later, whatever was asked before; a fetch of transfers returns all of them, once.
 func TestPart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base, err := os.MkdirTemp("", "moriens-part-")
@@ -88,7 +88,7 @@ func TestPart(t *testing.T) {
 			}
 			wanted[compared][x] = n
 		}
-		for i, name := range []string{"stay", "told"} {
+		for i, name := range []string{"kept", "reported"} {
 			if d := gocmp.Diff(wanted[i], got[i], gocmp.AllowUnexported(flat{})); d != "" {
 				t.Fatalf("%s (-want +got):\n%s", name, d)
 			}
@@ -104,7 +104,7 @@ func TestPart(t *testing.T) {
 			return nil
 		})
 		if end.Error != "" || end.Parts != parts {
-			t.Fatalf("%d parts came: %v", parts, end)
+			t.Fatalf("%d parts arrived: %v", parts, end)
 		}
 		if d := gocmp.Diff(all, fetched, gocmp.AllowUnexported(flat{})); d != "" {
 			t.Fatalf("fetched (-want +got):\n%s", d)

@@ -2,7 +2,7 @@ package window
 
 import "moriens/internal/anchor"
 
-// Settle does what is left to be done behind Append, as the Store does by itself a little later.
+// Settle does what is left after Append, as the Store does by itself a little later.
 func (s *Store) Settle() error { return s.tidy() }
 
 // Sort has the fresh log sorted, to its last commit.

@@ -69,7 +69,7 @@ func (s *Store) write(marked bool) (*writer, error) {
 	return &writer{s: s, file: &file{number: s.sorted.End().File, marked: marked}}, nil
 }
 
-// add writes parts of one window of a process, one behind the other, as one: continued where the first is.
+// add writes parts of one window of a process, one after the other, as one: continued where the first is.
 func (w *writer) add(parts ...part) error {
 	hash := w.s.hash(parts[0].window)
 	if len(w.batch) == 0 {
@@ -189,7 +189,7 @@ func (s *Store) windows(list []part) (windows [][]part) {
 	return windows
 }
 
-// sort moves the windows of a file of the fresh log to a new sorted file, those that stay.
+// sort moves the windows of a file of the fresh log that are kept to a new sorted file.
 func (s *Store) sort(fresh segment.File) error {
 	u, err := s.readUnsorted(fresh.Number)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // A batch is what one commit brings, split by windows. The next one has its memory.
 type batch struct {
 	definitions []*moriensv1.ReportRequest
-	messages    encoder // encoded, one behind the other
+	messages    encoder // encoded, one after the other
 	pieces      []piece // of them, in their order
 	parts       []part  // of the pieces, once they are put together
 	room        []byte  // for the messages of the parts
@@ -152,7 +152,7 @@ func (b *batch) join() {
 	}
 }
 
-// declare takes what the messages say about the processes, and remembers it for those who come later. Call it once.
+// declare takes what the messages say about the processes, and remembers it for later ones. Call it once.
 func (s *Store) declare(messages []*moriensv1.ReportRequest) {
 	for _, m := range messages {
 		if !slices.Contains(s.declared, m) && s.define(m) {
@@ -161,7 +161,7 @@ func (s *Store) declare(messages []*moriensv1.ReportRequest) {
 	}
 }
 
-// findAnchors adds the rows that are anchors to those that are known. One whose row came long ago counts from now on.
+// findAnchors adds the rows that are anchors to those that are known. One whose row is long past counts from now on.
 func (r *ring) findAnchors(anchors []anchored, c *moriensv1.Collectives) []anchored {
 	row := uint64(0)
 	for i, d := range c.Row {

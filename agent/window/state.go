@@ -56,7 +56,7 @@ func (s *Store) recover() error {
 	if err := s.save(); !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return err
 	}
-	return nil // the files as they are show the same: on a full disk they stay
+	return nil // the files as they are have the same content: on a full disk they are kept
 }
 
 // apply does what a record of the state log says.
@@ -109,7 +109,7 @@ func (s *Store) apply(n *moriensv1.WindowState) {
 	s.stats.Unusual += n.Unusual
 }
 
-// behind remembers where rings stand behind what is not in the fresh log any more.
+// behind stores the positions of rings after what is no longer in the fresh log.
 func (s *Store) behind(n *moriensv1.WindowState) {
 	s.sortedTransaction = max(s.sortedTransaction, n.Transaction)
 	for _, t := range n.Tracks {
@@ -195,7 +195,7 @@ func (s *Store) dropSorted() error {
 	return s.removeFresh(s.sortedFile)
 }
 
-// cutFresh cuts the fresh log behind a position.
+// cutFresh cuts the fresh log after a position.
 func (s *Store) cutFresh(end segment.Position) error {
 	if err := s.fresh.Rotate(); err != nil {
 		return err
@@ -216,7 +216,7 @@ func (s *Store) cutFresh(end segment.Position) error {
 	return nil
 }
 
-// compact writes the state log anew once what it has noted is much more than the state is.
+// compact rewrites the state log once its notes are much larger than the state.
 func (s *Store) compact() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -155,9 +155,9 @@ func fetchCalls(t tester, s *window.Store, f *moriensv1.Fetch) map[anchor.ID]map
 	return got
 }
 
-// A process of several threads, some of which make no collective calls: whatever was read of which of them when, and in
-// whatever messages and transactions it came, and however often the agent is started again, who asks for the windows of
-// calls gets these calls and what they have moved, once. Where all was read up to a time again and again, the windows
+// A process of several threads, some of which make no collective calls. A fetch of the windows of calls gets these
+// calls and what they have moved, once, regardless of when which thread was read, in which messages and transactions
+// the data arrived, and how often the agent was restarted. Where all was read up to a time again and again, the windows
 // are those of the calls' own times.
 func TestThreads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

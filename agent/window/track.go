@@ -24,7 +24,7 @@ type process struct {
 	out     bool              // there is one
 	usual   usual
 	rings   []*ring
-	paths   map[uint32]bool // that are defined, where all detail stays
+	paths   map[uint32]bool // that are defined, where all detail is kept
 }
 
 // A ring is one of its threads.
@@ -37,11 +37,11 @@ type ring struct {
 	saved    int    // of edges, in the state log
 	times    []timeEdge
 	sequence sequence // of the window so far
-	ended    bool     // known where all detail stays
+	ended    bool     // known where all detail is kept
 }
 
-// An edge is the row at which a window begins. Windows are few even in long runs, so all edges stay: a receive that was
-// posted hours ago belongs to its window.
+// An edge is the row at which a window begins. Windows are few even in long runs, so all edges are kept: a receive that
+// was posted hours ago belongs to its window.
 type edge struct {
 	row    uint64
 	window anchor.ID
@@ -217,7 +217,7 @@ func (r *ring) track() *moriensv1.WindowTrack {
 	return t
 }
 
-// resume goes on where a ring stood.
+// resume continues where a ring was.
 func (s *Store) resume(t *moriensv1.WindowTrack) {
 	r := s.rings[t.Ring]
 	if r == nil {

@@ -7,8 +7,8 @@ const (
 	usualFrom = 9
 	// unusualTimes is how many times their median a window takes that is unusual.
 	unusualTimes = 3
-	// usualSequences bounds the sequences of a process that are followed. Where more turn up all begin anew: no sequence
-	// recurs often enough to have anything usual.
+	// usualSequences bounds the sequences of a process that are followed. With more, all restart: no sequence recurs often
+	// enough to have anything usual.
 	usualSequences = 256
 )
 

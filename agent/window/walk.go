@@ -17,7 +17,7 @@ type stretch struct {
 	ends        bool // the window ends with the last one
 }
 
-// A lane is calls of one ring that come next, in their order.
+// A lane is calls of one ring that are next, in order.
 type lane struct {
 	ring     *ring
 	messages []*moriensv1.Calls
@@ -66,7 +66,7 @@ func (s *Store) walkProcess(p *process, all lanes, visit func(*ring, *moriensv1.
 	all = slices.DeleteFunc(all, func(l *lane) bool { return !l.begin() })
 	for len(all) > 0 {
 		first, end := 0, all[0].nextEnd()
-		until := uint64(math.MaxUint64) // of the others; of calls that end at once, those of the first ring come first
+		until := uint64(math.MaxUint64) // of the others; of calls that end at once, those of the first ring are first
 		for i, l := range all[1:] {
 			if e := l.nextEnd(); e < end {
 				first, end, until = i+1, e, end-1

@@ -20,7 +20,7 @@ func isDetail(m *moriensv1.ReportRequest) bool {
 	return false
 }
 
-// apart is Part where all detail stays.
+// apart is Part where all detail is kept.
 func apart(messages []*moriensv1.ReportRequest) (reported, local []*moriensv1.ReportRequest) {
 	for _, m := range messages {
 		if isDetail(m) {
@@ -32,8 +32,7 @@ func apart(messages []*moriensv1.ReportRequest) (reported, local []*moriensv1.Re
 	return reported, local
 }
 
-// defineWhole takes what an agent that is started again has to know besides who the processes are, where all detail
-// stays.
+// defineWhole takes what a restarted agent has to know besides who the processes are, where all detail is kept.
 func (s *Store) defineWhole(m *moriensv1.ReportRequest) bool {
 	switch b := m.Body.(type) {
 	case *moriensv1.ReportRequest_CallPath:
@@ -58,9 +57,9 @@ func (s *Store) defineWhole(m *moriensv1.ReportRequest) bool {
 	return true
 }
 
-// Replay calls take for all that is held, for an agent that was started again: who the processes are, then the windows
-// in their order, each process's messages at a time, calls first and each ring's rows in their order, and last of all
-// the ends of rings. It returns how many rows of calls are gone. Nothing may be appended meanwhile.
+// Replay calls take for all that is held, for a restarted agent: who the processes are, then the windows in order, each
+// process's messages at a time, calls first and each ring's rows in order, and last the ends of rings. It returns how
+// many rows of calls are gone. Nothing may be appended in that time.
 func (s *Store) Replay(take func([]*moriensv1.ReportRequest)) (gone uint64, err error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
@@ -84,7 +83,7 @@ func (s *Store) Replay(take func([]*moriensv1.ReportRequest)) (gone uint64, err 
 	return gone, err
 }
 
-// fetchEverything calls emit for all that is held of processes, window by window, and holds the files meanwhile.
+// fetchEverything calls emit for all that is held of processes, window by window, and holds the files until it returns.
 func (s *Store) fetchEverything(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, emit func(*moriensv1.WindowPart) error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
@@ -132,10 +131,10 @@ type place struct {
 }
 
 // inOrder calls visit for the windows that are wanted, in their order, with all of a process's messages at a time.
-// wanted is asked with the store locked, and who calls holds the files.
+// wanted is asked with the store locked, and the caller holds the files.
 func (s *Store) inOrder(wanted func(key) bool, visit func(*moriensv1.WindowPart) error) error {
 	s.mu.Lock()
-	err := s.fresh.Rotate() // all of it is to be sorted
+	err := s.fresh.Rotate() // all of it gets sorted
 	s.mu.Unlock()
 	if err == nil {
 		err = s.tidyFiles()

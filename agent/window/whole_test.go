@@ -27,8 +27,8 @@ func ringEnd(ring, calls uint64) *moriensv1.ReportRequest {
 	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: ring, Calls: calls}}}
 }
 
-// inOrder adds what messages say, and sees that each ring's rows of calls follow each other, and that what belongs to
-// calls comes behind them.
+// inOrder adds what messages say, and checks that each ring's rows of calls follow each other, and that what belongs to
+// calls comes after them.
 func inOrder(t tester, messages []*moriensv1.ReportRequest, next map[uint64]uint64, to map[flat]int) {
 	t.Helper()
 	for _, m := range messages {
@@ -52,9 +52,9 @@ func inOrder(t tester, messages []*moriensv1.ReportRequest, next map[uint64]uint
 	flatten(messages, to)
 }
 
-// Where all detail stays, an agent that is started again gets all of it, in the order of rows, behind who the processes
-// are and before the ends of their rings; what is evicted is missing, and counted; and a fetch of everything brings the
-// same of the processes that are asked for.
+// Where all detail is kept, a restarted agent gets all of it, in the order of rows, after who the processes are and
+// before the ends of their rings. What was evicted is missing, and counted. A fetch of everything returns the same for
+// the processes that are asked for.
 func TestReplay(t *testing.T) {
 	evicted := 0
 	property := func(t *rapid.T) {
@@ -76,7 +76,7 @@ func TestReplay(t *testing.T) {
 			if slices.ContainsFunc(reported, func(m *moriensv1.ReportRequest) bool {
 				return m.GetCalls() != nil || m.GetMarks() != nil || m.GetTransfers() != nil || m.GetCollectives() != nil || m.GetGaps() != nil
 			}) || len(reported)+len(local) != len(messages) {
-				t.Fatalf("%d of %d messages are told: %v", len(reported), len(messages), reported)
+				t.Fatalf("%d of %d messages are reported: %v", len(reported), len(messages), reported)
 			}
 			transaction++
 			if err := s.Append(transaction, messages); err != nil {
@@ -143,7 +143,7 @@ func TestReplay(t *testing.T) {
 			}
 		}
 		if gone != missing || room == 0 && len(got) != len(want) {
-			t.Errorf("%d calls are gone, %d are missing; of %d lines %d came", gone, missing, len(want), len(got))
+			t.Errorf("%d calls are gone, %d are missing; of %d lines %d arrived", gone, missing, len(want), len(got))
 		}
 		if missing > 0 {
 			evicted++
@@ -159,7 +159,7 @@ func TestReplay(t *testing.T) {
 			return nil
 		})
 		if end.Error != "" || end.Parts != parts || end.Number != 3 || (len(end.GoneWindow) > 0) != (missing > 0) {
-			t.Errorf("%d parts came, %d calls are missing: %v", parts, missing, end)
+			t.Errorf("%d parts arrived, %d calls are missing: %v", parts, missing, end)
 		}
 		for line := range got {
 			if line.ring < 2 {
@@ -188,7 +188,7 @@ func count(list []string, what string) (n int) {
 	return n
 }
 
-// A window that comes in many commits is reported as one: all calls before what belongs to them.
+// A window that arrives in many commits is reported as one: all calls before what belongs to them.
 func TestReplayOneWindow(t *testing.T) {
 	s := openWhole(t, t.TempDir(), 0)
 	defer s.Close()

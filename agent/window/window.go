@@ -23,8 +23,7 @@ import (
 )
 
 const (
-	// Windows leave the fresh log a file at a time, which is in memory then, decoded. Its size is a share of all that may
-	// be held.
+	// Windows leave the fresh log a file at a time, which is in memory then, decoded. Its size is a share of the bound.
 	freshShare    = 32
 	freshMinBytes = 4 << 10
 	freshMaxBytes = 2 << 20
@@ -42,7 +41,7 @@ type Config struct {
 	Run string       // of whose hash windows are ordered
 	Dir string       // made with mode 0700
 	Max func() int64 // bytes that all files may take, now; nil: no bound
-	// Whole: all detail stays here, and Replay gives it to an agent that is started again.
+	// Whole: all detail is kept here, and Replay gives it to a restarted agent.
 	Whole bool
 	// Committed is the last transaction that counts. What of later ones was written is cut off: they recur.
 	Committed uint64
@@ -70,16 +69,16 @@ type Store struct {
 	sortedFile, sortedTransaction uint64
 	sortedTracks                  map[uint64]*moriensv1.WindowTrack
 	last                          uint64 // transaction
-	stateBytes                    int64  // of the state log when all of it was written anew
+	stateBytes                    int64  // of the state log after its last rewrite
 	stats                         Stats
-	gaveWay                       bool    // windows were given up for want of room on the disk
+	gaveWay                       bool    // windows were given up for lack of disk space
 	failed                        error   // why full detail is missing
 	batch                         batch   // the latest
 	record                        encoder // likewise, of the fresh log
 
 	fetchRuns int // for tests
 
-	reading sync.Mutex // held while files are read or written anew; taken before mu
+	reading sync.Mutex // held while files are read or rewritten; taken before mu
 	work    chan struct{}
 	done    sync.WaitGroup
 }
@@ -93,7 +92,7 @@ type Stats struct {
 	// are.
 	Below   uint64
 	Unusual uint64 // windows that were found unusual here
-	Pinned  uint64 // windows that were pinned, as far as they came
+	Pinned  uint64 // windows that were pinned, as far as they arrived
 }
 
 // Open opens the windows in a directory, or begins with none.
@@ -142,7 +141,7 @@ func (s *Store) max() int64 {
 	return s.config.Max()
 }
 
-// Close ends the work on files, and closes them. They stay.
+// Close ends the work on files, closes them, and keeps them.
 func (s *Store) Close() error {
 	close(s.work)
 	s.done.Wait()
@@ -177,10 +176,10 @@ func (s *Store) Failed() error {
 // bytes is what all files take.
 func (s *Store) bytes() int64 { return s.fresh.Bytes() + s.sorted.Bytes() + s.state.Bytes() }
 
-// Append takes the messages of a transaction, in their order; the numbers of transactions grow. One that is there
-// already changes nothing. The messages stay the caller's. Where they cannot be held, because the disk or the bound is
-// reached, they are counted as evicted, and the ranks' next windows are held again. An error means that messages are
-// not what they seem; what can be held of them is not.
+// Append takes the messages of a transaction in their order; the numbers of transactions grow. One that is there
+// already changes nothing. The caller still owns the messages. Where they cannot be held, because the disk or the bound
+// is reached, they are counted as evicted, and the ranks' next windows are held again. An error means malformed
+// messages; the rest of the transaction is not held either.
 func (s *Store) Append(transaction uint64, messages []*moriensv1.ReportRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +220,7 @@ func (s *Store) Append(transaction uint64, messages []*moriensv1.ReportRequest) 
 		return nil
 	}
 	if files := s.fresh.Files(); files[len(files)-1].Bytes >= s.freshBytes() {
-		if err := s.fresh.Rotate(); err != nil { // only now: what is behind this transaction counts
+		if err := s.fresh.Rotate(); err != nil { // only now: what follows this transaction counts
 			s.fail(err)
 		}
 		s.wake()

@@ -249,7 +249,7 @@ func fetch(t tester, s *window.Store, windows []uint64, processes ...uint64) (ma
 	return got, slices.Compact(gone)
 }
 
-// numbered lists the windows behind so many anchors.
+// numbered lists the windows after so many anchors.
 func numbered(anchors int) (list []uint64) {
 	for n := range anchors + 1 {
 		if w := uint64(anchor.After(uint64(n))); len(list) == 0 || list[len(list)-1] != w {
@@ -269,7 +269,7 @@ func total(windows map[anchor.ID]map[flat]int) map[flat]int {
 	return all
 }
 
-func TestWhatGoesInComesOut(t *testing.T) {
+func TestFetchReturnsWhatIsAppended(t *testing.T) {
 	j := &job{ranks: 3}
 	s := open(t, t.TempDir(), 0)
 	defer s.Close()

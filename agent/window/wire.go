@@ -13,7 +13,7 @@ import (
 )
 
 // Windows have a few calls each, and there are thousands of them a second: their messages are encoded straight from the
-// columns that they are cut from, and stay encoded until somebody asks for them. wire_test.go holds the field numbers
+// columns that they are cut from, and remain encoded until they are asked for. wire_test.go holds the field numbers
 // here against the messages' own.
 
 // Fields of WindowBatch.
@@ -39,7 +39,7 @@ const (
 	requestMarks       protowire.Number = 30
 )
 
-// An encoder writes messages one behind the other.
+// An encoder writes messages one after the other.
 type encoder []byte
 
 // keptBytes is how large an encoder may be whose memory is used again.
@@ -269,7 +269,7 @@ func (e *encoder) track(t *moriensv1.WindowTrack) error {
 	return nil
 }
 
-// parts writes parts of one window of a process, one behind the other, as a field of a WindowBatch: continued where the
+// parts writes parts of one window of a process, one after the other, as a field of a WindowBatch: continued where the
 // first is.
 func (e *encoder) parts(parts ...part) {
 	at := e.begin(batchParts)
@@ -284,7 +284,7 @@ func (e *encoder) parts(parts ...part) {
 	e.end(at)
 }
 
-// A part is a WindowPart of which the messages stay encoded.
+// A part is a WindowPart of which the messages remain encoded.
 type part struct {
 	key
 	continued bool

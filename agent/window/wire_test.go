@@ -22,8 +22,8 @@ func decode(t *rapid.T, e encoder) []*moriensv1.ReportRequest {
 	return p.Messages
 }
 
-// whole checks that a message came out as it went in, and that it has all of its fields: what the encoder does not know
-// of would be lost.
+// whole checks that a message is decoded as it was encoded, and that all of its fields are set: fields that the encoder
+// does not know would be lost.
 func whole(t *rapid.T, e encoder, want *moriensv1.ReportRequest, body protoreflect.ProtoMessage) {
 	if d := gocmp.Diff([]*moriensv1.ReportRequest{want}, decode(t, e), protocmp.Transform()); d != "" {
 		t.Fatalf("(-want +got):\n%s", d)

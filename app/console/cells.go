@@ -9,8 +9,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// writeCells says of a run whose bursts stayed on their nodes how much of it is reported, and how far the clusters are
-// those of the bursts themselves.
+// writeCells reports, for a run whose bursts were kept on their nodes, how much of it is reported, and how far the
+// clusters are those of the bursts themselves.
 func writeCells(b *strings.Builder, m *rundir.Manifest, c *rundir.Clusters) {
 	x := m.Cells
 	if x == nil {
@@ -26,7 +26,7 @@ func writeCells(b *strings.Builder, m *rundir.Manifest, c *rundir.Clusters) {
 	}
 }
 
-// certificate is what it comes to, in words.
+// certificate describes the result in words.
 func certificate(x *rundir.Cells, c *rundir.CellsClustering) string {
 	text := fmt.Sprintf("the clusters equal those of the individual bursts, which were kept on the nodes: micro-cells of side %.3g", float64(c.Side))
 	if !x.Exact {

@@ -182,7 +182,7 @@ func pairOf(x *trace.Cluster) (p pair, one bool) {
 	return pair{x.Before[0].Path, x.After[0].Path}, true
 }
 
-// kinship says of a cluster whose variant it is, or that it comes between the calls of one above; "" where neither is.
+// kinship says of a cluster whose variant it is, or that it occurs between the calls of one above; "" where neither is.
 func kinship(run *trace.Run, i int) string {
 	x := &run.Clusters[i]
 	if !x.Known() {
@@ -232,7 +232,7 @@ func ownScore(x *trace.Cluster) string {
 	return score(x.Score)
 }
 
-// inTime says when a cluster comes that does not come all over the run.
+// inTime says when a cluster occurs that does not occur all over the run.
 func inTime(x *trace.Cluster) string {
 	if x.InTime == (trace.Stretch{}) {
 		return ""
@@ -396,8 +396,8 @@ func atLeast(share float64) string {
 // noisy is from which share of the computing time on noise says that durations do not separate kinds well.
 const noisy = .2
 
-// advice says what would separate kinds better than this run could; "" where nothing is known that would. A crowded
-// machine has its own warning.
+// advice says what would separate kinds better than this run could; "" where there is no such advice. A crowded machine
+// has its own warning.
 func advice(m *rundir.Manifest, c *rundir.Clusters) string {
 	counted := slices.ContainsFunc(c.Dimensions, func(d rundir.Dimension) bool { return d.Name != "duration" })
 	crowded := m.Scheduling != nil && m.Scheduling.Overcommitted

@@ -97,10 +97,10 @@ func TestKindsAtSeveralPlaces(t *testing.T) {
 // Each cause that separates kinds is named, and `predicted` is of order alone.
 func TestSeparation(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		by   string
-		told []string // of kinds 1, 2, 3 and 5
-		want string
+		name       string
+		by         string
+		distinctBy []string // of kinds 1, 2, 3 and 5
+		want       string
 	}{
 		{"order and density", "calls", []string{"order", "order", "nothing", "density"}, "4; 3 of them share one pair of calls, separated by order (2, predicted .96), density (1); 4 % of their bursts are longer than usual and assigned by order"},
 		{"turns are order", "calls", []string{"turns", "order", "nothing", "surroundings"}, "4; 3 of them share one pair of calls, separated by order (predicted .96); 4 % of their bursts are longer than usual and assigned by order"},
@@ -112,7 +112,7 @@ func TestSeparation(t *testing.T) {
 		run, _, c := fourKinds()
 		c.By = tt.by
 		for i, k := range []int{0, 1, 2, 4} {
-			run.Clusters[k].DistinctBy = tt.told[i]
+			run.Clusters[k].DistinctBy = tt.distinctBy[i]
 		}
 		if got := kinds(run, c); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
@@ -120,7 +120,7 @@ func TestSeparation(t *testing.T) {
 	}
 }
 
-// A kind says in its row what distinguishes it from another between the same calls, and when it comes if that is not
+// A kind says in its row what distinguishes it from another between the same calls, and when it occurs if that is not
 // all over the run.
 func TestKinship(t *testing.T) {
 	for _, tt := range []struct {

@@ -125,7 +125,7 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
-// Ranks of which somebody has reported why they have no record did not just send nothing, and the hint is for that
+// Ranks with a reported reason for their missing record are not listed as merely silent, and the hint is for that
 // reason.
 func TestTroublesOfKnownReasons(t *testing.T) {
 	const direct = "MPI was initialized without libmoriens.so; its calls were not recorded: /a calls PMPI_Init itself"

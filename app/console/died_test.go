@@ -9,7 +9,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// The ranks of a node that was lost are one line, and nobody says that all of their records are there.
+// The ranks of a node that was lost are one line, and no line says that all of their records are there.
 func TestDied(t *testing.T) {
 	const lost = "the agent on n3 did not finish"
 	var l []rundir.RankDied

@@ -16,7 +16,7 @@ func TestSummaryIncomplete(t *testing.T) {
 		name   string
 		absent int // ranks
 		losses rundir.Losses
-		want   string // behind the first line
+		want   string // after the first line
 	}{
 		{"complete", 0, rundir.Losses{}, "\n"},
 		{"one thing", 0, rundir.Losses{RecordsDropped: 3}, "incomplete: 3 records of MPI calls and marks dropped: the ring buffer in shared memory was full\n\n"},

@@ -106,8 +106,8 @@ func within(loops []rundir.Inner) string {
 	return fmt.Sprintf(" (inner loop: %s, %s trips)", count(l.PeriodBursts, "burst"), trips)
 }
 
-// classes says how many classes of threads there are, and who is unlike its own; of two threads, each a class, in what
-// they differ.
+// classes says how many classes of threads there are, and which threads are unlike their own class; of two threads,
+// each a class, how they differ.
 func classes(k *rundir.Kept, worlds bool) string {
 	if len(k.Classes) == 0 {
 		return ""

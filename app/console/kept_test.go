@@ -52,7 +52,7 @@ missing: the agent on beta has left
 	for _, of := range []string{"iterations", "kept", "reduction", "error"} {
 		want = strings.Replace(want, of+": ", of+" (ranks in full): ", 1)
 	}
-	for range 2 { // ranks in sum alone, and then silent ones
+	for range 2 { // ranks as totals only, and then silent ones
 		b.Reset()
 		if writeKept(&b, m); b.String() != want {
 			t.Errorf("%s\nwant, of some ranks,\n%s", b.String(), want)
@@ -83,8 +83,8 @@ missing: the agent on beta has left
 	}
 }
 
-// What takes most of the time comes first; what takes next to nothing, or is over in no time each, is one clause.
-func TestMostTimeIsToldFirst(t *testing.T) {
+// What takes most of the time is first; what takes next to nothing, or ends at once each time, is one clause.
+func TestMostTimeIsFirst(t *testing.T) {
 	phase := func(iterations int, medianNS, beginNS, endNS int64) rundir.Iterations {
 		return rundir.Iterations{Iterations: iterations, MedianNS: medianNS, PeriodBursts: 4, BeginNS: beginNS, EndNS: endNS}
 	}

@@ -14,7 +14,7 @@ import (
 	"moriens/internal/units"
 )
 
-// lostMuch is from which share on it is said that ranks lose time to other processes.
+// lostMuch is the share from which on the loss of ranks' time to other processes is reported.
 const lostMuch = .1
 
 // Progress prints how a run in progress is.
@@ -82,7 +82,7 @@ func Progress(w io.Writer, p *health.Page) error {
 	return err
 }
 
-// calls says how many calls came; where they stay on their nodes that is reported when a thread has ended.
+// calls reports how many calls arrived; where they are kept on their nodes that is reported when a thread has ended.
 func calls(p *health.Page) string {
 	if p.Cells == nil {
 		return units.Integer(int(p.Calls))
@@ -90,7 +90,8 @@ func calls(p *health.Page) string {
 	return units.Integer(int(p.Calls)) + " of threads that have ended"
 }
 
-// clusters says what is known of clusters; where bursts stay on their nodes there are none before the end of the run.
+// clusters reports what is known of clusters; where bursts are kept on their nodes there are none before the end of the
+// run.
 func clusters(p *health.Page) string {
 	if p.Cells == nil {
 		return fmt.Sprintf("%s, with %s of the time (of %s)", units.Integer(p.Clusters.Count), percent(p.Clusters.Explained), count(p.Clusters.Bursts, "burst"))

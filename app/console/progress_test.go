@@ -66,7 +66,7 @@ collector  host  agents  ranks  bursts    memory   journal
 	}
 }
 
-// Where bursts stay on their nodes the user is not told that there are none.
+// Where bursts are kept on their nodes there is no message to the user that none arrived.
 func TestProgressOfCells(t *testing.T) {
 	for _, tt := range []struct {
 		cells health.Cells

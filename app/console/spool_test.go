@@ -8,8 +8,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// A spool without room is a loss that has a name, while the run goes on and in its summary, with what it has cost and
-// what to do.
+// A spool without room is a loss with a name, during the run and in its summary, with its cost and what to do.
 func TestSpoolWithoutRoom(t *testing.T) {
 	m := &rundir.Manifest{Losses: rundir.Losses{RecordsDropped: 7000, SpoolFullSeconds: 12.5, SpoolFullDropped: 7000, RecordsUnkept: 42}}
 	const want = "7,000 MPI calls dropped: ring buffer full; the spool was full for 12.5 s, 7,000 MPI calls dropped in that time; 42 MPI calls or marks left in the ring buffers: spool full"

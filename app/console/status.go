@@ -21,7 +21,7 @@ import (
 // minRows is the height below which a terminal has no line to spare.
 const minRows = 5
 
-// plainEvery is how often a status is a line of its own where there is no terminal: logs stay short.
+// plainEvery is how often a status is a line of its own where there is no terminal: logs remain short.
 const plainEvery = time.Minute
 
 // A Status is a line at the bottom of a terminal. The rows above it scroll as if the terminal were one

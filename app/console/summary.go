@@ -23,7 +23,7 @@ const (
 	tableShare = .001
 )
 
-// Summary prints what a run came to: its clusters, its losses, and the files in dir.
+// Summary prints the results of a run: its clusters, its losses, and the files in dir.
 func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters, dir string, written []rundir.File) error {
 	m, c, written = plain.Of(m), plain.Of(c), plain.Of(written)
 	safe := plain.Of(*run) // what has no text in it is not copied
@@ -121,7 +121,7 @@ func score(s float64) string {
 	return fmt.Sprintf("%.3f", s)
 }
 
-// mostReasons is how many are said of why a run is incomplete; manifest.json has all.
+// mostReasons is how many reasons are printed why a run is incomplete; manifest.json has all.
 const mostReasons = 3
 
 // incomplete says what is missing of what the ranks did; empty: nothing.

@@ -54,7 +54,7 @@ func (c *Client) Status(ctx context.Context) (*health.Page, error) {
 // ErrEnded says that the run has ended already.
 var ErrEnded = errors.New("the run has already ended")
 
-// Finish ends the run and waits for its results. stage is called with what is going on, whenever that changes. It
+// Finish ends the run and waits for its results. stage is called with the current stage, whenever that changes. It
 // returns where the results are; with an error of the end of the run there may be some too.
 func (c *Client) Finish(ctx context.Context, stage func(string)) (dir string, err error) {
 	ctx, cancel := context.WithCancel(ctx)

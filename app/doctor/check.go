@@ -8,7 +8,7 @@ import (
 	"moriens/internal/shmabi"
 )
 
-// Diagnose says what a machine's facts come to.
+// Diagnose turns a machine's facts into findings.
 func Diagnose(m Machine, version string) Report {
 	r := Report{Version: version, Host: m.Host, Kernel: m.Kernel, Possible: true}
 	for _, list := range [][]Finding{

@@ -161,7 +161,7 @@ func TestJSON(t *testing.T) {
 	golden.Check(t, "report.json", append(text, '\n'))
 }
 
-// Colour comes with a mark in words, never alone.
+// Colour is always accompanied by a mark in words.
 func TestColour(t *testing.T) {
 	var plain, coloured strings.Builder
 	m := sound()

@@ -1,6 +1,6 @@
 // Package doctor finds out what a machine offers for measuring.
 //
-// Probe examines the machine and changes nothing on it but for a file in shared memory that it removes again. Diagnose
+// Probe examines the machine and changes nothing on it except a file in shared memory that it removes again. Diagnose
 // turns the result into findings, each with what is missing, why, and what to do. Checks that need a process run in a
 // child with a time limit, so that nothing here hangs.
 //
@@ -101,7 +101,7 @@ type Component struct{ Name, Disabled string }
 // Families of MPI libraries and launchers.
 const (
 	OpenMPI = "openmpi"
-	MPICH   = "mpich" // and those that come of it: Intel, MVAPICH, Cray
+	MPICH   = "mpich" // and those derived from it: Intel, MVAPICH, Cray
 	ABI     = "abi"   // a library with the MPI-5 standard ABI
 	Slurms  = "slurm" // a launcher
 )
@@ -151,7 +151,7 @@ type Memory struct {
 	Ranks, CPUs   int
 	RingBytes     uint64 // of a thread without orders
 	ProcessBytes  uint64 // of a process file
-	MinimumBytes  uint64 // of a rank's files, when there is hardly any room
+	MinimumBytes  uint64 // of a rank's files, when there is very little room
 	RanksWereSaid bool
 }
 
@@ -165,7 +165,7 @@ type Limits struct {
 	Quota                        float64
 }
 
-// Slurm is what there is of it.
+// Slurm describes the Slurm installation.
 type Slurm struct {
 	Srun, Version, Job string
 	MPI                []string // plugins

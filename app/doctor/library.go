@@ -95,7 +95,7 @@ func preloadOrder(library, old string) (preload string, own bool) {
 	return strings.Join(names, ":"), own
 }
 
-// askLibrary has libmoriens.so answer a question: see cshim/src/probe.c. What is preloaded already stays so.
+// askLibrary has libmoriens.so answer a question: see cshim/src/probe.c. What is preloaded already remains so.
 func askLibrary(ctx context.Context, library, question string, env ...string) said {
 	preload := library
 	if old := os.Getenv("LD_PRELOAD"); old != "" {

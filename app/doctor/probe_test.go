@@ -279,7 +279,7 @@ func TestPreloadOrder(t *testing.T) {
 		t.Setenv("MORIENS_STACK", c.stack)
 		got := probeOrder(t.Context(), library)
 		slices.SortFunc(got.Behind, func(a, b Other) int { return strings.Compare(a.Path, b.Path) })
-		// With MORIENS_STACK=0 too, the question is who lies there.
+		// With MORIENS_STACK=0 the other preloaded libraries are reported too.
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%q: %+v, want %+v", c.preload, got, c.want)
 		}

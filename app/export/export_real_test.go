@@ -69,7 +69,7 @@ func readBack(t *testing.T, dir string) *trace.Run {
 	return run
 }
 
-// A run with everything in it, one of which parts are kept, and a real one come out of every format as they are.
+// A run with everything in it, one of which parts are kept, and a real one are exported unchanged in every format.
 func TestFormats(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -265,7 +265,7 @@ func checkParquet(t *testing.T, dir string, run *trace.Run) {
 	}
 }
 
-// What is there stays, and nothing is left of what fails.
+// Existing files are kept, and no files remain of what fails.
 func TestMistakes(t *testing.T) {
 	dir := runDirectory(t, tracetest.Small())
 	place := t.TempDir()
@@ -317,7 +317,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A file that came to be there in the meantime is not replaced, and of several files all appear or none does.
+// A file that was created there in the meantime is not replaced, and of several files all appear or none does.
 func TestRaces(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -378,8 +378,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// moriens-otf2 gets the run directory and a place that is not there; what it says of a failure is the error, and what
-// it says of a success is said, as how much the archive holds.
+// moriens-otf2 gets the run directory and a path that does not exist; its message for a failure is the error, and its
+// message for a success, as how much the archive holds, is printed.
 func TestOTF2Writer(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

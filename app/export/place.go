@@ -20,7 +20,7 @@ import (
 	"moriens/internal/units"
 )
 
-// A place is where an export comes to be: a directory beside the final one, on the same file system.
+// A place is where an export is written: a directory beside the final one, on the same file system.
 type place struct {
 	out string
 	dir string
@@ -43,7 +43,7 @@ func (p *place) remove() { os.RemoveAll(p.dir) }
 // publish makes the directory appear.
 func (p *place) publish() error { return move(p.dir, p.out) }
 
-// publishFiles makes the files appear, the last of them last. If one cannot, none stays.
+// publishFiles makes the files appear, the last of them last. If one fails, none is kept.
 func (p *place) publishFiles(files []*file) error {
 	for i, f := range files {
 		if err := move(p.in(f.name), filepath.Join(filepath.Dir(p.out), f.name)); err != nil {

@@ -130,8 +130,8 @@ func madeBy(t *testing.T, file string) (made map[string]int, total int) {
 }
 
 // waitForRecords waits until all ranks have recorded: one goes into its second call when its first has its record. An
-// agent that nobody has come to does not know that the job is over, and one that knows of a killed rank alone takes it
-// for over before another has arrived.
+// agent without a rank does not know that the job is over, and one that only knows a killed rank takes the job for over
+// before another rank has connected.
 func waitForRecords(t *testing.T, dir string, ranks int, ended <-chan struct{}) {
 	for deadline := time.Now().Add(roundTime); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		select {
@@ -179,8 +179,8 @@ func (r *round) made() (made map[string]int, total, processes int) {
 	return made, total, len(files)
 }
 
-// checkCounts compares the calls in the manifest with those that the ranks made. A killed rank may not have come into
-// the last call that it counted.
+// checkCounts compares the calls in the manifest with those that the ranks made. A killed rank may not have entered the
+// last call that it counted.
 func (r *round) checkCounts(killed bool) {
 	made, total, processes := r.made()
 	data, err := os.ReadFile(filepath.Join(r.out, "manifest.json"))

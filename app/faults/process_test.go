@@ -66,7 +66,7 @@ func (p *process) start() {
 	<-running
 }
 
-// kill kills it; it is started again after a pause. One that has ended stays so.
+// kill kills it and restarts it after a pause. A process that has ended is not restarted.
 func (p *process) kill(pause time.Duration) {
 	p.mu.Lock()
 	p.pause = pause

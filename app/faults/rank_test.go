@@ -119,8 +119,8 @@ func now() uint64 {
 	return uint64(t.Nano())
 }
 
-// A truth is what a thread has done: how many calls it has begun, and ended, and which found no room. Mapped memory of
-// a file stays whatever kills the process.
+// A truth is what a thread has done: how many calls it has begun, how many ended, and how many found no room. The
+// mapped memory of a file survives whatever kills the process.
 type truth struct {
 	begun, ended *atomic.Uint64
 	drops        *os.File

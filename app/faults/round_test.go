@@ -47,11 +47,11 @@ func (f fault) String() string {
 // An incident is a fault at a time after the start.
 type incident struct {
 	fault
-	at, lasts time.Duration // lasts: until what was killed starts again, what was frozen goes on, there is room again
+	at, lasts time.Duration // lasts: until what was killed is restarted, what was frozen continues, there is room again
 	rank      int
 }
 
-// A plan is a round. It follows from the round's number alone; what a machine makes of it does not.
+// A plan is a round. It depends on the round's number alone; its outcome also depends on the machine.
 type plan struct {
 	ranks, threads, calls int
 	incidents             []incident
@@ -100,7 +100,7 @@ type round struct {
 // core for eight rounds.
 const roundTime = 10 * time.Minute
 
-// startRound starts a collector and an agent that comes to it through the proxy.
+// startRound starts a collector and an agent that connects to it through the proxy.
 func startRound(t *testing.T, moriens string, withDisk bool) *round {
 	bytes := 0
 	if withDisk {

@@ -42,7 +42,7 @@ func (t *tally) add(o outcome) {
 	}
 }
 
-// soaked is what the rounds of make soak came to.
+// soaked is the result of the rounds of make soak.
 type soaked struct {
 	mu        sync.Mutex
 	tallies   [cells + 1]tally // the last is of all
@@ -88,7 +88,7 @@ func TestSoak(t *testing.T) {
 	t.Logf("\n%s", all.table())
 }
 
-// add adds a round, and writes what came so far.
+// add adds a round, and writes the result so far.
 func (s *soaked) add(t *testing.T, p soakPlan, o outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ func counted(m *rundir.Manifest) int {
 	return int(m.Dropped + m.Losses.CallsUnrecorded + m.Losses.CallsAbandoned)
 }
 
-// checkProgram sees that the program has worked out and ended as it does alone.
+// checkProgram checks that the program has computed and ended as it does alone.
 func (r *soakRound) checkProgram() {
 	p := &r.plan
 	if p.has(killRank) {
@@ -51,7 +51,7 @@ func (r *soakRound) incomplete() bool {
 }
 
 // elsewhere reports whether the run directory had no room for the results, so that they are in the temporary directory.
-// What the collector had stays then.
+// The collector's files are kept then.
 func (r *soakRound) elsewhere() bool {
 	_, dir, err := r.manifest()
 	return err == nil && dir != r.out
@@ -90,7 +90,7 @@ func (r *soakRound) checkResults() {
 		return
 	}
 	uncertain := 0
-	if r.plan.has(killRank) { // a thread may not have come into the call that it has counted
+	if r.plan.has(killRank) { // a thread may not have entered the call that it has counted
 		uncertain = processes * r.plan.threads
 	}
 	for name, n := range m.MPICalls {
@@ -114,9 +114,9 @@ func (r *soakRound) checkResults() {
 	r.checkStatement(m, made, missing > uncertain)
 }
 
-// saidSo reports whether the job was told that nothing comes of it. Under a plain preload that is for the rank that has
-// started the agent to say, in MPI_Finalize: one that was killed before it came out of there cannot, and nobody else is
-// left. That shows in the counts which it leaves after that.
+// saidSo reports whether the job was informed that there will be no results. Under a plain preload that is reported by
+// the rank that has started the agent, in MPI_Finalize: one that was killed before it returned from there cannot, and
+// no other process is left. That shows in the counts which it leaves after that.
 func (r *soakRound) saidSo() bool {
 	if strings.Contains(r.said("stderr"), "moriens: ") {
 		return true
@@ -128,15 +128,15 @@ func (r *soakRound) saidSo() bool {
 	return !known || !exists(filepath.Join(r.truth, fmt.Sprintf("counts.%d", rank)))
 }
 
-// agentTooLate reports whether the agent that we have started, again or after who had it was killed, found that the run
-// had ended, as everything had been sent before: then it says so, and fails. The results must be there and know of no
-// agent that has not finished; whether they are whole checkResults sees.
+// agentTooLate reports whether the agent that we have restarted, directly or after its parent was killed, found that
+// the run had ended, as everything had been sent before: then it reports that, and fails. The results must be there
+// without an unfinished agent; whether they are whole is checked by checkResults.
 func (r *soakRound) agentTooLate() bool {
 	m, _, err := r.manifest()
 	return err == nil && len(m.Losses.AgentsUnfinished) == 0 && (r.killed || r.agent.count() > 1) && strings.Contains(r.agent.latest(), "\nmoriens: "+uplink.ErrOver.Error())
 }
 
-// checkStatement sees that what the results say fits together.
+// checkStatement checks that the statements of the results fit together.
 func (r *soakRound) checkStatement(m *rundir.Manifest, made map[string]int, missing bool) {
 	lost := missing || counted(m) > 0
 	if m.Complete && lost {
@@ -161,7 +161,7 @@ func (r *soakRound) checkStatement(m *rundir.Manifest, made map[string]int, miss
 	}
 }
 
-// checkLeft sees that nothing stays: no process, no ring, no spool, no socket, nothing in the run directory but
+// checkLeft checks that nothing remains: no process, no ring, no spool, no socket, nothing in the run directory but
 // results.
 func (r *soakRound) checkLeft() {
 	if len(r.found.faults[kindHang]) > 0 {
@@ -169,7 +169,7 @@ func (r *soakRound) checkLeft() {
 	}
 	m, dir, err := r.manifest()
 	if err != nil {
-		return // which is a loss, or was said
+		return // which is a loss, or was reported
 	}
 	// Of what else there is the system's own temporary directory has the spool where the round's has no room.
 	var found []string
@@ -190,7 +190,7 @@ func (r *soakRound) checkLeft() {
 		}
 		found = append(found, paths...)
 	}
-	if dir == r.out { // else the results of the run stay in it
+	if dir == r.out { // else the results of the run are kept in it
 		found = append(found, r.strange(m)...)
 	}
 	for _, path := range found {

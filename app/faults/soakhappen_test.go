@@ -82,8 +82,9 @@ func (r *soakRound) kill(i incident) {
 	}
 }
 
-// killPreloaded kills the agent of a plain preload, and waits until it is gone, for who goes on with the run needs its
-// locks. With the parent it does so until nothing is left: the parent may have been about to start another.
+// killPreloaded kills the agent of a plain preload, and waits until it is gone, because the process that resumes the
+// run needs its locks. With the parent it does so until nothing is left: the parent may have been about to start
+// another.
 func (r *soakRound) killPreloaded(parentToo bool) {
 	for {
 		var doomed []held
@@ -112,11 +113,11 @@ func (r *soakRound) bereaved() {
 	r.note("left with nothing: %t", r.nothing)
 }
 
-// begun reports whether the journal holds a run that others can go on with. One that has no beginning yet is none:
-// `moriens collect` would begin another.
+// begun reports whether the journal holds a run that can be resumed. One without a beginning cannot: `moriens collect`
+// would begin another.
 func (r *soakRound) begun() bool {
 	_, begun, err := journal.Options(filepath.Join(r.out, rundir.JournalDir))
-	return begun || err != nil // what is wrong with it is for who goes on to say
+	return begun || err != nil // what is wrong with it is reported by the resuming process
 }
 
 // signaller signals what has the agent, or the collector.

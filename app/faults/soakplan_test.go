@@ -11,7 +11,7 @@ import (
 	"moriens/internal/mpitest"
 )
 
-// A way is how a job comes under measurement.
+// A way is how a job is measured.
 type way int
 
 const (

@@ -39,7 +39,8 @@ func procFile(pid int, name string) []string {
 	return strings.Split(string(data), "\x00")
 }
 
-// A held is a process of a plain preload's agent. The descriptor is of it alone, whoever has its number later.
+// A held is a process of a plain preload's agent. The descriptor refers to this process alone, even if another has its
+// number later.
 type held struct {
 	pid, fd int
 	agent   bool // not its parent
@@ -73,8 +74,7 @@ func (p held) signal(s syscall.Signal) {
 	unix.PidfdSendSignal(p.fd, s, nil, 0) // that it has ended is no error
 }
 
-// awaitEnd waits until all of its threads have ended, and with them its locks. That nobody has asked for its status
-// does not matter.
+// awaitEnd waits until all of its threads have ended, and with them its locks. It may be a zombie then.
 func (p held) awaitEnd(t *testing.T) {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if n, err := unix.Poll([]unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}, 1000); n > 0 && err == nil {

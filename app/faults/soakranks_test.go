@@ -49,10 +49,10 @@ func lacksOf(m *rundir.Manifest) (s lacks) {
 
 func (s *lacks) any() bool { return len(s.ranks)+s.more+s.calls > 0 }
 
-// checkRanks sees that calls are missing only of the ranks of which the results say so. How many of such a rank is not
-// bounded: it went on after the last word of its agent, and nobody who could count them was left; as one agent has all
-// ranks here that can be all of the run. Of every other rank all must be there, or counted one by one: which counts are
-// of the whole run, so that they are held against what those ranks lack together.
+// checkRanks checks that calls are missing only of the ranks of which the results say so. How many are missing of such
+// a rank is not bounded: it continued after the last report of its agent, and no process was left to count them. As one
+// agent has all ranks here that can be the whole run. Of every other rank all calls must be there, or counted one by
+// one: these counts are of the whole run, so that they are compared with what those ranks lack together.
 func (r *soakRound) checkRanks(m *rundir.Manifest, dir string, stated lacks, uncertain int) {
 	made := r.madeByRank()
 	leave := stated.calls + counted(m) + uncertain

@@ -25,8 +25,8 @@ type soakRound struct {
 	job     *exec.Cmd
 	ended   chan struct{} // closed when the job's command has ended
 	err     error         // valid then
-	killed  bool          // the process with the collector, and nobody starts it again but we
-	nothing bool          // it was before there was anything to go on with
+	killed  bool          // the process with the collector, and only this test restarts it
+	nothing bool          // it was before there was anything to resume
 	starter int           // of a plain preload: the rank's process that then has to say so
 	guard   time.Duration // how long what must end may take
 	notes   []string      // for the evidence
@@ -61,7 +61,7 @@ func (r *soakRound) fail(kind, format string, args ...any) {
 // mark is in the environment of every process of a round, with its directory.
 const mark, jobMark = "MORIENS_SOAK=", "MORIENS_SOAK_JOB=1"
 
-// soakOne runs a round in a directory that stays if something was wrong.
+// soakOne runs a round in a directory that is kept if something was wrong.
 func soakOne(t *testing.T, p soakPlan, app, library, dir string, guard time.Duration) (found outcome) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func (r *soakRound) said(name string) string {
 	return string(data)
 }
 
-// evidence leaves, of a round that failed, what was said.
+// evidence keeps the output of a round that failed.
 func (r *soakRound) evidence() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v\n", &r.plan)

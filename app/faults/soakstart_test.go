@@ -37,7 +37,7 @@ func (r *soakRound) start() {
 	}
 	r.job = exec.Command(args[0], args[1:]...)
 	r.job.Dir, r.job.Env = r.work, append(env, jobMark, "MORIENS_SHM="+r.shm, "MINIAPP_OUT="+r.truth)
-	for name, to := range map[string]*io.Writer{"stdout": &r.job.Stdout, "stderr": &r.job.Stderr} { // a pipe would have us wait for whoever has its end
+	for name, to := range map[string]*io.Writer{"stdout": &r.job.Stdout, "stderr": &r.job.Stderr} { // with a pipe Wait would wait for all holders of its end
 		f, err := os.Create(filepath.Join(r.work, name))
 		if err != nil {
 			r.t.Fatal(err)

@@ -43,7 +43,7 @@ type StartError struct {
 func (e *StartError) Error() string { return e.Err.Error() }
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Hint tells the user what to do.
+// Hint says what the user should do.
 func (e *StartError) Hint() string { return e.Text }
 
 // A Job is a launcher that runs.
@@ -183,7 +183,7 @@ func environment(argv, env []string, p Preload) ([]string, []string, error) {
 }
 
 // openMPI reports whether a launcher's name is one that Open MPI installs. MPICH's have some of the same names: they
-// lead to Hydra, which refuses what Open MPI is told on the command line, be the -x there the program's own.
+// lead to Hydra, which rejects Open MPI's options on the command line, even if the -x there is the program's own.
 func openMPI(launcher string) bool {
 	name, _, _ := strings.Cut(filepath.Base(launcher), ".")
 	return slices.Contains([]string{"mpirun", "mpiexec", "orterun", "prterun"}, name) && !hydra(launcher)

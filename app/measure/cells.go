@@ -13,7 +13,7 @@ import (
 	"moriens/internal/rendezvous"
 )
 
-// Cells say that bursts stay on their nodes, as sequences of micro-cells.
+// Cells say that bursts are kept on their nodes, as sequences of micro-cells.
 type Cells struct {
 	Side float64 // of a micro-cell, in units of the coordinates; 0 = by the options' resolution
 }
@@ -58,7 +58,7 @@ func (c *Cells) keep(o grouping.Options, log *slog.Logger) (*agent.Cells, error)
 	return &agent.Cells{Store: cellStore, Spec: c.spec(o)}, nil
 }
 
-// agree says what is wrong where an agent was not told to keep its bursts as the collector expects it.
+// agree returns an error where an agent is not configured to keep its bursts as the collector expects it.
 func (c *Cells) agree(meet rendezvous.Rendezvous, o grouping.Options) error {
 	given := c.spec(o)
 	const same = "start the agent with the collector's --dims, --by, --min-duration, --resolution and --cell-side"

@@ -22,7 +22,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// startKept starts the collector of a run whose bursts stay with the agents, which stay at the end.
+// startKept starts the collector of a run whose bursts are kept with the agents, which keep running at the end.
 func startKept(t *testing.T, run, journal string) *collector.Collector {
 	t.Helper()
 	c, err := collector.Start(collector.Config{
@@ -35,7 +35,7 @@ func startKept(t *testing.T, run, journal string) *collector.Collector {
 }
 
 // TestKilledAgentOfCells kills an agent that keeps its bursts at random moments and starts it again. It keeps every
-// burst once, and every record that was written comes when it is asked for; before that none has arrived.
+// burst once, and every record that was written arrives on request; before that none has arrived.
 func TestKilledAgentOfCells(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -64,7 +64,7 @@ func TestKilledAgentOfCells(t *testing.T) {
 	}
 }
 
-// checkKept ends a run whose bursts stay with its agent, asks that for all of them, and compares what comes with what
+// checkKept ends a run whose bursts are kept with its agent, requests all of them, and compares what arrives with what
 // was written.
 func checkKept(t *testing.T, c *collector.Collector, planters []*planter) {
 	t.Helper()
@@ -106,8 +106,8 @@ func checkKept(t *testing.T, c *collector.Collector, planters []*planter) {
 	if units+set.Missing.Bursts+set.Short.Bursts != set.Bursts {
 		t.Errorf("%d bursts in cells, %+v without data, %+v short, of %d", units, set.Missing, set.Short, set.Bursts)
 	}
-	if told := c.Cells().AgentStates(); len(told) != 1 || told[0].Lost > 0 {
-		t.Errorf("agents: %+v", told)
+	if reported := c.Cells().AgentStates(); len(reported) != 1 || reported[0].Lost > 0 {
+		t.Errorf("agents: %+v", reported)
 	}
 }
 
@@ -116,7 +116,7 @@ func checkKept(t *testing.T, c *collector.Collector, planters []*planter) {
 func TestRefusedMode(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	var told []string
+	var reported []string
 	kept := new(Cells).spec(byDuration)
 	for _, tt := range []struct{ wants, is, what, advice string }{
 		{kept, "", "sends its bursts; the others of the run keep them", "start it with --cells"},
@@ -128,7 +128,7 @@ func TestRefusedMode(t *testing.T) {
 			Notify: func(text, advice string) {
 				mu.Lock()
 				defer mu.Unlock()
-				told = append(told, text+"; "+advice)
+				reported = append(reported, text+"; "+advice)
 			},
 		})
 		if err != nil {
@@ -148,12 +148,12 @@ func TestRefusedMode(t *testing.T) {
 		node.JobOver()
 		err = node.Run(t.Context())
 		mu.Lock()
-		all := strings.Join(told, "\n")
-		told = nil
+		all := strings.Join(reported, "\n")
+		reported = nil
 		mu.Unlock()
 		for _, want := range []string{tt.what, tt.advice} {
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(all, want) {
-				t.Errorf("the agent ends with %v, the user is told %q, want %q in both", err, all, want)
+				t.Errorf("the agent ends with %v, the user reads %q, want %q in both", err, all, want)
 			}
 		}
 		if f := c.Stop(); len(f.Agents) > 0 {
@@ -199,8 +199,8 @@ func TestOutsideOfCells(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	if told := c.Page().Cells; told.Outside != outside {
-		t.Errorf("the page says that %d bursts are outside, want %d", told.Outside, outside)
+	if reported := c.Page().Cells; reported.Outside != outside {
+		t.Errorf("the page says that %d bursts are outside, want %d", reported.Outside, outside)
 	}
 	p.Finalize()
 	p.Exit()
@@ -213,8 +213,8 @@ func TestOutsideOfCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told := c.Cells().AgentStates(); len(f.Agents) != 1 || len(told) != 1 || told[0].Outside != outside || set.Missing.Bursts != outside || set.Bursts != fits+outside {
-		t.Errorf("agents told %+v; %d bursts, %+v lack data", told, set.Bursts, set.Missing)
+	if reported := c.Cells().AgentStates(); len(f.Agents) != 1 || len(reported) != 1 || reported[0].Outside != outside || set.Missing.Bursts != outside || set.Bursts != fits+outside {
+		t.Errorf("agents reported %+v; %d bursts, %+v lack data", reported, set.Bursts, set.Missing)
 	}
 	c.Release()
 	if err := <-r.done; err != nil {

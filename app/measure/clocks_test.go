@@ -25,7 +25,7 @@ type skewed struct {
 	offsetNS int64
 	drift    float64
 	identity string
-	reads    *atomic.Int64 // how often Now was called; nil: nobody counts
+	reads    *atomic.Int64 // how often Now was called; nil: not counted
 }
 
 // at gives what the clock shows at a true time.
@@ -75,7 +75,7 @@ func (x *skewedNodes) agent(t *testing.T, clock skewed, find uplink.Find) (dir s
 	return dir
 }
 
-// rank starts the rank of the node that came last.
+// rank starts the rank of the node that connected last.
 func (x *skewedNodes) rank(t *testing.T, dir string) {
 	t.Helper()
 	p, err := ringwriter.New(dir, ringwriter.Identity{Rank: len(x.rings), Size: cap(x.done), World: "w"})
@@ -119,7 +119,7 @@ func (x *skewedNodes) finish() {
 }
 
 // Agents on two nodes whose clocks differ by minutes and drift apart report the same events to one collector: those
-// come out at the same times, within what the manifest says.
+// have the same times in the result, within what the manifest says.
 func TestTwoClocks(t *testing.T) {
 	begin, err := ticks.Now(shmabi.ClockMonotonicRaw)
 	if err != nil {
@@ -193,8 +193,8 @@ func TestTwoClocks(t *testing.T) {
 			}
 			t.Logf("uncertain by %g ns after %d ns", uncertain, result.Run.DurationNS)
 			a, b := &result.Run.Threads[0], &result.Run.Threads[1]
-			// Bursts keep their own clock's length, which may move what is behind by their drift: by much where a busy machine
-			// has made one long. It is said how far.
+			// Bursts keep their own clock's length, which may move what follows by their drift: by much where a busy machine has
+			// made one long. The manifest says how far.
 			off := float64(m.Order.OffNS)
 			if most := 200e-6*float64(result.Run.DurationNS) + 1000; off > most {
 				t.Errorf("calls are %g ns from where their clock has them, of %g that the clocks drift apart", off, most)

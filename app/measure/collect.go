@@ -36,18 +36,18 @@ type CollectConfig struct {
 	Listen   string    // host:port
 	Web      string    // host:port of the page for browsers and Prometheus; empty = none
 	Signal   os.Signal // ends the run early, as SIGTERM does; nil = none more
-	Agents   int       // how many have to come before the run is over; 0 = at least one, unless it is ended early
+	Agents   int       // how many have to connect before the run is over; 0 = at least one, unless it is ended early
 	Options  grouping.Options
-	Cells    *Cells   // bursts stay with the agents, as micro-cells; nil = they are sent
-	Given    []string // options of the command line that the results depend on, for who goes on with the run: --name=value
+	Cells    *Cells   // bursts are kept with the agents, as micro-cells; nil = they are sent
+	Given    []string // options of the command line that the results depend on, for a collector that resumes the run: --name=value
 	Keep     Keep
-	KeepWork bool // the journal stays
+	KeepWork bool // the journal is kept
 	Program  rundir.Program
 	Log      *slog.Logger
 	Team     team.Team // the collectors of the run, each of which collects with the same config; nil = this is the only one
 }
 
-// Collect runs a collector until the agents that came are all done, or until a signal or the user ends the run. A
+// Collect runs a collector until the agents that connected are all done, or until a signal or the user ends the run. A
 // second signal ends the process. Of several collectors the first one talks to the user and writes the results; an
 // error of one ends all.
 func Collect(c CollectConfig) error {
@@ -116,7 +116,7 @@ func Collect(c CollectConfig) error {
 	}
 	col.Close(outcome(dir, err))
 	if first {
-		notice.Remove() // whoever finds it until then is told how the run has ended
+		notice.Remove() // an agent that finds it until then learns how the run has ended
 	}
 	return team.Agree(c.Team, end.verdict(dir, err))
 }
@@ -124,8 +124,8 @@ func Collect(c CollectConfig) error {
 // roomWait is the time between two looks for room on a full disk.
 const roomWait = 500 * time.Millisecond
 
-// publish writes the rendezvous. A collector that goes on with a run waits for room where there is none: the agents
-// keep what they have until it is back. A new one has nothing to wait for.
+// publish writes the rendezvous. A collector that resumes a run waits for room where there is none: the agents keep
+// what they have until it is back. A new one has nothing to wait for.
 func publish(col *collector.Collector, out string, signals <-chan os.Signal, log *slog.Logger) (*rendezvous.Notice, error) {
 	for warned := false; ; warned = true {
 		notice, err := rendezvous.Post(out, col.Rendezvous(), log)
@@ -187,7 +187,7 @@ func startAdvice(err error, out string) string {
 	return "name addresses of this host with --listen and --http (port 0: any), and a writable run directory with --out"
 }
 
-// notify tells the user something while the job runs.
+// notify prints a notice to the user while the job runs.
 func notify(text, advice string) { fmt.Fprintf(words, "moriens: %s\nhint: %s\n", text, advice) }
 
 // announce says what is collected, and what else is needed.
@@ -246,13 +246,13 @@ type AgentConfig struct {
 	Wait    time.Duration // for the rendezvous
 	Idle    time.Duration // the job is over when no rank has run for this long after the last; 0 = only a signal says so
 	Spool   Spool
-	Cells   *Cells           // bursts stay here, as micro-cells; nil = they are sent
+	Cells   *Cells           // bursts are kept here, as micro-cells; nil = they are sent
 	Options grouping.Options // where bursts lie, of micro-cells
 	Program rundir.Program
 	Log     *slog.Logger
 }
 
-// Agent runs this node's agent until the ranks here have come and gone, or until a signal ends the run.
+// Agent runs this node's agent until the ranks here have started and ended, or until a signal ends the run.
 func Agent(c AgentConfig) error {
 	// Batch systems warn programs of the time limit by these, and warn whatever runs beside them too.
 	signal.Ignore(syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU)
@@ -287,7 +287,7 @@ func Agent(c AgentConfig) error {
 type Spool struct {
 	Dir  string      // before the usual places; empty: these alone
 	Max  units.Bytes // 0: the smaller of 1 GiB and a tenth of what is free
-	Keep bool        // it stays when everything is done, and so does the journal of a collector in the same process
+	Keep bool        // it is kept when everything is done, and so does the journal of a collector in the same process
 }
 
 func spoolHint(err error) error {
@@ -314,7 +314,7 @@ func meetCollector(dir string, wait time.Duration) (rendezvous.Rendezvous, error
 	return meet, meetHint(err)
 }
 
-// over says that the run of a directory has ended, where it has: no collector will come there any more.
+// over says that the run of a directory has ended, where it has: no collector will start there any more.
 func over(dir string) error {
 	if !exists(filepath.Join(dir, rundir.ManifestFile)) {
 		return nil
@@ -323,7 +323,7 @@ func over(dir string) error {
 		"agents must run while the job runs; for another job name another run directory")
 }
 
-// find is where the collector of a run directory is to be found.
+// find is where the collector of a run directory is.
 func find(dir string) uplink.Find {
 	return func() (rendezvous.Rendezvous, error) {
 		meet, err := rendezvous.Read(dir)

@@ -142,7 +142,7 @@ func (c *collectors) plant() *plantedNode {
 	return n
 }
 
-// started waits until so many agents have come to all collectors together.
+// awaitAgents waits until so many agents have connected to all collectors together.
 func (c *collectors) awaitAgents(agents int) {
 	c.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
@@ -154,14 +154,14 @@ func (c *collectors) awaitAgents(agents int) {
 			return
 		}
 		if time.Now().After(deadline) {
-			c.t.Fatalf("%d agents came, want %d", n, agents)
+			c.t.Fatalf("%d agents connected, want %d", n, agents)
 		}
 	}
 }
 
-// Agents are spread evenly over the collectors of a run. When these are killed, any number of others go on, and each
+// Agents are spread evenly over the collectors of a run. When these are killed, any number of others resume, and each
 // record that was written is at one of them, once.
-func TestCrew(t *testing.T) {
+func TestTeam(t *testing.T) {
 	t.Parallel()
 	const nodes = 5
 	for _, sizes := range [][]int{{2}, {3, 2}, {2, 1, 3}, {1, 2, 1}} {
@@ -210,7 +210,7 @@ func TestCrew(t *testing.T) {
 				n.compare(t, frozen)
 			}
 			page := c.members[0].Page()
-			again := page.Redirected > nodes/2 && len(page.Refused) > 0 // who has no time to say who it is comes again
+			again := page.Redirected > nodes/2 && len(page.Refused) > 0 // an agent without time to identify itself connects again
 			if len(page.Agents) != nodes || page.Ranks.Recorded != 2*nodes || len(sizes) == 1 && (len(page.Members) != 2 || page.Redirected != nodes/2 && !again) {
 				t.Errorf("the page is %+v", page)
 			}
@@ -219,7 +219,7 @@ func TestCrew(t *testing.T) {
 	}
 }
 
-// compare sees that one collector has all that a node has written.
+// compare checks that one collector has all that a node has written.
 func (n *plantedNode) compare(t *testing.T, frozen []store.Frozen) {
 	t.Helper()
 	for _, f := range frozen {
@@ -235,8 +235,8 @@ func (n *plantedNode) compare(t *testing.T, frozen []store.Frozen) {
 	t.Errorf("no collector has ring %016x", n.planters[0].ring.ID())
 }
 
-// An agent that asks a collector to which it does not belong is sent on, by way of the first, and comes to its own;
-// however it is sent round, it does not go round for ever.
+// An agent that asks a collector to which it does not belong is redirected, by way of the first, and reaches its own;
+// however it is redirected, that does not loop.
 func TestRedirect(t *testing.T) {
 	t.Parallel()
 	c := newCollectors(t)
@@ -295,8 +295,8 @@ func TestRedirect(t *testing.T) {
 }
 
 // The first collector ends the run for all of them: agents of each send what their ranks have recorded, and leave these
-// to go on. Its page shows the ranks of all, their clusters, and what they did.
-func TestCrewFinish(t *testing.T) {
+// running. Its page shows the ranks of all, their clusters, and what they did.
+func TestTeamFinish(t *testing.T) {
 	t.Parallel()
 	c := newCollectors(t)
 	c.start(2)
@@ -345,8 +345,8 @@ func TestCrewFinish(t *testing.T) {
 	}
 }
 
-// Where one collector cannot start, none does, and nothing stays of a run that has not begun.
-func TestCrewStartsTogether(t *testing.T) {
+// Where one collector cannot start, none does, and no files remain of a run that has not begun.
+func TestTeamStartsTogether(t *testing.T) {
 	t.Parallel()
 	team := mpix.Local(3)
 	dir := filepath.Join(t.TempDir(), "journal")

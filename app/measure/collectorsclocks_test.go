@@ -21,7 +21,7 @@ import (
 
 // Collectors on two hosts have clocks of their own, and so have their agents. What ranks did at one time is at one time
 // in the run, though no agent has compared its clock with that of the other's collector, and no message ties them.
-func TestCrewOfTwoClocks(t *testing.T) {
+func TestTeamOfTwoClocks(t *testing.T) {
 	t.Parallel()
 	begin, err := ticks.Now(shmabi.ClockMonotonicRaw)
 	if err != nil {

@@ -20,8 +20,8 @@ func TestClocksByComparedWindows(t *testing.T) {
 		t.Fatal(err)
 	}
 	by["some"] = r.Manifest
-	if told := r.Run.Traffic; told == nil || told.Matched != ranks*iterations || len(r.Run.Messages) > ranks*iterations/2 {
-		t.Fatalf("%d messages came, their sums are %+v", len(r.Run.Messages), told)
+	if traffic := r.Run.Traffic; traffic == nil || traffic.Matched != ranks*iterations || len(r.Run.Messages) > ranks*iterations/2 {
+		t.Fatalf("%d messages arrived, their sums are %+v", len(r.Run.Messages), traffic)
 	}
 	for name, m := range by {
 		if len(m.Clocks) != 2 {

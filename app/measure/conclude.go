@@ -43,15 +43,15 @@ const hurriedTimeout = 12 * time.Second
 
 func (k *Keep) timeout() time.Duration { return cmp.Or(k.Timeout, DefaultTimeout) }
 
-// linger is how long agents that are done stay for what they may be asked about windows.
+// linger is how long agents that are done keep running for requests of windows.
 func (k *Keep) linger() time.Duration { return k.timeout() }
 
-// An output is where people read what a run came to.
+// An output is where the results of a run are printed.
 type output struct{ summary, troubles io.Writer }
 
 var terminal = output{plain.Writer(os.Stdout), words}
 
-// words is where people read what happens meanwhile.
+// words is where messages are printed during the run.
 var words = plain.Writer(os.Stderr)
 
 // A conclusion is the end of a run.
@@ -61,7 +61,7 @@ type conclusion struct {
 	job       func() conclude.Job // known when nothing more is taken
 	out       string              // run directory
 	options   grouping.Options
-	cells     *Cells // bursts stay with the agents; nil = they came
+	cells     *Cells // bursts are kept with the agents; nil = they arrived
 	keep      Keep
 	to        output
 	log       *slog.Logger
@@ -69,8 +69,8 @@ type conclusion struct {
 	unmeasured bool // of ranks there is no record in the results
 }
 
-// conclude takes nothing more, analyses what arrived, lets the agents go, writes the run directory and prints what it
-// came to; it returns where the results are, of several collectors at the first one, which writes them. Where the run
+// conclude accepts nothing more, analyses what arrived, lets the agents go, writes the run directory and prints the
+// results. It returns where the results are, of several collectors at the first one, which writes them. Where the run
 // directory cannot be written in full, everything is written once more to the temporary directory.
 func (c *conclusion) conclude() (dir string, err error) {
 	limit := c.keep.timeout()
@@ -135,7 +135,7 @@ func (c *conclusion) conclude() (dir string, err error) {
 	return out, err
 }
 
-// adviseClusters says what there is without clusters, and what may be done about them.
+// adviseClusters describes the results without clusters, and what may be done about them.
 func adviseClusters(err error, out string) string {
 	advice := "results that need no clusters are in " + out + ", and its " + rundir.ManifestFile + " lists what is missing"
 	if late := new(stage.LateError); errors.As(err, &late) {

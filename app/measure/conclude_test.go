@@ -10,7 +10,7 @@ import (
 	"moriens/internal/stage"
 )
 
-// concludeAll ends a run of which everything stays, however long it takes.
+// concludeAll ends a run and keeps all of it, however long it takes.
 func concludeAll(t testing.TB, f store.Frozen, j conclude.Job, o grouping.Options) (*conclude.Result, error) {
 	t.Helper()
 	return conclude.Conclude(t.Context(), conclude.End{Frozen: f, Job: j, Options: o, Keep: retention.Options{All: true}, Stages: stage.New(0)})

@@ -51,8 +51,8 @@ func heap() uint64 {
 	return m.HeapAlloc + m.StackInuse
 }
 
-// Thousands of connections that show no token cost a bounded amount of memory and descriptors, and an agent that comes
-// and works in their midst loses nothing.
+// Thousands of connections that show no token cost a bounded amount of memory and descriptors, and an agent that
+// connects and works among them loses nothing.
 func TestHalfOpenConnections(t *testing.T) {
 	connections := 6000
 	var files unix.Rlimit
@@ -71,7 +71,7 @@ func TestHalfOpenConnections(t *testing.T) {
 	before := heap()
 	crowd(t, c.Rendezvous().Address, connections/2)
 
-	// The agent comes when there is a crowd already, and works while there is another.
+	// The agent connects when there is a crowd already, and works while there is another.
 	r := newNode(t, c, nil)
 	p := r.process(ringwriter.Identity{Rank: 0, Size: 1})
 	w := r.thread(p, 1<<14)

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// finishGrace is how long agents may take to send what is left when a run is ended early, if who ends it does not
-	// allow more. With the analysis it has to fit into the 30 s that batch systems usually leave between SIGTERM and
+	// finishGrace is how long agents may take to send what is left when a run is ended early, if the request to end does
+	// not allow more. With the analysis it has to fit into the 30 s that batch systems usually leave between SIGTERM and
 	// SIGKILL.
 	finishGrace = 10 * time.Second
-	// endGrace is how long a job that was sent SIGTERM may take to end before what there is is analysed without waiting.
+	// endGrace is how long a job that was sent SIGTERM may take to end before the data so far is analysed without waiting.
 	endGrace = 10 * time.Second
 )
 
@@ -48,8 +48,8 @@ func attend(col *collector.Collector, signals chan os.Signal) (by string, err er
 }
 
 // awaitEnd waits until the agents of a run are done, or until the run is ended early: by a signal, or by the user's
-// command. It returns by what, "" where the agents were done, other collectors of the run are lost, or ctx ends: nobody
-// can come any more.
+// command. It returns by what; "" where the agents were done, where other collectors of the run are lost, or where ctx
+// ends because no agent can connect any more.
 func awaitEnd(ctx context.Context, col *collector.Collector, signals <-chan os.Signal) (by string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 )
 
 // Environment waits for the collector of a run directory and writes, as commands of a POSIX shell, the environment that
-// the run's ranks need: MORIENS_RUN; that agents need: MORIENS_DIR, and MORIENS_CELLS where bursts stay with them; and
-// where the library is that the ranks preload: MORIENS_LIB. None of it is secret.
+// the run's ranks need: MORIENS_RUN; that agents need: MORIENS_DIR, and MORIENS_CELLS where bursts are kept with them;
+// and where the library is that the ranks preload: MORIENS_LIB. None of it is secret.
 func Environment(w io.Writer, dir string, wait time.Duration) error {
 	meet, err := meetCollector(dir, wait)
 	if err != nil {

@@ -74,7 +74,7 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// Streams that are cut take probes with them, but no round stays under way for ever, and what is reported is whole.
+// Streams that are cut take probes with them, but no round remains open for ever, and what is reported is whole.
 func TestExchangeSurvivesCuts(t *testing.T) {
 	t.Parallel()
 	c := startCollector(t, "127.0.0.1:0")

@@ -23,8 +23,7 @@ import (
 	"moriens/internal/testenv"
 )
 
-// ahead writes calls that begin so many requests, all of them under way at once, and calls that end them if it is told
-// to.
+// ahead writes calls that begin so many requests, all of them pending at once, and calls that end them if end is set.
 func (p *planter) ahead(requests int, end bool) {
 	if !p.moves {
 		panic("the planter moves nothing")
@@ -50,8 +49,9 @@ func (p *planter) ahead(requests int, end bool) {
 	}
 }
 
-// TestStateLargerThanTheSpool has a process of two threads that has so many requests under way that its state alone is
-// more than the spool may take, and kills the agent meanwhile. It reads on, all comes, and it ends.
+// TestStateLargerThanTheSpool has a process of two threads with so many pending requests that its state alone is more
+// than the spool may take, and kills the agent in that time. The restarted agent reads on, everything arrives, and it
+// ends.
 func TestStateLargerThanTheSpool(t *testing.T) {
 	const requests = 60_000 // of 25 bytes of state and more
 	dir := t.TempDir()
@@ -154,7 +154,7 @@ func awaitPage(t *testing.T, c *collector.Collector, is func(p *health.Page) boo
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the page stays %+v", p)
+			t.Fatalf("the page remains %+v", p)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func much(planters []*planter) (written int) {
 }
 
 // TestFullDisk fills the disk of a spool while ranks run, kills the agent and starts it again there: it waits for room,
-// the page says so, and when there is room all comes.
+// the page says so, and when there is room everything arrives.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	dir, disk := t.TempDir(), newDisk(t, "8m")
@@ -227,7 +227,7 @@ func TestFullDisk(t *testing.T) {
 	compare(t, f, planters)
 }
 
-// TestFullDiskToTheEnd has the disk stay full when the job has ended: the agent ends nevertheless, and says how much it
+// TestFullDiskToTheEnd keeps the disk full when the job has ended: the agent ends nevertheless, and reports how much it
 // leaves, to the user and to the collector.
 func TestFullDiskToTheEnd(t *testing.T) {
 	t.Parallel()
@@ -253,20 +253,20 @@ func TestFullDiskToTheEnd(t *testing.T) {
 	write(planters, stop, 0)
 	node.Hurry()
 	err = <-done
-	came := int(c.Page().Calls)
+	arrived := int(c.Page().Calls)
 	page := c.Page()
 	f := c.Stop()
 	for _, p := range f.Processes {
 		for _, r := range p.Rings {
 			for _, m := range r.Marks {
-				came += len(m.What)
+				arrived += len(m.What)
 			}
 		}
 	}
 	s := f.Agents[0].Spool
-	if err == nil || s == nil || came+int(s.Unkept) != written || s.UnkeptProcesses == 0 || !errors.Is(err, syscall.ENOSPC) ||
+	if err == nil || s == nil || arrived+int(s.Unkept) != written || s.UnkeptProcesses == 0 || !errors.Is(err, syscall.ENOSPC) ||
 		!strings.Contains(err.Error(), fmt.Sprintf("%s: %d:", rings, s.GetUnkept())) || page.Losses.RecordsUnkept != s.Unkept || f.Agents[0].Done != nil {
-		t.Errorf("%v; the collector has %d of %d, and is told %v", err, came, written, s)
+		t.Errorf("%v; the collector has %d of %d, and receives %v", err, arrived, written, s)
 	}
 	t.Log(err)
 }

@@ -35,7 +35,7 @@ type halo struct {
 	odd, oddRank      int
 }
 
-// unusual is the planted halo with all that is to be found in it.
+// unusual is the planted halo with everything that must be found in it.
 var unusual = halo{ranks: 8, iterations: 1000, slow: 5, odd: 321, oddRank: 2}
 
 const haloIterationNS = 4_000_000
@@ -89,7 +89,7 @@ func (h halo) neighbours(rank int) [4]int {
 	return list
 }
 
-// exchange swaps edges with the neighbours, until a time by which all have come to it; where there is none the calls
+// exchange swaps edges with the neighbours, until a time by which all have entered it; where there is none the calls
 // are made all the same, with MPI_PROC_NULL.
 func (h halo) exchange(w *writer, rank int, untilNS uint64) {
 	const bytes = 8208
@@ -148,7 +148,8 @@ func (h halo) rank(w *writer, rank int) {
 	w.call("MPI_Finalize", 1000, ringwriter.Meaning{})
 }
 
-// plant has the ranks run on two nodes, and returns when all came and nothing more is taken; the agents stay.
+// plant has the ranks run on two nodes, and returns when everything arrived and nothing more is accepted; the agents
+// keep running.
 func (h halo) plant(t *testing.T) (*collector.Collector, held) {
 	t.Helper()
 	c, err := collector.Start(collector.Config{Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDefault, Linger: time.Hour})
@@ -272,8 +273,8 @@ func (h halo) originNS() uint64 { return 1_000_000_000 }
 // bursts is how many the job has.
 func (h halo) bursts() int { return h.ranks * (1 + h.iterations/2*10 + h.iterations/2*19 + 1) }
 
-// checkPhases wants the two planted phases, each with half of the iterations from where they began to where they ended,
-// and nothing repeated besides.
+// checkPhases expects the two planted phases, each with half of the iterations from where they began to where they
+// ended, and no other repetition.
 func (h halo) checkPhases(t *testing.T, m *rundir.Manifest) {
 	t.Helper()
 	half := h.iterations / 2

@@ -36,7 +36,8 @@ type stencil struct {
 
 const stencilOdd = 70 // the iteration in which a burst of rank 0 takes ten times its time
 
-// plantStencil has the ranks of two nodes run, and returns when all came and nothing more is taken; the agents stay.
+// plantStencil has the ranks of two nodes run, and returns when everything arrived and nothing more is accepted; the
+// agents keep running.
 func plantStencil(t *testing.T, ranks, iterations int) *stencil {
 	t.Helper()
 	return plantThreads(t, ranks, iterations, 0)
@@ -115,7 +116,7 @@ func plantThreads(t *testing.T, ranks, iterations, helpers int) *stencil {
 	return s
 }
 
-// end concludes with windows in so much room, asking who is asked.
+// end concludes with windows in so much room, with this requester.
 func (s *stencil) end(ctx context.Context, budget units.Bytes, stages *stage.Stages, requester fetch.Agents) (*conclude.Result, error) {
 	return conclude.Conclude(ctx, conclude.End{
 		Frozen: s.frozen.again(), Job: conclude.Job{Run: "run1"}, Options: byDuration, Stages: stages, Windows: requester,
@@ -136,7 +137,7 @@ func (s *stencil) all(t *testing.T) *conclude.Result {
 }
 
 // What is kept of a job whose agents answer is what the whole run has in those windows, messages included; it fits its
-// budget, and comes back from disk.
+// budget, and is the same when read back from disk.
 func TestKeptWindows(t *testing.T) {
 	t.Parallel()
 	s := plantStencil(t, 8, 200)
@@ -187,7 +188,7 @@ func TestKeptWindows(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(back.Windows) != len(r.Kept.Windows) || len(back.Messages) != len(r.Kept.Messages) {
-			t.Errorf("%v: %d windows and %d messages came back, of %d and %d", budget, len(back.Windows), len(back.Messages), len(r.Kept.Windows), len(r.Kept.Messages))
+			t.Errorf("%v: %d windows and %d messages were returned, of %d and %d", budget, len(back.Windows), len(back.Messages), len(r.Kept.Windows), len(r.Kept.Messages))
 		}
 	}
 }
@@ -245,7 +246,7 @@ func missing(r *conclude.Result, part string) bool {
 	return slices.ContainsFunc(r.Manifest.Reduction.Missing, func(text string) bool { return strings.Contains(text, part) })
 }
 
-// A requesterFunc asks nobody.
+// A requesterFunc is a function as a requester.
 type requesterFunc func(ctx context.Context, calls []windows.Calls) []windows.Fetched
 
 func (f requesterFunc) FetchCalls(ctx context.Context, calls []windows.Calls) []windows.Fetched {
@@ -344,8 +345,8 @@ func (c *untilStage) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// Whenever there is no time left, what there is comes out, can be written and read, and the manifest says what is
-// missing.
+// Whenever there is no time left, the existing results are returned, can be written and read, and the manifest lists
+// what is missing.
 func TestNoTimeLeft(t *testing.T) {
 	t.Parallel()
 	s := plantStencil(t, 4, 120)
@@ -355,7 +356,7 @@ func TestNoTimeLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range whole.Manifest.StageSeconds {
-		t.Errorf("the stages are told before they are over: %s", name)
+		t.Errorf("the stages are reported before they are over: %s", name)
 	}
 	stages := stage.New(0)
 	if _, err := s.end(t.Context(), 64<<20, stages, requester); err != nil {

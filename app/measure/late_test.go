@@ -58,8 +58,8 @@ func leaveResults(t *testing.T, dir string) {
 	}
 }
 
-// An agent that comes when the results are written is told so at once, and so is one that waits when that happens;
-// neither leaves anything.
+// An agent that connects when the results are written is informed at once, and so is one that waits when that happens;
+// neither leaves any files.
 func TestAgentAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(t *testing.T, dir string) <-chan error{
@@ -213,8 +213,8 @@ func preloadAfterTheEnd(t *testing.T, full bool) {
 	}
 }
 
-// While the results are made the collector sends an agent away that has not come before, be there a rank that it could
-// read or not.
+// While the results are made the collector rejects an agent that has not connected before, whether or not there is a
+// rank that it could read.
 func TestAgentWhileTheEndIsMade(t *testing.T) {
 	t.Parallel()
 	for _, rank := range []bool{false, true} {
@@ -254,8 +254,8 @@ func TestAgentWhileTheEndIsMade(t *testing.T) {
 	}
 }
 
-// A collector whose rendezvous is removed writes it anew: an agent that starts then finds it, and the run ends as if
-// nothing had been.
+// A collector whose rendezvous is removed writes it again: an agent that starts then finds it, and the run ends as if
+// nothing had happened.
 func TestRendezvousRemoved(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -275,7 +275,7 @@ func TestRendezvousRemoved(t *testing.T) {
 	u, _ := startUplink(t, outbox, again, meet.Run)
 	sendRing(t, outbox, 50)
 	flush(t, u)
-	collect.Wait() // with a status of its own: nobody has reported clocks
+	collect.Wait() // with a status of its own: no clocks were reported
 	if _, err := os.Stat(filepath.Join(dir, rendezvous.File)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the rendezvous of a run that has ended: %v", err)
 	}
@@ -284,8 +284,8 @@ func TestRendezvousRemoved(t *testing.T) {
 	}
 }
 
-// Where nobody can come any more the end of a run is not waited for, though an agent has come that is not done.
-func TestNobodyToWaitFor(t *testing.T) {
+// Where no agent can connect any more the end of a run is not waited for, even if one has connected that is not done.
+func TestNoAgentToWaitFor(t *testing.T) {
 	c := startRun(t, "00000000000000ae", "127.0.0.1:0")
 	if _, _, err := c.Journal().Store().Greet(&moriensv1.Hello{Run: "00000000000000ae", Agent: 1}); err != nil {
 		t.Fatal(err)

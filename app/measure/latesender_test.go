@@ -113,7 +113,7 @@ func TestAnalyzeLateSenders(t *testing.T) {
 			t.Errorf("%s: %d messages, late senders %d us, want %d", c.name, m.Messages.Matched, us, c.us)
 		}
 		notes := strings.Join(m.Notes, "\n")
-		if told := strings.Contains(notes, "late senders is not known: "+c.note); told != (c.note != "") {
+		if noted := strings.Contains(notes, "late senders is not known: "+c.note); noted != (c.note != "") {
 			t.Errorf("%s: notes %q, want %q", c.name, notes, c.note)
 		}
 		said := fmt.Sprintf("in total; receivers waited %d.0 us for late senders", c.us)

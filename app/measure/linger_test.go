@@ -18,12 +18,12 @@ import (
 	"moriens/internal/units"
 )
 
-// A lingering is an agent whose one rank has come and gone, at a collector that may ask it for windows for a time.
+// A lingering is an agent whose one rank has started and ended, at a collector that may ask it for windows for a time.
 type lingering struct {
 	collector *collector.Collector
 	journal   string
 	cells     *Cells                                // nil: its bursts are sent
-	now       atomic.Pointer[rendezvous.Rendezvous] // nil: the collector is to be found no more
+	now       atomic.Pointer[rendezvous.Rendezvous] // nil: the collector cannot be found any more
 	process   uint64
 	done      chan error
 }
@@ -100,7 +100,7 @@ func (l *lingering) left(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(patience):
-		t.Fatal("the agent stays")
+		t.Fatal("the agent keeps running")
 	}
 }
 
@@ -133,7 +133,7 @@ func (l *lingering) release(t *testing.T) {
 }
 
 // An agent that is done gives its windows, also when nothing more is taken, until it is let go.
-func TestAgentStays(t *testing.T) {
+func TestAgentLingers(t *testing.T) {
 	t.Parallel()
 	l := newLingering(t, time.Hour, nil)
 	l.collector.Freeze("")
@@ -145,8 +145,8 @@ func TestAgentStays(t *testing.T) {
 	l.release(t)
 }
 
-// It comes back to a collector that was started again, and gives its windows to that, though nothing more is taken.
-func TestAgentComesBack(t *testing.T) {
+// It reconnects to a restarted collector, and gives its windows to that, though nothing more is accepted.
+func TestAgentReconnects(t *testing.T) {
 	t.Parallel()
 	l := newLingering(t, time.Hour, nil)
 	l.collector.Close(collector.Outcome{}) // without Freeze: as if it was killed
@@ -160,7 +160,8 @@ func TestAgentComesBack(t *testing.T) {
 	l.release(t)
 }
 
-// Nobody need let it go: it stays as long as it was asked to, and no longer than its collector can be found.
+// Without a release the agent keeps running as long as it was configured to, and no longer than its collector can be
+// found.
 func TestAgentLeavesByItself(t *testing.T) {
 	t.Parallel()
 	t.Run("in time", func(t *testing.T) {
@@ -168,14 +169,14 @@ func TestAgentLeavesByItself(t *testing.T) {
 		l := newLingering(t, 300*time.Millisecond, nil)
 		l.left(t)
 		if held := l.collector.Journal().Store(); held.Staying() != 0 || held.CutOff() != 0 {
-			t.Errorf("the collector has %d agents, and waits for %d that were killed; this one took leave", held.Staying(), held.CutOff())
+			t.Errorf("the collector has %d agents, and waits for %d that were killed; this one ended by itself", held.Staying(), held.CutOff())
 		}
 		l.collector.Close(collector.Outcome{})
 	})
 	t.Run("without a collector", func(t *testing.T) {
 		t.Parallel()
 		l := newLingering(t, time.Hour, nil)
-		l.calls(t) // with what asks for them comes that all is acknowledged
+		l.calls(t) // the request for them also acknowledges everything
 		l.now.Store(nil)
 		l.collector.Freeze("")
 		l.collector.Close(collector.Outcome{Err: errors.New("no results")})
@@ -189,9 +190,9 @@ func TestAgentLeavesByItself(t *testing.T) {
 	})
 }
 
-// An agent that keeps the bursts is repeatedly asked to stay, for as long as the collector waits for others, and leaves
-// in time behind that.
-func TestAgentWithBurstsStays(t *testing.T) {
+// An agent that keeps the bursts is repeatedly asked to keep running, for as long as the collector waits for others,
+// and ends in time after that.
+func TestAgentWithBurstsLingers(t *testing.T) {
 	t.Parallel()
 	const linger = 12 * time.Second // it is informed four times as often
 	l := newLingering(t, linger, new(Cells))

@@ -12,9 +12,9 @@ import (
 	"moriens/cshim/ringwriter"
 )
 
-// Ranks whose files cannot be read, as those of a library of another version, are not nobody: an agent that finds no
-// others says so, and is not silent.
-func TestMeetNobodyReadable(t *testing.T) {
+// Ranks whose files cannot be read, as those of another version of the library, still count as ranks: an agent that
+// finds no others reports them, and is not silent.
+func TestMeetUnreadableRanks(t *testing.T) {
 	for _, left := range []bool{false, true} {
 		shm, near := t.TempDir(), t.TempDir()
 		p := newPreload(PreloadConfig{Run: "0123456789abcdef", Shm: shm, Near: near, Agent: "a"})
@@ -33,8 +33,8 @@ func TestMeetNobodyReadable(t *testing.T) {
 	}
 }
 
-// What an agent that gives up takes for nobody: not a rank that comes at the last moment, to record or to say that it
-// cannot.
+// An agent ends if there are no ranks: it does not if a rank connects at the last moment, to record or to report that
+// it cannot.
 func TestRetire(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -59,7 +59,7 @@ func TestRetire(t *testing.T) {
 			ranks := watched{directory: ring.NewDirectory(dir)}
 			defer ranks.close()
 			if err := ranks.look(); err != nil || ranks.started() {
-				t.Fatalf("came %v, %v", ranks.started(), err)
+				t.Fatalf("started %v, %v", ranks.started(), err)
 			}
 			if err := c.come(dir); err != nil {
 				t.Fatal(err)

@@ -24,13 +24,13 @@ type meeting struct {
 
 func meetingPath(folder, run string) string { return filepath.Join(folder, ".moriens-"+run) }
 
-// errStranger is what is wrong with a meeting's name that somebody else has, where the folder is open to others:
-// anybody can foretell it. The meeting is then beside it, with random behind its name.
+// errStranger: another user has the meeting's name, where the folder is open to others, because it can be guessed. The
+// meeting then has another name, with a random suffix.
 var errStranger = errors.New("it belongs to another user or is not a file")
 
 // readMeeting returns the meeting of a run; fs.ErrNotExist where there is none yet.
 func readMeeting(folder, run string) (meeting, error) {
-	// On NFS a file that was not there a moment ago is seen at once only when its folder is opened anew.
+	// On NFS a file that was not there a moment ago is seen at once only when its folder is opened again.
 	if f, err := os.Open(folder); err == nil {
 		f.Close()
 	}
@@ -46,8 +46,8 @@ func readMeeting(folder, run string) (meeting, error) {
 	return meeting{}, fs.ErrNotExist
 }
 
-// meetingsBeside lists the files of this user that may be the meeting of a run whose name somebody else has, in the
-// same order for everybody.
+// meetingsBeside lists the files of this user that may be the meeting of a run whose usual name another user has, in
+// the same order for all processes.
 func meetingsBeside(folder, run string) (list []string) {
 	paths, _ := filepath.Glob(meetingPath(escaped(folder), run) + "-*")
 	for _, path := range paths {
@@ -136,7 +136,7 @@ func writeMeeting(folder string, m meeting) error {
 	if err := os.Link(tmp.Name(), path); err != nil {
 		return err
 	}
-	// Another agent may have come to here in the same moment.
+	// Another agent may have reached this point in the same moment.
 	if first, err := readMeeting(folder, m.Run); err != nil || first != m {
 		return errors.Join(os.Remove(path), err, fs.ErrExist)
 	}

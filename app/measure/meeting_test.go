@@ -91,7 +91,8 @@ func TestMeetingOfAnotherUser(t *testing.T) {
 	}
 }
 
-// A directory that another user has made under the name of a run's is not that of the run, be it empty and open to all.
+// A directory that another user has made under the name of a run's is not that of the run, even if it is empty and open
+// to all.
 func TestRunDirectoryOfAnotherUser(t *testing.T) {
 	testenv.NeedRoot(t)
 	folder := t.TempDir()
@@ -145,7 +146,7 @@ func TestMakeDir(t *testing.T) {
 	}
 }
 
-// What is wrong with where a collector is looked for is said with what to do.
+// A mistake in where a collector is looked for is reported with what to do.
 func TestMeetCollectorHints(t *testing.T) {
 	dir := t.TempDir()
 	damaged, file := filepath.Join(dir, "damaged"), filepath.Join(dir, "file")

@@ -34,7 +34,7 @@ func collective(ordinal, comm uint32, sent, received uint64) ringwriter.Meaning 
 func (r *rig) meant(w *ringwriter.Ring, call string, enter, exit uint64, m ringwriter.Meaning) {
 	r.t.Helper()
 	const origin = 1_000_000_000
-	if r.clock.now.Load() != 0 { // its records come when they are made
+	if r.clock.now.Load() != 0 { // its records arrive when they are made
 		r.clock.now.Store(origin + exit*1000)
 	}
 	if !w.CallMeaning(named(r.t, call), 0, origin+enter*1000, origin+exit*1000, m) {
@@ -48,9 +48,9 @@ func worldOf(rank, size int) ringwriter.Comm {
 	return ringwriter.Comm{Number: 1, ID: world, Rank: rank, Size: size, Ranks: []ringwriter.Ranks{{First: 0, Stride: 1, Count: uint32(size)}}}
 }
 
-// What the records of two ranks say of their messages, requests, collectives, windows and files comes out as planted: a
-// wildcard that is resolved when it is completed, a persistent request, a send that the receiver waits for, and one
-// that nobody receives.
+// What the records of two ranks contain of their messages, requests, collectives, windows and files is reported as
+// planted: a wildcard that is resolved when it is completed, a persistent request, a send that the receiver waits for,
+// and one that is never received.
 func TestPlantedMessages(t *testing.T) {
 	r := newRig(t)
 	rings := make([]*ringwriter.Ring, 2)
@@ -149,9 +149,9 @@ func TestMessagesOfThreads(t *testing.T) {
 	}
 }
 
-// Receives of which MPI does not tell the sender take what one sender alone has sent too many; where that is not
-// certain they have no lines.
-func TestUntoldReceives(t *testing.T) {
+// Receives whose sender MPI does not report are matched with the surplus sends of one sender; where that is not certain
+// they have no lines.
+func TestReceivesOfUnknownSender(t *testing.T) {
 	t.Parallel()
 	const unrecorded, room = 2, 64
 	for _, c := range []struct {

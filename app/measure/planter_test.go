@@ -14,7 +14,7 @@ import (
 	"moriens/internal/ticks"
 )
 
-// A planter writes a ring as fast as it is told to, and remembers what found room.
+// A planter writes a ring as fast as requested, and remembers what found room.
 type planter struct {
 	process *ringwriter.Process
 	ring    *ringwriter.Ring
@@ -93,8 +93,7 @@ func plant(t *testing.T, dir string, slots int) []*planter {
 	return list
 }
 
-// write has all planters write until it is told to stop, some calls at a time; an even number, so that all requests
-// end.
+// write has all planters write until stop is closed, some calls at a time; an even number, so that all requests end.
 func write(planters []*planter, stop <-chan struct{}, calls int) {
 	var writers sync.WaitGroup
 	for _, p := range planters {
@@ -139,7 +138,7 @@ func awaitEnds(t *testing.T, processes int, collectors ...*collector.Collector) 
 	}
 }
 
-// compare sees that the collector holds what found room in the rings, each record once, and counts the rest.
+// compare checks that the collector holds what found room in the rings, each record once, and counts the rest.
 func compare(t *testing.T, f store.Frozen, planters []*planter) {
 	t.Helper()
 	rings := make(map[uint64]*store.Ring)
@@ -173,7 +172,7 @@ func compare(t *testing.T, f store.Frozen, planters []*planter) {
 			marks += len(m.What)
 		}
 		if len(enter) != len(p.enter) || r.End == nil {
-			t.Fatalf("ring %016x: %d calls came, %d were written; end %v", p.ring.ID(), len(enter), len(p.enter), r.End)
+			t.Fatalf("ring %016x: %d calls arrived, %d were written; end %v", p.ring.ID(), len(enter), len(p.enter), r.End)
 		}
 		for i := range enter {
 			if enter[i] != p.enter[i] || exit[i] != p.exit[i] {
@@ -181,7 +180,7 @@ func compare(t *testing.T, f store.Frozen, planters []*planter) {
 			}
 		}
 		if p.dropped.Load() == 0 && uint64(marks) != p.marks {
-			t.Errorf("ring %016x: %d marks came, %d were set", p.ring.ID(), marks, p.marks)
+			t.Errorf("ring %016x: %d marks arrived, %d were set", p.ring.ID(), marks, p.marks)
 		}
 		// Marks and calls that found no room are counted as one.
 		counted += r.End.Dropped + uint64(marks)
@@ -192,6 +191,6 @@ func compare(t *testing.T, f store.Frozen, planters []*planter) {
 		t.Errorf("%d records dropped or marks, %d were", counted, lost)
 	}
 	if f.Totals.Dropped == 0 && moved != transfers {
-		t.Errorf("%d transfers came, %d were made", moved, transfers)
+		t.Errorf("%d transfers arrived, %d were made", moved, transfers)
 	}
 }

@@ -33,13 +33,13 @@ import (
 const (
 	// lookEvery is the time between two looks for ranks and for the meeting, before there is a collector.
 	lookEvery = 10 * time.Millisecond
-	// nobodyAfter is how long an agent stays that no rank has come to: MPI did not start.
+	// nobodyAfter is how long an agent runs to which no rank has connected: MPI did not start.
 	nobodyAfter = time.Second
 	minPatience = 30 * time.Second
 	// preloadIdle is how long the ranks of a node must be gone, or through with MPI, before the node is done. Ranks that
 	// are about to record are seen, so this need not bridge their start.
 	preloadIdle = 200 * time.Millisecond
-	// preloadGrace is how long processes are waited for when the run was told to end.
+	// preloadGrace is how long processes are waited for when the run was ordered to end.
 	preloadGrace = 2 * time.Second
 )
 
@@ -65,8 +65,8 @@ type PreloadConfig struct {
 	Words   io.Writer     // messages for the user
 	Spool   Spool
 	Options grouping.Options
-	Cells   *Cells   // bursts stay on their nodes, as micro-cells; nil = they are sent
-	Given   []string // options of the command line that the results depend on, for who goes on with the run: --name=value
+	Cells   *Cells   // bursts are kept on their nodes, as micro-cells; nil = they are sent
+	Given   []string // options of the command line that the results depend on, for a collector that resumes the run: --name=value
 	Keep    Keep
 	Program rundir.Program
 	Log     *slog.Logger
@@ -118,7 +118,7 @@ func Bereave(c PreloadConfig, why error) error {
 	m, err := readMeeting(p.folder, p.Run)
 	switch {
 	case err != nil:
-		return why // nobody has begun to collect
+		return why // no process has begun to collect
 	case m.Host == p.Agent:
 		return hint.With(fmt.Errorf("%w; there are no results", why), "`moriens collect --out "+m.Dir+"` makes results of the data received")
 	}
@@ -191,8 +191,8 @@ type watched struct {
 	processes []*ring.Process
 	starting  int
 	faulted   bool  // one cannot record
-	first     bool  // one of them is a world's rank 0, be it that it cannot record
-	unread    error // why a file of one of them cannot be read: the node says so, where there comes to be one
+	first     bool  // one of them is a world's rank 0, even if it cannot record
+	unread    error // why a file of one of them cannot be read: the node reports it, if there will be one
 }
 
 func (w *watched) look() error {
@@ -219,10 +219,10 @@ func (w *watched) look() error {
 	return nil
 }
 
-// started reports whether a rank has arrived, be it that it cannot record: the results are to know of it.
+// started reports whether a rank has connected, even one that cannot record: the results have to mention it.
 func (w *watched) started() bool { return len(w.processes) > 0 || w.faulted }
 
-// retire gives the ranks up, and reports whether that holds: none has come at the last moment.
+// retire gives the ranks up, and reports whether that holds: none has connected at the last moment.
 func (w *watched) retire() (bool, error) {
 	return w.directory.Retire(func() (bool, error) {
 		err := w.look()
@@ -276,7 +276,7 @@ func (p *preload) makeDir() (string, error) {
 		err := os.Mkdir(try, 0o777)
 		if errors.Is(err, fs.ErrExist) && n == 2 {
 			entries, readErr := os.ReadDir(try)
-			// Anybody can foretell a name that the user has not given, where the folder is open to others.
+			// A default name can be guessed, where the folder is open to others.
 			if readErr == nil && len(entries) == 0 && (p.Dir != "" || ownedByUs(try)) {
 				return try, nil
 			}
@@ -311,7 +311,7 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 	var summary bytes.Buffer
 	to := output{&summary, p.Words}
 	if agentErr != nil && col.Journal().Store().Totals().Processes == 0 {
-		to.troubles = io.Discard // that nothing came is the agent's doing, which is said below
+		to.troubles = io.Discard // that there is no data is the agent's fault, which is reported below
 	}
 	end := conclusion{
 		collector: col, by: by, out: dir, options: p.Options, cells: p.Cells, log: p.Log, keep: p.Keep, to: to,
@@ -347,12 +347,12 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 }
 
 // attend looks after this node's ranks, and takes what other agents send, until all are done or something ends the run
-// early, and returns what did. This node's agent then stays for what it may be asked; served shows when it has ended,
-// nil where it has by now. notice is how others find the collector, nil where they need not.
+// early, and returns what did. This node's agent then keeps running for requests. served shows when it has ended; nil
+// where it has by now. notice is how others find the collector, nil where they need not.
 func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir string) (by string, served chan error, notice *rendezvous.Notice, err error) {
 	notice, unable := rendezvous.Post(dir, col.Rendezvous(), p.Log)
 	if col.Resumed() && (errors.Is(unable, syscall.ENOSPC) || errors.Is(unable, syscall.EDQUOT)) {
-		// There is a run to go on with, and this node's agent needs no file to find the collector.
+		// There is a run to resume, and this node's agent needs no file to find the collector.
 		p.Log.Error("agents of other nodes do not find the collector yet", "error", unable)
 		notice, unable = rendezvous.PostLater(dir, col.Rendezvous(), p.Log), nil
 	}
@@ -375,7 +375,7 @@ func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir
 	defer nobody()
 	go func() {
 		served <- node.Run(context.Background())
-		if p.Alone { // there is no other agent, and this one does not come back
+		if p.Alone { // there is no other agent, and this one does not return
 			nobody()
 		}
 	}()
@@ -394,8 +394,8 @@ func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir
 	}
 }
 
-// lateComers waits for the agents of nodes whose ranks are missing when all that came are done, half of its patience,
-// and reports whether there is more to wait for.
+// lateComers waits for the agents of nodes whose ranks are missing when all connected ones are done, for half of the
+// timeout, and reports whether there is more to wait for.
 func (p *preload) lateComers(col *collector.Collector, signals <-chan os.Signal) bool {
 	deadline := time.Now().Add(p.patience() / 2)
 	for !p.Alone && col.RanksMissing() > 0 && time.Now().Before(deadline) && len(signals) == 0 {
@@ -438,7 +438,7 @@ func (p *preload) join(signals <-chan os.Signal, dir string) error {
 	return errors.Join(err, node.Run(context.Background()))
 }
 
-// A looker looks after the ranks of this node: its agent, or who stands in for that where it cannot work.
+// A looker looks after the ranks of this node: its agent, or its stand-in where that cannot work.
 type looker interface {
 	Run(ctx context.Context) error
 	JobOver()

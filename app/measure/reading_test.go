@@ -181,6 +181,6 @@ func TestAnalyzeApplications(t *testing.T) {
 		t.Errorf("error %v, hint %q", a.err, hint.Of(a.err))
 	}
 	if _, err := rundir.ReadManifest(a.dir); err == nil {
-		t.Error("a run directory stays")
+		t.Error("a run directory is kept")
 	}
 }

@@ -77,7 +77,7 @@ func encode(t *testing.T, m *moriensv1.ReportRequest) []byte {
 	return raw
 }
 
-// What is amiss costs its sender the stream and is counted by its cause; an agent that comes next is served.
+// A malformed message costs its sender the stream and is counted by its cause; an agent that connects next is served.
 func TestRefusedMessages(t *testing.T) {
 	t.Parallel()
 	hello := encode(t, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Hello{Hello: &moriensv1.Hello{Run: "run1", Agent: 1, Host: "n2"}}})
@@ -126,7 +126,7 @@ func TestRefusedMessages(t *testing.T) {
 	}
 }
 
-// Nobody learns how a run is, or ends it, without its token.
+// The state of a run is not shown, and the run not ended, without its token.
 func TestControlRefuses(t *testing.T) {
 	c := startCollector(t, "127.0.0.1:0")
 	defer c.Stop()
@@ -155,7 +155,7 @@ func TestControlRefuses(t *testing.T) {
 	}
 }
 
-// A Unix socket serves its own user only, even one who has the token and whom the directory lets in.
+// A Unix socket serves its own user only, even if another user has the token and access to the directory.
 func TestSocketOfAnotherUser(t *testing.T) {
 	testenv.NeedRoot(t)
 	dir, err := os.MkdirTemp("/tmp", "moriens-open-")

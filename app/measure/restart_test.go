@@ -120,12 +120,12 @@ func TestKilledAgent(t *testing.T) {
 	if f.Agents[0].Done.GetRestarts() == 0 || len(f.Agents) != 1 {
 		t.Errorf("%d agents, done: %v", len(f.Agents), f.Agents[0].Done)
 	}
-	t.Logf("%d calls of ring 0, %d messages came twice, done: %v", len(planters[0].enter), f.Totals.Duplicates, f.Agents[0].Done)
+	t.Logf("%d calls of ring 0, %d messages arrived twice, done: %v", len(planters[0].enter), f.Totals.Duplicates, f.Agents[0].Done)
 	compare(t, f, planters)
 }
 
-// TestRemovedSpool removes the spool under the agent, which makes it anew, and kills it: nothing is lost, as the
-// collector has what the agent before has left there, and the next agent is the same to the collector.
+// TestRemovedSpool removes the spool under the agent, which makes it again, and kills it: nothing is lost, as the
+// collector has what the earlier agent has left there, and to the collector the next agent is the same one.
 func TestRemovedSpool(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -160,7 +160,7 @@ func TestRemovedSpool(t *testing.T) {
 		}
 		cmd := child(t, agentEnv, dir)
 		awaitGone(t, left)
-		removed := filepath.Join(t.TempDir(), "removed") // first out of the way, that the agent makes nothing anew in what is being removed
+		removed := filepath.Join(t.TempDir(), "removed") // first renamed, so that the agent makes no new files in what is being removed
 		if err := os.Rename(spool(100), removed); err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestForgottenSpool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const slots, lost, came = 1 << 10, 5, 3
+	const slots, lost, arrived = 1 << 10, 5, 3
 	w, err := p.Thread(slots)
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ func TestForgottenSpool(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := child(t, agentEnv, dir)
-	write(lost, came)
+	write(lost, arrived)
 	p.Finalize()
 	p.Exit()
 	if err := last.Wait(); err != nil {
@@ -243,7 +243,7 @@ func TestForgottenSpool(t *testing.T) {
 	}
 	r.Describe()
 	m := r.Manifest
-	if m.MPICalls["MPI_Barrier"] != came || m.Losses.FilesUnreadable != 1 || m.Complete {
+	if m.MPICalls["MPI_Barrier"] != arrived || m.Losses.FilesUnreadable != 1 || m.Complete {
 		t.Errorf("calls %v, losses %+v, complete: %t", m.MPICalls, m.Losses, m.Complete)
 	}
 	if notes := strings.Join(m.Notes, "\n"); !strings.Contains(notes, "were read by an agent that died and whose spool is missing") {
@@ -285,7 +285,7 @@ func killAgents(t *testing.T, env, dir string, random *rand.Rand) {
 	}
 }
 
-// absent is a collector that is not there until it comes.
+// absent is a collector that is not there until it starts.
 type absent struct {
 	meet rendezvous.Rendezvous
 	here atomic.Bool
@@ -340,8 +340,8 @@ func (h logged) Handle(_ context.Context, r slog.Record) error {
 
 func (h logged) WithAttrs([]slog.Attr) slog.Handler { return h }
 
-// TestAbsentCollector has the collector come when ranks have long been running: all waits in the spool, and where
-// that has no more room than these 1 MiB the rings drop and count.
+// TestAbsentCollector starts the collector when ranks have long been running: all waits in the spool, and where that
+// has no more room than these 1 MiB the rings drop and count.
 func TestAbsentCollector(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -441,15 +441,15 @@ func TestFrozenCollector(t *testing.T) {
 	if err := json.Unmarshal(data, &manifest); err != nil {
 		t.Fatal(err)
 	}
-	var came, wrote uint64
+	var arrived, wrote uint64
 	for _, n := range manifest.Calls {
-		came += n
+		arrived += n
 	}
 	for _, p := range planters {
 		wrote += uint64(len(p.enter))
 	}
-	if came != wrote || manifest.Dropped != 0 || wrote == 0 {
-		t.Errorf("%d calls came, %d were written; %d dropped", came, wrote, manifest.Dropped)
+	if arrived != wrote || manifest.Dropped != 0 || wrote == 0 {
+		t.Errorf("%d calls arrived, %d were written; %d dropped", arrived, wrote, manifest.Dropped)
 	}
 	t.Logf("%d calls", wrote)
 }

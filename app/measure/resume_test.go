@@ -24,7 +24,7 @@ func startOn(t *testing.T, dir string, grace time.Duration, listen string, comma
 }
 
 // waits is how long after a time, before it was started, a collector no longer waits for agents; less than zero if it
-// would go on after a limit.
+// would continue after a limit.
 func waits(c *collector.Collector, since time.Time, limit time.Duration) time.Duration {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -34,8 +34,8 @@ func waits(c *collector.Collector, since time.Time, limit time.Duration) time.Du
 	return time.Since(since)
 }
 
-// A collector that was started again gives the agents that it knows of time to return, and does not wait for ever for
-// those that do not.
+// A restarted collector gives the agents that it knows time to return, and does not wait for ever for those that do
+// not.
 func TestRestartWaitsForAgents(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "journal")
@@ -53,7 +53,7 @@ func TestRestartWaitsForAgents(t *testing.T) {
 	<-done
 	c.Close(collector.Outcome{})
 
-	// Nobody returns.
+	// No agent returns.
 	began := time.Now()
 	c = startOn(t, dir, grace, "127.0.0.1:0")
 	if d := waits(c, began, patience); d < grace {
@@ -64,7 +64,7 @@ func TestRestartWaitsForAgents(t *testing.T) {
 	}
 	c.Close(collector.Outcome{})
 
-	// The agent returns and goes on.
+	// The agent returns and continues.
 	c = startOn(t, dir, patience, "127.0.0.1:0")
 	outbox := openOutbox(t)
 	u, _ := startUplink(t, outbox, c.Rendezvous(), "run1")
@@ -72,7 +72,7 @@ func TestRestartWaitsForAgents(t *testing.T) {
 	flush(t, u)
 	checkRing(t, c, 50)
 
-	// The run has ended: there is nobody to wait for, and nothing is lost of it.
+	// The run has ended: there is no agent to wait for, and nothing of it is lost.
 	c = startOn(t, dir, patience, "127.0.0.1:0")
 	if !c.Over() || waits(c, time.Now(), time.Second) < 0 {
 		t.Error("it waits after the end")
@@ -105,7 +105,7 @@ func TestBadAddress(t *testing.T) {
 	}
 }
 
-// Of a job whose launcher was killed with its agent nobody may ever come; of any other somebody will.
+// After a kill of a job's launcher with its agent, it is possible that no agent ever connects; otherwise one will.
 func TestRestartWithoutAgents(t *testing.T) {
 	t.Parallel()
 	const grace = 300 * time.Millisecond

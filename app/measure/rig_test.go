@@ -19,7 +19,7 @@ import (
 	"moriens/internal/ticks"
 )
 
-// patience is how long a test waits for what has to come: no machine is so busy that it takes longer.
+// patience is how long a test waits for what has to happen: no machine is so busy that it takes longer.
 const patience = 20 * time.Minute
 
 // A rig is a collector and a node agent round a directory of rings that the test writes.

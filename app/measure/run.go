@@ -36,7 +36,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// dismissGrace is how long an agent may take to end that is told to at once.
+// dismissGrace is how long an agent may take to end when it has to end at once.
 const dismissGrace = 5 * time.Second
 
 // statusEvery is how often the status line is drawn.
@@ -54,8 +54,8 @@ type RunConfig struct {
 	Web      string    // host:port of the page for browsers and Prometheus; empty = none
 	Signal   os.Signal // ends the measurement and is not passed on to the job; nil = none does
 	Options  grouping.Options
-	Cells    *Cells   // bursts stay with the agent, as micro-cells; nil = they are sent
-	Given    []string // options of the command line that the results depend on, for who goes on with the run: --name=value
+	Cells    *Cells   // bursts are kept with the agent, as micro-cells; nil = they are sent
+	Given    []string // options of the command line that the results depend on, for a collector that resumes the run: --name=value
 	Keep     Keep
 	Program  rundir.Program
 	Log      *slog.Logger
@@ -125,7 +125,7 @@ func Run(c RunConfig) (status int, err error) {
 	}
 	if by != "" {
 		passUntil(jobDone, signals, c.Signal, j.Pass)
-		// Processes that the job has started meanwhile have made it anew.
+		// Processes that the job has started in that time may have made it again.
 		if removeErr := ring.NewDirectory(ring.DirectoryPath(c.Shm, os.Getuid(), p.run)).Remove(); removeErr != nil {
 			c.Log.Warn("ring buffers are left in shared memory", "error", removeErr)
 		}
@@ -208,7 +208,7 @@ func (c *RunConfig) mind(run, out string, find uplink.Find, kept *agent.Cells) (
 // noAgent is why the ranks of a node go unrecorded whose agent cannot work.
 func noAgent(err error) string { return "the agent there could not start: " + err.Error() }
 
-// start starts collector and agent. Where it fails nothing stays of them, nor of the run directory.
+// start starts collector and agent. If it fails nothing remains of them, nor of the run directory.
 func (c *RunConfig) start(out string) (*parts, error) {
 	kept, err := c.Cells.keep(c.Options, c.Log)
 	if err != nil {
@@ -314,7 +314,7 @@ func (p *parts) watch(line *console.Status, started time.Time, done <-chan struc
 	}
 }
 
-// soFar is what arrived, or stays with the agents, in a few words.
+// soFar is what arrived, or is kept with the agents, in a few words.
 func soFar(col *collector.Collector) string {
 	p := col.Progress()
 	if kept := col.Surveyed(); kept != nil {
@@ -323,7 +323,7 @@ func soFar(col *collector.Collector) string {
 	return fmt.Sprintf("%s bursts · %s clusters · %.0f %% of time explained", units.Integer(int(p.Totals.Bursts)), units.Integer(len(p.Clusters)), 100*p.Explained)
 }
 
-// awaitAgent waits until all that the agent in this process has recorded came, or until it has ended.
+// awaitAgent waits until everything that the agent in this process has recorded has arrived, or until it has ended.
 func awaitAgent(col *collector.Collector, ended <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -337,8 +337,8 @@ func awaitAgent(col *collector.Collector, ended <-chan struct{}) {
 	col.WaitAgents(ctx) // ends with ctx at the latest
 }
 
-// await lets the analysis end in peace: a first interrupt says what is going on, a second gives up. A job that still
-// runs gets them, and then they are not for us.
+// await lets the analysis end undisturbed: a first interrupt prints the current stage, a second gives up. A job that
+// still runs gets the interrupts instead.
 func await(concluded <-chan error, signals <-chan os.Signal, order os.Signal, done <-chan struct{}, pass func(os.Signal)) (gaveUp os.Signal, err error) {
 	for interrupts := 0; ; {
 		select {

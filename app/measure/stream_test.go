@@ -39,7 +39,7 @@ func startRun(t testing.TB, run, listen string) *collector.Collector {
 	return c
 }
 
-// openOutbox opens the outbox of a spool of which nobody but the test knows.
+// openOutbox opens the outbox of a spool that only the test knows.
 func openOutbox(t *testing.T) *spool.Outbox {
 	t.Helper()
 	s, err := spool.Open(spool.Config{Dir: t.TempDir(), Run: "run1", Shm: t.TempDir()})
@@ -105,7 +105,7 @@ func flush(t *testing.T, u *uplink.Uplink) {
 	}
 }
 
-// checkRing sees that each message is there once and in order.
+// checkRing checks that each message is there once and in order.
 func checkRing(t *testing.T, c *collector.Collector, messages int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

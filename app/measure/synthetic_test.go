@@ -201,7 +201,7 @@ func TestDrops(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The rank has come and gone before the agent: its ring holds 64 calls.
+	// The rank has started and ended before the agent: its ring holds 64 calls.
 	p, err := ringwriter.New(dir, ringwriter.Identity{Rank: 0, Size: 1, World: "w"})
 	if err != nil {
 		t.Fatal(err)

@@ -185,7 +185,7 @@ func (r *recorded) apart() *recorded {
 	return with
 }
 
-// frozen is what a collector has that some of the agents came to.
+// frozen is what a collector has to which some of the agents connected.
 func (r *recorded) frozen(t *testing.T, of func(agent int) bool) store.Frozen {
 	s := store.New()
 	for _, c := range r.clocks {
@@ -249,8 +249,8 @@ func (r *recorded) concluded(t *testing.T, members int, at []int, keep retention
 }
 
 // One recorded run is the same run directory to the byte, whether one collector concludes it or several, with or
-// without one that no agent came to: real jobs of two nodes, as they were and as if each node had a clock of its own,
-// and whether windows of it are kept or everything.
+// without one to which no agent connected. The runs are real jobs of two nodes, as they were and as if each node had a
+// clock of its own; windows are kept, or everything.
 func TestReplayByTeams(t *testing.T) {
 	plain := recordJobs(t)
 	for name, r := range map[string]*recorded{"one clock": plain, "a clock each": plain.apart()} {

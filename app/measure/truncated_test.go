@@ -12,8 +12,8 @@ import (
 	"moriens/internal/mpicall"
 )
 
-// A rank whose files are truncated while they are mapped costs the others of the node nothing: what was read of it
-// stays, and that the rest is gone is reported.
+// A rank whose files are truncated while they are mapped does not affect the others of the node: what was read of it is
+// kept, and the loss of the rest is reported.
 func TestTruncated(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ what, said string }{{"ring", "a thread's records end early"}, {"process", "the records of a rank cannot be read"}} {

@@ -68,9 +68,9 @@ func lines(parts []*moriensv1.WindowPart) map[windows.Key][]line {
 	return got
 }
 
-// awaitEviction waits until the windows in a spool are not nearer to their bound than where an agent evicts. One that
-// has not got to it loses what comes when the bound is reached, of one rank or of another; a disk may keep it waiting
-// for seconds.
+// awaitEviction waits until the windows in a spool are not nearer to their bound than where an agent evicts. An agent
+// that has not started evicting loses what arrives when the bound is reached, of one rank or of another; a disk may
+// keep it waiting for seconds.
 func awaitEviction(ctx context.Context, t *testing.T, dir string, limit units.Bytes) {
 	t.Helper()
 	for ctx.Err() == nil {
@@ -83,8 +83,8 @@ func awaitEviction(ctx context.Context, t *testing.T, dir string, limit units.By
 	t.Fatalf("the windows in %s stay as many as there is room for", dir)
 }
 
-// A node with room for all windows and one with room for some: what the one keeps the other keeps too, what is pinned
-// stays on both, and what comes back is what the ranks wrote.
+// A node with room for all windows and one with room for some: what one keeps the other keeps too, pinned windows are
+// kept on both, and a fetch returns what the ranks wrote.
 func TestWindowsOfSeveralNodes(t *testing.T) {
 	t.Parallel()
 	const ranks, perNode, iterations, sends = 4, 2, 4000, 8
@@ -161,18 +161,18 @@ func TestWindowsOfSeveralNodes(t *testing.T) {
 	await := func(anchors int) { // until all agents have read so far
 		t.Helper()
 		for {
-			came := 0
+			arrived := 0
 			for _, f := range c.Windows().Fetch(ctx, []anchor.ID{anchor.After(uint64(anchors))}) {
 				if f.Err != nil {
 					t.Fatal(f.Err)
 				}
-				came += len(lines(f.Parts))
+				arrived += len(lines(f.Parts))
 			}
-			if came == ranks {
+			if arrived == ranks {
 				return
 			}
 			if ctx.Err() != nil {
-				t.Fatalf("%d of %d ranks are at iteration %d", came, ranks, anchors)
+				t.Fatalf("%d of %d ranks are at iteration %d", arrived, ranks, anchors)
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -192,7 +192,7 @@ func TestWindowsOfSeveralNodes(t *testing.T) {
 	for i := range iterations {
 		all = append(all, anchor.After(uint64(i)))
 	}
-	// What came last is on all nodes. Of what is older each has what is below its own hash, once it has looked.
+	// The newest windows are on all nodes. Of older ones each node has those below its own hash, once it has looked.
 	settled := anchor.After(iterations * 3 / 4)
 	var kept []map[anchor.ID]bool
 	var fetched []windows.Fetched

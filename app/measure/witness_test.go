@@ -45,8 +45,8 @@ func ranksOf(t *testing.T, shm, run string, ranks ...int) (dir string) {
 	return dir
 }
 
-// checkAbsent sees that the results have the four ranks, none of them recorded, each with its reason, and that nothing
-// is left in shared memory.
+// checkAbsent checks that the results have the four ranks, none of them recorded, each with its reason, and that
+// nothing is left in shared memory.
 func checkAbsent(t *testing.T, dir string, result *conclude.Result, reason string) {
 	t.Helper()
 	result.Describe()
@@ -70,8 +70,8 @@ func checkAbsent(t *testing.T, dir string, result *conclude.Result, reason strin
 	}
 }
 
-// Where an agent cannot work a witness shows which ranks go unrecorded, those that came before it and those that come
-// while it is there, and is done when they are gone. It knows of none twice, though its stream breaks.
+// Where an agent cannot work a witness shows which ranks go unrecorded: those that connected before it and those that
+// connect while it is there. It is done when they are gone. It counts none twice, even if its stream breaks.
 func TestWitness(t *testing.T) {
 	c := startCollector(t, "127.0.0.1:0")
 	shm := t.TempDir()

@@ -38,7 +38,7 @@ func readNPY(r *bufio.Reader, fileSize int64) (Matrix, error) {
 	if h.rows == 0 || h.dims == 0 {
 		return Matrix{}, errEmpty
 	}
-	// The header may claim anything: memory is taken for what is there, not for what is promised.
+	// The header may claim anything: memory is taken for the data that is there, not for what is promised.
 	total := h.rows * h.dims
 	m := Matrix{Dims: h.dims, Coords: make([]float64, 0, min(total, max(1<<16, int(fileSize)/h.size)))}
 	buffer := make([]byte, 1<<16)

@@ -19,7 +19,7 @@ import (
 	"moriens/internal/hint"
 )
 
-// npy returns a file of version 1 with any header and the numbers of data behind it.
+// npy returns a file of version 1 with any header, followed by the numbers of data.
 func npy(header string, order binary.ByteOrder, data any) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "\x93NUMPY\x01\x00%c%c%s", len(header)&255, len(header)>>8, header)
@@ -206,7 +206,7 @@ func TestRowsOfOtherFiles(t *testing.T) {
 	}
 }
 
-// Whatever comes, there is a matrix of finite numbers or an error.
+// For any input there is a matrix of finite numbers or an error.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("x,y\n1,2\n"))
 	f.Add([]byte(npy(header("<f8", "False", "1, 2"), little, []float64{1, 2})))

@@ -15,10 +15,10 @@ import (
 // binsPath is where a page asks for a part of the run that it does not hold call by call.
 const binsPath = "/bins"
 
-// More cells than these nobody sees at a time: a screen of 8,192 × 4,096 pixels.
+// More cells than these are never seen at a time: a screen of 8,192 × 4,096 pixels.
 const mostBins, mostRows = 8192, 4096
 
-// binner serves bins of a run, one answer at a time: a page that is zoomed asks often, and wants but the last.
+// binner serves bins of a run, one answer at a time: a page that is zoomed asks often, and only needs the last.
 type binner struct {
 	run *trace.Run
 	mu  sync.Mutex
@@ -36,7 +36,7 @@ func (b *binner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // it wants another part by now
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	overview.Part(b.run, section).Write(w) // who does not read it to its end has left
+	overview.Part(b.run, section).Write(w) // a client that does not read it to its end has left
 }
 
 func (b *binner) section(q url.Values) (s overview.Section, err error) {

@@ -26,7 +26,7 @@ func Of(c *rundir.Content) func(w io.Writer, manifest []byte) error {
 	}
 }
 
-// Rewrite writes report.html of a run directory anew, and says what of the directory could not be read.
+// Rewrite writes report.html of a run directory again, and reports what of the directory could not be read.
 func Rewrite(dir string) (file rundir.File, problems []string, err error) {
 	s, err := page.Open(dir)
 	if err != nil {

@@ -107,8 +107,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// A page that is written anew is the same but for the order of names, and one of a damaged directory says what is
-// lacking.
+// A rewritten page is the same but for the order of names, and one of a damaged directory says what is missing.
 func TestRewrite(t *testing.T) {
 	dir := directory(t, hostile())
 	if err := os.Remove(filepath.Join(dir, rundir.ReportFile)); err != nil {
@@ -203,7 +202,7 @@ func TestView(t *testing.T) {
 	}
 }
 
-// A site whose name leads here is refused whatever it knows; who comes through a tunnel asks for localhost.
+// A site whose name leads here is refused whatever it knows; a browser behind a tunnel asks for localhost.
 func TestOnlyNamesOfTheLoopback(t *testing.T) {
 	url := view(t, directory(t, tracetest.Small()))
 	for host, want := range map[string]int{
@@ -238,8 +237,8 @@ func TestOnlyLoopback(t *testing.T) {
 
 // The browser is led to the page by a file that only the user can read: arguments of programs are for everybody to see.
 func TestBrowserGetsNoToken(t *testing.T) {
-	bin, told := t.TempDir(), filepath.Join(t.TempDir(), "told")
-	script := "#!/bin/sh\ncat \"$1\" >" + told + ".part\nstat -c %a \"$1\" >>" + told + ".part\necho \"$@\" >>" + told + ".part\nmv " + told + ".part " + told + "\n"
+	bin, received := t.TempDir(), filepath.Join(t.TempDir(), "received")
+	script := "#!/bin/sh\ncat \"$1\" >" + received + ".part\nstat -c %a \"$1\" >>" + received + ".part\necho \"$@\" >>" + received + ".part\nmv " + received + ".part " + received + "\n"
 	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +249,7 @@ func TestBrowserGetsNoToken(t *testing.T) {
 	done := browse(url, slog.New(slog.DiscardHandler))
 	var text []byte
 	for deadline := time.Now().Add(2 * time.Minute); len(text) == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		text, _ = os.ReadFile(told)
+		text, _ = os.ReadFile(received)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	if !strings.Contains(string(text), "0; url="+url) || len(lines) < 3 || lines[len(lines)-2] != "600" || strings.Contains(lines[len(lines)-1], "s3cret") {
@@ -262,7 +261,7 @@ func TestBrowserGetsNoToken(t *testing.T) {
 	}
 }
 
-// Bins are of the part that is asked for; a part that there is not is a mistake of who asks.
+// Bins are of the part that is asked for; an unknown part is an error of the client.
 func TestBins(t *testing.T) {
 	run := tracetest.Planted()
 	url := view(t, directory(t, run))

@@ -104,7 +104,7 @@ func handler(p *viewer.Page, data []byte, detail *trace.Run) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		p.Write(w) // who does not read it to its end has left
+		p.Write(w) // a client that does not read it to its end has left
 	})
 	mux.HandleFunc("GET /pack", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/octet-stream")
@@ -116,7 +116,7 @@ func handler(p *viewer.Page, data []byte, detail *trace.Run) http.Handler {
 	return mux
 }
 
-// listenLoopback listens where only this host's users come.
+// listenLoopback listens where only this host's users can connect.
 func listenLoopback(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -128,9 +128,9 @@ func listenLoopback(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// browse opens an address in the user's browser, if there is a screen for one. The address holds the token, and whoever
-// is on this machine sees the arguments of its programs: so the browser is given a file, which only the user can read,
-// that leads there. done removes it.
+// browse opens an address in the user's browser, if there is a screen for one. The address holds the token, and all
+// users of this machine see the arguments of its programs. So the browser gets a file, which only the user can read,
+// that redirects there. done removes it.
 func browse(url string, log *slog.Logger) (done func()) {
 	if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
 		return func() {}

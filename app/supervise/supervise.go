@@ -66,7 +66,7 @@ func Run(p Program) (status int, err error) {
 	}
 }
 
-// once starts the program and waits for its end. Signals that come when it has ended are for the next one.
+// once starts the program and waits for its end. Signals that arrive when it has ended are for the next one.
 func once(p Program, signals <-chan os.Signal) (*os.ProcessState, error) {
 	cmd := exec.Command(p.Path, p.Args...)
 	cmd.ExtraFiles = []*os.File{p.Lock}

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	case "crash":
-		panic("told to")
+		panic("on request")
 	case "fail":
 		os.Exit(1)
 	case "wait":

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The table has a row for each number of ranks and each directory of programs, and all that ranks have recorded came.
-// The figures are not checked.
+// The table has a row for each number of ranks and each directory of programs, and everything that ranks have recorded
+// arrives. The figures are not checked.
 func TestAgentBench(t *testing.T) {
 	bin := t.TempDir()
 	build := exec.Command("go", "build", "-o", filepath.Join(bin, "moriens"), "../../cmd/moriens")

@@ -41,7 +41,7 @@ type plan struct {
 	bins   []string // directories of programs
 	ranks  string   // numbers, by commas
 	rounds int
-	load   load // but for its ranks
+	load   load // without its ranks
 }
 
 // run prints a row for each number of ranks and each directory of programs: the medians of the measurements, of

@@ -94,7 +94,7 @@ func (p program) compare(out io.Writer, moriens, work string, pairs int) error {
 		measured := append([]string{moriens, "run", "--out", dir, "--"}, p.command...)
 		var plain, with once
 		var err error
-		// Whoever comes second may find the machine warmer: they take turns.
+		// The second program may find the machine warmer: they take turns.
 		if i%2 == 0 {
 			plain, err = p.time(p.command)
 		}

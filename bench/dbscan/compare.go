@@ -110,7 +110,8 @@ func (b *bench) compare(ctx context.Context, t task, threads []int) error {
 	return nil
 }
 
-var told = regexp.MustCompile(`t=([0-9.]+) clusters=([0-9]+) core=[0-9]+ noise=([0-9]+)`)
+// resultLine is what the prototype prints.
+var resultLine = regexp.MustCompile(`t=([0-9.]+) clusters=([0-9]+) core=[0-9]+ noise=([0-9]+)`)
 
 func (b *bench) prototype(ctx context.Context, t task, raw string, threads int) (o outcome, err error) {
 	args := []string{raw}
@@ -126,7 +127,7 @@ func (b *bench) prototype(ctx context.Context, t task, raw string, threads int) 
 	if err != nil {
 		return o, err
 	}
-	match := told.FindSubmatch(out)
+	match := resultLine.FindSubmatch(out)
 	if match == nil {
 		return o, fmt.Errorf("%s says %q", name, out)
 	}

@@ -16,9 +16,9 @@ import (
 
 const incrementalDims = 2
 
-// insert measures incremental insertion: 5 M points after as many others, which go on to find new places, and
-// then the first ones once more, which do not. Rates are per second of processor time, so that other work on
-// the machine counts less.
+// insert measures incremental insertion: 5 M points after as many others, which still find new places, and then the
+// first ones once more, which do not. Rates are per second of processor time, so that other work on the machine counts
+// less.
 func (b *bench) insert(ctx context.Context, only string) error {
 	t := task{"2-D 10 M incremental", incrementalDims, 10_000_000, .004, ""}
 	if !strings.Contains(t.name, only) {
@@ -62,7 +62,7 @@ func (b *bench) insert(ctx context.Context, only string) error {
 // rate inserts points in batches and returns how many million of them a second of processor time takes.
 func rate(x *dbscan.Incremental, coords []float64) (float64, error) {
 	const batch = 10_000
-	runtime.GC() // what came before
+	runtime.GC() // what earlier runs left
 	start, err := processorTime()
 	if err != nil {
 		return 0, err

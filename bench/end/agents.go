@@ -28,7 +28,7 @@ func (s *sender) send(m *moriensv1.ReportRequest) error {
 }
 
 // fill has a store hold all that the agents of a job's nodes send while it runs: calls and meetings. Sends and receives
-// stay on the nodes.
+// are kept on the nodes.
 func (j job) fill(s *store.Store) error {
 	for _, sample := range j.samples() {
 		s.AddClock(sample)

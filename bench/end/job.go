@@ -40,7 +40,7 @@ func newJob(ranks, bursts int, counters bool) job {
 	return job{ranks: ranks, iterations: 2 * max((perRank+rounds-1)/rounds, 1), counters: counters}
 }
 
-// kind is a burst of an iteration and the call behind it.
+// kind is a burst of an iteration and the call after it.
 type kind struct {
 	ns       float64
 	function mpicall.ID
@@ -69,7 +69,7 @@ func (j job) half(iteration int) int {
 // odd is the iteration in which rank 0 takes its time.
 func (j job) odd() int { return j.iterations / 3 }
 
-// row is the number of the first call of an iteration, and of the call behind the last one.
+// row is the number of the first call of an iteration, and of the call after the last one.
 func (j job) row(iteration int) int {
 	half := j.iterations / 2
 	return callsBefore + min(iteration, half)*len(kinds[0]) + max(iteration-half, 0)*len(kinds[1])
@@ -160,7 +160,7 @@ func (j job) iteration(c *columns, rank, i int) {
 		case mpicall.Allreduce:
 			call = end - at - burst
 			c.meet(row+place, i)
-		case mpicall.Irecv: // the Isend is next, the Waitall behind it
+		case mpicall.Irecv: // the Isend is next, the Waitall after it
 			c.exchange(j, rank, i, row+place)
 		}
 		c.add(burst, call, k.function, uint32(half*len(kinds[1])+place+1))
@@ -175,7 +175,7 @@ func (c *columns) meet(row, iteration int) {
 	c.met = int64(row)
 }
 
-// exchange receives from the left and sends to the right, in a row and the next; the row behind that completes both.
+// exchange receives from the left and sends to the right, in a row and the next; the row after that completes both.
 func (c *columns) exchange(j job, rank, iteration, row int) {
 	half := j.iterations / 2
 	number := min(iteration, half) + 2*max(iteration-half, 0) // of the rank's exchanges

@@ -24,7 +24,7 @@ type end struct {
 	Ranks, Iterations, Bursts int
 	Before                    float64 // bytes that were resident before
 	Costs                     []cost
-	// What was planted is to be found, or the figures are of something else.
+	// What was planted must be found, or the figures are of something else.
 	Phases, Found, Windows, Messages int // phases and iterations of them
 	Slow, Odd                        bool
 	Bytes                            int64 // of the run directory
@@ -34,9 +34,9 @@ type end struct {
 	Notes                            []string
 }
 
-// measure ends a run as `moriens run` does by default, but for the budget, or with all that there is kept. With a
-// profile, it writes that of the processor; with dir, the run directory is left there. What there is no time for within
-// the limit is Missing; 0 = there is none.
+// measure ends a run as `moriens run` does by default except for the budget, or keeps everything. With a profile, it
+// writes that of the processor; with dir, the run directory is left there. What there is no time for within the limit
+// is Missing; 0 = there is none.
 func measure(j job, keep retention.Options, profile, dir string, limit time.Duration) (*end, error) {
 	s := store.New()
 	if err := j.fill(s); err != nil {

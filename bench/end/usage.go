@@ -74,7 +74,7 @@ func (w *watched) took(last *float64) error {
 	return nil
 }
 
-// peakSince returns the most memory that this process had since the last call, and begins anew (proc(5), clear_refs).
+// peakSince returns the most memory that this process had since the last call, and resets it (proc(5), clear_refs).
 func peakSince() (bytes float64, err error) {
 	u, err := timing.UsageOf(os.Getpid())
 	if err != nil {

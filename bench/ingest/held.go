@@ -20,16 +20,16 @@ func held(messages int) (float64, error) {
 	apply := func(m *moriensv1.ReportRequest) error {
 		sequence++
 		m.Sequence = sequence
-		// As it comes off the wire: slices as long as what they hold.
+		// As decoded from the wire: slices as long as what they hold.
 		bytes, err := proto.Marshal(m)
 		if err != nil {
 			return err
 		}
-		came := new(moriensv1.ReportRequest)
-		if err := proto.Unmarshal(bytes, came); err != nil {
+		message := new(moriensv1.ReportRequest)
+		if err := proto.Unmarshal(bytes, message); err != nil {
 			return err
 		}
-		_, err = s.Apply(agent, came)
+		_, err = s.Apply(agent, message)
 		return err
 	}
 	for _, m := range j.definitions() {

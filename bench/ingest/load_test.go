@@ -43,7 +43,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// Messages of a rank follow each other, as a collector wants them.
+// Messages of a rank follow each other, as a collector requires.
 func TestJob(t *testing.T) {
 	j := newJob(3)
 	var last *moriensv1.Calls

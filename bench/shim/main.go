@@ -28,7 +28,7 @@ type variant struct {
 	env     []string
 	options []string // for the compiler
 	budget  float64  // ns that a call may take more; 0: there is none
-	behind  bool     // another tool lies behind the library
+	behind  bool     // another tool follows the library
 }
 
 var variants = []variant{
@@ -83,7 +83,7 @@ func main() {
 	}
 }
 
-// chosen are the variants that are to be measured, with their programs.
+// chosen are the variants to measure, with their programs.
 func (b *benchmark) chosen(m mpi) ([]*measured, error) {
 	var list []*measured
 	for i, v := range variants {

@@ -16,9 +16,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A crowd is the agents of a job, in this process. Their answers go through the bytes that would be on the network. One
-// is asked at a time, and what the Coordinator does with an answer keeps the others waiting: so each second is
-// somebody's.
+// A crowd is the agents of a job, in this process. Their answers are encoded and decoded as on the network. One is
+// asked at a time, and the others wait while the Coordinator handles an answer: so each second belongs to one of them.
 type crowd struct {
 	stores []*cells.Store
 	mu     sync.Mutex
@@ -28,7 +27,7 @@ type crowd struct {
 // A work is what agents have done, and what has travelled, in a stage.
 type work struct {
 	Seconds, Largest float64 // of all agents, and of the one that took longest
-	TakeSeconds      float64 // of the Coordinator, with answers as they come
+	TakeSeconds      float64 // of the Coordinator, with answers as they arrive
 	Compressed       int64   // bytes up, as they travel
 	CompressSeconds  float64 // of agents
 	Entries, Labels  int64   // hashes up, and labels down

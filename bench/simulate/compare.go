@@ -61,8 +61,8 @@ func coordinates(dims []space.Dim, p *planted) ([]float64, error) {
 }
 
 // check compares with what was planted, and with the clustering of all bursts if that is wanted: every kind whose
-// bursts are clustered is to be a cluster of its own, but for a tenth of its bursts: that far DBSCAN may leave out the
-// ends of a kind as noise.
+// bursts are clustered must be a cluster of its own, except for a tenth of its bursts: so many DBSCAN may leave out as
+// noise at the ends of a kind.
 func (r *run) check(result *microcell.Result) error {
 	step := r.ranks()/lookedAt | 1 // odd: ranks of all classes
 	labels := make(map[plantedKind]map[int32]int)

@@ -1,6 +1,6 @@
-// Command simulate drives the end of a run whose bursts stay with the agents, without a network: any number of agents,
-// each a real one with the messages of ranks of a synthetic program, the collector's part, and the clustering. It
-// prints the cost of each stage, on the model's curve of docs/design/scale.md, and whether the planted kinds were
+// Command simulate drives the end of a run whose bursts are kept with the agents, without a network: any number of
+// agents, each a real one with the messages of ranks of a synthetic program, the collector's part, and the clustering.
+// It prints the cost of each stage, on the model's curve of docs/design/scale.md, and whether the planted kinds were
 // found.
 package main
 
@@ -50,7 +50,7 @@ func main() {
 }
 
 // run measures every combination, each in a separate process, and prints the tables. What was planted and not found,
-// and labels that differ, are an error behind them.
+// and labels that differ, are an error after them.
 func (o *options) run(out io.Writer) error {
 	jobs, sides, err := o.jobs()
 	if err != nil {
@@ -95,7 +95,7 @@ func (o *options) apart(j job, side float64) (*end, error) {
 	return e, nil
 }
 
-// failures is an error if an end did not come to what was planted.
+// failures is an error if the result of an end is not as planted.
 func failures(ends []*end) error {
 	var errs []error
 	for _, e := range ends {

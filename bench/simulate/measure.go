@@ -37,7 +37,7 @@ type end struct {
 	Threads, Groups, Units, Places, Segments, Distinct int
 	UnitsOfAgent, MostUnitsOfAgent                     int // median, most
 	AgentBytes, MostAgentBytes, PointBytes             int64
-	Resident, Peak, Heap                               float64 // bytes: before the end, at most, and what the Coordinator and the result hold behind it
+	Resident, Peak, Heap                               float64 // bytes: before the end, at most, and what the Coordinator and the result hold after it
 	FillSeconds                                        float64 // of processor time, of all agents together, for all that ranks did
 	Clusters                                           int
 	Score                                              float64

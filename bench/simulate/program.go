@@ -25,7 +25,7 @@ const (
 	instructionsPerNS = 1.5
 )
 
-// A kind is a burst of an iteration and the call behind it.
+// A kind is a burst of an iteration and the call after it.
 type kind struct {
 	ns       float64 // median
 	spread   float64 // standard deviation of the logarithm
@@ -115,7 +115,7 @@ func (j job) lengthNS(rank, iteration, place int) uint64 {
 
 // A planted is one burst as it was planted.
 type planted struct {
-	place  int // in the program: path of the call behind it; 0 = before MPI_Finalize
+	place  int // in the program: path of the call after it; 0 = before MPI_Finalize
 	before uint32
 	class  class
 	ns     uint64

@@ -102,7 +102,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// An agent that refuses what it is told ends the measuring.
+// An agent that rejects a message ends the measurement.
 func TestRefused(t *testing.T) {
 	if _, err := newCrowd(job{Agents: 1, Ranks: 1, Bursts: 10, Noise: 1}, cells.Config{Side: -1}); err == nil {
 		t.Error("a side below 0 is taken")

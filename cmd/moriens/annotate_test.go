@@ -91,7 +91,8 @@ func annotate(t *testing.T, mpi mpitest.MPI, args ...string) (string, annotation
 	return out, a, o
 }
 
-// Nested phases of a real job come out with their numbers, nesting and times, and every burst knows the one it lies in.
+// Nested phases of a real job are reported with their numbers, nesting and times, and every burst knows the one it lies
+// in.
 func TestAnnotatedJob(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		const iterations = 20
@@ -203,7 +204,7 @@ func TestPausedJob(t *testing.T) {
 	})
 }
 
-// What does not fit together is counted; a rank that is killed in a phase leaves it as far as it came.
+// Ends without a begin and the reverse are counted. Where a rank is killed in a phase, the phase is kept up to there.
 func TestUnbalancedJobs(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		_, a, o := annotate(t, mpi, "unbalanced")

@@ -9,8 +9,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// The same program where the bursts stay with the agent: kinds are told of all bursts, and each burst of the ranks in
-// full has its own.
+// The same program where the bursts are kept with the agent: kinds are reported of all bursts, and each burst of the
+// ranks in full has its own.
 func TestKindsOfCellsJob(t *testing.T) {
 	testenv.Need(t, mpitest.OpenMPI.Launcher)
 	app := mpitest.OpenMPI.App(t, "kinds")

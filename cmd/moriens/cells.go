@@ -9,7 +9,7 @@ import (
 	"moriens/conclude/retention"
 )
 
-// cellsFlags say whether bursts stay on their nodes.
+// cellsFlags say whether bursts are kept on their nodes.
 type cellsFlags struct {
 	Cells    bool     `help:"For runs too large for one collector: bursts remain on their nodes as micro-cells (small cells of the burst space) and are summarised there. Collector and agents that are started separately need the same option." env:"MORIENS_CELLS"`
 	CellSide *float64 `help:"Side of a micro-cell, in units of the dimensions (default and maximum: half the smallest Eps, 0.005 in ln(duration); with counters a quarter, 0.005. With --dbscan any, but Eps is at least 4·S·√dimensions)." placeholder:"S" env:"MORIENS_CELL_SIDE"`
@@ -18,7 +18,7 @@ type cellsFlags struct {
 // mostSide is a side of micro-cells with which all that 64 bits can count is in one.
 const mostSide = 1 << 64
 
-// cells are how bursts stay on their nodes; nil where they do not.
+// cells says how bursts are kept on their nodes; nil where they are not.
 func (f *cellsFlags) cells() (*measure.Cells, error) {
 	switch {
 	case f.CellSide != nil && !(*f.CellSide > 0 && *f.CellSide <= mostSide):
@@ -34,7 +34,7 @@ func (f *cellsFlags) cells() (*measure.Cells, error) {
 	return &measure.Cells{Side: *f.CellSide}, nil
 }
 
-// obeyed is cells, of options that can be obeyed where bursts stay on their nodes.
+// obeyed is cells, of options that are supported where bursts are kept on their nodes.
 func (f *cellsFlags) obeyed(o grouping.Options, keep retention.Options) (*measure.Cells, error) {
 	kept, err := f.cells()
 	switch {

@@ -21,14 +21,14 @@ func brief(t *testing.T, mpi mpitest.MPI, iterations string) []string {
 	return []string{mpi.App(t, "planted"), iterations, "80", "300", "2000", "500", "20"}
 }
 
-// checkKept sees that a run whose bursts stayed with their agents has every call that was made, and every burst.
+// checkKept checks that a run whose bursts were kept with their agents has every call that was made, and every burst.
 func checkKept(t *testing.T, out string, made, ranks int) {
 	t.Helper()
-	told, err := rundir.ReadManifest(out)
+	manifest, err := rundir.ReadManifest(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, c := readManifest(t, out), told.Cells
+	m, c := readManifest(t, out), manifest.Cells
 	calls := 0
 	for _, n := range m.MPICalls {
 		calls += n
@@ -117,7 +117,7 @@ func TestCellsPreload(t *testing.T) {
 	checkKept(t, filepath.Join(j.folder, "run"), made, 2)
 }
 
-// Who is told to keep bursts where the other expects them is told what to do, at the agent's end.
+// Where an agent keeps bursts and the collector expects them, or the reverse, the agent's end reports what to do.
 func TestCellsRefused(t *testing.T) {
 	t.Parallel()
 	side := []string{"--cells", "--cell-side", "0.004"}
@@ -147,7 +147,7 @@ func TestCellsRefused(t *testing.T) {
 }
 
 // Without a rank there is nothing to cluster, and nothing wrong with the agent.
-func TestCellsOfNobody(t *testing.T) {
+func TestCellsWithoutRanks(t *testing.T) {
 	t.Parallel()
 	o := execute(t, nil, binary(t), "run", "--cells", "--out", filepath.Join(t.TempDir(), "run"), "--shm", t.TempDir(), "--spool", t.TempDir(), "--", "true")
 	if contains(t, o.stderr, "no bursts: no process of the job called MPI"); o.status != 0 || strings.Contains(o.stderr, "micro-cells") {
@@ -155,7 +155,7 @@ func TestCellsOfNobody(t *testing.T) {
 	}
 }
 
-// What cannot be obeyed where bursts stay on their nodes is said before anything begins.
+// Options that are not supported where bursts are kept on their nodes are reported before anything begins.
 func TestCellsUsage(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ args, want string }{
@@ -197,7 +197,7 @@ func TestCellsOfTwoCollectors(t *testing.T) {
 	}
 }
 
-// The option can come from the environment, and the journal has it then as well.
+// The option can come from the environment, and the journal then contains it as well.
 func TestCellsEnvironment(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	t.Setenv("MORIENS_CELLS", "1")

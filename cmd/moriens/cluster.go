@@ -87,7 +87,7 @@ func (c *clusterCommand) check() error {
 	return nil
 }
 
-// report writes the labels of all points, member by member, and says what there is of them.
+// report writes the labels of all points, member by member, and a summary of them.
 func (c *clusterCommand) report(labels [][]int32, clusters int, seconds float64) error {
 	said := clustering{Clusters: clusters, Seconds: seconds}
 	for _, part := range labels {
@@ -176,7 +176,7 @@ func writeLabels(path string, labels [][]int32) error {
 	for _, part := range labels {
 		for _, label := range part {
 			line = append(strconv.AppendInt(line[:0], int64(label), 10), '\n')
-			w.Write(line) // Flush tells of errors
+			w.Write(line) // Flush returns errors
 		}
 	}
 	err = errors.Join(w.Flush(), f.Close())

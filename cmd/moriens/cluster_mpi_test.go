@@ -79,7 +79,7 @@ func csvFile(t *testing.T, path string, coords []float32, dims int) {
 	}
 }
 
-// Several processes find what one finds, whatever the points come in: the labels are the same to the byte.
+// Several processes find what one finds, whatever the format of the points: the labels are the same to the byte.
 func TestClusterInStep(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		program, dir := mpi.Program(t), t.TempDir()
@@ -128,7 +128,7 @@ func TestClusterInStep(t *testing.T) {
 	})
 }
 
-// What one process cannot do is said once, as it is where there is one alone, and ends the job.
+// An error that stops a single process is reported once by several, in the same words, and ends the job.
 func TestClusterInStepMistakes(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		program, dir := mpi.Program(t), t.TempDir()

@@ -87,7 +87,7 @@ func TestJobOfTwoCollectors(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		if n := strings.Count(output.String(), "results: "); n != 1 {
-			t.Errorf("the results are told of %d times\n%s", n, output)
+			t.Errorf("the results are announced %d times\n%s", n, output)
 		}
 		for _, gone := range []string{"collector.json", "journal"} {
 			if _, err := os.Stat(filepath.Join(out, gone)); err == nil {
@@ -97,8 +97,8 @@ func TestJobOfTwoCollectors(t *testing.T) {
 	})
 }
 
-// A collector that is killed takes the others along, and the launcher says that it failed. Others, more or fewer, go on
-// with the run, in the end one by itself: nothing that was acknowledged is lost, for an agent would not send that
+// A collector that is killed takes the others along, and the launcher says that it failed. Others, more or fewer,
+// resume the run, in the end one by itself: nothing that was acknowledged is lost, for an agent would not send that
 // again, and nothing is there twice.
 func TestKilledCollectors(t *testing.T) {
 	const ranks = 4
@@ -114,7 +114,7 @@ func TestKilledCollectors(t *testing.T) {
 	defer end()
 	agents := sendUntil(t, stop, &senders, out, meet.Run, ranks, 2*time.Millisecond)
 	for i, next := range []int{3, 1, 2, 0} {
-		// Agents have come to each of the present collectors that has any, and those have safe what they have sent.
+		// Agents have connected to each of the present collectors that has any, and those have safe what they have sent.
 		bursts := uint64(0)
 		page := pageNow(t, out, func(p *health.Page) bool {
 			connected, _ := p.Connected()
@@ -161,7 +161,7 @@ func TestKilledCollectors(t *testing.T) {
 	}
 }
 
-// What is wrong is said once, whichever collector has found it, and nothing is begun.
+// A mistake is reported once, whichever collector has found it, and nothing is begun.
 func TestCollectorsMistakes(t *testing.T) {
 	mpi := mpitest.OpenMPI
 	full := t.TempDir()

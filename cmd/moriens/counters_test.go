@@ -16,8 +16,8 @@ import (
 	"moriens/trace"
 )
 
-// A program that counts for itself, with kinds of bursts that only two counters together tell apart: the
-// clusters are exactly the kinds, and every count in bursts.parquet and trace.prv is the one it planted.
+// A program that counts for itself, with kinds of bursts that only two counters together distinguish: the clusters are
+// exactly the kinds, and every count in bursts.parquet and trace.prv is the planted one.
 func TestCounters(t *testing.T) {
 	testenv.NeedFile(t, "/usr/include/sde_lib.h")
 	const ins, cyc = "sde:::planted::INS", "sde:::planted::CYC"
@@ -116,18 +116,18 @@ func readMeans(t *testing.T, dir string) map[int32]map[string]float64 {
 	return means
 }
 
-// Dimensions whose counters turn out not to be there are replaced. The user hears it once while the job runs, and a
-// note of the results says so.
-func TestCountersThatAreNotThere(t *testing.T) {
+// Dimensions whose counters turn out to be missing are replaced. That is printed once while the job runs, and is a note
+// of the results.
+func TestMissingCounters(t *testing.T) {
 	mpi := mpitest.OpenMPI
 	testenv.Need(t, mpi.CC, mpi.Launcher)
 	planted, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
 	args := []string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--events", "PAPI_TOT_INS,PAPI_TOT_CYC", "--dims", "IPC", "--"}
 	o := execute(t, []string{"MINIAPP_OUT=" + planted, "MORIENS_PAPI=/nowhere.so"},
 		append(args, mpi.Args(2, "", mpi.App(t, "polls"), "compute", "100", "200")...)...)
-	const told = "moriens: PAPI_TOT_INS, PAPI_TOT_CYC: not measured; the dimensions are duration:log instead of IPC:lin, unless later processes measure what is missing\n" +
+	const notice = "moriens: PAPI_TOT_INS, PAPI_TOT_CYC: not measured; the dimensions are duration:log instead of IPC:lin, unless later processes measure what is missing\n" +
 		"hint: --events selects the events, moriens doctor lists available ones; the job continues\n"
-	if o.status != 0 || o.stderr != told {
+	if o.status != 0 || o.stderr != notice {
 		t.Fatalf("status %d\n%s", o.status, o.stderr)
 	}
 	m := readManifest(t, out)
@@ -144,7 +144,7 @@ func TestCountersThatAreNotThere(t *testing.T) {
 	checkTrace(t, out, run)
 }
 
-// A dimension that nobody counts is told while the job runs, as soon as its first process has come, and once.
+// A dimension without a counter is reported while the job runs, as soon as its first process has connected, and once.
 func TestDimensionThatIsNotCounted(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	said, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
@@ -167,7 +167,7 @@ func TestDimensionThatIsNotCounted(t *testing.T) {
 		return strings.Count(string(text), "moriens: foo: not measured; the dimensions are duration:log instead of foo:lin, unless ")
 	}
 	if times() != 0 {
-		t.Error("told before a process came")
+		t.Error("reported before a process connected")
 	}
 	var agents []*testAgent
 	for rank := range 2 {
@@ -183,11 +183,11 @@ func TestDimensionThatIsNotCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := times(); n != 1 {
-		t.Errorf("told %d times", n)
+		t.Errorf("reported %d times", n)
 	}
 }
 
-// Polling is counted call by call, and what is computed between polls stays.
+// Polling is counted call by call, and computation between polls is kept.
 func TestPolls(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		const n, ns = 300, 300_000

@@ -18,7 +18,7 @@ import (
 )
 
 // An agent that is stopped or killed in the middle costs the job the time that MORIENS_DRAIN allows, and nothing else;
-// one that goes on afterwards finds everything.
+// one that continues afterwards finds everything.
 func TestAgentIsGone(t *testing.T) {
 	library := filepath.Join(filepath.Dir(binary(t)), "libmoriens.so")
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
@@ -97,7 +97,7 @@ func waitForReader(t *testing.T, dir string, rings int) {
 	}
 }
 
-// expectNotes sees that so many processes have ended and each says, once, that it waited.
+// expectNotes checks that so many processes have ended and each reports, once, that it waited.
 func expectNotes(t *testing.T, dir string, processes int) {
 	t.Helper()
 	found, err := ring.NewDirectory(dir).Scan()

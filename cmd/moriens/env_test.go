@@ -31,14 +31,14 @@ func TestEnv(t *testing.T) {
 	collect.Wait()
 }
 
-// A collector that was told of two nodes does not end when the first of them is done, and agents do not die of the
-// signals by which batch systems warn programs.
+// A collector that expects two nodes does not end when the first of them is done, and agents do not die of the signals
+// by which batch systems warn programs.
 func TestAgents(t *testing.T) {
 	mpi := mpitest.MPICH
 	app := mpi.App(t, "planted")
 	library := filepath.Join(filepath.Dir(binary(t)), "libmoriens.so")
 	out := filepath.Join(t.TempDir(), "run")
-	collect, output := start(t, "collect", "--out", out, "--agents", "2", "--moriens-timeout", "5s") // and how long an agent that is done stays for what it may be asked
+	collect, output := start(t, "collect", "--out", out, "--agents", "2", "--moriens-timeout", "5s") // and how long an agent that is done waits for requests
 	_, meet := readMeeting(t, out, output)
 	want := map[string]int{}
 	for range 2 {

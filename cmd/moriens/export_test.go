@@ -99,7 +99,7 @@ func TestExportRealTrace(t *testing.T) {
 	}
 }
 
-// A job that was measured comes out of every format as its run directory holds it.
+// A measured job is exported in every format as its run directory holds it.
 func TestExportJob(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		t.Run("everything", func(t *testing.T) { exportJob(t, mpi, "--keep-bursts", "all") })

@@ -40,7 +40,7 @@ func readState(t testing.TB, o outcome) state {
 	return s
 }
 
-// startRun starts `moriens run` on a job that lasts until its file is made, and waits until its bursts have come.
+// startRun starts `moriens run` on a job that lasts until its file is made, and waits until its bursts have arrived.
 func startRun(t *testing.T, mpi mpitest.MPI, options, launcher []string) (run *exec.Cmd, output *strings.Builder, out, over string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -59,7 +59,7 @@ func startRun(t *testing.T, mpi mpitest.MPI, options, launcher []string) (run *e
 	return run, output, out, over
 }
 
-// end lets a job of startRun come to its end.
+// end lets a job of startRun end.
 func end(t *testing.T, over string) {
 	t.Helper()
 	if err := os.WriteFile(over, nil, 0o666); err != nil {
@@ -67,7 +67,7 @@ func end(t *testing.T, over string) {
 	}
 }
 
-// waitForBursts waits until so many ranks' bursts have come.
+// waitForBursts waits until so many ranks' bursts have arrived.
 func waitForBursts(t *testing.T, out string, ranks int) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
@@ -84,7 +84,7 @@ func waitForBursts(t *testing.T, out string, ranks int) {
 	}
 }
 
-// checkEndedEarly sees that a run was ended by something, with both ranks alive.
+// checkEndedEarly checks that a run was ended by something, with both ranks alive.
 func checkEndedEarly(t *testing.T, m *manifest, by string) {
 	t.Helper()
 	if m.Ranks != 2 || m.Bursts < 100 || m.EndedBy != by || len(m.Losses.RanksDied) != 0 {
@@ -95,7 +95,7 @@ func checkEndedEarly(t *testing.T, m *manifest, by string) {
 	}
 }
 
-// `moriens finish` ends the measurement, and the job goes on to its own end.
+// `moriens finish` ends the measurement, and the job runs on to its own end.
 func TestFinishRun(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		run, output, out, over := startRun(t, mpi, nil, nil)
@@ -123,7 +123,7 @@ func TestFinishRun(t *testing.T) {
 			t.Errorf("run: %v\n%s", err, output)
 		}
 		summary, _, _ := strings.Cut(again.stdout, "finished 20")
-		contains(t, output.String(), summary) // one table, whoever prints it
+		contains(t, output.String(), summary) // one table, whichever process prints it
 		contains(t, execute(t, nil, binary(t), "status", out).stdout, summary)
 		if _, err := os.Stat(filepath.Join(out, "collector.json")); err == nil {
 			t.Error("collector.json is still there")
@@ -159,7 +159,7 @@ func startApart(t *testing.T, options ...string) apart {
 	return p
 }
 
-// expectEnd sees that collector and agent end well though the job goes on, and that the job ends well too.
+// expectEnd checks that collector and agent end well though the job continues, and that the job ends well too.
 func (p apart) expectEnd(t *testing.T, by string) {
 	t.Helper()
 	if err := p.collect.Wait(); err != nil {

@@ -124,7 +124,7 @@ func TestForeignFiles(t *testing.T) {
 				}
 				o := bounded(t, command...)
 				what := fmt.Sprintf("moriens %s, %s: status %d\n%s", command[0], at, o.status, o.stderr)
-				needs, reads, good := false, false, 0 // where it cannot go on, where it says what is left out, and how it ends otherwise
+				needs, reads, good := false, false, 0 // where it cannot continue, where it says what is left out, and how it ends otherwise
 				switch command[0] {
 				case "status":
 					good = whole

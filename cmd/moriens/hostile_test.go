@@ -15,8 +15,8 @@ import (
 	"moriens/trace/tracetest"
 )
 
-// Names that a terminal or a spreadsheet would obey do nothing to who looks at a run, and are the same names in what
-// programs read.
+// Names with control characters for a terminal or formulas for a spreadsheet do no harm to readers of a run, and are
+// the same names in files for programs.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	const wild = "=x\x1b]0;own\a\u009b2J\u202e\nlosses: none\x7f"
@@ -40,7 +40,7 @@ func TestHostileNames(t *testing.T) {
 	out := filepath.Join(filepath.Dir(dir), "tables\x1b[2J")
 	for _, args := range [][]string{
 		{"status", dir}, {"finish", dir}, {"report", dir}, {"status", dir + "absent"}, {"report", filepath.Join(dir, wild)}, {wild}, {"status", "--" + wild, dir},
-		{"export", "--format", "csv", "--out", out, dir}, {"export", "--format", "csv", "--out", out, dir}, // the second is told that it is there
+		{"export", "--format", "csv", "--out", out, dir}, {"export", "--format", "csv", "--out", out, dir}, // the second fails: it exists
 		{"status", "--json", dir}, {"--log", "debug", "view", "--listen", wild, dir},
 	} {
 		o := bounded(t, args...)
@@ -99,17 +99,17 @@ func TestHostileNameLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"report", dir}, {"view", "--no-browser", "--listen", "192.0.2.1:0", dir}} {
-		told := 0
+		reported := 0
 		o := bounded(t, args...)
 		for line := range strings.Lines(o.stderr) {
 			if !strings.HasPrefix(line, "moriens: ") && !strings.HasPrefix(line, "hint: ") {
 				t.Errorf("%s: a line of its own: %q", args[0], line)
 			}
 			if strings.HasPrefix(line, "moriens: left out: ") && strings.Contains(line, `MPI_Fi\nlize`) {
-				told++
+				reported++
 			}
 		}
-		if told == 0 {
+		if reported == 0 {
 			t.Errorf("%s does not say what is left out: %+v", args[0], o)
 		}
 	}

@@ -136,7 +136,7 @@ func TestFullSharedMemory(t *testing.T) {
 	})
 }
 
-// checkUnrecorded sees that a run directory says of all ranks of its one world that they have no record, and why.
+// checkUnrecorded checks that a run directory lists all ranks of its one world as without a record, and the reason.
 func checkUnrecorded(t *testing.T, dir string, ranks int, reason string) {
 	t.Helper()
 	m := readManifest(t, dir)
@@ -188,8 +188,7 @@ func TestReadOnlyRunDirectory(t *testing.T) {
 	}
 }
 
-// What the command line has that is unknown is answered with what is like it, and with the command whose help tells
-// more.
+// An unknown word on the command line is answered with a similar one, and with the command whose help says more.
 func TestUnknownWords(t *testing.T) {
 	tests := []struct{ args, want string }{
 		{"run -o x -- touch x", "moriens: unknown flag -o, did you mean one of \"--out\", \"--outliers\"?\nhint: moriens run --help lists its options\n"},

@@ -8,7 +8,7 @@ import (
 	"moriens/internal/units"
 )
 
-// keepFlags say what of a run stays in the run directory.
+// keepFlags say what is kept of a run in the run directory.
 type keepFlags struct {
 	Keep       units.Bytes `help:"Target size of the run directory. The profile and the loop structure of all ranks are always kept, even if larger; the rest is used for representative windows in full detail (default: ${default})." placeholder:"SIZE" default:"64MiB"`
 	Windows    int         `help:"Number of consecutive iterations kept in full detail for each phase (default: ${default})." placeholder:"N" default:"2"`

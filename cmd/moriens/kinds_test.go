@@ -54,12 +54,12 @@ func readKinds(t *testing.T, dir string) []kindRow {
 }
 
 // A real program with four kinds between the same two calls, more ranks than cores and a slow rank among them: all its
-// bursts are there, in order, and have kinds. How well these are told apart depends on what others do to the machine:
-// of several runs nine of ten are to have a purity of .95. conclude/clustering has a run that was recorded.
+// bursts are there, in order, and have kinds. How well these are distinguished depends on the machine's load: of
+// several runs nine of ten must have a purity of .95. conclude/clustering has a run that was recorded.
 func TestKindsJob(t *testing.T) {
 	testenv.Need(t, mpitest.OpenMPI.Launcher)
 	app := mpitest.OpenMPI.App(t, "kinds")
-	tell(t, "\nFour kinds of bursts between the same two calls, eight ranks on two cores, one of them 30 % slower (testdata/miniapp/kinds.c):\n\n| ranks wait by | runs | purity, least | median | runs of .95 and more |\n|---|---|---|---|---|\n")
+	appendToTable(t, "\nFour kinds of bursts between the same two calls, eight ranks on two cores, one of them 30 % slower (testdata/miniapp/kinds.c):\n\n| ranks wait by | runs | purity, least | median | runs of .95 and more |\n|---|---|---|---|---|\n")
 	for _, c := range []struct {
 		name       string
 		iterations int
@@ -77,7 +77,7 @@ func TestKindsJob(t *testing.T) {
 			}
 			slices.Sort(purities)
 			below, _ := slices.BinarySearch(purities, .95)
-			tell(t, fmt.Sprintf("| %s | %d | %.3f | %.3f | %d |\n", c.name, len(purities), purities[0], purities[len(purities)/2], len(purities)-below))
+			appendToTable(t, fmt.Sprintf("| %s | %d | %.3f | %.3f | %d |\n", c.name, len(purities), purities[0], purities[len(purities)/2], len(purities)-below))
 			if len(purities) > 1 && 10*below > len(purities) {
 				t.Errorf("%d of %d runs have a purity below .95: %.3f", below, len(purities), purities)
 			}
@@ -85,7 +85,7 @@ func TestKindsJob(t *testing.T) {
 	}
 }
 
-// kindsJob runs the program with four kinds once, and says how well they are told apart.
+// kindsJob runs the program with four kinds once, and returns how well they are distinguished.
 func kindsJob(t *testing.T, app string, iterations int, args ...string) plant.Agreement {
 	t.Helper()
 	const ranks = 8

@@ -100,7 +100,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// cause is what there is to say of an error.
+// cause is the message of an error.
 func cause(err error) error {
 	var status exitStatus
 	var incomplete *measure.IncompleteError

@@ -89,8 +89,8 @@ func readMessages(t *testing.T, dir string, rank int) []line {
 	}
 }
 
-// Of MPI_Isendrecv MPICH's status tells nothing. Where the receive was from anybody the senders tell what it took, if
-// that is certain.
+// MPICH's status reports nothing for MPI_Isendrecv. Where the receive was from MPI_ANY_SOURCE the senders' records show
+// what it received, if that is certain.
 func TestIsendrecv(t *testing.T) {
 	mpi := mpitest.MPICH // Open MPI 4 does not have it
 	app := mpi.App(t, "isendrecv")

@@ -28,8 +28,8 @@ func misread(err error) error {
 	}
 }
 
-// unknownLetter makes other guesses at an unknown flag of one letter than the parser. To that any letter is near the
-// only one that there is, -h; those flags are meant that begin with the letter, if any.
+// unknownLetter makes other guesses at an unknown flag of one letter than the parser. To the parser any letter is near
+// the only one, -h. Better guesses are the flags that begin with the letter, if any.
 func unknownLetter(err error, flags []*kong.Flag) error {
 	said, found := strings.CutPrefix(err.Error(), "unknown flag -")
 	if !found || strings.HasPrefix(said, "-") {

@@ -44,7 +44,7 @@ func TestExportOTF2(t *testing.T) {
 			clusters[id] = true
 		}
 	}
-	// 7,508 bursts and 7,496 calls; MPI_COMM_WORLD and that of all worlds come on top of the trace's five communicators.
+	// 7,508 bursts and 7,496 calls; MPI_COMM_WORLD and that of all worlds are added to the trace's five communicators.
 	for record, want := range map[string]int{"ENTER": 15004, "LEAVE": 15004, "MPI_SEND": 2556, "MPI_RECV": 2556, "COMM": 7, "LOCATION": 4} {
 		if got[record] != want {
 			t.Errorf("%d records %s, want %d", got[record], record, want)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestReport analyses a trace, whose run directory has a page then, and writes that anew.
+// TestReport analyses a trace, whose run directory then has a page, and rewrites the page.
 func TestReport(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	var stdout, stderr bytes.Buffer

@@ -24,9 +24,9 @@ func readBursts(t testing.TB, dir string) *trace.Run {
 	return run
 }
 
-// A real program with planted kinds of bursts: its calls are counted exactly, its bursts have the times
-// that its own clock read, and its kinds are the largest clusters. A machine that does other things too makes bursts
-// longer than planned: what is told of kinds is of those that are not.
+// A real program with planted kinds of bursts: its calls are counted exactly, its bursts have the times that its own
+// clock read, and its kinds are the largest clusters. On a busy machine bursts are longer than planned: kinds are
+// checked for those that are not.
 func TestPlantedJob(t *testing.T) {
 	mpitest.Each(t, plantedJob)
 }
@@ -117,8 +117,8 @@ func (k *kinds) add(p plantedBurst, cluster int32) {
 	k.plannedNS, k.tookNS = k.plannedNS+planned, k.tookNS+took
 }
 
-// check sees that the bursts of a kind that lasted as planned are in a cluster, which has no other kind, if nine of ten
-// did: a few are none. These clusters are the largest where all took little longer than planned.
+// check checks that the bursts of a kind that lasted as planned are in one cluster, which has no other kind, if nine of
+// ten did: a few are in none. These clusters are the largest where all took little longer than planned.
 func (k *kinds) check(t *testing.T) {
 	t.Helper()
 	held, total := 0, 0
@@ -149,7 +149,7 @@ func (k *kinds) check(t *testing.T) {
 
 func within(x, least, most int64) bool { return least <= x && x <= most }
 
-// checkTrace sees that trace.prv holds the same bursts, calls and times as bursts.parquet and manifest.json.
+// checkTrace checks that trace.prv holds the same bursts, calls and times as bursts.parquet and manifest.json.
 func checkTrace(t *testing.T, dir string, bursts *trace.Run) {
 	t.Helper()
 	read, err := prv.ReadFile(filepath.Join(dir, "trace.prv"), prv.Options{})

@@ -12,7 +12,7 @@ import (
 	"moriens/internal/mpitest"
 )
 
-// TestPreloadAgentKilled: an agent that is killed is started again and goes on where it was; neither the job nor the
+// TestPreloadAgentKilled: an agent that is killed is restarted and resumes where it was; neither the job nor the
 // results notice.
 func TestPreloadAgentKilled(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
@@ -60,11 +60,11 @@ func TestPreloadFinish(t *testing.T) {
 		t.Fatalf("%v\n%s", err, &j.stderr)
 	}
 	if got := sum(mpitest.Counts(t, j.counts))["MPI_Finalize"]; got != 2 {
-		t.Errorf("%d ranks came to their end", got)
+		t.Errorf("%d ranks reached their end", got)
 	}
 }
 
-// TestPreloadAgentGone: where agent and parent are killed, nothing is left to wait for, and that is said. The time
+// TestPreloadAgentGone: where agent and parent are killed, nothing is left to wait for, and that is reported. The time
 // allowed is a day. A collector and an agent make results of everything, and leave nothing else.
 func TestPreloadAgentGone(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {

@@ -113,7 +113,7 @@ func TestPreloadSessions(t *testing.T) {
 	}
 }
 
-// TestPreloadUnderRun: where there is a run, nobody makes another, though the library is preloaded twice.
+// TestPreloadUnderRun: where there is a run no other is made, though the library is preloaded twice.
 func TestPreloadUnderRun(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		j := preloadJobOf(t, nil, append([]string{binary(t), "run", "--out", "run", "--"}, short(mpi, t)...)...)

@@ -26,7 +26,7 @@ type preloadJob struct {
 	stdout, stderr      bytes.Buffer
 }
 
-// preloadJobOf does not start it. Its output comes through pipes: Wait returns when nobody holds them any more.
+// preloadJobOf does not start it. Its output goes through pipes: Wait returns when no process holds them any more.
 func preloadJobOf(t *testing.T, env []string, args ...string) *preloadJob {
 	t.Helper()
 	j := &preloadJob{Cmd: exec.Command(args[0], args[1:]...), folder: t.TempDir(), shm: t.TempDir(), counts: t.TempDir()}
@@ -64,7 +64,7 @@ func (j *preloadJob) agents(t *testing.T) (pids []int) {
 	return pids
 }
 
-// waitFor waits until something has come true.
+// waitFor waits until something has happened.
 func waitFor(t *testing.T, what string, come func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !come(); time.Sleep(5 * time.Millisecond) {
@@ -105,7 +105,7 @@ func (j *preloadJob) left(t *testing.T) (names []string) {
 	return names
 }
 
-// checkPreloaded sees that a run directory is complete and tells what the ranks say that they did.
+// checkPreloaded checks that a run directory is complete and has what the ranks say that they did.
 func (j *preloadJob) checkPreloaded(t *testing.T, dir string, ranks int) {
 	t.Helper()
 	m := readManifest(t, dir)
@@ -174,8 +174,8 @@ func TestPreload(t *testing.T) {
 	})
 }
 
-// TestPreloadInheritsNothing: launchers wait for whoever has what they gave to their ranks. An agent that stands still,
-// and is not waited for, holds nobody up; going on, it writes the results.
+// TestPreloadInheritsNothing: launchers wait for all processes that hold the descriptors of their ranks. An agent that
+// is stopped, and is not waited for, delays none of them; when it continues, it writes the results.
 func TestPreloadInheritsNothing(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		j := untilOver(t, mpi, "MORIENS_TIMEOUT=0", "MORIENS_DIR=run", "MORIENS_DRAIN=0")
@@ -252,7 +252,7 @@ func checkAgentProcess(t *testing.T, pid int) {
 	}
 }
 
-// TestPreloadTimeout: an agent that is not done in time is waited for no longer, and that is said.
+// TestPreloadTimeout: an agent that is not done in time is waited for no longer, and that is reported.
 func TestPreloadTimeout(t *testing.T) {
 	j := untilOver(t, mpitest.OpenMPI, "MORIENS_TIMEOUT=1", "MORIENS_DIR=run", "MORIENS_DRAIN=0")
 	if err := j.Start(); err != nil {
@@ -270,9 +270,9 @@ func TestPreloadTimeout(t *testing.T) {
 	j.checkPreloaded(t, filepath.Join(j.folder, "run"), 2)
 }
 
-// TestPreloadNot: where nothing can or shall be measured the application does not notice, and one line at most says
-// why.
-func TestPreloadNot(t *testing.T) {
+// TestPreloadWithoutMeasuring: where measuring is impossible or switched off the application runs as usual, and at most
+// one line gives the reason.
+func TestPreloadWithoutMeasuring(t *testing.T) {
 	mpi := mpitest.OpenMPI
 	for _, c := range []struct {
 		name string
@@ -299,7 +299,7 @@ func TestPreloadNot(t *testing.T) {
 			}
 			contains(t, j.stderr.String(), c.says...)
 			if got := sum(mpitest.Counts(t, j.counts))["MPI_Finalize"]; got != 2 {
-				t.Errorf("%d ranks came to their end", got)
+				t.Errorf("%d ranks reached their end", got)
 			}
 			waitFor(t, "the agent's end", func() bool { return len(j.agents(t)) == 0 })
 			if left := j.left(t); len(left) != 0 {
@@ -330,8 +330,8 @@ func TestPreloadFullMemory(t *testing.T) {
 	checkUnrecorded(t, filepath.Join(j.folder, "run"), 2, "no space left on device")
 }
 
-// TestPreloadFullDisk: where the disk of the run directory is full, however early that is noticed, the job goes on, its
-// terminal says why there are no results there, and nothing is left in shared memory.
+// TestPreloadFullDisk: where the disk of the run directory is full, however early that is noticed, the job continues,
+// its terminal says why there are no results there, and nothing is left in shared memory.
 func TestPreloadFullDisk(t *testing.T) {
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=256k"); err != nil {
@@ -357,7 +357,7 @@ func TestPreloadFullDisk(t *testing.T) {
 				t.Errorf("stderr %q", &j.stderr)
 			}
 			if got := sum(mpitest.Counts(t, j.counts))["MPI_Finalize"]; got != 2 {
-				t.Errorf("%d ranks came to their end", got)
+				t.Errorf("%d ranks reached their end", got)
 			}
 			waitFor(t, "the agent's end", func() bool { return len(j.agents(t)) == 0 })
 			if left := j.left(t); len(left) != 0 {

@@ -25,8 +25,8 @@ import (
 // in the end is for the user. See cshim/src/launch.h.
 const preloadedLock = 3
 
-// preloaded names the command that libmoriens.so starts where it is preloaded without `moriens run`. Nobody types it;
-// MORIENS_OPTIONS has the options of the analysis.
+// preloaded names the command that libmoriens.so starts where it is preloaded without `moriens run`. It is not typed by
+// users; MORIENS_OPTIONS has the options of the analysis.
 const preloaded = "preloaded"
 
 type preloadedCommand struct {
@@ -46,7 +46,7 @@ type preloadedCommand struct {
 	spoolFlags
 }
 
-// preloadedMain is main for that command. What the user wants concerns the agent, not its parent, and both tell the
+// preloadedMain is main for that command. What the user wants concerns the agent, not its parent, and both inform the
 // user by the lock's file.
 func preloadedMain(args []string) int {
 	words := os.NewFile(preloadedLock, ring.AgentFile)
@@ -59,7 +59,7 @@ func preloadedMain(args []string) int {
 	return 0
 }
 
-// words is where the user is told of what happens.
+// words is where messages to the user are printed.
 type words struct{ io.Writer }
 
 func (c *preloadedCommand) Run(ctx *kong.Context, all *commands, w words) error {
@@ -101,12 +101,12 @@ func (c *preloadedCommand) supervise(w words, options grouping.Options, bursts *
 	if err == nil && status == 0 {
 		return nil
 	}
-	if err != nil { // else the agent has said why, and has told the collector of the ranks
+	if err != nil { // else the agent has reported the reason, and the ranks to the collector
 		err = measure.Bereave(measure.PreloadConfig{
 			Run: c.ID, Shm: c.Shm, Rings: c.Rings, Near: c.Near, Dir: c.Dir, Timeout: c.Timeout, Agent: name, Options: options, Cells: bursts, Program: program(), Log: log,
 		}, err)
 	}
-	// Nobody will read what the ranks go on recording. The file that tells them why stays for as long as they can read it.
+	// What the ranks still record is not read. The file with the reason is kept for as long as they can read it.
 	directory := ring.NewDirectory(ring.DirectoryIn(c.Shm, c.Rings, os.Getuid(), c.ID))
 	complain(w, errors.Join(err, directory.Clear()))
 	unlockErr := unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK})

@@ -46,14 +46,14 @@ func TestLAMMPS(t *testing.T) {
 	}
 	run := readBursts(t, out)
 	checkTrace(t, out, run)
-	// The force computation comes once a step on each rank, between the same two calls; nine steps of ten have the same.
-	// Which of its bursts are one kind depends on what others do to the machine: analysis/grouping has runs of LAMMPS that
-	// were recorded.
+	// The force computation occurs once a step on each rank, between the same two calls; nine steps of ten have the same.
+	// Which of its bursts are one kind depends on the machine's load: analysis/grouping has runs of LAMMPS that were
+	// recorded.
 	checkForces(t, run, 2*200*8/10)
 }
 
-// checkForces sees that the two calls between which a run computes most have so many bursts between them, and .4 of the
-// time, and that some of these are of a kind.
+// checkForces checks that the two calls between which a run computes most have so many bursts between them, and .4 of
+// the time, and that some of these are of a kind.
 func checkForces(t *testing.T, run *trace.Run, least int) {
 	t.Helper()
 	type calls struct{ before, after uint32 }

@@ -17,7 +17,7 @@ import (
 
 const systemPython = "/usr/bin/python3"
 
-// lineOf is the line of a script that has a mark behind it.
+// lineOf is the line of a script that ends with a mark.
 func lineOf(t *testing.T, script, mark string) int {
 	t.Helper()
 	text, err := os.ReadFile(script)

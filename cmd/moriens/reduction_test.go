@@ -69,7 +69,7 @@ func inWindow(t *testing.T, m *rundir.Manifest, name rundir.ThreadName) {
 }
 
 // A stencil code whose ranks take turns on the machine's cores: its two phases are found, its slow rank, which computes
-// two and a half times as much, is told from the others, and little is left of it.
+// two and a half times as much, is distinguished from the others, and little of the run is kept.
 func TestReductionOfHalo(t *testing.T) {
 	const slow, iterations = 2, 3000
 	o, m := reduced(t, 8, "halo", "-r", "320", "-c", "1024", "-i", strconv.Itoa(iterations), "-s", "2", "-m", "3", "-o", "100")
@@ -124,8 +124,8 @@ func TestReductionOfLAMMPS(t *testing.T) {
 	}
 }
 
-// Runs that are no good for choosing from leave something useful all the same: one in which nobody does the same twice,
-// one that is hardly begun.
+// Runs that are no good for choosing from leave something useful all the same: one without any repetition, one that has
+// only just begun.
 func TestReductionOfOddRuns(t *testing.T) {
 	t.Run("random tasks", func(t *testing.T) {
 		o, m := reduced(t, 4, "tasks", "-n", "1500", "-u", "200")

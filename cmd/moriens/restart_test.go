@@ -26,7 +26,7 @@ import (
 // restartRows is how many calls each message of the agents below has.
 const restartRows = 50
 
-// A testAgent has one rank of a world, whose calls it sends for as long as it is told to.
+// A testAgent has one rank of a world, whose calls it sends until it is stopped.
 type testAgent struct {
 	up     *uplink.Uplink
 	outbox *spool.Outbox
@@ -247,7 +247,7 @@ func TestSecondCollector(t *testing.T) {
 	}
 }
 
-// A collector that goes on with a run has the options that it was begun with, but for those that are given anew.
+// A collector that resumes a run has the options with which the run began, except those that are given again.
 func TestOptionsOutliveTheCollector(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	collect, output := start(t, "collect", "--out", out, "--by", "none", "--dbscan", "0.25,3", "--min-duration=0", "--keep", "1000001B", "--outliers=3")
@@ -313,7 +313,7 @@ func TestRunIsKilled(t *testing.T) {
 	kill(run)
 	filepath.WalkDir(tmp, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.Type()&fs.ModeSocket != 0 {
-			t.Errorf("its socket stays: %s, %v", path, err)
+			t.Errorf("its socket remains: %s, %v", path, err)
 		}
 		return nil
 	})

@@ -17,7 +17,7 @@ import (
 )
 
 // resultFlags are what the results of a run depend on. Its journal keeps those that were given, for a collector that
-// goes on with it.
+// resumes it.
 type resultFlags struct {
 	analysisFlags
 	keepFlags

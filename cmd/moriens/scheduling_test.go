@@ -11,8 +11,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Of every rank it is told how long it ran and how long others ran in its place, of its host the sums and how many
-// ranks were on how many cores; and where that was much, one line says so.
+// For every rank the output has how long it ran and how long others ran in its place; for its host the sums and how
+// many ranks were on how many cores; and where that was much, one line says so.
 func TestScheduling(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		const ranks = 3

@@ -71,7 +71,7 @@ var spoils = []struct {
 }
 
 // TestPreloadSpoolElsewhere: no user and no disk keeps a plain preload from measuring; the results say where the spool
-// was instead, and nothing stays.
+// was instead, and nothing remains.
 func TestPreloadSpoolElsewhere(t *testing.T) {
 	for _, c := range spoils {
 		t.Run(c.name, func(t *testing.T) {
@@ -294,7 +294,7 @@ func ranksOf(t *testing.T, word string) (pids []int) {
 	}
 	for _, path := range lines {
 		line, _ := os.ReadFile(path)
-		if args := strings.Split(string(line), "\x00"); len(args) == 3 && args[1] == word { // program, word, and what is behind the last NUL
+		if args := strings.Split(string(line), "\x00"); len(args) == 3 && args[1] == word { // program, word, and what follows the last NUL
 			var pid int
 			fmt.Sscanf(path, "/proc/%d/", &pid)
 			pids = append(pids, pid)
@@ -306,8 +306,7 @@ func ranksOf(t *testing.T, word string) (pids []int) {
 	return pids
 }
 
-// runOfJob is the run's name that the ranks of a job come to that has MORIENS_JOB: anybody can foretell it who knows
-// that.
+// runOfJob is the name of the run that the ranks of a job with MORIENS_JOB use: known to all who know that variable.
 func runOfJob(job string) string {
 	hash := uint64(0xcbf29ce484222325)
 	for _, c := range []byte("given/" + job) {
@@ -319,7 +318,7 @@ func runOfJob(job string) string {
 }
 
 // TestPreloadRingsElsewhere: another user who has the name of the run's directory in shared memory keeps no rank from
-// recording; what that one has made is left alone, and nothing else stays.
+// recording; that user's files are left alone, and nothing else remains.
 func TestPreloadRingsElsewhere(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		for _, c := range []struct {

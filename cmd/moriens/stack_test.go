@@ -14,7 +14,7 @@ import (
 )
 
 // stackPrograms builds a program of three barriers, the same with wrappers of MPI_Init and MPI_Finalize of its own, and
-// a tool that wraps all it calls and goes on to PMPI.
+// a tool that wraps all its calls and continues to PMPI.
 func stackPrograms(t *testing.T, mpi mpitest.MPI) (plain, own, tool string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,7 +77,7 @@ func TestToolBefore(t *testing.T) {
 		}
 		contains(t, o.stdout, note)
 
-		// By plain preload nobody has been called before the first barrier, and nobody is at the end.
+		// By plain preload no tool has been called before the first barrier, and none is at the end.
 		out = filepath.Join(t.TempDir(), "run")
 		o = execute(t, []string{"MORIENS_DIR=" + out}, mpi.Args(2, library, own)...)
 		m = readManifest(t, out)
@@ -171,9 +171,9 @@ func setUpPrograms(t *testing.T, mpi mpitest.MPI) (plain, direct, own, tool stri
 	return plain, direct, own, tool
 }
 
-// Why no call came is said once, and is true: a tool or the program's own wrappers that answer MPI_Init_thread alone,
-// or a program that calls PMPI itself, also beside a tool on either side that it passes by. None of them has found MPI
-// by dlopen.
+// The reason why no call arrived is reported once, and correctly: a tool or the program's own wrappers that define
+// MPI_Init_thread alone, or a program that calls PMPI itself, also beside a tool on either side that it passes by. None
+// of them has found MPI by dlopen.
 func TestSetUpPast(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		plain, direct, own, tool := setUpPrograms(t, mpi)

@@ -15,7 +15,7 @@ import (
 	"moriens/internal/testenv"
 )
 
-// A collector that was killed is told from one that runs, and from no run at all.
+// A collector that was killed is distinguished from one that runs, and from no run at all.
 func TestStatusOfNoCollector(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	collect, output := start(t, "collect", "--out", out)
@@ -45,7 +45,7 @@ func TestStatusOfNoCollector(t *testing.T) {
 	}
 }
 
-// The page is open to who has its address from `status --url`, and what it asks says what status says.
+// The page is open to a client with the address from `status --url`, and shows the same as status.
 func TestPage(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	_, output := start(t, "collect", "--out", out)
@@ -89,7 +89,8 @@ func TestSignalNames(t *testing.T) {
 	}
 }
 
-// The secrets of a run are in collector.json alone: in no command line, no environment, no log, and no file that stays.
+// The secrets of a run are in collector.json alone: in no command line, no environment, no log, and no file that is
+// kept.
 func TestSecretsStaySecret(t *testing.T) {
 	mpi := mpitest.OpenMPI
 	testenv.Need(t, mpi.CC, mpi.Launcher)

@@ -19,7 +19,7 @@ import (
 
 var (
 	stormRuns  = flag.Int("runs", 1, "how often each program of TestNothingLost and TestKindsJob runs")
-	stormTable = flag.String("runs-table", "", "file to which it appends what came of them")
+	stormTable = flag.String("runs-table", "", "file to which it appends the results")
 )
 
 // busy keeps all processors busy until the test ends.
@@ -36,8 +36,8 @@ func busy(t *testing.T) {
 	}
 }
 
-// tell appends to the table that was asked for.
-func tell(t *testing.T, text string) {
+// appendToTable appends to the table that was asked for.
+func appendToTable(t *testing.T, text string) {
 	if *stormTable == "" {
 		return
 	}
@@ -52,7 +52,7 @@ func tell(t *testing.T, text string) {
 }
 
 // Programs that make calls faster than any agent reads them lose none with the ring of the usual size, while all
-// processors have other work: it grows for as long as the agent does not come to it.
+// processors have other work: it grows for as long as the agent does not read it.
 func TestNothingLost(t *testing.T) {
 	testenv.Need(t, mpitest.OpenMPI.Launcher)
 	hpccinf, err := os.ReadFile("../../testdata/hpcc/hpccinf.txt")
@@ -62,7 +62,7 @@ func TestNothingLost(t *testing.T) {
 	moriens := binary(t)
 	storm := mpitest.MPI(mpitest.OpenMPI).App(t, "storm")
 	busy(t)
-	tell(t, "\nPrograms that call MPI as fast as they can, on two ranks under `moriens run` with the ring of the usual size, while all cores are busy with other work:\n\n| program | runs | MPI calls recorded | lost |\n|---|---|---|---|\n")
+	appendToTable(t, "\nPrograms that call MPI as fast as they can, on two ranks under `moriens run` with the ring of the usual size, while all cores are busy with other work:\n\n| program | runs | MPI calls recorded | lost |\n|---|---|---|---|\n")
 	for _, c := range []struct {
 		name    string
 		program []string
@@ -103,7 +103,7 @@ func TestNothingLost(t *testing.T) {
 				}
 			}
 			if !t.Failed() || lost > 0 {
-				tell(t, fmt.Sprintf("| %s | %d | %d | %d |\n", c.name, *stormRuns, all, lost))
+				appendToTable(t, fmt.Sprintf("| %s | %d | %d | %d |\n", c.name, *stormRuns, all, lost))
 			}
 		})
 	}

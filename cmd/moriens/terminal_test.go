@@ -134,7 +134,7 @@ func TestCtrlC(t *testing.T) {
 	}
 }
 
-// A signal that somebody sends to moriens alone reaches the job.
+// A signal to moriens alone reaches the job.
 func TestSignal(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestSignal(t *testing.T) {
 	}
 }
 
-// The status line appears, stays out of what the job prints, and is gone in the end.
+// The status line appears, does not mix with the job's output, and is gone in the end.
 func TestStatusLine(t *testing.T) {
 	app := mpitest.OpenMPI.App(t, "until")
 	out, over := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "over")

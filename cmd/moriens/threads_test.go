@@ -30,8 +30,7 @@ func TestManyThreads(t *testing.T) {
 	})
 }
 
-// Threads that make no collective calls: what of them is kept has its sends and receives, and the summary tells of no
-// loss.
+// Threads that make no collective calls: their kept data has their sends and receives, and the summary reports no loss.
 func TestKeptThreads(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		for _, threads := range []string{"2", "3"} {

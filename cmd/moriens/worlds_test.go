@@ -91,7 +91,7 @@ func TestWorlds(t *testing.T) {
 	}
 }
 
-// plantedBetweenWorlds is who sends whom how many bytes in the mini-app worlds.
+// plantedBetweenWorlds is which rank sends how many bytes to which in the mini-app worlds.
 func plantedBetweenWorlds() []string {
 	var list []string
 	send := func(from, to string, bytes int) { list = append(list, fmt.Sprintf("%s to %s: %d", from, to, bytes)) }

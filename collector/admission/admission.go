@@ -43,7 +43,7 @@ const (
 	// patience is how long a stranger may take to show its token.
 	patience = 10 * time.Second
 	// maxStrangers is how many may be at it at a time: more than the nodes of a job that all start at once. One that has
-	// come as far as it can without a token holds some 80 KiB.
+	// got as far as it can without a token holds some 80 KiB.
 	maxStrangers = 1024
 )
 
@@ -85,7 +85,7 @@ func (g *Control) Refuse(cause Cause, from string, err error) {
 	first := g.refused[cause] == 1
 	g.mu.Unlock()
 	switch cause {
-	case Handshake, Silent, Crowd, OtherUser, PageToken, PageHost: // it never came to a stream
+	case Handshake, Silent, Crowd, OtherUser, PageToken, PageHost: // there never was a stream
 	default:
 		g.stream()
 	}
@@ -94,8 +94,8 @@ func (g *Control) Refuse(cause Cause, from string, err error) {
 	}
 }
 
-// Close closes the connections of strangers, who would keep the server waiting, and counts nobody any more: what is
-// closed from now on is closed from this side.
+// Close closes the connections that have not shown a token, which would keep the server waiting, and counts no more:
+// what is closed from now on is closed from this side.
 func (g *Control) Close() {
 	g.mu.Lock()
 	g.closed = true
@@ -196,7 +196,7 @@ func (c *Conn) expel(cause Cause, err error) {
 	}
 	c.Refuse(cause, err)
 	if tcp, ok := c.Conn.(*net.TCPConn); ok {
-		tcp.SetLinger(0) // a crowd's connections must not stay behind in the kernel either
+		tcp.SetLinger(0) // a crowd's connections must not remain in the kernel either
 	}
 	c.Conn.Close()
 }

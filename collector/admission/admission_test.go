@@ -82,7 +82,7 @@ func (d *host) expect(want map[Cause]uint64) {
 	}
 }
 
-// Who shows its token at the last moment stays, who does not is closed then and not before.
+// A connection that shows its token at the last moment is kept; one that does not is closed then and not before.
 func TestSilentIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newHost(t, 10, patience)
@@ -97,7 +97,7 @@ func TestSilentIsClosed(t *testing.T) {
 		synctest.Wait()
 		d.expect(map[Cause]uint64{Silent: 1})
 		if !closed(silent) {
-			t.Error("who says nothing stays")
+			t.Error("a silent connection is kept")
 		}
 		time.Sleep(patience)
 		go server.Write([]byte{1})
@@ -125,7 +125,7 @@ func TestCrowd(t *testing.T) {
 	}
 	for i := range clients {
 		if i < 2 && !closed(clients[i]) {
-			t.Errorf("connection %d stays", i)
+			t.Errorf("connection %d is kept", i)
 		}
 		if i >= 2 && !open(clients[i], servers[i]) {
 			t.Errorf("connection %d goes", i)
@@ -140,7 +140,7 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-func TestGoesBeforeItHasShownAToken(t *testing.T) {
+func TestLeavesBeforeItsToken(t *testing.T) {
 	d := newHost(t, 10, time.Hour)
 	_, a := d.connect()
 	a.Close()
@@ -156,12 +156,12 @@ func TestGoesBeforeItHasShownAToken(t *testing.T) {
 	d.Control.Close()
 	late, _ := d.connect()
 	if !closed(stranger) || !closed(late) {
-		t.Error("a stranger stays when the gate is closed")
+		t.Error("an unauthenticated connection is kept after Close")
 	}
 	d.expect(map[Cause]uint64{Handshake: 1, Token: 1})
 }
 
-// A cause is logged once, however often it comes.
+// A cause is logged once, however often it occurs.
 func TestLoggedOnce(t *testing.T) {
 	d := newHost(t, 10, time.Hour)
 	for range 1000 {

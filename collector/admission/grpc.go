@@ -49,7 +49,7 @@ func (g *Control) ServerOptions(meet rendezvous.Rendezvous, inner credentials.Tr
 	}
 }
 
-// watched reports the outcome of handshakes to the Control, and streams which connection they came by.
+// watched reports the outcome of handshakes to the Control, and to streams which connection they belong to.
 type watched struct {
 	credentials.TransportCredentials
 }

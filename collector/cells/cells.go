@@ -4,7 +4,7 @@
 // sequences of its threads as hash and count; and, on request, the sequences that no agent has sent before. Out come
 // the micro-cells of the run with exact sums (nanoseconds, and counters in their units), the score of any labelling of
 // them, the places of bursts where the answer depends on these, and sums per thread by the final labels. The bursts
-// themselves stay on the nodes.
+// themselves are kept on the nodes.
 //
 // Answers come over the network and are checked: columns of one length, numbers in range, boxes that lie in their
 // cells, sums that add up to the agent's totals, sequences with the requested hash. An agent that does not answer, or
@@ -45,7 +45,7 @@ type Paths interface {
 	Path(process uint64, function, path uint32) uint32
 }
 
-// ErrLeft is returned where an agent was left out meanwhile: the results so far cover bursts that can no longer be
+// ErrLeft is returned where an agent was left out in the course: the results so far cover bursts that can no longer be
 // asked for.
 var ErrLeft = errors.New("an agent that has sent its micro-cells no longer answers")
 
@@ -85,7 +85,7 @@ type Coordinator struct {
 	numbers  map[microcell.Group]int32 // of groups
 	pairs    map[[2]uint64]int32       // likewise, by the hashes of their call paths
 	cells    map[cellKey]span          // units of a micro-cell: one, or its places
-	places   map[placeKey]int32        // units that came of a split
+	places   map[placeKey]int32        // units that a split has made
 
 	whole     bool // anchors do not count
 	worlds    bool // there are several

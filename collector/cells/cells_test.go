@@ -150,7 +150,7 @@ func checkUnits(t *rapid.T, c *crowd, groups []microcell.Group, units []microcel
 	}
 }
 
-// Whatever came in several surveys, the units are those of the bursts, and those that one survey reports.
+// However many surveys the data arrives in, the units are those of the bursts, and those that one survey reports.
 func TestSurvey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		crowd, more := drawCrowd(t)
@@ -188,7 +188,7 @@ func TestSurvey(t *testing.T) {
 }
 
 // sameUnits reports whether units are equal but for how their groups are numbered; the tests' groups have one numbering
-// where they come in one order.
+// where they are in one order.
 func sameUnits(a, b []microcell.Unit) bool { return reflect.DeepEqual(a, b) }
 
 // score is that of the bursts themselves.
@@ -348,7 +348,7 @@ func compareScores(t *rapid.T, got, want *sequence.Score) {
 	}
 }
 
-// Units whose points an agent does not hold stay whole, also at the agents that do.
+// Units whose points an agent does not hold remain whole, also at the agents that do.
 func TestPointsAreLost(t *testing.T) {
 	at := func(v float64) burst { return burst{at: []float64{v}, ns: 5} }
 	one := &reference{dims: 1, side: 1, parts: 9, threads: [][]burst{{at(.1), at(.2), at(1.1), at(1.2)}}}
@@ -425,7 +425,7 @@ func TestAgentIsLeftOut(t *testing.T) {
 	}
 }
 
-// Whoever gives up waiting gets that as an error, and no agent is blamed.
+// A caller that gives up waiting gets that as an error, and no agent is blamed.
 func TestGivenUp(t *testing.T) {
 	all := &crowd{agents: map[uint64]*reference{1: {dims: 1, side: 1, parts: 9, threads: [][]burst{{{at: []float64{1}, ns: 1}}}}}}
 	c := New(all, quiet)

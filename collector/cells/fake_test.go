@@ -32,17 +32,17 @@ type reference struct {
 	parts    int // entries of a part at most
 	missing  int // bursts of 7 ns that lack data
 
-	seen    []int // bursts of each thread that have units
-	unitOf  [][]int32
-	units   []referenceUnit
-	groups  []int
-	told    []int // bursts of each thread that the latest survey has reported
-	groupsN int   // groups that it has reported
-	unitsN  int
-	survey  uint64
-	labels  []int32
-	whole   bool
-	lost    map[int32]bool // units whose points are lost
+	seen     []int // bursts of each thread that have units
+	unitOf   [][]int32
+	units    []referenceUnit
+	groups   []int
+	reported []int // bursts of each thread that the latest survey has reported
+	groupsN  int   // groups that it has reported
+	unitsN   int
+	survey   uint64
+	labels   []int32
+	whole    bool
+	lost     map[int32]bool // units whose points are lost
 }
 
 type referenceUnit struct {
@@ -53,11 +53,11 @@ type referenceUnit struct {
 	split  bool
 }
 
-// update gives bursts that came units.
+// update gives units to the bursts that arrived.
 func (r *reference) update() {
 	for t := range r.threads {
 		if t == len(r.seen) {
-			r.seen, r.told, r.unitOf = append(r.seen, 0), append(r.told, 0), append(r.unitOf, nil)
+			r.seen, r.reported, r.unitOf = append(r.seen, 0), append(r.reported, 0), append(r.unitOf, nil)
 		}
 		for _, b := range r.threads[t][r.seen[t]:] {
 			r.unitOf[t] = append(r.unitOf[t], r.unit(b))
@@ -121,7 +121,7 @@ func (r *reference) column(m *moriensv1.CellsUnits, unit int32, whole bool) {
 				all.Sum[j] += v
 			}
 			all.Count++
-			if !whole && i < r.told[t] {
+			if !whole && i < r.reported[t] {
 				continue
 			}
 			duration.Add(b.ns)
@@ -172,7 +172,7 @@ func (r *reference) surveyed(ask *moriensv1.CellsSurvey) []*moriensv1.CellsAnswe
 		Missing: uint64(r.missing), MissingNs: 7 * uint64(r.missing), Bursts: uint64(r.missing), TimeNs: 7 * uint64(r.missing),
 	}
 	if whole {
-		clear(r.told)
+		clear(r.reported)
 		r.groupsN, r.unitsN = 0, 0
 	}
 	for _, g := range r.groups[r.groupsN:] {
@@ -192,12 +192,12 @@ func (r *reference) surveyed(ask *moriensv1.CellsSurvey) []*moriensv1.CellsAnswe
 		for i, b := range r.threads[t] {
 			s.Bursts++
 			s.TimeNs += b.ns
-			if i >= r.told[t] {
+			if i >= r.reported[t] {
 				units = append(units, of[i])
 			}
 		}
 	}
-	for i := r.unitsN; i < len(r.units); i++ { // those that have been split meanwhile too
+	for i := r.unitsN; i < len(r.units); i++ { // also those that have been split since
 		units = append(units, int32(i))
 	}
 	slices.Sort(units)
@@ -214,7 +214,7 @@ func (r *reference) surveyed(ask *moriensv1.CellsSurvey) []*moriensv1.CellsAnswe
 		answers = append(answers, &moriensv1.CellsAnswer{Body: &moriensv1.CellsAnswer_Surveyed{Surveyed: rest}})
 	}
 	answers = append(answers, r.columns(slices.Compact(units), whole)...)
-	copy(r.told, r.seen)
+	copy(r.reported, r.seen)
 	r.groupsN, r.unitsN = len(r.groups), len(r.units)
 	return answers
 }

@@ -145,7 +145,7 @@ func (p *planting) report(t testing.TB, r *plant.Run, thread, begin, end, agent,
 	for range r.Counters {
 		c.Counts = append(c.Counts, new(moriensv1.Counts))
 	}
-	first, row, told := b.Len(), uint32(0), new(moriensv1.Collectives)
+	first, row, collectives := b.Len(), uint32(0), new(moriensv1.Collectives)
 	place, lastRow := []int{0}, int64(0)
 	var gaps []int32
 	anchors := []sequence.Anchor(nil)
@@ -180,7 +180,7 @@ func (p *planting) report(t testing.TB, r *plant.Run, thread, begin, end, agent,
 		}
 		place = append(place, b.Len()-first)
 		for len(anchors) > 0 && anchors[0].At == i-begin+1 {
-			told.Row, told.Comm, told.Ordinal = append(told.Row, int64(row)-lastRow), append(told.Comm, 4), append(told.Ordinal, anchors[0].Event)
+			collectives.Row, collectives.Comm, collectives.Ordinal = append(collectives.Row, int64(row)-lastRow), append(collectives.Comm, 4), append(collectives.Ordinal, anchors[0].Event)
 			lastRow, anchors = int64(row), anchors[1:]
 		}
 		if len(c.Function) == 700 {
@@ -188,8 +188,8 @@ func (p *planting) report(t testing.TB, r *plant.Run, thread, begin, end, agent,
 		}
 	}
 	flush()
-	told.Ring = ring
-	k.Add([]*moriensv1.ReportRequest{{Body: &moriensv1.ReportRequest_Collectives{Collectives: told}}})
+	collectives.Ring = ring
+	k.Add([]*moriensv1.ReportRequest{{Body: &moriensv1.ReportRequest_Collectives{Collectives: collectives}}})
 	if r.Anchors != nil {
 		var own []sequence.Anchor
 		for _, a := range r.Anchors[thread] {
@@ -378,7 +378,8 @@ func TestTeamWithoutAnAgent(t *testing.T) {
 	}
 }
 
-// FuzzTeam has an agent say whatever can come over the network while kinds are found: there is an answer or an error.
+// FuzzTeam has an agent send anything that can arrive over the network while kinds are found: there is an answer or an
+// error.
 func FuzzTeam(f *testing.F) {
 	params := plant.FourKinds(5, 6, plant.Quiet)
 	params.Anchors, params.Ranks = true, 2

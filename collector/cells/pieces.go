@@ -151,15 +151,15 @@ func (k *known) forget(step uint32) {
 // longest is how many bursts a sequence can have: as labels they are 1 GiB.
 const longest = 1 << 28
 
-// A reading is of one agent's answer with sequences. Its columns go on from part to part, and so does a sequence.
+// A reading is of one agent's answer with sequences. Its columns continue from part to part, and so does a sequence.
 type reading struct {
-	wanted []piece // that are still to come
+	wanted []piece // that are outstanding
 	count  int     // of labels
 	most   uint64  // bursts of the agent
 	known  *known
 
 	some   bool
-	runs   uint32 // of the present sequence that are still to come
+	runs   uint32 // of the present sequence that are outstanding
 	labels []int32
 }
 

@@ -13,9 +13,9 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Score gives units labels, and aligns and scores the sequences that all threads have by these: microcell.Source. Down
-// go the labels that an agent has otherwise, up come the hashes of all segments' sequences, and then those sequences
-// that were in no labelling so far, each of one agent.
+// Score gives units labels, and aligns and scores the sequences that all threads have by these: microcell.Source. It
+// sends the labels that differ from an agent's, and receives the hashes of all segments' sequences, and then those
+// sequences that were in no labelling so far, each of one agent.
 func (c *Coordinator) Score(ctx context.Context, labels []int32, count, workers int) (*sequence.Score, error) {
 	sums, err := c.sums(labels, count)
 	if err != nil {
@@ -41,8 +41,7 @@ func (c *Coordinator) Score(ctx context.Context, labels []int32, count, workers 
 	return score, nil
 }
 
-// Label gives units the labels that Sums is to be by: clusters from 1 on, grouping.LabelNoise and
-// grouping.LabelFiltered.
+// Label gives units the labels for Sums: clusters from 1 on, grouping.LabelNoise and grouping.LabelFiltered.
 func (c *Coordinator) Label(ctx context.Context, labels []int32) error {
 	if len(labels) != len(c.units) {
 		return fmt.Errorf("collector/cells: %d labels for %d units", len(labels), len(c.units))

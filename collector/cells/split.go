@@ -32,8 +32,8 @@ func (s *source) Split(units []int32) ([][]microcell.Unit, error) {
 	return s.Coordinator.Split(s.ctx, units)
 }
 
-// Split asks where the bursts of units are, ascending: microcell.Source. A unit of which an agent does not hold the
-// points any more stays as it is, at all agents.
+// Split asks where the bursts of units are, ascending: microcell.Source. A unit of which an agent no longer holds the
+// points remains as it is, at all agents.
 func (c *Coordinator) Split(ctx context.Context, units []int32) ([][]microcell.Unit, error) {
 	for i, at := range units {
 		if at < 0 || int(at) >= len(c.units) || i > 0 && at <= units[i-1] || c.units[at].Cell.Count == 0 || c.units[at].Place {
@@ -80,7 +80,7 @@ func (c *Coordinator) splitOne(ctx context.Context, id uint64, units []int32) er
 // A splitting is of one agent's answer.
 type splitting struct {
 	node   *node
-	open   map[uint32]bool            // units that nothing was said of
+	open   map[uint32]bool            // units without a report
 	places []microcell.Unit           // in their order; they follow the node's units
 	at     []int32                    // by place: the unit of the run that its unit is in
 	totals map[uint32]*microcell.Unit // by unit: its places together

@@ -8,7 +8,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Sums come by the labels that were given, whatever numbers these have on the way.
+// Sums are by the labels that were given, whatever numbers these have on the way.
 func TestSums(t *testing.T) {
 	at := func(v float64, ns uint64) burst { return burst{at: []float64{v}, ns: ns} }
 	all := &crowd{agents: map[uint64]*reference{
@@ -63,7 +63,7 @@ func TestSumsAreRefused(t *testing.T) {
 	if err := c.Sums(t.Context(), func(uint64, *moriensv1.CellsSums) error { return errNone }); err != errNone || len(c.Left()) > 0 {
 		t.Error(err, c.Left())
 	}
-	if told := c.AgentStates(); len(told) != 1 || told[0] != (AgentState{Agent: 1}) {
-		t.Errorf("%+v", told)
+	if states := c.AgentStates(); len(states) != 1 || states[0] != (AgentState{Agent: 1}) {
+		t.Errorf("%+v", states)
 	}
 }

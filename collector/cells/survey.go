@@ -16,10 +16,10 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Survey asks all agents for what came since it asked last, and returns the run's micro-cells, those of all agents
-// between the same call paths and in the same cell being one unit: also where they were split before, so that the
-// answer is the same whatever was asked in between. Agents that do not answer soundly, or make their units in another
-// way than those of most threads, are left out. It is an error if that leaves none.
+// Survey asks all agents for what has arrived since the last survey, and returns the run's micro-cells. Cells of all
+// agents between the same call paths and with the same bounds are one unit, also where they were split before: the
+// answer does not depend on what was asked in between. Agents that give no valid answer, or make their units in another
+// way than those of most threads, are left out. It is an error if none is left.
 func (c *Coordinator) Survey(ctx context.Context, paths Paths) (*microcell.Set, error) {
 	c.left = nil
 	ids := slices.Sorted(slices.Values(c.agents.IDs()))
@@ -54,8 +54,8 @@ func (c *Coordinator) Survey(ctx context.Context, paths Paths) (*microcell.Set, 
 
 var errNone = errors.New("want at least one")
 
-// surveyOne asks an agent for what arrived. What does not add up to what the agent has, as when an answer to a split
-// was lost, is asked for anew.
+// surveyOne asks an agent for what arrived. If the answer does not add up to what the agent has, as when an answer to a
+// split was lost, it asks again.
 func (c *Coordinator) surveyOne(ctx context.Context, id uint64, n *node) (*node, error) {
 	if n != nil {
 		if err := c.surveySince(ctx, id, n); err == nil {

@@ -56,7 +56,7 @@ func steps(t testing.TB, c *Coordinator) error {
 	return c.Sums(t.Context(), takeNothing)
 }
 
-// Whatever is wrong with an answer is said, and the agent left out.
+// Any mistake in an answer is reported, and the agent left out.
 func TestSpoiltAnswers(t *testing.T) {
 	if err := steps(t, New(&crowd{agents: map[uint64]*reference{1: two()}}, quiet)); err != nil {
 		t.Fatal("sound answers: ", err)
@@ -75,7 +75,7 @@ func TestSpoiltAnswers(t *testing.T) {
 			}
 		}
 	}
-	told := func(change func(*moriensv1.CellsUnits)) func(*moriensv1.CellsAnswer) {
+	unitsWith := func(change func(*moriensv1.CellsUnits)) func(*moriensv1.CellsAnswer) {
 		return func(a *moriensv1.CellsAnswer) {
 			if u := a.GetUnits(); u != nil && len(u.Unit) > 0 && u.Parent[0] == 0 {
 				change(u)
@@ -137,23 +137,23 @@ func TestSpoiltAnswers(t *testing.T) {
 		{"group 1 of 1", rest(func(s *moriensv1.CellsSurveyed) { *s = moriensv1.CellsSurveyed{Survey: s.Survey} })},
 		{"groups of survey 2 in survey 1", rest(func(s *moriensv1.CellsSurveyed) { s.Survey++ })},
 		{"columns of groups", rest(func(s *moriensv1.CellsSurveyed) { s.BeforePath = nil })},
-		{"entries of squares_high", told(func(u *moriensv1.CellsUnits) { u.SquaresHigh = nil })},
-		{"entries of read", told(func(u *moriensv1.CellsUnits) { u.Read = append(u.Read, 1) })},
-		{"could not be split", told(func(u *moriensv1.CellsUnits) { u.Unknown = []uint32{0} })},
-		{"in their order", told(func(u *moriensv1.CellsUnits) { u.Unit[0] = 4e9 })},
-		{"there twice", told(func(u *moriensv1.CellsUnits) { u.Unit[1] = 0 })},
-		{"32 bits", told(func(u *moriensv1.CellsUnits) { u.Key[0] = 1 << 40 })},
-		{"a box from", told(func(u *moriensv1.CellsUnits) { u.Lo[0] = math.NaN() })},
-		{"a box from", told(func(u *moriensv1.CellsUnits) { u.Lo[0], u.Hi[0] = u.Hi[0], u.Lo[0] })},
-		{"a box from", told(func(u *moriensv1.CellsUnits) { u.Hi[0] = math.Inf(1) })},
-		{"have the mean", told(func(u *moriensv1.CellsUnits) { u.Sum[0] = math.NaN() })},
-		{"have the mean", told(func(u *moriensv1.CellsUnits) { u.Sum[0] += 5 })},
-		{"bursts received", told(func(u *moriensv1.CellsUnits) { u.Count[0] = math.MaxUint64 })},
-		{"durations: no ", told(func(u *moriensv1.CellsUnits) { u.TotalNs[0] = 1 << 50 })},
-		{"want 6 with", told(func(u *moriensv1.CellsUnits) { u.SquaresHigh[0], u.TotalNs[0] = 1<<40, 1<<50 })},
-		{"bursts have A", told(func(u *moriensv1.CellsUnits) { u.Read[0] = 9 })},
-		{"A: no ", told(func(u *moriensv1.CellsUnits) { u.CounterHigh[0] = 1 })},
-		{"A: no numbers", told(func(u *moriensv1.CellsUnits) { u.Read[0], u.CounterLow[0] = 0, 0 })},
+		{"entries of squares_high", unitsWith(func(u *moriensv1.CellsUnits) { u.SquaresHigh = nil })},
+		{"entries of read", unitsWith(func(u *moriensv1.CellsUnits) { u.Read = append(u.Read, 1) })},
+		{"could not be split", unitsWith(func(u *moriensv1.CellsUnits) { u.Unknown = []uint32{0} })},
+		{"in their order", unitsWith(func(u *moriensv1.CellsUnits) { u.Unit[0] = 4e9 })},
+		{"there twice", unitsWith(func(u *moriensv1.CellsUnits) { u.Unit[1] = 0 })},
+		{"32 bits", unitsWith(func(u *moriensv1.CellsUnits) { u.Key[0] = 1 << 40 })},
+		{"a box from", unitsWith(func(u *moriensv1.CellsUnits) { u.Lo[0] = math.NaN() })},
+		{"a box from", unitsWith(func(u *moriensv1.CellsUnits) { u.Lo[0], u.Hi[0] = u.Hi[0], u.Lo[0] })},
+		{"a box from", unitsWith(func(u *moriensv1.CellsUnits) { u.Hi[0] = math.Inf(1) })},
+		{"have the mean", unitsWith(func(u *moriensv1.CellsUnits) { u.Sum[0] = math.NaN() })},
+		{"have the mean", unitsWith(func(u *moriensv1.CellsUnits) { u.Sum[0] += 5 })},
+		{"bursts received", unitsWith(func(u *moriensv1.CellsUnits) { u.Count[0] = math.MaxUint64 })},
+		{"durations: no ", unitsWith(func(u *moriensv1.CellsUnits) { u.TotalNs[0] = 1 << 50 })},
+		{"want 6 with", unitsWith(func(u *moriensv1.CellsUnits) { u.SquaresHigh[0], u.TotalNs[0] = 1<<40, 1<<50 })},
+		{"bursts have A", unitsWith(func(u *moriensv1.CellsUnits) { u.Read[0] = 9 })},
+		{"A: no ", unitsWith(func(u *moriensv1.CellsUnits) { u.CounterHigh[0] = 1 })},
+		{"A: no numbers", unitsWith(func(u *moriensv1.CellsUnits) { u.Read[0], u.CounterLow[0] = 0, 0 })},
 		{"is from unit 2", places(func(u *moriensv1.CellsUnits) { u.Parent[0] = 3 })},
 		{"is from unit 4294967295", places(func(u *moriensv1.CellsUnits) { u.Parent[0] = 0 })},
 		{"places for", places(func(u *moriensv1.CellsUnits) { u.Parent = u.Parent[1:] })},
@@ -221,7 +221,7 @@ func TestOtherUnits(t *testing.T) {
 	}
 }
 
-// What is asked of units that are not there is an error of who asks.
+// A request for units that do not exist is an error of the caller.
 func TestWrongUnits(t *testing.T) {
 	c := New(&crowd{agents: map[uint64]*reference{1: two()}}, quiet)
 	s, err := c.Survey(t.Context(), byNumber{})
@@ -302,7 +302,7 @@ func FuzzTake(f *testing.F) {
 }
 
 // What fuzzing starts from is a sound session: spoiling nothing, it is taken to its end.
-func TestTape(t *testing.T) {
+func TestUnspoiltAnswersAreTaken(t *testing.T) {
 	all := &crowd{agents: map[uint64]*reference{1: two()}}
 	answers := new(tape)
 	all.change = func(_ uint64, _ *moriensv1.CellsAsk, list []*moriensv1.CellsAnswer) ([]*moriensv1.CellsAnswer, error) {

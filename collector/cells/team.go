@@ -21,7 +21,7 @@ import (
 // mostCall is how many bytes one agent may give to a call.
 const mostCall = 1 << 31
 
-// givenTogether is how many bytes of what a call has come to one ask has at most, fewer in tests alone: agents take no
+// givenTogether is how many bytes of a call's result one request has at most, fewer in tests alone: agents take no
 // message of more than 4 MiB.
 var givenTogether = 2 << 20
 
@@ -62,7 +62,7 @@ func (c *Coordinator) Kinds(ctx context.Context, set microcell.Set, threads []Th
 }
 
 // A hub is the collector as the first member of a team whose others are agents. What each gives to a call goes to the
-// hub, and what the call comes to goes back.
+// hub, and the call's result goes back.
 type hub struct {
 	*Coordinator
 	ctx    context.Context
@@ -70,7 +70,7 @@ type hub struct {
 	ids    []uint64 // of agents, by rank less one
 	begins []*moriensv1.CellsBegin
 	step   uint32
-	given  [][]byte     // by rank: what the latest call came to
+	given  [][]byte     // by rank: the result of the latest call
 	calls  []relay.Call // by rank: the call that is due
 	errs   []error      // of the agents, by rank less one
 	asking sync.WaitGroup
@@ -172,7 +172,7 @@ func (h *hub) Call(c relay.Call) ([]byte, error) {
 	return given[0], nil
 }
 
-// blame leaves out the agent at which an error lies, if it is one's. Nobody is asked meanwhile.
+// blame leaves out the agent at which an error lies, if it is one's. No agent is asked in that time.
 func (h *hub) blame(err error) error {
 	h.asking.Wait()
 	if h.failed != nil || err == nil {
@@ -275,7 +275,7 @@ func (h *hub) wait() error {
 	return h.failed
 }
 
-// end sees that all agents are done.
+// end checks that all agents are done.
 func (h *hub) end() error {
 	if err := h.wait(); err != nil {
 		return err

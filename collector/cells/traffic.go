@@ -32,7 +32,7 @@ func (t Traffic) All() Way {
 	return all
 }
 
-// Traffic returns what was said so far.
+// Traffic returns the traffic so far.
 func (c *Coordinator) Traffic() Traffic {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -38,7 +38,7 @@ type Page struct {
 	Calls     uint64  `json:"mpi_calls"`
 	Bursts    uint64  `json:"bursts"`
 	Transfers uint64  `json:"transfers"`
-	// BurstsPerSecond came in lately: over the last ten seconds, or since the start.
+	// BurstsPerSecond arrived recently: over the last ten seconds, or since the start.
 	BurstsPerSecond float64 `json:"bursts_per_second"`
 
 	// Cells are those that agents keep their bursts as; null: bursts are sent.
@@ -46,7 +46,7 @@ type Page struct {
 
 	Clusters Clusters `json:"clusters"`
 	Losses   Losses   `json:"losses"`
-	// Refused says how often somebody was turned away, by cause.
+	// Refused counts the rejected connections, by cause.
 	Refused map[string]uint64 `json:"refused"`
 	Memory  Memory            `json:"memory"`
 	Journal *Journal          `json:"journal"` // null: this collector keeps none
@@ -58,7 +58,7 @@ type Page struct {
 	Members []Member `json:"members,omitempty"`
 }
 
-// Cells are bursts that stay on their nodes, as the latest survey of all agents has reported them.
+// Cells are bursts that are kept on their nodes, as the latest survey of all agents has reported them.
 type Cells struct {
 	Surveyed  bool    `json:"surveyed"`       // there was a survey
 	Age       float64 `json:"age_seconds"`    // since then
@@ -70,7 +70,7 @@ type Cells struct {
 	Lost      uint64  `json:"lost_bursts"`    // that agents knew before they were started again, and of which nothing is left
 	Outside   uint64  `json:"outside_bursts"` // that no cell can hold, and that count as lacking data
 	HeldBytes uint64  `json:"held_bytes"`     // of the nodes' memory
-	Error     string  `json:"error"`          // why the latest survey came to nothing; empty = it did not
+	Error     string  `json:"error"`          // why the latest survey failed; empty = it did not
 }
 
 // A Member is one of several collectors.
@@ -99,7 +99,7 @@ type Step struct {
 type Agent struct {
 	Host      string  `json:"host"`
 	Connected bool    `json:"connected"`
-	Done      bool    `json:"done"`         // everything of it came
+	Done      bool    `json:"done"`         // everything of it arrived
 	Away      float64 `json:"away_seconds"` // since its stream ended; 0 while it has one
 	Ranks     int     `json:"ranks"`
 	Resent    uint64  `json:"batches_resent"` // known when it is done
@@ -113,7 +113,7 @@ type Agent struct {
 type Spool struct {
 	Full        bool    `json:"full"` // now
 	FullSeconds float64 `json:"full_seconds"`
-	Dropped     uint64  `json:"dropped"` // calls and marks for which the rings had no room meanwhile
+	Dropped     uint64  `json:"dropped"` // calls and marks for which the rings had no room in that time
 	Unkept      uint64  `json:"unkept"`  // calls and marks that are left in the rings of an agent that had to end
 	Error       string  `json:"error"`   // why nothing can be written; empty = what waits for the collector takes all that may be taken
 }
@@ -154,7 +154,7 @@ type Losses struct {
 	RanksUnrecorded  uint64 `json:"ranks_unrecorded"`
 	// Of agents whose spools had no room for seconds.
 	SpoolFullSeconds float64 `json:"spool_full_seconds"` // sum over them
-	SpoolFullDropped uint64  `json:"spool_full_dropped"` // calls and marks that their rings dropped meanwhile: of agents that are done they are among the dropped records
+	SpoolFullDropped uint64  `json:"spool_full_dropped"` // calls and marks that their rings dropped in that time: of agents that are done they are among the dropped records
 	RecordsUnkept    uint64  `json:"records_unkept"`     // calls and marks that were left in the rings
 	// Unrecorded says why those could not record, and FilesUnreadable how many files ranks have left that cannot be read.
 	Unrecorded      []Unrecorded `json:"unrecorded"`
@@ -178,14 +178,14 @@ type Memory struct {
 type Journal struct {
 	Bytes       uint64  `json:"bytes"`
 	CutBytes    uint64  `json:"cut_bytes"` // torn off its end when it was taken up again
-	Pending     uint64  `json:"pending"`   // messages that came and are not acknowledged yet
+	Pending     uint64  `json:"pending"`   // messages that arrived and are not acknowledged yet
 	Syncs       uint64  `json:"syncs"`
 	SyncSeconds float64 `json:"sync_seconds"` // of all of them
 	SlowestSync float64 `json:"slowest_sync"` // seconds
 	Error       string  `json:"error"`        // why it does not grow now; empty = it does
 }
 
-// Connected counts the agents that have a stream, and Finished those of which everything came.
+// Connected counts the agents that have a stream, and Finished those of which everything arrived.
 func (p *Page) Connected() (connected, finished int) {
 	for _, a := range p.Agents {
 		switch {

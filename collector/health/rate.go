@@ -23,7 +23,7 @@ func (r *Rate) Add(at time.Time, count uint64) {
 	}
 }
 
-// PerSecond is how fast the count has grown lately; 0 with fewer than two readings.
+// PerSecond is how fast the count has grown recently; 0 with fewer than two readings.
 func (r *Rate) PerSecond() float64 {
 	if len(r.samples) < 2 {
 		return 0

@@ -36,7 +36,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// Where readings come seldom the rate is over the window and the reading before it, and no longer.
+// Where readings are rare the rate is over the window and the reading before it, and no longer.
 func TestRateOfSeldomReadings(t *testing.T) {
 	var r Rate
 	start := time.Unix(1000, 0)

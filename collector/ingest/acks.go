@@ -10,8 +10,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// acks sends the newest acknowledgement whenever there is one: many messages may come while one
-// acknowledgement goes out.
+// acks sends the newest acknowledgement whenever there is one: many messages may arrive while one acknowledgement is
+// sent.
 type acks struct {
 	mu      sync.Mutex
 	held    uint64
@@ -24,7 +24,7 @@ type acks struct {
 	now     numbered
 }
 
-// A Linger says how long agents that are done stay available for requests.
+// A Linger says how long agents that are done remain available for requests.
 type Linger struct {
 	For  time.Duration   // from when they were informed last
 	Over <-chan struct{} // closed when nothing more is asked
@@ -127,7 +127,7 @@ func (a *acks) send(ctx context.Context, ask func(*moriensv1.ReportResponse), st
 func (a *acks) sendHeld(ask func(*moriensv1.ReportResponse), stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse]) error {
 	a.mu.Lock()
 	if !a.started {
-		// What an agent that comes back need not send again, it learns first of all.
+		// A returning agent first learns what it need not send again.
 		a.mu.Unlock()
 		return nil
 	}

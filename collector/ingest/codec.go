@@ -13,7 +13,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A wire is a message as it came, behind room for what the journal puts in front of it.
+// A wire is a message as it arrived, after room for the journal's header.
 type wire struct{ record []byte }
 
 // A codec is gRPC's for protocol buffers, but a wire takes the bytes as they are: what is journaled was encoded by the
@@ -32,7 +32,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// receive returns the next message of a stream, and its bytes behind journal.HeadBytes that are free.
+// receive returns the next message of a stream, and its bytes after journal.HeadBytes that are free.
 func (s *Server) receive(stream grpc.ServerStream) (*moriensv1.ReportRequest, []byte, error) {
 	var w wire
 	if err := stream.RecvMsg(&w); err != nil {
@@ -41,7 +41,7 @@ func (s *Server) receive(stream grpc.ServerStream) (*moriensv1.ReportRequest, []
 	}
 	m := new(moriensv1.ReportRequest)
 	if err := proto.Unmarshal(w.record[journal.HeadBytes:], m); err != nil {
-		return nil, nil, s.refuse(stream.Context(), admission.Malformed, status.Error(codes.Internal, err.Error())) // as gRPC has it
+		return nil, nil, s.refuse(stream.Context(), admission.Malformed, status.Error(codes.Internal, err.Error())) // as gRPC does
 	}
 	return m, w.record, nil
 }

@@ -45,8 +45,8 @@ type Config struct {
 	Windows   *windows.Requester // through it agents are asked for windows
 	Clock     Clock              // the collector's, to which the agents' are compared
 	Admission *admission.Control // counts what is refused
-	Finish    <-chan struct{}    // closed: the agents shall end
-	Linger    Linger             // how long agents stay after they are done
+	Finish    <-chan struct{}    // closed: the agents have to end
+	Linger    Linger             // how long agents keep running after they are done
 	Place     Place              // which agents belong here; nil: all
 	Mode      Mode               // which agents are not as the others are; nil: none
 	Log       *slog.Logger
@@ -126,7 +126,7 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	return err
 }
 
-// over refuses what comes after the end of the run.
+// over refuses what arrives after the end of the run.
 func over(err error) error {
 	refusal := status.New(codes.FailedPrecondition, err.Error())
 	if !errors.Is(err, store.ErrFrozen) {

@@ -15,7 +15,7 @@ import (
 
 const benchRows = 1024
 
-// record is a message of bursts with two counters, as it comes over the wire, behind room for the head.
+// record is a message of bursts with two counters, as it arrives over the wire, after room for the head.
 func record(b *testing.B, random *rand.Rand, sequence uint64) []byte {
 	c := &moriensv1.Calls{Ring: 2, First: (sequence - 3) * benchRows, Counts: []*moriensv1.Counts{{}, {}}}
 	for i := range benchRows {

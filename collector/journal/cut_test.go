@@ -52,8 +52,8 @@ func (h *history) draw(t *rapid.T, agent uint64) *moriensv1.ReportRequest {
 	return m
 }
 
-// Whatever is left of a journal: what comes back is the store after the messages whose records are whole, and taking
-// goes on there.
+// Whatever is left of a journal: the restored store is that after the messages with whole records, and new messages are
+// taken from there on.
 func TestCut(t *testing.T) {
 	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -111,7 +111,7 @@ func TestCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := l.Read(segment.Position{}, func(end segment.Position, record []byte) error {
-			if record[0] != 5 { // counts, which come by the clock
+			if record[0] != 5 { // counts, which depend on the clock
 				ends = append(ends, end.Offset)
 			}
 			return nil

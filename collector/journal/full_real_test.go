@@ -18,7 +18,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// On a disk that is really full nothing is acknowledged that is not there, the store goes on, and when there is room
+// On a disk that is really full nothing is acknowledged that is not there, the store continues, and when there is room
 // again so does the journal.
 func TestFullFileSystem(t *testing.T) {
 	testenv.NeedRoot(t)
@@ -95,7 +95,7 @@ func TestFullFileSystem(t *testing.T) {
 	}
 }
 
-// A run that cannot begin leaves nothing; one that had begun stays as it is.
+// A run that cannot begin leaves no files; one that had begun is kept as it is.
 func TestFullFileSystemAtTheBegin(t *testing.T) {
 	testenv.NeedRoot(t)
 	disk := t.TempDir()
@@ -117,7 +117,7 @@ func TestFullFileSystemAtTheBegin(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the journal is still there: %v", err)
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil { // by somebody else
+	if err := os.Mkdir(dir, 0o700); err != nil { // by another process
 		t.Fatal(err)
 	}
 	if j, err := begin(); !errors.Is(err, syscall.ENOSPC) {

@@ -12,7 +12,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Whatever records a journal has: it opens or says why not, and one that opens goes on.
+// Whatever records a journal has: it opens or gives a reason, and one that opens takes new messages.
 func FuzzJournal(f *testing.F) {
 	record := func(kind byte, m proto.Message) []byte {
 		r, err := proto.MarshalOptions{}.MarshalAppend([]byte{kind}, m)

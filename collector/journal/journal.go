@@ -1,6 +1,6 @@
 // Package journal keeps what a collector accepts on disk, so that a collector that was killed can resume.
 //
-// In come the messages that the store has accepted, in the same order, as the bytes that came over the wire. One
+// In come the messages that the store has accepted, in the same order, as the bytes that arrived over the wire. One
 // goroutine writes them to a log of internal/segment and syncs it, all that are queued at a time; only then are they
 // acknowledged. Opening a journal rebuilds the store with the same Apply that live messages pass through.
 // docs/format/journal.md describes the records.
@@ -44,7 +44,7 @@ type Run struct {
 	// Like is the begin of the run's first journal where this is that of another collector of the run; nil where this is
 	// the first.
 	Like *moriensv1.JournalBegin
-	// TakeOver are directories of journals of the run whose collectors are no more: this one goes on with them too.
+	// TakeOver are directories of journals of the run whose collectors are no more: this one resumes them too.
 	TakeOver []string
 }
 
@@ -52,7 +52,7 @@ type Run struct {
 // concurrently.
 type Journal struct {
 	log     *slog.Logger
-	volumes []*volume // the first one is the collector's own: agents that come anew belong to it
+	volumes []*volume // the first one is the collector's own: new agents belong to it
 	end     *moriensv1.JournalEnd
 
 	mu    sync.Mutex // held while the store takes a message and it is queued, so that the orders are one
@@ -95,8 +95,8 @@ func Options(dir string) (given []string, begun bool, err error) {
 	return v.begin.Options, true, nil
 }
 
-// Open opens the journal in a directory, which is made where it is missing, and those that it takes over. One that
-// holds a run goes on with that; else the one given begins.
+// Open opens the journal in a directory, which is made where it is missing, and those that it takes over. A journal
+// that holds a run resumes it; else the one given begins.
 func Open(dir string, run Run, log *slog.Logger) (*Journal, error) {
 	j := &Journal{log: log, store: store.New(), homes: make(map[*store.Agent]home)}
 	var uncarried store.Uncarried
@@ -139,7 +139,7 @@ func (j *Journal) Resumed() bool { return j.volumes[0].resumed }
 // End is what the run ended with, if an earlier process has got so far.
 func (j *Journal) End() *moriensv1.JournalEnd { return j.end }
 
-// Ended says that the run has ended, as the journal of another of its collectors has it.
+// Ended says that the run has ended, as by the journal of another of its collectors.
 func (j *Journal) Ended(end *moriensv1.JournalEnd) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -203,10 +203,10 @@ func safe(a *store.Agent, sequence uint64, held func(uint64)) func() {
 	}
 }
 
-// Take gives the store a message of an agent. record is the message as it came, behind HeadBytes that are free, and the
-// journal's from then on. held is called as for Greet, for messages that came before and for those whose content is
-// refused, too; errors are those of store.Apply. Where more waits for the disk than there should, Take waits, or until
-// ctx ends.
+// Take gives the store a message of an agent. record is the message as it arrived, after HeadBytes that are free; the
+// journal owns it from then on. held is called as for Greet, also for messages that arrived before and for those whose
+// content is refused; errors are those of store.Apply. Where more waits for the disk than there should, Take waits, at
+// most until ctx ends.
 func (j *Journal) Take(ctx context.Context, a *store.Agent, m *moriensv1.ReportRequest, record []byte, held func(uint64)) error {
 	j.mu.Lock()
 	h := j.homes[a]

@@ -169,7 +169,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// An agent that comes again is greeted with what is safe, and its first messages are numbered on from there.
+// A reconnecting agent is greeted with what is safe, and its first messages are numbered on from there.
 func TestAgentReturns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journal")
 	j := open(t, dir)
@@ -189,7 +189,7 @@ func TestAgentReturns(t *testing.T) {
 	j = open(t, dir)
 	j.Start(nil)
 	if connected, expected := j.Store().Attendance(1e18); connected != 1 || expected != 1 {
-		t.Errorf("%d agents came, %d are expected back", connected, expected)
+		t.Errorf("%d agents connected, %d are expected back", connected, expected)
 	}
 	a = greet(t, j, 7)
 	a.next = 3

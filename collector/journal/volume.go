@@ -15,8 +15,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A volume is the log of one directory. A collector that takes over what others have left has several, and each goes on
-// by itself: what an agent has sent stays together.
+// A volume is the log of one directory. A collector that takes over the logs of others has several, and each continues
+// by itself: the messages of an agent are kept together.
 type volume struct {
 	journal   *Journal
 	dir       string
@@ -62,7 +62,7 @@ func openVolume(j *Journal, dir string, run Run) (*volume, error) {
 	return v, nil
 }
 
-// undo leaves the directory as it was found: where it was made nothing has begun that somebody could go on with.
+// undo leaves the directory as it was found: if this process made it there is nothing to resume.
 func (v *volume) undo() error {
 	if v.made {
 		return v.remove()

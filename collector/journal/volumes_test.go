@@ -17,7 +17,7 @@ import (
 )
 
 // A team is the journals of a run's collectors, as many as there are each time.
-type crew struct {
+type team struct {
 	*rapid.T
 	base  string
 	had   int // journals
@@ -26,15 +26,15 @@ type crew struct {
 	where map[uint64]int     // collectors, by the agents that they have
 }
 
-func (c *crew) path(i int) string {
+func (c *team) path(i int) string {
 	if i == 0 {
 		return c.base
 	}
 	return filepath.Join(c.base, strconv.Itoa(i))
 }
 
-// start has so many collectors open what there is.
-func (c *crew) start(members int) {
+// start has so many collectors open the existing journals.
+func (c *team) start(members int) {
 	c.open, c.where = make([]*journal.Journal, members), make(map[uint64]int)
 	for m := range c.open {
 		run := journal.Run{Run: "0123456789abcdef", Version: "1", Like: c.begin}
@@ -60,7 +60,7 @@ func (c *crew) start(members int) {
 }
 
 // stop ends all collectors; that of the first holds the others.
-func (c *crew) stop(how func(*journal.Journal) error) {
+func (c *team) stop(how func(*journal.Journal) error) {
 	for _, j := range slices.Backward(c.open) {
 		if err := how(j); err != nil {
 			c.Fatal(err)
@@ -69,7 +69,7 @@ func (c *crew) stop(how func(*journal.Journal) error) {
 }
 
 // send has an agent's next message taken, and waits until that is safe.
-func (c *crew) send(agent, sequence uint64, collector int) {
+func (c *team) send(agent, sequence uint64, collector int) {
 	j := c.open[collector]
 	a, err := j.Greet(&moriensv1.Hello{Agent: agent, Host: "n"}, func(uint64) {})
 	if err != nil {
@@ -107,7 +107,7 @@ func TestVolumes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		c := &crew{T: t, base: filepath.Join(dir, "journal")}
+		c := &team{T: t, base: filepath.Join(dir, "journal")}
 		sent := make(map[uint64]uint64)       // messages, by agent
 		compared := make(map[uint64][]string) // identities of the collectors' counters, by agent
 		for start, members := range rapid.SliceOfN(rapid.IntRange(1, 4), 1, 5).Draw(t, "collectors") {
@@ -160,7 +160,7 @@ func TestVolumes(t *testing.T) {
 	})
 }
 
-func (c *crew) check(frozen store.Frozen, compared map[uint64][]string) {
+func (c *team) check(frozen store.Frozen, compared map[uint64][]string) {
 	for _, a := range frozen.Agents {
 		var identities []string
 		for _, e := range a.Exchanges[1] {

@@ -13,7 +13,7 @@ import (
 const (
 	// commitBytes bounds what is written at once, but for a single record.
 	commitBytes = 8 << 20
-	// commitEvery is the least time between two beginnings of a write: what comes in between goes together.
+	// commitEvery is the least time between two beginnings of a write: what arrives in between is written together.
 	commitEvery = 2 * time.Millisecond
 	// waitingBytes is how much may wait for the disk before agents have to wait as well.
 	waitingBytes = 16 << 20
@@ -268,7 +268,7 @@ func (w *writer) note(records int, took time.Duration, err error) {
 	}
 }
 
-// sleep reports whether ctx goes on.
+// sleep reports whether ctx has not ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

@@ -136,7 +136,7 @@ func TestNothingUnsafeIsCalledSafe(t *testing.T) {
 	}
 }
 
-// A full disk is said once, agents have to wait when much waits already, and it is over when there is room.
+// A full disk is reported once, agents have to wait when much waits already, and it is over when there is room.
 func TestFullDiskIsOver(t *testing.T) {
 	d := &faultyDisk{random: rand.New(rand.NewPCG(1, 1)), faults: 1}
 	var log bytes.Buffer

@@ -46,7 +46,7 @@ func planted(n int, random *rand.Rand) grouping.Bursts {
 	return b
 }
 
-// The automatic filter leaves out clusters of short bursts, which come back when they turn out to be most of the run.
+// The automatic filter leaves out clusters of short bursts, which return when they turn out to be most of the run.
 func TestShortBursts(t *testing.T) {
 	for _, by := range []grouping.By{grouping.ByCalls, grouping.ByNone} {
 		t.Run(by.String(), func(t *testing.T) {

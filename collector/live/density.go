@@ -11,8 +11,8 @@ import (
 // of 3.6 % with 99 % confidence, where the answer is rounded to a power of two.
 const kneeQueries = 2000
 
-// A density is what DBSCAN asks of a neighbourhood, on ladders: Eps is a power of two times the resolution, or a
-// power of two where there is none, MinPts a power of two times its least. So it changes seldom while bursts come.
+// A density is what DBSCAN asks of a neighbourhood, on ladders: Eps is a power of two times the resolution, or a power
+// of two where there is none, MinPts a power of two times its least. So it changes seldom while bursts arrive.
 type density struct {
 	eps    float64
 	minPts int
@@ -71,7 +71,7 @@ func (g *group) chooseDensity(o densityOptions, kept int64) error {
 	return nil
 }
 
-// rung returns the Eps for a knee: the one that there is, as long as the knee is within a factor of two.
+// rung returns the Eps for a knee: the present one, as long as the knee is within a factor of two.
 func rung(knee, floor, eps float64) float64 {
 	switch {
 	case eps > 0 && knee <= 2*eps && (knee >= eps/2 || eps == floor):

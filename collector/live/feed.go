@@ -15,7 +15,7 @@ const feedBursts = 1 << 16
 type feed struct {
 	seen   map[*store.Ring]seen
 	bursts grouping.Bursts // the last part
-	// moments say where and when each of them was; nil where nobody follows.
+	// moments say where and when each of them was; nil without a viewer.
 	moments []moment
 	// member is which of so many collectors this is, which number their threads apart.
 	member, members int32
@@ -27,7 +27,7 @@ type seen struct {
 	path   uint32 // of the last call
 }
 
-// newFeed starts anew; counters that are known keep their columns.
+// newFeed starts over; known counters keep their columns.
 func newFeed(last grouping.Bursts) feed {
 	f := feed{seen: make(map[*store.Ring]seen), bursts: last, members: 1}
 	f.clear()

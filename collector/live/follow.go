@@ -20,7 +20,7 @@ const (
 
 // A moment is where and when a burst was.
 type moment struct {
-	ring    int32 // of the store, in the order in which they came
+	ring    int32 // of the store, in order of arrival
 	rank    int32
 	startNS int64 // since the run began
 	known   bool  // when that was
@@ -28,7 +28,7 @@ type moment struct {
 
 // A Burst is one of the latest of its cluster.
 type Burst struct {
-	Thread     int32    `json:"thread"` // 0, 1, … in the order in which they came
+	Thread     int32    `json:"thread"` // 0, 1, … in order of arrival
 	Rank       int32    `json:"rank"`
 	StartNS    int64    `json:"start_ns"`
 	DurationNS int64    `json:"duration"`
@@ -60,7 +60,7 @@ type follower struct {
 	lent     []lent   // by other collectors, wait as well
 }
 
-// latest bursts are those of a cluster that came to one collector.
+// latest bursts are those of a cluster that arrived at one collector.
 type latest struct{ cluster, member int32 }
 
 func newFollower(members int32) *follower {
@@ -77,8 +77,8 @@ type Followed struct {
 // Follow has the clustering keep what Followed returns; it is called before Run.
 func (l *Live) Follow() { l.follower = newFollower(l.feed.members) }
 
-// Followed returns what there is of the run, as of the last second; bursts unlike any before are in it when they have
-// been clustered. Clusters keep their ids, and what was in none when it came stays there.
+// Followed returns the state of the run as of the last second. Bursts unlike any before are included once they have
+// been clustered. Clusters keep their ids, and what was in none on arrival remains so.
 func (l *Live) Followed() Followed {
 	l.followMu.Lock()
 	defer l.followMu.Unlock()
@@ -119,8 +119,8 @@ func (f *follower) begin(views []store.RingView) {
 	}
 }
 
-// put counts the bursts that arrived, of which those that are to be clustered wait until their place is in a cluster,
-// or in none. Row i of coords is that of burst rows[i], which is in groups[i].
+// put counts the bursts that arrived, of which those to be clustered wait until their place is in a cluster, or in
+// none. Row i of coords is that of burst rows[i], which is in groups[i].
 func (f *follower) put(b *grouping.Bursts, moments []moment, status []space.Status, rows []int32, groups []*group, coords []float64) {
 	if len(b.CounterNames) != len(f.names) {
 		f.settle(true) // those that wait have fewer counters
@@ -158,7 +158,7 @@ func (f *follower) putOthers(b *grouping.Bursts, moments []moment, status []spac
 }
 
 // settle puts those that wait where they belong: all of them, or those at places that have been clustered. The others
-// go on waiting.
+// keep waiting.
 func (f *follower) settle(all bool) {
 	left := f.waiting[:0]
 	coords, counters := 0, 0 // of those that are left

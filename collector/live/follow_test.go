@@ -66,7 +66,7 @@ func TestFollowed(t *testing.T) {
 		}
 	}
 
-	// The end takes what came last, and nothing after it.
+	// The end takes what arrived last, and nothing after it.
 	second := func(n uint64) {
 		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: &moriensv1.Calls{
 			First: 61 + n, OriginTicks: 5e9 + (11+n)*1e9, BurstTicks: []uint64{500e6}, CallTicks: []uint64{500e6}, Function: []uint32{1}, Path: []uint32{0},

@@ -51,7 +51,7 @@ func (g *group) add(at []float64, bursts, timeNS int64) {
 	}
 }
 
-// replace puts the same bursts at other places. They are clustered anew.
+// replace moves the same bursts to other places. They are clustered again.
 func (g *group) replace(p places) {
 	g.places, g.clustering, g.clustered = p, nil, 0
 	g.more, g.grown = make([]int64, len(p.keys)), g.grown[:0]
@@ -64,8 +64,8 @@ func (g *group) replace(p places) {
 // keeps reports whether the automatic filter would keep what is at a place, as far as can be said of all of it.
 func (g *group) keeps(i int, shortNS int64) bool { return g.timeNS[i] >= shortNS*g.count[i] }
 
-// cluster clusters what there is, if there is more than the last time. Where the automatic filter leaves out
-// all bursts there is no need to.
+// cluster clusters the places of the group, if there are more bursts than the last time. Where the automatic filter
+// leaves out all bursts there is no need to.
 func (g *group) cluster(o densityOptions, shortNS int64, lastID *int32) error {
 	if len(g.grown) == 0 && shortNS == g.shortNS {
 		return nil

@@ -120,7 +120,7 @@ func checkGroup(t *rapid.T, g *group, ladder bool, floor float64) {
 }
 
 // Three kinds keep their ids through any number of bursts, while MinPts and Eps change, and take little memory.
-func TestIDsStay(t *testing.T) {
+func TestIDsAreKept(t *testing.T) {
 	o := options(2, .02)
 	g := newGroup(calls{7, 8}, 2, .02/placesPerEps)
 	random := rand.New(rand.NewPCG(5, 6))
@@ -155,7 +155,7 @@ func TestIDsStay(t *testing.T) {
 	}
 }
 
-// A cluster that falls apart leaves its id to the larger part; where clusters merge the larger one's stays.
+// A cluster that falls apart leaves its id to the larger part; where clusters merge the id of the larger one is kept.
 func TestIdentify(t *testing.T) {
 	g := newGroup(calls{}, 1, 1)
 	for i, ns := range []int64{10, 30, 5, 7, 100} {
@@ -178,7 +178,7 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// Places stay few where bursts are everywhere, and none is lost.
+// Places remain few where bursts are everywhere, and none is lost.
 func TestPlacesAreBounded(t *testing.T) {
 	for _, side := range []float64{0, 1. / 1024} {
 		t.Run(fmt.Sprint(side), func(t *testing.T) {

@@ -20,7 +20,7 @@ const (
 	historyNS = int64(1) << 62
 )
 
-// A history is what the threads of a job did over time, summed over all of them: by what a burst was when it came.
+// A history is what the threads of a job did over time, summed over all of them: by what a burst was when it arrived.
 type history struct {
 	binNS int64
 	bins  []map[int32]int64 // ns by code

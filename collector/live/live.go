@@ -38,7 +38,7 @@ type Progress struct {
 
 // A Cluster is a provisional cluster.
 type Cluster struct {
-	ID            int32  // 1, 2, … as they were first seen; stays with a cluster while most of its time does
+	ID            int32  // 1, 2, … in order of first appearance; a cluster keeps it while it keeps most of its time
 	Before, After uint32 // call paths round its bursts, store's numbers; 0 where all bursts are clustered together
 	Bursts        int64
 	TimeNS        int64
@@ -53,7 +53,7 @@ type Live struct {
 	feed      feed
 	chosen    grouping.Options
 	groups    map[calls]*group
-	order     []*group // as they came
+	order     []*group // in order of arrival
 	durations space.Durations
 	bursts    int
 	grown     bool // since the last clustering
@@ -68,7 +68,7 @@ type Live struct {
 	spent    time.Duration // processor time, under mu
 
 	followMu sync.Mutex // held while the follower changes, never for as long as a clustering takes
-	follower *follower  // nil = nobody looks
+	follower *follower  // nil without a viewer
 
 	merger merger  // of the first of several collectors
 	sharer *sharer // of another one; nil: this clusters
@@ -143,8 +143,8 @@ func (l *Live) Run(ctx context.Context) {
 	}
 }
 
-// Finish takes what came last, where somebody looks, and nothing after it: who ends the run takes the bursts out of the
-// store.
+// Finish takes the last bursts, if anybody looks, and nothing after them: the end of the run takes the bursts out of
+// the store.
 func (l *Live) Finish() {
 	l.workMu.Lock()
 	defer l.workMu.Unlock()
@@ -155,7 +155,7 @@ func (l *Live) Finish() {
 	l.finished = true
 }
 
-// cluster takes what has come and clusters it, if that has rested enough, and says what processor time it took.
+// cluster takes what has arrived and clusters it, if that has rested enough, and returns the processor time of that.
 func (l *Live) cluster(now time.Time) (took time.Duration) {
 	l.workMu.Lock()
 	defer l.workMu.Unlock()
@@ -221,7 +221,7 @@ func (l *Live) takeSome(views []store.RingView) (some bool, err error) {
 }
 
 // choose chooses the dimensions for the counters that are known. A process that counts may make them others than
-// before: then bursts have other coordinates from now on, and all are to be taken again.
+// before: then bursts have other coordinates from now on, and all have to be taken again.
 func (l *Live) choose() (again bool) {
 	chosen, _ := l.options.Choose(l.feed.bursts.CounterNames)
 	again = l.chosen.Dims != nil && (chosen.By != l.chosen.By || !slices.Equal(chosen.Dims, l.chosen.Dims))
@@ -260,14 +260,14 @@ func (l *Live) clusterGroups(threads int) error {
 	return nil
 }
 
-// add puts bursts into their groups. Where nobody follows, the moments are nil.
+// add puts bursts into their groups. Without a viewer the moments are nil.
 func (l *Live) add(b grouping.Bursts, moments []moment) error {
 	s, err := space.New(b.Columns, l.chosen.Dims)
 	if err != nil {
 		return err
 	}
 	filter := l.chosen.Filter
-	filter.Auto = false // the limit depends on bursts to come: see report
+	filter.Auto = false // the limit depends on future bursts: see report
 	selection, err := s.Select(filter)
 	if err != nil {
 		return err

@@ -141,7 +141,7 @@ func TestGatherCounts(t *testing.T) {
 	if f.next(s.Rings(), nil) {
 		t.Errorf("more bursts: %+v", f.bursts)
 	}
-	// With counters the dimensions are others: the one burst that has counts is what there is.
+	// With counters the dimensions are others: only one burst has counts.
 	if d := cmp.Diff(Progress{Totals: s.Totals(), Clusters: []Cluster{{ID: 2, Bursts: 1, TimeNS: 20}}, Bursts: 4, Explained: .2}, l.Progress()); d != "" {
 		t.Error(d)
 	}

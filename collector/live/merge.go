@@ -37,14 +37,14 @@ func (m *merger) threads() (n int) {
 	return n
 }
 
-// Merge takes what another collector has reported. It does not wait: the next clustering has it.
+// Merge takes what another collector has reported. It does not wait: the next clustering includes it.
 func (l *Live) Merge(rank int, s *Share) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.merger.pending = append(l.merger.pending, incoming{rank, s})
 }
 
-// Terms are what the first collector wants of the others now.
+// Terms are what the first collector needs from the others now.
 func (l *Live) Terms() Terms {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,7 +79,7 @@ func (l *Live) absorb() {
 		m.threadsOf[t.rank] = s.Threads
 		switch {
 		case s.Generation != m.generation || s.Axes != axes(&l.chosen):
-			continue // what replaces it comes
+			continue // its replacement follows
 		case m.epochs[t.rank] != 0 && m.epochs[t.rank] != s.Epoch:
 			l.restart() // it sends again what is here
 			return

@@ -74,8 +74,8 @@ func (p *places) middle(coords []float64, k placeKey) []float64 {
 
 func (p *places) at(i int32) []float64 { return p.coords[int(i)*p.dims : (int(i)+1)*p.dims] }
 
-// widened returns the same bursts at places of a larger side. From places of half that side this is what comes of
-// the bursts themselves; a place that takes in others keeps the cluster of the one with most time.
+// widened returns the same bursts at places of a larger side. From places of half that side the result is that of the
+// bursts themselves; a place that takes in others keeps the cluster of the one with most time.
 func (p *places) widened(side float64) places {
 	wide := newPlaces(p.dims, side)
 	most := []int64{}

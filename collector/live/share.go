@@ -18,11 +18,11 @@ import (
 // latestShared is how many of its latest bursts a collector sends at a time, each from another place.
 const latestShared = 512
 
-// Terms are what the first collector wants of the others. The zero Terms want nothing yet.
+// Terms are what the first collector needs from the others. The zero Terms need nothing yet.
 type Terms struct {
 	Generation int      // of its clustering: with a new one all bursts are sent again
 	Counters   []string // that some ranks count
-	Follow     bool     // somebody looks
+	Follow     bool     // there is a viewer
 }
 
 // A Share is what arrived at a collector since its last report to the first one.
@@ -42,8 +42,8 @@ type Share struct {
 	Count  []int64
 	TimeNS []int64
 
-	// Where somebody looks: what its threads did over time, in bins from a moment since the epoch, by codes, of which
-	// CodeCluster + i is bursts at place i; and some of the latest bursts.
+	// With a viewer: what its threads did over time, in bins from a moment since the epoch, by codes, of which CodeCluster
+	// + i is bursts at place i; and some of the latest bursts.
 	FromNS, BinNS int64
 	Bins          []map[int32]int64
 	Latest        []SharedBurst
@@ -107,7 +107,7 @@ func (l *Live) Among(rank, size int) {
 	}
 }
 
-// Heed has another collector than the first one do what that wants. It does not wait.
+// Heed has another collector do what the first one needs. It does not wait.
 func (l *Live) Heed(t Terms) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -180,7 +180,7 @@ func (l *Live) finishShare(threads int) *Share {
 // axes names the space in which places are.
 func axes(o *grouping.Options) string { return fmt.Sprint(o.By, o.Dims) }
 
-// lend takes bursts that are to be shared. Row i of coords is that of burst rows[i].
+// lend takes bursts to share. Row i of coords is that of burst rows[i].
 func (l *Live) lend(b *grouping.Bursts, moments []moment, status []space.Status, rows []int32, coords []float64) {
 	s, dims := l.sharer, len(l.chosen.Dims)
 	for _, ns := range b.DurationNS {

@@ -102,8 +102,8 @@ type described struct {
 	bursts, timeNS int64
 }
 
-// describe lists the clusters, and the times of the profile. In that a burst stays what it was when it came: noise and
-// all clusters are one.
+// describe lists the clusters, and the times of the profile. In the profile a burst remains what it was on arrival:
+// noise and all clusters are one.
 func describe(s *store.Store, l *Live) (list []described, times map[int32]float64) {
 	times = make(map[int32]float64)
 	f := l.Followed()
@@ -149,10 +149,10 @@ func TestShares(t *testing.T) {
 		}
 		lives[0].Follow()
 		now := time.Now()
-		round := func(told func(m int) bool) {
+		round := func(takesPart func(m int) bool) {
 			for m := 1; m < members; m++ {
 				lives[m].Heed(lives[0].Terms())
-				if !told(m) {
+				if !takesPart(m) {
 					continue
 				}
 				lives[m].cluster(now)
@@ -196,9 +196,9 @@ func TestShares(t *testing.T) {
 					r.burst(ns, calls)
 				}
 			}
-			round(func(int) bool { return rapid.Bool().Draw(t, "told") })
+			round(func(int) bool { return rapid.Bool().Draw(t, "takes part") })
 		}
-		for range 4 { // of which each may begin anew
+		for range 4 { // of which each may start over
 			round(func(int) bool { return true })
 		}
 		one.cluster(now)

@@ -1,10 +1,10 @@
 // Package pin chooses, while the job runs, the windows of full detail that agents must not evict, so that the windows
 // that represent the run at its end are still there where a node's spool has no space for all.
 //
-// At intervals it looks at what one rank did lately, a different rank each time, and finds its iterations as the end of
-// the run does: by clusters and the calls around bursts, or by the calls alone. For each kind of iteration it pins on
-// all nodes the windows of those nearest the median, and of some iterations that took much longer. It pins a bounded
-// number of windows, and takes at most a fiftieth of a core.
+// At intervals it looks at what one rank did recently, a different rank each time, and finds its iterations as the
+// analysis at the end does: by clusters and the calls around bursts, or by the calls alone. For each kind of iteration
+// it pins on all nodes the windows of those nearest the median, and of some iterations that took much longer. It pins a
+// bounded number of windows, and takes at most a fiftieth of a core.
 package pin
 
 import (
@@ -27,12 +27,12 @@ import (
 const (
 	interval = 5 * time.Second
 	// seldom is how many times longer looks rest than other work beside a job that takes as much (collector/pace): what
-	// one of them finds still holds when the next is late, and nobody sees the difference.
+	// one of them finds still holds when the next is late, and the difference is not visible.
 	seldom = 4
 	// answerGrace is how long agents may take to answer.
 	answerGrace = 10 * time.Second
-	// lately is how many bursts are looked at.
-	lately = 1 << 14
+	// recentBursts is how many bursts are looked at.
+	recentBursts = 1 << 14
 	// leastIterations is from how many on one of them stands for the others; before, windows are not scarce.
 	leastIterations = 8
 	// together is how many consecutive iterations are pinned.
@@ -103,7 +103,7 @@ func (p *Pins) pin(ctx context.Context, x wish) {
 	}
 }
 
-// look looks at one rank and says what is to be pinned now.
+// look looks at one rank and returns what to pin now.
 func (p *Pins) look() []wish {
 	views := p.store.Rings()
 	for range views {
@@ -123,7 +123,7 @@ func (p *Pins) look() []wish {
 	return nil
 }
 
-// wishes finds the iterations of what was seen, and what of them is to be pinned.
+// wishes finds the iterations in a sight, and which of them to pin.
 func (p *Pins) wishes(s *sight) []wish {
 	found, err := period.Find([]period.Thread{s.thread}, period.Options{Workers: 1, Calls: s.calls})
 	if err != nil {

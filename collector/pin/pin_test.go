@@ -66,7 +66,7 @@ func (r *rank) send(m *moriensv1.ReportRequest) {
 	}
 }
 
-// call is a burst and the call behind it.
+// call is a burst and the call after it.
 func (r *rank) call(name string, burst uint64) {
 	r.t.Helper()
 	id, known := mpicall.ByName(name)

@@ -11,14 +11,14 @@ import (
 	"moriens/internal/anchor"
 )
 
-// A sight is what a rank did lately.
+// A sight is what a rank did recently.
 type sight struct {
 	rank    int32
 	thread  period.Thread
 	pairs   []pair   // of call paths round bursts
 	calls   []uint32 // per symbol: its pair's number
-	rows    []uint32 // per burst: the call behind it
-	last    uint32   // row behind the last
+	rows    []uint32 // per burst: the call after it
+	last    uint32   // row after the last
 	meeting []store.Meeting
 }
 
@@ -68,7 +68,7 @@ func newSight(v store.RingView, meetings []store.Meeting, o grouping.Options) (*
 // take takes the columns of the last bursts.
 func (s *sight) take(v store.RingView) grouping.Bursts {
 	first, row := len(v.Chunks), 0
-	for bursts := 0; first > 0 && bursts < lately; {
+	for bursts := 0; first > 0 && bursts < recentBursts; {
 		first--
 		bursts += len(v.Chunks[first].Path) - len(v.Chunks[first].NoBurst)
 	}
@@ -135,7 +135,7 @@ func (s *sight) windows(from, to int32) []anchor.ID {
 	if int(to) < len(s.rows) {
 		behind = s.rows[to]
 	}
-	// The window of a row is that behind the meetings before it.
+	// The window of a row is the one after the meetings before it.
 	had := func(row uint32) uint64 {
 		i, _ := slices.BinarySearchFunc(s.meeting, row, func(m store.Meeting, row uint32) int { return int(int64(m.Row) - int64(row)) })
 		if i == 0 {

@@ -13,7 +13,7 @@ type Detail struct {
 	Transfers
 }
 
-// Detail validates transfers of a window and gives them as the store has those that came by themselves.
+// Detail validates transfers of a window and gives them as the store has those that arrived unasked.
 func (f *Frozen) Detail(x *moriensv1.Transfers) (*Detail, error) {
 	r := f.rings[x.Ring]
 	if r == nil {
@@ -29,7 +29,7 @@ func (f *Frozen) Detail(x *moriensv1.Transfers) (*Detail, error) {
 // Ring is the ring of an id, nil where there is none.
 func (f *Frozen) Ring(id uint64) *Ring { return f.rings[id] }
 
-// Fetched says that these are all transfers that the nodes have kept. What came by itself counts where they have
+// Fetched says that these are all transfers that the nodes have kept. What arrived unasked counts where they have
 // nothing of its call.
 func (f *Frozen) Fetched(list []*Detail) {
 	f.fetched = make(map[*Ring][]Transfers)
@@ -41,7 +41,7 @@ func (f *Frozen) Fetched(list []*Detail) {
 	}
 }
 
-// besides are the transfers that came by themselves of calls of which others have none.
+// besides are the transfers that arrived unasked of calls of which others have none.
 func (r *Ring) besides(others []Transfers) (list []Transfers) {
 	have := make([]bool, r.Calls)
 	for i := range others {
@@ -96,7 +96,7 @@ func (f *Frozen) Transfers(r *Ring) []Transfers {
 	return r.Transfers
 }
 
-// Lacks is how many transfers of a process have not come, as far as is known how many there were.
+// Lacks is how many transfers of a process have not arrived, as far as is known how many there were.
 func (f *Frozen) Lacks(p *Process) uint64 {
 	if p.Agent.Member != f.member {
 		return p.lacking

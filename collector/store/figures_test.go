@@ -10,8 +10,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Figures that cannot be true come no further: they are faults that name them, and what else a message says counts.
-func TestFiguresThatCannotBeTrue(t *testing.T) {
+// Impossible figures are not stored: they are faults that name them, and the rest of the message counts.
+func TestImpossibleFigures(t *testing.T) {
 	s := newStub(t)
 	s.must(process(1, 3, 8))
 	s.must(ring(11, 1))
@@ -55,7 +55,7 @@ func TestFiguresThatCannotBeTrue(t *testing.T) {
 	}
 }
 
-// What a run of years on a large machine comes to is reported as it is.
+// The figures of a run of years on a large machine are reported exactly.
 func TestLargeFigures(t *testing.T) {
 	s := newStub(t)
 	s.must(process(1, 0, 1))
@@ -69,7 +69,7 @@ func TestLargeFigures(t *testing.T) {
 }
 
 // What an agent says of its spool goes past its messages, and is looked at all the same.
-func TestSpoolThatCannotBeTrue(t *testing.T) {
+func TestImpossibleSpoolFigures(t *testing.T) {
 	s := newStub(t)
 	s.store.Spool(s.agent, &moriensv1.Spool{Full: true, FullNs: math.MaxUint64, Dropped: math.MaxUint64 - 4, Unkept: 1 << 63, UnkeptProcesses: 2})
 	if x := s.store.Freeze().Agents[0].Spool; !x.Full || x.FullNs != 0 || x.Dropped != 0 || x.Unkept != 0 || x.UnkeptProcesses != 2 {

@@ -11,14 +11,14 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// CallsOnNode reports whether the agent of a process keeps its calls on the node: of its rings nothing came but that
-// they are there.
+// CallsOnNode reports whether the agent of a process keeps its calls on the node: of its rings only the announcements
+// arrived.
 func (p *Process) CallsOnNode() bool { return p.Agent.Hello.Cells != "" }
 
 // Filled says what Fill has taken.
 type Filled struct {
 	Calls   uint64 // rows of calls
-	Missing uint64 // rows that did not come, as far as others that arrived or the ring's end show them
+	Missing uint64 // rows that did not arrive, as far as others that arrived or the ring's end show them
 	Holes   int    // stretches of those
 	Refused []error
 
@@ -38,11 +38,11 @@ func (f *Filled) Row(r *Ring, now uint64) uint64 {
 	return now
 }
 
-// Fill takes what was fetched of processes whose calls stay on their nodes: Calls, Marks, Transfers, Collectives and
-// Gaps. It is validated as what arrives by itself, and must not be used by others afterwards. Where rows are missing,
-// because their windows were evicted, those that follow are numbered without them: the time before the first of them is
-// no burst, as where records are lost, and nothing is counted across. Call paths and names have their numbers after
-// Renumber.
+// Fill takes what was fetched of processes whose calls are kept on their nodes: Calls, Marks, Transfers, Collectives
+// and Gaps. It is validated as what arrives by itself, and must not be used by others afterwards. Where rows are
+// missing, because their windows were evicted, those that follow are numbered without them: the time before the first
+// of them is no burst, as where records are lost, and nothing is counted across. Call paths and names have their
+// numbers after Renumber.
 func (f *Frozen) Fill(messages []*moriensv1.ReportRequest) Filled {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
@@ -61,12 +61,12 @@ type filling struct {
 
 // holes are what is missing of a ring.
 type holes struct {
-	next uint64 // row behind the latest that arrived
-	all  uint64 // rows that there were
+	next uint64 // row after the latest that arrived
+	all  uint64 // rows in all
 	list []hole
 }
 
-// A hole is rows that did not come: those before row, up to where the hole before it ends. skipped is how many all
+// A hole is rows that did not arrive: those before row, up to where the hole before it ends. skipped is how many all
 // holes so far have.
 type hole struct{ row, size, skipped uint64 }
 
@@ -148,7 +148,7 @@ func (x *filling) ending(r *Ring, do func() error) error {
 	return do()
 }
 
-// miss says that no row came between the latest one and this.
+// miss says that there is no row between the latest one and this one.
 func (x *filling) miss(h *holes, row uint64) {
 	size := row - h.next
 	skipped := size
@@ -160,8 +160,7 @@ func (x *filling) miss(h *holes, row uint64) {
 	x.Holes++
 }
 
-// marks takes all marks of rings of which none came by themselves; those that are missing are as if they had never
-// been.
+// marks takes all marks of rings of which none arrived unasked; missing ones are as if they had never existed.
 func (x *filling) marks(messages []*moriensv1.ReportRequest) {
 	var list []*moriensv1.Marks
 	for _, m := range messages {

@@ -92,7 +92,7 @@ func drawWindows(t *rapid.T) (list []drawnWindow, rows map[uint64]uint64) {
 	return list, rows
 }
 
-// What was fetched is as if it had come by itself; where windows are missing, what is there belongs to the calls that
+// What was fetched is as if it had arrived unasked; where windows are missing, what is there belongs to the calls that
 // it belonged to.
 func TestFill(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -132,7 +132,7 @@ func TestFill(t *testing.T) {
 				lost += n - uint64(len(has[ring]))
 			}
 		}
-		for _, err := range filled.Refused { // of a ring of which nothing came nothing is known that could complete something
+		for _, err := range filled.Refused { // a ring without data cannot complete anything
 			if !strings.Contains(err.Error(), "of 0") {
 				rt.Fatal(err)
 			}
@@ -240,7 +240,7 @@ func TestFillRefuses(t *testing.T) {
 	}
 }
 
-// Marks that were fetched are taken in their order, those of a ring of which some have come by themselves are not.
+// Marks that were fetched are taken in order; those of a ring of which some have arrived unasked are not.
 func TestFillMarks(t *testing.T) {
 	stub := newStaying(t)
 	stub.must(markName(1, 3, "solve"))
@@ -266,7 +266,7 @@ func TestFillMarks(t *testing.T) {
 	}
 }
 
-// A ring whose calls have come by themselves, one be it, is not filled.
+// A ring of which even one call has arrived unasked is not filled.
 func TestFillOfFullRings(t *testing.T) {
 	stub := newStaying(t)
 	one := func(ring, first uint64) *moriensv1.Calls {

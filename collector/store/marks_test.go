@@ -106,7 +106,7 @@ func TestMarksRefused(t *testing.T) {
 			if !errors.As(err, &content) || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("error %v, want one with %q", err, tt.want)
 			}
-			s.must(marks(phase(11, 3))) // the ring goes on as if nothing had arrived
+			s.must(marks(phase(11, 3))) // the ring continues as if nothing had arrived
 		})
 	}
 }

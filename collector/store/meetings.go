@@ -8,7 +8,7 @@ type Meeting struct {
 	Total uint64 // of them that its process has had with it: so many lie before the next window of full detail
 }
 
-// Meetings lists those of a ring that came so far, as its agent counts them.
+// Meetings lists the meetings of a ring so far, as its agent counts them.
 func (s *Store) Meetings(r *Ring) []Meeting {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// RanksMissing is how many ranks of the largest world have not come, as far as their number shows.
+// RanksMissing is how many ranks of the largest world have not connected, as far as their number shows.
 func (s *Store) RanksMissing() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -22,8 +22,8 @@ func ranksMissing(seen int, processes iter.Seq[*Process]) int {
 	return max(0, largest-seen)
 }
 
-// deserted says of an agent whether it serves no process, where all ranks have come and all processes have ended: none
-// will come to it.
+// deserted says of an agent whether it serves no process, where all ranks have connected and all processes have ended:
+// none will connect to it.
 func deserted(seen int, processes iter.Seq[*Process]) func(*Agent) bool {
 	over := seen > 0 && ranksMissing(seen, processes) == 0
 	serves := make(map[*Agent]bool)

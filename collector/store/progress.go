@@ -13,7 +13,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Progress says who has come and how they are.
+// Progress says which ranks have connected and how they are.
 type Progress struct {
 	Totals          Totals
 	Agents          []AgentProgress // by host

@@ -17,7 +17,7 @@ const maxEvents = 8
 // An Agent is one node of the run.
 type Agent struct {
 	Hello   *moriensv1.Hello
-	Number  int                                          // 0, 1, 2, … in the order in which they came
+	Number  int                                          // 0, 1, 2, … in order of arrival
 	Samples map[moriensv1.Clock][]*moriensv1.ClockSample // in order of arrival
 	// Exchanges compare its clocks with the collector's, in order of arrival.
 	Exchanges map[moriensv1.Clock][]*moriensv1.ClockExchange
@@ -55,9 +55,9 @@ type Process struct {
 	Traffic      Traffic                 // the latest
 	received     uint64                  // transfers
 	counted      uint64                  // of them, in the store's totals
-	lacking      uint64                  // of those of another collector's process: have not come there
+	lacking      uint64                  // of those of another collector's process: have not arrived there
 
-	Scheduling *Scheduling // nil: nothing is known
+	Scheduling *Scheduling // nil: not known
 }
 
 // A Ring is one thread that called MPI.
@@ -85,7 +85,7 @@ func (r *Ring) Span() (first, last uint64) {
 	return r.origin, r.origin + r.ticks
 }
 
-// Silent reports whether nothing came of a ring's thread.
+// Silent reports whether there is no data of a ring's thread.
 func (r *Ring) Silent() bool { return r.Calls == 0 && r.marks == 0 }
 
 func (s *Store) addExchange(a *Agent, e *moriensv1.ClockExchange) error {

@@ -16,12 +16,12 @@ func ofProcess(process, run, wait, voluntary, involuntary uint64) *moriensv1.Rep
 	})
 }
 
-// What is reported last of a process stands; of a node's cores what came between the first time and the last, over the
-// agent's lives.
+// Of a process the last report counts; of a node's cores what was measured between the first time and the last, over
+// the restarts of the agent.
 func TestScheduling(t *testing.T) {
 	s := newStub(t)
 	if _, known := s.agent.Scheduling(); known {
-		t.Error("told of what nobody has told")
+		t.Error("figures that were never reported")
 	}
 	s.must(process(1, 0, 2))
 	s.must(ofProcess(1, 100, 10, 1, 2))

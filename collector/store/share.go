@@ -14,7 +14,7 @@ import (
 
 // Share is collective: the collectors of a run exchange their agents, so that each has the agents, processes and rings
 // of all, in one order and with one numbering of call paths, names and clocks. Chunks, marks, transfers, collectives
-// and gaps stay with the collector that has them: of others' rings there are none. An agent has sent to one collector
+// and gaps are kept at the collector that has them: of others' rings there are none. An agent has sent to one collector
 // alone; else there is an error, at all of them.
 func (f *Frozen) Share(t team.Team) error {
 	if t.Size() == 1 {

@@ -45,7 +45,7 @@ func pathAt(process uint64, path uint32, offset uint64) *moriensv1.ReportRequest
 // Each collector has the others' agents, processes and rings, without their calls, and the numbers of its own calls and
 // of the others' sums name the same call paths at all; what one of them knows of the source holds for all.
 func TestShare(t *testing.T) {
-	stores := []*Store{New(), New(), New()} // nobody came to the last
+	stores := []*Store{New(), New(), New()} // no agent connected to the last
 	for i, offsets := range [][2]uint64{{0x30, 0x10}, {0x20, 0x30}} {
 		p, r := uint64(1+i), uint64(11+i)
 		c := two(r, 0)
@@ -112,8 +112,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// An agent that came to one collector and was sent on to another is one; one that has sent to both is an error at both,
-// and a process of two agents too.
+// An agent that connected to one collector and was sent on to another is one agent. An agent that has sent data to both
+// is an error at both, and so is a process of two agents.
 func TestShareOfOneAgentTwice(t *testing.T) {
 	stores := []*Store{New(), New()}
 	inStore(t, stores[0], 1, "n")

@@ -2,8 +2,8 @@
 // the descriptions of the ranks, and every loss that was reported.
 //
 // In come the messages of the agents, which are checked before anything of them is stored. Out come views for the live
-// clusters while the run goes on and, when it is over, everything for the end of the run. Times are ticks of each
-// node's clock: the end of the run knows best how to convert them.
+// clusters during the run and, when it is over, everything for the end of the run. Times are ticks of each node's
+// clock: the end of the run knows best how to convert them.
 package store
 
 import (
@@ -19,7 +19,7 @@ import (
 // maxRefusals is how many reasons for refusing an agent's messages are kept.
 const maxRefusals = 8
 
-// ErrFrozen is returned for messages that come after Freeze.
+// ErrFrozen is returned for messages that arrive after Freeze.
 var ErrFrozen = errors.New("the run is over")
 
 // A Store holds a run. All methods may be called concurrently until Freeze; what Freeze and the views
@@ -39,10 +39,10 @@ type Store struct {
 	first     chan []string // what the first process counts
 }
 
-// Uncarried counts what no held message has, so that messages which are taken anew, in a process that follows this
-// one, do not bring it back.
+// Uncarried counts what no held message has, so that messages which are taken again, in a later process, do not restore
+// it.
 type Uncarried struct {
-	Duplicates uint64 // messages that came twice
+	Duplicates uint64 // messages that arrived twice
 	Refused    uint64 // what did not get as far as to be numbered
 }
 
@@ -55,7 +55,7 @@ type Totals struct {
 	Abandoned                 uint64 // calls that were left by longjmp or an exception
 	Paused                    uint64 // calls that were made while the program had paused recording
 	MarksInside               uint64 // marks that were set inside an MPI call
-	Duplicates                uint64 // messages that came twice
+	Duplicates                uint64 // messages that arrived twice
 	Refused                   uint64 // messages that were malformed or out of order
 	Transfers                 uint64 // sends, receives, one-sided and file operations
 }
@@ -72,8 +72,8 @@ func New() *Store {
 	}
 }
 
-// Greet introduces an agent, new or come back, and returns the sequence up to which its messages are held. After Freeze
-// those alone are let in that are done: they can still be asked for windows.
+// Greet introduces an agent, new or reconnected, and returns the sequence up to which its messages are held. After
+// Freeze only agents that are done are accepted: they can still be asked for windows.
 func (s *Store) Greet(h *moriensv1.Hello) (*Agent, uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,9 +133,9 @@ func (s *Store) Cut(a *Agent) {
 // Safe says that an agent's messages up to a sequence cannot be lost any more.
 func (a *Agent) Safe(sequence uint64) { a.safe.Store(sequence) }
 
-// Attendance returns how many agents have arrived, and how many of those something is to be waited for: they are not
-// done and can still be, for they have a stream, or had one until less than grace ago; or they have one and wait until
-// what they sent is safe.
+// Attendance returns how many agents have arrived, and from how many of those something is expected: they are not done
+// and can still finish, because they have a stream, or had one until less than grace ago; or they have one and wait
+// until their data is safe.
 func (s *Store) Attendance(grace time.Duration) (connected, expected int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -207,10 +207,9 @@ type ContentError struct{ Err error }
 func (e *ContentError) Error() string { return e.Err.Error() }
 func (e *ContentError) Unwrap() error { return e.Err }
 
-// Apply takes one message of an agent and returns the sequence up to which its messages are done with. A
-// message that came before is counted and changes nothing. With a *ContentError the stream goes on:
-// what one rank has sent amiss must not cost the others of its node theirs. Any other error is the end
-// of the stream.
+// Apply takes one message of an agent and returns the sequence up to which its messages are done with. A message that
+// arrived before is counted and changes nothing. With a *ContentError the stream continues: bad data of one rank must
+// not cost the others of its node theirs. Any other error is the end of the stream.
 func (s *Store) Apply(a *Agent, m *moriensv1.ReportRequest) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

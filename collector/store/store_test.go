@@ -141,7 +141,7 @@ func TestApplyDropsDuplicates(t *testing.T) {
 	if totals := s.store.Totals(); totals.Calls != 2 || totals.Duplicates != 1 {
 		t.Errorf("totals %+v", totals)
 	}
-	// An agent that comes back learns what is held.
+	// A reconnected agent learns what is held.
 	if _, held, err := s.store.Greet(&moriensv1.Hello{Agent: 1}); held != m.Sequence || err != nil {
 		t.Errorf("Greet again: %d, %v", held, err)
 	}
@@ -223,7 +223,7 @@ func TestApplyRefuses(t *testing.T) {
 			if before != after || len(s.agent.Refused) != 1 {
 				t.Errorf("totals %+v, want %+v; refused %q", after, before, s.agent.Refused)
 			}
-			s.must(calls(counted(two(11, 2)))) // the ring goes on as if nothing had arrived
+			s.must(calls(counted(two(11, 2)))) // the ring continues as if nothing had arrived
 		})
 	}
 }
@@ -249,13 +249,13 @@ func TestApplyRefusesAfterEnd(t *testing.T) {
 	}
 	// Messages of the ring were refused: its end says so, and holds all the same.
 	if err := s.apply(end()); err == nil || !strings.Contains(err.Error(), "ends after 7 calls, 2 received") {
-		t.Errorf("the end after calls that never came: %v", err)
+		t.Errorf("the end after calls that never arrived: %v", err)
 	}
 	if err := s.apply(end()); err == nil {
 		t.Error("a ring ended twice")
 	}
 	if err := s.apply(calls(two(11, 2))); err == nil {
-		t.Error("calls came after the ring's end")
+		t.Error("calls arrived after the ring's end")
 	}
 	if totals := s.store.Totals(); totals.Dropped != 5 || totals.Abandoned != 1 {
 		t.Errorf("totals %+v", totals)
@@ -268,7 +268,7 @@ func TestAttendance(t *testing.T) {
 	check := func(when string, grace time.Duration, want int) {
 		t.Helper()
 		if connected, expected := s.store.Attendance(grace); connected != 1 || expected != want {
-			t.Errorf("%s: %d agents came, %d are expected, want 1 and %d", when, connected, expected, want)
+			t.Errorf("%s: %d agents connected, %d are expected, want 1 and %d", when, connected, expected, want)
 		}
 	}
 	check("two streams", 0, 1)
@@ -288,7 +288,7 @@ func TestAttendance(t *testing.T) {
 	check("done, and gone before it was safe", time.Hour, 0)
 }
 
-// An agent that serves nobody is deserted once all ranks have come and all processes have ended.
+// An agent without ranks is deserted once all ranks have connected and all processes have ended.
 func TestDeserted(t *testing.T) {
 	s := newStub(t)
 	if _, _, err := s.store.Greet(&moriensv1.Hello{Agent: 2}); err != nil {
@@ -329,7 +329,7 @@ func TestUnfinished(t *testing.T) {
 	for _, c := range []struct {
 		size int32
 		end  bool
-		want int // with an agent that serves nobody, and is not done either
+		want int // with an agent without ranks that is not done either
 	}{{1, true, 1}, {1, false, 2}, {2, true, 2}} {
 		s := newStub(t)
 		if _, _, err := s.store.Greet(&moriensv1.Hello{Agent: 2}); err != nil {
@@ -367,7 +367,7 @@ func TestTotalsCountEachPoll(t *testing.T) {
 	}
 }
 
-// A collector on the same host goes on with the clock of the one before it.
+// A collector on the same host continues with the clock of the one before it.
 func TestAddClock(t *testing.T) {
 	s := New()
 	for i, c := range []struct {
@@ -381,7 +381,7 @@ func TestAddClock(t *testing.T) {
 		{&moriensv1.ClockSample{Clock: 3, Identity: "a"}, 1},
 		{&moriensv1.ClockSample{Clock: 3, Identity: "b"}, 2},
 		{&moriensv1.ClockSample{Clock: 3}, 3},
-		{&moriensv1.ClockSample{Clock: 3}, 4}, // nobody knows whether it is the same
+		{&moriensv1.ClockSample{Clock: 3}, 4}, // whether it is the same is not known
 	} {
 		if c.sample.Ticks = uint64(c.sample.MonotonicNs); c.sample.Ticks == 0 {
 			c.sample.Ticks = uint64(100 + i)
@@ -421,7 +421,7 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-// An agent that is done and whose stream broke off may come again, and is not expected to send.
+// An agent that is done and whose stream broke off may reconnect, and is not expected to send.
 func TestCutOff(t *testing.T) {
 	s := New()
 	a, _, err := s.Greet(&moriensv1.Hello{Agent: 7})

@@ -40,8 +40,8 @@ func (f *Frozen) Clock(a *Agent, number uint32) int {
 	return f.tables.clocks[a.Member][number]
 }
 
-// arrange makes the tables of the run out of those of its collectors: each in an order that follows from what it holds,
-// whoever holds it and whichever came first. It returns the numbers of the call paths of each collector.
+// arrange makes the tables of the run out of those of its collectors: each in an order that depends on its content, not
+// on who holds it or on the order of arrival. It returns the numbers of the call paths of each collector.
 func (f *Frozen) arrange(of []holding) (paths [][]uint32) {
 	known := make(places)
 	var allPaths [][]trace.CallPath

@@ -22,7 +22,7 @@ type Site struct {
 	Count, Bytes uint64
 }
 
-// A Route is whom transfers of a kind went to or came from.
+// A Route is the peer to which or from which transfers of a kind went.
 type Route struct {
 	Kind         uint8
 	Comm         uint32 // of Process.Comms; 0 = unknown

@@ -22,7 +22,7 @@ func traffic(x *moriensv1.Traffic) *moriensv1.ReportRequest {
 	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: x}}
 }
 
-// The latest sums count, and what came by itself is part of them.
+// The latest sums count, and what arrived unasked is part of them.
 func TestTrafficIsATotal(t *testing.T) {
 	s := meaningStub(t)
 	s.must(transfers(sendAndReceive()))
@@ -45,7 +45,7 @@ func TestTrafficIsATotal(t *testing.T) {
 	}
 }
 
-// Of a call of which nodes have transfers these count; of others what came by itself.
+// Where nodes have transfers of a call these count; for other calls those that arrived unasked.
 func TestFetchedTransfers(t *testing.T) {
 	s := meaningStub(t)
 	s.must(transfers(sendAndReceive()))

@@ -29,8 +29,8 @@ type Member struct {
 	Origin *moriensv1.Origin // of one with ranks of several worlds, as far as it is known; else nil
 }
 
-// Transfers are what rows of a ring move between their rank and one other, in the order in which they came. All columns
-// but the sparse ones have one length.
+// Transfers are what rows of a ring move between their rank and one other, in order of arrival. All columns but the
+// sparse ones have one length.
 type Transfers struct {
 	Kind       []uint8  // moriensv1.Transfers_Kind
 	Row        []uint32 // of the call that posted it
@@ -121,7 +121,7 @@ func (s *Store) addMember(a *Agent, m *moriensv1.Member) error {
 	return nil
 }
 
-// soundOrigin validates how worlds came together: nothing is made of what came later.
+// soundOrigin validates how worlds were connected: nothing is made of what was defined later.
 func soundOrigin(p *Process, m *moriensv1.Member) bool {
 	switch o := m.Origin; o.GetHow() {
 	case moriensv1.Origin_HOW_UNSPECIFIED:

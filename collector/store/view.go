@@ -66,7 +66,7 @@ type RingView struct {
 	FirstNS, LastNS int64
 }
 
-// Rings returns a view of every ring, in the order in which they came.
+// Rings returns a view of every ring, in order of arrival.
 func (s *Store) Rings() []RingView {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -91,7 +91,7 @@ func (v *RingView) fit(samples []*moriensv1.ClockSample) {
 	v.FirstTicks, v.FirstNS, v.LastNS = first.Ticks, first.RealtimeNs, first.RealtimeNs+last.MonotonicNs-first.MonotonicNs
 }
 
-// A Frozen is all that arrived, once nothing more can come.
+// A Frozen is all that arrived, once nothing more can arrive.
 type Frozen struct {
 	Agents    []*Agent         // by host, then id
 	Processes []*Process       // by id
@@ -105,10 +105,10 @@ type Frozen struct {
 	member    int // of a team of collectors
 	rings     map[uint64]*Ring
 	store     *Store
-	fetched   map[*Ring][]Transfers // with what came by itself; a ring that is not in it has that alone
+	fetched   map[*Ring][]Transfers // with what arrived unasked; a ring that is not in it has that alone
 }
 
-// Take gives a ring's chunks, in time order, and forgets them: whoever makes something else of them needs the memory.
+// Take gives a ring's chunks, in time order, and forgets them: the caller converts them and needs the memory.
 func (f *Frozen) Take(r *Ring) []Chunk {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()

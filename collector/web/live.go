@@ -12,7 +12,7 @@ import (
 	"moriens/trace/page"
 )
 
-// LivePath is where a run in progress is reported as it goes on, PackPath where a page asks for its data at first.
+// LivePath is where a run in progress is reported continuously, PackPath where a page asks for its data at first.
 const (
 	LivePath = "/live"
 	PackPath = "/pack"
@@ -65,10 +65,10 @@ type End struct {
 
 func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	s.viewer.Write(w) // who does not read it to its end has left
+	s.viewer.Write(w) // a client that does not read it to its end has left
 }
 
-// pack is that of a run of which nothing is known yet: the rest comes as it happens.
+// pack is that of a run without any data yet: the rest arrives as it happens.
 func (s *Server) pack(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	z := gzip.NewWriter(w)

@@ -151,7 +151,7 @@ func (s source) Collect(ch chan<- prometheus.Metric) {
 	labelled(info, prometheus.GaugeValue, 1, p.Run, p.Host, p.Version, p.Stage)
 }
 
-// metrics serves what there is as Prometheus text.
+// metrics serves the page as Prometheus text.
 func metrics(page func() health.Page) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(source(page), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

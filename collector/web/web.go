@@ -42,8 +42,8 @@ type Config struct {
 	Admission *admission.Control
 	Page      func() health.Page
 	Live      func() Live   // what the page shows
-	Stage     func() string // changes with whatever is to be sent at once
-	End       func() *End   // nil while the run goes on
+	Stage     func() string // changes with whatever must be sent at once
+	End       func() *End   // nil during the run
 	Log       *slog.Logger
 }
 
@@ -98,7 +98,7 @@ func Start(config Config) (*Server, error) {
 	return s, nil
 }
 
-// onLoopback reports whether only this host's users come here: they need no HTTPS.
+// onLoopback reports whether only this host's users can connect: they need no HTTPS.
 func (s *Server) onLoopback() bool { return s.listener.Addr().(*net.TCPAddr).IP.IsLoopback() }
 
 // Addr is where it listens.

@@ -14,14 +14,13 @@ const (
 	// awayGrace is how long an agent may have no stream before it counts as one that cannot be asked: one whose stream
 	// broke tries every two seconds.
 	awayGrace = 10 * time.Second
-	// silence is how long an agent that was asked may say nothing. What takes it longest is to label all of its bursts
-	// anew.
+	// silence is how long an agent that was asked may say nothing. What takes it longest is to relabel all of its bursts.
 	silence = 20 * time.Second
 	// lookEvery is the time between two looks whether an agent that was asked is still there.
 	lookEvery = 250 * time.Millisecond
 )
 
-// errAway and errSilent are why an agent does not answer that may come again.
+// errAway and errSilent are why an agent that may return does not answer.
 var (
 	errAway   = fmt.Errorf("the agent has had no stream for %v", awayGrace)
 	errSilent = fmt.Errorf("the agent has said nothing for %v", silence)
@@ -44,9 +43,9 @@ func (d *Requester) IDs() []uint64 {
 	return list
 }
 
-// Ask asks an agent about its micro-cells. Once all of the answer is there take gets its parts, in their order; of one
-// that broke off, and was asked for again, nothing comes twice. An error of the agent is returned behind them. ErrGone:
-// it has ended. One that is away or silent for long is not waited for.
+// Ask asks an agent about its micro-cells. Once all of the answer is there take gets its parts in order. Of an answer
+// that broke off and was requested again no part is delivered twice. An error of the agent is returned after them.
+// ErrGone: it has ended. One that is away or silent for long is not waited for.
 func (d *Requester) Ask(ctx context.Context, agent uint64, ask *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer) error) error {
 	waiting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)

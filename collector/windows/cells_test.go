@@ -61,8 +61,8 @@ func part(number uint64, last bool, units ...uint32) *moriensv1.CellsAnswer {
 	return &moriensv1.CellsAnswer{Number: number, Last: last, Body: &moriensv1.CellsAnswer_Units{Units: &moriensv1.CellsUnits{Unit: units}}}
 }
 
-// An answer whose stream breaks is asked for again on the next one, and comes as a whole, once; other agents are not
-// asked; one thing at a time is.
+// An answer whose stream breaks is requested again on the next one, and is delivered as a whole, once. Other agents are
+// not asked. There is one request at a time.
 func TestAskCells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New()
@@ -92,7 +92,7 @@ func TestAskCells(t *testing.T) {
 		second.answer(part(again.Number, false, 4))
 		second.answer(part(again.Number, true, 5))
 		if err := <-a.done; err != nil || !slices.Equal(a.units, []uint32{4, 5}) {
-			t.Errorf("got %v, %v; want what came on the second stream", a.units, err)
+			t.Errorf("got %v, %v; want the answer on the second stream", a.units, err)
 		}
 		next := second.asked(t)
 		refused := part(next.Number, true, 6)
@@ -104,13 +104,13 @@ func TestAskCells(t *testing.T) {
 	})
 }
 
-// An agent that is done is asked as long as it has a stream; one that never came has ended, and one that is away is
-// waited for as long as there is time.
-func TestAskWhomever(t *testing.T) {
+// An agent that is done is asked as long as it has a stream; one that never connected has ended, and one that is away
+// is waited for as long as there is time.
+func TestWhichAgentsAreAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New()
 		one, two := joined(d, 1), joined(d, 2)
-		joined(d, 3).Leave() // and may come again
+		joined(d, 3).Leave() // and may reconnect
 		one.Take(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
 		if ids := d.IDs(); !slices.Equal(ids, []uint64{1, 2, 3}) {
 			t.Errorf("can be asked: %v", ids)

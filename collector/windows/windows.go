@@ -2,7 +2,7 @@
 // micro-cells of their bursts.
 //
 // A Requester knows the open streams. A request goes out with the agent's next response, one at a time. If the stream
-// breaks before the whole answer has arrived, the request is repeated on the next stream. An answer stays in memory
+// breaks before the whole answer has arrived, the request is repeated on the next stream. An answer is kept in memory
 // until it is complete: request only what there is memory for.
 package windows
 
@@ -35,7 +35,7 @@ type Key struct {
 type Kept struct {
 	Agent uint64
 	Held  uint64 // windows of processes that were there
-	Ahead uint64 // those that are to come
+	Ahead uint64 // those that are outstanding
 	Gone  []Key  // those that are evicted
 	Err   error
 }
@@ -63,7 +63,7 @@ type agent struct {
 	id    uint64
 	line  *Line     // nil while no stream is open
 	left  time.Time // when the last one ended
-	done  bool      // it will not come again once its stream has ended
+	done  bool      // it will not reconnect once its stream has ended
 	queue []*request
 }
 
@@ -99,12 +99,12 @@ type request struct {
 	question
 	number uint64
 	sent   bool      // on the present stream
-	active time.Time // when it was sent there, or something of its answer came
+	active time.Time // when it was sent there, or a part of its answer arrived
 	answer           // that has arrived so far, on the present stream
 	done   chan result
 }
 
-// An answer is what comes in parts.
+// An answer is what arrives in parts.
 type answer struct {
 	parts     []*moriensv1.WindowPart
 	cellParts []*moriensv1.CellsAnswer
@@ -183,7 +183,7 @@ func (a *agent) fail() {
 	a.queue = nil
 }
 
-// Ask puts into a response what the agent is to be asked, if anything.
+// Ask puts the next request to the agent into a response, if there is one.
 func (l *Line) Ask(response *moriensv1.ReportResponse) {
 	l.requester.mu.Lock()
 	defer l.requester.mu.Unlock()
@@ -271,7 +271,7 @@ func (d *Requester) ask(ctx context.Context, q question) map[uint64]result {
 	return d.askThese(ctx, q, ids)
 }
 
-// askThese is ask of some agents. One that has never come is as one that has ended.
+// askThese is ask of some agents. An agent that has never connected is as one that has ended.
 func (d *Requester) askThese(ctx context.Context, q question, ids []uint64) map[uint64]result {
 	d.mu.Lock()
 	d.number++
@@ -307,7 +307,7 @@ func (d *Requester) askThese(ctx context.Context, q question, ids []uint64) map[
 	return results
 }
 
-// forget takes back what nobody waits for any more. What waits behind it can be asked now.
+// forget takes back a request without a waiter. The one after it can be sent now.
 func (d *Requester) forget(id uint64, r *request) {
 	d.mu.Lock()
 	a := d.agents[id]

@@ -11,7 +11,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A question that nobody waits for any more does not keep the next one from being asked.
+// A request without a waiter does not keep the next one from being sent.
 func TestGivenUpQuestion(t *testing.T) {
 	d := New()
 	woken := make(chan struct{}, 8)
@@ -35,7 +35,7 @@ func TestGivenUpQuestion(t *testing.T) {
 	go func() { first <- d.Fetch(ctx, nil) }()
 	next()
 	go func() { second <- d.Fetch(context.Background(), nil) }()
-	<-woken // it is in the queue, behind the first
+	<-woken // it is in the queue, after the first
 	giveUp()
 	if f := <-first; len(f) != 1 || !errors.Is(f[0].Err, context.Canceled) {
 		t.Errorf("given up: %+v", f)
@@ -47,10 +47,10 @@ func TestGivenUpQuestion(t *testing.T) {
 	}
 }
 
-// Once the run is over an agent that is not done and has no stream does not come again: it is not waited for.
+// Once the run is over an agent that is not done and has no stream does not reconnect: it is not waited for.
 func TestFreeze(t *testing.T) {
 	d := New()
-	left, stays := d.Join(1, func() {}), d.Join(2, func() {})
+	left, remaining := d.Join(1, func() {}), d.Join(2, func() {})
 	left.Leave()
 	waiting := make(chan []Fetched, 1)
 	go func() { waiting <- d.Fetch(context.Background(), nil, 7) }()
@@ -59,24 +59,24 @@ func TestFreeze(t *testing.T) {
 		defer d.mu.Unlock()
 		return len(l.agent.queue) > 0
 	}
-	for !asked(left) || !asked(stays) {
+	for !asked(left) || !asked(remaining) {
 		time.Sleep(time.Millisecond)
 	}
 	d.Freeze()
 	r := new(moriensv1.ReportResponse)
-	if stays.Ask(r); r.Fetch == nil {
+	if remaining.Ask(r); r.Fetch == nil {
 		t.Fatal("an agent that is there is not asked")
 	}
-	stays.Take(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_WindowsEnd{WindowsEnd: &moriensv1.WindowsEnd{Number: r.Fetch.Number}}})
+	remaining.Take(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_WindowsEnd{WindowsEnd: &moriensv1.WindowsEnd{Number: r.Fetch.Number}}})
 	if f := <-waiting; len(f) != 2 || !errors.Is(f[0].Err, ErrGone) || f[1].Err != nil {
 		t.Errorf("%+v", f)
 	}
 	calls := make(chan []Fetched, 1)
 	go func() { calls <- d.FetchCalls(context.Background(), []Calls{{Agent: 1}, {Agent: 2}, {Agent: 3}}) }()
-	for !asked(stays) {
+	for !asked(remaining) {
 		time.Sleep(time.Millisecond)
 	}
-	stays.Leave()
+	remaining.Leave()
 	if f := <-calls; len(f) != 3 || !errors.Is(f[0].Err, ErrGone) || !errors.Is(f[1].Err, ErrGone) || !errors.Is(f[2].Err, ErrGone) {
 		t.Errorf("%+v", f)
 	}

@@ -15,8 +15,7 @@ import (
 	"moriens/trace/tracetest"
 )
 
-// What the members have of a run's threads comes to the first of them just as it was, columns that are not there
-// included.
+// The first member gets what the members have of a run's threads unchanged, missing columns included.
 func TestRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := tracetest.Run(t)

@@ -14,7 +14,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Agents can be asked about micro-cells, and for all that they hold of processes, as collector/windows.Desk can.
+// Agents can be asked about micro-cells, and for all that they hold of processes; collector/windows.Requester is one.
 type Agents interface {
 	agentcells.Agents
 	FetchAll(ctx context.Context, processes ...uint64) []windows.Fetched
@@ -38,8 +38,8 @@ type asker struct {
 	names   []string // of the threads
 }
 
-// lineUp finds out who the threads are.
-func (a *asker) lineUp() {
+// identify finds out who the threads are.
+func (a *asker) identify() {
 	a.threads = rebuild.ThreadsOf(*a.Frozen, a.Options.Workers)
 	for i, r := range a.threads.Rings {
 		p := a.threads.Processes[a.threads.ProcessOf[i]]

@@ -25,10 +25,10 @@ type clustered struct {
 // untilRefined is the part of the limit of the end of such a run, 0 to 1, after which clusters are refined no further.
 const untilRefined = .22
 
-// attempts is how often a clustering is begun anew because agents have left on the way.
+// attempts is how often a clustering is restarted because agents have left on the way.
 const attempts = 8
 
-// cluster clusters what the agents have. When one leaves on the way it is done anew with those that are left.
+// cluster clusters what the agents have. When one leaves on the way it is restarted with those that are left.
 func (a *asker) cluster(ctx context.Context) (c clustered) {
 	for range attempts {
 		if c.set, c.err = a.Asked.Survey(ctx, paths{a.Frozen}); c.err != nil {
@@ -86,7 +86,7 @@ func (a *asker) compute(ctx context.Context, set microcell.Set, o grouping.Optio
 	return between(r, func(number uint32) uint32 { return numbers[number] }), nil
 }
 
-// allThreads are those of the run, and behind them such as are in no world, whose bursts agents have too.
+// allThreads are those of the run, followed by those in no world, whose bursts agents have too.
 func (a *asker) allThreads() (list []agentcells.Thread) {
 	add := func(r *store.Ring) {
 		list = append(list, agentcells.Thread{Agent: r.Process.Agent.Hello.Agent, Ring: r.Info.Ring})

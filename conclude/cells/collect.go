@@ -1,4 +1,4 @@
-// Package cells concludes runs whose bursts stay on their nodes, where agents keep them as micro-cells. The frozen
+// Package cells concludes runs whose bursts are kept on their nodes, where agents hold them as micro-cells. The frozen
 // store and the agents come in; the clusters of the micro-cells, sums of all threads by cluster, classes of threads,
 // and, in the store, all records of the ranks that are kept go out. Times are nanoseconds, amounts are bytes.
 package cells
@@ -14,11 +14,11 @@ import (
 )
 
 // Collect asks the agents for figures of all ranks, and fetches those ranks that are kept in detail: from then on the
-// store has these as if they had sent everything themselves. What does not come is reported as missing, and the rest is
-// made of what did.
+// store has these as if they had sent everything themselves. What does not arrive is reported as missing, and the rest
+// is made of what did.
 func Collect(ctx context.Context, in Input) *Collected {
 	a := asker{Input: in}
-	in.Stages.Must(stage.LineUp, func() { a.lineUp() })
+	in.Stages.Must(stage.LineUp, func() { a.identify() })
 	c := &Collected{}
 	if a.Agents != nil {
 		if a.Asked == nil {

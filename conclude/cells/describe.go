@@ -14,8 +14,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Describe adds the figures of all ranks to the content of a run directory. Of the bursts of ranks in full it is known
-// where their labels came from.
+// Describe adds the figures of all ranks to the content of a run directory. For bursts of ranks in full the origin of
+// their labels is known.
 func (c *Collected) Describe(r *rebuild.Rebuilt, of clustering.Located, content *rundir.Content) *retention.Sums {
 	d := c.cells
 	d.BurstsMoved, d.BurstsAstray = of.Moved, of.Astray
@@ -119,7 +119,7 @@ func (c *Collected) describeUnanswered(d *rundir.Cells) {
 	slices.Sort(d.Unanswered)
 }
 
-// movedOfAll is the share of bursts over the edge of their cell above which the user is told.
+// movedOfAll is the share of bursts over the edge of their cell above which the user is warned.
 const movedOfAll = .001
 
 // troubles are what the user should know of the cells.

@@ -11,7 +11,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// What is said reads well of one thing and of several.
+// The texts are correct in the singular and in the plural.
 func TestTroublesOfCells(t *testing.T) {
 	list := func(n int) string {
 		c := rundir.Cells{
@@ -37,22 +37,22 @@ in no micro-cell, counted as noise: 1 burst of the ranks in full`
 	}
 }
 
-// Without bursts nothing is to be clustered, and only where agents had threads whose bursts they did not tell are they
-// to blame.
+// Without bursts there is nothing to cluster, and agents are to blame only where they had threads whose bursts they did
+// not report.
 func TestEmpty(t *testing.T) {
 	for _, tt := range []struct {
 		what   string
 		of     Collected
 		bursts bool
-		told   bool // why
+		reason bool // why
 	}{
 		{"bursts", Collected{clustered: clustered{set: &microcell.Set{Bursts: 1}}}, true, false},
 		{"none", Collected{clustered: clustered{set: new(microcell.Set)}, asker: asker{threads: rebuild.Threads{Rings: make([]*store.Ring, 2)}}}, false, false},
 		{"no threads", Collected{}, false, false},
-		{"nothing told", Collected{asker: asker{threads: rebuild.Threads{Rings: make([]*store.Ring, 1)}}}, false, true},
+		{"no report", Collected{asker: asker{threads: rebuild.Threads{Rings: make([]*store.Ring, 1)}}}, false, true},
 	} {
 		bursts, why, advice := tt.of.Empty()
-		if bursts != tt.bursts || (why != "") != tt.told || (advice != "") != tt.told {
+		if bursts != tt.bursts || (why != "") != tt.reason || (advice != "") != tt.reason {
 			t.Errorf("%s: %v, %q, %q", tt.what, bursts, why, advice)
 		}
 	}

@@ -21,13 +21,13 @@ type fetched struct {
 	lacks  []string // what there was no time for, or what agents did not send, and why
 }
 
-// fetch gets all that nodes hold of the ranks that are to stay.
+// fetch gets all that nodes hold of the ranks that are to be kept.
 func (a *asker) fetch(ctx context.Context, c clustered, s summed) (d fetched) {
 	chosen, note := a.choose(s)
 	if note != "" {
 		d.notes = append(d.notes, note)
 	}
-	if len(chosen) == 0 || len(a.Asked.AgentStates()) == 0 { // nobody answers
+	if len(chosen) == 0 || len(a.Asked.AgentStates()) == 0 { // no agent answers
 		return d
 	}
 	var ids []uint64
@@ -58,7 +58,7 @@ func (a *asker) fetch(ctx context.Context, c clustered, s summed) (d fetched) {
 	return d
 }
 
-// label asks for the labels of the bursts of the ranks that stay.
+// label asks for the labels of the bursts of the ranks that are kept.
 func (a *asker) label(ctx context.Context, c clustered, chosen []*store.Process, d *fetched) {
 	if c.result == nil || c.result.Labels != nil {
 		return
@@ -85,7 +85,7 @@ func (a *asker) label(ctx context.Context, c clustered, chosen []*store.Process,
 const mostRecords = 50_000_000
 
 // choose is which processes are fetched: those of the exemplars, then those of the outliers, as far as there is room
-// for their calls; all where everything is to stay. Where ranks are not told apart it is the first one.
+// for their calls; all where everything is to be kept. Where ranks are not distinguished it is the first one.
 func (a *asker) choose(s summed) (list []*store.Process, note string) {
 	rings := a.threads.Rings
 	if !a.Keep.All {
@@ -127,7 +127,7 @@ func (a *asker) choose(s summed) (list []*store.Process, note string) {
 	return list, note
 }
 
-// mostRefused is how many reasons are told for what is refused of fetched windows.
+// mostRefused is how many reasons are reported for rejected parts of fetched windows.
 const mostRefused = 8
 
 // asked says whether an agent is that of some processes.

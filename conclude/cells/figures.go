@@ -52,10 +52,10 @@ func (c *Collected) figures(r *rebuild.Rebuilt, rows []profile.Row) *rundir.Sums
 	return s
 }
 
-// silentReason is of the class of threads whose sums did not come.
+// silentReason is of the class of threads whose sums did not arrive.
 const silentReason = "%s is the first of %d without sums"
 
-// threadClasses are the classes of the run's threads. Those of which nothing is known are one of their own.
+// threadClasses are the classes of the run's threads. Threads without data are one of their own.
 func (c *Collected) threadClasses(r *rebuild.Rebuilt) *represent.Classes {
 	if c.classes == nil {
 		return nil

@@ -21,7 +21,7 @@ import (
 // A summed is sums of all threads.
 type summed struct {
 	byRing  map[uint64]*ringSums
-	classes *sumClasses // nil: threads are not told apart
+	classes *sumClasses // nil: threads are not distinguished
 	missing []string    // what there was no time for, or what agents did not send, and why
 }
 
@@ -50,7 +50,7 @@ func (a *asker) sum(ctx context.Context, c clustered) (s summed) {
 	if err != nil && !errors.Is(err, agentcells.ErrLeft) {
 		s.missing = append(s.missing, fmt.Sprintf("sums of ranks: %v", err))
 	}
-	for _, l := range a.Asked.Left() { // what they have told is not whole
+	for _, l := range a.Asked.Left() { // their answers are incomplete
 		s.forget(a.Frozen, l.Agent)
 	}
 	s.classes, err = a.classify(c, s.byRing)
@@ -115,10 +115,10 @@ func sumOf(n uint64, total int64, high, low uint64, least, largest int64) moment
 	return moment.Sum{N: whole(n), Total: total, Squares: moment.Wide{High: high, Low: low}, Min: least, Max: largest}
 }
 
-// sumClasses are the classes of the threads of a lineup.
+// sumClasses are the classes of the threads of a run.
 type sumClasses struct {
 	*represent.Classes
-	of []int // threads of the lineup that they are of, ascending: those whose sums came
+	of []int // threads that they are of, ascending: those whose sums arrived
 }
 
 // classify groups the threads by their sums.

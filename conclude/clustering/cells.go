@@ -245,8 +245,7 @@ func (f *finder) nearest(between microcell.Group, own cell.Key, at []float64, du
 	return f.best(list, at), true, true
 }
 
-// rounded are the units that are no farther from a burst than a cell's side and what a nanosecond at either end of it
-// comes to.
+// rounded are the units no farther from a burst than a cell's side plus the effect of a nanosecond at either end of it.
 func (f *finder) rounded(of map[cell.Key][]int32, at []float64, durationNS int64) (list []int32) {
 	reach := make([]float64, len(f.cells.Dims))
 	for j, d := range f.cells.Dims {

@@ -38,8 +38,8 @@ func Cluster(run *trace.Run, options grouping.Options) (*Result, error) {
 	return found.Adopt(run), err
 }
 
-// Find clusters the bursts of a run, which stays as it is. With an error there is a result too, in which the bursts are
-// in no cluster. It is collective.
+// Find clusters the bursts of a run, and does not change the run. With an error there is a result too, in which the
+// bursts are in no cluster. It is collective.
 func Find(run *trace.Run, options grouping.Options) (*Proposal, error) {
 	f := choose(run, options)
 	result, err := compute(run, f.options)

@@ -22,7 +22,7 @@ func columns(run *trace.Run, owners team.Threads) (grouping.Bursts, error) {
 	return b, nil
 }
 
-// gaps are, by thread, the bursts before which MPI calls were lost, for want of room or while the recording paused; nil
+// gaps are, by thread, the bursts before which MPI calls were lost, for lack of room or while the recording paused; nil
 // where none were.
 func gaps(run *trace.Run) [][]int32 {
 	list := make([][]int32, len(run.Threads))

@@ -12,7 +12,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// describe says how the clusters came about; rundir adds what the run itself contains.
+// describe says how the clusters were found; rundir adds what the run itself contains.
 func describe(run *trace.Run, result *grouping.Result, o grouping.Options) *rundir.Clusters {
 	c := &rundir.Clusters{
 		Predicted:     rundir.Number(math.NaN()),

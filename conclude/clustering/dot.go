@@ -39,7 +39,7 @@ func (t *Tree) WriteDOT(w io.Writer) error {
 	return out.Flush()
 }
 
-// step writes the nodes of a level and, at its left, what is said of all of them.
+// step writes the nodes of a level and, at its left, the statement about all of them.
 func (t *Tree) step(out *bufio.Writer, i int) {
 	l := &t.Levels[i]
 	var totalNS int64

@@ -12,8 +12,8 @@ import (
 const (
 	// nearlyAll is the share of a cluster's bursts that lie in its stretch.
 	nearlyAll = .9
-	// muchShorter is how much shorter that is than the time in which the kind comes that the cluster was distinguished
-	// from: else it comes all over the run, as other kinds do.
+	// muchShorter is how much shorter that is than the time in which the kind occurs that the cluster was distinguished
+	// from: else it occurs all over the run, as other kinds do.
 	muchShorter = .5
 	// fewInTime is how many bursts a cluster has at least whose stretch says something.
 	fewInTime = 12
@@ -84,7 +84,7 @@ func mayBeInTime(c *grouping.Cluster) bool {
 	return c.Other > 0 && c.Bursts >= fewInTime && (c.By == kinds.ByOrder || c.By == kinds.ByChance)
 }
 
-// shortest is the shortest run of bins, the last not included, with a share of all that is counted; of several the
+// shortest is the shortest run of bins, the last not included, that has a share of everything counted; of several the
 // first.
 func shortest(counts []int64, share float64) (from, to int) {
 	total := int64(0)

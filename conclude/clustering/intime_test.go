@@ -10,7 +10,7 @@ import (
 	"moriens/trace"
 )
 
-// What comes in one stretch is said to; what comes all over the run, or like a phase of half of it, is not.
+// Bursts of one stretch are reported as such; those all over the run, or like a phase of half of it, are not.
 func TestStretches(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -18,7 +18,7 @@ func lineages(t *refine.Tree) []string {
 		case i == 0:
 		case l.From == 0:
 			words[i] = fmt.Sprint(l.Node) // every group is clustered at the first step
-		default: // that which it comes from is before it
+		default: // its origin is before it
 			words[i] = fmt.Sprintf("%s %d:%d", words[l.From], l.Level+1, l.Node)
 		}
 	}

@@ -80,7 +80,7 @@ func requireSame(t interface {
 	}
 }
 
-// Whoever has which threads of a run, all members find the clustering that one process finds.
+// However the threads of a run are distributed, all members find the clustering that one process finds.
 func TestMembersDoNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := tracetest.Run(t)

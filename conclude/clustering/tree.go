@@ -113,7 +113,7 @@ func sixDigits(x float64) rundir.Number {
 	return rundir.Number(rounded)
 }
 
-// A Tree is how a refinement came to its clusters.
+// A Tree is how a refinement has found its clusters.
 type Tree struct {
 	*refine.Tree
 	Clusters map[int32]int32 // number of a cluster by its node in the chosen level

@@ -50,14 +50,14 @@ func (d *Windows) Err() error { return d.broken }
 func (d *Windows) Fetch(ctx context.Context, kept [][]trace.Span) (missing []string) {
 	var troubles []string
 	if calls := d.wanted(kept); len(calls) > 0 {
-		came := make(map[windows.Key]bool)
+		arrived := make(map[windows.Key]bool)
 		for _, answer := range d.agents.FetchCalls(ctx, calls) {
 			if answer.Err != nil {
 				troubles = append(troubles, Unanswered("sends and receives in kept windows", d.frozen, answer))
 			}
 			for _, part := range answer.Parts {
 				w := windows.Key{Process: part.Process, Window: anchor.ID(part.Window)}
-				if came[w] = true; d.taken[w] {
+				if arrived[w] = true; d.taken[w] {
 					continue
 				}
 				if err := d.take(part); err != nil {
@@ -65,7 +65,7 @@ func (d *Windows) Fetch(ctx context.Context, kept [][]trace.Span) (missing []str
 				}
 			}
 		}
-		maps.Copy(d.taken, came)
+		maps.Copy(d.taken, arrived)
 	}
 	all, err := team.Values(d.run.Team, troubles)
 	if err != nil {
@@ -82,7 +82,7 @@ func (d *Windows) Fetch(ctx context.Context, kept [][]trace.Span) (missing []str
 	return missing
 }
 
-// Lacking says how many transfers of calls in spans have not come to any member, and of which hosts' calls.
+// Lacking says how many transfers of calls in spans have not reached any member, and of which hosts' calls.
 func (d *Windows) Lacking(kept [][]trace.Span) (transfers int64, missing []string) {
 	all, err := team.Values(d.run.Team, d.lacking(kept))
 	if err != nil {
@@ -167,13 +167,13 @@ func (d *Windows) lacking(kept [][]trace.Span) map[string]lack {
 		lacking := make(map[uint32]int) // calls by call path
 		for _, thread := range p.Threads {
 			calls := &d.run.Run.Threads[thread].Calls
-			var came []rows
+			var arrived []rows
 			if x := d.rings[d.run.Rings[thread]]; x != nil {
 				x.rows = merged(x.rows)
-				came = x.rows
+				arrived = x.rows
 			}
 			for _, s := range kept[thread] {
-				for _, r := range without(callsIn(calls, s), came) {
+				for _, r := range without(callsIn(calls, s), arrived) {
 					for _, path := range calls.Path[r.first:r.behind] {
 						lacking[path]++
 					}

@@ -79,7 +79,7 @@ func TestEpoch(t *testing.T) {
 		t.Errorf("structure.json has %d bytes", n)
 	}
 	if drawn.Of == 0 || drawn.Error > .01 || f.Weighted.Time > .01 {
-		t.Errorf("%d bursts stand for %d; error %v, told %v", drawn.Rows, drawn.Of, f.Weighted.Time, drawn.Error)
+		t.Errorf("%d bursts stand for %d; error %v, reported %v", drawn.Rows, drawn.Of, f.Weighted.Time, drawn.Error)
 	}
 	if f.Windows.Time > .01 || f.Sources.Nothing > 0 {
 		t.Errorf("rebuilt with an error of %v, nothing for %v", f.Windows.Time, f.Sources.Nothing)

@@ -37,7 +37,7 @@ func Symbols(run *trace.Run, owners team.Threads, threadsAtWork int) (*Table, er
 		b := &run.Threads[i].Bursts
 		kinds := b.Kinds()
 		numbers := make(map[Symbol]uint32)
-		var recent [256]uint32 // by some bits of a symbol: the same few come again and again, and a map costs ten times as much
+		var recent [256]uint32 // by some bits of a symbol: the same few recur, and a map costs ten times as much
 		t.Threads[i] = make([]uint32, b.Len())
 		for k := range t.Threads[i] {
 			s := Symbol{kinds[k], b.Before[k], b.After[k]}

@@ -304,7 +304,7 @@ func TestJudgeEverything(t *testing.T) {
 	})
 }
 
-// The files hold what was put into them, and structure.json hardly grows with the number of iterations.
+// The files hold what was put into them, and structure.json grows very little with the number of iterations.
 func TestFiles(t *testing.T) {
 	sizes := make(map[string]int)
 	for _, c := range []struct{ iterations, noise int }{{100, 0}, {10_000, 0}, {10_000, 30}} {

@@ -10,8 +10,9 @@ import (
 	"moriens/trace/parquet"
 )
 
-// tell takes the transfers of a run away and leaves their sums, and a few of the transfers, which must not count twice.
-func tell(run *trace.Run) {
+// sumTransfers replaces the transfers of a run by their sums, and leaves a few of the transfers, which must not count
+// twice.
+func sumTransfers(run *trace.Run) {
 	run.Traffic = new(trace.Traffic)
 	for i := range run.Threads {
 		t := &run.Threads[i]
@@ -71,7 +72,7 @@ func TestTrafficOfSums(t *testing.T) {
 		return list
 	}
 	whole, summed := moving(), moving()
-	tell(summed)
+	sumTransfers(summed)
 	names := whole.Names()
 	send, receive, reduce := names[1], names[2], names[3]
 	want := []bytesOf{

@@ -23,7 +23,7 @@ func received(k int) Transfer {
 	return x
 }
 
-// What is lost on one side leaves the pairs before the gap and, of processes that have finalized, those behind it; each
+// What is lost on one side leaves the pairs before the gap and, of processes that have finalized, those after it; each
 // of the others has its reason.
 func TestMatch(t *testing.T) {
 	whole := Process{Whole: true, Finalized: true, Gap: NoGap}

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Messages of which both sides tell the ordinal are pairs by that, but none of an ordinal that a side tells more than
-// once, or does not know.
+// Messages of which both sides report the ordinal are paired by it, but none of an ordinal that a side reports more
+// than once, or does not know.
 func TestPairByOrdinals(t *testing.T) {
 	at := func(ordinals ...uint64) []Posting {
 		list := make([]Posting, len(ordinals))

@@ -16,8 +16,8 @@ func NewPostings() *Postings {
 	}
 }
 
-// An open is postings of which no end or no peer is known and that fit many streams: nobody saw what they took or sent,
-// if anything.
+// An open is postings without a known end or peer that fit many streams: what they took or sent, if anything, was not
+// seen.
 type open struct {
 	process   int32
 	comm      uint64

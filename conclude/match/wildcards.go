@@ -7,7 +7,7 @@ import (
 )
 
 // Receives of which MPI returns no status. MPICH carries out MPI_Isendrecv as a schedule whose request has none; where
-// the receive was from any source, or of any tag, only what its senders have sent can tell which message it took.
+// the receive was from any source, or of any tag, only what its senders have sent can show which message it took.
 
 // settleWildcards puts receives into their stream where only one can be theirs: all processes that are involved have
 // received all that they were sent, and of the streams that fit one alone has more sends than receives, by as many as

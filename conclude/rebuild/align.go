@@ -19,7 +19,7 @@ type aligned struct {
 
 // align is collective: it brings the threads, whose times are those of their nodes' clocks until now, to the run's
 // time. What was matched was matched by order, not by time. Where ctx ends at a member before the clocks are compared
-// they stay as they are. An error is the team's.
+// they are not changed. An error is the team's.
 func align(ctx context.Context, u *unpacked, c causes) (aligned, error) {
 	before := make([]localTimes, len(u.run.Threads))
 	for i := range before {

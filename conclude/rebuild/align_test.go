@@ -9,9 +9,9 @@ import (
 	"moriens/trace"
 )
 
-// TestMarksStayBetweenTheirCalls puts marks of a thread whose calls were moved: the first lasts longer than its clock
-// had it, and the second came closer.
-func TestMarksStayBetweenTheirCalls(t *testing.T) {
+// TestMarksRemainBetweenTheirCalls puts marks of a thread whose calls were moved: the first lasts longer than by its
+// clock, and the second is closer.
+func TestMarksRemainBetweenTheirCalls(t *testing.T) {
 	local := []int64{90, 100, 120, 149, 150, 200, 299, 300, 339, 340, 400}
 	want := []int64{1090, 1100, 1120, 1149, 1180, 1230, 1320, 1320, 1359, 1360, 1420}
 	thread := trace.Thread{
@@ -46,8 +46,8 @@ func TestMarksStayBetweenTheirCalls(t *testing.T) {
 	}
 }
 
-// Of rows without a burst before them, those have lost calls that are not a thread's first, nor behind a pause, nor at
-// once behind the row before: that is a run of polls.
+// Rows without a burst before them have lost calls, unless they are a thread's first, or follow a pause, or follow the
+// row before at once: that is a run of polls.
 func TestLostStretches(t *testing.T) {
 	c := store.Chunk{Origin: 100, Path: make([]uint32, 6), Burst: []uint64{5, 10, 0, 20, 30, 1}, Call: []uint64{1, 1, 1, 1, 1, 1}, NoBurst: []uint32{0, 2, 3, 4}, Paused: []uint32{4}}
 	var thread trace.Thread

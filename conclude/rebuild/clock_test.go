@@ -214,7 +214,7 @@ func TestCollectorMoves(t *testing.T) {
 	}
 }
 
-// Whoever has the collector's identity, but not its time, is a copy: what it exchanged tells.
+// A counter with the collector's identity but another time is a copy: the exchanged times show it.
 func TestCopiedIdentity(t *testing.T) {
 	for _, copied := range []bool{false, true} {
 		f, _, _ := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 1e9}}, func(rank int) string { return fmt.Sprint("kernel", rank) }, 0)
@@ -277,7 +277,7 @@ func TestAlignDamagedTimes(t *testing.T) {
 	}
 }
 
-// Without time to compare them clocks are left as they are, and that is said; the run is whole all the same.
+// Without time to compare clocks they are not changed, and that is reported; the run is whole all the same.
 func TestAlignWithoutTime(t *testing.T) {
 	f, traffic, _ := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 3e9}}, unnamed)
 	u := unpack(f, team.Solo{}, 2)

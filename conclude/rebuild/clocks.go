@@ -18,21 +18,21 @@ type clockKey struct {
 	clock moriensv1.Clock
 }
 
-// A counter is one clock of the run, whoever reads it: the agents of one node share one, and the collector has that of
-// its host.
+// A counter is one clock of the run, for all its readers: the agents of one node share one, and the collector has that
+// of its host.
 type counter struct {
 	kind      moriensv1.Clock
 	agents    []*store.Agent
 	collector bool
 	processes int
 	line      timeline
-	fitted    bool // line tells something
+	fitted    bool // line is usable
 	span      clock.Span
 	window    clock.Span // within which its times can be what they seem
 }
 
-// A time that lies farther from all samples of its counter is none: a program that overwrites its own memory may
-// have hit its ring. Ranks may have run for a while before their agent came, and samples are a minute apart.
+// A time farther away from all samples of its counter is invalid: a program that overwrites its own memory may have hit
+// its ring. Ranks may have run for a while before their agent started, and samples are a minute apart.
 const (
 	windowBefore = time.Hour
 	windowAfter  = 2 * time.Minute

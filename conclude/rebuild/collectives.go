@@ -11,8 +11,8 @@ import (
 	"moriens/trace"
 )
 
-// flows are the blocking collectives of which it is known who waits for whom. Those with a length of its own for each
-// pair of ranks are not among them: what one gets of another can be nothing.
+// flows are the blocking collectives for which it is known which rank waits for which. Those with a length of its own
+// for each pair of ranks are not among them: what one gets of another can be nothing.
 var flows = map[string]clock.Flow{
 	"MPI_Barrier": clock.AllToAll, "MPI_Allreduce": clock.AllToAll, "MPI_Allgather": clock.AllToAll, "MPI_Allgatherv": clock.AllToAll,
 	"MPI_Alltoall": clock.AllToAll, "MPI_Reduce_scatter_block": clock.AllToAll,
@@ -40,8 +40,8 @@ type function struct {
 	flow clock.Flow
 }
 
-// functionsOf gives for each call path its function's number in the list; -1: of that it is not known who waits for
-// whom.
+// functionsOf gives for each call path its function's number in the list; -1: it is not known which rank waits for
+// which.
 func functionsOf(paths []trace.CallPath) (of []int32, list []function) {
 	of = make([]int32, len(paths))
 	for i := range paths {
@@ -69,7 +69,7 @@ type collectiveRows struct {
 	columns *store.Collectives
 }
 
-// operations goes through those collectives of which it is known who waits for whom.
+// operations goes through the collectives for which it is known which rank waits for which.
 func operations(x collectiveRows, of []int32, functions []function) iter.Seq2[operation, participant] {
 	return func(yield func(operation, participant) bool) {
 		process, calls := x.run.ProcessOf[x.thread], &x.run.run.Threads[x.thread].Calls

@@ -13,7 +13,7 @@ type chunked struct {
 	pathOf func(number uint32) uint32 // the run's number of a call path
 }
 
-// fill spreads a ring's chunks over a thread's columns; in which clusters bursts are comes later. gaps are the rows
+// fill spreads a ring's chunks over a thread's columns; in which clusters bursts are is set later. gaps are the rows
 // without a burst before them.
 func fill(t *trace.Thread, of chunked, at func(ticks uint64) int64) (gaps []int32) {
 	r, chunks := of.ring, of.chunks
@@ -34,7 +34,7 @@ func fill(t *trace.Thread, of chunked, at func(ticks uint64) int64) (gaps []int3
 	if runs > 0 {
 		t.Calls.Count = make([]int64, 0, n)
 	}
-	if n == 0 && len(r.Marks) == 0 { // its calls have stayed on the node
+	if n == 0 && len(r.Marks) == 0 { // its calls were kept on the node
 		return nil
 	}
 	if n == 0 { // a thread that says something and never calls MPI

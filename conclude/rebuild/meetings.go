@@ -105,7 +105,7 @@ func (k *meetings) meet(keys [][]operation, entries [][]participant, functions [
 	return list, nil
 }
 
-// answer tells the members that have threads in a collective of what its calls wait for.
+// answer informs the members that have threads in a collective of what its calls wait for.
 func (k *meetings) answer(answers [][]int64, c *clock.Collective) {
 	owner := func(m clock.Member) int { return k.team.Owner(int(m.Start.Thread)) }
 	var owners []int // that have some

@@ -22,7 +22,7 @@ type act struct {
 	wild             bool
 	row, done        int // of the rank; the same rank's
 	rowGone, unknown bool
-	failed           bool // it returned an error; whether it has moved anything is not told
+	failed           bool // it returned an error; whether it has moved anything is not reported
 	partner          *act
 }
 
@@ -98,8 +98,8 @@ func planned(t *rapid.T, failures bool) *plan {
 // A row's calls: 10 ticks each, 5 apart.
 func enter(row int) uint64 { return 1000 + 15*uint64(row) }
 
-// tell plays an agent that tells of a job, of which some rows are gone. What was under way then is given up.
-func (p *plan) tell(t fatal, gone [][]bool, ends []moriensv1.ProcessEnd_How) store.Frozen {
+// report plays an agent that reports a job, of which some rows are gone. What was pending then is given up.
+func (p *plan) report(t fatal, gone [][]bool, ends []moriensv1.ProcessEnd_How) store.Frozen {
 	s := store.New()
 	a, _, err := s.Greet(&moriensv1.Hello{Agent: 1, Host: "n", Cpus: 1})
 	if err != nil {
@@ -181,7 +181,7 @@ func (p *plan) tell(t fatal, gone [][]bool, ends []moriensv1.ProcessEnd_How) sto
 			lastRow = int64(number[o.row])
 			x.Done = append(x.Done, done)
 			x.Peer, x.Tag, x.Comm, x.Bytes = append(x.Peer, peer), append(x.Tag, tag), append(x.Comm, 3), append(x.Bytes, 8)
-			o.row = number[o.row] // as it is told
+			o.row = number[o.row] // as it is reported
 		}
 		if len(c.Function) > 0 {
 			send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
@@ -238,12 +238,12 @@ func (p *plan) truth() map[[4]int]bool {
 	return lines
 }
 
-// Of a job that is told whole every message is a line.
+// Of a job that is reported completely every message is a line.
 func TestAllMessagesMatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := planned(t, false)
 		how := rapid.SampledFrom([]moriensv1.ProcessEnd_How{moriensv1.ProcessEnd_HOW_FINALIZED, moriensv1.ProcessEnd_HOW_DIED}).Draw(t, "how")
-		r, m := rebuiltAll(t, p.tell(t, p.whole(), all(len(p.rows), how)))
+		r, m := rebuiltAll(t, p.report(t, p.whole(), all(len(p.rows), how)))
 		if d := cmp.Diff(p.truth(), drawn(t, r, m)); d != "" {
 			t.Fatalf("lines differ (-want +got):\n%s", d)
 		}
@@ -274,7 +274,7 @@ func TestNoWrongLineAfterLoss(t *testing.T) {
 		for rank := range ends {
 			ends[rank] = rapid.SampledFrom([]moriensv1.ProcessEnd_How{moriensv1.ProcessEnd_HOW_FINALIZED, moriensv1.ProcessEnd_HOW_DIED}).Draw(t, "how")
 		}
-		r, m := rebuiltAll(t, p.tell(t, gone, ends))
+		r, m := rebuiltAll(t, p.report(t, gone, ends))
 		truth := p.truth()
 		all += len(truth)
 		for line := range drawn(t, r, m) {
@@ -322,7 +322,7 @@ func TestPausedStart(t *testing.T) {
 			if tt.gone >= 0 {
 				gone[1][tt.gone] = true
 			}
-			r, m := rebuiltAll(t, p.tell(t, gone, all(2, tt.how)))
+			r, m := rebuiltAll(t, p.report(t, gone, all(2, tt.how)))
 			if len(r.Run.Messages) != tt.matched || m.Unpaired[match.Missing].Sends != int64(10-tt.matched) {
 				t.Errorf("%d messages, %+v", len(r.Run.Messages), m.Unpaired)
 			}
@@ -345,7 +345,7 @@ func BenchmarkMatch(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()
-		f := p.tell(b, p.whole(), all(len(p.rows), moriensv1.ProcessEnd_HOW_FINALIZED))
+		f := p.report(b, p.whole(), all(len(p.rows), moriensv1.ProcessEnd_HOW_FINALIZED))
 		b.StartTimer()
 		if r, _ := rebuiltAll(b, f); len(r.Run.Messages) != messages {
 			b.Fatal(len(r.Run.Messages))
@@ -361,7 +361,7 @@ func TestColumns(t *testing.T) {
 	for rank := range p.rows {
 		p.rows[rank] += 2
 	}
-	r, _ := rebuiltAll(t, p.tell(t, p.whole(), all(3, moriensv1.ProcessEnd_HOW_FINALIZED)))
+	r, _ := rebuiltAll(t, p.report(t, p.whole(), all(3, moriensv1.ProcessEnd_HOW_FINALIZED)))
 	run := r.Run
 	want := trace.Transfers{
 		Call: []uint32{0}, Kind: []trace.TransferKind{trace.Sent}, Peer: []int32{2}, Tag: []int32{5}, Comm: []int32{0}, Bytes: []int64{8}, Done: []int32{1},

@@ -50,7 +50,7 @@ func unite(u *unpacked) []map[uint32]store.Member {
 	}
 	common := pairSides(sides)
 	for i := range u.Processes {
-		for _, number := range slices.Sorted(maps.Keys(own[i])) { // what another was made of comes before it
+		for _, number := range slices.Sorted(maps.Keys(own[i])) { // what another was made of is before it
 			if id, known := commonID(common, &u.Processes[i], own[i], number); known {
 				m := own[i][number]
 				info := proto.CloneOf(m.Info)
@@ -76,8 +76,9 @@ func (s *commonTime) addSide(sides map[sideKey]*side, p *Process, m store.Member
 	of.text = cmp.Or(of.text, m.Origin.Text)
 }
 
-// join takes in the call of one more rank. No rank comes out of MPI_Comm_spawn before those that are started are in
-// MPI_Init: what begins when the first one is out was started by another call, though the last one is still in this.
+// join takes in the call of one more rank. No rank returns from MPI_Comm_spawn before those that are started are in
+// MPI_Init: what begins when the first one has returned was started by another call, though the last one is still in
+// this.
 func (s *side) join(began, ended int64) {
 	s.began = min(s.began, began)
 	if s.how == moriensv1.Origin_HOW_SPAWNED {

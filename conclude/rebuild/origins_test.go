@@ -90,7 +90,7 @@ func TestPairSides(t *testing.T) {
 	}
 }
 
-// Two spawns one after the other are told apart, however long a rank takes to come out of the first.
+// Two spawns one after the other are distinguished, however long a rank takes to return from the first.
 func TestLateOutOfSpawn(t *testing.T) {
 	sides := make(map[sideKey]*side)
 	for i, calls := range [][][2]int64{{{10, 20}, {11, 35}}, {{21, 40}, {36, 41}}, {{15, 20}, {16, 34}}, {{30, 40}, {31, 38}}} {
@@ -111,7 +111,8 @@ func TestLateOutOfSpawn(t *testing.T) {
 	}
 }
 
-// What was made of a communicator that got a common id has one too, the same on both sides; of others nothing is known.
+// A communicator that was made of one with a common id has such an id too, the same on both sides; other communicators
+// have none.
 func TestCommonIDs(t *testing.T) {
 	member := func(id uint64, origin *moriensv1.Origin) store.Member {
 		return store.Member{Communicator: &store.Communicator{Info: &moriensv1.Communicator{Id: id}}, Origin: origin}

@@ -22,7 +22,7 @@ type Rebuilt struct {
 	Gaps    [][]int32 // by thread that is here: its rows without a burst before them
 	Marks   Unbalanced
 	Absent  []rundir.Absence // ranks of Worlds and Unseen without a record
-	Unseen  []rundir.World   // without any rank that has a record; numbered behind Worlds
+	Unseen  []rundir.World   // without any rank that has a record; numbered after Worlds
 	Refused int              // of Absent, those that could not record
 
 	Scheduling *rundir.Scheduling // of the ranks by the kernel; nil where no agent has figures

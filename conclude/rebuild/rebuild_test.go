@@ -15,7 +15,7 @@ import (
 
 type feeder = agenttest.Feeder
 
-// rebuiltAll makes one process's trace of what came, however long it takes.
+// rebuiltAll makes one process's trace of what arrived, however long it takes.
 func rebuiltAll(t interface {
 	fatal
 	Context() context.Context

@@ -16,7 +16,7 @@ const (
 	// mostScheduled is how many ranks' figures the manifest has, those that lost most.
 	mostScheduled = 1024
 	// lostMuch is from which share on, of the time in which a rank could run, its durations are not the program's, and
-	// order alone tells kinds. docs/overhead.md has what is lost where nothing else runs.
+	// order alone distinguishes kinds. docs/overhead.md has what is lost where nothing else runs.
 	lostMuch = .05
 	// lostLeast is how long a rank has to have waited for that, s: programs that start together do on any machine.
 	lostLeast = .2
@@ -28,8 +28,8 @@ func Scheduling(worlds []*World, agents []*store.Agent) *rundir.Scheduling {
 	s := &rundir.Scheduling{Hosts: []rundir.HostScheduling{}, Ranks: []rundir.RankScheduling{}}
 	hosts := make(map[*store.Agent]int)
 	for _, a := range agents {
-		n, told := a.Scheduling()
-		if !told {
+		n, known := a.Scheduling()
+		if !known {
 			continue
 		}
 		hosts[a] = len(s.Hosts)
@@ -53,7 +53,7 @@ func Scheduling(worlds []*World, agents []*store.Agent) *rundir.Scheduling {
 				LostShare: part(float64(x.WaitNS), float64(x.RunNS)), Voluntary: int64(x.Voluntary), Involuntary: int64(x.Involuntary),
 			}
 			s.Ranks = append(s.Ranks, r)
-			if k, told := hosts[p.Agent]; told {
+			if k, known := hosts[p.Agent]; known {
 				h := &s.Hosts[k]
 				h.RunSeconds += r.RunSeconds
 				h.WaitSeconds += r.WaitSeconds
@@ -81,8 +81,9 @@ func Scheduling(worlds []*World, agents []*store.Agent) *rundir.Scheduling {
 	return s
 }
 
-// Crowded says that durations with two modes may be the scheduler's rather than two computations': ranks have lost much
-// of the time in which they could run, or nobody knows and they share cores, or others had much of a host's hardware.
+// Crowded reports whether durations with two modes may be the scheduler's rather than two computations': ranks have
+// lost much of the time in which they could run, or that is not known and they share cores, or others had much of a
+// host's hardware.
 func Crowded(s *rundir.Scheduling) bool {
 	return s != nil && (float64(s.LostShare) >= lostMuch || slices.ContainsFunc(s.Hosts, func(h rundir.HostScheduling) bool {
 		return stolen(&h) || shared(&h) && math.IsNaN(float64(h.LostShare))
@@ -106,7 +107,7 @@ func part(of, rest float64) rundir.Number {
 }
 
 // overcommitted says in one line that ranks share cores, with whom, and what that has cost them; "" where they do not
-// and hardly lost anything.
+// and lost next to nothing.
 func overcommitted(s *rundir.Scheduling) string {
 	var crowded, robbed []rundir.HostScheduling
 	for _, h := range s.Hosts {
@@ -179,7 +180,7 @@ func offTheCore(run, wait rundir.Number, switches int64, known bool) string {
 	return text
 }
 
-// most tells of the host of which there is most, and how many more there are.
+// most names the host with the most, and how many more there are.
 func most(list []rundir.HostScheduling, of func(rundir.HostScheduling) float64, say func(rundir.HostScheduling) string) string {
 	first := slices.MaxFunc(list, func(a, b rundir.HostScheduling) int { return cmp.Compare(of(a), of(b)) })
 	if len(list) == 1 {

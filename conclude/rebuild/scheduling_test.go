@@ -24,7 +24,7 @@ type kernelStub struct {
 	speechless bool   // it does not say how long ranks wait
 }
 
-// scheduledBy plays agents to a store, and describes what they have told.
+// scheduledBy plays agents to a store, and describes what they have reported.
 func scheduledBy(t *testing.T, nodes ...kernelStub) *rundir.Scheduling {
 	t.Helper()
 	s := store.New()
@@ -78,7 +78,7 @@ func TestOvercommitted(t *testing.T) {
 	for name, tt := range map[string]struct {
 		nodes   []kernelStub
 		want    string
-		crowded bool // kinds are told apart by order alone
+		crowded bool // kinds are distinguished by order alone
 	}{
 		"a quiet machine":               {[]kernelStub{quiet}, "", false},
 		"more ranks than cores":         {[]kernelStub{crowded}, "4 ranks share 2 cores: 50 %" + off + " (48,112 involuntary switches)" + end, true},

@@ -76,7 +76,7 @@ func (h *Threads) Thread(r *store.Ring) (thread int, there bool) {
 // Mine says whether this member has a process's calls.
 func (h *Threads) Mine(process int) bool { return h.Processes[process].Agent.Member == h.Team.Rank() }
 
-// each does what is to be done for each thread that is here, for several at a time. What it does depends on no other
+// each calls do for each thread that is here, for several at a time. Its result for a thread depends on no other
 // thread.
 func (h *Threads) each(do func(thread int)) {
 	sizes := make([]int, len(h.Own))

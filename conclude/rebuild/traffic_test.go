@@ -20,7 +20,7 @@ import (
 
 // tellTraffic plays two agents on two nodes whose ranks call what functions says, each row at once on both; in a
 // Sendrecv each sends to the other. It returns the planted true exits.
-func tellTraffic(t *testing.T, clocks [2]pretender, functions []mpicall.ID) (store.Frozen, [2][]float64) {
+func reportTraffic(t *testing.T, clocks [2]pretender, functions []mpicall.ID) (store.Frozen, [2][]float64) {
 	s := store.New()
 	random := rand.New(rand.NewPCG(9, 10))
 	var exits [2][]float64
@@ -77,15 +77,15 @@ func tellTraffic(t *testing.T, clocks [2]pretender, functions []mpicall.ID) (sto
 	return s.Freeze(), exits
 }
 
-// What ranks sent each other, and where they met, tells the clocks of their nodes apart, from the agents' messages to
+// What ranks sent each other, and where they met, distinguishes the clocks of their nodes, from the agents' messages to
 // the manifest.
-func TestTrafficTellsClocks(t *testing.T) {
+func TestClocksByTraffic(t *testing.T) {
 	for _, function := range []mpicall.ID{mpicall.Sendrecv, mpicall.Allreduce, mpicall.Barrier} {
 		functions := make([]mpicall.ID, 500)
 		for i := range functions {
 			functions[i] = function
 		}
-		f, exits := tellTraffic(t, [2]pretender{{offset: 1e9}, {offset: 2e11, drift: -70e-6}}, functions)
+		f, exits := reportTraffic(t, [2]pretender{{offset: 1e9}, {offset: 2e11, drift: -70e-6}}, functions)
 		r, _ := rebuiltAll(t, f)
 		c := r.Clocks
 		if len(c) != 2 || c[1].How != rundir.ClockMessages || c[1].Bounds != 1000 || c[1].UncertaintyNS > 5000 || r.Order.CallsMoved != 0 {
@@ -108,9 +108,9 @@ func TestTrafficTellsClocks(t *testing.T) {
 	}
 }
 
-// Each collective says what its function says of who waits for whom; those of which that is not known say nothing.
+// Each collective describes by its function which rank waits for which; without that knowledge there is no description.
 func TestFlows(t *testing.T) {
-	f, _ := tellTraffic(t, [2]pretender{{}, {}}, []mpicall.ID{
+	f, _ := reportTraffic(t, [2]pretender{{}, {}}, []mpicall.ID{
 		mpicall.Barrier, mpicall.Alltoallv, mpicall.Bcast, mpicall.Reduce, mpicall.Scan, mpicall.Sendrecv,
 	})
 	u := unpack(f, team.Solo{}, 2)
@@ -155,7 +155,7 @@ func TestOperations(t *testing.T) {
 	c := &communicators{
 		own: []map[uint32]store.Member{{1: member(77, false), 2: member(78, true), 3: member(79, false)}}, doubtful: map[uint64]bool{79: true},
 	}
-	u.run.Threads[0].Calls.Path[1] = 1 // a function of which it is not known who waits for whom
+	u.run.Threads[0].Calls.Path[1] = 1 // a function for which it is not known which rank waits for which
 	x := &store.Collectives{
 		Row: []uint32{0, 1, 2, 3, 4, 5}, Comm: []uint32{1, 1, 2, 3, 1, 1}, Ordinal: []uint64{0, 1, 0, 0, 2, 3},
 		Sent: make([]uint64, 6), Received: make([]uint64, 6), Root: []int32{-1, -1, -1, -1, -1, -1},

@@ -26,7 +26,7 @@ type unpacked struct {
 }
 
 // unpack turns what the store held into a trace in which each thread has the time of its node's clock: ticks become
-// nanoseconds, processes become ranks of worlds, and the columns that came over the wire become calls and the bursts
+// nanoseconds, processes become ranks of worlds, and the columns that arrived over the wire become calls and the bursts
 // between them. The store lets go of those columns.
 func unpack(f store.Frozen, t team.Team, workers int) *unpacked {
 	c := readClocks(f)

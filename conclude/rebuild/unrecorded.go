@@ -29,11 +29,11 @@ func Unrecorded(f store.Frozen) []Absentee {
 	return list
 }
 
-// A roster says to which world absentees belong: one that is known, or one of which nobody has recorded anything.
+// A roster says to which world absentees belong: a known one, or one without any record.
 type roster struct {
 	worlds     []*World
 	taken      []map[int32]bool // of each, ranks that agents report
-	ghosts     []*ghost         // behind the worlds
+	ghosts     []*ghost         // numbered after the worlds
 	absent     []rundir.Absence
 	unrecorded int // of those, the ones without any record
 }
@@ -96,7 +96,7 @@ func (r *roster) place(a Absentee) {
 	r.add(len(r.worlds)+r.ghost(a.who), rank, a)
 }
 
-// misses says whether a process may be a rank of the world that has not come.
+// misses says whether a process may be a rank of the world that has not connected.
 func (w *World) misses(p *moriensv1.Process) bool {
 	if p.Size != 0 && int(p.Size) != w.size || int(p.Rank) >= w.size || w.members[p.Rank] != nil {
 		return false
@@ -112,13 +112,13 @@ func (w *World) named(name string) bool {
 	return false
 }
 
-// has says whether a process has come.
+// has says whether a process has connected.
 func (w *World) has(p *moriensv1.Process) bool {
 	m := w.members[p.Rank]
 	return m != nil && p.Process != 0 && m.Info.Process == p.Process
 }
 
-// ghost finds or makes the world of a process of which no rank has come, and returns its number among those.
+// ghost finds or makes the world of a process of which no rank has connected, and returns its number among those.
 func (r *roster) ghost(p *moriensv1.Process) int {
 	at := slices.IndexFunc(r.ghosts, func(g *ghost) bool {
 		return (p.World == "" || g.who.World == p.World) && (p.Size == 0 || g.who.Size == p.Size) && !g.ranks[p.Rank]
@@ -163,7 +163,7 @@ func (r *roster) unseen() (list []rundir.World) {
 	return list
 }
 
-// silent are the ranks that have come, and of which no call did.
+// silent are the ranks that have connected, and without any call.
 func silent(worlds []*World) []rundir.Absence {
 	var list []rundir.Absence
 	for i, w := range worlds {
@@ -185,8 +185,8 @@ func silent(worlds []*World) []rundir.Absence {
 	return list
 }
 
-// diedFirst says whether a process of which no call has come had made none: its agent has read all that it left, and
-// there was nothing.
+// diedFirst says whether a process without received calls had made none: its agent has read all that it left, and there
+// was nothing.
 func diedFirst(p *store.Process) bool {
 	e := p.End
 	if p.Agent.Done == nil || len(p.Agent.Refused) > 0 || e.GetHow() != moriensv1.ProcessEnd_HOW_DIED || e.ThreadsFailed > 0 || e.Unrecorded > 0 {
@@ -198,7 +198,7 @@ func diedFirst(p *store.Process) bool {
 // clockless is why a process is in no world.
 const clockless = "the rate of its clock is not known"
 
-// leftOut are the processes that are in no world, because nobody can tell when they ran.
+// leftOut are the processes that are in no world, because it is not known when they ran.
 func (c *clocks) leftOut(f store.Frozen) []Absentee {
 	var list []Absentee
 	for _, p := range f.Processes {

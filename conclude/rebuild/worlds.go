@@ -71,7 +71,7 @@ func assembleWorlds(processes []*store.Process, span map[*store.Process]interval
 	return worlds
 }
 
-// worlds sorts the processes whose clock tells anything into worlds, by when they ran; notes say which are left out.
+// worlds sorts the processes with a usable clock into worlds, by when they ran; notes say which are left out.
 func (s *commonTime) worlds(f store.Frozen) (list []*World, notes []string) {
 	var processes []*store.Process
 	span := make(map[*store.Process]interval)
@@ -123,8 +123,8 @@ func (w *World) Ranks() []*store.Process {
 	return list
 }
 
-// executable names the program, or, where ranks run different ones, each of them once, in the order of
-// the ranks, as trace.World has it.
+// executable names the program, or, where ranks run different ones, each of them once, in the order of the ranks, as in
+// trace.World.
 func (w *World) executable() string {
 	var names []string
 	for _, p := range w.Ranks() {

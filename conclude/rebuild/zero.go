@@ -38,7 +38,7 @@ func startAtZero(u *unpacked) (start time.Time, durationNS int64, err error) {
 		}
 		t.BeginNS -= origin
 		t.EndNS -= origin
-		if t.Calls.Len() == 0 && u.Rings[i].Silent() { // nothing tells when it ran
+		if t.Calls.Len() == 0 && u.Rings[i].Silent() { // when it ran is not known
 			t.BeginNS, t.EndNS = 0, 0
 		}
 	})

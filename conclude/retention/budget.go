@@ -29,8 +29,8 @@ const (
 	// A window of an anomaly should take this part of what is for them with each of its threads, but a dozen bursts or so
 	// are needed to see anything.
 	nearOfAnomalies, leastNear = 1. / 16, 16
-	// Of bursts.parquet the sample may take this part of what there is room for, and of what everything would take, but it
-	// may always have leastSample rows.
+	// Of bursts.parquet the sample may take this part of the room, and of what everything would take, but it may always
+	// have leastSample rows.
 	sampleOfRoom = 1. / 8
 	sampleOfFull = 1. / 1000
 	leastSample  = 500
@@ -42,10 +42,10 @@ const (
 	pictureOfSums   = 1. / 8
 	pictureOfBudget = 1. / 24
 	leastPicture    = 7_000
-	// fits is how often windows may be chosen anew because they take more than it had seemed; then none is kept.
+	// fits is how often windows may be chosen again because they take more than estimated; then none is kept.
 	fits = 4
-	// manifestLast is about what comes to the manifest when all is written: the list of files, and the seconds of the
-	// stages.
+	// manifestLast is about the size of what is added to the manifest when all is written: the list of files, and the
+	// seconds of the stages.
 	manifestLast = 4 << 10
 	// margin is how much smaller than it must be the next choice is, for the same reason.
 	margin = .9
@@ -280,7 +280,7 @@ func (b *budget) none(err error) {
 	case err != nil:
 		r.miss("fit", without, err)
 		b.least = true
-	case !b.known: // which is said
+	case !b.known: // which is reported
 		b.least = true
 	default:
 		r.missing = append(r.missing, fmt.Sprintf("%s: of %v, the files that every run has take %v; too little is left for any", without, b.options.Budget, units.Bytes(b.fixed+b.manifest)))

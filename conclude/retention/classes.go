@@ -25,7 +25,7 @@ func (r *Reduction) classify(run *trace.Run, o Options) (*represent.Classes, err
 	if err != nil {
 		return nil, err
 	}
-	calls := len(run.Clusters) + 1 // behind the clusters, the first of which is none
+	calls := len(run.Clusters) + 1 // after the clusters, the first of which is none
 	bytes := calls + int(represent.OtherCalls) + 1
 	ofKinds := slices.ContainsFunc(run.Clusters, func(x trace.Cluster) bool { return x.Known() })
 	ranks := represent.Ranks{

@@ -92,7 +92,7 @@ func describePhase(p *period.Phase, time trace.Span) rundir.Iterations {
 	return d
 }
 
-// describeInner adds loops, each with those within it behind it.
+// describeInner adds loops, each followed by those within it.
 func describeInner(list []rundir.Inner, loops []period.Inner, depth int) []rundir.Inner {
 	for i := range loops {
 		l := &loops[i]

@@ -11,7 +11,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Loops are reported in the order of their place, each with those within it behind it.
+// Loops are reported in the order of their place, each followed by those within it.
 func TestDescribeInner(t *testing.T) {
 	p := period.Phase{Iterations: 5, Correlation: math.NaN(), Inner: []period.Inner{
 		{Offset: 1, Period: 9, Trips: 4, MinTrips: 3, MaxTrips: 5, Share: 1, Inner: []period.Inner{{Offset: 2, Period: 1, Trips: 3, MinTrips: 3, MaxTrips: 3, Share: .5}}},

@@ -24,7 +24,7 @@ func (b *budget) peers(w *represent.Window, thread int) []int32 {
 	return slices.Compact(list)
 }
 
-// keeping says what keeping costs, and who talks to whom. Of several members the first is told what the others know.
+// keeping says what keeping costs, and who talks to whom. Of several members the first one learns what the others know.
 func (b *budget) keeping() (represent.Keeping, error) {
 	r := b.reduction
 	if r.owners.Size() == 1 {

@@ -7,7 +7,7 @@ import (
 	"moriens/internal/units"
 )
 
-// Options say how much stays.
+// Options say how much is kept.
 type Options struct {
 	All      bool        // everything does, and the rest does not matter
 	Budget   units.Bytes // of the whole run directory
@@ -23,8 +23,8 @@ type Options struct {
 // DefaultBudget is that of the command line.
 const DefaultBudget = units.Bytes(64 << 20)
 
-// An Outline is levels 1 and 2 of a run by its call paths alone. It is made before anything is clustered, and stays
-// where there is no time for them by clusters.
+// An Outline is levels 1 and 2 of a run by its call paths alone. It is made before anything is clustered, and is kept
+// where there is no time for levels by clusters.
 type Outline struct {
 	profile   *profile.Profile // like structure nil where that could not be done
 	structure *loops.Structure // of the symbols of table

@@ -13,7 +13,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Outlined makes the outline of a run, which stays as it is. It is collective.
+// Outlined makes the outline of a run, and does not change the run. It is collective.
 func Outlined(ctx context.Context, s *stage.Stages, run *trace.Run, owners team.Threads, workers int) *Outline {
 	bare := *run
 	bare.Threads, bare.Clusters = slices.Clone(run.Threads), nil // the run gets its clusters while a stage that was given up may still be at work
@@ -92,7 +92,7 @@ func (r *Reduction) findStructure(ctx context.Context, s *stage.Stages, run *tra
 		return err
 	}
 	if r.structure == nil {
-		for i := range d.Symbols { // the clusters that there are, are in none of them
+		for i := range d.Symbols { // the existing clusters are in none of them
 			d.Symbols[i].Cluster = nil
 		}
 	}

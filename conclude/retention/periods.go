@@ -12,11 +12,11 @@ import (
 	"moriens/trace"
 )
 
-// meetings are the collective calls of all threads that have any: one that a thread lacks, though it came as far, is
-// none, for the numbers of those behind it would be others there.
+// meetings are the collective calls of all threads that have any. A call that a thread lacks, though it got as far, is
+// none, because the numbers of those after it would be others there.
 type meetings struct {
 	ordinals []int64
-	calls    [][]clustering.Meeting // per thread: the first of them, as many as it came to
+	calls    [][]clustering.Meeting // per thread: the first of them, as many as it has made
 }
 
 func findMeetings(run *trace.Run, owners team.Threads) (meetings, error) {
@@ -30,7 +30,7 @@ func findMeetings(run *trace.Run, owners team.Threads) (meetings, error) {
 		return m, err
 	}
 	for ordinal, n := range count {
-		ended, _ := slices.BinarySearch(last, ordinal) // threads that did not come so far
+		ended, _ := slices.BinarySearch(last, ordinal) // threads that did not get so far
 		if n == int64(len(last)-ended) {
 			m.ordinals = append(m.ordinals, ordinal)
 		}

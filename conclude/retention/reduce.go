@@ -16,7 +16,7 @@ import (
 
 // Reduce decides what of a run is kept, gets its detail, and computes the reconstruction error. detail is nil where the
 // run has all of it. c describes the whole run; its levels, what is kept and what the manifest says of that are filled
-// in. With an error the members of c.Team have lost each other, and nothing is to be written; one process has none.
+// in. With an error the members of c.Team have lost each other, and nothing may be written; one process has none.
 func Reduce(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, detail Detail) error {
 	if err := c.Team.Check(len(c.Run.Threads)); err != nil {
 		return err
@@ -34,7 +34,7 @@ func Reduce(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, 
 	return r.complete(c, o)
 }
 
-// complete leaves the first of several members with all that is to be written.
+// complete gives the first of several members everything to write.
 func (r *Reduction) complete(c *rundir.Content, o Options) error {
 	if r.owners.Size() == 1 {
 		return nil
@@ -86,7 +86,7 @@ func (r *Reduction) findClasses(ctx context.Context, s *stage.Stages, run *trace
 	return found
 }
 
-// choose decides which windows stay, and gets what nodes have of them.
+// choose decides which windows are kept, and gets what nodes have of them.
 func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, detail Detail) {
 	run := c.Run
 	if o.Sums != nil && o.Sums.Classes != nil {
@@ -181,7 +181,7 @@ func disturbed(clusters []trace.Cluster, b *trace.Bursts) []bool {
 // find looks for windows of which each fits a share of the room.
 func (r *Reduction) find(run *trace.Run, left int64, o Options) (*represent.Selection, error) {
 	const (
-		windowsAtLeast = 8 // that the room is to be for
+		windowsAtLeast = 8 // for which there must be room
 		// A noisy machine has something unusual in every tenth iteration. What is kept of that must not outweigh what stands
 		// for the rest.
 		iterationsPerAnomaly = 250

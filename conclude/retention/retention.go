@@ -31,9 +31,9 @@ import (
 	"moriens/trace/rundir"
 )
 
-// A Reduction is what stays of a run.
+// A Reduction is what is kept of a run.
 type Reduction struct {
-	Kept   *trace.Run // nil: everything stays. Where several have the run, it is whole at the first, and so are the others of these
+	Kept   *trace.Run // nil: everything is kept. Where several have the run, it is whole at the first, and so are the others of these
 	Rows   *trace.Run // with the bursts of Kept, and the sample
 	Levels *rundir.Levels
 
@@ -42,7 +42,7 @@ type Reduction struct {
 	missing   []string // what could not be done or got, and why
 	lacking   []string // what of Kept could not be got
 	lost      int64    // transfers of those
-	givenUp   []string // what of that is for want of time, or the analysis is to blame for
+	givenUp   []string // those of them for lack of time, or by fault of the analysis
 	notes     []string
 	chosen    []string // notes on the latest choice
 	meetings  meetings
@@ -66,8 +66,8 @@ type Reduction struct {
 // Where several members have the run, each has one, and calls of it are collective: Fetch is given the spans of all
 // threads, and what Add returns has the transfers of the member's own threads, and all messages at all members.
 type Detail interface {
-	// Fetch adds what there is of spans of threads to what was fetched before, and says what has kept it from that, each a
-	// sentence without a full stop. It returns when ctx ends at the latest.
+	// Fetch adds the available detail of spans of threads to what was fetched before, and says what has kept it from that,
+	// each a sentence without a full stop. It returns when ctx ends at the latest.
 	Fetch(ctx context.Context, kept [][]trace.Span) (missing []string)
 	// Lacking says how many transfers of spans of threads have not been fetched, and of whom, each a sentence without a
 	// full stop.

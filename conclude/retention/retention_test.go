@@ -173,7 +173,7 @@ func TestSmallRuns(t *testing.T) {
 	}
 }
 
-// Whatever the budget, it holds, or what every run has exceeds it by itself, and that is said. What the manifest
+// Whatever the budget, it holds, or what every run has exceeds it by itself, and that is reported. What the manifest
 // reports of clusters, counters and windows is part of it, and what is left of it is not left empty.
 func TestBudgetHolds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
@@ -350,8 +350,7 @@ func TestPlace(t *testing.T) {
 	})
 }
 
-// A collective call that one thread lacks is no meeting, and those that are behind the end of a thread are those of the
-// others.
+// A collective call that one thread lacks is no meeting, and those after the end of a thread are those of the others.
 func TestMeetings(t *testing.T) {
 	run := plant(3, 6, usual)
 	drop := func(thread int, from, to int) {

@@ -18,7 +18,7 @@ type budget struct {
 	manifest   int64   // its bytes
 	room       int64   // bytes that detail may take
 	known      bool    // what rows take in files is
-	least      bool    // there are no windows, for want of time, and of bursts the smallest sample
+	least      bool    // there are no windows, for lack of time, and of bursts the smallest sample
 	scale      float64 // of the room: less than 1 once the windows have taken more than it had seemed
 	neighbours [][]neighbour
 	windows    []trace.Window

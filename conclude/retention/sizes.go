@@ -37,8 +37,8 @@ func (s *sizes) part(of float64) int64 { return max(leastExtra, int64(of*float64
 // rowsOf counts calls and bursts.
 func rowsOf(run *trace.Run) int64 { return int64(run.Bursts() + run.Calls()) }
 
-// measure finds out what rows take by writing all of them, or those in the middle of all threads, to nowhere. Of
-// threads that are known in sum alone, those that are here tell what their rows would take.
+// measure finds out the size of rows by writing all of them, or those in the middle of all threads, to nowhere. Where
+// threads are known as totals only, those that are here show what their rows would take.
 func measure(run *trace.Run, owners team.Threads, sums *Sums) (sizes, error) {
 	rows, err := sum(owners, rowsOf(run))
 	if err != nil {
@@ -127,7 +127,7 @@ func partOf(run *trace.Run, owners team.Threads, from, to float64) (*trace.Run, 
 }
 
 // bytesElsewhere is about what the transfers of a run, of so many rows, take in files that are not among those of its
-// threads, because they have stayed on the nodes. It is estimated from those that are: at the beginning of the run they
+// threads, because they were kept on the nodes. It is estimated from those that are: at the beginning of the run they
 // all are.
 func bytesElsewhere(run *trace.Run, owners team.Threads, rows int64) (int64, error) {
 	if run.Traffic == nil {

@@ -77,8 +77,8 @@ func without(s stretch, others []stretch) []stretch {
 	return left
 }
 
-// time is the span of time of a stretch: from the end of the call before its first burst to that of the call behind its
-// last. With the first of a thread's bursts goes what was before it, with the last what was behind.
+// time is the span of time of a stretch: from the end of the call before its first burst to that of the call after its
+// last. What was before the first of a thread's bursts belongs to it, and what was after the last to that.
 func (s stretch) time(t *trace.Thread) (beginNS, endNS int64) {
 	beginNS, endNS = t.BeginNS, t.EndNS
 	if s.first > 0 {

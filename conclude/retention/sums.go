@@ -14,7 +14,7 @@ import (
 // Sums are those of all threads of a run that has the columns of some alone.
 type Sums struct {
 	Rows    []profile.Row      // level 1, as of profile.Profile, without phases of iterations
-	Classes *represent.Classes // nil: they are to be found as of other runs
+	Classes *represent.Classes // nil: they are found as of other runs
 }
 
 // records is how many calls and bursts there were.
@@ -66,7 +66,7 @@ func (t *Sums) profile(found *profile.Profile) *profile.Profile {
 	return all
 }
 
-// structure leaves out threads of which nothing is here: they have not done nothing.
+// structure leaves out threads without data here: that does not mean that they were idle.
 func (t *Sums) structure(run *trace.Run, s *rundir.Structure) {
 	here := make(map[rundir.ThreadName]bool)
 	for i := range run.Threads {

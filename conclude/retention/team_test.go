@@ -124,7 +124,7 @@ func compareFiles(t tester, got, want map[string][]byte, what string) {
 	}
 }
 
-// checkTeams compares what several members write with what one does, whoever has which threads.
+// checkTeams compares what several members write with what one does, for any distribution of the threads.
 func checkTeams(t tester, run *trace.Run, clusters rundir.Clusters, o Options, detail func(*trace.Run) Detail, owners ...[]int32) {
 	want := writeRun(t, run, clusters, spread{members: 1}, o, detail)
 	for _, of := range owners {
@@ -137,7 +137,7 @@ func checkTeams(t tester, run *trace.Run, clusters rundir.Clusters, o Options, d
 	}
 }
 
-// Whoever has which threads of a run, the members of a team write the directory that one process writes.
+// However the threads of a run are distributed, the members of a team write the directory that one process writes.
 func TestTeam(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := tracetest.Run(t)
@@ -306,7 +306,7 @@ func (l *leaver) AllReduce(values []int64, op team.Op) error {
 	return l.Transport.AllReduce(values, op)
 }
 
-// Wherever a member ends, the others do not wait for it, and all say that nothing is to be written.
+// Wherever a member ends, the others do not wait for it, and all report that nothing may be written.
 func TestTeamLost(t *testing.T) {
 	run := plant(6, 30, func(rank, iteration int, ns int64) int64 { return ns + int64(rank*iteration)*1000 })
 	of := []int32{0, 1, 2, 1, 0, 2}
@@ -324,7 +324,7 @@ func TestTeamLost(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if left.calls >= 0 { // it has stayed to the end
+		if left.calls >= 0 { // it was connected to the end
 			if err := errors.Join(errs...); err != nil {
 				t.Error(err)
 			}

@@ -22,7 +22,7 @@ func (b *batch) endless(t *testing.T, mpi mpitest.MPI, options []string, args ..
 	return job
 }
 
-// reports waits until so many ranks have said what they have called, and the collector knows of all of them.
+// reports waits until so many ranks have printed their calls, and the collector knows all of them.
 func (b *batch) reports(t *testing.T, job slurmtest.Job, ranks int) {
 	t.Helper()
 	for deadline := time.Now().Add(jobTime); ; time.Sleep(50 * time.Millisecond) {
@@ -51,7 +51,8 @@ func (b *batch) holds(t *testing.T, job slurmtest.Job, made map[string]int64) *r
 	return m
 }
 
-// A node that dies takes its own ranks along. What came of all is in the result, and the result says who was lost.
+// A node that dies takes its own ranks along. The data of all ranks up to then is in the result, and the result says
+// who was lost.
 func TestNodeDies(t *testing.T) {
 	c := slurmtest.Start(t, 4, 4)
 	b := newBatch(t, c, "pmix")
@@ -82,14 +83,14 @@ func TestNodeDies(t *testing.T) {
 	}
 }
 
-// However a job is told to end early, everything up to then is analysed.
+// However a job is ordered to end early, everything up to then is analysed.
 func TestSignals(t *testing.T) {
 	c := slurmtest.Start(t, 4, 4)
 	for _, tt := range []struct {
 		name    string
 		options []string
 		signal  []string // nil: the time limit says so
-		died    int      // ranks that the signal ended; the others go on unmeasured
+		died    int      // ranks that the signal ended; the others continue unmeasured
 	}{
 		{"batch script alone", nil, []string{"--batch"}, 0},
 		{"ranks and agents", nil, []string{}, 16},

@@ -35,7 +35,7 @@ func TestPreload(t *testing.T) {
 }
 
 // reaper does on a node what Slurm's proctrack/cgroup does everywhere: when the last of a node's 4 tasks has exited,
-// what the step has started there and still runs is killed. Namespaces tell the nodes of this machine apart.
+// what the step has started there and still runs is killed. Namespaces separate the nodes of this machine.
 const reaper = `#!/bin/sh
 count=/dev/shm/exited.$SLURM_JOB_ID
 echo >>$count

@@ -129,7 +129,7 @@ func (b *batch) manifestIn(t *testing.T, job slurmtest.Job, dir string) *rundir.
 	return m
 }
 
-// page waits until the collector of a job says of all that it is as wanted. Its host has a name on the nodes alone.
+// page waits until the page of a job's collector is as wanted. The collector's host has a name on the nodes alone.
 func (b *batch) page(t *testing.T, job slurmtest.Job, wanted func(*health.Page) bool) {
 	t.Helper()
 	var page *health.Page

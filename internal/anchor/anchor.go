@@ -15,9 +15,9 @@ import (
 
 const (
 	// perLevel is how many windows have the same number of anchors before it doubles. A run of a million anchors, some
-	// hours, has 32,000 windows; none is longer than 1/4096 of the run before it, where anchors come evenly.
+	// hours, has 32,000 windows; none is longer than 1/4096 of the run before it, where anchors are evenly spaced.
 	perLevel = 4096
-	// A window in which no anchor comes for long is cut by time. So is a run without any anchor.
+	// A window without an anchor for long is cut by time. So is a run without any anchor.
 	slice         = ShortestPart
 	slicesALevel  = 64
 	sliceBits     = 16
@@ -34,7 +34,7 @@ const ShortestPart = 10 * time.Second
 // An ID is the number of a window. Later windows have larger ones.
 type ID uint64
 
-// After returns the window that begins behind so many anchors: the first 4,096 windows have one anchor each, the next
+// After returns the window that begins after so many anchors: the first 4,096 windows have one anchor each, the next
 // 4,096 two, and so on. A window ends with its last anchor.
 func After(anchors uint64) ID {
 	level, start := uint64(0), uint64(0)
@@ -52,9 +52,9 @@ func (w ID) Anchors() uint64 {
 	return perLevel*(1<<level-1) + (n%perLevel)<<level
 }
 
-// At returns the part of a window that lies so long behind its beginning: the first 64 parts have 10 s each, the next
-// 64 have 20 s, and so on. The clock of each rank begins with the window's first anchor, which no two leave at quite
-// the same time: the edges between parts of a window are not sharp.
+// At returns the part of a window that is so long after its beginning: the first 64 parts have 10 s each, the next 64
+// have 20 s, and so on. The clock of each rank begins with the window's first anchor, which no two leave at quite the
+// same time: the edges between parts of a window are not sharp.
 func (w ID) At(since time.Duration) ID {
 	since = min(max(since, 0), durationLimit)
 	level, start := 0, time.Duration(0)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A lock is gone when it is closed, though somebody has the same open file, as a forked process has until it gets to
-// its own program.
+// A lock is gone when it is closed, even if another process has the same open file, as a forked process has until it
+// executes its own program.
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	open := func() *os.File {

@@ -48,7 +48,7 @@ func kindOf(m fs.FileMode) string {
 	return "something else"
 }
 
-// A File is a regular file open for reading. It ends where it did when it was opened: who reads on meets ErrGrown if
+// A File is a regular file open for reading. It ends where it did when it was opened: reading on returns ErrGrown if
 // there is more.
 type File struct {
 	file *os.File

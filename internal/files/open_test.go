@@ -75,7 +75,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// What is behind the end that a file had is an error, and not read.
+// What follows the end that a file had is an error, and not read.
 func TestGrown(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, []byte("abc"), 0o600); err != nil {

@@ -1,5 +1,5 @@
-// Package golden compares what a test has made with a file of its package's testdata, or writes the file
-// anew under go test -update. Only tests import it.
+// Package golden compares what a test has made with a file of its package's testdata, or rewrites the file under go
+// test -update. Only tests import it.
 package golden
 
 import (

@@ -34,8 +34,8 @@ func (a arrows) add(from, to string) {
 
 // back counts the arrows, and lists those that run back: from A to B where B leads to A again, by whatever way. Files
 // without such arrows have an order in which each stands above what it uses. Where files use each other in a circle one
-// order has fewer arrows that go up than another; all arrows of the circle count, so that the share depends on no order
-// that somebody has chosen, and no order has more.
+// order has fewer arrows that go up than another; all arrows of the circle count, so that the share does not depend on
+// a chosen order, and no order has more.
 func (a arrows) back() (back []string, all int) {
 	for from, list := range a {
 		for to := range list {
@@ -87,7 +87,7 @@ func arrowsBelow(t *testing.T, folder string) arrows {
 	c := &checker{fset: token.NewFileSet(), done: make(map[string]*types.Package)}
 	c.others = importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(export[path]) })
 	found := make(arrows)
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; { // what is imported comes before who imports it
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; { // imported packages come before their importers
 		var e entry
 		if err := d.Decode(&e); errors.Is(err, io.EOF) {
 			return found
@@ -171,7 +171,7 @@ func global(o types.Object) bool {
 	return o.Parent() == o.Pkg().Scope()
 }
 
-// The end of a run is a corridor: who calls stands above what is called, and few files use something of one that uses
+// The end of a run is a corridor: callers stand above what they call, and few files use something of one that uses
 // them.
 func TestConcludeIsACorridor(t *testing.T) {
 	found := arrowsBelow(t, "conclude")

@@ -61,7 +61,7 @@ func whyReal(file *ast.File) (why string) {
 	return why
 }
 
-// outOfQuick tells whether a file's build constraint leaves it out where the tag quick is set.
+// outOfQuick reports whether a file's build constraint leaves it out where the tag quick is set.
 func outOfQuick(source string) bool {
 	for line := range strings.Lines(source) {
 		if x, err := constraint.Parse(strings.TrimSpace(line)); err == nil {
@@ -116,7 +116,7 @@ func realHelpers(files []parsed) (names []string) {
 	return names
 }
 
-// uses tells which of these functions a file calls, empty = none.
+// uses returns which of these functions a file calls, empty = none.
 func uses(file *ast.File, functions []string) (name string) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {

@@ -60,7 +60,7 @@ var rules = []rule{
 // leaves are the packages of internal/ that others of it may import; a leaf imports proto and none of ours else.
 var leaves = []string{"files", "hint", "mix", "mpicall", "shmabi", "team", "testenv", "mpix"}
 
-// own says which package alone may import a module of others.
+// own lists the only package that may import a module.
 var own = map[string]string{"github.com/emer/empi": "internal/mpix"}
 
 type listed struct {
@@ -179,7 +179,7 @@ func TestImports(t *testing.T) {
 
 // The test of the test: each rule fails when it is broken, and so do the rules that hold for all.
 func TestRulesFail(t *testing.T) {
-	breaks := map[string][2]string{ // by folder: who imports what
+	breaks := map[string][2]string{ // by folder: which imports which
 		"cmd":                 {"cmd/moriens", "bench/timing"},
 		"bench":               {"bench/agent", "cmd/moriens"},
 		"app":                 {"app/measure", "cmd/moriens"},

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// The Makefile names packages and functions in lists. A package that is moved, or written anew, must not leave them
+// The Makefile names packages and functions in lists. A package that is moved or rewritten must not leave them
 // silently.
 
 // makeList returns the words of a variable of the Makefile.

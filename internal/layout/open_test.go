@@ -20,7 +20,7 @@ var openers = map[string][]string{
 	"debug/elf": {"Open"},
 }
 
-// excused are folders and files that may use them, and why. All others open what is to be read by internal/files.
+// excused are folders and files that may use them, and why. All others open files by internal/files.
 var excused = map[string]string{
 	"internal/files":      "it is the opener",
 	"bench/timing":        "reads /proc",
@@ -60,7 +60,7 @@ func excuse(file string) (string, bool) {
 	return "", false
 }
 
-// Whoever reads what others may have made opens it by internal/files.
+// Files that other users may have made are opened by internal/files.
 func TestOneOpener(t *testing.T) {
 	root := filepath.Join("..", "..")
 	used := make(map[string]bool)

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -18,6 +19,7 @@ import (
 // unwanted is a row of the table in CONTRIBUTING.md: a word or phrase, and what to write in its place.
 type unwanted struct {
 	not, write string
+	first      string         // its first word in lower case: a fast check before the expression
 	find       *regexp.Regexp // whole words, in any case, also over the end of a line
 }
 
@@ -47,12 +49,13 @@ func readWords(text string) (list []unwanted, err error) {
 			return nil, fmt.Errorf("a row without a word: %q", line)
 		}
 		pattern := strings.Join(strings.Fields(regexp.QuoteMeta(not)), `\s+`)
-		list = append(list, unwanted{not, write, regexp.MustCompile(`(?i)\b` + pattern + `\b`)})
+		first := strings.ToLower(strings.Fields(not)[0])
+		list = append(list, unwanted{not, write, first, regexp.MustCompile(`(?i)\b` + pattern + `\b`)})
 	}
 	return list, nil
 }
 
-// A passage is text that users read, with the line it begins in.
+// A passage is a text that users read or a comment, with the line it begins in.
 type passage struct {
 	file, text string
 	line       int
@@ -64,7 +67,11 @@ func faultsOf(p passage, words []unwanted) (faults []string) {
 	for phrase := range termsOfTheirOwn {
 		text = strings.ReplaceAll(text, phrase, strings.Repeat(" ", len(phrase)))
 	}
+	lower := strings.ToLower(text)
 	for _, w := range words {
+		if !strings.Contains(lower, w.first) {
+			continue
+		}
 		for _, at := range w.find.FindAllStringIndex(text, -1) {
 			faults = append(faults, fmt.Sprintf("%s:%d: %q: write %s", p.file, p.line+strings.Count(text[:at[0]], "\n"), text[at[0]:at[1]], w.write))
 		}
@@ -111,6 +118,78 @@ func literals(file string, source []byte, pattern *regexp.Regexp) (list []passag
 		if strings.Contains(text, " ") {
 			list = append(list, passage{file, text, 1 + strings.Count(string(blank[:at[0]]), "\n")})
 		}
+	}
+	return list
+}
+
+var (
+	commentGroup = regexp.MustCompile(`(?s:/\*.*?\*/)|(?m:(?:^|\s)//.*$(?:\n[ \t]*//.*$)*)`)
+	commentMark  = regexp.MustCompile(`(?m)^\s*(?://|/?\*+)|\*/`)
+)
+
+// goCommentTexts are the comments of a Go file, lines that follow each other as one passage.
+func goCommentTexts(file string, source []byte) ([]passage, error) {
+	set := token.NewFileSet()
+	parsed, err := parser.ParseFile(set, file, source, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var list []passage
+	for _, group := range parsed.Comments {
+		begin, end := set.PositionFor(group.Pos(), false), set.PositionFor(group.End(), false)
+		list = append(list, comment(file, begin.Line, source[begin.Offset:end.Offset]))
+	}
+	return list, nil
+}
+
+// commentTexts are the comments of a C or TypeScript file.
+func commentTexts(file string, source []byte) (list []passage) {
+	line, from := 1, 0
+	for _, at := range commentGroup.FindAllIndex(source, -1) {
+		line += bytes.Count(source[from:at[0]], []byte("\n"))
+		from = at[0]
+		list = append(list, comment(file, line, source[at[0]:at[1]]))
+	}
+	return list
+}
+
+func comment(file string, line int, text []byte) passage {
+	unmarked := commentMark.ReplaceAllFunc(text, func(mark []byte) []byte {
+		return bytes.Repeat([]byte("\n"), bytes.Count(mark, []byte("\n")))
+	})
+	return passage{file, string(unmarked), line}
+}
+
+// comments are those of all hand-written sources in Go, C and TypeScript, tests included.
+func comments(t *testing.T, root string) (list []passage) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (slices.Contains([]string{"node_modules", "bin", "dist"}, d.Name()) || path != root && strings.HasPrefix(d.Name(), ".")):
+			return filepath.SkipDir
+		case !d.Type().IsRegular() || !slices.Contains([]string{".go", ".c", ".h", ".ts", ".tsx"}, filepath.Ext(path)):
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		if err != nil || generated(source) {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if filepath.Ext(path) != ".go" {
+			list = append(list, commentTexts(name, source)...)
+			return nil
+		}
+		texts, err := goCommentTexts(name, source)
+		list = append(list, texts...)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return list
 }
@@ -163,7 +242,7 @@ func shownTexts(t *testing.T, root string) (list []passage) {
 	return list
 }
 
-// What users read has none of the words that CONTRIBUTING.md lists.
+// Neither texts that users read nor comments have a word that CONTRIBUTING.md lists.
 func TestWords(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
@@ -178,14 +257,19 @@ func TestWords(t *testing.T) {
 	if len(texts) < 1000 {
 		t.Fatalf("only %d texts", len(texts))
 	}
-	for _, p := range texts {
+	remarks := comments(t, root)
+	if len(remarks) < 10000 {
+		t.Fatalf("only %d comments", len(remarks))
+	}
+	for _, p := range slices.Concat(texts, remarks) {
 		for _, fault := range faultsOf(p, words) {
 			t.Error(fault)
 		}
 	}
 }
 
-// The test of the test: planted words are found, in each kind of file, with their lines; what is no text is not.
+// The test of the test: planted words are found, in each kind of file and of comment, with their lines; what is no text
+// is not.
 func TestWordsAreFound(t *testing.T) {
 	words, err := readWords("# x\n\n## Words\n\n| not | write |\n|---|---|\n| told | reported |\n| what came of | the result of |\n| account | list |\n\n## Next\n\n| lost | a |\n")
 	if err != nil || len(words) != 3 {
@@ -197,6 +281,11 @@ func TestWordsAreFound(t *testing.T) {
 	}
 	inC := literals("a.c", []byte("/* \"is told\"\n */\nx(\"no news\"); // \"is told\"\ny(\"what came of it\");\n"), cString)
 	inPage := literals("a.tsx", []byte("const told = 1;\nreturn <p>He is\n told</p>; const b = 'is told';\n"), pageString)
+	inGoComments, err := goCommentTexts("b.go", []byte("package told\n\n// This is what\n// came of it.\nvar a = \"is told\" // is told\n\n/* is\n told */\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inCComments := commentTexts("b.c", []byte("int told = 1;\n\n/* This is what\n * came of it. */\nx(\"is told\"); // No news.\n// This is what\n// came of it.\n\n{/* told */}\n"))
 	inDocs := []passage{{"a.md", "A line.\nThis is what\ncame of it.\nNo user account, an account.\n", 1}}
 	for _, tt := range []struct {
 		texts []passage
@@ -205,6 +294,8 @@ func TestWordsAreFound(t *testing.T) {
 		{inGo, []string{`a.go:6: "Told": write reported`, `a.go:8: "told": write reported`}},
 		{inC, []string{`a.c:4: "what came of": write the result of`}},
 		{inPage, []string{`a.tsx:3: "told": write reported`, `a.tsx:3: "told": write reported`}},
+		{inGoComments, []string{"b.go:3: \"what\\n came of\": write the result of", `b.go:5: "told": write reported`, `b.go:8: "told": write reported`}},
+		{inCComments, []string{"b.c:3: \"what\\n came of\": write the result of", "b.c:6: \"what\\n came of\": write the result of", `b.c:9: "told": write reported`}},
 		{inDocs, []string{"a.md:2: \"what\\ncame of\": write the result of", `a.md:4: "account": write list`}},
 	} {
 		var got []string

@@ -129,7 +129,7 @@ func RacePrograms(t testing.TB) string {
 }
 
 // makeShim has make bring a target of cshim up to date, one test process at a time: it takes longer to build than most
-// tests take to run. Objects are those of make itself; the library for tests is not the one in bin, which somebody may
+// tests take to run. Objects are those of make itself; the library for tests is not the one in bin, which may be in
 // use.
 func makeShim(t testing.TB, target string) (build, bin string) {
 	t.Helper()
@@ -156,7 +156,7 @@ func (m MPI) App(t testing.TB, name string, options ...string) string {
 	t.Helper()
 	testenv.Need(t, m.CC, m.CXX)
 	source := filepath.Join(Root(t), "testdata", "miniapp", strings.TrimSuffix(name, ".so"))
-	// MPICH's header tells gcc that a null status array is too small.
+	// With MPICH's header gcc warns that a null status array is too small.
 	args := []string{"-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow"}
 	if strings.HasSuffix(name, ".so") {
 		args = append(args, "-shared", "-fPIC")

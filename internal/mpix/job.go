@@ -101,7 +101,7 @@ func open() (Transport, error) {
 func (j *job) Rank() int { return j.rank }
 func (j *job) Size() int { return j.size }
 
-// did returns the error that a call of MPI has come to.
+// did returns the error of a call of MPI.
 func (j *job) did(what string, code C.int) error {
 	if code == C.MPI_SUCCESS {
 		return nil
@@ -135,7 +135,7 @@ func (j *job) wait(what string, test func(done *C.int) C.int) error {
 	}
 }
 
-// together does what a collective call does when all members have come to it. n is the number of its values.
+// together does what a collective call does when all members have entered it. n is the number of its values.
 func (j *job) together(c call, n int, do func() error) error {
 	j.turn.Lock()
 	defer j.turn.Unlock()
@@ -156,8 +156,8 @@ func (j *job) together(c call, n int, do func() error) error {
 	return j.end(do())
 }
 
-// meet waits until all members have come to a collective call, and sees that it is the same one. What follows of it
-// does not wait for anybody.
+// meet waits until all members have reached a collective call, and checks that it is the same one. What follows does
+// not wait.
 func (j *job) meet(c call, n int) error {
 	m := j.meeting
 	m.mine = [C.MPIX_SAID]C.int64_t{C.int64_t(c), -C.int64_t(c), C.int64_t(n), -C.int64_t(n)}
@@ -307,7 +307,7 @@ func (j *job) Close() error {
 	return left
 }
 
-// drain takes the last message of each member, if Recv has not, and what comes before it; left says that something did.
+// drain takes the last message of each member, if Recv has not, and what is before it; left says that something did.
 func (j *job) drain() (left, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -1,6 +1,5 @@
 // What github.com/emer/empi lacks of MPI. All is on MPI_COMM_WORLD; all returns MPI's error codes. Memory that is
-// handed in stays with MPI until
-// the call, or the request that it has begun, is complete.
+// handed in belongs to MPI until the call, or the request that it has begun, is complete.
 #ifndef MORIENS_MPIX_JOB_H
 #define MORIENS_MPIX_JOB_H
 

@@ -32,7 +32,7 @@ func (j *job) layout() layout { return layout{make([]C.int, j.size), make([]C.in
 // piece is how much goes to and from each member at a time.
 func (j *job) piece() int { return max(j.staging/j.size, 1) }
 
-// pieces lays out what comes after begin of parts of these lengths, and returns how much it is in all.
+// pieces lays out what follows begin of parts of these lengths, and returns how much it is in all.
 func (l layout) pieces(lengths []int64, begin, piece int) int {
 	total := 0
 	for i, n := range lengths {
@@ -129,7 +129,7 @@ func room(lengths []int64) [][]byte {
 	return parts
 }
 
-// rest returns what comes after begin, if anything does.
+// rest returns what follows begin, if anything.
 func rest(part []byte, begin int) []byte { return part[min(begin, len(part)):] }
 
 var operations = [...]mpi.Op{team.Sum: mpi.OpSum, team.Min: mpi.OpMin, team.Max: mpi.OpMax}

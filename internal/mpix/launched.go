@@ -8,7 +8,7 @@ import (
 	"moriens/internal/hint"
 )
 
-// sizes are the variables in which launchers tell a process how many they have started together with it. Slurm's is
+// sizes are the variables by which launchers inform a process how many they have started together with it. Slurm's is
 // that of the step: the script of a batch job, which is one process, has SLURM_NTASKS.
 var sizes = []string{
 	"OMPI_COMM_WORLD_SIZE", // Open MPI's mpirun

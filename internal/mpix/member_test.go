@@ -109,7 +109,7 @@ func fail(m Transport, which string) error {
 	return errors.New(said)
 }
 
-// idle has member 0 come late to a barrier, and says what of a core the others have taken until then.
+// idle has member 0 be late at a barrier, and returns what share of a core the others have taken until then.
 func idle(m Transport) error {
 	if err := m.Barrier(); err != nil {
 		return err

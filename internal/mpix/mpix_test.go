@@ -67,7 +67,7 @@ func TestOpenAlone(t *testing.T) {
 	}
 }
 
-// Where members go different ways, none waits for ever: all get an error. It is so under MPI too: TestUnderMPI.
+// Where members go different ways, none waits for ever: all get an error. Under MPI too: TestUnderMPI.
 var failures = []struct {
 	name string
 	do   func(m Transport) error
@@ -129,7 +129,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// What comes after a failure is that failure, and after the end an error.
+// Calls after a failure return that failure, and calls after the end an error.
 func TestAfterwards(t *testing.T) {
 	members := Local(3)
 	var waiting sync.WaitGroup

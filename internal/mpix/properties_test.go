@@ -29,7 +29,7 @@ var properties = []property{
 	{"much", much},
 }
 
-// place: the members' ranks are 0, 1, … and all of them come to a barrier.
+// place: the members' ranks are 0, 1, … and all of them enter a barrier.
 func place(m Transport) error {
 	ranks, err := team.Gather(m, []int32{int32(m.Rank()), int32(m.Size())})
 	if err != nil {
@@ -94,7 +94,7 @@ func own(m Transport) error {
 	return nil
 }
 
-// messages: those to each member, this one included, come in order, large ones too, though all are sent before any is
+// messages: those to each member, this one included, arrive in order, large ones too, though all are sent before any is
 // received.
 func messages(m Transport) error {
 	lengths := func(from, to int) []int {
@@ -126,7 +126,7 @@ func messages(m Transport) error {
 	return nil
 }
 
-// beside: goroutines answer messages while collective calls go on.
+// beside: goroutines answer messages during collective calls.
 func beside(m Transport) error {
 	const rounds = 30
 	var failed [2]error
@@ -151,7 +151,7 @@ func beside(m Transport) error {
 	return errors.Join(failed[0], failed[1])
 }
 
-// mistakes of a member's own make no call, and the team goes on.
+// mistakes of a member's own make no call, and the team continues.
 func mistakes(m Transport) error {
 	_, parts := m.AllToAll(make([][]byte, m.Size()+1))
 	_, from := m.Recv(m.Size())
@@ -201,7 +201,7 @@ func much(m Transport) error {
 	return nil
 }
 
-// program makes calls that the seed draws, the same at all members, and sees that each gives what it has to.
+// program makes calls that the seed draws, the same at all members, and checks that each gives what it has to.
 func program(m Transport, seed uint64, steps int) error {
 	draw := rand.New(rand.NewPCG(seed, 0))
 	length := func() int {

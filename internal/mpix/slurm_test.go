@@ -16,7 +16,7 @@ func TestUnderSlurm(t *testing.T) {
 	for _, c := range []struct {
 		mpitest.MPI
 		plugin, other string
-		refused       string // what is said by way of the other
+		refused       string // the message by way of the other
 		members       int
 	}{
 		{mpitest.OpenMPI, "pmix", "pmi2", "MPI_Init_thread", 4}, // by Open MPI itself

@@ -1,6 +1,6 @@
 // Package plain makes text from other sources safe to show: names of programs, phases, events, hosts and files, notes,
 // and the output of other programs. Out comes the same text, in which control characters, and characters that make a
-// line look like another, are spelled out: \n, \x1b, \u202e. Printable text stays as it is.
+// line look like another, are spelled out: \n, \x1b, \u202e. Printable text is not changed.
 package plain
 
 import (
@@ -14,7 +14,7 @@ import (
 // Line is a text as a part of a line.
 func Line(text string) string { return escape(text, false) }
 
-// Lines is a text of lines: their ends stay.
+// Lines is a text of lines: their ends are kept.
 func Lines(text string) string { return escape(text, true) }
 
 func escape(text string, lines bool) string {
@@ -202,7 +202,7 @@ func (c *copier) table(v reflect.Value) (reflect.Value, bool) {
 	return out, true
 }
 
-// Writer is w for lines of text in which names of others are: every line that is written to it is as by Lines.
+// Writer is w for lines of text with names from other sources: every line that is written to it is as by Lines.
 //
 // What is written may be JSON, whose texts come out the same: in those are no control characters of ASCII but DEL,
 // and \u007f is that.

@@ -39,8 +39,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// What comes out holds nothing that is obeyed, is what went in where that held none, and does not change any more.
-func TestNothingObeyed(t *testing.T) {
+// The output holds no control characters, is the input where that held none, and is not changed by a second pass.
+func TestNoControlCharacters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
 		got := Line(text)
@@ -105,7 +105,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// JSON that goes through a Writer is the same to who reads it.
+// JSON that goes through a Writer is the same for its reader.
 func TestWriterOfJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text") + "\x7f\u009b\u202e"
@@ -117,7 +117,7 @@ func TestWriterOfJSON(t *testing.T) {
 		}
 		var back map[string]string
 		if err := json.Unmarshal([]byte(out.String()), &back); err != nil || back["a"] != text {
-			t.Fatalf("%q came back as %q, %v", text, back["a"], err)
+			t.Fatalf("%q was read back as %q, %v", text, back["a"], err)
 		}
 		if strings.ContainsFunc(strings.ReplaceAll(out.String(), "\n", ""), obeyed) {
 			t.Fatalf("%q", out.String())

@@ -22,7 +22,7 @@ type Call struct {
 	Data  []byte
 }
 
-// A Caller makes a member's calls: what a call has come to for it is returned.
+// A Caller makes a member's calls: its result of the call is returned.
 type Caller interface {
 	Call(c Call) ([]byte, error)
 }

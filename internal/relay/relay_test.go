@@ -16,13 +16,13 @@ import (
 
 // meeting has calls of members that are goroutines combined.
 type meeting struct {
-	mu    sync.Mutex
-	all   *sync.Cond
-	calls []Call
-	came  int
-	turn  int
-	given [][]byte
-	err   error
+	mu      sync.Mutex
+	all     *sync.Cond
+	calls   []Call
+	arrived int
+	turn    int
+	given   [][]byte
+	err     error
 }
 
 type seat struct {
@@ -35,9 +35,9 @@ func (s seat) Call(c Call) ([]byte, error) {
 	defer s.mu.Unlock()
 	s.calls[s.rank] = c
 	turn := s.turn
-	if s.came++; s.came == len(s.calls) {
+	if s.arrived++; s.arrived == len(s.calls) {
 		s.given, s.err = Combine(s.calls)
-		s.came, s.turn = 0, s.turn+1
+		s.arrived, s.turn = 0, s.turn+1
 		s.all.Broadcast()
 	}
 	for s.turn == turn {
@@ -59,7 +59,7 @@ func members(n int) []team.Team {
 	return list
 }
 
-// do makes calls of all sorts at each member, and returns by rank what they came to.
+// do makes calls of all sorts at each member, and returns their results by rank.
 func do(all []team.Team, seed uint64) []string {
 	made := make([]string, len(all))
 	var wg sync.WaitGroup

@@ -100,7 +100,7 @@ func (r Rendezvous) ShowToken(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, tokenKey, r.Token)
 }
 
-// CheckToken returns a gRPC error unless what came in with a stream holds the token.
+// CheckToken returns a gRPC error unless the metadata of a stream holds the token.
 func (r Rendezvous) CheckToken(md metadata.MD) error {
 	got := md.Get(tokenKey)
 	if len(got) != 1 || !same(got[0], r.Token) {

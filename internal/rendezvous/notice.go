@@ -63,7 +63,7 @@ func (n *Notice) watch() {
 	}
 }
 
-// look puts the file up again where there is none. What another run, or anybody, has put in its place stays.
+// look puts the file up again where there is none. A file of another run, or of anybody, in its place is kept.
 func (n *Notice) look() {
 	ours, err := n.ours()
 	switch {
@@ -94,7 +94,7 @@ func (n *Notice) say(level slog.Level, text string, err error) {
 	}
 }
 
-// Leave looks after the notice no longer; it stays. Of nil, as Remove, it does nothing.
+// Leave looks after the notice no longer, and keeps the file. Of nil, as Remove, it does nothing.
 func (n *Notice) Leave() {
 	if n == nil {
 		return
@@ -105,7 +105,7 @@ func (n *Notice) Leave() {
 	})
 }
 
-// Remove takes the notice down, unless somebody has put something else in its place.
+// Remove takes the notice down, unless another file is in its place.
 func (n *Notice) Remove() error {
 	if n == nil {
 		return nil

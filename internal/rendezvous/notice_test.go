@@ -71,7 +71,7 @@ func TestPostLater(t *testing.T) {
 	})
 }
 
-// What stands in its place stays: another run's, something that is no rendezvous. That is said once.
+// What is in its place is kept: the rendezvous of another run, or some other file. That is reported once.
 func TestNoticeReplacesNothing(t *testing.T) {
 	other := sound
 	other.Run = "fedcba9876543210"
@@ -129,7 +129,7 @@ func TestNoticeCopied(t *testing.T) {
 	})
 }
 
-// Where the directory itself is gone nothing is made; a notice that is left stays as it is.
+// Where the directory itself is gone no file is made; a notice after Leave is unchanged.
 func TestNoticeWithoutDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, n, logged := post(t)

@@ -97,7 +97,7 @@ func TestPeerOfThisUser(t *testing.T) {
 	}
 }
 
-// Who connects to our socket has to be us, even where the socket's directory lets others in.
+// A process that connects to our socket must be of our user, even where the socket's directory lets others in.
 func TestOtherUserConnects(t *testing.T) {
 	for _, path := range sockets(t) {
 		l, err := net.Listen("unix", path)
@@ -159,7 +159,7 @@ func TestReadOfAnotherUser(t *testing.T) {
 	}
 }
 
-// Neither a link to a rendezvous nor a pipe is one, and a pipe keeps nobody waiting.
+// Neither a link to a rendezvous nor a pipe is one, and a pipe does not block the reader.
 func TestReadOfNoFile(t *testing.T) {
 	elsewhere := t.TempDir()
 	if err := Write(elsewhere, sound); err != nil {

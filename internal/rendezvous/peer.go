@@ -15,8 +15,8 @@ import (
 // ErrOtherUser is the reason why a Unix socket is not used: the process at its other end belongs to another user.
 var ErrOtherUser = errors.New("the process at the other end of the socket belongs to another user")
 
-// PeerCredentials are for Unix sockets, for both of their ends: the kernel says whose process is at the other one, and
-// it has to be this user's. Nothing is encrypted, for nobody is between.
+// PeerCredentials are for Unix sockets, for both of their ends: the kernel reports whose process is at the other one,
+// and it has to be this user's. Nothing is encrypted, as there is no network between them.
 func PeerCredentials() credentials.TransportCredentials { return peerCredentials{} }
 
 type peerCredentials struct{}
@@ -54,7 +54,7 @@ func checkPeer(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return conn, peerInfo{credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}, nil
 }
 
-// peerUser returns the effective user who connected, or who listens.
+// peerUser returns the effective user of the connected or listening process.
 func peerUser(conn net.Conn) (int, error) {
 	wrapped, ok := conn.(interface{ NetConn() net.Conn })
 	if ok {

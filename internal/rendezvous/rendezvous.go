@@ -1,5 +1,5 @@
 // Package rendezvous is how agents find the collector and how the two authenticate each other: the file collector.json
-// in the run directory, which whoever may read the user's files can read.
+// in the run directory, readable to all who may read the user's files.
 package rendezvous
 
 import (
@@ -203,8 +203,8 @@ func (r Rendezvous) At(member uint32) (Rendezvous, error) {
 	return r, nil
 }
 
-// Wait polls for the rendezvous until it is there or the time is up, or over, if it is not nil, says why none will
-// come.
+// Wait polls for the rendezvous until it is there or the time is up, or over, if it is not nil, says why there will be
+// none.
 func Wait(dir string, timeout time.Duration, over func() error) (Rendezvous, error) {
 	deadline := time.Now().Add(timeout)
 	for {

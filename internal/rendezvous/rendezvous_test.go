@@ -43,7 +43,7 @@ func TestWriteRead(t *testing.T) {
 	}
 }
 
-// A collector that was killed while it wrote leaves a file; the one that goes on with its run takes it away.
+// A collector that was killed while it wrote leaves a file; the one that resumes its run takes it away.
 func TestWriteAfterKill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a[b*")
 	if err := os.Mkdir(dir, 0o700); err != nil {

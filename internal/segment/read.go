@@ -11,10 +11,10 @@ import (
 	"moriens/internal/files"
 )
 
-// Read calls take for each record behind a position, the zero Position for all, with where it ends, oldest first. The
+// Read calls take for each record after a position, the zero Position for all, with where it ends, oldest first. The
 // bytes are valid until take returns; an error of it ends the reading. Bytes that are no frame are ErrCorrupt: what an
-// unfinished write has left is gone since Open, so a disk or somebody else has changed them. The file's further records
-// are lost then, and take is not called for the files behind it.
+// unfinished write has left is gone since Open, so the disk or another process has changed them. The file's further
+// records are lost then, and take is not called for the files after it.
 func (l *Log) Read(from Position, take func(end Position, record []byte) error) error {
 	for _, file := range l.files {
 		if file.Number < from.File {

@@ -49,7 +49,7 @@ func TestReplace(t *testing.T) {
 	l.Close()
 }
 
-// A log that is begun anew has nothing of before, and takes more.
+// A log that is restarted has nothing of before, and takes more.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir)

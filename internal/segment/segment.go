@@ -71,7 +71,7 @@ type Position struct {
 	Offset int64
 }
 
-// Before reports whether p comes before q.
+// Before reports whether p is before q.
 func (p Position) Before(q Position) bool {
 	return p.File < q.File || p.File == q.File && p.Offset < q.Offset
 }
@@ -90,13 +90,13 @@ type Log struct {
 	plain bool // records are not compressed
 }
 
-// Removed reports whether somebody has removed the file that is written to: nobody finds again what is written.
+// Removed reports whether the file that is written to was removed: what is written then is lost.
 func (l *Log) Removed() bool {
 	info, err := l.file.Stat()
 	return err == nil && info.Sys().(*syscall.Stat_t).Nlink == 0
 }
 
-// Compress reports whether records are compressed from now on. They are if nobody says that they are not.
+// Compress sets whether records are compressed from now on. By default they are.
 func (l *Log) Compress(on bool) { l.plain = !on }
 
 // Open opens the log of the given kind, at most 8 characters, in a directory, which is made with mode 0700 where it is
@@ -156,7 +156,7 @@ func (l *Log) path(number uint64) string {
 	return filepath.Join(l.dir, fmt.Sprintf("%08d%s", number, Suffix))
 }
 
-// resume opens the last file for writing, behind its last whole frame.
+// resume opens the last file for writing, after its last whole frame.
 func (l *Log) resume() error {
 	last := &l.files[len(l.files)-1]
 	f, err := os.OpenFile(l.path(last.Number), os.O_RDWR, 0)
@@ -211,7 +211,7 @@ func (l *Log) Bytes() (n int64) {
 	return n
 }
 
-// End is the position behind the last record.
+// End is the position after the last record.
 func (l *Log) End() Position {
 	last := l.files[len(l.files)-1]
 	return Position{last.Number, last.Bytes}
@@ -266,9 +266,9 @@ func checksum(length, body []byte) uint32 {
 // Sync makes what was appended safe from the death of the machine.
 func (l *Log) Sync() error { return l.file.Sync() }
 
-// TakeBack removes what the last Append has appended. After a Sync that failed nobody knows what of it is on the disk,
-// and another Sync does not try again: the kernel may have given the bytes up. They have to be taken back and appended
-// anew.
+// TakeBack removes what the last Append has appended. After a Sync that failed it is not known what of it is on the
+// disk, and another Sync does not try again: the kernel may have given the bytes up. They have to be taken back and
+// appended again.
 func (l *Log) TakeBack() error {
 	if err := l.file.Truncate(l.begun); err != nil {
 		return fmt.Errorf("segments: %w", err)
@@ -307,7 +307,7 @@ func (l *Log) Remove(number uint64) error {
 	if i < 0 || i == len(l.files)-1 {
 		return fmt.Errorf("segments in %s: file %d is not there or is written to", l.dir, number)
 	}
-	if err := os.Remove(l.path(number)); err != nil && !errors.Is(err, fs.ErrNotExist) { // somebody else has removed it
+	if err := os.Remove(l.path(number)); err != nil && !errors.Is(err, fs.ErrNotExist) { // another process has removed it
 		return err
 	}
 	l.files = slices.Delete(l.files, i, i+1)
@@ -355,7 +355,7 @@ func (l *Log) Replace(number uint64, records ...[]byte) error {
 	return nil
 }
 
-// Truncate cuts off what lies behind a position of a file that is not written to any more.
+// Truncate cuts off what follows a position of a file that is not written to any more.
 func (l *Log) Truncate(to Position) error {
 	i := slices.IndexFunc(l.files, func(f File) bool { return f.Number == to.File })
 	if i < 0 || i == len(l.files)-1 || to.Offset < int64(headBytes) || to.Offset > l.files[i].Bytes {
@@ -368,5 +368,5 @@ func (l *Log) Truncate(to Position) error {
 	return nil
 }
 
-// Close closes the log. What it holds stays.
+// Close closes the log. What it holds is kept.
 func (l *Log) Close() error { return l.file.Close() }

@@ -92,7 +92,7 @@ func TestWhatIsAppendedIsRead(t *testing.T) {
 	})
 }
 
-// Whatever of the last write reached the file: the records before it are there, and writing goes on.
+// Whatever of the last write reached the file: the records before it are there, and writing continues.
 func TestTornTailIsCut(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir)

@@ -20,8 +20,8 @@ type Job struct {
 // A State is how a job stands or has ended: RUNNING, COMPLETED, FAILED, TIMEOUT, CANCELLED, NODE_FAIL, ….
 type State string
 
-// ended are the states in which nothing more comes of a job. Those on the way are more: SIGNALING, while it is sent a
-// signal.
+// ended are the states after which nothing more happens to a job. The transient states are more: SIGNALING, while it is
+// sent a signal.
 var ended = []State{"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT"}
 
 // Submit gives a script to sbatch, with more options and with env added to its environment; args are the script's.

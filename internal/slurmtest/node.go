@@ -29,7 +29,7 @@ here() {
 	[ "$found" ]
 }
 here STOP
-here STOP # what was forked meanwhile
+here STOP # what was forked since
 while here KILL; do sleep 0.02; done
 `
 

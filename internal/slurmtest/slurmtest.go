@@ -56,7 +56,7 @@ func Start(t testing.TB, nodes, cpus int) *Cluster {
 		}
 		os.RemoveAll(dir)
 	})
-	// munged wants its directories to be its own and nobody else's to write; users' programs have to reach its socket.
+	// munged requires directories of its own that nobody else can write to; users' programs have to reach its socket.
 	c.mkdir(t, "", "munge", "state", "log", "run")
 	c.startMunge(t)
 	c.configure(t, nodes, cpus)
@@ -122,7 +122,7 @@ func (c *Cluster) command(t testing.TB, name string, args ...string) *exec.Cmd {
 func (c *Cluster) daemon(t testing.TB, name string, args ...string) {
 	t.Helper()
 	cmd := c.command(t, name, args...)
-	// Where the test itself is killed, nothing of it stays either.
+	// Where the test itself is killed, nothing of it remains either.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -153,11 +153,11 @@ func (c *Cluster) configure(t testing.TB, nodes, cpus int) {
 	c.write(t, "hosts", hosts, 0o644)
 }
 
-// Ports of Slurm are below those that the kernel hands out, which may go to somebody else before a node listens, or
+// Ports of Slurm are below those that the kernel hands out, which may go to another process before a node listens, or
 // while it is cut.
 const firstPort, kernelPorts = 20000, 32768
 
-// freePorts finds ports that nobody listens on.
+// freePorts finds ports without a listener.
 func freePorts(t testing.TB, n int) []int {
 	t.Helper()
 	var ports []int

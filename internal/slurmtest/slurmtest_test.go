@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The nodes are hosts of their own, what runs on one ends when it is cut, and it comes back.
+// The nodes are hosts of their own, what runs on one ends when it is cut, and it returns.
 func TestCluster(t *testing.T) {
 	c := Start(t, 2, 2)
 	out := filepath.Join(c.Dir, "out")
@@ -27,6 +27,6 @@ func TestCluster(t *testing.T) {
 	if s := job.Wait(t, startGrace); s != "CANCELLED" {
 		t.Errorf("job is %s", s)
 	}
-	job.Signal(t, "TERM", "--batch") // nobody is left who could take it
+	job.Signal(t, "TERM", "--batch") // no process is left to receive it
 	c.await(t, "second node", func() bool { return strings.Contains(c.ask("sinfo", "-h", "-t", "idle", "-o", "%D"), "2") })
 }

@@ -14,11 +14,11 @@ type Step struct {
 	Needs []string
 }
 
-// last is the part of the limit by which all is to be done but for writing.
+// last is the part of the limit by which everything but writing must be done.
 const last = .95
 
-// least is Step.Least of what makes the results: a run whose recount has taken too long has all the same something of
-// everything. What comes first, and needs the least time, has more.
+// least is Step.Least of the steps that make the results: a run whose recount has taken too long still has something of
+// everything. The first step, which needs the least time, has more.
 const least = 1. / 6
 
 // The stages of the end of a run, in their order. docs/reduction.md says what each does, and what is not there without
@@ -26,9 +26,9 @@ const least = 1. / 6
 var (
 	Freeze   = Step{Name: "freeze"}
 	Return   = Step{Name: "return", Until: .1}
-	FetchAll = Step{Name: "fetch", Until: .3} // where everything stays
+	FetchAll = Step{Name: "fetch", Until: .3} // where everything is kept
 
-	// Of a run whose bursts have stayed on their nodes.
+	// Of a run whose bursts were kept on their nodes.
 	LineUp       = Step{Name: "line up"}
 	Cells        = Step{Name: "cells", Until: .3}
 	Sums         = Step{Name: "sums", Until: .36}
@@ -65,7 +65,7 @@ var shown = map[string]string{
 // Shown is the name of a step as users read it.
 func Shown(name string) string { return cmp.Or(shown[name], name) }
 
-// Plan are all that a run may go through whose bursts came.
+// Plan are all steps of a run whose bursts arrived.
 var Plan = []Step{
 	Freeze, Return, FetchAll, Recount, ProfileByCalls, StructureByCalls, Cluster, Sample, Symbols, Periods, Profile, Structure, Classes, Size, Windows, Choose, Fetch, Fit, Error, Write,
 }

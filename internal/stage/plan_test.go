@@ -14,8 +14,7 @@ import (
 	"moriens/internal/team"
 )
 
-// What needs a stage that came to nothing is not begun; all others are, and what needs those that are not begun is
-// neither.
+// A stage that needs a failed one is not begun, and neither is one that needs that one; all others are.
 func TestNeeds(t *testing.T) {
 	s := stage.New(0)
 	try := func(name string, fails bool, needs ...string) error {
@@ -89,8 +88,8 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// The plan is what the page on reduction says: every stage, in its order, after what part of the limit it is given up,
-// and what it needs; what it needs comes before it.
+// The plan is the table of the page on reduction: every stage, in order, after what part of the limit it is given up,
+// and what it needs; that is before it.
 func TestPlanIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reduction.md")
 	if err != nil {
@@ -108,8 +107,8 @@ func TestPlanIsDocumented(t *testing.T) {
 	}
 	var before []string
 	for _, step := range stage.Plan {
-		row, told := rows[step.Name]
-		if !told {
+		row, documented := rows[step.Name]
+		if !documented {
 			t.Errorf("%s is not in the table of stages", step.Name)
 		}
 		if percent := fmt.Sprintf("%.0f %%", 100*step.Until); step.Until > 0 && !strings.Contains(row, percent) {

@@ -3,7 +3,7 @@
 //
 // Stages read what others have made and never change it: an abandoned stage may still be running while later ones are.
 // Several processes may go through the stages together; then they start and abandon each stage together, because a
-// member that went on with an abandoned stage would disturb the collective calls of the next.
+// member that continued an abandoned stage would disturb the collective calls of the next.
 package stage
 
 import (
@@ -33,7 +33,7 @@ type Stages struct {
 	mu   sync.Mutex
 	list []Stage
 	last time.Time       // when the latest stage began
-	lack map[string]bool // stages of which there is nothing
+	lack map[string]bool // stages without a result
 }
 
 // New begins the time that all stages have together; with a limit of 0 they may take any.
@@ -108,7 +108,7 @@ func Gone(ctx context.Context, part float64) bool {
 	return ctx.Err() != nil || gone != nil && gone(part)
 }
 
-// Lack says that a step has come to nothing: what needs it is given up.
+// Lack says that a step has failed: what needs it is given up.
 func (s *Stages) Lack(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,12 +169,12 @@ func (s *Stages) Must(step Step, work func()) {
 
 // Try does what a run can go without: it gives up, with a *LateError, or what ended ctx, as soon as the step's part of
 // the limit is gone, and with a *LackError at once where what it needs is not there. Nothing of what work then returns
-// is used, and work must change nothing that others see. A fault in it is an error of it alone. What does not come
-// about, for whatever reason, is Lack for the steps that need it.
+// is used, and work must change nothing that others see. A fault in it is an error of it alone. A step without a
+// result, for whatever reason, is Lack for the steps that need it.
 //
 // Of Shared, members that are late at its begin have all give it up, and one that has begun is done to its end,
-// whenever that is; an error at one member is one of all. A fault is not held: the others wait for who has it, and
-// learn from their team that it has ended.
+// whenever that is; an error at one member is one of all. A fault is not held: the others wait for the member that has
+// it, and learn from their team that it has ended.
 func Try[T any](ctx context.Context, s *Stages, step Step, work func(context.Context) (T, error)) (T, error) {
 	made, err := try(ctx, s, step, work)
 	if err != nil {

@@ -39,7 +39,7 @@ func TestStagesInOrder(t *testing.T) {
 	}
 }
 
-// A stage that does not end is given up when its part of the time is gone; one that comes later than its part does not
+// A stage that does not end is given up when its part of the time is gone; one that is reached after its part does not
 // begin.
 func TestLate(t *testing.T) {
 	s := stage.New(40 * time.Millisecond)

@@ -9,7 +9,7 @@ type Panicking struct{ Threads }
 // lost is what the panic has.
 type lost struct{ error }
 
-// Leave is to be deferred by what has a team; name is that of the package, for the error.
+// Leave is deferred by functions with a team; name is that of the package, for the error.
 func Leave(name string, err *error) {
 	switch p := recover().(type) {
 	case nil:
@@ -35,5 +35,5 @@ func (c Panicking) Reduce(op Op, values []int64) {
 	}
 }
 
-// Alone reports whether there is nobody else.
+// Alone reports whether there is no other member.
 func (c Panicking) Alone() bool { return c.Size() == 1 }

@@ -13,7 +13,7 @@ var errGone = errors.New("gone")
 
 func (gone) AllReduce([]int64, Op) error { return errGone }
 
-func TestCrew(t *testing.T) {
+func TestPanicking(t *testing.T) {
 	work := func(with Team) (sum int64, err error) {
 		defer Leave("work", &err)
 		c := Panicking{Threads{Team: with}}
@@ -32,7 +32,7 @@ func TestCrew(t *testing.T) {
 	}
 	defer func() {
 		if p := recover(); p != "a fault" {
-			t.Errorf("a fault in what a crew does is %v", p)
+			t.Errorf("a fault in the work of a team is %v", p)
 		}
 	}()
 	func() (err error) {

@@ -57,7 +57,7 @@ func (t Threads) Check(threads int) error {
 }
 
 // ByThread is collective: it returns the lists of all threads, by thread, of which each member gives those of its own;
-// what it gives for others is not looked at. In a team of one that is what came in. What has to be added up in an order
+// what it gives for others is not looked at. In a team of one that is the argument. What has to be added up in an order
 // that does not depend on the members is gathered so, and then added up thread by thread.
 func ByThread[T Plain](t Threads, lists [][]T) ([][]T, error) {
 	if t.Size() == 1 {

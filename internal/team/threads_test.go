@@ -8,18 +8,18 @@ import (
 	"testing"
 )
 
-// told is a member of a team whose others send prepared answers: by call of AllGather, by rank.
-type told struct {
+// scripted is a member of a team whose others send prepared answers: by call of AllGather, by rank.
+type scripted struct {
 	Solo
 	rank, size int
 	others     [][][]byte
 	call       *int
 }
 
-func (m told) Rank() int { return m.rank }
-func (m told) Size() int { return m.size }
+func (m scripted) Rank() int { return m.rank }
+func (m scripted) Size() int { return m.size }
 
-func (m told) AllGather(mine []byte) ([][]byte, error) {
+func (m scripted) AllGather(mine []byte) ([][]byte, error) {
 	all := append([][]byte(nil), m.others[*m.call]...)
 	all[m.rank] = mine
 	*m.call++
@@ -44,7 +44,7 @@ func TestZeroThreads(t *testing.T) {
 }
 
 func TestCheckThreads(t *testing.T) {
-	two := told{rank: 1, size: 2}
+	two := scripted{rank: 1, size: 2}
 	for _, tt := range []struct {
 		threads Threads
 		count   int
@@ -78,7 +78,7 @@ func TestByThread(t *testing.T) {
 		{1, [][][]byte{{of0, nil, of2}, {values0, nil, values2}}},
 		{2, [][][]byte{{of0, bytesOf([]int64{0}), nil}, {values0, nil, nil}}},
 	} {
-		threads := Threads{Team: told{rank: tt.rank, size: 3, others: tt.others, call: new(int)}, Of: of}
+		threads := Threads{Team: scripted{rank: tt.rank, size: 3, others: tt.others, call: new(int)}, Of: of}
 		mine := make([][]uint16, len(of))
 		for i := range of {
 			mine[i] = []uint16{99} // of others: not looked at
@@ -96,7 +96,7 @@ func TestByThread(t *testing.T) {
 			}
 		}
 	}
-	short := Threads{Team: told{rank: 1, size: 2, others: [][][]byte{{bytesOf([]int64{2}), nil}, {bytesOf([]uint16{1}), nil}}, call: new(int)}, Of: []int32{0}}
+	short := Threads{Team: scripted{rank: 1, size: 2, others: [][][]byte{{bytesOf([]int64{2}), nil}, {bytesOf([]uint16{1}), nil}}, call: new(int)}, Of: []int32{0}}
 	if got, err := ByThread(short, make([][]uint16, 1)); err == nil {
 		t.Errorf("%v of a member that sent too little", got)
 	}
@@ -104,7 +104,7 @@ func TestByThread(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	lo, hi := []float64{3, math.Inf(1)}, []float64{4, math.Inf(-1), 7}
-	two := told{rank: 0, size: 2, others: [][][]byte{{nil, bytesOf([]float64{2, 5, 9, 5, 6})}}, call: new(int)}
+	two := scripted{rank: 0, size: 2, others: [][][]byte{{nil, bytesOf([]float64{2, 5, 9, 5, 6})}}, call: new(int)}
 	if err := Bounds(two, lo, hi); err != nil || !slices.Equal(lo, []float64{2, 5}) || !slices.Equal(hi, []float64{9, 5, 7}) {
 		t.Errorf("%v to %v, %v", lo, hi, err)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Values is collective: it returns, by rank, what every member gives, of any type that encoding/gob can carry: lists
-// without elements may come back nil. In a team of one that is what came in.
+// without elements may come back nil. In a team of one that is the argument.
 func Values[T any](t Team, mine T) ([]T, error) {
 	if t.Size() == 1 {
 		return []T{mine}, nil
@@ -21,7 +21,7 @@ func Values[T any](t Team, mine T) ([]T, error) {
 	return decodeAll[T](all)
 }
 
-// FirstByThread is ByThread for the first member alone; what it returns at others is what came in.
+// FirstByThread is ByThread for the first member alone; what it returns at others is the argument.
 func FirstByThread[T Plain](t Threads, lists [][]T) ([][]T, error) {
 	if t.Size() == 1 {
 		return lists, nil

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Seed is drawn anew in each run of a test, and logged; MORIENS_SEED=N repeats the run that drew N.
+// Seed is drawn again in each run of a test, and logged; MORIENS_SEED=N repeats the run that drew N.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := rand.Uint64()

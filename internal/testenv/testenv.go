@@ -1,7 +1,7 @@
 // Package testenv states what a test needs of the machine it runs on.
 //
-// A test whose needs are not met fails where the environment variable CI is set, because somebody relies on it having
-// run there; elsewhere it is skipped with the reason. Only tests import it.
+// A test whose needs are not met fails where the environment variable CI is set, because CI relies on it having run
+// there; elsewhere it is skipped with the reason. Only tests import it.
 package testenv
 
 import (

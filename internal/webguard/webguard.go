@@ -19,12 +19,12 @@ var (
 	ErrHost  = errors.New("a page of the loopback was asked for under a name that is not the loopback's")
 )
 
-// A Guard is a token, and what to do about who comes.
+// A Guard is a token, and what to do about clients.
 type Guard struct {
 	Token    string
 	Loopback bool   // it listens there alone
 	Policy   string // Content-Security-Policy of every answer, beside that nothing frames it
-	Advice   string // for who shows no token or a wrong one, or comes by another name
+	Advice   string // for a client without a token or with a wrong one, or by another name
 	Passed   func(*http.Request)
 	Refused  func(*http.Request, error) // ErrToken or ErrHost
 }

@@ -13,7 +13,7 @@ import (
 // Name is that of the compression in gRPC's headers.
 const Name = "zstd"
 
-// windowBytes bounds what a reader has to keep of a message, whoever has written it.
+// windowBytes bounds what a reader has to keep of a message, whatever its writer.
 const windowBytes = 1 << 20
 
 func init() { encoding.RegisterCompressor(&compressor{}) }

@@ -1,7 +1,7 @@
 /*
  * What MPI calls cost: for each kind of call, rounds of a loop that is timed as a whole, in turn by the names that the
  * library records (MPI_Send) and by those that go past it (PMPI_Send). In one process, because two processes differ by
- * more than what is looked for: where their memory lies, and what the machine does meanwhile.
+ * more than what is looked for: where their memory lies, and what the machine does in that time.
  *
  *	calls ROUNDS CALLS
  *

@@ -16,17 +16,17 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// stayers are agents that keep what their ranks do.
-type stayers map[uint64]*stayer
+// keepingAgents are agents that keep what their ranks do.
+type keepingAgents map[uint64]*keepingAgent
 
-type stayer struct {
-	keeper *keeping.Store
-	held   map[uint64][]*moriensv1.ReportRequest // by process: what its windows have
-	gone   bool
+type keepingAgent struct {
+	kept *keeping.Store
+	held map[uint64][]*moriensv1.ReportRequest // by process: what its windows have
+	gone bool
 }
 
 // IDs implements cells.Agents.
-func (s stayers) IDs() (list []uint64) {
+func (s keepingAgents) IDs() (list []uint64) {
 	for id, a := range s {
 		if !a.gone {
 			list = append(list, id)
@@ -36,14 +36,14 @@ func (s stayers) IDs() (list []uint64) {
 	return list
 }
 
-// Ask implements cells.Agents: what is said goes over a wire.
-func (s stayers) Ask(_ context.Context, agent uint64, ask *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer) error) error {
+// Ask implements cells.Agents: messages are encoded and decoded.
+func (s keepingAgents) Ask(_ context.Context, agent uint64, ask *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer) error) error {
 	a := s[agent]
 	if a == nil || a.gone {
 		return windows.ErrGone
 	}
 	var parts []*moriensv1.CellsAnswer
-	if err := a.keeper.Answer(proto.CloneOf(ask), func(p *moriensv1.CellsAnswer) error {
+	if err := a.kept.Answer(proto.CloneOf(ask), func(p *moriensv1.CellsAnswer) error {
 		parts = append(parts, proto.CloneOf(p))
 		return nil
 	}); err != nil {
@@ -58,7 +58,7 @@ func (s stayers) Ask(_ context.Context, agent uint64, ask *moriensv1.CellsAsk, t
 }
 
 // FetchAll implements CellsAgents.
-func (s stayers) FetchAll(_ context.Context, processes ...uint64) (list []windows.Fetched) {
+func (s keepingAgents) FetchAll(_ context.Context, processes ...uint64) (list []windows.Fetched) {
 	for id, a := range s {
 		f := windows.Fetched{Agent: id}
 		if a.gone {
@@ -78,21 +78,21 @@ func (s stayers) FetchAll(_ context.Context, processes ...uint64) (list []window
 	return list
 }
 
-// stays has agents keep what those of a record have said of calls, and tell the rest.
-func (r *record) stays(t fatal, random *rand.Rand, config keeping.Config) (store.Frozen, stayers) {
-	agents := make(stayers)
-	told := &record{clocks: r.clocks}
+// keptBack has agents keep what those of a record have reported of calls, and report the rest.
+func (r *record) keptBack(t fatal, random *rand.Rand, config keeping.Config) (store.Frozen, keepingAgents) {
+	agents := make(keepingAgents)
+	reported := &record{clocks: r.clocks}
 	for _, x := range r.agents {
-		a := &stayer{held: make(map[uint64][]*moriensv1.ReportRequest)}
+		a := &keepingAgent{held: make(map[uint64][]*moriensv1.ReportRequest)}
 		var err error
-		if a.keeper, err = keeping.New(config); err != nil {
+		if a.kept, err = keeping.New(config); err != nil {
 			t.Fatal(err)
 		}
-		rest := &telling{hello: proto.CloneOf(x.hello)}
+		rest := &agentRecord{hello: proto.CloneOf(x.hello)}
 		rest.hello.Cells = "as agreed"
 		processes := make(map[uint64]uint64) // by ring
 		for _, m := range x.messages {
-			a.keeper.Add([]*moriensv1.ReportRequest{proto.CloneOf(m)})
+			a.kept.Add([]*moriensv1.ReportRequest{proto.CloneOf(m)})
 			ring := m.GetCalls().GetRing() + m.GetMarks().GetRing() + m.GetTransfers().GetRing() + m.GetCollectives().GetRing() + m.GetGaps().GetRing()
 			if b := m.GetRing(); b != nil {
 				processes[b.Ring] = b.Process
@@ -104,9 +104,9 @@ func (r *record) stays(t fatal, random *rand.Rand, config keeping.Config) (store
 			a.held[processes[ring]] = append(a.held[processes[ring]], m)
 		}
 		agents[x.hello.Agent] = a
-		told.agents = append(told.agents, rest)
+		reported.agents = append(reported.agents, rest)
 	}
-	return told.frozen(t, random, func(int) bool { return true }), agents
+	return reported.frozen(t, random, func(int) bool { return true }), agents
 }
 
 // planted is a job of n ranks on two nodes: rank 3 computes four times as long as the others in one place, and the
@@ -121,7 +121,7 @@ func planted(t *testing.T, n, iterations int) *record {
 	}
 	r.clocks = []*moriensv1.ClockSample{sample(0), sample(end)}
 	for i := range 2 {
-		a := &telling{hello: &moriensv1.Hello{Agent: uint64(i + 1), Host: fmt.Sprint("n", i), Cpus: 4}}
+		a := &agentRecord{hello: &moriensv1.Hello{Agent: uint64(i + 1), Host: fmt.Sprint("n", i), Cpus: 4}}
 		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: sample(0)}})
 		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Communicator{Communicator: &moriensv1.Communicator{
 			Communicator: 1, Id: 70, Size: uint32(n), Peers: uint32(n), First: []int32{0}, Stride: []int32{1}, Count: []uint32{uint32(n)}}}})
@@ -158,7 +158,7 @@ func planted(t *testing.T, n, iterations int) *record {
 					now += uint64(burst) + 2000
 					row := int64(first) + int64(2*i+call)
 					if 2*i+call > 0 {
-						row = 1 // behind the one before
+						row = 1 // after the one before
 					}
 					m.Row, m.Comm, m.Ordinal = append(m.Row, row), append(m.Comm, 1), append(m.Ordinal, uint64(20*window+2*i+call))
 					m.Sent, m.Received, m.Root = append(m.Sent, 8), append(m.Received, 8), append(m.Root, -1)
