@@ -1,4 +1,5 @@
-// All files and tables of one run name call paths alike: DuckDB joins them, by number and by name, without an empty row.
+// All files and tables of one run name call paths alike: DuckDB joins them, by number and by name, without an empty
+// row.
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

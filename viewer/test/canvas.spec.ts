@@ -77,7 +77,8 @@ test('a view in motion draws fewer points where pictures come late, and more whe
   expect(quick.points).toBeGreaterThan(1e6);
 });
 
-// Thread 0: bursts 0-10 (cluster 1), 20-30 (2), 40-41 (3), MPI between; thread 1 has one burst that begins late in the columns.
+// Thread 0: bursts 0-10 (cluster 1), 20-30 (2), 40-41 (3), MPI between; thread 1 has one burst that begins late in the
+// columns.
 function source(): Source {
   const start = [20, 0, 40, 5];
   const end = [30, 10, 41, 25];

@@ -1,4 +1,5 @@
-// A run of 10,000 simulated ranks, from moriens' own files to the picture: what report.html has of all of them, and what moriens view adds where it is zoomed.
+// A run of 10,000 simulated ranks, from moriens' own files to the picture: what report.html has of all of them, and
+// what moriens view adds where it is zoomed.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -141,7 +141,8 @@ test('the theme can be switched, stays, and is light on paper', async () => {
   await done(opened);
 });
 
-// laid says how wide and high the pictures are, and whether a canvas shows anything, once a print has begun or ended: before the next frame.
+// laid says how wide and high the pictures are, and whether a canvas shows anything, once a print has begun or ended:
+// before the next frame.
 const laid = (page: Page, event: 'beforeprint' | 'afterprint') =>
   page.evaluate(async (type) => {
     dispatchEvent(new Event(type));
