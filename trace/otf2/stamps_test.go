@@ -50,7 +50,7 @@ func stamped(t *testing.T, run *trace.Run) (list []string, p *plan) {
 	d := define(run, p)
 	for i := range run.Threads {
 		var l listener
-		var told []string
+		var events []string
 		x := explainer{d: d, listener: &l}
 		err := newStream(run, d, i, d.messageEnds(run), p, func(e event, _ int64) error {
 			if e.kind != eventValues {
@@ -58,14 +58,14 @@ func stamped(t *testing.T, run *trace.Run) (list []string, p *plan) {
 				if e.kind == eventEnter || e.kind == eventLeave {
 					kind += " " + x.text(d.regions[e.ref].name)
 				}
-				told = append(told, fmt.Sprintf("%s %d", kind, e.timeNS))
+				events = append(events, fmt.Sprintf("%s %d", kind, e.timeNS))
 			}
 			return x.hear(e)
 		}).write()
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, strings.ReplaceAll(strings.Join(told, ", "), "MPI_", ""))
+		list = append(list, strings.ReplaceAll(strings.Join(events, ", "), "MPI_", ""))
 	}
 	return list, p
 }

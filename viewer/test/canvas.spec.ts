@@ -12,7 +12,7 @@ import { profileOf } from '../src/timeline/profile';
 import { COARSE, drawRaster, inSight, plain, type Source } from '../src/timeline/raster';
 import { whatAt } from '../src/timeline/what';
 
-test('a span keeps what lies under the pointer, and stays within its limits', () => {
+test('a span keeps what lies under the pointer, within its limits', () => {
   const limits = { from: 0, to: 100 };
   const near = zoomed({ from: 20, to: 60 }, 30, 0.5, limits, 1);
   expect(near).toEqual({ from: 25, to: 45 });
