@@ -122,7 +122,7 @@ func TestStamps(t *testing.T) {
 		if strings.Join(got, "\n") != strings.Join(c.want, "\n") || p.reversed != 0 {
 			t.Errorf("%s: %d messages reversed,\n%s\nwant\n%s", c.name, p.reversed, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
-		tell(t, c.run)
+		expectStreams(t, c.run)
 	}
 }
 
@@ -147,10 +147,10 @@ func TestStampsOfARing(t *testing.T) {
 	if p.reversed == 0 {
 		t.Error("a ring is in order")
 	}
-	tell(t, run)
+	expectStreams(t, run)
 }
 
-// Calls that come one after the other without bursts do not wait for one for ever.
+// Calls that come one after the other without bursts do not wait for one endlessly.
 func TestStampsOfManyCalls(t *testing.T) {
 	var calls trace.Calls
 	for i := range int64(3 * maxHeld) {
@@ -167,7 +167,7 @@ func TestStampsOfManyCalls(t *testing.T) {
 	if err := s.write(); err != nil || most > maxHeld+4 {
 		t.Errorf("%v: %d events held, want %d", err, most, maxHeld)
 	}
-	tell(t, run)
+	expectStreams(t, run)
 }
 
 func TestStampsOutOfRange(t *testing.T) {

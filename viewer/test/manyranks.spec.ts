@@ -87,7 +87,7 @@ test('report.html has rows for all 10,000 ranks, at the resolution that it state
   // A hundred ranks are ten rows, each of them shown for all of its ranks.
   await page.evaluate(() => (location.hash = 'view=timeline&rows=9900~10000'));
   const last = await drawn(page, (n) => n.rows.from === 9900);
-  expect(last.bins).toBeNull(); // nobody serves it
+  expect(last.bins).toBeNull(); // no server for it
   expect(Object.values(last.pixels).reduce((a, b) => a + b) / last.width).toBeGreaterThan(99);
   expect(errors).toEqual([]);
   await close();

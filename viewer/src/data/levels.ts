@@ -26,7 +26,7 @@ export interface Levels {
 
 const known = new WeakMap<Pack, Map<number | null, Levels>>();
 
-// labelsAt gives the bursts at a step, from 1; null, or a step that the pack does not tell of, is the answer.
+// labelsAt gives the bursts at a step, from 1; null, or a step that the pack does not have, is the answer.
 export function labelsAt(pack: Pack, step: number | null): Levels {
   const found = known.get(pack) ?? new Map<number | null, Levels>();
   known.set(pack, found);

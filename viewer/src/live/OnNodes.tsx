@@ -1,4 +1,4 @@
-// What stands in place of a picture of bursts where these stay on their nodes until the run ends: docs/cells.md.
+// What stands in place of a picture of bursts where these are kept on their nodes until the run ends: docs/cells.md.
 import { plural, seconds } from '../format';
 import { Empty } from '../parts/Panel';
 import type { Cells } from './page';
