@@ -279,7 +279,7 @@ func TestAnnotationsAlone(t *testing.T) {
 	})
 }
 
-// A log that is too small for the names: marks stay, without a name, and are counted.
+// A log that is too small for the names: marks are kept without a name, and counted.
 func TestNamesFindNoRoom(t *testing.T) {
 	library := mpitest.Library(t)
 	app := annotated(t, mpitest.OpenMPI, "annotate")

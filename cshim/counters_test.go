@@ -35,7 +35,7 @@ func plantedCounts(t *testing.T, dir string, rank int) [][3]int64 {
 }
 
 // TestSoftwareDefinedEvents has a program count for itself: what it added in each burst is what is recorded,
-// also before tests in vain and after them.
+// also before tests without success and after them.
 func TestSoftwareDefinedEvents(t *testing.T) {
 	testenv.NeedFile(t, "/usr/include/sde_lib.h")
 	library := mpitest.Library(t)

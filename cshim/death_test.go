@@ -103,7 +103,7 @@ func TestException(t *testing.T) {
 	})
 }
 
-// TestSmallRing has nobody read a ring that is too small: it holds the first records, and says how many
+// TestSmallRing has no reader for a ring that is too small: it holds the first records, and says how many
 // there were no room for.
 func TestSmallRing(t *testing.T) {
 	const slots = 64 << 10 / 32

@@ -34,7 +34,7 @@ func fakeProgram(t *testing.T, name, library string) string {
 }
 
 // TestEndWaits has a reader come while a process waits at its end, or not: MPI_Finalize returns when all rings are
-// read, those of threads that have ended too; after MORIENS_DRAIN where they are not; and at once where nobody reads.
+// read, those of threads that have ended too; after MORIENS_DRAIN where they are not; and at once without a reader.
 func TestEndWaits(t *testing.T) {
 	program := fakeProgram(t, "drain", mpitest.Library(t))
 	const never = time.Hour

@@ -99,8 +99,8 @@ func TestManyThreads(t *testing.T) {
 	})
 }
 
-// whenReady runs the mini-app middle, does something when both of its ranks are there, and lets it go on.
-func whenReady(t *testing.T, j job, meanwhile func(dir string)) outcome {
+// whenReady runs the mini-app middle, calls whenBothWait when both of its ranks wait, and lets it continue.
+func whenReady(t *testing.T, j job, whenBothWait func(dir string)) outcome {
 	t.Helper()
 	j.out = t.TempDir()
 	j.program = []string{j.mpi.App(t, "middle"), "wait", "3"}
@@ -109,7 +109,7 @@ func whenReady(t *testing.T, j job, meanwhile func(dir string)) outcome {
 		defer close(done)
 		for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 			if ready, _ := filepath.Glob(filepath.Join(j.out, "ready.*")); len(ready) == 2 {
-				meanwhile(j.shm)
+				whenBothWait(j.shm)
 				break
 			}
 		}

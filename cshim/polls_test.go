@@ -16,7 +16,7 @@ import (
 	"moriens/internal/mpitest"
 )
 
-// pollCalls are the functions that testdata/miniapp/polls.c calls in vain, in its order.
+// pollCalls are the functions that testdata/miniapp/polls.c polls without success, in its order.
 var pollCalls = []mpicall.ID{
 	mpicall.Test, mpicall.Testall, mpicall.Testany, mpicall.Testsome, mpicall.RequestGetStatus, mpicall.Iprobe, mpicall.Improbe,
 }
@@ -70,7 +70,7 @@ func pollEach(t *testing.T, j job) outcome {
 	}
 }
 
-// TestPollsAreOneRecord has every polling function ask in vain a hundred times, with so long a gap that only a poll
+// TestPollsAreOneRecord has every polling function fail a hundred times, with so long a gap that only a poll
 // that finds something ends the run.
 func TestPollsAreOneRecord(t *testing.T) {
 	const n = 100

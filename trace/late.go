@@ -25,7 +25,7 @@ func (l LateSenders) TotalNS() int64 {
 }
 
 // SettleLate fills in how late the senders of all messages were, by the calls that completed the receives, and adds it
-// up. Messages of which no call is known to have done so stay as they are, and are counted.
+// up. Messages of which no call is known to have done so are left as they are, and are counted.
 func (r *Run) SettleLate() (total LateSenders, unknown int) {
 	total = make(LateSenders)
 	for i := range r.Messages {

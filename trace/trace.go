@@ -235,7 +235,7 @@ type Kinship struct {
 	VariantOf int32   // the cluster in whose place it comes by chance; 0 = it is a kind of its own
 	MedianNS  float64 // of the durations, right to a thousandth; 0 = nothing is known
 	Core      float64 // half the quartile range of the durations over their median
-	// How far its place foretells whether a burst is of this kind or of the next one, 0–1; below 0: nothing does, or it is
+	// How far its place predicts whether a burst is of this kind or of the next one, 0–1; below 0: nothing does, or it is
 	// a variant.
 	Predicted    float64
 	Valley       float64 // the density between it and the next cluster over that of its peak, 0–1; below 0: there is no other

@@ -17,7 +17,7 @@ type Ordered struct {
 	// OffNS is how far an entry or exit lies, at most, from where its node's line has it: what was moved, and the
 	// drift during a burst, which keeps its length.
 	OffNS int64
-	// Unordered counts calls that wait for each other in a circle: whoever matched them was wrong.
+	// Unordered counts calls that wait for each other in a cycle: they are matched wrongly.
 	Unordered int
 	// Stopped says that there was no time for all: from some call on each thread goes by its node's line alone.
 	Stopped bool
@@ -218,7 +218,7 @@ type ordering struct {
 // worker has begun.
 const sideBySide = 256
 
-// runAll goes on with threads, side by side.
+// runAll continues threads, in parallel.
 func (o *ordering) runAll(threads []int32) {
 	parts := make([]Ordered, o.workers)
 	workers.Chunks(len(threads), o.workers, func(k, from, to int) {
@@ -375,7 +375,7 @@ func (o *ordering) sent(n need) (ns int64, there bool) {
 	m := &o.meetings[n.collective]
 	if !m.watched {
 		m.watched = true
-		o.advance(n.collective) // nobody waits for it yet
+		o.advance(n.collective) // no thread waits for it yet
 	}
 	if len(m.latest) < int(n.members) {
 		return 0, false

@@ -59,8 +59,8 @@ func partOf(whole *Traffic, of []int32, member int32) *Traffic {
 	return t
 }
 
-// A team puts calls where one process puts them, whoever has which threads, and says the same of what it had to do;
-// with calls that wait for each other too.
+// A team puts calls where one process puts them, however the threads are distributed, and says the same of what it had
+// to do; with calls that wait for each other too.
 func TestOrderOfATeam(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		threads := rapid.IntRange(1, 9).Draw(t, "threads")

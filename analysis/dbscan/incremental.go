@@ -7,7 +7,7 @@ import (
 )
 
 // An Incremental clusters points that come in batches. With Eps and MinPts fixed, insertion only
-// makes neighbourhoods larger: core points stay core points, and clusters only appear, grow and
+// makes neighbourhoods larger: core points remain core points, and clusters only appear, grow and
 // merge. So the state after any batches is that of batch DBSCAN of the same points, and Result gives
 // the same answer as Cluster.
 //

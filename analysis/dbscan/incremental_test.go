@@ -14,7 +14,7 @@ import (
 	"moriens/analysis/dbscan"
 )
 
-// After any prefix, in any order and any batches, the answer is that of the batch algorithm; ids stay.
+// After any prefix, in any order and any batches, the answer is that of the batch algorithm; ids are kept.
 func TestIncrementalIsTheReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, eps := drawPoints(t, 4, 150)

@@ -297,7 +297,7 @@ func TestSharedCosts(t *testing.T) {
 	}
 }
 
-// Where regions are narrow compared with Eps, the points of dense regions are not sent.
+// Where regions are narrow compared with Eps, most points of dense regions are not sent.
 func TestSharedCrowdInAFewEps(t *testing.T) {
 	dbscan.GatherUpTo(t, 0)
 	random := rand.New(rand.NewPCG(6, 6))

@@ -14,7 +14,7 @@ import (
 // and long are not to be missed.
 const fewest = 32
 
-// A draw is a burst that may be in the sample. Each member makes the same sample, whoever has which threads.
+// A draw is a burst that may be in the sample. Each member makes the same sample, however the threads are distributed.
 type draw struct {
 	stratum int    // group and step of the duration
 	hash    uint64 // of id: the least ones are taken

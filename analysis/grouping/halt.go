@@ -21,7 +21,7 @@ func (c *computation) overAt(t team.Team) error {
 	return err
 }
 
-// agree makes an error of one member an error of all. ErrHalted is passed on unchanged.
+// agree makes an error of one member an error of all. All return ErrHalted if one was halted.
 func (c *computation) agree(err error) error {
 	halted := errors.Is(err, ErrHalted)
 	if halted {

@@ -100,8 +100,8 @@ func TestResolution(t *testing.T) {
 	}
 }
 
-// Kinds that lie far apart stay whole, with a score of 1, however little each of them varies and whatever the unit: the
-// knee of their distances follows the noise within them.
+// Kinds that lie far apart are kept whole, with a score of 1, however little each of them varies and whatever the unit:
+// the knee of their distances follows the noise within them.
 func TestNormalisedNoiseSplitsNothing(t *testing.T) {
 	for _, c := range []struct {
 		name         string

@@ -26,7 +26,7 @@ type kinding struct {
 	groups []*group
 	rows   []int32 // of all bursts that are clustered here
 	bursts kinds.Bursts
-	scale  []float64 // by dimension, what coordinates are multiplied by; nil = they stay as they are
+	scale  []float64 // by dimension: the factor of its coordinates; nil = they are not scaled
 	leaves []kinds.Leaf
 	nodes  []refine.Node // by leaf
 	leafOf []int32       // per burst that is clustered

@@ -267,7 +267,7 @@ type Cluster struct {
 type Kinship struct {
 	MedianNS float64 // of the durations, right to a thousandth; NaN = not measured
 	Core     float64 // half the quartile range of the durations over their median
-	// Predicted is how far the place of a burst foretells whether it is of this kind or of the next one, 0–1: the least of
+	// Predicted is how far the place of a burst predicts whether it is of this kind or of the next one, 0–1: the least of
 	// the nearest neighbours'. NaN where the kind has none, and in a variant.
 	Predicted float64
 	Valley    float64     // the density between this and the next cluster over that of its peak, 0–1; 0 where they do not meet, NaN for the only cluster of its group

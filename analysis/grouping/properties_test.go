@@ -169,7 +169,7 @@ func TestMembersAndWorkersChangeNoKind(t *testing.T) {
 		}
 		o.Workers = 2
 		for members := 1; members <= 5; members++ {
-			for _, whole := range []int{1 << 16, 100} { // groups that one member has for the time, and such as stay where they are
+			for _, whole := range []int{1 << 16, 100} { // groups that one member has for the time, and groups that remain where they are
 				undo := grouping.SetWholeBursts(whole)
 				of := make([]int32, len(r.ThreadEnds))
 				for i := range of {

@@ -318,7 +318,7 @@ func TestUnevenWorkIsOneKind(t *testing.T) {
 	}
 }
 
-// Where a loop has several kinds all of them are slow while their core is, and each foretells the next: that is no
+// Where a loop has several kinds all of them are slow while their core is, and each predicts the next: that is no
 // order of the program either. At most a tenth of the sets is split.
 func TestSlowForAWhileInALoop(t *testing.T) {
 	random := testenv.Drawer(testenv.Seed(t), "loop")

@@ -63,7 +63,7 @@ type evaluator struct {
 	bursts  []int64 // per leaf that stands for a kind
 	grams   *grams  // by codes of what stands for each kind
 	*episodes
-	known    map[[2]int32]float64 // what pairs of kinds are foretold to, as long as grams stay
+	known    map[[2]int32]float64 // how well order predicts pairs of kinds, valid as long as grams do not change
 	distinct map[int32][]int32    // per kind, in a round: up to two kinds that its place distinguishes it from
 	side     float64
 	dims     int

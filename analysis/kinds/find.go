@@ -106,7 +106,7 @@ func (p *Proposal) Decide(leaves []Leaf, leafOf []int32) (d *Decision, err error
 		return Undecided(len(leaves), leafOf), nil
 	}
 	l.order(c)
-	d = &Decision{Cluster: leafOf, Kind: l.ownStrata()} // which nobody asks for any more
+	d = &Decision{Cluster: leafOf, Kind: l.ownStrata()} // which are not needed any more
 	for i := range leaves {
 		d.HalfOf = append(d.HalfOf, int32(i))
 	}

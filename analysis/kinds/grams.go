@@ -8,7 +8,7 @@ import (
 	"moriens/internal/mix"
 )
 
-// A ways is what can foretell a burst.
+// A ways is what can predict a burst.
 const (
 	twoBefore = iota
 	twoAfter

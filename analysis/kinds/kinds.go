@@ -8,8 +8,8 @@
 // variants of one kind. Finally, a burst that is longer than the kind that its place predicts is that kind, disturbed.
 //
 // Each step counts the bursts of a member, adds up the counts of all members, and decides from the sums alone. So the
-// members of a team reach the same answer, to the bit, whoever has which threads. docs/design/kinds.md describes the
-// method, with its figures.
+// members of a team reach the same answer, to the bit, however the threads are distributed. docs/design/kinds.md
+// describes the method, with its figures.
 //
 // Lengths of coordinates are in ln units where a coordinate is a logarithm: .1 is about 10 %. Shares and measures of
 // order are 0 to 1.

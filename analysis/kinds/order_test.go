@@ -244,8 +244,8 @@ func drawThreads(random *rand.Rand, groups int) *made {
 	return m
 }
 
-// Whoever has which threads, a burst's neighbours are the same: they belong to threads next to each other on one host,
-// at the same place between the same events.
+// However the threads are distributed, a burst's neighbours are the same: they belong to threads next to each other on
+// one host, at the same place between the same events.
 func TestNeighboursOfMembers(t *testing.T) {
 	random := drawn(t)
 	for range 200 {

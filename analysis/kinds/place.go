@@ -34,7 +34,7 @@ const (
 	placeWays
 )
 
-// placeFactor makes one word of two, as in a hash by multiplying: those of contexts that there are stay apart.
+// placeFactor makes one word of two, as in a hash by multiplying: different contexts that occur get different words.
 const placeFactor = 0xd6e8feb86659fd93
 
 // placeKeys are a burst's contexts, by way; 0 = none. salts are those of its group.
@@ -89,7 +89,7 @@ type kindAt struct {
 	steady []float64 // medians of steady dimensions, in sides
 }
 
-// place gives bursts the kinds that their places foretell, in kindOf. It returns by kind how far places distinguish it
+// place gives bursts the kinds that their places predict, in kindOf. It returns by kind how far places distinguish it
 // from the next, NaN for one that is alone.
 func (l *local) place(c *executor, kindOf []int32, kinds int) []float64 {
 	p := &placing{local: l, c: c, kindOf: kindOf, distinct: make(map[[2]int32]bool)}
@@ -119,7 +119,7 @@ func (l *local) place(c *executor, kindOf []int32, kinds int) []float64 {
 			for _, x := range moves {
 				p.kindOf[x.burst] = x.kind
 			}
-			break // nobody asks for contexts any more
+			break // contexts are not needed any more
 		}
 		p.apply(moves)
 	}
@@ -127,7 +127,7 @@ func (l *local) place(c *executor, kindOf []int32, kinds int) []float64 {
 }
 
 // predict finds how far places distinguish each kind from the nearest others of its group. Where other calls or
-// instructions distinguish two nobody asks order.
+// instructions distinguish two order is not needed.
 func (p *placing) predict(predicted []float64) {
 	j := &evaluator{dims: p.Dims, side: p.Side, places: placesOf(p.spread, p.Dims, p.Side), grams: p.grams, codes: p.codes, steady: p.Steady}
 	for _, group := range p.of {

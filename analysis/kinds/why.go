@@ -12,7 +12,7 @@ type Cause uint8
 // with.
 const (
 	ByNothing      Cause = iota
-	ByOrder              // what comes before, after and on other ranks foretells which of the two comes
+	ByOrder              // what comes before, after and on other ranks predicts which of the two comes
 	ByCalls              // no burst of one is between the MPI calls of a burst of the other
 	ByInstructions       // they differ in what nothing disturbs
 	ByDensity            // both are large, narrow and far apart

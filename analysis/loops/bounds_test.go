@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What does not compress is bounded, and the counts stay exact.
+// What does not compress is bounded, and the counts remain exact.
 func TestBounds(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	sequence := slices.Concat(
@@ -62,7 +62,7 @@ func TestBounds(t *testing.T) {
 }
 
 // Where noise in the symbols makes a sequence too large, the calls still give its loops, and the counts of the symbols
-// stay exact.
+// remain exact.
 func TestBlurred(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 4))
 	// Symbols 0 to 7, or, at each place, the same one as noise: 10 to 17. Coarse: 20 to 27.

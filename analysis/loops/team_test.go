@@ -10,8 +10,8 @@ import (
 	"moriens/internal/team"
 )
 
-// Whoever has which threads, all members of a team get the structure that one process gets, summed up and blurred parts
-// included.
+// However the threads are distributed, all members of a team get the structure that one process gets, summed up and
+// blurred parts included.
 func TestTeam(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		body := rapid.SliceOfN(rapid.Uint32Range(0, 5), 1, 12)

@@ -116,7 +116,7 @@ func (c *computation) settleFor(g *group, w *dbscan.Weighting, units []int32, ep
 	return w, nil
 }
 
-// ask asks for those places of an answer's questions that may be had, and reports whether there are any.
+// ask asks for those places of an answer's questions that can be returned, and reports whether there are any.
 func (c *computation) ask(g *group, w *dbscan.Weighting, units []int32) bool {
 	for _, i := range w.Questions {
 		if unit := units[i]; !c.lost[unit] {

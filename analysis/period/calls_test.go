@@ -77,7 +77,7 @@ func TestCallsWhereClustersOfSomeThreadsAreNoisy(t *testing.T) {
 }
 
 // TestAnchorsWhereClustersOfSomeThreadsAreNoisy has the same with a collective call at each begin: it cuts the noisy
-// threads too, and phases that make the same calls stay apart, of which one burst in thirty is of another cluster.
+// threads too, and phases that make the same calls are kept apart, of which one burst in thirty is of another cluster.
 func TestAnchorsWhereClustersOfSomeThreadsAreNoisy(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	var list []*script

@@ -176,7 +176,7 @@ func TestStepsBetweenDelimiters(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		damage
-		wrong int // at most: a program that repeats in all but one burst is left as it is, and may lack the last iteration
+		wrong int // at most: steps that repeat in all but one place are not delimited, and may lack the last iteration
 	}{
 		{"clean", damage{}, 1},
 		{"1 % disturbed", damage{other: .01}, 1},

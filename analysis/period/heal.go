@@ -37,7 +37,7 @@ func usualNeighbours(kinds []int32, symbols int) neighbours {
 		count[k]++
 	}
 	for k, c := range count {
-		// Twice is too little to tell whether it comes by the clock, and no loop has less than three trips.
+		// Two occurrences do not show whether it is periodic, and no loop has less than three trips.
 		n.rare[k] = c < 3 || 3*variation[k]/float64(c-2) >= regularBelow && float64(c) < (1-regularly)*float64(len(kinds))
 	}
 	return n

@@ -46,8 +46,8 @@ func inTurns(threads, members int) []int32 {
 	return of
 }
 
-// Whoever has which threads, all members of a team find the same as one process: by symbols, by calls, with and without
-// anchors, and threads that do alike.
+// However the threads are distributed, all members of a team find the same as one process: by symbols, by calls, with
+// and without anchors, and threads that do alike.
 func TestTeam(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := someRun(t)

@@ -27,7 +27,7 @@ func sumOn(members int, of []int32, threads []Thread, o Options) ([]*Profile, er
 	})
 }
 
-// Whoever has which threads, all members of a team get the profile that one process gets.
+// However the threads are distributed, all members of a team get the profile that one process gets.
 func TestTeam(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		threads := random(t, []int{3, 0})

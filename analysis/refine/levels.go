@@ -376,7 +376,7 @@ func (r *refinement) nameNodes(fresh []Node) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(fresh[b].TimeNS, fresh[a].TimeNS) })
-	taken := map[int32]bool{Noise: true} // frozen nodes are nobody's parents
+	taken := map[int32]bool{Noise: true} // frozen nodes are no parents
 	for _, i := range order {
 		for _, p := range fresh[i].Parents {
 			if !taken[p.ID] {

@@ -45,7 +45,7 @@ type Bursts struct {
 	Anchors    [][]sequence.Anchor // per thread, counting all its bursts; nil = not known
 	Groups     []Group             // the same at all members of a team, but for their rows and points
 	// Score, if not nil, scores labels where the sequences are elsewhere: the rows are in no order then, and Ends is nil.
-	// labels has one for each of DurationNS, the ID of a node below count, Noise or Absent, and must stay as it is; the
+	// labels has one for each of DurationNS, the ID of a node below count, Noise or Absent, and must not be changed; the
 	// score is of count labels.
 	Score func(labels []int32, count int) (*sequence.Score, error)
 	// Even, if not nil, says of some nodes whether all threads with bursts have as many of each, where who knows the

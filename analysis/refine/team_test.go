@@ -44,7 +44,7 @@ func shareOf(m team.Team, b refine.Bursts, of []int32) (refine.Bursts, error) {
 	return s, nil
 }
 
-// Whoever has which threads, all members refine alike.
+// However the threads are distributed, all members refine alike.
 func TestMembersDoNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b, o := drawBursts(t), drawOptions(t)

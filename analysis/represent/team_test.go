@@ -12,7 +12,7 @@ import (
 	"moriens/internal/team"
 )
 
-// checkTeam checks that all members of teams find what one process finds, whoever has which threads.
+// checkTeam checks that all members of teams find what one process finds, however the threads are distributed.
 func checkTeam(t interface{ Fatal(...any) }, run represent.Run, o represent.FindOptions, want *represent.Selection) {
 	const members = 3
 	for _, owner := range []func(thread int) int{

@@ -112,7 +112,7 @@ func (c *count) at(enterNS, exitNS [][]int64, k int) {
 	}
 }
 
-// lastBy is the place of the last that entered by then, -1 = nobody had.
+// lastBy is the place of the last that entered by then, -1 = none had.
 func (c *count) lastBy(ns int64) int {
 	last := len(c.entersNS) - 1
 	if ns >= c.entersNS[last] {

@@ -10,7 +10,8 @@ import (
 	"moriens/internal/team"
 )
 
-// Whoever has which threads, all members of a team draw the bursts that one process draws, with the same weights.
+// However the threads are distributed, all members of a team draw the bursts that one process draws, with the same
+// weights.
 func TestTeam(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		threads := random(t)

@@ -59,11 +59,11 @@ func comparePieces(x, y piece) int {
 	return cmp.Or(cmp.Compare(y.threads, x.threads), cmp.Compare(len(y.labels), len(x.labels)), cmp.Compare(x.sign, y.sign))
 }
 
-// settle orders the pieces whose signs leave it open, as those of labels do that could trade places: two clusters of
-// one length that take turns. Any piece of those that are alike would do: it takes the one whose labels have the least
-// numbers, lest it be that of the first thread, and from then on knows its labels by the rank of their first place in
-// what was taken. So one choice settles the others that hang on it, in later segments too, and whichever piece it was,
-// the alignments are each other's image. So far there are ranks up to last; it returns the new last one.
+// settle orders the pieces that signs leave unordered, because their labels could trade places: two clusters of one
+// length that take turns. Any of the pieces that are alike would do. It takes the one whose labels have the smallest
+// numbers, so that the choice does not depend on the order of threads. From then on its labels have the rank of their
+// first place in what was taken. So one choice settles the others that depend on it, in later segments too. Whichever
+// piece it was, the alignments are each other's image. last is the last rank so far; it returns the new last one.
 func settle(segments []segment, rank []int32, last int32) int32 {
 	for s := range segments {
 		pieces := segments[s].pieces

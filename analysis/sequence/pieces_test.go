@@ -170,7 +170,7 @@ func TestPiecesByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// In segment 2 one of three does 2; in segments 0, 1, 3 and 4 nobody does anything.
+	// In segment 2 one of three does 2; in segments 0, 1, 3 and 4 no thread does anything.
 	if want := (60. + 30./3) / 90; got.Global != want || got.Segments != 6 || got.Distinct != 4+2+1 || got.Labels[1].Score != 1 {
 		t.Errorf("%+v, want the score %v", got, want)
 	}

@@ -310,7 +310,7 @@ func TestFewDifferences(t *testing.T) {
 			s := slices.Clone(common)
 			for range 3 {
 				at := 50 + random.IntN(length-200)
-				s = slices.Insert(s, at, 60) // nobody else does that
+				s = slices.Insert(s, at, 60) // no other thread does that
 				edits++
 			}
 			sequences = append(sequences, s)

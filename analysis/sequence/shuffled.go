@@ -23,7 +23,7 @@ const (
 //
 // It is the score of one such draw, aligned as Align aligns: an alignment makes chance matches, and columns for what it
 // shifts, of which the expectation of a column knows nothing. With few threads that is too low, with many too high.
-// Each thread's labels are shuffled over the run; anchors stay where they are. About a million bursts are aligned, or
+// Each thread's labels are shuffled over the run; anchors are not moved. About a million bursts are aligned, or
 // 64 of each thread if that is more: in segments from all over the run, as long as they are, or in one that is as much
 // shorter. Two draws differ by up to .01; without anchors and with many threads it is up to .02 below that of all
 // bursts. A label that is not among these bursts counts as one that no two threads share.

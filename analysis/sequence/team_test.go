@@ -21,7 +21,7 @@ func alignShared(in sequence.Threads, of []int32, members int) ([]*sequence.Scor
 	return shared(in, of, members, sequence.Align)
 }
 
-// shared has the members of a team do a thing with the threads that of says: what comes of it, by rank.
+// shared has the members of a team work on the threads that of gives them, and returns the results by rank.
 func shared[R any](in sequence.Threads, of []int32, members int, do func(sequence.Threads, int) (R, error)) ([]R, []error) {
 	results, errs := make([]R, members), make([]error, members)
 	var wg sync.WaitGroup

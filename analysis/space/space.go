@@ -3,7 +3,7 @@
 //
 // In come columns over bursts: durations in nanoseconds, counter values in their own units. Out come a Status per burst
 // and coordinates. The transform is fixed: a burst's coordinates do not depend on the other bursts, so that the
-// clusters of a running job stay comparable while bursts arrive. A log dimension is ln(value), in ln units (0.1 ≈ 10
+// clusters of a running job remain comparable while bursts arrive. A log dimension is ln(value), in ln units (0.1 ≈ 10
 // %), a lin dimension is the value itself. For traces there is also Normalise: coordinates over the range of the
 // bursts, as tools that work after the run have them (González, Giménez, Labarta, IPDPS'09, section 3). The package
 // never changes its input.

@@ -427,10 +427,10 @@ _Static_assert(sizeof(struct moriens_request) == MORIENS_SLOT_BYTES, "a continua
 _Static_assert(sizeof(struct moriens_mark) == MORIENS_SLOT_BYTES, "a slot of its own");
 _Static_assert(offsetof(struct moriens_slot, slots) == 28 && offsetof(struct moriens_counters, kind) == 28 &&
 	offsetof(struct moriens_polls, kind) == 28 && offsetof(struct moriens_transfer, kind) == 28 &&
-	offsetof(struct moriens_collective, kind) == 28 && offsetof(struct moriens_request, kind) == 28, "a call is told from a continuation by the last four bytes");
+	offsetof(struct moriens_collective, kind) == 28 && offsetof(struct moriens_request, kind) == 28, "the last four bytes distinguish a call from a continuation");
 _Static_assert(offsetof(struct moriens_mark, seq) == offsetof(struct moriens_slot, seq) &&
 	offsetof(struct moriens_mark, what) == offsetof(struct moriens_slot, call) &&
-	offsetof(struct moriens_mark, slots) == offsetof(struct moriens_slot, slots), "a mark is told by its call");
+	offsetof(struct moriens_mark, slots) == offsetof(struct moriens_slot, slots), "the call shows that it is a mark");
 _Static_assert(sizeof(struct moriens_log_origin) % 8 == 0, "its text follows at once");
 _Static_assert(sizeof(struct moriens_ring) == MORIENS_HEADER_BYTES, "the slots start on a page");
 _Static_assert(sizeof(struct moriens_process) == MORIENS_HEADER_BYTES, "the log starts on a page");

@@ -43,7 +43,7 @@ int moriens_os_lock(struct moriens_file *file);
 
 void moriens_os_close(int fd);
 
-/* Blocks all signals of the thread: a profiling timer would interrupt the allocation of a file for ever. */
+/* Blocks all signals of the thread: a profiling timer would interrupt the allocation of a file endlessly. */
 void moriens_os_block_signals(sigset_t *saved);
 void moriens_os_restore_signals(const sigset_t *saved);
 void moriens_os_unmap(void *memory, size_t bytes);
@@ -110,7 +110,7 @@ void moriens_os_remove_unlocked(const char *path, const char *directory);
 /* Copies the start of a file to stderr. */
 void moriens_os_say_file(int fd);
 
-/* Whether nobody has removed a file or written to it. */
+/* Whether a file has neither been removed nor written to. */
 bool moriens_os_left_empty(int fd);
 
 /* Says something on stderr, with a hint; only so often per process. */

@@ -26,7 +26,7 @@ int moriens_sessions(void)
 
 /* One more is open. The first sets the process running again, if another has ended it, and is made known under the
  * lock: a thread that opens the second one must find it known when it returns. If it did not, it would count as opened
- * a session whose end, in a thread that records nothing yet, no one counts, and the process would run for ever. */
+ * a session whose end, in a thread that records nothing yet, no one counts, and the process would run endlessly. */
 static void opened(word session)
 {
 	pthread_mutex_lock(&lock);

@@ -1,6 +1,6 @@
 /*
- * MPI_THREAD_MULTIPLE: the first thread of each rank computes and synchronises with all ranks, again and again. Its
- * other threads compute at the same time, and exchange messages with those of the neighbours. They make no collective call.
+ * MPI_THREAD_MULTIPLE: the first thread of each rank computes and synchronises with all ranks, again and again. Other
+ * threads compute at the same time and exchange messages with those of the neighbours, but make no collective call.
  *
  *	helpers [THREADS [ITERATIONS]]
  */

@@ -1,5 +1,5 @@
 /*
- * What is hard to tell of calls, on two ranks: derived datatypes, wildcards, MPI_PROC_NULL, ignored statuses, handles
+ * Calls that are hard to interpret, two ranks: derived datatypes, wildcards, MPI_PROC_NULL, ignored statuses, handles
  * that are used again, inactive and shared requests, errors, intercommunicators, edges of grids, pauses. Or
  *
  *	meaning many N      each rank waits for 2 N requests at once
@@ -279,7 +279,7 @@ static void reuse(void)
 	MPI(Barrier, MPI_COMM_SELF);
 }
 
-/* Both ranks are a group each. Groups that only they know of have no parent's ordinal to tell them apart. */
+/* Both ranks are a group each. Groups that only they know have no parent's ordinal to distinguish them. */
 static void between(void)
 {
 	MPI_Comm comm, both;

@@ -1,11 +1,11 @@
 /*
  * Programs that ask again and again whether something has come:
  *
- *	polls each N            each polling function N times in vain from one place, and once not
- *	polls compute N US      N times: US microseconds of work, one MPI_Test in vain
- *	polls die N             N MPI_Iprobe in vain, then SIGKILL
- *	polls inside            MPI_Iprobe in vain until a child kills it
- *	polls pool N [MS]       N MPI_Iprobe in vain by a thread that lives on when MPI is finalised,
+ *	polls each N            each polling function N times without success from one place, and once with
+ *	polls compute N US      N times: US microseconds of work, one failed MPI_Test
+ *	polls die N             N failed MPI_Iprobe, then SIGKILL
+ *	polls inside            failed MPI_Iprobe until a child kills it
+ *	polls pool N [MS]       N failed MPI_Iprobe by a thread that lives on when MPI is finalised,
  *	                        for MS milliseconds
  *
  * each writes how many ns lie between its first poll and its last to $MINIAPP_OUT/took.<rank>, and compute its bursts

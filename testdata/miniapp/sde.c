@@ -1,12 +1,12 @@
 /*
- * Three kinds of bursts that only two counters together tell apart, counted by the program itself with
+ * Three kinds of bursts that only two counters together distinguish, counted by the program itself with
  * PAPI's software-defined events (link with -lsde):
  *
  *	sde [ROUNDS]
  *
  * Kinds 1 and 2 have the same INS, kinds 1 and 3 the same INS per CYC; a burst's counts are those of its kind
  * and up to a hundredth more. Every rank writes a line "kind ins cyc" per burst to $MINIAPP_OUT/bursts.<rank>.
- * Bursts of kind 3 come before an MPI_Test in vain.
+ * Bursts of kind 3 are before a failed MPI_Test.
  */
 #include "planted.h"
 

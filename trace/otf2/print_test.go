@@ -114,7 +114,7 @@ func printed(t *testing.T, run *trace.Run) {
 func exported(t *testing.T, run *trace.Run) string {
 	t.Helper()
 	held, out, note := archived(t, run)
-	want, p := tell(t, held)
+	want, p := expectStreams(t, held)
 	printed := listen(t, out)
 	compare(t, want, printed.listeners)
 	inOrder(t, held, p, printed.listeners)

@@ -50,7 +50,7 @@ func stamped(t *testing.T, run *trace.Run) (list []string, p *plan) {
 	d := define(run, p)
 	for i := range run.Threads {
 		var l listener
-		var told []string
+		var events []string
 		x := explainer{d: d, listener: &l}
 		err := newStream(run, d, i, d.messageEnds(run), p, func(e event, _ int64) error {
 			if e.kind != eventValues {
@@ -58,14 +58,14 @@ func stamped(t *testing.T, run *trace.Run) (list []string, p *plan) {
 				if e.kind == eventEnter || e.kind == eventLeave {
 					kind += " " + x.text(d.regions[e.ref].name)
 				}
-				told = append(told, fmt.Sprintf("%s %d", kind, e.timeNS))
+				events = append(events, fmt.Sprintf("%s %d", kind, e.timeNS))
 			}
 			return x.hear(e)
 		}).write()
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, strings.ReplaceAll(strings.Join(told, ", "), "MPI_", ""))
+		list = append(list, strings.ReplaceAll(strings.Join(events, ", "), "MPI_", ""))
 	}
 	return list, p
 }
@@ -122,7 +122,7 @@ func TestStamps(t *testing.T) {
 		if strings.Join(got, "\n") != strings.Join(c.want, "\n") || p.reversed != 0 {
 			t.Errorf("%s: %d messages reversed,\n%s\nwant\n%s", c.name, p.reversed, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
-		tell(t, c.run)
+		expectStreams(t, c.run)
 	}
 }
 
@@ -147,10 +147,10 @@ func TestStampsOfARing(t *testing.T) {
 	if p.reversed == 0 {
 		t.Error("a ring is in order")
 	}
-	tell(t, run)
+	expectStreams(t, run)
 }
 
-// Calls that come one after the other without bursts do not wait for one for ever.
+// Calls that come one after the other without bursts do not wait for one endlessly.
 func TestStampsOfManyCalls(t *testing.T) {
 	var calls trace.Calls
 	for i := range int64(3 * maxHeld) {
@@ -167,7 +167,7 @@ func TestStampsOfManyCalls(t *testing.T) {
 	if err := s.write(); err != nil || most > maxHeld+4 {
 		t.Errorf("%v: %d events held, want %d", err, most, maxHeld)
 	}
-	tell(t, run)
+	expectStreams(t, run)
 }
 
 func TestStampsOutOfRange(t *testing.T) {

@@ -22,13 +22,13 @@ func TestStream(t *testing.T) {
 		if rapid.Bool().Draw(t, "reduced") {
 			tracetest.Keep(t, run)
 		}
-		tell(t, run)
+		expectStreams(t, run)
 	})
 }
 
 func TestStreamOfOneOfEach(t *testing.T) {
 	for _, run := range []*trace.Run{tracetest.Small(), tracetest.Planted(), tracetest.PlantedWindows(), rare()} {
-		tell(t, run)
+		expectStreams(t, run)
 	}
 }
 
@@ -63,8 +63,8 @@ type fatal interface {
 	Fatalf(string, ...any)
 }
 
-// tell compares the streams of a run with the expected ones, and returns their events by their stamps.
-func tell(t fatal, run *trace.Run) (map[uint64]*story, *plan) {
+// expectStreams compares the streams of a run with the expected ones, and returns their events by their stamps.
+func expectStreams(t fatal, run *trace.Run) (map[uint64]*story, *plan) {
 	t.Helper()
 	if err := check(run); err != nil {
 		t.Fatal(err)
@@ -287,7 +287,7 @@ func overlapping() *trace.Run {
 // A burst that a call cuts is left out and counted.
 func TestOverlaps(t *testing.T) {
 	run := overlapping()
-	tell(t, run)
+	expectStreams(t, run)
 	d := define(run, nil)
 	s := newStream(run, d, 0, d.messageEnds(run), nil, func(event, int64) error { return nil })
 	if err := s.write(); err != nil || s.straddling != 3 {
@@ -314,7 +314,7 @@ func TestAnyOverlap(t *testing.T) {
 			b.StartNS, b.DurationNS, b.Cluster = append(b.StartNS, beginNS), append(b.DurationNS, endNS-beginNS), append(b.Cluster, int32(b.Len()+1))
 			b.Before, b.After = append(b.Before, 0), append(b.After, 0)
 		})
-		tell(t, &trace.Run{
+		expectStreams(t, &trace.Run{
 			DurationNS: 40, Worlds: []trace.World{{Size: 1}}, CallPaths: []trace.CallPath{{}, {Function: "MPI_Wait"}}, Threads: []trace.Thread{th},
 		})
 	})
@@ -335,7 +335,7 @@ func TestMatchingByOrder(t *testing.T) {
 				SendNS: int64(i), RecvNS: at("recv"), PhysicalRecvNS: at("physical"), Bytes: int64(1000 + i), Tag: rapid.Int64Range(0, 1).Draw(t, "tag"),
 			})
 		}
-		tell(t, run)
+		expectStreams(t, run)
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Threads that are known as totals only share rows with each other, and with no others as long as there is room.
-func TestRowsOfThreadsInSum(t *testing.T) {
+func TestRowsOfUntimedThreads(t *testing.T) {
 	run := &trace.Run{Threads: make([]trace.Thread, 1000)}
 	for _, i := range []int{0, 400, 401, 999} {
 		run.Threads[i].EndNS = 5

@@ -164,7 +164,7 @@ func TestMemoryAndDirectory(t *testing.T) {
 }
 
 // The call paths of a page have the numbers that they have in the run and in callpaths.json, whether it is written or
-// read; without that file, or where the files of a directory tell different ones, names distinguish them.
+// read; without that file, or where the files of a directory have different ones, names distinguish them.
 func TestPathNumbers(t *testing.T) {
 	run := tracetest.Small()
 	run.CallPaths = append(run.CallPaths, run.CallPaths[2]) // two of one name

@@ -8,7 +8,7 @@ import (
 )
 
 // Threads that are known as totals only are not drawn.
-func TestRowsOfThreadsInSum(t *testing.T) {
+func TestRowsOfUntimedThreads(t *testing.T) {
 	run := &trace.Run{Threads: make([]trace.Thread, 10_000)}
 	for _, i := range []int{0, 17, 9_999} {
 		run.Threads[i].EndNS = 5

@@ -143,7 +143,7 @@ func TestReadsBadWindows(t *testing.T) {
 			t.Errorf("lenient: %v, %+v", err, r)
 		}
 	}
-	// Nobody but us has windows: 1000 is a state of others, too.
+	// Only our traces have windows. Other traces use state 1000 too.
 	r, err := Read(strings.NewReader(header+"1:0:1:1:1:0:50:1000\n1:0:1:1:1:50:60:1\n"), Options{})
 	if err != nil || r.Run.Windows != nil {
 		t.Errorf("%v, windows %v", err, r.Run.Windows)

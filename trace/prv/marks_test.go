@@ -11,8 +11,7 @@ import (
 	"moriens/trace/tracetest"
 )
 
-// Whoever reads the marks of a trace line by line, in the order of the file, finds the phases and events of the run
-// again.
+// The marks of a trace, read line by line in the order of the file, give the phases and events of the run.
 func TestMarks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := tracetest.Run(t)

@@ -18,7 +18,7 @@ type Absence struct {
 	Died   bool // before there was anything to record
 }
 
-// What is said of ranks of which nobody has reported why they have no record.
+// Texts for ranks that have no record and of which no reason was reported.
 const (
 	nothingReported = "no data from them: no library or no agent where they run"
 	noneInTrace     = "the trace has no record of them"
@@ -73,7 +73,7 @@ func (w *World) explain(world int, absent []Absence, ofTrace bool) {
 		}
 		return &w.Unrecorded[at]
 	}
-	missing := make(map[int]bool, len(w.MissingRanks)) // of these nobody has reported why
+	missing := make(map[int]bool, len(w.MissingRanks)) // of these no reason was reported
 	for _, rank := range w.MissingRanks {
 		missing[rank] = true
 	}

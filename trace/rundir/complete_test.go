@@ -169,7 +169,7 @@ func TestNoRankCanBeRead(t *testing.T) {
 func TestEveryLossIsJudged(t *testing.T) {
 	harmless := []string{
 		"BatchesResent", "BatchesDuplicate", "CollectorRestarts", "JournalBytesCut", // nothing is lost
-		"WindowsEvicted", "SpoolEvictedBytes", // of what would be left out; what was to stay is in reduction.missing
+		"WindowsEvicted", "SpoolEvictedBytes", // of what would be left out; what should be kept is in reduction.missing
 		"CallsAbandoned", "MarksInsideCalls", "PhaseEndsUnmatched", "PhasesUnfinished", "CountersUnavailable", // the program's, or the machine's
 		"RanksMissing", "RanksUnrecorded", // in worlds, with their reasons
 		"SpoolFullSeconds", "SpoolFullDropped", // with RecordsDropped

@@ -174,7 +174,7 @@ func TestCostOfCallPaths(t *testing.T) {
 	}
 }
 
-// endless has one file, which nobody may read.
+// endless has one file, which must not be read.
 type endless struct{}
 
 func (endless) Open(string) (fs.File, error)          { panic("read") }

@@ -40,7 +40,7 @@ func DetailBytes(has Has, kept, rows *trace.Run) (int64, error) {
 }
 
 // RenderSums makes clusters.json and the levels of all ranks, several at a time, and says how many bytes they have.
-// Write takes them as they are: what they tell of must not change any more.
+// Write takes them as they are: what they describe must not change any more.
 func (c *Content) RenderSums(threadsAtWork int) (int64, error) {
 	return c.render(c.sumFiles(), threadsAtWork)
 }

@@ -1,5 +1,6 @@
-// What the page takes: bytes, time until something is seen, time of a picture while one moves and zooms, memory. make bench-viewer
-// prints the table of docs/viewer.md. REPORT is the report.html of a run of 1,024 ranks with 10,000 bursts each.
+// What the page takes: bytes, time until something is seen, time of a picture while one moves and zooms, memory. make
+// bench-viewer prints the table of docs/viewer.md. REPORT is the report.html of a run of 1,024 ranks with 10,000 bursts
+// each.
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +27,8 @@ interface Motion {
   processor: number; // ms of all cores a picture: what the page and what draws for it has used
 }
 
-// pictures turns the wheel or presses a key before each picture of the screen, there and back, and gives the times between them.
+// pictures turns the wheel or presses a key before each picture of the screen, there and back, and gives the times
+// between them.
 function pictures(page: Page, plot: string, what: 'zoom' | 'move'): Promise<number[]> {
   return page.evaluate(
     ([plot, what, frames]) =>

@@ -9,7 +9,7 @@ import './shell/shell.css';
 import './style.css';
 import { followTheme } from './theme';
 
-// A page from disk may hold no storage; the token then stays where it is, in the address.
+// A page from disk may have no storage. The token is then left in the address.
 try {
   takeToken();
 } catch (err) {

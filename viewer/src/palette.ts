@@ -1,5 +1,6 @@
-// Colours of clusters and of what is none. A cluster has the colour that clusters.json gives it, that of its kind, the same as in every
-// other picture of the run; on a dark page dark colours are raised in lightness, by one rule, and keep their hue.
+// Colours of clusters and of what is none. A cluster has the colour that clusters.json gives it, that of its kind, the
+// same as in every other picture of the run; on a dark page dark colours are raised in lightness, by one rule, and keep
+// their hue.
 import { FILTERED, MISSING } from './data/clusters';
 import { rgbOf, type RGB } from './rgb';
 import { nowTheme, type Theme } from './theme';
@@ -43,7 +44,8 @@ export function onTheme(colour: string, theme: Theme): string {
   return theme === 'dark' ? raise(colour) : colour;
 }
 
-// The first colours of trace/palette: of a live page whose clusters.json is not there yet, and of nodes that are no cluster.
+// The first colours of trace/palette: of a live page whose clusters.json is not there yet, and of nodes that are no
+// cluster.
 export const PALETTE = ['#0072b2', '#e69f00', '#009e73', '#d55e00', '#56b4e9', '#cc79a7', '#660088', '#aa00ff', '#0000ff', '#880000', '#88dd88', '#8877ee', '#6600dd', '#005544', '#cc11aa', '#554477'];
 
 function spare(id: number): string {

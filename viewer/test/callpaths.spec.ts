@@ -1,4 +1,5 @@
-// All files and tables of one run name call paths alike: DuckDB joins them, by number and by name, without an empty row.
+// All files and tables of one run name call paths alike: DuckDB joins them, by number and by name, without an empty
+// row.
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -76,7 +77,7 @@ test('every table joins the call paths, by number and by name', async () => {
   }
   expect(asked).toHaveLength(2);
   for (const question of asked) expect((await rows(question.replace('bursts.parquet', at('bursts.parquet')))).length).toBeGreaterThan(1);
-  // No two tables of calls or of bursts tell of different ones.
+  // No two tables of calls or of bursts have different ones.
   const [files, exported] = [`'${at('bursts.parquet')}'`, `'${at('../parquet')}/bursts.parquet'`];
   const columns = 'world, rank, thread, start_ns, call_path_before, call_path_after, path_before, path_after';
   expect(await rows(`(select ${columns} from ${files} except select ${columns} from ${exported}) union all (select ${columns} from ${exported} except select ${columns} from ${files})`)).toEqual([]);

@@ -12,7 +12,7 @@ import { profileOf } from '../src/timeline/profile';
 import { COARSE, drawRaster, inSight, plain, type Source } from '../src/timeline/raster';
 import { whatAt } from '../src/timeline/what';
 
-test('a span keeps what lies under the pointer, and stays within its limits', () => {
+test('a span keeps what lies under the pointer, within its limits', () => {
   const limits = { from: 0, to: 100 };
   const near = zoomed({ from: 20, to: 60 }, 30, 0.5, limits, 1);
   expect(near).toEqual({ from: 25, to: 45 });
@@ -77,7 +77,8 @@ test('a view in motion draws fewer points where pictures come late, and more whe
   expect(quick.points).toBeGreaterThan(1e6);
 });
 
-// Thread 0: bursts 0-10 (cluster 1), 20-30 (2), 40-41 (3), MPI between; thread 1 has one burst that begins late in the columns.
+// Thread 0: bursts 0-10 (cluster 1), 20-30 (2), 40-41 (3), MPI between; thread 1 has one burst that begins late in the
+// columns.
 function source(): Source {
   const start = [20, 0, 40, 5];
   const end = [30, 10, 41, 25];

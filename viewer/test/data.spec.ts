@@ -48,7 +48,7 @@ describe('packs', () => {
     ['a column without end', described('{"format":1,"columns":{"a":{"type":"f64","offset":0,"length":1e300}}}'), /described wrongly/],
     ['an inherited type', described('{"format":1,"columns":{"a":{"type":"toString","offset":0,"length":1}}}'), /described wrongly/],
   ];
-  test.each(damaged)('%s is told', (_, bytes, said) => {
+  test.each(damaged)('%s is reported', (_, bytes, said) => {
     expect(() => loadPack(bytes)).toThrow(PackError);
     expect(() => loadPack(bytes)).toThrow(said);
   });
@@ -190,11 +190,11 @@ describe('findings of what the manifest tells', () => {
     const manifest = readManifest({ ...pack.json.manifest, kept: { ...kept, ...other } });
     return findings(Object.create(pack, { json: { value: { ...pack.json, manifest } }, column: { value: pack.column.bind(pack) } }) as Pack);
   };
-  const told = (other: object) => findingsOf(other).map((f) => f.text.replace(/\u202f/g, ' '));
+  const textsOf = (other: object) => findingsOf(other).map((f) => f.text.replace(/\u202f/g, ' '));
 
   test('tell the loops within an iteration, and within their trips', () => {
     const loop = (depth: number, bursts: number, least: number, most: number) => ({ depth, period_bursts: bursts, min_trips: least, max_trips: most });
-    const within = (...inner: object[]) => told({ phases: [{ ...phase, inner }] }).find((s) => s.startsWith('The run repeats'))?.split('match the usual iteration.')[1];
+    const within = (...inner: object[]) => textsOf({ phases: [{ ...phase, inner }] }).find((s) => s.startsWith('The run repeats'))?.split('match the usual iteration.')[1];
     expect(within()).toBe('');
     expect(within(loop(1, 12, 10, 19))).toBe(' Within an iteration 12 bursts come 10 to 19 times.');
     expect(within(loop(1, 9, 4, 4), loop(2, 1, 3, 3), loop(1, 2, 1, 5))).toBe(' Within an iteration 9 bursts come 4 times (in each of which 1 burst comes 3 times), 2 bursts come 1 to 5 times.');
@@ -203,11 +203,11 @@ describe('findings of what the manifest tells', () => {
 
   test('tell each phase that repeats, in the order of time, of more than three the longest', () => {
     const at = (begin: number, end: number) => ({ ...phase, begin_ns: begin * 1e9, end_ns: end * 1e9 });
-    expect(told({ phases: [at(0, 2), at(2, 7)] }).filter((s) => /repeat/.test(s))).toEqual([
+    expect(textsOf({ phases: [at(0, 2), at(2, 7)] }).filter((s) => /repeat/.test(s))).toEqual([
       expect.stringMatching(/^The run repeats: 20 iterations .* from 0 s to 2 s\. 99 % /),
       expect.stringMatching(/^Then it repeats differently: 20 iterations .* from 2 s to 7 s\. 99 % /),
     ]);
-    expect(told({ phases: [at(0, 2), at(2, 3), at(3, 7), at(7, 9)] }).filter((s) => /repeat/.test(s))).toEqual([
+    expect(textsOf({ phases: [at(0, 2), at(2, 3), at(3, 7), at(7, 9)] }).filter((s) => /repeat/.test(s))).toEqual([
       expect.stringMatching(/ from 0 s to 2 s, of 4 phases that repeat one of the 3 longest\. /),
       expect.stringMatching(/ from 3 s to 7 s, of 4 phases /),
       expect.stringMatching(/ from 7 s to 9 s, of 4 phases /),
@@ -216,7 +216,7 @@ describe('findings of what the manifest tells', () => {
 
   test('tell of a slow rank once', () => {
     const about = (reason: string, cause?: string, cluster?: number) =>
-      told({ outliers: [{ ...outlier, reason, cause, cluster }] }).filter((s) => /^Rank 5 .* (more (time )?in|time in) cluster 2/.test(s));
+      textsOf({ outliers: [{ ...outlier, reason, cause, cluster }] }).filter((s) => /^Rank 5 .* (more (time )?in|time in) cluster 2/.test(s));
     const twice = "spends 31 % more time in cluster 2 than its class's median (1.31 s, median 1.00 s)";
     expect(about(twice, 'computing', 2)).toEqual([`Rank 5 is unlike its class: it ${twice}.`]);
     const times = "spends 2.31 times the time in cluster 2 of its class's median (2.31 s, median 1.00 s)";
@@ -241,7 +241,7 @@ describe('findings of what the manifest tells', () => {
   });
 });
 
-test('losses are told by cause, each with its number', () => {
+test('losses are listed by cause, each with its number', () => {
   const losses = { records_dropped: 1, windows_evicted: 2, transfers_lost: 3, ranks_died: [{ world: 0, rank: 3, how: 'signal 9', cut_off: true }], counters_unavailable: ['PAPI_L3_TCM'] };
   expect(lossesOf(readManifest({ losses }))).toEqual([
     '1 MPI call was dropped: its ring buffer was full',
@@ -253,19 +253,19 @@ test('losses are told by cause, each with its number', () => {
   expect(lossesOf(readManifest({}))).toEqual([]);
 });
 
-test('ranks that died together are told together', () => {
+test('ranks that died together are reported together', () => {
   const ranks = (how: string, cutOff: boolean, ...of: number[]) => of.map((rank) => ({ world: 0, rank, how, cut_off: cutOff }));
-  const told = (died: object[], worlds = 1) => lossesOf(readManifest({ worlds: Array.from({ length: worlds }, () => ({})), losses: { ranks_died: died } })).map((s) => s.replace(/\u202f/g, ' '));
-  expect(told([...ranks('ended without MPI_Finalize', false, 3, 0, 1, 2, 7), ...ranks('MPI_Abort', false, 4), ...ranks('the agent on n2 did not finish', true, 5, 6)])).toEqual([
+  const lossTexts = (died: object[], worlds = 1) => lossesOf(readManifest({ worlds: Array.from({ length: worlds }, () => ({})), losses: { ranks_died: died } })).map((s) => s.replace(/\u202f/g, ' '));
+  expect(lossTexts([...ranks('ended without MPI_Finalize', false, 3, 0, 1, 2, 7), ...ranks('MPI_Abort', false, 4), ...ranks('the agent on n2 did not finish', true, 5, 6)])).toEqual([
     'ranks 0–3, 7 ended without MPI_Finalize',
     'rank 4 ended without MPI_Finalize (MPI_Abort)',
     'ranks 5–6 ended without MPI_Finalize (the agent on n2 did not finish); what they did last is missing',
   ]);
-  expect(told([...ranks('MPI_Abort', false, 4), { world: 1, rank: 4, how: 'MPI_Abort', cut_off: false }], 2)).toEqual([
+  expect(lossTexts([...ranks('MPI_Abort', false, 4), { world: 1, rank: 4, how: 'MPI_Abort', cut_off: false }], 2)).toEqual([
     'world 0 rank 4 ended without MPI_Finalize (MPI_Abort)',
     'world 1 rank 4 ended without MPI_Finalize (MPI_Abort)',
   ]);
-  expect(told(ranks('', false, ...Array.from({ length: 20 }, (_, i) => 2 * i)))).toEqual(['20 ranks ended without MPI_Finalize']);
+  expect(lossTexts(ranks('', false, ...Array.from({ length: 20 }, (_, i) => 2 * i)))).toEqual(['20 ranks ended without MPI_Finalize']);
 });
 
 test('every number of manifest.losses has words', () => {

@@ -17,7 +17,8 @@ interface Json {
   clusters: { clusters: Record<string, unknown>[]; refinement: Record<string, unknown> };
 }
 
-// Cluster 4 is a variant of 1, whose colour it has; each cluster has a basin of its own, but for 3, which has one of another stratum.
+// Cluster 4 is a variant of 1, whose colour it has; each cluster has a basin of its own, but for 3, which has one of
+// another stratum.
 function found() {
   const shape = { ranks: 8, iterations: 20, clusters: 4, kinds: true };
   const { clusters } = structuredClone(synthetic(shape).json) as unknown as Json;

@@ -152,9 +152,9 @@ test('follows a run to its end', async () => {
   await close();
 });
 
-test('says of what stays on the nodes when it comes, and what is known of it', async () => {
+test('says when bursts that are kept on the nodes will be shown, and what is known of them', async () => {
   const { collector, page, errors, close } = await watch();
-  const told = { surveyed: true, age_seconds: 2, units: 1234, bursts: 56789, burst_seconds: 12.5, agents: 3, silent_agents: 0, lost_bursts: 0, outside_bursts: 0, held_bytes: 1 << 20, error: '' };
+  const survey = { surveyed: true, age_seconds: 2, units: 1234, bursts: 56789, burst_seconds: 12.5, agents: 3, silent_agents: 0, lost_bursts: 0, outside_bursts: 0, held_bytes: 1 << 20, error: '' };
   const of = (cells: object, more: object = {}) => ({
     ...pageOf(0, { clusters: { count: 0, bursts: 0, explained_share: 0, largest: [] }, cells, ...more }), clusters: [], points: [],
   });
@@ -162,11 +162,11 @@ test('says of what stays on the nodes when it comes, and what is known of it', a
   const why = 'with --cells the bursts stay on their nodes, as micro-cells.';
   const each = (rest: string) => ['The time profile', 'The clustering', 'The burst space'].map((what) => `${what} comes when the run ends: ${why} ${rest}`);
 
-  collector.say('page', of({ ...told, surveyed: false, units: 0, bursts: 0, agents: 0 }));
+  collector.say('page', of({ ...survey, surveyed: false, units: 0, bursts: 0, agents: 0 }));
   await expect.poll(said).toEqual(each('How many there are is not known yet.'));
-  collector.say('page', of({ ...told, surveyed: false, error: 'no agent <i>answers</i>' }));
+  collector.say('page', of({ ...survey, surveyed: false, error: 'no agent <i>answers</i>' }));
   await expect.poll(said).toEqual(each('How many there are is not known: no agent <i>answers</i>.'));
-  collector.say('page', of(told));
+  collector.say('page', of(survey));
   const known = 'Known so far: 56,789 bursts with 12.5 s of computing, in 1,234 micro-cells, as 3 agents reported 2 s ago';
   await expect.poll(said).toEqual(each(`${known}.`));
   const head = (await page.locator('.live-head dl').innerText()).replace(/\s+/g, ' ');
@@ -174,10 +174,10 @@ test('says of what stays on the nodes when it comes, and what is known of it', a
   expect(head).not.toContain('clusters');
   expect(await page.locator('.live svg.chart').count()).toBe(0);
   await accessible(page);
-  collector.say('page', of({ ...told, silent_agents: 1, lost_bursts: 7, outside_bursts: 2, error: 'gone' }));
+  collector.say('page', of({ ...survey, silent_agents: 1, lost_bursts: 7, outside_bursts: 2, error: 'gone' }));
   await expect.poll(said).toEqual(each(`${known}; 1 agent did not answer; 7 bursts lost; 2 bursts in no micro-cell; asking again failed: gone.`));
 
-  collector.say('page', of(told, { stage: 'done' }));
+  collector.say('page', of(survey, { stage: 'done' }));
   collector.say('end', { directory: '/runs/3', error: '' });
   const main = page.locator('main');
   for (const what of ['The time profile', 'The clustering', 'The burst space']) await expect.poll(() => main.innerText()).toContain(`${what} is in the run's results.`);
@@ -216,7 +216,7 @@ test('what a figure is stands there whole', async () => {
   await close();
 });
 
-test('pauses, and goes on with what has come meanwhile', async () => {
+test('pauses, then shows what arrived in that time', async () => {
   const { collector, page, errors, close } = await watch();
   collector.say('page', pageOf(2));
   await expect.poll(() => drawn(page)).toMatchObject({ bins: 2 });

@@ -1,4 +1,5 @@
-// A run of 10,000 simulated ranks, from moriens' own files to the picture: what report.html has of all of them, and what moriens view adds where it is zoomed.
+// A run of 10,000 simulated ranks, from moriens' own files to the picture: what report.html has of all of them, and
+// what moriens view adds where it is zoomed.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -86,7 +87,7 @@ test('report.html has rows for all 10,000 ranks, at the resolution that it state
   // A hundred ranks are ten rows, each of them shown for all of its ranks.
   await page.evaluate(() => (location.hash = 'view=timeline&rows=9900~10000'));
   const last = await drawn(page, (n) => n.rows.from === 9900);
-  expect(last.bins).toBeNull(); // nobody serves it
+  expect(last.bins).toBeNull(); // no server for it
   expect(Object.values(last.pixels).reduce((a, b) => a + b) / last.width).toBeGreaterThan(99);
   expect(errors).toEqual([]);
   await close();

@@ -1,4 +1,5 @@
-// Each view of a real run, by numbers: what is drawn is compared with the tables and JSON files of the run directory, which has every burst and call.
+// Each view of a real run, by numbers: what is drawn is compared with the tables and JSON files of the run directory,
+// which has every burst and call.
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -32,7 +33,8 @@ let clusters: Clusters;
 let manifest: Manifest;
 beforeAll(async () => {
   browser = await launch();
-  // Frozen at 1 alone: several steps, unless by chance all ranks of the run did the same at the same time already at the first.
+  // Frozen at 1 alone: several steps, unless by chance all ranks of the run did the same at the same time already at
+  // the first.
   for (let runs = 1; ; runs++) {
     run = await measureHalo(RANKS, ['-i', '400', '-s', '2', '-o', '100', '-r', '128'], ['--keep-bursts', 'all', '--freeze', '1']);
     clusters = run.read('clusters.json') as Clusters;
@@ -150,7 +152,8 @@ test('timeline: each call and burst is shown for as long as the trace has it', a
   const { page } = opened;
   const whole = await drawn<{ time: { from: number; to: number }; rows: { to: number }; clusters: number[] }>(page, 'timeline');
   expect(whole.rows.to).toBe(RANKS);
-  // From time 0 to the last call's exit: longer than manifest.seconds, which is the longest rank's own, where ranks begin at different times.
+  // From time 0 to the last call's exit: longer than manifest.seconds, which is the longest rank's own, where ranks
+  // begin at different times.
   expect(whole.time).toEqual({ from: 0, to: Math.max(...tables.calls.map((c) => c.exitNS)) });
   expect(whole.time.to / 1e9).toBeGreaterThanOrEqual(manifest.seconds - 1e-9);
   for (const id of whole.clusters) expect(clusters.clusters.map((c) => c.id)).toContain(id);
@@ -164,7 +167,8 @@ test('timeline: each call and burst is shown for as long as the trace has it', a
   await page.evaluate((hash) => (location.hash = hash), `view=timeline&messages=no&zoom=${time.from}~${time.to}&threads=${rank}`);
   const d = await drawn<{ time: { from: number; to: number }; width: number; height: number; detail: boolean; colours: Record<string, string> }>(page, 'timeline', (t) => t.time.from === time.from && t.time.to === time.to);
   expect(d.detail).toBe(true);
-  // The row of the rank, pixel by pixel: what has most of each pixel's time is what has its colour. Lines across a variant take about half of it.
+  // The row of the rank, pixel by pixel: what has most of each pixel's time is what has its colour. Lines across a
+  // variant take about half of it.
   const row = await page.evaluate(
     ([r, ranks]) => {
       const canvas = document.querySelectorAll<HTMLCanvasElement>('.timeline-plot > canvas')[1];

@@ -122,7 +122,7 @@ test('the selection is in the address, and the address restores it', async () =>
   await done(opened);
 });
 
-test('the theme can be switched, stays, and is light on paper', async () => {
+test('the theme can be switched, is kept, and is light on paper', async () => {
   const opened = await open(browser, html());
   const { page } = opened;
   const theme = () => page.evaluate(() => document.documentElement.dataset['theme']);
@@ -141,7 +141,8 @@ test('the theme can be switched, stays, and is light on paper', async () => {
   await done(opened);
 });
 
-// laid says how wide and high the pictures are, and whether a canvas shows anything, once a print has begun or ended: before the next frame.
+// laid says how wide and high the pictures are, and whether a canvas shows anything, once a print has begun or ended:
+// before the next frame.
 const laid = (page: Page, event: 'beforeprint' | 'afterprint') =>
   page.evaluate(async (type) => {
     dispatchEvent(new Event(type));
@@ -154,7 +155,7 @@ const laid = (page: Page, event: 'beforeprint' | 'afterprint') =>
     });
   }, event);
 
-test('what is printed is as wide as a sheet whatever the screen is, and drawn anew for it', async () => {
+test('the printed page is as wide as a sheet whatever the screen is, and drawn for that width', async () => {
   for (const view of ['space', 'timeline', 'ranks']) {
     const prints = [];
     for (const width of [1100, 2560]) {

@@ -77,7 +77,7 @@ type Slow struct {
 // A Load is other tasks on the cores: a burst loses its core and waits until others have had their turns.
 type Load struct {
 	// SliceNS is the computing time, least and most, for which the scheduler leaves a rank its core, from each MPI call
-	// on; 0 = for ever. A share Early of slices is half as long. So long bursts are disturbed nearly always, and those
+	// on; 0 = without end. A share Early of slices is half as long. So long bursts are disturbed nearly always, and those
 	// below half a slice never.
 	SliceNS [2]float64
 	Early   float64

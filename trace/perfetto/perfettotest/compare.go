@@ -79,7 +79,7 @@ func compareMessages(t T, run *trace.Run, d *Trace) {
 		}
 		list, _ := e.Notes["messages"].([]map[string]any)
 		if len(list) != len(e.Closes) {
-			t.Fatalf("%d messages told where %d flows end", len(list), len(e.Closes))
+			t.Fatalf("%d messages listed where %d flows end", len(list), len(e.Closes))
 		}
 		for i, flow := range e.Closes {
 			if _, twice := to[flow]; twice {

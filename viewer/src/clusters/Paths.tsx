@@ -1,4 +1,5 @@
-// The call paths round the bursts of a cluster: the MPI calls that end before they begin, and those that begin when they end.
+// The call paths round the bursts of a cluster: the MPI calls that end before they begin, and those that begin when
+// they end.
 import { useState } from 'preact/hooks';
 import type { CallPath } from '../data/clusters';
 import { count, percent } from '../format';

@@ -69,7 +69,7 @@ export function rowsOf(c: Clusters): Row[] {
   }));
 }
 
-// restOf are the bursts that are in no cluster; they stay below all clusters.
+// restOf are the bursts that are in no cluster; they are always below all clusters.
 function restOf(c: Clusters): Row[] {
   return unclustered(c)
     .filter((r) => r.bursts > 0)

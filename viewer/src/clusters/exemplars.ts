@@ -8,8 +8,8 @@ export interface Exemplar {
 
 const TYPICAL = 3;
 
-// exemplars chooses by the dimensions of the clustering, each from the cluster's median in units of its spread. Of bursts within the spread
-// those of windows go first: what was round them is kept too.
+// exemplars chooses by the dimensions of the clustering, each from the cluster's median in units of its spread. Of
+// bursts within the spread those of windows go first: what was round them is kept too.
 export function exemplars(pack: Pack, rows: readonly number[]): Exemplar[] {
   const duration = pack.column('points.duration');
   const windows = pack.column('points.window');

@@ -42,7 +42,8 @@ export function secondsIn(pack: Pack, cluster: number): Float64Array {
   return of;
 }
 
-// median is that which the reasons in the manifest name: of an even number of values the lesser of the two in the middle.
+// median is that which the reasons in the manifest name: of an even number of values the lesser of the two in the
+// middle.
 export function median(values: Iterable<number>): number {
   const sorted = Float64Array.from(values).sort();
   return sorted[(sorted.length - 1) >> 1] ?? NaN;

@@ -26,7 +26,7 @@ export interface Levels {
 
 const known = new WeakMap<Pack, Map<number | null, Levels>>();
 
-// labelsAt gives the bursts at a step, from 1; null, or a step that the pack does not tell of, is the answer.
+// labelsAt gives the bursts at a step, from 1; null, or a step that the pack does not have, is the answer.
 export function labelsAt(pack: Pack, step: number | null): Levels {
   const found = known.get(pack) ?? new Map<number | null, Levels>();
   known.set(pack, found);
@@ -116,7 +116,8 @@ function mainClusters(tree: Tree): Map<number, number>[] {
   return of;
 }
 
-// nodesOfClusters follows the clusters of the answer to a step: to what most of each one's bursts are in there, 0 = noise.
+// nodesOfClusters follows the clusters of the answer to a step: to what most of each one's bursts are in there, 0 =
+// noise.
 function nodesOfClusters(tree: Tree, step: number): Map<number, number> {
   const found = new Map<number, number>();
   tree.levels.forEach((level, i) => {
@@ -135,8 +136,8 @@ function mostOf(list: readonly { id: number; bursts: number }[] = []): number {
   return list.reduce((best, p) => (p.bursts > best.bursts ? p : best), { id: 0, bursts: 0 }).id;
 }
 
-// colours gives each node the colour of its main cluster. Of several nodes of one cluster that which takes longest has it; the others take
-// what is free.
+// colours gives each node the colour of its main cluster. Of several nodes of one cluster that which takes longest has
+// it; the others take what is free.
 function colours(nodes: readonly Node[], main: ReadonlyMap<number, number>): Map<number, string> {
   const order = nodes.filter((n) => n.id > 0).sort((a, b) => b.seconds - a.seconds || a.id - b.id);
   const of = new Map<number, string>();

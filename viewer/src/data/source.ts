@@ -11,7 +11,8 @@ export async function findPack(): Promise<Pack> {
   return loadPack(await fetchBytes(withToken('pack')));
 }
 
-// What a page asks its server for: threads from the first to the last, a time, ns, and how many rows and bins it has pixels for.
+// What a page asks its server for: threads from the first to the last, a time, ns, and how many rows and bins it has
+// pixels for.
 export interface Part {
   readonly first: number;
   readonly last: number;

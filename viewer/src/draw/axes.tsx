@@ -1,7 +1,8 @@
 import { length, type Span } from './span';
 import type { Tick } from './ticks';
 
-// Axis is drawn over a canvas, as text that stays sharp and that can be saved as SVG. `along` says where in pixels a coordinate lies.
+// Axis is drawn over a canvas as text, which is sharp at every scale and can be saved as SVG. `along` gives the pixel
+// of a coordinate.
 export function Axis({ side, ticks, span, pixels, title }: { side: 'bottom' | 'left'; ticks: Tick[]; span: Span; pixels: number; title: string }) {
   const along = (at: number) => (side === 'bottom' ? (at - span.from) / length(span) : 1 - (at - span.from) / length(span)) * pixels;
   const shown = ticks.filter((t) => t.at >= span.from && t.at <= span.to);

@@ -1,4 +1,4 @@
-// What stands in place of a picture of bursts where these stay on their nodes until the run ends: docs/cells.md.
+// What stands in place of a picture of bursts where these are kept on their nodes until the run ends: docs/cells.md.
 import { plural, seconds } from '../format';
 import { Empty } from '../parts/Panel';
 import type { Cells } from './page';
@@ -10,7 +10,7 @@ interface Props {
 }
 
 export function OnNodes({ what, cells, ended }: Props) {
-  // The results know more than the agents have told before.
+  // The results have more than the agents have reported so far.
   if (ended) return <Empty>{what} is in the run's results.</Empty>;
   return (
     <Empty>
@@ -19,7 +19,7 @@ export function OnNodes({ what, cells, ended }: Props) {
   );
 }
 
-// known says what the agents have told of the bursts that they keep, and what that lacks.
+// known describes what the agents have reported of the bursts that they keep, and what is missing from it.
 function known(c: Cells): string {
   if (!c.surveyed) return c.error ? `How many there are is not known: ${c.error}.` : 'How many there are is not known yet.';
   const parts = [`Known so far: ${plural(c.bursts, 'burst')} with ${seconds(c.burst_seconds)} of computing, in ${plural(c.units, 'micro-cell')}, as ${plural(c.agents, 'agent')} reported ${seconds(c.age_seconds)} ago`];

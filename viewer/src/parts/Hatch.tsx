@@ -1,4 +1,5 @@
-// A kind has a colour; a variant has that of its kind, and lines over it. A drawing that has some holds the pattern once, and lays a shape filled with HATCH over each.
+// A kind has a colour; a variant has that of its kind, and lines over it. A drawing that has some holds the pattern
+// once, and lays a shape filled with HATCH over each.
 export const HATCH = 'url(#variant)';
 
 export function Hatch() {

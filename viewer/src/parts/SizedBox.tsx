@@ -1,4 +1,4 @@
-// A box that tells what is in it how many pixels there are.
+// A box that passes its size in pixels to its content.
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { onPaper } from '../shell/paper';
@@ -26,7 +26,7 @@ export function SizedBox({ class: name, children }: Props) {
     observer.observe(el);
     look();
     return () => observer.disconnect();
-  }, [paper]); // an observer is told with the next frame, and paper has none
+  }, [paper]); // an observer is called with the next frame, and paper has none
   return (
     <div ref={box} class={`sized ${name ?? ''}`}>
       {size && size.width > 0 && size.height > 0 ? children(size) : null}

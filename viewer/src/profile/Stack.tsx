@@ -23,7 +23,8 @@ export interface Profile {
 
 const [LEFT, BOTTOM, TOP] = [72, 42, 6];
 
-// Stack draws it; pick, if given, takes the stretch of time that was dragged over. The axis is in threads: what a bin has, by its length.
+// Stack draws it; pick, if given, takes the stretch of time that was dragged over. The axis is in threads: what a bin
+// has, by its length.
 export function Stack({ profile, width, height, chosen, pick }: { profile: Profile; width: number; height: number; chosen?: readonly [number | null, number | null]; pick?: (fromNS: number, toNS: number) => void }) {
   const begun = useRef<number | null>(null);
   const [drag, setDrag] = useState<readonly [number, number] | null>(null);

@@ -6,8 +6,8 @@ import { greyOf } from '../palette';
 import type { Theme } from '../theme';
 import type { Series } from './Stack';
 
-// seriesOf puts the time of each code into what it is at a step of the refinement: clusters by number, then what is in none, MPI at the top; of the
-// code for nothing there is no series.
+// seriesOf puts the time of each code into what it is at a step of the refinement: clusters by number, then what is in
+// none, MPI at the top; of the code for nothing there is no series.
 export function seriesOf(codes: readonly number[], bins: number, seconds: (bin: number, code: number) => number, levels: Levels, theme: Theme): Series[] {
   const found = new Map<string, { order: number; series: Series }>();
   codes.forEach((code, k) => {

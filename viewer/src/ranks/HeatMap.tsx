@@ -1,4 +1,5 @@
-// Ranks against clusters. Each cell is a rank's time (or bursts, or a counter) in a cluster, against what the median rank has of it.
+// Ranks against clusters. Each cell is a rank's time (or bursts, or a counter) in a cluster, against what the median
+// rank has of it.
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { usePack } from '../data/context';
 import { probe } from '../draw/probe';
@@ -184,7 +185,8 @@ function round(least: number): number {
   return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= least) ?? 1;
 }
 
-// extreme is the value farthest from 0 of the groups under a stretch of the row, so that no rank is lost where there are more than pixels.
+// extreme is the value farthest from 0 of the groups under a stretch of the row, so that no rank is lost where there
+// are more than pixels.
 function extreme(row: Float64Array, from: number, to: number): number {
   const first = Math.floor(from * row.length);
   let best = row[first] ?? 0;

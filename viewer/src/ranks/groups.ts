@@ -1,5 +1,5 @@
-// Ranks as the page has them: groups of neighbouring threads, one thread each unless there are very many. Values are means per thread, so
-// that groups of different size compare.
+// Ranks as the page has them: groups of neighbouring threads, one thread each unless there are very many. Values are
+// means per thread, so that groups of different size compare.
 import { median } from '../data/groups';
 import { threadName, threadsName } from '../data/names';
 import type { Pack } from '../data/pack';
@@ -63,8 +63,8 @@ function total(pack: Pack, of: ReadonlyMap<number, Float64Array>): Float64Array 
   return sum;
 }
 
-// differences says how far the time of each group is spent otherwise than in the median: the sum over clusters of what it has more or
-// less, as part of the median's time.
+// differences says how far the time of each group is spent otherwise than in the median: the sum over clusters of what
+// it has more or less, as part of the median's time.
 function differences(pack: Pack, time: ReadonlyMap<number, Float64Array>): Float64Array {
   const off = new Float64Array(pack.json.groups.length);
   let all = 0;

@@ -1,5 +1,5 @@
-// The steps as rows, from the least Eps down. A box is a node, as wide as its time and filled as far up as its score; bands between rows
-// show where its bursts go.
+// The steps as rows, from the least Eps down. A box is a node, as wide as its time and filled as far up as its score;
+// bands between rows show where its bursts go.
 import { NOISE, type Clusters } from '../data/clusters';
 import { labelsAt } from '../data/levels';
 import { usePack } from '../data/context';

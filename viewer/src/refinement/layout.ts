@@ -1,4 +1,5 @@
-// Where the nodes of a refinement lie: a row for each step, as wide as the time of its bursts; a node stands above what it becomes.
+// Where the nodes of a refinement lie: a row for each step, as wide as the time of its bursts; a node stands above what
+// it becomes.
 import type { Clusters } from '../data/clusters';
 import { plural } from '../format';
 
@@ -58,7 +59,8 @@ export function layout(steps: readonly Step[]): Layout {
 
 const part = (of: number, all: number) => (all > 0 ? of / all : 0);
 
-// order lays the nodes of the last step by their time, noise last, and those of each step before above what most of their bursts become.
+// order lays the nodes of the last step by their time, noise last, and those of each step before above what most of
+// their bursts become.
 function order(steps: readonly Step[]): Node[][] {
   const orders: Node[][] = [];
   for (let step = steps.length - 1; step >= 0; step--) {

@@ -27,7 +27,7 @@ export async function toPNG(box: Element): Promise<Blob> {
   );
 }
 
-// toSVG makes one SVG: vectors stay vectors, canvases become images in it.
+// toSVG makes one SVG: vectors remain vectors, canvases become images in it.
 export function toSVG(box: Element): string {
   const outer = box.getBoundingClientRect();
   const root = element('svg', { width: outer.width, height: outer.height, viewBox: `0 0 ${outer.width} ${outer.height}` });

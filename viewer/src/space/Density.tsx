@@ -1,4 +1,5 @@
-// The density of bursts between the same calls along one dimension: clusters as hills, basins as bars below, arcs for what the judge joined and what it left apart.
+// The density of bursts between the same calls along one dimension: clusters as hills, basins as bars below, arcs for
+// what the judge joined and what it left apart.
 import { useMemo, useRef } from 'preact/hooks';
 import { NOISE, type Clusters } from '../data/clusters';
 import { usePack } from '../data/context';

@@ -4,7 +4,8 @@ import type { Span } from '../draw/span';
 
 export type Scale = 'lin' | 'log';
 
-// coordinates gives where values lie on the scale (the natural logarithm, or themselves), NaN where a value has no place on it.
+// coordinates gives where values lie on the scale (the natural logarithm, or themselves), NaN where a value has no
+// place on it.
 export function coordinates(values: ArrayLike<number>, scale: Scale): Float64Array {
   const out = new Float64Array(values.length);
   for (let i = 0; i < out.length; i++) {

@@ -1,4 +1,5 @@
-// The density of a group of bursts along one dimension: its clusters, the basins that they are of, and what the judge joined or left apart.
+// The density of a group of bursts along one dimension: its clusters, the basins that they are of, and what the judge
+// joined or left apart.
 import { NOISE, type Cluster, type Clusters } from '../data/clusters';
 import type { Pack } from '../data/pack';
 import type { Span } from '../draw/span';
@@ -54,7 +55,8 @@ export interface Density {
   readonly most: number; // in one bin of one row
 }
 
-// densityOf counts a part's bursts, each as often as what it stands for. Noise is of a part if it lies between the same calls.
+// densityOf counts a part's bursts, each as often as what it stands for. Noise is of a part if it lies between the same
+// calls.
 export function densityOf(pack: Pack, clusters: Clusters, part: Part, column: string, log: boolean, bins: number): Density | null {
   const [values, weight, label, before, after] = [pack.column(column), pack.column('points.weight'), pack.column('points.cluster'), pack.column('points.before'), pack.column('points.after')];
   const mine = new Set(part.clusters.map((k) => k.id));
@@ -99,7 +101,8 @@ export interface Strip {
   readonly row: number;
 }
 
-// stripsOf lays basins out in rows in which none covers another, the largest first; with one dimension each stratum is one row.
+// stripsOf lays basins out in rows in which none covers another, the largest first; with one dimension each stratum is
+// one row.
 export function stripsOf(basins: readonly Basin[], dimension: number, log: boolean, most: number): { strips: Strip[]; rows: number; more: number } {
   const at = (v: number | undefined) => (log ? Math.log(v ?? NaN) : (v ?? NaN));
   const ends: { from: number; to: number }[][] = [];

@@ -1,6 +1,8 @@
-// The order in which points are drawn. Any beginning of it is a fair sample, so that a view in motion can draw fewer of them.
+// The order in which points are drawn. Any beginning of it is a fair sample, so that a view in motion can draw fewer of
+// them.
 
-// shuffled gives the numbers of points that have both coordinates, in an order that is random and always the same (Fisher and Yates' shuffle).
+// shuffled gives the numbers of points that have both coordinates, in an order that is random and always the same
+// (Fisher and Yates' shuffle).
 export function shuffled(x: Float64Array, y: Float64Array): Uint32Array {
   let n = 0;
   const order = new Uint32Array(x.length);

@@ -1,4 +1,5 @@
-// Points by WebGL 2. Their places lie on the card as two floats each axis, what one float leaves over in the second, so that zooming far in does not make them jump.
+// Points by WebGL 2. Their places lie on the card as two floats each axis, what one float leaves over in the second, so
+// that zooming far in does not make them jump.
 
 import type { Span } from '../draw/span';
 
@@ -81,7 +82,8 @@ export class Scatter {
     this.fill(1, low);
   }
 
-  // colours takes red, green, blue and alpha of each point of the order, and whether it is selected: 1, 3 if it is hollow, or 0. Those that are lie over those that are not.
+  // colours takes red, green, blue and alpha of each point of the order, and whether it is selected: 1, 3 if it is
+  // hollow, or 0. Those that are lie over those that are not.
   colours(rgba: Uint8Array<ArrayBuffer>, lit: Uint8Array<ArrayBuffer>) {
     this.anyDim = lit.includes(0);
     this.fill(2, rgba);

@@ -26,7 +26,8 @@ export function dots(points: number): { size: number; alpha: number } {
 const SLOW = 24; // ms between two pictures
 const QUICK = 15;
 
-// Budget is how many points a picture of a view in motion has, so that the next one comes in time. When it rests all are drawn.
+// Budget is how many points a picture of a view in motion has, so that the next one comes in time. When it rests all
+// are drawn.
 export class Budget {
   points = 200_000;
   private before = 0;

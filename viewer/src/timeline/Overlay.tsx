@@ -1,4 +1,5 @@
-// What lies over the timeline's canvases as vectors: the time axis, names of threads, kept windows, what is being dragged and the cursor.
+// What lies over the timeline's canvases as vectors: the time axis, names of threads, kept windows, what is being
+// dragged and the cursor.
 import { usePack } from '../data/context';
 import { threadOf } from '../data/names';
 import type { Span } from '../draw/span';

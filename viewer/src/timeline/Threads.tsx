@@ -12,7 +12,8 @@ import { inView, paintMessages, uncrowded } from './messages';
 import { keptOf, paintRaster } from './paint';
 import { cellWidth, drawRaster, finer, inSight, plain, type Raster, type Source } from './raster';
 
-// While the view moves, and so many bursts are in it that each picture of them would take too long, the overview alone is drawn.
+// While the view moves, and so many bursts are in it that each picture of them would take too long, the overview alone
+// is drawn.
 const MANY = 150_000;
 const REST = 160; // ms without a change after which a view rests
 

@@ -1,4 +1,5 @@
-// Where things lie in the timeline's drawing: names of threads at the left, the profile and the time axis above, the threads below.
+// Where things lie in the timeline's drawing: names of threads at the left, the profile and the time axis above, the
+// threads below.
 import { length, type Span } from '../draw/span';
 
 export const GUTTER = 84;

@@ -21,7 +21,8 @@ export function inView(pack: Pack, time: Span, rows: Span): number[] {
   return shown;
 }
 
-// uncrowded gives those that have room: in a stretch of a few pixels no more begin than there are threads in view, and they are few in all.
+// uncrowded gives those that have room: in a stretch of a few pixels no more begin than there are threads in view, and
+// they are few in all.
 export function uncrowded(pack: Pack, crossing: number[], time: Span, rows: Span, width: number): number[] {
   if (crossing.length > MOST) return [];
   const sent = pack.column('messages.sent_ns');

@@ -65,7 +65,8 @@ function pixelOf(code: number, look: Look, kept: number): number {
 // Narrower stretches of a variant have the colour of its kind alone: lines would make another one of it.
 const WIDE = 5;
 
-// hatch draws lines over stretches of some codes that are so many pixels long: over what has no data, so that nobody takes it for a colour, and over variants.
+// hatch draws lines over stretches of some codes that are so many pixels long: over what has no data, so that nobody
+// takes it for a colour, and over variants.
 function hatch(context: CanvasRenderingContext2D, raster: Raster, top: number, height: number, colour: string, of: (code: number) => boolean, wide: number) {
   const { width, lines, codes } = raster;
   context.fillStyle = stripes(context, colour);

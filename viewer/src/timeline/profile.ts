@@ -2,7 +2,8 @@
 
 import type { Span } from '../draw/span';
 
-// profileOf gives, for each code and each of `width` pixels, the mean number of threads. `profile` has thread-seconds, bins × codes, of the time `whole`.
+// profileOf gives, for each code and each of `width` pixels, the mean number of threads. `profile` has thread-seconds,
+// bins × codes, of the time `whole`.
 export function profileOf(profile: ArrayLike<number>, bins: number, codes: number, whole: Span, time: Span, width: number): Float64Array[] {
   const bin = (whole.to - whole.from) / bins;
   const rows = Array.from({ length: codes }, () => new Float64Array(width));

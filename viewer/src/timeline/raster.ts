@@ -1,4 +1,5 @@
-// The timeline as an image of codes: a column a pixel, a line for each thread, or for several where there are more threads than pixels.
+// The timeline as an image of codes: a column a pixel, a line for each thread, or for several where there are more
+// threads than pixels.
 import { MPI, NOTHING } from '../data/codes';
 import type { Span } from '../draw/span';
 import { firstAfter, firstStarted, type Lanes } from './lanes';
@@ -38,7 +39,8 @@ export interface Raster {
   bursts: number; // that were looked at
 }
 
-// Of what falls on a pixel it shows what has most of the time, by Boyer and Moore's majority vote, weighted (MJRTY, 1991): what has more than half of it always wins, whatever the order.
+// Of what falls on a pixel it shows what has most of the time, by Boyer and Moore's majority vote, weighted (MJRTY,
+// 1991): what has more than half of it always wins, whatever the order.
 class Line {
   constructor(private codes: Uint32Array, private weight: Float32Array) {}
 
@@ -50,7 +52,8 @@ class Line {
     } else this.weight[pixel]! -= weight;
   }
 
-  // fill votes for a stretch, in pixels, with what it takes of each. One that takes none shows where there is nothing else.
+  // fill votes for a stretch, in pixels, with what it takes of each. One that takes none shows where there is nothing
+  // else.
   fill(from: number, to: number, code: number, factor: number) {
     const first = Math.floor(from);
     if (to < first + 1) {
@@ -62,7 +65,8 @@ class Line {
   }
 }
 
-// drawRaster draws threads rows.from … rows.to (the last one not included) and the time in view; with detail, bursts and calls over the overview.
+// drawRaster draws threads rows.from … rows.to (the last one not included) and the time in view; with detail, bursts
+// and calls over the overview.
 export function drawRaster(source: Source, time: Span, rows: Span, width: number, height: number, detail: boolean): Raster {
   const firstThread = Math.max(0, Math.floor(rows.from));
   const threads = Math.max(0, Math.min(source.threads, Math.ceil(rows.to)) - firstThread);

@@ -17,8 +17,8 @@ export function calls(pack: Pack): Lanes {
   return makeLanes(pack.json.threads, pack.column('calls.thread'), pack.column('calls.enter_ns'), (row) => exit[row]!);
 }
 
-// gaps marks the bursts behind which the thread is in MPI: the next one follows in the same window, or nothing is left out at all.
-// Where the pack has the calls themselves they show that better.
+// gaps marks the bursts behind which the thread is in MPI: the next one follows in the same window, or nothing is left
+// out at all. Where the pack has the calls themselves they show that better.
 export function gaps(pack: Pack, own: Lanes, mpi: Lanes): Uint8Array {
   const window = pack.column('points.window');
   const everything = pack.json.points.count >= pack.json.points.of;

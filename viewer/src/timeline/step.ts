@@ -10,7 +10,8 @@ interface Cursor {
   time: Span;
 }
 
-// step gives the next place of the cursor, or null where there is no further one. Without a cursor it begins at the first thread in view.
+// step gives the next place of the cursor, or null where there is no further one. Without a cursor it begins at the
+// first thread in view.
 export function step(source: Source, cursor: Cursor | null, key: string, frame: Frame): Cursor | null {
   const thread = cursor?.thread ?? Math.max(0, Math.floor(frame.rows.from));
   const middle = cursor ? (cursor.time.from + cursor.time.to) / 2 : frame.time.from;

@@ -11,7 +11,8 @@ export type What =
   | { kind: 'cell'; cluster: number; code: number; share: number; time: Span; coarse: boolean } // coarse = of the overview
   | null;
 
-// whatAt looks for a burst, a call, MPI between bursts, a cell of the server's and one of the overview, in this order; `reach` is how far beside a short burst one may point, ns.
+// whatAt looks for a burst, a call, MPI between bursts, a cell of the server's and one of the overview, in this order;
+// `reach` is how far beside a short burst one may point, ns.
 export function whatAt(source: Source, thread: number, time: number, reach: number): What {
   const { bursts, calls, gap } = source;
   const burst = at(bursts, thread, time);

@@ -1,4 +1,5 @@
-// What of the timeline is in view, kept in the address so that a link shows the same: zoom=from~to in ns, rows=from~to in threads.
+// What of the timeline is in view, kept in the address so that a link shows the same: zoom=from~to in ns, rows=from~to
+// in threads.
 import { useCallback } from 'preact/hooks';
 import { inside, length, type Span } from '../draw/span';
 import { useParam } from '../store';

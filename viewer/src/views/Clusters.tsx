@@ -10,7 +10,7 @@ import { cluster } from '../format';
 import { Empty } from '../parts/Panel';
 import { useSelection } from '../store';
 
-const MOST = 6; // series that can be told apart in one histogram
+const MOST = 6; // series that can be distinguished in one histogram
 
 export function Clusters() {
   const { clusters } = usePack().json;

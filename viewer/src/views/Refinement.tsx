@@ -1,4 +1,4 @@
-// How the clusters came about, step by step; the step that is chosen here colours every view.
+// How the clusters were found, step by step. The step that is chosen here colours every view.
 import { useMemo, useRef } from 'preact/hooks';
 import { usePack } from '../data/context';
 import { hasSteps, labelsAt } from '../data/levels';

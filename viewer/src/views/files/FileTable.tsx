@@ -49,8 +49,8 @@ export function FileTable({ pack }: { pack: Pack }) {
   );
 }
 
-// filesOf are the files that the manifest lists, and itself: its size is what the directory has beyond them. report.html, which holds the manifest, is
-// there without a size, and not in that of the directory.
+// filesOf are the files that the manifest lists, and itself: its size is what the directory has beyond them.
+// report.html, which holds the manifest, is there without a size, and not in that of the directory.
 function filesOf(m: Manifest | null): Manifest['files'] {
   if (!m || m.files.length === 0) return [];
   const own = m.reduction.bytes - total(m.files.map((f) => f.bytes));

@@ -47,7 +47,7 @@ function hosts(names: readonly string[]): string {
   return first !== undefined && names.length === 1 ? first : count(names.length);
 }
 
-// when tells the start in the reader's time zone; a trace may not know it, which is year 1.
+// when shows the start in the reader's time zone. A trace may not know it: that is year 1.
 function when(started: string): string {
   const t = new Date(started);
   if (Number.isNaN(t.getTime()) || t.getFullYear() < 1970) return 'start not known';

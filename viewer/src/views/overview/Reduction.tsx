@@ -1,4 +1,4 @@
-// How much smaller the directory is than the full trace, what of the run it holds in full, and how wrong the rest is.
+// How much smaller the directory is than the full trace, what it holds in full detail, and the reconstruction error.
 import type { Manifest } from '../../data/manifest';
 import type { Pack } from '../../data/pack';
 import { bytes, count, percent, plural, ratio } from '../../format';
@@ -46,7 +46,8 @@ export function Reduction({ pack }: { pack: Pack }) {
   );
 }
 
-// Of a run whose bursts stayed on their nodes: who is told in full, and how far the clusters are those of the bursts.
+// A run whose bursts were kept on their nodes: which ranks are in full, and how far the clusters are those of the
+// bursts.
 function told(c: NonNullable<Manifest['cells']>): string {
   const others = c.ranks_in_sum > 0 ? `, the other ${c.ranks_in_sum === 1 ? 'one' : count(c.ranks_in_sum)} as totals only` : '';
   const few = `${plural(c.ranks_in_full, 'rank')} in full${others}`;
