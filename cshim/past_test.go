@@ -83,8 +83,7 @@ func TestPast(t *testing.T) {
 	})
 }
 
-// expectPast wants two ranks that say that they were not recorded, the first one to the user too; or that nobody says
-// anything.
+// expectPast wants two ranks that report that they were not recorded, the first one to the user too; or no report.
 func expectPast(t *testing.T, o outcome, library string, past bool) {
 	t.Helper()
 	ranks, faults := read(t, o.dir)

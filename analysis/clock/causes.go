@@ -128,8 +128,8 @@ type boundList struct {
 	nodes    []int  // of that, in the order of their first members
 }
 
-// ends are what counts of a node's members in a collective: the last to come of those that others wait for, and the
-// first to leave of those that wait.
+// ends are the times of a node's members that count in a collective: the last entry of those that others wait for, and
+// the first exit of those that wait.
 type ends struct {
 	awaited, waits  bool
 	lastNS, firstNS int64

@@ -150,9 +150,9 @@ func (o *ordering) promise(entries, partials [][]int64) error {
 	return team.Agree(o.team, wrong)
 }
 
-// meet sends the others what they wait for, and receives from them. Where nobody has anything to send, it lets the
-// first thread go on that waits: what it waits for waits for it. It reports whether all threads of all members are
-// through.
+// meet sends the others what they wait for, and receives from them. If no member has anything to send, the first
+// waiting thread is released: it is part of a cycle. meet reports whether all threads of all members have reached their
+// ends.
 func (o *ordering) meet(stop bool) (through bool, err error) {
 	const none = math.MinInt64
 	var pending, stopped int64

@@ -62,7 +62,7 @@ func Order(threads []Thread, t *Traffic, at func(node int, ns int64) int64, work
 	}
 }
 
-// goOn goes on with the threads of this member as far as what is here lets it.
+// goOn advances the threads of this member as far as the data here allows.
 func (o *ordering) goOn() {
 	var running []int32
 	for len(o.ready) > 0 {

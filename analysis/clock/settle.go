@@ -242,8 +242,8 @@ func (s *solver) bracket(low, high func(p *pair) float64, unit float64) (least, 
 	return least, most, free, nil
 }
 
-// refine makes the middle of what settle has found, as a straight line, part of the clocks. No line becomes steeper
-// than a clock can be: where a run is too short to determine its rate, the passes would else add up to that.
+// refine adds a straight line through the middle of what settle has found to the clocks. No line is steeper than a
+// clock can be: if a run is too short to determine its rate, the passes would otherwise add up to a steeper one.
 func (s *solver) refine() {
 	last := s.knots - 1
 	length := s.width * float64(last)

@@ -1,7 +1,7 @@
 package dbscan
 
-// findCores finds the core points of open cells, as far as counts, points of open cells and samples
-// of full ones tell, and asks for the points of full cells that the others depend on.
+// findCores finds the core points of open cells by counts, by points of open cells and by samples of full ones. It
+// requests the points of full cells that the rest depends on.
 func (g *grid) findCores() {
 	g.eachOpen(func(c int32, sure, near []span) {
 		found := g.pointsIn(sure)
@@ -23,9 +23,9 @@ func (g *grid) findCores() {
 	})
 }
 
-// classify finds out whether a point of the open cell c is a core point, found points being within Eps
-// for sure. Where it cannot tell it lists the full cells whose points it needs. Where the point is
-// core and points of full cells are within Eps, it joins their sets.
+// classify finds out whether a point of the open cell c is a core point. found points are within Eps for sure. If that
+// leaves it open, it lists the full cells whose points it needs. If the point is core and points of full cells are
+// within Eps, it joins their sets.
 func (g *grid) classify(c int32, p *place, found int, near []span, needs *[]int32) pointState {
 	var hits [4]int32
 	hit := 0

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// numbers numbers the clusters by their smallest core points; the first result holds the number of
-// each set at its root. The root is the first cell of its set and cells are in order, so that roots
-// tell the order of the smallest points but where they share a column.
+// numbers numbers the clusters by their smallest core points. The first result holds the number of each set at its
+// root. The root is the first cell of its set, and cells are in order: so roots give the order of the smallest points,
+// except for those that share a column.
 func (g *grid) numbers() (number []int32, clusters int) {
 	number = make([]int32, len(g.keys))
 	var roots []int32

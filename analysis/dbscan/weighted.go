@@ -181,9 +181,9 @@ func (w *weighted) questions() []int32 {
 	return list
 }
 
-// numbers numbers the clusters by their smallest core points; the first result holds the number of each at its first
-// run. Of these points the cells tell between which two first coordinates they are; where that leaves the order of
-// clusters open, it asks.
+// numbers numbers the clusters by their smallest core points. The first result holds the number of each at its first
+// run. Cells bound the first coordinates of these points. If the bounds leave the order of clusters open, it requests
+// the points.
 func (w *weighted) numbers() (number []int32, clusters int) {
 	number = slices.Repeat([]int32{Noise}, len(w.runs))
 	var smallest []int32 // per cluster: the place, of those that are core for sure

@@ -75,7 +75,7 @@ type Sources struct {
 	Class   float64 // those of its class
 	Run     float64 // those of any thread
 	Sample  float64 // the sample
-	Nothing float64 // clusters of which nothing was kept: their time is lacking
+	Nothing float64 // clusters without any kept burst: their time is lacking
 }
 
 // Represented is the share of the computing time in bursts of which kept windows have others alike.

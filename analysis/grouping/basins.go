@@ -7,15 +7,15 @@ import (
 	"moriens/internal/team"
 )
 
-// BasinDensities finds what a basin is clustered with. It asks no burst, but counts of cells, as if all bursts were in
-// the middles of these: so whoever knows only the counts finds the same. ofGroup is how many bursts the basin's group
-// has.
+// BasinDensities finds the densities that a basin is clustered with. It needs no bursts, only counts of cells, as if
+// all bursts were in the middles of cells: so they are the same where only counts are known. ofGroup is the number of
+// bursts in the basin's group.
 func (o *Options) BasinDensities(p *kinds.Proposal, basin, ofGroup, threads int) (Densities, error) {
 	b, in, own := &p.Basins[basin], &p.Cells[basin], *o
 	resolution := max(o.Floor(), p.Least) // cells resolve no less
 	if !b.Alone {
 		resolution = b.Eps
-		if !p.ByOrder() { // nobody sees whether a small or a thin one is a kind
+		if !p.ByOrder() { // nothing shows whether a small or a thin one is a kind
 			own.MinPts = o.minPts(ofGroup)
 			if floor := o.Floor(); floor > 0 {
 				resolution = min(resolution, floor)

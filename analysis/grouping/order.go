@@ -264,8 +264,8 @@ func cellOf(v, side float64) int32 {
 	return int32(math.Floor(min(max(v/side, -mostCell), mostCell)))
 }
 
-// LengthCell is the cell of a burst's length, as far as its kinds.Step resolves it: so whoever knows no more finds the
-// same.
+// LengthCell is the cell of a burst's length at the resolution of kinds.Step, so that it is the same where only the
+// step is known.
 func LengthCell(durationNS int64, side float64) int32 {
 	return cellOf(math.Log(float64(max(1, kinds.OfStep(kinds.Step(durationNS))))), side)
 }

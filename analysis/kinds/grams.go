@@ -8,7 +8,7 @@ import (
 	"moriens/internal/mix"
 )
 
-// A ways is what can predict a burst.
+// The ways in which a burst's surroundings can predict it.
 const (
 	twoBefore = iota
 	twoAfter

@@ -9,8 +9,8 @@ import (
 const (
 	// tooLong is the least period that is not looked for, in items after the loops inside it have become one each.
 	tooLong = 1 << 15
-	// longestGram is how many items in a row have to recur before a period is tried: more make places where one is tried
-	// in vain rare.
+	// longestGram is how many items in a row have to recur before a period is tried. With more there are fewer places
+	// where one is tried without success.
 	longestGram = 16
 	// mostTried is how many periods, and how many bodies of known loops, are tried at one place. In a body that holds the
 	// same items more often there is hardly none that is rarer, and the loop is found from that, turned by some items.

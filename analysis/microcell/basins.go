@@ -241,7 +241,7 @@ func (k *Kinds) gather(p *kinds.Proposal, lists [][]int64) error {
 	return k.place()
 }
 
-// place puts the rows into their basins, in an order that depends on nobody.
+// place puts the rows into their basins, in an order that depends on the data alone.
 func (k *Kinds) place() error {
 	held := make(map[int32]int64) // by unit: bursts in rows
 	for _, b := range k.basins {

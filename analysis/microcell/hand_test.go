@@ -359,7 +359,7 @@ func TestBurstsInNoUnit(t *testing.T) {
 	}
 }
 
-// Where nothing is known of threads there is no score, and none is asked for.
+// Where threads are not known there is no score, and none is requested.
 func TestWithoutThreads(t *testing.T) {
 	b, o := manyBursts(2)
 	s, m := summed(t, b, o, .1/4, nil)

@@ -139,7 +139,7 @@ func (c *changes) confirm(list []int) []int {
 	return kept
 }
 
-// surprise is how much the columns of a table tell about its rows, in nats.
+// surprise is how much information the columns of a table give about its rows, in nats.
 func surprise(table [2][2]int) float64 {
 	nats, all := 0., 0.
 	part := func(n int) float64 { return float64(n) * math.Log(float64(max(1, n))) }

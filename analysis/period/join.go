@@ -26,9 +26,9 @@ func (f *folder) join() []section {
 	return list
 }
 
-// resumes reports whether the first section goes on with the run, after others. What is between must be damaged
-// iterations by its length, or look like the loop and take less time than what is on both sides, without being a phase
-// of its own.
+// resumes reports whether the first section continues at the run, after other sections. What is between must be as long
+// as damaged iterations, or look like the loop and take less time than what is on both sides, without being a phase of
+// its own.
 func (f *folder) resumes(list []section, here *run) bool {
 	first := &list[0]
 	gap := here.from - first.to

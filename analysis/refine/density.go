@@ -11,10 +11,10 @@ type density struct {
 	minPts []int   // per cluster
 }
 
-// dense clusters a part of a group. Where rare kinds are sought it clusters the noise once more, with
-// the MinPts that its own number asks for, as long as that is smaller: MinPts grows with the bursts
-// of a group, and would else call everything noise that is rare among many, however long it lasts. In the end
-// it takes two bursts for a kind, until evaluate has seen whether all threads do it at the same time.
+// dense clusters a part of a group. Where rare kinds are sought it clusters the noise once more, with the MinPts of the
+// noise's own number, as long as that is smaller: MinPts grows with the bursts of a group, and what is rare among many
+// would otherwise be noise, however long it lasts. In the end two bursts are enough for a kind, until evaluate has
+// checked whether all threads do it at the same time.
 func (r *refinement) dense(p part, eps float64, threads int) (*density, error) {
 	labels, clusters, err := r.cluster(p, eps, p.MinPts, threads)
 	if err != nil {

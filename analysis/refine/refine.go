@@ -84,12 +84,13 @@ type Options struct {
 	Freeze float64
 	// Tolerance is how far below the best score the step's may be that is returned. 0 = DefaultTolerance.
 	Tolerance float64
-	// RareMinPts, if not nil, gives the MinPts with which that many bursts of noise are clustered once more, and
-	// in the end two neighbours will do. Of what that finds clusters stay that have at least RareShare of the time, and
-	// of those that two neighbours made, such as the sequences confirm: with a score that freezes them.
+	// RareMinPts, if not nil, gives the MinPts with which that many bursts of noise are clustered once more; in the end
+	// two neighbours are enough. Of the clusters found so, those with at least RareShare of the time are kept. Of those
+	// made of two neighbours, only those are kept that the sequences confirm, with a score that freezes them.
 	RareMinPts func(bursts int) int
 	// Unscored leaves out the score: the clusters of the first step are the answer, and the caller evaluates them. Of
-	// those that two neighbours made such stay of which all threads have as many bursts. There is no Lineage then.
+	// those made of two neighbours, only those are kept of which all threads have the same number of bursts. There is no
+	// Lineage then.
 	Unscored bool
 	// Stop is asked before each step but the first; true, at any member, ends the refinement with the steps that there
 	// are. nil = never.

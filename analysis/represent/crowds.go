@@ -25,8 +25,8 @@ type crowds struct {
 	how    string
 }
 
-// findCrowds clusters by density. Of more than atOnce threads it clusters a sample; whoever is within Eps of a core
-// point of that belongs to its crowd, and with all others, such as the few at corners that the sample missed, it begins
+// findCrowds clusters by density. Of more than atOnce threads it clusters a sample. Threads within Eps of a core point
+// of the sample belong to its crowd. With all others, such as the few at corners that the sample missed, it starts
 // again.
 func findCrowds(p dbscan.Points, o ClassOptions) (*crowds, error) {
 	n := p.Len()

@@ -5,7 +5,7 @@ import "slices"
 const (
 	// longRun is how many bursts in a row have to agree for the differences around to be aligned apart.
 	longRun = 8
-	// runEdge is how many bursts at either end of a long run stay open: there the weights may see it otherwise.
+	// runEdge is how many bursts at either end of a long run are left to the alignment with weights.
 	runEdge = 2
 	// mostCells is how many cells of a stretch are aligned with weights at most; a larger one is cut at
 	// the matches that counting differences has found.

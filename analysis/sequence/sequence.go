@@ -20,7 +20,7 @@
 //
 // The threads may be spread over a team. Each member then aligns the segments of a stretch of the run: the others send
 // it hash and count of what their threads do there, and the sequences that it has not seen. The answer is that of one
-// process. Where nobody has the sequences, their hashes and counts by segment give the same answer (AlignPieces).
+// process. Where no process has the sequences, their hashes and counts by segment give the same answer (AlignPieces).
 package sequence
 
 import (

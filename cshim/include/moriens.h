@@ -16,7 +16,7 @@
  * runs without moriens each of them costs a load and a branch. With it, a few ns and the reading of a clock.
  * Where the compiler or the system is another one, and where MORIENS_DISABLE is defined, they do nothing.
  *
- * Any thread may use them, at any time but in signal handlers. docs/annotations.md says what comes of it.
+ * Any thread may use them, at any time but in signal handlers. docs/annotations.md says how they are used.
  */
 #ifndef MORIENS_H
 #define MORIENS_H

@@ -1,6 +1,6 @@
 /*
  * At the end of MPI the process waits until the agent has read its rings, or for MORIENS_DRAIN: what ends the job, such
- * as a batch system, may end the agent with it. Only where an agent reads them, and never again once it was in vain.
+ * as a batch system, may end the agent with it. It waits only if an agent reads them, and not again after a timeout.
  */
 #ifndef MORIENS_DRAIN_H
 #define MORIENS_DRAIN_H

@@ -164,7 +164,7 @@ static void end_start(void)
 	launch.start.memory = NULL;
 }
 
-/* Takes part in the run that is named, and starts the agent if nobody has. */
+/* Takes part in the run that is named, and starts the agent if no other rank has. */
 static bool take_part(void)
 {
 	int directory, error, tries = 0;
@@ -273,8 +273,8 @@ static void say_why(int32_t rank)
 		"set MORIENS_SHM to a writable directory in memory; MORIENS=off switches the library off");
 }
 
-/* Says why to the agent too, where one is that another rank has started: the results then know of this rank. Without
- * one nobody would remove the file. */
+/* Reports the reason to the agent too, if another rank has started one: the results then know of this rank. Without an
+ * agent nothing would remove the file. */
 static void leave_word(int32_t rank, int32_t size)
 {
 	int directory, fd;
@@ -297,7 +297,7 @@ const char *moriens_launch(int32_t rank, int32_t size)
 
 	pthread_mutex_lock(&lock);
 	if (!launch.tried && !learn() && size == 1) {
-		/* Nobody else is of this job. */
+		/* There is no other rank in this job. */
 		snprintf(own, sizeof own, "single/%016" PRIx64, moriens_os_random());
 		moriens_job_run(own, launch.run);
 		launch.job.alone = true;

@@ -19,7 +19,7 @@
 /* The number of a name; 0 where there is no room for it, which is counted. Any thread may ask. */
 uint32_t moriens_names_intern(const char *name, size_t bytes);
 
-/* The process has a log, which nobody else writes yet: from now on names go there, under its lock. */
+/* The process has a log, which no other thread writes yet: from now on names go there, under its lock. */
 void moriens_names_attach(struct moriens_process_file *process, pthread_mutex_t *lock);
 
 /* After a fork, in the child: another thread of the parent may have held our lock. */

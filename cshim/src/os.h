@@ -63,7 +63,7 @@ int moriens_os_touch(int directory, const char *name);
 /* The same with a text, which is there when the name is. */
 int moriens_os_leave(int directory, const char *name, const char *text);
 
-/* Wakes whoever watches a file: sets its times to now. */
+/* Wakes the processes that watch a file: sets its times to now. */
 void moriens_os_ring(const char *path);
 
 /* How many bytes of the directory's file system one file may take, so that the other ranks of the node, and the

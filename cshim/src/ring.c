@@ -66,7 +66,7 @@ static void use_area(struct moriens_writer *w, uint32_t area, uint64_t tail)
 	struct moriens_slot *slots = w->memory[area];
 	uint32_t count = area_slots(w->plan, area);
 
-	/* The open record comes along: whoever finds it after our death looks for it in one place only. */
+	/* The open record is copied too: a reader that finds it after the process's death looks in one place only. */
 	for (uint32_t i = 0; i < w->open; i++)
 		slots[(w->head + i) & (count - 1)] = *moriens_ring_slot(w, i);
 	for (uint32_t i = 0; i < w->places; i++) {

@@ -1,7 +1,7 @@
 /*
  * The writer's end of a ring: shim_abi.h has the layout and the state machine.
  *
- * This file knows no clock and no thread: whoever calls it brings the time stamps and is the only
+ * This file uses no clock and no thread: its caller passes the time stamps and is the only
  * writer of its ring.
  */
 #ifndef MORIENS_RING_H

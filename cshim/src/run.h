@@ -10,7 +10,7 @@
 enum moriens_run_state {
 	MORIENS_RUN_UNKNOWN = 0, /* no call since MPI was initialised */
 	MORIENS_RUN_RECORDS,
-	MORIENS_RUN_OFF, /* nobody asked for a recording, it failed, MPI is finalised, or we are a fork's child */
+	MORIENS_RUN_OFF, /* recording was not requested, it failed, MPI is finalised, or we are a fork's child */
 };
 
 struct moriens_run {

@@ -1,6 +1,6 @@
 /*
- * Starting a program that is nobody's child: not of the application, which may wait for its own and count them, nor in
- * its session, with nothing inherited but one lock.
+ * Starting a program that is a child of no process here: not of the application, which may wait for its children and
+ * count them, nor in its session. It inherits nothing but one lock.
  */
 #ifndef MORIENS_SPAWN_H
 #define MORIENS_SPAWN_H
@@ -11,7 +11,7 @@ struct moriens_spawn {
 	const char *program;
 	char *const *arguments;
 	char *const *environment;
-	const char *lock; /* path of a file: the program starts only if nobody has it locked and it is empty, and inherits the lock as descriptor 3 */
+	const char *lock; /* path of a file: the program starts only if it is not locked and empty, and inherits the lock as descriptor 3 */
 };
 
 /*

@@ -18,7 +18,7 @@ enum moriens_rule_base {
 	MORIENS_RULE_NONE = 0, /* not known, or not of the form above */
 	MORIENS_RULE_STACK,    /* the frame ends at the stack pointer + end */
 	MORIENS_RULE_FRAME,    /* at the frame pointer + end */
-	MORIENS_RULE_OUTERMOST, /* nobody has called this function */
+	MORIENS_RULE_OUTERMOST, /* no caller: the outermost function */
 };
 
 /* Holds for one return address: there, and nowhere else in its function. */

@@ -4,8 +4,8 @@
  *
  *	sessionrace THREADS ROUNDS DELAY
  *
- * Whoever makes a session known to the shim is held up for so many microseconds: the linker puts our function before
- * the shim's.
+ * A thread that makes a session known to the shim is held up for so many microseconds: the linker puts our function
+ * before the shim's.
  */
 #include "fakempi.h"
 

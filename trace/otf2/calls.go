@@ -33,7 +33,7 @@ type contextTree struct {
 	nodes   map[context]uint32
 }
 
-// of returns the context of a call, undefined where nothing is known of its callers.
+// of returns the context of a call, undefined if its callers are not known.
 func (t *contextTree) of(frames []trace.Frame, call uint32) uint32 {
 	parent := uint32(undefined)
 	for i := len(frames) - 1; i >= 0; i-- {

@@ -78,7 +78,7 @@ type location struct {
 	id      uint64
 	name    uint32
 	process uint32
-	thread  int    // number in Run.Threads; -1 = one of which nothing is known
+	thread  int    // number in Run.Threads; -1 = not known
 	events  uint64 // once they are written
 }
 

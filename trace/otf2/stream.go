@@ -50,7 +50,7 @@ type stream struct {
 }
 
 // newStream makes that of a thread. It emits events with the times that they have in the run beside them. Without a
-// plan nothing is known of the stamps of other locations.
+// plan the stamps of other locations are not known.
 func newStream(run *trace.Run, d *definitions, thread int, ends [][]messageEnd, p *plan, emit func(e event, exactNS int64) error) *stream {
 	t := &run.Threads[thread]
 	s := &stream{run: run, d: d, t: t, out: stamper{emit: emit, plan: p, lastNS: -1}, total: make([]uint64, len(run.Counters))}

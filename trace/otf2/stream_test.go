@@ -32,8 +32,8 @@ func TestStreamOfOneOfEach(t *testing.T) {
 	}
 }
 
-// rare is a run with collectives that do not block, neighbours, a root in the other group, a call of which nothing is
-// known, and bursts that stand for others.
+// rare is a run with collectives that do not block, neighbours, a root in the other group, a call without any data, and
+// bursts that stand for others.
 func rare() *trace.Run {
 	run := &trace.Run{
 		DurationNS: 100, Worlds: []trace.World{{Size: 1}}, Counters: []trace.Counter{{Name: "a"}},

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzRead takes damaged files apart: whatever is in them, what comes back fits together and is written as it was read.
-// They are as they are before they are compressed: a fuzzer that follows its changes through a compressor finds new
-// ways in that for ever.
+// FuzzRead reads damaged files: whatever they hold, what is returned fits together and is written as it was read. The
+// files are not compressed: through a compressor, a fuzzer would find new inputs without end.
 func FuzzRead(f *testing.F) {
 	var whole bytes.Buffer
 	small := &Overview{

@@ -127,7 +127,7 @@ func TestRefusesBadWindows(t *testing.T) {
 	}
 }
 
-// Windows that do not fit the rest of a trace are a fault; --lenient reads it as one of which nothing was dropped.
+// Windows that do not fit the rest of a trace are an error; --lenient reads it as a trace without dropped parts.
 func TestReadsBadWindows(t *testing.T) {
 	const header = "#Paraver (x):1000_ns:1(1):1:1(1:1)\n"
 	for _, c := range []struct{ body, want string }{

@@ -19,7 +19,7 @@ type pathBook struct {
 	paths  []trace.CallPath
 	byName map[string]uint32
 	listed []uint32          // by place in clusters.json
-	plain  map[uint32]uint32 // by number in the trace: of the calls of which nothing shows the name
+	plain  map[uint32]uint32 // by number in the trace: of the calls without any name
 	likes  map[string]uint32 // by what Paraver can show of a path that has a name
 }
 

@@ -136,7 +136,7 @@ func (m *Manifest) DiedFirst() (ranks int) {
 	return ranks
 }
 
-// Unexplained is how many ranks have no record and nobody has reported why, or their worlds do not say.
+// Unexplained is how many ranks have no record and no reported reason, or their worlds do not say.
 func (m *Manifest) Unexplained() int {
 	ranks := m.Losses.RanksMissing
 	for _, w := range m.Worlds {

@@ -164,8 +164,8 @@ func TestNoRankCanBeRead(t *testing.T) {
 	}
 }
 
-// A loss that is counted in the manifest and in no sentence would be one that only looks as if it were said: whoever
-// adds a field says here what it is.
+// A loss that is counted in the manifest but in no sentence would not be reported to the user. A new field has to be
+// listed here, or in a sentence.
 func TestEveryLossIsJudged(t *testing.T) {
 	harmless := []string{
 		"BatchesResent", "BatchesDuplicate", "CollectorRestarts", "JournalBytesCut", // nothing is lost

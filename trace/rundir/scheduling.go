@@ -22,7 +22,7 @@ type HostScheduling struct {
 	LostShare    Number `json:"lost_share"` // NaN: not known
 	Voluntary    int64  `json:"voluntary_switches"`
 	Involuntary  int64  `json:"involuntary_switches"`
-	BusySeconds  Number `json:"busy_seconds"`  // of all cores, whoever ran there
+	BusySeconds  Number `json:"busy_seconds"`  // of all cores, whatever ran there
 	StealSeconds Number `json:"steal_seconds"` // of all cores, that other machines of its host had
 	StealShare   Number `json:"steal_share"`   // of both; NaN: not known
 }

@@ -61,7 +61,7 @@ func Run(t *rapid.T) *trace.Run {
 	return run
 }
 
-// frame draws one of which nothing, the function, or the line too is known.
+// frame draws a frame of which only the place, the function too, or the line too is known.
 func frame(t *rapid.T, offset uint64) trace.Frame {
 	f := trace.Frame{Module: "app", BuildID: "00ff", Offset: offset}
 	if f.Function = rapid.SampledFrom([]string{"", "main", "Halo::exchange", "List<int (*)(char, int)>::sort"}).Draw(t, "caller"); f.Function == "" {

@@ -22,9 +22,9 @@ export function keysOf(): readonly Keys[] {
   return [...shown];
 }
 
-// useKeys calls press for keys that nobody else has taken while the component is there; those for which it gives true
-// are taken. Keys that are typed into a field, keys with Ctrl, Alt or Meta, and those of a dialog, but for its owner's,
-// are not its own. With first it hears them before the others.
+// useKeys calls press for keys that no other component has taken while the component is there. If it returns true, the
+// key is taken. It does not get keys that are typed into a field, keys with Ctrl, Alt or Meta, and those of a dialog,
+// except in the dialog's owner. With first it gets them before the others.
 export function useKeys(press: (e: KeyboardEvent) => boolean, { first = false, dialogs = false } = {}): void {
   const now = useRef(press);
   now.current = press;
