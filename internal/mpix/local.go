@@ -21,8 +21,8 @@ func Local(n int) []Transport {
 	return all
 }
 
-// Each has the n members of a team in this process work, each on a goroutine of its own, and closes them. It returns the
-// errors of all.
+// Each has the n members of a team in this process work, each on a goroutine of its own, and closes them. It returns
+// the errors of all.
 func Each(n int, work func(m Transport) error) error {
 	errs := make([]error, n)
 	var all sync.WaitGroup
