@@ -6,7 +6,7 @@ COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BUF     := npx --yes @bufbuild/buf@1.75.0
 NEED    := deploy/debian/need
 PREFIX   ?= /usr/local
-JOBS     = $(if $(filter -j%,$(MAKEFLAGS)),,-j $(shell nproc)) # as many as there are cores, unless make was told
+JOBS     = $(if $(filter -j%,$(MAKEFLAGS)),,-j $(shell nproc)) # as many as there are cores, unless make was given -j
 
 .DEFAULT_GOAL := build
 

@@ -353,25 +353,25 @@ func (o *Options) minPts(bursts int) int {
 func (o *Options) Check() error {
 	switch {
 	case o.By > ByNone:
-		return fmt.Errorf("partition: no way %d to split bursts", o.By)
+		return fmt.Errorf("grouping: no way %d to split bursts", o.By)
 	case o.Fixed != nil && o.Strict:
-		return errors.New("partition: a fixed density and a strict refinement beside it: want one of them")
+		return errors.New("grouping: a fixed density and a strict refinement beside it: want one of them")
 	case math.IsNaN(o.Freeze) || o.Freeze < 0 || o.Freeze > 1:
-		return fmt.Errorf("partition: freezing threshold %v: want a number from 0 to 1", o.Freeze)
+		return fmt.Errorf("grouping: freezing threshold %v: want a number from 0 to 1", o.Freeze)
 	case o.Fixed != nil && o.MinPts != 0:
-		return fmt.Errorf("partition: a fixed density and MinPts %d beside it: want one of them", o.MinPts)
+		return fmt.Errorf("grouping: a fixed density and MinPts %d beside it: want one of them", o.MinPts)
 	case o.Fixed != nil && (math.IsNaN(o.Fixed.Eps) || o.Fixed.Eps < 0):
-		return fmt.Errorf("partition: Eps %v: want a number ≥ 0", o.Fixed.Eps)
+		return fmt.Errorf("grouping: Eps %v: want a number ≥ 0", o.Fixed.Eps)
 	case o.Fixed != nil && o.Fixed.MinPts < 1:
-		return fmt.Errorf("partition: MinPts %d: want at least 1", o.Fixed.MinPts)
+		return fmt.Errorf("grouping: MinPts %d: want at least 1", o.Fixed.MinPts)
 	case o.MinPts < 0:
-		return fmt.Errorf("partition: MinPts %d: want at least 1", o.MinPts)
+		return fmt.Errorf("grouping: MinPts %d: want at least 1", o.MinPts)
 	case math.IsNaN(o.Resolution):
-		return fmt.Errorf("partition: resolution %v: want a number", o.Resolution)
+		return fmt.Errorf("grouping: resolution %v: want a number", o.Resolution)
 	case o.Sample < 0 || o.Fallback < 0:
-		return fmt.Errorf("partition: a sample of %d bursts", min(o.Sample, o.Fallback))
+		return fmt.Errorf("grouping: a sample of %d bursts", min(o.Sample, o.Fallback))
 	case o.JobThreads < 0:
-		return fmt.Errorf("partition: a job of %d threads", o.JobThreads)
+		return fmt.Errorf("grouping: a job of %d threads", o.JobThreads)
 	}
 	return nil
 }
@@ -382,9 +382,9 @@ func (o *Options) check(b *Bursts) error {
 	}
 	switch n := b.Len(); {
 	case len(b.Before) != len(b.After):
-		return fmt.Errorf("partition: %d call paths before bursts, %d after", len(b.Before), len(b.After))
+		return fmt.Errorf("grouping: %d call paths before bursts, %d after", len(b.Before), len(b.After))
 	case len(b.Before) != n && (o.By == ByCalls || b.Before != nil):
-		return fmt.Errorf("partition: %d call paths for %d bursts", len(b.Before), n)
+		return fmt.Errorf("grouping: %d call paths for %d bursts", len(b.Before), n)
 	}
 	return o.checkTeam(b)
 }
@@ -395,20 +395,20 @@ func (o *Options) checkTeam(b *Bursts) error {
 		return nil
 	}
 	if b.ThreadEnds == nil {
-		return errors.New("partition: several members need to know their threads")
+		return errors.New("grouping: several members need to know their threads")
 	}
 	if err := o.Team.Check(len(b.ThreadEnds)); err != nil {
-		return fmt.Errorf("partition: %w", err)
+		return fmt.Errorf("grouping: %w", err)
 	}
 	begin := 0
 	for i, end := range b.ThreadEnds {
 		if end < begin || end > b.Len() || end > begin && !o.Team.Mine(i) {
-			return fmt.Errorf("partition: the bursts of thread %d, which is at member %d, end at %d, those before it at %d, all at %d", i, o.Team.Owner(i), end, begin, b.Len())
+			return fmt.Errorf("grouping: the bursts of thread %d, which is at member %d, end at %d, those before it at %d, all at %d", i, o.Team.Owner(i), end, begin, b.Len())
 		}
 		begin = end
 	}
 	if begin != b.Len() {
-		return fmt.Errorf("partition: the last thread ends at burst %d of %d", begin, b.Len())
+		return fmt.Errorf("grouping: the last thread ends at burst %d of %d", begin, b.Len())
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func (c *computation) receive(groups []*group, heads [][]int32, durations [][]in
 		p.row = int32(next)
 		g := groups[p.group]
 		if next += int(p.bursts); next > math.MaxInt32 {
-			return errors.New("partition: too many bursts for one member: take more")
+			return errors.New("grouping: too many bursts for one member: take more")
 		}
 		for row := p.row; row < int32(next); row++ {
 			g.at = append(g.at, row)

@@ -114,13 +114,18 @@ func (s *soaked) table() string {
 
     make soak ROUNDS=%d
 
-on %s, commit %s, %d cores, in %s. Each round is a job of 1 to 3 ranks of which every thread calls MPI (testdata/miniapp/crowd.c), with a ring and a spool of another
-size, on a disk of 4 to 16 MiB or one with room, and to which 0 to 4 of the incidents below happen; all of it follows from the round's number. `+"`go test ./app/faults -run Soak -soak 1 -soak-seed N`"+`
-repeats round N.
+on %s, commit %s, %d cores, in %s. Each round is a job of 1 to 3 ranks of which
+every thread calls MPI (testdata/miniapp/crowd.c), with a ring and a spool of another size, on a
+disk of 4 to 16 MiB or one with room, and to which 0 to 4 of the incidents below happen; all of it
+follows from the round's number. `+"`go test ./app/faults -run Soak -soak 1 -soak-seed N`"+` repeats round
+N.
 
-*Counted* are calls that the results count as lost one by one. *Stated* are those that are missing from results which say that they are not complete. The other columns are rounds
-with: a process that does not end in %v; calls that are missing though nothing says so; calls that are there twice; something left in shared memory, in the temporary directory, in the run directory, or a process; another result or
-exit status of the program than without moriens; statements in the results that contradict each other or the program, or an error of agent or collector.
+*Counted* are calls that the results count as lost one by one. *Stated* are those that are missing
+from results which say that they are not complete. The other columns are rounds with: a process that
+does not end in %v; calls that are missing though nothing says so; calls that are there twice;
+something left in shared memory, in the temporary directory, in the run directory, or a process;
+another result or exit status of the program than without moriens; statements in the results that
+contradict each other or the program, or an error of agent or collector.
 
 | way | MPI | threads | rounds | calls | recorded | counted | stated | hangs | silent losses | duplicates | leftovers | program | statements |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|
@@ -150,7 +155,9 @@ exit status of the program than without moriens; statements in the results that 
 	for f := range allFaults {
 		fmt.Fprintf(&b, "| %v | %d | %d | %d |\n", f, s.incidents[f][byRun], s.incidents[f][byParts], s.incidents[f][byPreload])
 	}
-	b.WriteString("\nWith `moriens run` agent and collector are one process; under a plain preload \"kill the collector\" kills the agent's parent too. Such a run is then concluded with `moriens collect` and `moriens agent`.\n")
+	b.WriteString("\nWith `moriens run` agent and collector are one process; under a plain preload \"kill the collector\"\n" +
+		"kills the agent's parent too. Such a run is then concluded with `moriens collect` and\n" +
+		"`moriens agent`.\n")
 	if len(s.failed) > 0 {
 		b.WriteString("\n| round | |\n|---|---|\n")
 		var seeds []int

@@ -59,7 +59,7 @@ func readKinds(t *testing.T, dir string) []kindRow {
 func TestKindsJob(t *testing.T) {
 	testenv.Need(t, mpitest.OpenMPI.Launcher)
 	app := mpitest.OpenMPI.App(t, "kinds")
-	appendToTable(t, "\nFour kinds of bursts between the same two calls, eight ranks on two cores, one of them 30 % slower (testdata/miniapp/kinds.c):\n\n| ranks wait by | runs | purity, least | median | runs of .95 and more |\n|---|---|---|---|---|\n")
+	appendToTable(t, "\nFour kinds of bursts between the same two calls, eight ranks on two cores, one of them 30 % slower\n(testdata/miniapp/kinds.c):\n\n| ranks wait by | runs | purity, least | median | runs of .95 and more |\n|---|---|---|---|---|\n")
 	for _, c := range []struct {
 		name       string
 		iterations int

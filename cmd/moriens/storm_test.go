@@ -62,7 +62,7 @@ func TestNothingLost(t *testing.T) {
 	moriens := binary(t)
 	storm := mpitest.MPI(mpitest.OpenMPI).App(t, "storm")
 	busy(t)
-	appendToTable(t, "\nPrograms that call MPI as fast as they can, on two ranks under `moriens run` with the ring of the usual size, while all cores are busy with other work:\n\n| program | runs | MPI calls recorded | lost |\n|---|---|---|---|\n")
+	appendToTable(t, "\nPrograms that call MPI as fast as they can, on two ranks under `moriens run` with the ring of the\nusual size, while all cores are busy with other work:\n\n| program | runs | MPI calls recorded | lost |\n|---|---|---|---|\n")
 	for _, c := range []struct {
 		name    string
 		program []string

@@ -18,13 +18,13 @@ type Cells struct {
 	MinNS    int64 // bursts that last less are in no cell
 	// Found is what nodes have found of the bursts, by thread; nil = all of a unit have the unit's label.
 	Found [][]BurstLabel
-	Speed []float64 // by thread of the run, as in partition.Result
+	Speed []float64 // by thread of the run, as in grouping.Result
 	// Locate finds the unit of a burst between two call paths, by their numbers in the run, as an index into Units; 0
 	// and 0 where all bursts are together.
 	Locate func(before, after uint32, at []float64) (unit int32, ok bool)
 }
 
-// A BurstLabel is the cluster and the kind of a burst, or one of the labels of package partition; 0 where its node has
+// A BurstLabel is the cluster and the kind of a burst, or one of the labels of package grouping; 0 where its node has
 // it in no unit.
 type BurstLabel struct{ Cluster, Kind int32 }
 

@@ -5,8 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,43 +15,22 @@ import (
 // maxColumns is the width of a comment line. A tab counts as one column.
 const maxColumns = 120
 
-// No line of a comment in hand-written Go or C is longer than maxColumns.
+// No line of a comment in hand-written Go, C or protobuf is longer than maxColumns.
 func TestCommentWidth(t *testing.T) {
-	root := filepath.Join("..", "..")
 	files := 0
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "bin" || path != root && strings.HasPrefix(d.Name(), ".")):
-			return filepath.SkipDir
-		case !d.Type().IsRegular() || !slices.Contains([]string{".go", ".c", ".h"}, filepath.Ext(path)):
-			return nil
-		}
-		source, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
+	eachFile(t, ".", ends(".go", ".c", ".h", ".proto"), func(name string, source []byte) {
 		files++
-		name, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
 		for _, line := range wideComments(t, name, source) {
 			t.Errorf("%s:%d: a comment of more than %d columns", name, line, maxColumns)
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if files < 500 {
 		t.Errorf("only %d files", files)
 	}
 }
 
-// wideComments lists the comment lines of a Go or C file that are too wide, from 1. A line with code before the comment
-// is none of them, and neither is a directive or a line of a generated file.
+// wideComments lists the comment lines of a Go, C or protobuf file that are too wide, from 1. A line with code before
+// the comment is none of them, and neither is a directive or a line of a generated file.
 func wideComments(t *testing.T, name string, source []byte) (wide []int) {
 	t.Helper()
 	lines := strings.Split(string(source), "\n")

@@ -1,8 +1,6 @@
 package layout
 
 import (
-	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -19,23 +17,10 @@ var (
 // sources reads the files below a folder of the tree whose names have one of the endings, by their names from there.
 func sources(t *testing.T, folder string, endings ...string) map[string]string {
 	t.Helper()
-	root := filepath.Join("..", "..", folder)
 	files := make(map[string]string)
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !slices.Contains(endings, filepath.Ext(name)) {
-			return err
-		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		name, err = filepath.Rel(root, name)
-		files[filepath.ToSlash(name)] = string(text)
-		return err
+	eachFile(t, folder, ends(endings...), func(name string, source []byte) {
+		files[filepath.ToSlash(strings.TrimPrefix(name, filepath.FromSlash(folder)+string(filepath.Separator)))] = string(source)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return files
 }
 

@@ -5,8 +5,6 @@ import (
 	"go/build/constraint"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -77,32 +75,14 @@ func outOfQuick(source string) bool {
 // testFiles reads the tree's test files, by folder.
 func testFiles(t *testing.T) map[string][]parsed {
 	t.Helper()
-	root := filepath.Join("..", "..")
 	files := make(map[string][]parsed)
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || d.Name() == ".git"):
-			return filepath.SkipDir
-		case d.IsDir() || !strings.HasSuffix(path, "_test.go"):
-			return nil
-		}
-		name, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		source, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
+	eachFile(t, ".", isTest, func(name string, source []byte) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
 		files[filepath.Dir(name)] = append(files[filepath.Dir(name)], parsed{name, string(source), file})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, "testdata")
 	return files
 }
 

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -154,24 +153,12 @@ func TestTestLists(t *testing.T) {
 
 // What gofmt and the generators go through is the whole tree.
 func TestFormatted(t *testing.T) {
-	folders, err := filepath.Glob(filepath.Join("..", "..", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var want []string
-	for _, folder := range folders {
-		found := false
-		_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata") {
-				return filepath.SkipDir
-			}
-			found = found || err == nil && strings.HasSuffix(path, ".go")
-			return nil
-		})
-		if found {
-			want = append(want, filepath.Base(folder))
+	eachFile(t, ".", ends(".go"), func(name string, _ []byte) {
+		if folder, _, _ := strings.Cut(filepath.ToSlash(name), "/"); !slices.Contains(want, folder) {
+			want = append(want, folder)
 		}
-	}
+	}, "testdata")
 	compare(t, "GO_FOLDERS", makeList(t, "GO_FOLDERS"), want)
 }
 

@@ -4,8 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -62,26 +60,9 @@ func excuse(file string) (string, bool) {
 
 // Files that other users may have made are opened by internal/files.
 func TestOneOpener(t *testing.T) {
-	root := filepath.Join("..", "..")
 	used := make(map[string]bool)
 	for _, folder := range []string{"agent", "analysis", "app", "bench", "cmd", "collector", "conclude", "cshim", "internal", "trace", "viewer"} {
-		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata"):
-				return filepath.SkipDir
-			case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
-				return nil
-			}
-			source, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			file, err := filepath.Rel(root, path)
-			if err != nil {
-				return err
-			}
+		eachFile(t, folder, isSource, func(file string, source []byte) {
 			for _, call := range openings(t, file, source) {
 				name, ok := excuse(file)
 				used[name] = ok
@@ -89,11 +70,7 @@ func TestOneOpener(t *testing.T) {
 					t.Errorf("%s uses %s: open it by internal/files, which takes regular files alone and never waits", file, call)
 				}
 			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, "testdata")
 	}
 	for name := range excused {
 		if !used[name] {

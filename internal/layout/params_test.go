@@ -4,9 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -15,34 +12,13 @@ import (
 const mostParameters = 6
 
 func TestFewParameters(t *testing.T) {
-	root := filepath.Join("..", "..")
 	read := 0
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || d.Name() == ".git"):
-			return filepath.SkipDir
-		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
-			return nil
-		}
-		source, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		file, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
+	eachFile(t, ".", isSource, func(file string, source []byte) {
 		read++
 		for _, function := range overloaded(t, file, source) {
 			t.Errorf("%s: %s has more than %d parameters: pass a struct", file, function, mostParameters)
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, "testdata")
 	if read < 500 {
 		t.Errorf("%d files are read", read)
 	}

@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -124,7 +123,8 @@ func literals(file string, source []byte, pattern *regexp.Regexp) (list []passag
 
 var (
 	commentGroup = regexp.MustCompile(`(?s:/\*.*?\*/)|(?m:(?:^|\s)//.*$(?:\n[ \t]*//.*$)*)`)
-	commentMark  = regexp.MustCompile(`(?m)^\s*(?://|/?\*+)|\*/`)
+	hashGroup    = regexp.MustCompile(`(?m)(?:^|\s)#+(?:[ \t].*)?$(?:\n[ \t]*#.*$)*`)
+	commentMark  = regexp.MustCompile(`(?m)^\s*(?://|/?\*+|#+)|\*/`)
 )
 
 // goCommentTexts are the comments of a Go file, lines that follow each other as one passage.
@@ -142,10 +142,10 @@ func goCommentTexts(file string, source []byte) ([]passage, error) {
 	return list, nil
 }
 
-// commentTexts are the comments of a C or TypeScript file.
-func commentTexts(file string, source []byte) (list []passage) {
+// commentTexts are the comments of a file in another language, as group finds them.
+func commentTexts(file string, source []byte, group *regexp.Regexp) (list []passage) {
 	line, from := 1, 0
-	for _, at := range commentGroup.FindAllIndex(source, -1) {
+	for _, at := range group.FindAllIndex(source, -1) {
 		line += bytes.Count(source[from:at[0]], []byte("\n"))
 		from = at[0]
 		list = append(list, comment(file, line, source[at[0]:at[1]]))
@@ -160,92 +160,76 @@ func comment(file string, line int, text []byte) passage {
 	return passage{file, string(unmarked), line}
 }
 
-// comments are those of all hand-written sources in Go, C and TypeScript, tests included.
-func comments(t *testing.T, root string) (list []passage) {
+// scripts have comments that begin with #, besides each Makefile.
+var scripts = []string{".ci/run", "deploy/debian/need"}
+
+// comments are those of all hand-written sources in Go, C, TypeScript and protobuf, tests included, of Makefiles and
+// of scripts.
+func comments(t *testing.T) (list []passage) {
 	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	inC := ends(".c", ".h", ".ts", ".tsx", ".proto")
+	want := func(name string) bool {
+		return inC(name) || filepath.Ext(name) == ".go" || filepath.Base(name) == "Makefile"
+	}
+	eachFile(t, ".", want, func(name string, source []byte) {
 		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (slices.Contains([]string{"node_modules", "bin", "dist"}, d.Name()) || path != root && strings.HasPrefix(d.Name(), ".")):
-			return filepath.SkipDir
-		case !d.Type().IsRegular() || !slices.Contains([]string{".go", ".c", ".h", ".ts", ".tsx"}, filepath.Ext(path)):
-			return nil
+		case generated(source):
+		case inC(name):
+			list = append(list, commentTexts(name, source, commentGroup)...)
+		case filepath.Ext(name) == ".go":
+			texts, err := goCommentTexts(name, source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, texts...)
+		default:
+			list = append(list, commentTexts(name, source, hashGroup)...)
 		}
-		source, err := os.ReadFile(path)
-		if err != nil || generated(source) {
-			return err
+	}, "dist")
+	for _, script := range scripts {
+		read := false
+		eachFile(t, script, func(string) bool { return true }, func(name string, source []byte) {
+			read = true
+			list = append(list, commentTexts(name, source, hashGroup)...)
+		})
+		if !read {
+			t.Errorf("%s is no file", script)
 		}
-		name, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		if filepath.Ext(path) != ".go" {
-			list = append(list, commentTexts(name, source)...)
-			return nil
-		}
-		texts, err := goCommentTexts(name, source)
-		list = append(list, texts...)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return list
 }
 
 // shownTexts are the texts of the program, the page and the documentation.
-func shownTexts(t *testing.T, root string) (list []passage) {
+func shownTexts(t *testing.T) (list []passage) {
 	t.Helper()
 	folders := []string{"agent", "analysis", "app", "bench", "cmd", "collector", "conclude", "cshim/src", "deploy", "docs", "internal", "trace", "viewer/src", "README.md"}
-	forTests := []string{"internal/golden", "internal/layout", "internal/mpitest", "internal/slurmtest", "internal/testenv"}
+	forTests := []string{"internal/golden", "internal/layout", "internal/mpitest", "internal/slurmtest", "internal/testenv", "testdata"}
 	for _, folder := range folders {
-		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			name, err := filepath.Rel(root, path)
-			if err != nil {
-				return err
-			}
-			if d.IsDir() {
-				if d.Name() == "node_modules" || d.Name() == "testdata" || strings.HasSuffix(d.Name(), "test") || slices.Contains(forTests, name) {
-					return filepath.SkipDir
-				}
-				return nil
-			}
-			source, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			switch {
-			case strings.HasSuffix(name, "_test.go"):
-			case strings.HasSuffix(name, ".go"):
+		eachFile(t, folder, func(name string) bool { return !isTest(name) }, func(name string, source []byte) {
+			switch filepath.Ext(name) {
+			case ".go":
 				texts, err := goTexts(name, source)
 				if err != nil {
-					return err
+					t.Fatal(err)
 				}
 				list = append(list, texts...)
-			case strings.HasSuffix(name, ".c"), strings.HasSuffix(name, ".h"):
+			case ".c", ".h":
 				list = append(list, literals(name, source, cString)...)
-			case strings.HasSuffix(name, ".ts"), strings.HasSuffix(name, ".tsx"):
+			case ".ts", ".tsx":
 				list = append(list, literals(name, source, pageString)...)
-			case strings.HasSuffix(name, ".md"), strings.HasPrefix(name, "deploy"):
-				list = append(list, passage{name, string(source), 1})
+			default:
+				if filepath.Ext(name) == ".md" || strings.HasPrefix(name, "deploy") {
+					list = append(list, passage{name, string(source), 1})
+				}
 			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, forTests...)
 	}
 	return list
 }
 
 // Neither texts that users read nor comments have a word that CONTRIBUTING.md lists.
 func TestWords(t *testing.T) {
-	root := filepath.Join("..", "..")
-	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "CONTRIBUTING.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,11 +237,11 @@ func TestWords(t *testing.T) {
 	if err != nil || len(words) < 20 {
 		t.Fatalf("%d words: %v", len(words), err)
 	}
-	texts := shownTexts(t, root)
+	texts := shownTexts(t)
 	if len(texts) < 1000 {
 		t.Fatalf("only %d texts", len(texts))
 	}
-	remarks := comments(t, root)
+	remarks := comments(t)
 	if len(remarks) < 10000 {
 		t.Fatalf("only %d comments", len(remarks))
 	}
@@ -285,7 +269,8 @@ func TestWordsAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inCComments := commentTexts("b.c", []byte("int told = 1;\n\n/* This is what\n * came of it. */\nx(\"is told\"); // No news.\n// This is what\n// came of it.\n\n{/* told */}\n"))
+	inCComments := commentTexts("b.c", []byte("int told = 1;\n\n/* This is what\n * came of it. */\nx(\"is told\"); // No news.\n// This is what\n// came of it.\n\n{/* told */}\n"), commentGroup)
+	inHashComments := commentTexts("Makefile", []byte("#!/bin/told\n# This is what\n# came of it.\nX = told # told\ntold: told ## is told\n\t@echo '#told' $(told)#told\n"), hashGroup)
 	inDocs := []passage{{"a.md", "A line.\nThis is what\ncame of it.\nNo user account, an account.\n", 1}}
 	for _, tt := range []struct {
 		texts []passage
@@ -296,6 +281,7 @@ func TestWordsAreFound(t *testing.T) {
 		{inPage, []string{`a.tsx:3: "told": write reported`, `a.tsx:3: "told": write reported`}},
 		{inGoComments, []string{"b.go:3: \"what\\n came of\": write the result of", `b.go:5: "told": write reported`, `b.go:8: "told": write reported`}},
 		{inCComments, []string{"b.c:3: \"what\\n came of\": write the result of", "b.c:6: \"what\\n came of\": write the result of", `b.c:9: "told": write reported`}},
+		{inHashComments, []string{"Makefile:2: \"what\\n came of\": write the result of", `Makefile:4: "told": write reported`, `Makefile:5: "told": write reported`}},
 		{inDocs, []string{"a.md:2: \"what\\ncame of\": write the result of", `a.md:4: "account": write list`}},
 	} {
 		var got []string

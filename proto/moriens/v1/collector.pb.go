@@ -1,4 +1,4 @@
-// What an agent and the collector say to each other.
+// Messages between an agent and the collector.
 //
 // One stream per agent, one agent per node. The agent numbers its messages 1, 2, 3, …; the collector
 // acknowledges the highest number up to which it holds everything. What is not acknowledged when a
@@ -88,7 +88,7 @@ type Keep_Why int32
 
 const (
 	Keep_WHY_UNSPECIFIED Keep_Why = 0
-	Keep_WHY_UNUSUAL     Keep_Why = 1 // evicted after all that are not
+	Keep_WHY_UNUSUAL     Keep_Why = 1 // evicted after all ordinary ones
 	Keep_WHY_PINNED      Keep_Why = 2 // evicted last
 )
 
@@ -244,7 +244,7 @@ type Origin_How int32
 
 const (
 	Origin_HOW_UNSPECIFIED Origin_How = 0
-	Origin_HOW_DERIVED     Origin_How = 1 // made of another such communicator, by a call of its ranks
+	Origin_HOW_DERIVED     Origin_How = 1 // made from another such communicator, by a call of its ranks
 	Origin_HOW_SPAWNED     Origin_How = 2 // by MPI_Comm_spawn, of the ranks that called it
 	Origin_HOW_PARENT      Origin_How = 3 // by the same, of the world that was started
 	Origin_HOW_ACCEPTED    Origin_How = 4
@@ -800,7 +800,7 @@ type ReportRequest_ClockExchange struct {
 }
 
 type ReportRequest_Kept struct {
-	// Answers, which are neither acknowledged nor sent again: who asked and has no answer asks again.
+	// Answers, which are neither acknowledged nor sent again: a request without an answer is repeated.
 	Kept *Kept `protobuf:"bytes,60,opt,name=kept,proto3,oneof"`
 }
 
@@ -821,7 +821,7 @@ type ReportRequest_CellsAnswer struct {
 }
 
 type ReportRequest_Spool struct {
-	Spool *Spool `protobuf:"bytes,161,opt,name=spool,proto3,oneof"` // is neither acknowledged nor sent again, but once on each stream
+	Spool *Spool `protobuf:"bytes,161,opt,name=spool,proto3,oneof"` // is not acknowledged; sent once on each stream
 }
 
 type ReportRequest_Scheduling struct {
@@ -890,10 +890,11 @@ type ReportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Everything up to this sequence number is held by the collector.
 	Acknowledged uint64      `protobuf:"varint,1,opt,name=acknowledged,proto3" json:"acknowledged,omitempty"`
-	ClockReply   *ClockReply `protobuf:"bytes,2,opt,name=clock_reply,json=clockReply,proto3" json:"clock_reply,omitempty"` // to the latest ClockProbe, where that has no reply yet
-	// The run ends now: the agent sends what its ranks have recorded so far, and leaves them to go on unmeasured.
+	ClockReply   *ClockReply `protobuf:"bytes,2,opt,name=clock_reply,json=clockReply,proto3" json:"clock_reply,omitempty"` // to the latest ClockProbe, if it has no reply yet
+	// The run ends now: the agent sends what its ranks have recorded so far. The ranks continue unmeasured.
 	Finish bool `protobuf:"varint,20,opt,name=finish,proto3" json:"finish,omitempty"`
-	// How long an agent that is done stays, from when it is told this last, for what it may be asked about what it keeps; 0 = it may go.
+	// How long an agent that is done waits for requests about the data that it keeps, from the latest message with this
+	// field on; 0 = it may exit.
 	StayMs        uint32    `protobuf:"varint,21,opt,name=stay_ms,json=stayMs,proto3" json:"stay_ms,omitempty"`
 	Keep          *Keep     `protobuf:"bytes,10,opt,name=keep,proto3" json:"keep,omitempty"`
 	Fetch         *Fetch    `protobuf:"bytes,11,opt,name=fetch,proto3" json:"fetch,omitempty"`
@@ -981,12 +982,12 @@ func (x *ReportResponse) GetCellsAsk() *CellsAsk {
 	return nil
 }
 
-// Keep asks an agent to hold on to windows of full detail. A Kept answers it.
+// Keep asks an agent to keep windows of full detail. A Kept answers it.
 type Keep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"` // of the request, for its answer
 	Why           Keep_Why               `protobuf:"varint,2,opt,name=why,proto3,enum=moriens.v1.Keep_Why" json:"why,omitempty"`
-	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`            // for people
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`            // for the user
 	Window        []uint64               `protobuf:"varint,4,rep,packed,name=window,proto3" json:"window,omitempty"`    // internal/anchor numbers them
 	Process       []uint64               `protobuf:"fixed64,5,rep,packed,name=process,proto3" json:"process,omitempty"` // empty = all of the node
 	unknownFields protoimpl.UnknownFields
@@ -1058,13 +1059,13 @@ func (x *Keep) GetProcess() []uint64 {
 	return nil
 }
 
-// Kept says what became of a Keep, for each process and window that it named.
+// Kept is the result of a Keep, over the processes and windows that it named.
 type Kept struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Number uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	Held   uint64                 `protobuf:"varint,2,opt,name=held,proto3" json:"held,omitempty"`   // marked
-	Ahead  uint64                 `protobuf:"varint,3,opt,name=ahead,proto3" json:"ahead,omitempty"` // marked, and the process is not there yet
-	// Evicted before, in part at least. Both columns have one length.
+	Ahead  uint64                 `protobuf:"varint,3,opt,name=ahead,proto3" json:"ahead,omitempty"` // marked, and the process has not reached the window yet
+	// Already evicted, at least in part. Both columns have one length.
 	GoneProcess   []uint64 `protobuf:"fixed64,4,rep,packed,name=gone_process,json=goneProcess,proto3" json:"gone_process,omitempty"`
 	GoneWindow    []uint64 `protobuf:"varint,5,rep,packed,name=gone_window,json=goneWindow,proto3" json:"gone_window,omitempty"`
 	Error         string   `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"` // why nothing was done; empty = all was
@@ -1144,13 +1145,14 @@ func (x *Kept) GetError() string {
 	return ""
 }
 
-// Fetch asks for what an agent has of windows: WindowParts, and a WindowsEnd behind them.
+// Fetch asks for what an agent holds of windows. WindowParts answer it, then a WindowsEnd.
 type Fetch struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Number  uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	Window  []uint64               `protobuf:"varint,2,rep,packed,name=window,proto3" json:"window,omitempty"`
 	Process []uint64               `protobuf:"fixed64,3,rep,packed,name=process,proto3" json:"process,omitempty"` // empty = all of the node
-	// Calls whose windows are wanted, of rings of the node: first_row ≤ row < behind_row. What window a call is in only its agent knows. Columns of one length.
+	// Calls whose windows are wanted, of rings of the node: first_row ≤ row < behind_row. Only the agent knows in which
+	// window a call is. All columns have one length.
 	Ring      []uint64 `protobuf:"fixed64,4,rep,packed,name=ring,proto3" json:"ring,omitempty"`
 	FirstRow  []uint64 `protobuf:"varint,5,rep,packed,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
 	BehindRow []uint64 `protobuf:"varint,6,rep,packed,name=behind_row,json=behindRow,proto3" json:"behind_row,omitempty"`
@@ -1248,8 +1250,9 @@ func (x *Fetch) GetEverything() bool {
 	return false
 }
 
-// WindowPart is some of what a process did in one window: Calls, Marks, Transfers, Collectives and Gaps, as they were sent when
-// they came, but cut at the window's edges. An answer to a Fetch of transfers has those of any processes and windows, and names none.
+// WindowPart is part of what a process did in one window: Calls, Marks, Transfers, Collectives and Gaps, as first sent
+// but cut at the window's edges. In an answer to a Fetch of transfers it holds those of any processes and windows, and
+// names none.
 type WindowPart struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"` // of the Fetch
@@ -1331,10 +1334,10 @@ type WindowsEnd struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Number uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	Parts  uint64                 `protobuf:"varint,2,opt,name=parts,proto3" json:"parts,omitempty"`
-	// Windows that the processes have had and that were evicted. Both columns have one length.
+	// Windows of the processes that were evicted. Both columns have one length.
 	GoneProcess   []uint64 `protobuf:"fixed64,3,rep,packed,name=gone_process,json=goneProcess,proto3" json:"gone_process,omitempty"`
 	GoneWindow    []uint64 `protobuf:"varint,4,rep,packed,name=gone_window,json=goneWindow,proto3" json:"gone_window,omitempty"`
-	Error         string   `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"` // why there may be more; empty = that is all
+	Error         string   `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"` // why the answer may be incomplete; empty = it is complete
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1412,10 +1415,11 @@ type Hello struct {
 	Host    string                 `protobuf:"bytes,3,opt,name=host,proto3" json:"host,omitempty"`
 	Version string                 `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"` // of moriens
 	Cpus    uint32                 `protobuf:"varint,5,opt,name=cpus,proto3" json:"cpus,omitempty"`      // of the node
-	// Where a run has several collectors, by whose word the agent comes here: those of the Redirect that it has followed last. Empty and 0 where it has followed none.
+	// If a run has several collectors: start and member of the Redirect that the agent followed last. Empty and 0 if it
+	// has followed none.
 	Start  string `protobuf:"bytes,6,opt,name=start,proto3" json:"start,omitempty"`
 	Member uint32 `protobuf:"varint,7,opt,name=member,proto3" json:"member,omitempty"`
-	// How the agent was told to keep its bursts as micro-cells; empty = it sends them.
+	// How the agent keeps its bursts as micro-cells, from its options; empty = it sends its bursts.
 	Cells         string `protobuf:"bytes,100,opt,name=cells,proto3" json:"cells,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1507,8 +1511,8 @@ func (x *Hello) GetCells() string {
 	return ""
 }
 
-// Redirect is a detail of the status FAILED_PRECONDITION with which a run's collector sends an agent to another collector of the run: each agent belongs to one
-// of them, the first one says to which.
+// Redirect is a detail of the status FAILED_PRECONDITION with which a run's collector sends an agent to another
+// collector of the run. Each agent belongs to one collector; the first collector decides to which.
 type Redirect struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Member        uint32                 `protobuf:"varint,1,opt,name=member,proto3" json:"member,omitempty"` // of members in collector.json, from 0
@@ -1561,7 +1565,8 @@ func (x *Redirect) GetStart() string {
 	return ""
 }
 
-// RunOver is a detail of the status FAILED_PRECONDITION with which the collector refuses what comes when the run has ended: nothing more is part of it.
+// RunOver is a detail of the status FAILED_PRECONDITION with which the collector refuses messages after the run has
+// ended.
 type RunOver struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1611,7 +1616,7 @@ type Process struct {
 	MpiLibrary    string                 `protobuf:"bytes,8,opt,name=mpi_library,json=mpiLibrary,proto3" json:"mpi_library,omitempty"`
 	Pid           uint32                 `protobuf:"varint,9,opt,name=pid,proto3" json:"pid,omitempty"`
 	Clock         Clock                  `protobuf:"varint,10,opt,name=clock,proto3,enum=moriens.v1.Clock" json:"clock,omitempty"`
-	Events        []string               `protobuf:"bytes,11,rep,name=events,proto3" json:"events,omitempty"`           // that are counted, in the order of Calls.counters
+	Events        []string               `protobuf:"bytes,11,rep,name=events,proto3" json:"events,omitempty"`           // that are counted, in the order of Calls.counts
 	Unavailable   []string               `protobuf:"bytes,12,rep,name=unavailable,proto3" json:"unavailable,omitempty"` // events that were asked for and are not counted: "name: reason" or "name"
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1853,7 +1858,8 @@ func (x *CallPath) GetFrames() []*Frame {
 	return nil
 }
 
-// Frame is a return address, as an offset into the file it lies in; or a line of a program that an interpreter runs, without module and offset.
+// Frame is a return address, as an offset into the file that contains it; or a line of a program that an interpreter
+// runs, without module and offset.
 type Frame struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Module  string                 `protobuf:"bytes,1,opt,name=module,proto3" json:"module,omitempty"` // path of the executable or library; empty = in none
@@ -1963,11 +1969,11 @@ func (x *Frame) GetInlined() []*Scope {
 	return nil
 }
 
-// Scope is a function into which the compiler has put another one.
+// Scope is a function into which the compiler has inlined another one.
 type Scope struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Function      string                 `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
-	File          string                 `protobuf:"bytes,2,opt,name=file,proto3" json:"file,omitempty"`                            // where it has put that one
+	File          string                 `protobuf:"bytes,2,opt,name=file,proto3" json:"file,omitempty"`                            // where the call of the inlined function is
 	Line          uint32                 `protobuf:"varint,3,opt,name=line,proto3" json:"line,omitempty"`                           // 0 = unknown
 	FirstFile     string                 `protobuf:"bytes,4,opt,name=first_file,json=firstFile,proto3" json:"first_file,omitempty"` // as those of Frame
 	FirstLine     uint32                 `protobuf:"varint,5,opt,name=first_line,json=firstLine,proto3" json:"first_line,omitempty"`
@@ -2040,7 +2046,8 @@ func (x *Scope) GetFirstLine() uint32 {
 	return 0
 }
 
-// Symbols say where frames of call paths are in the program's source. They come when the node's processes have ended.
+// Symbols say where frames of call paths are in the program's source. They are sent when the node's processes have
+// ended.
 type Symbols struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Frames        []*Frame               `protobuf:"bytes,1,rep,name=frames,proto3" json:"frames,omitempty"`
@@ -2088,7 +2095,7 @@ func (x *Symbols) GetFrames() []*Frame {
 // Note is a line for the user.
 type Note struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Process       uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"` // that it is of; 0 = the node
+	Process       uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"` // that it is about; 0 = the node
 	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	Unseen        bool                   `protobuf:"varint,3,opt,name=unseen,proto3" json:"unseen,omitempty"` // it says which calls of the process are not recorded
 	unknownFields protoimpl.UnknownFields
@@ -2146,9 +2153,9 @@ func (x *Note) GetUnseen() bool {
 	return false
 }
 
-// Calls are consecutive outermost MPI calls of one ring, one a row, each with the computation burst before
-// it. A row can also be a run of polls: failed calls of one function from one place that follow each other
-// at once. All columns but the sparse ones have one length.
+// Calls are consecutive outermost MPI calls of one ring, one per row, each with the computation burst before it. A row
+// can also be a run of polls: failed calls of one function from one place in direct succession. All columns but the
+// sparse ones have one length.
 type Calls struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Ring        uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
@@ -2364,7 +2371,7 @@ func (x *MarkName) GetText() string {
 	return ""
 }
 
-// Marks are what the program of one ring said by moriens.h, in the order of time. All columns but value have one length.
+// Marks are the calls of moriens.h by the program on one ring, in time order. All columns but value have one length.
 type Marks struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ring          uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
@@ -2503,7 +2510,7 @@ func (x *Counts) GetValue() []int64 {
 	return nil
 }
 
-// RingEnd says that nothing more will come of a ring.
+// RingEnd says that a ring sends nothing more.
 type RingEnd struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ring          uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
@@ -2840,9 +2847,9 @@ func (x *ClockProbe) GetNumber() uint64 {
 type ClockReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`                                     // of the probe
-	ReceivedTicks uint64                 `protobuf:"fixed64,2,opt,name=received_ticks,json=receivedTicks,proto3" json:"received_ticks,omitempty"` // when the probe came
-	RepliedTicks  uint64                 `protobuf:"fixed64,3,opt,name=replied_ticks,json=repliedTicks,proto3" json:"replied_ticks,omitempty"`    // when this went
-	Collector     uint32                 `protobuf:"varint,4,opt,name=collector,proto3" json:"collector,omitempty"`                               // number of that clock: a collector that starts again on another host has another one
+	ReceivedTicks uint64                 `protobuf:"fixed64,2,opt,name=received_ticks,json=receivedTicks,proto3" json:"received_ticks,omitempty"` // when the probe was received
+	RepliedTicks  uint64                 `protobuf:"fixed64,3,opt,name=replied_ticks,json=repliedTicks,proto3" json:"replied_ticks,omitempty"`    // when this was sent
+	Collector     uint32                 `protobuf:"varint,4,opt,name=collector,proto3" json:"collector,omitempty"`                               // number of that clock: a collector restarted on another host has another one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2909,10 +2916,10 @@ func (x *ClockReply) GetCollector() uint32 {
 type ClockExchange struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Clock         Clock                  `protobuf:"varint,1,opt,name=clock,proto3,enum=moriens.v1.Clock" json:"clock,omitempty"`                 // the agent's
-	SentTicks     uint64                 `protobuf:"fixed64,2,opt,name=sent_ticks,json=sentTicks,proto3" json:"sent_ticks,omitempty"`             // the agent's, when the probe went
-	ReceivedTicks uint64                 `protobuf:"fixed64,3,opt,name=received_ticks,json=receivedTicks,proto3" json:"received_ticks,omitempty"` // the collector's, when it came
-	RepliedTicks  uint64                 `protobuf:"fixed64,4,opt,name=replied_ticks,json=repliedTicks,proto3" json:"replied_ticks,omitempty"`    // the collector's, when the reply went
-	ReturnedTicks uint64                 `protobuf:"fixed64,5,opt,name=returned_ticks,json=returnedTicks,proto3" json:"returned_ticks,omitempty"` // the agent's, when it came
+	SentTicks     uint64                 `protobuf:"fixed64,2,opt,name=sent_ticks,json=sentTicks,proto3" json:"sent_ticks,omitempty"`             // the agent's, when the probe was sent
+	ReceivedTicks uint64                 `protobuf:"fixed64,3,opt,name=received_ticks,json=receivedTicks,proto3" json:"received_ticks,omitempty"` // the collector's, when it was received
+	RepliedTicks  uint64                 `protobuf:"fixed64,4,opt,name=replied_ticks,json=repliedTicks,proto3" json:"replied_ticks,omitempty"`    // the collector's, when the reply was sent
+	ReturnedTicks uint64                 `protobuf:"fixed64,5,opt,name=returned_ticks,json=returnedTicks,proto3" json:"returned_ticks,omitempty"` // the agent's, when the reply was received
 	Collector     uint32                 `protobuf:"varint,6,opt,name=collector,proto3" json:"collector,omitempty"`                               // as in the reply
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2990,17 +2997,22 @@ func (x *ClockExchange) GetCollector() uint32 {
 	return 0
 }
 
-// Fault says that a process goes unrecorded, or that what it recorded cannot be read.
+// Fault says that a process is not recorded, or that what it recorded cannot be read.
 type Fault struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Rank          int32                  `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`         // -1 = unknown
-	Errno         int32                  `protobuf:"varint,2,opt,name=errno,proto3" json:"errno,omitempty"`       // why it could not record: what its shared memory says; 0 = for another reason
-	Corrupt       string                 `protobuf:"bytes,3,opt,name=corrupt,proto3" json:"corrupt,omitempty"`    // why what it recorded cannot be read; empty = it is unrecorded
-	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`      // why it is unrecorded, where errno does not tell
-	Who           *Process               `protobuf:"bytes,5,opt,name=who,proto3" json:"who,omitempty"`            // as far as the process is known; absent = no more than the rank
-	Before        string                 `protobuf:"bytes,6,opt,name=before,proto3" json:"before,omitempty"`      // the tool that comes before libmoriens.so and answered all calls of the rank, which is why it is unrecorded; empty = there is none
-	Past          string                 `protobuf:"bytes,7,opt,name=past,proto3" json:"past,omitempty"`          // path of the MPI library that it has called past the recording: found by dlopen, or as reason says; empty = it has not, or nothing tells
-	Figures       uint32                 `protobuf:"varint,168,opt,name=figures,proto3" json:"figures,omitempty"` // counts of losses that cannot be true, and are told as 0; what corrupt says is of them alone. 0 = it is of records
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Rank    int32                  `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`      // -1 = unknown
+	Errno   int32                  `protobuf:"varint,2,opt,name=errno,proto3" json:"errno,omitempty"`    // why it could not record: what its shared memory says; 0 = for another reason
+	Corrupt string                 `protobuf:"bytes,3,opt,name=corrupt,proto3" json:"corrupt,omitempty"` // why what it recorded cannot be read; empty = it is not recorded
+	Reason  string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`   // why it is not recorded, where errno does not say
+	Who     *Process               `protobuf:"bytes,5,opt,name=who,proto3" json:"who,omitempty"`         // as far as the process is known; absent = no more than the rank
+	// The tool that precedes libmoriens.so and handled all calls of the rank, so that it is not recorded; empty = none.
+	Before string `protobuf:"bytes,6,opt,name=before,proto3" json:"before,omitempty"`
+	// Path of the MPI library that it has called without being recorded: found by dlopen, or as reason says; empty = it
+	// has not, or that is not known.
+	Past string `protobuf:"bytes,7,opt,name=past,proto3" json:"past,omitempty"`
+	// Number of loss counts that cannot be true and are reported as 0; corrupt is then about these only. 0 = corrupt is
+	// about records.
+	Figures       uint32 `protobuf:"varint,168,opt,name=figures,proto3" json:"figures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3091,20 +3103,21 @@ func (x *Fault) GetFigures() uint32 {
 	return 0
 }
 
-// Scheduling is how the kernel has scheduled a node's processes up to now. What is told later stands instead. All columns have one length.
+// Scheduling is how the kernel has scheduled a node's processes so far. A later message replaces an earlier one. All
+// columns have one length.
 type Scheduling struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Process []uint64               `protobuf:"fixed64,1,rep,packed,name=process,proto3" json:"process,omitempty"`
 	// Of all threads that were there at a reading, since the process began.
 	RunNs       []uint64 `protobuf:"varint,2,rep,packed,name=run_ns,json=runNs,proto3" json:"run_ns,omitempty"`    // on a core
-	WaitNs      []uint64 `protobuf:"varint,3,rep,packed,name=wait_ns,json=waitNs,proto3" json:"wait_ns,omitempty"` // ready to run, where others did
-	Voluntary   []uint64 `protobuf:"varint,4,rep,packed,name=voluntary,proto3" json:"voluntary,omitempty"`         // switches to another thread, because it had nothing to do,
+	WaitNs      []uint64 `protobuf:"varint,3,rep,packed,name=wait_ns,json=waitNs,proto3" json:"wait_ns,omitempty"` // ready to run, while others ran
+	Voluntary   []uint64 `protobuf:"varint,4,rep,packed,name=voluntary,proto3" json:"voluntary,omitempty"`         // switches to another thread because it had nothing to do,
 	Involuntary []uint64 `protobuf:"varint,5,rep,packed,name=involuntary,proto3" json:"involuntary,omitempty"`     // and because others were to run
 	Cores       uint32   `protobuf:"varint,6,opt,name=cores,proto3" json:"cores,omitempty"`                        // that its processes may run on, together
 	AtOnce      uint32   `protobuf:"varint,7,opt,name=at_once,json=atOnce,proto3" json:"at_once,omitempty"`        // most processes at a time that had not ended
 	// Of all cores of the node, since it was booted.
 	BusyNs        uint64 `protobuf:"varint,8,opt,name=busy_ns,json=busyNs,proto3" json:"busy_ns,omitempty"`    // they ran something
-	StealNs       uint64 `protobuf:"varint,9,opt,name=steal_ns,json=stealNs,proto3" json:"steal_ns,omitempty"` // they were to, and the hypervisor ran another machine
+	StealNs       uint64 `protobuf:"varint,9,opt,name=steal_ns,json=stealNs,proto3" json:"steal_ns,omitempty"` // they had work, but the hypervisor ran another machine
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3205,15 +3218,15 @@ func (x *Scheduling) GetStealNs() uint64 {
 // Done is an agent's last message.
 type Done struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
-	Resent           uint64                 `protobuf:"varint,1,opt,name=resent,proto3" json:"resent,omitempty"`                                                 // messages that it had to send again
-	Restarts         uint32                 `protobuf:"varint,2,opt,name=restarts,proto3" json:"restarts,omitempty"`                                             // times that the agent was started again
+	Resent           uint64                 `protobuf:"varint,1,opt,name=resent,proto3" json:"resent,omitempty"`                                                 // messages that it sent again
+	Restarts         uint32                 `protobuf:"varint,2,opt,name=restarts,proto3" json:"restarts,omitempty"`                                             // times that the agent was restarted
 	CpuNs            uint64                 `protobuf:"varint,3,opt,name=cpu_ns,json=cpuNs,proto3" json:"cpu_ns,omitempty"`                                      // that its process has used
 	PeakBytes        uint64                 `protobuf:"varint,4,opt,name=peak_bytes,json=peakBytes,proto3" json:"peak_bytes,omitempty"`                          // of memory, resident
-	Shared           bool                   `protobuf:"varint,5,opt,name=shared,proto3" json:"shared,omitempty"`                                                 // its process is the collector's and the launcher's as well: these two are theirs too
-	SpoolPeakBytes   uint64                 `protobuf:"varint,6,opt,name=spool_peak_bytes,json=spoolPeakBytes,proto3" json:"spool_peak_bytes,omitempty"`         // most that waited in the outbox at a time, files' overhead included
+	Shared           bool                   `protobuf:"varint,5,opt,name=shared,proto3" json:"shared,omitempty"`                                                 // one process is agent, collector and launcher: cpu_ns and peak_bytes are of all three
+	SpoolPeakBytes   uint64                 `protobuf:"varint,6,opt,name=spool_peak_bytes,json=spoolPeakBytes,proto3" json:"spool_peak_bytes,omitempty"`         // most that waited in the outbox at a time, including the files' overhead
 	SpoolFullNs      uint64                 `protobuf:"varint,7,opt,name=spool_full_ns,json=spoolFullNs,proto3" json:"spool_full_ns,omitempty"`                  // how long the spool had no room, so that the rings had to wait
-	SpoolCutBytes    uint64                 `protobuf:"varint,8,opt,name=spool_cut_bytes,json=spoolCutBytes,proto3" json:"spool_cut_bytes,omitempty"`            // of unfinished writes, cut off when the agent was started again
-	SpoolFullDropped uint64                 `protobuf:"varint,161,opt,name=spool_full_dropped,json=spoolFullDropped,proto3" json:"spool_full_dropped,omitempty"` // calls and marks for which the rings had no room meanwhile
+	SpoolCutBytes    uint64                 `protobuf:"varint,8,opt,name=spool_cut_bytes,json=spoolCutBytes,proto3" json:"spool_cut_bytes,omitempty"`            // of unfinished writes, cut off when the agent was restarted
+	SpoolFullDropped uint64                 `protobuf:"varint,161,opt,name=spool_full_dropped,json=spoolFullDropped,proto3" json:"spool_full_dropped,omitempty"` // calls and marks for which the rings had no room in that time
 	Windows          *Windows               `protobuf:"bytes,20,opt,name=windows,proto3" json:"windows,omitempty"`                                               // absent = it kept no full detail
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -3319,16 +3332,17 @@ func (x *Done) GetWindows() *Windows {
 	return nil
 }
 
-// Spool says how an agent's spool is, from when it has had no room for seconds: again and again as long as that lasts, once when there is room again, and
-// where the agent has to end without.
+// Spool is the state of an agent's spool. It is sent once the spool has had no room for seconds: repeatedly while that
+// lasts, once when there is room again, and if the agent has to end without room.
 type Spool struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	Full            bool                   `protobuf:"varint,1,opt,name=full,proto3" json:"full,omitempty"`                                              // now
-	FullNs          uint64                 `protobuf:"varint,2,opt,name=full_ns,json=fullNs,proto3" json:"full_ns,omitempty"`                            // in sum
-	Dropped         uint64                 `protobuf:"varint,3,opt,name=dropped,proto3" json:"dropped,omitempty"`                                        // calls and marks for which the rings had no room meanwhile
-	Error           string                 `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`                                             // why nothing can be written; empty = what waits for the collector takes all that may be taken
-	Unkept          uint64                 `protobuf:"varint,5,opt,name=unkept,proto3" json:"unkept,omitempty"`                                          // calls and marks that are left in the rings, for the agent has ended
-	UnkeptProcesses uint64                 `protobuf:"varint,6,opt,name=unkept_processes,json=unkeptProcesses,proto3" json:"unkept_processes,omitempty"` // of so many processes
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Full    bool                   `protobuf:"varint,1,opt,name=full,proto3" json:"full,omitempty"`                   // now
+	FullNs  uint64                 `protobuf:"varint,2,opt,name=full_ns,json=fullNs,proto3" json:"full_ns,omitempty"` // in total
+	Dropped uint64                 `protobuf:"varint,3,opt,name=dropped,proto3" json:"dropped,omitempty"`             // calls and marks for which the rings had no room in that time
+	// Why nothing can be written; empty = data that waits for the collector takes all the space that is allowed.
+	Error           string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	Unkept          uint64 `protobuf:"varint,5,opt,name=unkept,proto3" json:"unkept,omitempty"`                                          // calls and marks left in the rings because the agent has ended
+	UnkeptProcesses uint64 `protobuf:"varint,6,opt,name=unkept_processes,json=unkeptProcesses,proto3" json:"unkept_processes,omitempty"` // number of processes with such calls or marks
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -3405,16 +3419,16 @@ func (x *Spool) GetUnkeptProcesses() uint64 {
 	return 0
 }
 
-// Windows is how an agent's store of full detail ends up.
+// Windows is the final state of an agent's store of full detail.
 type Windows struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Bytes          uint64                 `protobuf:"varint,1,opt,name=bytes,proto3" json:"bytes,omitempty"`                                         // held, on disk
-	EvictedBytes   uint64                 `protobuf:"varint,2,opt,name=evicted_bytes,json=evictedBytes,proto3" json:"evicted_bytes,omitempty"`       // as they lay on disk
+	EvictedBytes   uint64                 `protobuf:"varint,2,opt,name=evicted_bytes,json=evictedBytes,proto3" json:"evicted_bytes,omitempty"`       // as stored on disk
 	EvictedWindows uint64                 `protobuf:"varint,3,opt,name=evicted_windows,json=evictedWindows,proto3" json:"evicted_windows,omitempty"` // of all processes
 	Below          uint64                 `protobuf:"fixed64,4,opt,name=below,proto3" json:"below,omitempty"`                                        // windows whose hash is below this are held, of all processes; 2^64 - 1: all
 	Unusual        uint64                 `protobuf:"varint,5,opt,name=unusual,proto3" json:"unusual,omitempty"`                                     // windows that the agent found unusual
-	Pinned         uint64                 `protobuf:"varint,6,opt,name=pinned,proto3" json:"pinned,omitempty"`                                       // windows that the collector has pinned, as far as they came
-	Error          string                 `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`                                          // why full detail is missing that was not evicted; empty = none is
+	Pinned         uint64                 `protobuf:"varint,6,opt,name=pinned,proto3" json:"pinned,omitempty"`                                       // windows pinned by the requests that were received from the collector
+	Error          string                 `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`                                          // why full detail is missing that was not evicted; empty = none is missing
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -3498,7 +3512,7 @@ func (x *Windows) GetError() string {
 	return ""
 }
 
-// Communicator is a communicator, a window or a file, as one of its groups sees it: once for each agent.
+// Communicator is a communicator, a window or a file, as seen by one of its groups. Each agent sends it once.
 type Communicator struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Communicator uint32                 `protobuf:"varint,1,opt,name=communicator,proto3" json:"communicator,omitempty"` // number among those of this agent, from 1
@@ -3513,7 +3527,7 @@ type Communicator struct {
 	Inter         bool     `protobuf:"varint,8,opt,name=inter,proto3" json:"inter,omitempty"` // the peers are the remote group
 	Window        bool     `protobuf:"varint,9,opt,name=window,proto3" json:"window,omitempty"`
 	File          bool     `protobuf:"varint,10,opt,name=file,proto3" json:"file,omitempty"`
-	Guessed       bool     `protobuf:"varint,11,opt,name=guessed,proto3" json:"guessed,omitempty"` // its making was not seen: another of the same ranks may have the same id
+	Guessed       bool     `protobuf:"varint,11,opt,name=guessed,proto3" json:"guessed,omitempty"` // its creation was not seen: another one of the same ranks may have the same id
 	Cut           bool     `protobuf:"varint,12,opt,name=cut,proto3" json:"cut,omitempty"`         // there was no room for all of the peers
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3710,16 +3724,17 @@ func (x *Member) GetOrigin() *Origin {
 	return nil
 }
 
-// Origin says how ranks of several worlds came together in a communicator.
+// Origin says how ranks of several worlds were joined in a communicator.
 type Origin struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	How    Origin_How             `protobuf:"varint,1,opt,name=how,proto3,enum=moriens.v1.Origin_How" json:"how,omitempty"`
 	Parent uint32                 `protobuf:"varint,2,opt,name=parent,proto3" json:"parent,omitempty"` // derived: the process's own number of that other one
 	Key    uint64                 `protobuf:"fixed64,3,opt,name=key,proto3" json:"key,omitempty"`      // derived: the same on all of its ranks
-	// Else: ticks of the call that brought the worlds together; of a world that was started, of its MPI_Init.
+	// Otherwise: ticks of the call that joined the worlds; in a world that was spawned, of its MPI_Init.
 	Began uint64 `protobuf:"varint,4,opt,name=began,proto3" json:"began,omitempty"`
 	Ended uint64 `protobuf:"varint,5,opt,name=ended,proto3" json:"ended,omitempty"`
-	// The launcher's name for the process that spawned, or the port, as far as this process knows them. Two sides have the same.
+	// The launcher's name for the process that spawned, or the port, as far as this process knows them. Two sides have
+	// the same.
 	Text          string `protobuf:"bytes,6,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3797,11 +3812,11 @@ func (x *Origin) GetText() string {
 	return ""
 }
 
-// Transfers are what rows of one ring move between their rank and one other. A row can have several, and they
-// come when what became of them is known, which is in no order. All columns but the sparse ones have one length.
+// Transfers are what rows of one ring move between their rank and one other. A row can have several. A transfer is sent
+// when its result is known, so they are in no order. All columns but the sparse ones have one length.
 //
-// They stay in the windows of full detail, and go with those that are fetched. Only of windows by which clocks are compared (internal/anchor) they are
-// sent at once; what all of them come to, Traffic tells.
+// They remain in the windows of full detail, and are sent with those that are fetched. They are sent at once only for
+// windows by which clocks are compared (internal/anchor). Traffic has the totals of all.
 type Transfers struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Ring  uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
@@ -3809,26 +3824,27 @@ type Transfers struct {
 	// Rows of the calls that posted them; each value is the difference from the one before, the first from 0.
 	// A message that a matched probe took is posted there.
 	Row []int64 `protobuf:"zigzag64,3,rep,packed,name=row,proto3" json:"row,omitempty"`
-	// The row of the call that completed each, less its own row, plus 1 where that is not negative; 0 = none that is known.
+	// The row of the call that completed each, minus its own row, plus 1 if that is not negative; 0 = not known.
 	Done  []int64  `protobuf:"zigzag64,4,rep,packed,name=done,proto3" json:"done,omitempty"`
-	Peer  []int32  `protobuf:"zigzag32,5,rep,packed,name=peer,proto3" json:"peer,omitempty"` // rank in the communicator; -1 = any that nothing has resolved
+	Peer  []int32  `protobuf:"zigzag32,5,rep,packed,name=peer,proto3" json:"peer,omitempty"` // rank in the communicator; -1 = any, never resolved
 	Tag   []int32  `protobuf:"zigzag32,6,rep,packed,name=tag,proto3" json:"tag,omitempty"`   // -1 = any or none
 	Comm  []uint32 `protobuf:"varint,7,rep,packed,name=comm,proto3" json:"comm,omitempty"`   // Member.comm of the process; 0 = unknown
 	Bytes []uint64 `protobuf:"varint,8,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
-	// Entries, ascending, whose completing row is another ring's, and which ring's.
+	// Entries, ascending, whose completing row is in another ring, and that ring.
 	Elsewhere []uint32 `protobuf:"varint,9,rep,packed,name=elsewhere,proto3" json:"elsewhere,omitempty"`
 	DoneRing  []uint64 `protobuf:"fixed64,10,rep,packed,name=done_ring,json=doneRing,proto3" json:"done_ring,omitempty"`
 	// Entries, ascending, that are partitioned, and which of the process's partitioned requests of that kind,
 	// communicator, peer and tag each belongs to, from 0.
 	Partitioned []uint32 `protobuf:"varint,11,rep,packed,name=partitioned,proto3" json:"partitioned,omitempty"`
 	Channel     []uint32 `protobuf:"varint,12,rep,packed,name=channel,proto3" json:"channel,omitempty"`
-	// Of sends and receives: which of those that the process has posted in the same communicator, to or from the same peer with the same tag, this
-	// is, plus 1; 0 = that is not known. They count from the beginning, and again from the first one of each epoch.
+	// Of sends and receives: the ordinal, from 1, among those that the process has posted in the same communicator, to or
+	// from the same peer with the same tag; 0 = not known. Each epoch counts from its first one.
 	Ordinal []uint64 `protobuf:"varint,20,rep,packed,name=ordinal,proto3" json:"ordinal,omitempty"`
-	// How often anything was lost of what the process moved, so that nothing tells how many were posted meanwhile, or the agent was started again and did not know.
+	// How often the count of postings was interrupted: transfers of the process were lost, so that the number posted in
+	// that time is not known, or the agent was restarted and did not know it.
 	Epoch uint32 `protobuf:"varint,21,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	// Entries, ascending, that are receives of which MPI has not told what they became: bytes are the most that they can be, and a peer or tag that was
-	// any is still.
+	// Entries, ascending, that are receives whose result MPI has not reported: bytes is their largest possible size, and
+	// a peer or tag that was any remains any.
 	Untold        []uint32 `protobuf:"varint,30,rep,packed,name=untold,proto3" json:"untold,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3969,7 +3985,7 @@ func (x *Transfers) GetUntold() []uint32 {
 	return nil
 }
 
-// Traffic is what a process has moved so far, in sum. The latest one counts.
+// Traffic is what a process has moved so far, in total. The latest message is valid.
 type Traffic struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Process uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"`
@@ -3979,7 +3995,7 @@ type Traffic struct {
 	Path     []uint32         `protobuf:"varint,4,rep,packed,name=path,proto3" json:"path,omitempty"`
 	Count    []uint64         `protobuf:"varint,5,rep,packed,name=count,proto3" json:"count,omitempty"`
 	Bytes    []uint64         `protobuf:"varint,6,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
-	// By where it went to, or came from. All columns have one length.
+	// By the peer. All columns have one length.
 	PeerKind      []Transfers_Kind `protobuf:"varint,7,rep,packed,name=peer_kind,json=peerKind,proto3,enum=moriens.v1.Transfers_Kind" json:"peer_kind,omitempty"`
 	Comm          []uint32         `protobuf:"varint,8,rep,packed,name=comm,proto3" json:"comm,omitempty"` // as in Transfers
 	Peer          []int32          `protobuf:"zigzag32,9,rep,packed,name=peer,proto3" json:"peer,omitempty"`
@@ -4096,7 +4112,7 @@ func (x *Traffic) GetPeerBytes() []uint64 {
 	return nil
 }
 
-// Collectives are the collective calls of one ring, one a row. All columns have one length.
+// Collectives are the collective calls of one ring, one per row. All columns have one length.
 type Collectives struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ring          uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
@@ -4104,7 +4120,7 @@ type Collectives struct {
 	Comm          []uint32               `protobuf:"varint,3,rep,packed,name=comm,proto3" json:"comm,omitempty"`
 	Ordinal       []uint64               `protobuf:"varint,4,rep,packed,name=ordinal,proto3" json:"ordinal,omitempty"`   // of the call in its communicator, from 0
 	Sent          []uint64               `protobuf:"varint,5,rep,packed,name=sent,proto3" json:"sent,omitempty"`         // bytes that the rank contributes
-	Received      []uint64               `protobuf:"varint,6,rep,packed,name=received,proto3" json:"received,omitempty"` // bytes that it is given
+	Received      []uint64               `protobuf:"varint,6,rep,packed,name=received,proto3" json:"received,omitempty"` // bytes that the rank receives
 	Root          []int32                `protobuf:"zigzag32,7,rep,packed,name=root,proto3" json:"root,omitempty"`       // as a peer; -1 = it has none, -3 = this rank, for the other group
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4189,12 +4205,13 @@ func (x *Collectives) GetRoot() []int32 {
 	return nil
 }
 
-// Gaps say where a ring does not tell all, so that what its process has moved cannot be counted there.
+// Gaps say where a ring's records are incomplete, so that what its process has moved cannot be counted there.
 type Gaps struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Ring          uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
-	Before        []uint64               `protobuf:"varint,2,rep,packed,name=before,proto3" json:"before,omitempty"` // rows before which calls are missing; the number of all rows for some after the last
-	Inside        []uint64               `protobuf:"varint,3,rep,packed,name=inside,proto3" json:"inside,omitempty"` // rows that moved something that nothing tells of
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Ring  uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
+	// Rows before which calls are missing; the number of all rows if they are missing after the last.
+	Before        []uint64 `protobuf:"varint,2,rep,packed,name=before,proto3" json:"before,omitempty"`
+	Inside        []uint64 `protobuf:"varint,3,rep,packed,name=inside,proto3" json:"inside,omitempty"` // rows that moved something that is not recorded
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4250,23 +4267,23 @@ func (x *Gaps) GetInside() []uint64 {
 	return nil
 }
 
-// TransfersEnd says that nothing more will come of what a process has moved, and what could not be told of it.
+// TransfersEnd says that no more transfers of a process follow, and what is not known of them.
 type TransfersEnd struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Process         uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"`
-	Transfers       uint64                 `protobuf:"varint,2,opt,name=transfers,proto3" json:"transfers,omitempty"`                                     // that there were
-	EndsUnknown     uint64                 `protobuf:"varint,3,opt,name=ends_unknown,json=endsUnknown,proto3" json:"ends_unknown,omitempty"`              // requests that ended and whose making was not seen
-	StartsUnknown   uint64                 `protobuf:"varint,4,opt,name=starts_unknown,json=startsUnknown,proto3" json:"starts_unknown,omitempty"`        // persistent requests that were started and whose making was not seen
-	RequestsLost    uint64                 `protobuf:"varint,5,opt,name=requests_lost,json=requestsLost,proto3" json:"requests_lost,omitempty"`           // requests that were under way when records were lost or recording was paused
+	Transfers       uint64                 `protobuf:"varint,2,opt,name=transfers,proto3" json:"transfers,omitempty"`                                     // in total
+	EndsUnknown     uint64                 `protobuf:"varint,3,opt,name=ends_unknown,json=endsUnknown,proto3" json:"ends_unknown,omitempty"`              // requests that ended and whose creation was not seen
+	StartsUnknown   uint64                 `protobuf:"varint,4,opt,name=starts_unknown,json=startsUnknown,proto3" json:"starts_unknown,omitempty"`        // persistent requests that were started and whose creation was not seen
+	RequestsLost    uint64                 `protobuf:"varint,5,opt,name=requests_lost,json=requestsLost,proto3" json:"requests_lost,omitempty"`           // requests in progress when records were lost or recording was paused
 	RequestsOpen    uint64                 `protobuf:"varint,6,opt,name=requests_open,json=requestsOpen,proto3" json:"requests_open,omitempty"`           // requests that never ended
 	HandlesShared   uint64                 `protobuf:"varint,7,opt,name=handles_shared,json=handlesShared,proto3" json:"handles_shared,omitempty"`        // ends of a request while others had the same handle
 	Cancelled       uint64                 `protobuf:"varint,8,opt,name=cancelled,proto3" json:"cancelled,omitempty"`                                     // messages that were cancelled
 	Late            uint64                 `protobuf:"varint,9,opt,name=late,proto3" json:"late,omitempty"`                                               // records that were read too late to be put in order
 	CommsLost       uint64                 `protobuf:"varint,10,opt,name=comms_lost,json=commsLost,proto3" json:"comms_lost,omitempty"`                   // communicators, windows and files that the shim had no room to define
 	OrdinalsUnknown uint64                 `protobuf:"varint,11,opt,name=ordinals_unknown,json=ordinalsUnknown,proto3" json:"ordinals_unknown,omitempty"` // sends and receives without an ordinal
-	// Whether ordinals that were sent are not right, because a message was cancelled behind which others had been posted.
+	// Whether ordinals that were sent are wrong, because a message was cancelled after which others had been posted.
 	OrdinalsVoid       bool   `protobuf:"varint,12,opt,name=ordinals_void,json=ordinalsVoid,proto3" json:"ordinals_void,omitempty"`
-	RequestsUnfollowed uint64 `protobuf:"varint,30,opt,name=requests_unfollowed,json=requestsUnfollowed,proto3" json:"requests_unfollowed,omitempty"` // requests under way for which the agent had no room
+	RequestsUnfollowed uint64 `protobuf:"varint,30,opt,name=requests_unfollowed,json=requestsUnfollowed,proto3" json:"requests_unfollowed,omitempty"` // requests in progress for which the agent had no room
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
 }

@@ -1,4 +1,4 @@
-// What an agent and the collector say to each other.
+// Messages between an agent and the collector.
 //
 // One stream per agent, one agent per node. The agent numbers its messages 1, 2, 3, …; the collector
 // acknowledges the highest number up to which it holds everything. What is not acknowledged when a
@@ -36,7 +36,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 type CollectorServiceClient interface {
-	// Report carries everything that one agent has to say, until its Done is acknowledged.
+	// Report carries all messages of one agent, until its Done is acknowledged.
 	Report(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ReportRequest, ReportResponse], error)
 }
 
@@ -65,7 +65,7 @@ type CollectorService_ReportClient = grpc.BidiStreamingClient[ReportRequest, Rep
 // All implementations must embed UnimplementedCollectorServiceServer
 // for forward compatibility.
 type CollectorServiceServer interface {
-	// Report carries everything that one agent has to say, until its Done is acknowledged.
+	// Report carries all messages of one agent, until its Done is acknowledged.
 	Report(grpc.BidiStreamingServer[ReportRequest, ReportResponse]) error
 	mustEmbedUnimplementedCollectorServiceServer()
 }

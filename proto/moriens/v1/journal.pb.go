@@ -23,18 +23,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// JournalBegin is a journal's first record: what a collector needs to be the same to its agents after a restart.
+// JournalBegin is a journal's first record: what a collector needs to appear to its agents as the same one after a
+// restart.
 type JournalBegin struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Format        uint32                 `protobuf:"varint,1,opt,name=format,proto3" json:"format,omitempty"`
 	Run           string                 `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`                               // MORIENS_RUN of the job
-	Token         string                 `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`                           // what agents show
+	Token         string                 `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`                           // that agents present
 	Certificate   []byte                 `protobuf:"bytes,4,opt,name=certificate,proto3" json:"certificate,omitempty"`               // X.509, DER
 	Key           []byte                 `protobuf:"bytes,5,opt,name=key,proto3" json:"key,omitempty"`                               // of the certificate: PKCS #8, DER
 	StartedNs     int64                  `protobuf:"varint,6,opt,name=started_ns,json=startedNs,proto3" json:"started_ns,omitempty"` // since the Unix epoch
 	Command       []string               `protobuf:"bytes,7,rep,name=command,proto3" json:"command,omitempty"`                       // the launcher's command line; empty where the job was started elsewhere
 	Version       string                 `protobuf:"bytes,8,opt,name=version,proto3" json:"version,omitempty"`                       // of moriens
-	Options       []string               `protobuf:"bytes,9,rep,name=options,proto3" json:"options,omitempty"`                       // given on the command line, that results depend on: --name=value
+	Options       []string               `protobuf:"bytes,9,rep,name=options,proto3" json:"options,omitempty"`                       // from the command line, on which results depend: --name=value
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -132,7 +133,7 @@ func (x *JournalBegin) GetOptions() []string {
 	return nil
 }
 
-// JournalStart stands for each start of a collector on the journal.
+// JournalStart is one start of a collector with this journal.
 type JournalStart struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Clock         *ClockSample           `protobuf:"bytes,1,opt,name=clock,proto3" json:"clock,omitempty"`                        // of the collector's counter; absent where it cannot be read
@@ -185,10 +186,10 @@ func (x *JournalStart) GetCutBytes() uint64 {
 	return 0
 }
 
-// JournalCounts are what no message carries, from the begin of the run to here.
+// JournalCounts are counts that no message carries, from the start of the run to here.
 type JournalCounts struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Duplicates    uint64                 `protobuf:"varint,1,opt,name=duplicates,proto3" json:"duplicates,omitempty"` // messages that came twice
+	Duplicates    uint64                 `protobuf:"varint,1,opt,name=duplicates,proto3" json:"duplicates,omitempty"` // messages received twice
 	Refused       uint64                 `protobuf:"varint,2,opt,name=refused,proto3" json:"refused,omitempty"`       // streams and messages that were refused before they were numbered
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -291,7 +292,7 @@ func (x *JournalJobEnd) GetEndedNs() int64 {
 	return 0
 }
 
-// JournalEnd says that nothing more is taken: what follows is the analysis.
+// JournalEnd says that nothing more is accepted: the analysis follows.
 type JournalEnd struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Clock         *ClockSample           `protobuf:"bytes,1,opt,name=clock,proto3" json:"clock,omitempty"`                     // as in JournalStart
