@@ -21,13 +21,16 @@ func Local(n int) []Transport {
 	return all
 }
 
-// Each runs work at the n members of a team in this process, each on its own goroutine, and closes them. It returns the
-// errors of all members.
+// Each runs work at the n members of a team in this process, each on its own goroutine, and closes them. It returns what
+// work has returned at all of them.
 func Each(n int, work func(m Transport) error) error {
 	errs := make([]error, n)
 	var all sync.WaitGroup
 	for rank, m := range Local(n) {
-		all.Go(func() { errs[rank] = errors.Join(work(m), m.Close()) })
+		all.Go(func() {
+			defer m.Close()
+			errs[rank] = work(m)
+		})
 	}
 	all.Wait()
 	return errors.Join(errs...)
