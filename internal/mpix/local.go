@@ -21,8 +21,8 @@ func Local(n int) []Transport {
 	return all
 }
 
-// Each runs work at the n members of a team in this process, each on its own goroutine, and closes them. It returns what
-// work has returned at all of them.
+// Each runs work at the n members of a team in this process, each on its own goroutine, and closes them. It returns
+// what work has returned at all of them.
 func Each(n int, work func(m Transport) error) error {
 	errs := make([]error, n)
 	var all sync.WaitGroup
