@@ -95,7 +95,7 @@ func group(p dbscan.Points, o ClassOptions) (labels []int32, how string, err err
 		}
 	}
 	if found.count > 1 && noise <= n/scattered {
-		return found.labels, fmt.Sprintf("%s %s, %s apart from them", units.Count(found.count, "class"), found.how, units.Count(noise, "thread")), nil
+		return found.labels, fmt.Sprintf("%s %s, %s in no class", units.Count(found.count, "class"), found.how, units.Count(noise, "thread")), nil
 	}
 	crowd := found.labels
 	if found.count == 0 || noise > n/scattered { // nothing is dense

@@ -158,7 +158,7 @@ func TestKinds(t *testing.T) {
 	if len(c.Outliers) != 1 || c.Outliers[0].Thread != 17 {
 		t.Errorf("%+v", c.Outliers)
 	}
-	if !strings.HasPrefix(c.Method, "2 classes by density (Eps 0.0") || !strings.HasSuffix(c.Method, "1 thread apart from them") {
+	if !strings.HasPrefix(c.Method, "2 classes by density (Eps 0.0") || !strings.HasSuffix(c.Method, "1 thread in no class") {
 		t.Error(c.Method)
 	}
 	// One in all, or none.
@@ -275,7 +275,7 @@ func TestManyRanks(t *testing.T) {
 		if len(c.Outliers) != 1 || c.Outliers[0].Thread != 4321 || !strings.HasPrefix(c.Outliers[0].Reason, "sends 3.00 times the bytes of its class's median (11.2 GiB, median 3.73 GiB)") {
 			t.Errorf("%+v", c.Outliers)
 		}
-		if !strings.HasSuffix(c.Method, "of 4096 threads, with which others were compared, 1 thread apart from them") {
+		if !strings.HasSuffix(c.Method, "of 4096 threads, with which others were compared, 1 thread in no class") {
 			t.Error(c.Method)
 		}
 	}
