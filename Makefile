@@ -143,7 +143,7 @@ RACE     = $(filter-out $(RACE_NOT),$(TESTED))
 # Tests that take long, and whose goroutines other tests start too.
 RACE_SKIP = TestStormOfRequests TestPlantedHalo TestUnderMPI TestUnderSlurm TestStrangeLauncher TestManyClusters TestDamage TestTooMuchToCompare TestGridIsTheTree \
 	TestClusterAtTheThreshold TestKDistanceOfManyPoints TestTargets TestManyGroupsOfOneBurst TestDamagedIterationsBeginAtTheirCalls TestStepsBetweenDelimiters \
-	TestPhasesBetweenDelimiters TestSizeHardlyGrows TestLongestPeriod TestSymmetricLabels TestPinsHaveABound
+	TestPhasesBetweenDelimiters TestSizeHardlyGrows TestLongestPeriod TestSymmetricLabels TestPinsHaveABound TestStateLargerThanTheSpool TestPrint
 space := $(subst ,, )
 
 .PHONY: check
