@@ -173,7 +173,7 @@ print-%:
 # the rest. Times a function is called, not seconds: where seconds run out Go before 1.27 may end with "context deadline exceeded", though nothing was
 # found (https://go.dev/issue/75804). An input on which a reader never returns is found without: Go gives each call ten seconds.
 FUZZ_TARGETS = \
-	agent/cells.FuzzAnswer/95000x collector/cells.FuzzTake/115000x collector/cells.FuzzTeam/9000x collector/store.FuzzApply/60000x collector/journal.FuzzJournal/20000x agent/spool.FuzzOutbox/14000x internal/segment.FuzzOpen/30000x internal/rendezvous.FuzzRead/40000x \
+	agent/cells.FuzzAnswer/75000x collector/cells.FuzzTake/95000x collector/cells.FuzzTeam/9000x collector/store.FuzzApply/45000x collector/journal.FuzzJournal/9000x agent/spool.FuzzOutbox/6000x internal/segment.FuzzOpen/18000x internal/rendezvous.FuzzRead/20000x \
 	agent/ring.FuzzRing/10000x agent/ring.FuzzProcess/10000x agent/message.FuzzRestore/15000x agent/window.FuzzFiles/1000x agent/symbol.FuzzResolve/30000x \
 	conclude/rebuild.FuzzMeaning/5000x app/points.FuzzRead/20000x trace/overview.FuzzRead/30000x trace/page.FuzzOpen/1000x trace/prv.FuzzRead/4000x \
 	trace/rundir.FuzzReadRun/1000x trace/rundir.FuzzAfford/10000x trace/rundir.FuzzCallPaths/20000x trace/parquet.FuzzRead/5000x
