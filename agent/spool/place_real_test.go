@@ -85,7 +85,7 @@ func usual(dir string) string { return filepath.Join(dir, fmt.Sprintf("moriens-%
 func mount(t *testing.T, dir, options string) {
 	t.Helper()
 	if err := syscall.Mount("none", dir, "tmpfs", 0, options); err != nil {
-		t.Skipf("cannot mount a tmpfs here: %v", err)
+		testenv.Lacking(t, "cannot mount a tmpfs here: "+err.Error())
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
 }
@@ -94,7 +94,7 @@ func mount(t *testing.T, dir, options string) {
 func readOnly(t *testing.T, dir string) {
 	t.Helper()
 	if err := syscall.Mount(dir, dir, "", syscall.MS_BIND, ""); err != nil {
-		t.Skipf("cannot mount here: %v", err)
+		testenv.Lacking(t, "cannot mount here: "+err.Error())
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
 	if err := syscall.Mount("", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"moriens/internal/hint"
+	"moriens/internal/testenv"
 )
 
 var preload = Preload{Library: "/opt/moriens/libmoriens.so", Run: "r1", Shm: "/dev/shm", Directory: "/tmp/out"}
@@ -112,7 +113,7 @@ func anyLibrary(t *testing.T) string {
 			return paths[0]
 		}
 	}
-	t.Skip("no libm.so.6 to preload")
+	testenv.Lacking(t, "no libm.so.6 to preload")
 	return ""
 }
 

@@ -22,6 +22,7 @@ import (
 	"moriens/internal/hint"
 	"moriens/internal/mpicall"
 	"moriens/internal/rendezvous"
+	"moriens/internal/testenv"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace/rundir"
 )
@@ -123,7 +124,7 @@ func preloadAfterTheEnd(t *testing.T, full bool) {
 	if full {
 		t.Setenv("TMPDIR", t.TempDir()) // where the results go then
 		if err := syscall.Mount("none", out, "tmpfs", 0, "size=8m"); err != nil {
-			t.Skipf("cannot mount a tmpfs here: %v", err)
+			testenv.Lacking(t, "cannot mount a tmpfs here: "+err.Error())
 		}
 		disk := out
 		t.Cleanup(func() { syscall.Unmount(disk, syscall.MNT_DETACH) })

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,7 +97,7 @@ func tmpfs(t *testing.T, size string) string {
 	testenv.NeedRoot(t)
 	dir := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "moriens-test", dir).CombinedOutput(); err != nil {
-		t.Skipf("cannot mount here: %v: %s", err, out)
+		testenv.Lacking(t, fmt.Sprintf("cannot mount here: %v: %s", err, out))
 	}
 	t.Cleanup(func() {
 		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
@@ -175,7 +176,7 @@ func TestFullRunDirectory(t *testing.T) {
 func TestReadOnlyRunDirectory(t *testing.T) {
 	disk := tmpfs(t, "64k")
 	if out, err := exec.Command("mount", "-o", "remount,ro", disk).CombinedOutput(); err != nil {
-		t.Skipf("cannot remount here: %v: %s", err, out)
+		testenv.Lacking(t, fmt.Sprintf("cannot remount here: %v: %s", err, out))
 	}
 	ran := filepath.Join(t.TempDir(), "ran")
 	o := execute(t, nil, binary(t), "run", "--out", disk+"/run", "--", "touch", ran)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"moriens/internal/mpitest"
+	"moriens/internal/testenv"
 )
 
 // A preloadJob is a job under a plain preload: nothing but the library is given, in the launcher's environment.
@@ -313,7 +314,7 @@ func TestPreloadWithoutMeasuring(t *testing.T) {
 func TestPreloadFullMemory(t *testing.T) {
 	shm := t.TempDir()
 	if err := syscall.Mount("tmpfs", shm, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skipf("cannot mount a tmpfs here: %v", err)
+		testenv.Lacking(t, "cannot mount a tmpfs here: "+err.Error())
 	}
 	j := preloadJobOf(t, []string{"MORIENS_SHM=" + shm, "MORIENS_DIR=run"}, short(mpitest.OpenMPI, t)...)
 	j.shm = shm
@@ -335,7 +336,7 @@ func TestPreloadFullMemory(t *testing.T) {
 func TestPreloadFullDisk(t *testing.T) {
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("cannot mount a tmpfs here: %v", err)
+		testenv.Lacking(t, "cannot mount a tmpfs here: "+err.Error())
 	}
 	t.Cleanup(func() { syscall.Unmount(disk, syscall.MNT_DETACH) })
 	for _, c := range []struct {
