@@ -93,7 +93,7 @@ below  = $(addprefix ./,$1)
 # Packages whose tests start programs, need root or wait for real time. All others are pure but for files named *_real_test.go.
 REAL = app/doctor app/faults app/job app/measure app/supervise bench/agent bench/app bench/ingest bench/shim cmd/moriens cshim \
 	deploy/modulefile deploy/slurm internal/mpix trace/otf2
-# Of these, those that take both cores: one after the other.
+# Of these, those that take both cores: one after the other. Tests in them that wait more than they compute are parallel.
 STARTS_JOBS = bench/agent bench/app bench/ingest bench/shim cmd/moriens cshim internal/mpix
 # And those that wait most of the time: they begin first, and take no core from the others.
 WAITING = deploy/slurm app/faults app/measure
@@ -109,7 +109,7 @@ test: ## every test, real MPI included
 	@$(NEED) test
 	@$(MAKE) --no-print-directory build
 	$(call STAGE,tests beside each other,go test -vet=off -p $$(($$(nproc) + 2)) -parallel 8 -timeout 30m $(call below,$(WAITING) $(filter-out $(WAITING) $(STARTS_JOBS),$(TESTED))))
-	$(call STAGE,tests that take both cores,go test -vet=off -p 1 -timeout 30m $(call below,$(STARTS_JOBS)))
+	$(call STAGE,tests that take both cores,go test -vet=off -p 1 -parallel 4 -timeout 30m $(call below,$(STARTS_JOBS)))
 	$(call STAGE,tests of the page,$(MAKE) --no-print-directory test-viewer)
 
 .PHONY: test-viewer
@@ -134,18 +134,23 @@ quick-generated: viewer/node_modules/.package-lock.json
 
 # The race detector runs over all packages with tests but these. Tests that try programs, not themselves:
 RACE_NOT_PROGRAMS = app/faults bench/agent bench/app bench/ingest bench/shim cmd/moriens cshim deploy/modulefile deploy/slurm internal/layout internal/shmabi internal/slurmtest
-# Packages that start no goroutine, share nothing and do without unsafe, as internal/layout sees to:
-RACE_NOT_NEEDED = agent/burst agent/mark agent/message agent/spare analysis/cell analysis/fidelity analysis/moment analysis/sample app/job app/points cmd/moriens-otf2 \
-	collector/health internal/anchor internal/files internal/mix internal/mpicall internal/plain internal/segment internal/ticks internal/units \
-	trace/csv trace/pack trace/palette
+# Packages that start no goroutine, have none started, share nothing and do without unsafe, as internal/layout sees to:
+RACE_NOT_NEEDED = agent/burst agent/mark agent/message agent/spare analysis/cell analysis/fidelity analysis/moment app/export app/job app/points \
+	cmd/moriens-otf2 collector/health cshim/gen internal/anchor internal/files internal/mix internal/mpicall internal/plain internal/segment \
+	internal/ticks internal/units trace/csv trace/pack trace/palette trace/parquet trace/perfetto
 RACE_NOT = $(RACE_NOT_PROGRAMS) $(RACE_NOT_NEEDED)
 RACE     = $(filter-out $(RACE_NOT),$(TESTED))
 # Tests that take long, and whose goroutines other tests start too.
 RACE_SKIP = TestStormOfRequests TestPlantedHalo TestUnderMPI TestUnderSlurm TestStrangeLauncher TestManyClusters TestDamage TestTooMuchToCompare TestGridIsTheTree \
 	TestClusterAtTheThreshold TestKDistanceOfManyPoints TestTargets TestManyGroupsOfOneBurst TestDamagedIterationsBeginAtTheirCalls TestStepsBetweenDelimiters \
-	TestPhasesBetweenDelimiters TestSizeHardlyGrows TestLongestPeriod TestSymmetricLabels TestPinsHaveABound TestStateLargerThanTheSpool TestPrint
+	TestPhasesBetweenDelimiters TestSizeHardlyGrows TestLongestPeriod TestSymmetricLabels TestPinsHaveABound TestStateLargerThanTheSpool TestPrint \
+	TestPrintOfARealTrace TestPrintOfARealTraceShuffled TestTeamEpoch TestEpochOnATeam TestExpansion TestRewritesRealTraces TestTypesOfSection \
+	TestManyEpsOfManyPoints TestWeightedIsTheReference TestShuffledDoesNotDepend TestAutoFilterDoesNotDependOnLength TestMembersDoNotMatterToManyBursts \
+	TestWindowsOfNoisyRuns TestEmptyObjects TestCostOfCallPaths TestBudget
 space := $(subst ,, )
 
+# What Go has built in one checkout it takes in another, too.
+check: export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath)
 .PHONY: check
 check: ## what CI runs: all of quick, sanitizers, fuzzing, the race detector, every test
 	@$(NEED) check
@@ -173,10 +178,10 @@ print-%:
 # the rest. Times a function is called, not seconds: where seconds run out Go before 1.27 may end with "context deadline exceeded", though nothing was
 # found (https://go.dev/issue/75804). An input on which a reader never returns is found without: Go gives each call ten seconds.
 FUZZ_TARGETS = \
-	agent/cells.FuzzAnswer/75000x collector/cells.FuzzTake/95000x collector/cells.FuzzTeam/9000x collector/store.FuzzApply/45000x collector/journal.FuzzJournal/9000x agent/spool.FuzzOutbox/6000x internal/segment.FuzzOpen/18000x internal/rendezvous.FuzzRead/20000x \
-	agent/ring.FuzzRing/10000x agent/ring.FuzzProcess/10000x agent/message.FuzzRestore/15000x agent/window.FuzzFiles/1000x agent/symbol.FuzzResolve/30000x \
-	conclude/rebuild.FuzzMeaning/5000x app/points.FuzzRead/20000x trace/overview.FuzzRead/30000x trace/page.FuzzOpen/1000x trace/prv.FuzzRead/4000x \
-	trace/rundir.FuzzReadRun/1000x trace/rundir.FuzzAfford/10000x trace/rundir.FuzzCallPaths/20000x trace/parquet.FuzzRead/5000x
+	agent/cells.FuzzAnswer/75000x collector/cells.FuzzTake/95000x collector/cells.FuzzTeam/9000x collector/store.FuzzApply/45000x collector/journal.FuzzJournal/6500x agent/spool.FuzzOutbox/3600x internal/segment.FuzzOpen/13500x internal/rendezvous.FuzzRead/20000x \
+	agent/ring.FuzzRing/4000x agent/ring.FuzzProcess/5000x agent/message.FuzzRestore/15000x agent/window.FuzzFiles/600x agent/symbol.FuzzResolve/20000x \
+	conclude/rebuild.FuzzMeaning/5000x app/points.FuzzRead/13000x trace/overview.FuzzRead/30000x trace/page.FuzzOpen/600x trace/prv.FuzzRead/2000x \
+	trace/rundir.FuzzReadRun/1000x trace/rundir.FuzzAfford/10000x trace/rundir.FuzzCallPaths/11000x trace/parquet.FuzzRead/5000x
 FUZZ_CALLS = $(FUZZ_TARGETS:%=fuzz/%)
 
 .PHONY: fuzz $(FUZZ_CALLS)

@@ -80,7 +80,7 @@ const (
 	releaseGrace = 2 * time.Second
 )
 
-// A Collector takes the streams of a run's agents from Start to Stop.
+// A Collector takes the streams of a run's agents from Start to Close.
 type Collector struct {
 	meet      rendezvous.Rendezvous
 	version   string

@@ -136,10 +136,3 @@ func (c *Collector) Close(outcome Outcome) {
 		c.log.Warn("rejected", "cause", cause, "times", n)
 	}
 }
-
-// Stop ends a run without waiting agents, and returns all that arrived.
-func (c *Collector) Stop() store.Frozen {
-	defer c.Close(Outcome{})
-	defer c.Release()
-	return c.Freeze("")
-}

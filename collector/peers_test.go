@@ -58,7 +58,14 @@ func TestKeepReachesAll(t *testing.T) {
 	if k := asked.Keep; k.GetWhy() != moriensv1.Keep_WHY_PINNED || k.GetReason() != "a test" || !slices.Equal(k.GetWindow(), []uint64{3, 5}) || !slices.Equal(k.GetProcess(), []uint64{7, 9}) {
 		t.Errorf("asked for %v", k)
 	}
-	together(3, func(i int) { all[i].Stop() })
+	together(3, func(i int) { stopped(all[i]) })
+}
+
+// stopped ends a collector's run without waiting for agents.
+func stopped(c *Collector) {
+	c.Freeze("")
+	c.Release()
+	c.Close(Outcome{})
 }
 
 // A signal that one collector gets ends the run of all; each learns by what.
@@ -122,7 +129,7 @@ func TestCellsOfSeveralCollectors(t *testing.T) {
 			var c *Collector
 			c, errs[i] = Start(Config{Team: team[i], Journal: dir, Run: "0123456789abcdef", Listen: "127.0.0.1:0", Cells: "cells", Log: slog.New(slog.DiscardHandler)})
 			if errs[i] == nil {
-				c.Stop()
+				stopped(c)
 			}
 		})
 		for i, err := range errs {

@@ -4,8 +4,9 @@
 //	End ─ freeze ─▶ store.Frozen ─ rebuild ─▶ trace.Run ─ cluster ─▶ clusters ─ reduce ─▶ Result ─ write ─▶
 //	        ▲ windows of agents                              windows of agents ▲
 //
-// Each stage takes the values of those before it and writes none of theirs. The last is rundir.Write: no file is
-// written here.
+// Each takes the values of those before it. Two add to what an earlier one has made, outside the stages that can be
+// given up: cluster puts its labels into the run, reduce the levels and what is kept into the content. The last is
+// rundir.Write: no file is written here.
 package conclude
 
 import (

@@ -57,7 +57,7 @@ func (s keepingAgents) Ask(_ context.Context, agent uint64, ask *moriensv1.Cells
 	return nil
 }
 
-// FetchAll implements CellsAgents.
+// FetchAll implements cells.Agents.
 func (s keepingAgents) FetchAll(_ context.Context, processes ...uint64) (list []windows.Fetched) {
 	for id, a := range s {
 		f := windows.Fetched{Agent: id}

@@ -157,7 +157,7 @@ func TestMemoryGoes(t *testing.T) {
 			testenv.NeedRoot(t)
 			shm := t.TempDir()
 			if err := syscall.Mount("tmpfs", shm, "tmpfs", 0, "size=64m"); err != nil {
-				t.Skipf("cannot mount a tmpfs here: %v", err)
+				testenv.Lacking(t, "cannot mount a tmpfs here: "+err.Error())
 			}
 			unmount := func() error { return syscall.Unmount(shm, syscall.MNT_DETACH) }
 			whenReady(t, job{mpi: mpi, preload: library, shm: shm}, func(dir string) {

@@ -5,12 +5,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"moriens/agent/cells"
 	"moriens/analysis/grouping"
+	"moriens/internal/testenv"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -84,22 +82,12 @@ func benchStore(b *testing.B, points int64) *cells.Store {
 	return k
 }
 
-// cpu is how much processor time all threads have had so far: the figures hold on a machine that has others at work
-// too.
-func cpu(b *testing.B) time.Duration {
-	var use unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &use); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
-}
-
 // BenchmarkAdd takes in what 16 ranks do, in messages of 1,024 rows: bursts of which the duration is known, and others
 // with instructions and cycles.
 func BenchmarkAdd(b *testing.B) {
 	for _, events := range [][]string{nil, {"PAPI_TOT_INS", "PAPI_TOT_CYC"}} {
 		b.Run(fmt.Sprintf("events=%d", len(events)), func(b *testing.B) {
-			began, total := cpu(b), 0
+			began, total := testenv.ProcessorTime(), 0
 			for b.Loop() {
 				k := benchStore(b, 1<<30)
 				bursts := iterations(b, k, benchRings, benchRows/16, events...)
@@ -109,7 +97,7 @@ func BenchmarkAdd(b *testing.B) {
 				b.ReportMetric(float64(s.PointsBytes)/float64(bursts), "points-B/burst")
 				b.ReportMetric(float64(s.Units), "units")
 			}
-			b.ReportMetric(float64(cpu(b)-began)/float64(total), "cpu-ns/burst") // drawing them included
+			b.ReportMetric(float64(testenv.ProcessorTime()-began)/float64(total), "cpu-ns/burst") // drawing them included
 		})
 	}
 }
@@ -136,7 +124,7 @@ func BenchmarkRelabel(b *testing.B) {
 				}
 				ask.Unit = differences(ask.Unit)
 				answered := 0
-				began, times := cpu(b), 0
+				began, times := testenv.ProcessorTime(), 0
 				for b.Loop() {
 					err := k.Answer(&moriensv1.CellsAsk{Taken: c.survey, Body: &moriensv1.CellsAsk_Relabel{Relabel: ask}}, func(a *moriensv1.CellsAnswer) error {
 						answered += len(a.GetHashes().GetSegment())
@@ -148,7 +136,7 @@ func BenchmarkRelabel(b *testing.B) {
 					}
 				}
 				b.ReportMetric(float64(bursts)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mbursts/s")
-				b.ReportMetric(float64(bursts)*float64(times)/(cpu(b)-began).Seconds()/1e6, "Mbursts/s/core")
+				b.ReportMetric(float64(bursts)*float64(times)/(testenv.ProcessorTime()-began).Seconds()/1e6, "Mbursts/s/core")
 				b.ReportMetric(float64(answered)/float64(b.N), "hashes")
 				b.ReportMetric(float64(s.Bytes-s.PointsBytes)/float64(bursts), "B/burst")
 			})

@@ -11,6 +11,7 @@ import (
 
 	"moriens/agent/cells"
 	"moriens/analysis/grouping"
+	"moriens/analysis/moment"
 	"moriens/analysis/sequence"
 	"moriens/analysis/space"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -380,5 +381,5 @@ func (s *plainSums) add(v int64) {
 }
 
 func (s *plainSums) equal(records uint64, total int64, low, high uint64, least, most int64) bool {
-	return s.records == records && s.total == total && s.squares.Cmp(words(low, high)) == 0 && s.min == least && s.max == most
+	return s.records == records && s.total == total && s.squares.Cmp(moment.Big([]uint64{low, high})) == 0 && s.min == least && s.max == most
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"moriens/agent/cells"
+	"moriens/analysis/moment"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -161,22 +162,14 @@ func (c *coordinator) merge(u *moriensv1.CellsUnits, replace bool) {
 		x.lo, x.hi, x.sum = u.Lo[i*dims:][:dims], u.Hi[i*dims:][:dims], u.Sum[i*dims:][:dims]
 		x.count += u.Count[i]
 		x.total += u.TotalNs[i]
-		x.squares.Add(x.squares, words(u.SquaresLow[i], u.SquaresMiddle[i], u.SquaresHigh[i]))
+		x.squares.Add(x.squares, moment.Big([]uint64{u.SquaresLow[i], u.SquaresMiddle[i], u.SquaresHigh[i]}))
 		for k := range counters {
 			j := i*counters + k
 			x.read[k] += u.Read[j]
-			x.counter[k].Add(x.counter[k], words(u.CounterLow[j], u.CounterHigh[j]))
-			x.square[k].Add(x.square[k], words(u.CounterSquaresLow[j], u.CounterSquaresMiddle[j], u.CounterSquaresHigh[j]))
+			x.counter[k].Add(x.counter[k], moment.Big([]uint64{u.CounterLow[j], u.CounterHigh[j]}))
+			x.square[k].Add(x.square[k], moment.Big([]uint64{u.CounterSquaresLow[j], u.CounterSquaresMiddle[j], u.CounterSquaresHigh[j]}))
 		}
 	}
-}
-
-func words(list ...uint64) *big.Int {
-	x := new(big.Int)
-	for i := len(list) - 1; i >= 0; i-- {
-		x.Lsh(x, 64).Or(x, new(big.Int).SetUint64(list[i]))
-	}
-	return x
 }
 
 func differences(list []uint32) []uint32 {

@@ -75,7 +75,7 @@ type Process struct {
 
 // OpenProcess maps the process file at path. It keeps the file open until Close, for Alive.
 func OpenProcess(path string) (*Process, error) {
-	m, err := mapFile(path, shmabi.HeaderBytes, maxProcessBytes, 0, false)
+	m, err := mapFile(path, maxProcessBytes, 0, false)
 	if err != nil {
 		return nil, err
 	}

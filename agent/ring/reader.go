@@ -22,7 +22,6 @@ type Reader struct {
 	ID      uint64
 	Process uint64 // the process it belongs to
 	Thread  int    // ordinal within the process, 0 = the first that called MPI
-	TID     int    // of the operating system, for people
 
 	name   string
 	m      *mapping
@@ -40,7 +39,7 @@ type Reader struct {
 // OpenReader maps the ring at path, and has the ring say that it is read. Its first Read starts after what was
 // released.
 func OpenReader(path string) (*Reader, error) {
-	m, err := mapFile(path, shmabi.HeaderBytes, shmabi.HeaderBytes+2*maxSlots*shmabi.SlotBytes, shmabi.HeaderBytes, true)
+	m, err := mapFile(path, shmabi.HeaderBytes+2*maxSlots*shmabi.SlotBytes, shmabi.HeaderBytes, true)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +67,7 @@ func (r *Reader) check() error {
 	case bits.OnesCount32(h.Slots) != 1 || h.Slots > maxSlots:
 		return corrupt(r.name, "%d slots", h.Slots)
 	}
-	r.ID, r.Process, r.Thread, r.TID = h.Ring, h.Process, int(h.Thread), int(h.Tid)
+	r.ID, r.Process, r.Thread = h.Ring, h.Process, int(h.Thread)
 	r.tail = atomic.LoadUint64(&r.header.Tail)
 	r.released = r.tail
 	_, err := r.readable()

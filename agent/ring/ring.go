@@ -11,6 +11,7 @@ package ring
 import (
 	"errors"
 	"fmt"
+	"moriens/internal/shmabi"
 	"os"
 	"runtime"
 	"unsafe"
@@ -51,8 +52,8 @@ type mapping struct {
 	file *os.File
 }
 
-// mapFile maps a regular file of minBytes or more, shared: its first bytes, or all of it where mapped is 0.
-func mapFile(path string, minBytes, maxBytes, mapped int64, write bool) (*mapping, error) {
+// mapFile maps a regular file that begins with a header, shared: its first bytes, or all of it where mapped is 0.
+func mapFile(path string, maxBytes, mapped int64, write bool) (*mapping, error) {
 	flags, prot := os.O_RDONLY, unix.PROT_READ
 	if write {
 		flags, prot = os.O_RDWR, unix.PROT_READ|unix.PROT_WRITE
@@ -62,7 +63,7 @@ func mapFile(path string, minBytes, maxBytes, mapped int64, write bool) (*mappin
 		return nil, fmt.Errorf("ring: %w", err)
 	}
 	info, err := file.Stat()
-	if err == nil && (!info.Mode().IsRegular() || info.Size() < minBytes || info.Size() > maxBytes) {
+	if err == nil && (!info.Mode().IsRegular() || info.Size() < shmabi.HeaderBytes || info.Size() > maxBytes) {
 		err = corrupt(path, "%s of %d bytes", info.Mode().Type(), info.Size())
 	}
 	if err != nil {

@@ -49,7 +49,6 @@ const leaveGrace = 5 * time.Second
 
 // Stats counts what an uplink has done.
 type Stats struct {
-	Sent    uint64 // messages, first time only
 	Resent  uint64 // messages sent again after a stream broke
 	Streams uint64 // streams that were opened
 	// Redirected counts how often a collector has sent this agent to another one of the run.
@@ -418,7 +417,6 @@ func (u *Uplink) send(ctx context.Context, s stream) error {
 		u.sent = max(u.sent, m.Sequence)
 		if m.Sequence > u.high {
 			u.high = m.Sequence
-			u.stats.Sent++
 		} else {
 			u.stats.Resent++
 		}

@@ -112,7 +112,7 @@ func (s *Store) splitColumns(b *batch, ring uint64, column []int64, cut func(spa
 	}
 	windows, entries, rows := grouped(column, spans)
 	for _, w := range windows {
-		if err := b.messages.message(of(differences(rows, entries[w]), entries[w])); err != nil {
+		if err := b.messages.message(partMessages, of(differences(rows, entries[w]), entries[w])); err != nil {
 			return err
 		}
 		b.add(r, w)
@@ -188,7 +188,7 @@ func (s *Store) splitGaps(b *batch, g *moriensv1.Gaps) error {
 		part.Inside = append(part.Inside, row)
 	}
 	for _, w := range windows {
-		if err := b.messages.message(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Gaps{Gaps: at[w]}}); err != nil {
+		if err := b.messages.message(partMessages, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Gaps{Gaps: at[w]}}); err != nil {
 			return err
 		}
 		b.add(r, w)

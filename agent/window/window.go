@@ -244,7 +244,7 @@ func (s *Store) encode(transaction uint64, parts []part, tracks []*moriensv1.Win
 		e.parts(parts[i])
 	}
 	for _, t := range tracks {
-		if err := e.track(t); err != nil {
+		if err := e.message(batchTracks, t); err != nil {
 			return nil, err
 		}
 	}

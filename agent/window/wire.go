@@ -245,22 +245,10 @@ func (e *encoder) marks(m *moriensv1.Marks, from, to int, origin uint64, values 
 	e.end(message)
 }
 
-// message writes any message as one of a part.
-func (e *encoder) message(m *moriensv1.ReportRequest) error {
-	at := e.begin(partMessages)
+// message writes any message as a field.
+func (e *encoder) message(field protowire.Number, m proto.Message) error {
+	at := e.begin(field)
 	b, err := proto.MarshalOptions{}.MarshalAppend(*e, m)
-	if err != nil {
-		return err
-	}
-	*e = b
-	e.end(at)
-	return nil
-}
-
-// track writes where a ring stands as a field of a WindowBatch.
-func (e *encoder) track(t *moriensv1.WindowTrack) error {
-	at := e.begin(batchTracks)
-	b, err := proto.MarshalOptions{}.MarshalAppend(*e, t)
 	if err != nil {
 		return err
 	}

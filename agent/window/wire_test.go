@@ -189,7 +189,7 @@ func TestWireBatch(t *testing.T) {
 			for row := range rapid.Uint64Range(1, 4).Draw(t, "messages") {
 				m := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Gaps{Gaps: &moriensv1.Gaps{Ring: 1, Before: []uint64{row}}}}
 				w.Messages = append(w.Messages, m)
-				if err := (*encoder)(&p.messages).message(m); err != nil {
+				if err := (*encoder)(&p.messages).message(partMessages, m); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -199,7 +199,7 @@ func TestWireBatch(t *testing.T) {
 		for ring := range rapid.Uint64Range(0, 3).Draw(t, "tracks") {
 			track := &moriensv1.WindowTrack{Process: 3, Ring: ring, Rows: 9}
 			want.Tracks = append(want.Tracks, track)
-			if err := e.track(track); err != nil {
+			if err := e.message(batchTracks, track); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -247,7 +247,7 @@ func torn(t *rapid.T, w *moriensv1.WindowBatch) []byte {
 		at := e.begin(batchParts)
 		for _, m := range p.Messages {
 			e.fixed(partProcess, p.Process)
-			if err := e.message(m); err != nil {
+			if err := e.message(partMessages, m); err != nil {
 				t.Fatal(err)
 			}
 			e.number(partWindow, p.Window)
@@ -256,7 +256,7 @@ func torn(t *rapid.T, w *moriensv1.WindowBatch) []byte {
 		e.end(at)
 	}
 	for _, track := range w.Tracks {
-		if err := e.track(track); err != nil {
+		if err := e.message(batchTracks, track); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -48,7 +48,7 @@ func BenchmarkCompute1MCounters(b *testing.B) {
 	}
 }
 
-// BenchmarkEnd is the end of a run: 10 M bursts on 100 threads, scored and refined.
+// BenchmarkEnd10M is the end of a run: 10 M bursts on 100 threads, scored and refined.
 func BenchmarkEnd10M(b *testing.B) {
 	bursts := planted(10_000_000, 20, 7)
 	for i := range 100 {

@@ -14,11 +14,7 @@ var ErrHalted = refine.ErrHalted
 func (c *computation) over() error { return c.overAt(c.team) }
 
 func (c *computation) overAt(t team.Team) error {
-	halted, err := team.Any(t, c.options.Halt != nil && c.options.Halt())
-	if err == nil && halted {
-		err = ErrHalted
-	}
-	return err
+	return refine.Halted(t, c.options.Halt)
 }
 
 // agree makes an error of one member an error of all. All return ErrHalted if one was halted.

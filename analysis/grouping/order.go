@@ -42,7 +42,7 @@ func (c *computation) findKinds(groups []*group, r *Result) error {
 	if err != nil {
 		return err
 	}
-	basins, err := k.cluster(p, r)
+	basins, err := k.cluster(p)
 	if err != nil {
 		return err
 	}
@@ -317,7 +317,7 @@ func sweep(bursts int) {
 }
 
 // cluster clusters the basins, each by itself.
-func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
+func (k *kinding) cluster(p *kinds.Proposal) ([]*group, error) {
 	basins := make([]*group, len(p.Basins))
 	for i, x := range p.Basins {
 		of := k.groups[x.Group]

@@ -45,7 +45,7 @@ func (e *Exact) Mean() float64 {
 	if e.N == 0 {
 		return math.NaN()
 	}
-	return rounded(wide(e.Total[:])) / float64(e.N)
+	return rounded(Big(e.Total[:])) / float64(e.N)
 }
 
 // Std is the population's standard deviation; NaN without numbers.
@@ -53,8 +53,8 @@ func (e *Exact) Std() float64 {
 	if e.N == 0 {
 		return math.NaN()
 	}
-	n, total := big.NewInt(e.N), wide(e.Total[:])
-	spread := n.Mul(n, wide(e.Squares[:]))
+	n, total := big.NewInt(e.N), Big(e.Total[:])
+	spread := n.Mul(n, Big(e.Squares[:]))
 	spread.Sub(spread, total.Mul(total, total)) // N² times the variance
 	if spread.Sign() < 0 {                      // sums that were shared out are rounded
 		return 0
@@ -96,7 +96,8 @@ func (e *Exact) words() []*uint64 {
 	return []*uint64{&e.Total[0], &e.Total[1], &e.Squares[0], &e.Squares[1], &e.Squares[2]}
 }
 
-func wide(words []uint64) *big.Int {
+// Big is the number of which these are the words, the lowest first.
+func Big(words []uint64) *big.Int {
 	x := new(big.Int)
 	for i := len(words) - 1; i >= 0; i-- {
 		x.Lsh(x, 64).Or(x, new(big.Int).SetUint64(words[i]))

@@ -24,7 +24,7 @@ func TestExact(t *testing.T) {
 			total.Add(total, b)
 			squares.Add(squares, b.Mul(b, b))
 		}
-		if wide(all.Total[:]).Cmp(total) != 0 || wide(all.Squares[:]).Cmp(squares) != 0 || all.N != int64(len(list)) {
+		if Big(all.Total[:]).Cmp(total) != 0 || Big(all.Squares[:]).Cmp(squares) != 0 || all.N != int64(len(list)) {
 			t.Fatalf("%+v, want %d, %v, %v", all, len(list), total, squares)
 		}
 		sums := make([]int64, Parts)

@@ -46,7 +46,7 @@ func (r *refinement) dense(p part, eps float64, threads int) (*density, error) {
 		default:
 			return d, nil
 		}
-		if err := r.halt(t); err != nil {
+		if err := Halted(t, r.options.Halt); err != nil {
 			return nil, err
 		}
 		labels, clusters, err := r.cluster(left, eps, minPts, threads)

@@ -81,9 +81,9 @@ func (r *refinement) over() (bool, error) {
 	return team.Any(r.bursts.Team, r.options.Stop != nil && r.options.Stop())
 }
 
-// halt ends what some members do together where one has no time left.
-func (r *refinement) halt(t team.Team) error {
-	halted, err := team.Any(t, r.options.Halt != nil && r.options.Halt())
+// Halted is ErrHalted at all members where halt, which may be nil, is true at one.
+func Halted(t team.Team, halt func() bool) error {
+	halted, err := team.Any(t, halt != nil && halt())
 	if err == nil && halted {
 		err = ErrHalted
 	}
@@ -279,7 +279,7 @@ func (r *refinement) move(group, step int, open map[int32]bool, threads int) (mo
 			p = some
 		}
 	}
-	if err := r.halt(r.teamOf(g)); err != nil {
+	if err := Halted(r.teamOf(g), r.options.Halt); err != nil {
 		return move{}, err
 	}
 	d, err := r.dense(p, g.Eps[step], threads)

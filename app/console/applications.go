@@ -34,9 +34,9 @@ func applications(list []rundir.Application) string {
 	var parts, others []string
 	for i := range list {
 		a := &list[i]
-		size := count(a.Tasks, "task")
-		did := fmt.Sprintf("%s, %s computing", count(a.Bursts, "burst"), Duration(float64(a.ComputingSeconds)*1e9))
-		records := count(int(a.Records), "record")
+		size := units.Counted(a.Tasks, "task")
+		did := fmt.Sprintf("%s, %s computing", units.Counted(a.Bursts, "burst"), Duration(float64(a.ComputingSeconds)*1e9))
+		records := units.Counted(int(a.Records), "record")
 		switch {
 		case a.Analysed && a.Bursts == 0:
 			parts = append(parts, fmt.Sprintf("application %d of %d%s: %s, no bursts, %s", a.Number, len(list), inBrackets(a.Name), size, records))
@@ -78,5 +78,5 @@ func callless(c *rundir.Callless) string {
 			units.Count(c.Threads, "thread"), units.Count(c.Ranks, "rank"))
 	}
 	return fmt.Sprintf("%s of %s without MPI calls, as with OpenMP: %s of %s, analysed as threads of their ranks",
-		units.Count(c.Threads, "thread"), units.Count(c.Ranks, "rank"), count(c.Bursts, "burst"), Duration(float64(c.ComputingSeconds)*1e9))
+		units.Count(c.Threads, "thread"), units.Count(c.Ranks, "rank"), units.Counted(c.Bursts, "burst"), Duration(float64(c.ComputingSeconds)*1e9))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"moriens/internal/units"
 	"moriens/trace/rundir"
 )
 
@@ -79,7 +80,7 @@ func diedTroubles(deaths []rundir.RankDied, before string) []Trouble {
 			hint += "; or " + before + ", which" + beforeLibrary + ", handled MPI_Finalize: put libmoriens.so first in LD_PRELOAD"
 		}
 		list = append(list, Trouble{
-			fmt.Sprintf("%s did not call MPI_Finalize (%s); the results contain everything recorded up to that point", count(len(dead), "rank"), first(dead)),
+			fmt.Sprintf("%s did not call MPI_Finalize (%s); the results contain everything recorded up to that point", units.Counted(len(dead), "rank"), first(dead)),
 			hint,
 		})
 	}
@@ -102,7 +103,7 @@ func first(deaths []rundir.RankDied) string {
 
 func were(n int, what string) string {
 	if n == 1 {
-		return count(n, what) + " was"
+		return units.Counted(n, what) + " was"
 	}
-	return count(n, what) + " were"
+	return units.Counted(n, what) + " were"
 }

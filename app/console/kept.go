@@ -80,14 +80,14 @@ func iterations(phases []rundir.Iterations, computing float64) string {
 			shorter++
 		default:
 			parts = append(parts, fmt.Sprintf("phase %d: %s, median %s, %s each%s",
-				i, units.Integer(p.Iterations), Duration(float64(p.MedianNS)), count(p.PeriodBursts, "burst"), within(p.Inner)))
+				i, units.Integer(p.Iterations), Duration(float64(p.MedianNS)), units.Counted(p.PeriodBursts, "burst"), within(p.Inner)))
 		}
 	}
 	if shorter > 0 {
-		parts = append(parts, count(shorter, "shorter phase"))
+		parts = append(parts, units.Counted(shorter, "shorter phase"))
 	}
 	if stretches > 0 {
-		parts = append(parts, count(stretches, "short phase"))
+		parts = append(parts, units.Counted(stretches, "short phase"))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -103,7 +103,7 @@ func within(loops []rundir.Inner) string {
 	if l.MaxTrips > l.MinTrips {
 		trips += "–" + units.Integer(l.MaxTrips)
 	}
-	return fmt.Sprintf(" (inner loop: %s, %s trips)", count(l.PeriodBursts, "burst"), trips)
+	return fmt.Sprintf(" (inner loop: %s, %s trips)", units.Counted(l.PeriodBursts, "burst"), trips)
 }
 
 // classes says how many classes of threads there are, and which threads are unlike their own class; of two threads,
@@ -115,7 +115,7 @@ func classes(k *rundir.Kept, worlds bool) string {
 	if len(k.Classes) == 2 && k.Classes[0].Size == 1 && k.Classes[1].Size == 1 {
 		return k.Differ
 	}
-	text := count(len(k.Classes), "class")
+	text := units.Counted(len(k.Classes), "class")
 	var sizes []string
 	for _, c := range k.Classes[:min(len(k.Classes), mostSaid)] {
 		like := fmt.Sprintf("%s like %s", units.Integer(c.Size), c.Exemplar.Short(worlds))
@@ -152,12 +152,12 @@ func windows(k *rundir.Kept) string {
 	for _, word := range order {
 		parts = append(parts, fmt.Sprintf("%d %s", why[word], word))
 	}
-	text := count(len(k.Windows), "window")
+	text := units.Counted(len(k.Windows), "window")
 	if len(parts) > 0 {
 		text += " (" + strings.Join(parts, ", ") + ")"
 	}
-	text += fmt.Sprintf(" of %s with %s and %s; a sample of %s of the other bursts", count(k.Ranks, "rank"), count(k.Calls, "MPI call"),
-		count(k.Bursts, "burst"), units.Integer(k.SampledBursts))
+	text += fmt.Sprintf(" of %s with %s and %s; a sample of %s of the other bursts", units.Counted(k.Ranks, "rank"), units.Counted(k.Calls, "MPI call"),
+		units.Counted(k.Bursts, "burst"), units.Integer(k.SampledBursts))
 	if n := len(k.Dropped) + k.MoreDropped; n > 0 {
 		text += fmt.Sprintf("; no room for %d more", n)
 	}

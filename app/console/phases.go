@@ -96,5 +96,5 @@ func pauses(p *rundir.Paused) string {
 	if p.Calls == 0 && p.Pauses == 0 {
 		return ""
 	}
-	return fmt.Sprintf("paused by MPI_Pcontrol: %s not recorded, %s in %s", count(int(p.Calls), "MPI call"), Duration(float64(p.Seconds)*1e9), count(p.Pauses, "pause"))
+	return fmt.Sprintf("paused by MPI_Pcontrol: %s not recorded, %s in %s", units.Counted(int(p.Calls), "MPI call"), Duration(float64(p.Seconds)*1e9), units.Counted(p.Pauses, "pause"))
 }

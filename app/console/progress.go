@@ -94,7 +94,7 @@ func calls(p *health.Page) string {
 // run.
 func clusters(p *health.Page) string {
 	if p.Cells == nil {
-		return fmt.Sprintf("%s, with %s of the time (of %s)", units.Integer(p.Clusters.Count), percent(p.Clusters.Explained), count(p.Clusters.Bursts, "burst"))
+		return fmt.Sprintf("%s, with %s of the time (of %s)", units.Integer(p.Clusters.Count), percent(p.Clusters.Explained), units.Counted(p.Clusters.Bursts, "burst"))
 	}
 	return "at the end of the run: bursts are kept on their nodes, " + Kept(p.Cells)
 }
@@ -107,15 +107,15 @@ func Kept(k *health.Cells) string {
 		}
 		return "number not known yet"
 	}
-	text := fmt.Sprintf("in %s, as of %s ago", count(k.Units, "micro-cell"), span(k.Age))
+	text := fmt.Sprintf("in %s, as of %s ago", units.Counted(k.Units, "micro-cell"), span(k.Age))
 	if k.Silent > 0 {
-		text += fmt.Sprintf("; %s of %s did not answer", units.Integer(k.Silent), count(k.Agents+k.Silent, "agent"))
+		text += fmt.Sprintf("; %s of %s did not answer", units.Integer(k.Silent), units.Counted(k.Agents+k.Silent, "agent"))
 	}
 	if k.Lost > 0 {
-		text += fmt.Sprintf("; %s lost", count(int(k.Lost), "burst"))
+		text += fmt.Sprintf("; %s lost", units.Counted(int(k.Lost), "burst"))
 	}
 	if k.Outside > 0 {
-		text += fmt.Sprintf("; %s in no micro-cell", count(int(k.Outside), "burst"))
+		text += fmt.Sprintf("; %s in no micro-cell", units.Counted(int(k.Outside), "burst"))
 	}
 	if k.Error != "" {
 		text += "; the latest survey failed: " + k.Error
@@ -171,7 +171,7 @@ func progressLosses(l *health.Losses) string {
 func unrecorded(l *health.Losses) [][]string {
 	var rows [][]string
 	for _, u := range l.Unrecorded {
-		rows = append(rows, []string{"unrecorded", fmt.Sprintf("%s on %s: %s", count(u.Ranks, "rank"), u.Host, u.Reason)})
+		rows = append(rows, []string{"unrecorded", fmt.Sprintf("%s on %s: %s", units.Counted(u.Ranks, "rank"), u.Host, u.Reason)})
 	}
 	return rows
 }
@@ -191,7 +191,7 @@ func journal(j *health.Journal) [][]string {
 	if j == nil {
 		return nil
 	}
-	text := fmt.Sprintf("%s, %s not yet acknowledged", units.Bytes(j.Bytes), count(int(j.Pending), "message"))
+	text := fmt.Sprintf("%s, %s not yet acknowledged", units.Bytes(j.Bytes), units.Counted(int(j.Pending), "message"))
 	if j.Syncs > 0 {
 		text += fmt.Sprintf(", %s per sync", Duration(j.SyncSeconds/float64(j.Syncs)*1e9))
 	}

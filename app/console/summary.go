@@ -156,9 +156,9 @@ func headline(m *rundir.Manifest) string {
 	if what != "" { // else no process has arrived, and the command has not learned of one
 		fields = append(fields, what)
 	}
-	fields = append(fields, count(m.Ranks, "rank"))
+	fields = append(fields, units.Counted(m.Ranks, "rank"))
 	if len(m.Worlds) > 1 {
-		fields = append(fields, count(len(m.Worlds), "MPI world"))
+		fields = append(fields, units.Counted(len(m.Worlds), "MPI world"))
 	}
 	if len(libraries) > 0 {
 		fields = append(fields, strings.Join(libraries, ", "))
@@ -170,7 +170,7 @@ func headline(m *rundir.Manifest) string {
 	if m.Seconds > 0 {
 		fields = append(fields, Duration(float64(m.Seconds)*1e9))
 	}
-	fields = append(fields, count(calls, "MPI call"), count(m.Bursts, "burst"))
+	fields = append(fields, units.Counted(calls, "MPI call"), units.Counted(m.Bursts, "burst"))
 	return strings.Join(fields, " · ")
 }
 
@@ -264,7 +264,7 @@ func messages(m *rundir.Messages) string {
 		parts = append(parts, fmt.Sprintf("receivers waited %s for late senders", Duration(float64(m.LateSenderSeconds)*1e9)))
 	}
 	for _, u := range m.Unmatched {
-		parts = append(parts, fmt.Sprintf("%s and %s not matched: %s", count(int(u.Sends), "send"), count(int(u.Receives), "receive"), u.Why))
+		parts = append(parts, fmt.Sprintf("%s and %s not matched: %s", units.Counted(int(u.Sends), "send"), units.Counted(int(u.Receives), "receive"), u.Why))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -279,7 +279,7 @@ func spoolFull(l *rundir.Losses) string {
 	}
 	text := fmt.Sprintf("the spool was full for %s", Duration(float64(l.SpoolFullSeconds)*1e9))
 	if l.SpoolFullDropped > 0 {
-		text += fmt.Sprintf(", %s dropped in that time", count(int(l.SpoolFullDropped), "MPI call"))
+		text += fmt.Sprintf(", %s dropped in that time", units.Counted(int(l.SpoolFullDropped), "MPI call"))
 	}
 	return text
 }

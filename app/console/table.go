@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"moriens/internal/units"
 )
 
 // A table is rows of cells, each column aligned to one side.
@@ -45,10 +43,6 @@ func writeTable(b *strings.Builder, t table) {
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
-
-func count(n int, what string) string {
-	return units.Integer(n) + " " + units.Plural(n, what)
-}
 
 // Duration prints nanoseconds with three significant digits in the unit that suits.
 func Duration(ns float64) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"moriens/internal/plain"
+	"moriens/internal/units"
 	"moriens/trace/rundir"
 )
 
@@ -64,7 +65,7 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 	}
 	if l.MessagesRefused > 0 {
 		list = append(list, Trouble{
-			fmt.Sprintf("%s of agents refused as inconsistent with earlier ones; calls are missing", count(int(l.MessagesRefused), "message")),
+			fmt.Sprintf("%s of agents refused as inconsistent with earlier ones; calls are missing", units.Counted(int(l.MessagesRefused), "message")),
 			"was a spool removed while its agent was down? See the notes in manifest.json",
 		})
 	}
@@ -121,7 +122,7 @@ func clockTroubles(m *rundir.Manifest) []Trouble {
 	}
 	const hint = "times within a host and all durations are exact; see docs/clocks.md for synchronising hosts"
 	if unknown > 0 {
-		list = append(list, Trouble{fmt.Sprintf("the clock offset of %s is not known", count(unknown, "host")), hint})
+		list = append(list, Trouble{fmt.Sprintf("the clock offset of %s is not known", units.Counted(unknown, "host")), hint})
 	}
 	if worst.UncertaintyNS > clockTrouble {
 		list = append(list, Trouble{
@@ -131,7 +132,7 @@ func clockTroubles(m *rundir.Manifest) []Trouble {
 	if m.Order.LargestNS > clockTrouble {
 		list = append(list, Trouble{
 			fmt.Sprintf("%s returned, by the hosts' clocks, up to %s before the message was sent: moved after the send",
-				count(m.Order.CallsMoved, "MPI call"), Duration(float64(m.Order.LargestNS))), hint,
+				units.Counted(m.Order.CallsMoved, "MPI call"), Duration(float64(m.Order.LargestNS))), hint,
 		})
 	}
 	return list

@@ -120,7 +120,7 @@ func (c *Config) say(of string, files []*file) error {
 	for _, f := range files {
 		bytes += f.bytes
 	}
-	if _, err := fmt.Fprintf(c.Stdout, "moriens: %s: %s, %v of %s\n", c.Out, many(len(files), "file"), units.Bytes(bytes), of); err != nil {
+	if _, err := fmt.Fprintf(c.Stdout, "moriens: %s: %s, %v of %s\n", c.Out, units.Counted(len(files), "file"), units.Bytes(bytes), of); err != nil {
 		return hint.With(fmt.Errorf("print the summary: %w", err), "the export is in "+c.Out)
 	}
 	return nil
@@ -129,14 +129,10 @@ func (c *Config) say(of string, files []*file) error {
 // Counts says how much a run holds, of each thing.
 func Counts(run *trace.Run) string {
 	text := strings.Join([]string{
-		many(run.Bursts(), "burst"), many(run.Calls(), "MPI call"), many(len(run.Messages), "message"), many(len(run.Communicators), "communicator"), many(len(run.Clusters), "cluster"),
+		units.Counted(run.Bursts(), "burst"), units.Counted(run.Calls(), "MPI call"), units.Counted(len(run.Messages), "message"), units.Counted(len(run.Communicators), "communicator"), units.Counted(len(run.Clusters), "cluster"),
 	}, ", ")
 	if run.Windows != nil {
-		text += ", kept in " + many(len(run.Windows), "window")
+		text += ", kept in " + units.Counted(len(run.Windows), "window")
 	}
 	return text
-}
-
-func many(n int, what string) string {
-	return units.Integer(n) + " " + units.Plural(n, what)
 }

@@ -156,7 +156,7 @@ func TestRefusedMode(t *testing.T) {
 				t.Errorf("the agent ends with %v, the user reads %q, want %q in both", err, all, want)
 			}
 		}
-		if f := c.Stop(); len(f.Agents) > 0 {
+		if f := stopped(c); len(f.Agents) > 0 {
 			t.Errorf("%d agents are taken", len(f.Agents))
 		}
 	}

@@ -160,7 +160,7 @@ func TestTwoClocks(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			result, err := concludeAll(t, c.Stop(), conclude.Job{Run: "run1"}, byDuration)
+			result, err := concludeAll(t, stopped(c), conclude.Job{Run: "run1"}, byDuration)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"crypto/tls"
+	"fmt"
 	"net"
 	"runtime"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"moriens/cshim/ringwriter"
+	"moriens/internal/testenv"
 )
 
 // crowd opens connections to the collector that never show a token, one after the other: bare ones, some that have
@@ -65,7 +67,7 @@ func TestHalfOpenConnections(t *testing.T) {
 	}
 	const bounded = 1100 // collector/admission accepts 1,024 strangers, and a few are just being closed
 	if connections < 2*bounded {
-		t.Skipf("needs %d descriptors", 6*bounded)
+		testenv.Lacking(t, fmt.Sprintf("%d descriptors are too few: it needs %d", files.Cur, 6*bounded))
 	}
 	c := startCollector(t, "127.0.0.1:0")
 	before := heap()

@@ -54,7 +54,7 @@ func TestExchange(t *testing.T) {
 	if err := u.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
-	f := c.Stop()
+	f := stopped(c)
 	exchanges := f.Agents[0].Exchanges[moriensv1.Clock(kind)]
 	if len(exchanges) != rounds || reads.Load() != rounds*2*8 || f.Totals.Refused != 0 {
 		t.Fatalf("%d exchanges, %d readings, %d refused", len(exchanges), reads.Load(), f.Totals.Refused)
@@ -100,7 +100,7 @@ func TestExchangeSurvivesCuts(t *testing.T) {
 	if err := u.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
-	f := c.Stop()
+	f := stopped(c)
 	exchanges := f.Agents[0].Exchanges[moriensv1.Clock(kind)]
 	if len(exchanges) != rounds || f.Totals.Refused != 0 {
 		t.Errorf("%d exchanges of %d rounds, %d messages refused", len(exchanges), rounds, f.Totals.Refused)
@@ -115,7 +115,7 @@ func TestExchangeSurvivesCuts(t *testing.T) {
 // While a round waits for its replies there is no other.
 func TestOneExchangeAtATime(t *testing.T) {
 	c := startCollector(t, "127.0.0.1:0")
-	defer c.Stop()
+	defer stopped(c)
 	kind := ticks.Usual()
 	read := func() (uint64, error) { return ticks.Now(kind) }
 	u := uplink.New(uplink.At(c.Rendezvous()), &moriensv1.Hello{Run: "run1", Agent: 42, Host: "n1"}, openOutbox(t), quiet) // it does not run

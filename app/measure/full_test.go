@@ -98,7 +98,7 @@ func TestStateLargerThanTheSpool(t *testing.T) {
 	if err := agent.Wait(); err != nil {
 		t.Errorf("the last agent: %v", err)
 	}
-	f := c.Stop()
+	f := stopped(c)
 	if len(f.Agents) != 1 || f.Agents[0].Done.GetRestarts() == 0 {
 		t.Errorf("%d agents, done: %v", len(f.Agents), f.Agents[0].Done)
 	}
@@ -220,7 +220,7 @@ func TestFullDisk(t *testing.T) {
 	if err := agent.Wait(); err != nil {
 		t.Errorf("the last agent: %v", err)
 	}
-	f := c.Stop()
+	f := stopped(c)
 	if d := f.Agents[0].Done; d.GetRestarts() != 1 || d.SpoolFullNs == 0 || d.SpoolFullDropped != 0 {
 		t.Errorf("done: %v", d)
 	}
@@ -255,7 +255,7 @@ func TestFullDiskToTheEnd(t *testing.T) {
 	err = <-done
 	arrived := int(c.Page().Calls)
 	page := c.Page()
-	f := c.Stop()
+	f := stopped(c)
 	for _, p := range f.Processes {
 		for _, r := range p.Rings {
 			for _, m := range r.Marks {

@@ -78,7 +78,7 @@ func TestAgentAfterTheEnd(t *testing.T) {
 			if err := rendezvous.Write(dir, c.Rendezvous()); err != nil {
 				t.Fatal(err)
 			}
-			c.Stop()
+			stopped(c)
 			done := startAgent(dir)
 			for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // it has read where the collector was
 				if _, err := os.Stat(filepath.Join(dir, "spool")); err == nil || time.Now().After(deadline) {
@@ -180,11 +180,12 @@ func preloadAfterTheEnd(t *testing.T, full bool) {
 		}
 		ballast.Close()
 	}
-	stderr, err := unix.Dup(2) // which a preload makes its log
+	fd := int(os.Stderr.Fd()) // which a preload makes its log
+	stderr, err := unix.Dup(fd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { unix.Dup3(stderr, 2, 0); unix.Close(stderr) }()
+	defer func() { unix.Dup3(stderr, fd, 0); unix.Close(stderr) }()
 	host := preload{
 		PreloadConfig: PreloadConfig{
 			Run: run, Shm: shm, Near: dir, Dir: out, Alone: true, Timeout: patience, Agent: "agent", Words: io.Discard, Spool: Spool{Dir: spools},

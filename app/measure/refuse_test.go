@@ -119,7 +119,7 @@ func TestRefusedMessages(t *testing.T) {
 			u, _ := startUplink(t, outbox, meet, "run1")
 			sendRing(t, outbox, 10)
 			flush(t, u)
-			if f := c.Stop(); len(f.Processes) != 1 || len(f.Processes[0].Rings[0].Chunks) != 10 {
+			if f := stopped(c); len(f.Processes) != 1 || len(f.Processes[0].Rings[0].Chunks) != 10 {
 				t.Errorf("%d processes", len(f.Processes))
 			}
 		})
@@ -129,7 +129,7 @@ func TestRefusedMessages(t *testing.T) {
 // The state of a run is not shown, and the run not ended, without its token.
 func TestControlRefuses(t *testing.T) {
 	c := startCollector(t, "127.0.0.1:0")
-	defer c.Stop()
+	defer stopped(c)
 	meet := c.Rendezvous()
 	meet.Token = strings.Repeat("0", len(meet.Token))
 	client, err := control.Dial(meet)

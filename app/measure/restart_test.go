@@ -116,7 +116,7 @@ func TestKilledAgent(t *testing.T) {
 			t.Errorf("%s is still there: %v", path, err)
 		}
 	}
-	f := c.Stop()
+	f := stopped(c)
 	if f.Agents[0].Done.GetRestarts() == 0 || len(f.Agents) != 1 {
 		t.Errorf("%d agents, done: %v", len(f.Agents), f.Agents[0].Done)
 	}
@@ -177,7 +177,7 @@ func TestRemovedSpool(t *testing.T) {
 	if err := last.Wait(); err != nil {
 		t.Errorf("the last agent: %v", err)
 	}
-	f := c.Stop()
+	f := stopped(c)
 	if len(f.Agents) != 1 || f.Agents[0].Done.GetRestarts() != 2 || f.Agents[0].Done.GetWindows().GetError() != "" {
 		t.Errorf("%d agents, done: %v", len(f.Agents), f.Agents[0].Done)
 	}
@@ -237,7 +237,7 @@ func TestForgottenSpool(t *testing.T) {
 	if err := last.Wait(); err != nil {
 		t.Errorf("the last agent: %v", err)
 	}
-	r, err := concludeAll(t, c.Stop(), conclude.Job{Run: meet.Run}, grouping.Options{})
+	r, err := concludeAll(t, stopped(c), conclude.Job{Run: meet.Run}, grouping.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -384,7 +384,7 @@ func TestAbsentCollector(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Fatal(err)
 			}
-			f := c.Stop()
+			f := stopped(c)
 			d := f.Agents[0].Done
 			if (d.SpoolFullNs > 0) != tt.full || (f.Totals.Dropped > 0) != tt.full || tt.full && d.SpoolPeakBytes > 2<<20 {
 				t.Errorf("dropped %d, %v", f.Totals.Dropped, d)

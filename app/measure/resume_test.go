@@ -122,6 +122,6 @@ func TestRestartWithoutAgents(t *testing.T) {
 		if ended := d >= grace; ended != (command != nil) {
 			t.Errorf("%q: waited %v", command, d)
 		}
-		c.Stop()
+		stopped(c)
 	}
 }

@@ -113,7 +113,7 @@ func checkRing(t *testing.T, c *collector.Collector, messages int) {
 	if err := c.WaitAgents(ctx); err != nil {
 		t.Fatal(err)
 	}
-	f := c.Stop()
+	f := stopped(c)
 	if len(f.Processes) != 1 || len(f.Processes[0].Rings) != 1 {
 		t.Fatalf("%d processes", len(f.Processes))
 	}
@@ -211,7 +211,7 @@ func TestStreamRefuses(t *testing.T) {
 			if err := <-done; err == nil {
 				t.Error("the uplink goes on")
 			}
-			if f := c.Stop(); len(f.Processes) != 0 || f.Totals.Refused != 1 {
+			if f := stopped(c); len(f.Processes) != 0 || f.Totals.Refused != 1 {
 				t.Errorf("%d processes, %d refused", len(f.Processes), f.Totals.Refused)
 			}
 		})
@@ -237,7 +237,7 @@ func TestStreamChecksCertificate(t *testing.T) {
 			t.Fatalf("Flush: %v", err)
 		}
 	}
-	if f := c.Stop(); len(f.Agents) != 0 {
+	if f := stopped(c); len(f.Agents) != 0 {
 		t.Errorf("%d agents", len(f.Agents))
 	}
 }

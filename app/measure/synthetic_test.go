@@ -224,7 +224,7 @@ func TestDrops(t *testing.T) {
 	if err := node.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	result, err := concludeAll(t, c.Stop(), conclude.Job{}, byDuration)
+	result, err := concludeAll(t, stopped(c), conclude.Job{}, byDuration)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,7 @@ func TestWitness(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	result, err := concludeAll(t, c.Stop(), conclude.Job{}, byDuration)
+	result, err := concludeAll(t, stopped(c), conclude.Job{}, byDuration)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestBereave(t *testing.T) {
 	if err := Bereave(config, why); err.Error() != why.Error() {
 		t.Errorf("another's collector: %v", err)
 	}
-	result, err := concludeAll(t, c.Stop(), conclude.Job{}, byDuration)
+	result, err := concludeAll(t, stopped(c), conclude.Job{}, byDuration)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Command bench measures how much slower real programs are under `moriens run`, and prints a table in Markdown:
+// Command app measures how much slower real programs are under `moriens run`, and prints a table in Markdown:
 //
 //	make bench-app
 //
@@ -35,7 +35,7 @@ func main() {
 	bin := flag.String("bin", "bin", "directory with moriens and libmoriens.so")
 	flag.Parse()
 	if err := run(os.Stdout, ".", *bin, *pairs, *steps); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
+		fmt.Fprintln(os.Stderr, "app:", err)
 		os.Exit(1)
 	}
 }

@@ -1,4 +1,4 @@
-// Command bench compares `moriens cluster` with two prototypes of exact grid DBSCAN, on the points of their generator,
+// Command dbscan compares `moriens cluster` with two prototypes of exact grid DBSCAN, on the points of their generator,
 // and prints a table in Markdown; and ten Eps one by one with ten through an index.
 //
 // The prototypes and the generator are not part of this repository: -suite gives their directory. They are built in a
@@ -53,7 +53,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, *suite, *moriens, *only, *threads, *repeats); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
+		fmt.Fprintln(os.Stderr, "dbscan:", err)
 		os.Exit(1)
 	}
 }

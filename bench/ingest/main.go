@@ -1,4 +1,4 @@
-// Command load measures how many bursts a collector takes, and prints a table in Markdown:
+// Command ingest measures how many bursts a collector takes, and prints a table in Markdown:
 //
 //	make bench-ingest
 //
@@ -33,7 +33,7 @@ func main() {
 	bin := flag.String("bin", "bin", "directory with moriens")
 	flag.Parse()
 	if err := run(os.Stdout, *bin, *streams, *bursts, *pace, *seconds); err != nil {
-		fmt.Fprintln(os.Stderr, "load:", err)
+		fmt.Fprintln(os.Stderr, "ingest:", err)
 		os.Exit(1)
 	}
 }
@@ -63,7 +63,7 @@ func run(out io.Writer, bin, streamList string, bursts, pace, seconds int) error
 
 // measure starts a collector, sends it bursts and prints a row. A pace of 0 is as fast as it goes.
 func measure(out io.Writer, bin string, nodes, bursts, pace int, name string) error {
-	work, err := os.MkdirTemp("", "moriens-load-")
+	work, err := os.MkdirTemp("", "moriens-ingest-")
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Command bench measures the cost of clustering when the points are spread over several members of a team, and prints
+// Command mpi measures the cost of clustering when the points are spread over several members of a team, and prints
 // tables in Markdown:
 //
 //	make bench-mpi
@@ -54,7 +54,7 @@ func main() {
 		err = measure(os.Stdout, measured, *sizes, *launcher, *repeats)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
+		fmt.Fprintln(os.Stderr, "mpi:", err)
 		os.Exit(1)
 	}
 }

@@ -1,4 +1,4 @@
-// Command bench measures what libmoriens.so adds to MPI calls, under both MPI libraries, and prints a table:
+// Command shim measures what libmoriens.so adds to MPI calls, under both MPI libraries, and prints a table:
 //
 //	make bench-shim
 //
@@ -78,7 +78,7 @@ func main() {
 	flag.StringVar(&b.bin, "bin", "bin", "directory with moriens and libmoriens.so")
 	flag.Parse()
 	if err := b.run("."); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
+		fmt.Fprintln(os.Stderr, "shim:", err)
 		os.Exit(1)
 	}
 }

@@ -36,9 +36,8 @@ type end struct {
 	// Of the run.
 	Threads, Groups, Units, Places, Segments, Distinct int
 	UnitsOfAgent, MostUnitsOfAgent                     int // median, most
-	AgentBytes, MostAgentBytes, PointBytes             int64
+	AgentBytes, MostAgentBytes                         int64
 	Resident, Peak, Heap                               float64 // bytes: before the end, at most, and what the Coordinator and the result hold after it
-	FillSeconds                                        float64 // of processor time, of all agents together, for all that ranks did
 	Clusters                                           int
 	Score                                              float64
 	Certificate                                        microcell.Certificate
@@ -73,19 +72,11 @@ func number(function, path uint32) uint32 { return function<<16 | path }
 // measure has agents keep a job's bursts, and ends the run.
 func measure(j job, o *options) (*end, error) {
 	r := &run{job: j, options: o, end: &end{Job: j, Bursts: j.all()}, sums: make(map[int32]int64)}
-	began, err := timing.CPU()
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	if r.crowd, err = newCrowd(j, o.config()); err != nil {
 		return nil, err
 	}
 	runtime.GC()
-	filled, err := timing.CPU()
-	if err != nil {
-		return nil, err
-	}
-	r.end.FillSeconds = filled - began
 	before, err := timing.UsageOf(os.Getpid())
 	if err != nil {
 		return nil, err
@@ -118,7 +109,6 @@ func (r *run) held() {
 	for _, k := range r.crowd.stores {
 		s := k.Stats()
 		units, bytes = append(units, s.Units), append(bytes, s.Bytes)
-		r.end.PointBytes = max(r.end.PointBytes, s.PointsBytes)
 	}
 	slices.Sort(units)
 	slices.Sort(bytes)

@@ -44,6 +44,7 @@ func checkKept(t *testing.T, out string, made, ranks int) {
 // Collector and agent are killed while ranks run. The agent keeps every burst over its lives, and the collector that
 // follows asks for them: only who the ranks are was ever sent.
 func TestCellsKilled(t *testing.T) {
+	t.Parallel()
 	mpi := mpitest.OpenMPI
 	testenv.Need(t, mpi.CC, mpi.Launcher)
 	library := filepath.Join(filepath.Dir(binary(t)), "libmoriens.so")
@@ -104,6 +105,7 @@ func TestCellsKilled(t *testing.T) {
 
 // Ranks that start their agent themselves keep their bursts with it too.
 func TestCellsPreload(t *testing.T) {
+	t.Parallel()
 	mpi := mpitest.OpenMPI
 	testenv.Need(t, mpi.CC, mpi.Launcher)
 	j := preloadJobOf(t, []string{"MORIENS_DIR=run", "MORIENS_OPTIONS=--cells"}, mpi.Args(2, "", brief(t, mpi, "20")...)...)

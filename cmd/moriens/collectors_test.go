@@ -51,6 +51,7 @@ func pageNow(t *testing.T, out string, wanted func(*health.Page) bool) *health.P
 // A job of 8 ranks on two nodes, whose agents belong to two collectors: one run directory has every call of all, as the
 // ranks have counted them.
 func TestJobOfTwoCollectors(t *testing.T) {
+	t.Parallel()
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		dir := t.TempDir()
 		out, counts := filepath.Join(dir, "run"), t.TempDir()
@@ -101,6 +102,7 @@ func TestJobOfTwoCollectors(t *testing.T) {
 // resume the run, in the end one by itself: nothing that was acknowledged is lost, for an agent would not send that
 // again, and nothing is there twice.
 func TestKilledCollectors(t *testing.T) {
+	t.Parallel()
 	const ranks = 4
 	mpi := mpitest.OpenMPI
 	out := filepath.Join(t.TempDir(), "run")
@@ -163,6 +165,7 @@ func TestKilledCollectors(t *testing.T) {
 
 // A mistake is reported once, whichever collector has found it, and nothing is begun.
 func TestCollectorsMistakes(t *testing.T) {
+	t.Parallel()
 	mpi := mpitest.OpenMPI
 	full := t.TempDir()
 	if err := os.WriteFile(filepath.Join(full, "file"), nil, 0o600); err != nil {

@@ -14,6 +14,7 @@ import (
 
 // Whatever way a rank dies, all its calls up to then are in the result.
 func TestJobDies(t *testing.T) {
+	t.Parallel()
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		app := mpi.App(t, "die")
 		for _, how := range []string{"kill", "segv", "abort", "exit"} {

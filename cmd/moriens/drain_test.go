@@ -20,6 +20,7 @@ import (
 // An agent that is stopped or killed in the middle costs the job the time that MORIENS_DRAIN allows, and nothing else;
 // one that continues afterwards finds everything.
 func TestAgentIsGone(t *testing.T) {
+	t.Parallel()
 	library := filepath.Join(filepath.Dir(binary(t)), "libmoriens.so")
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		app := mpi.App(t, "until")

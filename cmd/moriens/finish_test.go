@@ -225,6 +225,7 @@ func TestRunIsSignalled(t *testing.T) {
 // SIGTERM may be followed by SIGKILL half a minute later: the results of a job that takes its time to end do not wait
 // for its end.
 func TestRunIsTerminatedAndTheJobIsSlow(t *testing.T) {
+	t.Parallel()
 	testenv.Need(t, mpitest.OpenMPI.CC, mpitest.OpenMPI.Launcher)
 	run, output, out, over := startRun(t, mpitest.OpenMPI, nil, []string{"sh", "-c", `trap "" TERM; "$@"; exit 9`, "sh"})
 	run.Process.Signal(syscall.SIGTERM)

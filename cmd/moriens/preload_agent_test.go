@@ -15,6 +15,7 @@ import (
 // TestPreloadAgentKilled: an agent that is killed is restarted and resumes where it was; neither the job nor the
 // results notice.
 func TestPreloadAgentKilled(t *testing.T) {
+	t.Parallel()
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		j := untilOver(t, mpi, "MORIENS_DIR=run", "MORIENS_DRAIN=0")
 		if err := j.Start(); err != nil {
@@ -67,6 +68,7 @@ func TestPreloadFinish(t *testing.T) {
 // TestPreloadAgentGone: where agent and parent are killed, nothing is left to wait for, and that is reported. The time
 // allowed is a day. A collector and an agent make results of everything, and leave nothing else.
 func TestPreloadAgentGone(t *testing.T) {
+	t.Parallel()
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		j := untilOver(t, mpi, "MORIENS_TIMEOUT=86400", "MORIENS_DRAIN=0", "MORIENS_DIR=run")
 		if err := j.Start(); err != nil {

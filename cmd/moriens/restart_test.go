@@ -160,6 +160,7 @@ func callsOf(m manifest, agents []*testAgent) (calls, sent int) {
 // A collector that is killed again and again, while agents send and while it writes the results, loses nothing that it
 // has acknowledged: an agent would not send that again. Nothing is there twice.
 func TestCollectorIsKilled(t *testing.T) {
+	t.Parallel()
 	const ranks, rounds = 3, 30
 	random := rand.New(rand.NewPCG(5, 4))
 	out := filepath.Join(t.TempDir(), "run")
@@ -249,6 +250,7 @@ func TestSecondCollector(t *testing.T) {
 
 // A collector that resumes a run has the options with which the run began, except those that are given again.
 func TestOptionsOutliveTheCollector(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "run")
 	collect, output := start(t, "collect", "--out", out, "--by", "none", "--dbscan", "0.25,3", "--min-duration=0", "--keep", "1000001B", "--outliers=3")
 	meet := meetAgain(t, out, collect, output)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"moriens/internal/mpitest"
+	"moriens/internal/testenv"
 )
 
 // A terminal is a pseudo-terminal with a command on it.
@@ -32,7 +33,7 @@ func onTerminal(t *testing.T, env []string, args ...string) *terminal {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skipf("no pseudo-terminals here: %v", err)
+		testenv.Lacking(t, "no pseudo-terminals here: "+err.Error())
 	}
 	t.Cleanup(func() { master.Close() })
 	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {

@@ -152,22 +152,14 @@ func checkMean(u *microcell.Unit, dims int, side float64) error {
 // times the sum of their squares.
 func checkExact(e *moment.Exact) error {
 	n := big.NewInt(e.N)
-	total := wide(e.Total[:])
-	if n.Mul(n, wide(e.Squares[:])).Cmp(total.Mul(total, total)) < 0 {
+	total := moment.Big(e.Total[:])
+	if n.Mul(n, moment.Big(e.Squares[:])).Cmp(total.Mul(total, total)) < 0 {
 		return fmt.Errorf("no %d numbers have the sums %v and, of their squares, %v", e.N, e.Total, e.Squares)
 	}
 	if e.N == 0 && e.Squares != [3]uint64{} {
 		return fmt.Errorf("no numbers have the sum of squares %v", e.Squares)
 	}
 	return nil
-}
-
-func wide(words []uint64) *big.Int {
-	x := new(big.Int)
-	for i := len(words) - 1; i >= 0; i-- {
-		x.Lsh(x, 64).Or(x, new(big.Int).SetUint64(words[i]))
-	}
-	return x
 }
 
 // isPoint reports whether a box is one.

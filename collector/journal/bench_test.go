@@ -4,12 +4,11 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
-	"time"
 
-	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
 
 	"moriens/collector/journal"
+	"moriens/internal/testenv"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -59,7 +58,7 @@ func BenchmarkTake(b *testing.B) {
 	for i := range b.N {
 		records = append(records, record(b, random, uint64(i)+3))
 	}
-	cpu := processorTime()
+	cpu := testenv.ProcessorTime()
 	b.ResetTimer()
 	for _, r := range records {
 		m := new(moriensv1.ReportRequest)
@@ -77,7 +76,7 @@ func BenchmarkTake(b *testing.B) {
 	bursts := float64(b.N * benchRows)
 	s := j.Stats()
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/bursts, "ns/burst")
-	b.ReportMetric(float64(processorTime()-cpu)/bursts, "cpu-ns/burst")
+	b.ReportMetric(float64(testenv.ProcessorTime()-cpu)/bursts, "cpu-ns/burst")
 	b.ReportMetric(float64(len(records[0]))/benchRows, "wire-B/burst")
 	b.ReportMetric(float64(s.Bytes)/bursts, "disk-B/burst")
 	b.ReportMetric(float64(s.Syncs), "syncs")
@@ -112,12 +111,4 @@ func BenchmarkReplay(b *testing.B) {
 		again.Close()
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*messages*benchRows), "ns/burst")
-}
-
-func processorTime() time.Duration {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

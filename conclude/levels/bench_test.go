@@ -3,11 +3,10 @@ package levels
 import (
 	"fmt"
 	"slices"
-	"syscall"
 	"testing"
-	"time"
 
 	"moriens/analysis/period"
+	"moriens/internal/testenv"
 	"moriens/trace"
 )
 
@@ -20,12 +19,12 @@ func BenchmarkLevels(b *testing.B) {
 			var phases []period.Phase
 			b.ReportAllocs()
 			for b.Loop() {
-				last := processorTime(b)
+				last := testenv.ProcessorTime()
 				step := func(name string, err error) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					now := processorTime(b)
+					now := testenv.ProcessorTime()
 					b.ReportMetric((now - last).Seconds(), "s-"+name)
 					last = now
 				}
@@ -33,7 +32,7 @@ func BenchmarkLevels(b *testing.B) {
 				step("symbols", nil)
 				if phases == nil {
 					phases = periodsOf(b, run, table)
-					last = processorTime(b)
+					last = testenv.ProcessorTime()
 				}
 				p, err := Profile(run, alone, phases, 2)
 				step("profile", err)
@@ -56,13 +55,4 @@ func BenchmarkLevels(b *testing.B) {
 			}
 		})
 	}
-}
-
-// processorTime is what the process has used so far.
-func processorTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -18,7 +18,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// tellTraffic plays two agents on two nodes whose ranks call what functions says, each row at once on both; in a
+// reportTraffic plays two agents on two nodes whose ranks call what functions says, each row at once on both; in a
 // Sendrecv each sends to the other. It returns the planted true exits.
 func reportTraffic(t *testing.T, clocks [2]pretender, functions []mpicall.ID) (store.Frozen, [2][]float64) {
 	s := store.New()

@@ -108,6 +108,9 @@ func TestRaceList(t *testing.T) {
 	}
 }
 
+// shares are packages of what is made to be shared, or that start goroutines with what they are given.
+var shares = []string{"sync", "sync/atomic", "unsafe", "C", "golang.org/x/sync/errgroup", "net/http", "moriens/analysis/workers", "moriens/internal/team"}
+
 // sharing says what in a folder could race: goroutines, what is made to be shared, unsafe.
 func sharing(t *testing.T, folder string) (why []string) {
 	t.Helper()
@@ -121,7 +124,7 @@ func sharing(t *testing.T, folder string) (why []string) {
 			t.Fatal(err)
 		}
 		for _, i := range file.Imports {
-			if p := strings.Trim(i.Path.Value, `"`); p == "sync" || p == "sync/atomic" || p == "unsafe" || p == "C" {
+			if p := strings.Trim(i.Path.Value, `"`); slices.Contains(shares, p) {
 				why = append(why, path+" imports "+p)
 			}
 		}

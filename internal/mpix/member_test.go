@@ -15,6 +15,7 @@ import (
 
 	"moriens/internal/hint"
 	"moriens/internal/mpitest"
+	"moriens/internal/testenv"
 )
 
 // act is this program as a member of a job that a test has started. It returns the exit status.
@@ -114,23 +115,15 @@ func idle(m Transport) error {
 	if err := m.Barrier(); err != nil {
 		return err
 	}
-	start, before := time.Now(), used()
+	start, before := time.Now(), testenv.ProcessorTime()
 	if m.Rank() == 0 {
 		time.Sleep(5 * time.Second)
 	}
 	if err := m.Barrier(); err != nil {
 		return err
 	}
-	fmt.Printf("member %d: %.2f %% of a core\n", m.Rank(), 100*(used()-before).Seconds()/time.Since(start).Seconds())
+	fmt.Printf("member %d: %.2f %% of a core\n", m.Rank(), 100*(testenv.ProcessorTime()-before).Seconds()/time.Since(start).Seconds())
 	return m.Close()
-}
-
-func used() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // runJob runs members of a job until they have ended, and returns what they say and the launcher's exit status.

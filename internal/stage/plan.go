@@ -65,7 +65,8 @@ var shown = map[string]string{
 // Shown is the name of a step as users read it.
 func Shown(name string) string { return cmp.Or(shown[name], name) }
 
-// Plan are all steps of a run whose bursts arrived.
+// Plan are all steps of a run whose bursts arrived, in the order in which conclude takes them: tests hold runs against
+// it.
 var Plan = []Step{
 	Freeze, Return, FetchAll, Recount, ProfileByCalls, StructureByCalls, Cluster, Sample, Symbols, Periods, Profile, Structure, Classes, Size, Windows, Choose, Fetch, Fit, Error, Write,
 }

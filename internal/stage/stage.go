@@ -1,7 +1,8 @@
 // Package stage runs the end of a run as a sequence of stages within a time limit. It records how long each stage took,
 // and abandons a stage that exceeds its share of the time.
 //
-// Stages read what others have made and never change it: an abandoned stage may still be running while later ones are.
+// What runs within a stage that may be abandoned reads what others have made and changes none of it, since it may still
+// be running while later ones are; its caller puts the result in place.
 // Several processes may go through the stages together; then they start and abandon each stage together, because a
 // member that continued an abandoned stage would disturb the collective calls of the next.
 package stage

@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // Need requires every named program to be on PATH.
@@ -44,7 +46,7 @@ func NeedLibrary(t testing.TB, name string) {
 func NeedRoot(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("needs root")
+		Lacking(t, "not root")
 	}
 }
 
@@ -55,6 +57,15 @@ func Lacking(t testing.TB, what string) {
 		t.Fatalf("%s, and CI is set", what)
 	}
 	t.Skip(what)
+}
+
+// ProcessorTime is what all threads of the process have used so far: it holds on a machine that has other work too.
+func ProcessorTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // RealTrace returns the path of a real trace, which lies beside the repository and not in it, or skips.

@@ -22,6 +22,9 @@ func Plural[N int | int64](n N, thing string) string {
 	return thing + "s"
 }
 
+// Counted is Count with the number's thousands apart: "1,234 bursts".
+func Counted(n int, thing string) string { return Integer(n) + " " + Plural(n, thing) }
+
 // Integer writes a number with its thousands apart: 1,234,567.
 func Integer(n int) string {
 	digits := strconv.Itoa(n)

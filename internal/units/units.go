@@ -1,4 +1,4 @@
-// Package units reads and writes amounts as users give them on a command line.
+// Package units reads and writes amounts as users give them on a command line, and counts as sentences have them.
 package units
 
 import (

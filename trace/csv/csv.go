@@ -49,7 +49,7 @@ func isFormula(text string) bool {
 	return text != "" && strings.IndexByte(formula, text[0]) >= 0
 }
 
-// TextOf is the text of a cell of a text column.
+// TextOf is the text of a cell of a text column, as a reader gets it back.
 func TextOf(cell string) string {
 	if text, cut := strings.CutPrefix(cell, "'"); cut && isFormula(text) {
 		return text

@@ -61,10 +61,10 @@ func TestHeaderForms(t *testing.T) {
 	}
 }
 
-// applicationsTrace has three applications: the first no bursts, the second 1 of 100 ns with an instruction counter,
-// the third 2 of 40 ns with a cycle counter on its second task.
 const applicationsHeader = "#Paraver (25/11/2026 at 10:00):1000_ns:2(2,2):3:1(1:1),1(1:1),2(1:1,1:2),4\n"
 
+// applicationsTrace has three applications: the first no bursts, the second 1 of 100 ns with an instruction counter,
+// the third 2 of 40 ns with a cycle counter on its second task.
 const applicationsTrace = applicationsHeader +
 	"c:1:1:1:1\nc:2:1:1:1\nc:3:1:2:1:2\nc:3:2:1:2\n" +
 	"1:0:1:1:1:0:900:0\n2:0:1:1:1:0:40000001:1\n" +

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"moriens/internal/golden"
+	"moriens/internal/testenv"
 	"moriens/trace"
 	"moriens/trace/parquet"
 	"moriens/trace/prv"
@@ -345,7 +346,7 @@ func TestOneFileFails(t *testing.T) {
 
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
-		t.Skip("no /dev/full here")
+		testenv.Lacking(t, "no /dev/full here")
 	}
 	dir := t.TempDir()
 	t.Cleanup(func() { create = createNew })
