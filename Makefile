@@ -1,8 +1,13 @@
 # moriens: build, demo, test, check. `make help` lists the targets.
 
 # That of the release, and the commit where git knows it: v0.1.0+g626d29b.
-VERSION := $(shell cat VERSION)$(shell git describe --always --dirty --abbrev=7 --exclude '*' 2>/dev/null | sed 's/^/+g/')
-COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+# A repository round a source archive is not that of moriens.
+GIT     := GIT_CEILING_DIRECTORIES='$(dir $(CURDIR))' git
+VERSION := $(shell cat VERSION)$(shell $(GIT) describe --always --dirty --abbrev=7 --exclude '*' 2>/dev/null | sed 's/^/+g/')
+COMMIT  := $(shell $(GIT) rev-parse HEAD 2>/dev/null || echo unknown)
+ifeq ($(strip $(shell cat VERSION)),)
+$(error VERSION is missing or empty)
+endif
 BUF     := npx --yes @bufbuild/buf@1.75.0
 NEED    := deploy/debian/need
 PREFIX   ?= /usr/local
@@ -12,7 +17,7 @@ JOBS     = $(if $(filter -j%,$(MAKEFLAGS)),,-j $(shell nproc)) # as many as ther
 
 .PHONY: help
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: build
 build: moriens shim otf2 ## bin/moriens and bin/libmoriens.so, and bin/moriens-otf2 where libotf2 is
@@ -71,11 +76,11 @@ viewer: viewer/node_modules/.package-lock.json ## viewer/dist, the page that mor
 
 .PHONY: install
 install: build ## put moriens, its library and moriens.h below PREFIX (/usr/local)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
-	install -m 755 bin/moriens $(DESTDIR)$(PREFIX)/bin
-	for p in moriens-otf2 moriens-mpi moriens-mpi-mpich; do if [ -e bin/$$p ]; then install -m 755 bin/$$p $(DESTDIR)$(PREFIX)/bin || exit 1; fi; done
-	install -m 755 bin/libmoriens.so $(DESTDIR)$(PREFIX)/lib
-	install -m 644 cshim/include/moriens.h cshim/include/moriens.F90 $(DESTDIR)$(PREFIX)/include
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/lib" "$(DESTDIR)$(PREFIX)/include"
+	install -m 755 bin/moriens "$(DESTDIR)$(PREFIX)/bin"
+	for p in moriens-otf2 moriens-mpi moriens-mpi-mpich; do if [ -e bin/$$p ]; then install -m 755 bin/$$p "$(DESTDIR)$(PREFIX)/bin" || exit 1; fi; done
+	install -m 755 bin/libmoriens.so "$(DESTDIR)$(PREFIX)/lib"
+	install -m 644 cshim/include/moriens.h cshim/include/moriens.F90 "$(DESTDIR)$(PREFIX)/include"
 
 .PHONY: demo
 demo: ## measure LAMMPS on two ranks and print the summary
