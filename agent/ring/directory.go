@@ -64,11 +64,17 @@ const AgentFile = "agent"
 // SpoolDir is the directory in a run's that holds the agent's spool where no disk has a place for it: agent/spool.
 const SpoolDir = "spool"
 
+// A DirectoryError is why there is no directory for rings.
+type DirectoryError struct{ err error }
+
+func (e *DirectoryError) Error() string { return "ring: " + e.err.Error() }
+func (e *DirectoryError) Unwrap() error { return e.err }
+
 // Claim makes the directory if it is missing and takes it for this agent, until the lock that it returns is
 // closed: two readers of one ring would each see half of it.
 func (d *Directory) Claim() (*files.Lock, error) {
 	if err := os.Mkdir(d.path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("ring: %w", err)
+		return nil, &DirectoryError{err}
 	}
 	f, err := os.OpenFile(d.path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -73,7 +73,10 @@ func Collect(c CollectConfig) error {
 		Agents: c.Agents, Options: c.Options, Cells: c.Cells.spec(c.Options), Given: c.Given, Linger: c.Keep.linger(), Notify: notify, Log: c.Log,
 	})
 	if err != nil {
-		return hint.With(err, startAdvice(err, out))
+		if first {
+			os.Remove(out) // only if empty
+		}
+		return hint.With(err, startAdvice(err, out, "--listen and --http"))
 	}
 	var notice *rendezvous.Notice
 	if first {
@@ -165,13 +168,13 @@ func Recorded(t team.Team, out string) (given []string, resumed bool, err error)
 		return found, err
 	})
 	if err != nil {
-		err = hint.With(err, startAdvice(err, out))
+		err = hint.With(err, startAdvice(err, out, "--listen and --http"))
 	}
 	return found.Given, found.Resumed, err
 }
 
 // startAdvice says what to do about a collector that does not start.
-func startAdvice(err error, out string) string {
+func startAdvice(err error, out, listens string) string {
 	var format *journal.FormatError
 	switch {
 	case errors.Is(err, journal.ErrInUse):
@@ -184,7 +187,7 @@ func startAdvice(err error, out string) string {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "free space there, or name a run directory on another disk (--out, MORIENS_DIR)"
 	}
-	return "name addresses of this host with --listen and --http (port 0: any), and a writable run directory with --out"
+	return "name addresses of this host with " + listens + " (port 0: any), and a writable run directory with --out"
 }
 
 // notify prints a notice to the user while the job runs.
@@ -291,6 +294,9 @@ type Spool struct {
 }
 
 func spoolHint(err error) error {
+	if rings := (*ring.DirectoryError)(nil); errors.As(err, &rings) {
+		return hint.With(err, "name a writable directory in memory with --shm")
+	}
 	for _, cause := range []error{fs.ErrPermission, fs.ErrNotExist, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.ENOTDIR, syscall.ENAMETOOLONG} {
 		if errors.Is(err, cause) {
 			return hint.With(err, "name a directory on a local disk with --spool")

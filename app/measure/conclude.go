@@ -126,7 +126,7 @@ func (c *conclusion) conclude() (dir string, err error) {
 	if printErr := console.Summary(c.to.summary, r.Run, r.Manifest, r.Clusters, out, files); printErr != nil && err == nil {
 		err = hint.With(fmt.Errorf("print the summary: %w", printErr), "the results are in "+out)
 	}
-	for _, t := range console.Troubles(r.Manifest, cmp.Or(r.Advice, adviseEmpty(end.Job.Command))) {
+	for _, t := range console.Troubles(r.Manifest, cmp.Or(r.Advice, adviseEmpty(&end.Job))) {
 		fmt.Fprintf(c.to.troubles, "moriens: %s\nhint: %s\n", t.Text, t.Hint)
 	}
 	if analysisErr != nil {
@@ -154,9 +154,13 @@ func saveElsewhere(r *conclude.Result, name string) (dir string, files []rundir.
 }
 
 // adviseEmpty says what may be the reason that no process of the job recorded anything.
-func adviseEmpty(command []string) string {
-	if static := job.Static(command); len(static) > 0 {
+func adviseEmpty(j *conclude.Job) string {
+	if static := job.Static(j.Command); len(static) > 0 {
 		return "statically linked, so LD_PRELOAD has no effect: " + strings.Join(static, ", ") + "; link it dynamically"
 	}
-	return "does the launcher start a dynamically linked MPI program and pass the environment (LD_PRELOAD, MORIENS_RUN) to it?"
+	advice := "does the launcher start a dynamically linked MPI program and pass the environment (LD_PRELOAD, MORIENS_RUN) to it?"
+	if j.ExitStatus != 0 {
+		advice = fmt.Sprintf("the job ended with status %d before any process called MPI: its own messages say why; if not: %s", j.ExitStatus, advice)
+	}
+	return advice
 }

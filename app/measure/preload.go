@@ -147,7 +147,7 @@ func (p *preload) meet(signals <-chan os.Signal) (meeting, error) {
 	for {
 		m, err := readMeeting(p.folder, p.Run)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return m, p.folderHint(err)
+			return m, noRunDir(err)
 		}
 		if err := ranks.look(); err != nil {
 			return m, err
@@ -177,12 +177,18 @@ func (p *preload) meet(signals <-chan os.Signal) (meeting, error) {
 	}
 }
 
-// folderHint says what to do about a folder that cannot hold a meeting.
-func (p *preload) folderHint(err error) error {
-	if err == nil {
+// noRunDir says what to do about a folder that cannot hold a run directory, or a meeting.
+func noRunDir(err error) error {
+	advice := "set MORIENS_DIR to a path on a file system that all nodes share"
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		advice = "free space there, or set MORIENS_DIR to a path on another file system that all nodes share"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		advice = "set MORIENS_DIR to a path in a writable directory that all nodes share"
 	}
-	return hint.With(fmt.Errorf("no run directory: %w", err), "set MORIENS_DIR to a path in a writable directory")
+	return hint.With(fmt.Errorf("no run directory: %w", err), advice)
 }
 
 // watched are the ranks of a node before there is an agent.Node.
@@ -250,7 +256,7 @@ func (w *watched) close() {
 func (p *preload) invite() (meeting, error) {
 	dir, err := p.makeDir()
 	if err != nil {
-		return meeting{}, hint.With(fmt.Errorf("no run directory: %w", err), "set MORIENS_DIR to a path on a file system that all nodes share")
+		return meeting{}, noRunDir(err)
 	}
 	m := meeting{Run: p.Run, Host: p.Agent, Dir: dir}
 	err = writeMeeting(p.folder, m)
@@ -258,7 +264,7 @@ func (p *preload) invite() (meeting, error) {
 		os.Remove(dir)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = p.folderHint(err)
+		err = noRunDir(err)
 	}
 	return m, err
 }
@@ -305,7 +311,7 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 		if !errors.Is(err, journal.ErrInUse) { // of which agents of other nodes would wait
 			err = errors.Join(err, removeMeeting(p.folder, p.Run))
 		}
-		return hint.With(err, startAdvice(err, dir))
+		return hint.With(err, startAdvice(err, dir, "--listen and --http"))
 	}
 	by, served, notice, agentErr := p.attend(col, signals, dir)
 	var summary bytes.Buffer

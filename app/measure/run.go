@@ -222,7 +222,7 @@ func (c *RunConfig) start(out string) (*parts, error) {
 	})
 	if err != nil {
 		os.Remove(out) // only if empty
-		return nil, hint.With(err, "name an address of this host with --http (port 0: any), and a directory with enough space with --out")
+		return nil, hint.With(err, startAdvice(err, out, "--http"))
 	}
 	run := col.Rendezvous().Run
 	// The user's own commands find the collector by it.
@@ -358,7 +358,7 @@ func await(concluded <-chan error, signals <-chan os.Signal, order os.Signal, do
 				continue
 			}
 			if interrupts++; interrupts > 1 {
-				return s, fmt.Errorf("%s: gave up; the results are not complete", s)
+				return s, hint.With(fmt.Errorf("%s: gave up; the results are not complete", s), "`moriens collect --out` with the run directory makes them of what has arrived")
 			}
 			fmt.Fprintf(words, "moriens: %s: writing results; send it again to give up\n", s)
 		}

@@ -282,10 +282,10 @@ func TestPreloadWithoutMeasuring(t *testing.T) {
 	}{
 		{"off", []string{"MORIENS=off"}, nil},
 		{"no program", []string{"MORIENS_BIN=/nonexistent/moriens"},
-			[]string{"moriens: not recording: /nonexistent/moriens: No such file or directory\nhint: "}},
+			[]string{"moriens: not recording: /nonexistent/moriens: No such file or directory\nhint: set MORIENS_BIN "}},
 		{"no moriens", []string{"MORIENS_BIN=/bin/false"}, []string{"moriens: the agent ended without a message: /bin/false\nhint: "}},
 		{"not a program", []string{"MORIENS_BIN=/etc"}, []string{"moriens: not recording: /etc: Permission denied\nhint: "}},
-		{"no shared memory", []string{"MORIENS_SHM=/nonexistent"}, []string{"moriens: not recording: /nonexistent/moriens-", ": No such file or directory\nhint: "}},
+		{"no shared memory", []string{"MORIENS_SHM=/nonexistent"}, []string{"moriens: not recording: /nonexistent/moriens-", ": No such file or directory\nhint: set MORIENS_SHM "}},
 		{"no such option", []string{"MORIENS_OPTIONS=--dims=duration:log --nonsense"}, []string{"moriens: unknown flag --nonsense\n", "hint: MORIENS_OPTIONS takes the analysis and --keep options "}},
 		{"no run directory", []string{"MORIENS_DIR=/proc/run"}, []string{"moriens: no run directory: ", "\nhint: set MORIENS_DIR to a path "}},
 		{"no folder", []string{"MORIENS_DIR=/dev/null/run"}, []string{"moriens: no run directory: ", "\nhint: set MORIENS_DIR to a path "}},

@@ -269,7 +269,7 @@ static void say_why(int32_t rank)
 		return;
 	}
 	snprintf(text, sizeof text, "not recording: %s: %s", launch.failed, strerror(launch.error));
-	moriens_os_warn(text, launch.error == ENOENT ? "set MORIENS_BIN to the moriens program, or switch the library off with MORIENS=off" :
+	moriens_os_warn(text, launch.failed == launch.program ? "set MORIENS_BIN to the moriens program, or switch the library off with MORIENS=off" :
 		"set MORIENS_SHM to a writable directory in memory; MORIENS=off switches the library off");
 }
 
