@@ -106,7 +106,7 @@ func TestKilledCollectors(t *testing.T) {
 	const ranks = 4
 	mpi := mpitest.OpenMPI
 	out := filepath.Join(t.TempDir(), "run")
-	args := []string{"--keep-bursts", "all", "--out", out}
+	args := []string{"--keep-bursts", "all", "--moriens-timeout", "10m", "--out", out}
 	collect, output := collectAs(t, mpi, 2, args...)
 	_, meet := readMeeting(t, out, output)
 	stop := make(chan bool)

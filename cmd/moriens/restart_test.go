@@ -164,7 +164,7 @@ func TestCollectorIsKilled(t *testing.T) {
 	const ranks, rounds = 3, 30
 	random := rand.New(rand.NewPCG(5, 4))
 	out := filepath.Join(t.TempDir(), "run")
-	args := []string{"collect", "--keep-bursts", "all", "--out", out, "--keep-work", "--log", "error"}
+	args := []string{"collect", "--keep-bursts", "all", "--moriens-timeout", "10m", "--out", out, "--keep-work", "--log", "error"}
 	collect, output := start(t, args...)
 	meet := meetAgain(t, out, collect, output)
 
