@@ -2,7 +2,7 @@
 
 # That of the release, and the commit where git knows it: v0.1.0+g626d29b.
 # A repository round a source archive is not that of moriens.
-GIT     := GIT_CEILING_DIRECTORIES='$(dir $(CURDIR))' git
+GIT     := GIT_CEILING_DIRECTORIES='$(CURDIR)/..' git
 VERSION := $(shell cat VERSION)$(shell $(GIT) describe --always --dirty --abbrev=7 --exclude '*' 2>/dev/null | sed 's/^/+g/')
 COMMIT  := $(shell $(GIT) rev-parse HEAD 2>/dev/null || echo unknown)
 ifeq ($(strip $(shell cat VERSION)),)
