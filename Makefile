@@ -98,8 +98,8 @@ below  = $(addprefix ./,$1)
 # Packages whose tests start programs, need root or wait for real time. All others are pure but for files named *_real_test.go.
 REAL = app/doctor app/faults app/job app/measure app/supervise bench/agent bench/app bench/ingest bench/shim cmd/moriens cshim \
 	deploy/modulefile deploy/slurm internal/mpix trace/otf2
-# Of these, those that take both cores: one after the other. Tests in them that wait more than they compute are parallel.
-STARTS_JOBS = bench/agent bench/app bench/ingest bench/shim cmd/moriens cshim internal/mpix
+# Of these, those that start MPI jobs: after the others, as many at a time as there are cores, the longest first. Launchers wait about half of the time.
+STARTS_JOBS = cmd/moriens cshim internal/mpix bench/agent bench/app bench/ingest bench/shim
 # And those that wait most of the time: they begin first, and take no core from the others.
 WAITING = deploy/slurm app/faults app/measure
 
@@ -114,7 +114,7 @@ test: ## every test, real MPI included
 	@$(NEED) test
 	@$(MAKE) --no-print-directory build
 	$(call STAGE,tests beside each other,go test -vet=off -p $$(($$(nproc) + 2)) -parallel 8 -timeout 30m $(call below,$(WAITING) $(filter-out $(WAITING) $(STARTS_JOBS),$(TESTED))))
-	$(call STAGE,tests that take both cores,go test -vet=off -p 1 -parallel 4 -timeout 30m $(call below,$(STARTS_JOBS)))
+	$(call STAGE,tests that start MPI jobs,go test -vet=off -p $$(nproc) -parallel 4 -timeout 30m $(call below,$(STARTS_JOBS)))
 	$(call STAGE,tests of the page,$(MAKE) --no-print-directory test-viewer)
 
 .PHONY: test-viewer
