@@ -34,7 +34,8 @@ type testAgent struct {
 	stop   func() error // ends the uplink
 }
 
-// newTestAgent makes the agent of a rank, for the collector of a run directory.
+// newTestAgent makes the agent of a rank, for the collector of a run directory. That one knows of it then: it would end
+// the run when all agents are done that it knows of.
 func newTestAgent(t *testing.T, out, run string, rank, size int) *testAgent {
 	t.Helper()
 	s, err := spool.Open(spool.Config{Dir: t.TempDir(), Run: run, Shm: t.TempDir()})
@@ -62,7 +63,17 @@ func newTestAgent(t *testing.T, out, run string, rank, size int) *testAgent {
 		Process: id, Rank: int32(rank), Size: int32(size), World: "w", Clock: moriensv1.Clock_CLOCK_MONOTONIC_RAW,
 	}}})
 	a.commit(t, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: id, Process: id}}})
+	if err := a.flush(); err != nil {
+		t.Fatalf("rank %d: %v", rank, err)
+	}
 	return a
+}
+
+// flush waits until the collector holds all that was committed.
+func (a *testAgent) flush() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	return a.up.Flush(ctx)
 }
 
 func (a *testAgent) commit(t *testing.T, m *moriensv1.ReportRequest) {
@@ -98,9 +109,7 @@ func (a *testAgent) end(t *testing.T, rank int) {
 	a.commit(t, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: id, Calls: uint64(a.sent * restartRows)}}})
 	a.commit(t, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: id, How: moriensv1.ProcessEnd_HOW_FINALIZED}}})
 	a.commit(t, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	if err := errors.Join(a.up.Flush(ctx), a.stop()); err != nil {
+	if err := errors.Join(a.flush(), a.stop()); err != nil {
 		t.Errorf("rank %d: %v", rank, err)
 	}
 }
