@@ -114,7 +114,7 @@ test: ## every test, real MPI included
 	@$(NEED) test
 	@$(MAKE) --no-print-directory build
 	$(call STAGE,tests beside each other,go test -vet=off -p $$(($$(nproc) + 2)) -parallel 8 -timeout 30m $(call below,$(WAITING) $(filter-out $(WAITING) $(STARTS_JOBS),$(TESTED))))
-	$(call STAGE,tests that start MPI jobs,go test -vet=off -p $$(nproc) -parallel 4 -timeout 30m $(call below,$(STARTS_JOBS)))
+	$(call STAGE,tests that start MPI jobs,go test -vet=off -p $$(nproc) -parallel 4 -timeout 60m $(call below,$(STARTS_JOBS)))
 	$(call STAGE,tests of the page,$(MAKE) --no-print-directory test-viewer)
 
 .PHONY: test-viewer

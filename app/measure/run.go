@@ -358,7 +358,7 @@ func await(concluded <-chan error, signals <-chan os.Signal, order os.Signal, do
 				continue
 			}
 			if interrupts++; interrupts > 1 {
-				return s, hint.With(fmt.Errorf("%s: gave up; the results are not complete", s), "`moriens collect --out` with the run directory makes them of what has arrived")
+				return s, hint.With(fmt.Errorf("%s: gave up; the results are not complete", s), "moriens collect --out DIR analyzes what has arrived in the run directory")
 			}
 			fmt.Fprintf(words, "moriens: %s: writing results; send it again to give up\n", s)
 		}

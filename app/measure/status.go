@@ -97,10 +97,10 @@ func look(dir string, timeout time.Duration) (*State, error) {
 
 // finished reads what a complete run directory says.
 func finished(dir string) (*State, error) {
-	m, err := rundir.ReadManifest(dir)
 	if unfinished(dir) {
-		return nil, hint.With(fmt.Errorf("%s holds an unfinished run, and no collector", dir), "`moriens collect --out "+dir+"` makes its results")
+		return nil, hint.With(fmt.Errorf("%s holds an unfinished run, and no collector runs", dir), "moriens collect --out "+dir+" analyzes it")
 	}
+	m, err := rundir.ReadManifest(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, hint.With(fmt.Errorf("%s is not a run directory: it has neither %s nor %s", dir, rendezvous.File, rundir.ManifestFile),
 			"name a directory that moriens run, collect or analyze created")
