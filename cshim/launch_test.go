@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -144,8 +145,10 @@ func TestSpawnedProgram(t *testing.T) {
 	if want := []string{"/dev/null", "/dev/null", filepath.Join(dirs[0], "agent")}; !slices.Equal(lines[:3], want) {
 		t.Errorf("descriptors %q, want %q", lines[:3], want)
 	}
-	if slices.Contains(lines, "9") {
-		t.Errorf("descriptor 9 is open: %q", lines)
+	for _, fd := range []string{"4", "9"} { // the library's own, and one of the rank
+		if slices.Contains(lines, fd) {
+			t.Errorf("descriptor %s is open: %q", fd, lines)
+		}
 	}
 	for _, line := range lines {
 		for _, prefix := range []string{"LD_PRELOAD=", "PMIX_", "OMPI_X", "PMI_"} {
@@ -167,6 +170,38 @@ func TestSpawnedProgram(t *testing.T) {
 	for line := range strings.Lines(string(own)) {
 		if line = strings.TrimSuffix(line, "\n"); strings.HasPrefix(line, "Cpus_allowed_list") && !slices.Contains(lines, line) {
 			t.Errorf("it is not on %s: %q", line, lines)
+		}
+	}
+}
+
+// TestNoProgramToSpawn has ranks of a node find at the same time that the agent cannot be started, some while another
+// one tries: each says so, none records for an agent that never comes, and nothing is left in shared memory.
+func TestNoProgramToSpawn(t *testing.T) {
+	program := fakeProgram(t, "launch", mpitest.Library(t))
+	noProgram := filepath.Join(t.TempDir(), "moriens")
+	if err := os.WriteFile(noProgram, []byte("\x7fELF of another machine"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	shm := t.TempDir()
+	const ranks, rounds = 8, 25
+	for range rounds {
+		var group sync.WaitGroup
+		for range ranks {
+			cmd := exec.Command(program)
+			cmd.Env = append(os.Environ(), "MORIENS_RUN=", "MORIENS_SHM="+shm, "MORIENS_BIN="+noProgram, "MORIENS_JOB=test")
+			group.Go(func() {
+				out, err := cmd.CombinedOutput()
+				if err != nil || strings.Count(string(out), "moriens: not recording: "+noProgram+": Exec format error\n") != 1 {
+					t.Errorf("%v: %q", err, out)
+				}
+			})
+		}
+		group.Wait()
+		if left, err := filepath.Glob(filepath.Join(shm, "*", "*")); err != nil || len(left) != 0 {
+			t.Fatalf("left are %q, %v", left, err)
+		}
+		if left, err := os.ReadDir(shm); err != nil || len(left) != 0 {
+			t.Fatalf("left are %q, %v", left, err)
 		}
 	}
 }

@@ -18,7 +18,8 @@
 #define FIRST_PAUSE_US 1000u
 #define LONGEST_PAUSE_US 20000u
 #define MAX_ARGUMENTS 24
-#define MAX_TRIES 3
+#define MAX_TRIES 100
+#define LONGEST_START_US 30000000u
 
 extern char **environ;
 
@@ -94,7 +95,7 @@ static size_t environment_entries(void)
 
 static int start_agent(void)
 {
-	char working[PATH_MAX], timeout[24], starter[16];
+	char making[PATH_MAX + sizeof launch.start_name + 2], working[PATH_MAX], timeout[24], starter[16];
 	char *arguments[MAX_ARGUMENTS] = {"moriens", "preloaded", "--run", launch.run, "--shm", (char *)launch.options.shm,
 		"--timeout", timeout, "--near", working, "--starter", starter, "--rings", strrchr(launch.directory, '/') + 1};
 	size_t count = 14, kept = 0, entries = environment_entries();
@@ -119,9 +120,11 @@ static int start_agent(void)
 	}
 	if (launch.job.alone)
 		arguments[count++] = "--alone";
+	snprintf(making, sizeof making, "%s/.%s", launch.directory, launch.start_name);
 
 	struct moriens_spawn spawn = {
-		.program = launch.program, .arguments = arguments, .environment = environment, .lock = launch.lock_path,
+		.program = launch.program, .arguments = arguments, .environment = environment,
+		.lock = launch.lock_path, .making = making,
 	};
 	int error = moriens_spawn(&spawn);
 	moriens_os_unmap(environment, bytes);
@@ -162,6 +165,7 @@ static void end_start(void)
 	moriens_os_remove(path);
 	moriens_os_unmap(launch.start.memory, launch.start.bytes);
 	launch.start.memory = NULL;
+	moriens_os_remove_empty(launch.directory); /* where no rank has an agent */
 }
 
 /* Takes part in the run that is named, and starts the agent if no other rank has. */
@@ -174,11 +178,11 @@ static bool take_part(void)
 		return failed(launch.program, ENOENT);
 	do {
 		error = moriens_os_open_beside(launch.directory, sizeof launch.directory, &directory);
-		if (error != 0)
-			return failed(launch.directory, error);
-		error = create_start(directory);
-		moriens_os_close(directory);
-	} while (error == ENOENT && ++tries < MAX_TRIES); /* an agent before ours has just removed the directory */
+		if (error == 0) {
+			error = create_start(directory);
+			moriens_os_close(directory);
+		}
+	} while (error == ENOENT && ++tries < MAX_TRIES); /* an agent before ours, or a rank that has none, has just removed it */
 	snprintf(launch.lock_path, sizeof launch.lock_path, "%s/agent", launch.directory);
 	if (error != 0) {
 		moriens_os_remove_unlocked(launch.lock_path, launch.directory);
@@ -203,17 +207,44 @@ static void say_died(const char *hint)
 	moriens_os_warn(text, hint);
 }
 
+/* The file of the run's agent; -1: there is no agent, nor has one left word. A rank that is starting an agent may fail:
+ * then it has removed the file before it lets go of the locks, which is why that is looked at last. */
+static int open_agent(void)
+{
+	uint64_t start = moriens_os_monotonic_us();
+	int fd = moriens_os_open_locked(launch.lock_path);
+
+	if (fd < 0)
+		return -1;
+	for (;;) {
+		bool starting = moriens_os_is_locked(fd, MORIENS_STARTING_BYTES);
+		if (!starting && moriens_os_is_locked(fd, 0))
+			starting = moriens_os_is_locked(fd, MORIENS_STARTING_BYTES);
+		if (!starting || moriens_os_monotonic_us() - start > LONGEST_START_US)
+			break;
+		moriens_os_sleep_us(FIRST_PAUSE_US);
+	}
+	if (!moriens_os_is_removed(fd))
+		return fd;
+	moriens_os_close(fd);
+	return -1;
+}
+
 /* Whether the agent of the run is still there. Where it failed it has said why; where it is through with other ranks of
  * the job that have been here, its file is gone, and there can be another. */
 static bool agent_remains(int32_t rank)
 {
-	int fd = moriens_os_open_locked(launch.lock_path);
+	int fd;
 
-	if (fd < 0) {
+	/* Between two turns an agent has come to its end, or a rank has failed to start one and tries no more. */
+	while ((fd = open_agent()) < 0) {
 		end_start();
-		return take_part();
+		if (!take_part())
+			return false;
+		if (launch.started)
+			return true;
 	}
-	bool remains = moriens_os_is_locked(fd);
+	bool remains = moriens_os_is_locked(fd, 0);
 	if (!remains && launch.started) {
 		moriens_os_say_file(fd);
 		launch.said = true;
@@ -281,10 +312,10 @@ static void leave_word(int32_t rank, int32_t size)
 
 	if (launch.failed == NULL)
 		return;
-	fd = moriens_os_open_locked(launch.lock_path);
+	fd = open_agent();
 	if (fd < 0)
 		return;
-	if (moriens_os_is_locked(fd) && moriens_os_open_directory(launch.directory, &directory) == 0) {
+	if (moriens_os_is_locked(fd, 0) && moriens_os_open_directory(launch.directory, &directory) == 0) {
 		moriens_process_fault(directory, rank, size, moriens_os_pid(), launch.error);
 		moriens_os_close(directory);
 	}
@@ -346,7 +377,7 @@ void moriens_launch_wait(void)
 	pthread_mutex_unlock(&lock);
 	if (fd < 0)
 		return;
-	while (moriens_os_is_locked(fd) && !late) {
+	while (moriens_os_is_locked(fd, 0) && !late) {
 		moriens_os_sleep_us(pause);
 		pause = 2 * pause < LONGEST_PAUSE_US ? 2 * pause : LONGEST_PAUSE_US;
 		late = moriens_os_monotonic_us() - start >= launch.options.timeout_s * 1000000;
@@ -372,7 +403,7 @@ __attribute__((destructor)) static void exiting(void)
 		return;
 	fd = launch.said ? -1 : moriens_os_open_locked(launch.lock_path);
 	if (fd >= 0) {
-		if (!moriens_os_is_locked(fd))
+		if (!moriens_os_is_locked(fd, 0))
 			moriens_os_say_file(fd);
 		moriens_os_close(fd);
 	}

@@ -10,7 +10,9 @@
  *	                     waits for it
  *
  * A lock on the file `agent` in the run's directory in shared memory shows whether the agent is there. The agent holds
- * it, or its parent, which will start it again. What the file holds when the lock is released is for the user.
+ * it, or its parent, which will start it again. While a rank is only trying to start it, the first byte is locked too,
+ * and the others wait for the outcome: a rank that fails removes the file. What the file holds when the lock is
+ * released is for the user.
  */
 #ifndef MORIENS_LAUNCH_H
 #define MORIENS_LAUNCH_H

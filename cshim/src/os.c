@@ -454,10 +454,10 @@ int moriens_os_open_locked(const char *path)
 	return fd;
 }
 
-bool moriens_os_is_locked(int fd)
+bool moriens_os_is_locked(int fd, uint64_t bytes)
 {
 	int saved = errno;
-	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = (off_t)bytes};
 	bool locked = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 
 	errno = saved;
@@ -478,12 +478,30 @@ void moriens_os_remove_unlocked(const char *path, const char *directory)
 	int fd = moriens_os_open_locked(path);
 
 	if (fd >= 0) {
-		if (!moriens_os_is_locked(fd))
+		if (!moriens_os_is_locked(fd, 0))
 			unlink(path);
 		close(fd);
 	}
 	rmdir(directory);
 	errno = saved;
+}
+
+void moriens_os_remove_empty(const char *directory)
+{
+	int saved = errno;
+
+	rmdir(directory);
+	errno = saved;
+}
+
+bool moriens_os_is_removed(int fd)
+{
+	int saved = errno;
+	struct stat info;
+	bool removed = fstat(fd, &info) == 0 && info.st_nlink == 0;
+
+	errno = saved;
+	return removed;
 }
 
 void moriens_os_say_file(int fd)

@@ -23,6 +23,7 @@
 
 #define STACK_BYTES (64u << 10)
 #define LOCK_FD 3
+#define STARTING_FD 4
 #define NICE 10
 #define MAX_CPUS 8192
 
@@ -66,18 +67,21 @@ static void close_listed_from(unsigned first)
 	close(list);
 }
 
-static bool only_lock_open(int lock)
+/* The program inherits the lock, and not that it is being started. */
+static bool only_locks_open(int lock, int starting)
 {
 	int null = open("/dev/null", O_RDWR);
 
 	if (null < 0)
 		return false;
 	/* Out of the way of the numbers that are about to be taken. */
-	int moved = fcntl(lock, F_DUPFD, LOCK_FD + 1);
-	if (moved < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || dup2(moved, LOCK_FD) < 0)
+	lock = fcntl(lock, F_DUPFD, STARTING_FD + 1);
+	starting = fcntl(starting, F_DUPFD, STARTING_FD + 1);
+	if (lock < 0 || starting < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || dup2(lock, LOCK_FD) < 0 ||
+	    dup3(starting, STARTING_FD, O_CLOEXEC) < 0)
 		return false;
-	if (syscall(SYS_close_range, LOCK_FD + 1, ~0u, 0) != 0)
-		close_listed_from(LOCK_FD + 1);
+	if (syscall(SYS_close_range, STARTING_FD + 1, ~0u, 0) != 0)
+		close_listed_from(STARTING_FD + 1);
 	return true;
 }
 
@@ -119,22 +123,71 @@ static int run_program(void *argument)
 	return 1;
 }
 
+static bool take(int fd, off_t from, off_t bytes)
+{
+	struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = from, .l_len = bytes};
+
+	return fd >= 0 && fcntl(fd, F_OFD_SETLK, &range) == 0;
+}
+
+/* Locks the first bytes: of the file that is there, or of one that appears with the lock on it. */
+static int take_starting(const struct moriens_spawn *spawn, int *starting)
+{
+	int error = 0;
+
+	*starting = open(spawn->lock, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (*starting >= 0 || errno != ENOENT)
+		return take(*starting, 0, MORIENS_STARTING_BYTES) ? 0 : errno;
+	*starting = open(spawn->making, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (!take(*starting, 0, MORIENS_STARTING_BYTES) || link(spawn->making, spawn->lock) != 0)
+		error = errno;
+	if (*starting >= 0)
+		unlink(spawn->making);
+	return error;
+}
+
+/* Who starts a program holds the first bytes until the program runs; then only the rest is locked, which the program
+ * inherits. */
+static int take_locks(const struct moriens_spawn *spawn, int *lock, int *starting)
+{
+	struct stat state, first;
+	int error;
+
+	for (;;) {
+		error = take_starting(spawn, starting);
+		if (error != 0 && error != EEXIST)
+			return error;
+		*lock = error == 0 ? open(spawn->lock, O_RDWR | O_NOFOLLOW | O_CLOEXEC) : -1;
+		if (*lock < 0 && errno != ENOENT && error == 0)
+			return errno;
+		/* Else it is another file by now, or none. */
+		if (*lock >= 0 && fstat(*lock, &state) == 0 && fstat(*starting, &first) == 0 && state.st_ino == first.st_ino) {
+			if (!take(*lock, MORIENS_STARTING_BYTES, 0))
+				return errno;
+			return state.st_size == 0 ? 0 : ECANCELED;
+		}
+		close(*lock);
+		close(*starting);
+	}
+}
+
 static int run_stage(void *argument)
 {
 	struct stage *s = argument;
-	int lock = open(s->spawn->lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	struct stat state = {.st_size = 0};
+	int lock, starting;
 
-	if (lock < 0 || fcntl(lock, F_OFD_SETLK, &whole) != 0 || !only_lock_open(lock)) {
-		s->error = errno;
-	} else if (fstat(LOCK_FD, &state) != 0 || state.st_size != 0) {
-		s->error = ECANCELED;
-	} else {
-		setsid();
-		let_go_of_binding();
-		if (clone(run_program, s->stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, s) < 0)
+	s->error = take_locks(s->spawn, &lock, &starting);
+	if (s->error == 0) {
+		if (!only_locks_open(lock, starting)) {
 			s->error = errno;
+		} else {
+			setsid();
+			let_go_of_binding();
+			if (clone(run_program, s->stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, s) < 0)
+				s->error = errno;
+		}
+		if (s->error != 0)
+			unlink(s->spawn->lock); /* while it is locked: nobody takes it for one of a program that ended */
 	}
 	syscall(SYS_exit_group, 0);
 	return 0;
