@@ -279,14 +279,28 @@ func lockedFile(path string) (bool, error) {
 	return locked(f)
 }
 
-// locked reports whether a process holds a lock on the whole of a file. The question is asked on behalf of our open
+// locked reports whether a process holds a lock on any part of a file. The question is asked on behalf of our open
 // file, not of our process, so that it sees every process's lock, and in tests our own.
-func locked(f *os.File) (bool, error) {
-	lock := unix.Flock_t{Type: unix.F_WRLCK}
+func locked(f *os.File) (bool, error) { return lockedTo(f, 0) }
+
+// lockedTo is locked for so many bytes from the first on; 0: for all.
+func lockedTo(f *os.File, bytes int64) (bool, error) {
+	lock := unix.Flock_t{Type: unix.F_WRLCK, Len: bytes}
 	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &lock); err != nil {
 		return false, err
 	}
 	return lock.Type != unix.F_UNLCK, nil
+}
+
+// beingStarted reports whether a rank is starting an agent, whose file that is: cshim/src/lock.h.
+func beingStarted(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	starting, err := lockedTo(f, 1)
+	return starting && err == nil
 }
 
 // Clear removes what the run's processes have left, and the agent's spool where that is here. Processes that still map
@@ -354,6 +368,10 @@ func (d *Directory) Retire(found func() (bool, error)) (bool, error) {
 	some, err := found()
 	if some || err != nil {
 		linkErr := os.Link(aside, file)
+		for errors.Is(linkErr, fs.ErrExist) && beingStarted(file) { // a rank that fails removes it
+			time.Sleep(time.Millisecond)
+			linkErr = os.Link(aside, file)
+		}
 		if linkErr == nil || errors.Is(linkErr, fs.ErrExist) {
 			os.Remove(aside)
 		}

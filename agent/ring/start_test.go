@@ -14,15 +14,24 @@ import (
 	"moriens/cshim/ringwriter"
 )
 
-// lockWhole creates a file that is locked until it is closed.
+// lockWhole creates a file that is locked until it is closed; an agent's is not on its first byte, as where it runs.
 func lockWhole(t *testing.T, path string) *os.File {
+	t.Helper()
+	if filepath.Base(path) == AgentFile {
+		return lockFrom(t, path, 1)
+	}
+	return lockFrom(t, path, 0)
+}
+
+// lockFrom creates a file that is locked from a byte on.
+func lockFrom(t *testing.T, path string, first int64) *os.File {
 	t.Helper()
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	lock := unix.Flock_t{Type: unix.F_WRLCK}
+	lock := unix.Flock_t{Type: unix.F_WRLCK, Start: first}
 	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lock); err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,6 @@
 #include "launch.h"
 #include "job.h"
+#include "lock.h"
 #include "module.h"
 #include "options.h"
 #include "os.h"
@@ -19,7 +20,7 @@
 #define LONGEST_PAUSE_US 20000u
 #define MAX_ARGUMENTS 24
 #define MAX_TRIES 100
-#define LONGEST_START_US 30000000u
+#define LONGEST_START_US 60000000u
 
 extern char **environ;
 
@@ -172,29 +173,34 @@ static void end_start(void)
 static bool take_part(void)
 {
 	int directory, error, tries = 0;
+	bool opened;
 
+	launch.lock_path[0] = '\0';
 	snprintf(launch.directory, sizeof launch.directory, "%s/moriens-%" PRIu32 "-%s", launch.options.shm, moriens_os_uid(), launch.run);
 	if (!find_program())
 		return failed(launch.program, ENOENT);
 	do {
 		error = moriens_os_open_beside(launch.directory, sizeof launch.directory, &directory);
-		if (error == 0) {
+		opened = error == 0;
+		if (opened) {
 			error = create_start(directory);
 			moriens_os_close(directory);
 		}
-	} while (error == ENOENT && ++tries < MAX_TRIES); /* an agent before ours, or a rank that has none, has just removed it */
+	} while (error == ENOENT && ++tries < MAX_TRIES); /* an agent before ours, or a rank without one, has just removed it */
+	if (!opened)
+		return failed(launch.directory, error); /* it may be another user's */
 	snprintf(launch.lock_path, sizeof launch.lock_path, "%s/agent", launch.directory);
 	if (error != 0) {
-		moriens_os_remove_unlocked(launch.lock_path, launch.directory);
+		moriens_lock_remove(launch.lock_path, launch.directory);
 		return failed(launch.directory, error);
 	}
 	error = start_agent();
 	launch.started = error == 0;
 	launch.pid = moriens_os_pid();
-	if (error == 0 || error == EWOULDBLOCK || error == ECANCELED) /* an agent that failed has left word */
+	if (error == 0 || error == EALREADY || error == ECANCELED) /* an agent that failed has left word */
 		return true;
 	end_start();
-	moriens_os_remove_unlocked(launch.lock_path, launch.directory);
+	moriens_lock_remove(launch.lock_path, launch.directory);
 	return failed(launch.program, error);
 }
 
@@ -207,52 +213,48 @@ static void say_died(const char *hint)
 	moriens_os_warn(text, hint);
 }
 
-/* The file of the run's agent; -1: there is no agent, nor has one left word. A rank that is starting an agent may fail:
- * then it has removed the file before it lets go of the locks, which is why that is looked at last. */
-static int open_agent(void)
+/* What there is of the run's agent, when that is known, or at a deadline; fd is its file, -1: there is none. */
+static enum moriens_lock_state look(int *fd, uint64_t deadline_us)
 {
-	uint64_t start = moriens_os_monotonic_us();
-	int fd = moriens_os_open_locked(launch.lock_path);
+	enum moriens_lock_state state = MORIENS_LOCK_REMOVED;
 
-	if (fd < 0)
-		return -1;
-	for (;;) {
-		bool starting = moriens_os_is_locked(fd, MORIENS_STARTING_BYTES);
-		if (!starting && moriens_os_is_locked(fd, 0))
-			starting = moriens_os_is_locked(fd, MORIENS_STARTING_BYTES);
-		if (!starting || moriens_os_monotonic_us() - start > LONGEST_START_US)
-			break;
+	*fd = moriens_lock_open(launch.lock_path);
+	while (*fd >= 0 && (state = moriens_lock_look(*fd)) == MORIENS_LOCK_STARTING && moriens_os_monotonic_us() < deadline_us)
 		moriens_os_sleep_us(FIRST_PAUSE_US);
+	if (*fd >= 0 && state == MORIENS_LOCK_REMOVED) {
+		moriens_os_close(*fd);
+		*fd = -1;
 	}
-	if (!moriens_os_is_removed(fd))
-		return fd;
-	moriens_os_close(fd);
-	return -1;
+	return state;
 }
 
 /* Whether the agent of the run is still there. Where it failed it has said why; where it is through with other ranks of
  * the job that have been here, its file is gone, and there can be another. */
 static bool agent_remains(int32_t rank)
 {
+	uint64_t deadline_us = moriens_os_monotonic_us() + LONGEST_START_US;
+	enum moriens_lock_state state;
 	int fd;
 
 	/* Between two turns an agent has come to its end, or a rank has failed to start one and tries no more. */
-	while ((fd = open_agent()) < 0) {
+	while ((state = look(&fd, deadline_us)) == MORIENS_LOCK_REMOVED && moriens_os_monotonic_us() < deadline_us) {
 		end_start();
 		if (!take_part())
 			return false;
 		if (launch.started)
 			return true;
 	}
-	bool remains = moriens_os_is_locked(fd, 0);
-	if (!remains && launch.started) {
+	if (state == MORIENS_LOCK_ENDED && launch.started) {
 		moriens_os_say_file(fd);
 		launch.said = true;
 	}
-	if (!remains && (rank == 0 || launch.job.local_rank == 0) && moriens_os_left_empty(fd))
+	if (state == MORIENS_LOCK_ENDED && (rank == 0 || launch.job.local_rank == 0) && moriens_lock_is_empty(fd))
 		say_died("nothing is recorded; is this the moriens program? Set MORIENS_BIN to another one");
-	moriens_os_close(fd);
-	return remains;
+	if (fd >= 0)
+		moriens_os_close(fd);
+	if (state == MORIENS_LOCK_STARTING || state == MORIENS_LOCK_REMOVED)
+		return failed(launch.program, ETIMEDOUT);
+	return state == MORIENS_LOCK_RUNNING;
 }
 
 /* Whether the job has a name now. */
@@ -312,14 +314,12 @@ static void leave_word(int32_t rank, int32_t size)
 
 	if (launch.failed == NULL)
 		return;
-	fd = open_agent();
-	if (fd < 0)
-		return;
-	if (moriens_os_is_locked(fd, 0) && moriens_os_open_directory(launch.directory, &directory) == 0) {
+	if (look(&fd, moriens_os_monotonic_us() + LONGEST_START_US) == MORIENS_LOCK_RUNNING && moriens_os_open_directory(launch.directory, &directory) == 0) {
 		moriens_process_fault(directory, rank, size, moriens_os_pid(), launch.error);
 		moriens_os_close(directory);
 	}
-	moriens_os_close(fd);
+	if (fd >= 0)
+		moriens_os_close(fd);
 }
 
 const char *moriens_launch(int32_t rank, int32_t size)
@@ -360,7 +360,7 @@ void moriens_launch_ends(void)
 {
 	pthread_mutex_lock(&lock);
 	if (launch.started && launch.options.timeout_s != 0 && agent_lock < 0)
-		agent_lock = moriens_os_open_locked(launch.lock_path);
+		agent_lock = moriens_lock_open(launch.lock_path);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -377,20 +377,20 @@ void moriens_launch_wait(void)
 	pthread_mutex_unlock(&lock);
 	if (fd < 0)
 		return;
-	while (moriens_os_is_locked(fd, 0) && !late) {
+	while (moriens_lock_is_running(fd) && !late) {
 		moriens_os_sleep_us(pause);
 		pause = 2 * pause < LONGEST_PAUSE_US ? 2 * pause : LONGEST_PAUSE_US;
 		late = moriens_os_monotonic_us() - start >= launch.options.timeout_s * 1000000;
 	}
 	moriens_os_say_file(fd);
 	launch.said = true;
-	if (!late && moriens_os_left_empty(fd))
+	if (!late && moriens_lock_is_empty(fd))
 		say_died("if it was killed, `moriens collect --out` with the run directory makes results of the data received");
 	moriens_os_close(fd);
 	if (late)
 		moriens_os_warn("the agent was not done within MORIENS_TIMEOUT", "the results are written later, unless the batch system ends the agent");
 	else
-		moriens_os_remove_unlocked(launch.lock_path, launch.directory);
+		moriens_lock_remove(launch.lock_path, launch.directory);
 }
 
 /* An agent that failed while MPI started has left a file. It is kept until now, so that the node's other ranks do not
@@ -399,13 +399,16 @@ __attribute__((destructor)) static void exiting(void)
 {
 	int fd;
 
-	if (!launch.started || launch.pid != moriens_os_pid())
+	if (launch.pid != moriens_os_pid())
 		return;
-	fd = launch.said ? -1 : moriens_os_open_locked(launch.lock_path);
+	end_start(); /* of a rank that leaves while MPI starts */
+	if (!launch.started)
+		return;
+	fd = launch.said ? -1 : moriens_lock_open(launch.lock_path);
 	if (fd >= 0) {
-		if (!moriens_os_is_locked(fd, 0))
+		if (!moriens_lock_is_running(fd))
 			moriens_os_say_file(fd);
 		moriens_os_close(fd);
 	}
-	moriens_os_remove_unlocked(launch.lock_path, launch.directory);
+	moriens_lock_remove(launch.lock_path, launch.directory);
 }

@@ -445,44 +445,11 @@ uint64_t moriens_os_random(void)
 	return bits;
 }
 
-int moriens_os_open_locked(const char *path)
-{
-	int saved = errno;
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-
-	errno = saved;
-	return fd;
-}
-
-bool moriens_os_is_locked(int fd, uint64_t bytes)
-{
-	int saved = errno;
-	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = (off_t)bytes};
-	bool locked = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-
-	errno = saved;
-	return locked;
-}
-
 void moriens_os_remove(const char *path)
 {
 	int saved = errno;
 
 	unlink(path);
-	errno = saved;
-}
-
-void moriens_os_remove_unlocked(const char *path, const char *directory)
-{
-	int saved = errno;
-	int fd = moriens_os_open_locked(path);
-
-	if (fd >= 0) {
-		if (!moriens_os_is_locked(fd, 0))
-			unlink(path);
-		close(fd);
-	}
-	rmdir(directory);
 	errno = saved;
 }
 
@@ -494,16 +461,6 @@ void moriens_os_remove_empty(const char *directory)
 	errno = saved;
 }
 
-bool moriens_os_is_removed(int fd)
-{
-	int saved = errno;
-	struct stat info;
-	bool removed = fstat(fd, &info) == 0 && info.st_nlink == 0;
-
-	errno = saved;
-	return removed;
-}
-
 void moriens_os_say_file(int fd)
 {
 	int saved = errno;
@@ -513,16 +470,6 @@ void moriens_os_say_file(int fd)
 	if (n > 0)
 		n = write(STDERR_FILENO, text, (size_t)n);
 	errno = saved;
-}
-
-bool moriens_os_left_empty(int fd)
-{
-	int saved = errno;
-	struct stat info;
-	bool empty = fstat(fd, &info) == 0 && info.st_nlink > 0 && info.st_size == 0;
-
-	errno = saved;
-	return empty;
 }
 
 void moriens_os_warn(const char *problem, const char *hint)

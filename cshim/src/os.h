@@ -98,22 +98,11 @@ bool moriens_os_ancestor(const char *option, char *value, size_t value_bytes, ch
 bool moriens_os_executable_file(const char *path);
 void moriens_os_working_directory(char *text, size_t bytes);
 
-/* A file that other processes may have locked (F_OFD_SETLK); -1: it is not there. */
-int moriens_os_open_locked(const char *path);
-bool moriens_os_is_locked(int fd, uint64_t bytes); /* of the first bytes any; 0: of all */
-bool moriens_os_is_removed(int fd);
-
 void moriens_os_remove(const char *path);
 void moriens_os_remove_empty(const char *directory);
 
-/* Removes such a file unless somebody has it locked, and the directory that it is in if nothing else is there. */
-void moriens_os_remove_unlocked(const char *path, const char *directory);
-
 /* Copies the start of a file to stderr. */
 void moriens_os_say_file(int fd);
-
-/* Whether a file has neither been removed nor written to. */
-bool moriens_os_left_empty(int fd);
 
 /* Says something on stderr, with a hint; only so often per process. */
 void moriens_os_warn(const char *problem, const char *hint);

@@ -8,6 +8,7 @@
  *	                 └── program, which init or the batch system adopts
  */
 #include "spawn.h"
+#include "lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,7 @@
 #define STACK_BYTES (64u << 10)
 #define LOCK_FD 3
 #define STARTING_FD 4
+#define NO_REPLACE 1u /* RENAME_NOREPLACE */
 #define NICE 10
 #define MAX_CPUS 8192
 
@@ -75,8 +77,8 @@ static bool only_locks_open(int lock, int starting)
 	if (null < 0)
 		return false;
 	/* Out of the way of the numbers that are about to be taken. */
-	lock = fcntl(lock, F_DUPFD, STARTING_FD + 1);
-	starting = fcntl(starting, F_DUPFD, STARTING_FD + 1);
+	lock = fcntl(lock, F_DUPFD_CLOEXEC, STARTING_FD + 1);
+	starting = fcntl(starting, F_DUPFD_CLOEXEC, STARTING_FD + 1);
 	if (lock < 0 || starting < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || dup2(lock, LOCK_FD) < 0 ||
 	    dup3(starting, STARTING_FD, O_CLOEXEC) < 0)
 		return false;
@@ -123,51 +125,57 @@ static int run_program(void *argument)
 	return 1;
 }
 
-static bool take(int fd, off_t from, off_t bytes)
+/* Gives a file a name that no other one has: EEXIST. */
+static int name_file(const char *made, const char *name)
 {
-	struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = from, .l_len = bytes};
-
-	return fd >= 0 && fcntl(fd, F_OFD_SETLK, &range) == 0;
+	if (syscall(SYS_renameat2, AT_FDCWD, made, AT_FDCWD, name, NO_REPLACE) == 0)
+		return 0;
+	int error = errno;
+	/* Kernels before 3.15, and file systems that cannot do that. */
+	if (error == ENOSYS || error == EINVAL)
+		error = link(made, name) == 0 ? 0 : errno;
+	unlink(made);
+	return error;
 }
 
-/* Locks the first bytes: of the file that is there, or of one that appears with the lock on it. */
-static int take_starting(const struct moriens_spawn *spawn, int *starting)
+/* Locks the first bytes of the file that is there, or of one that appears with the lock on it. */
+static int take_starting(const struct moriens_spawn *spawn, int *fd)
 {
-	int error = 0;
-
-	*starting = open(spawn->lock, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	if (*starting >= 0 || errno != ENOENT)
-		return take(*starting, 0, MORIENS_STARTING_BYTES) ? 0 : errno;
-	*starting = open(spawn->making, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (!take(*starting, 0, MORIENS_STARTING_BYTES) || link(spawn->making, spawn->lock) != 0)
-		error = errno;
-	if (*starting >= 0)
-		unlink(spawn->making);
-	return error;
+	*fd = open(spawn->lock, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (*fd >= 0)
+		return moriens_lock_starting(*fd) ? 0 : EALREADY;
+	if (errno != ENOENT)
+		return errno;
+	*fd = open(spawn->making, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (*fd < 0)
+		return errno;
+	return moriens_lock_starting(*fd) ? name_file(spawn->making, spawn->lock) : EALREADY;
 }
 
 /* Who starts a program holds the first bytes until the program runs; then only the rest is locked, which the program
  * inherits. */
 static int take_locks(const struct moriens_spawn *spawn, int *lock, int *starting)
 {
-	struct stat state, first;
-	int error;
-
-	for (;;) {
-		error = take_starting(spawn, starting);
-		if (error != 0 && error != EEXIST)
+	for (;; close(*starting)) {
+		int error = take_starting(spawn, starting);
+		if (error == EEXIST)
+			continue;
+		if (error != 0)
 			return error;
-		*lock = error == 0 ? open(spawn->lock, O_RDWR | O_NOFOLLOW | O_CLOEXEC) : -1;
-		if (*lock < 0 && errno != ENOENT && error == 0)
+		*lock = open(spawn->lock, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (*lock < 0 && errno == ENOENT)
+			continue;
+		if (*lock < 0)
 			return errno;
-		/* Else it is another file by now, or none. */
-		if (*lock >= 0 && fstat(*lock, &state) == 0 && fstat(*starting, &first) == 0 && state.st_ino == first.st_ino) {
-			if (!take(*lock, MORIENS_STARTING_BYTES, 0))
-				return errno;
-			return state.st_size == 0 ? 0 : ECANCELED;
-		}
+		bool first = moriens_lock_is_at(*starting, spawn->lock) && moriens_lock_is_at(*lock, spawn->lock);
+		if (first && !moriens_lock_is_empty(*lock))
+			return ECANCELED;
+		if (first && !moriens_lock_running(*lock))
+			return EALREADY;
+		/* Until now another one may have had it, who has let go of it, with a word or without its name. */
+		if (first && moriens_lock_is_at(*lock, spawn->lock) && moriens_lock_is_empty(*lock))
+			return 0;
 		close(*lock);
-		close(*starting);
 	}
 }
 

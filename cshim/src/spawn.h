@@ -11,18 +11,16 @@ struct moriens_spawn {
 	const char *program;
 	char *const *arguments;
 	char *const *environment;
-	/* Path of a file: the program starts only if it is not locked and empty, and inherits the lock as descriptor 3. */
+	/* Path of a file (lock.h): the program starts only if it is not locked and empty, and inherits the lock as
+	 * descriptor 3. */
 	const char *lock;
 	const char *making; /* path beside it, of no file, that no other process uses */
 };
 
-/* So many bytes of that file are locked while a program is being started: that can still fail. */
-#define MORIENS_STARTING_BYTES 1
-
 /*
- * Returns 0: it was started; EWOULDBLOCK: somebody holds the lock; ECANCELED: the file is not empty; else an errno
- * value, and the file is removed. The lock is one of the open file description (fcntl F_OFD_SETLK): it lasts until the
- * program, and all to whom it passes the descriptor on, have ended. The caller's signals must be blocked.
+ * Returns 0: it was started; EALREADY: somebody holds a lock; ECANCELED: the file is not empty; else an errno value,
+ * and the file is removed if it is ours. The lock lasts until the program, and all to whom it passes the descriptor on,
+ * have ended. The caller's signals must be blocked.
  */
 int moriens_spawn(const struct moriens_spawn *spawn);
 
