@@ -292,15 +292,34 @@ func lockedTo(f *os.File, bytes int64) (bool, error) {
 	return lock.Type != unix.F_UNLCK, nil
 }
 
-// beingStarted reports whether a rank is starting an agent, whose file that is: cshim/src/lock.h.
+// beingStarted reports whether a rank is starting an agent, whose file that is, or has just failed to and removed it:
+// cshim/src/lock.h.
 func beingStarted(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
-		return false
+		return errors.Is(err, fs.ErrNotExist)
 	}
 	defer f.Close()
-	starting, err := lockedTo(f, 1)
-	return starting && err == nil
+	if starting, err := lockedTo(f, 1); err != nil || starting {
+		return err == nil
+	}
+	_, err = os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist) || isAnother(path, f)
+}
+
+// Taken reports whether the directory is another agent's by now than the one that has this file.
+func (d *Directory) Taken(agent *os.File) bool {
+	return isAnother(filepath.Join(d.path, AgentFile), agent)
+}
+
+// isAnother reports whether a path is that of another file.
+func isAnother(path string, f *os.File) bool {
+	own, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Lstat(path)
+	return err == nil && !os.SameFile(own, named)
 }
 
 // Clear removes what the run's processes have left, and the agent's spool where that is here. Processes that still map

@@ -261,3 +261,24 @@ func TestClear(t *testing.T) {
 		t.Errorf("left are %q", names)
 	}
 }
+
+// TestTaken: a directory is its agent's until another one's file is there, also where the file has gone.
+func TestTaken(t *testing.T) {
+	path := t.TempDir()
+	file := filepath.Join(path, AgentFile)
+	own := lockWhole(t, file)
+	d := NewDirectory(path)
+	if d.Taken(own) {
+		t.Error("its own file is another agent's")
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if d.Taken(own) {
+		t.Error("no file is another agent's")
+	}
+	lockWhole(t, file)
+	if !d.Taken(own) {
+		t.Error("another agent's file is its own")
+	}
+}

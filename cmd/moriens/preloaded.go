@@ -108,15 +108,17 @@ func (c *preloadedCommand) supervise(w words, options grouping.Options, bursts *
 	}
 	// What the ranks still record is not read. The file with the reason is kept for as long as they can read it.
 	directory := ring.NewDirectory(ring.DirectoryIn(c.Shm, c.Rings, os.Getuid(), c.ID))
-	complain(w, errors.Join(err, directory.Clear()))
+	if !directory.Taken(lock) {
+		err = errors.Join(err, directory.Clear())
+	}
+	complain(w, err)
 	unlockErr := unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK})
-	switch {
-	case unlockErr != nil:
-	case starterErr == nil:
+	if starterErr == nil && unlockErr == nil {
 		awaitEnd(starter)
+	}
+	ended := starterErr == nil || errors.Is(starterErr, unix.ESRCH) // before this process could look
+	if ended && unlockErr == nil && !directory.Taken(lock) {
 		directory.Remove() // a rank that ended well has done so
-	case errors.Is(starterErr, unix.ESRCH): // it has ended before this process could look
-		directory.Remove()
 	}
 	return exitStatus{statusFailure, nil}
 }

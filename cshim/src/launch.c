@@ -230,9 +230,8 @@ static enum moriens_lock_state look(int *fd, uint64_t deadline_us)
 
 /* Whether the agent of the run is still there. Where it failed it has said why; where it is through with other ranks of
  * the job that have been here, its file is gone, and there can be another. */
-static bool agent_remains(int32_t rank)
+static bool agent_remains(int32_t rank, uint64_t deadline_us)
 {
-	uint64_t deadline_us = moriens_os_monotonic_us() + LONGEST_START_US;
 	enum moriens_lock_state state;
 	int fd;
 
@@ -241,8 +240,8 @@ static bool agent_remains(int32_t rank)
 		end_start();
 		if (!take_part())
 			return false;
-		if (launch.started)
-			return true;
+		if (!launch.started)
+			moriens_os_sleep_us(FIRST_PAUSE_US);
 	}
 	if (state == MORIENS_LOCK_ENDED && launch.started) {
 		moriens_os_say_file(fd);
@@ -301,20 +300,21 @@ static void say_why(int32_t rank)
 				"set MORIENS_JOB to a text shared by all ranks of this job and by no other job, or start it with moriens run");
 		return;
 	}
-	snprintf(text, sizeof text, "not recording: %s: %s", launch.failed, strerror(launch.error));
+	snprintf(text, sizeof text, "not recording: %s: %s", launch.failed,
+		launch.error == ETIMEDOUT ? "the agent has not started within a minute" : strerror(launch.error));
 	moriens_os_warn(text, launch.failed == launch.program ? "set MORIENS_BIN to the moriens program, or switch the library off with MORIENS=off" :
 		"set MORIENS_SHM to a writable directory in memory; MORIENS=off switches the library off");
 }
 
 /* Reports the reason to the agent too, if another rank has started one: the results then know of this rank. Without an
  * agent nothing would remove the file. */
-static void leave_word(int32_t rank, int32_t size)
+static void leave_word(int32_t rank, int32_t size, uint64_t deadline_us)
 {
 	int directory, fd;
 
 	if (launch.failed == NULL)
 		return;
-	if (look(&fd, moriens_os_monotonic_us() + LONGEST_START_US) == MORIENS_LOCK_RUNNING && moriens_os_open_directory(launch.directory, &directory) == 0) {
+	if (look(&fd, deadline_us) == MORIENS_LOCK_RUNNING && moriens_os_open_directory(launch.directory, &directory) == 0) {
 		moriens_process_fault(directory, rank, size, moriens_os_pid(), launch.error);
 		moriens_os_close(directory);
 	}
@@ -324,6 +324,7 @@ static void leave_word(int32_t rank, int32_t size)
 
 const char *moriens_launch(int32_t rank, int32_t size)
 {
+	uint64_t deadline_us = moriens_os_monotonic_us() + LONGEST_START_US;
 	char own[32];
 
 	pthread_mutex_lock(&lock);
@@ -335,10 +336,10 @@ const char *moriens_launch(int32_t rank, int32_t size)
 	}
 	if (launch.run[0] != '\0')
 		take_part_once();
-	bool well = launch.run[0] != '\0' && launch.failed == NULL && agent_remains(rank);
+	bool well = launch.run[0] != '\0' && launch.failed == NULL && agent_remains(rank, deadline_us);
 	if (launch.run[0] == '\0' || launch.failed != NULL) {
 		say_why(rank);
-		leave_word(rank, size);
+		leave_word(rank, size, deadline_us);
 	}
 	pthread_mutex_unlock(&lock);
 	return well ? launch.run : NULL;

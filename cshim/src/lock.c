@@ -1,9 +1,13 @@
 #include "lock.h"
+#include "os.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define REMOVE_TRIES 10
+#define REMOVE_PAUSE_US 1000u
 
 static struct flock range_of(bool starting)
 {
@@ -25,6 +29,15 @@ static bool take(int fd, bool starting)
 	struct flock lock = range_of(starting);
 
 	return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+/* To close it would not do: a child that another thread forks has it too. */
+static void let_go(int fd)
+{
+	struct flock lock = range_of(true);
+
+	lock.l_type = F_UNLCK;
+	fcntl(fd, F_OFD_SETLK, &lock);
 }
 
 bool moriens_lock_starting(int fd)
@@ -60,7 +73,7 @@ enum moriens_lock_state moriens_lock_look(int fd)
 	struct stat info;
 	bool running = is_locked(fd, false);
 
-	if (is_locked(fd, true) || is_locked(fd, false) != running)
+	if (is_locked(fd, true) || is_locked(fd, false) != running || is_locked(fd, true))
 		return MORIENS_LOCK_STARTING;
 	bool removed = fstat(fd, &info) == 0 && info.st_nlink == 0;
 	errno = saved;
@@ -92,11 +105,18 @@ void moriens_lock_remove(const char *path, const char *directory)
 	int saved = errno;
 	int fd = moriens_lock_open(path);
 
-	if (fd >= 0) {
-		if (moriens_lock_starting(fd) && !moriens_lock_is_running(fd) && moriens_lock_is_at(fd, path))
+	for (int tries = 0; fd >= 0 && !moriens_lock_is_running(fd) && tries < REMOVE_TRIES; tries++) {
+		if (!moriens_lock_starting(fd)) { /* another one that removes it, or that starts something: that can take long */
+			moriens_os_sleep_us(REMOVE_PAUSE_US);
+			continue;
+		}
+		if (!moriens_lock_is_running(fd) && moriens_lock_is_at(fd, path))
 			unlink(path);
-		close(fd);
+		let_go(fd);
+		break;
 	}
+	if (fd >= 0)
+		close(fd);
 	rmdir(directory);
 	errno = saved;
 }

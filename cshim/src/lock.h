@@ -1,8 +1,8 @@
 /*
  * The file whose locks show whether a program is there: the node's agent. Its first byte is locked while a process
  * starts the program, the rest while the program, or one that it has passed the descriptor on to, runs. The locks are
- * those of the open file description (fcntl F_OFD_SETLK). Who wants to remove the file, or to put the program's name on
- * another one, locks the first byte too.
+ * those of the open file description (fcntl F_OFD_SETLK). A process that removes the file locks the first byte too; the
+ * program, which has the rest, may rename or remove it.
  */
 #ifndef MORIENS_LOCK_H
 #define MORIENS_LOCK_H

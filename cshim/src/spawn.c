@@ -33,7 +33,8 @@
 struct stage {
 	const struct moriens_spawn *spawn;
 	char *stack; /* of the program's process, until it has its own */
-	int error;
+	int error;   /* of all of it */
+	int program_error;
 };
 
 struct directory_entry {
@@ -120,12 +121,12 @@ static int run_program(void *argument)
 
 	default_signals();
 	execve(s->spawn->program, s->spawn->arguments, s->spawn->environment);
-	s->error = errno;
+	s->program_error = errno;
 	syscall(SYS_exit_group, 1);
 	return 1;
 }
 
-/* Gives a file a name that no other one has: EEXIST. */
+/* Gives a file a name that no other one has. */
 static int name_file(const char *made, const char *name)
 {
 	if (syscall(SYS_renameat2, AT_FDCWD, made, AT_FDCWD, name, NO_REPLACE) == 0)
@@ -138,65 +139,73 @@ static int name_file(const char *made, const char *name)
 	return error;
 }
 
-/* Locks the first bytes of the file that is there, or of one that appears with the lock on it. */
+/* Locks the first bytes of a file that appears with the lock on it. Where the directory has gone, or another file has
+ * come, the caller looks again: EALREADY. */
+static int make_starting(const struct moriens_spawn *spawn, int *fd)
+{
+	int error;
+
+	*fd = open(spawn->making, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (*fd < 0)
+		return errno == ENOENT ? EALREADY : errno;
+	if (!moriens_lock_starting(*fd)) {
+		unlink(spawn->making);
+		return ENOLCK;
+	}
+	error = name_file(spawn->making, spawn->lock);
+	return error == ENOENT || error == EEXIST ? EALREADY : error;
+}
+
 static int take_starting(const struct moriens_spawn *spawn, int *fd)
 {
 	*fd = open(spawn->lock, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (*fd >= 0)
 		return moriens_lock_starting(*fd) ? 0 : EALREADY;
-	if (errno != ENOENT)
-		return errno;
-	*fd = open(spawn->making, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (*fd < 0)
-		return errno;
-	return moriens_lock_starting(*fd) ? name_file(spawn->making, spawn->lock) : EALREADY;
+	return errno == ENOENT ? make_starting(spawn, fd) : errno;
 }
 
 /* Who starts a program holds the first bytes until the program runs; then only the rest is locked, which the program
  * inherits. */
 static int take_locks(const struct moriens_spawn *spawn, int *lock, int *starting)
 {
-	for (;; close(*starting)) {
-		int error = take_starting(spawn, starting);
-		if (error == EEXIST)
-			continue;
-		if (error != 0)
-			return error;
-		*lock = open(spawn->lock, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-		if (*lock < 0 && errno == ENOENT)
-			continue;
-		if (*lock < 0)
-			return errno;
-		bool first = moriens_lock_is_at(*starting, spawn->lock) && moriens_lock_is_at(*lock, spawn->lock);
-		if (first && !moriens_lock_is_empty(*lock))
-			return ECANCELED;
-		if (first && !moriens_lock_running(*lock))
-			return EALREADY;
-		/* Until now another one may have had it, who has let go of it, with a word or without its name. */
-		if (first && moriens_lock_is_at(*lock, spawn->lock) && moriens_lock_is_empty(*lock))
-			return 0;
+	int error = take_starting(spawn, starting);
+
+	if (error != 0)
+		return error;
+	*lock = open(spawn->lock, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (*lock < 0)
+		return errno == ENOENT ? EALREADY : errno;
+	if (!moriens_lock_is_at(*starting, spawn->lock) || !moriens_lock_is_at(*lock, spawn->lock))
+		return EALREADY; /* it is another one by now */
+	if (!moriens_lock_is_empty(*lock))
+		return ECANCELED;
+	if (!moriens_lock_running(*lock))
+		return EALREADY;
+	/* Until now a program may have had it that has let go of it, with a word or without its name. */
+	error = !moriens_lock_is_at(*lock, spawn->lock) ? EALREADY : !moriens_lock_is_empty(*lock) ? ECANCELED : 0;
+	if (error != 0)
 		close(*lock);
-	}
+	return error;
 }
 
 static int run_stage(void *argument)
 {
 	struct stage *s = argument;
 	int lock, starting;
+	int error = take_locks(s->spawn, &lock, &starting);
 
-	s->error = take_locks(s->spawn, &lock, &starting);
-	if (s->error == 0) {
+	if (error == 0) {
 		if (!only_locks_open(lock, starting)) {
-			s->error = errno;
+			error = errno;
 		} else {
 			setsid();
 			let_go_of_binding();
-			if (clone(run_program, s->stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, s) < 0)
-				s->error = errno;
+			error = clone(run_program, s->stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, s) < 0 ? errno : s->program_error;
 		}
-		if (s->error != 0)
+		if (error != 0)
 			unlink(s->spawn->lock); /* while it is locked: nobody takes it for one of a program that ended */
 	}
+	s->error = error;
 	syscall(SYS_exit_group, 0);
 	return 0;
 }
@@ -205,7 +214,7 @@ int moriens_spawn(const struct moriens_spawn *spawn)
 {
 	int saved = errno;
 	char *stacks = mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	struct stage stage = {.spawn = spawn, .stack = stacks};
+	struct stage stage = {.spawn = spawn, .stack = stacks, .error = ECHILD}; /* of a stage that is killed */
 
 	if (stacks == MAP_FAILED) {
 		stage.error = errno;

@@ -18,9 +18,9 @@ struct moriens_spawn {
 };
 
 /*
- * Returns 0: it was started; EALREADY: somebody holds a lock; ECANCELED: the file is not empty; else an errno value,
- * and the file is removed if it is ours. The lock lasts until the program, and all to whom it passes the descriptor on,
- * have ended. The caller's signals must be blocked.
+ * Returns 0: it was started; EALREADY: somebody else has the file, or has just had it; ECANCELED: the file is not
+ * empty; else an errno value, and the file is removed if it is ours. The lock lasts until the program, and all to whom
+ * it passes the descriptor on, have ended. The caller's signals must be blocked.
  */
 int moriens_spawn(const struct moriens_spawn *spawn);
 
