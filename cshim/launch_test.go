@@ -1,6 +1,8 @@
 package cshim_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +15,8 @@ import (
 
 	"moriens/internal/mpitest"
 	"moriens/internal/testenv"
+
+	"golang.org/x/sys/unix"
 )
 
 // jobProgram builds what says which job an environment is that of.
@@ -203,5 +207,51 @@ func TestNoProgramToSpawn(t *testing.T) {
 		if left, err := os.ReadDir(shm); err != nil || len(left) != 0 {
 			t.Fatalf("left are %q, %v", left, err)
 		}
+	}
+}
+
+// TestWaitsForStart: a rank that finds another one starting the agent waits for the outcome. That one fails, and the
+// rank tries itself.
+func TestWaitsForStart(t *testing.T) {
+	program := fakeProgram(t, "launch", mpitest.Library(t))
+	noProgram := filepath.Join(t.TempDir(), "moriens")
+	if err := os.WriteFile(noProgram, []byte("\x7fELF of another machine"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, run, _, _, _ := learn(t, jobProgram(t), "", "MORIENS_JOB=test")
+	shm := t.TempDir()
+	dir := filepath.Join(shm, fmt.Sprintf("moriens-%d-%s", os.Getuid(), run))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	starting, err := os.Create(filepath.Join(dir, "agent"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer starting.Close()
+	if err := unix.FcntlFlock(starting.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	rank := exec.Command(program)
+	rank.Env = append(os.Environ(), "MORIENS_RUN=", "MORIENS_SHM="+shm, "MORIENS_BIN="+noProgram, "MORIENS_JOB=test")
+	rank.Stdout, rank.Stderr = &out, &out
+	if err := rank.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if starts, _ := filepath.Glob(filepath.Join(dir, "*.start")); len(starts) == 1 {
+			break
+		}
+	}
+	time.Sleep(100 * time.Millisecond) // in which a rank that did not wait would be through
+	if err := errors.Join(os.Remove(starting.Name()), starting.Close(), rank.Wait()); err != nil {
+		t.Fatalf("%v: %q", err, &out)
+	}
+	if !strings.Contains(out.String(), "moriens: not recording: "+noProgram+": Exec format error\n") {
+		t.Errorf("%q", &out)
+	}
+	if left, err := os.ReadDir(shm); err != nil || len(left) != 0 {
+		t.Errorf("left are %q, %v", left, err)
 	}
 }

@@ -57,10 +57,6 @@ type Scanned struct {
 	Starting  int // ranks that are about to record; of these, those that are still there are found each time
 }
 
-// AgentFile is the file in a run's directory that holds, under a plain preload, the lock of the agent and what it has
-// to say to the user: cshim/src/launch.h.
-const AgentFile = "agent"
-
 // SpoolDir is the directory in a run's that holds the agent's spool where no disk has a place for it: agent/spool.
 const SpoolDir = "spool"
 
@@ -269,59 +265,6 @@ func (d *Directory) starts(name string) bool {
 	return locked || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
-// lockedFile reports whether a process has a file locked.
-func lockedFile(path string) (bool, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	return locked(f)
-}
-
-// locked reports whether a process holds a lock on any part of a file. The question is asked on behalf of our open
-// file, not of our process, so that it sees every process's lock, and in tests our own.
-func locked(f *os.File) (bool, error) { return lockedTo(f, 0) }
-
-// lockedTo is locked for so many bytes from the first on; 0: for all.
-func lockedTo(f *os.File, bytes int64) (bool, error) {
-	lock := unix.Flock_t{Type: unix.F_WRLCK, Len: bytes}
-	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &lock); err != nil {
-		return false, err
-	}
-	return lock.Type != unix.F_UNLCK, nil
-}
-
-// beingStarted reports whether a rank is starting an agent, whose file that is, or has just failed to and removed it:
-// cshim/src/lock.h.
-func beingStarted(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return errors.Is(err, fs.ErrNotExist)
-	}
-	defer f.Close()
-	if starting, err := lockedTo(f, 1); err != nil || starting {
-		return err == nil
-	}
-	_, err = os.Lstat(path)
-	return errors.Is(err, fs.ErrNotExist) || isAnother(path, f)
-}
-
-// Taken reports whether the directory is another agent's by now than the one that has this file.
-func (d *Directory) Taken(agent *os.File) bool {
-	return isAnother(filepath.Join(d.path, AgentFile), agent)
-}
-
-// isAnother reports whether a path is that of another file.
-func isAnother(path string, f *os.File) bool {
-	own, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	named, err := os.Lstat(path)
-	return err == nil && !os.SameFile(own, named)
-}
-
 // Clear removes what the run's processes have left, and the agent's spool where that is here. Processes that still map
 // their files are not disturbed, nor is one that is making them: it would not record, and not report the reason to the
 // user at its end.
@@ -410,92 +353,3 @@ func (d *Directory) Retire(found func() (bool, error)) (bool, error) {
 
 // Abandon removes the directory if nothing is in it: its agent gives up, and no rank has arrived.
 func (d *Directory) Abandon() { os.Remove(d.path) }
-
-// A Leftover is the directory of a run in which no process lives: a moriens that was killed leaves its run's behind, in
-// memory.
-type Leftover struct {
-	Path  string
-	Bytes uint64
-}
-
-// Leftovers lists those of the user. A young one may belong to a run whose first rank is about to start: it is none.
-func Leftovers(shm string, uid int) ([]Leftover, error) {
-	paths, err := filepath.Glob(DirectoryPath(shm, uid, "*"))
-	if err != nil {
-		return nil, fmt.Errorf("ring: %w", err)
-	}
-	var list []Leftover
-	for _, path := range paths {
-		info, err := os.Lstat(path)
-		// Anybody can make a directory of that name in a place that is open to all, and files in it that shrink while they
-		// are mapped.
-		if err != nil || !info.IsDir() || !private(info, uid) || time.Since(info.ModTime()) < sweepAge || inUse(path) {
-			continue
-		}
-		l := Leftover{Path: path}
-		filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() {
-				return nil
-			}
-			if info, err := entry.Info(); err == nil {
-				l.Bytes += min(uint64(info.Size()), uint64(info.Sys().(*syscall.Stat_t).Blocks)*512) // rings have holes
-			}
-			return nil
-		})
-		list = append(list, l)
-	}
-	return list, nil
-}
-
-// private reports whether a file belongs to the user and is open to nobody else.
-func private(info fs.FileInfo, uid int) bool {
-	return info.Sys().(*syscall.Stat_t).Uid == uint32(uid) && info.Mode().Perm()&0o077 == 0
-}
-
-// Sweep removes the leftovers and returns how many there were.
-func Sweep(shm string, uid int) (int, error) {
-	list, err := Leftovers(shm, uid)
-	if err != nil {
-		return 0, err
-	}
-	for removed, l := range list {
-		if err := NewDirectory(l.Path).Remove(); err != nil {
-			return removed, err
-		}
-	}
-	return len(list), nil
-}
-
-const sweepAge = 10 * time.Minute
-
-// inUse reports whether a process of the run lives, or its agent does, or whether that cannot be determined.
-func inUse(path string) bool {
-	claim, err := NewDirectory(path).Claim()
-	if err != nil {
-		return true
-	}
-	claim.Close()
-	found, err := NewDirectory(path).Scan()
-	if err != nil || found.Starting > 0 {
-		return true
-	}
-	// Its parent may be about to start it again.
-	if locked, err := lockedFile(filepath.Join(path, AgentFile)); locked || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return true
-	}
-	for _, name := range found.Processes {
-		p, err := OpenProcess(name)
-		if errors.Is(err, ErrCorrupt) {
-			continue
-		}
-		if err != nil {
-			return true
-		}
-		alive, err := p.Alive()
-		p.Close()
-		if alive || err != nil {
-			return true
-		}
-	}
-	return false
-}

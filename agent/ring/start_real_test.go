@@ -16,12 +16,12 @@ import (
 // vain: the agent keeps running.
 func TestRetireBesideStart(t *testing.T) {
 	path := t.TempDir()
-	own := lockWhole(t, filepath.Join(path, AgentFile))
+	own := hold(t, filepath.Join(path, AgentFile))
 	d := NewDirectory(path)
 	var starter sync.WaitGroup
 	defer starter.Wait()
 	retired, err := d.Retire(func() (bool, error) {
-		lockWhole(t, filepath.Join(path, "00000000000000a2.start"))
+		hold(t, filepath.Join(path, "00000000000000a2.start"))
 		starting := lockFrom(t, filepath.Join(path, AgentFile), 0)
 		starter.Go(func() {
 			time.Sleep(20 * time.Millisecond)

@@ -14,8 +14,8 @@ import (
 	"moriens/cshim/ringwriter"
 )
 
-// lockWhole creates a file that is locked until it is closed; an agent's is not on its first byte, as where it runs.
-func lockWhole(t *testing.T, path string) *os.File {
+// hold creates a file of a process that lives until it is closed. An agent that runs locks all but the first byte.
+func hold(t *testing.T, path string) *os.File {
 	t.Helper()
 	if filepath.Base(path) == AgentFile {
 		return lockFrom(t, path, 1)
@@ -44,8 +44,8 @@ func TestStarting(t *testing.T) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	first := lockWhole(t, filepath.Join(path, "00000000000000a1.start"))
-	lockWhole(t, filepath.Join(path, "00000000000000a2.start"))
+	first := hold(t, filepath.Join(path, "00000000000000a1.start"))
+	hold(t, filepath.Join(path, "00000000000000a2.start"))
 	d := NewDirectory(path)
 	for i, want := range []int{2, 2, 1, 1} {
 		if i == 2 {
@@ -68,7 +68,7 @@ func TestStartedDuringTheScan(t *testing.T) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	start := lockWhole(t, filepath.Join(path, "00000000000000a1.start"))
+	start := hold(t, filepath.Join(path, "00000000000000a1.start"))
 	var process *ringwriter.Process
 	d := NewDirectory(path)
 	d.readDir = func(path string) ([]os.DirEntry, error) {
@@ -108,14 +108,14 @@ func TestRetire(t *testing.T) {
 			if err := os.Mkdir(path, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			lock := lockWhole(t, filepath.Join(path, agentFile))
+			lock := hold(t, filepath.Join(path, agentFile))
 			if err := os.WriteFile(filepath.Join(path, dead), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			d := NewDirectory(path)
 			retired, err := d.Retire(func() (bool, error) {
 				for _, name := range c.come {
-					lockWhole(t, filepath.Join(path, name))
+					hold(t, filepath.Join(path, name))
 				}
 				found, err := d.Scan()
 				return found.Starting > 0, err
@@ -146,12 +146,12 @@ func TestRetire(t *testing.T) {
 // An agent leaves alone what appears after its last look: that belongs to another agent.
 func TestRetireAfter(t *testing.T) {
 	path := t.TempDir()
-	lockWhole(t, filepath.Join(path, AgentFile))
+	hold(t, filepath.Join(path, AgentFile))
 	d := NewDirectory(path)
 	retired, err := d.Retire(func() (bool, error) {
 		found, err := d.Scan()
 		for _, name := range []string{AgentFile, "00000000000000a2.start"} {
-			lockWhole(t, filepath.Join(path, name))
+			hold(t, filepath.Join(path, name))
 		}
 		return found.Starting > 0, err
 	})
@@ -213,7 +213,7 @@ func TestSweepSparesAgents(t *testing.T) {
 		return n
 	}
 	for _, name := range []string{AgentFile, "00000000000000a1.start"} {
-		f := lockWhole(t, filepath.Join(path, name))
+		f := hold(t, filepath.Join(path, name))
 		if n := sweep(); n != 0 {
 			t.Errorf("%s: removed", name)
 		}
@@ -266,7 +266,7 @@ func TestClear(t *testing.T) {
 func TestTaken(t *testing.T) {
 	path := t.TempDir()
 	file := filepath.Join(path, AgentFile)
-	own := lockWhole(t, file)
+	own := hold(t, file)
 	d := NewDirectory(path)
 	if d.Taken(own) {
 		t.Error("its own file is another agent's")
@@ -277,7 +277,7 @@ func TestTaken(t *testing.T) {
 	if d.Taken(own) {
 		t.Error("no file is another agent's")
 	}
-	lockWhole(t, file)
+	hold(t, file)
 	if !d.Taken(own) {
 		t.Error("another agent's file is its own")
 	}

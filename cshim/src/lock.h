@@ -19,11 +19,11 @@ enum moriens_lock_state {
 int moriens_lock_open(const char *path); /* -1: it is not there */
 enum moriens_lock_state moriens_lock_look(int fd);
 bool moriens_lock_is_running(int fd); /* asked of a file with which nobody starts anything */
+
+/* These call nothing but the kernel: moriens_spawn uses them where there is no more. */
 bool moriens_lock_is_at(int fd, const char *path);
 bool moriens_lock_is_empty(int fd); /* neither removed nor written to */
-
-/* Whether the lock is ours now. These two call nothing but the kernel. */
-bool moriens_lock_starting(int fd);
+bool moriens_lock_starting(int fd); /* whether the lock is ours now */
 bool moriens_lock_running(int fd);
 
 /* Removes the file unless a program runs or is being started, and the directory that it is in if nothing else is
