@@ -32,11 +32,12 @@ type Process struct {
 	process   *ring.Process
 	modules   map[uint32]ring.Module
 	places    map[uint32]ring.Place
-	defined   map[uint32]bool // call paths that were sent
-	logDead   bool            // its log is corrupt from here on
-	undefined uint64          // calls whose path the log does not define
-	names     map[uint32]bool // of marks, that were sent
-	nameless  uint64          // marks whose name the log does not define
+	defined   map[uint32]bool       // call paths that were sent
+	sites     map[uint32]ring.Frame // their first frames
+	logDead   bool                  // its log is corrupt from here on
+	undefined uint64                // calls whose path the log does not define
+	names     map[uint32]bool       // of marks, that were sent
+	nameless  uint64                // marks whose name the log does not define
 	messages  *message.Matcher
 	tally     tally // of their transfers
 	threads   []*thread
@@ -65,6 +66,9 @@ type thread struct {
 	missed   uint64          // calls without a record, before the last read that emptied the ring
 	covered  uint64          // of these, those before a record that was read since
 
+	sums   sums   // of its rows, where these are kept on the node
+	stands stands // where it was at the latest look
+
 	finalized bool // its last record is MPI_Finalize, after which nothing can be missing
 	finishes  bool // its last record is a call after which the process waits for the slots of its rings to be given back
 }
@@ -76,7 +80,7 @@ func openAgent(path string) (*Process, error) {
 	}
 	a := &Process{
 		path: path, process: p, modules: make(map[uint32]ring.Module), places: make(map[uint32]ring.Place),
-		defined: make(map[uint32]bool), names: make(map[uint32]bool),
+		defined: make(map[uint32]bool), sites: make(map[uint32]ring.Frame), names: make(map[uint32]bool),
 	}
 	a.messages = message.New(a.sendMeaning)
 	return a, nil
@@ -209,8 +213,11 @@ func (a *Process) flush(t *thread) {
 
 // form makes rows of records, and hands on what those mean.
 func (n *Node) form(a *Process, t *thread, records []ring.Record) {
-	first := t.former.Calls()
+	first, before := t.former.Calls(), len(t.calls.GetFunction())
 	t.calls = t.former.Form(t.calls, records)
+	if n.config.Cells != nil {
+		t.sums.add(t.calls, before)
+	}
 	n.addMeaning(a, t, first, records, false)
 }
 
@@ -251,6 +258,7 @@ func (n *Node) define(a *Process) {
 			continue
 		}
 		a.defined[p.ID] = true
+		a.site(p)
 		c := &moriensv1.CallPath{Process: a.process.ID, Path: p.ID}
 		for _, f := range p.Frames {
 			if f.Place != 0 {

@@ -111,7 +111,8 @@ type Node struct {
 	retried       time.Time   // when that was tried again, last
 	hurried       atomic.Bool // little time is left
 	full          fullness
-	droppedEnded  uint64    // by rings that have ended
+	droppedEnded  uint64 // by rings that have ended
+	standing      standing
 	allEnded      time.Time // since when all processes that are there have ended; zero: one lives
 
 	// From earlier lives of this agent.
@@ -464,6 +465,7 @@ func (n *Node) drain() (fullest float64) {
 	if !n.room() {
 		return 0 // looking more often does not help
 	}
+	defer n.stand(time.Now())
 	for _, a := range n.agents {
 		if a.out.ended {
 			continue

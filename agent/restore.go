@@ -59,6 +59,7 @@ func (n *Node) restoreProcess(process uint64, s *moriensv1.ProcessState) error {
 	a := &Process{
 		path: filepath.Join(n.directory.Path(), ring.ProcessFile(process)), logDead: s.LogDead, undefined: s.Undefined, nameless: s.Nameless,
 		modules: make(map[uint32]ring.Module), places: make(map[uint32]ring.Place), defined: make(map[uint32]bool), names: make(map[uint32]bool),
+		sites: make(map[uint32]ring.Frame),
 	}
 	matcher, threads, err := message.Restore(s.Matcher, a.sendMeaning)
 	if err != nil {
@@ -108,6 +109,7 @@ func (a *Process) relearn(end uint64) {
 	}
 	for _, p := range l.Paths {
 		a.defined[p.ID] = true
+		a.site(p)
 	}
 }
 

@@ -97,6 +97,7 @@ type Collector struct {
 	peers     *peers      // nil where this is the only collector of the run
 	resumed   bool        // the run began in an earlier process
 	clock     *clock
+	gauge     *gauge
 	cells     string    // as in Config
 	surveyor  *surveyor // nil where bursts are sent
 	notify    func(text, advice string)
@@ -143,6 +144,7 @@ func Start(config Config) (*Collector, error) {
 		live:      live.New(j.Store(), config.Options, config.Log),
 		requester: windows.New(),
 		clock:     newClock(config.Clocks),
+		gauge:     newGauge(j.Store(), time.Now),
 		cells:     config.Cells,
 		notify:    config.Notify,
 		log:       config.Log,
@@ -271,6 +273,7 @@ func (c *Collector) listen(config Config, host string) error {
 		c.tasks.Go(func() { pin.New(c.store, peersRequester{c}, config.Options, config.Log).Run(ctx) })
 	}
 	c.tasks.Go(func() { c.measure(ctx) })
+	c.tasks.Go(func() { c.gaugeAll(ctx) })
 	if config.Notify != nil && first && !c.Over() {
 		c.tasks.Go(func() { c.checkDims(ctx, config.Options, config.Notify) })
 	}

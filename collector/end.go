@@ -82,6 +82,7 @@ func (c *Collector) Freeze(by string) store.Frozen {
 		c.log.Error("the journal lacks the last messages; the results contain them", "error", err)
 	}
 	c.live.Finish()
+	c.gauge.finish(c.peers == nil)
 	frozen.Links = c.compared()
 	return frozen
 }

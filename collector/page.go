@@ -55,6 +55,9 @@ func (c *Collector) Page() health.Page {
 		}
 		p.Merge(others)
 	}
+	if c.peers == nil || c.peers.first() {
+		p.Efficiency, p.Waiting = c.gauge.page()
+	}
 	return p
 }
 

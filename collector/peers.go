@@ -11,6 +11,7 @@ import (
 
 	"moriens/collector/health"
 	"moriens/collector/live"
+	"moriens/collector/meter"
 	"moriens/collector/windows"
 	"moriens/internal/anchor"
 	"moriens/internal/team"
@@ -65,6 +66,7 @@ type report struct {
 	Expected int      // of them to be waited for
 	Asked    string
 	Live     *live.Share // nil: nothing new
+	Measured *measured   // nil: nothing new
 }
 
 // orders are what the first collector has another one do.
@@ -74,6 +76,8 @@ type orders struct {
 	By     string
 	Keep   []keep
 	Live   live.Terms
+	// Stretch is the part of the run whose efficiency is measured.
+	Stretch meter.Stretch
 }
 
 // A keep has agents hold windows.
@@ -158,6 +162,9 @@ func (w *peers) take(member int, r report) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if r.Measured == nil {
+		r.Measured = w.reports[member].Measured
+	}
 	w.reports[member] = r
 	for _, id := range r.Agents {
 		if b := w.assignments[id]; b != nil {
@@ -300,7 +307,7 @@ func (c *Collector) report() report {
 	if c.peers.first() {
 		return report{}
 	}
-	r := report{Page: c.ownPage(), Live: c.live.Shared()}
+	r := report{Page: c.ownPage(), Live: c.live.Shared(), Measured: c.gauge.news()}
 	r.Agents, r.Expected = c.store.AgentIDs(c.grace)
 	c.peers.mu.Lock()
 	r.Asked = c.peers.asked
@@ -317,6 +324,7 @@ func (c *Collector) obey(given orders) {
 		c.Finish()
 	}
 	c.live.Heed(given.Live)
+	c.gauge.heed(given.Stretch)
 	for _, k := range given.Keep {
 		go func() {
 			ctx, cancel := context.WithTimeout(c.taking, keepGrace)

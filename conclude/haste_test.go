@@ -81,7 +81,8 @@ func outcomes(t *testing.T, r *Result, dir string) map[string]bool {
 	return map[string]bool{
 		"cluster": unlabelled == 0 && len(r.Run.Clusters) > 0, "profile": profile, "structure": structure, "windows": len(m.Kept.Windows) > 0,
 		"judge": m.Reduction.Error != nil, "classes": m.Kept.Grouped != "", "size": m.Reduction.FullBytes > 0,
-		"periods": slices.ContainsFunc(m.Kept.Phases, func(p rundir.Iterations) bool { return p.Iterations > 0 }),
+		"efficiency": r.Levels.Efficiency != nil,
+		"periods":    slices.ContainsFunc(m.Kept.Phases, func(p rundir.Iterations) bool { return p.Iterations > 0 }),
 	}
 }
 
@@ -131,7 +132,7 @@ func TestEachStageGivenUpAlone(t *testing.T) {
 					t.Errorf("%s is there: %v", name, made)
 				}
 			}
-			cut := slices.Contains([]string{"recount", "periods", "profile", "structure", "classes", "size", "windows", "judge"}, lost.Name)
+			cut := slices.Contains([]string{"recount", "periods", "profile", "structure", "classes", "efficiency", "size", "windows", "judge"}, lost.Name)
 			if cut != (len(r.Manifest.Reduction.GivenUp) > 0) || cut && !strings.Contains(strings.Join(r.Manifest.Reduction.GivenUp, "\n"), stage.Shown(lost.Name)) {
 				t.Errorf("given up: %q", r.Manifest.Reduction.GivenUp)
 			}
@@ -161,7 +162,7 @@ func TestEachStageGivenUpAlone(t *testing.T) {
 func praises(t *testing.T, r *Result) {
 	t.Helper()
 	var text bytes.Buffer
-	if err := console.Summary(&text, r.Run, r.Manifest, r.Clusters, "dir", nil); err != nil {
+	if err := console.Long(&text, &console.Results{Run: r.Run, Manifest: r.Manifest, Clusters: r.Clusters, Dir: "dir"}); err != nil {
 		t.Fatal(err)
 	}
 	if lacks := len(r.Manifest.Reduction.Missing) > 0; lacks == strings.Contains(text.String(), "times as much") || lacks != strings.Contains(text.String(), "\nmissing: ") {

@@ -90,6 +90,14 @@ func (b *Bursts) rows(rows []uint32) Bursts {
 	for k, column := range b.Counters {
 		c.Counters[k] = pick(column, rows)
 	}
+	some := rowsOf(rows, b.InCalls.Burst)
+	c.InCalls.Burst = pick(b.InCalls.Burst, some)
+	for i := range c.InCalls.Burst {
+		c.InCalls.Burst[i] = renumber(rows, c.InCalls.Burst[i])
+	}
+	for _, column := range b.InCalls.Counters {
+		c.InCalls.Counters = append(c.InCalls.Counters, pick(column, some))
+	}
 	return c
 }
 

@@ -141,6 +141,21 @@ type Bursts struct {
 	Weight              []float64 // how many bursts each stands for; nil where each stands for itself
 	Lineage             []uint32  // index into Run.Lineages; nil where none is known
 	Phase               []int32   // index into the thread's Phases of the innermost one, -1 = none; nil where it has none
+	InCalls             InCalls   // what of Counters was counted in calls; only traces that were read have it
+}
+
+// InCalls are what of the counters of some bursts was counted in calls of 0 ns at their ends.
+type InCalls struct {
+	Burst    []uint32  // ascending
+	Counters [][]int64 // one column per Run.Counters; NoCount where nothing was counted
+}
+
+// Of is what was counted in calls: 0 where nothing was.
+func (c *InCalls) Of(i, counter int) int64 {
+	if n := c.Counters[counter][i]; n != NoCount {
+		return n
+	}
+	return 0
 }
 
 // NoCount stands in a counter column for a value that was not measured.

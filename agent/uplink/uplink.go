@@ -94,6 +94,7 @@ type Uplink struct {
 	stats     Stats
 	answers   answers
 	spool     spoolNews
+	standing  standingNews
 	linger    time.Duration // as the collector has reported last,
 	lingerSet time.Time     // and when
 
@@ -298,6 +299,7 @@ func (u *Uplink) stream(ctx context.Context, meet rendezvous.Rendezvous, conn *g
 	u.round.again()
 	u.answers.renew()
 	u.spool.renew()
+	u.standing.renew()
 	number := u.answers.stream
 	u.stats.Streams++
 	u.mu.Unlock()
@@ -368,7 +370,7 @@ func (u *Uplink) send(ctx context.Context, s stream) error {
 	defer context.AfterFunc(ctx, u.wake)()
 	for {
 		u.mu.Lock()
-		for !u.ready() && !u.round.due() && !u.spool.due() && len(u.answers.queue) == 0 && ctx.Err() == nil {
+		for !u.ready() && !u.round.due() && !u.spool.due() && !u.standing.due() && len(u.answers.queue) == 0 && ctx.Err() == nil {
 			u.changed.Wait()
 		}
 		if ctx.Err() != nil {
@@ -393,6 +395,15 @@ func (u *Uplink) send(ctx context.Context, s stream) error {
 			u.spool.sent = m
 			u.changed.Broadcast()
 			u.mu.Unlock()
+			continue
+		}
+		if u.standing.due() {
+			m := u.standing.latest
+			u.standing.sent = m
+			u.mu.Unlock()
+			if s.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Standing{Standing: m}}) != nil {
+				return nil
+			}
 			continue
 		}
 		if len(u.answers.queue) > 0 {

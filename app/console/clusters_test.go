@@ -35,7 +35,7 @@ func TestSummaryOfKinds(t *testing.T) {
 	c.Total.Noise = .25
 	c.Score, c.Shuffled = .95, .41
 	var b strings.Builder
-	if err := Summary(&b, run, m, c, "/tmp/r", nil); err != nil {
+	if err := Long(&b, &Results{Run: run, Manifest: m, Clusters: c, Dir: "/tmp/r"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `

@@ -52,7 +52,7 @@ func TestSummary(t *testing.T) {
 		Refinement: rundir.Refinement{Why: "the only one", Levels: make([]rundir.Level, 2)},
 	}
 	var b strings.Builder
-	if err := Summary(&b, run, m, c, "/tmp/r", files); err != nil {
+	if err := Long(&b, &Results{Run: run, Manifest: m, Clusters: c, Dir: "/tmp/r", Written: files}); err != nil {
 		t.Fatal(err)
 	}
 	want := `
@@ -81,10 +81,10 @@ results: /tmp/r
 func TestSummaryOfNothing(t *testing.T) {
 	var b strings.Builder
 	m := &rundir.Manifest{Command: []string{"sleep", "1"}, Empty: "no process called MPI"}
-	if err := Summary(&b, &trace.Run{}, m, &rundir.Clusters{}, "/tmp/r", nil); err != nil {
+	if err := Long(&b, &Results{Run: &trace.Run{}, Manifest: m, Clusters: &rundir.Clusters{}, Dir: "/tmp/r"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.String(); !strings.Contains(got, "moriens: sleep 1 · 0 ranks · 0 MPI calls · 0 bursts\n") || !strings.Contains(got, "losses: none") {
+	if got := b.String(); !strings.Contains(got, "moriens: sleep 1 · 0 ranks\n") || !strings.Contains(got, "losses: none") {
 		t.Errorf("summary:\n%s", got)
 	}
 }

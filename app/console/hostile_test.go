@@ -79,12 +79,12 @@ func TestHostileNames(t *testing.T) {
 				Worlds:    []trace.World{{Executable: text, Size: 1}}, MarkNames: []string{text}, Counters: []trace.Counter{{Name: text}},
 				Clusters: []trace.Cluster{{ID: 1, Bursts: 1, Before: []trace.PathCount{{Path: 1, Bursts: 1}}, After: []trace.PathCount{{Path: 1, Bursts: 1}}}},
 			}
-			return Summary(b, run, m, c, "/tmp/"+text, []rundir.File{{Name: text, Content: text}})
+			return Long(b, &Results{Run: run, Manifest: m, Clusters: c, Dir: "/tmp/" + text, Written: []rundir.File{{Name: text, Content: text}}})
 		},
 		"empty": func(b *strings.Builder, text string) error {
 			m, c := new(rundir.Manifest), new(rundir.Clusters)
 			poison(reflect.ValueOf(m).Elem(), text, 0)
-			return Summary(b, new(trace.Run), m, c, text, nil)
+			return Long(b, &Results{Run: new(trace.Run), Manifest: m, Clusters: c, Dir: text})
 		},
 		"troubles": func(b *strings.Builder, text string) error {
 			m := new(rundir.Manifest)

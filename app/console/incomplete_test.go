@@ -30,7 +30,7 @@ func TestSummaryIncomplete(t *testing.T) {
 			m.Describe(&of)
 			m.Empty = "no table"
 			var b strings.Builder
-			if err := Summary(&b, &of, m, new(rundir.Clusters), "dir", nil); err != nil {
+			if err := Long(&b, &Results{Run: &of, Manifest: m, Clusters: new(rundir.Clusters), Dir: "dir"}); err != nil {
 				t.Fatal(err)
 			}
 			_, after, _ := strings.Cut(strings.TrimPrefix(b.String(), "\n"), "\n")

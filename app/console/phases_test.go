@@ -27,7 +27,7 @@ func TestSummaryOfPhases(t *testing.T) {
 		}},
 	}}
 	var b strings.Builder
-	if err := Summary(&b, &trace.Run{}, m, c, "/tmp/r", nil); err != nil {
+	if err := Long(&b, &Results{Run: &trace.Run{}, Manifest: m, Clusters: c, Dir: "/tmp/r"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `

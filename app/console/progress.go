@@ -33,7 +33,7 @@ func Progress(w io.Writer, p *health.Page) error {
 		{"losses", progressLosses(&p.Losses)},
 		{"rejected", turnedAway(p.Refused)},
 		{"memory", units.Bytes(max(p.Memory.ResidentBytes, p.Memory.HeapBytes)).String()},
-	}, unrecorded(&p.Losses), journal(p.Journal), analysis(p.Analysis))})
+	}, unrecorded(&p.Losses), efficiencyRows(p), journal(p.Journal), analysis(p.Analysis))})
 	if len(p.Members) > 0 {
 		b.WriteByte('\n')
 		t := table{head: []string{"collector", "host", "agents", "ranks", "bursts", "memory", "journal"}, left: []bool{false, true, false, false, false, false, false}}

@@ -13,7 +13,7 @@ func TestWarningComesFirst(t *testing.T) {
 	const shared = "8 ranks share 2 cores: 31 % of their runnable time was spent off the core; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct"
 	m := &rundir.Manifest{Scheduling: &rundir.Scheduling{Overcommitted: true, Warning: shared}, Notes: []string{shared, "another"}, Incomplete: []string{"a rank is missing"}}
 	var b strings.Builder
-	if err := Summary(&b, &trace.Run{}, m, new(rundir.Clusters), "dir", nil); err != nil {
+	if err := Long(&b, &Results{Run: &trace.Run{}, Manifest: m, Clusters: new(rundir.Clusters), Dir: "dir"}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
@@ -22,12 +22,12 @@ func TestWarningComesFirst(t *testing.T) {
 	}
 	m.Incomplete = nil
 	b.Reset()
-	if err := Summary(&b, &trace.Run{}, m, new(rundir.Clusters), "dir", nil); err != nil || !strings.HasPrefix(strings.Split(b.String(), "\n")[2], "warning: ") {
+	if err := Long(&b, &Results{Run: &trace.Run{}, Manifest: m, Clusters: new(rundir.Clusters), Dir: "dir"}); err != nil || !strings.HasPrefix(strings.Split(b.String(), "\n")[2], "warning: ") {
 		t.Errorf("error %v\n%s", err, b.String())
 	}
 	m.Scheduling = &rundir.Scheduling{}
 	b.Reset()
-	if err := Summary(&b, &trace.Run{}, m, new(rundir.Clusters), "dir", nil); err != nil || strings.Contains(b.String(), "warning") {
+	if err := Long(&b, &Results{Run: &trace.Run{}, Manifest: m, Clusters: new(rundir.Clusters), Dir: "dir"}); err != nil || strings.Contains(b.String(), "warning") {
 		t.Errorf("error %v\n%s", err, b.String())
 	}
 }

@@ -33,7 +33,7 @@ type AnalyzeConfig struct {
 	Application int
 	Out         string // run directory
 	Tree        string // where to write the refinement's tree for Graphviz; empty = nowhere
-	JSON        bool   // print a Figures rather than tables
+	Show        Show   // ShowJSON: Figures
 	Options     grouping.Options
 	Keep        retention.Options
 	Program     rundir.Program
@@ -65,7 +65,7 @@ func Analyze(c AnalyzeConfig) error {
 		os.Remove(out) // only if empty
 		return err
 	}
-	run, m, clusters := content.Run, content.Manifest, content.Clusters
+	m, clusters := content.Manifest, content.Clusters
 	keep := c.Keep
 	keep.All = keep.All || m.Empty != ""
 	keep.Workers = c.Options.Workers
@@ -92,10 +92,10 @@ func Analyze(c AnalyzeConfig) error {
 	for _, t := range console.Troubles(m, emptyHint) {
 		fmt.Fprintf(c.Stderr, "moriens: %s\nhint: %s\n", t.Text, t.Hint)
 	}
-	if c.JSON {
+	if c.Show == ShowJSON {
 		err = json.NewEncoder(c.Stdout).Encode(figures(m, clusters, seconds(stages)))
 	} else {
-		err = console.Summary(c.Stdout, run, m, clusters, out, files)
+		err = c.Show.print(c.Stdout, console.ResultsOf(content, out, files))
 	}
 	if err != nil {
 		return hint.With(fmt.Errorf("print the summary: %w", err), "the results are in "+out)
@@ -103,7 +103,7 @@ func Analyze(c AnalyzeConfig) error {
 	if !m.Unmeasured() {
 		return nil
 	}
-	if !c.JSON {
+	if c.Show == ShowSummary || c.Show == ShowLong {
 		return new(IncompleteError) // the summary has said it
 	}
 	return &IncompleteError{hint.With(fmt.Errorf("%s: %s", m.Reading.Partial(), strings.Join(m.Incomplete, "; ")), "see the notes; the results are in "+out)}

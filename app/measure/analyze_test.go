@@ -53,7 +53,7 @@ func analyzeFile(t *testing.T, path string, change func(*AnalyzeConfig)) analysi
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	c := AnalyzeConfig{
-		Trace: path, Out: filepath.Join(t.TempDir(), "run"), JSON: true, Stdout: &stdout, Stderr: &stderr,
+		Trace: path, Out: filepath.Join(t.TempDir(), "run"), Show: ShowJSON, Stdout: &stdout, Stderr: &stderr,
 		Options: grouping.Options{By: grouping.ByNone, AsGiven: true, Normalise: true, Workers: 2}, Keep: retention.Options{All: true},
 	}
 	if change != nil {
@@ -316,7 +316,7 @@ func BenchmarkAnalyze(b *testing.B) {
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {
 				c := AnalyzeConfig{
-					Trace: path, Out: filepath.Join(root, itoa(n)), JSON: true, Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer),
+					Trace: path, Out: filepath.Join(root, itoa(n)), Show: ShowJSON, Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer),
 					Options: grouping.Options{By: grouping.ByNone, AsGiven: true, Normalise: true, Workers: 2}, Keep: retention.Options{All: true},
 				}
 				mode.change(&c)

@@ -41,6 +41,7 @@ type CollectConfig struct {
 	Cells    *Cells   // bursts are kept with the agents, as micro-cells; nil = they are sent
 	Given    []string // options of the command line that the results depend on, for a collector that resumes the run: --name=value
 	Keep     Keep
+	Show     Show
 	KeepWork bool // the journal is kept
 	Program  rundir.Program
 	Log      *slog.Logger
@@ -101,7 +102,7 @@ func Collect(c CollectConfig) error {
 		return hint.With(err, "no acknowledged data is lost: start any number of collectors again with the same --out")
 	}
 	end := conclusion{
-		collector: col, by: by, out: out, options: c.Options, cells: c.Cells, log: c.Log, keep: c.Keep, to: terminal,
+		collector: col, by: by, out: out, options: c.Options, cells: c.Cells, log: c.Log, keep: c.Keep, to: terminal(c.Show),
 		job: func() conclude.Job { return jobOf(col.Journal(), by, c.Program) },
 	}
 	dir, err := end.conclude()

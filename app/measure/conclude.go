@@ -47,9 +47,14 @@ func (k *Keep) timeout() time.Duration { return cmp.Or(k.Timeout, DefaultTimeout
 func (k *Keep) linger() time.Duration { return k.timeout() }
 
 // An output is where the results of a run are printed.
-type output struct{ summary, troubles io.Writer }
+type output struct {
+	summary, troubles io.Writer
+	show              Show
+}
 
-var terminal = output{plain.Writer(os.Stdout), words}
+func terminal(show Show) output {
+	return output{plain.Writer(console.Coloured(os.Stdout)), words, show}
+}
 
 // words is where messages are printed during the run.
 var words = plain.Writer(os.Stderr)
@@ -123,7 +128,7 @@ func (c *conclusion) conclude() (dir string, err error) {
 		err = hint.With(fmt.Errorf("run directory %s: %w; the results are in %s", out, err, saved), advice)
 		out = saved
 	}
-	if printErr := console.Summary(c.to.summary, r.Run, r.Manifest, r.Clusters, out, files); printErr != nil && err == nil {
+	if printErr := c.to.show.print(c.to.summary, console.ResultsOf(&r.Content, out, files)); printErr != nil && err == nil {
 		err = hint.With(fmt.Errorf("print the summary: %w", printErr), "the results are in "+out)
 	}
 	for _, t := range console.Troubles(r.Manifest, cmp.Or(r.Advice, adviseEmpty(&end.Job))) {

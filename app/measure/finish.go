@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"moriens/app/console"
 	"moriens/app/control"
 	"moriens/collector/health"
 	"moriens/internal/hint"
@@ -21,6 +20,7 @@ import (
 type FinishConfig struct {
 	Dir     string
 	JSON    bool          // print a State
+	Long    bool          // print all figures
 	Timeout time.Duration // for the results
 	Stdout  io.Writer
 	Stderr  io.Writer
@@ -86,7 +86,7 @@ func (c FinishConfig) show(s *State, err error) error {
 	if c.JSON {
 		printErr = json.NewEncoder(c.Stdout).Encode(s)
 	} else {
-		printErr = console.Finished(c.Stdout, s.Manifest, s.clusters, s.Directory)
+		printErr = s.finished(c.Stdout, c.Long)
 	}
 	return s.verdict(errors.Join(err, printErr))
 }

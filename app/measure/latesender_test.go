@@ -95,7 +95,7 @@ func TestAnalyzeLateSenders(t *testing.T) {
 			messages: []prvMessage{{1, 40, 2, 10, 50}}, us: unknown, note: "for 1 of 1 messages no call of the trace ends after their arrival"},
 		{name: "skipped lines", calls: late, messages: []prvMessage{{1, 40, 2, 10, 50}}, more: "3:1:1\n", us: unknown, note: "skipped lines may have been messages"},
 	} {
-		a := analyzeText(t, writtenTrace(c.calls, c.messages)+c.more, func(c *AnalyzeConfig) { c.Lenient, c.JSON = true, false })
+		a := analyzeText(t, writtenTrace(c.calls, c.messages)+c.more, func(c *AnalyzeConfig) { c.Lenient, c.Show = true, ShowLong })
 		var incomplete *IncompleteError // where a line of a few was skipped
 		if errors.As(a.err, &incomplete) != (c.more != "") || a.err != nil && incomplete == nil {
 			t.Errorf("%s: %v", c.name, a.err)

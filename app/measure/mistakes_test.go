@@ -46,7 +46,7 @@ func TestAnalyzeLenient(t *testing.T) {
 	if f := a.figures(t); f.LinesSkipped != 2 || !strings.Contains(strings.Join(f.Notes, "\n"), "the first: line 15: ") {
 		t.Errorf("%+v", f)
 	}
-	a = analyzeText(t, text, func(c *AnalyzeConfig) { c.Lenient, c.JSON = true, false })
+	a = analyzeText(t, text, func(c *AnalyzeConfig) { c.Lenient, c.Show = true, ShowLong })
 	if !errors.As(a.err, &incomplete) || incomplete.Err != nil { // the summary says it
 		t.Fatal(a.err)
 	}

@@ -315,7 +315,7 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 	}
 	by, served, notice, agentErr := p.attend(col, signals, dir)
 	var summary bytes.Buffer
-	to := output{&summary, p.Words}
+	to := output{&summary, p.Words, ShowSummary}
 	if agentErr != nil && col.Journal().Store().Totals().Processes == 0 {
 		to.troubles = io.Discard // that there is no data is the agent's fault, which is reported below
 	}

@@ -53,14 +53,14 @@ func TestAnalyzeHeaderEndIsWrong(t *testing.T) {
 	}
 	a := analyzeText(t, text, func(c *AnalyzeConfig) {
 		c.Application = prv.Busiest
-		c.JSON = false
+		c.Show = ShowLong
 	})
 	if a.err != nil {
 		t.Fatal(a.err)
 	}
 	for _, want := range []string{
-		"\nmoriens: small.prv · 2 ranks · 13.0 s · 8,260 MPI calls · 16,520 bursts\nthreads: 2 threads of 2 ranks without MPI calls, as with OpenMP: " +
-			"8,260 bursts of 12.4 s, analysed as threads of their ranks\n\n",
+		"\nmoriens: small.prv · 2 ranks on 1 host · 13.0 s · 8,260 MPI calls · 16,520 bursts\nthreads: 2 threads of 2 ranks without MPI calls, as with OpenMP: " +
+			"8,260 bursts of 12.4 s, analysed as threads of their ranks\n",
 		"\nlosses: 4 records of the trace left out (see the notes)\n",
 		"\nnote: left out of the trace: 4 records, states that end before they begin, behind the end that the header names; the first in line 57836\n",
 		"\nnote: the trace ends after 1.86 ms according to its header, but its last record is at 13.0 s: the run is taken to end there\n",
@@ -85,7 +85,7 @@ func TestAnalyzeHeaderEndIsWrong(t *testing.T) {
 
 // Where over 1 % of the time is missing the first line says so, and the status is 3.
 func TestAnalyzeMissingStretch(t *testing.T) {
-	a := analyzeText(t, hybridTrace(1000, 1413), func(c *AnalyzeConfig) { c.JSON = false })
+	a := analyzeText(t, hybridTrace(1000, 1413), func(c *AnalyzeConfig) { c.Show = ShowLong })
 	var incomplete *IncompleteError
 	if !errors.As(a.err, &incomplete) || incomplete.Err != nil {
 		t.Fatalf("error %v", a.err)
@@ -100,7 +100,7 @@ func TestAnalyzeMissingStretch(t *testing.T) {
 		t.Errorf("%v: %+v", err, m)
 	}
 	// Half a percent is a note.
-	a = analyzeText(t, hybridTrace(1000, 1020), func(c *AnalyzeConfig) { c.JSON = false })
+	a = analyzeText(t, hybridTrace(1000, 1020), func(c *AnalyzeConfig) { c.Show = ShowLong })
 	if a.err != nil || !strings.HasPrefix(a.stdout, "\nmoriens: small.prv · 2 ranks") || !strings.Contains(a.stdout, "\nnote: the trace has no records for 126 ms of the threads' time") {
 		t.Errorf("%v:\n%s", a.err, a.stdout)
 	}
@@ -155,7 +155,7 @@ func TestAnalyzeApplications(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := applicationsTrace(c.computeNS...)
-			a := analyzeText(t, text, func(x *AnalyzeConfig) { x.Application, x.JSON = c.application, false })
+			a := analyzeText(t, text, func(x *AnalyzeConfig) { x.Application, x.Show = c.application, ShowLong })
 			if a.err != nil {
 				t.Fatal(a.err)
 			}

@@ -57,6 +57,7 @@ type RunConfig struct {
 	Cells    *Cells   // bursts are kept with the agent, as micro-cells; nil = they are sent
 	Given    []string // options of the command line that the results depend on, for a collector that resumes the run: --name=value
 	Keep     Keep
+	Show     Show
 	Program  rundir.Program
 	Log      *slog.Logger
 }
@@ -267,7 +268,7 @@ func (p *parts) conclude(measured conclude.Job) error {
 	}
 	awaitAgent(p.collector, p.agentDone)
 	end := conclusion{
-		collector: p.collector, by: measured.EndedBy, out: p.out, options: p.Options, cells: p.Cells, log: p.Log, keep: p.Keep, to: terminal, job: func() conclude.Job { return measured },
+		collector: p.collector, by: measured.EndedBy, out: p.out, options: p.Options, cells: p.Cells, log: p.Log, keep: p.Keep, to: terminal(p.Show), job: func() conclude.Job { return measured },
 	}
 	dir, err := end.conclude()
 	p.notice.Remove()

@@ -30,6 +30,7 @@ const (
 type StatusConfig struct {
 	Dir     string
 	JSON    bool          // print a State
+	Long    bool          // print all figures of a run that has ended
 	URL     bool          // print the address of the page, token and all
 	Timeout time.Duration // for the collector's answer
 	Stdout  io.Writer
@@ -61,7 +62,7 @@ func Status(c StatusConfig) error {
 	case s.State == StateRunning:
 		printErr = console.Progress(c.Stdout, s.Collector)
 	case s.State == StateFinished:
-		printErr = console.Finished(c.Stdout, s.Manifest, s.clusters, c.Dir)
+		printErr = s.finished(c.Stdout, c.Long)
 	}
 	return s.verdict(errors.Join(err, printErr))
 }
@@ -107,6 +108,9 @@ func finished(dir string) (*State, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if m.Nobody() {
+		return &State{State: StateFinished, Directory: dir, Manifest: m, clusters: new(rundir.Clusters)}, nil
 	}
 	clusters, err := rundir.ReadClusters(dir)
 	if err != nil {

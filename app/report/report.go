@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"moriens/conclude/factors"
 	"moriens/internal/hint"
 	"moriens/trace"
 	"moriens/trace/page"
@@ -28,7 +29,7 @@ func Of(c *rundir.Content) func(w io.Writer, manifest []byte) error {
 
 // Rewrite writes report.html of a run directory again, and reports what of the directory could not be read.
 func Rewrite(dir string) (file rundir.File, problems []string, err error) {
-	s, err := page.Open(dir)
+	s, err := open(dir)
 	if err != nil {
 		return file, nil, err
 	}
@@ -37,6 +38,19 @@ func Rewrite(dir string) (file rundir.File, problems []string, err error) {
 		err = hint.With(err, "the directory must be writable and have free space; moriens view shows it without writing")
 	}
 	return file, s.Problems, err
+}
+
+// open reads a run directory. Where it has no efficiency.json, as those of earlier versions, what its profile says of
+// the whole run takes the place.
+func open(dir string) (page.Source, error) {
+	s, err := page.Open(dir)
+	if err != nil || s.Efficiency != nil || s.Profile == nil || s.Clusters == nil {
+		return s, err
+	}
+	if outline, err := s.Clusters.Outline(); err == nil {
+		s.Efficiency = factors.OfProfile(s.Profile, s.Manifest, outline.Clusters)
+	}
+	return s, nil
 }
 
 func write(w io.Writer, s page.Source) error {

@@ -22,6 +22,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"moriens/conclude/levels"
+	"moriens/internal/team"
 	"moriens/trace"
 	"moriens/trace/overview"
 	"moriens/trace/pack"
@@ -125,6 +127,43 @@ func TestRewrite(t *testing.T) {
 	}
 	if _, _, err := Rewrite(t.TempDir()); err == nil {
 		t.Error("a page of nothing")
+	}
+}
+
+// A directory of an earlier version has no efficiency.json: its page has what the profile says, which is a bound, and a
+// page without a profile either has nothing.
+func TestEfficiencyOfAnEarlierVersion(t *testing.T) {
+	run := tracetest.Small()
+	sums, err := levels.Profile(run, team.Threads{}, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile := levels.ProfileRows(run, sums)
+	of := func(l *rundir.Levels) *rundir.Efficiency {
+		dir := filepath.Join(t.TempDir(), "run")
+		if err := rundir.Create(dir); err != nil {
+			t.Fatal(err)
+		}
+		c := &rundir.Content{Run: run, Manifest: new(rundir.Manifest), Clusters: new(rundir.Clusters), Levels: l}
+		if _, err := rundir.Write(c, dir); err != nil {
+			t.Fatal(err)
+		}
+		s, err := open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Efficiency
+	}
+	e := of(&rundir.Levels{Profile: profile})
+	if e == nil || e.Within != "run" || !e.Runs[0].Bound || e.Runs[0].Locations != len(run.Threads) {
+		t.Errorf("%+v", e)
+	}
+	if e := of(nil); e != nil {
+		t.Errorf("%+v of nothing", e)
+	}
+	planted := &rundir.Efficiency{Format: rundir.EfficiencyFormat, Within: "main", Runs: make([]rundir.EfficiencyRun, 1)}
+	if e := of(&rundir.Levels{Profile: profile, Efficiency: planted}); e == nil || e.Within != "main" {
+		t.Errorf("%+v in the place of the file's", e)
 	}
 }
 

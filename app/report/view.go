@@ -41,7 +41,7 @@ const headerTimeout = 5 * time.Second
 
 // View serves the page of a run directory until ctx ends.
 func View(ctx context.Context, c ViewConfig) error {
-	s, err := page.Open(c.Dir)
+	s, err := open(c.Dir)
 	if err != nil {
 		return err
 	}

@@ -7,19 +7,20 @@ import (
 	"strconv"
 
 	"moriens/analysis/space"
+	"moriens/app/console"
 	"moriens/app/measure"
 	"moriens/internal/plain"
 	"moriens/trace/prv"
 )
 
 type analyzeCommand struct {
-	Trace         string   `arg:"" help:"Paraver trace: TRACE.prv or TRACE.prv.gz; .pcf and .row files beside it are read too."`
-	Out           string   `help:"Run directory to create." placeholder:"DIR" required:""`
-	Range         []string `help:"Use only bursts within these limits; one limit may be missing: duration=1ms.., IPC=0.5..2. Can be repeated." placeholder:"QUANTITY=MIN..MAX" sep:"none"`
-	Lenient       bool     `help:"Skip and count malformed lines of the trace."`
-	Application   string   `help:"Application to analyse, if the trace has several: its number, or all (default: the one with the most computing time)." placeholder:"N|all"`
-	Tree          string   `help:"Write the refinement tree to this file, in Graphviz format." placeholder:"TREE.dot"`
-	JSON          bool     `name:"json" help:"Print the result as JSON."`
+	Trace       string   `arg:"" help:"Paraver trace: TRACE.prv or TRACE.prv.gz; .pcf and .row files beside it are read too."`
+	Out         string   `help:"Run directory to create." placeholder:"DIR" required:""`
+	Range       []string `help:"Use only bursts within these limits; one limit may be missing: duration=1ms.., IPC=0.5..2. Can be repeated." placeholder:"QUANTITY=MIN..MAX" sep:"none"`
+	Lenient     bool     `help:"Skip and count malformed lines of the trace."`
+	Application string   `help:"Application to analyse, if the trace has several: its number, or all (default: the one with the most computing time)." placeholder:"N|all"`
+	Tree        string   `help:"Write the refinement tree to this file, in Graphviz format." placeholder:"TREE.dot"`
+	showFlags
 	analysisFlags `set:"minDuration=0"`
 	keepFlags
 }
@@ -46,8 +47,8 @@ func (a *analyzeCommand) Run(*slog.Logger) error {
 		return err
 	}
 	return measure.Analyze(measure.AnalyzeConfig{
-		Trace: a.Trace, Lenient: a.Lenient, Application: application, Out: a.Out, Tree: a.Tree, JSON: a.JSON, Options: options, Keep: keep, Program: program(),
-		Stdout: plain.Writer(os.Stdout), Stderr: plain.Writer(os.Stderr),
+		Trace: a.Trace, Lenient: a.Lenient, Application: application, Out: a.Out, Tree: a.Tree, Show: a.show(), Options: options, Keep: keep, Program: program(),
+		Stdout: plain.Writer(console.Coloured(os.Stdout)), Stderr: plain.Writer(os.Stderr),
 	})
 }
 

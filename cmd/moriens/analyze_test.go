@@ -123,7 +123,7 @@ func TestAnalyzeLeavesOut(t *testing.T) {
 	}
 	out = filepath.Join(dir, "text")
 	o = execute(t, nil, binary(t), "analyze", path, "--lenient", "--out", out)
-	if first := "\nmoriens: " + left + " · loop.prv · 1 rank · "; o.status != 3 || o.stderr != "" || !strings.HasPrefix(o.stdout, first) {
+	if first := "\nmoriens: " + left + " · loop.prv · 1 rank on 1 host · "; o.status != 3 || o.stderr != "" || !strings.HasPrefix(o.stdout, first) {
 		t.Errorf("status %d, stderr %q\n%s", o.status, o.stderr, o.stdout)
 	}
 	if o := execute(t, nil, binary(t), "status", out); o.status != 3 || o.stderr != "" || !strings.Contains(o.stdout, left) {

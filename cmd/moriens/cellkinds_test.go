@@ -21,7 +21,7 @@ func TestKindsOfCellsJob(t *testing.T) {
 	if o.status != 0 {
 		t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
 	}
-	contains(t, o.stdout, "kinds")
+	contains(t, long(t, out), "kinds: ")
 	m, err := rundir.ReadManifest(out)
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ type collectCommand struct {
 	Out    string `help:"Run directory to create, or that of a run whose collector was killed, to resume it." placeholder:"DIR" type:"path" required:""`
 	Listen string `help:"Address to listen on; port 0: any free port (default: 127.0.0.1:0)." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
 	HTTP   string `name:"http" help:"Address of the status page, for browsers and Prometheus; none: no page (default: 127.0.0.1:0)." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
+	showFlags
 	earlyFlags
 	keepWorkFlag
 	Agents int `help:"Number of agents (one per node) to wait for before the run can end." placeholder:"N"`
@@ -57,7 +58,7 @@ func (c *collectCommand) collect(members team.Team, given []string, log *slog.Lo
 	}
 	return measure.Collect(measure.CollectConfig{
 		Out: c.Out, Listen: c.Listen, Web: pageAddress(c.HTTP), Signal: signal, Agents: c.Agents, Options: options,
-		Cells: kept, Keep: keep, Given: given, KeepWork: c.KeepWork, Program: program(), Log: log, Team: members,
+		Cells: kept, Keep: keep, Show: c.show(), Given: given, KeepWork: c.KeepWork, Program: program(), Log: log, Team: members,
 	})
 }
 

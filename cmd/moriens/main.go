@@ -25,20 +25,21 @@ const (
 )
 
 type commands struct {
-	Run       runCommand       `cmd:"" help:"Run a job under measurement: moriens run -- mpirun -n 4 ./app"`
-	Collect   collectCommand   `cmd:"" help:"Collect the agents' data and analyse it when the job has ended."`
-	Agent     agentCommand     `cmd:"" help:"Send the records of this node's ranks to the collector."`
-	Status    statusCommand    `cmd:"" help:"Show the state of a run in progress, or the result of a finished one: moriens status DIR"`
-	Finish    finishCommand    `cmd:"" help:"End a run in progress now and analyse what was recorded: moriens finish DIR"`
-	Env       envCommand       `cmd:"" help:"Print the environment that the ranks need, for a batch script: eval \"$(moriens env DIR)\""`
-	Analyze   analyzeCommand   `cmd:"" help:"Analyse an existing Paraver trace: moriens analyze TRACE.prv --out DIR" set:"by=none"`
-	Export    exportCommand    `cmd:"" help:"Write the kept trace of a run in another format: moriens export DIR --format csv --out PATH"`
-	Report    reportCommand    `cmd:"" help:"Rewrite report.html of a run, the page that opens from disk: moriens report DIR"`
-	View      viewCommand      `cmd:"" help:"Show a run in a browser, served on the loopback interface: moriens view DIR"`
-	Doctor    doctorCommand    `cmd:"" help:"Check what can be measured on this machine, and show how to fix what is missing."`
-	Cluster   clusterCommand   `cmd:"" help:"Cluster points by density (DBSCAN): moriens cluster points.csv --eps 0.1 --min-points 4 --out labels"`
-	Preloaded preloadedCommand `cmd:"" hidden:"" help:"Serve the ranks of this node; started by libmoriens.so."`
-	Version   versionCommand   `cmd:"" help:"Print the version, the commit and the versions of the formats."`
+	Run        runCommand        `cmd:"" help:"Run a job under measurement: moriens run -- mpirun -n 4 ./app"`
+	Collect    collectCommand    `cmd:"" help:"Collect the agents' data and analyse it when the job has ended."`
+	Agent      agentCommand      `cmd:"" help:"Send the records of this node's ranks to the collector."`
+	Status     statusCommand     `cmd:"" help:"Show the state of a run in progress, or the result of a finished one: moriens status DIR"`
+	Finish     finishCommand     `cmd:"" help:"End a run in progress now and analyse what was recorded: moriens finish DIR"`
+	Env        envCommand        `cmd:"" help:"Print the environment that the ranks need, for a batch script: eval \"$(moriens env DIR)\""`
+	Analyze    analyzeCommand    `cmd:"" help:"Analyse an existing Paraver trace: moriens analyze TRACE.prv --out DIR" set:"by=none"`
+	Efficiency efficiencyCommand `cmd:"" help:"Show how well runs used their processors, and what is lost where: moriens efficiency DIR"`
+	Export     exportCommand     `cmd:"" help:"Write the kept trace of a run in another format: moriens export DIR --format csv --out PATH"`
+	Report     reportCommand     `cmd:"" help:"Rewrite report.html of a run, the page that opens from disk: moriens report DIR"`
+	View       viewCommand       `cmd:"" help:"Show a run in a browser, served on the loopback interface: moriens view DIR"`
+	Doctor     doctorCommand     `cmd:"" help:"Check what can be measured on this machine, and show how to fix what is missing."`
+	Cluster    clusterCommand    `cmd:"" help:"Cluster points by density (DBSCAN): moriens cluster points.csv --eps 0.1 --min-points 4 --out labels"`
+	Preloaded  preloadedCommand  `cmd:"" hidden:"" help:"Serve the ranks of this node; started by libmoriens.so."`
+	Version    versionCommand    `cmd:"" help:"Print the version, the commit and the versions of the formats."`
 
 	Log       string `help:"Log level on stderr: debug, info, warn, error." enum:"debug,info,warn,error" default:"error"`
 	LogFormat string `help:"Log format: text, or json with one object per line." enum:"text,json" default:"text"`

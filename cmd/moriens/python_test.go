@@ -53,7 +53,7 @@ func TestPythonLines(t *testing.T) {
 		if o.status != 0 || o.stderr != "" {
 			t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
 		}
-		contains(t, o.stdout, fmt.Sprintf("MPI_Sendrecv@jac.py:%d → MPI_Allreduce@jac.py:%d", exchange, residual))
+		contains(t, long(t, out), fmt.Sprintf("MPI_Sendrecv@jac.py:%d → MPI_Allreduce@jac.py:%d", exchange, residual))
 		r, err := prv.ReadFile(filepath.Join(out, "trace.prv"), prv.Options{})
 		if err != nil {
 			t.Fatal(err)

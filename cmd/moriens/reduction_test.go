@@ -23,7 +23,7 @@ func reduced(t *testing.T, ranks int, app string, args ...string) (o outcome, m 
 func left(t *testing.T, job []string) (o outcome, m *rundir.Manifest) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
-	o = execute(t, []string{"MINIAPP_OUT=" + t.TempDir()}, append([]string{binary(t), "run", "--moriens-timeout", "10m", "--out", out, "--"}, job...)...)
+	o = execute(t, []string{"MINIAPP_OUT=" + t.TempDir()}, append([]string{binary(t), "run", "--verbose", "--moriens-timeout", "10m", "--out", out, "--"}, job...)...)
 	m, err := rundir.ReadManifest(out)
 	if err != nil {
 		t.Fatalf("%v\n%s%s", err, o.stdout, o.stderr)

@@ -23,6 +23,7 @@ type runCommand struct {
 	Events   string `help:"Events to count in every burst, separated by commas: PAPI presets, native events, sde:::NAME::COUNTER, sw:page-faults, sw:context-switches, sw:cpu-time; or none (default: PAPI_TOT_INS,PAPI_TOT_CYC if available)." placeholder:"LIST" env:"MORIENS_EVENTS"`
 	Callpath int    `help:"Frames per call path, 1 to 64; more than 1 needs libunwind (default: 1)." placeholder:"N"`
 	HTTP     string `name:"http" help:"Address of a status page, for browsers and Prometheus (default: no page)." placeholder:"HOST:PORT" default:"none"`
+	showFlags
 	earlyFlags
 	resultFlags
 	shmFlag
@@ -57,7 +58,7 @@ func (r *runCommand) Run(ctx *kong.Context, log *slog.Logger) error {
 	}
 	status, err := measure.Run(measure.RunConfig{
 		Command: command, Out: r.Out, Shm: r.Shm, Spool: r.spool(), Events: r.Events, Callpath: r.Callpath, Web: pageAddress(r.HTTP),
-		Signal: signal, Options: options, Cells: kept, Keep: keep, Given: given(ctx), Program: program(), Log: log,
+		Signal: signal, Options: options, Cells: kept, Keep: keep, Show: r.show(), Given: given(ctx), Program: program(), Log: log,
 	})
 	return exitStatus{status, err}
 }

@@ -44,7 +44,7 @@ func TestScheduling(t *testing.T) {
 		if h.RanksAtOnce != ranks || h.Cores < 1 || switches == 0 || h.Voluntary+h.Involuntary != switches || h.BusySeconds <= 0 || h.StealSeconds < 0 {
 			t.Errorf("%+v", h)
 		}
-		warned := strings.Contains(o.stdout, "\nwarning: "+s.Warning+"\n")
+		warned := strings.Contains(long(t, out), "\nwarning: "+s.Warning+"\n")
 		if (s.Warning != "") != s.Overcommitted || slices.Contains(m.Notes, s.Warning) != s.Overcommitted || warned != s.Overcommitted || h.RanksAtOnce > h.Cores && !s.Overcommitted {
 			t.Errorf("overcommitted %v, notes %q\n%s", s.Overcommitted, m.Notes, o.stdout)
 		}

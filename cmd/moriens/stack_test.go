@@ -68,14 +68,14 @@ func TestToolBefore(t *testing.T) {
 			t.Errorf("status %d, died %v\n%s", o.status, m.Losses.RanksDied, d)
 		}
 		hidden := own + " comes before libmoriens.so and handles MPI_Init and 1 more of MPI's functions itself: these calls are not recorded, and their time counts as computation; link the program without these wrappers"
-		if m.Complete == nil || *m.Complete || !slices.Equal(m.Losses.Hidden, []string{hidden}) || !strings.Contains(o.stdout, "incomplete: "+hidden) {
+		if m.Complete == nil || *m.Complete || !slices.Equal(m.Losses.Hidden, []string{hidden}) || !strings.Contains(long(t, out), "incomplete: "+hidden) {
 			t.Errorf("complete %v, hidden %q", m.Complete, m.Losses.Hidden)
 		}
 		note := own + " comes before libmoriens.so and handles 2 of the MPI functions itself, MPI_Init without passing it on"
 		if !slices.ContainsFunc(m.Notes, func(text string) bool { return strings.HasPrefix(text, note) }) {
 			t.Errorf("no %q in %q", note, m.Notes)
 		}
-		contains(t, o.stdout, note)
+		contains(t, long(t, out), note)
 
 		// By plain preload no tool has been called before the first barrier, and none is at the end.
 		out = filepath.Join(t.TempDir(), "run")
@@ -113,7 +113,7 @@ func TestToolHides(t *testing.T) {
 			var want []string
 			if hides {
 				want = []string{tool + " comes before libmoriens.so and handles MPI_Barrier itself: these calls are not recorded, and their time counts as computation; put libmoriens.so first in LD_PRELOAD"}
-				contains(t, o.stdout, "incomplete: "+want[0], "MPI calls that another tool made without calling moriens")
+				contains(t, long(t, out), "incomplete: "+want[0], "MPI calls that another tool made without calling moriens")
 			}
 			if d := cmp.Diff(calls, m.MPICalls); d != "" || o.status != 0 || m.Complete == nil || *m.Complete == hides || !slices.Equal(m.Losses.Hidden, want) {
 				t.Errorf("%s: status %d, hidden %q\n%s%s", name, o.status, m.Losses.Hidden, d, o.stderr)

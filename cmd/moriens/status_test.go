@@ -147,3 +147,9 @@ wait $!`
 		t.Errorf("no log of JSON:\n%s", o.stderr)
 	}
 }
+
+// long is all that is known of a run that has ended.
+func long(t *testing.T, out string) string {
+	t.Helper()
+	return execute(t, nil, binary(t), "status", "--long", out).stdout
+}

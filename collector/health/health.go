@@ -44,6 +44,9 @@ type Page struct {
 	// Cells are those that agents keep their bursts as; null: bursts are sent.
 	Cells *Cells `json:"cells"`
 
+	Efficiency *Efficiency `json:"efficiency"`
+	Waiting    *Waiting    `json:"waiting"` // null: no rank is known to be in a call for a second
+
 	Clusters Clusters `json:"clusters"`
 	Losses   Losses   `json:"losses"`
 	// Refused counts the rejected connections, by cause.

@@ -161,6 +161,13 @@ func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, m
 			s.takeSpool(agent, p)
 			continue
 		}
+		if p := m.GetStanding(); p != nil {
+			if err := s.store.Stand(agent, p, time.Now()); err != nil {
+				s.Log.Error("message refused", "agent", agent.Hello.Host, "error", err)
+				s.store.Refuse()
+			}
+			continue
+		}
 		if line.Take(m) {
 			continue
 		}

@@ -75,6 +75,9 @@ type Ring struct {
 	Transfers   []Transfers
 	Collectives []Collectives
 	Gaps        Gaps
+
+	standing Standing
+	sums     []Sums // of a ring whose calls are kept on the node, since they were taken last
 }
 
 // Span returns when the ring's first call began and its last ended, in ticks; 0, 0 where it has no calls.

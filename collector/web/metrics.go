@@ -95,7 +95,13 @@ var (
 	agents = prometheus.NewDesc("moriens_agents", "Agents by state: connected, away (disconnected and not done), done.", []string{"state"}, nil)
 	ranks  = prometheus.NewDesc("moriens_ranks", "MPI processes by state: running, ended (by MPI_Finalize), died, left (continued unmeasured).", []string{"state"}, nil)
 	turned = prometheus.NewDesc("moriens_turned_away_total", "Refused connections and streams, by cause.", []string{"cause"}, nil)
-	info   = prometheus.NewDesc("moriens_run_info", "Always 1; the labels identify the run.", []string{"run", "host", "version", "stage"}, nil)
+	// Of the efficiency.
+	ratio     = prometheus.NewDesc("moriens_efficiency_ratio", "Efficiency factors, 0 to 1, of the run so far and of its last minute; absent while not known.", []string{"factor", "window"}, nil)
+	computing = prometheus.NewDesc("moriens_computing_seconds_total", "Computing time of all threads that call MPI, since the latest exit of MPI_Init.", nil, nil)
+	inMPI     = prometheus.NewDesc("moriens_mpi_seconds_total", "Time of the same threads in MPI calls.", nil, nil)
+	longest   = prometheus.NewDesc("moriens_longest_call_seconds", "For how long a rank has been in one MPI call, the longest; 0: none for a second.", nil, nil)
+
+	info = prometheus.NewDesc("moriens_run_info", "Always 1; the labels identify the run.", []string{"run", "host", "version", "stage"}, nil)
 )
 
 // A source makes metrics of a page.
@@ -111,7 +117,7 @@ func (s source) Describe(ch chan<- *prometheus.Desc) {
 	for _, m := range shares {
 		ch <- m.desc
 	}
-	for _, d := range []*prometheus.Desc{agents, ranks, turned, info} {
+	for _, d := range []*prometheus.Desc{agents, ranks, turned, info, ratio, computing, inMPI, longest} {
 		ch <- d
 	}
 }
@@ -148,7 +154,39 @@ func (s source) Collect(ch chan<- prometheus.Metric) {
 			labelled(s.desc, s.kind, s.value(m), strconv.Itoa(m.Member), m.Host)
 		}
 	}
+	efficiency(labelled, &p)
 	labelled(info, prometheus.GaugeValue, 1, p.Run, p.Host, p.Version, p.Stage)
+}
+
+// efficiency emits the factors that are known.
+func efficiency(send func(d *prometheus.Desc, kind prometheus.ValueType, n float64, labels ...string), p *health.Page) {
+	if e := p.Efficiency; e != nil {
+		for _, w := range []struct {
+			window string
+			f      *health.Factors
+		}{{"run", &e.Run}, {"minute", &e.Minute}} {
+			for _, x := range []struct {
+				factor string
+				value  *float64
+			}{
+				{"parallel_efficiency", w.f.ParallelEfficiency}, {"load_balance", w.f.LoadBalance}, {"load_balance_in_nodes", w.f.LoadBalanceInNodes},
+				{"load_balance_between_nodes", w.f.LoadBalanceBetweenNodes}, {"communication_efficiency", w.f.CommunicationEfficiency},
+			} {
+				if x.value != nil {
+					send(ratio, prometheus.GaugeValue, *x.value, x.factor, w.window)
+				}
+			}
+		}
+		if c, m := e.Run.ComputingSeconds, e.Run.MPISeconds; c != nil && m != nil {
+			send(computing, prometheus.CounterValue, *c)
+			send(inMPI, prometheus.CounterValue, *m)
+		}
+	}
+	seconds := 0.
+	if p.Waiting != nil {
+		seconds = p.Waiting.Seconds
+	}
+	send(longest, prometheus.GaugeValue, seconds)
 }
 
 // metrics serves the page as Prometheus text.

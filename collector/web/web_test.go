@@ -31,6 +31,20 @@ var running = health.Page{
 	Members: []health.Member{{Host: "n0", Bursts: 2, Journal: &health.Journal{Bytes: 60}}, {Member: 1, Host: "n1", Agents: 2, Bursts: 4, Journal: &health.Journal{Bytes: 40}}},
 }
 
+// withEfficiency is a page with what is known of the job's efficiency: of the last minute nothing is.
+func withEfficiency(p health.Page) health.Page {
+	of := func(x float64) *float64 { return &x }
+	p.Efficiency = &health.Efficiency{
+		Run: health.Factors{
+			ParallelEfficiency: of(.5), LoadBalance: of(.625), LoadBalanceInNodes: of(.78125), LoadBalanceBetweenNodes: of(.8), CommunicationEfficiency: of(.8),
+			Seconds: of(100), ComputingSeconds: of(500), MPISeconds: of(480), Locations: 10,
+		},
+		BinSeconds: 6, Bins: []float64{}, Why: "no rank reported anything for 41 s", Age: 41,
+	}
+	p.Waiting = &health.Waiting{Rank: 7, Call: "MPI_Recv", CallPath: "file.c:12", Seconds: 312}
+	return p
+}
+
 type served struct {
 	*Server
 	admission *admission.Control
@@ -111,6 +125,30 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+// What is not known of the efficiency is null.
+func TestHealthOfEfficiency(t *testing.T) {
+	_, body := serve(t, "127.0.0.1:0", withEfficiency(running)).ask(t, "GET", health.Path, token)
+	var got struct{ Efficiency, Waiting map[string]any }
+	if err := json.Unmarshal([]byte(body), &got); err != nil {
+		t.Fatal(err)
+	}
+	none := map[string]any{
+		"parallel_efficiency": nil, "load_balance": nil, "load_balance_in_nodes": nil, "load_balance_between_nodes": nil, "communication_efficiency": nil,
+		"seconds": nil, "computing_seconds": nil, "mpi_seconds": nil, "locations": 0.,
+	}
+	run := map[string]any{
+		"parallel_efficiency": .5, "load_balance": .625, "load_balance_in_nodes": .78125, "load_balance_between_nodes": .8, "communication_efficiency": .8,
+		"seconds": 100., "computing_seconds": 500., "mpi_seconds": 480., "locations": 10.,
+	}
+	want := map[string]any{"run": run, "minute": none, "bin_seconds": 6., "bins": []any{}, "age_seconds": 41., "ended": false, "why": "no rank reported anything for 41 s"}
+	if d := cmp.Diff(want, got.Efficiency); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(map[string]any{"rank": 7., "world": 0., "call": "MPI_Recv", "callpath": "file.c:12", "seconds": 312.}, got.Waiting); d != "" {
+		t.Error(d)
+	}
+}
+
 // Without the token there is nothing to see, whatever is asked for, and it is counted.
 func TestWithoutToken(t *testing.T) {
 	s := serve(t, "127.0.0.1:0", running)
@@ -180,6 +218,20 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("no line %s", line)
 		}
 	}
+	_, body = serve(t, "127.0.0.1:0", withEfficiency(running)).ask(t, "GET", MetricsPath, token)
+	for _, line := range []string{
+		`moriens_efficiency_ratio{factor="parallel_efficiency",window="run"} 0.5`, `moriens_efficiency_ratio{factor="load_balance",window="run"} 0.625`,
+		`moriens_efficiency_ratio{factor="load_balance_in_nodes",window="run"} 0.78125`, `moriens_efficiency_ratio{factor="load_balance_between_nodes",window="run"} 0.8`,
+		`moriens_efficiency_ratio{factor="communication_efficiency",window="run"} 0.8`, "moriens_computing_seconds_total 500", "moriens_mpi_seconds_total 480",
+		"moriens_longest_call_seconds 312",
+	} {
+		if !strings.Contains(body, "\n"+line+"\n") {
+			t.Errorf("no line %s", line)
+		}
+	}
+	if strings.Contains(body, `window="minute"`) {
+		t.Error("a factor that is not known has a value")
+	}
 	without := running
 	without.Journal, without.Members = nil, nil
 	if _, body := serve(t, "127.0.0.1:0", without).ask(t, "GET", MetricsPath, token); strings.Contains(body, "journal") {
@@ -201,7 +253,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		}
 	}
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(source(func() health.Page { return running }))
+	registry.MustRegister(source(func() health.Page { return withEfficiency(running) }))
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

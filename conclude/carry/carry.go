@@ -117,16 +117,26 @@ func (c *codec) bursts(b *trace.Bursts) {
 	column(c, &b.After)
 	column(c, &b.Cluster)
 	column(c, &b.Kind)
-	counters := make([]struct{}, len(b.Counters)) // takes nothing but its length
-	if column(c, &counters); c.reads {
-		b.Counters = make([][]int64, len(counters))
-	}
-	for i := range b.Counters {
-		column(c, &b.Counters[i])
-	}
+	columns(c, &b.Counters)
 	column(c, &b.Weight)
 	column(c, &b.Lineage)
 	column(c, &b.Phase)
+	column(c, &b.InCalls.Burst)
+	columns(c, &b.InCalls.Counters)
+}
+
+// columns writes or reads several.
+func columns(c *codec, list *[][]int64) {
+	var length []struct{} // takes nothing but its length
+	if *list != nil {
+		length = make([]struct{}, len(*list))
+	}
+	if column(c, &length); c.reads && length != nil {
+		*list = make([][]int64, len(length))
+	}
+	for i := range *list {
+		column(c, &(*list)[i])
+	}
 }
 
 var errShort = errors.New("it has sent too little")

@@ -27,6 +27,10 @@ func Reduce(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, 
 	}
 	c.Levels = r.Levels
 	if !o.All {
+		r.classes = r.findClasses(ctx, s, c.Run, o)
+	}
+	r.measure(ctx, s, c.Run, o)
+	if !o.All {
 		r.choose(ctx, s, c, o, detail)
 		c.Kept, c.Rows = r.Kept, r.Rows
 	}
@@ -77,6 +81,9 @@ func (r *Reduction) summarise(ctx context.Context, s *stage.Stages, run *trace.R
 
 // findClasses groups the threads; where that fails all are alike.
 func (r *Reduction) findClasses(ctx context.Context, s *stage.Stages, run *trace.Run, o Options) *represent.Classes {
+	if o.Sums != nil && o.Sums.Classes != nil {
+		return o.Sums.Classes
+	}
 	found := try(ctx, r, s, stage.Classes, "ranks are not distinguished", func(context.Context) (*represent.Classes, error) {
 		return r.classify(run, o)
 	})
@@ -89,11 +96,6 @@ func (r *Reduction) findClasses(ctx context.Context, s *stage.Stages, run *trace
 // choose decides which windows are kept, and gets what nodes have of them.
 func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, detail Detail) {
 	run := c.Run
-	if o.Sums != nil && o.Sums.Classes != nil {
-		r.classes = o.Sums.Classes
-	} else {
-		r.classes = r.findClasses(ctx, s, run, o)
-	}
 	b := &budget{reduction: r, content: c, options: o, detail: detail, scale: 1}
 	s.Within(ctx, stage.Size, b.measure)
 	if !b.known {

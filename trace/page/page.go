@@ -59,6 +59,7 @@ type Source struct {
 	Rows                       *trace.Run // threads with the bursts of bursts.parquet
 	Profile                    *parquet.Profile
 	Overview                   *overview.Overview
+	Efficiency                 *rundir.Efficiency
 	Problems                   []string
 }
 
@@ -83,6 +84,8 @@ type Document struct {
 	Detail     Detail                 `json:"detail"`
 	Bins       bool                   `json:"bins"` // who serves the page has bins of what Detail leaves out
 	Columns    map[string]pack.Column `json:"columns"`
+
+	Efficiency *rundir.Efficiency `json:"efficiency"`
 }
 
 // A Dimension is what a point can be drawn by.
@@ -142,6 +145,7 @@ func Write(w io.Writer, m Mode, s Source, l Limits) error {
 	b.addMessages(chosen)
 	b.addOverview()
 	b.addRanks()
+	b.addEfficiency()
 	b.doc.Resolution = strings.Join(b.coarse, " ")
 	b.doc.Columns = b.columns.Places
 	return pack.Write(w, b.doc, &b.columns)

@@ -30,7 +30,7 @@ func Of(c *rundir.Content, manifest json.RawMessage) (Source, error) {
 	detail, rows := c.Detail()
 	s := Source{ManifestJSON: manifest, ClustersJSON: clusters, Manifest: c.Manifest, Clusters: c.Clusters, Detail: detail, Rows: rows, Overview: grid}
 	if c.Levels != nil {
-		s.Profile = c.Levels.Profile
+		s.Profile, s.Efficiency = c.Levels.Profile, c.Levels.Efficiency
 	}
 	return s, nil
 }
@@ -40,6 +40,9 @@ func Of(c *rundir.Content, manifest json.RawMessage) (Source, error) {
 func Open(dir string) (Source, error) {
 	var s Source
 	run, m, c, err := rundir.Read(dir)
+	if errors.Is(err, rundir.ErrNobody) {
+		return s, err
+	}
 	if err == nil {
 		s.Detail, s.Manifest, s.Clusters = run, m, c
 	} else {
@@ -65,6 +68,12 @@ func Open(dir string) (Source, error) {
 		s.problem(dir, rundir.ProfileFile, err)
 	}
 	s.Overview = s.overview(dir)
+	if s.Efficiency, err = rundir.ReadEfficiency(dir); err != nil {
+		s.Efficiency = nil // those of earlier versions do not have it
+		if !errors.Is(err, fs.ErrNotExist) {
+			s.problem(dir, rundir.EfficiencyFile, err)
+		}
+	}
 	return s, nil
 }
 

@@ -10,9 +10,9 @@ import (
 //
 // A burst's deltas are those read at exactly its end, plus the samples strictly inside. What lies at its begin belongs
 // to the region before it, also where a call of zero length lies between: all that is read at a time counts for the
-// burst that ends there, as ClusteringSuite has it. Where several bursts of zero length share a time, the order of the
-// lines decides: the state comes first, then its events, so a line at a burst's end followed by another such state
-// closes it.
+// burst that ends there, as ClusteringSuite has it; what is read where a call of 0 ns ends there is in Bursts.InCalls
+// too. Where several bursts of zero length share a time, the order of the lines decides: the state comes first, then
+// its events, so a line at a burst's end followed by another such state closes it.
 type threadReader struct {
 	world, rank, thread, node int
 	seen                      bool // a record other than idle
@@ -46,9 +46,11 @@ type pendingBurst struct {
 	beginNS, endNS int64
 	counters       []int64
 	label          int32
-	nextCall       int  // -1: none yet
-	atEnd          bool // a line at its end has closed it; a burst of zero length will finish it
-	stopped        bool // the counter set changed
+	inCall         []int64 // of counters: what a call of 0 ns at its end has counted
+	nextCall       int     // -1: none yet
+	counted        bool    // a line at its end has counted
+	atEnd          bool    // a line at its end has closed it; a burst of zero length will finish it
+	stopped        bool    // the counter set changed
 }
 
 func newThreadReader(world, rank, thread, node int) *threadReader {
@@ -156,7 +158,7 @@ func (t *threadReader) events(l *eventLine, path func(callEvent) uint32, comms c
 		}
 	}
 	if head != nil {
-		t.count(head, l)
+		head.count(l, callEnds, t.setKnown && l.set != t.set)
 		if head.endNS == l.timeNS && (len(l.counters) > 0 || callBegins || l.clusterEnded) {
 			head.atEnd = true
 		}
@@ -192,25 +194,36 @@ func (t *threadReader) events(l *eventLine, path func(callEvent) uint32, comms c
 	return nil
 }
 
-func (t *threadReader) count(p *pendingBurst, l *eventLine) {
+// count takes the counters of a line; callEnds: a call ends there, resets: what sets counters sets other ones.
+func (p *pendingBurst) count(l *eventLine, callEnds, resets bool) {
 	counters := l.counters
-	stop := l.sets && t.setKnown && l.set != t.set
+	stop := l.sets && resets
 	if stop {
 		counters = counters[:l.setBefore]
 	}
 	if !p.stopped {
-		for _, c := range counters {
-			for len(p.counters) <= c.column {
-				p.counters = append(p.counters, trace.NoCount)
-			}
-			if v := &p.counters[c.column]; *v == trace.NoCount {
-				*v = c.delta
-			} else {
-				*v += c.delta
-			}
+		p.counters = add(p.counters, counters)
+		if p.counted && callEnds {
+			p.inCall = add(p.inCall, counters)
 		}
+		p.counted = p.counted || l.timeNS == p.endNS && p.beginNS < p.endNS && len(counters) > 0
 	}
 	p.stopped = p.stopped || stop
+}
+
+// add adds deltas to the counts of a burst.
+func add(counts []int64, deltas []counterDelta) []int64 {
+	for _, c := range deltas {
+		for len(counts) <= c.column {
+			counts = append(counts, trace.NoCount)
+		}
+		if v := &counts[c.column]; *v == trace.NoCount {
+			*v = c.delta
+		} else {
+			*v += c.delta
+		}
+	}
+	return counts
 }
 
 func (t *threadReader) call(c callEvent, timeNS int64, path func(callEvent) uint32) error {
@@ -255,6 +268,9 @@ func (t *threadReader) finish() {
 		}
 		b.Counters[k] = append(b.Counters[k], v)
 	}
+	if p.inCall != nil {
+		t.inCall(uint32(b.Len()), p.inCall)
+	}
 	if p.nextCall < 0 {
 		p.nextCall = t.calls.Len()
 	}
@@ -267,6 +283,22 @@ func (t *threadReader) finish() {
 	}
 	if t.first++; t.first == len(t.pending) {
 		t.pending, t.first = t.pending[:0], 0
+	}
+}
+
+// inCall adds what calls at the end of a burst have counted.
+func (t *threadReader) inCall(burst uint32, counts []int64) {
+	c := &t.bursts.InCalls
+	for len(c.Counters) < len(counts) {
+		c.Counters = append(c.Counters, noCounts(len(c.Burst)))
+	}
+	c.Burst = append(c.Burst, burst)
+	for k := range c.Counters {
+		v := trace.NoCount
+		if k < len(counts) {
+			v = counts[k]
+		}
+		c.Counters[k] = append(c.Counters[k], v)
 	}
 }
 
@@ -298,6 +330,9 @@ func (t *threadReader) close(counters int, runEndNS int64) trace.Thread {
 	}
 	for len(t.bursts.Counters) < counters {
 		t.bursts.Counters = append(t.bursts.Counters, noCounts(t.bursts.Len()))
+	}
+	for in := &t.bursts.InCalls; len(in.Burst) > 0 && len(in.Counters) < counters; {
+		in.Counters = append(in.Counters, noCounts(len(in.Burst)))
 	}
 	t.bursts.Before, t.bursts.After = make([]uint32, t.bursts.Len()), make([]uint32, t.bursts.Len())
 	th := trace.Thread{

@@ -34,6 +34,8 @@ type cursor struct {
 	collective  int               // the next of the collective calls
 	last        item              // taken last
 	current     [isBurst + 1]item // begun, not yet ended, by kind
+	inCalls     int               // the next of the bursts with counts of calls
+	inCall      int               // that of them which ended last; -1: none has
 	nextNS      int64             // of the next joint
 	over        bool
 	err         error
@@ -68,7 +70,7 @@ func newCursor(run *trace.Run, thread int) (*cursor, error) {
 	if err := checkDetail(run, t); err != nil {
 		return nil, err
 	}
-	c := &cursor{t: t, thread: thread, object: appendObject(nil, t)}
+	c := &cursor{t: t, thread: thread, object: appendObject(nil, t), inCall: -1}
 	c.schedule()
 	return c, c.err
 }
@@ -80,6 +82,18 @@ func (c *cursor) collectiveOf(call int) (i int, is bool) {
 		c.collective++
 	}
 	return c.collective, c.collective < len(calls) && int(calls[c.collective]) == call
+}
+
+// takeInCall finds what of the counters of a burst that ends is of the call of 0 ns that begins there.
+func (c *cursor) takeInCall(burst int, begins item) {
+	list := c.t.Bursts.InCalls.Burst
+	for c.inCalls < len(list) && int(list[c.inCalls]) < burst {
+		c.inCalls++
+	}
+	c.inCall = -1
+	if c.inCalls < len(list) && int(list[c.inCalls]) == burst && begins.kind == isCall && begins.endNS == begins.beginNS {
+		c.inCall = c.inCalls
+	}
 }
 
 func (c *cursor) done() bool { return c.over }

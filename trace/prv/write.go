@@ -222,12 +222,24 @@ func (w *traceWriter) events(c *cursor, nowNS int64, ending, beginning item) err
 		if bursts.Cluster[ending.index] != 0 {
 			event(typeCluster, clusterEnd)
 		}
+		c.takeInCall(ending.index, beginning)
 		for k, column := range bursts.Counters {
 			if v := column[ending.index]; v != trace.NoCount {
+				if c.inCall >= 0 {
+					v -= bursts.InCalls.Of(c.inCall, k)
+				}
 				event(w.coding.counters[k], v)
 			}
 		}
 	case isCall:
+		if in := &c.t.Bursts.InCalls; c.inCall >= 0 { // it takes 0 ns: what it counted is on a second line at the burst's end
+			for k, column := range in.Counters {
+				if v := column[c.inCall]; v != trace.NoCount {
+					event(w.coding.counters[k], v)
+				}
+			}
+			c.inCall = -1
+		}
 		if !(c.t.Calls.Unfinished && ending.index == c.t.Calls.Len()-1) {
 			event(w.coding.calls[c.t.Calls.Path[ending.index]].eventType, 0)
 		}

@@ -124,6 +124,9 @@ func (m *Manifest) Unmeasured() bool {
 	}))
 }
 
+// Nobody says that no rank was recorded: the directory has manifest.json alone, which says why.
+func (m *Manifest) Nobody() bool { return m.Ranks == 0 && m.Empty != "" && m.Trace == "" }
+
 // DiedFirst is how many ranks have died before there was anything to record.
 func (m *Manifest) DiedFirst() (ranks int) {
 	for _, w := range m.Worlds {
@@ -152,16 +155,22 @@ func (m *Manifest) Unexplained() int {
 // assess finds out what is missing of what the ranks did. What the program has left out itself is not: pauses, calls
 // that it left by longjmp, marks inside of calls; and neither is what was lost on the way and sent again.
 func (m *Manifest) assess() {
-	m.Incomplete = nil
-	say := func(format string, args ...any) { m.Incomplete = append(m.Incomplete, fmt.Sprintf(format, args...)) }
+	m.Incomplete, m.timeless = nil, nil
+	also := func(format string, args ...any) { m.Incomplete = append(m.Incomplete, fmt.Sprintf(format, args...)) }
+	say := func(format string, args ...any) { // of what a rank's computing time and its time in MPI lack
+		also(format, args...)
+		m.timeless = append(m.timeless, m.Incomplete[len(m.Incomplete)-1])
+	}
 	l, q := &m.Losses, &m.Messages.Requests
-	counted := func(n int64, what, why string) {
+	countedBy := func(say func(string, ...any), n int64, what, why string) {
 		if n > 0 {
 			say("%s %s", units.Count(n, what), why)
 		}
 	}
+	counted := func(n int64, what, why string) { countedBy(say, n, what, why) }
+	beside := func(n int64, what, why string) { countedBy(also, n, what, why) }
 	if m.Unclustered != "" {
-		say("the bursts are in no cluster: %s", m.Unclustered)
+		also("the bursts are in no cluster: %s", m.Unclustered)
 	}
 	m.sayUnrecorded(say)
 	if m.EndedBy != "" {
@@ -195,12 +204,12 @@ func (m *Manifest) assess() {
 	counted(int64(l.FilesUnreadable), "file", "with records cannot be read")
 	counted(l.FiguresDamaged, "figure", "kept by ranks damaged and left out")
 	counted(l.MessagesRefused, "message", "of agents refused: calls are missing")
-	counted(l.TransfersLost, "transfer", "known as totals only")
-	counted(q.Unfollowed, "request", "not tracked: too many were pending at once")
-	counted(q.Late, "event", "of requests read too late for ordering")
-	counted(l.CallPathsLost, "call path", "without a name: the table was full")
-	counted(l.CommunicatorsLost, "communicator", "without a name: the table was full")
-	counted(l.MarksNameless, "mark", "without a name: the table was full")
+	beside(l.TransfersLost, "transfer", "known as totals only")
+	beside(q.Unfollowed, "request", "not tracked: too many were pending at once")
+	beside(q.Late, "event", "of requests read too late for ordering")
+	beside(l.CallPathsLost, "call path", "without a name: the table was full")
+	beside(l.CommunicatorsLost, "communicator", "without a name: the table was full")
+	beside(l.MarksNameless, "mark", "without a name: the table was full")
 	counted(int64(l.LinesSkipped), "malformed line", "of the trace skipped")
 	m.Reading.assess(say)
 	if m.Cells != nil {
@@ -209,10 +218,10 @@ func (m *Manifest) assess() {
 	}
 	for i, what := range m.Reduction.Missing {
 		if i == missingNamed {
-			say("%d more parts of the analysis are missing: see reduction.missing", len(m.Reduction.Missing)-i)
+			also("%d more parts of the analysis are missing: see reduction.missing", len(m.Reduction.Missing)-i)
 			break
 		}
-		say("%s", what)
+		also("%s", what)
 	}
 	m.Complete = len(m.Incomplete) == 0
 }

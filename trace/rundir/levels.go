@@ -8,8 +8,9 @@ import (
 
 // Levels are what is kept of all ranks; nil = not there.
 type Levels struct {
-	Profile   *parquet.Profile // level 1
-	Structure *Structure       // level 2
+	Profile    *parquet.Profile // level 1
+	Structure  *Structure       // level 2
+	Efficiency *Efficiency
 }
 
 // files are those that are there, as they are to be written.
@@ -20,6 +21,9 @@ func (l *Levels) files() []file {
 	}
 	if l != nil && l.Structure != nil {
 		list = append(list, file{StructureFile, "structure of all ranks, as loops", l.Structure.Write})
+	}
+	if l != nil && l.Efficiency != nil {
+		list = append(list, file{EfficiencyFile, "efficiency: load balance, communication, by cluster, phase and node", l.Efficiency.Write})
 	}
 	return list
 }

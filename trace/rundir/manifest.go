@@ -34,6 +34,7 @@ type Manifest struct {
 	// matters most first.
 	Complete   bool     `json:"complete"`
 	Incomplete []string `json:"incomplete"`
+	timeless   []string // those for which times of ranks are not all of their times
 
 	Empty       string   `json:"empty,omitempty"`       // why there is no burst
 	Unclustered string   `json:"unclustered,omitempty"` // why the bursts are in no cluster, where the analysis failed

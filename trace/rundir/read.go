@@ -46,12 +46,18 @@ const (
 	adviseMixture   = "its files do not belong to one run: copy it again from its origin"
 )
 
+// ErrNobody is why a directory with manifest.json alone has no run.
+var ErrNobody = errors.New("no rank was recorded")
+
 func read(dir fs.FS) (*trace.Run, *Manifest, *Clusters, error) {
 	m := new(Manifest)
 	if err := readJSON(dir, ManifestFile, ManifestFormat, m); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil, nil, noManifest(dir)
 	} else if err != nil {
 		return nil, nil, nil, err
+	}
+	if m.Nobody() {
+		return nil, m, nil, hint.With(fmt.Errorf("%w: %s", ErrNobody, m.Empty), "there is nothing to show or to export: measure again")
 	}
 	c := new(Clusters)
 	if err := readJSON(dir, ClustersFile, ClustersFormat, c); err != nil {

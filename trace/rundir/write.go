@@ -172,6 +172,9 @@ func (c *Content) Describe() {
 	c.Manifest.describe(c.Run, f)
 	c.Clusters.describe(c.Run, f)
 	c.Manifest.Score = c.Clusters.Score
+	if c.Levels != nil && c.Levels.Efficiency != nil {
+		c.Levels.Efficiency.Runs[0].Bounded(c.Manifest.timeless)
+	}
 	fillEmpty(c.Manifest, c.Clusters)
 }
 
@@ -182,6 +185,10 @@ func (c *Content) Describe() {
 // those of the files, each with its name. errors.Is(err, syscall.ENOSPC) shows a full disk.
 func Write(c *Content, dir string) ([]File, error) {
 	c.Describe()
+	if c.Manifest.Nobody() {
+		c.Manifest.Files = []File{}
+		return writeFiles(dir, []file{{ManifestFile, manifestContent, func(w io.Writer) error { return writeJSON(w, c.Manifest) }}})
+	}
 	// The smallest and dearest first: a disk may be nearly full.
 	files, err := writeFiles(dir, c.ready(slices.Concat(c.sumFiles(), c.pictures())))
 	detail, rows := c.Detail()

@@ -27,7 +27,7 @@ test('lists every cluster with its figures, and what is in none last', async () 
   const { page, errors, close } = await open(browser, html(), 'view=clusters');
   expect(await order(page)).toEqual([1, 2, 3, 4, -1]);
   const cells = await page.locator('tr[data-cluster="2"] td').allInnerTexts();
-  expect(cells[2]?.replaceAll(',', '')).toBe(`${run.bursts[2]}`);
+  expect(cells[6]?.replaceAll(',', '')).toBe(`${run.bursts[2]}`);
   expect(cells[0]).toContain('ms');
   await accessible(page);
   expect(errors).toEqual([]);
@@ -50,16 +50,43 @@ test('sorts by any column, both ways, and keeps that in the address', async () =
   await close();
 });
 
+test('sorts by what is lost, within the stretch that is chosen, and a dash says why', async () => {
+  const lost = (id: number, ranks: number, seconds: number | null) => ({ id, ranks, share: 0.1, load_balance: 0.5, lost_seconds: seconds, most: { world: 0, rank: id, thread: 0 }, ipc: 1, ipc_of_best: id === 1 ? null : 0.9 });
+  const main = [lost(1, 8, 0.002), lost(2, 8, 0.03), lost(3, 5, null)];
+  const planted = synthetic({ ranks: 8, iterations: 20, clusters: 4, efficiency: { clusters: main, stretches: [{ within: 'loop', clusters: [lost(1, 8, 0.04), lost(4, 8, 0.001)] }] } });
+  const { page, errors, close } = await open(browser, report(planted.bytes), 'view=clusters&sort=-lost');
+  const cells = async (id: number) => (await page.locator(`tr[data-cluster="${id}"] td`).allInnerTexts()).slice(2, 6).map((s) => s.replace(/\s/g, ' '));
+  const why = (id: number, cell: number) => page.locator(`tr[data-cluster="${id}"] td`).nth(cell).getAttribute('title');
+  expect(await order(page)).toEqual([2, 1, 3, 4, -1]);
+  expect(await cells(2)).toEqual(['30 ms', '50 %', 'rank 2', '90 %']);
+  expect(await cells(3)).toEqual(['–', '50 %', 'rank 3', '90 %']);
+  expect(await why(2, 2)).toBeNull();
+  expect(await why(3, 2)).toMatch(/^only 5\sthreads of 8\sthreads compute it$/);
+  expect(await why(1, 5)).toMatch(/PAPI_TOT_INS/);
+  expect(await why(4, 3)).toBe('it has no burst within main');
+  await page.locator('select.within').selectOption('loop');
+  await expect.poll(() => order(page)).toEqual([1, 4, 2, 3, -1]);
+  await expect.poll(() => hash(page)).toContain('within=loop');
+  expect(await page.locator('th[aria-sort=descending]').innerText()).toContain('Lost');
+  await accessible(page);
+  expect(errors).toEqual([]);
+  await close();
+  const none = await open(browser, report(synthetic({ ranks: 8, iterations: 20, clusters: 4, efficiency: null }).bytes), 'view=clusters');
+  expect(await none.page.locator('table.sortable').innerText()).not.toContain('Balance');
+  expect(none.errors).toEqual([]);
+  await none.close();
+});
+
 test('shows medians, cores and kinds where clusters were found by kinds', async () => {
   const kinds = synthetic({ ranks: 4, iterations: 10, clusters: 3, kinds: true });
   const { page, errors, close } = await open(browser, report(kinds.bytes), 'view=clusters');
   const heads = await page.locator('table.sortable th[scope=col]').allInnerTexts();
-  expect(heads.map((h) => h.replace(/[↑↓]/g, '').trim())).toEqual(['Cluster', 'Time', 'Share', 'Bursts', 'Median', 'Spread', 'Kind', 'Predicted', 'Score', 'Ends with']);
-  const kind = (id: number) => page.locator(`tr[data-cluster="${id}"] td`).nth(5);
+  expect(heads.map((h) => h.replace(/[↑↓]/g, '').trim())).toEqual(['Cluster', 'Time', 'Share', 'Lost', 'Balance', 'Most', 'IPC of best', 'Bursts', 'Median', 'Spread', 'Kind', 'Predicted', 'Score', 'Ends with']);
+  const kind = (id: number) => page.locator(`tr[data-cluster="${id}"] td`).nth(9);
   expect(await kind(2).innerText()).toBe('2');
   expect(await kind(3).innerText()).toBe('1');
   expect(await kind(3).getAttribute('title')).toBe('in place of another by chance');
-  expect(await page.locator('tr[data-cluster="2"] td').nth(6).innerText()).toMatch(/^97/);
+  expect(await page.locator('tr[data-cluster="2"] td').nth(10).innerText()).toMatch(/^97/);
   await page.click('tr[data-cluster="3"] button');
   expect(await page.locator('table.cluster-facts').innerText()).toContain('variant of cluster 1');
   await accessible(page);
@@ -76,7 +103,7 @@ test('counts in the histogram each burst of the cluster, as often as it stands f
   expect(Math.exp(h.span.to)).toBeLessThan((2e6 / 3) * 1.051);
   await page.getByRole('button', { name: 'log' }).click();
   await expect.poll(() => histogram(page)).toMatchObject({ log: false });
-  await page.locator('select').selectOption('IPC');
+  await page.locator('select:not(.within)').selectOption('IPC');
   await expect.poll(() => histogram(page)).toMatchObject({ quantity: 'IPC', bursts: [run.bursts[3]] });
   const ipc = (await histogram(page)) as Histogram;
   expect(ipc.span.from).toBeGreaterThanOrEqual(1.25 * 0.98 - 1e-9);

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { findings } from '../src/data/findings';
+import { partsOf, readEfficiency, tree, whyNot, type Factors } from '../src/data/efficiency';
 import { lossesOf } from '../src/data/losses';
 import { readManifest } from '../src/data/manifest';
 import { briefPath } from '../src/data/names';
@@ -176,8 +177,22 @@ describe('findings', () => {
 
   test('tell of iterations, balance and MPI', () => {
     expect(texts).toContainEqual(expect.stringMatching(/^The run repeats: 20 iterations of 4 bursts/));
-    expect(texts).toContainEqual(expect.stringMatching(/^The load balance is 0\.9\d+ of 1: rank 5 computes .*; of the difference \d+[.\d]* % is in cluster 2\.$/));
+    expect(texts).toContainEqual(expect.stringMatching(/^Within main the load balance is 9\d[.\d]* %: rank 5 computes .*; most is lost in cluster 2: [\d.]+ ms\.$/));
     expect(texts).toContainEqual(expect.stringMatching(/of the ranks' time is in MPI/));
+  });
+
+  test('have the balance, the time in MPI and IPC from efficiency.json alone', () => {
+    const planted = synthetic({
+      ranks: 8, iterations: 20, clusters: 4,
+      efficiency: { load_balance: 0.4321, mean_computing_seconds: 7, most_computing_seconds: 9, stretches: [], budget: { total_seconds: 200, mpi_seconds: 24.6 } },
+    });
+    const said = findings(loadPack(planted.bytes)).map((f) => f.text.replace(/\u202f/g, ' '));
+    expect(said).toContainEqual(expect.stringMatching(/^Within main the load balance is 43\.2 %: rank 5 computes for 9 s, ranks on average for 7 s; /));
+    expect(said).toContainEqual(expect.stringMatching(/^Over the whole run 12\.3 % of the ranks' time is in MPI/));
+    expect(said).toContainEqual(expect.stringMatching(/^Cluster 1 completes 0\.75 instructions a cycle, .* cluster 4 completes 1\.5\.$/));
+    const none = findings(loadPack(synthetic({ ranks: 8, iterations: 20, clusters: 4, efficiency: null }).bytes)).map((f) => f.text);
+    expect(none.filter((s) => /load balance|in MPI|a cycle/.test(s))).toEqual([]);
+    expect(none.length).toBeGreaterThan(0);
   });
 });
 
@@ -238,6 +253,76 @@ describe('findings of what the manifest tells', () => {
     expect(shown({ cause: 'computing' })).toEqual({ cluster: undefined, selection: { threads } }); // in bursts of no cluster
     expect(shown({})).toEqual({ cluster: undefined, selection: { threads } }); // of an older version
     expect(shown({ cause: 7, cluster: 'x' })).toEqual({ cluster: undefined, selection: { threads } });
+  });
+});
+
+describe('efficiency', () => {
+  const factors = {
+    seconds: 10, mean_computing_seconds: 6, most_computing_seconds: 8, parallel_efficiency: 0.6, load_balance: 0.75, load_balance_in_nodes: 0.875, load_balance_between_nodes: 6 / 7,
+    communication_efficiency: 0.8, serialisation_efficiency: null, transfer_efficiency: null, most_computing: { world: 0, rank: 3, thread: 0 },
+  };
+  const read = (run: object) => {
+    const e = readEfficiency({ within: 'main', runs: [{ locations: 4, ...factors, ...run }] });
+    if (!e) throw new Error('there is a run');
+    return e;
+  };
+  const rowsOf = (f: Factors) => tree(f).map((r) => [r.name, r.ratio, r.to - r.from]);
+
+  test('each factor has the ratio of the file and the time that it costs, and those of the innermost add up', () => {
+    expect(rowsOf(read({}))).toEqual([
+      ['Parallel efficiency', 0.6, 4],
+      ['Load balance', 0.75, 2],
+      ['in nodes', 0.875, 1],
+      ['between nodes', 6 / 7, 1],
+      ['Communication', 0.8, 2],
+      ['serialisation', NaN, NaN],
+      ['transfer', NaN, NaN],
+    ]);
+    const rows = tree(read({}));
+    expect(rows.map((r) => [r.from, r.to])).toEqual([[6, 10], [6, 8], [7, 8], [6, 7], [8, 10], [NaN, NaN], [NaN, NaN]]);
+    // Ratios are printed as they are in the file, whatever the times say.
+    expect(tree(read({ load_balance: 0.1, parallel_efficiency: null })).map((r) => r.ratio).slice(0, 2)).toEqual([NaN, 0.1]);
+  });
+
+  test('one node costs nothing between nodes, whatever the last digit of a float is', () => {
+    const third = 1 / 3;
+    const one = read({ mean_computing_seconds: third, most_computing_seconds: 0.4, load_balance: third / 0.4, load_balance_in_nodes: third / 0.4 + 1e-16, load_balance_between_nodes: 1 });
+    const rows = new Map(rowsOf(one).map(([name, , lost]) => [name, lost]));
+    expect(rows.get('between nodes')).toBe(0);
+    expect(rows.get('in nodes')).toBe(rows.get('Load balance'));
+  });
+
+  test('nodes that are not known have no seconds', () => {
+    const rows = rowsOf(read({ load_balance_in_nodes: null, load_balance_between_nodes: null }));
+    expect(rows.slice(1, 4)).toEqual([['Load balance', 0.75, 2], ['in nodes', NaN, NaN], ['between nodes', NaN, NaN]]);
+  });
+
+  test('parts are the stretches and the phases, and a phase may have the name of a stretch', () => {
+    const e = read({ stretches: [{ within: 'run' }, { within: 'loop' }], phases: [{ name: 'run', phase: null, iterations: 3 }, { name: '', phase: 1, iterations: 20 }] });
+    expect(partsOf(e).map((p) => [p.key, p.title, p.own, p.clusters === null])).toEqual([
+      ['main', 'main', true, false],
+      ['run', 'whole run', false, false],
+      ['loop', 'loop', false, false],
+      ['name:run', 'run', false, true],
+      ['iterations:1', 'phase 1', false, true],
+    ]);
+  });
+
+  test('what has no figure says why', () => {
+    const e = read({ clusters: [{ id: 1, ranks: 3 }, { id: 2, ranks: 4 }], phases: [{ name: 'x', phase: null }] });
+    const [main, phase] = partsOf(e);
+    const why = (id: number, ipc = false, part = main) => whyNot(e, part ?? null, id, ipc).replace(/\u202f/g, ' ');
+    expect(why(1)).toBe('only 3 threads of 4 threads compute it');
+    expect(why(2)).toBe('not defined');
+    expect(why(3)).toBe('it has no burst within main');
+    expect(why(-1)).toMatch(/in no cluster/);
+    expect(why(1, true)).toMatch(/PAPI_TOT_INS/);
+    expect(why(1, false, phase)).toBe('not known within x: a phase has no figures of clusters');
+  });
+
+  test('a file of no run, or of another shape, is none', () => {
+    for (const v of [null, {}, { runs: 3 }, { runs: [] }]) expect(readEfficiency(v)).toBeNull();
+    expect(partsOf(read({ stretches: 'x', phases: [7], clusters: [null], most_computing: 'me' }))).toHaveLength(2);
   });
 });
 

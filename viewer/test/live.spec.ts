@@ -152,6 +152,37 @@ test('follows a run to its end', async () => {
   await close();
 });
 
+test('shows the efficiency, the rank that waits, and why figures are missing', async () => {
+  const { collector, page, errors, close } = await watch();
+  const none = { parallel_efficiency: null, load_balance: null, load_balance_in_nodes: null, load_balance_between_nodes: null, communication_efficiency: null, seconds: null, locations: 0 };
+  const run = { parallel_efficiency: 0.6, load_balance: 0.75, load_balance_in_nodes: 0.9375, load_balance_between_nodes: 0.8, communication_efficiency: 0.8, seconds: 120, locations: 4 };
+  const minute = { ...run, parallel_efficiency: 0.123, communication_efficiency: 0.164, seconds: 57 };
+  const bins = [0.6, 0.6, 0.6, 0.5, 0.2, 0.1, 0, 0];
+  const of = (efficiency: object, waiting: object | null) => pageOf(3, { efficiency: { run, minute, bin_seconds: 6, bins, why: '', ...efficiency }, waiting });
+  const line = page.locator('.live-efficiency');
+  const said = async () => (await line.innerText()).replace(/\s+/g, ' ');
+
+  collector.say('page', pageOf(3)); // of an earlier version
+  await page.waitForSelector('.live-clusters tr');
+  expect(await line.count()).toBe(0);
+
+  collector.say('page', of({}, { rank: 3, world: 0, call: 'MPI_Recv', callpath: 'a<b>.c:12', seconds: 9.9 }));
+  await expect.poll(() => line.count()).toBe(1);
+  expect(await said()).toBe('so far 120 s parallel efficiency 60 % load balance 75 % communication 80 % last minute 57 s parallel efficiency 12.3 % load balance 75 % communication 16.4 %');
+  expect(await line.locator('[title]').nth(1).getAttribute('title')).toContain('in nodes 93.8\u202f%, between nodes 80\u202f%');
+  expect(await line.locator('.live-spark').getAttribute('aria-label')).toBe('Parallel efficiency in each 6\u202fs of the last minute: 60\u202f%, 60\u202f%, 60\u202f%, 50\u202f%, 20\u202f%, 10\u202f%, 0\u202f%, 0\u202f%');
+  expect((await line.locator('.live-spark .line').getAttribute('d'))?.split('L').length).toBe(bins.length);
+
+  collector.say('page', of({}, { rank: 3, world: 1, call: 'MPI_Recv', callpath: 'a<b>.c:12', seconds: 312.7 }));
+  await expect.poll(said).toContain('rank 3 of world 1 in MPI_Recv@a<b>.c:12 for 312 s');
+  await accessible(page);
+  collector.say('page', of({ minute: none, bins: [], why: 'no rank reported anything for 41 s' }, null));
+  await expect.poll(said).toContain('last minute parallel efficiency – load balance – communication – no rank reported anything for 41 s');
+  expect(await line.locator('.live-spark').count()).toBe(0);
+  expect(errors).toEqual([]);
+  await close();
+});
+
 test('says when bursts that are kept on the nodes will be shown, and what is known of them', async () => {
   const { collector, page, errors, close } = await watch();
   const survey = { surveyed: true, age_seconds: 2, units: 1234, bursts: 56789, burst_seconds: 12.5, agents: 3, silent_agents: 0, lost_bursts: 0, outside_bursts: 0, held_bytes: 1 << 20, error: '' };

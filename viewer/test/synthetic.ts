@@ -1,6 +1,7 @@
 // A run that never was: every number in it follows from where it stands, so that tests know what a view must draw.
 // Ranks compute in iterations; each one has a burst of every cluster, then the rank waits in MPI. Rank r spends
 // 1 + slow(r) of the usual time in cluster 2; every 50th burst is noise.
+import { efficiencyOf } from './efficiency';
 import { packBytes } from './pack';
 
 export interface Shape {
@@ -11,6 +12,7 @@ export interface Shape {
   readonly bins?: number;
   readonly detailRanks?: number; // from rank 0: of these calls and messages are kept
   readonly manifest?: Record<string, unknown>; // fields to put in place of the usual
+  readonly efficiency?: Record<string, unknown> | null; // fields of the run in efficiency.json; null: there is no such file
   readonly page?: Record<string, unknown>;
 }
 
@@ -22,6 +24,7 @@ export interface Synthetic {
   readonly bursts: number[]; // likewise
   readonly iterationNS: number;
   readonly slowRank: number;
+  readonly spent: number[][]; // computing seconds by rank and cluster, noise at index 0
 }
 
 // The first colours of trace/palette.
@@ -88,6 +91,8 @@ export function synthetic(shape: Shape): Synthetic {
   const detailRanks = shape.detailRanks ?? Math.min(4, ranks);
   const calls = { thread: [] as number[], enter: [] as number[], exit: [] as number[], function: [] as number[], path: [] as number[] };
   const messages = { from: [] as number[], to: [] as number[], sent: [] as number[], received: [] as number[], bytes: [] as number[], tag: [] as number[] };
+  const spent: number[][] = [];
+  const steps: number[][] = []; // computing seconds by rank and iteration
   let p = 0;
   for (let rank = 0; rank < ranks; rank++) {
     const mine = { seconds: new Array<number>(clusters + 1).fill(0), bursts: new Array<number>(clusters + 1).fill(0) };
@@ -120,6 +125,8 @@ export function synthetic(shape: Shape): Synthetic {
         spend(rank, begin, now, 1);
         mpiSeconds[rank] = (mpiSeconds[rank] ?? 0) + (now - begin) / 1e9;
         computing[rank] = (computing[rank] ?? 0) + ns / 1e9;
+        const step = (steps[rank] ??= []);
+        step[it] = (step[it] ?? 0) + ns / 1e9;
         if (rank < detailRanks && it < 2) {
           calls.thread.push(rank);
           calls.enter.push(begin);
@@ -136,6 +143,7 @@ export function synthetic(shape: Shape): Synthetic {
         p++;
       }
     }
+    spent.push(mine.seconds);
     for (let id = 0; id <= clusters; id++) {
       if (!mine.bursts[id]) continue;
       heat.group.push(rank);
@@ -164,6 +172,7 @@ export function synthetic(shape: Shape): Synthetic {
     mode: 'report',
     manifest: { ...manifestOf(shape, { n, endNS, total, slowRank, iterationNS, detailRanks, calls: calls.thread.length }), ...shape.manifest },
     clusters: clustersOf(clusters, seconds, bursts, total, shape.kinds ?? false),
+    efficiency: shape.efficiency === null ? null : efficiencyOf({ spent, steps, mpi: [...mpiSeconds], endSeconds: endNS / 1e9, iterationSeconds: iterationNS / 1e9 }, shape.efficiency),
     problems: [],
     resolution: '',
     threads: ranks,
@@ -231,7 +240,7 @@ export function synthetic(shape: Shape): Synthetic {
   const { threads, points: said, overview } = json as { threads: number; points: { count: number }; overview: unknown };
   const rowsOf = (name: string) => (name.startsWith('thread.') ? threads : name.startsWith('points.') ? said.count : name.startsWith('overview.') && !overview ? 0 : Infinity);
   const cut = Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, column.slice(0, rowsOf(name))]));
-  return { bytes: packBytes(json, cut), json, points: n, seconds, bursts, iterationNS, slowRank };
+  return { bytes: packBytes(json, cut), json, points: n, seconds, bursts, iterationNS, slowRank, spent };
 }
 
 interface Facts {

@@ -240,6 +240,55 @@ func (ProcessEnd_How) EnumDescriptor() ([]byte, []int) {
 	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22, 0}
 }
 
+type Standing_State int32
+
+const (
+	Standing_STATE_UNSPECIFIED Standing_State = 0 // not known: calls were not recorded since the last row
+	Standing_STATE_OUTSIDE     Standing_State = 1 // in no MPI call
+	Standing_STATE_INSIDE      Standing_State = 2 // in the call that began at enter
+)
+
+// Enum value maps for Standing_State.
+var (
+	Standing_State_name = map[int32]string{
+		0: "STATE_UNSPECIFIED",
+		1: "STATE_OUTSIDE",
+		2: "STATE_INSIDE",
+	}
+	Standing_State_value = map[string]int32{
+		"STATE_UNSPECIFIED": 0,
+		"STATE_OUTSIDE":     1,
+		"STATE_INSIDE":      2,
+	}
+)
+
+func (x Standing_State) Enum() *Standing_State {
+	p := new(Standing_State)
+	*p = x
+	return p
+}
+
+func (x Standing_State) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Standing_State) Descriptor() protoreflect.EnumDescriptor {
+	return file_moriens_v1_collector_proto_enumTypes[4].Descriptor()
+}
+
+func (Standing_State) Type() protoreflect.EnumType {
+	return &file_moriens_v1_collector_proto_enumTypes[4]
+}
+
+func (x Standing_State) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Standing_State.Descriptor instead.
+func (Standing_State) EnumDescriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31, 0}
+}
+
 type Origin_How int32
 
 const (
@@ -285,11 +334,11 @@ func (x Origin_How) String() string {
 }
 
 func (Origin_How) Descriptor() protoreflect.EnumDescriptor {
-	return file_moriens_v1_collector_proto_enumTypes[4].Descriptor()
+	return file_moriens_v1_collector_proto_enumTypes[5].Descriptor()
 }
 
 func (Origin_How) Type() protoreflect.EnumType {
-	return &file_moriens_v1_collector_proto_enumTypes[4]
+	return &file_moriens_v1_collector_proto_enumTypes[5]
 }
 
 func (x Origin_How) Number() protoreflect.EnumNumber {
@@ -298,7 +347,7 @@ func (x Origin_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Origin_How.Descriptor instead.
 func (Origin_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35, 0}
 }
 
 type Transfers_Kind int32
@@ -346,11 +395,11 @@ func (x Transfers_Kind) String() string {
 }
 
 func (Transfers_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_moriens_v1_collector_proto_enumTypes[5].Descriptor()
+	return file_moriens_v1_collector_proto_enumTypes[6].Descriptor()
 }
 
 func (Transfers_Kind) Type() protoreflect.EnumType {
-	return &file_moriens_v1_collector_proto_enumTypes[5]
+	return &file_moriens_v1_collector_proto_enumTypes[6]
 }
 
 func (x Transfers_Kind) Number() protoreflect.EnumNumber {
@@ -359,12 +408,12 @@ func (x Transfers_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Transfers_Kind.Descriptor instead.
 func (Transfers_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{36, 0}
 }
 
 type ReportRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1, 2, 3, … for this agent, over all of its streams; 0 in Hello, ClockProbe and Spool.
+	// 1, 2, 3, … for this agent, over all of its streams; 0 in Hello, ClockProbe, Spool and Standing.
 	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Types that are valid to be assigned to Body:
 	//
@@ -397,6 +446,7 @@ type ReportRequest struct {
 	//	*ReportRequest_CellsAnswer
 	//	*ReportRequest_Spool
 	//	*ReportRequest_Scheduling
+	//	*ReportRequest_Standing
 	Body          isReportRequest_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -707,6 +757,15 @@ func (x *ReportRequest) GetScheduling() *Scheduling {
 	return nil
 }
 
+func (x *ReportRequest) GetStanding() *Standing {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_Standing); ok {
+			return x.Standing
+		}
+	}
+	return nil
+}
+
 type isReportRequest_Body interface {
 	isReportRequest_Body()
 }
@@ -828,6 +887,10 @@ type ReportRequest_Scheduling struct {
 	Scheduling *Scheduling `protobuf:"bytes,168,opt,name=scheduling,proto3,oneof"`
 }
 
+type ReportRequest_Standing struct {
+	Standing *Standing `protobuf:"bytes,180,opt,name=standing,proto3,oneof"` // is not acknowledged; the latest is sent once on each stream
+}
+
 func (*ReportRequest_Hello) isReportRequest_Body() {}
 
 func (*ReportRequest_Process) isReportRequest_Body() {}
@@ -885,6 +948,8 @@ func (*ReportRequest_CellsAnswer) isReportRequest_Body() {}
 func (*ReportRequest_Spool) isReportRequest_Body() {}
 
 func (*ReportRequest_Scheduling) isReportRequest_Body() {}
+
+func (*ReportRequest_Standing) isReportRequest_Body() {}
 
 type ReportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3419,6 +3484,160 @@ func (x *Spool) GetUnkeptProcesses() uint64 {
 	return 0
 }
 
+// Standing says where the threads of a node are now, for figures of the run in progress; the results do not contain it.
+// It is sent each second. A ring that was read within the last second need not be in it; with micro-cells each ring is.
+// All columns have one length, those of sums may be empty.
+type Standing struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Ring  []uint64               `protobuf:"fixed64,1,rep,packed,name=ring,proto3" json:"ring,omitempty"`
+	Rows  []uint64               `protobuf:"varint,2,rep,packed,name=rows,proto3" json:"rows,omitempty"`                                  // of the ring so far: Calls.first of the next one
+	Ticks []uint64               `protobuf:"varint,3,rep,packed,name=ticks,proto3" json:"ticks,omitempty"`                                // when the agent looked
+	State []Standing_State       `protobuf:"varint,4,rep,packed,name=state,proto3,enum=moriens.v1.Standing_State" json:"state,omitempty"` // then, since the end of the last row
+	// Of the call that it is in, or of a run of polls that is not over; 0 = there is none.
+	Enter    []uint64 `protobuf:"varint,5,rep,packed,name=enter,proto3" json:"enter,omitempty"`
+	Exit     []uint64 `protobuf:"varint,10,rep,packed,name=exit,proto3" json:"exit,omitempty"`        // of the latest poll of such a run; 0 = it is in the call
+	Function []uint32 `protobuf:"varint,6,rep,packed,name=function,proto3" json:"function,omitempty"` // as in Calls
+	Path     []uint32 `protobuf:"varint,7,rep,packed,name=path,proto3" json:"path,omitempty"`         // CallPath of the process; 0 = unknown
+	// Where the call that has lasted longest was made, as file:line, once it has for seconds; empty = not known.
+	Longest uint64 `protobuf:"fixed64,8,opt,name=longest,proto3" json:"longest,omitempty"` // its ring
+	Place   string `protobuf:"bytes,9,opt,name=place,proto3" json:"place,omitempty"`
+	// Sums over all rows, of agents that keep their bursts on the node.
+	Begin         []uint64 `protobuf:"varint,20,rep,packed,name=begin,proto3" json:"begin,omitempty"` // exit of the first MPI_Init; 0 = none
+	Until         []uint64 `protobuf:"varint,21,rep,packed,name=until,proto3" json:"until,omitempty"` // exit of the last row
+	Computing     []uint64 `protobuf:"varint,22,rep,packed,name=computing,proto3" json:"computing,omitempty"`
+	Mpi           []uint64 `protobuf:"varint,23,rep,packed,name=mpi,proto3" json:"mpi,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Standing) Reset() {
+	*x = Standing{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Standing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Standing) ProtoMessage() {}
+
+func (x *Standing) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Standing.ProtoReflect.Descriptor instead.
+func (*Standing) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *Standing) GetRing() []uint64 {
+	if x != nil {
+		return x.Ring
+	}
+	return nil
+}
+
+func (x *Standing) GetRows() []uint64 {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *Standing) GetTicks() []uint64 {
+	if x != nil {
+		return x.Ticks
+	}
+	return nil
+}
+
+func (x *Standing) GetState() []Standing_State {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+func (x *Standing) GetEnter() []uint64 {
+	if x != nil {
+		return x.Enter
+	}
+	return nil
+}
+
+func (x *Standing) GetExit() []uint64 {
+	if x != nil {
+		return x.Exit
+	}
+	return nil
+}
+
+func (x *Standing) GetFunction() []uint32 {
+	if x != nil {
+		return x.Function
+	}
+	return nil
+}
+
+func (x *Standing) GetPath() []uint32 {
+	if x != nil {
+		return x.Path
+	}
+	return nil
+}
+
+func (x *Standing) GetLongest() uint64 {
+	if x != nil {
+		return x.Longest
+	}
+	return 0
+}
+
+func (x *Standing) GetPlace() string {
+	if x != nil {
+		return x.Place
+	}
+	return ""
+}
+
+func (x *Standing) GetBegin() []uint64 {
+	if x != nil {
+		return x.Begin
+	}
+	return nil
+}
+
+func (x *Standing) GetUntil() []uint64 {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *Standing) GetComputing() []uint64 {
+	if x != nil {
+		return x.Computing
+	}
+	return nil
+}
+
+func (x *Standing) GetMpi() []uint64 {
+	if x != nil {
+		return x.Mpi
+	}
+	return nil
+}
+
 // Windows is the final state of an agent's store of full detail.
 type Windows struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
@@ -3435,7 +3654,7 @@ type Windows struct {
 
 func (x *Windows) Reset() {
 	*x = Windows{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3447,7 +3666,7 @@ func (x *Windows) String() string {
 func (*Windows) ProtoMessage() {}
 
 func (x *Windows) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3460,7 +3679,7 @@ func (x *Windows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Windows.ProtoReflect.Descriptor instead.
 func (*Windows) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Windows) GetBytes() uint64 {
@@ -3535,7 +3754,7 @@ type Communicator struct {
 
 func (x *Communicator) Reset() {
 	*x = Communicator{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	mi := &file_moriens_v1_collector_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3547,7 +3766,7 @@ func (x *Communicator) String() string {
 func (*Communicator) ProtoMessage() {}
 
 func (x *Communicator) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	mi := &file_moriens_v1_collector_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3560,7 +3779,7 @@ func (x *Communicator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Communicator.ProtoReflect.Descriptor instead.
 func (*Communicator) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Communicator) GetCommunicator() uint32 {
@@ -3661,7 +3880,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[33]
+	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3673,7 +3892,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[33]
+	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3686,7 +3905,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Member) GetProcess() uint64 {
@@ -3742,7 +3961,7 @@ type Origin struct {
 
 func (x *Origin) Reset() {
 	*x = Origin{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[34]
+	mi := &file_moriens_v1_collector_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3754,7 +3973,7 @@ func (x *Origin) String() string {
 func (*Origin) ProtoMessage() {}
 
 func (x *Origin) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[34]
+	mi := &file_moriens_v1_collector_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3767,7 +3986,7 @@ func (x *Origin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Origin.ProtoReflect.Descriptor instead.
 func (*Origin) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Origin) GetHow() Origin_How {
@@ -3852,7 +4071,7 @@ type Transfers struct {
 
 func (x *Transfers) Reset() {
 	*x = Transfers{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[35]
+	mi := &file_moriens_v1_collector_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3864,7 +4083,7 @@ func (x *Transfers) String() string {
 func (*Transfers) ProtoMessage() {}
 
 func (x *Transfers) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[35]
+	mi := &file_moriens_v1_collector_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3877,7 +4096,7 @@ func (x *Transfers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transfers.ProtoReflect.Descriptor instead.
 func (*Transfers) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Transfers) GetRing() uint64 {
@@ -4007,7 +4226,7 @@ type Traffic struct {
 
 func (x *Traffic) Reset() {
 	*x = Traffic{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[36]
+	mi := &file_moriens_v1_collector_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4019,7 +4238,7 @@ func (x *Traffic) String() string {
 func (*Traffic) ProtoMessage() {}
 
 func (x *Traffic) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[36]
+	mi := &file_moriens_v1_collector_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4032,7 +4251,7 @@ func (x *Traffic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Traffic.ProtoReflect.Descriptor instead.
 func (*Traffic) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{36}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Traffic) GetProcess() uint64 {
@@ -4128,7 +4347,7 @@ type Collectives struct {
 
 func (x *Collectives) Reset() {
 	*x = Collectives{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[37]
+	mi := &file_moriens_v1_collector_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4140,7 +4359,7 @@ func (x *Collectives) String() string {
 func (*Collectives) ProtoMessage() {}
 
 func (x *Collectives) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[37]
+	mi := &file_moriens_v1_collector_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4153,7 +4372,7 @@ func (x *Collectives) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Collectives.ProtoReflect.Descriptor instead.
 func (*Collectives) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{37}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Collectives) GetRing() uint64 {
@@ -4218,7 +4437,7 @@ type Gaps struct {
 
 func (x *Gaps) Reset() {
 	*x = Gaps{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[38]
+	mi := &file_moriens_v1_collector_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4230,7 +4449,7 @@ func (x *Gaps) String() string {
 func (*Gaps) ProtoMessage() {}
 
 func (x *Gaps) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[38]
+	mi := &file_moriens_v1_collector_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4243,7 +4462,7 @@ func (x *Gaps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gaps.ProtoReflect.Descriptor instead.
 func (*Gaps) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{38}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Gaps) GetRing() uint64 {
@@ -4290,7 +4509,7 @@ type TransfersEnd struct {
 
 func (x *TransfersEnd) Reset() {
 	*x = TransfersEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[39]
+	mi := &file_moriens_v1_collector_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4302,7 +4521,7 @@ func (x *TransfersEnd) String() string {
 func (*TransfersEnd) ProtoMessage() {}
 
 func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[39]
+	mi := &file_moriens_v1_collector_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4315,7 +4534,7 @@ func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransfersEnd.ProtoReflect.Descriptor instead.
 func (*TransfersEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{39}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *TransfersEnd) GetProcess() uint64 {
@@ -4414,7 +4633,7 @@ var File_moriens_v1_collector_proto protoreflect.FileDescriptor
 const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"\x1amoriens/v1/collector.proto\x12\n" +
-	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\x8c\f\n" +
+	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\xc1\f\n" +
 	"\rReportRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12)\n" +
 	"\x05hello\x18\x02 \x01(\v2\x11.moriens.v1.HelloH\x00R\x05hello\x12/\n" +
@@ -4452,7 +4671,8 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x05spool\x18\xa1\x01 \x01(\v2\x11.moriens.v1.SpoolH\x00R\x05spool\x129\n" +
 	"\n" +
 	"scheduling\x18\xa8\x01 \x01(\v2\x16.moriens.v1.SchedulingH\x00R\n" +
-	"schedulingB\x06\n" +
+	"scheduling\x123\n" +
+	"\bstanding\x18\xb4\x01 \x01(\v2\x14.moriens.v1.StandingH\x00R\bstandingB\x06\n" +
 	"\x04body\"\xa0\x02\n" +
 	"\x0eReportResponse\x12\"\n" +
 	"\facknowledged\x18\x01 \x01(\x04R\facknowledged\x127\n" +
@@ -4707,7 +4927,27 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\adropped\x18\x03 \x01(\x04R\adropped\x12\x14\n" +
 	"\x05error\x18\x04 \x01(\tR\x05error\x12\x16\n" +
 	"\x06unkept\x18\x05 \x01(\x04R\x06unkept\x12)\n" +
-	"\x10unkept_processes\x18\x06 \x01(\x04R\x0funkeptProcesses\"\xcb\x01\n" +
+	"\x10unkept_processes\x18\x06 \x01(\x04R\x0funkeptProcesses\"\xa5\x03\n" +
+	"\bStanding\x12\x12\n" +
+	"\x04ring\x18\x01 \x03(\x06R\x04ring\x12\x12\n" +
+	"\x04rows\x18\x02 \x03(\x04R\x04rows\x12\x14\n" +
+	"\x05ticks\x18\x03 \x03(\x04R\x05ticks\x120\n" +
+	"\x05state\x18\x04 \x03(\x0e2\x1a.moriens.v1.Standing.StateR\x05state\x12\x14\n" +
+	"\x05enter\x18\x05 \x03(\x04R\x05enter\x12\x12\n" +
+	"\x04exit\x18\n" +
+	" \x03(\x04R\x04exit\x12\x1a\n" +
+	"\bfunction\x18\x06 \x03(\rR\bfunction\x12\x12\n" +
+	"\x04path\x18\a \x03(\rR\x04path\x12\x18\n" +
+	"\alongest\x18\b \x01(\x06R\alongest\x12\x14\n" +
+	"\x05place\x18\t \x01(\tR\x05place\x12\x14\n" +
+	"\x05begin\x18\x14 \x03(\x04R\x05begin\x12\x14\n" +
+	"\x05until\x18\x15 \x03(\x04R\x05until\x12\x1c\n" +
+	"\tcomputing\x18\x16 \x03(\x04R\tcomputing\x12\x10\n" +
+	"\x03mpi\x18\x17 \x03(\x04R\x03mpi\"C\n" +
+	"\x05State\x12\x15\n" +
+	"\x11STATE_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rSTATE_OUTSIDE\x10\x01\x12\x10\n" +
+	"\fSTATE_INSIDE\x10\x02\"\xcb\x01\n" +
 	"\aWindows\x12\x14\n" +
 	"\x05bytes\x18\x01 \x01(\x04R\x05bytes\x12#\n" +
 	"\revicted_bytes\x18\x02 \x01(\x04R\fevictedBytes\x12'\n" +
@@ -4841,117 +5081,121 @@ func file_moriens_v1_collector_proto_rawDescGZIP() []byte {
 	return file_moriens_v1_collector_proto_rawDescData
 }
 
-var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
+var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_moriens_v1_collector_proto_goTypes = []any{
 	(Clock)(0),             // 0: moriens.v1.Clock
 	(Keep_Why)(0),          // 1: moriens.v1.Keep.Why
 	(Marks_What)(0),        // 2: moriens.v1.Marks.What
 	(ProcessEnd_How)(0),    // 3: moriens.v1.ProcessEnd.How
-	(Origin_How)(0),        // 4: moriens.v1.Origin.How
-	(Transfers_Kind)(0),    // 5: moriens.v1.Transfers.Kind
-	(*ReportRequest)(nil),  // 6: moriens.v1.ReportRequest
-	(*ReportResponse)(nil), // 7: moriens.v1.ReportResponse
-	(*Keep)(nil),           // 8: moriens.v1.Keep
-	(*Kept)(nil),           // 9: moriens.v1.Kept
-	(*Fetch)(nil),          // 10: moriens.v1.Fetch
-	(*WindowPart)(nil),     // 11: moriens.v1.WindowPart
-	(*WindowsEnd)(nil),     // 12: moriens.v1.WindowsEnd
-	(*Hello)(nil),          // 13: moriens.v1.Hello
-	(*Redirect)(nil),       // 14: moriens.v1.Redirect
-	(*RunOver)(nil),        // 15: moriens.v1.RunOver
-	(*Process)(nil),        // 16: moriens.v1.Process
-	(*Ring)(nil),           // 17: moriens.v1.Ring
-	(*CallPath)(nil),       // 18: moriens.v1.CallPath
-	(*Frame)(nil),          // 19: moriens.v1.Frame
-	(*Scope)(nil),          // 20: moriens.v1.Scope
-	(*Symbols)(nil),        // 21: moriens.v1.Symbols
-	(*Note)(nil),           // 22: moriens.v1.Note
-	(*Calls)(nil),          // 23: moriens.v1.Calls
-	(*MarkName)(nil),       // 24: moriens.v1.MarkName
-	(*Marks)(nil),          // 25: moriens.v1.Marks
-	(*Counts)(nil),         // 26: moriens.v1.Counts
-	(*RingEnd)(nil),        // 27: moriens.v1.RingEnd
-	(*ProcessEnd)(nil),     // 28: moriens.v1.ProcessEnd
-	(*ClockSample)(nil),    // 29: moriens.v1.ClockSample
-	(*ClockProbe)(nil),     // 30: moriens.v1.ClockProbe
-	(*ClockReply)(nil),     // 31: moriens.v1.ClockReply
-	(*ClockExchange)(nil),  // 32: moriens.v1.ClockExchange
-	(*Fault)(nil),          // 33: moriens.v1.Fault
-	(*Scheduling)(nil),     // 34: moriens.v1.Scheduling
-	(*Done)(nil),           // 35: moriens.v1.Done
-	(*Spool)(nil),          // 36: moriens.v1.Spool
-	(*Windows)(nil),        // 37: moriens.v1.Windows
-	(*Communicator)(nil),   // 38: moriens.v1.Communicator
-	(*Member)(nil),         // 39: moriens.v1.Member
-	(*Origin)(nil),         // 40: moriens.v1.Origin
-	(*Transfers)(nil),      // 41: moriens.v1.Transfers
-	(*Traffic)(nil),        // 42: moriens.v1.Traffic
-	(*Collectives)(nil),    // 43: moriens.v1.Collectives
-	(*Gaps)(nil),           // 44: moriens.v1.Gaps
-	(*TransfersEnd)(nil),   // 45: moriens.v1.TransfersEnd
-	(*CellsAnswer)(nil),    // 46: moriens.v1.CellsAnswer
-	(*CellsAsk)(nil),       // 47: moriens.v1.CellsAsk
+	(Standing_State)(0),    // 4: moriens.v1.Standing.State
+	(Origin_How)(0),        // 5: moriens.v1.Origin.How
+	(Transfers_Kind)(0),    // 6: moriens.v1.Transfers.Kind
+	(*ReportRequest)(nil),  // 7: moriens.v1.ReportRequest
+	(*ReportResponse)(nil), // 8: moriens.v1.ReportResponse
+	(*Keep)(nil),           // 9: moriens.v1.Keep
+	(*Kept)(nil),           // 10: moriens.v1.Kept
+	(*Fetch)(nil),          // 11: moriens.v1.Fetch
+	(*WindowPart)(nil),     // 12: moriens.v1.WindowPart
+	(*WindowsEnd)(nil),     // 13: moriens.v1.WindowsEnd
+	(*Hello)(nil),          // 14: moriens.v1.Hello
+	(*Redirect)(nil),       // 15: moriens.v1.Redirect
+	(*RunOver)(nil),        // 16: moriens.v1.RunOver
+	(*Process)(nil),        // 17: moriens.v1.Process
+	(*Ring)(nil),           // 18: moriens.v1.Ring
+	(*CallPath)(nil),       // 19: moriens.v1.CallPath
+	(*Frame)(nil),          // 20: moriens.v1.Frame
+	(*Scope)(nil),          // 21: moriens.v1.Scope
+	(*Symbols)(nil),        // 22: moriens.v1.Symbols
+	(*Note)(nil),           // 23: moriens.v1.Note
+	(*Calls)(nil),          // 24: moriens.v1.Calls
+	(*MarkName)(nil),       // 25: moriens.v1.MarkName
+	(*Marks)(nil),          // 26: moriens.v1.Marks
+	(*Counts)(nil),         // 27: moriens.v1.Counts
+	(*RingEnd)(nil),        // 28: moriens.v1.RingEnd
+	(*ProcessEnd)(nil),     // 29: moriens.v1.ProcessEnd
+	(*ClockSample)(nil),    // 30: moriens.v1.ClockSample
+	(*ClockProbe)(nil),     // 31: moriens.v1.ClockProbe
+	(*ClockReply)(nil),     // 32: moriens.v1.ClockReply
+	(*ClockExchange)(nil),  // 33: moriens.v1.ClockExchange
+	(*Fault)(nil),          // 34: moriens.v1.Fault
+	(*Scheduling)(nil),     // 35: moriens.v1.Scheduling
+	(*Done)(nil),           // 36: moriens.v1.Done
+	(*Spool)(nil),          // 37: moriens.v1.Spool
+	(*Standing)(nil),       // 38: moriens.v1.Standing
+	(*Windows)(nil),        // 39: moriens.v1.Windows
+	(*Communicator)(nil),   // 40: moriens.v1.Communicator
+	(*Member)(nil),         // 41: moriens.v1.Member
+	(*Origin)(nil),         // 42: moriens.v1.Origin
+	(*Transfers)(nil),      // 43: moriens.v1.Transfers
+	(*Traffic)(nil),        // 44: moriens.v1.Traffic
+	(*Collectives)(nil),    // 45: moriens.v1.Collectives
+	(*Gaps)(nil),           // 46: moriens.v1.Gaps
+	(*TransfersEnd)(nil),   // 47: moriens.v1.TransfersEnd
+	(*CellsAnswer)(nil),    // 48: moriens.v1.CellsAnswer
+	(*CellsAsk)(nil),       // 49: moriens.v1.CellsAsk
 }
 var file_moriens_v1_collector_proto_depIdxs = []int32{
-	13, // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
-	16, // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
-	17, // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
-	18, // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
-	23, // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
-	27, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
-	28, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
-	29, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
-	33, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
-	35, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
-	21, // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
-	22, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
-	38, // 12: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
-	39, // 13: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
-	41, // 14: moriens.v1.ReportRequest.transfers:type_name -> moriens.v1.Transfers
-	43, // 15: moriens.v1.ReportRequest.collectives:type_name -> moriens.v1.Collectives
-	44, // 16: moriens.v1.ReportRequest.gaps:type_name -> moriens.v1.Gaps
-	45, // 17: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
-	25, // 18: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
-	24, // 19: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
-	30, // 20: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
-	32, // 21: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
-	9,  // 22: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
-	11, // 23: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
-	12, // 24: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
-	42, // 25: moriens.v1.ReportRequest.traffic:type_name -> moriens.v1.Traffic
-	46, // 26: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
-	36, // 27: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
-	34, // 28: moriens.v1.ReportRequest.scheduling:type_name -> moriens.v1.Scheduling
-	31, // 29: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
-	8,  // 30: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
-	10, // 31: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
-	47, // 32: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
-	1,  // 33: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
-	6,  // 34: moriens.v1.WindowPart.messages:type_name -> moriens.v1.ReportRequest
-	0,  // 35: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
-	19, // 36: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
-	20, // 37: moriens.v1.Frame.inlined:type_name -> moriens.v1.Scope
-	19, // 38: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
-	26, // 39: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
-	2,  // 40: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
-	3,  // 41: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
-	0,  // 42: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
-	0,  // 43: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
-	16, // 44: moriens.v1.Fault.who:type_name -> moriens.v1.Process
-	37, // 45: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
-	40, // 46: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
-	4,  // 47: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
-	5,  // 48: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
-	5,  // 49: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
-	5,  // 50: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
-	6,  // 51: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	7,  // 52: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	52, // [52:53] is the sub-list for method output_type
-	51, // [51:52] is the sub-list for method input_type
-	51, // [51:51] is the sub-list for extension type_name
-	51, // [51:51] is the sub-list for extension extendee
-	0,  // [0:51] is the sub-list for field type_name
+	14, // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
+	17, // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
+	18, // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
+	19, // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
+	24, // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
+	28, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
+	29, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
+	30, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
+	34, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
+	36, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
+	22, // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
+	23, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
+	40, // 12: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
+	41, // 13: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
+	43, // 14: moriens.v1.ReportRequest.transfers:type_name -> moriens.v1.Transfers
+	45, // 15: moriens.v1.ReportRequest.collectives:type_name -> moriens.v1.Collectives
+	46, // 16: moriens.v1.ReportRequest.gaps:type_name -> moriens.v1.Gaps
+	47, // 17: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
+	26, // 18: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
+	25, // 19: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
+	31, // 20: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
+	33, // 21: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
+	10, // 22: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
+	12, // 23: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
+	13, // 24: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
+	44, // 25: moriens.v1.ReportRequest.traffic:type_name -> moriens.v1.Traffic
+	48, // 26: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
+	37, // 27: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
+	35, // 28: moriens.v1.ReportRequest.scheduling:type_name -> moriens.v1.Scheduling
+	38, // 29: moriens.v1.ReportRequest.standing:type_name -> moriens.v1.Standing
+	32, // 30: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
+	9,  // 31: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
+	11, // 32: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
+	49, // 33: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
+	1,  // 34: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
+	7,  // 35: moriens.v1.WindowPart.messages:type_name -> moriens.v1.ReportRequest
+	0,  // 36: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
+	20, // 37: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
+	21, // 38: moriens.v1.Frame.inlined:type_name -> moriens.v1.Scope
+	20, // 39: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
+	27, // 40: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
+	2,  // 41: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
+	3,  // 42: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
+	0,  // 43: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
+	0,  // 44: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
+	17, // 45: moriens.v1.Fault.who:type_name -> moriens.v1.Process
+	39, // 46: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
+	4,  // 47: moriens.v1.Standing.state:type_name -> moriens.v1.Standing.State
+	42, // 48: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
+	5,  // 49: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
+	6,  // 50: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
+	6,  // 51: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
+	6,  // 52: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
+	7,  // 53: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	8,  // 54: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	54, // [54:55] is the sub-list for method output_type
+	53, // [53:54] is the sub-list for method input_type
+	53, // [53:53] is the sub-list for extension type_name
+	53, // [53:53] is the sub-list for extension extendee
+	0,  // [0:53] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
@@ -4990,14 +5234,15 @@ func file_moriens_v1_collector_proto_init() {
 		(*ReportRequest_CellsAnswer)(nil),
 		(*ReportRequest_Spool)(nil),
 		(*ReportRequest_Scheduling)(nil),
+		(*ReportRequest_Standing)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_collector_proto_rawDesc), len(file_moriens_v1_collector_proto_rawDesc)),
-			NumEnums:      6,
-			NumMessages:   40,
+			NumEnums:      7,
+			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,10 +1,13 @@
 // All clusters, in the order of any column.
 import { usePack } from '../data/context';
 import { byKinds, SCORE, unclustered, type CallPath, type Clusters } from '../data/clusters';
-import { briefPath } from '../data/names';
+import { whyNot, type ClusterLoss, type Part } from '../data/efficiency';
+import type { ThreadName } from '../data/manifest';
+import { briefPath, nameOf } from '../data/names';
 import { cluster, count, ns, percent, score, seconds } from '../format';
 import { Panel } from '../parts/Panel';
 import { Swatch } from '../parts/Swatch';
+import { usePart, Within } from '../parts/Within';
 import { SaveTools } from '../save/SaveTools';
 import { toggleCluster, useParam, useSelection } from '../store';
 
@@ -24,9 +27,14 @@ export interface Row {
   readonly eps: number;
   readonly minPts: number;
   readonly after: CallPath | null;
+  readonly lost: number; // s
+  readonly balance: number;
+  readonly most: number; // rank
+  readonly best: number; // IPC of the best alike
+  readonly who: ThreadName | null;
 }
 
-type Key = 'id' | 'seconds' | 'share' | 'bursts' | 'mean' | 'spread' | 'kind' | 'median' | 'core' | 'predicted' | 'score';
+type Key = 'id' | 'seconds' | 'share' | 'bursts' | 'mean' | 'spread' | 'kind' | 'median' | 'core' | 'predicted' | 'score' | 'lost' | 'balance' | 'most' | 'best';
 
 interface Column {
   readonly key: Key;
@@ -34,11 +42,16 @@ interface Column {
   readonly says: string;
   readonly show: (r: Row) => string;
   readonly kinds?: boolean; // true: only where clusters were found by kinds; false: only where not
+  readonly losses?: boolean; // of efficiency.json
 }
 
 const columns: readonly Column[] = [
   { key: 'seconds', title: 'Time', says: 'total duration of its bursts', show: (r) => seconds(r.seconds) },
   { key: 'share', title: 'Share', says: 'of the computing time of all bursts', show: (r) => percent(r.share) },
+  { key: 'lost', title: 'Lost', says: 'largest less mean time of a thread in it: so long the others wait at most', show: (r) => seconds(r.lost), losses: true },
+  { key: 'balance', title: 'Balance', says: 'mean over largest time of a thread in it', show: (r) => percent(r.balance), losses: true },
+  { key: 'most', title: 'Most', says: 'who has the largest time in it', show: (r) => (r.who ? nameOf(r.who, r.who.world > 0) : '–'), losses: true },
+  { key: 'best', title: 'IPC of best', says: 'its instructions per cycle over those of the best cluster between the same calls', show: (r) => percent(r.best), losses: true },
   { key: 'bursts', title: 'Bursts', says: 'how many there were in the run', show: (r) => count(r.bursts) },
   { key: 'mean', title: 'Mean', says: 'mean duration', show: (r) => ns(r.mean), kinds: false },
   { key: 'spread', title: 'Spread', says: 'standard deviation of the durations, as part of their mean', show: (r) => percent(r.spread), kinds: false },
@@ -49,8 +62,10 @@ const columns: readonly Column[] = [
   { key: 'score', title: 'Score', says: SCORE, show: (r) => score(r.score) },
 ];
 
-export function rowsOf(c: Clusters): Row[] {
+export function rowsOf(c: Clusters, part: Part | null = null): Row[] {
+  const losses = new Map(part?.clusters?.map((l) => [l.id, l]));
   return c.clusters.map((k) => ({
+    ...lossOf(losses.get(k.id)),
     id: k.id,
     seconds: k.seconds,
     share: k.share,
@@ -69,11 +84,15 @@ export function rowsOf(c: Clusters): Row[] {
   }));
 }
 
+function lossOf(l: ClusterLoss | undefined): Pick<Row, 'lost' | 'balance' | 'most' | 'best' | 'who'> {
+  return { lost: l?.lost_seconds ?? NaN, balance: l?.load_balance ?? NaN, most: l?.most?.rank ?? NaN, best: l?.ipc_of_best ?? NaN, who: l?.most ?? null };
+}
+
 // restOf are the bursts that are in no cluster; they are always below all clusters.
 function restOf(c: Clusters): Row[] {
   return unclustered(c)
     .filter((r) => r.bursts > 0)
-    .map((r) => ({ ...r, mean: (r.seconds * 1e9) / r.bursts, spread: NaN, kind: NaN, median: NaN, core: NaN, predicted: NaN, why: '', eps: NaN, minPts: NaN, after: null }));
+    .map((r) => ({ ...r, mean: (r.seconds * 1e9) / r.bursts, spread: NaN, kind: NaN, median: NaN, core: NaN, predicted: NaN, why: '', eps: NaN, minPts: NaN, after: null, ...lossOf(undefined) }));
 }
 
 export function sorted(rows: readonly Row[], by: string): Row[] {
@@ -87,16 +106,22 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
   const pack = usePack();
   const selection = useSelection();
   const [by, sortBy] = useParam('sort', 'id');
-  const rows = [...sorted(rowsOf(clusters), by), ...restOf(clusters)];
+  const { part } = usePart();
+  const rows = [...sorted(rowsOf(clusters, part), by), ...restOf(clusters)];
   const most = Math.max(...rows.map((r) => r.share), 0);
   const kinds = byKinds(clusters);
-  const shown = columns.filter((c) => c.kinds === undefined || c.kinds === kinds);
+  const shown = columns.filter((c) => (c.kinds === undefined || c.kinds === kinds) && (!c.losses || part !== null));
   const table = () => ({
-    columns: ['cluster', 'seconds', 'share', 'bursts', 'mean_ns', 'spread', 'score', 'eps', 'min_pts', 'ends_with', 'kind', 'median_ns', 'core', 'predicted', 'why'],
-    rows: rows.map((r) => [cluster(r.id), r.seconds, r.share, r.bursts, r.mean, r.spread, r.score, r.eps, r.minPts, r.after?.name ?? '', r.kind, r.median, r.core, r.predicted, r.why]),
+    columns: ['cluster', 'seconds', 'share', 'bursts', 'mean_ns', 'spread', 'score', 'eps', 'min_pts', 'ends_with', 'kind', 'median_ns', 'core', 'predicted', 'why', 'lost_seconds', 'load_balance', 'most', 'ipc_of_best'],
+    rows: rows.map((r) => [cluster(r.id), r.seconds, r.share, r.bursts, r.mean, r.spread, r.score, r.eps, r.minPts, r.after?.name ?? '', r.kind, r.median, r.core, r.predicted, r.why, r.lost, r.balance, r.who ? nameOf(r.who, r.who.world > 0) : '', r.best]),
   });
   return (
-    <Panel title="Clusters" note={`${count(clusters.clusters.length)}, of ${pack.json.manifest ? count(pack.json.manifest.bursts) : count(clusters.total.bursts)} bursts. Ctrl-click adds one to compare.${selection.level === null ? '' : ' These are the answer; drawings follow the chosen step.'}`} tools={<SaveTools name="clusters" table={table} />} class="cluster-list">
+    <Panel title="Clusters" note={`${count(clusters.clusters.length)}, of ${pack.json.manifest ? count(pack.json.manifest.bursts) : count(clusters.total.bursts)} bursts. Ctrl-click adds one to compare.${selection.level === null ? '' : ' These are the answer; drawings follow the chosen step.'}`} tools={
+        <>
+          <Within title="Lost within" />
+          <SaveTools name="clusters" table={table} />
+        </>
+      } class="cluster-list">
       <div class="scroll" tabIndex={0} role="region" aria-label="Table of clusters">
         <table class="sortable">
           <thead>
@@ -117,7 +142,7 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
                   </button>
                 </th>
                 {shown.map((c) => (
-                  <td key={c.key} class={c.key === 'share' ? 'n bar' : 'n'} title={c.key === 'kind' ? r.why : undefined}>
+                  <td key={c.key} class={c.key === 'share' ? 'n bar' : 'n'} title={c.key === 'kind' ? r.why : c.losses && Number.isNaN(r[c.key]) ? whyNot(pack.json.efficiency, part, r.id, c.key === 'best') : undefined}>
                     {c.key === 'share' && most > 0 ? <span class="fill" style={{ width: `${(38 * r.share) / most}px` }} /> : null}
                     {c.show(r)}
                   </td>

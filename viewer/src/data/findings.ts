@@ -3,7 +3,8 @@
 import { cluster as clusterName, count, ns, percent, plural, ratio, seconds } from '../format';
 import type { Selection } from '../state/hash';
 import { FILTERED, MISSING, NOISE, unclustered, type Cluster } from './clusters';
-import { groupsOf, median, secondsIn, total, type Group } from './groups';
+import { partsOf } from './efficiency';
+import { groupsOf, median, secondsIn, type Group } from './groups';
 import type { Manifest } from './manifest';
 import { nameOf, numberOf, shortPath, threadName, threadsName } from './names';
 import type { Pack } from './pack';
@@ -24,12 +25,12 @@ export function findings(pack: Pack): Finding[] {
   const groups = groupsOf(pack);
   return [
     ...largest(pack),
-    ...balance(pack, groups),
+    ...balance(pack),
     ...outliers(pack),
     ...slowRanks(pack, groups),
     ...waiting(pack, groups),
     ...phases(pack),
-    ...efficiency(pack),
+    ...ipc(pack),
     ...spread(pack),
     ...outside(pack),
   ];
@@ -55,33 +56,19 @@ function largest(pack: Pack): Finding[] {
   ];
 }
 
-// balance is the load balance of POP: mean by largest computing time of the ranks.
-function balance(pack: Pack, groups: readonly Group[]): Finding[] {
-  const known = groups.filter((g) => Number.isFinite(g.computing));
-  const threads = total(known.map((g) => g.size));
-  if (threads < 2) return [];
-  const mean = total(known.map((g) => g.computing * g.size)) / threads;
-  const most = known.reduce((a, b) => (b.computing > a.computing ? b : a));
-  const balanced = mean / most.computing;
-  if (!(balanced > 0)) return [];
-  const who = threadsName(pack, [[most.first, most.last]]);
-  const text =
-    balanced > 0.98
-      ? `The ranks compute for equal times: load balance ${ratio(balanced)} of 1.`
-      : `The load balance is ${ratio(balanced)} of 1: ${who} ${most.size > 1 ? 'compute' : 'computes'} for ${seconds(most.computing)}, ranks on average for ${seconds(mean)}${where(pack, groups, most, mean)}.`;
-  return [{ text, show: { view: 'ranks', selection: balanced > 0.98 ? {} : { threads: [[most.first, most.last]] } } }];
-}
-
-// where names the cluster, or noise, that has a third or more of what a group computes longer.
-function where(pack: Pack, groups: readonly Group[], most: Group, mean: number): string {
-  const c = pack.json.clusters;
-  if (!c) return '';
-  const at = groups.indexOf(most);
-  const threads = total(groups.map((g) => g.size));
-  const rows = [...c.clusters, ...unclustered(c).filter(({ id }) => id === NOISE)];
-  const shares = rows.map(({ id, seconds: s }) => ({ id, share: ((secondsIn(pack, id)[at] ?? 0) - s / threads) / (most.computing - mean) }));
-  const [first] = shares.sort((x, y) => y.share - x.share);
-  return first && first.share > 1 / 3 ? `; of the difference ${percent(Math.min(1, first.share))} is in ${clusterName(first.id)}` : '';
+// balance reports the load balance of efficiency.json, who computes most, and the cluster in which most is lost.
+function balance(pack: Pack): Finding[] {
+  const e = pack.json.efficiency;
+  if (!e || e.locations < 2 || !(e.load_balance > 0)) return [];
+  const n = e.most_computing ? numberOf(pack, e.most_computing) : -1;
+  if (e.load_balance > 0.98 || !e.most_computing || n < 0) {
+    return [{ text: `The ranks compute for equal times: load balance ${percent(e.load_balance)}.`, show: { view: 'ranks', selection: {} } }];
+  }
+  const [within] = partsOf(e);
+  const [c] = e.clusters.filter((k) => Number.isFinite(k.lost_seconds)).sort((x, y) => y.lost_seconds - x.lost_seconds);
+  const where = c && c.lost_seconds > 0 ? `; most is lost in cluster ${c.id}: ${seconds(c.lost_seconds)}` : '';
+  const text = `Within ${within?.title ?? e.within} the load balance is ${percent(e.load_balance)}: ${threadName(pack, n)} computes for ${seconds(e.most_computing_seconds)}, ranks on average for ${seconds(e.mean_computing_seconds)}${where}.`;
+  return [{ text, show: { view: 'ranks', selection: { threads: [[n, n]] } } }];
 }
 
 // slowRanks reports who spends 10 % more in a cluster than the median of its class, and 1 % of its computing time more.
@@ -140,11 +127,14 @@ function waiting(pack: Pack, groups: readonly Group[]): Finding[] {
   const known = groups.filter((g) => Number.isFinite(share(g)));
   const [one] = known;
   if (!one) return [];
-  const inMPI = total(known.map((g) => g.inMPI * g.size));
-  const all = inMPI + total(known.map((g) => g.computing * g.size));
+  const e = pack.json.efficiency;
+  const budget = (e?.stretches.find((s) => s.within === 'run') ?? e)?.budget; // of ranks the sums of the whole run are here
+  const inMPI = budget?.mpi_seconds ?? NaN;
+  const of = inMPI / (budget?.total_seconds ?? NaN);
+  if (!Number.isFinite(of)) return [];
   const most = known.reduce((a, b) => (share(b) > share(a) ? b : a), one);
   const least = known.reduce((a, b) => (share(b) < share(a) ? b : a), one);
-  let text = `${percent(inMPI / all)} of the ranks' time is in MPI`;
+  let text = `Over the whole run ${percent(of)} of the ranks' time is in MPI`;
   if (share(most) - share(least) > 0.02) {
     text += `, from ${percent(share(least))} (${threadsName(pack, [[least.first, least.last]])}) to ${percent(share(most))} (${threadsName(pack, [[most.first, most.last]])})`;
   }
@@ -179,27 +169,20 @@ function phases(pack: Pack): Finding[] {
   }));
 }
 
-// efficiency reports which of the clusters that matter has the fewest instructions per cycle.
-function efficiency(pack: Pack): Finding[] {
-  const rated = (pack.json.clusters?.clusters ?? [])
-    .filter((c) => c.share >= MATTERS)
-    .map((c) => ({ c, ipc: mean(c, 'PAPI_TOT_INS') / mean(c, 'PAPI_TOT_CYC') }))
-    .filter(({ ipc }) => Number.isFinite(ipc));
+// ipc reports which of the clusters that matter has the fewest instructions per cycle.
+function ipc(pack: Pack): Finding[] {
+  const rated = (pack.json.efficiency?.clusters ?? []).filter((c) => c.share >= MATTERS && Number.isFinite(c.ipc));
   if (rated.length < 2) return [];
   const low = rated.reduce((a, b) => (b.ipc < a.ipc ? b : a));
   const high = rated.reduce((a, b) => (b.ipc > a.ipc ? b : a));
   if (low.ipc > 0.8 * high.ipc) return [];
   return [
     {
-      text: `Cluster ${low.c.id} completes ${ratio(low.ipc)} instructions a cycle, the least of those that matter; cluster ${high.c.id} completes ${ratio(high.ipc)}.`,
-      cluster: low.c.id,
-      show: { view: 'space', selection: { clusters: [low.c.id, high.c.id] } },
+      text: `Cluster ${low.id} completes ${ratio(low.ipc)} instructions a cycle, the least of those that matter; cluster ${high.id} completes ${ratio(high.ipc)}.`,
+      cluster: low.id,
+      show: { view: 'space', selection: { clusters: [low.id, high.id] } },
     },
   ];
-}
-
-function mean(c: Cluster, counter: string): number {
-  return c.counters.find((x) => x.name === counter)?.mean ?? NaN;
 }
 
 // spread reports clusters whose bursts differ in length by a quarter.

@@ -2,6 +2,7 @@
 // apart; what cannot be read is a PackError that says so to people.
 import { readClusters, type Clusters } from './clusters';
 import { count, flag, isObject, list, object, optional, pair, text, type Of } from './coerce';
+import { readEfficiency, type Efficiency } from './efficiency';
 import { readManifest, type Manifest } from './manifest';
 
 const MAGIC = 'MORIENSPAGE1\n';
@@ -38,7 +39,7 @@ const readPage = object({
   bins: flag,
 });
 
-export type Page = Of<typeof readPage> & { manifest: Manifest | null; clusters: Clusters | null };
+export type Page = Of<typeof readPage> & { manifest: Manifest | null; clusters: Clusters | null; efficiency: Efficiency | null };
 
 const views = {
   u8: Uint8Array,
@@ -78,6 +79,7 @@ export function loadPack(bytes: Uint8Array): Pack {
     ...readPage(document),
     manifest: isObject(document['manifest']) ? readManifest(document['manifest']) : null,
     clusters: isObject(document['clusters']) ? readClusters(document['clusters']) : null,
+    efficiency: isObject(document['efficiency']) ? readEfficiency(document['efficiency']) : null,
   };
   checkFormat(json.format);
   checkLengths(json, columns);

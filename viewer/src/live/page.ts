@@ -15,6 +15,16 @@ const cells = object({
   error: text,
 });
 
+const factors = object({
+  parallel_efficiency: number,
+  load_balance: number,
+  load_balance_in_nodes: number,
+  load_balance_between_nodes: number,
+  communication_efficiency: number,
+  seconds: number,
+  locations: count,
+});
+
 const health = object({
   run: text,
   stage: text,
@@ -26,6 +36,8 @@ const health = object({
   bursts: count,
   bursts_per_second: count,
   cells: optional(cells),
+  efficiency: optional(object({ run: factors, minute: factors, bin_seconds: count, bins: list(count), why: text })),
+  waiting: optional(object({ rank: count, world: count, call: text, callpath: text, seconds: count })),
   clusters: object({ count: count, bursts: count, explained_share: number }),
   losses: object({
     records_dropped: count,
@@ -54,6 +66,7 @@ const readEnd = object({ directory: text, error: text, hint: text });
 
 export type LivePage = Of<typeof readPage>;
 export type Health = LivePage['health'];
+export type Factors = Of<typeof factors>;
 export type Cells = Of<typeof cells>;
 export type End = Of<typeof readEnd>;
 

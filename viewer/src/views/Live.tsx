@@ -1,6 +1,7 @@
 // A run in progress: its profile and its clusters as they grow, what measuring takes, and how the end of the run goes.
 import { useEffect, useState } from 'preact/hooks';
 import { count, percent, seconds } from '../format';
+import { Efficiency } from '../live/Efficiency';
 import { LatestBursts, LiveClusters } from '../live/Growing';
 import '../live/live.css';
 import { Agents, Losses, Overhead, Stages } from '../live/Meters';
@@ -39,6 +40,7 @@ export function Live() {
       {end ? <Ended directory={end.directory} error={end.error} hint={end.hint} /> : null}
       {page ? (
         <>
+          <Efficiency health={page.health} />
           <LiveProfile page={page} ended={end !== null} />
           <div class="live-pair">
             <LiveClusters page={page} ended={end !== null} />

@@ -3,6 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { usePack } from '../data/context';
 import { Empty } from '../parts/Panel';
 import { Classes, Outliers } from '../ranks/Classes';
+import { Groups } from '../ranks/Groups';
 import { Extrema } from '../ranks/Extrema';
 import { criteria } from '../ranks/groups';
 import { HeatMap } from '../ranks/HeatMap';
@@ -20,6 +21,7 @@ export function Ranks() {
         {kept ? <Classes kept={kept} /> : null}
         {kept ? <Outliers kept={kept} /> : null}
       </div>
+      <Groups />
       {all.length === 0 ? <Empty>The profile of the ranks is not in this page: the directory has no profile.parquet.</Empty> : null}
       <HeatMap />
       <Extrema all={all} />

@@ -1,6 +1,7 @@
 // The clusters by time, the same rows as in the terminal; a row selects its cluster everywhere.
 import { useState } from 'preact/hooks';
 import { SCORE, unclustered } from '../../data/clusters';
+import { whyNot } from '../../data/efficiency';
 import { briefPath } from '../../data/names';
 import type { Pack } from '../../data/pack';
 import { cluster as clusterName, count, ns, percent, score, seconds } from '../../format';
@@ -9,6 +10,7 @@ import { Hatch, HATCH } from '../../parts/Hatch';
 import { Heads, numbers } from '../../parts/Heads';
 import { Empty, Panel } from '../../parts/Panel';
 import { Swatch } from '../../parts/Swatch';
+import { usePart } from '../../parts/Within';
 import { SaveTools } from '../../save/SaveTools';
 import { toggleCluster, useSelection } from '../../store';
 import { useTheme } from '../../theme';
@@ -19,6 +21,8 @@ export function ClusterTable({ pack }: { pack: Pack }) {
   const [all, setAll] = useState(false);
   const theme = useTheme();
   const { clusters: chosen } = useSelection();
+  const { part } = usePart();
+  const losses = new Map(part?.clusters?.map((l) => [l.id, l.lost_seconds]));
   const clusters = pack.json.clusters?.clusters ?? [];
   const rest = pack.json.clusters ? unclustered(pack.json.clusters).filter((r) => r.bursts > 0) : [];
   const every = [
@@ -46,7 +50,7 @@ export function ClusterTable({ pack }: { pack: Pack }) {
       {rows.length > 0 ? (
         <div class="scroll" tabIndex={0} role="region" aria-label="Clusters by time">
           <table class="clusters-by-time">
-            <Heads of={['Cluster', { title: 'Share of computing time', class: 'bar' }, numbers('Time'), numbers('Bursts'), numbers('Mean'), numbers('Score', SCORE), 'From → to']} />
+            <Heads of={['Cluster', { title: 'Share of computing time', class: 'bar' }, numbers('Time'), numbers('Bursts'), numbers('Mean'), numbers('Score', SCORE), ...(part ? [numbers('Lost', `largest less mean time of a thread in it, within ${part.title}; more in the view Clusters`)] : []), 'From → to']} />
             <tbody>
               {rows.map((r) => (
                 <tr key={r.id} class={chosen?.includes(r.id) ? 'chosen' : ''}>
@@ -71,6 +75,7 @@ export function ClusterTable({ pack }: { pack: Pack }) {
                   <td class="n">{count(r.bursts)}</td>
                   <td class="n">{ns(r.mean_ns)}</td>
                   <td class="n">{score(r.score)}</td>
+                  {part ? <td class="n" title={Number.isFinite(losses.get(r.id)) ? undefined : whyNot(pack.json.efficiency, part, r.id)}>{seconds(losses.get(r.id) ?? NaN)}</td> : null}
                   <td class="path" title={r.from && `${r.from} → ${r.to}`}>
                     {r.from ? `${briefPath(r.from)} → ${briefPath(r.to)}` : ''}
                   </td>

@@ -49,7 +49,7 @@ export function TimeBar({ pack }: { pack: Pack }) {
   return (
     <Panel
       title="Time of all ranks"
-      note={`${seconds(all)}; clusters explain ${percent(explained)} of the computing time`}
+      note={`whole run, ${seconds(all)}; clusters explain ${percent(explained)} of the computing time`}
       tools={<SaveTools name="time" picture={box} table={() => ({ columns: ['part', 'seconds', 'share'], rows: parts.map((p) => [p.name, p.seconds, p.seconds / all]) })} />}
     >
       <div ref={box} class="timebar">

@@ -1,0 +1,331 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"moriens/internal/units"
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+// writeEfficiency says how well the run used its processors, in up to four lines.
+func writeEfficiency(b *strings.Builder, r *Results) {
+	if r.Efficiency == nil || len(r.Efficiency.Runs) != 1 || !(r.Efficiency.Runs[0].Parallel > 0) {
+		return
+	}
+	e := &r.Efficiency.Runs[0]
+	worlds := len(r.Manifest.Worlds) > 1
+	bounds := ""
+	if e.Bound {
+		bounds = ", bounds"
+	}
+	fmt.Fprintf(b, "parallel efficiency %s = load balance %s · communication %s (of %s within %s%s)\n", ratioText(float64(e.Parallel)),
+		ratioText(float64(e.Balance)), ratioText(float64(e.Communication)), elapsed(e.Seconds), r.Efficiency.Within, bounds)
+	fmt.Fprintf(b, "time in MPI %s%s\n", percent(float64(e.Budget.MPI/e.Budget.Total)), extremes(e, worlds))
+	if e.Locations > 1 && e.Most != nil {
+		fmt.Fprintf(b, "most computing: %s\n", cut(slowest(e, worlds), lineWidth-len("most computing: ")))
+		fmt.Fprintf(b, "lost: %s by load balance, %s in communication, of %s per rank\n", nonnegative(e.MostComputing-e.MeanComputing),
+			nonnegative(e.Seconds-e.MostComputing), elapsed(e.Seconds))
+	}
+}
+
+func nonnegative(seconds rundir.Number) string { return elapsed(max(seconds, 0)) }
+
+// extremes are the ranks that are longest in MPI, and shortest.
+func extremes(e *rundir.EfficiencyRun, worlds bool) string {
+	if len(e.Threads) < 2 || !(e.Seconds > 0) {
+		return ""
+	}
+	byMPI := func(a, b rundir.EfficiencyLocation) int { return cmp.Compare(a.MPI, b.MPI) }
+	most, least := slices.MaxFunc(e.Threads, byMPI), slices.MinFunc(e.Threads, byMPI)
+	return fmt.Sprintf(": most on %s, %s; least on %s, %s", most.Short(worlds), percent(float64(most.MPI/e.Seconds)), least.Short(worlds), percent(float64(least.MPI/e.Seconds)))
+}
+
+// slowest says which rank computes most, and where.
+func slowest(e *rundir.EfficiencyRun, worlds bool) string {
+	text := fmt.Sprintf("%s, %.2f times the mean", e.Most.Short(worlds), float64(e.MostComputing/e.MeanComputing))
+	for _, c := range kindsOf(e) {
+		if c.Most != nil && *c.Most == *e.Most && c.Lost > 0 {
+			text += fmt.Sprintf("; most of it in cluster %d, %s above the mean", c.ID, elapsed(c.Lost))
+			break
+		}
+	}
+	return text
+}
+
+// kindsOf are the kinds of computation, or the clusters where they were not found by kinds.
+func kindsOf(e *rundir.EfficiencyRun) []rundir.EfficiencyCluster {
+	if len(e.Kinds) > 0 {
+		return e.Kinds
+	}
+	return e.Clusters
+}
+
+// timeRows is how many kinds of computation have a row.
+const timeRows = 6
+
+// A timeRow is a kind of computation.
+type timeRow struct {
+	cluster *trace.Cluster
+	share   float64
+	calls   string // between which
+	apart   string // what distinguishes it from others between the same calls; empty: nothing needs to
+}
+
+// timeTable shows the kinds with most time, and what all others have.
+func timeTable(r *Results) table {
+	t := table{
+		head: []string{"cluster", "share", "bursts", "median", "lost", "computing time between the MPI calls"},
+		left: []bool{false, false, false, false, false, true},
+	}
+	rows, others := timeKinds(r.Run.Clusters)
+	distinguish(r, rows)
+	lost := make(map[int32]rundir.Number)
+	if e := r.Efficiency; e != nil && len(e.Runs) == 1 {
+		for _, c := range kindsOf(&e.Runs[0]) {
+			lost[c.ID] = c.Lost
+		}
+	}
+	left := 1.0
+	bursts := r.Clusters.Total.NoiseBursts + r.Clusters.Total.FilteredBursts + r.Clusters.Total.MissingBursts
+	for i := range r.Run.Clusters {
+		bursts += r.Run.Clusters[i].Bursts
+	}
+	for i := range rows {
+		x := rows[i].cluster
+		n := max(x.Bursts, x.KindBursts)
+		left, bursts = left-rows[i].share, bursts-n
+		length := x.MedianNS
+		if !x.Known() {
+			length = x.MeanNS
+		}
+		seconds, known := lost[x.ID]
+		text := "-"
+		if known {
+			text = orDash(float64(seconds), func(s float64) string { return Duration(s * 1e9) })
+		}
+		t.rows = append(t.rows, []string{fmt.Sprint(x.ID), percent(rows[i].share), units.Integer(n), Duration(length), text, ""})
+	}
+	if len(rows) > 0 && !rows[0].cluster.Known() {
+		t.head[3] = "mean"
+	}
+	if others > 0 || bursts > 0 {
+		text := units.Counted(others, "other kind") + ", bursts in no cluster"
+		if others == 0 {
+			text = "bursts in no cluster"
+		}
+		t.rows = append(t.rows, []string{"rest", percent(max(left, 0)), units.Integer(max(bursts, 0)), "", "", text})
+	}
+	last := len(t.head) - 1
+	room := lineWidth
+	for k := range last {
+		width := utf8.RuneCountInString(t.head[k])
+		for _, row := range t.rows {
+			width = max(width, utf8.RuneCountInString(row[k]))
+		}
+		room -= width + 2
+	}
+	alike := make(map[string][]int)
+	for i := range rows {
+		text := rows[i].text(room)
+		alike[text] = append(alike[text], i)
+	}
+	for _, group := range alike { // what distinguished them was cut
+		if len(group) > 1 {
+			mark(rows, group, lengths(rows, group))
+		}
+	}
+	for i := range rows {
+		t.rows[i][last] = rows[i].text(room)
+	}
+	return t
+}
+
+// qualified is the name of a C++ function with the classes and namespaces it is in.
+var qualified = regexp.MustCompile(`[\w<>…~]+(?:::[\w<>…~]+)*::`)
+
+// text names the calls, and what distinguishes them, in so many characters: without classes and namespaces if there are
+// too many, and else with the middle of each end left out.
+func (r *timeRow) text(width int) string {
+	calls, apart := r.calls, ""
+	if r.apart != "" {
+		apart = r.apart + ": "
+	}
+	if utf8.RuneCountInString(apart+calls) > width {
+		apart, calls = qualified.ReplaceAllString(apart, ""), qualified.ReplaceAllString(calls, "")
+	}
+	if utf8.RuneCountInString(apart) > width/2 {
+		apart = middle(apart, width/2)
+	}
+	const arrow = " → "
+	left := width - utf8.RuneCountInString(apart)
+	before, after, two := strings.Cut(calls, arrow)
+	if two && utf8.RuneCountInString(calls) > left {
+		left -= utf8.RuneCountInString(arrow)
+		half := max(left/2, left-utf8.RuneCountInString(after)) // a short end leaves its room to the other
+		before = middle(before, half)
+		calls = before + arrow + middle(after, left-utf8.RuneCountInString(before))
+	}
+	return cut(apart+calls, width)
+}
+
+// middle leaves out the middle of a text that is too long.
+func middle(text string, width int) string {
+	r := []rune(text)
+	if len(r) <= width {
+		return text
+	}
+	head := max(width/2, 1)
+	return string(r[:head]) + "…" + string(r[len(r)-max(width-head-1, 0):])
+}
+
+// timeKinds are the kinds with most time, and the number of the others. A kind has its variants and disturbed bursts.
+func timeKinds(clusters []trace.Cluster) (rows []timeRow, others int) {
+	for i := range clusters {
+		x := &clusters[i]
+		if x.VariantOf != 0 {
+			continue
+		}
+		share := x.Share
+		if x.KindNS > 0 && x.TimeNS > 0 {
+			share *= float64(x.KindNS) / float64(x.TimeNS)
+		}
+		rows = append(rows, timeRow{cluster: x, share: share})
+	}
+	slices.SortStableFunc(rows, func(a, b timeRow) int { return cmp.Compare(b.share, a.share) })
+	n := min(len(rows), timeRows)
+	for n > 1 && rows[n-1].share < tableShare {
+		n--
+	}
+	return rows[:n], len(rows) - n
+}
+
+// distinguish names the calls round each kind, and where several have the same, what distinguishes them: a caller, a
+// phase of the program, else their lengths.
+func distinguish(r *Results, rows []timeRow) {
+	var shown []trace.Cluster
+	for i := range rows {
+		shown = append(shown, *rows[i].cluster)
+	}
+	names := sites(r.Run, shown)
+	alike := make(map[string][]int)
+	for i := range rows {
+		rows[i].calls = strings.ReplaceAll(callsRound(r.Run, rows[i].cluster, names), "MPI_", "")
+		alike[rows[i].calls] = append(alike[rows[i].calls], i)
+	}
+	for _, group := range alike {
+		if len(group) > 1 && !mark(rows, group, callers(r.Run, rows, group)) && !mark(rows, group, phases(r.Clusters, rows, group)) {
+			mark(rows, group, lengths(rows, group))
+		}
+	}
+}
+
+// mark distinguishes the rows of a group by these words, where all are there and differ.
+func mark(rows []timeRow, group []int, words []string) bool {
+	seen := make(map[string]bool)
+	for _, w := range words {
+		if w == "" || seen[w] {
+			return false
+		}
+		seen[w] = true
+	}
+	for k := range words {
+		rows[group[k]].apart = words[k]
+	}
+	return len(words) == len(group)
+}
+
+// callers are the innermost callers by which the call paths of a group differ: functions, or else lines of them.
+func callers(run *trace.Run, rows []timeRow, group []int) []string {
+	function := func(f *trace.Frame) string { return trace.Frame{Function: f.Function}.Brief() }
+	place := func(f *trace.Frame) string { return f.Brief() }
+	before, after := func(x *trace.Cluster) []trace.PathCount { return x.Before }, func(x *trace.Cluster) []trace.PathCount { return x.After }
+	for _, name := range []func(f *trace.Frame) string{function, place} {
+		for _, side := range []func(x *trace.Cluster) []trace.PathCount{before, after} {
+			if words := callersBy(run, rows, group, side, name); words != nil {
+				return words
+			}
+		}
+	}
+	return nil
+}
+
+// callersBy is nil where these names of the first caller that differs are not all different.
+func callersBy(run *trace.Run, rows []timeRow, group []int, side func(x *trace.Cluster) []trace.PathCount, name func(f *trace.Frame) string) []string {
+	for depth := 1; ; depth++ {
+		var words []string
+		differ, deeper := make(map[string]bool), false
+		for _, i := range group {
+			text := ""
+			if counts := side(rows[i].cluster); len(counts) > 0 {
+				if frames := run.CallPaths[counts[0].Path].Frames; depth < len(frames) && name(&frames[depth]) != "" {
+					text, deeper = "from "+name(&frames[depth]), true
+				}
+			}
+			words, differ[text] = append(words, text), true
+		}
+		switch {
+		case len(differ) == len(group) && !differ[""]:
+			return words
+		case !deeper || len(differ) > 1:
+			return nil
+		}
+	}
+}
+
+// phases are the phases that the program named in which the kinds of a group lie.
+func phases(c *rundir.Clusters, rows []timeRow, group []int) []string {
+	var words []string
+	for _, i := range group {
+		text, most := "", rundir.Number(0)
+		for k := range c.Phases {
+			p := &c.Phases[k]
+			for _, x := range p.Clusters {
+				if x.ID == rows[i].cluster.ID && x.Seconds > most && !p.Outside {
+					text, most = "in "+shorten(p.Name), x.Seconds
+				}
+			}
+		}
+		words = append(words, text)
+	}
+	return words
+}
+
+// ordinal is the number of a row, of which there are few.
+func ordinal(n int) string {
+	if n <= 3 {
+		return [...]string{"", "1st", "2nd", "3rd"}[n]
+	}
+	return fmt.Sprintf("%dth", n)
+}
+
+// lengths order a group by how long its bursts are.
+func lengths(rows []timeRow, group []int) []string {
+	length := func(i int) float64 {
+		x := rows[i].cluster
+		return cmp.Or(x.MedianNS, x.MeanNS)
+	}
+	order := slices.Clone(group)
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(length(b), length(a)) })
+	var words []string
+	for _, i := range group {
+		switch k := slices.Index(order, i); {
+		case k == 0 && len(group) == 2:
+			words = append(words, "long")
+		case k == 1 && len(group) == 2:
+			words = append(words, "short")
+		case k == 0:
+			words = append(words, "longest")
+		case k == len(group)-1:
+			words = append(words, "shortest")
+		default:
+			words = append(words, ordinal(k+1)+" longest")
+		}
+	}
+	return words
+}

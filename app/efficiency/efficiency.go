@@ -1,0 +1,233 @@
+// Package efficiency answers how well runs used their processors: it reads efficiency.json of run directories, picks
+// the stretch that is asked for, and compares several runs.
+package efficiency
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"moriens/analysis/law"
+	"moriens/conclude/factors"
+	"moriens/internal/hint"
+	"moriens/trace"
+	"moriens/trace/parquet"
+	"moriens/trace/rundir"
+)
+
+// A Question is what is asked of run directories.
+type Question struct {
+	Dirs      []string
+	Within    string              // main, run, loop, or the name of a phase
+	Reference string              // one of Dirs; empty: the run with the fewest locations
+	Scaling   factors.ScalingKind // of several runs
+	To        int                 // the size that laws are projected to; 0: four times the largest
+	Floors    Floors              // that factors are to have
+}
+
+// An Answer is the efficiency of the runs, the reference first.
+type Answer struct {
+	*rundir.Efficiency
+	Programs []string // by run
+}
+
+// A UsageError is a question that has no answer.
+type UsageError struct{ error }
+
+// Unwrap returns what is wrong.
+func (e UsageError) Unwrap() error { return e.error }
+
+func misuse(advice, format string, args ...any) error {
+	return UsageError{hint.With(fmt.Errorf(format, args...), advice)}
+}
+
+// Ask reads what the run directories have.
+func Ask(q Question) (*Answer, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	a := &Answer{Efficiency: &rundir.Efficiency{Format: rundir.EfficiencyFormat, Within: q.Within}}
+	for _, dir := range q.Dirs {
+		run, program, err := read(dir, q.Within)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		if len(q.Dirs) > 1 {
+			run.Dir = dir
+		}
+		a.Runs, a.Programs = append(a.Runs, *run), append(a.Programs, program)
+		if program != a.Programs[0] {
+			return nil, misuse("compare runs of one program", "%s is a run of %s, %s one of %s", q.Dirs[0], a.Programs[0], dir, program)
+		}
+	}
+	if len(a.Runs) == 1 {
+		return a, a.check(q.Floors)
+	}
+	kind, err := factors.Compare(a.Runs, q.Reference, q.Scaling)
+	if errors.Is(err, factors.ErrKindUnknown) {
+		return nil, misuse("give --scaling strong (the same problem on more ranks) or --scaling weak (a problem that grew with them)", "%w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.Efficiency.Scaling = string(kind)
+	return a, a.fit(q.To)
+}
+
+// Dirs are the run directories by run; given are those of the question.
+func (a *Answer) Dirs(given []string) []string {
+	if len(a.Runs) == 1 {
+		return given
+	}
+	list := make([]string, len(a.Runs))
+	for i := range list {
+		list[i] = a.Runs[i].Dir
+	}
+	return list
+}
+
+// fit adds the laws of runs of different sizes, where there are enough.
+func (a *Answer) fit(to int) (err error) {
+	largest := 0
+	for i := range a.Runs {
+		largest = max(largest, a.Runs[i].Locations)
+	}
+	if to != 0 && to <= largest {
+		return misuse(fmt.Sprintf("give a number above %d", largest), "--to %d is no larger than the largest run", to)
+	}
+	a.Fits, err = factors.Fits(a.Runs, to)
+	if errors.Is(err, law.ErrFewSizes) {
+		if to != 0 {
+			return misuse("add runs", "--to takes runs of at least %d different sizes", law.AmdahlSizes)
+		}
+		return nil
+	}
+	return err
+}
+
+func (q *Question) check() error {
+	if len(q.Dirs) == 0 {
+		return misuse("moriens efficiency DIR", "no run directory is given")
+	}
+	for i, dir := range q.Dirs {
+		for _, other := range q.Dirs[:i] {
+			if same(dir, other) {
+				return misuse("give each run once", "%s and %s are the same run directory", other, dir)
+			}
+		}
+	}
+	if q.To != 0 && len(q.Dirs) == 1 {
+		return misuse("add runs", "--to takes runs of at least %d different sizes", law.AmdahlSizes)
+	}
+	if q.Reference == "" {
+		return nil
+	}
+	for _, dir := range q.Dirs {
+		if same(dir, q.Reference) {
+			q.Reference = dir
+			return nil
+		}
+	}
+	return misuse("give one of the run directories", "the reference %s is none of the run directories", q.Reference)
+}
+
+func same(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// read is a run in one stretch of its time, and its program.
+func read(dir, within string) (*rundir.EfficiencyRun, string, error) {
+	m, err := rundir.ReadManifest(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	if m.Ranks == 0 {
+		return nil, "", misuse("moriens status "+dir+" says why", "no rank was recorded")
+	}
+	e, err := rundir.ReadEfficiency(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		e, err = ofProfile(dir, m, within == factors.Main)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if len(e.Runs) != 1 {
+		return nil, "", fmt.Errorf("%s has %d runs, want one", rundir.EfficiencyFile, len(e.Runs))
+	}
+	r := &e.Runs[0]
+	return r, programOf(m), pick(r, e.Within, within)
+}
+
+func programOf(m *rundir.Manifest) string {
+	var list []string
+	for i := range m.Worlds {
+		if name := trace.ProgramName(m.Worlds[i].Executable); name != "" && name != "." && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// ofProfile makes of the profile of an earlier version's directory what can be made of it. The whole run stands for
+// main where that is asked for.
+func ofProfile(dir string, m *rundir.Manifest, main bool) (*rundir.Efficiency, error) {
+	p, err := parquet.ReadProfileFile(filepath.Join(dir, rundir.ProfileFile))
+	if err != nil {
+		return nil, err
+	}
+	c, err := rundir.ReadClusters(dir)
+	if err != nil {
+		return nil, err
+	}
+	run, err := c.Outline()
+	if err != nil {
+		return nil, err
+	}
+	e := factors.OfProfile(p, m, run.Clusters)
+	if main {
+		e.Within = factors.Main
+	}
+	e.Runs[0].Bounded(m.Incomplete)
+	return e, nil
+}
+
+// pick makes the stretch that is asked for the one that the run is described in, which is in one by now.
+func pick(r *rundir.EfficiencyRun, by, within string) error {
+	if within == by {
+		return nil
+	}
+	for _, s := range r.Stretches {
+		if s.Within == within {
+			r.Take(s)
+			r.Stretches, r.MainThreads, r.Worlds = nil, nil, nil
+			return nil
+		}
+	}
+	names := []string{by}
+	for _, s := range r.Stretches {
+		names = append(names, s.Within)
+	}
+	for _, p := range r.Phases {
+		if p.Name == within && p.Phase == nil {
+			r.Take(rundir.EfficiencyStretch{EfficiencyFactors: p.EfficiencyFactors, Budget: p.Budget})
+			r.Stretches, r.MainThreads, r.Worlds = nil, nil, nil
+			return nil
+		}
+		if p.Name != "" {
+			names = append(names, p.Name)
+		}
+	}
+	return misuse("give one of: "+strings.Join(names, ", "), "there is no phase %q", within)
+}

@@ -1,0 +1,208 @@
+package factors
+
+import (
+	"math"
+
+	"moriens/analysis/efficiency"
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+func seconds(ns float64) rundir.Number { return rundir.Number(ns / 1e9) }
+
+// describe puts the sums of all locations into the words of the file.
+func (m *measurement) describe(s *efficiency.Sums) *rundir.Efficiency {
+	d := &describer{run: m.run, classes: m.options.Classes, nodes: make([]int, len(m.run.Threads))}
+	for i := range d.nodes {
+		d.nodes[i] = m.run.Threads[i].Node
+	}
+	run := rundir.EfficiencyRun{Dir: ".", EfficiencyScaling: notKnown(), Ranks: d.ranks(d.all()), Locations: len(d.nodes), Bound: len(m.why) > 0, Why: m.why}
+	for r, region := range m.regions {
+		sums := s.Regions[r]
+		switch {
+		case region.world >= 0:
+			members := d.of(func(t *trace.Thread) bool { return t.World == region.world })
+			run.Worlds = append(run.Worlds, rundir.EfficiencyWorld{
+				World: region.world, Ranks: d.ranks(members), Locations: len(members),
+				EfficiencyFactors: d.factors(efficiency.Solve(sums, d.nodes, region.length(), members)),
+			})
+		case region.iteration >= 0:
+			l := &s.Loops[region.iteration]
+			n := len(l.ComputingNS)
+			k := region.iteration
+			run.Phases = append(run.Phases, d.phase(rundir.EfficiencyPhase{Phase: &k, Iterations: n}, efficiency.Solve(sums, d.nodes, region.length(), d.all())))
+			run.Iterations = append(run.Iterations, iterations(k, l)...)
+		case region.stretch != nil:
+			x := d.stretch(region.name, *region.stretch, sums, s.Clusters[r])
+			if r > 0 {
+				run.Stretches = append(run.Stretches, x)
+				continue
+			}
+			run.Take(x)
+			run.Threads = d.threads(sums)
+			if s.Kinds != nil {
+				run.Kinds = d.clusters(s.Kinds)
+			}
+			if mains := d.of(func(t *trace.Thread) bool { return t.Thread == 0 }); len(mains) < len(d.nodes) {
+				f := d.factors(efficiency.Solve(sums, d.nodes, region.length(), mains))
+				run.MainThreads = &f
+			}
+		default:
+			run.Phases = append(run.Phases, d.phase(rundir.EfficiencyPhase{Name: region.name, Iterations: region.times}, efficiency.Solve(sums, d.nodes, 0, d.all())))
+		}
+	}
+	return &rundir.Efficiency{Format: rundir.EfficiencyFormat, Within: Main, Runs: []rundir.EfficiencyRun{run}}
+}
+
+// length is that of a stretch.
+func (r *region) length() int64 { return r.stretch.EndNS - r.stretch.BeginNS }
+
+// A describer puts sums of the threads of a run into words.
+type describer struct {
+	run     *trace.Run
+	classes []Class
+	nodes   []int // by thread
+}
+
+func (d *describer) all() []int { return d.of(func(*trace.Thread) bool { return true }) }
+
+// of are the numbers of some threads.
+func (d *describer) of(some func(t *trace.Thread) bool) (list []int) {
+	for i := range d.run.Threads {
+		if some(&d.run.Threads[i]) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// ranks is how many ranks threads are of.
+func (d *describer) ranks(threads []int) int {
+	type rank struct{ world, rank int }
+	seen := make(map[rank]bool)
+	for _, i := range threads {
+		seen[rank{d.run.Threads[i].World, d.run.Threads[i].Rank}] = true
+	}
+	return len(seen)
+}
+
+func (d *describer) name(thread int) *rundir.ThreadName {
+	if thread < 0 {
+		return nil
+	}
+	name := rundir.NameOf(&d.run.Threads[thread])
+	return &name
+}
+
+func (d *describer) factors(f efficiency.Factors) rundir.EfficiencyFactors {
+	x := rundir.EfficiencyFactors{
+		Seconds: seconds(float64(f.TNS)), Parallel: rundir.Number(f.Parallel), Balance: rundir.Number(f.Balance),
+		InNodes: rundir.Number(f.BalanceIn), BetweenNodes: rundir.Number(f.BalanceOut), Communication: rundir.Number(f.Communication),
+		Serialisation: rundir.Number(math.NaN()), Transfer: rundir.Number(math.NaN()), MostOutsideMPI: rundir.Number(math.NaN()),
+		MeanComputing: seconds(f.MeanNS()), MostComputing: seconds(f.LongestNS()), Most: d.name(f.Longest),
+		IPC: rundir.Number(f.IPC()), GHz: rundir.Number(f.Hertz() / 1e9), Instructions: rundir.Number(f.AllInstructions()),
+	}
+	return x
+}
+
+func (d *describer) budget(b efficiency.Budget) rundir.EfficiencyBudget {
+	return rundir.EfficiencyBudget{
+		Total: seconds(float64(b.TotalNS)), Computing: seconds(float64(b.ComputingNS)), MPI: seconds(float64(b.MPINS)),
+		Outside: seconds(float64(b.OutsideNS)), NotRecorded: seconds(float64(b.NotRecordedNS)),
+	}
+}
+
+// stretch describes a stretch of the run's time.
+func (d *describer) stretch(name string, s efficiency.Span, sums []efficiency.Sum, clusters [][]efficiency.ClusterSum) rundir.EfficiencyStretch {
+	f := efficiency.Solve(sums, d.nodes, s.EndNS-s.BeginNS, d.all())
+	x := rundir.EfficiencyStretch{
+		Within: name, BeginSeconds: seconds(float64(s.BeginNS)), EndSeconds: seconds(float64(s.EndNS)),
+		EfficiencyFactors: d.factors(f), Budget: d.budget(f.Budget), Clusters: d.clusters(clusters),
+	}
+	x.MostOutsideMPI = seconds(d.mostOutsideMPI(s, sums))
+	for n := range d.run.Nodes {
+		members := d.of(func(t *trace.Thread) bool { return t.Node == n })
+		x.Nodes = append(x.Nodes, d.group(d.run.Nodes[n].Name, sums, members, &f))
+	}
+	for _, c := range d.classes {
+		var members []int
+		for _, i := range c.Threads {
+			members = append(members, int(i))
+		}
+		x.Classes = append(x.Classes, d.group(c.Name, sums, members, &f))
+	}
+	return x
+}
+
+func (d *describer) phase(x rundir.EfficiencyPhase, f efficiency.Factors) rundir.EfficiencyPhase {
+	x.EfficiencyFactors, x.Budget = d.factors(f), d.budget(f.Budget)
+	return x
+}
+
+// mostOutsideMPI is the longest that a thread is outside MPI, from the begin of a stretch to its own end.
+func (d *describer) mostOutsideMPI(s efficiency.Span, sums []efficiency.Sum) float64 {
+	most := math.NaN()
+	for i := range sums {
+		if ns := float64(min(d.run.Threads[i].EndNS, s.EndNS) - s.BeginNS - sums[i].MPINS); !(ns <= most) {
+			most = ns
+		}
+	}
+	return most
+}
+
+func (d *describer) group(name string, sums []efficiency.Sum, members []int, whole *efficiency.Factors) rundir.EfficiencyGroup {
+	f := efficiency.Solve(sums, d.nodes, whole.TNS, members)
+	return rundir.EfficiencyGroup{
+		Name: name, Locations: len(members), Mean: seconds(f.MeanNS()), OfMost: rundir.Number(f.MeanNS() / whole.LongestNS()),
+		MPI: rundir.Number(float64(f.Budget.MPINS) / float64(f.Budget.TotalNS)),
+	}
+}
+
+func (d *describer) clusters(sums [][]efficiency.ClusterSum) []rundir.EfficiencyCluster {
+	alike := make(map[int32]int)
+	groups := make(map[[2]uint32]int)
+	for i := range d.run.Clusters {
+		c := &d.run.Clusters[i]
+		if len(c.Before) == 0 || len(c.After) == 0 {
+			continue
+		}
+		ends := [2]uint32{c.Before[0].Path, c.After[0].Path}
+		if _, known := groups[ends]; !known {
+			groups[ends] = len(groups)
+		}
+		alike[c.ID] = groups[ends]
+	}
+	list := []rundir.EfficiencyCluster{}
+	for _, c := range efficiency.Clusters(sums, alike) {
+		list = append(list, rundir.EfficiencyCluster{
+			ID: c.ID, Share: rundir.Number(c.Share), Bursts: c.Bursts, Seconds: seconds(float64(c.TimeNS)), Ranks: c.Locations,
+			Balance: rundir.Number(c.Balance), Lost: seconds(c.LostNS), Most: d.name(c.Longest), IPC: rundir.Number(c.IPC), Best: rundir.Number(c.Best),
+		})
+	}
+	return list
+}
+
+func (d *describer) threads(sums []efficiency.Sum) []rundir.EfficiencyLocation {
+	list := make([]rundir.EfficiencyLocation, len(sums))
+	for i := range sums {
+		t := &d.run.Threads[i]
+		list[i] = rundir.EfficiencyLocation{
+			ThreadName: *d.name(i), Begin: seconds(float64(t.BeginNS)), End: seconds(float64(t.EndNS)),
+			Computing: seconds(float64(sums[i].ComputingNS)), MPI: seconds(float64(sums[i].MPINS)),
+		}
+	}
+	return list
+}
+
+// mostIterations is about how many entries the iterations of a phase are described in.
+const mostIterations = 50
+
+func iterations(phase int, l *efficiency.LoopSum) (list []rundir.EfficiencyIteration) {
+	for _, x := range l.Iterations(mostIterations) {
+		list = append(list, rundir.EfficiencyIteration{
+			Phase: phase, Iteration: x.First, Count: x.Count, Seconds: seconds(float64(x.TNS)), Parallel: rundir.Number(x.Parallel),
+			Balance: rundir.Number(x.Balance), Communication: rundir.Number(x.Communication), Skewed: x.Skewed,
+		})
+	}
+	return list
+}
