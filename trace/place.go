@@ -12,17 +12,23 @@ import (
 
 // A placeKey is what identifies a place.
 type placeKey struct {
+	unknown               int // number of a call path without anything, which is a place of its own
 	call, module, buildID string
 	offset                uint64
 	function, file        string // where there is no offset
 	line                  int
 }
 
-func placeOf(p *CallPath) placeKey {
-	k := placeKey{call: p.Function}
-	if len(p.Frames) == 0 {
-		return k
+func placeOf(paths []CallPath, i int) placeKey {
+	p := &paths[i]
+	switch {
+	case len(p.Frames) > 0:
+	case p.Function == "":
+		return placeKey{unknown: i}
+	default:
+		return placeKey{call: p.Function}
 	}
+	k := placeKey{call: p.Function}
 	f := &p.Frames[0]
 	k.module, k.buildID, k.offset = f.Module, f.BuildID, f.Offset
 	if !f.Located() {
@@ -37,20 +43,30 @@ func Places(paths []CallPath) []uint32 {
 	places := make([]uint32, len(paths))
 	first := make(map[placeKey]uint32)
 	for i := range paths {
-		key := placeOf(&paths[i])
+		key := placeOf(paths, i)
 		at, known := first[key]
 		if !known || len(paths[i].Frames) < len(paths[at].Frames) {
 			first[key] = uint32(i)
 		}
 	}
 	for i := range paths {
-		places[i] = first[placeOf(&paths[i])]
+		places[i] = first[placeOf(paths, i)]
 	}
 	return places
 }
 
-// Places are those of the run's call paths.
-func (r *Run) Places() []uint32 { return Places(r.CallPaths) }
+// Places are those of the run's call paths. In a trace of another tool each is its own: how many frames such a trace has
+// was chosen with its analysis in mind, and the innermost may be one of a wrapper.
+func (r *Run) Places() []uint32 {
+	if !r.WholePaths {
+		return Places(r.CallPaths)
+	}
+	own := make([]uint32, len(r.CallPaths))
+	for i := range own {
+		own[i] = uint32(i)
+	}
+	return own
+}
 
 // SharedPaths are, for each place with several call paths, the frames that all of them share, unless that is one of
 // them.
@@ -70,6 +86,9 @@ func SharedPaths(paths []CallPath) (shared []CallPath) {
 
 // AddSharedPaths adds SharedPaths behind the run's own call paths.
 func (r *Run) AddSharedPaths() {
+	if r.WholePaths {
+		return
+	}
 	r.CallPaths, r.PathNames = append(slices.Clip(r.CallPaths), SharedPaths(r.CallPaths)...), nil
 }
 
@@ -77,7 +96,7 @@ func (r *Run) AddSharedPaths() {
 func byPlace(paths []CallPath) (groups [][]int) {
 	at := make(map[placeKey]int)
 	for i := range paths {
-		key := placeOf(&paths[i])
+		key := placeOf(paths, i)
 		k, known := at[key]
 		if !known {
 			k = len(groups)
