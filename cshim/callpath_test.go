@@ -100,8 +100,8 @@ func expectPaths(t *testing.T, p *process, thread int, app string, depth int, di
 	}
 }
 
-// fold is what recursion is folded to: of an address that is there more than four times the first and the last one, and a
-// mark between them.
+// fold is what recursion is folded to: of an address that is there more than four times the first and the last one, and
+// a mark between them.
 func fold(chain []string) []string {
 	for i := 0; i < len(chain); i++ {
 		last, times := i, 0

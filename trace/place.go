@@ -7,8 +7,8 @@ import (
 )
 
 // Where a program calls MPI is a place: the function and the innermost frame. Call paths are of the same place where
-// they differ in further frames alone. Bursts are grouped, clustered and compared by places, so that the result does not
-// depend on how many frames were recorded, nor on from where a library calls MPI.
+// they differ in further frames alone. Bursts are grouped, clustered and compared by places, so that the result does
+// not depend on how many frames were recorded, nor on from where a library calls MPI.
 
 // A placeKey is what identifies a place.
 type placeKey struct {
@@ -55,8 +55,8 @@ func Places(paths []CallPath) []uint32 {
 	return places
 }
 
-// Places are those of the run's call paths. In a trace of another tool each is its own: how many frames such a trace has
-// was chosen with its analysis in mind, and the innermost may be one of a wrapper.
+// Places are those of the run's call paths. In a trace of another tool each is its own: how many frames such a trace
+// has was chosen with its analysis in mind, and the innermost may be one of a wrapper.
 func (r *Run) Places() []uint32 {
 	if !r.WholePaths {
 		return Places(r.CallPaths)
@@ -174,8 +174,8 @@ func (p CallPath) precise() string {
 	return p.Function + "@" + f.Precise(f.Place())
 }
 
-// distinct gives each of n a text of its own: of the first level, of a further one where several have that, and with its
-// number where none is its own.
+// distinct gives each of n a text of its own: of the first level, of a further one where several have that, and with
+// its number where none is its own.
 func distinct(n int, levels []func(i int) string) []string {
 	texts := make([]string, n)
 	levels = append(levels, func(i int) string { return fmt.Sprintf("%s#%d", texts[i], i) })

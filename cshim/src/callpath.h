@@ -6,9 +6,9 @@
  * Deeper paths are walked at every call, by one rule (unwind.h) for each return address. The walk follows the path that
  * the call site had last: it has the rules beside the addresses, so that a frame takes a load and a comparison, and a
  * walk that ends where that path ends has compared all of it. Where it departs, the rules are looked up from there on,
- * and what was read from the stack is found by its hash and compared whole with a known path. Why walk again, when the places of the return addresses could be
- * remembered with the wrapper's frame and only compared? Because it would be wrong: the return address and the stack
- * pointer do not say where the caller's own return address lies. After
+ * and what was read from the stack is found by its hash and compared whole with a known path. Why walk again, when the
+ * places of the return addresses could be remembered with the wrapper's frame and only compared? Because it would be
+ * wrong: the return address and the stack pointer do not say where the caller's own return address lies. After
  *
  *	void f(size_t n) { char *p = alloca(n); … MPI_Barrier(…); }
  *
@@ -24,7 +24,8 @@
  * known, or for which libunwind says something else, ends the walk, and libunwind finds that path at each of its
  * calls.
  *
- * Recursion is folded (moriens_paths_fold) when a path is met for the first time in a thread, before it gets its number.
+ * Recursion is folded (moriens_paths_fold) when a path is met for the first time in a thread, before it gets its
+ * number.
  *
  * A walk that comes to the end of the thread's stack stops there. Frames on another stack, such as a coroutine's, have
  * no such bound.

@@ -1,7 +1,7 @@
 /*
  * Call paths and their numbers in this process. A path is the return address of the MPI call and, unless the user
- * asks for one frame only, those of its callers; an address of 0 stands for the frames of a recursion that are left out.
- * The process's log defines it the first time that any thread comes by. The fuller the log, the fewer frames of a new
+ * asks for one frame only, those of its callers; an address of 0 stands for the frames of a recursion that are left
+ * out. The process's log defines it the first time that any thread comes by. The fuller the log, the fewer frames of a new
  * path are kept (moriens_paths_cut). Threads keep what they have met in caches of their own: callpath.h.
  *
  * In the log a frame is a module and an offset, so that a library that is unloaded and loaded elsewhere keeps its
@@ -53,12 +53,12 @@ int moriens_paths_init(struct moriens_paths *p, struct moriens_process_file *pro
 
 /*
  * Folds recursion: of an address that stands in a path more than MORIENS_FOLD times the innermost and the outermost one
- * are left, with a 0 between them in the place of all that was there. Returns how many addresses and marks are left.
+ * are left, with a 0 between them instead of what was there. Returns how many addresses and marks are left.
  */
 uint32_t moriens_paths_fold(uintptr_t *chain, uint32_t count);
 
-/* How many of so many frames a new path keeps where so much of a log is in use: MORIENS_CUT_FRAMES beyond three quarters
- * of it, the innermost one beyond fifteen sixteenths, so that each call still has its place. */
+/* How many of so many frames a new path keeps where so much of a log is in use: MORIENS_CUT_FRAMES beyond three
+ * quarters of it, the innermost one beyond fifteen sixteenths, so that each call still has its place. */
 uint32_t moriens_paths_cut(uint32_t count, uint64_t used, uint64_t room);
 
 #define MORIENS_CUT_FRAMES 8u

@@ -23,8 +23,8 @@ type pairs struct {
 	names  []string     // from the lowest up
 }
 
-// pairTimes adds up the computing time between each pair of places of calls. A call follows mostly the one that it followed
-// before, so that few bursts have their pair looked up.
+// pairTimes adds up the computing time between each pair of places of calls. A call follows mostly the one that it
+// followed before, so that few bursts have their pair looked up.
 func pairTimes(run *trace.Run) map[pair]int64 {
 	type latest struct {
 		before uint32
