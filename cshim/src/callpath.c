@@ -181,8 +181,8 @@ enum walked {
 	WALKED_NO_RULE, /* the last address has none */
 };
 
-/* Fills chain[0 … *count - 1] from number *count on, at which the walk is, and stops where the depth, the stack or the
- * rules end. */
+/* Fills chain[0 … *count - 1] from number *count on, at which the walk is, and stops where the depth, the stack or
+ * the rules end. */
 READS_STACK static inline enum walked walk(struct moriens_path_cache *cache, struct place at, uintptr_t *chain, uint32_t *count, uint64_t *hash)
 {
 	enum walked end = WALKED_WHOLE;

@@ -1,8 +1,8 @@
 /*
  * Call paths and their numbers in this process. A path is the return address of the MPI call and, unless the user
  * asks for one frame only, those of its callers; an address of 0 stands for the frames of a recursion that are left
- * out. The process's log defines it the first time that any thread comes by. The fuller the log, the fewer frames of a new
- * path are kept (moriens_paths_cut). Threads keep what they have met in caches of their own: callpath.h.
+ * out. The process's log defines it the first time that any thread comes by. The fuller the log, the fewer frames of a
+ * new path are kept (moriens_paths_cut). Threads keep what they have met in caches of their own: callpath.h.
  *
  * In the log a frame is a module and an offset, so that a library that is unloaded and loaded elsewhere keeps its
  * numbers. In memory paths are found by their addresses; all addresses are forgotten when a library was unloaded,
