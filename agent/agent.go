@@ -12,6 +12,7 @@ import (
 	"moriens/agent/message"
 	"moriens/agent/ring"
 	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/trace"
 )
 
 const (
@@ -261,6 +262,10 @@ func (n *Node) define(a *Process) {
 		a.site(p)
 		c := &moriensv1.CallPath{Process: a.process.ID, Path: p.ID}
 		for _, f := range p.Frames {
+			if f == (ring.Frame{}) {
+				c.Frames = append(c.Frames, &moriensv1.Frame{Function: trace.Folded})
+				continue
+			}
 			if f.Place != 0 {
 				place := a.places[f.Place]
 				c.Frames = append(c.Frames, &moriensv1.Frame{Function: place.Function, File: place.File, Line: place.Line})

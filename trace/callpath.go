@@ -42,6 +42,10 @@ type Scope struct {
 	FirstLine int
 }
 
+// Folded is the function of a frame that stands for the frames of a recursion that were left out between two others. It
+// has nothing else.
+const Folded = "…"
+
 // Same reports whether two frames are equal.
 func (f *Frame) Same(g *Frame) bool {
 	return f.Module == g.Module && f.BuildID == g.BuildID && f.Offset == g.Offset && f.Function == g.Function && f.File == g.File && f.Line == g.Line &&
@@ -109,56 +113,28 @@ func (f Frame) Brief() string {
 	return strings.Join(parts[max(len(parts)-2, 0):], "::")
 }
 
-// String returns the function and the place of the innermost frame, e.g. "MPI_Wait@comm_brick.cpp:505".
-func (p CallPath) String() string { return p.text(1, false) }
-
-// text is the function with the places of the innermost frames, with their offsets where those are asked for.
-func (p CallPath) text(frames int, offsets bool) string {
-	if p.Function == "" {
-		return "?"
-	}
-	var b strings.Builder
-	b.WriteString(p.Function)
-	for i, f := range p.Frames[:min(frames, len(p.Frames))] {
-		place := f.Place()
-		if place == "" && !offsets {
-			break
-		}
-		if offsets {
-			place = f.Precise(place)
-		}
-		b.WriteByte("@<"[min(i, 1)])
-		b.WriteString(place)
-	}
-	return b.String()
-}
-
-// Names gives every call path of a run a text of its own: String, and only where call paths would read alike more of
-// them: the offset of the innermost frame, "MPI_Send@Comm::send(+0x1f3c)", then the frames further out,
-// "MPI_Send@Comm::send(+0x1f3c)<main(+0x20)", and, for files that differ in nothing but their build id, the path's
-// number.
+// Names gives every call path of a run a text of its own: that of its place, and, where several call paths lead there,
+// those of their frames by which they differ, "MPI_Send@comm.c:7<solve.c:31<…<main.c:5".
+//
+// The text of a place is String, and only where places would read alike more of it: the offset of the frame,
+// "MPI_Send@Comm::send(+0x1f3c)", of one without an offset its file with the folders, and, for files that differ in
+// nothing but their build id, the place's number. So it does not depend on how many frames are known.
 //
 // Where a file has reported names it is these, so that they are the same in every file that is made of it.
 func (r *Run) Names() []string {
 	if r.PathNames != nil && len(r.PathNames) == len(r.CallPaths) {
 		return slices.Clone(r.PathNames)
 	}
-	names := make([]string, len(r.CallPaths))
-	for _, level := range []func(i int) string{
-		func(i int) string { return r.CallPaths[i].String() },
-		func(i int) string { return r.CallPaths[i].text(1, true) },
-		func(i int) string { return r.CallPaths[i].text(len(r.CallPaths[i].Frames), true) },
-		func(i int) string { return fmt.Sprintf("%s#%d", names[i], i) },
-	} {
-		count := make(map[string]int, len(names))
-		for _, name := range names {
-			count[name]++
-		}
-		for i, name := range names {
-			if name == "" || count[name] > 1 {
-				names[i] = level(i)
-			}
-		}
+	return pathNames(r.CallPaths)
+}
+
+// String returns the function and the place of the innermost frame, e.g. "MPI_Wait@comm_brick.cpp:505".
+func (p CallPath) String() string {
+	if p.Function == "" {
+		return "?"
 	}
-	return names
+	if len(p.Frames) == 0 || p.Frames[0].Place() == "" {
+		return p.Function
+	}
+	return p.Function + "@" + p.Frames[0].Place()
 }

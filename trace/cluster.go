@@ -8,10 +8,11 @@ import (
 )
 
 // SummariseClusters makes Clusters from the labels of the bursts: number, time, share, mean and deviation, counters,
-// and the call paths round them. Eps, MinPts, Rare, Score and Kinship are kept from the cluster that had the number. A
-// number that no burst has becomes an empty cluster, so that Clusters[i].ID is i+1.
+// and the places of the calls round them (Places). Eps, MinPts, Rare, Score and Kinship are kept from the cluster that
+// had the number. A number that no burst has becomes an empty cluster, so that Clusters[i].ID is i+1.
 func (r *Run) SummariseClusters() {
 	var sums []clusterSum
+	places := r.Places()
 	var totalNS int64
 	for i := range r.Threads {
 		b := &r.Threads[i].Bursts
@@ -23,7 +24,7 @@ func (r *Run) SummariseClusters() {
 			for int(label) > len(sums) {
 				sums = append(sums, clusterSum{})
 			}
-			sums[label-1].add(b, k, len(r.Counters))
+			sums[label-1].add(b, k, len(r.Counters), places)
 		}
 	}
 	for len(sums) < len(r.Clusters) {
@@ -58,7 +59,7 @@ type clusterSum struct {
 	before, after map[uint32]int
 }
 
-func (s *clusterSum) add(b *Bursts, k, counters int) {
+func (s *clusterSum) add(b *Bursts, k, counters int, places []uint32) {
 	if s.before == nil {
 		s.before, s.after = make(map[uint32]int), make(map[uint32]int)
 		s.counters = make([]moments, counters)
@@ -70,8 +71,8 @@ func (s *clusterSum) add(b *Bursts, k, counters int) {
 			s.counters[c].add(float64(v))
 		}
 	}
-	s.before[b.Before[k]]++
-	s.after[b.After[k]]++
+	s.before[places[b.Before[k]]]++
+	s.after[places[b.After[k]]]++
 }
 
 // moments is a running mean and sum of squared deviations (Welford, Technometrics 4 (1962)).

@@ -23,6 +23,7 @@ type Run struct {
 	Threads    []Thread // sorted by world, rank, thread
 	CallPaths  []CallPath
 	PathNames  []string  // of CallPaths, as a file gave them; nil = Names makes them
+	WholePaths bool      // a trace that others wrote: each call path is a place of its own, see Places
 	Counters   []Counter // the columns of every Bursts.Counters
 	Clusters   []Cluster // by time, descending; Clusters[i].ID is i+1
 	MarkNames  []string  // of phases and events

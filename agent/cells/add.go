@@ -24,7 +24,7 @@ type process struct {
 	events []int // their numbers among Store.counters
 	// Where the dimensions' counters are among its events; -1: it does not count that.
 	axes   []int
-	frames map[uint32]uint64 // hash of a call path's frames, by its number
+	frames map[uint32]uint64 // hash of a call path's innermost frame, by its number
 	// Functions called from call paths, in order of arrival; the first stands for an unknown one.
 	sites   []site
 	siteOf  map[siteKey]uint32
@@ -84,7 +84,7 @@ func (k *Store) add(m *moriensv1.ReportRequest) error {
 		if p == nil {
 			return fmt.Errorf("cells: call path of unknown process %016x", b.CallPath.Process)
 		}
-		p.frames[b.CallPath.Path] = hashFrames(b.CallPath.Frames)
+		p.frames[b.CallPath.Path] = hashPlace(b.CallPath.Frames)
 	case *moriensv1.ReportRequest_Communicator:
 		c := b.Communicator
 		if len(c.Stride) != len(c.First) || len(c.Count) != len(c.First) {

@@ -105,7 +105,7 @@ func (f *outcome) sumUp(ring, counters int) []sumRow {
 	rows := newSumRows(r, counters)
 	for i, own := range r.sums.keys {
 		key := own
-		if f.by == grouping.ByCalls { // its unit gives the site
+		if f.by == grouping.ByCalls { // its unit gives the place, and sites of one place are labelled alike
 			key.site = 0
 		}
 		s := of[key]

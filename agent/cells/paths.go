@@ -27,12 +27,12 @@ type pairGroup struct {
 	group uint32
 }
 
-// hashFrames distinguishes call paths by what identifies their frames, as the collector does: the file's name without
-// its folder, its build id, and the offset; of a line that has no address, its file, function and number.
-func hashFrames(frames []*moriensv1.Frame) uint64 {
+// hashPlace distinguishes call paths by what identifies their innermost frame, as trace.Places does: the file's name
+// without its folder, its build id, and the offset; of a line that has no address, its file, function and number.
+func hashPlace(frames []*moriensv1.Frame) uint64 {
 	h := fnv.New64a()
 	number := func(n uint64) { h.Write(binary.LittleEndian.AppendUint64(nil, n)) }
-	for _, f := range frames {
+	for _, f := range frames[:min(len(frames), 1)] {
 		if f.Module == "" {
 			number(0)
 		} else {

@@ -21,14 +21,16 @@ func TestHashFrames(t *testing.T) {
 		{line("b.py", "f", 7)},
 		{line("a.py", "g", 7)},
 		{line("a.p", "yf", 7)},
-		{line("a.py", "f", 7), line("a.py", "f", 8)},
 		{{Module: "/opt/app", Offset: 16}},
 		{{Module: "/opt/app", Offset: 32}},
 	} {
-		h := hashFrames(frames)
+		h := hashPlace(frames)
 		if hashes[h] != nil {
 			t.Errorf("%v and %v have one hash", hashes[h], frames)
 		}
 		hashes[h] = frames
+		if len(frames) > 0 && hashPlace(append(frames, line("a.py", "f", 8))) != h {
+			t.Errorf("%v has another hash with a caller", frames)
+		}
 	}
 }

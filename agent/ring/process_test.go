@@ -3,8 +3,10 @@ package ring_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -202,5 +204,84 @@ func TestAliveNeedsNoDescriptor(t *testing.T) {
 	w.Exit()
 	if alive, err := p.Alive(); alive || err != nil {
 		t.Errorf("after its end Alive = %v, %v", alive, err)
+	}
+}
+
+// Recursion is folded: however deep, and whichever way a tree is walked, there are few paths.
+func TestFold(t *testing.T) {
+	for _, tt := range []struct{ chain, want []uint64 }{
+		{nil, nil},
+		{[]uint64{7, 1, 1, 1, 1, 9}, []uint64{7, 1, 1, 1, 1, 9}},
+		{[]uint64{7, 1, 1, 1, 1, 1, 9}, []uint64{7, 1, 0, 1, 9}},
+		{[]uint64{7, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 9}, []uint64{7, 1, 0, 1, 2, 9}},
+		{[]uint64{7, 2, 1, 1, 1, 1, 1, 2, 2, 2, 2}, []uint64{7, 2, 0, 2}},
+		{[]uint64{7, 1, 1, 1, 1, 1, 3, 2, 2, 2, 2, 2, 9}, []uint64{7, 1, 0, 1, 3, 2, 0, 2, 9}},
+		{[]uint64{1, 1, 1, 1, 1}, []uint64{1, 0, 1}},
+	} {
+		if got := ringwriter.Fold(tt.chain); !slices.Equal(got, tt.want) {
+			t.Errorf("%d folds to %d, want %d", tt.chain, got, tt.want)
+		}
+	}
+	tree := make(map[string]bool)
+	const frames = 16
+	for depth := range frames {
+		for way := range 1 << depth {
+			chain := []uint64{7}
+			for at := range depth {
+				chain = append(chain, 1+uint64(way>>at&1))
+			}
+			tree[fmt.Sprint(ringwriter.Fold(chain))] = true
+		}
+	}
+	if n := len(tree); n > 1000 {
+		t.Errorf("a binary tree has %d paths of %d frames", n, frames)
+	}
+}
+
+// The fuller the log, the fewer frames of a new path are kept. No path is lost until the log has no room for one frame.
+func TestShortenedPaths(t *testing.T) {
+	const room = 64 << 10
+	w, p := opened(t, ringwriter.Identity{LogBytes: room})
+	defer w.Exit()
+	var places []uint32
+	for i := range uint32(28) {
+		places = append(places, w.Place("a.py", "f", i))
+	}
+	path := func(i int) []uint32 { // another one for each i
+		list := slices.Clone(places[12:])
+		for at := range 4 { // no place is there more than four times
+			list[at] = places[i>>(4*at)&15]
+		}
+		return list
+	}
+	numbers := make(map[uint32]bool)
+	n := 0
+	for ; n < 1<<16; n++ {
+		number := w.PathOfPlaces(path(n)...)
+		if number == 0 {
+			break
+		}
+		numbers[number] = true
+	}
+	log, err := p.ReadLog()
+	if err != nil || len(log.Paths) != len(numbers) {
+		t.Fatalf("%d paths, %d numbers, %v", len(log.Paths), len(numbers), err)
+	}
+	count, least := make(map[int]int), 16
+	for _, x := range log.Paths {
+		if len(x.Frames) > least {
+			t.Errorf("path %d has %d frames after one of %d", x.ID, len(x.Frames), least)
+		}
+		least = len(x.Frames)
+		count[least]++
+	}
+	if len(count) != 3 || count[16] < 150 || count[8] < 60 || count[1] == 0 || count[1] > 20 {
+		t.Errorf("paths by their frames: %d", count)
+	}
+	if len(log.Notes) != 2 || !strings.Contains(log.Notes[0], " 8 frames at most") || !strings.Contains(log.Notes[1], " 1 frame at most") {
+		t.Errorf("notes %q", log.Notes)
+	}
+	if again := w.PathOfPlaces(path(0)...); again != log.Paths[0].ID || len(log.Paths[0].Frames) != 16 {
+		t.Errorf("the first path has number %d, with %d frames", again, len(log.Paths[0].Frames))
 	}
 }

@@ -134,6 +134,7 @@ func analyse(c AnalyzeConfig, stages *stage.Stages) (content *rundir.Content, tr
 		return nil, nil, hint.With(err, adviseReading(err, c.Lenient))
 	}
 	run := read.Run
+	run.AddSharedPaths()
 	m := &rundir.Manifest{
 		Moriens: c.Program, Trace: c.Trace, Started: run.Start, Ended: run.Start,
 		Losses: rundir.Losses{LinesSkipped: read.Skipped},

@@ -32,12 +32,16 @@ type variant struct {
 }
 
 var variants = []variant{
-	{name: "return address", program: "calls", budget: 25},
-	{name: "no stacking", program: "calls", env: []string{"MORIENS_STACK=0"}},
-	{name: "a second tool behind", program: "calls", behind: true},
+	{name: "return address", program: "calls", env: []string{"MORIENS_CALLPATH=1"}, budget: 25},
+	{name: "no stacking", program: "calls", env: []string{"MORIENS_CALLPATH=1", "MORIENS_STACK=0"}},
+	{name: "a second tool behind", program: "calls", env: []string{"MORIENS_CALLPATH=1"}, behind: true},
 	{name: "five frames", program: "calls", env: []string{"MORIENS_CALLPATH=5"}, budget: 100},
-	{name: "two SDE counters", program: "calls", env: []string{"MORIENS_EVENTS=sde:::bench::a,sde:::bench::b"}, options: []string{"-DSDE", "-lsde"}},
-	{name: "one software counter", program: "calls", env: []string{"MORIENS_EVENTS=sw:page-faults"}},
+	{name: "depth 1", program: "deep", env: []string{"MORIENS_CALLPATH=1"}},
+	{name: "depth 5", program: "deep", env: []string{"MORIENS_CALLPATH=5"}},
+	{name: "depth 12", program: "deep", env: []string{"MORIENS_CALLPATH=12"}},
+	{name: "depth 16", program: "deep", env: []string{"MORIENS_CALLPATH=16"}},
+	{name: "two SDE counters", program: "calls", env: []string{"MORIENS_CALLPATH=1", "MORIENS_EVENTS=sde:::bench::a,sde:::bench::b"}, options: []string{"-DSDE", "-lsde"}},
+	{name: "one software counter", program: "calls", env: []string{"MORIENS_CALLPATH=1", "MORIENS_EVENTS=sw:page-faults"}},
 	{name: "marks", program: "marks"},
 }
 

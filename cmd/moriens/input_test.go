@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,6 +34,30 @@ func TestNumbersInEnvironment(t *testing.T) {
 		if _, err := os.Stat(ran); err == nil {
 			t.Errorf("%s: the job ran", option)
 		}
+	}
+}
+
+// A number of frames that no call path can have is refused, on the command line and in the environment.
+func TestFramesOutOfRange(t *testing.T) {
+	ran := filepath.Join(t.TempDir(), "ran")
+	for _, frames := range []string{"0", "65", "-1", "99999999999999999999"} {
+		for _, tt := range []struct{ env, args []string }{
+			{nil, []string{"--callpath=" + frames}},
+			{[]string{"MORIENS_CALLPATH=" + frames}, nil},
+		} {
+			o := execute(t, tt.env, slices.Concat([]string{binary(t), "run"}, tt.args, []string{"--", "touch", ran})...)
+			if o.status != 2 {
+				t.Errorf("%v %v: status %d\n%s", tt.env, tt.args, o.status, o.stderr)
+			}
+			contains(t, o.stderr, frames, "hint: ")
+			if _, err := os.Stat(ran); err == nil {
+				t.Errorf("%v %v: the job ran", tt.env, tt.args)
+			}
+		}
+	}
+	out := filepath.Join(t.TempDir(), "run")
+	if o := execute(t, []string{"MORIENS_CALLPATH=0"}, binary(t), "run", "--callpath", "1", "--out", out, "--", "true"); o.status != 0 {
+		t.Errorf("the command line does not go first: %s", o.stderr)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -21,7 +22,7 @@ const maxCallpath = 64
 type runCommand struct {
 	Out      string `help:"Run directory to create (default: moriens-DATE-TIME)." placeholder:"DIR"`
 	Events   string `help:"Events to count in every burst, separated by commas: PAPI presets, native events, sde:::NAME::COUNTER, sw:page-faults, sw:context-switches, sw:cpu-time; or none (default: PAPI_TOT_INS,PAPI_TOT_CYC if available)." placeholder:"LIST" env:"MORIENS_EVENTS"`
-	Callpath int    `help:"Frames per call path, 1 to 64; more than 1 needs libunwind (default: 1)." placeholder:"N"`
+	Callpath *int   `help:"Frames per call path, 1 to 64; more than 1 needs libunwind (default: 16)." placeholder:"N"`
 	HTTP     string `name:"http" help:"Address of a status page, for browsers and Prometheus (default: no page)." placeholder:"HOST:PORT" default:"none"`
 	showFlags
 	earlyFlags
@@ -39,10 +40,11 @@ func (r *runCommand) Run(ctx *kong.Context, log *slog.Logger) error {
 	if err := r.checkEvents(options.Dims); err != nil {
 		return err
 	}
-	if r.Callpath < 0 || r.Callpath > maxCallpath {
-		return usage(fmt.Errorf("--callpath=%d", r.Callpath), fmt.Sprintf("give a number of frames from 1 to %d", maxCallpath))
-	}
 	if err := checkNumbers(); err != nil {
+		return err
+	}
+	callpath, err := r.callpath()
+	if err != nil {
 		return err
 	}
 	command := r.Command
@@ -57,10 +59,29 @@ func (r *runCommand) Run(ctx *kong.Context, log *slog.Logger) error {
 		return err
 	}
 	status, err := measure.Run(measure.RunConfig{
-		Command: command, Out: r.Out, Shm: r.Shm, Spool: r.spool(), Events: r.Events, Callpath: r.Callpath, Web: pageAddress(r.HTTP),
+		Command: command, Out: r.Out, Shm: r.Shm, Spool: r.spool(), Events: r.Events, Callpath: callpath, Web: pageAddress(r.HTTP),
 		Signal: signal, Options: options, Cells: kept, Keep: keep, Show: r.show(), Given: given(ctx), Program: program(), Log: log,
 	})
 	return exitStatus{status, err}
+}
+
+// callpath is how many frames a call path is to have; 0: the library's default.
+func (r *runCommand) callpath() (int, error) {
+	what, frames := "--callpath=", 0
+	text := os.Getenv("MORIENS_CALLPATH")
+	switch {
+	case r.Callpath != nil:
+		text, frames = strconv.Itoa(*r.Callpath), *r.Callpath
+	case text == "":
+		return 0, nil
+	default:
+		what = "MORIENS_CALLPATH="
+		frames, _ = strconv.Atoi(text) // checkNumbers has seen it: what is too large for an int is 2^63-1
+	}
+	if frames < 1 || frames > maxCallpath {
+		return 0, usage(errors.New(what+text), fmt.Sprintf("give a number of frames from 1 to %d", maxCallpath))
+	}
+	return frames, nil
 }
 
 // checkNumbers finds options of the library that are no numbers: the ranks would not obey them, and 16M is not 16.

@@ -45,7 +45,7 @@ func (f *feed) clear() {
 
 // next takes the next part, and reports whether there was any. A follower, if there is one, gets the calls, and
 // moments.
-func (f *feed) next(views []store.RingView, follower *follower) bool {
+func (f *feed) next(views []store.RingView, places []uint32, follower *follower) bool {
 	f.clear()
 	if follower != nil && !follower.known {
 		follower.begin(views)
@@ -60,7 +60,7 @@ func (f *feed) next(views []store.RingView, follower *follower) bool {
 			if f.bursts.Len() >= feedBursts {
 				break
 			}
-			f.take(&c, columns, v.NSPerTick, &at)
+			f.take(&c, columns, places, v.NSPerTick, &at)
 			if follower != nil {
 				f.time(&c, line{&v, follower.zeroNS}, moment{ring: int32(i)*f.members + f.member, rank: v.Ring.Process.Info.Rank}, &follower.history)
 			}
@@ -70,10 +70,11 @@ func (f *feed) next(views []store.RingView, follower *follower) bool {
 	return f.bursts.Len() > 0
 }
 
-func (f *feed) take(c *store.Chunk, columns []int, nsPerTick float64, at *seen) {
+func (f *feed) take(c *store.Chunk, columns []int, places []uint32, nsPerTick float64, at *seen) {
 	f.count(c, columns)
 	noBurst := c.NoBurst
-	for i, path := range c.Path {
+	for i, number := range c.Path {
+		path := places[number]
 		if len(noBurst) > 0 && int(noBurst[0]) == i {
 			noBurst = noBurst[1:]
 		} else {

@@ -204,7 +204,7 @@ func (l *Live) take(views []store.RingView) {
 func (l *Live) takeSome(views []store.RingView) (some bool, err error) {
 	l.followMu.Lock()
 	defer l.followMu.Unlock()
-	if !l.feed.next(views, l.follower) {
+	if !l.feed.next(views, l.store.Places(), l.follower) {
 		return false, nil
 	}
 	if l.choose() {

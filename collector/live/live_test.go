@@ -132,13 +132,13 @@ func TestGatherCounts(t *testing.T) {
 		Counters: [][]int64{{n, n, 5, n}, {n, n, 6, n}},
 	}
 	f := newFeed(grouping.Bursts{})
-	if !f.next(s.Rings(), nil) {
+	if !f.next(s.Rings(), s.Places(), nil) {
 		t.Fatal("no bursts")
 	}
 	if d := cmp.Diff(want, f.bursts.Columns); d != "" {
 		t.Error(d)
 	}
-	if f.next(s.Rings(), nil) {
+	if f.next(s.Rings(), s.Places(), nil) {
 		t.Errorf("more bursts: %+v", f.bursts)
 	}
 	// With counters the dimensions are others: only one burst has counts.

@@ -5,6 +5,7 @@ import (
 
 	"moriens/analysis/grouping"
 	"moriens/analysis/space"
+	"moriens/trace"
 )
 
 // A merger is what the first of several collectors has of the others. The zero merger is that of the only one.
@@ -93,6 +94,12 @@ func (l *Live) absorb() {
 	}
 }
 
+// place is the number of the place of a call path of another collector.
+func (l *Live) place(p trace.CallPath) uint32 {
+	number := l.store.Number(p)
+	return l.store.Places()[number]
+}
+
 // merge adds a share.
 func (l *Live) merge(s *Share) {
 	l.durations.Merge(&s.Durations)
@@ -101,7 +108,7 @@ func (l *Live) merge(s *Share) {
 	for i, g := range s.Groups {
 		var of calls
 		if l.chosen.By == grouping.ByCalls {
-			of = calls{l.store.Number(g.Before), l.store.Number(g.After)}
+			of = calls{l.place(g.Before), l.place(g.After)}
 		}
 		groups[i] = l.group(of)
 	}

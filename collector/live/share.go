@@ -142,7 +142,7 @@ func (l *Live) share(views []store.RingView) {
 	s.terms = received
 	l.feed.columns(received.Counters)
 	l.choose()
-	for len(s.next.Count) < mostPlaces && l.feed.next(views, l.follower) {
+	for len(s.next.Count) < mostPlaces && l.feed.next(views, l.store.Places(), l.follower) {
 		if l.choose() {
 			continue
 		}

@@ -113,7 +113,7 @@ func (p *Pins) look() []wish {
 		if len(meetings) == 0 || v.NSPerTick == 0 {
 			continue // a thread without them says nothing of windows
 		}
-		seen, err := newSight(v, meetings, p.options)
+		seen, err := newSight(v, p.store.Places(), meetings, p.options)
 		if err != nil {
 			p.log.Error("the windows to be pinned", "error", err)
 			return nil

@@ -15,7 +15,7 @@ import (
 type sight struct {
 	rank    int32
 	thread  period.Thread
-	pairs   []pair   // of call paths round bursts
+	pairs   []pair   // of the places of the calls round bursts
 	calls   []uint32 // per symbol: its pair's number
 	rows    []uint32 // per burst: the call after it
 	last    uint32   // row after the last
@@ -25,10 +25,10 @@ type sight struct {
 type pair struct{ before, after uint32 }
 
 // newSight takes the last bursts of a ring. Their symbols are those of the end of the run, as far as one rank shows:
-// the call paths round a burst, and its cluster among these bursts.
-func newSight(v store.RingView, meetings []store.Meeting, o grouping.Options) (*sight, error) {
+// the places of the calls round a burst, and its cluster among these bursts.
+func newSight(v store.RingView, places []uint32, meetings []store.Meeting, o grouping.Options) (*sight, error) {
 	s := &sight{rank: v.Ring.Process.Info.Rank, meeting: meetings}
-	bursts := s.take(v)
+	bursts := s.take(v, places)
 	for _, m := range meetings {
 		at, _ := slices.BinarySearch(s.rows, m.Row+1) // of the burst that ends with the meeting's call, the next one
 		if len(s.rows) > 0 && m.Row >= s.rows[0] {
@@ -66,7 +66,7 @@ func newSight(v store.RingView, meetings []store.Meeting, o grouping.Options) (*
 }
 
 // take takes the columns of the last bursts.
-func (s *sight) take(v store.RingView) grouping.Bursts {
+func (s *sight) take(v store.RingView, places []uint32) grouping.Bursts {
 	first, row := len(v.Chunks), 0
 	for bursts := 0; first > 0 && bursts < recentBursts; {
 		first--
@@ -89,7 +89,8 @@ func (s *sight) take(v store.RingView) grouping.Bursts {
 			counts[event] = c.Column(event)
 		}
 		ticks, noBurst := c.Origin, c.NoBurst
-		for k, path := range c.Path {
+		for k, number := range c.Path {
+			path := places[number]
 			if len(noBurst) > 0 && int(noBurst[0]) == k {
 				noBurst = noBurst[1:]
 			} else {

@@ -18,6 +18,8 @@ type paths struct {
 	list   []trace.CallPath // by number; 0 is unknown
 	byID   map[string]uint32
 	places places
+	lead   []uint32 // by number: the first call path of its place, trace.Places
+	first  map[string]uint32
 }
 
 // A localPath is a call path as one process numbered it, with the functions that it was seen to call:
@@ -33,7 +35,7 @@ type functionNumber struct {
 }
 
 func newPaths() paths {
-	return paths{list: make([]trace.CallPath, 1), byID: make(map[string]uint32), places: make(places)}
+	return paths{list: make([]trace.CallPath, 1), byID: make(map[string]uint32), places: make(places), lead: make([]uint32, 1), first: make(map[string]uint32)}
 }
 
 // number returns the number of a function called from a call path of p, which is defined or 0, an
@@ -54,10 +56,14 @@ func (t *paths) number(p *Process, function mpicall.ID, path uint32) uint32 {
 func (t *paths) intern(p trace.CallPath) uint32 {
 	var id strings.Builder
 	id.WriteString(p.Function)
-	for _, f := range p.Frames {
+	place := 0 // where its text ends
+	for i, f := range p.Frames {
 		fmt.Fprintf(&id, "\x00%s\x00%s\x00%x", f.Module, f.BuildID, f.Offset)
 		if f.Function != "" || f.File != "" || f.Line != 0 {
 			fmt.Fprintf(&id, "\x01%q\x01%q\x01%d", f.Function, f.File, f.Line)
+		}
+		if i == 0 {
+			place = id.Len()
 		}
 	}
 	number, known := t.byID[id.String()]
@@ -65,8 +71,19 @@ func (t *paths) intern(p trace.CallPath) uint32 {
 		number = uint32(len(t.list))
 		t.list = append(t.list, p)
 		t.byID[id.String()] = number
+		t.lead = append(t.lead, t.leadOf(id.String()[:max(place, len(p.Function))], number))
 	}
 	return number
+}
+
+// leadOf is the first call path of a place, which a new one may be.
+func (t *paths) leadOf(place string, number uint32) uint32 {
+	first, known := t.first[place]
+	if !known {
+		first = number
+		t.first[place] = first
+	}
+	return first
 }
 
 // frameOf is what identifies a frame. A line of an interpreter's program is in no module and has no offset, and says
@@ -167,6 +184,14 @@ func (s *Store) Number(p trace.CallPath) uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.paths.intern(p)
+}
+
+// Places gives, for the number of each call path so far, that of the first one of its place. The caller does not change
+// it.
+func (s *Store) Places() []uint32 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.paths.lead
 }
 
 // CallPath is that of a number.

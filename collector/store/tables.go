@@ -22,12 +22,16 @@ type holding struct {
 // tables are the numbers of Frozen by those of the holdings that it was made of.
 type tables struct {
 	paths  []uint32 // of this collector's
+	places []uint32 // of CallPaths: trace.Places
 	names  []uint32 // likewise
 	clocks [][]int  // by collector
 }
 
 // Path is the number in CallPaths of a call path that calls or sums of a process name.
 func (f *Frozen) Path(number uint32) uint32 { return f.tables.paths[number] }
+
+// Place is the number in CallPaths of the place of a call path that calls or sums of a process name.
+func (f *Frozen) Place(number uint32) uint32 { return f.tables.places[f.tables.paths[number]] }
 
 // Name is the number in MarkNames of a name that marks of this collector have.
 func (f *Frozen) Name(number uint32) uint32 { return f.tables.names[number] }
@@ -53,7 +57,11 @@ func (f *Frozen) arrange(of []holding) (paths [][]uint32) {
 		}
 		allPaths, allNames, allClocks = append(allPaths, h.paths), append(allNames, h.names), append(allClocks, h.clocks)
 	}
-	f.CallPaths, paths = unite(allPaths, comparePaths)
+	shared := []trace.CallPath{{}} // they are a list of their own
+	whole, _ := unite(allPaths, comparePaths)
+	shared = append(shared, trace.SharedPaths(whole)...)
+	f.CallPaths, paths = unite(append(allPaths, shared), comparePaths)
+	f.tables.places = trace.Places(f.CallPaths)
 	var names [][]uint32
 	f.MarkNames, names = unite(allNames, strings.Compare)
 	f.Clocks, f.tables.clocks = uniteClocks(allClocks)
@@ -72,10 +80,7 @@ func (f *Frozen) arrange(of []holding) (paths [][]uint32) {
 
 // comparePaths orders call paths by what identifies them.
 func comparePaths(a, b trace.CallPath) int {
-	return cmp.Or(cmp.Compare(a.Function, b.Function), slices.CompareFunc(a.Frames, b.Frames, func(a, b trace.Frame) int {
-		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.BuildID, b.BuildID), cmp.Compare(a.Offset, b.Offset),
-			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Function, b.Function))
-	}))
+	return cmp.Or(cmp.Compare(a.Function, b.Function), slices.CompareFunc(a.Frames, b.Frames, trace.CompareFrames))
 }
 
 // unite makes one list of several, sorted, with what is in several of them once; but the first of each, which stands

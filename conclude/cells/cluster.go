@@ -53,13 +53,13 @@ func (a *asker) cluster(ctx context.Context) (c clustered) {
 	return c
 }
 
-// compute clusters the micro-agentcells. What is equal otherwise has the order of the run's numbers of call paths; the
-// store's, which the result has, are in no order.
+// compute clusters the micro-agentcells. What is equal otherwise has the order of the run's numbers of places; the
+// store's numbers of call paths, which the result has, are in no order.
 func (a *asker) compute(ctx context.Context, set microcell.Set, o grouping.Options) (*microcell.Result, error) {
 	a.Frozen.Renumber()
-	numbers := make(map[uint32]uint32) // the store's by the run's
+	numbers := make(map[uint32]uint32) // one of the store's by the run's of its place
 	path := func(number uint32) uint32 {
-		now := a.Frozen.Path(number)
+		now := a.Frozen.Place(number)
 		numbers[now] = number
 		return now
 	}

@@ -24,7 +24,7 @@ func (c *Collected) Label(r *rebuild.Rebuilt, o grouping.Options) (*Labelled, er
 		return nil, c.err
 	}
 	numbers := make(map[microcell.Group]microcell.Group) // the store's, by the run's
-	set, path := c.set, c.Frozen.Path
+	set, path := c.set, c.Frozen.Place
 	in := clustering.Cells{
 		Result: between(c.result, path), Dims: set.Dims, Side: set.Side, Counters: set.Counters, By: by(set, o),
 		Locate: func(before, after uint32, at []float64) (int32, bool) {

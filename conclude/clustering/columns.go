@@ -58,7 +58,7 @@ func nodes(run *trace.Run) []int32 {
 	return list
 }
 
-// burstColumns are those of columns but for what cuts the threads.
+// burstColumns are those of columns but for what cuts the threads. Bursts are between places.
 func burstColumns(run *trace.Run) grouping.Bursts {
 	n := run.Bursts()
 	b := grouping.Bursts{
@@ -70,12 +70,14 @@ func burstColumns(run *trace.Run) grouping.Bursts {
 		b.CounterNames = append(b.CounterNames, c.Name)
 		b.Counters[k] = make([]int64, 0, n)
 	}
+	places := run.Places()
 	for i := range run.Threads {
 		t := &run.Threads[i].Bursts
 		b.DurationNS = append(b.DurationNS, t.DurationNS...)
 		b.ThreadEnds = append(b.ThreadEnds, len(b.DurationNS))
-		b.Before = append(b.Before, t.Before...)
-		b.After = append(b.After, t.After...)
+		for k := range t.Before {
+			b.Before, b.After = append(b.Before, places[t.Before[k]]), append(b.After, places[t.After[k]])
+		}
 		for k, column := range t.Counters {
 			for _, v := range column {
 				b.Counters[k] = append(b.Counters[k], notRead(v))

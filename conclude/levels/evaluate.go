@@ -37,6 +37,7 @@ func Evaluate(run *trace.Run, k Kept) (*rundir.Fidelity, error) {
 		in.Clusters = append(in.Clusters, s.Cluster)
 		numbers[s] = uint32(i)
 	}
+	places := run.Places()
 	sequences := make([][]uint32, len(k.Structure.Sequences))
 	for i, of := range k.Structure.Of {
 		if sequences[of] == nil {
@@ -48,7 +49,7 @@ func Evaluate(run *trace.Run, k Kept) (*rundir.Fidelity, error) {
 		}
 	}
 	each(run, k.Workers, func(i int) {
-		in.Threads[i].Kept, in.Threads[i].Sample = divide(&k.Bursts[i], k.Spans[i], numbers)
+		in.Threads[i].Kept, in.Threads[i].Sample = divide(&k.Bursts[i], k.Spans[i], places, numbers)
 	})
 	for i := range k.Phases {
 		p := fidelity.Phase{Begins: make([][]int32, n)}
@@ -65,12 +66,12 @@ func Evaluate(run *trace.Run, k Kept) (*rundir.Fidelity, error) {
 }
 
 // divide distinguishes the bursts in spans from the sample.
-func divide(b *trace.Bursts, spans []trace.Span, numbers map[Symbol]uint32) (kept, drawn fidelity.Bursts) {
+func divide(b *trace.Bursts, spans []trace.Span, places []uint32, numbers map[Symbol]uint32) (kept, drawn fidelity.Bursts) {
 	kept.Counters, drawn.Counters = make([][]int64, len(b.Counters)), make([][]int64, len(b.Counters))
 	kinds := b.Kinds()
 	add := func(to *fidelity.Bursts, from, until int) {
 		for k := from; k < until; k++ {
-			to.Symbol = append(to.Symbol, numbers[Symbol{kinds[k], b.Before[k], b.After[k]}])
+			to.Symbol = append(to.Symbol, numbers[Symbol{kinds[k], places[b.Before[k]], places[b.After[k]]}])
 		}
 		to.Cluster = append(to.Cluster, b.Cluster[from:until]...)
 		to.DurationNS = append(to.DurationNS, b.DurationNS[from:until]...)

@@ -9,8 +9,9 @@ import (
 
 func TestSymbolsAreOfKinds(t *testing.T) {
 	run := &trace.Run{
-		Clusters: []trace.Cluster{{ID: 1}, {ID: 2}},
-		Threads:  []trace.Thread{{Bursts: trace.Bursts{StartNS: []int64{0, 5}, DurationNS: []int64{1, 2}, Before: []uint32{1, 1}, After: []uint32{1, 1}, Cluster: []int32{1, 2}}}},
+		CallPaths: make([]trace.CallPath, 2),
+		Clusters:  []trace.Cluster{{ID: 1}, {ID: 2}},
+		Threads:   []trace.Thread{{Bursts: trace.Bursts{StartNS: []int64{0, 5}, DurationNS: []int64{1, 2}, Before: []uint32{1, 1}, After: []uint32{1, 1}, Cluster: []int32{1, 2}}}},
 	}
 	run.Clusters[1].Kinship = trace.Kinship{MedianNS: 2, VariantOf: 1}
 	run.Threads[0].Bursts.Kind = []int32{1, 1}

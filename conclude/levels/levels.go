@@ -23,7 +23,8 @@ type Table struct {
 	Threads [][]uint32 // numbers, per thread and burst; without those of threads that other members of a team have
 }
 
-// A Symbol is the cluster that stands for a burst's kind, and the call paths before and after it.
+// A Symbol is the cluster that stands for a burst's kind, and the places of the calls before and after it
+// (trace.Places).
 type Symbol struct {
 	Cluster       int32
 	Before, After uint32
@@ -32,6 +33,7 @@ type Symbol struct {
 // Symbols numbers what the bursts of a run are, in the order in which each is first there.
 func Symbols(run *trace.Run, owners team.Threads, threadsAtWork int) (*Table, error) {
 	t := &Table{Threads: make([][]uint32, len(run.Threads))}
+	places := run.Places()
 	own := make([][]Symbol, len(run.Threads)) // numbered by each thread for itself
 	each(run, threadsAtWork, func(i int) {
 		b := &run.Threads[i].Bursts
@@ -40,7 +42,7 @@ func Symbols(run *trace.Run, owners team.Threads, threadsAtWork int) (*Table, er
 		var recent [256]uint32 // by some bits of a symbol: the same few recur, and a map costs ten times as much
 		t.Threads[i] = make([]uint32, b.Len())
 		for k := range t.Threads[i] {
-			s := Symbol{kinds[k], b.Before[k], b.After[k]}
+			s := Symbol{kinds[k], places[b.Before[k]], places[b.After[k]]}
 			slot := &recent[(uint32(s.Cluster)*7+s.Before*31+s.After*131)%uint32(len(recent))]
 			if n := *slot; int(n) < len(own[i]) && own[i][n] == s {
 				t.Threads[i][k] = n

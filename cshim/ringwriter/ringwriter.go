@@ -429,3 +429,26 @@ func Fault(dir string, rank, size, pid int, errno syscall.Errno) error {
 	}
 	return nil
 }
+
+// Fold folds the recursion of a chain of return addresses, as the library does; 0 marks what was left out.
+func Fold(chain []uint64) []uint64 {
+	c := make([]C.uintptr_t, len(chain)+1)
+	for i, address := range chain {
+		c[i] = C.uintptr_t(address)
+	}
+	folded := make([]uint64, C.moriens_paths_fold(&c[0], C.uint32_t(len(chain))))
+	for i := range folded {
+		folded[i] = uint64(c[i])
+	}
+	return folded
+}
+
+// PathOfPlaces gives the number of a path of places, innermost first, which is defined where it is new, with as many of
+// them as there is room for; 0: there is none.
+func (p *Process) PathOfPlaces(places ...uint32) uint32 {
+	c := make([]C.uint32_t, len(places)+1)
+	for i, place := range places {
+		c[i] = C.uint32_t(place)
+	}
+	return uint32(C.moriens_paths_of_places(p.paths, &c[0], C.uint32_t(len(places))))
+}

@@ -21,15 +21,24 @@ typedef uintptr_t __attribute__((may_alias)) stack_word;
 /* Frames of the program are read on purpose. The words are where its compiler says, never in what ASan guards. */
 #define READS_STACK __attribute__((no_sanitize_address))
 
-static size_t chain_words(uint32_t depth)
+/* A known path. Its frames are those of the stack, whose recursion is not folded. */
+struct moriens_chain {
+	uint64_t hash; /* of the addresses */
+	uint32_t path;
+	uint16_t count; /* 0 = no entry */
+	bool rules;     /* there is one for each frame: the path can be followed */
+	struct moriens_rule_entry frame[];
+};
+
+static size_t chain_bytes(uint32_t depth)
 {
-	return depth + 2;
+	return sizeof(struct moriens_chain) + depth * sizeof(struct moriens_rule_entry);
 }
 
-struct moriens_path_cache *moriens_path_cache_new(uint32_t depth)
+struct moriens_path_cache *moriens_path_cache_new(uint32_t depth, uintptr_t low, uintptr_t high)
 {
 	size_t rules = depth == 1 ? 0 : RULES * sizeof(struct moriens_rule_entry);
-	size_t chains = depth == 1 ? 0 : CHAINS * chain_words(depth) * sizeof(uintptr_t);
+	size_t chains = depth == 1 ? 0 : CHAINS * chain_bytes(depth);
 	size_t bytes = sizeof(struct moriens_path_cache) + rules + chains;
 	struct moriens_path_cache *cache = moriens_os_memory(bytes);
 
@@ -37,8 +46,10 @@ struct moriens_path_cache *moriens_path_cache_new(uint32_t depth)
 		return NULL;
 	cache->depth = depth;
 	cache->bytes = bytes;
+	cache->stack_low = low;
+	cache->stack_high = high;
 	cache->rules = (struct moriens_rule_entry *)(cache + 1);
-	cache->chains = (uintptr_t *)((char *)(cache + 1) + rules);
+	cache->chains = (struct moriens_chain *)((char *)(cache + 1) + rules);
 	return cache;
 }
 
@@ -52,6 +63,7 @@ MORIENS_COLD void moriens_path_cache_empty(struct moriens_path_cache *cache)
 {
 	cache->unloads = __atomic_load_n(&moriens_module_unloads, __ATOMIC_ACQUIRE);
 	memset(cache->site, 0, sizeof cache->site);
+	memset(cache->last, 0, sizeof cache->last);
 	memset(cache->rules, 0, cache->bytes - sizeof *cache);
 	moriens_python_forget(cache->python);
 }
@@ -85,9 +97,82 @@ static inline struct moriens_rule_entry *rule_entry(struct moriens_path_cache *c
 	return &cache->rules[home & (RULES - 1)];
 }
 
-static inline uintptr_t *chain_entry(struct moriens_path_cache *cache, uint64_t hash)
+static inline struct moriens_chain *chain_entry(struct moriens_path_cache *cache, uint64_t hash)
 {
-	return &cache->chains[(hash >> 32 & (CHAINS - 1)) * chain_words(cache->depth)];
+	return (struct moriens_chain *)((char *)cache->chains + (hash >> 32 & (CHAINS - 1)) * chain_bytes(cache->depth));
+}
+
+static inline const struct moriens_chain **last_entry(struct moriens_path_cache *cache, uintptr_t site)
+{
+	return &cache->last[(site ^ site >> 8) & (MORIENS_SITE_CACHE - 1)];
+}
+
+/* A frame that a walk has come to. */
+struct place {
+	uintptr_t address; /* at which it continues */
+	uintptr_t stack, frame_pointer;
+	uintptr_t top; /* of the stack */
+};
+
+enum step {
+	STEP_DONE,
+	STEP_END,     /* the stack ends */
+	STEP_NO_RULE, /* or it is no rule for what was found */
+};
+
+READS_STACK static inline struct place innermost(const struct moriens_path_cache *cache, uintptr_t site, uintptr_t frame)
+{
+	return (struct place){
+		.address = site,
+		.stack = frame + 2 * sizeof(word), /* once the wrapper has returned */
+		.frame_pointer = *(const stack_word *)frame,
+		.top = frame - cache->stack_low < cache->stack_high - cache->stack_low ? cache->stack_high : UINTPTR_MAX,
+	};
+}
+
+/* Goes on to the caller of a frame; at is as it was unless that is done. */
+READS_STACK static inline enum step step_out(struct place *at, const struct moriens_rule *rule)
+{
+	uintptr_t caller = at->stack;
+
+	if (rule->base == MORIENS_RULE_FRAME) {
+		/* It points into its own frame, or hand-written code has used the register for something else. */
+		if (unlikely(at->frame_pointer < at->stack || at->frame_pointer - at->stack > 1u << 24))
+			return STEP_NO_RULE;
+		caller = at->frame_pointer;
+	} else if (unlikely(rule->base != MORIENS_RULE_STACK)) {
+		return rule->base == MORIENS_RULE_OUTERMOST ? STEP_END : STEP_NO_RULE;
+	}
+	uintptr_t stack = caller + (uintptr_t)rule->end;
+	if (unlikely(stack > at->top))
+		return STEP_END;
+	uintptr_t address = ((const stack_word *)stack)[-1];
+	if (unlikely(address == 0))
+		return STEP_END;
+	at->address = address;
+	if (rule->saved != 0)
+		at->frame_pointer = *(const stack_word *)(stack + (uintptr_t)(intptr_t)rule->saved);
+	at->stack = stack;
+	return STEP_DONE;
+}
+
+/* Whether the stack is that of a path. If it is not, same is how many frames are, and at the first one that is not. */
+READS_STACK static inline bool follow(const struct moriens_path_cache *cache, const struct moriens_chain *path, struct place *at, uint32_t *same)
+{
+	uint32_t n = 0;
+
+	for (; n < path->count && path->frame[n].address == at->address; n++) {
+		if (n + 1 == cache->depth)
+			return true;
+		enum step step = step_out(at, &path->frame[n].rule);
+		if (unlikely(step != STEP_DONE)) {
+			if (step == STEP_END && n + 1 == path->count)
+				return true;
+			break;
+		}
+	}
+	*same = n;
+	return false;
 }
 
 enum walked {
@@ -96,66 +181,106 @@ enum walked {
 	WALKED_NO_RULE, /* the last address has none */
 };
 
-/* Fills chain[0 … *count - 1], and stops where the depth, the stack or the rules end. */
-READS_STACK static inline enum walked walk(struct moriens_path_cache *cache, uintptr_t site, uintptr_t frame, uintptr_t *chain,
-	uint32_t *count, uint64_t *hash)
+/* Fills chain[0 … *count - 1] from number *count on, at which the walk is, and stops where the depth, the stack or
+ * the rules end. */
+READS_STACK static inline enum walked walk(struct moriens_path_cache *cache, struct place at, uintptr_t *chain, uint32_t *count, uint64_t *hash)
 {
-	uintptr_t address = site;
-	uintptr_t stack = frame + 2 * sizeof(word); /* once the wrapper has returned */
-	uintptr_t frame_pointer = *(const stack_word *)frame;
-	uint64_t h = moriens_path_hash(0, address);
-	uint32_t n = 1;
 	enum walked end = WALKED_WHOLE;
+	uint64_t h = *hash;
+	uint32_t n = *count;
 
-	chain[0] = address;
-	while (n < cache->depth) {
-		const struct moriens_rule_entry *entry = rule_entry(cache, address);
-		if (unlikely(entry->address != address)) {
+	for (;;) {
+		chain[n++] = at.address;
+		h = moriens_path_hash(h, at.address);
+		if (n == cache->depth)
+			break;
+		const struct moriens_rule_entry *entry = rule_entry(cache, at.address);
+		if (unlikely(entry->address != at.address)) {
 			end = WALKED_UNKNOWN;
 			break;
 		}
-		uintptr_t caller = stack;
-		if (entry->rule.base == MORIENS_RULE_FRAME) {
-			/* It points into its own frame, or hand-written code has used the register for something else. */
-			if (unlikely(frame_pointer < stack || frame_pointer - stack > 1u << 24)) {
-				end = WALKED_NO_RULE;
-				break;
-			}
-			caller = frame_pointer;
-		} else if (unlikely(entry->rule.base != MORIENS_RULE_STACK)) {
-			if (entry->rule.base == MORIENS_RULE_NONE)
-				end = WALKED_NO_RULE;
+		enum step step = step_out(&at, &entry->rule);
+		if (unlikely(step != STEP_DONE)) {
+			end = step == STEP_END ? WALKED_WHOLE : WALKED_NO_RULE;
 			break;
 		}
-		stack = caller + (uintptr_t)entry->rule.end;
-		address = ((const stack_word *)stack)[-1];
-		if (address == 0)
-			break;
-		if (entry->rule.saved != 0)
-			frame_pointer = *(const stack_word *)(stack + (uintptr_t)(intptr_t)entry->rule.saved);
-		chain[n++] = address;
-		h = moriens_path_hash(h, address);
 	}
 	*count = n;
 	*hash = h;
 	return end;
 }
 
-/* The path of a chain that is right. */
-static inline uint32_t number_of(struct moriens_path_cache *cache, const uintptr_t *chain, uint32_t count, uint64_t hash)
+static enum walked walk_all(struct moriens_path_cache *cache, uintptr_t site, uintptr_t frame, uintptr_t *chain, uint32_t *count, uint64_t *hash)
 {
-	uintptr_t *entry = chain_entry(cache, hash);
+	*count = 0;
+	*hash = 0;
+	return walk(cache, innermost(cache, site, frame), chain, count, hash);
+}
+
+static inline bool is_chain(const struct moriens_chain *entry, const uintptr_t *chain, uint32_t count, uint64_t hash)
+{
 	uint32_t same = 0;
 
-	if (likely(entry[0] == count))
-		while (same < count && entry[2 + same] == chain[same])
-			same++;
-	if (unlikely(same != count)) {
-		entry[1] = moriens_paths_intern(&moriens_run.paths, chain, count);
-		entry[0] = count;
-		memcpy(&entry[2], chain, count * sizeof *chain);
+	if (entry->hash != hash || entry->count != count)
+		return false;
+	while (same < count && entry->frame[same].address == chain[same])
+		same++;
+	return same == count;
+}
+
+static void fill(struct moriens_chain *entry, const uintptr_t *chain, uint32_t count, uint64_t hash, uint32_t path)
+{
+	entry->hash = hash;
+	entry->path = path;
+	entry->count = (uint16_t)count;
+	entry->rules = false;
+	for (uint32_t i = 0; i < count; i++)
+		entry->frame[i] = (struct moriens_rule_entry){.address = chain[i]};
+}
+
+/* The number of a path that is not folded. Many that are not alike are so when folded, and then found here. */
+static uint32_t number_folded(struct moriens_path_cache *cache, const uintptr_t *chain, uint32_t count)
+{
+	uintptr_t folded[MORIENS_MAX_CALLPATH];
+	uint64_t hash = 0;
+
+	memcpy(folded, chain, count * sizeof *chain);
+	uint32_t left = moriens_paths_fold(folded, count);
+	if (left == count)
+		return moriens_paths_intern(&moriens_run.paths, chain, count);
+	for (uint32_t i = 0; i < left; i++)
+		hash = moriens_path_hash(hash, folded[i]);
+	struct moriens_chain *entry = chain_entry(cache, hash);
+	if (!is_chain(entry, folded, left, hash))
+		fill(entry, folded, left, hash, moriens_paths_intern(&moriens_run.paths, folded, left));
+	return entry->path;
+}
+
+/* Gives a path the rules of its frames, where they have led a walk through it. */
+static void give_rules(struct moriens_path_cache *cache, struct moriens_chain *entry)
+{
+	uint32_t needed = entry->count < cache->depth ? entry->count : entry->count - 1u;
+
+	for (uint32_t i = 0; i < needed; i++) {
+		const struct moriens_rule_entry *known = rule_entry(cache, entry->frame[i].address);
+		if (known->address != entry->frame[i].address || known->rule.base == MORIENS_RULE_NONE)
+			return;
+		entry->frame[i].rule = known->rule;
 	}
-	return (uint32_t)entry[1];
+	entry->rules = true;
+}
+
+/* The path of a chain that is right. */
+static inline const struct moriens_chain *known_path(struct moriens_path_cache *cache, const uintptr_t *chain, uint32_t count, uint64_t hash)
+{
+	struct moriens_chain *entry = chain_entry(cache, hash);
+
+	if (unlikely(!is_chain(entry, chain, count, hash))) {
+		uint32_t path = number_folded(cache, chain, count);
+		fill(entry, chain, count, hash, path);
+		give_rules(cache, entry);
+	}
+	return entry;
 }
 
 static void learn(struct moriens_path_cache *cache, uintptr_t address)
@@ -180,6 +305,14 @@ static uint32_t by_libunwind(const struct moriens_path_cache *cache, uintptr_t s
 	return count;
 }
 
+/* A rule was wrong. The paths that were followed by it are forgotten. */
+static void distrust(struct moriens_path_cache *cache, uintptr_t address)
+{
+	rule_entry(cache, address)->rule.base = MORIENS_RULE_NONE;
+	memset(cache->last, 0, sizeof cache->last);
+	memset(cache->chains, 0, CHAINS * chain_bytes(cache->depth));
+}
+
 /*
  * Some address was met for the first time: learns the rules of this stack, and believes them if they lead where
  * libunwind comes out. Fills chain with what libunwind says.
@@ -195,30 +328,47 @@ MORIENS_COLD static uint32_t learn_path(struct moriens_path_cache *cache, uintpt
 	memcpy(walked, chain, count * sizeof *chain);
 	for (uint32_t tries = 0; end == WALKED_UNKNOWN && tries < MORIENS_MAX_CALLPATH; tries++) {
 		learn(cache, walked[steps - 1]);
-		end = walk(cache, site, frame, walked, &steps, hash);
+		end = walk_all(cache, site, frame, walked, &steps, hash);
 	}
 	count = by_libunwind(cache, site, chain, hash);
 	while (same < count && same < steps && chain[same] == walked[same])
 		same++;
 	if (same != steps || (same != count && end == WALKED_WHOLE))
-		rule_entry(cache, walked[same - 1])->rule.base = MORIENS_RULE_NONE;
+		distrust(cache, walked[same - 1]);
 	return count;
 }
 
-uint32_t moriens_path_deep(struct moriens_path_cache *cache, uintptr_t site, uintptr_t frame)
+/* The path of a stack of which a walk that ended like this has found so much. */
+static const struct moriens_chain *find_path(struct moriens_path_cache *cache, uintptr_t site, uintptr_t frame, uintptr_t *chain,
+	uint32_t count, uint64_t hash, enum walked end)
 {
-	uintptr_t chain[MORIENS_MAX_CALLPATH];
-	uint32_t count, path;
-	uint64_t hash;
-
-	if (unlikely(cache->python != NULL) && moriens_python_path(cache->python, site, cache->depth, &path))
-		return path;
-	enum walked end = walk(cache, site, frame, chain, &count, &hash);
-	if (unlikely(end == WALKED_UNKNOWN) && moriens_python_meet(&cache->python, site, cache->depth, &path))
-		return path;
 	if (unlikely(end == WALKED_UNKNOWN))
 		count = learn_path(cache, site, frame, chain, count, &hash);
 	else if (unlikely(end == WALKED_NO_RULE))
 		count = by_libunwind(cache, site, chain, &hash);
-	return number_of(cache, chain, count, hash);
+	return known_path(cache, chain, count, hash);
+}
+
+uint32_t moriens_path_deep(struct moriens_path_cache *cache, uintptr_t site, uintptr_t frame)
+{
+	const struct moriens_chain **entry = last_entry(cache, site), *last = *entry;
+	struct place at = innermost(cache, site, frame);
+	uintptr_t chain[MORIENS_MAX_CALLPATH];
+	uint64_t hash = 0;
+	uint32_t count = 0, path;
+
+	if (unlikely(cache->python != NULL) && moriens_python_path(cache->python, site, cache->depth, &path))
+		return path;
+	if (likely(last != NULL) && likely(follow(cache, last, &at, &count)))
+		return last->path;
+	for (uint32_t i = 0; i < count; i++) {
+		chain[i] = last->frame[i].address;
+		hash = moriens_path_hash(hash, chain[i]);
+	}
+	enum walked end = walk(cache, at, chain, &count, &hash);
+	if (unlikely(end == WALKED_UNKNOWN) && moriens_python_meet(&cache->python, site, cache->depth, &path))
+		return path;
+	last = find_path(cache, site, frame, chain, count, hash, end);
+	*entry = last->rules ? last : NULL;
+	return last->path;
 }

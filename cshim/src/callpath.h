@@ -3,10 +3,12 @@
  *
  * With a depth of 1 a path is the wrapper's return address, and a lookup is one comparison.
  *
- * Deeper paths are walked at every call, by one rule (unwind.h) for each return address, and what was read from the
- * stack is then compared whole with a known path. Why walk again, when the places of the return addresses could be
- * remembered with the wrapper's frame and only compared? Because it would be wrong: the return address and the stack
- * pointer do not say where the caller's own return address lies. After
+ * Deeper paths are walked at every call, by one rule (unwind.h) for each return address. The walk follows the path that
+ * the call site had last: it has the rules beside the addresses, so that a frame takes a load and a comparison, and a
+ * walk that ends where that path ends has compared all of it. Where it departs, the rules are looked up from there on,
+ * and what was read from the stack is found by its hash and compared whole with a known path. Why walk again, when the
+ * places of the return addresses could be remembered with the wrapper's frame and only compared? Because it would be
+ * wrong: the return address and the stack pointer do not say where the caller's own return address lies. After
  *
  *	void f(size_t n) { char *p = alloca(n); … MPI_Barrier(…); }
  *
@@ -21,6 +23,12 @@
  * the function returns. So what is read is the return address, and never a leftover. A function for which no rule is
  * known, or for which libunwind says something else, ends the walk, and libunwind finds that path at each of its
  * calls.
+ *
+ * Recursion is folded (moriens_paths_fold) when a path is met for the first time in a thread, before it gets its
+ * number.
+ *
+ * A walk that comes to the end of the thread's stack stops there. Frames on another stack, such as a coroutine's, have
+ * no such bound.
  *
  * Calls that Python's binding of MPI makes have the Python lines instead (python.h).
  *
@@ -47,14 +55,16 @@ struct moriens_path_cache {
 	uint64_t unloads; /* moriens_module_unloads when it was last emptied */
 	uint32_t depth;
 	struct moriens_site_entry site[MORIENS_SITE_CACHE]; /* depth 1 */
-	struct moriens_rule_entry *rules;                   /* deeper */
-	uintptr_t *chains; /* the addresses of paths, innermost first, each after its count and number */
+	const struct moriens_chain *last[MORIENS_SITE_CACHE]; /* deeper: the path that a site had last, NULL = none */
+	struct moriens_rule_entry *rules;
+	struct moriens_chain *chains; /* by the hash of their addresses */
+	uintptr_t stack_low, stack_high; /* of the thread's own stack */
 	size_t bytes;      /* of all this */
 	struct moriens_python_cache *python; /* NULL: no call has come from a Python program */
 };
 
-/* NULL: no memory. */
-struct moriens_path_cache *moriens_path_cache_new(uint32_t depth);
+/* NULL: no memory. The thread's stack is between low and high; both 0: that is not known. */
+struct moriens_path_cache *moriens_path_cache_new(uint32_t depth, uintptr_t low, uintptr_t high);
 void moriens_path_cache_free(struct moriens_path_cache *cache);
 
 /* Where frame is the wrapper's own frame, which begins with its caller's frame pointer. */

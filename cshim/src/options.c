@@ -8,6 +8,7 @@
 #define DEFAULT_RING_BYTES (2u << 20)
 #define MAX_RING_BYTES (1u << 30)
 #define DEFAULT_RING_MOST (64u << 20)
+#define DEFAULT_CALLPATH 16u
 #define DEFAULT_POLL_GAP_US 20u
 #define MAX_POLL_GAP_US 1000000u
 #define DEFAULT_DRAIN_MS 1000u
@@ -98,7 +99,7 @@ bool moriens_options_read(struct moriens_options *options, const char *run)
 	options->papi = text_of("MORIENS_PAPI");
 	(void)number(options, "MORIENS_TIMEOUT", DEFAULT_TIMEOUT_S, 0, MAX_TIMEOUT_S);
 	options->stack = number(options, "MORIENS_STACK", 1, 0, 1) != 0;
-	options->callpath = (uint32_t)number(options, "MORIENS_CALLPATH", 1, 1, MORIENS_MAX_CALLPATH);
+	options->callpath = (uint32_t)number(options, "MORIENS_CALLPATH", DEFAULT_CALLPATH, 1, MORIENS_MAX_CALLPATH);
 	return strlen(run) <= MAX_RUN_BYTES && strchr(run, '/') == NULL;
 }
 

@@ -16,7 +16,7 @@ struct moriens_options {
 	const char *papi; /* MORIENS_PAPI: the PAPI library to load; NULL: the one that is installed */
 	uint64_t drain_ms; /* MORIENS_DRAIN: how long the end of MPI waits for the agent; 1000, 0: not at all */
 	bool stack; /* MORIENS_STACK: calls go on to a tool behind us; 1, 0: to the MPI library */
-	uint32_t callpath; /* MORIENS_CALLPATH: frames of a call path; 1, the return address alone */
+	uint32_t callpath; /* MORIENS_CALLPATH: frames of a call path; 16, 1: the return address alone */
 	char not_numbers[96]; /* names of those that should be a number and are not, a blank before each */
 };
 

@@ -3,6 +3,8 @@
 #include "unwind.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 size_t moriens_paths_bytes(size_t paths, uint32_t depth)
@@ -139,20 +141,85 @@ bool moriens_paths_find(struct moriens_paths *p, const uintptr_t *chain, uint32_
 	return found;
 }
 
+uint32_t moriens_paths_fold(uintptr_t *chain, uint32_t count)
+{
+	for (uint32_t first = 0; first < count; first++) {
+		uint32_t last = first, times = 1;
+
+		for (uint32_t i = first + 1; chain[first] != 0 && i < count; i++)
+			if (chain[i] == chain[first]) {
+				last = i;
+				times++;
+			}
+		if (times <= MORIENS_FOLD)
+			continue;
+		chain[first + 1] = 0;
+		memmove(&chain[first + 2], &chain[last], (count - last) * sizeof *chain);
+		count -= last - first - 2;
+	}
+	return count;
+}
+
+static const struct moriens_log_path *defined_at(const struct moriens_paths *p, uint32_t i)
+{
+	return (const void *)(p->process->log + (size_t)(p->defined[i] - 1) * 8);
+}
+
+/* Whether a path of these frames is defined, and where its entry is, or can be. Under the lock. */
+static bool find_frames(const struct moriens_paths *p, const struct moriens_log_frame *frames, uint32_t count, uint32_t *at)
+{
+	uint32_t i = (uint32_t)(hash_bytes(HASH_START, frames, count * sizeof *frames) >> 32) & (p->size - 1);
+
+	for (; p->defined[i] != 0; i = (i + 1) & (p->size - 1)) {
+		const struct moriens_log_path *other = defined_at(p, i);
+		if (other->entry.length == count && memcmp(other + 1, frames, count * sizeof *frames) == 0)
+			break;
+	}
+	*at = i;
+	return p->defined[i] != 0;
+}
+
+uint32_t moriens_paths_cut(uint32_t count, uint64_t used, uint64_t room)
+{
+	uint32_t most = used > room / 16 * 15 ? 1 : used > room / 4 * 3 ? MORIENS_CUT_FRAMES : count;
+
+	return count < most ? count : most;
+}
+
+/* Shortens a new path where the log is nearly full, and informs the user once of each length. Under the lock. */
+static uint32_t shorten(struct moriens_paths *p, const struct moriens_log_frame *frames, uint32_t count)
+{
+	const struct moriens_log_frame mark = {.module = 0};
+	uint32_t left = moriens_paths_cut(count, p->process->header->log_head, p->process->header->log_bytes);
+	char text[160];
+
+	while (left > 1 && left < count && memcmp(&frames[left - 1], &mark, sizeof mark) == 0)
+		left--;
+	if (left == count)
+		return count;
+	uint32_t most = left > 1 ? MORIENS_CUT_FRAMES : 1;
+	if (p->cut == 0 || most < p->cut) {
+		p->cut = most;
+		snprintf(text, sizeof text, "further call paths have %" PRIu32 " frame%s at most: there is little room left for them", most, most == 1 ? "" : "s");
+		moriens_process_note(p->process, text);
+	}
+	return left;
+}
+
 /* The number of a path that may have been defined under other addresses. Under the lock. */
 static uint32_t number_of_frames(struct moriens_paths *p, const struct moriens_log_frame *frames, uint32_t count)
 {
-	uint32_t mask = p->size - 1;
-	uint32_t i = (uint32_t)(hash_bytes(HASH_START, frames, count * sizeof *frames) >> 32) & mask;
-	uint64_t head = p->process->header->log_head;
-	uint32_t path;
+	uint32_t i, path, left;
 
-	for (; p->defined[i] != 0; i = (i + 1) & mask) {
-		const struct moriens_log_path *other = (const void *)(p->process->log + (size_t)(p->defined[i] - 1) * 8);
-		if (other->entry.length == count && memcmp(other + 1, frames, count * sizeof *frames) == 0)
-			return other->path;
-	}
-	path = moriens_paths_define(p, frames, (uint16_t)count);
+	if (find_frames(p, frames, count, &i))
+		return defined_at(p, i)->path;
+	left = shorten(p, frames, count);
+	if (left != count && find_frames(p, frames, left, &i))
+		return defined_at(p, i)->path;
+	uint64_t head = p->process->header->log_head;
+	if (p->paths >= p->size / 4 * 3)
+		return 0;
+	path = moriens_paths_define(p, frames, (uint16_t)left);
 	if (path != 0)
 		p->defined[i] = (uint32_t)(head / 8) + 1;
 	return path;
@@ -170,7 +237,7 @@ uint32_t moriens_paths_intern(struct moriens_paths *p, const uintptr_t *chain, u
 	for (uint32_t i = 0; i < count; i++) {
 		struct moriens_module module;
 		/* Before the lock: a constructor that calls MPI holds the loader's locks and would wait for ours. */
-		bool known = moriens_module_find(chain[i], &module);
+		bool known = chain[i] != 0 && moriens_module_find(chain[i], &module);
 		frames[i] = (struct moriens_log_frame){.offset = chain[i] - (known ? module.base : 0)};
 		if (known) {
 			pthread_mutex_lock(&p->lock);
@@ -254,11 +321,15 @@ uint32_t moriens_paths_place(struct moriens_paths *p, const char *file, const ch
 uint32_t moriens_paths_of_places(struct moriens_paths *p, const uint32_t *places, uint32_t count)
 {
 	struct moriens_log_frame frames[MORIENS_MAX_CALLPATH];
+	uintptr_t folded[MORIENS_MAX_CALLPATH];
 	uint32_t path = 0;
 
+	for (uint32_t i = 0; i < count; i++)
+		folded[i] = places[i];
+	count = moriens_paths_fold(folded, count);
 	memset(frames, 0, count * sizeof *frames);
 	for (uint32_t i = 0; i < count; i++)
-		frames[i].place = places[i];
+		frames[i].place = (uint32_t)folded[i];
 	pthread_mutex_lock(&p->lock);
 	path = number_of_frames(p, frames, count);
 	pthread_mutex_unlock(&p->lock);

@@ -1,7 +1,8 @@
 /*
- * Call paths and their numbers in this process. A path is the return address of the MPI call and, where the user
- * asks for more than one frame, those of its callers; the process's log defines it the first time that any
- * thread comes by. Threads keep what they have met in caches of their own: callpath.h.
+ * Call paths and their numbers in this process. A path is the return address of the MPI call and, unless the user
+ * asks for one frame only, those of its callers; an address of 0 stands for the frames of a recursion that are left
+ * out. The process's log defines it the first time that any thread comes by. The fuller the log, the fewer frames of a
+ * new path are kept (moriens_paths_cut). Threads keep what they have met in caches of their own: callpath.h.
  *
  * In the log a frame is a module and an offset, so that a library that is unloaded and loaded elsewhere keeps its
  * numbers. In memory paths are found by their addresses; all addresses are forgotten when a library was unloaded,
@@ -16,6 +17,7 @@
 #include <pthread.h>
 
 #define MORIENS_PLACES 4096u /* room for them, a power of two */
+#define MORIENS_FOLD 4u /* times that a return address stands in a path; more are a recursion that is folded */
 
 struct moriens_known_path {
 	uint64_t hash;
@@ -36,6 +38,7 @@ struct moriens_paths {
 	void *memory;         /* holds the three tables */
 	size_t memory_bytes;
 	uint32_t paths;   /* defined so far */
+	uint32_t cut;     /* frames that paths were shortened to, as the user was informed; 0 = none was */
 	uint32_t modules; /* defined so far */
 	uint64_t module[256]; /* hash of its file's name and build id */
 	uint32_t places; /* defined so far */
@@ -47,6 +50,18 @@ size_t moriens_paths_bytes(size_t paths, uint32_t depth);
 
 /* Returns an errno value. */
 int moriens_paths_init(struct moriens_paths *p, struct moriens_process_file *process, uint32_t depth);
+
+/*
+ * Folds recursion: of an address that stands in a path more than MORIENS_FOLD times the innermost and the outermost one
+ * are left, with a 0 between them instead of what was there. Returns how many addresses and marks are left.
+ */
+uint32_t moriens_paths_fold(uintptr_t *chain, uint32_t count);
+
+/* How many of so many frames a new path keeps where so much of a log is in use: MORIENS_CUT_FRAMES beyond three
+ * quarters of it, the innermost one beyond fifteen sixteenths, so that each call still has its place. */
+uint32_t moriens_paths_cut(uint32_t count, uint64_t used, uint64_t room);
+
+#define MORIENS_CUT_FRAMES 8u
 
 static inline uint64_t moriens_path_hash(uint64_t hash, uintptr_t address)
 {

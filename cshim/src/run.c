@@ -16,7 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOG_PATHS 8192u /* for so many call paths there is room, */
+#define LOG_PATHS 8192u /* for so many call paths of one frame, */
+#define LOG_DEEP_PATHS 4096u /* or of as many as are asked for, there is room, */
 #define LOG_NAMES_BYTES (128u << 10) /* and this for names of phases and events, */
 #define LOG_COMMS 2048u /* and for so many communicators with ranks that are a few runs */
 #define LOG_COMM_BYTES (sizeof(struct moriens_log_comm) + 2 * sizeof(struct moriens_log_ranks))
@@ -111,7 +112,7 @@ static int create_files(int directory, const struct moriens_identity *identity, 
 	char ring_name[64];
 	int error;
 
-	uint64_t log_bytes = (moriens_paths_bytes(LOG_PATHS, depth) + LOG_NAMES_BYTES + LOG_COMMS * LOG_COMM_BYTES + 4095) & ~(uint64_t)4095;
+	uint64_t log_bytes = (moriens_paths_bytes(depth == 1 ? LOG_PATHS : LOG_DEEP_PATHS, depth) + LOG_NAMES_BYTES + LOG_COMMS * LOG_COMM_BYTES + 4095) & ~(uint64_t)4095;
 
 	for (uint64_t bytes = affordable(directory, log_bytes, MIN_LOG_BYTES);; bytes /= 2) {
 		error = moriens_process_create(process, directory, bytes, identity);

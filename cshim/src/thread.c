@@ -97,14 +97,14 @@ static bool outermost_lives(const struct moriens_thread *t)
 static void begin_thread(struct moriens_thread *t, uint64_t at)
 {
 	moriens_thread_watch(t);
-	t->cache = moriens_path_cache_new(moriens_run.paths.depth);
+	learn_stack(t);
+	t->cache = moriens_path_cache_new(moriens_run.paths.depth, t->stack_low, t->stack_high);
 	if (t->cache == NULL)
 		moriens_run_thread_failed(ENOMEM);
 	if (t->cache == NULL || (t->ring.ring == NULL && !moriens_run_add_thread(&t->ring))) {
 		t->state = MORIENS_THREAD_UNRECORDED;
 		return;
 	}
-	learn_stack(t);
 	moriens_counters_begin(&t->counters);
 	t->state = MORIENS_THREAD_RECORDS;
 	moriens_marks_begin(t, at);

@@ -18,24 +18,26 @@ type pair struct{ before, after uint32 }
 // pairs gives each pair of call paths a row: the one with the most time on top, beyond the first twelve one for the
 // rest.
 type pairs struct {
-	row   map[pair]int // 0 is the lowest
-	names []string     // from the lowest up
+	row    map[pair]int // 0 is the lowest
+	places []uint32     // by call path
+	names  []string     // from the lowest up
 }
 
-// pairTimes adds up the computing time between each pair of call paths. A call follows mostly the one that it followed
-// before, so that few bursts have their pair looked up.
+// pairTimes adds up the computing time between each pair of places of calls. A call follows mostly the one that it
+// followed before, so that few bursts have their pair looked up.
 func pairTimes(run *trace.Run) map[pair]int64 {
 	type latest struct {
 		before uint32
 		number int // of the pair, plus 1
 	}
+	places := run.Places()
 	last := make([]latest, len(run.CallPaths))
 	numbers := make(map[pair]int)
 	var timeNS []int64
 	for i := range run.Threads {
 		b := &run.Threads[i].Bursts
 		for k, d := range b.DurationNS {
-			p := pair{b.Before[k], b.After[k]}
+			p := pair{places[b.Before[k]], places[b.After[k]]}
 			l := &last[p.after]
 			if l.number == 0 || l.before != p.before {
 				if numbers[p] == 0 {
@@ -94,7 +96,7 @@ func newPairs(run *trace.Run, owners team.Threads) (*pairs, error) {
 		rest = len(list) - maxPairs
 		list = list[:maxPairs]
 	}
-	p := &pairs{row: make(map[pair]int)}
+	p := &pairs{row: make(map[pair]int), places: run.Places()}
 	if rest > 0 {
 		p.names = append(p.names, units.Count(rest, "other pair"))
 	}
@@ -168,7 +170,7 @@ func offset(f trace.Frame) string {
 
 // of spreads the points of a row by a fixed hash, so that density shows.
 func (p *pairs) of(t *trace.Thread, thread, burst int) float64 {
-	row := p.row[pair{t.Bursts.Before[burst], t.Bursts.After[burst]}]
+	row := p.row[pair{p.places[t.Bursts.Before[burst]], p.places[t.Bursts.After[burst]]}]
 	spread := float64(lot(burst, thread+1)>>11) / (1 << 53)
 	return float64(row) + jitter*(2*spread-1)
 }

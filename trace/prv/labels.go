@@ -108,12 +108,22 @@ func WriteLabels(w io.Writer, run *trace.Run) error {
 	return out.Flush()
 }
 
+// What typePath is labelled: the second where the run has WholePaths.
+const (
+	pathLabel      = "Call path"
+	wholePathLabel = "Call path, each a place of its own"
+)
+
 // writePathLabels names the call paths by their numbers.
 func writePathLabels(out *bufio.Writer, run *trace.Run) {
 	if len(run.CallPaths) < 2 {
 		return
 	}
-	fmt.Fprintf(out, "\n\nEVENT_TYPE\n9    %d    Call path\nVALUES\n%-4d Unknown\n", typePath, 0)
+	label := pathLabel
+	if run.WholePaths {
+		label = wholePathLabel
+	}
+	fmt.Fprintf(out, "\n\nEVENT_TYPE\n9    %d    %s\nVALUES\n%-4d Unknown\n", typePath, label, 0)
 	for i, name := range run.Names() {
 		if i > 0 {
 			fmt.Fprintf(out, "%-4d %s\n", i, oneLine(name))

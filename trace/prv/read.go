@@ -176,6 +176,7 @@ type reader struct {
 	commsByID   commsByID
 	paths       pathTable
 	numbered    *numberedPaths // nil: paths has them
+	ours        bool           // calls have the numbers of their paths: no other tool writes them
 	columns     map[uint32]int // counter columns by event type
 	counters    []uint32       // event types by column
 	endNS       int64          // of the last record

@@ -19,6 +19,7 @@ type labels struct {
 	counters map[uint32]trace.Counter
 	windows  []trace.Window // without their threads
 	windowed bool           // typeWindow is there
+	whole    bool           // typePath has wholePathLabel
 	given    int            // how often a value was given to a type
 }
 
@@ -50,6 +51,7 @@ func readLabels(in io.Reader) (*labels, error) {
 				types = append(types, t)
 			}
 			l.windowed = l.windowed || t == typeWindow
+			l.whole = l.whole || t == typePath && strings.TrimSpace(label) == wholePathLabel
 			if t >= typePreset && t < typeCountersEnd {
 				l.counters[uint32(t)] = counterOfLabel(label)
 			}

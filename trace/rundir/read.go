@@ -194,6 +194,7 @@ func (r *restorer) readTrace(dir fs.FS) error {
 	if err != nil {
 		return err
 	}
+	read.Run.WholePaths = false // of an earlier version, whose calls have no numbers
 	r.take(read.Run)
 	return nil
 }
