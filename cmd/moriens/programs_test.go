@@ -46,6 +46,7 @@ func TestLAMMPS(t *testing.T) {
 	}
 	run := readBursts(t, out)
 	checkTrace(t, out, run)
+	recount(t, out)
 	// The force computation occurs once a step on each rank, between the same two calls; nine steps of ten have the same.
 	// Which of its bursts are one kind depends on the machine's load: analysis/grouping has runs of LAMMPS that were
 	// recorded.
@@ -127,6 +128,7 @@ func TestHPCC(t *testing.T) {
 		t.Errorf("manifest %+v", m)
 	}
 	checkTrace(t, out, readBursts(t, out))
+	recount(t, out)
 }
 
 var hpccCheck = regexp.MustCompile(`PASSED|FAILED|passed|failed|^Found \d+ errors|^Success=|_residual=|_errors=`)
@@ -188,6 +190,7 @@ func TestQuantumESPRESSO(t *testing.T) {
 		m := readManifest(t, out)
 		manifests = append(manifests, m)
 		checkTrace(t, out, readBursts(t, out))
+		recount(t, out)
 		n := m.MPICalls
 		if m.Ranks != ranks || m.Dropped != 0 || n["MPI_Init"] != ranks || n["MPI_Finalize"] != ranks {
 			t.Errorf("manifest %+v", m)
