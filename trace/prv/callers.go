@@ -15,6 +15,10 @@ import (
 // maxCallerLevel bounds the frames of a call: Paraver's own limit for the type numbers.
 const maxCallerLevel = 100
 
+// writtenLevels is how many frames of a call are written of a run that was measured: callpaths.json has the others, by
+// the call path's number. Of a trace of another tool all are.
+const writtenLevels = 3
+
 // Values of both caller types. firstCaller is the first that has a name.
 const (
 	callerEnd        = 0
@@ -33,9 +37,13 @@ type callers struct {
 }
 
 func codeCallers(run *trace.Run) *callers {
+	levels := writtenLevels
+	if run.WholePaths {
+		levels = maxCallerLevel
+	}
 	c := &callers{events: make([][]callEvent, len(run.CallPaths))}
 	for _, p := range run.CallPaths {
-		for _, f := range p.Frames[:min(len(p.Frames), maxCallerLevel)] {
+		for _, f := range p.Frames[:min(len(p.Frames), levels)] {
 			c.functions = append(c.functions, oneLine(f.Function))
 			c.lines = append(c.lines, lineLabel(f))
 		}
@@ -45,7 +53,7 @@ func codeCallers(run *trace.Run) *callers {
 		*list = slices.DeleteFunc(slices.Compact(*list), func(s string) bool { return s == "" })
 	}
 	for i, p := range run.CallPaths {
-		for k, f := range p.Frames[:min(len(p.Frames), maxCallerLevel)] {
+		for k, f := range p.Frames[:min(len(p.Frames), levels)] {
 			for _, name := range []struct {
 				base uint32
 				list []string

@@ -61,7 +61,11 @@ func canonical(run *trace.Run) *trace.Run {
 		var ids []uint32
 		for _, p := range old {
 			path := trace.CallPath{Function: run.CallPaths[p].Function}
-			for _, f := range run.CallPaths[p].Frames {
+			frames := run.CallPaths[p].Frames
+			if !run.WholePaths {
+				frames = frames[:min(len(frames), writtenLevels)]
+			}
+			for _, f := range frames {
 				f = trace.Frame{Function: f.Function, File: f.File, Line: f.Line}
 				if f.File != "" {
 					f.File = filepath.Base(f.File)
