@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -35,9 +36,11 @@ func unequal() *Results {
 		EfficiencyFactors: rundir.EfficiencyFactors{
 			Seconds: 2.4, Parallel: .625, Balance: .75, Communication: .8333333, MeanComputing: 1.5, MostComputing: 2, Most: &one,
 		},
-		Budget:   rundir.EfficiencyBudget{Total: 4.8, Computing: 3, MPI: 1.8},
-		Clusters: []rundir.EfficiencyCluster{{ID: 1, Lost: .4, Most: &one}, {ID: 2, Lost: .05, Most: &zero}},
-		Threads:  []rundir.EfficiencyLocation{{ThreadName: zero, Computing: 1, MPI: 1.4}, {ThreadName: one, Computing: 2, MPI: .4}},
+		Budget: rundir.EfficiencyBudget{Total: 4.8, Computing: 3, MPI: 1.8},
+		Clusters: []rundir.EfficiencyCluster{
+			{ID: 1, Seconds: 1.8, Ranks: 2, Balance: .9 / 1.3, Lost: .4, Most: &one}, {ID: 2, Seconds: .7, Ranks: 2, Balance: .35 / .4, Lost: .05, Most: &zero},
+		},
+		Threads: []rundir.EfficiencyLocation{{ThreadName: zero, Computing: 1, MPI: 1.4}, {ThreadName: one, Computing: 2, MPI: .4}},
 	}
 	return &Results{
 		Run: &trace.Run{CallPaths: paths, Clusters: []trace.Cluster{
@@ -81,6 +84,22 @@ look: report.html in it, in a browser; all figures: moriens status --long '/tmp/
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+// The cluster in which the slowest rank computes more may be one that the others do not have; a small one is not named.
+func TestSlowest(t *testing.T) {
+	e := &unequal().Efficiency.Runs[0]
+	one := rundir.ThreadName{Rank: 1}
+	e.Clusters = []rundir.EfficiencyCluster{
+		{ID: 3, Seconds: 1, Ranks: 2, Balance: .5 / .55, Lost: .05, Most: &one}, {ID: 1, Seconds: 1, Ranks: 1, Balance: 1, Lost: rundir.Number(math.NaN()), Most: &one},
+	}
+	if got := slowest(e, false); got != "rank 1, 1.33 times the mean; most of it in cluster 1, 500 ms above the mean" {
+		t.Error(got)
+	}
+	e.Clusters = e.Clusters[:1]
+	if got := slowest(e, false); got != "rank 1, 1.33 times the mean" {
+		t.Error(got)
 	}
 }
 

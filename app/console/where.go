@@ -49,11 +49,19 @@ func extremes(e *rundir.EfficiencyRun, worlds bool) string {
 // slowest says which rank computes most, and where.
 func slowest(e *rundir.EfficiencyRun, worlds bool) string {
 	text := fmt.Sprintf("%s, %.2f times the mean", e.Most.Short(worlds), float64(e.MostComputing/e.MeanComputing))
+	// A cluster that other ranks do not have counts as 0 there.
+	in, above := int32(0), (e.MostComputing-e.MeanComputing)/2
 	for _, c := range kindsOf(e) {
-		if c.Most != nil && *c.Most == *e.Most && c.Lost > 0 {
-			text += fmt.Sprintf("; most of it in cluster %d, %s above the mean", c.ID, elapsed(c.Lost))
-			break
+		if c.Most == nil || *c.Most != *e.Most || c.Ranks == 0 {
+			continue
 		}
+		longest := c.Seconds / rundir.Number(c.Ranks) / c.Balance
+		if x := longest - c.Seconds/rundir.Number(e.Locations); x > above {
+			in, above = c.ID, x
+		}
+	}
+	if in != 0 {
+		text += fmt.Sprintf("; most of it in cluster %d, %s above the mean", in, elapsed(above))
 	}
 	return text
 }

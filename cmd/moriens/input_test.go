@@ -91,9 +91,16 @@ func TestNoMPI(t *testing.T) {
 			if m := readManifest(t, out); m.Empty == "" || m.Bursts != 0 || m.ExitCode != tt.status {
 				t.Errorf("manifest %+v", m)
 			}
-			for _, name := range []string{"clusters.json", "bursts.parquet", "trace.prv", "trace.pcf", "trace.row", "scatter.svg", "timeline.svg"} {
-				if _, err := os.Stat(filepath.Join(out, name)); err != nil {
-					t.Error(err)
+			if files, err := os.ReadDir(out); err != nil || len(files) != 1 || files[0].Name() != "manifest.json" {
+				t.Errorf("%v, in the directory is %v", err, files)
+			}
+			said := strings.Split(strings.TrimSpace(o.stdout), "\n")
+			if len(said) != 2 || !strings.HasSuffix(said[0], " · 0 ranks") || !strings.HasPrefix(said[1], "no rank was recorded: ") {
+				t.Errorf("printed %q", said)
+			}
+			for _, command := range []string{"report", "view", "efficiency"} {
+				if o := execute(t, nil, binary(t), command, out); o.status == 0 || !strings.Contains(o.stderr, "no rank was recorded") || !strings.Contains(o.stderr, "\nhint: ") {
+					t.Errorf("%s: %+v", command, o)
 				}
 			}
 		})

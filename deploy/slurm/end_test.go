@@ -1,6 +1,7 @@
 package slurm_test
 
 import (
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -78,8 +79,9 @@ func TestNodeDies(t *testing.T) {
 	if !slices.Equal(lost, []int{8, 9, 10, 11}) {
 		t.Errorf("cut off: %v, want the ranks of n3, 8 to 11: %+v", lost, m.Losses.RanksDied)
 	}
-	if out := b.output(job); !strings.Contains(out, "ranks 8–11 cut off") {
-		t.Errorf("the summary does not name the ranks that were lost:\n%s", out)
+	// With status 0 or 3: some of the analysis may be missing.
+	if out, _ := exec.Command(mpitest.Program(t), "status", "--long", b.run(job)).Output(); !strings.Contains(string(out), "ranks 8–11 cut off") {
+		t.Errorf("the figures do not name the ranks that were lost:\n%s\n%s", out, b.output(job))
 	}
 }
 

@@ -77,7 +77,7 @@ const colourOf = (id: number) => (id === -2 ? FILTERED : (clusters.clusters.find
 test('clusters: the table and the histogram have the figures of clusters.json and bursts.parquet', async () => {
   const opened = await open('view=clusters');
   const { page } = opened;
-  const rows = await page.locator('tr[data-cluster]').evaluateAll((list) => list.map((r) => [Number((r as HTMLElement).dataset['cluster']), r.querySelector('.swatch rect')?.getAttribute('fill'), r.querySelectorAll('td')[2]?.textContent]));
+  const rows = await page.locator('tr[data-cluster]').evaluateAll((list) => list.map((r) => [Number((r as HTMLElement).dataset['cluster']), r.querySelector('.swatch rect')?.getAttribute('fill'), r.querySelectorAll('td')[6]?.textContent]));
   const rest = [[-1, NOISE, clusters.total.noise_bursts], [-2, FILTERED, clusters.total.filtered_bursts]].filter(([, , n]) => Number(n) > 0);
   expect(rows).toEqual([...clusters.clusters.map((c) => [c.id, c.colour, c.bursts]), ...rest].map(([id, colour, n]) => [id, colour, count(Number(n))]));
 
