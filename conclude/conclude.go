@@ -10,6 +10,7 @@
 package conclude
 
 import (
+	"cmp"
 	"context"
 	"runtime/debug"
 
@@ -67,6 +68,10 @@ func conclude(ctx context.Context, e *End) (*Result, error) {
 	d.keep.Outline = outline
 	if err := reduce(ctx, e, f, r, d); err != nil {
 		return nil, err
+	}
+	if f.cells != nil { // nodes count by places; the bursts that are kept show the callers
+		kept := cmp.Or(d.Kept, d.Run)
+		d.Run.TallyPaths(kept.Threads)
 	}
 	return d.Result, c.err
 }

@@ -3,7 +3,6 @@ package conclude
 import (
 	"encoding/json"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -105,16 +104,42 @@ func divided(text string) bool {
 	return json.Unmarshal([]byte(text), &c) == nil && len(c.Clusters) > 1 && len(c.Groups) > 1
 }
 
-// withoutFrames is clusters.json without the callers that call paths have there.
+// withoutFrames is clusters.json without callers: each call path is written as its place.
 func withoutFrames(t *testing.T, text string) string {
 	t.Helper()
 	var c map[string]any
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range c["call_paths"].([]any) {
-		path := p.(map[string]any)
-		path["frames"] = slices.Clip(path["frames"].([]any)[:min(1, len(path["frames"].([]any)))])
+	paths := c["call_paths"].([]any)
+	delete(c, "call_paths")
+	place := func(number any) any {
+		n := int(number.(float64))
+		if n < 0 {
+			return n
+		}
+		path := paths[n].(map[string]any)
+		frames := path["frames"].([]any)
+		return []any{path["function"], frames[:min(1, len(frames))]}
+	}
+	for _, x := range c["clusters"].([]any) {
+		cluster := x.(map[string]any)
+		for _, whole := range []string{"whole_before", "whole_after"} {
+			if len(cluster[whole].([]any)) == 0 {
+				t.Errorf("cluster %v: %s is empty", cluster["id"], whole)
+			}
+			delete(cluster, whole)
+		}
+		for _, side := range []string{"before", "after"} {
+			for _, p := range cluster[side].([]any) {
+				of := p.(map[string]any)
+				of["path"] = place(of["path"])
+			}
+		}
+	}
+	for _, x := range c["groups"].([]any) {
+		group := x.(map[string]any)
+		group["before"], group["after"] = place(group["before"]), place(group["after"])
 	}
 	out, err := json.MarshalIndent(c, "", " ")
 	if err != nil {

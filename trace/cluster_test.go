@@ -27,11 +27,13 @@ func TestSummariseClusters(t *testing.T) {
 		{
 			ID: 1, Bursts: 3, TimeNS: 12, Share: 12. / 26, MeanNS: 4, StdNS: math.Sqrt(8. / 3), Eps: .5, MinPts: 4,
 			Before: []PathCount{{2, 2}, {1, 1}}, After: []PathCount{{2, 2}, {1, 1}}, CounterMean: []float64{20}, CounterStd: []float64{10},
+			WholeBefore: []PathCount{{2, 2}, {1, 1}}, WholeAfter: []PathCount{{2, 2}, {1, 1}},
 		},
 		{ID: 2, Before: []PathCount{}, After: []PathCount{}},
 		{
 			ID: 3, Bursts: 1, TimeNS: 4, Share: 4. / 26, MeanNS: 4,
 			Before: []PathCount{{0, 1}}, After: []PathCount{{0, 1}}, CounterMean: []float64{5}, CounterStd: []float64{0},
+			WholeBefore: []PathCount{{0, 1}}, WholeAfter: []PathCount{{0, 1}},
 		},
 	}
 	if d := cmp.Diff(want, run.Clusters); d != "" {

@@ -233,8 +233,10 @@ type Cluster struct {
 	// How far the threads do it at the same time: 1 if all do wherever one does. 0 = not defined or not known.
 	Score float64
 	Kinship
-	// Call paths round its bursts, most frequent first.
+	// Places of the calls round its bursts, most frequent first.
 	Before, After []PathCount
+	// Whole call paths of these calls, the most frequent ones; nil = not known.
+	WholeBefore, WholeAfter []PathCount
 	// One per Run.Counters.
 	CounterMean, CounterStd []float64
 }

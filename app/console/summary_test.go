@@ -26,9 +26,10 @@ func unequal() *Results {
 		path("MPI_Sendrecv", frame("halo", 5), frame("precondition", 31)), path("MPI_Barrier", frame("main", 3)),
 	}
 	count := func(p uint32) []trace.PathCount { return []trace.PathCount{{Path: p, Bursts: 100}} }
+	places := trace.Places(paths)
 	kind := func(id int32, share, ms float64, before, after uint32) trace.Cluster {
-		return trace.Cluster{ID: id, Bursts: 100, TimeNS: 1, Share: share, Before: count(before), After: count(after),
-			Kinship: trace.Kinship{KindBursts: 100, KindNS: 1, MedianNS: ms * 1e6, DistinctBy: "calls"}}
+		return trace.Cluster{ID: id, Bursts: 100, TimeNS: 1, Share: share, Before: count(places[before]), After: count(places[after]),
+			WholeBefore: count(before), WholeAfter: count(after), Kinship: trace.Kinship{KindBursts: 100, KindNS: 1, MedianNS: ms * 1e6, DistinctBy: "calls"}}
 	}
 	one, zero := rundir.ThreadName{Rank: 1}, rundir.ThreadName{}
 	run := rundir.EfficiencyRun{
@@ -129,7 +130,11 @@ func TestSummaryFits(t *testing.T) {
 			before, after := rapid.Uint32Range(0, 4).Draw(t, "before"), rapid.Uint32Range(0, 4).Draw(t, "after")
 			c := trace.Cluster{ID: id + 1, Bursts: 10, TimeNS: 1, Share: 1 / float64(id+2),
 				Kinship: trace.Kinship{KindBursts: 10, KindNS: 1, MedianNS: rapid.Float64Range(1, 1e10).Draw(t, "ns"), DistinctBy: "calls"}}
-			c.Before, c.After = []trace.PathCount{{Path: before, Bursts: 10}}, []trace.PathCount{{Path: after, Bursts: 10}}
+			places := trace.Places(r.Run.CallPaths)
+			c.Before, c.After = []trace.PathCount{{Path: places[before], Bursts: 10}}, []trace.PathCount{{Path: places[after], Bursts: 10}}
+			if rapid.Bool().Draw(t, "whole") {
+				c.WholeBefore, c.WholeAfter = []trace.PathCount{{Path: before, Bursts: 10}}, []trace.PathCount{{Path: after, Bursts: 10}}
+			}
 			r.Run.Clusters = append(r.Run.Clusters, c)
 		}
 		if rapid.Bool().Draw(t, "long names") {

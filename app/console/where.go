@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -213,8 +214,8 @@ func timeKinds(clusters []trace.Cluster) (rows []timeRow, others int) {
 	return rows[:n], len(rows) - n
 }
 
-// distinguish names the calls round each kind, and where several have the same, what distinguishes them: a caller, a
-// phase of the program, else their lengths.
+// distinguish names the calls round each kind, and where several have the same, what distinguishes them: a
+// caller by name, a phase of the program, a caller by line or offset, else their lengths.
 func distinguish(r *Results, rows []timeRow) {
 	var shown []trace.Cluster
 	for i := range rows {
@@ -227,8 +228,18 @@ func distinguish(r *Results, rows []timeRow) {
 		alike[rows[i].calls] = append(alike[rows[i].calls], i)
 	}
 	for _, group := range alike {
-		if len(group) > 1 && !mark(rows, group, callers(r.Run, rows, group)) && !mark(rows, group, phases(r.Clusters, rows, group)) {
-			mark(rows, group, lengths(rows, group))
+		if len(group) < 2 {
+			continue
+		}
+		for _, words := range []func() []string{
+			func() []string { return callers(r.Run, rows, group, byName) },
+			func() []string { return phases(r.Clusters, rows, group) },
+			func() []string { return callers(r.Run, rows, group, byPlace) },
+			func() []string { return lengths(rows, group) },
+		} {
+			if mark(rows, group, words()) {
+				break
+			}
 		}
 	}
 }
@@ -248,42 +259,106 @@ func mark(rows []timeRow, group []int, words []string) bool {
 	return len(words) == len(group)
 }
 
-// callers are the innermost callers by which the call paths of a group differ: functions, or else lines of them.
-func callers(run *trace.Run, rows []timeRow, group []int) []string {
-	function := func(f *trace.Frame) string { return trace.Frame{Function: f.Function}.Brief() }
-	place := func(f *trace.Frame) string { return f.Brief() }
-	before, after := func(x *trace.Cluster) []trace.PathCount { return x.Before }, func(x *trace.Cluster) []trace.PathCount { return x.After }
-	for _, name := range []func(f *trace.Frame) string{function, place} {
-		for _, side := range []func(x *trace.Cluster) []trace.PathCount{before, after} {
-			if words := callersBy(run, rows, group, side, name); words != nil {
-				return words
-			}
+// mostly is the share of a kind's bursts, 0 to 1, that a caller has who is named.
+const mostly = .75
+
+// callers are the callers by which the calls before or after a group differ, those by name or those by line. They are
+// nil where a kind has no caller with most of its bursts, or where that does not distinguish all.
+func callers(run *trace.Run, rows []timeRow, group []int, name func(f *trace.Frame) string) []string {
+	for _, side := range []func(x *trace.Cluster) []trace.PathCount{
+		func(x *trace.Cluster) []trace.PathCount { return x.WholeBefore }, func(x *trace.Cluster) []trace.PathCount { return x.WholeAfter },
+	} {
+		stacks := make([][]string, len(group))
+		for k, i := range group {
+			stacks[k] = stack(run, side(rows[i].cluster), name)
+		}
+		if words := departing(stacks); words != nil {
+			return words
 		}
 	}
 	return nil
 }
 
-// callersBy is nil where these names of the first caller that differs are not all different.
-func callersBy(run *trace.Run, rows []timeRow, group []int, side func(x *trace.Cluster) []trace.PathCount, name func(f *trace.Frame) string) []string {
+func byName(f *trace.Frame) string {
+	if f.Function == trace.Folded {
+		return ""
+	}
+	return trace.Frame{Function: f.Function}.Brief()
+}
+
+func byPlace(f *trace.Frame) string { return f.Brief() }
+
+// stack names the callers of most bursts, innermost first, as far out as most have the same.
+func stack(run *trace.Run, paths []trace.PathCount, name func(f *trace.Frame) string) (names []string) {
+	total := 0
+	for _, p := range paths {
+		total += p.Bursts
+	}
 	for depth := 1; ; depth++ {
-		var words []string
-		differ, deeper := make(map[string]bool), false
-		for _, i := range group {
-			text := ""
-			if counts := side(rows[i].cluster); len(counts) > 0 {
-				if frames := run.CallPaths[counts[0].Path].Frames; depth < len(frames) && name(&frames[depth]) != "" {
-					text, deeper = "from "+name(&frames[depth]), true
+		bursts := make(map[string]int)
+		var same []trace.PathCount
+		for _, p := range paths {
+			if frames := run.CallPaths[p.Path].Frames; depth < len(frames) {
+				bursts[name(&frames[depth])] += p.Bursts
+			}
+		}
+		for _, most := range slices.Sorted(maps.Keys(bursts)) {
+			if float64(bursts[most]) < mostly*float64(total) {
+				continue
+			}
+			for _, p := range paths {
+				if frames := run.CallPaths[p.Path].Frames; depth < len(frames) && name(&frames[depth]) == most {
+					same = append(same, p)
 				}
 			}
-			words, differ[text] = append(words, text), true
+			names = append(names, most)
 		}
-		switch {
-		case len(differ) == len(group) && !differ[""]:
-			return words
-		case !deeper || len(differ) > 1:
-			return nil
+		if len(names) < depth {
+			return names
 		}
+		paths = same
 	}
+}
+
+// departing says of each stack where it departs from the others: "from solve", or "from smooth < coarse" where another
+// departs only there. It is nil where that does not distinguish all.
+func departing(stacks [][]string) []string {
+	words := make([]string, len(stacks))
+	rest := make([]int, len(stacks)) // those alike so far
+	for i := range rest {
+		rest[i] = i
+	}
+	groups := [][]int{rest}
+	for depth := 0; len(groups) > 0; depth++ {
+		var next [][]int
+		for _, group := range groups {
+			parts := make(map[string][]int)
+			for _, i := range group {
+				if depth >= len(stacks[i]) {
+					return nil
+				}
+				parts[stacks[i][depth]] = append(parts[stacks[i][depth]], i)
+			}
+			for name, part := range parts {
+				for _, i := range part {
+					switch {
+					case len(parts) == 1 && len(group) > 1:
+					case name == "":
+						return nil
+					case len(group) > 1 && words[i] == "":
+						words[i] = "from " + name
+					case len(group) > 1:
+						words[i] += " < " + name
+					}
+				}
+				if len(part) > 1 {
+					next = append(next, part)
+				}
+			}
+		}
+		groups = next
+	}
+	return words
 }
 
 // phases are the phases that the program named in which the kinds of a group lie.

@@ -51,6 +51,9 @@ func Find(run *trace.Run, options grouping.Options) (*Proposal, error) {
 	if f.inTime, err = stretches(run, result, f.options.Team); err != nil {
 		return f, err
 	}
+	if f.paths, err = tallyPaths(run, result.Labels, f.options.Team); err != nil {
+		return f, err
+	}
 	f.notes = append(append(f.notes, result.Warnings...), kindNotes(run, result, &f.options)...)
 	return f, nil
 }
@@ -77,6 +80,7 @@ func (f *Proposal) Adopt(run *trace.Run) *Result {
 	for i, stretch := range f.inTime {
 		run.Clusters[i].InTime = stretch
 	}
+	trace.TakePaths(run.Clusters, f.paths)
 	r := &Result{
 		Clusters: describe(run, f.result, f.options),
 		Filtered: describeFilter(f.options.Filter, f.result.Selection),

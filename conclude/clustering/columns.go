@@ -91,6 +91,17 @@ func burstColumns(run *trace.Run) grouping.Bursts {
 // gauge can, has no logarithm and no share either.
 func notRead(count int64) int64 { return max(count, space.NotRead) }
 
+// tallyPaths counts the whole call paths round the bursts of clusters. It is collective.
+func tallyPaths(run *trace.Run, labels []int32, owners team.Threads) ([]int64, error) {
+	var t trace.PathTally
+	for i := range run.Threads {
+		b := &run.Threads[i].Bursts
+		t.Add(b, labels[:b.Len()])
+		labels = labels[b.Len():]
+	}
+	return owners.Merge(trace.TallyWidth, t.Rows())
+}
+
 // adopt puts labels and clusters into the run, in the place of any that it had.
 func adopt(run *trace.Run, result *grouping.Result) {
 	labels, kinds, lineage := result.Labels, result.Kinds, result.Lineage

@@ -34,6 +34,7 @@ type Proposal struct {
 	options grouping.Options
 	notes   []string
 	inTime  []trace.Stretch // by cluster; may be nil
+	paths   []int64         // round the bursts of clusters: rows of a trace.PathTally
 	cells   *Cells          // that it was made of, nil = of bursts
 }
 

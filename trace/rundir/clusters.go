@@ -91,9 +91,12 @@ type Cluster struct {
 	Rare    bool   `json:"rare"`
 	Score   Number `json:"score"` // null = not defined
 	Kinship
-	Before   []PathBursts  `json:"before"`
-	After    []PathBursts  `json:"after"`
-	Counters []CounterStat `json:"counters"`
+	Before []PathBursts `json:"before"`
+	After  []PathBursts `json:"after"`
+	// Whole call paths, the most frequent ones; empty = not known.
+	WholeBefore []PathBursts  `json:"whole_before"`
+	WholeAfter  []PathBursts  `json:"whole_after"`
+	Counters    []CounterStat `json:"counters"`
 }
 
 // A Kinship is trace.Kinship in the words of the file.
@@ -241,6 +244,7 @@ func describeCluster(run *trace.Run, x *trace.Cluster, paths func(path uint32) i
 	if x.Score == 0 {
 		d.Score = Number(math.NaN())
 	}
+	d.WholeBefore, d.WholeAfter = describePaths(x.WholeBefore, paths), describePaths(x.WholeAfter, paths)
 	for k := range min(len(x.CounterMean), len(x.CounterStd), len(run.Counters)) {
 		d.Counters = append(d.Counters, CounterStat{run.Counters[k].Name, Number(x.CounterMean[k]), Number(x.CounterStd[k])})
 	}

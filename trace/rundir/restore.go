@@ -294,10 +294,12 @@ func (r *restorer) restoreClusters(paths *pathBook) error {
 		if math.IsNaN(x.Score) {
 			x.Score = 0
 		}
-		var before, after error
+		var before, after, wholeBefore, wholeAfter error
 		x.Before, before = paths.counts(c.Before)
 		x.After, after = paths.counts(c.After)
-		if err := cmp.Or(before, after); err != nil {
+		x.WholeBefore, wholeBefore = paths.counts(c.WholeBefore)
+		x.WholeAfter, wholeAfter = paths.counts(c.WholeAfter)
+		if err := cmp.Or(before, after, wholeBefore, wholeAfter); err != nil {
 			return fmt.Errorf("%s: cluster %d: %w", ClustersFile, c.ID, err)
 		}
 		for _, s := range c.Counters {

@@ -70,7 +70,7 @@ func samePaths(t fatal, want, got *trace.Run) {
 	}
 	clustered := make(map[uint32]bool)
 	for _, c := range want.Clusters {
-		for _, p := range slices.Concat(c.Before, c.After) {
+		for _, p := range slices.Concat(c.Before, c.After, c.WholeBefore, c.WholeAfter) {
 			clustered[p.Path] = true
 		}
 	}
@@ -134,7 +134,7 @@ func comparable(run *trace.Run, transfers bool) any {
 		c.Worlds = append(c.Worlds, w)
 	}
 	for _, x := range run.Clusters {
-		for _, list := range []*[]trace.PathCount{&x.Before, &x.After} {
+		for _, list := range []*[]trace.PathCount{&x.Before, &x.After, &x.WholeBefore, &x.WholeAfter} {
 			var counts []trace.PathCount
 			for _, p := range *list {
 				counts = append(counts, trace.PathCount{Bursts: p.Bursts})

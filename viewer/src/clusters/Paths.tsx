@@ -6,6 +6,7 @@ import { count, percent } from '../format';
 import { Panel } from '../parts/Panel';
 
 const FIRST = 4;
+const MOST = 10; // whole call paths that a cluster has for each side: there may be others
 
 const lineOf = ({ file, line }: { file: string; line: number }) => `${file}${line > 0 ? `:${line}` : ''}`;
 
@@ -15,9 +16,14 @@ function where(f: CallPath['frames'][number]): string {
   return f.offset ? `${f.module}+${f.offset}` : f.module;
 }
 
-export function Paths({ title, paths }: { title: string; paths: readonly CallPath[] }) {
+const sum = (paths: readonly CallPath[]) => paths.reduce((n, p) => n + p.bursts, 0);
+
+// Call paths where they are known, with what other ones have; else places.
+export function Paths({ title, places, paths: whole }: { title: string; places: readonly CallPath[]; paths: readonly CallPath[] }) {
   const [all, setAll] = useState(false);
-  const total = paths.reduce((sum, p) => sum + p.bursts, 0);
+  const paths = whole.length > 0 ? whole : places;
+  const total = Math.max(sum(paths), whole.length >= MOST ? sum(places) : 0);
+  const others = total - sum(paths);
   const shown = all ? paths : paths.slice(0, FIRST);
   return (
     <Panel title={title} note={paths.length === 0 ? 'not known' : undefined}>
@@ -49,6 +55,11 @@ export function Paths({ title, paths }: { title: string; paths: readonly CallPat
           </li>
         ))}
       </ul>
+      {others > 0 && (all || paths.length <= FIRST) ? (
+        <p class="note">
+          {count(others)} bursts · {percent(others / total)} by other call paths
+        </p>
+      ) : null}
       {paths.length > FIRST ? (
         <button type="button" class="link" onClick={() => setAll(!all)}>
           {all ? 'Fewer' : `All ${count(paths.length)}`}

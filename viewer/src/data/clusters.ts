@@ -94,6 +94,8 @@ const read = object({
       extra_seconds: number,
       before: list(use),
       after: list(use),
+      whole_before: list(use),
+      whole_after: list(use),
       counters: list(object({ name: text, mean: number, std: number })),
     }),
   ),
@@ -130,7 +132,8 @@ type Raw = Of<typeof read>;
 
 // A CallPath with how many of a cluster's bursts touch it.
 export type CallPath = Of<typeof path> & { readonly bursts: number };
-export type Cluster = Omit<Raw['clusters'][number], 'before' | 'after'> & { readonly before: CallPath[]; readonly after: CallPath[] };
+// Before and after are places, wholeBefore and wholeAfter the most frequent call paths there, empty where not known.
+export type Cluster = Omit<Raw['clusters'][number], 'before' | 'after' | 'whole_before' | 'whole_after'> & Readonly<Record<'before' | 'after' | 'wholeBefore' | 'wholeAfter', CallPath[]>>;
 export type Group = Omit<Raw['groups'][number], 'before' | 'after'> & { readonly before: string; readonly after: string }; // names of call paths, "" = any
 export type Clusters = Omit<Raw, 'clusters' | 'groups' | 'call_paths'> & { readonly clusters: Cluster[]; readonly groups: Group[] };
 
@@ -171,7 +174,7 @@ export function readClusters(value: unknown): Clusters {
     });
   return {
     ...rest,
-    clusters: clusters.map((c) => ({ ...c, before: used(c.before), after: used(c.after) })),
+    clusters: clusters.map(({ whole_before, whole_after, ...c }) => ({ ...c, before: used(c.before), after: used(c.after), wholeBefore: used(whole_before), wholeAfter: used(whole_after) })),
     groups: groups.map((g) => ({ ...g, before: name(g.before), after: name(g.after) })),
   };
 }

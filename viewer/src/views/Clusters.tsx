@@ -29,8 +29,8 @@ export function Clusters() {
         {ids.length > 0 ? <Distribution ids={ids} /> : null}
         {chosen.slice(0, 2).map((c) => (
           <div key={c.id} class="paths-pair">
-            <Paths title={`Calls before the bursts${several ? ` of ${cluster(c.id)}` : ''}`} paths={c.before} />
-            <Paths title={`Calls after them`} paths={c.after} />
+            <Paths title={`Calls before the bursts${several ? ` of ${cluster(c.id)}` : ''}`} places={c.before} paths={c.wholeBefore} />
+            <Paths title={`Calls after them`} places={c.after} paths={c.wholeAfter} />
           </div>
         ))}
         {ids.slice(0, 2).map((id) => (
