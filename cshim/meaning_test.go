@@ -330,7 +330,8 @@ func TestCommunicatorsFindNoRoom(t *testing.T) {
 	const n = 10000
 	library := mpitest.Library(t)
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		o := job{mpi: mpi, preload: library, ranks: 1, program: []string{mpi.App(t, "meaning"), "loop", fmt.Sprint(n)}}.run(t)
+		// With one frame a call path the log is smallest.
+		o := job{mpi: mpi, preload: library, ranks: 1, env: []string{"MORIENS_CALLPATH=1"}, program: []string{mpi.App(t, "meaning"), "loop", fmt.Sprint(n)}}.run(t)
 		succeed(t, o)
 		p := expectExact(t, o)[0]
 		nameless := 0

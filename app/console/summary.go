@@ -137,6 +137,21 @@ func cut(text string, width int) string {
 	return string([]rune(text)[:max(width-1, 0)]) + "…"
 }
 
+// cutClause makes a sentence fit a width: it ends behind a clause, or else behind a word.
+func cutClause(text string, width int) string {
+	runes := []rune(text)
+	if len(runes) <= width {
+		return text
+	}
+	for _, boundary := range []string{"; ", " (", ": ", ", ", " "} {
+		head := string(runes[:min(max(width-2+len(boundary), 0), len(runes))]) // a space and an ellipsis have room
+		if i := strings.LastIndex(head, boundary); utf8.RuneCountInString(head[:max(i, 0)]) > width/3 {
+			return head[:i] + " …"
+		}
+	}
+	return cut(text, width)
+}
+
 // mostNotes is how many lines there are for notes.
 const mostNotes = 3
 
@@ -166,7 +181,7 @@ func writeNotes(b *strings.Builder, r *Results) {
 		shown = list[:mostNotes-1]
 	}
 	for _, text := range shown {
-		fmt.Fprintf(b, "%s\n", cut(text, lineWidth))
+		fmt.Fprintf(b, "%s\n", cutClause(text, lineWidth))
 	}
 	if rest := len(list) - len(shown); rest > 0 {
 		fmt.Fprintf(b, "%s: moriens status --long\n", units.Counted(rest, "more note"))

@@ -195,3 +195,19 @@ func TestColours(t *testing.T) {
 		t.Errorf("%q", b.String())
 	}
 }
+
+// A note that is too long ends behind a clause, or else behind a word.
+func TestCutClause(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"warning: short", "warning: short"},
+		{"ranks share cores: off the core for 31 %; medians are unreliable", "ranks share cores: off the core for 31 % …"},
+		{"8 ranks share cores (48,112 involuntary switches and so on and on)", "8 ranks share cores …"},
+		{"one two three four five six seven eight nine ten", "one two three four five six seven eight …"},
+		{strings.Repeat("x", 50), strings.Repeat("x", 41) + "…"},
+		{"a; " + strings.Repeat("x", 50), "a; " + strings.Repeat("x", 38) + "…"}, // not without two thirds of it
+	} {
+		if got := cutClause(tt.text, 42); got != tt.want {
+			t.Errorf("%q is %q, want %q", tt.text, got, tt.want)
+		}
+	}
+}
