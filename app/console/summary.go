@@ -143,7 +143,7 @@ func cutClause(text string, width int) string {
 	if len(runes) <= width {
 		return text
 	}
-	for _, boundary := range []string{"; ", " (", ": ", ", ", " "} {
+	for _, boundary := range []string{"; ", ", ", " (", " "} {
 		head := string(runes[:min(max(width-2+len(boundary), 0), len(runes))]) // a space and an ellipsis have room
 		if i := strings.LastIndex(head, boundary); utf8.RuneCountInString(head[:max(i, 0)]) > width/3 {
 			return head[:i] + " …"

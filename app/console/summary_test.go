@@ -200,8 +200,9 @@ func TestColours(t *testing.T) {
 func TestCutClause(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"warning: short", "warning: short"},
-		{"ranks share cores: off the core for 31 %; medians are unreliable", "ranks share cores: off the core for 31 % …"},
-		{"8 ranks share cores (48,112 involuntary switches and so on and on)", "8 ranks share cores …"},
+		{"ranks share cores: off the core 31 %; medians are unreliable", "ranks share cores: off the core 31 % …"},
+		{"8 ranks share cores (48 112 involuntary switches and so on and on)", "8 ranks share cores …"},
+		{"kinds with several modes: kind 1 (741 bursts), kind 3 (39 bursts)", "kinds with several modes: kind 1 …"},
 		{"one two three four five six seven eight nine ten", "one two three four five six seven eight …"},
 		{strings.Repeat("x", 50), strings.Repeat("x", 41) + "…"},
 		{"a; " + strings.Repeat("x", 50), "a; " + strings.Repeat("x", 38) + "…"}, // not without two thirds of it

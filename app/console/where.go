@@ -158,8 +158,11 @@ func timeTable(r *Results) table {
 // qualified is the name of a C++ function with the classes and namespaces it is in.
 var qualified = regexp.MustCompile(`[\w<>…~]+(?:::[\w<>…~]+)*::`)
 
+// further is how many other calls there are.
+var further = regexp.MustCompile(` and (\d+) more`)
+
 // text names the calls, and what distinguishes them, in so many characters: without classes and namespaces if there are
-// too many, and else with the middle of each end left out.
+// too many, with the number of other calls in short, and else with the middle of each end left out.
 func (r *timeRow) text(width int) string {
 	calls, apart := r.calls, ""
 	if r.apart != "" {
@@ -167,6 +170,9 @@ func (r *timeRow) text(width int) string {
 	}
 	if utf8.RuneCountInString(apart+calls) > width {
 		apart, calls = qualified.ReplaceAllString(apart, ""), qualified.ReplaceAllString(calls, "")
+	}
+	if utf8.RuneCountInString(apart+calls) > width {
+		calls = further.ReplaceAllString(calls, " +$1")
 	}
 	if utf8.RuneCountInString(apart) > width/2 {
 		apart = middle(apart, width/2)

@@ -173,7 +173,7 @@ func offTheCore(run, wait rundir.Number, switches int64, known bool) string {
 	if !known {
 		return "time off the core is not known"
 	}
-	text := "off the core for " + percent(part(float64(wait), float64(run))) + " of their runnable time"
+	text := "off the core " + percent(part(float64(wait), float64(run))) + " of their runnable time"
 	if switches > 0 {
 		text += fmt.Sprintf(" (%s involuntary %s)", units.Integer(int(switches)), units.Plural(int(switches), "switch"))
 	}
