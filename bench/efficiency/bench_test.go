@@ -18,7 +18,7 @@ func TestStages(t *testing.T) {
 		if err := printStages(&out, stages, p); err != nil {
 			t.Fatal(err)
 		}
-		for _, row := range []string{"| Local | ", "| Merge, 4 members in one process | ", "| Solve, Clusters, Iterations | "} {
+		for _, row := range []string{"| Local | ", " members in one process | ", "| Solve, Clusters, Iterations | "} {
 			if strings.Count(out.String(), row) != 1 {
 				t.Errorf("no %q in\n%s", row, out.String())
 			}

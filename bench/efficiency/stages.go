@@ -22,8 +22,10 @@ const (
 	turnNS      = 2 * perTurn * burstNS
 	slowest     = 2 // the location that computes half as long again as the others
 	ranksOfNode = 64
-	members     = 4 // of the team
 )
+
+// members is how many the team has: one a core.
+func members() int { return max(2, runtime.NumCPU()) }
 
 // plant makes locations of so many bursts: iterations of ten bursts, a call after each, instructions and cycles. Half of
 // the time is in calls, of the slowest location a quarter.
@@ -81,7 +83,7 @@ func (s *stage) took(work func() error) error {
 // timeStages adds up the same locations so many times.
 func timeStages(n, bursts, rounds int) ([]*stage, error) {
 	locations, o, nodes := plant(n, bursts)
-	local, merge, solve := &stage{name: "Local"}, &stage{name: fmt.Sprintf("Merge, %d members in one process", members)}, &stage{name: "Solve, Clusters, Iterations"}
+	local, merge, solve := &stage{name: "Local"}, &stage{name: fmt.Sprintf("Merge, %d members in one process", members())}, &stage{name: "Solve, Clusters, Iterations"}
 	for range rounds {
 		var sums *efficiency.Sums
 		err := local.took(func() (err error) {
@@ -105,9 +107,9 @@ func timeStages(n, bursts, rounds int) ([]*stage, error) {
 func timeMerge(s *stage, locations []efficiency.Location, o efficiency.Options) error {
 	owners := make([]int32, len(locations))
 	for i := range owners {
-		owners[i] = int32(i * members / len(locations))
+		owners[i] = int32(i * members() / len(locations))
 	}
-	return mpix.Each(members, func(m mpix.Transport) error {
+	return mpix.Each(members(), func(m mpix.Transport) error {
 		part := o
 		part.Team, part.Workers = team.Threads{Team: m, Of: owners}, 1
 		sums, err := efficiency.Local(locations, part)
