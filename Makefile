@@ -237,6 +237,10 @@ bench-viewer: moriens viewer/node_modules/.package-lock.json ## what the page ta
 bench-moriens: ## what the end of a run takes, stage by stage, for up to 10,000,000 bursts of 10,000 simulated ranks (minutes)
 	go run ./bench/end
 
+.PHONY: bench-efficiency
+bench-efficiency: moriens ## what `moriens efficiency` takes for runs of 10,000 ranks, and the analysis of 10,000 locations (minutes)
+	go run ./bench/efficiency
+
 .PHONY: bench-mpi
 bench-mpi: ## DBSCAN by 1, 2 and 4 members, processes under Open MPI and goroutines: seconds by stage, bytes exchanged (minutes)
 	@$(NEED) test

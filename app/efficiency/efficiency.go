@@ -183,8 +183,8 @@ func programOf(m *rundir.Manifest) string {
 // ofProfile makes of the profile of an earlier version's directory what can be made of it. The whole run stands for
 // main where that is asked for.
 func ofProfile(dir string, m *rundir.Manifest, main bool) (*rundir.Efficiency, error) {
-	p, err := parquet.ReadProfileFile(filepath.Join(dir, rundir.ProfileFile))
-	if err != nil {
+	t := new(factors.Tally)
+	if err := parquet.ScanProfileFile(filepath.Join(dir, rundir.ProfileFile), factors.ProfileColumns, t.Add); err != nil {
 		return nil, err
 	}
 	c, err := rundir.ReadClusters(dir)
@@ -195,7 +195,7 @@ func ofProfile(dir string, m *rundir.Manifest, main bool) (*rundir.Efficiency, e
 	if err != nil {
 		return nil, err
 	}
-	e := factors.OfProfile(p, m, run.Clusters)
+	e := factors.OfProfile(t, m, run.Clusters)
 	if main {
 		e.Within = factors.Main
 	}

@@ -48,7 +48,9 @@ func open(dir string) (page.Source, error) {
 		return s, err
 	}
 	if outline, err := s.Clusters.Outline(); err == nil {
-		s.Efficiency = factors.OfProfile(s.Profile, s.Manifest, outline.Clusters)
+		t := new(factors.Tally)
+		t.Add(s.Profile)
+		s.Efficiency = factors.OfProfile(t, s.Manifest, outline.Clusters)
 	}
 	return s, nil
 }

@@ -24,6 +24,9 @@ const (
 	Loop = "loop"
 )
 
+// The counters that factors are about.
+const nameOfInstructions, nameOfCycles = "PAPI_TOT_INS", "PAPI_TOT_CYC"
+
 // Options are what is known of a run beside itself.
 type Options struct {
 	Phases  []period.Phase // of iterations
@@ -275,7 +278,7 @@ func (m *measurement) beginsOf(phase, thread int) []int64 {
 
 // locations are the threads of this member as analysis/efficiency takes them.
 func (m *measurement) locations() []efficiency.Location {
-	instructions, cycles := m.counter("PAPI_TOT_INS"), m.counter("PAPI_TOT_CYC")
+	instructions, cycles := m.counter(nameOfInstructions), m.counter(nameOfCycles)
 	list := make([]efficiency.Location, len(m.run.Threads))
 	for i := range list {
 		if !m.owners.Mine(i) {

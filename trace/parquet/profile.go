@@ -124,7 +124,7 @@ func (t interned) text(b []byte) string {
 // dot, so that no counter is called like another column.
 func profileColumns(counters []trace.Counter) ([]profileColumn, error) {
 	list := []profileColumn{
-		textColumn("kind", &pq.RLEDictionary, nil, func(r *ProfileRow) *string { return &r.Kind }),
+		textColumn(columnOfKind, &pq.RLEDictionary, nil, func(r *ProfileRow) *string { return &r.Kind }),
 		int32Column("world", ofRank, func(r *ProfileRow) *int32 { return &r.World }),
 		int32Column("rank", ofRank, func(r *ProfileRow) *int32 { return &r.Rank }),
 		int32Column("thread", ofThread, func(r *ProfileRow) *int32 { return &r.Thread }),
@@ -176,8 +176,9 @@ func late(c profileColumn) profileColumn {
 func ofTimes(r *ProfileRow) bool { return r.Kind != ProfileIterations && r.Kind != ProfileTraffic }
 
 const (
-	suffixSum = ".sum"
-	sentBytes = "sent_bytes"
+	columnOfKind = "kind" // of the row
+	suffixSum    = ".sum"
+	sentBytes    = "sent_bytes"
 )
 
 func profileSchema(columns []profileColumn) *pq.Schema {
@@ -247,9 +248,10 @@ func ReadProfileFile(path string) (*Profile, error) { return readFile(path, Read
 
 // ReadProfile reads what WriteProfile wrote. Columns of a later version are left out.
 func ReadProfile(in io.ReaderAt, bytes int64) (p *Profile, err error) {
-	err = withFile(in, bytes, func(f *pq.File) error {
-		p, err = readProfile(f)
-		return err
+	p = new(Profile)
+	err = ScanProfile(in, bytes, nil, func(batch *Profile) {
+		p.Counters = batch.Counters
+		p.Rows = append(p.Rows, batch.Rows...)
 	})
 	if err != nil {
 		return nil, err
@@ -257,33 +259,55 @@ func ReadProfile(in io.ReaderAt, bytes int64) (p *Profile, err error) {
 	return p, nil
 }
 
-func readProfile(f *pq.File) (*Profile, error) {
-	p := &Profile{Counters: profileCounters(f)}
+// ScanProfileFile is ScanProfile of a file.
+func ScanProfileFile(path string, wanted []string, give func(batch *Profile)) error {
+	_, err := readFile(path, func(in io.ReaderAt, bytes int64) (*Profile, error) { return nil, ScanProfile(in, bytes, wanted, give) })
+	return err
+}
+
+// ScanProfile hands out the rows that WriteProfile wrote, some at a time; each call overwrites those of the call before.
+// Of the columns it reads the kind and the wanted ones, and the others are 0; where none is wanted, all.
+func ScanProfile(in io.ReaderAt, bytes int64, wanted []string, give func(batch *Profile)) error {
+	return withFile(in, bytes, func(f *pq.File) error {
+		p := &Profile{Counters: profileCounters(f)}
+		columns, places, err := p.columnsOf(f, wanted)
+		if err != nil {
+			return err
+		}
+		for _, g := range f.RowGroups() {
+			if err := p.scanGroup(g, columns, places, give); err != nil {
+				return err
+			}
+		}
+		if f.NumRows() == 0 {
+			give(p)
+		}
+		return nil
+	})
+}
+
+// columnsOf are the columns that are read, and where they are in the file.
+func (p *Profile) columnsOf(f *pq.File, wanted []string) ([]profileColumn, []int, error) {
 	columns, err := profileColumns(p.Counters)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	columns = slices.DeleteFunc(columns, func(c profileColumn) bool {
 		_, ok := f.Schema().Lookup(c.name)
-		return c.late && !ok
+		return c.late && !ok || len(wanted) > 0 && c.name != columnOfKind && !slices.Contains(wanted, c.name)
 	})
 	places := make([]int, len(columns))
 	for i, c := range columns {
 		column, ok := f.Schema().Lookup(c.name)
 		if !ok {
-			return nil, fmt.Errorf("no column %s", c.name)
+			return nil, nil, fmt.Errorf("no column %s", c.name)
 		}
 		if column.Node.Type().Kind() != c.node.Type().Kind() || column.Node.Optional() != (c.has != nil) {
-			return nil, fmt.Errorf("column %s is of type %s", c.name, column.Node.Type())
+			return nil, nil, fmt.Errorf("column %s is of type %s", c.name, column.Node.Type())
 		}
 		places[i] = column.ColumnIndex
 	}
-	for _, g := range f.RowGroups() {
-		if err := p.readGroup(g, columns, places); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
+	return columns, places, nil
 }
 
 // profileCounters finds the counters in the names of the columns.
@@ -298,7 +322,7 @@ func profileCounters(f *pq.File) []trace.Counter {
 	return list
 }
 
-func (p *Profile) readGroup(g pq.RowGroup, columns []profileColumn, places []int) error {
+func (p *Profile) scanGroup(g pq.RowGroup, columns []profileColumn, places []int, give func(batch *Profile)) error {
 	readers := make([]*columnReader, len(columns))
 	for i, place := range places {
 		readers[i] = newColumnReader(g.ColumnChunks()[place])
@@ -306,16 +330,13 @@ func (p *Profile) readGroup(g pq.RowGroup, columns []profileColumn, places []int
 	}
 	for left := g.NumRows(); left > 0; {
 		n := int(min(left, rowsPerBatch))
-		first := len(p.Rows)
-		for range n {
-			p.Rows = append(p.Rows, ProfileRow{Iterations: -1, Counters: make([]ProfileCounter, len(p.Counters))})
-		}
+		p.empty(n)
 		for i, c := range columns {
 			if err := readers[i].read(n); err != nil {
 				return err
 			}
 			for k := range n {
-				r := &p.Rows[first+k]
+				r := &p.Rows[k]
 				v := readers[i].values[k]
 				if c.name == sentBytes {
 					r.InTraffic = v.IsNull() && r.Kind == ProfileMPI
@@ -328,12 +349,23 @@ func (p *Profile) readGroup(g pq.RowGroup, columns []profileColumn, places []int
 				}
 			}
 		}
-		for k := first; k < len(p.Rows); k++ {
+		for k := range p.Rows {
 			if !ofBursts(&p.Rows[k]) {
 				p.Rows[k].Counters = nil
 			}
 		}
+		give(p)
 		left -= int64(n)
 	}
 	return nil
+}
+
+// empty makes so many rows without anything. Their counters are new ones, so that a copy of a row keeps its own.
+func (p *Profile) empty(n int) {
+	p.Rows = slices.Grow(p.Rows[:0], n)[:n]
+	each := len(p.Counters)
+	counters := make([]ProfileCounter, n*each)
+	for k := range p.Rows {
+		p.Rows[k] = ProfileRow{Iterations: -1, Counters: counters[k*each : (k+1)*each : (k+1)*each]}
+	}
 }

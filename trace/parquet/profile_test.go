@@ -79,6 +79,31 @@ func profile(rows int) *Profile {
 	return p
 }
 
+// Of the columns those that are wanted are read, in all batches of all groups.
+func TestProfileScan(t *testing.T) {
+	p := profile(rowsPerGroup + rowsPerBatch + 5)
+	var file bytes.Buffer
+	if err := WriteProfile(&file, p); err != nil {
+		t.Fatal(err)
+	}
+	at := 0
+	err := ScanProfile(bytes.NewReader(file.Bytes()), int64(file.Len()), []string{"cluster", "PAPI_TOT_INS.sum"}, func(batch *Profile) {
+		if len(batch.Rows) > rowsPerBatch || len(batch.Counters) != 1 {
+			t.Fatalf("%d rows at a time, counters %v", len(batch.Rows), batch.Counters)
+		}
+		for _, r := range batch.Rows {
+			want := ProfileRow{Kind: ProfileComputation, Cluster: int32(at % 7), Iterations: -1, Counters: []ProfileCounter{{Sum: int64(at)}}}
+			if d := cmp.Diff(want, r); d != "" {
+				t.Fatalf("row %d:\n%s", at, d)
+			}
+			at++
+		}
+	})
+	if err != nil || at != len(p.Rows) {
+		t.Errorf("%d rows of %d: %v", at, len(p.Rows), err)
+	}
+}
+
 // What other readers see: groups of bounded size, units, null where a column does not apply.
 func TestProfileFile(t *testing.T) {
 	p := profile(rowsPerGroup + 5)

@@ -18,7 +18,9 @@ func encode(v any) ([]byte, error) {
 		return nil, err
 	}
 	var l layout
-	l.value(spaced(bytes.TrimSpace(compact.Bytes())), 0)
+	text := spaced(bytes.TrimSpace(compact.Bytes()))
+	l.out.Grow(len(text) + len(text)/4)
+	l.value(text, 0)
 	l.out.WriteByte('\n')
 	return l.out.Bytes(), nil
 }
