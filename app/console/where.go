@@ -67,20 +67,25 @@ func extremes(e *rundir.EfficiencyRun, worlds bool) string {
 func slowest(e *rundir.EfficiencyRun, worlds bool) string {
 	text := fmt.Sprintf("%s, %.2f times the mean", located(e, e.Most, worlds), float64(e.MostComputing/e.MeanComputing))
 	// A cluster that other ranks do not have counts as 0 there.
-	in, above := int32(0), (e.MostComputing-e.MeanComputing)/2
-	for _, c := range kindsOf(e) {
+	var in *rundir.EfficiencyCluster
+	kinds, above := kindsOf(e), (e.MostComputing-e.MeanComputing)/2
+	for i := range kinds {
+		c := &kinds[i]
 		if c.Most == nil || *c.Most != *e.Most || c.Ranks == 0 {
 			continue
 		}
 		longest := c.Seconds / rundir.Number(c.Ranks) / c.Balance
 		if x := longest - c.Seconds/rundir.Number(e.Locations); x > above {
-			in, above = c.ID, x
+			in, above = c, x
 		}
 	}
-	if in != 0 {
-		text += fmt.Sprintf("; most of it in cluster %d, %s above the mean", in, elapsed(above))
+	switch {
+	case in == nil:
+		return text
+	case in.Ranks == 1: // what is above the mean may be more than in all clusters together
+		return fmt.Sprintf("%s; most of it in cluster %d, which no other %s has", text, in.ID, location(e))
 	}
-	return text
+	return fmt.Sprintf("%s; most of it in cluster %d, %s above the mean", text, in.ID, elapsed(above))
 }
 
 // kindsOf are the kinds of computation, or the clusters where they were not found by kinds.
