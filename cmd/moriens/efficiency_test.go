@@ -55,11 +55,7 @@ func plantedImbalance(t *testing.T, mpi mpitest.MPI, threads int) {
 	}
 	for i := range run.Threads {
 		x := &run.Threads[i]
-		var bursts []mpitest.Span
-		for k, start := range x.Bursts.StartNS {
-			bursts = append(bursts, mpitest.Span{Begin: start, End: start + x.Bursts.DurationNS[k]})
-		}
-		work.Compare(t, mpitest.Worker{Rank: x.Rank, Thread: x.Thread}, bursts, unitUS*1000/50)
+		work.Compare(t, mpitest.Worker{Rank: x.Rank, Thread: x.Thread}, x.Bursts.StartNS, x.Bursts.DurationNS, unitUS*1000/50)
 	}
 	want := work.Factors(func(int) string { return "" })
 	e, err := rundir.ReadEfficiency(out)

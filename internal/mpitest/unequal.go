@@ -52,26 +52,26 @@ func ReadWork(t testing.TB, dir string) Work {
 // many, and each is at least as long as the program says: the library reads its clock before the program reads its own,
 // and after. A thread may lose its core between the two. Where a burst is longer by more than slack ns therefore, which
 // holds of at most a tenth and one, it is put in the place of the program's time.
-func (work Work) Compare(t testing.TB, w Worker, bursts []Span, slack int64) {
+func (work Work) Compare(t testing.TB, w Worker, startNS, durationNS []int64, slack int64) {
 	t.Helper()
 	own := work[w]
-	if len(own) != len(bursts) || len(own) == 0 {
-		t.Fatalf("%+v: %d bursts, the program was between two calls %d times", w, len(bursts), len(own))
+	if len(own) != len(startNS) || len(own) == 0 {
+		t.Fatalf("%+v: %d bursts, the program was between two calls %d times", w, len(startNS), len(own))
 	}
 	var shifts []int64
 	for i, s := range own {
-		shifts = append(shifts, s.Begin-bursts[i].Begin)
+		shifts = append(shifts, s.Begin-startNS[i])
 	}
 	slices.Sort(shifts)
 	shift, disturbed := shifts[len(shifts)/2], 0
 	for i, s := range own {
-		length, recorded := s.End-s.Begin, bursts[i].End-bursts[i].Begin
+		length, recorded := s.End-s.Begin, durationNS[i]
 		if recorded < length-length/1000-1000 { // two clocks
 			t.Errorf("%+v: burst %d has %d ns, the program says %d", w, i, recorded, length)
 		}
 		if recorded > length+slack {
 			disturbed++
-			own[i] = Span{bursts[i].Begin + shift, bursts[i].End + shift}
+			own[i] = Span{startNS[i] + shift, startNS[i] + recorded + shift}
 		}
 	}
 	if disturbed > len(own)/10+1 {
