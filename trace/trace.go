@@ -71,6 +71,14 @@ type Node struct {
 	CPUs int // 0 = unknown
 }
 
+// NodeName is the name of a node; one without has that of Paraver, by its place.
+func (r *Run) NodeName(i int) string {
+	if i < len(r.Nodes) && r.Nodes[i].Name != "" {
+		return r.Nodes[i].Name
+	}
+	return fmt.Sprintf("NODE %d", i+1)
+}
+
 // A World is one MPI_COMM_WORLD: a launcher that starts two MPI programs makes two of them.
 type World struct {
 	Executable string // path; where ranks run different programs, all of them with ProgramSeparator between

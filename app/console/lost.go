@@ -19,7 +19,7 @@ const mostLosing = 10
 func writeLosses(b *strings.Builder, r *rundir.EfficiencyRun) {
 	b.WriteByte('\n')
 	if r.Most != nil && r.MeanComputing > 0 {
-		fmt.Fprintf(b, "most computing: %s, %s: %.2f times the mean\n", r.Most.Short(len(r.Worlds) > 1), elapsed(r.MostComputing), float64(r.MostComputing/r.MeanComputing))
+		fmt.Fprintf(b, "most computing: %s, %s: %.2f times the mean\n", located(r, r.Most, len(r.Worlds) > 1), elapsed(r.MostComputing), float64(r.MostComputing/r.MeanComputing))
 	}
 	fmt.Fprintf(b, "time of all ranks: %s: %s\n", elapsed(r.Budget.Total), budgetText(&r.Budget))
 	if f := r.MainThreads; f != nil {
@@ -73,7 +73,7 @@ func clusterLosses(r *rundir.EfficiencyRun) table {
 		c := &r.Clusters[i]
 		who := ""
 		if c.Most != nil {
-			who = c.Most.Short(len(r.Worlds) > 1)
+			who = located(r, c.Most, len(r.Worlds) > 1)
 		}
 		lost := orDash(float64(c.Lost), func(x float64) string { return Duration(x * 1e9) })
 		if math.IsNaN(float64(c.Lost)) && c.Ranks < r.Locations {

@@ -64,7 +64,8 @@ func Duration(ns float64) string {
 func significant(x float64) string {
 	digits := 2
 	if x != 0 {
-		digits = min(max(2-int(math.Floor(math.Log10(math.Abs(x)))), 0), 2)
+		power := math.Floor(math.Log10(math.Abs(x) * 1.0005)) // 99.96 has three digits when it is rounded
+		digits = min(max(2-int(power), 0), 2)
 	}
 	return strconv.FormatFloat(x, 'f', digits, 64)
 }

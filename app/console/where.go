@@ -30,9 +30,26 @@ func writeEfficiency(b *strings.Builder, r *Results) {
 	fmt.Fprintf(b, "time in MPI %s%s\n", percent(float64(e.Budget.MPI/e.Budget.Total)), extremes(e, worlds))
 	if e.Locations > 1 && e.Most != nil {
 		fmt.Fprintf(b, "most computing: %s\n", cut(slowest(e, worlds), lineWidth-len("most computing: ")))
-		fmt.Fprintf(b, "lost: %s by load balance, %s in communication, of %s per rank\n", nonnegative(e.MostComputing-e.MeanComputing),
-			nonnegative(e.Seconds-e.MostComputing), elapsed(e.Seconds))
+		fmt.Fprintf(b, "lost: %s by load balance, %s in communication, of %s per %s\n", nonnegative(e.MostComputing-e.MeanComputing),
+			nonnegative(e.Seconds-e.MostComputing), elapsed(e.Seconds), location(e))
 	}
+}
+
+// location is what a factor is the mean over.
+func location(e *rundir.EfficiencyRun) string {
+	if e.Locations > e.Ranks {
+		return "thread"
+	}
+	return "rank"
+}
+
+// located names a location: a rank, or where several threads of a rank called MPI always with its thread.
+func located(e *rundir.EfficiencyRun, n *rundir.ThreadName, worlds bool) string {
+	text := n.Short(worlds)
+	if n.Thread == 0 && e.Locations > e.Ranks {
+		text += " thread 0"
+	}
+	return text
 }
 
 func nonnegative(seconds rundir.Number) string { return elapsed(max(seconds, 0)) }
@@ -44,27 +61,32 @@ func extremes(e *rundir.EfficiencyRun, worlds bool) string {
 	}
 	byMPI := func(a, b rundir.EfficiencyLocation) int { return cmp.Compare(a.MPI, b.MPI) }
 	most, least := slices.MaxFunc(e.Threads, byMPI), slices.MinFunc(e.Threads, byMPI)
-	return fmt.Sprintf(": most on %s, %s; least on %s, %s", most.Short(worlds), percent(float64(most.MPI/e.Seconds)), least.Short(worlds), percent(float64(least.MPI/e.Seconds)))
+	return fmt.Sprintf(": most on %s, %s; least on %s, %s", located(e, &most.ThreadName, worlds), percent(float64(most.MPI/e.Seconds)), located(e, &least.ThreadName, worlds), percent(float64(least.MPI/e.Seconds)))
 }
 
 // slowest says which rank computes most, and where.
 func slowest(e *rundir.EfficiencyRun, worlds bool) string {
-	text := fmt.Sprintf("%s, %.2f times the mean", e.Most.Short(worlds), float64(e.MostComputing/e.MeanComputing))
+	text := fmt.Sprintf("%s, %.2f times the mean", located(e, e.Most, worlds), float64(e.MostComputing/e.MeanComputing))
 	// A cluster that other ranks do not have counts as 0 there.
-	in, above := int32(0), (e.MostComputing-e.MeanComputing)/2
-	for _, c := range kindsOf(e) {
+	var in *rundir.EfficiencyCluster
+	kinds, above := kindsOf(e), (e.MostComputing-e.MeanComputing)/2
+	for i := range kinds {
+		c := &kinds[i]
 		if c.Most == nil || *c.Most != *e.Most || c.Ranks == 0 {
 			continue
 		}
 		longest := c.Seconds / rundir.Number(c.Ranks) / c.Balance
 		if x := longest - c.Seconds/rundir.Number(e.Locations); x > above {
-			in, above = c.ID, x
+			in, above = c, x
 		}
 	}
-	if in != 0 {
-		text += fmt.Sprintf("; most of it in cluster %d, %s above the mean", in, elapsed(above))
+	switch {
+	case in == nil:
+		return text
+	case in.Ranks == 1: // what is above the mean may be more than in all clusters together
+		return fmt.Sprintf("%s; most of it in cluster %d, which no other %s has", text, in.ID, location(e))
 	}
-	return text
+	return fmt.Sprintf("%s; most of it in cluster %d, %s above the mean", text, in.ID, elapsed(above))
 }
 
 // kindsOf are the kinds of computation, or the clusters where they were not found by kinds.

@@ -122,7 +122,7 @@ func (d *describer) stretch(name string, s efficiency.Span, sums []efficiency.Su
 	x.MostOutsideMPI = seconds(d.mostOutsideMPI(s, sums))
 	for n := range d.run.Nodes {
 		members := d.of(func(t *trace.Thread) bool { return t.Node == n })
-		x.Nodes = append(x.Nodes, d.group(d.run.Nodes[n].Name, sums, members, &f))
+		x.Nodes = append(x.Nodes, d.group(d.run.NodeName(n), sums, members, &f))
 	}
 	for _, c := range d.classes {
 		var members []int

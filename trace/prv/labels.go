@@ -176,10 +176,7 @@ func WriteNames(w io.Writer, run *trace.Run) error {
 	}
 	var cpus, nodes, worlds, ranks, threads []string
 	for i, n := range run.Nodes {
-		name := n.Name
-		if name == "" {
-			name = fmt.Sprintf("NODE %d", i+1)
-		}
+		name := run.NodeName(i)
 		nodes = append(nodes, name)
 		for cpu := range max(n.CPUs, 1) {
 			cpus = append(cpus, fmt.Sprintf("%d.%s", cpu+1, name))

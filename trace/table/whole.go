@@ -65,7 +65,7 @@ func (r *rank) put(s Sink, run *trace.Run, world *trace.World, w, number int) {
 	s.Int(int64(w))
 	s.Int(int64(number))
 	if r.threads > 0 && r.node < len(run.Nodes) {
-		s.Text(run.Nodes[r.node].Name)
+		s.Text(run.NodeName(r.node))
 	} else {
 		s.Null()
 	}
