@@ -20,10 +20,7 @@ func (s *Sums) Merge(t team.Threads) error {
 }
 
 func (s *Sums) merge(t team.Threads) error {
-	labelled := s.Clusters
-	if s.Kinds != nil {
-		labelled = append(slices.Clip(labelled), s.Kinds)
-	}
+	labelled := slices.Concat(s.Clusters, s.Kinds)
 	all, err := team.Gather(t, s.words(t, labelled))
 	if err != nil {
 		return err

@@ -77,6 +77,37 @@ test('sorts by what is lost, within the stretch that is chosen, and a dash says 
   await none.close();
 });
 
+test('shows the whole call paths of a cluster, and how many bursts have others', async () => {
+  const { page, errors, close } = await open(browser, html(), 'view=clusters&cluster=1');
+  const before = page.locator('.paths-pair > *').first();
+  const total = run.bursts[1] ?? 0;
+  const first = before.locator('li details').first();
+  await first.locator('summary').click();
+  expect((await first.innerText()).replace(/\s+/g, ' ')).toMatch(/^MPI_Send@halo\.c:51<caller_0 11 · .* exchange exchange\.c:51 caller_0 caller_0\.c:52 main main\.c:53$/);
+  expect(await before.locator('p.note').count()).toBe(0);
+  await before.getByRole('button', { name: 'All 10' }).click();
+  expect(await before.locator('li details').count()).toBe(10);
+  expect((await before.locator('p.note').innerText()).replace(/[\s,]+/g, ' ')).toContain(`${total - 65} bursts · `);
+  await page.click('tr[data-cluster="2"] button');
+  expect(await before.locator('summary code').allInnerTexts()).toEqual(['MPI_Send@halo.c:51']);
+  await accessible(page);
+  expect(errors).toEqual([]);
+  await close();
+});
+
+test('has what a kind loses with the cluster that stands for it, and none with its variants', async () => {
+  const loss = (id: number, seconds: number) => ({ id, ranks: 4, share: 0.1, load_balance: 0.5, lost_seconds: seconds, most: { world: 0, rank: id, thread: 0 }, ipc: 1, ipc_of_best: 0.9 });
+  const efficiency = { clusters: [loss(1, 0.9), loss(3, 0.8), loss(2, 0.1)], kinds: [loss(2, 0.1), loss(1, 0.05)] };
+  const { page, errors, close } = await open(browser, report(synthetic({ ranks: 4, iterations: 10, clusters: 3, kinds: true, efficiency }).bytes), 'view=clusters&sort=-lost');
+  expect(await order(page)).toEqual([2, 1, 3, -1]);
+  const cells = async (id: number) => (await page.locator(`tr[data-cluster="${id}"] td`).allInnerTexts()).slice(2, 6).map((s) => s.replace(/\s/g, ' '));
+  expect(await cells(1)).toEqual(['50 ms', '50 %', 'rank 1', '90 %']);
+  expect(await cells(3)).toEqual(['–', '–', '–', '90 %']);
+  expect(await page.locator('tr[data-cluster="3"] td').nth(2).getAttribute('title')).toBe('a variant: what its kind loses includes it');
+  expect(errors).toEqual([]);
+  await close();
+});
+
 test('shows medians, cores and kinds where clusters were found by kinds', async () => {
   const kinds = synthetic({ ranks: 4, iterations: 10, clusters: 3, kinds: true });
   const { page, errors, close } = await open(browser, report(kinds.bytes), 'view=clusters');

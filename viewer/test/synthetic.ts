@@ -333,6 +333,8 @@ function kindOf(id: number, clusters: number): Record<string, unknown> {
   return { ...known, kind: id, variant_of: null, predicted: 0.97, why: 'its place foretells it: to 97 %' };
 }
 
+const CALLERS = Array.from({ length: 10 }, (_, i) => `caller_${i}`);
+
 function clustersOf(clusters: number, seconds: number[], bursts: number[], total: number, kinds: boolean): Record<string, unknown> {
   const ids = Array.from({ length: clusters }, (_, i) => i + 1);
   const sum = (of: number[], from: number[]) => from.reduce((a, id) => a + (of[id] ?? 0), 0);
@@ -380,7 +382,7 @@ function clustersOf(clusters: number, seconds: number[], bursts: number[], total
     call_paths: ids.flatMap((id) => [
       { name: `MPI_Send@halo.c:${49 + id}`, function: 'MPI_Send', frames: [{ module: 'halo', build_id: '', offset: '10f2', function: 'exchange', file: 'halo.c', line: 49 + id, inlined: [{ function: 'main', file: 'main.c', line: 7 }, { function: 'step', file: 'step.h', line: 12 }] }] },
       { name: `MPI_Wait@halo.c:${50 + id}`, function: 'MPI_Wait', frames: [] },
-    ]),
+    ]).concat(CALLERS.map((name) => ({ name: `MPI_Send@halo.c:51<${name}`, function: 'MPI_Send', frames: ['exchange', name, 'main'].map((f, i) => ({ module: 'halo', build_id: '', offset: `10f${i}`, function: f, file: `${f}.c`, line: 51 + i, inlined: [] })) }))),
     groups: [{ before: -1, after: -1, bursts: bursts.reduce((a, b) => a + b), seconds: total, eps: 0.1, eps_from: 'refinement', knee: 0.08, min_pts: 4, clusters, noise_bursts: bursts[0], rare: false }],
     clusters: ids.map((id) => ({
       id,
@@ -397,6 +399,8 @@ function clustersOf(clusters: number, seconds: number[], bursts: number[], total
       ...(kinds ? kindOf(id, clusters) : {}),
       before: [{ path: 2 * (id - 1), bursts: bursts[id] }],
       after: [{ path: 2 * (id - 1) + 1, bursts: bursts[id] }],
+      // The first cluster's calls come from more places than are listed.
+      whole_before: id === 1 ? CALLERS.map((_, i) => ({ path: 2 * clusters + i, bursts: 11 - i })) : [],
       counters: [
         { name: 'PAPI_TOT_INS', mean: usualNS(id) * 2 * (0.5 + 0.25 * id), std: 1e4 },
         { name: 'PAPI_TOT_CYC', mean: usualNS(id) * 2, std: 1e4 },

@@ -48,9 +48,9 @@ interface Column {
 const columns: readonly Column[] = [
   { key: 'seconds', title: 'Time', says: 'total duration of its bursts', show: (r) => seconds(r.seconds) },
   { key: 'share', title: 'Share', says: 'of the computing time of all bursts', show: (r) => percent(r.share) },
-  { key: 'lost', title: 'Lost', says: 'largest less mean time of a thread in it: so long the others wait at most', show: (r) => seconds(r.lost), losses: true },
-  { key: 'balance', title: 'Balance', says: 'mean over largest time of a thread in it', show: (r) => percent(r.balance), losses: true },
-  { key: 'most', title: 'Most', says: 'who has the largest time in it', show: (r) => (r.who ? nameOf(r.who, r.who.world > 0) : '–'), losses: true },
+  { key: 'lost', title: 'Lost', says: 'largest less mean time of a thread in it and the variants of its kind: so long the others wait at most', show: (r) => seconds(r.lost), losses: true },
+  { key: 'balance', title: 'Balance', says: 'mean over largest time of a thread in it and the variants of its kind', show: (r) => percent(r.balance), losses: true },
+  { key: 'most', title: 'Most', says: 'who has the largest time in it and the variants of its kind', show: (r) => (r.who ? nameOf(r.who, r.who.world > 0) : '–'), losses: true },
   { key: 'best', title: 'IPC of best', says: 'its instructions per cycle over those of the best cluster between the same calls', show: (r) => percent(r.best), losses: true },
   { key: 'bursts', title: 'Bursts', says: 'how many there were in the run', show: (r) => count(r.bursts) },
   { key: 'mean', title: 'Mean', says: 'mean duration', show: (r) => ns(r.mean), kinds: false },
@@ -63,9 +63,9 @@ const columns: readonly Column[] = [
 ];
 
 export function rowsOf(c: Clusters, part: Part | null = null): Row[] {
-  const losses = new Map(part?.clusters?.map((l) => [l.id, l]));
+  const [losses, rated] = [part?.kinds, part?.clusters].map((list) => new Map(list?.map((l) => [l.id, l])));
   return c.clusters.map((k) => ({
-    ...lossOf(losses.get(k.id)),
+    ...lossOf(losses?.get(k.id), rated?.get(k.id)),
     id: k.id,
     seconds: k.seconds,
     share: k.share,
@@ -84,15 +84,16 @@ export function rowsOf(c: Clusters, part: Part | null = null): Row[] {
   }));
 }
 
-function lossOf(l: ClusterLoss | undefined): Pick<Row, 'lost' | 'balance' | 'most' | 'best' | 'who'> {
-  return { lost: l?.lost_seconds ?? NaN, balance: l?.load_balance ?? NaN, most: l?.most?.rank ?? NaN, best: l?.ipc_of_best ?? NaN, who: l?.most ?? null };
+// lossOf has what the kind loses, and how the cluster computes.
+function lossOf(l?: ClusterLoss, rated?: ClusterLoss): Pick<Row, 'lost' | 'balance' | 'most' | 'best' | 'who'> {
+  return { lost: l?.lost_seconds ?? NaN, balance: l?.load_balance ?? NaN, most: l?.most?.rank ?? NaN, best: rated?.ipc_of_best ?? NaN, who: l?.most ?? null };
 }
 
 // restOf are the bursts that are in no cluster; they are always below all clusters.
 function restOf(c: Clusters): Row[] {
   return unclustered(c)
     .filter((r) => r.bursts > 0)
-    .map((r) => ({ ...r, mean: (r.seconds * 1e9) / r.bursts, spread: NaN, kind: NaN, median: NaN, core: NaN, predicted: NaN, why: '', eps: NaN, minPts: NaN, after: null, ...lossOf(undefined) }));
+    .map((r) => ({ ...r, mean: (r.seconds * 1e9) / r.bursts, spread: NaN, kind: NaN, median: NaN, core: NaN, predicted: NaN, why: '', eps: NaN, minPts: NaN, after: null, ...lossOf() }));
 }
 
 export function sorted(rows: readonly Row[], by: string): Row[] {

@@ -41,6 +41,7 @@ const stretch = {
   ...factors,
   budget,
   clusters: list(cluster),
+  kinds: list(cluster),
   nodes: list(group),
   classes: list(group),
 };
@@ -87,6 +88,7 @@ export interface Part extends Factors {
   readonly own: boolean; // main threads and worlds are of it too
   readonly budget: Budget;
   readonly clusters: readonly ClusterLoss[] | null;
+  readonly kinds: readonly ClusterLoss[] | null; // of computation, under the cluster that stands for each; the clusters where they are not known
   readonly nodes: readonly NodeOrClass[];
   readonly classes: readonly NodeOrClass[];
 }
@@ -102,7 +104,7 @@ export function partsOf(e: Efficiency): Part[] {
   const stretchOf = (s: Efficiency | Run['stretches'][number], own: boolean): Part => {
     const [title, says] = stretches[s.within] ?? [s.within, ''];
     const when = Number.isFinite(s.begin_seconds) && Number.isFinite(s.end_seconds) ? `${time(s.begin_seconds)} to ${time(s.end_seconds)}` : '';
-    return { ...s, key: s.within, title, says: [says, when].filter(Boolean).join(': '), own };
+    return { ...s, key: s.within, title, says: [says, when].filter(Boolean).join(': '), own, kinds: s.kinds.length > 0 ? s.kinds : s.clusters };
   };
   const phaseOf = (p: Phase): Part => ({
     ...p,
@@ -113,6 +115,7 @@ export function partsOf(e: Efficiency): Part[] {
       : `${plural(p.iterations, 'iteration')}, from the begin of the first to the end of the last`,
     own: false,
     clusters: null,
+    kinds: null,
     nodes: [],
     classes: [],
   });
@@ -158,8 +161,9 @@ export function tree(f: Factors): Factor[] {
 export function whyNot(e: Efficiency | null, part: Part | null, id: number, ipc = false): string {
   const threads = e?.locations ?? 0;
   if (id < 1) return 'not known of what is in no cluster';
-  if (!part?.clusters) return `not known within ${part?.title ?? 'this'}: a phase has no figures of clusters`;
-  const known = part.clusters.find((c) => c.id === id);
+  if (!part?.clusters || !part.kinds) return `not known within ${part?.title ?? 'this'}: a phase has no figures of clusters`;
+  const known = (ipc ? part.clusters : part.kinds).find((c) => c.id === id);
+  if (!known && part.clusters.some((c) => c.id === id)) return 'a variant: what its kind loses includes it';
   if (!known) return `it has no burst within ${part.title}`;
   if (ipc) return 'not known: its bursts have no PAPI_TOT_INS and PAPI_TOT_CYC';
   return known.ranks < threads ? `only ${plural(known.ranks, 'thread')} of ${plural(threads, 'thread')} compute it` : 'not defined';

@@ -65,7 +65,7 @@ function balance(pack: Pack): Finding[] {
     return [{ text: `The ranks compute for equal times: load balance ${percent(e.load_balance)}.`, show: { view: 'ranks', selection: {} } }];
   }
   const [within] = partsOf(e);
-  const [c] = e.clusters.filter((k) => Number.isFinite(k.lost_seconds)).sort((x, y) => y.lost_seconds - x.lost_seconds);
+  const [c] = (within?.kinds ?? []).filter((k) => Number.isFinite(k.lost_seconds)).sort((x, y) => y.lost_seconds - x.lost_seconds);
   const where = c && c.lost_seconds > 0 ? `; most is lost in cluster ${c.id}: ${seconds(c.lost_seconds)}` : '';
   const text = `Within ${within?.title ?? e.within} the load balance is ${percent(e.load_balance)}: ${threadName(pack, n)} computes for ${seconds(e.most_computing_seconds)}, ranks on average for ${seconds(e.mean_computing_seconds)}${where}.`;
   return [{ text, show: { view: 'ranks', selection: { threads: [[n, n]] } } }];
