@@ -70,8 +70,8 @@ func TestAddressAndUndefined(t *testing.T) {
 // TestThreadSanitizer has threads race for the set-up, for new call paths and for rings, with an MPI of
 // our own: ThreadSanitizer must have compiled all of a program to know what its threads have agreed on. Under real MPI
 // it does not work: neither library was compiled for it, and it takes their progress threads and shared memory for
-// races. Nor does it with libunwind, whose destructors of threads lock a mutex when ThreadSanitizer has left the thread:
-// call paths have one frame.
+// races. Nor does it with libunwind, whose destructors of threads lock a mutex when ThreadSanitizer has left the
+// thread: call paths have one frame.
 func TestThreadSanitizer(t *testing.T) {
 	const threads, generations = 8, 3
 	build, shm := mpitest.RacePrograms(t), t.TempDir()

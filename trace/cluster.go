@@ -8,8 +8,9 @@ import (
 )
 
 // SummariseClusters makes Clusters from the labels of the bursts: number, time, share, mean and deviation, counters,
-// and the calls round them, by places (Places) and by whole call paths. Eps, MinPts, Rare, Score and Kinship are kept from the cluster that
-// had the number. A number that no burst has becomes an empty cluster, so that Clusters[i].ID is i+1.
+// and the calls round them, by places (Places) and by whole call paths. Eps, MinPts, Rare, Score and Kinship are kept
+// from the cluster that had the number. A number that no burst has becomes an empty cluster, so that Clusters[i].ID is
+// i+1.
 func (r *Run) SummariseClusters() {
 	var sums []clusterSum
 	places := r.Places()

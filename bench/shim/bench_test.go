@@ -30,7 +30,7 @@ func TestBench(t *testing.T) {
 	text := out.String()
 	for _, m := range libraries {
 		for _, v := range variants {
-			want := map[string]int{"calls": 6, "marks": 3}[v.program]
+			want := map[string]int{"calls": 6, "deep": 4, "marks": 3}[v.program]
 			if n := strings.Count(text, "| "+m.name+" | "+v.name+" | "); n != want {
 				t.Errorf("%s, %s: %d kinds of calls", m.name, v.name, n)
 			}

@@ -92,7 +92,7 @@ func (s *Source) trace(dir string) *trace.Run {
 	if s.Manifest.Traced() == 0 {
 		return nil
 	}
-	read, err := prv.ReadFile(filepath.Join(dir, rundir.TraceFile), prv.Options{TrueEnd: true})
+	read, err := prv.ReadFile(filepath.Join(dir, rundir.TraceFile), prv.Options{Own: true})
 	if err != nil {
 		s.problem(dir, rundir.TraceFile, err)
 		return nil

@@ -153,7 +153,7 @@ func (r *reader) kind(eventType uint32) (eventKind, error) {
 		k.class = classFlush
 	case eventType == typePath:
 		k.class = classPath
-		r.ours = true
+		r.own = true
 	case eventType == typeWindow:
 		k.class = classWindow
 	case eventType >= typeMPI && eventType <= typeMPILast:

@@ -24,7 +24,7 @@ func (r *reader) run(result *Result) error {
 		Start: h.start, DurationNS: runEnd(h.endNS, r.endNS, r.trueEnd),
 		CallPaths: r.callPaths(), Communicators: r.comms, Messages: r.messages,
 	}
-	run.WholePaths = r.numbered == nil && (!r.ours || r.labels.whole) && slices.ContainsFunc(run.CallPaths, func(p trace.CallPath) bool { return len(p.Frames) > 1 })
+	run.WholePaths = (r.labels.whole || !r.own) && slices.ContainsFunc(run.CallPaths, func(p trace.CallPath) bool { return len(p.Frames) > 1 })
 	for i, cpus := range h.cpus {
 		run.Nodes = append(run.Nodes, trace.Node{Name: nameOf(n.nodes, i, "NODE"), CPUs: cpus})
 	}

@@ -22,9 +22,9 @@ type Options struct {
 	CallPaths []trace.CallPath
 	Lenient   bool // skip and count the malformed lines of the body; a compressed file that is cut short is still an error
 
-	// TrueEnd: the run ends where the header says, however far that lies behind the last record, as in a trace of one's
-	// own.
-	TrueEnd bool
+	// Own: moriens wrote the trace. The run ends where the header says, however far that lies behind the last record, and
+	// call paths are each a place of its own only where the labels say so.
+	Own bool
 
 	// Which application to keep: its number from 1 on, Busiest, or all of them.
 	Application int
@@ -129,7 +129,7 @@ func readOnce(in io.Reader, o Options, labels *labels, names *names, way pass) (
 		}
 		in = packed.limit(z)
 	}
-	r := &reader{lines: newLines(in), labels: labels, names: names, lenient: o.Lenient, commsByID: make(commsByID), sorting: way.sorting, near: way.near, application: o.Application, trueEnd: o.TrueEnd}
+	r := &reader{lines: newLines(in), labels: labels, names: names, lenient: o.Lenient, commsByID: make(commsByID), sorting: way.sorting, near: way.near, application: o.Application, own: o.Own, trueEnd: o.Own}
 	r.paths.init()
 	if o.CallPaths != nil {
 		r.numbered = &numberedPaths{paths: o.CallPaths, known: make(map[numberedCall]bool)}
@@ -176,13 +176,13 @@ type reader struct {
 	commsByID   commsByID
 	paths       pathTable
 	numbered    *numberedPaths // nil: paths has them
-	ours        bool           // calls have the numbers of their paths: no other tool writes them
+	own         bool           // moriens wrote it: it was said, or calls have the numbers of their paths
+	trueEnd     bool           // the header says it
 	columns     map[uint32]int // counter columns by event type
 	counters    []uint32       // event types by column
 	endNS       int64          // of the last record
-	trueEnd     bool
-	lost        []int64 // lines that were skipped, by 1 + application; 0 = of which it is not known
-	late        []int64 // records that were left out, by application
+	lost        []int64        // lines that were skipped, by 1 + application; 0 = of which it is not known
+	late        []int64        // records that were left out, by application
 	event       eventLine
 	kinds       []eventKind // by place in the line, of the line before
 	pathOfEvent func(callEvent) uint32

@@ -95,7 +95,7 @@ func print(run *trace.Run) string {
 
 func TestMicroseconds(t *testing.T) {
 	for _, unit := range []string{"", "_us"} {
-		r, err := Read(strings.NewReader("#Paraver (x):1000"+unit+":1(1):1:1(1:1)\r\n1:1:1:1:1:10:50:1\r\n"), Options{TrueEnd: true})
+		r, err := Read(strings.NewReader("#Paraver (x):1000"+unit+":1(1):1:1(1:1)\r\n1:1:1:1:1:10:50:1\r\n"), Options{Own: true})
 		if err != nil {
 			t.Fatal(err)
 		}

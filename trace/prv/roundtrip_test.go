@@ -35,7 +35,7 @@ func write(t fatal, run *trace.Run) (prv, pcf, row []byte) {
 func roundTrip(t fatal, run *trace.Run) *trace.Run {
 	t.Helper()
 	prv, pcf, row := write(t, run)
-	r, err := Read(bytes.NewReader(prv), Options{Labels: bytes.NewReader(pcf), Names: bytes.NewReader(row), TrueEnd: true})
+	r, err := Read(bytes.NewReader(prv), Options{Labels: bytes.NewReader(pcf), Names: bytes.NewReader(row), Own: true})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, prv)
 	}

@@ -186,7 +186,7 @@ func (r *restorer) readTrace(dir fs.FS) error {
 		defer f.Close()
 		files[i] = f
 	}
-	options := prv.Options{Labels: files[1], Names: files[2], TrueEnd: true}
+	options := prv.Options{Labels: files[1], Names: files[2], Own: true}
 	if r.numbered != nil {
 		options.CallPaths = r.numbered.CallPaths
 	}
@@ -194,7 +194,6 @@ func (r *restorer) readTrace(dir fs.FS) error {
 	if err != nil {
 		return err
 	}
-	read.Run.WholePaths = false // of an earlier version, whose calls have no numbers
 	r.take(read.Run)
 	return nil
 }
