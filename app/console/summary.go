@@ -137,6 +137,24 @@ func cut(text string, width int) string {
 	return string([]rune(text)[:max(width-1, 0)]) + "…"
 }
 
+// clauses makes text fit a width by leaving out its last clauses, or words.
+func clauses(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	head := string([]rune(text)[:width-1])
+	for _, marks := range [][]string{{"; ", ": ", " ("}, {", "}, {" "}} {
+		end := 0
+		for _, mark := range marks {
+			end = max(end, strings.LastIndex(head, mark))
+		}
+		if end > len(head)/2 {
+			return head[:end] + " …"
+		}
+	}
+	return cut(text, width)
+}
+
 // mostNotes is how many lines there are for notes.
 const mostNotes = 3
 
@@ -166,7 +184,7 @@ func writeNotes(b *strings.Builder, r *Results) {
 		shown = list[:mostNotes-1]
 	}
 	for _, text := range shown {
-		fmt.Fprintf(b, "%s\n", cut(text, lineWidth))
+		fmt.Fprintf(b, "%s\n", clauses(text, lineWidth))
 	}
 	if rest := len(list) - len(shown); rest > 0 {
 		fmt.Fprintf(b, "%s: moriens status --long\n", units.Counted(rest, "more note"))

@@ -179,6 +179,45 @@ func TestSummaryWithoutEfficiency(t *testing.T) {
 	}
 }
 
+// A note that is too long ends with a whole clause.
+func TestClauses(t *testing.T) {
+	for text, want := range map[string]string{
+		"note: all of it": "note: all of it",
+		"warning: 4 ranks share 2 cores: 89 % off the core (7 switches)": "warning: 4 ranks share 2 cores: 89 % off the core …",
+		"note: durations have several modes, in 7 % of the time: kind 3": "note: durations have several modes, in 7 % of the time …",
+		"note: an" + strings.Repeat("abcdefgh", 9):                       "note: an" + strings.Repeat("abcdefgh", 6) + "…",
+	} {
+		if got := clauses(text, 57); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Where one row has no room for its classes none has any, unless two rows would read alike then.
+func TestClassesAreLeftOut(t *testing.T) {
+	const forces, borders = "Wait@Comm::forward → Irecv@Comm::reverse", "Wait@Comm::borders → Irecv@Comm::reverse_comm"
+	calls := func(width int, of ...string) (list []string) {
+		var rows []timeRow
+		for _, x := range of {
+			rows = append(rows, timeRow{calls: x})
+		}
+		leaveOutClasses(rows, width)
+		for i := range rows {
+			list = append(list, rows[i].calls)
+		}
+		return list
+	}
+	if got := calls(45, forces, borders); got[0] != forces || got[1] != borders {
+		t.Errorf("there is room, and %q", got)
+	}
+	if got := calls(44, forces, borders); got[0] != "Wait@forward → Irecv@reverse" || got[1] != "Wait@borders → Irecv@reverse_comm" {
+		t.Errorf("%q", got)
+	}
+	if got := calls(20, "Wait@Pair::compute → Irecv@f", "Wait@Bond::compute → Irecv@f"); got[0] != "Wait@Pair::compute → Irecv@f" {
+		t.Errorf("two different functions read alike: %q", got)
+	}
+}
+
 func TestColours(t *testing.T) {
 	var b strings.Builder
 	c := &coloured{to: &b}

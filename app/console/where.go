@@ -160,6 +160,7 @@ func timeTable(r *Results) table {
 		}
 		room -= width + 2
 	}
+	leaveOutClasses(rows, room)
 	alike := make(map[string][]int)
 	for i := range rows {
 		text := rows[i].text(room)
@@ -179,16 +180,34 @@ func timeTable(r *Results) table {
 // qualified is the name of a C++ function with the classes and namespaces it is in.
 var qualified = regexp.MustCompile(`[\w<>…~]+(?:::[\w<>…~]+)*::`)
 
-// text names the calls, and what distinguishes them, in so many characters: without classes and namespaces if there are
-// too many, and else with the middle of each end left out.
+// leaveOutClasses leaves out the classes and namespaces of all rows where one has no room for them, unless rows would read
+// alike.
+func leaveOutClasses(rows []timeRow, width int) {
+	short, wide, before, after := slices.Clone(rows), false, make(map[string]bool), make(map[string]bool)
+	for i := range short {
+		r := &short[i]
+		whole := r.label() + r.calls
+		wide = wide || utf8.RuneCountInString(whole) > width
+		r.apart, r.calls = qualified.ReplaceAllString(r.apart, ""), qualified.ReplaceAllString(r.calls, "")
+		before[whole], after[r.label()+r.calls] = true, true
+	}
+	if wide && len(after) == len(before) {
+		copy(rows, short)
+	}
+}
+
+// label is what distinguishes a row, before its calls.
+func (r *timeRow) label() string {
+	if r.apart == "" {
+		return ""
+	}
+	return r.apart + ": "
+}
+
+// text names the calls, and what distinguishes them, in so many characters: the middle of each end is left out if there
+// are too many.
 func (r *timeRow) text(width int) string {
-	calls, apart := r.calls, ""
-	if r.apart != "" {
-		apart = r.apart + ": "
-	}
-	if utf8.RuneCountInString(apart+calls) > width {
-		apart, calls = qualified.ReplaceAllString(apart, ""), qualified.ReplaceAllString(calls, "")
-	}
+	calls, apart := r.calls, r.label()
 	if utf8.RuneCountInString(apart) > width/2 {
 		apart = middle(apart, width/2)
 	}

@@ -74,7 +74,7 @@ func TestOvercommitted(t *testing.T) {
 	lonely := kernelStub{host: "n9", cores: 2, atOnce: 1, busy: 20, run: times(1, 5), wait: times(1, 5)}
 	twentieth := kernelStub{host: "n8", cores: 2, atOnce: 2, busy: 20, run: times(2, 9.4), wait: times(2, .6)}
 	started := kernelStub{host: "n7", cores: 2, atOnce: 2, busy: 1, run: times(2, .1), wait: times(2, .15)}
-	const off, end = " of their runnable time was spent off the core", "; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct"
+	const off, end = " of runnable time off the core", "; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct"
 	for name, tt := range map[string]struct {
 		nodes   []kernelStub
 		want    string
@@ -118,7 +118,7 @@ func TestSchedulingFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"lost_share":0.2,"overcommitted":true,"warning":"1 of 3 ranks shares its core with other processes: 25 % of their runnable time was spent off the core (7 involuntary switches); host n1 lost 25 % of its cores' time to other virtual machines; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct","hosts":[` +
+	want := `{"lost_share":0.2,"overcommitted":true,"warning":"1 of 3 ranks shares its core with other processes: 25 % of runnable time off the core (7 involuntary switches); host n1 lost 25 % of its cores' time to other virtual machines; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct","hosts":[` +
 		`{"host":"n1","cores":2,"ranks_at_once":2,"run_seconds":4,"wait_seconds":1,"lost_share":0.2,"voluntary_switches":10,"involuntary_switches":14,"busy_seconds":12,"steal_seconds":4,"steal_share":0.25},` +
 		`{"host":"n2","cores":4,"ranks_at_once":1,"run_seconds":0,"wait_seconds":0,"lost_share":null,"voluntary_switches":5,"involuntary_switches":0,"busy_seconds":0,"steal_seconds":0,"steal_share":null}],"ranks":[` +
 		`{"world":0,"rank":0,"host":"n1","run_seconds":3,"wait_seconds":1,"lost_share":0.25,"voluntary_switches":5,"involuntary_switches":7},` +
@@ -154,7 +154,7 @@ func TestSchedulingOfManyRanks(t *testing.T) {
 	if lost != hosts || math.Abs(float64(s.LostShare)-1./(each+1)) > 1e-12 {
 		t.Errorf("%d ranks that lost something, %v of the time of all", lost, s.LostShare)
 	}
-	if want := "40 of 4,000 ranks share their cores with other processes: 50 % of their runnable time was spent off the core; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct"; s.Warning != want {
+	if want := "40 of 4,000 ranks share their cores with other processes: 50 % of runnable time off the core; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct"; s.Warning != want {
 		t.Errorf("%s\nwant\n%s", s.Warning, want)
 	}
 }
