@@ -180,20 +180,36 @@ func timeTable(r *Results) table {
 // qualified is the name of a C++ function with the classes and namespaces it is in.
 var qualified = regexp.MustCompile(`[\w<>…~]+(?:::[\w<>…~]+)*::`)
 
-// leaveOutClasses leaves out the classes and namespaces of all rows where one has no room for them, unless rows would read
-// alike.
+const arrow = " → "
+
+// leaveOutClasses makes rows that are too wide narrower: where there is one, the second call of each is named without its
+// class where that is the first one's too, and then those that are still too wide without any, unless two would read alike.
 func leaveOutClasses(rows []timeRow, width int) {
-	short, wide, before, after := slices.Clone(rows), false, make(map[string]bool), make(map[string]bool)
-	for i := range short {
-		r := &short[i]
-		whole := r.label() + r.calls
-		wide = wide || utf8.RuneCountInString(whole) > width
-		r.apart, r.calls = qualified.ReplaceAllString(r.apart, ""), qualified.ReplaceAllString(r.calls, "")
-		before[whole], after[r.label()+r.calls] = true, true
+	wide := func(r *timeRow) bool { return utf8.RuneCountInString(r.label()+r.calls) > width }
+	narrower := func(of func(r *timeRow)) {
+		other, before, after := slices.Clone(rows), make(map[string]bool), make(map[string]bool)
+		for i := range rows {
+			of(&other[i])
+			before[rows[i].label()+rows[i].calls], after[other[i].label()+other[i].calls] = true, true
+		}
+		if len(before) == len(after) {
+			copy(rows, other)
+		}
 	}
-	if wide && len(after) == len(before) {
-		copy(rows, short)
+	if !slices.ContainsFunc(rows, func(r timeRow) bool { return wide(&r) }) {
+		return
 	}
+	narrower(func(r *timeRow) {
+		first, second, _ := strings.Cut(r.calls, arrow)
+		if class := qualified.FindString(first); class != "" && class == qualified.FindString(second) {
+			r.calls = first + arrow + strings.Replace(second, class, "", 1)
+		}
+	})
+	narrower(func(r *timeRow) {
+		if wide(r) {
+			r.apart, r.calls = qualified.ReplaceAllString(r.apart, ""), qualified.ReplaceAllString(r.calls, "")
+		}
+	})
 }
 
 // label is what distinguishes a row, before its calls.
@@ -211,7 +227,6 @@ func (r *timeRow) text(width int) string {
 	if utf8.RuneCountInString(apart) > width/2 {
 		apart = middle(apart, width/2)
 	}
-	const arrow = " → "
 	left := width - utf8.RuneCountInString(apart)
 	before, after, two := strings.Cut(calls, arrow)
 	if two && utf8.RuneCountInString(calls) > left {
