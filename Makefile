@@ -269,6 +269,15 @@ check-generated:
 	$(MAKE) --no-print-directory generate; \
 	sha256sum --quiet --check $$before
 
+# The tests that check a summary, and record its run.
+SUMMARISED = TestLAMMPS TestHPCC TestQuantumESPRESSO TestPythonSolver TestPlantedImbalance TestNoMPI
+
+.PHONY: record-summaries
+record-summaries: ## run the programs of app/console/testdata/summaries, and record their run directories and summaries again (minutes)
+	@$(NEED) test
+	go test -vet=off -count 1 ./cmd/moriens -run '^($(subst $(space),|,$(SUMMARISED)))$$' -record
+	go test -vet=off -count 1 ./app/console -run '^TestGoldenSummaries$$' -update
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin build

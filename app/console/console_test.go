@@ -84,7 +84,7 @@ func TestSummaryOfNothing(t *testing.T) {
 	if err := Long(&b, &Results{Run: &trace.Run{}, Manifest: m, Clusters: &rundir.Clusters{}, Dir: "/tmp/r"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.String(); !strings.Contains(got, "moriens: sleep 1 · 0 ranks\n") || !strings.Contains(got, "losses: none") {
+	if got := b.String(); !strings.Contains(got, "moriens: sleep 1 · 0 ranks\n") || strings.Contains(got, "losses: ") {
 		t.Errorf("summary:\n%s", got)
 	}
 }

@@ -45,7 +45,9 @@ func writeDetails(b *strings.Builder, r *Results) {
 	if text := messages(&m.Messages); text != "" {
 		fmt.Fprintf(b, "messages: %s\n", text)
 	}
-	fmt.Fprintf(b, "losses: %s\n", losses(m))
+	if !m.Nobody() {
+		fmt.Fprintf(b, "losses: %s\n", losses(m))
+	}
 	for _, n := range m.Notes {
 		if n != warning {
 			fmt.Fprintf(b, "note: %s\n", n)

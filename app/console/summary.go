@@ -137,16 +137,19 @@ func cut(text string, width int) string {
 	return string([]rune(text)[:max(width-1, 0)]) + "…"
 }
 
-// cutClause makes a sentence fit a width: it ends behind a clause, or else behind a word.
-func cutClause(text string, width int) string {
-	runes := []rune(text)
-	if len(runes) <= width {
+// clauses makes text fit a width by leaving out its last clauses, or words.
+func clauses(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
 		return text
 	}
-	for _, boundary := range []string{"; ", ", ", " (", " "} {
-		head := string(runes[:min(max(width-2+len(boundary), 0), len(runes))]) // a space and an ellipsis have room
-		if i := strings.LastIndex(head, boundary); utf8.RuneCountInString(head[:max(i, 0)]) > width/3 {
-			return head[:i] + " …"
+	head := string([]rune(text)[:width-1])
+	for _, marks := range [][]string{{"; ", ": ", " ("}, {", "}, {" "}} {
+		end := 0
+		for _, mark := range marks {
+			end = max(end, strings.LastIndex(head, mark))
+		}
+		if end > len(head)/2 {
+			return head[:end] + " …"
 		}
 	}
 	return cut(text, width)
@@ -181,7 +184,7 @@ func writeNotes(b *strings.Builder, r *Results) {
 		shown = list[:mostNotes-1]
 	}
 	for _, text := range shown {
-		fmt.Fprintf(b, "%s\n", cutClause(text, lineWidth))
+		fmt.Fprintf(b, "%s\n", clauses(text, lineWidth))
 	}
 	if rest := len(list) - len(shown); rest > 0 {
 		fmt.Fprintf(b, "%s: moriens status --long\n", units.Counted(rest, "more note"))

@@ -184,6 +184,53 @@ func TestSummaryWithoutEfficiency(t *testing.T) {
 	}
 }
 
+// A note that is too long ends with a whole clause.
+func TestClauses(t *testing.T) {
+	for text, want := range map[string]string{
+		"note: all of it": "note: all of it",
+		"warning: 4 ranks share 2 cores: 89 % off the core (7 switches)": "warning: 4 ranks share 2 cores: 89 % off the core …",
+		"note: durations have several modes, in 7 % of the time: kind 3": "note: durations have several modes, in 7 % of the time …",
+		"note: an" + strings.Repeat("abcdefgh", 9):                       "note: an" + strings.Repeat("abcdefgh", 6) + "…",
+	} {
+		if got := clauses(text, 57); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Where a row has no room for its classes, a class is named once in all, and in that row not at all if need be, unless
+// two rows would read alike then.
+func TestClassesAreLeftOut(t *testing.T) {
+	calls := func(width int, of ...string) string {
+		var rows []timeRow
+		for _, x := range of {
+			rows = append(rows, timeRow{calls: x})
+		}
+		leaveOutClasses(rows, width)
+		var list []string
+		for i := range rows {
+			list = append(list, rows[i].calls)
+		}
+		return strings.Join(list, "; ")
+	}
+	const forces, file = "Wait@a::Comm::forward → Irecv@a::Comm::reverse", "Bcast@Input::file → Barrier@Comm::f" // 46 and 35 characters
+	for width, want := range map[int]string{
+		46: forces + "; " + file,
+		45: "Wait@a::Comm::forward → Irecv@reverse; " + file,
+		37: "Wait@a::Comm::forward → Irecv@reverse; " + file,
+		36: "Wait@forward → Irecv@reverse; " + file,
+		34: "Wait@forward → Irecv@reverse; Bcast@file → Barrier@f",
+	} {
+		if got := calls(width, forces, file); got != want {
+			t.Errorf("%d characters: %s, want %s", width, got, want)
+		}
+	}
+	const alike = "Wait@Pair::compute → Irecv@f; Wait@Bond::compute → Irecv@f"
+	if got := calls(20, strings.Split(alike, "; ")...); got != alike {
+		t.Errorf("two functions read alike: %s", got)
+	}
+}
+
 func TestColours(t *testing.T) {
 	var b strings.Builder
 	c := &coloured{to: &b}
@@ -193,22 +240,5 @@ func TestColours(t *testing.T) {
 	}
 	if want := "\n\033[1mmoriens: x\033[0m\nlosses: none\n\033[31mlosses: 3\033[0m\n      1 row\nnote: n"; b.String() != want {
 		t.Errorf("%q", b.String())
-	}
-}
-
-// A note that is too long ends behind a clause, or else behind a word.
-func TestCutClause(t *testing.T) {
-	for _, tt := range []struct{ text, want string }{
-		{"warning: short", "warning: short"},
-		{"ranks share cores: off the core 31 %; medians are unreliable", "ranks share cores: off the core 31 % …"},
-		{"8 ranks share cores (48 112 involuntary switches and so on and on)", "8 ranks share cores …"},
-		{"kinds with several modes: kind 1 (741 bursts), kind 3 (39 bursts)", "kinds with several modes: kind 1 …"},
-		{"one two three four five six seven eight nine ten", "one two three four five six seven eight …"},
-		{strings.Repeat("x", 50), strings.Repeat("x", 41) + "…"},
-		{"a; " + strings.Repeat("x", 50), "a; " + strings.Repeat("x", 38) + "…"}, // not without two thirds of it
-	} {
-		if got := cutClause(tt.text, 42); got != tt.want {
-			t.Errorf("%q is %q, want %q", tt.text, got, tt.want)
-		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // A warning that makes all times doubtful is printed before them, and once.
 func TestWarningComesFirst(t *testing.T) {
-	const shared = "8 ranks share 2 cores: off the core 31 % of their runnable time; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct"
+	const shared = "8 ranks share 2 cores: 31 % of runnable time off the core; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct"
 	m := &rundir.Manifest{Scheduling: &rundir.Scheduling{Overcommitted: true, Warning: shared}, Notes: []string{shared, "another"}, Incomplete: []string{"a rank is missing"}}
 	var b strings.Builder
 	if err := Long(&b, &Results{Run: &trace.Run{}, Manifest: m, Clusters: new(rundir.Clusters), Dir: "dir"}); err != nil {

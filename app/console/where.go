@@ -161,6 +161,7 @@ func timeTable(r *Results) table {
 		}
 		room -= width + 2
 	}
+	leaveOutClasses(rows, room)
 	alike := make(map[string][]int)
 	for i := range rows {
 		text := rows[i].text(room)
@@ -183,23 +184,59 @@ var qualified = regexp.MustCompile(`[\w<>…~]+(?:::[\w<>…~]+)*::`)
 // further is how many other calls there are.
 var further = regexp.MustCompile(` and (\d+) more`)
 
-// text names the calls, and what distinguishes them, in so many characters: without classes and namespaces if there are
-// too many, with the number of other calls in short, and else with the middle of each end left out.
+const arrow = " → "
+
+// leaveOutClasses makes rows that are too wide narrower: where there is one, the second call of each is named without its
+// class where that is the first one's too, then those that are still too wide without any, and then with the number of
+// other calls in short, unless two would read alike.
+func leaveOutClasses(rows []timeRow, width int) {
+	wide := func(r *timeRow) bool { return utf8.RuneCountInString(r.label()+r.calls) > width }
+	narrower := func(of func(r *timeRow)) {
+		other, before, after := slices.Clone(rows), make(map[string]bool), make(map[string]bool)
+		for i := range rows {
+			of(&other[i])
+			before[rows[i].label()+rows[i].calls], after[other[i].label()+other[i].calls] = true, true
+		}
+		if len(before) == len(after) {
+			copy(rows, other)
+		}
+	}
+	if !slices.ContainsFunc(rows, func(r timeRow) bool { return wide(&r) }) {
+		return
+	}
+	narrower(func(r *timeRow) {
+		first, second, _ := strings.Cut(r.calls, arrow)
+		if class := qualified.FindString(first); class != "" && class == qualified.FindString(second) {
+			r.calls = first + arrow + strings.Replace(second, class, "", 1)
+		}
+	})
+	narrower(func(r *timeRow) {
+		if wide(r) {
+			r.apart, r.calls = qualified.ReplaceAllString(r.apart, ""), qualified.ReplaceAllString(r.calls, "")
+		}
+	})
+	narrower(func(r *timeRow) {
+		if wide(r) {
+			r.calls = further.ReplaceAllString(r.calls, " +$1")
+		}
+	})
+}
+
+// label is what distinguishes a row, before its calls.
+func (r *timeRow) label() string {
+	if r.apart == "" {
+		return ""
+	}
+	return r.apart + ": "
+}
+
+// text names the calls, and what distinguishes them, in so many characters: the middle of each end is left out if there
+// are too many.
 func (r *timeRow) text(width int) string {
-	calls, apart := r.calls, ""
-	if r.apart != "" {
-		apart = r.apart + ": "
-	}
-	if utf8.RuneCountInString(apart+calls) > width {
-		apart, calls = qualified.ReplaceAllString(apart, ""), qualified.ReplaceAllString(calls, "")
-	}
-	if utf8.RuneCountInString(apart+calls) > width {
-		calls = further.ReplaceAllString(calls, " +$1")
-	}
+	calls, apart := r.calls, r.label()
 	if utf8.RuneCountInString(apart) > width/2 {
 		apart = middle(apart, width/2)
 	}
-	const arrow = " → "
 	left := width - utf8.RuneCountInString(apart)
 	before, after, two := strings.Cut(calls, arrow)
 	if two && utf8.RuneCountInString(calls) > left {

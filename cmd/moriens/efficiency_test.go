@@ -41,7 +41,8 @@ func TestPlantedImbalance(t *testing.T) {
 }
 
 func plantedImbalance(t *testing.T, mpi mpitest.MPI, threads int) {
-	const ranks, unitUS = 2, 5000
+	const ranks = 2
+	unitUS := 20_000 / threads
 	worked, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
 	job := mpi.Args(ranks, "", mpi.App(t, "unequal", "-pthread"), "20", strconv.Itoa(unitUS), strconv.Itoa(threads))
 	o := execute(t, []string{"MINIAPP_OUT=" + worked}, append([]string{binary(t), "run", "--moriens-timeout", "10m", "--keep-bursts", "all", "--out", out, "--"}, job...)...)
@@ -55,7 +56,7 @@ func plantedImbalance(t *testing.T, mpi mpitest.MPI, threads int) {
 	}
 	for i := range run.Threads {
 		x := &run.Threads[i]
-		work.Compare(t, mpitest.Worker{Rank: x.Rank, Thread: x.Thread}, x.Bursts.StartNS, x.Bursts.DurationNS, unitUS*1000/50)
+		work.Compare(t, mpitest.Worker{Rank: x.Rank, Thread: x.Thread}, x.Bursts.StartNS, x.Bursts.DurationNS, int64(unitUS)*1000/50)
 	}
 	want := work.Factors(func(int) string { return "" })
 	e, err := rundir.ReadEfficiency(out)
@@ -75,6 +76,9 @@ func plantedImbalance(t *testing.T, mpi mpitest.MPI, threads int) {
 		name = fmt.Sprintf("rank %d thread %d", r.Most.Rank, r.Most.Thread)
 	}
 	contains(t, o.stdout, "\nmost computing: "+name+", ")
+	if threads == 1 {
+		checkSummary(t, "unequal-"+mpi.Name, out, o.stdout)
+	}
 	// Rank 1 has twice the work of rank 0. Where it took so long, most of what it has above the mean is in the work.
 	if zero, one := want.ComputingNS[mpitest.Worker{}], want.ComputingNS[mpitest.Worker{Rank: 1}]; threads == 1 && one*2 > zero*3 {
 		checkWhere(t, run, o.stdout, 1)

@@ -94,6 +94,9 @@ func TestNoMPI(t *testing.T) {
 			if files, err := os.ReadDir(out); err != nil || len(files) != 1 || files[0].Name() != "manifest.json" {
 				t.Errorf("%v, in the directory is %v", err, files)
 			}
+			if tt.name == "no MPI at all" {
+				checkSummary(t, "nobody", out, o.stdout)
+			}
 			said := strings.Split(strings.TrimSpace(o.stdout), "\n")
 			if len(said) != 2 || !strings.HasSuffix(said[0], " · 0 ranks") || !strings.HasPrefix(said[1], "no rank was recorded: ") {
 				t.Errorf("printed %q", said)

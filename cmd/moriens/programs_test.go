@@ -47,6 +47,7 @@ func TestLAMMPS(t *testing.T) {
 	run := readBursts(t, out)
 	checkTrace(t, out, run)
 	recount(t, out)
+	checkSummary(t, "lammps", out, measured.stdout)
 	// The force computation occurs once a step on each rank, between the same two calls; nine steps of ten have the same.
 	// Which of its bursts are one kind depends on the machine's load: analysis/grouping has runs of LAMMPS that were
 	// recorded.
@@ -101,6 +102,7 @@ func TestHPCC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var said string
 	checks := func(prefix ...string) []string {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "hpccinf.txt"), input, 0o644); err != nil {
@@ -110,6 +112,7 @@ func TestHPCC(t *testing.T) {
 		if o.status != 0 {
 			t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
 		}
+		said = o.stdout
 		text, err := os.ReadFile(filepath.Join(dir, "hpccoutf.txt"))
 		if err != nil {
 			t.Fatal(err)
@@ -129,6 +132,7 @@ func TestHPCC(t *testing.T) {
 	}
 	checkTrace(t, out, readBursts(t, out))
 	recount(t, out)
+	checkSummary(t, "hpcc", out, said)
 }
 
 var hpccCheck = regexp.MustCompile(`PASSED|FAILED|passed|failed|^Found \d+ errors|^Success=|_residual=|_errors=`)
@@ -171,11 +175,13 @@ func TestQuantumESPRESSO(t *testing.T) {
 	const ranks = 4 // two by two for ScaLAPACK
 	env := []string{"OMP_NUM_THREADS=1", "OMPI_MCA_mpi_yield_when_idle=1"}
 	job := mpitest.OpenMPI.Args(ranks, "", "pw.x", "-ndiag", "4", "-in", filepath.Join(input, "h2.in"))
+	var said string
 	execute := func(prefix ...string) []string {
 		o := execute(t, env, append([]string{"env", "-C", dir}, append(prefix, job...)...)...)
 		if o.status != 0 {
 			t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
 		}
+		said = o.stdout
 		return espressoResults(o.stdout)
 	}
 	want := execute()
@@ -191,6 +197,7 @@ func TestQuantumESPRESSO(t *testing.T) {
 		manifests = append(manifests, m)
 		checkTrace(t, out, readBursts(t, out))
 		recount(t, out)
+		checkSummary(t, "espresso", out, said)
 		n := m.MPICalls
 		if m.Ranks != ranks || m.Dropped != 0 || n["MPI_Init"] != ranks || n["MPI_Finalize"] != ranks {
 			t.Errorf("manifest %+v", m)

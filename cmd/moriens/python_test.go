@@ -33,14 +33,19 @@ func lineOf(t *testing.T, script, mark string) int {
 	return 0
 }
 
+func needMPI4Py(t *testing.T) {
+	t.Helper()
+	if out, err := exec.Command(systemPython, "-c", "import mpi4py").CombinedOutput(); err != nil {
+		testenv.Lacking(t, "no mpi4py: "+string(out))
+	}
+}
+
 // Calls of mpi4py are named by the Python line and function in every output, with as many Python frames as were asked
 // for, and offsets are nowhere.
 func TestPythonLines(t *testing.T) {
 	testenv.NeedLibrary(t, "libunwind.so.8")
 	testenv.Need(t, systemPython, mpitest.OpenMPI.Launcher)
-	if out, err := exec.Command(systemPython, "-c", "import mpi4py").CombinedOutput(); err != nil {
-		testenv.Lacking(t, "no mpi4py: "+string(out))
-	}
+	needMPI4Py(t)
 	script := filepath.Join(mpitest.Root(t), "testdata", "miniapp", "jac.py")
 	exchange, step, residual, main := lineOf(t, script, "exchange"), lineOf(t, script, "step"), lineOf(t, script, "residual"), lineOf(t, script, "main")
 	for _, cells := range []bool{false, true} {

@@ -94,7 +94,7 @@ func mixedKinds(clusters []grouping.Cluster) string {
 	if more := len(mixed) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("durations have several modes that order does not explain: %s; %.0f %% of the computing time", strings.Join(names, ", "), 100*share)
+	return fmt.Sprintf("durations have several modes that order does not explain, in %.0f %% of the computing time: %s", 100*share, strings.Join(names, ", "))
 }
 
 // slowRanks says which ranks take longer, or less, in all kinds; "" where none does.

@@ -49,7 +49,7 @@ func TestKindNotes(t *testing.T) {
 	}
 	o := &grouping.Options{By: grouping.ByCalls}
 	got := kindNotes(threads(2), result, o)
-	const mixed = "durations have several modes that order does not explain: kind 2 (9 bursts); 14 % of the computing time"
+	const mixed = "durations have several modes that order does not explain, in 14 % of the computing time: kind 2 (9 bursts)"
 	want := []string{"kinds are not separated by order: no pair of calls has 4 bursts on each rank", mixed}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -61,7 +61,7 @@ func TestKindNotes(t *testing.T) {
 	for kind := int32(5); kind < 12; kind += 2 {
 		result.Clusters = append(result.Clusters, of(kind, kind, 3, 2), of(kind+1, kind, 3, 1))
 	}
-	const more = "durations have several modes that order does not explain: kind 2 (9 bursts), kind 5 (3 bursts), kind 7 (3 bursts), 2 more; 38 % of the computing time"
+	const more = "durations have several modes that order does not explain, in 38 % of the computing time: kind 2 (9 bursts), kind 5 (3 bursts), kind 7 (3 bursts), 2 more"
 	if got := kindNotes(threads(2), result, o); !slices.Equal(got, []string{more}) {
 		t.Errorf("many kinds: %q", got)
 	}

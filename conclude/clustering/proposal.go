@@ -50,7 +50,7 @@ func choose(run *trace.Run, options grouping.Options) *Proposal {
 			note = "instructions and cycles are not both counted: bursts are clustered by duration"
 		}
 		if options.By == grouping.ByCalls {
-			note += ", separately for each pair of surrounding MPI call paths"
+			note += ", separately for each pair of MPI calls"
 		}
 		f.notes = append(f.notes, note)
 	}

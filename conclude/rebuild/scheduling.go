@@ -173,7 +173,7 @@ func offTheCore(run, wait rundir.Number, switches int64, known bool) string {
 	if !known {
 		return "time off the core is not known"
 	}
-	text := "off the core " + percent(part(float64(wait), float64(run))) + " of their runnable time"
+	text := percent(part(float64(wait), float64(run))) + " of runnable time off the core"
 	if switches > 0 {
 		text += fmt.Sprintf(" (%s involuntary %s)", units.Integer(int(switches)), units.Plural(int(switches), "switch"))
 	}

@@ -74,25 +74,25 @@ func TestOvercommitted(t *testing.T) {
 	lonely := kernelStub{host: "n9", cores: 2, atOnce: 1, busy: 20, run: times(1, 5), wait: times(1, 5)}
 	twentieth := kernelStub{host: "n8", cores: 2, atOnce: 2, busy: 20, run: times(2, 9.4), wait: times(2, .6)}
 	started := kernelStub{host: "n7", cores: 2, atOnce: 2, busy: 1, run: times(2, .1), wait: times(2, .15)}
-	const off, end = " of their runnable time", "; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct"
+	const off, end = " of runnable time off the core", "; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct"
 	for name, tt := range map[string]struct {
 		nodes   []kernelStub
 		want    string
 		crowded bool // kinds are distinguished by order alone
 	}{
 		"a quiet machine":               {[]kernelStub{quiet}, "", false},
-		"more ranks than cores":         {[]kernelStub{crowded}, "4 ranks share 2 cores: off the core 50 %" + off + " (48,112 involuntary switches)" + end, true},
-		"others beside them":            {[]kernelStub{beside}, "ranks share their cores with other processes: off the core 31 %" + off + " (1,000 involuntary switches)" + end, true},
-		"one node of three":             {[]kernelStub{quiet, crowded, quiet}, "4 ranks share 2 cores of n2: off the core 50 %" + off + " (48,112 involuntary switches)" + end, true},
-		"two crowded nodes":             {[]kernelStub{crowded, crowded}, "4 ranks share 2 cores of n2 (and 1 host like it): off the core 50 %" + off + " (96,224 involuntary switches)" + end, true},
+		"more ranks than cores":         {[]kernelStub{crowded}, "4 ranks share 2 cores: 50 %" + off + " (48,112 involuntary switches)" + end, true},
+		"others beside them":            {[]kernelStub{beside}, "ranks share their cores with other processes: 31 %" + off + " (1,000 involuntary switches)" + end, true},
+		"one node of three":             {[]kernelStub{quiet, crowded, quiet}, "4 ranks share 2 cores of n2: 50 %" + off + " (48,112 involuntary switches)" + end, true},
+		"two crowded nodes":             {[]kernelStub{crowded, crowded}, "4 ranks share 2 cores of n2 (and 1 host like it): 50 %" + off + " (96,224 involuntary switches)" + end, true},
 		"a machine that is shared":      {[]kernelStub{stolen, quiet}, "host n4 lost 25 % of its cores' time to other virtual machines" + end, true},
-		"both":                          {[]kernelStub{beside, stolen}, "2 of 4 ranks share their cores with other processes: off the core 31 %" + off + " (1,000 involuntary switches); host n4 lost 25 % of its cores' time to other virtual machines" + end, true},
-		"crowded, and beside others":    {[]kernelStub{crowded, beside}, "4 ranks share 2 cores of n2, and 2 of 6 ranks share their cores with other processes: off the core 44 %" + off + " (49,112 involuntary switches)" + end, true},
+		"both":                          {[]kernelStub{beside, stolen}, "2 of 4 ranks share their cores with other processes: 31 %" + off + " (1,000 involuntary switches); host n4 lost 25 % of its cores' time to other virtual machines" + end, true},
+		"crowded, and beside others":    {[]kernelStub{crowded, beside}, "4 ranks share 2 cores of n2, and 2 of 6 ranks share their cores with other processes: 44 %" + off + " (49,112 involuntary switches)" + end, true},
 		"a kernel that does not say":    {[]kernelStub{speechless}, "6 ranks share 2 cores: time off the core is not known" + end, true},
-		"ranks that mostly sleep":       {[]kernelStub{sleeping}, "6 ranks share 2 cores: off the core 2 %" + off + end, false},
+		"ranks that mostly sleep":       {[]kernelStub{sleeping}, "6 ranks share 2 cores: 2 %" + off + end, false},
 		"a program that has just begun": {[]kernelStub{started}, "", true},
-		"one rank":                      {[]kernelStub{lonely}, "the rank shares its core with other processes: off the core 50 %" + off + end, true},
-		"a twentieth":                   {[]kernelStub{twentieth}, "ranks share their cores with other processes: off the core 6 %" + off + end, true},
+		"one rank":                      {[]kernelStub{lonely}, "the rank shares its core with other processes: 50 %" + off + end, true},
+		"a twentieth":                   {[]kernelStub{twentieth}, "ranks share their cores with other processes: 6 %" + off + end, true},
 	} {
 		s := scheduledBy(t, tt.nodes...)
 		if s.Warning != tt.want {
@@ -118,7 +118,7 @@ func TestSchedulingFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"lost_share":0.2,"overcommitted":true,"warning":"1 of 3 ranks shares its core with other processes: off the core 25 % of their runnable time (7 involuntary switches); host n1 lost 25 % of its cores' time to other virtual machines; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct","hosts":[` +
+	want := `{"lost_share":0.2,"overcommitted":true,"warning":"1 of 3 ranks shares its core with other processes: 25 % of runnable time off the core (7 involuntary switches); host n1 lost 25 % of its cores' time to other virtual machines; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct","hosts":[` +
 		`{"host":"n1","cores":2,"ranks_at_once":2,"run_seconds":4,"wait_seconds":1,"lost_share":0.2,"voluntary_switches":10,"involuntary_switches":14,"busy_seconds":12,"steal_seconds":4,"steal_share":0.25},` +
 		`{"host":"n2","cores":4,"ranks_at_once":1,"run_seconds":0,"wait_seconds":0,"lost_share":null,"voluntary_switches":5,"involuntary_switches":0,"busy_seconds":0,"steal_seconds":0,"steal_share":null}],"ranks":[` +
 		`{"world":0,"rank":0,"host":"n1","run_seconds":3,"wait_seconds":1,"lost_share":0.25,"voluntary_switches":5,"involuntary_switches":7},` +
@@ -154,7 +154,7 @@ func TestSchedulingOfManyRanks(t *testing.T) {
 	if lost != hosts || math.Abs(float64(s.LostShare)-1./(each+1)) > 1e-12 {
 		t.Errorf("%d ranks that lost something, %v of the time of all", lost, s.LostShare)
 	}
-	if want := "40 of 4,000 ranks share their cores with other processes: off the core 50 % of their runnable time; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct"; s.Warning != want {
+	if want := "40 of 4,000 ranks share their cores with other processes: 50 % of runnable time off the core; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct"; s.Warning != want {
 		t.Errorf("%s\nwant\n%s", s.Warning, want)
 	}
 }
