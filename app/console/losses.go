@@ -38,6 +38,8 @@ func spoolFull(l *rundir.Losses) string {
 	return text
 }
 
+const noLosses = "none"
+
 func losses(m *rundir.Manifest) string {
 	l := &m.Losses
 	var parts []string
@@ -101,7 +103,7 @@ func losses(m *rundir.Manifest) string {
 	add(int64(l.FilesUnreadable), "file", "files", " with records cannot be read")
 	parts = append(parts, died(m)...)
 	if len(parts) == 0 {
-		return "none"
+		return noLosses
 	}
 	return strings.Join(parts, "; ")
 }

@@ -58,6 +58,9 @@ func Summary(w io.Writer, r *Results) error {
 		return err
 	}
 	fmt.Fprintf(&b, "%s\n", cut(secondLine(m), lineWidth))
+	if text := warning(m); text != "" { // what follows depends on it
+		fmt.Fprintf(&b, "%s\n", clauses(text, lineWidth))
+	}
 	writeEfficiency(&b, r)
 	if m.Empty == "" {
 		b.WriteByte('\n')
@@ -107,7 +110,10 @@ func Finished(w io.Writer, r *Results, long bool) error {
 // secondLine says what is missing, what was lost, or that nothing was.
 func secondLine(m *rundir.Manifest) string {
 	if m.Complete {
-		return "losses: " + losses(m)
+		if text := losses(m); text != noLosses {
+			return "losses: " + text
+		}
+		return "losses: none in the recording"
 	}
 	// As many reasons as there is room for, and how many more there are.
 	text := "incomplete: "
@@ -155,7 +161,15 @@ func clauses(text string, width int) string {
 	return cut(text, width)
 }
 
-// mostNotes is how many lines there are for notes.
+// warning is what makes all times doubtful; "" where nothing does.
+func warning(m *rundir.Manifest) string {
+	if m.Scheduling == nil || m.Scheduling.Warning == "" {
+		return ""
+	}
+	return "warning: " + m.Scheduling.Warning
+}
+
+// mostNotes is how many lines there are for notes, the warning included.
 const mostNotes = 3
 
 // writeNotes prints the most important notes, and how many more there are.
@@ -164,9 +178,6 @@ func writeNotes(b *strings.Builder, r *Results) {
 	var list []string
 	if text := applications(m.Applications); text != "" {
 		list = append(list, text)
-	}
-	if m.Scheduling != nil && m.Scheduling.Warning != "" {
-		list = append(list, "warning: "+m.Scheduling.Warning)
 	}
 	for _, text := range m.Reduction.Missing {
 		list = append(list, "missing: "+text)
@@ -180,8 +191,12 @@ func writeNotes(b *strings.Builder, r *Results) {
 		list = append(list, "hint: "+text)
 	}
 	shown := list
-	if len(list) > mostNotes {
-		shown = list[:mostNotes-1]
+	most := mostNotes
+	if warning(m) != "" {
+		most--
+	}
+	if len(list) > most {
+		shown = list[:most-1]
 	}
 	for _, text := range shown {
 		fmt.Fprintf(b, "%s\n", clauses(text, lineWidth))

@@ -65,18 +65,18 @@ func TestSummaryOfAnUnequalRun(t *testing.T) {
 	}
 	const want = `
 moriens: ring · 2 ranks on 1 host · MPICH 4.0.2 · 2.50 s · 200 MPI calls · 400 bursts
-losses: none
-parallel efficiency 62.5 % = load balance 75.0 % · communication 83.3 % (of 2.40 s within main)
+losses: none in the recording
+parallel efficiency 62.5 % = load balance 75.0 % × communication efficiency 83.3 %
 time in MPI 37.5 %: most on rank 0, 58.3 %; least on rank 1, 16.7 %
 most computing: rank 1, 1.33 times the mean; most of it in cluster 1, 400 ms above the mean
-lost: 500 ms by load balance, 400 ms in communication, of 2.40 s per rank
+lost per rank: 500 ms by imbalance, 400 ms in communication, of 2.40 s, MPI_Init to MPI_Finalize
 
-cluster   share  bursts   median     lost  computing time between the MPI calls
-      1  60.0 %     100  10.5 ms   400 ms  from solve: Sendrecv@ring.c:5 → Allreduce@ring.c:9
-      2  20.0 %     100  9.00 ms  50.0 ms  from precondition: Sendrecv@ring.c:5 → Allreduce@ring.c:9
-      3  10.0 %     100  4.00 ms        -  long: Barrier@ring.c:3 → Sendrecv@ring.c:5
-      4   5.0 %     100  2.00 ms        -  short: Barrier@ring.c:3 → Sendrecv@ring.c:5
-   rest   5.0 %       7                    bursts in no cluster
+cluster   share  bursts   median  imbalance  computing time between the MPI calls
+      1  60.0 %     100  10.5 ms     400 ms  from solve: Sendrecv@ring.c:5 → Allreduce@ring.c:9
+      2  20.0 %     100  9.00 ms    50.0 ms  from precondition: Sendrecv…ing.c:5 → Allreduc…ring.c:9
+      3  10.0 %     100  4.00 ms          -  long: Barrier@ring.c:3 → Sendrecv@ring.c:5
+      4   5.0 %     100  2.00 ms          -  short: Barrier@ring.c:3 → Sendrecv@ring.c:5
+   rest   5.0 %       7                      bursts in no cluster
 note: one
 note: two
 2 more notes: moriens status --long

@@ -23,16 +23,31 @@ func writeEfficiency(b *strings.Builder, r *Results) {
 	worlds := len(r.Manifest.Worlds) > 1
 	bounds := ""
 	if e.Bound {
-		bounds = ", bounds"
+		bounds = " (bounds)"
 	}
-	fmt.Fprintf(b, "parallel efficiency %s = load balance %s · communication %s (of %s within %s%s)\n", ratioText(float64(e.Parallel)),
-		ratioText(float64(e.Balance)), ratioText(float64(e.Communication)), elapsed(e.Seconds), r.Efficiency.Within, bounds)
+	fmt.Fprintf(b, "parallel efficiency %s = load balance %s × communication efficiency %s%s\n", ratioText(float64(e.Parallel)),
+		ratioText(float64(e.Balance)), ratioText(float64(e.Communication)), bounds)
 	fmt.Fprintf(b, "time in MPI %s%s\n", percent(float64(e.Budget.MPI/e.Budget.Total)), extremes(e, worlds))
 	if e.Locations > 1 && e.Most != nil {
 		fmt.Fprintf(b, "most computing: %s\n", cut(slowest(e, worlds), lineWidth-len("most computing: ")))
-		fmt.Fprintf(b, "lost: %s by load balance, %s in communication, of %s per %s\n", nonnegative(e.MostComputing-e.MeanComputing),
-			nonnegative(e.Seconds-e.MostComputing), elapsed(e.Seconds), location(e))
+		text := fmt.Sprintf("lost per %s: %s by imbalance, %s in communication, of %s", location(e), nonnegative(e.MostComputing-e.MeanComputing),
+			nonnegative(e.Seconds-e.MostComputing), elapsed(e.Seconds))
+		if whole := text + stretch(r.Efficiency.Within); utf8.RuneCountInString(whole) <= lineWidth {
+			text = whole
+		}
+		fmt.Fprintf(b, "%s\n", text)
 	}
+}
+
+// stretch says of what the factors are.
+func stretch(within string) string {
+	switch within {
+	case "main":
+		return ", MPI_Init to MPI_Finalize"
+	case "run":
+		return ", the whole run"
+	}
+	return " within " + within
 }
 
 // location is what a factor is the mean over.
@@ -111,7 +126,7 @@ type timeRow struct {
 // timeTable shows the kinds with most time, and what all others have.
 func timeTable(r *Results) table {
 	t := table{
-		head: []string{"cluster", "share", "bursts", "median", "lost", "computing time between the MPI calls"},
+		head: []string{"cluster", "share", "bursts", "median", "imbalance", "computing time between the MPI calls"},
 		left: []bool{false, false, false, false, false, true},
 	}
 	rows, others := timeKinds(r.Run.Clusters)

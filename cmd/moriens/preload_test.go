@@ -123,7 +123,7 @@ func (j *preloadJob) checkPreloaded(t *testing.T, dir string, ranks int) {
 	if m.Complete == nil || !*m.Complete || strings.Contains(string(summary), "\nincomplete: ") {
 		t.Errorf("incomplete: %q", m.Incomplete)
 	}
-	contains(t, string(summary), fmt.Sprintf("%d ranks", ranks), "losses: none\n", "results: "+dir)
+	contains(t, string(summary), fmt.Sprintf("%d ranks", ranks), "losses: none in the recording\n", "results: "+dir)
 	for _, name := range []string{"moriens.log", "collector.json", "journal"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			t.Errorf("%s was left", name)
