@@ -143,13 +143,14 @@ func TestRanksInWords(t *testing.T) {
 		want string
 	}{
 		{rundir.Kept{Classes: []rundir.Class{one}}, "1"},
-		{rundir.Kept{Classes: []rundir.Class{two}}, "all 2 behave alike"},
+		{rundir.Kept{Classes: []rundir.Class{two}}, "both behave alike"},
+		{rundir.Kept{Classes: []rundir.Class{{Size: 1234}}}, "all 1,234 behave alike"},
 		{rundir.Kept{Classes: []rundir.Class{two}, Outliers: make([]rundir.Outlier, 1)}, "1 of 2 behave alike, 1 unlike"},
 		{rundir.Kept{Classes: []rundir.Class{one, one}}, "2 that differ little"},
 		{rundir.Kept{Classes: []rundir.Class{one, one}, Differ: "rank 1 sends 100 B, rank 0 none"}, "rank 1 sends 100 B, rank 0 none"},
 		{rundir.Kept{Classes: []rundir.Class{two, one}}, "2 classes of ranks that behave alike"},
 	} {
-		if got := classesText(&tt.kept); got != tt.want {
+		if got := classesText(&tt.kept, "ranks"); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
 	}
@@ -159,6 +160,11 @@ func TestRanksInWords(t *testing.T) {
 		k.Classes = append(k.Classes, two)
 	}
 	if writeRanks(&b, &k, nil, false); strings.Count(b.String(), "\n") != mostClasses+3 || !strings.Contains(b.String(), "  3 more           6 ") {
+		t.Error(b.String())
+	}
+	b.Reset()
+	writeRanks(&b, &rundir.Kept{Classes: []rundir.Class{two, one}}, &rundir.Efficiency{Runs: []rundir.EfficiencyRun{{Ranks: 1, Locations: 3}}}, false)
+	if !strings.HasPrefix(b.String(), "threads: 2 classes of threads that behave alike\n  class        threads  computing") {
 		t.Error(b.String())
 	}
 	b.Reset()

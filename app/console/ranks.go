@@ -21,8 +21,12 @@ func writeRanks(b *strings.Builder, k *rundir.Kept, e *rundir.Efficiency, worlds
 	if len(k.Classes) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "ranks: %s\n", classesText(k))
-	writeTable(b, classTable(k, e, worlds))
+	of := "ranks"
+	if e != nil && len(e.Runs) == 1 && e.Runs[0].Locations > e.Runs[0].Ranks {
+		of = "threads"
+	}
+	fmt.Fprintf(b, "%s: %s\n", of, classesText(k, of))
+	writeTable(b, classTable(k, e, of, worlds))
 	for _, o := range k.Outliers[:min(len(k.Outliers), mostClasses)] {
 		fmt.Fprintf(b, "unlike its class: %s\n", outlierText(k, &o, worlds))
 	}
@@ -31,13 +35,13 @@ func writeRanks(b *strings.Builder, k *rundir.Kept, e *rundir.Efficiency, worlds
 	}
 }
 
-// classesText is the first line; of two ranks, each a class, how they differ.
-func classesText(k *rundir.Kept) string {
+// classesText is the first line, about ranks or threads; of two, each a class, how they differ.
+func classesText(k *rundir.Kept, of string) string {
 	size := 0
 	for _, c := range k.Classes {
 		size += c.Size
 	}
-	text := fmt.Sprintf("%s of ranks that behave alike", units.Counted(len(k.Classes), "class"))
+	text := fmt.Sprintf("%s of %s that behave alike", units.Counted(len(k.Classes), "class"), of)
 	switch {
 	case size == 1:
 		return "1"
@@ -46,6 +50,8 @@ func classesText(k *rundir.Kept) string {
 			return k.Differ
 		}
 		return "2 that differ little"
+	case size == 2 && len(k.Classes) == 1 && len(k.Outliers) == 0:
+		return "both behave alike"
 	case len(k.Classes) == 1 && len(k.Outliers) == 0:
 		return fmt.Sprintf("all %s behave alike", units.Integer(size))
 	case len(k.Classes) == 1:
@@ -60,10 +66,10 @@ func classesText(k *rundir.Kept) string {
 	return text
 }
 
-// classTable has computing time and share in MPI as means of a class's ranks, within main.
-func classTable(k *rundir.Kept, e *rundir.Efficiency, worlds bool) table {
+// classTable has computing time and share in MPI as means over the ranks, or threads, of a class, within main.
+func classTable(k *rundir.Kept, e *rundir.Efficiency, of string, worlds bool) table {
 	t := table{
-		head: []string{"  class", "ranks", "computing", "in MPI", "bursts", "time spent"},
+		head: []string{"  class", of, "computing", "in MPI", "bursts", "time spent"},
 		left: []bool{true, false, false, false, false, true},
 	}
 	if len(k.Classes) > 1 {
