@@ -27,8 +27,8 @@ const (
 // members is how many the team has: one a core.
 func members() int { return max(2, runtime.NumCPU()) }
 
-// plant makes locations of so many bursts: iterations of ten bursts, a call after each, instructions and cycles. Half of
-// the time is in calls, of the slowest location a quarter.
+// plant makes locations of so many bursts: iterations of ten bursts, a call after each, instructions and cycles. Half
+// of the time is in calls, of the slowest location a quarter.
 func plant(n, bursts int) ([]efficiency.Location, efficiency.Options, []int) {
 	turns := max(1, bursts/perTurn)
 	locations, nodes := make([]efficiency.Location, n), make([]int, n)

@@ -18,16 +18,16 @@ type efficiencyCommand struct {
 	BSC       bool                `name:"bsc" help:"Add the rows of BSC's basicanalysis, which defines some factors otherwise."`
 	Scaling   factors.ScalingKind `help:"Scaling of several runs: strong (the same problem on more ranks), weak (a problem that grew with them), or auto: by the instructions." enum:"auto,strong,weak" default:"auto"`
 	Reference string              `help:"Run directory that the others are compared with." placeholder:"DIR" type:"path"`
-	To        int                 `help:"Project the laws of three and more sizes to N ranks; by default to four times the largest." placeholder:"N"`
+	To        *int                `help:"Project the laws of three and more sizes to N ranks; by default to four times the largest." placeholder:"N"`
 	Additive  bool                `help:"Print what each factor loses, in per cent of the elapsed time: the losses add up."`
 	FailBelow efficiency.Floors   `name:"fail-below" help:"End with 3 where a factor is less: pe=0.8,lb=90%. Factors: pe, lb, ce, cs, ge; a number alone is for pe." placeholder:"FLOORS"`
 }
 
-func (c *efficiencyCommand) Run() error {
+func (c *efficiencyCommand) Run(w words) error {
 	answer, err := efficiency.Ask(efficiency.Question{Dirs: c.Dirs, Within: c.Within, Reference: c.Reference, Scaling: c.Scaling, To: c.To, Floors: c.FailBelow})
 	var mistake efficiency.UsageError
 	if errors.As(err, &mistake) {
-		return usage(mistake.Unwrap(), hint.Of(err))
+		return usage(err, hint.Of(err))
 	}
 	if err != nil {
 		return err
@@ -40,8 +40,12 @@ func (c *efficiencyCommand) Run() error {
 	if err != nil {
 		return err
 	}
-	if err := answer.Below(c.FailBelow); err != nil {
-		return exitStatus{statusIncomplete, err}
+	below := answer.Below(c.FailBelow)
+	for _, err := range below {
+		complain(w, err)
+	}
+	if len(below) > 0 {
+		return exitStatus{status: statusIncomplete}
 	}
 	return nil
 }
