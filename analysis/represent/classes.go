@@ -39,7 +39,9 @@ type Class struct {
 	Exemplar int     // the one nearest to the center
 	Reason   string  // why it is, in words and figures
 	Profile  string  // what the class spends its time on: "61 % in cluster 1, 20 % in collective calls"
-	Differs  string  // in what its median differs most from that of the first class: "30 % more time in cluster 2 (1.30 s instead of 1.00 s)"; empty: it is the first
+	// Differs says in what its median differs most from that of the first class: "30 % more time in cluster 2 (1.30 s
+	// instead of 1.00 s)"; empty: it is the first.
+	Differs string
 }
 
 // Classify groups threads that behave alike, names the one that stands for each group, and those that are unlike

@@ -75,7 +75,7 @@ func TestSlowRank(t *testing.T) {
 	if u.Thread != 5 || u.Class != 0 || u.Quantity != quantities[1] {
 		t.Errorf("%+v", u)
 	}
-	for _, part := range []string{"spends 31 % more time in cluster 2 than its class's median (4.21 s, median 3.2", "; makes others wait 7.00 s at collective calls, 69"} {
+	for _, part := range []string{"spends 31 % more time in cluster 2 than its class's median (4.21 s, median 3.2", "; makes others wait 7.00 s in total at collective calls (median of all ranks: 10"} {
 		if !strings.Contains(u.Reason, part) {
 			t.Errorf("%q lacks %q", u.Reason, part)
 		}
@@ -290,13 +290,15 @@ func TestReasons(t *testing.T) {
 		cause         string
 	}{
 		{represent.Quantity{Cluster: 3}, 1.31 * s, 1 * s, "spends 31 % more time in cluster 3 than its class's median (1.31 s, median 1.00 s)", "computing"},
-		{represent.Quantity{}, .5 * s, 1 * s, "spends 50 % less time in bursts of no cluster than its class's median (500 ms, median 1.00 s)", "computing"},
-		{represent.Quantity{Cluster: 3}, 1 * s, 0, "spends 1.00 s of time in cluster 3; the median of its class is none", "computing"},
-		{represent.Quantity{Kind: represent.CallNS, Class: represent.Wait}, 25 * s, 1 * s, "spends 25.0 times the time in waiting calls of its class's median (25.0 s, median 1.00 s)", "calls"},
-		{represent.Quantity{Kind: represent.CallNS, Class: represent.IO}, 0, 120 * us, "spends 100 % less time in I/O calls than its class's median (0 ns, median 120 us)", "calls"},
+		{represent.Quantity{}, .5 * s, 1 * s, "spends 50 % less time in bursts in no cluster than its class's median (500 ms, median 1.00 s)", "computing"},
+		{represent.Quantity{Cluster: 3}, 1 * s, 0, "spends 1.00 s in cluster 3 (its class's median: none)", "computing"},
+		{represent.Quantity{Kind: represent.CallNS, Class: represent.Wait}, 25 * s, 1 * s, "spends 25.0 times as much time in wait and test calls as its class's median (25.0 s, median 1.00 s)", "calls"},
+		{represent.Quantity{Kind: represent.CallNS, Class: represent.IO}, 0, 120 * us, "spends no time in I/O calls (its class's median: 120 us)", "calls"},
 		{represent.Quantity{Kind: represent.ReceivedBytes}, 1126, 1024, "receives 10 % more bytes than its class's median (1.1 KiB, median 1 KiB)", "received_bytes"},
 		{represent.Quantity{Kind: represent.SentBytes}, 512, 1024, "sends 50 % fewer bytes than its class's median (512 B, median 1 KiB)", "sent_bytes"},
-		{represent.Quantity{Kind: represent.SufferedNS}, 999, 500, "spends 100 % more time in waiting for others at collective calls than its class's median (999 ns, median 500 ns)", "waiting"},
+		{represent.Quantity{Kind: represent.ReceivedBytes}, 4096, 1024, "receives 4.00 times as many bytes as its class's median (4 KiB, median 1 KiB)", "received_bytes"},
+		{represent.Quantity{Kind: represent.SentBytes}, 0, 1024, "sends no bytes (its class's median: 1 KiB)", "sent_bytes"},
+		{represent.Quantity{Kind: represent.SufferedNS}, 999, 500, "spends 100 % more time waiting for others at collective calls than its class's median (999 ns, median 500 ns)", "waiting"},
 	} {
 		r := represent.Ranks{Quantities: []represent.Quantity{tt.quantity}, Values: slices.Repeat([]float64{tt.median}, 9), Name: func(i int) string { return fmt.Sprint("world 1 rank ", i) }}
 		r.Values[4] = tt.value

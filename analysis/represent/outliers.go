@@ -183,12 +183,11 @@ func waitedFor(r *Ranks, v *vectors) []waited {
 			continue
 		}
 		w := waited{thread: t, value: value, median: median}
-		w.reason = fmt.Sprintf("makes others wait %s at collective calls", seconds(value))
+		usual := "none"
 		if median > 0 {
-			w.reason += fmt.Sprintf(", %s times the median", digits(value/median))
-		} else {
-			w.reason += ", none for the median"
+			usual = seconds(median)
 		}
+		w.reason = fmt.Sprintf("makes others wait %s in total at collective calls (median of all ranks: %s)", seconds(value), usual)
 		list = append(list, w)
 	}
 	slices.SortStableFunc(list, func(a, b waited) int { return cmp.Compare(b.value, a.value) })

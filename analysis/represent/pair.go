@@ -21,13 +21,7 @@ func pairOf(r *Ranks, v *vectors) string {
 		high, low = 1, 0
 	}
 	value, other := r.row(high)[best], r.row(low)[best]
-	verb, what, in := "spends", "time in "+of.place(), " in "+of.place()
-	switch of.Kind {
-	case SentBytes:
-		verb, what, in = "sends", "bytes", ""
-	case ReceivedBytes:
-		verb, what, in = "receives", "bytes", ""
-	}
+	verb, what, in := of.words()
 	if other == 0 {
 		return fmt.Sprintf("%s %s %s%s, %s none", r.Name.name(high), verb, of.amount(value), in, r.Name.name(low))
 	}
@@ -38,27 +32,47 @@ func pairOf(r *Ranks, v *vectors) string {
 // there is none.
 func farthest(quantities []Quantity, v *vectors, one, other []float64, share float64) int {
 	best, most := -1, 0.
-	for q, of := range quantities {
-		a, b := one[q], other[q]
-		scale := v.scale[of.scale()]
-		d := math.Abs(a - b)
-		if of.Kind == CausedNS || of.Kind == SufferedNS || scale == 0 || d < share*max(a, b) || d < minShare*scale || d/scale <= most {
-			continue
+	for q := range quantities {
+		if d := apartIn(quantities[q], v, one[q], other[q], share); d > most {
+			best, most = q, d
 		}
-		best, most = q, d/scale
 	}
 	return best
 }
 
-// differs says in what a class differs most from another; "" where in nothing that matters.
+// apartIn is how far apart two values of a quantity are for its scale; 0 where that does not matter.
+func apartIn(of Quantity, v *vectors, a, b, share float64) float64 {
+	scale := v.scale[of.scale()]
+	d := math.Abs(a - b)
+	if of.Kind == CausedNS || of.Kind == SufferedNS || scale == 0 || d < share*max(a, b) || d < minShare*scale {
+		return 0
+	}
+	return d / scale
+}
+
+// differs says in what a class differs most from another: the quantity that is farthest apart, and beside it the
+// farthest of another scale; "" where in nothing that matters.
 func differs(quantities []Quantity, v *vectors, median, other []float64) string {
-	best := farthest(quantities, v, median, other, 0)
-	if best < 0 {
+	first := farthest(quantities, v, median, other, 0)
+	if first < 0 {
 		return ""
 	}
-	of := quantities[best]
-	a, b := median[best], other[best]
-	what, in := "time in "+of.place(), " in "+of.place()
+	second, most := -1, 0.
+	for q, of := range quantities {
+		if d := apartIn(of, v, median[q], other[q], DefaultFloor); d > most && of.scale() != quantities[first].scale() {
+			second, most = q, d
+		}
+	}
+	text := differsIn(quantities[first], median[first], other[first])
+	if second >= 0 {
+		text += ", " + differsIn(quantities[second], median[second], other[second])
+	}
+	return text
+}
+
+// differsIn says how the medians of a quantity differ: "30 % more time in cluster 1 (1.30 s instead of 1.00 s)".
+func differsIn(of Quantity, a, b float64) string {
+	_, what, in := of.words()
 	switch of.Kind {
 	case SentBytes:
 		what, in = "bytes sent", " sent"

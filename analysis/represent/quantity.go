@@ -46,7 +46,7 @@ const (
 	OtherCalls
 )
 
-var callClasses = [...]string{"point-to-point calls", "collective calls", "waiting calls", "I/O calls", "one-sided calls", "other calls"}
+var callClasses = [...]string{"point-to-point calls", "collective calls", "wait and test calls", "I/O calls", "one-sided calls", "other MPI calls"}
 
 // Ranks are the threads as vectors of quantities.
 type Ranks struct {
@@ -122,24 +122,30 @@ func (q Quantity) place() string {
 	case q.Cluster > 0:
 		return "cluster " + strconv.Itoa(int(q.Cluster))
 	}
-	return "bursts of no cluster"
+	return "bursts in no cluster"
+}
+
+// words are how an amount of a quantity is spoken of: "spends", "time in cluster 2", " in cluster 2".
+func (q Quantity) words() (verb, of, in string) {
+	switch q.Kind {
+	case SentBytes:
+		return "sends", "bytes", ""
+	case ReceivedBytes:
+		return "receives", "bytes", ""
+	case SufferedNS:
+		return "spends", "time waiting for others at collective calls", " waiting for others at collective calls"
+	}
+	return "spends", "time in " + q.place(), " in " + q.place()
 }
 
 // differs says how a thread's value of a quantity differs from the median of its class.
 func (q Quantity) differs(value, median float64) string {
-	verb, of := "spends", "time in "+q.place()
-	switch q.Kind {
-	case SentBytes:
-		verb, of = "sends", "bytes"
-	case ReceivedBytes:
-		verb, of = "receives", "bytes"
-	case SufferedNS:
-		verb, of = "spends", "time in waiting for others at collective calls"
-	case CausedNS:
-		verb, of = "costs others", "time in waiting at collective calls"
-	}
-	if median == 0 {
-		return fmt.Sprintf("%s %s of %s; the median of its class is none", verb, q.amount(value), of)
+	verb, of, in := q.words()
+	switch {
+	case median == 0:
+		return fmt.Sprintf("%s %s%s (its class's median: none)", verb, q.amount(value), in)
+	case value == 0:
+		return fmt.Sprintf("%s no %s (its class's median: %s)", verb, of, q.amount(median))
 	}
 	return fmt.Sprintf("%s %s its class's median (%s, median %s)", verb, compared(value, median, of), q.amount(value), q.amount(median))
 }

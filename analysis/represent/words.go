@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"moriens/internal/units"
 )
@@ -38,18 +39,20 @@ func (q Quantity) amount(v float64) string {
 	return seconds(v)
 }
 
-// compared says how a value lies to another, of such-and-such: "31 % more time in cluster 2 than", "3.1 times the time
-// in cluster 2 of".
+// compared says how a value lies to another, of such-and-such: "31 % more time in cluster 2 than", "3.10 times as much
+// time in cluster 2 as".
 func compared(value, other float64, of string) string {
+	much, less := "much", "less"
+	if strings.HasPrefix(of, "bytes") { // which are counted
+		much, less = "many", "fewer"
+	}
 	switch r := value / other; {
 	case r >= 2:
-		return fmt.Sprintf("%s times the %s of", digits(r), of)
+		return fmt.Sprintf("%s times as %s %s as", digits(r), much, of)
 	case r >= 1:
 		return fmt.Sprintf("%s more %s than", percent(r-1), of)
-	case of == "bytes": // which are counted
-		return fmt.Sprintf("%s fewer %s than", percent(1-r), of)
 	default:
-		return fmt.Sprintf("%s less %s than", percent(1-r), of)
+		return fmt.Sprintf("%s %s %s than", percent(1-r), less, of)
 	}
 }
 

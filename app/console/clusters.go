@@ -27,7 +27,8 @@ type clusterRow struct {
 
 // clusterTable shows the clusters with most time. Where they were found by kinds, it shows the median and its core
 // rather than the mean and its deviation, which one long burst can set to anything.
-func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table {
+func clusterTable(r *Results) table {
+	run, m, c := r.Run, r.Manifest, r.Clusters
 	byKinds := slices.ContainsFunc(run.Clusters, func(x trace.Cluster) bool { return x.Known() })
 	t := table{
 		head: []string{"cluster", "bursts", "share", "mean", "spread", "score", "between the MPI calls"},
@@ -62,6 +63,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 	}
 	names := sites(run, run.Clusters[:shown])
 	order := inKinds(run.Clusters, shown)
+	apart := whatDistinguishes(r, shown)
 	for k, i := range order {
 		x := &run.Clusters[i]
 		last := k+1 == len(order) || run.Clusters[order[k+1]].Kind() != x.Kind()
@@ -76,6 +78,9 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 			between = text
 		} else if text != "" {
 			between += " (" + text + ")"
+		}
+		if text := apart[x.ID]; text != "" {
+			between += "; " + text
 		}
 		if text := whole(x); text != "" {
 			between += " (" + text + ")"
@@ -103,6 +108,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 		}
 		add(clusterRow{name: fmt.Sprintf("%d more", len(rest)), bursts: bursts, share: share, between: "in " + rundir.ClustersFile})
 	}
+	differ(t.rows)
 	total := &c.Total
 	if total.NoiseBursts > 0 {
 		noise := ""
@@ -121,6 +127,45 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 	}
 	return t
 }
+
+// whatDistinguishes says of those of the first so many clusters that stand for kinds, between the same calls as others,
+// which caller or phase of the program they belong to; nothing where that does not distinguish them.
+func whatDistinguishes(r *Results, shown int) map[int32]string {
+	var rows []timeRow
+	for i := range r.Run.Clusters[:shown] {
+		if x := &r.Run.Clusters[i]; x.VariantOf == 0 {
+			rows = append(rows, timeRow{cluster: x})
+		}
+	}
+	distinguish(r, rows)
+	texts := make(map[int32]string)
+	for i := range rows {
+		if text := rows[i].apart; strings.HasPrefix(text, "from ") || strings.HasPrefix(text, "in ") {
+			texts[rows[i].cluster.ID] = text
+		}
+	}
+	return texts
+}
+
+// differ adds to rows whose last cells read alike what else distinguishes them: the length of their bursts.
+func differ(rows [][]string) {
+	alike := make(map[string][]int)
+	for i, row := range rows {
+		alike[row[len(row)-1]] = append(alike[row[len(row)-1]], i)
+	}
+	for text, group := range alike {
+		if text == "" || len(group) < 2 {
+			continue
+		}
+		for _, i := range group {
+			row := rows[i]
+			row[len(row)-1] = text + "; bursts of " + row[columnLength]
+		}
+	}
+}
+
+// columnLength is that of the mean or the median in a row of the table.
+const columnLength = 3
 
 // core is the spread of a cluster; "" of fewer bursts than have quartiles.
 func core(x *trace.Cluster) string {
@@ -182,14 +227,15 @@ func pairOf(x *trace.Cluster) (p pair, one bool) {
 	return pair{x.Before[0].Path, x.After[0].Path}, true
 }
 
-// kinship says of a cluster whose variant it is, or that it occurs between the calls of one above; "" where neither is.
+// kinship says of a cluster whose variant it is, or that it occurs between the calls of one above, how long its bursts
+// are against that one's, and what distinguishes the two; "" where neither is.
 func kinship(run *trace.Run, i int) string {
 	x := &run.Clusters[i]
 	if !x.Known() {
 		return ""
 	}
 	if x.VariantOf != 0 {
-		return fmt.Sprintf("variant of %d", x.VariantOf)
+		return fmt.Sprintf("variant of %d", x.VariantOf) + against(run, x, x.VariantOf)
 	}
 	own, one := pairOf(x)
 	if !one {
@@ -200,16 +246,25 @@ func kinship(run *trace.Run, i int) string {
 	if first == i {
 		return ""
 	}
-	text := fmt.Sprintf("same calls as %d", run.Clusters[first].ID)
+	text := fmt.Sprintf("same calls as %d", run.Clusters[first].ID) + against(run, x, run.Clusters[first].ID)
 	switch {
 	case x.DistinctBy == byDensity:
-		text += "; separated by density"
+		text += "; distinguished by density"
 	case x.DistinctBy == byTurns:
 		text += fmt.Sprintf("; alternates with %d", x.DistinctFrom)
 	case x.Predicted >= 0:
-		text += "; predicted " + ratio(x.Predicted)
+		text += fmt.Sprintf("; distinguished by order (%s of 1)", ratio(x.Predicted))
 	}
 	return text
+}
+
+// against says how long the bursts of a cluster are, against those of another; "" where that is not known.
+func against(run *trace.Run, x *trace.Cluster, other int32) string {
+	i := slices.IndexFunc(run.Clusters, func(y trace.Cluster) bool { return y.ID == other })
+	if i < 0 || !(x.MedianNS > 0) || !(run.Clusters[i].MedianNS > 0) {
+		return ""
+	}
+	return fmt.Sprintf(", %s times as long", figure(x.MedianNS/run.Clusters[i].MedianNS))
 }
 
 // whole says what share a kind has in all, where that is not that of the cluster that stands for it.
@@ -221,7 +276,7 @@ func whole(x *trace.Cluster) string {
 	if share == percent(x.Share) {
 		return ""
 	}
-	return fmt.Sprintf("all of kind %d: %s", x.ID, share)
+	return fmt.Sprintf("kind %d: %s in all", x.ID, share)
 }
 
 // ownScore is that of a kind, in the row of the cluster that stands for it.
@@ -262,24 +317,24 @@ func kinds(run *trace.Run, c *rundir.Clusters) string {
 	}
 	whole := c.By == "none"
 	sharing, places := sharingCalls(run, whole)
-	text := units.Integer(len(all))
+	text := fmt.Sprintf("%s of computation", units.Counted(len(all), "kind"))
 	switch {
 	case len(all) == 0:
 		return ""
 	case len(all) == 1:
 	case len(sharing) == 0:
-		text += ", each between its own pair of calls"
+		text += ", each between its own pair of MPI calls"
 	case whole:
-		text += ", separated by " + separation(run, sharing)
+		text += ", distinguished by " + separation(run, sharing)
 	default:
-		at := "one pair of calls"
+		at := "one pair of MPI calls"
 		if places > 1 {
-			at = units.Integer(places) + " pairs of calls"
+			at = units.Integer(places) + " pairs of MPI calls"
 		}
 		if len(sharing) < len(all) {
-			text += fmt.Sprintf("; %s of them share %s, separated by ", units.Integer(len(sharing)), at)
+			text += fmt.Sprintf("; %s of them share %s and are distinguished by ", units.Integer(len(sharing)), at)
 		} else {
-			text += fmt.Sprintf(", which share %s, separated by ", at)
+			text += fmt.Sprintf(", which share %s and are distinguished by ", at)
 		}
 		text += separation(run, sharing)
 	}
@@ -308,17 +363,17 @@ func separation(run *trace.Run, kinds map[int32]bool) string {
 			weight += float64(x.TimeNS)
 		}
 	}
-	words := map[string]string{byCalls: "MPI calls", byInstructions: "instructions", byOrder: "order", byDensity: "density"}
+	words := map[string]string{byCalls: "MPI calls", byInstructions: "instructions", byOrder: "the order of bursts", byDensity: "density"}
 	var parts []string
 	for _, cause := range []string{byCalls, byInstructions, byOrder, byDensity} {
 		var facts []string
 		if n := causes[cause]; n == 0 {
 			continue
 		} else if n < len(kinds) {
-			facts = append(facts, units.Integer(n))
+			facts = append(facts, units.Counted(n, "kind"))
 		}
 		if cause == byOrder && weight > 0 {
-			facts = append(facts, "predicted "+ratio(predicted/weight))
+			facts = append(facts, "predicted with "+ratio(predicted/weight)+" of 1")
 		}
 		text := words[cause]
 		if len(facts) > 0 {
@@ -341,7 +396,7 @@ func disturbance(run *trace.Run, kinds map[int32]bool) string {
 	if disturbed == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s of their bursts are longer than usual and assigned by order", atLeast(float64(disturbed)/float64(bursts)))
+	return fmt.Sprintf("; %s of their bursts are disturbed: longer than usual, assigned by order", atLeast(float64(disturbed)/float64(bursts)))
 }
 
 // ratio is a number from 0 to 1, without the digit before the point.

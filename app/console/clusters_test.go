@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,13 +41,13 @@ func TestSummaryOfKinds(t *testing.T) {
 	}
 	want := `
 cluster  bursts   share   median   spread  kind  score  between the MPI calls
-      1   3,200  40.1 %  4.11 ms   ±0.9 %     1  0.900  MPI_Allreduce@app.c:38 → MPI_Allreduce@app.c:38 (all of kind 1: 65.0 %)
-      4     360   1.0 %  6.90 ms  ±31.0 %     1         variant of 1
-      2   3,120  30.0 %  3.20 ms   ±1.2 %     2  0.900  same calls as 1; predicted .97
+      1   3,200  40.1 %  4.11 ms   ±0.9 %     1  0.900  MPI_Allreduce@app.c:38 → MPI_Allreduce@app.c:38 (kind 1: 65.0 % in all)
+      4     360   1.0 %  6.90 ms  ±31.0 %     1         variant of 1, 1.68 times as long
+      2   3,120  30.0 %  3.20 ms   ±1.2 %     2  0.900  same calls as 1, 0.78 times as long; distinguished by order (.97 of 1)
       3      10   2.0 %  3.00 ms  ±10.0 %     3  0.900  MPI_Allreduce@app.c:38 → MPI_Send
-      5     400   1.0 %  1.00 ms   ±1.0 %     5  0.900  same calls as 1
+      5     400   1.0 %  1.00 ms   ±1.0 %     5  0.900  same calls as 1, 0.24 times as long
 
-kinds: 4; 3 of them share one pair of calls, separated by order (predicted .96); 4 % of their bursts are longer than usual and assigned by order
+kinds: 4 kinds of computation; 3 of them share one pair of MPI calls and are distinguished by the order of bursts (predicted with .96 of 1); 4 % of their bursts are disturbed: longer than usual, assigned by order
 score: 0.950 of 1 (1: all ranks compute the same clusters in the same order; 0.410 in shuffled order)
 `
 	if !strings.Contains(b.String(), want) {
@@ -70,22 +71,22 @@ func TestKindsAtSeveralPlaces(t *testing.T) {
 	run, _, c := fourKinds()
 	run.Clusters = append(run.Clusters, run.Clusters[2])
 	run.Clusters[5].ID = 6
-	if got, want := kinds(run, c), "5, which share 2 pairs of calls, separated by order (predicted .96); 4 % of their bursts are longer than usual and assigned by order"; got != want {
+	if got, want := kinds(run, c), "5 kinds of computation, which share 2 pairs of MPI calls and are distinguished by the order of bursts (predicted with .96 of 1); 4 % of their bursts are disturbed: longer than usual, assigned by order"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	c.By = "none"
-	if got := kinds(run, c); !strings.HasPrefix(got, "5, separated by order (predicted .96)") {
+	if got := kinds(run, c); !strings.HasPrefix(got, "5 kinds of computation, distinguished by the order of bursts (predicted with .96 of 1)") {
 		t.Errorf("all together: %q", got)
 	}
 	c.By = "calls"
 	apart := run.Clusters
 	run.Clusters = []trace.Cluster{apart[0], apart[2]}
-	if got, want := kinds(run, c), "2, each between its own pair of calls; 7 % of their bursts are longer than usual and assigned by order"; got != want {
+	if got, want := kinds(run, c), "2 kinds of computation, each between its own pair of MPI calls; 7 % of their bursts are disturbed: longer than usual, assigned by order"; got != want {
 		t.Errorf("each between its own calls: %q, want %q", got, want)
 	}
 	run.Clusters = apart[2:3]
 	run.Clusters[0].ID = 1
-	if got := kinds(run, c); got != "1" {
+	if got := kinds(run, c); got != "1 kind of computation" {
 		t.Errorf("one kind: %q", got)
 	}
 	run.Clusters[0].Kinship = trace.Kinship{}
@@ -102,12 +103,12 @@ func TestSeparation(t *testing.T) {
 		distinctBy []string // of kinds 1, 2, 3 and 5
 		want       string
 	}{
-		{"order and density", "calls", []string{"order", "order", "nothing", "density"}, "4; 3 of them share one pair of calls, separated by order (2, predicted .96), density (1); 4 % of their bursts are longer than usual and assigned by order"},
-		{"turns are order", "calls", []string{"turns", "order", "nothing", "surroundings"}, "4; 3 of them share one pair of calls, separated by order (predicted .96); 4 % of their bursts are longer than usual and assigned by order"},
-		{"density alone", "calls", []string{"density", "density", "nothing", "density"}, "4; 3 of them share one pair of calls, separated by density; 4 % of their bursts are longer than usual and assigned by order"},
-		{"order was not asked", "calls", []string{"unjudged", "unjudged", "unjudged", "unjudged"}, "4; 3 of them share one pair of calls, separated by density; 4 % of their bursts are longer than usual and assigned by order"},
-		{"counters", "none", []string{"calls", "order", "calls", "instructions"}, "4, separated by MPI calls (2), instructions (1), order (1, predicted .97); 4 % of their bursts are longer than usual and assigned by order"},
-		{"counters, all by calls", "none", []string{"calls", "calls", "calls", "calls"}, "4, separated by MPI calls; 4 % of their bursts are longer than usual and assigned by order"},
+		{"order and density", "calls", []string{"order", "order", "nothing", "density"}, "4 kinds of computation; 3 of them share one pair of MPI calls and are distinguished by the order of bursts (2 kinds, predicted with .96 of 1), density (1 kind); 4 % of their bursts are disturbed: longer than usual, assigned by order"},
+		{"turns are order", "calls", []string{"turns", "order", "nothing", "surroundings"}, "4 kinds of computation; 3 of them share one pair of MPI calls and are distinguished by the order of bursts (predicted with .96 of 1); 4 % of their bursts are disturbed: longer than usual, assigned by order"},
+		{"density alone", "calls", []string{"density", "density", "nothing", "density"}, "4 kinds of computation; 3 of them share one pair of MPI calls and are distinguished by density; 4 % of their bursts are disturbed: longer than usual, assigned by order"},
+		{"order was not asked", "calls", []string{"unjudged", "unjudged", "unjudged", "unjudged"}, "4 kinds of computation; 3 of them share one pair of MPI calls and are distinguished by density; 4 % of their bursts are disturbed: longer than usual, assigned by order"},
+		{"counters", "none", []string{"calls", "order", "calls", "instructions"}, "4 kinds of computation, distinguished by MPI calls (2 kinds), instructions (1 kind), the order of bursts (1 kind, predicted with .97 of 1); 4 % of their bursts are disturbed: longer than usual, assigned by order"},
+		{"counters, all by calls", "none", []string{"calls", "calls", "calls", "calls"}, "4 kinds of computation, distinguished by MPI calls; 4 % of their bursts are disturbed: longer than usual, assigned by order"},
 	} {
 		run, _, c := fourKinds()
 		c.By = tt.by
@@ -127,32 +128,41 @@ func TestKinship(t *testing.T) {
 		kinship trace.Kinship
 		want    string
 	}{
-		{trace.Kinship{DistinctBy: "order", DistinctFrom: 1, Predicted: .93}, "same calls as 1; predicted .93"},
-		{trace.Kinship{DistinctBy: "density", DistinctFrom: 1, Predicted: .1}, "same calls as 1; separated by density"},
-		{trace.Kinship{DistinctBy: "turns", DistinctFrom: 1, Predicted: .8}, "same calls as 1; alternates with 1"},
-		{trace.Kinship{DistinctBy: "order", DistinctFrom: 1, Predicted: .93, InTime: trace.Stretch{BeginNS: 1.2e9, EndNS: 2.31e9}}, "same calls as 1; predicted .93; mostly at 1.20 s to 2.31 s of the run"},
-		{trace.Kinship{VariantOf: 1, DistinctBy: "chance", DistinctFrom: 1, Predicted: -1, InTime: trace.Stretch{EndNS: 1e9}}, "variant of 1; mostly at 0.00 ns to 1.00 s of the run"},
+		{trace.Kinship{DistinctBy: "order", DistinctFrom: 1, Predicted: .93}, "same calls as 1, 0.24 times as long; distinguished by order (.93 of 1)"},
+		{trace.Kinship{DistinctBy: "density", DistinctFrom: 1, Predicted: .1}, "same calls as 1, 0.24 times as long; distinguished by density"},
+		{trace.Kinship{DistinctBy: "turns", DistinctFrom: 1, Predicted: .8}, "same calls as 1, 0.24 times as long; alternates with 1"},
+		{trace.Kinship{DistinctBy: "order", DistinctFrom: 1, Predicted: .93, InTime: trace.Stretch{BeginNS: 1.2e9, EndNS: 2.31e9}}, "same calls as 1, 0.24 times as long; distinguished by order (.93 of 1); mostly at 1.20 s to 2.31 s of the run"},
+		{trace.Kinship{VariantOf: 1, DistinctBy: "chance", DistinctFrom: 1, Predicted: -1, InTime: trace.Stretch{EndNS: 1e9}}, "variant of 1, 0.24 times as long; mostly at 0 s to 1.00 s of the run"},
 	} {
 		run, m, c := fourKinds()
 		run.Clusters = run.Clusters[:2]
 		tt.kinship.MedianNS = 1e6
 		run.Clusters[1].Kinship = tt.kinship
-		table := clusterTable(run, m, c)
+		table := clusterTable(&Results{Run: run, Manifest: m, Clusters: c})
 		if row := table.rows[1]; row[len(row)-1] != tt.want {
 			t.Errorf("%q, want %q", row[len(row)-1], tt.want)
 		}
 	}
 }
 
-// Two ranks, each a separate class, are described by what differs, and not at all where nothing does.
-func TestTwoRanks(t *testing.T) {
-	k := &rundir.Kept{Classes: []rundir.Class{{Size: 1}, {Size: 1}}}
-	if text := classes(k, false); text != "" {
-		t.Errorf("nothing differs: %q", text)
+// Rows that would read alike say how long their bursts are, or whose caller differs.
+func TestNoRowsAlike(t *testing.T) {
+	r := unequal()
+	several := []trace.PathCount{{Path: 4, Bursts: 60}, {Path: 2, Bursts: 40}}
+	for i := 2; i < 4; i++ {
+		r.Run.Clusters[i].Before = several // of more than one pair of calls nothing says what distinguishes them
 	}
-	k.Differ = "rank 1 spends 30 % more time in cluster 1 than rank 0 (1.30 s and 1.00 s)"
-	if text := classes(k, false); text != k.Differ {
-		t.Errorf("%q, want %q", text, k.Differ)
+	table := clusterTable(r)
+	var got []string
+	for _, row := range table.rows[:4] {
+		got = append(got, row[len(row)-1])
+	}
+	want := []string{
+		"MPI_Sendrecv@ring.c:5 → MPI_Allreduce@ring.c:9; from solve", "MPI_Sendrecv@ring.c:5 → MPI_Allreduce@ring.c:9; from precondition",
+		"MPI_Barrier@ring.c:3 and 1 more → MPI_Sendrecv@ring.c:5; bursts of 4.00 ms", "MPI_Barrier@ring.c:3 and 1 more → MPI_Sendrecv@ring.c:5; bursts of 2.00 ms",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -165,7 +175,7 @@ func TestManyVariants(t *testing.T) {
 		run.Clusters = append(run.Clusters, x)
 	}
 	var text strings.Builder
-	writeTable(&text, clusterTable(run, m, c))
+	writeTable(&text, clusterTable(&Results{Run: run, Manifest: m, Clusters: c}))
 	for _, want := range []string{"      4     360   1.0 %", "      6     360   1.0 %", " 3 more   1,080   3.0 %                       1         variants of 1, medians 7.00 ms to 9.00 ms\n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
@@ -186,8 +196,8 @@ func TestKindWithoutRow(t *testing.T) {
 	}
 	run.Clusters = run.Clusters[:3]
 	run.Clusters[0].VariantOf, run.Clusters[1].Bursts, run.Clusters[2].Share = 3, 3, tableShare/2
-	table := clusterTable(run, m, c)
-	if got, want := table.rows[0][7], "MPI_Allreduce@app.c:38 → MPI_Allreduce@app.c:38 (variant of 3)"; got != want {
+	table := clusterTable(&Results{Run: run, Manifest: m, Clusters: c})
+	if got, want := table.rows[0][7], "MPI_Allreduce@app.c:38 → MPI_Allreduce@app.c:38 (variant of 3, 1.68 times as long)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got := []string{table.rows[0][4], table.rows[1][4]}; got[0] != "±31.0 %" || got[1] != "" {

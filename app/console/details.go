@@ -26,7 +26,7 @@ func writeDetails(b *strings.Builder, r *Results) {
 	}
 	b.WriteByte('\n')
 	if m.Empty == "" {
-		writeTable(b, clusterTable(r.Run, m, c))
+		writeTable(b, clusterTable(r))
 		b.WriteByte('\n')
 	}
 	if len(m.Phases) > 0 {
@@ -38,7 +38,7 @@ func writeDetails(b *strings.Builder, r *Results) {
 	}
 	writeScore(b, c)
 	writeCells(b, m, c)
-	writeKept(b, m)
+	writeKept(b, m, r.Efficiency)
 	if text := pauses(&m.Paused); text != "" {
 		fmt.Fprintf(b, "%s\n", text)
 	}

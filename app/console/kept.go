@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -11,12 +10,9 @@ import (
 	"moriens/trace/rundir"
 )
 
-// mostSaid is how many phases and outliers are named; manifest.json has all.
-const mostSaid = 3
-
 // writeKept says which iterations were found, how the ranks differ, what of the run is kept, and what is missing of
 // that.
-func writeKept(b *strings.Builder, m *rundir.Manifest) {
+func writeKept(b *strings.Builder, m *rundir.Manifest, e *rundir.Efficiency) {
 	k, of := &m.Kept, ""
 	if x := m.Cells; x != nil && x.RanksInSum+x.RanksSilent > 0 {
 		of = " (ranks in full)" // all else is reported for all ranks
@@ -24,9 +20,7 @@ func writeKept(b *strings.Builder, m *rundir.Manifest) {
 	if text := iterations(k.Phases, float64(m.ComputingSeconds)); text != "" {
 		fmt.Fprintf(b, "iterations%s: %s\n", of, text)
 	}
-	if text := classes(k, len(m.Worlds) > 1); text != "" {
-		fmt.Fprintf(b, "ranks: %s\n", text)
-	}
+	writeRanks(b, k, e, len(m.Worlds) > 1)
 	if m.Reduction.BudgetBytes != nil {
 		fmt.Fprintf(b, "kept%s: %s\n", of, windows(k))
 		fmt.Fprintf(b, "reduction%s: %s\n", of, reduction(&m.Reduction))
@@ -37,59 +31,6 @@ func writeKept(b *strings.Builder, m *rundir.Manifest) {
 	for _, text := range m.Reduction.Missing {
 		fmt.Fprintf(b, "missing: %s\n", text)
 	}
-}
-
-// smallPhase is the share of the computing time that a phase has at least to be named, and shortIteration that of the
-// run which one of its iterations takes.
-const smallPhase, shortIteration = .05, .001
-
-// iterations describes the phases, the one with most computing time first; those that are next to nothing in one
-// clause.
-func iterations(phases []rundir.Iterations, computing float64) string {
-	var order []int
-	begin, end := int64(math.MaxInt64), int64(0)
-	for i := range phases {
-		if phases[i].Iterations > 0 {
-			order = append(order, i)
-		}
-		begin, end = min(begin, phases[i].BeginNS), max(end, phases[i].EndNS)
-	}
-	if len(order) == 0 {
-		if len(phases) > 0 {
-			return "none: " + phases[0].Reason
-		}
-		return ""
-	}
-	run := max(float64(end-begin), 1)
-	share := func(i int) float64 {
-		p := &phases[i]
-		if computed := float64(p.Computing); computed > 0 && computing > 0 {
-			return computed / computing
-		}
-		return float64(p.Iterations) * float64(p.MedianNS) / run
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(share(b), share(a)) })
-	short := func(i int) bool { return share(i) < smallPhase || float64(phases[i].MedianNS) < shortIteration*run }
-	var parts []string
-	stretches, shorter := 0, 0
-	for n, i := range order {
-		switch p := &phases[i]; {
-		case n > 0 && short(i):
-			stretches++
-		case len(parts) == mostSaid:
-			shorter++
-		default:
-			parts = append(parts, fmt.Sprintf("phase %d: %s, median %s, %s each%s",
-				i, units.Integer(p.Iterations), Duration(float64(p.MedianNS)), units.Counted(p.PeriodBursts, "burst"), within(p.Inner)))
-		}
-	}
-	if shorter > 0 {
-		parts = append(parts, units.Counted(shorter, "shorter phase"))
-	}
-	if stretches > 0 {
-		parts = append(parts, units.Counted(stretches, "short phase"))
-	}
-	return strings.Join(parts, "; ")
 }
 
 // within describes the inner loop that has most of an iteration.
@@ -104,38 +45,6 @@ func within(loops []rundir.Inner) string {
 		trips += "–" + units.Integer(l.MaxTrips)
 	}
 	return fmt.Sprintf(" (inner loop: %s, %s trips)", units.Counted(l.PeriodBursts, "burst"), trips)
-}
-
-// classes says how many classes of threads there are, and which threads are unlike their own class; of two threads,
-// each a class, how they differ.
-func classes(k *rundir.Kept, worlds bool) string {
-	if len(k.Classes) == 0 {
-		return ""
-	}
-	if len(k.Classes) == 2 && k.Classes[0].Size == 1 && k.Classes[1].Size == 1 {
-		return k.Differ
-	}
-	text := units.Counted(len(k.Classes), "class")
-	var sizes []string
-	for _, c := range k.Classes[:min(len(k.Classes), mostSaid)] {
-		like := fmt.Sprintf("%s like %s", units.Integer(c.Size), c.Exemplar.Short(worlds))
-		if c.Differs != "" {
-			like += " with " + c.Differs
-		}
-		sizes = append(sizes, like)
-	}
-	text += " (" + strings.Join(sizes, ", ")
-	if rest := len(k.Classes) - mostSaid; rest > 0 {
-		text += fmt.Sprintf(", %d more", rest)
-	}
-	text += ")"
-	for _, o := range k.Outliers[:min(len(k.Outliers), mostSaid)] {
-		text += fmt.Sprintf("; %s %s", o.Short(worlds), o.Reason)
-	}
-	if rest := len(k.Outliers) - mostSaid; rest > 0 {
-		text += fmt.Sprintf("; %d more unlike their class", rest)
-	}
-	return text
 }
 
 // windows reports what is kept in full detail.
@@ -159,7 +68,7 @@ func windows(k *rundir.Kept) string {
 	text += fmt.Sprintf(" of %s with %s and %s; a sample of %s of the other bursts", units.Counted(k.Ranks, "rank"), units.Counted(k.Calls, "MPI call"),
 		units.Counted(k.Bursts, "burst"), units.Integer(k.SampledBursts))
 	if n := len(k.Dropped) + k.MoreDropped; n > 0 {
-		text += fmt.Sprintf("; no room for %d more", n)
+		text += fmt.Sprintf("; no room for %s", units.Counted(n, "more window"))
 	}
 	return text
 }
@@ -184,22 +93,22 @@ func reduction(r *rundir.Reduction) string {
 func errorOf(e *rundir.Fidelity, worlds bool) string {
 	worst := func(x *rundir.Errors, more ...string) string {
 		if x.WorstCluster > 0 {
-			more = slices.Insert(more, 0, fmt.Sprintf("cluster %d, %s", x.WorstCluster, percent(float64(x.WorstTime))))
+			more = slices.Insert(more, 0, fmt.Sprintf("cluster %d, %s of its own time", x.WorstCluster, percent(float64(x.WorstTime))))
 		}
 		if len(more) == 0 {
 			return ""
 		}
-		return " (worst: " + strings.Join(more, "; ") + ")"
+		return " (largest: " + strings.Join(more, "; ") + ")"
 	}
 	var rank []string
 	if w := e.Ranks.Worst; w != nil {
 		rank = append(rank, fmt.Sprintf("%s, %s", rundir.ThreadName{World: w.World, Rank: w.Rank}.Short(worlds), percent(float64(w.Time))))
 	}
-	from := "windows alone (" + percent(float64(e.Represented)) + " of the time)"
+	from := "windows alone, which represent " + percent(float64(e.Represented)) + " of it"
 	if sampled := float64(e.Sources.Sample); sampled > 0 {
-		from = fmt.Sprintf("windows (%s of the time), sample for %s", percent(float64(e.Represented)), percent(sampled))
+		from = fmt.Sprintf("windows for %s of it and the sample for %s", percent(float64(e.Represented)), percent(sampled))
 	}
-	return fmt.Sprintf("%s of computing time from kept bursts and sample%s; %s from %s%s",
+	return fmt.Sprintf("%s of the computing time from kept bursts and sample%s; %s from %s%s",
 		percent(float64(e.Weighted.Time)), worst(&e.Weighted), percent(float64(e.Windows.Time)), from, worst(&e.Windows, rank...))
 }
 

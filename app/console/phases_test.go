@@ -34,7 +34,7 @@ func TestSummaryOfPhases(t *testing.T) {
 phase                                     times     mean  computing  of all  clusters
 solve                                         2   1.50 s     1.50 s  75.0 %  2 (50.0 %), noise (25.0 %), filtered (12.5 %), 1 more
 \x1b[2Jtwo\nlines\u009b ööööööööööööööö…  1,000   500 us     100 us   0.0 %
-""                                            1  1.00 us    0.00 ns   0.0 %
+""                                            1  1.00 us        0 s   0.0 %
 
 paused by MPI_Pcontrol: 1,234 MPI calls not recorded, 250 ms in 1 pause
 losses: 3 MPI calls or marks dropped: ring buffer full; 4 marks without their names: table full; 1 mark set inside an MPI call; 6 ends of phases without a begin; 7 phases without an end

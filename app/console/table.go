@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"moriens/internal/units"
 )
 
 // A table is rows of cells, each column aligned to one side.
@@ -46,12 +48,18 @@ func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 
 // Duration prints nanoseconds with three significant digits in the unit that suits.
 func Duration(ns float64) string {
-	units := []struct {
+	switch {
+	case ns == 0:
+		return "0 s"
+	case math.Abs(ns) >= 1e12:
+		return units.Integer(int(math.Round(ns/1e9))) + " s"
+	}
+	scale := []struct {
 		ns   float64
 		name string
 	}{{1, "ns"}, {1e3, "us"}, {1e6, "ms"}, {1e9, "s"}}
-	u := units[0]
-	for _, larger := range units[1:] {
+	u := scale[0]
+	for _, larger := range scale[1:] {
 		if math.Abs(ns) < 0.9995*larger.ns { // what rounds to 1000 of a unit is 1 of the next
 			break
 		}

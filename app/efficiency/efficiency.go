@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"moriens/analysis/law"
 	"moriens/conclude/factors"
 	"moriens/internal/hint"
 	"moriens/trace"
-	"moriens/trace/parquet"
 	"moriens/trace/rundir"
 )
 
@@ -25,7 +25,7 @@ type Question struct {
 	Within    string              // main, run, loop, or the name of a phase
 	Reference string              // one of Dirs; empty: the run with the fewest locations
 	Scaling   factors.ScalingKind // of several runs
-	To        int                 // the size that laws are projected to; 0: four times the largest
+	To        *int                // the size that laws are projected to; nil: four times the largest
 	Floors    Floors              // that factors are to have
 }
 
@@ -60,8 +60,8 @@ func Ask(q Question) (*Answer, error) {
 			run.Dir = dir
 		}
 		a.Runs, a.Programs = append(a.Runs, *run), append(a.Programs, program)
-		if program != a.Programs[0] {
-			return nil, misuse("compare runs of one program", "%s is a run of %s, %s one of %s", q.Dirs[0], a.Programs[0], dir, program)
+		if first := a.Programs[0]; program != first && program != "" && first != "" {
+			return nil, misuse("compare runs of one program", "%s is a run of %s, %s one of %s", q.Dirs[0], first, dir, program)
 		}
 	}
 	if len(a.Runs) == 1 {
@@ -91,17 +91,19 @@ func (a *Answer) Dirs(given []string) []string {
 }
 
 // fit adds the laws of runs of different sizes, where there are enough.
-func (a *Answer) fit(to int) (err error) {
-	largest := 0
+func (a *Answer) fit(to *int) (err error) {
+	largest, most := 0, 0
 	for i := range a.Runs {
 		largest = max(largest, a.Runs[i].Locations)
 	}
-	if to != 0 && to <= largest {
-		return misuse(fmt.Sprintf("give a number above %d", largest), "--to %d is no larger than the largest run", to)
+	if to != nil {
+		if most = *to; most <= largest {
+			return misuse(fmt.Sprintf("give a number above %d", largest), "--to %d is no larger than the largest run", most)
+		}
 	}
-	a.Fits, err = factors.Fits(a.Runs, to)
+	a.Fits, err = factors.Fits(a.Runs, most)
 	if errors.Is(err, law.ErrFewSizes) {
-		if to != 0 {
+		if to != nil {
 			return misuse("add runs", "--to takes runs of at least %d different sizes", law.AmdahlSizes)
 		}
 		return nil
@@ -115,13 +117,24 @@ func (q *Question) check() error {
 	}
 	for i, dir := range q.Dirs {
 		for _, other := range q.Dirs[:i] {
-			if same(dir, other) {
+			switch {
+			case dir == other:
+				return misuse("give each run once", "%s is given twice", dir)
+			case same(dir, other):
 				return misuse("give each run once", "%s and %s are the same run directory", other, dir)
 			}
 		}
 	}
-	if q.To != 0 && len(q.Dirs) == 1 {
-		return misuse("add runs", "--to takes runs of at least %d different sizes", law.AmdahlSizes)
+	if len(q.Dirs) == 1 {
+		const advice = "give several run directories of one program"
+		switch {
+		case q.To != nil:
+			return misuse(advice, "--to takes runs of at least %d different sizes", law.AmdahlSizes)
+		case q.Scaling == factors.Strong || q.Scaling == factors.Weak:
+			return misuse(advice, "--scaling %s takes several runs to compare", q.Scaling)
+		case q.Reference != "":
+			return misuse(advice, "--reference takes several runs to compare")
+		}
 	}
 	if q.Reference == "" {
 		return nil
@@ -150,21 +163,27 @@ func same(a, b string) bool {
 // read is a run in one stretch of its time, and its program.
 func read(dir, within string) (*rundir.EfficiencyRun, string, error) {
 	m, err := rundir.ReadManifest(dir)
-	if err != nil {
-		return nil, "", err
-	}
-	if m.Ranks == 0 {
-		return nil, "", misuse("moriens status "+dir+" says why", "no rank was recorded")
-	}
-	e, err := rundir.ReadEfficiency(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		e, err = ofProfile(dir, m, within == factors.Main)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, "", rundir.NoManifest(dir)
 	}
 	if err != nil {
 		return nil, "", err
 	}
-	if len(e.Runs) != 1 {
-		return nil, "", fmt.Errorf("%s has %d runs, want one", rundir.EfficiencyFile, len(e.Runs))
+	if m.Nobody() {
+		return nil, "", misuse("moriens status "+dir+" says what is known", "no rank was recorded: %s", m.Empty)
+	}
+	e, computed, err := factors.Read(dir, m)
+	if err != nil {
+		return nil, "", err
+	}
+	if computed {
+		switch within {
+		case factors.Main: // the whole run stands for it
+			e.Within = within
+		case factors.Run:
+		default:
+			return nil, "", misuse("give --within run or leave it out", "%q is not known: the directory has no %s", within, rundir.EfficiencyFile)
+		}
 	}
 	r := &e.Runs[0]
 	return r, programOf(m), pick(r, e.Within, within)
@@ -178,29 +197,6 @@ func programOf(m *rundir.Manifest) string {
 		}
 	}
 	return strings.Join(list, ", ")
-}
-
-// ofProfile makes of the profile of an earlier version's directory what can be made of it. The whole run stands for
-// main where that is asked for.
-func ofProfile(dir string, m *rundir.Manifest, main bool) (*rundir.Efficiency, error) {
-	t := new(factors.Tally)
-	if err := parquet.ScanProfileFile(filepath.Join(dir, rundir.ProfileFile), factors.ProfileColumns, t.Add); err != nil {
-		return nil, err
-	}
-	c, err := rundir.ReadClusters(dir)
-	if err != nil {
-		return nil, err
-	}
-	run, err := c.Outline()
-	if err != nil {
-		return nil, err
-	}
-	e := factors.OfProfile(t, m, run.Clusters)
-	if main {
-		e.Within = factors.Main
-	}
-	e.Runs[0].Bounded(m.Incomplete)
-	return e, nil
 }
 
 // pick makes the stretch that is asked for the one that the run is described in, which is in one by now.

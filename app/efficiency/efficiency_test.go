@@ -2,6 +2,7 @@ package efficiency
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -32,6 +33,9 @@ func write(t *testing.T, name string, p planted) string {
 		t.Fatal(err)
 	}
 	m := map[string]any{"format": rundir.ManifestFormat, "ranks": p.ranks, "complete": true, "worlds": []any{map[string]any{"executable": "/opt/" + p.program}}}
+	if p.program == "" {
+		m["worlds"] = []any{map[string]any{"executable": ""}}
+	}
 	if p.nobody {
 		m["ranks"], m["empty"] = 0, "no process called MPI"
 	}
@@ -86,7 +90,7 @@ func TestScaling(t *testing.T) {
 	if at := a.Fits[0].Projected; len(at) != 2 || at[1].Locations != 32 {
 		t.Errorf("projected to %+v", at)
 	}
-	if a, err = Ask(Question{Dirs: dirs, Within: "main", Scaling: factors.Strong, Reference: dirs[0], To: 100}); err != nil || a.Runs[0].Dir != dirs[0] || a.Runs[0].Speedup != 1 {
+	if a, err = Ask(Question{Dirs: dirs, Within: "main", Scaling: factors.Strong, Reference: dirs[0], To: new(100)}); err != nil || a.Runs[0].Dir != dirs[0] || a.Runs[0].Speedup != 1 {
 		t.Fatalf("%v, %+v", err, a)
 	}
 	if at := a.Fits[0].Projected; at[len(at)-1].Locations != 100 {
@@ -105,15 +109,18 @@ func TestMistakes(t *testing.T) {
 		want string
 	}{
 		"no directory":     {Question{}, "no run directory"},
-		"the same twice":   {Question{Dirs: []string{ring, ring + "/"}}, "are the same run directory"},
+		"the same twice":   {Question{Dirs: []string{ring, ring}}, "is given twice"},
+		"another spelling": {Question{Dirs: []string{ring, ring + "/"}}, "are the same run directory"},
 		"unknown phase":    {Question{Dirs: []string{ring}, Within: "slove"}, `there is no phase "slove"`},
 		"programs":         {Question{Dirs: []string{ring, other}, Within: "main", Scaling: factors.Strong}, "is a run of ring"},
 		"no counters":      {Question{Dirs: []string{ring, larger}, Within: "main", Scaling: factors.Auto}, "PAPI_TOT_INS"},
 		"strange referee":  {Question{Dirs: []string{ring, larger}, Within: "main", Scaling: factors.Strong, Reference: other}, "none of the run directories"},
 		"no rank":          {Question{Dirs: []string{nobody}, Within: "main"}, "no rank was recorded"},
-		"to of one":        {Question{Dirs: []string{ring}, Within: "main", To: 64}, "--to takes runs of at least 3"},
-		"to of two":        {Question{Dirs: []string{ring, larger}, Within: "main", Scaling: factors.Strong, To: 64}, "--to takes runs of at least 3"},
-		"to of a small":    {Question{Dirs: []string{ring, larger}, Within: "main", Scaling: factors.Strong, To: 3}, "no larger than the largest run"},
+		"scaling of one":   {Question{Dirs: []string{ring}, Within: "main", Scaling: factors.Weak}, "--scaling weak takes several runs"},
+		"reference of one": {Question{Dirs: []string{ring}, Within: "main", Reference: ring}, "--reference takes several runs"},
+		"to of one":        {Question{Dirs: []string{ring}, Within: "main", To: new(64)}, "--to takes runs of at least 3"},
+		"to of two":        {Question{Dirs: []string{ring, larger}, Within: "main", Scaling: factors.Strong, To: new(64)}, "--to takes runs of at least 3"},
+		"to of a small":    {Question{Dirs: []string{ring, larger}, Within: "main", Scaling: factors.Strong, To: new(3)}, "no larger than the largest run"},
 		"floor of scaling": {Question{Dirs: []string{ring}, Within: "main", Floors: Floors{{"ge", .5}}}, "global efficiency of one run is not known"},
 	} {
 		_, err := Ask(c.q)
@@ -121,8 +128,15 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%s: %v, hint %q", what, err, hint.Of(err))
 		}
 	}
-	if _, err := Ask(Question{Dirs: []string{t.TempDir()}, Within: "main"}); err == nil {
-		t.Error("a directory of no run has an answer")
+	for _, dir := range []string{t.TempDir(), filepath.Join(ring, "nowhere"), filepath.Join(ring, rundir.ManifestFile)} {
+		var mistake UsageError
+		if _, err := Ask(Question{Dirs: []string{dir}, Within: "main"}); err == nil || errors.As(err, &mistake) || hint.Of(err) == "" {
+			t.Errorf("%s, which is no run directory: %v", dir, err)
+		}
+	}
+	unknown := write(t, "unknown", planted{ranks: 4, seconds: 10, parallel: .8}) // of a trace that does not name the program
+	if _, err := Ask(Question{Dirs: []string{ring, unknown}, Within: "main", Scaling: factors.Strong}); err != nil {
+		t.Errorf("a program that is not known is no other: %v", err)
 	}
 }
 
@@ -131,19 +145,26 @@ func TestFloors(t *testing.T) {
 	if err := f.UnmarshalText([]byte("pe=.9, LB=50%,communication_efficiency=0.7,.1")); err != nil || !slices.Equal(f, Floors{{"pe", .9}, {"lb", .5}, {"ce", .7}, {"pe", .1}}) {
 		t.Fatalf("%v, %v", f, err)
 	}
-	for _, bad := range []string{"", "pe", "pe=", "pe=2", "pe=-1", "pe=nan", "xx=.5", "120%", "pe=.5;lb=.5"} {
-		if err := new(Floors).UnmarshalText([]byte(bad)); err == nil {
-			t.Errorf("%q is taken", bad)
+	for bad, want := range map[string]string{
+		"": "has no number: for example pe=0.8", "pe": "has no number", "pe=": "has no number", "lb=,pe": `"lb=" has no number: for example lb=0.8 or lb=80%`,
+		"pe=2": "2 is not between 0 and 1", "pe=-1": "-1 is not between", "pe=nan": "nan is not between", "80": "80 is not between", "120%": "120% is not between",
+		"xx=.5": `there is no factor "xx": give pe (parallel efficiency), lb`, "pe=abc": `"abc" is no number`, "abc": `"abc" is no number`, "pe=.5;lb=.5": "is no number",
+	} {
+		if err := new(Floors).UnmarshalText([]byte(bad)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, want %q", bad, err, want)
 		}
 	}
 	a, err := Ask(Question{Dirs: []string{write(t, "a", planted{ranks: 2, seconds: 10, program: "ring", parallel: .8})}, Within: "main", Floors: f})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Below(f); err == nil || err.Error() != "parallel efficiency is 0.8000, below 0.9" {
-		t.Errorf("%v", err)
+	if list := a.Below(f); len(list) != 1 || list[0].Error() != "parallel efficiency is 0.8000, below 0.9" {
+		t.Errorf("%v", list)
 	}
-	if err := a.Below(Floors{{"pe", .8}, {"lb", 1}}); err != nil {
-		t.Error(err)
+	if list := a.Below(Floors{{"pe", .8}, {"lb", 1}}); len(list) > 0 {
+		t.Error(list)
+	}
+	if list := a.Below(Floors{{"pe", .9}, {"ce", .85}}); len(list) != 2 {
+		t.Error(list)
 	}
 }

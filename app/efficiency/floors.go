@@ -1,7 +1,6 @@
 package efficiency
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -37,6 +36,7 @@ var known = []factor{
 
 // find is the factor of a short name, or of its name with underscores; nil: there is none.
 func find(name string) *factor {
+	name = strings.ToLower(strings.TrimSpace(name))
 	k := slices.IndexFunc(known, func(f factor) bool { return f.short == name || strings.ReplaceAll(f.name, " ", "_") == name })
 	if k < 0 {
 		return nil
@@ -49,25 +49,40 @@ func (f *Floors) UnmarshalText(text []byte) error {
 	var list Floors
 	for part := range strings.SplitSeq(string(text), ",") {
 		name, number, named := strings.Cut(strings.TrimSpace(part), "=")
-		if !named {
+		if !named && find(name) == nil { // a number alone
 			name, number = known[0].short, name
 		}
-		x := find(strings.ToLower(strings.TrimSpace(name)))
-		if x == nil {
-			return fmt.Errorf("%q is no factor: pe, lb, ce, cs or ge", name)
+		x := find(name)
+		switch {
+		case x == nil:
+			return fmt.Errorf("there is no factor %q: give %s", name, factorNames())
+		case number == "":
+			return fmt.Errorf("%q has no number: for example %s=0.8 or %[2]s=80%%", part, x.short)
 		}
 		ratio, percent := strings.CutSuffix(strings.TrimSpace(number), "%")
 		least, err := strconv.ParseFloat(strings.TrimSpace(ratio), 64)
 		if percent {
 			least /= 100
 		}
-		if err != nil || !(least >= 0 && least <= 1) {
-			return fmt.Errorf("%q: want a ratio from 0 to 1, or a percentage", part)
+		if err != nil {
+			return fmt.Errorf("%q: %q is no number: give a ratio from 0 to 1, or a percentage: 0.8 or 80%%", part, number)
+		}
+		if !(least >= 0 && least <= 1) {
+			return fmt.Errorf("%q: %s is not between 0 and 1: give a ratio, or a percentage: 0.8 or 80%%", part, number)
 		}
 		list = append(list, Floor{x.short, least})
 	}
 	*f = list
 	return nil
+}
+
+// factorNames are all that can have a floor.
+func factorNames() string {
+	var names []string
+	for _, x := range known {
+		names = append(names, fmt.Sprintf("%s (%s)", x.short, x.name))
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
 // check reports a floor of a factor that the runs do not have.
@@ -83,9 +98,8 @@ func (a *Answer) check(floors Floors) error {
 	return nil
 }
 
-// Below says which factors are below their floors; nil: none is. What is not defined is below every floor.
-func (a *Answer) Below(floors Floors) error {
-	var list []error
+// Below says which factors are below their floors, one error for each. What is not defined is below every floor.
+func (a *Answer) Below(floors Floors) (list []error) {
 	for i := range a.Runs {
 		r := &a.Runs[i]
 		where := ""
@@ -102,5 +116,5 @@ func (a *Answer) Below(floors Floors) error {
 			}
 		}
 	}
-	return errors.Join(list...)
+	return list
 }

@@ -3,11 +3,13 @@ package measure
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 
 	"moriens/app/console"
-	"moriens/trace/rundir"
+	"moriens/conclude/factors"
 )
 
 // A Show says what is printed of results.
@@ -44,11 +46,17 @@ func (s *State) results() (*console.Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	efficiency, err := rundir.ReadEfficiency(s.Directory)
-	if errors.Is(err, fs.ErrNotExist) { // of an earlier version
-		efficiency, err = nil, nil
+	r := &console.Results{Run: run, Manifest: s.Manifest, Clusters: s.clusters, Dir: s.Directory, Written: written}
+	if s.Manifest.Nobody() {
+		return r, nil
 	}
-	return &console.Results{Run: run, Manifest: s.Manifest, Clusters: s.clusters, Efficiency: efficiency, Dir: s.Directory, Written: written}, err
+	r.Efficiency, _, err = factors.Read(s.Directory, s.Manifest)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // else the analysis has not come to it
+		m := *s.Manifest
+		m.Notes = slices.Insert(slices.Clone(m.Notes), 0, fmt.Sprintf("the efficiency is not known: %v", err))
+		r.Manifest = &m
+	}
+	return r, nil
 }
 
 // finished prints a State of a run that has ended.

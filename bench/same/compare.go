@@ -46,7 +46,7 @@ func readRenames() (list []rename, err error) {
 var free = []string{"stage_seconds", "reduction.bytes", "reduction.ratio", "moriens", "files"}
 
 // added are fields that the earlier program did not write.
-var added = regexp.MustCompile(`^kept\.outliers\[\d+\]\.(cause|cluster)$`)
+var added = regexp.MustCompile(`^kept\.(outliers\[\d+\]\.(cause|cluster|node)|classes\[\d+\]\.(differs|bursts|where))$`)
 
 // drawn is what the pictures show in as much detail as has room in a share of the bytes of all files, and so of their
 // texts.

@@ -21,7 +21,7 @@ type agentCommand struct {
 
 // spoolFlags say where what the collector has not acknowledged waits.
 type spoolFlags struct {
-	Spool    string      `help:"Directory for the spool, on a local disk (default: $$XDG_RUNTIME_DIR, $$TMPDIR or /tmp)." placeholder:"DIR" type:"path"`
+	Spool    string      `help:"Directory for the spool, which holds records until the collector has them; on a local disk (default: $$XDG_RUNTIME_DIR, $$TMPDIR or /tmp)." placeholder:"DIR" type:"path"`
 	SpoolMax units.Bytes `help:"Maximum size of the spool (default: 1 GiB or 10 % of free space, whichever is smaller)." placeholder:"SIZE"`
 	keepWorkFlag
 }
@@ -32,7 +32,7 @@ func (f *spoolFlags) spool() measure.Spool {
 
 // shmFlag says where the shim puts its rings.
 type shmFlag struct {
-	Shm string `help:"Directory for the ranks' ring buffers, on a memory file system." placeholder:"DIR" type:"path" env:"MORIENS_SHM" default:"/dev/shm"`
+	Shm string `help:"Directory for the ranks' ring buffers, on a memory file system (default: ${default})." placeholder:"DIR" type:"path" env:"MORIENS_SHM" default:"/dev/shm"`
 }
 
 func (a *agentCommand) Run(log *slog.Logger) error {

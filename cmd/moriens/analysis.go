@@ -14,17 +14,17 @@ import (
 
 // spaceFlags say where bursts lie: agents that keep them as micro-cells need the collector's.
 type spaceFlags struct {
-	Dims        string  `help:"Dimensions of the burst space, each a quantity with :log or :lin (default: PAPI_TOT_INS:log,IPC if counted, else duration:log)." placeholder:"SPEC"`
+	Dims        string  `help:"Quantities by which bursts are compared, each with :log or :lin, separated by commas (default: PAPI_TOT_INS:log,IPC if counted, else duration:log)." placeholder:"SPEC"`
 	By          string  `help:"Cluster bursts separately for each pair of surrounding MPI call paths (calls), or all together (none); auto: none if a counter is a dimension, otherwise calls." enum:"calls,none,auto" default:"${by}"`
-	MinDuration string  `help:"Filter shorter bursts; auto: the shortest ones that together take less than 1 % of computing time (default: ${minDuration})." placeholder:"TIME" default:"${minDuration}"`
-	Resolution  float64 `help:"Lower bound for automatically chosen Eps, in units of the dimensions (default for logarithmic durations: 0.01 where density basins split, else 0.1)." placeholder:"R"`
+	MinDuration string  `help:"Do not cluster shorter bursts; auto: the shortest ones that together take less than 1 % of computing time (default: ${minDuration})." placeholder:"TIME" default:"${minDuration}"`
+	Resolution  float64 `help:"Lower bound of Eps, DBSCAN's radius, where it is chosen from the data; in units of the dimensions (default: of logarithmic durations 0.01 where these have distinct peaks, else 0.1)." placeholder:"R"`
 }
 
 // analysisFlags say how bursts become clusters.
 type analysisFlags struct {
 	spaceFlags
-	DBSCAN    string  `name:"dbscan" help:"Eps and MinPts for all clusters, without refinement (default: chosen from the data)." placeholder:"EPS,MINPTS"`
-	MinPoints int     `help:"MinPts for all clusters (default: max(4, T/4, bursts/200) for T measured threads, lower if many bursts belong to smaller kinds)." placeholder:"K"`
+	DBSCAN    string  `name:"dbscan" help:"Eps (radius) and MinPts (bursts within it) of DBSCAN for all clusters, without refinement (default: chosen from the data)." placeholder:"EPS,MINPTS"`
+	MinPoints int     `help:"MinPts of DBSCAN for all clusters (default: max(4, T/4, bursts/200) for T measured threads, lower if many bursts belong to smaller kinds)." placeholder:"K"`
 	Freeze    float64 `help:"If time allows clustering only a sample of the bursts: do not split clusters whose score is at least S, 0 to 1 (default: 0.99)." placeholder:"S"`
 	Strict    bool    `help:"Refine by the rules of ClusteringSuite, for comparison: dimensions scaled to their range, MinPts max(2, T/4) for T measured threads, result of the last step."`
 	Kinds     string  `help:"How clusters become kinds of computation. order: merge clusters that the bursts before, after and on other ranks do not separate; density: each cluster is a kind (default: order)." placeholder:"METHOD"`

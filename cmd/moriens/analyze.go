@@ -15,14 +15,14 @@ import (
 
 type analyzeCommand struct {
 	Trace       string   `arg:"" help:"Paraver trace: TRACE.prv or TRACE.prv.gz; .pcf and .row files beside it are read too."`
-	Out         string   `help:"Run directory to create." placeholder:"DIR" required:""`
-	Range       []string `help:"Use only bursts within these limits; one limit may be missing: duration=1ms.., IPC=0.5..2. Can be repeated." placeholder:"QUANTITY=MIN..MAX" sep:"none"`
-	Lenient     bool     `help:"Skip and count malformed lines of the trace."`
-	Application string   `help:"Application to analyse, if the trace has several: its number, or all (default: the one with the most computing time)." placeholder:"N|all"`
-	Tree        string   `help:"Write the refinement tree to this file, in Graphviz format." placeholder:"TREE.dot"`
+	Out         string   `group:"results" help:"Run directory to create." placeholder:"DIR" required:""`
+	Range       []string `group:"trace" help:"Use only bursts within these limits; one limit may be missing: duration=1ms.., IPC=0.5..2. Can be repeated." placeholder:"QUANTITY=MIN..MAX" sep:"none"`
+	Lenient     bool     `group:"trace" help:"Skip and count malformed lines of the trace."`
+	Application string   `group:"trace" help:"Application to analyse, if the trace has several: its number, or all (default: the one with the most computing time)." placeholder:"N|all"`
+	Tree        string   `group:"results" help:"Write the refinement tree to this file, in Graphviz format." placeholder:"TREE.dot"`
 	showFlags
-	analysisFlags `set:"minDuration=0"`
-	keepFlags
+	keepFlags     `group:"kept"`
+	analysisFlags `group:"clustering" set:"minDuration=0"`
 }
 
 func (a *analyzeCommand) Run(*slog.Logger) error {

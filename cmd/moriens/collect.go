@@ -15,13 +15,13 @@ import (
 )
 
 type collectCommand struct {
-	Out    string `help:"Run directory to create, or that of a run whose collector was killed, to resume it." placeholder:"DIR" type:"path" required:""`
-	Listen string `help:"Address to listen on; port 0: any free port (default: 127.0.0.1:0)." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
-	HTTP   string `name:"http" help:"Address of the status page, for browsers and Prometheus; none: no page (default: 127.0.0.1:0)." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
+	Out    string `group:"results" help:"Run directory to create, or that of a run whose collector was killed, to resume it." placeholder:"DIR" type:"path" required:""`
+	Listen string `group:"agents" help:"Address to listen on; port 0: any free port (default: 127.0.0.1:0)." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
+	HTTP   string `group:"progress" name:"http" help:"Address of the status page, for browsers and Prometheus; none: no page (default: 127.0.0.1:0)." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
 	showFlags
 	earlyFlags
-	keepWorkFlag
-	Agents int `help:"Number of agents (one per node) to wait for before the run can end." placeholder:"N"`
+	keepWorkFlag `group:"files"`
+	Agents       int `group:"agents" help:"Number of agents (one per node) to wait for before the run can end." placeholder:"N"`
 	resultFlags
 }
 

@@ -12,22 +12,22 @@ import (
 )
 
 type efficiencyCommand struct {
-	Dirs      []string            `arg:"" name:"dir" help:"Run directories; of several the one with the fewest ranks is the reference." type:"path"`
-	JSON      bool                `name:"json" help:"Print JSON: efficiency.json as it is in the directory, or the same of several."`
-	Within    string              `help:"Part of the run: main (from the end of MPI_Init to the begin of MPI_Finalize), run, loop (first to last iteration), or the name of a phase." default:"main" placeholder:"PART"`
-	BSC       bool                `name:"bsc" help:"Add the rows of BSC's basicanalysis, which defines some factors otherwise."`
-	Scaling   factors.ScalingKind `help:"Scaling of several runs: strong (the same problem on more ranks), weak (a problem that grew with them), or auto: by the instructions." enum:"auto,strong,weak" default:"auto"`
-	Reference string              `help:"Run directory that the others are compared with." placeholder:"DIR" type:"path"`
-	To        int                 `help:"Project the laws of three and more sizes to N ranks; by default to four times the largest." placeholder:"N"`
-	Additive  bool                `help:"Print what each factor loses, in per cent of the elapsed time: the losses add up."`
-	FailBelow efficiency.Floors   `name:"fail-below" help:"End with 3 where a factor is less: pe=0.8,lb=90%. Factors: pe, lb, ce, cs, ge; a number alone is for pe." placeholder:"FLOORS"`
+	Dirs      []string            `arg:"" name:"dir" help:"Run directory; several are compared." type:"path"`
+	JSON      bool                `group:"shown" name:"json" help:"Print JSON: efficiency.json as it is in the directory, or the same of several."`
+	Within    string              `group:"shown" help:"Part of the run: main (from the end of MPI_Init to the begin of MPI_Finalize), run (all of it), loop (first to last iteration), or the name of a phase of the program (default: ${default})." default:"main" placeholder:"PART"`
+	BSC       bool                `group:"shown" name:"bsc" help:"Add the rows of BSC's basicanalysis, which defines some factors otherwise."`
+	Scaling   factors.ScalingKind `group:"scaling" help:"strong: the same problem on more ranks; weak: a problem that grew with the ranks; auto: by the instructions (PAPI_TOT_INS), if they were counted." enum:"auto,strong,weak" default:"auto"`
+	Reference string              `group:"scaling" help:"Run directory that the others are compared with (default: the one with the fewest ranks)." placeholder:"DIR" type:"path"`
+	To        *int                `group:"scaling" help:"Project the laws of three and more sizes to N ranks (default: twice and four times the largest size)." placeholder:"N"`
+	Additive  bool                `group:"shown" help:"Print what each factor loses, in per cent of the elapsed time: the losses add up."`
+	FailBelow efficiency.Floors   `group:"tests" name:"fail-below" help:"Exit with 3 if a factor is below its floor, for example pe=0.8,lb=90%. pe: parallel efficiency, also meant by a number alone; lb: load balance; ce: communication; of several runs cs: computation scaling; ge: global efficiency." placeholder:"FLOORS"`
 }
 
-func (c *efficiencyCommand) Run() error {
+func (c *efficiencyCommand) Run(w words) error {
 	answer, err := efficiency.Ask(efficiency.Question{Dirs: c.Dirs, Within: c.Within, Reference: c.Reference, Scaling: c.Scaling, To: c.To, Floors: c.FailBelow})
 	var mistake efficiency.UsageError
 	if errors.As(err, &mistake) {
-		return usage(mistake.Unwrap(), hint.Of(err))
+		return usage(err, hint.Of(err))
 	}
 	if err != nil {
 		return err
@@ -40,8 +40,12 @@ func (c *efficiencyCommand) Run() error {
 	if err != nil {
 		return err
 	}
-	if err := answer.Below(c.FailBelow); err != nil {
-		return exitStatus{statusIncomplete, err}
+	below := answer.Below(c.FailBelow)
+	for _, err := range below {
+		complain(w, err)
+	}
+	if len(below) > 0 {
+		return exitStatus{status: statusIncomplete}
 	}
 	return nil
 }

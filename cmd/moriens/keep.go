@@ -12,7 +12,7 @@ import (
 type keepFlags struct {
 	Keep       units.Bytes `help:"Target size of the run directory. The profile and the loop structure of all ranks are always kept, even if larger; the rest is used for representative windows in full detail (default: ${default})." placeholder:"SIZE" default:"64MiB"`
 	Windows    int         `help:"Number of consecutive iterations kept in full detail for each phase (default: ${default})." placeholder:"N" default:"2"`
-	Outliers   int         `help:"Maximum number of outlier ranks kept beside the exemplars of the classes; -1: in proportion to the classes (default: -1)." placeholder:"N" default:"-1"`
+	Outliers   int         `help:"Maximum number of ranks unlike the others of their class that are kept in detail, beside one rank for each class; -1: in proportion to the classes (default: -1)." placeholder:"N" default:"-1"`
 	KeepBursts string      `help:"Bursts and MPI calls to keep: windows (and a sample of the other bursts), or all." enum:"windows,all" default:"windows"`
 }
 

@@ -25,24 +25,24 @@ const (
 )
 
 type commands struct {
-	Run        runCommand        `cmd:"" help:"Run a job under measurement: moriens run -- mpirun -n 4 ./app"`
-	Collect    collectCommand    `cmd:"" help:"Collect the agents' data and analyse it when the job has ended."`
-	Agent      agentCommand      `cmd:"" help:"Send the records of this node's ranks to the collector."`
-	Status     statusCommand     `cmd:"" help:"Show the state of a run in progress, or the result of a finished one: moriens status DIR"`
-	Finish     finishCommand     `cmd:"" help:"End a run in progress now and analyse what was recorded: moriens finish DIR"`
-	Env        envCommand        `cmd:"" help:"Print the environment that the ranks need, for a batch script: eval \"$(moriens env DIR)\""`
-	Analyze    analyzeCommand    `cmd:"" help:"Analyse an existing Paraver trace: moriens analyze TRACE.prv --out DIR" set:"by=none"`
-	Efficiency efficiencyCommand `cmd:"" help:"Show how well runs used their processors, and what is lost where: moriens efficiency DIR"`
-	Export     exportCommand     `cmd:"" help:"Write the kept trace of a run in another format: moriens export DIR --format csv --out PATH"`
-	Report     reportCommand     `cmd:"" help:"Rewrite report.html of a run, the page that opens from disk: moriens report DIR"`
-	View       viewCommand       `cmd:"" help:"Show a run in a browser, served on the loopback interface: moriens view DIR"`
-	Doctor     doctorCommand     `cmd:"" help:"Check what can be measured on this machine, and show how to fix what is missing."`
-	Cluster    clusterCommand    `cmd:"" help:"Cluster points by density (DBSCAN): moriens cluster points.csv --eps 0.1 --min-points 4 --out labels"`
+	Run        runCommand        `cmd:"" group:"measure" help:"Run a job under measurement and show the results: moriens run -- mpirun -n 4 ./app"`
+	Doctor     doctorCommand     `cmd:"" group:"measure" help:"Check what can be measured on this machine, and show how to fix what is missing."`
+	Version    versionCommand    `cmd:"" group:"measure" help:"Print the version, the commit and the versions of the formats."`
+	Status     statusCommand     `cmd:"" group:"look" help:"Show the results of a finished run, or the state of one in progress: moriens status DIR"`
+	Efficiency efficiencyCommand `cmd:"" group:"look" help:"Show how well runs used their processors, what is lost where, and how runs scale: moriens efficiency DIR..."`
+	View       viewCommand       `cmd:"" group:"look" help:"Show a run in a browser, served on the loopback interface: moriens view DIR"`
+	Report     reportCommand     `cmd:"" group:"look" help:"Rewrite report.html of a run, the page that opens from disk: moriens report DIR"`
+	Export     exportCommand     `cmd:"" group:"look" help:"Write the kept trace of a run in another format: moriens export DIR --format csv --out PATH"`
+	Finish     finishCommand     `cmd:"" group:"nodes" help:"End a run in progress now and analyse what was recorded: moriens finish DIR"`
+	Collect    collectCommand    `cmd:"" group:"nodes" help:"Collect the agents' data and analyse it when the job has ended: moriens collect --out DIR"`
+	Agent      agentCommand      `cmd:"" group:"nodes" help:"Send the records of this node's ranks to the collector: moriens agent --dir DIR"`
+	Env        envCommand        `cmd:"" group:"nodes" help:"Print the environment that the ranks need, for a batch script: eval \"$(moriens env DIR)\""`
+	Analyze    analyzeCommand    `cmd:"" group:"data" help:"Analyse an existing Paraver trace: moriens analyze TRACE.prv --out DIR" set:"by=none"`
+	Cluster    clusterCommand    `cmd:"" group:"data" help:"Cluster points by density (DBSCAN): moriens cluster points.csv --eps 0.1 --min-points 4 --out labels"`
 	Preloaded  preloadedCommand  `cmd:"" hidden:"" help:"Serve the ranks of this node; started by libmoriens.so."`
-	Version    versionCommand    `cmd:"" help:"Print the version, the commit and the versions of the formats."`
 
-	Log       string `help:"Log level on stderr: debug, info, warn, error." enum:"debug,info,warn,error" default:"error"`
-	LogFormat string `help:"Log format: text, or json with one object per line." enum:"text,json" default:"text"`
+	Log       string `help:"Log level on stderr: debug, info, warn, error (default: ${default})." enum:"debug,info,warn,error" default:"error" placeholder:"LEVEL"`
+	LogFormat string `help:"Log format: text, or json with one object per line (default: ${default})." enum:"text,json" default:"text" placeholder:"FORMAT"`
 
 	VersionFlag versionFlag `name:"version" help:"Print the version and exit."`
 }
@@ -63,12 +63,15 @@ func run(args []string, stdout, stderr io.Writer) int {
 	exited := -1
 	parser, err := kong.New(&c,
 		kong.Name("moriens"),
-		kong.Description("Record an MPI job, cluster its computation bursts, and keep the parts that represent the run."),
+		kong.Description("Measure an MPI job and show where its computing time goes. The computation between MPI calls is recorded and clustered, and the parts that represent the run are kept. Begin with: moriens run -- mpirun -n 4 ./app"),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(status int) { exited = status }),
 		kong.UsageOnError(),
 		defaults,
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
+		kong.ExplicitGroups(groups),
+		kong.AutoGroup(inGeneral),
+		kong.Help(printHelp),
 	)
 	if err != nil {
 		panic(err) // the grammar itself is wrong

@@ -19,10 +19,10 @@ import (
 // resultFlags are what the results of a run depend on. Its journal keeps those that were given, for a collector that
 // resumes it.
 type resultFlags struct {
-	analysisFlags
-	keepFlags
-	timeoutFlag
-	cellsFlags
+	keepFlags     `group:"kept"`
+	timeoutFlag   `group:"kept"`
+	analysisFlags `group:"clustering"`
+	cellsFlags    `group:"large"`
 }
 
 func (r *resultFlags) results() (options grouping.Options, keep measure.Keep, kept *measure.Cells, err error) {

@@ -20,16 +20,23 @@ import (
 const maxCallpath = 64
 
 type runCommand struct {
-	Out      string `help:"Run directory to create (default: moriens-DATE-TIME)." placeholder:"DIR"`
-	Events   string `help:"Events to count in every burst, separated by commas: PAPI presets, native events, sde:::NAME::COUNTER, sw:page-faults, sw:context-switches, sw:cpu-time; or none (default: PAPI_TOT_INS,PAPI_TOT_CYC if available)." placeholder:"LIST" env:"MORIENS_EVENTS"`
-	Callpath *int   `help:"Frames per call path, 1 to 64; more than 1 needs libunwind (default: 16)." placeholder:"N"`
-	HTTP     string `name:"http" help:"Address of a status page, for browsers and Prometheus (default: no page)." placeholder:"HOST:PORT" default:"none"`
+	Out      string `group:"results" help:"Run directory to create (default: moriens-DATE-TIME)." placeholder:"DIR"`
+	Events   string `group:"measured" help:"Events to count in every burst, separated by commas: PAPI presets, native events, sde:::NAME::COUNTER, sw:page-faults, sw:context-switches, sw:cpu-time; or none (default: PAPI_TOT_INS,PAPI_TOT_CYC if available)." placeholder:"LIST" env:"MORIENS_EVENTS"`
+	Callpath *int   `group:"measured" help:"Frames of the call path that are recorded of each MPI call, from 1 (its own place alone) to 64; more than 1 needs libunwind (default: 16)." placeholder:"N"`
+	HTTP     string `group:"progress" name:"http" help:"Address of a status page, for browsers and Prometheus (default: no page)." placeholder:"HOST:PORT" default:"none"`
 	showFlags
 	earlyFlags
 	resultFlags
-	shmFlag
-	spoolFlags
-	Command []string `arg:"" passthrough:"partial" help:"The launcher and its arguments, after --." name:"launcher"`
+	shmFlag    `group:"files"`
+	spoolFlags `group:"files"`
+	Command    []string `arg:"" passthrough:"partial" help:"The command that starts the job, and its arguments: mpirun -n 4 ./app, srun ./app, or the program itself." name:"launcher"`
+}
+
+// Help is what --help says beside the flags.
+func (r *runCommand) Help() string {
+	return "The launcher runs as it is. Ranks on this host are measured; for those of other nodes see docs/batch.md. At the end of the job " +
+		"a summary is printed, and the results are in the run directory: report.html opens in a browser; moriens status, efficiency, view and export take the directory. " +
+		"The exit status is the job's, or 3 if the job succeeded but ranks or parts of the analysis are missing."
 }
 
 func (r *runCommand) Run(ctx *kong.Context, log *slog.Logger) error {

@@ -12,7 +12,7 @@ import (
 
 // earlyFlags say what ends a run before its ranks do, besides `moriens finish`.
 type earlyFlags struct {
-	Signal string `help:"On this signal to moriens, end the run early and analyse what was recorded: the signal that the batch system sends before the time limit, such as USR1. SIGTERM always does." placeholder:"NAME"`
+	Signal string `group:"progress" help:"On this signal to moriens, end the run early and analyse what was recorded: the signal that the batch system sends before the time limit, such as USR1. SIGTERM always does." placeholder:"NAME"`
 }
 
 // signal returns the signal that the user named: USR1, SIGUSR1 or 10; nil where none was.

@@ -11,7 +11,7 @@ import (
 
 type statusCommand struct {
 	Dir     string        `arg:"" help:"Run directory." type:"path"`
-	JSON    bool          `name:"json" help:"Print it as JSON."`
+	JSON    bool          `name:"json" help:"Print JSON: the state, and of a finished run its manifest.json."`
 	Long    bool          `help:"Print all figures of a run that has ended, in the place of the summary."`
 	URL     bool          `name:"url" help:"Print the address of the run's page, including its access token."`
 	Timeout time.Duration `help:"Maximum time to wait for the collector's answer." default:"5s"`

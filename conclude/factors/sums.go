@@ -12,7 +12,7 @@ import (
 )
 
 // unbounded says why what comes from sums of the whole run is a bound.
-const unbounded = "only sums of the whole run are known: what is before the end of MPI_Init and after the begin of MPI_Finalize counts too, " +
+const unbounded = "only sums of the whole run are known: the time before the end of MPI_Init and after the begin of MPI_Finalize is included, " +
 	"and what is neither computing nor in MPI counts as outside"
 
 // OfSums computes the factors of a run of which only the rows of its profile are known, because its bursts were kept on

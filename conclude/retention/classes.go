@@ -45,7 +45,7 @@ func (r *Reduction) classify(run *trace.Run, o Options) (*represent.Classes, err
 	rows := make([][]float64, len(run.Threads))
 	for i := range run.Threads {
 		t := &run.Threads[i]
-		row := make([]float64, len(ranks.Quantities))
+		row := make([]float64, len(ranks.Quantities)+1)
 		kinds := t.Bursts.Kinds()
 		for k, d := range t.Bursts.DurationNS {
 			row[max(kinds[k], 0)] += float64(d)
@@ -56,12 +56,18 @@ func (r *Reduction) classify(run *trace.Run, o Options) (*represent.Classes, err
 		sent, received := moved(t, run.Traffic == nil)
 		row[bytes], row[bytes+1] = float64(sent+messageSent[i]), float64(received+messageReceived[i])
 		row[bytes+2], row[bytes+3] = float64(waits.CausedNS[i]), float64(waits.SufferedNS[i])
+		row[len(row)-1] = float64(t.Bursts.Len()) // for people alone: threads are not compared by it
 		rows[i] = row
 	}
 	if rows, err = team.ByThread(r.owners, rows); err != nil {
 		return nil, err
 	}
-	ranks.Values = slices.Concat(rows...)
+	r.bursts = make([]int, len(rows))
+	for i, row := range rows {
+		last := len(row) - 1
+		ranks.Values = append(ranks.Values, row[:last]...)
+		r.bursts[i] = int(row[last])
+	}
 	return represent.Classify(ranks, represent.ClassOptions{Outliers: o.Outliers, Workers: o.Workers})
 }
 

@@ -2,7 +2,10 @@ package retention
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 
 	"moriens/analysis/period"
 	"moriens/analysis/profile"
@@ -108,7 +111,7 @@ func (r *Reduction) describeClasses(run *trace.Run, k *rundir.Kept) {
 	k.Grouped, k.Differ = r.classes.Method, r.classes.Differ
 	for i := range r.classes.Classes {
 		c := &r.classes.Classes[i]
-		d := rundir.Class{Size: len(c.Threads), Exemplar: rundir.NameOf(&run.Threads[c.Exemplar]), Reason: c.Reason, Profile: c.Profile, Differs: c.Differs}
+		d := rundir.Class{Size: len(c.Threads), Exemplar: rundir.NameOf(&run.Threads[c.Exemplar]), Reason: c.Reason, Profile: c.Profile, Differs: c.Differs, Bursts: r.medianBursts(c.Threads), Where: where(run, c.Threads)}
 		for _, thread := range c.Threads {
 			if n := len(d.Threads); n > 0 && d.Threads[n-1][1]+1 == int(thread) {
 				d.Threads[n-1][1]++
@@ -121,7 +124,68 @@ func (r *Reduction) describeClasses(run *trace.Run, k *rundir.Kept) {
 	for _, x := range r.classes.Outliers {
 		k.Outliers = append(k.Outliers, rundir.Outlier{
 			ThreadName: rundir.NameOf(&run.Threads[x.Thread]), Class: x.Class, Distance: rundir.Number(x.Distance), Reason: x.Reason,
-			Cause: x.Quantity.Kind.String(), Cluster: x.Quantity.Cluster,
+			Cause: x.Quantity.Kind.String(), Cluster: x.Quantity.Cluster, Node: nodeOf(run, x.Thread),
 		})
 	}
+}
+
+// medianBursts is the lower median of the bursts of threads; nil: not known.
+func (r *Reduction) medianBursts(threads []int32) *int {
+	if r.bursts == nil || len(threads) == 0 {
+		return nil
+	}
+	var list []int
+	for _, t := range threads {
+		list = append(list, r.bursts[t])
+	}
+	slices.Sort(list)
+	return &list[(len(list)-1)/2]
+}
+
+// nodeOf is the node of a thread; empty where there is one node.
+func nodeOf(run *trace.Run, thread int) string {
+	if len(run.Nodes) < 2 {
+		return ""
+	}
+	return run.Nodes[run.Threads[thread].Node].Name
+}
+
+// where says on which nodes threads ran: "on n3", "all ranks of n3 and n4", "on n3 and n4 alone"; empty where they are
+// on most nodes, or there is one.
+func where(run *trace.Run, threads []int32) string {
+	if len(run.Nodes) < 2 {
+		return ""
+	}
+	if len(threads) == 1 {
+		return "on " + nodeOf(run, int(threads[0]))
+	}
+	own, all := make(map[int]int), make(map[int]int)
+	for i := range run.Threads {
+		all[run.Threads[i].Node]++
+	}
+	for _, t := range threads {
+		own[run.Threads[t].Node]++
+	}
+	if 2*len(own) > len(all) {
+		return "" // there are threads of it about everywhere
+	}
+	whole, nodes := true, slices.Sorted(maps.Keys(own))
+	for _, n := range nodes {
+		whole = whole && own[n] == all[n]
+	}
+	var names []string
+	for _, n := range nodes {
+		names = append(names, run.Nodes[n].Name)
+	}
+	text := strings.Join(names, " and ")
+	if len(names) > 2 {
+		text = fmt.Sprintf("%d of %d nodes", len(names), len(all))
+	}
+	switch {
+	case whole:
+		return "all ranks of " + text
+	case len(threads) >= 2*len(nodes):
+		return "on " + text + " alone"
+	}
+	return "" // so few are on few nodes anyway
 }

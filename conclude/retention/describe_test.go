@@ -29,3 +29,46 @@ func TestDescribeInner(t *testing.T) {
 		t.Errorf("of a stretch without: %v, want an empty list", list)
 	}
 }
+
+// Where threads ran is said where it distinguishes them.
+func TestWhere(t *testing.T) {
+	run := &trace.Run{Nodes: []trace.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}, {Name: "f"}}}
+	for i := range 24 {
+		run.Threads = append(run.Threads, trace.Thread{Rank: i, Node: i / 4})
+	}
+	for _, tt := range []struct {
+		threads []int32
+		want    string
+	}{
+		{[]int32{9}, "on c"},
+		{[]int32{4, 5, 6, 7}, "all ranks of b"},
+		{[]int32{4, 5, 6, 7, 8, 9, 10, 11}, "all ranks of b and c"},
+		{[]int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, "all ranks of 3 of 6 nodes"},
+		{[]int32{4, 6}, "on b alone"},
+		{[]int32{4, 5, 8, 9}, "on b and c alone"},
+		{[]int32{4, 8}, ""},
+		{[]int32{0, 4, 8, 12}, ""},
+	} {
+		if got := where(run, tt.threads); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.threads, got, tt.want)
+		}
+	}
+	if got := nodeOf(run, 9); got != "c" {
+		t.Errorf("rank 9 on %q", got)
+	}
+	run.Nodes = run.Nodes[:1]
+	if got := where(run, []int32{1}) + nodeOf(run, 1); got != "" {
+		t.Errorf("of one node: %q", got)
+	}
+}
+
+func TestMedianBursts(t *testing.T) {
+	r := &Reduction{}
+	if n := r.medianBursts([]int32{0}); n != nil {
+		t.Errorf("%d bursts where none are known", *n)
+	}
+	r.bursts = []int{7, 9, 1, 100}
+	if n := r.medianBursts([]int32{0, 1, 3}); n == nil || *n != 9 {
+		t.Errorf("%v", n)
+	}
+}

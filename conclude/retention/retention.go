@@ -53,6 +53,7 @@ type Reduction struct {
 	structure *loops.Structure
 	fidelity  *rundir.Fidelity
 	classes   *represent.Classes
+	bursts    []int // of each thread; nil = not known
 	found     *represent.Selection
 	sizes     sizes
 	parts     []part // that are kept, by importance

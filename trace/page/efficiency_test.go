@@ -83,7 +83,7 @@ func TestEfficiencyThatCannotBeRead(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, rundir.EfficiencyFile), []byte(`{"format":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if p := problems(dir); !strings.Contains(p, rundir.EfficiencyFile+": unexpected end of JSON input") {
+	if p := problems(dir); !strings.Contains(p, rundir.EfficiencyFile+": it is cut short") {
 		t.Errorf("%s", p)
 	}
 }

@@ -259,12 +259,6 @@ func ReadProfile(in io.ReaderAt, bytes int64) (p *Profile, err error) {
 	return p, nil
 }
 
-// ScanProfileFile is ScanProfile of a file.
-func ScanProfileFile(path string, wanted []string, give func(batch *Profile)) error {
-	_, err := readFile(path, func(in io.ReaderAt, bytes int64) (*Profile, error) { return nil, ScanProfile(in, bytes, wanted, give) })
-	return err
-}
-
 // ScanProfile hands out the rows that WriteProfile wrote, some at a time; each call overwrites those of the call
 // before. Of the columns it reads the kind and the wanted ones, and the others are 0; where none is wanted, all.
 func ScanProfile(in io.ReaderAt, bytes int64, wanted []string, give func(batch *Profile)) error {

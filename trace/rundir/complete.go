@@ -197,6 +197,9 @@ func (m *Manifest) assess() {
 		why += fmt.Sprintf(", %s of them because the spool was full", units.Count(l.SpoolFullDropped, "record"))
 	}
 	counted(l.RecordsDropped, "record", why)
+	if text := m.Deaths(); text != "" { // of which nothing is missing that can be recorded
+		m.timeless = append(m.timeless, text)
+	}
 	counted(l.RecordsUnkept, "record", "of MPI calls and marks left in the ring buffers: the spool was full until the end")
 	if l.ThreadsUnrecorded > 0 {
 		say("%s could not record: %s", units.Count(l.ThreadsUnrecorded, "thread"), units.Count(l.CallsUnrecorded, "MPI call"))
@@ -224,6 +227,29 @@ func (m *Manifest) assess() {
 		also("%s", what)
 	}
 	m.Complete = len(m.Incomplete) == 0
+}
+
+// Deaths says which ranks died by themselves, and what is not known of them because of that; empty: none.
+func (m *Manifest) Deaths() string {
+	n, first := 0, ""
+	for _, d := range m.Losses.RanksDied {
+		if d.CutOff {
+			continue
+		}
+		if n++; n == 1 {
+			first = fmt.Sprintf("rank %d: %s", d.Rank, d.How)
+			if len(m.Worlds) > 1 {
+				first = fmt.Sprintf("world %d rank %d: %s", d.World, d.Rank, d.How)
+			}
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("1 rank died (%s): what it computed after its last MPI call is not known", first)
+	}
+	return fmt.Sprintf("%d ranks died (%s, and %d more): what they computed after their last MPI calls is not known", n, first, n-1)
 }
 
 // sayUnrecorded says how many ranks have no record, reason by reason over all worlds and hosts.

@@ -215,3 +215,25 @@ func TestIncompleteIsShort(t *testing.T) {
 		t.Errorf("%d sentences, the last %q", len(m.Incomplete), last)
 	}
 }
+
+// Nothing is missing of ranks that died by themselves but what no call has ended: their efficiency is a bound.
+func TestDeaths(t *testing.T) {
+	m := &Manifest{Worlds: []World{{Size: 4}}}
+	if text := m.Deaths(); text != "" {
+		t.Errorf("of none: %s", text)
+	}
+	m.Losses.RanksDied = []RankDied{{Rank: 3, How: "lost its node", CutOff: true}, {Rank: 1, How: "MPI_Abort"}}
+	if want := "1 rank died (rank 1: MPI_Abort): what it computed after its last MPI call is not known"; m.Deaths() != want {
+		t.Errorf("%q, want %q", m.Deaths(), want)
+	}
+	m.Worlds = append(m.Worlds, World{Size: 1})
+	m.Losses.RanksDied = append(m.Losses.RanksDied, RankDied{World: 1, How: "killed"})
+	want := "2 ranks died (world 0 rank 1: MPI_Abort, and 1 more): what they computed after their last MPI calls is not known"
+	if m.Deaths() != want {
+		t.Errorf("%q, want %q", m.Deaths(), want)
+	}
+	m.assess()
+	if slices.Contains(m.Incomplete, want) || !slices.Contains(m.timeless, want) {
+		t.Errorf("incomplete %q, of times %q", m.Incomplete, m.timeless)
+	}
+}

@@ -62,6 +62,8 @@ type Class struct {
 	Reason   string     `json:"reason"`
 	Profile  string     `json:"profile"`           // what its threads spend their time on
 	Differs  string     `json:"differs,omitempty"` // in what they differ most from the first class; empty: it is that
+	Bursts   *int       `json:"bursts,omitempty"`  // of one of its threads, median; nil: not known
+	Where    string     `json:"where,omitempty"`   // on which nodes they ran; empty: about everywhere, or there is one
 }
 
 // An Outlier is a thread that is unlike its class.
@@ -74,6 +76,8 @@ type Outlier struct {
 	Cause string `json:"cause,omitempty"`
 	// Cluster is the one, or the first of the kind, that Reason names where Cause is computing; 0 = it names none.
 	Cluster int32 `json:"cluster,omitempty"`
+	// Node is that of the thread; empty: there is one, or it is not known.
+	Node string `json:"node,omitempty"`
 }
 
 // A Window is a stretch of time of some threads of which all is kept.

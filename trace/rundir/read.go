@@ -83,6 +83,19 @@ func read(dir fs.FS) (*trace.Run, *Manifest, *Clusters, error) {
 	return r.run, m, c, nil
 }
 
+// NoManifest says what is in the place of a run directory, of which manifest.json cannot be found.
+func NoManifest(dir string) error {
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return hint.With(errors.New("no such directory"), adviseDirectory)
+	case err != nil:
+		return hint.With(err, adviseDirectory)
+	case !info.IsDir():
+		return hint.With(errors.New("not a directory"), adviseDirectory)
+	}
+	return noManifest(files.Dir(dir))
+}
+
 // noManifest says what a directory without a manifest is.
 func noManifest(dir fs.FS) error {
 	there := func(name string) bool { _, err := fs.Stat(dir, name); return err == nil }

@@ -234,7 +234,7 @@ describe('findings of what the manifest tells', () => {
       textsOf({ outliers: [{ ...outlier, reason, cause, cluster }] }).filter((s) => /^Rank 5 .* (more (time )?in|time in) cluster 2/.test(s));
     const twice = "spends 31 % more time in cluster 2 than its class's median (1.31 s, median 1.00 s)";
     expect(about(twice, 'computing', 2)).toEqual([`Rank 5 is unlike its class: it ${twice}.`]);
-    const times = "spends 2.31 times the time in cluster 2 of its class's median (2.31 s, median 1.00 s)";
+    const times = "spends 2.31 times as much time in cluster 2 as its class's median (2.31 s, median 1.00 s)";
     expect(about(times, 'computing', 2)).toEqual([`Rank 5 is unlike its class: it ${times}.`]);
     expect(about('is slow: the words are for people', 'computing', 2)).toEqual([]);
     expect(about("spends 31 % more time in cluster 22 than its class's median (1.31 s, median 1.00 s)", 'computing', 22)).toHaveLength(2);

@@ -1,0 +1,70 @@
+package factors
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"moriens/internal/files"
+	"moriens/internal/hint"
+	"moriens/trace/parquet"
+	"moriens/trace/rundir"
+)
+
+// damaged is the advice where files of a run directory cannot be read.
+const damaged = "the run directory is damaged: copy it again from its origin"
+
+// Read is what a run directory with this manifest has of its efficiency. Where efficiency.json is missing, as in
+// directories of earlier versions, it is what can be said by the sums of the profile: within run, as bounds, and
+// computed is true. Where the profile is missing too, the error is fs.ErrNotExist.
+func Read(dir string, m *rundir.Manifest) (e *rundir.Efficiency, computed bool, err error) {
+	e, err = rundir.ReadEfficiency(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e, err = ofSums(dir, m)
+		return e, true, err
+	case err != nil:
+		return nil, false, hint.Default(err, damaged)
+	case len(e.Runs) != 1:
+		return nil, false, hint.With(fmt.Errorf("%s has %d runs, want one", rundir.EfficiencyFile, len(e.Runs)), damaged)
+	}
+	return e, false, nil
+}
+
+// ofSums computes what the profile of a run directory says.
+func ofSums(dir string, m *rundir.Manifest) (*rundir.Efficiency, error) {
+	f, err := files.Open(filepath.Join(dir, rundir.ProfileFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, hint.With(lacking{fmt.Errorf("it has neither %s nor %s", rundir.EfficiencyFile, rundir.ProfileFile)}, damaged)
+	}
+	if err != nil {
+		return nil, hint.Default(err, damaged)
+	}
+	defer f.Close()
+	t := new(Tally)
+	if err := parquet.ScanProfile(f, f.Size(), ProfileColumns, t.Add); err != nil {
+		return nil, hint.Default(fmt.Errorf("%s: %w", rundir.ProfileFile, err), damaged)
+	}
+	c, err := rundir.ReadClusters(dir)
+	if err != nil {
+		return nil, hint.Default(err, damaged)
+	}
+	run, err := c.Outline()
+	if err != nil {
+		return nil, hint.Default(err, damaged)
+	}
+	e := OfProfile(t, m, run.Clusters)
+	why := m.Incomplete
+	if text := m.Deaths(); text != "" {
+		why = append(slices.Clip(why), text)
+	}
+	e.Runs[0].Bounded(why)
+	return e, nil
+}
+
+// lacking is an error for files that are not there.
+type lacking struct{ error }
+
+func (lacking) Is(err error) bool { return err == fs.ErrNotExist }
