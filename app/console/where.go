@@ -182,8 +182,9 @@ var qualified = regexp.MustCompile(`[\w<>…~]+(?:::[\w<>…~]+)*::`)
 
 const arrow = " → "
 
-// leaveOutClasses makes rows that are too wide narrower: where there is one, the second call of each is named without its
-// class where that is the first one's too, and then those that are still too wide without any, unless two would read alike.
+// leaveOutClasses makes rows that are too wide narrower: where there is one, the second call of each is named without
+// its class where that is the first one's too, and then those that are still too wide without any, unless two would
+// read alike.
 func leaveOutClasses(rows []timeRow, width int) {
 	wide := func(r *timeRow) bool { return utf8.RuneCountInString(r.label()+r.calls) > width }
 	narrower := func(of func(r *timeRow)) {

@@ -116,8 +116,8 @@ func checkFactors(t *testing.T, r *rundir.EfficiencyRun, want *mpitest.WorkFacto
 
 var whereMost = regexp.MustCompile(`\nmost computing: rank (\d+), .*; most of it in cluster (\d+), `)
 
-// checkWhere checks that the summary names a rank, and with it a cluster between two barriers in which that rank computes
-// longest.
+// checkWhere checks that the summary names a rank, and with it a cluster between two barriers in which that rank
+// computes longest.
 func checkWhere(t *testing.T, run *trace.Run, summary string, rank int) {
 	t.Helper()
 	found := whereMost.FindStringSubmatch(summary)

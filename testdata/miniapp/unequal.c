@@ -7,7 +7,8 @@
  * Work is waiting for a moment, so that it needs no core and takes as long on a machine that is shared. Each thread has
  * a communicator of its own with those of the same number on other ranks. When it was between two MPI calls is in
  * $MINIAPP_OUT/work.<rank>.<thread>: a line for each time, begin and end in ns by CLOCK_MONOTONIC, read right after the
- * call before it and right before the call after it. Those of the first thread begin with MPI_Init and end with MPI_Finalize.
+ * call before it and right before the call after it. Those of the first thread begin with MPI_Init and end with
+ * MPI_Finalize.
  */
 #include "checked.h"
 
