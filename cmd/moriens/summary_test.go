@@ -396,3 +396,37 @@ func TestPythonSolver(t *testing.T) {
 	}
 	checkSummary(t, "heat", out, o.stdout)
 }
+
+// The list of a program's lines rejects what is not listed, misses what is missing, and minds the order.
+func TestListed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "masked.txt")
+	if err := os.WriteFile(path, []byte("1 losses: none\n1 most: rank N[, {N|no} times]\n* N N % N TIME - CALL@a → CALL@b\n* N N % N TIME TIME Wait@borders → Irecv@b\n? note: one thing: two\n1 results: DIR\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	l := readListed(t, path, &rundir.Manifest{MPICalls: map[string]int64{"MPI_Send": 1, "MPI_Wait": 1}})
+	for _, tt := range []struct {
+		lines string
+		right bool
+	}{
+		{"losses: none|most: rank 1|results: /x", true},
+		{"losses: none|most: rank 1, 2.5 times|  4 3.1 %  1,000  1.5 us  -  2nd longest: Send@a::a → Wait@b+0x12|note: one thing: two|results: /x", true},
+		{"losses: none|most: rank 1|1 3 % 1 1 us 2 ms Wait@borders → Irecv@b|1 3 % 1 1 us - Send@a → Send@b|results: /x", true},
+		{"losses: none|most: rank 1|1 3 % 1 1 us 2 ms Wait@bo…ers → Irecv@b|note: one thing …|results: /x", true},
+		{"losses: none|most: rank 1", false},
+		{"most: rank 1|losses: none|results: /x", false},
+		{"losses: none|most: rank 1|most: rank 1|results: /x", false},
+		{"losses: none|most: rank 1, 2|results: /x", false},
+		{"losses: none|most: rank 1|1 3 % 1 1 us - Recv@a → Send@b|results: /x", false},
+		{"losses: none|most: rank 1|1 3 % 1 1 us 2 ms Wait@bo…xrs → Irecv@b|results: /x", false},
+		{"losses: none|most: rank 1|note: another thing …|results: /x", false},
+		{"losses: none|most: rank 1|note: one thing: two|1 3 % 1 1 us - Send@a → Send@b|results: /x", false},
+	} {
+		lines := strings.Split(tt.lines, "|")
+		for i := range lines {
+			lines[i] = masked(lines[i], "/x")
+		}
+		if err := l.match(lines); (err == nil) != tt.right {
+			t.Errorf("%q: %v", lines, err)
+		}
+	}
+}
