@@ -14,9 +14,8 @@ import (
 // plantedRounds is how often the ranks of unequalTrace meet.
 const plantedRounds = 20
 
-// unequalTrace is of four ranks on nodes of their own choice: from barrier to barrier rank r works (r + 1) · 50 of 250
-// ms. Rank r leaves MPI_Init at (r + 1) · 10 ms, reaches the first barrier at 50 and MPI_Finalize 5 + r ms after the
-// last.
+// unequalTrace is of four ranks on these nodes: from barrier to barrier rank r works (r + 1) · 50 of 250 ms. Rank r
+// leaves MPI_Init at (r + 1) · 10 ms, reaches the first barrier at 50 and MPI_Finalize 5 + r ms after the last.
 func unequalTrace(nodes [4]int) string {
 	const ms = 1_000_000
 	end := 60 + plantedRounds*250 + 20

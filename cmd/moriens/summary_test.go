@@ -22,12 +22,13 @@ import (
 // The summaries of real programs.
 //
 // app/console/testdata/summaries has, for each program, its recorded run directory (as much of it as moriens status
-// reads), the exact summary of that (summary.txt, long.txt; TestGoldenSummaries of app/console, TestStatusIsGolden), and
-// masked.txt: what the summary of any run of the program consists of, however busy the machine.
+// reads), the exact summary of that (summary.txt, long.txt: TestGoldenSummaries of app/console, TestStatusIsGolden),
+// and masked.txt: what the summary of any run of the program consists of, however busy the machine.
 //
 //	make record-summaries
 //
-// runs the programs, and writes the directories and the exact summaries again, and of masked.txt the rows of the table.
+// runs the programs, and writes the directories and the exact summaries again, and of masked.txt the rows of the
+// table.
 //
 // A line of masked.txt begins with a mark and a blank:
 //
@@ -35,23 +36,24 @@ import (
 //	?  it may be absent
 //	*  the lines with this mark that follow each other: any of them, any number of times, in any order
 //
-// In it [a|b] is a, b or nothing, {a|b} is a or b, CALL an MPI function that the run has called, HOST a name; a line @FILE
-// stands for the lines of that file. Masked in the summary are, in this order:
+// In it [a|b] is a, b or nothing, {a|b} is a or b, CALL an MPI function that the run has called, HOST a name; a line
+// @FILE stands for the lines of that file. Masked in the summary are, in this order:
 //
-//   - the directory of the results: DIR
-//   - sizes (3.2 MiB): SIZE; durations (4.86 ms): TIME
-//   - offsets (+0x12a): nothing; all other numbers, so counts, percentages, ranks, clusters, versions, lines of sources: N
+//   - the directory of the results, the only path: DIR
+//   - sizes (3.2 MiB): SIZE; durations (4.86 ms): TIME; there are no dates
+//   - offsets (+0x12a): nothing; all other numbers: N. They are counts, percentages, the numbers of ranks, threads and
+//     clusters, versions, and lines of sources
 //   - columns: blanks that follow each other are one
-//   - in rows of the table also what distinguishes a row from another of the same calls (from solve: …, 2nd longest: …),
-//     classes and namespaces, and " and 2 more"
+//   - in rows of the table also what distinguishes a row from another of the same calls (from solve: …, 2nd longest:
+//     …), classes and namespaces, and " and 2 more"
 //
 // A line that ends with … is the begin of a listed one; in a row … stands for what was cut.
 var record = flag.Bool("record", false, "write recorded run directories to app/console/testdata/summaries")
 
 const summaries = "../../app/console/testdata/summaries"
 
-// checkSummary checks the summary at the end of what a run printed against what is listed of its program, or records the
-// run directory.
+// checkSummary checks the summary at the end of what a run printed against what is listed of its program; under -record
+// it records the run directory first.
 func checkSummary(t *testing.T, name, out, stdout string) {
 	t.Helper()
 	m, err := rundir.ReadManifest(out)
@@ -243,8 +245,8 @@ func (x *listed) pattern(form string) *regexp.Regexp {
 	return regexp.MustCompile("^" + text + "$")
 }
 
-// recordRun writes what moriens status reads of a run directory, without the paths of this machine, and the rows that the
-// table of such a run may have.
+// recordRun writes what moriens status reads of a run directory, without the paths of this machine, and the rows that
+// the table of such a run may have.
 func recordRun(t *testing.T, name, out string, m *rundir.Manifest) {
 	t.Helper()
 	dir := filepath.Join(summaries, name)
@@ -393,4 +395,38 @@ func TestPythonSolver(t *testing.T) {
 		t.Errorf("status %d\n%s\nwith moriens %d\n%s%s", plain.status, plain.stdout, o.status, o.stdout, o.stderr)
 	}
 	checkSummary(t, "heat", out, o.stdout)
+}
+
+// The list of a program's lines rejects what is not listed, misses what is missing, and minds the order.
+func TestListed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "masked.txt")
+	if err := os.WriteFile(path, []byte("1 losses: none\n1 most: rank N[, {N|no} times]\n* N N % N TIME - CALL@a → CALL@b\n* N N % N TIME TIME Wait@borders → Irecv@b\n? note: one thing: two\n1 results: DIR\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	l := readListed(t, path, &rundir.Manifest{MPICalls: map[string]int64{"MPI_Send": 1, "MPI_Wait": 1}})
+	for _, tt := range []struct {
+		lines string
+		right bool
+	}{
+		{"losses: none|most: rank 1|results: /x", true},
+		{"losses: none|most: rank 1, 2.5 times|  4 3.1 %  1,000  1.5 us  -  2nd longest: Send@a::a → Wait@b+0x12|note: one thing: two|results: /x", true},
+		{"losses: none|most: rank 1|1 3 % 1 1 us 2 ms Wait@borders → Irecv@b|1 3 % 1 1 us - Send@a → Send@b|results: /x", true},
+		{"losses: none|most: rank 1|1 3 % 1 1 us 2 ms Wait@bo…ers → Irecv@b|note: one thing …|results: /x", true},
+		{"losses: none|most: rank 1", false},
+		{"most: rank 1|losses: none|results: /x", false},
+		{"losses: none|most: rank 1|most: rank 1|results: /x", false},
+		{"losses: none|most: rank 1, 2|results: /x", false},
+		{"losses: none|most: rank 1|1 3 % 1 1 us - Recv@a → Send@b|results: /x", false},
+		{"losses: none|most: rank 1|1 3 % 1 1 us 2 ms Wait@bo…xrs → Irecv@b|results: /x", false},
+		{"losses: none|most: rank 1|note: another thing …|results: /x", false},
+		{"losses: none|most: rank 1|note: one thing: two|1 3 % 1 1 us - Send@a → Send@b|results: /x", false},
+	} {
+		lines := strings.Split(tt.lines, "|")
+		for i := range lines {
+			lines[i] = masked(lines[i], "/x")
+		}
+		if err := l.match(lines); (err == nil) != tt.right {
+			t.Errorf("%q: %v", lines, err)
+		}
+	}
 }
