@@ -165,7 +165,7 @@ func praises(t *testing.T, r *Result) {
 	if err := console.Long(&text, &console.Results{Run: r.Run, Manifest: r.Manifest, Clusters: r.Clusters, Dir: "dir"}); err != nil {
 		t.Fatal(err)
 	}
-	if lacks := len(r.Manifest.Reduction.Missing) > 0; lacks == strings.Contains(text.String(), "times as much") || lacks != strings.Contains(text.String(), "\nmissing: ") {
+	if lacks := len(r.Manifest.Reduction.Missing) > 0; lacks == strings.Contains(text.String(), "times as much)\n") || lacks != strings.Contains(text.String(), "\nmissing: ") {
 		t.Errorf("missing %q:\n%s", r.Manifest.Reduction.Missing, text.String())
 	}
 }

@@ -166,7 +166,7 @@ func TestNearALongCall(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	}
-	if !strings.HasSuffix(a.Reason, ": takes 26.0 times the time of the phase's median (52.0 ms, median 2.00 ms)") || a.EndNS-a.BeginNS < 50*ms || len(a.Threads) != 1 {
+	if !strings.HasSuffix(a.Reason, ": takes 26.0 times as much time as the phase's median (52.0 ms, median 2.00 ms)") || a.EndNS-a.BeginNS < 50*ms || len(a.Threads) != 1 {
 		t.Errorf("%+v", a)
 	}
 }

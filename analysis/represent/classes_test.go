@@ -250,7 +250,7 @@ func TestWaitedFor(t *testing.T) {
 	if len(c.Outliers) != 1 || c.Outliers[0].Thread != 9 || c.Outliers[0].Quantity.Kind != represent.CausedNS {
 		t.Fatalf("%+v", c.Outliers)
 	}
-	if r := c.Outliers[0].Reason; !strings.HasPrefix(r, "makes others wait 12.3 s at collective calls, 12") {
+	if r := c.Outliers[0].Reason; !strings.HasPrefix(r, "makes others wait 12.3 s in total at collective calls (median of all ranks: 10.") {
 		t.Error(r)
 	}
 }
@@ -272,7 +272,7 @@ func TestManyRanks(t *testing.T) {
 		if len(c.Classes) != 3 || len(c.Classes[2].Threads) < 8 || len(c.Classes[2].Threads) > 9 || !slices.Contains(c.Classes[2].Threads, 11) {
 			t.Fatalf("%d classes: %s", len(c.Classes), c.Method)
 		}
-		if len(c.Outliers) != 1 || c.Outliers[0].Thread != 4321 || !strings.HasPrefix(c.Outliers[0].Reason, "sends 3.00 times the bytes of its class's median (11.2 GiB, median 3.73 GiB)") {
+		if len(c.Outliers) != 1 || c.Outliers[0].Thread != 4321 || !strings.HasPrefix(c.Outliers[0].Reason, "sends 3.00 times as many bytes as its class's median (11.2 GiB, median 3.73 GiB)") {
 			t.Errorf("%+v", c.Outliers)
 		}
 		if !strings.HasSuffix(c.Method, "of 4096 threads, with which others were compared, 1 thread in no class") {

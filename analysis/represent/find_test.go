@@ -45,7 +45,7 @@ func TestHalo(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	for _, part := range []string{
-		"iteration 412 of phase 1: takes 2.2", " times the time of the phase's median (", "; a burst of cluster 2 on rank 3 takes 8.9", " times the time of its median (9.0", " ms, median 1.0",
+		"iteration 412 of phase 1: takes 2.2", " times as much time as the phase's median (", "; a burst of cluster 2 on rank 3 takes 8.9", " times as much time as its median (9.0", " ms, median 1.0",
 	} {
 		if !strings.Contains(a.Reason, part) {
 			t.Errorf("%q lacks %q", a.Reason, part)

@@ -201,9 +201,9 @@ var further = regexp.MustCompile(` and (\d+) more`)
 
 const arrow = " → "
 
-// leaveOutClasses makes rows that are too wide narrower: where there is one, the second call of each is named without its
-// class where that is the first one's too, then those that are still too wide without any, and then with the number of
-// other calls in short, unless two would read alike.
+// leaveOutClasses makes rows that are too wide narrower: where there is one, the second call of each is named without
+// its class where that is the first one's too, then those that are still too wide without any, and then with the number
+// of other calls in short, unless two would read alike.
 func leaveOutClasses(rows []timeRow, width int) {
 	wide := func(r *timeRow) bool { return utf8.RuneCountInString(r.label()+r.calls) > width }
 	narrower := func(of func(r *timeRow)) {

@@ -172,7 +172,7 @@ func read(dir, within string) (*rundir.EfficiencyRun, string, error) {
 	if m.Nobody() {
 		return nil, "", misuse("moriens status "+dir+" says what is known", "no rank was recorded: %s", m.Empty)
 	}
-	e, computed, err := factors.Read(dir, m)
+	e, computed, err := Read(dir, m)
 	if err != nil {
 		return nil, "", err
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"moriens/app/console"
-	"moriens/conclude/factors"
+	"moriens/app/efficiency"
 )
 
 // A Show says what is printed of results.
@@ -50,7 +50,7 @@ func (s *State) results() (*console.Results, error) {
 	if s.Manifest.Nobody() {
 		return r, nil
 	}
-	r.Efficiency, _, err = factors.Read(s.Directory, s.Manifest)
+	r.Efficiency, _, err = efficiency.Read(s.Directory, s.Manifest)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // else the analysis has not come to it
 		m := *s.Manifest
 		m.Notes = slices.Insert(slices.Clone(m.Notes), 0, fmt.Sprintf("the efficiency is not known: %v", err))

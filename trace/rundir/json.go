@@ -2,7 +2,6 @@ package rundir
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -58,7 +57,7 @@ func readJSON(dir fs.FS, name string, format int, v any) error {
 		Moriens Program `json:"moriens"`
 	}
 	if err := json.Unmarshal(text, &version); err != nil {
-		if at := (*json.SyntaxError)(nil); errors.As(err, &at) && at.Offset >= int64(len(text)) {
+		if err.Error() == "unexpected end of JSON input" {
 			err = fmt.Errorf("it is cut short, at %d bytes", len(text))
 		}
 		return hint.With(fmt.Errorf("%s: %w", name, err), adviseDamage)

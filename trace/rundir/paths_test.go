@@ -105,7 +105,7 @@ func TestBadCallPaths(t *testing.T) {
 		"signed offset":      {[2]string{`"0x10"`, `"0x+1"`}, `frame 0: "0x+1" is no offset`},
 		"offset of no digit": {[2]string{`"0x10"`, `"0x"`}, `frame 0: "0x" is no offset`},
 		"offset of 65 bits":  {[2]string{`"0x10"`, `"0x10000000000000000"`}, `is no offset`},
-		"cut off":            {[2]string{`"later": [[]]}`, ``}, "unexpected end"},
+		"cut off":            {[2]string{`"later": [[]]}`, ``}, "it is cut short"},
 		"another version":    {[2]string{`"format": 1`, `"format": 2`}, "has format 2, this moriens reads 1"},
 		"no object":          {[2]string{good, `[]`}, "callpaths.json"},
 	} {

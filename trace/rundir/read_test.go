@@ -218,7 +218,7 @@ func TestReadBadDirectories(t *testing.T) {
 		{"a file is gone", without(NamesFile), "trace.row", "damaged"},
 		{"no clusters", without(ClustersFile), "clusters.json", "damaged"},
 		{"cut off", func(d fstest.MapFS) { d[TraceFile] = &fstest.MapFile{Data: d[TraceFile].Data[:500]} }, "trace.prv has 500 bytes, not ", "damaged"},
-		{"no JSON", func(d fstest.MapFS) { d[ManifestFile] = &fstest.MapFile{Data: []byte("{")} }, "manifest.json: unexpected end", "damaged"},
+		{"no JSON", func(d fstest.MapFS) { d[ManifestFile] = &fstest.MapFile{Data: []byte("{")} }, "manifest.json: it is cut short", "damaged"},
 		{"not ours", func(d fstest.MapFS) { d[ManifestFile] = &fstest.MapFile{Data: []byte(`{"name":"app"}`)} }, "it was not written by moriens", "moriens run, collect"},
 		{"later version", edit(ManifestFile, `"format": 1`, `"format": 9`), "manifest.json has format 9, this moriens reads 1", "moriens version"},
 		{"later version of the clusters", edit(ClustersFile, `"format": 2`, `"format": 3`), "clusters.json has format 3, this moriens reads 2", "moriens version"},

@@ -1,4 +1,4 @@
-package factors
+package efficiency
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"moriens/conclude/factors"
 	"moriens/internal/files"
 	"moriens/internal/hint"
 	"moriens/trace/parquet"
@@ -43,8 +44,8 @@ func ofSums(dir string, m *rundir.Manifest) (*rundir.Efficiency, error) {
 		return nil, hint.Default(err, damaged)
 	}
 	defer f.Close()
-	t := new(Tally)
-	if err := parquet.ScanProfile(f, f.Size(), ProfileColumns, t.Add); err != nil {
+	t := new(factors.Tally)
+	if err := parquet.ScanProfile(f, f.Size(), factors.ProfileColumns, t.Add); err != nil {
 		return nil, hint.Default(fmt.Errorf("%s: %w", rundir.ProfileFile, err), damaged)
 	}
 	c, err := rundir.ReadClusters(dir)
@@ -55,7 +56,7 @@ func ofSums(dir string, m *rundir.Manifest) (*rundir.Efficiency, error) {
 	if err != nil {
 		return nil, hint.Default(err, damaged)
 	}
-	e := OfProfile(t, m, run.Clusters)
+	e := factors.OfProfile(t, m, run.Clusters)
 	why := m.Incomplete
 	if text := m.Deaths(); text != "" {
 		why = append(slices.Clip(why), text)
