@@ -28,38 +28,57 @@ func encode(v any) ([]byte, error) {
 // spaced puts a space behind each comma and colon between values.
 func spaced(compact []byte) []byte {
 	out := make([]byte, 0, len(compact)+len(compact)/8)
-	walk(compact, func(i int, inText bool, _ int) {
-		out = append(out, compact[i])
-		if c := compact[i]; !inText && (c == ',' || c == ':') {
+	for i := 0; i < len(compact); {
+		c := compact[i]
+		if c == '"' {
+			end := textEnd(compact, i)
+			out = append(out, compact[i:end]...)
+			i = end
+			continue
+		}
+		if out = append(out, c); c == ',' || c == ':' {
 			out = append(out, ' ')
 		}
-	})
+		i++
+	}
 	return out
 }
 
-// walk goes through JSON: with is called for each byte with whether it belongs to a text, and in how many objects and
-// lists it lies, brackets among what is inside them.
-func walk(value []byte, with func(i int, inText bool, depth int)) {
-	depth, inText := 0, false
-	for i := 0; i < len(value); i++ {
-		switch c := value[i]; {
-		case inText && c == '\\':
-			with(i, true, depth)
+// textEnd is where what follows a text begins, which begins with its quotation mark.
+func textEnd(value []byte, begin int) int {
+	for i := begin + 1; i < len(value); i++ {
+		switch value[i] {
+		case '\\':
 			i++
-			with(i, true, depth)
-		case c == '"':
-			with(i, true, depth)
-			inText = !inText
-		case !inText && (c == '{' || c == '['):
-			depth++
-			with(i, false, depth)
-		case !inText && (c == '}' || c == ']'):
-			with(i, false, depth)
-			depth--
-		default:
-			with(i, inText, depth)
+		case '"':
+			return i + 1
 		}
 	}
+	return len(value)
+}
+
+// split returns the members or elements of an object or list, and whether one of them is an object or a list.
+func split(value []byte) (parts [][]byte, nested bool) {
+	depth, from := 0, 1
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '"':
+			i = textEnd(value, i) - 1
+		case '{', '[':
+			depth++
+			nested = nested || depth > 1
+		case '}', ']':
+			if depth--; depth == 0 {
+				parts = append(parts, bytes.TrimSpace(value[from:i]))
+			}
+		case ',':
+			if depth == 1 {
+				parts = append(parts, bytes.TrimSpace(value[from:i]))
+				from = i + 1
+			}
+		}
+	}
+	return parts, nested
 }
 
 // A layout puts values on lines.
@@ -78,19 +97,7 @@ func (l *layout) value(value []byte, depth int) {
 		l.out.Write(value)
 		return
 	}
-	from := 1
-	var parts [][]byte
-	nested := false // a part is an object or a list
-	walk(value, func(i int, inText bool, at int) {
-		switch {
-		case inText:
-		case at == 1 && value[i] == ',' || i == len(value)-1:
-			parts = append(parts, bytes.TrimSpace(value[from:i]))
-			from = i + 1
-		case at > 1:
-			nested = true
-		}
-	})
+	parts, nested := split(value)
 	l.out.WriteByte(value[0])
 	room := 0
 	for i, part := range parts {
@@ -115,12 +122,7 @@ func (l *layout) value(value []byte, depth int) {
 
 // member writes a key and its value.
 func (l *layout) member(member []byte, depth int) {
-	colon := -1
-	walk(member, func(i int, inText bool, at int) {
-		if colon < 0 && !inText && at == 0 && member[i] == ':' {
-			colon = i
-		}
-	})
+	colon := textEnd(member, 0) // it follows the key
 	l.out.Write(member[:colon+2])
 	l.value(member[colon+2:], depth)
 }
