@@ -98,7 +98,7 @@ func checkCauses(t *testing.T, outliers []rundir.Outlier) {
 	t.Helper()
 	for _, o := range outliers {
 		named := o.Cluster > 0 && (strings.Contains(o.Reason, fmt.Sprintf("time in cluster %d ", o.Cluster)) || strings.Contains(o.Reason, fmt.Sprintf("time in kind %d ", o.Cluster)))
-		if o.Cause == "" || named != (o.Cause == "computing" && !strings.Contains(o.Reason, "bursts of no cluster")) {
+		if o.Cause == "" || named != (o.Cause == "computing" && !strings.Contains(o.Reason, "bursts in no cluster")) {
 			t.Errorf("cause %q, cluster %d: %s", o.Cause, o.Cluster, o.Reason)
 		}
 	}
