@@ -36,7 +36,8 @@ func TestEfficiencyOfARunningJob(t *testing.T) {
 				if d := *f.LoadBalanceInNodes**f.LoadBalanceBetweenNodes - *f.LoadBalance; math.Abs(d) > 1e-9 || *f.LoadBalanceBetweenNodes != 1 {
 					t.Errorf("%v: one node: %+v", options, f)
 				}
-				if spent := *f.ComputingSeconds + *f.MPISeconds; f.Locations != 2 || spent > 2**f.Seconds*(1+1e-9) || math.Abs(*f.ComputingSeconds-2**f.ParallelEfficiency**f.Seconds) > 1e-6 {
+				// Begin and end of a rank are some ticks of its clock off.
+				if spent := *f.ComputingSeconds + *f.MPISeconds; f.Locations != 2 || spent > 2**f.Seconds+1e-7 || math.Abs(*f.ComputingSeconds-2**f.ParallelEfficiency**f.Seconds) > 1e-6 {
 					t.Errorf("%v: %g s of 2 ranks in %g s, %d locations", options, spent, *f.Seconds, f.Locations)
 				}
 			}
