@@ -101,7 +101,7 @@ type ClusterSum struct {
 type Sums struct {
 	Regions  [][]Sum          // by region, location
 	Clusters [][][]ClusterSum // by region and location, of the first regions: by cluster
-	Kinds    [][][]ClusterSum // likewise: by kind; nil: kinds are clusters
+	Kinds    [][]ClusterSum   // by location, of the first region: by kind; nil: kinds are clusters
 	Loops    []LoopSum        // by phase of iterations
 }
 

@@ -18,7 +18,7 @@ import (
 type Options struct {
 	Regions    int   // that each location has Parts of
 	Clusters   int   // of the first so many regions the clusters are added up too
-	Kinds      bool  // and the kinds too
+	Kinds      bool  // of the first region the kinds too
 	Iterations []int // of each phase of iterations
 	Workers    int   // that share the work; below 1 means 1
 	Team       team.Threads
@@ -31,13 +31,11 @@ func Local(locations []Location, o Options) (*Sums, error) {
 	for r := range s.Regions {
 		s.Regions[r] = make([]Sum, len(locations))
 	}
-	if o.Kinds {
-		s.Kinds = make([][][]ClusterSum, o.Clusters)
+	for r := range s.Clusters {
+		s.Clusters[r] = make([][]ClusterSum, len(locations))
 	}
-	for _, lists := range [][][][]ClusterSum{s.Clusters, s.Kinds} {
-		for r := range lists {
-			lists[r] = make([][]ClusterSum, len(locations))
-		}
+	if o.Kinds {
+		s.Kinds = make([][]ClusterSum, len(locations))
 	}
 	for k, n := range o.Iterations {
 		s.Loops[k] = newLoopSum(n)
@@ -61,12 +59,12 @@ func Local(locations []Location, o Options) (*Sums, error) {
 		for r := range s.Clusters {
 			s.Clusters[r][i] = l.clusters(int32(i), l.Cluster, l.Parts[r])
 		}
-		kinds := l.Kind
-		if kinds == nil {
-			kinds = l.Cluster
-		}
-		for r := range s.Kinds {
-			s.Kinds[r][i] = l.clusters(int32(i), kinds, l.Parts[r])
+		if o.Kinds {
+			labels := l.Kind
+			if labels == nil {
+				labels = l.Cluster
+			}
+			s.Kinds[i] = l.clusters(int32(i), labels, l.Parts[0])
 		}
 		for k := range l.Loops {
 			s.Loops[k].add(l, l.Loops[k].BeginsNS, &mu)

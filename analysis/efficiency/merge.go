@@ -20,7 +20,10 @@ func (s *Sums) Merge(t team.Threads) error {
 }
 
 func (s *Sums) merge(t team.Threads) error {
-	labelled := slices.Concat(s.Clusters, s.Kinds)
+	labelled := s.Clusters
+	if s.Kinds != nil {
+		labelled = append(slices.Clip(labelled), s.Kinds)
+	}
 	all, err := team.Gather(t, s.words(t, labelled))
 	if err != nil {
 		return err

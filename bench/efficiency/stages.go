@@ -144,9 +144,9 @@ func solved(s *efficiency.Sums, nodes []int) error {
 		if list := efficiency.Clusters(s.Clusters[r], nil); len(list) != clusters || list[0].Longest != slowest {
 			return fmt.Errorf("region %d: clusters %+v", r, list)
 		}
-		if list := efficiency.Clusters(s.Kinds[r], nil); len(list) != clusters {
-			return fmt.Errorf("region %d: %d kinds", r, len(list))
-		}
+	}
+	if list := efficiency.Clusters(s.Kinds, nil); len(list) != clusters {
+		return fmt.Errorf("%d kinds", len(list))
 	}
 	for k := range s.Loops {
 		if list := s.Loops[k].Iterations(50); len(list) == 0 || math.Abs(list[0].Communication-.75) > .01 {

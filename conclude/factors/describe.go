@@ -34,15 +34,15 @@ func (m *measurement) describe(s *efficiency.Sums) *rundir.Efficiency {
 			run.Iterations = append(run.Iterations, iterations(k, l)...)
 		case region.stretch != nil:
 			x := d.stretch(region.name, *region.stretch, sums, s.Clusters[r])
-			if s.Kinds != nil {
-				x.Kinds = d.clusters(s.Kinds[r])
-			}
 			if r > 0 {
 				run.Stretches = append(run.Stretches, x)
 				continue
 			}
 			run.Take(x)
 			run.Threads = d.threads(sums)
+			if s.Kinds != nil {
+				run.Kinds = d.clusters(s.Kinds)
+			}
 			if mains := d.of(func(t *trace.Thread) bool { return t.Thread == 0 }); len(mains) < len(d.nodes) {
 				f := d.factors(efficiency.Solve(sums, d.nodes, region.length(), mains))
 				run.MainThreads = &f

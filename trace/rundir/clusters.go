@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"math"
+	"slices"
 
 	"moriens/trace"
 	"moriens/trace/palette"
@@ -93,9 +94,9 @@ type Cluster struct {
 	Kinship
 	Before []PathBursts `json:"before"`
 	After  []PathBursts `json:"after"`
-	// Whole call paths, the most frequent ones; empty = not known.
-	WholeBefore []PathBursts  `json:"whole_before"`
-	WholeAfter  []PathBursts  `json:"whole_after"`
+	// Whole call paths, the most frequent ones; nil = those of Before and After.
+	WholeBefore []PathBursts  `json:"whole_before,omitempty"`
+	WholeAfter  []PathBursts  `json:"whole_after,omitempty"`
 	Counters    []CounterStat `json:"counters"`
 }
 
@@ -244,7 +245,9 @@ func describeCluster(run *trace.Run, x *trace.Cluster, paths func(path uint32) i
 	if x.Score == 0 {
 		d.Score = Number(math.NaN())
 	}
-	d.WholeBefore, d.WholeAfter = describePaths(x.WholeBefore, paths), describePaths(x.WholeAfter, paths)
+	if !slices.Equal(x.WholeBefore, x.Before) || !slices.Equal(x.WholeAfter, x.After) {
+		d.WholeBefore, d.WholeAfter = describePaths(x.WholeBefore, paths), describePaths(x.WholeAfter, paths)
+	}
 	for k := range min(len(x.CounterMean), len(x.CounterStd), len(run.Counters)) {
 		d.Counters = append(d.Counters, CounterStat{run.Counters[k].Name, Number(x.CounterMean[k]), Number(x.CounterStd[k])})
 	}

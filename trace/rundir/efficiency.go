@@ -65,7 +65,7 @@ type EfficiencyRun struct {
 	EfficiencyScaling
 	Budget     EfficiencyBudget      `json:"budget"`
 	Clusters   []EfficiencyCluster   `json:"clusters"`        // by lost seconds, descending
-	Kinds      []EfficiencyCluster   `json:"kinds,omitempty"` // the same of kinds of computation, by the cluster that stands for each
+	Kinds      []EfficiencyCluster   `json:"kinds,omitempty"` // the same of kinds of computation, by the cluster that stands for each; of main alone
 	Phases     []EfficiencyPhase     `json:"phases"`          // named by the program, and phases of iterations
 	Iterations []EfficiencyIteration `json:"iterations"`
 	Nodes      []EfficiencyGroup     `json:"nodes"`
@@ -190,7 +190,6 @@ type EfficiencyStretch struct {
 	EfficiencyFactors
 	Budget   EfficiencyBudget    `json:"budget"`
 	Clusters []EfficiencyCluster `json:"clusters"`
-	Kinds    []EfficiencyCluster `json:"kinds,omitempty"`
 	Nodes    []EfficiencyGroup   `json:"nodes"`
 	Classes  []EfficiencyGroup   `json:"classes"`
 }
@@ -198,7 +197,7 @@ type EfficiencyStretch struct {
 // Take makes a stretch the one that the run is described in.
 func (r *EfficiencyRun) Take(s EfficiencyStretch) {
 	r.BeginSeconds, r.EndSeconds, r.EfficiencyFactors, r.Budget = s.BeginSeconds, s.EndSeconds, s.EfficiencyFactors, s.Budget
-	r.Clusters, r.Kinds, r.Nodes, r.Classes = s.Clusters, s.Kinds, s.Nodes, s.Classes
+	r.Clusters, r.Kinds, r.Nodes, r.Classes = s.Clusters, nil, s.Nodes, s.Classes
 }
 
 // Bounded marks the factors as bounds for these reasons too.
