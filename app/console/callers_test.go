@@ -23,7 +23,7 @@ func TestCallersDistinguish(t *testing.T) {
 		"most have it, of several ways":      {[]string{"sax 50,say 50 → e", "sbx → e"}, []string{"from a", "from b"}},
 		"one has no more callers":            {[]string{"sa → e", "s → e"}, []string{"long", "short"}},
 		"no difference":                      {[]string{"sam → e", "sam → e", "sam → e"}, []string{"longest", "2nd longest", "shortest"}},
-		"two of three alike":                 {[]string{"sam → e", "sam → e", "sbm → e"}, []string{"longest", "2nd longest", "shortest"}},
+		"two of three alike":                 {[]string{"sam → e", "sam → e", "sbm → e"}, []string{"from a, long", "from a, short", "from b"}},
 		"no names, but offsets":              {[]string{"_ → e", "_ → e"}, []string{"from app+0x1", "from app+0x2"}},
 		"recursion that is folded elsewhere": {[]string{"r*rx → e", "r*ry → e"}, []string{"from x", "from y"}},
 		"not known":                          {[]string{" → ", " → "}, []string{"long", "short"}},

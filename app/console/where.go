@@ -317,7 +317,7 @@ func distinguish(r *Results, rows []timeRow) {
 			func() []string { return callers(r.Run, rows, group, byPlace) },
 			func() []string { return lengths(rows, group) },
 		} {
-			if mark(rows, group, words()) {
+			if mark(rows, group, withLengths(rows, group, words())) {
 				break
 			}
 		}
@@ -352,7 +352,7 @@ func callers(run *trace.Run, rows []timeRow, group []int, name func(f *trace.Fra
 		for k, i := range group {
 			stacks[k] = stack(run, side(rows[i].cluster), name)
 		}
-		if words := departing(stacks); words != nil {
+		if words := departing(stacks); !slices.Contains(words, "") {
 			return words
 		}
 	}
@@ -400,8 +400,34 @@ func stack(run *trace.Run, paths []trace.PathCount, name func(f *trace.Frame) st
 	}
 }
 
-// departing says of each stack where it departs from the others: "from solve", or "from smooth < coarse" where another
-// departs only there. It is nil where that does not distinguish all.
+// withLengths adds the length of their bursts to words that are alike: "from solve, long". It is nil where a word is
+// missing, or all are alike.
+func withLengths(rows []timeRow, group []int, words []string) []string {
+	alike := make(map[string][]int)
+	for k, w := range words {
+		alike[w] = append(alike[w], k)
+	}
+	if len(alike) < 2 || alike[""] != nil {
+		return nil
+	}
+	words = slices.Clone(words)
+	for _, same := range alike {
+		if len(same) == 1 {
+			continue
+		}
+		var members []int
+		for _, k := range same {
+			members = append(members, group[k])
+		}
+		for i, length := range lengths(rows, members) {
+			words[same[i]] += ", " + length
+		}
+	}
+	return words
+}
+
+// departing says of each stack where it departs from others: "from solve", or "from smooth < coarse" where another
+// departs only there. Stacks that do not depart from each other have the same words.
 func departing(stacks [][]string) []string {
 	words := make([]string, len(stacks))
 	rest := make([]int, len(stacks)) // those alike so far
@@ -413,21 +439,22 @@ func departing(stacks [][]string) []string {
 		var next [][]int
 		for _, group := range groups {
 			parts := make(map[string][]int)
+			known := true
 			for _, i := range group {
-				if depth >= len(stacks[i]) {
-					return nil
+				if known = known && depth < len(stacks[i]); known {
+					parts[stacks[i][depth]] = append(parts[stacks[i][depth]], i)
 				}
-				parts[stacks[i][depth]] = append(parts[stacks[i][depth]], i)
+			}
+			if !known || len(parts) > 1 && parts[""] != nil {
+				continue
 			}
 			for name, part := range parts {
 				for _, i := range part {
 					switch {
-					case len(parts) == 1 && len(group) > 1:
-					case name == "":
-						return nil
-					case len(group) > 1 && words[i] == "":
+					case len(parts) == 1:
+					case words[i] == "":
 						words[i] = "from " + name
-					case len(group) > 1:
+					default:
 						words[i] += " < " + name
 					}
 				}
