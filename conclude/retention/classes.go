@@ -19,8 +19,14 @@ func namer(run *trace.Run) []string {
 	return names
 }
 
+// grouped are threads in classes.
+type grouped struct {
+	classes *represent.Classes
+	bursts  []int // of each thread; nil = not known
+}
+
 // classify groups the threads by what they have done in sum, and by who waited for whom at meetings.
-func (r *Reduction) classify(run *trace.Run, o Options) (*represent.Classes, error) {
+func (r *Reduction) classify(run *trace.Run, o Options) (*grouped, error) {
 	waits, err := r.waits(run, o.Workers)
 	if err != nil {
 		return nil, err
@@ -62,13 +68,17 @@ func (r *Reduction) classify(run *trace.Run, o Options) (*represent.Classes, err
 	if rows, err = team.ByThread(r.owners, rows); err != nil {
 		return nil, err
 	}
-	r.bursts = make([]int, len(rows))
+	bursts := make([]int, len(rows))
 	for i, row := range rows {
 		last := len(row) - 1
 		ranks.Values = append(ranks.Values, row[:last]...)
-		r.bursts[i] = int(row[last])
+		bursts[i] = int(row[last])
 	}
-	return represent.Classify(ranks, represent.ClassOptions{Outliers: o.Outliers, Workers: o.Workers})
+	classes, err := represent.Classify(ranks, represent.ClassOptions{Outliers: o.Outliers, Workers: o.Workers})
+	if err != nil {
+		return nil, err
+	}
+	return &grouped{classes, bursts}, nil
 }
 
 // moved is how many bytes a thread has sent and received, by transfers only where these are all.

@@ -27,7 +27,7 @@ func Reduce(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, 
 	}
 	c.Levels = r.Levels
 	if !o.All {
-		r.classes = r.findClasses(ctx, s, c.Run, o)
+		r.classes, r.bursts = r.findClasses(ctx, s, c.Run, o)
 	}
 	r.measure(ctx, s, c.Run, o)
 	if !o.All {
@@ -80,17 +80,17 @@ func (r *Reduction) summarise(ctx context.Context, s *stage.Stages, run *trace.R
 }
 
 // findClasses groups the threads; where that fails all are alike.
-func (r *Reduction) findClasses(ctx context.Context, s *stage.Stages, run *trace.Run, o Options) *represent.Classes {
+func (r *Reduction) findClasses(ctx context.Context, s *stage.Stages, run *trace.Run, o Options) (_ *represent.Classes, bursts []int) {
 	if o.Sums != nil && o.Sums.Classes != nil {
-		return o.Sums.Classes
+		return o.Sums.Classes, nil
 	}
-	found := try(ctx, r, s, stage.Classes, "ranks are not distinguished", func(context.Context) (*represent.Classes, error) {
+	found := try(ctx, r, s, stage.Classes, "ranks are not distinguished", func(context.Context) (*grouped, error) {
 		return r.classify(run, o)
 	})
 	if found == nil {
-		found = oneClass(len(run.Threads))
+		return oneClass(len(run.Threads)), nil
 	}
-	return found
+	return found.classes, found.bursts
 }
 
 // choose decides which windows are kept, and gets what nodes have of them.
