@@ -1,0 +1,109 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"moriens/trace/rundir"
+)
+
+// writeEfficiency says how well the run used its processors, in up to four lines.
+func writeEfficiency(b *strings.Builder, r *Results) {
+	if r.Efficiency == nil || len(r.Efficiency.Runs) != 1 || !(r.Efficiency.Runs[0].Parallel > 0) {
+		return
+	}
+	e := &r.Efficiency.Runs[0]
+	worlds := len(r.Manifest.Worlds) > 1
+	bounds := ""
+	if e.Bound {
+		bounds = " (bounds)"
+	}
+	fmt.Fprintf(b, "parallel efficiency %s = load balance %s × communication efficiency %s%s\n", ratioText(float64(e.Parallel)),
+		ratioText(float64(e.Balance)), ratioText(float64(e.Communication)), bounds)
+	fmt.Fprintf(b, "time in MPI %s%s\n", percent(float64(e.Budget.MPI/e.Budget.Total)), extremes(e, worlds))
+	if e.Locations > 1 && e.Most != nil {
+		fmt.Fprintf(b, "most computing: %s\n", cut(slowest(e, worlds), lineWidth-len("most computing: ")))
+		text := fmt.Sprintf("lost per %s: %s by imbalance, %s in communication, of %s", location(e), nonnegative(e.MostComputing-e.MeanComputing),
+			nonnegative(e.Seconds-e.MostComputing), elapsed(e.Seconds))
+		if whole := text + stretch(r.Efficiency.Within); utf8.RuneCountInString(whole) <= lineWidth {
+			text = whole
+		}
+		fmt.Fprintf(b, "%s\n", text)
+	}
+}
+
+// stretch says of what the factors are.
+func stretch(within string) string {
+	switch within {
+	case "main":
+		return ", MPI_Init to MPI_Finalize"
+	case "run":
+		return ", the whole run"
+	}
+	return " within " + within
+}
+
+// location is what a factor is the mean over.
+func location(e *rundir.EfficiencyRun) string {
+	if e.Locations > e.Ranks {
+		return "thread"
+	}
+	return "rank"
+}
+
+// located names a location: a rank, or where several threads of a rank called MPI always with its thread.
+func located(e *rundir.EfficiencyRun, n *rundir.ThreadName, worlds bool) string {
+	text := n.Short(worlds)
+	if n.Thread == 0 && e.Locations > e.Ranks {
+		text += " thread 0"
+	}
+	return text
+}
+
+func nonnegative(seconds rundir.Number) string { return elapsed(max(seconds, 0)) }
+
+// extremes are the ranks that are longest in MPI, and shortest.
+func extremes(e *rundir.EfficiencyRun, worlds bool) string {
+	if len(e.Threads) < 2 || !(e.Seconds > 0) {
+		return ""
+	}
+	byMPI := func(a, b rundir.EfficiencyLocation) int { return cmp.Compare(a.MPI, b.MPI) }
+	most, least := slices.MaxFunc(e.Threads, byMPI), slices.MinFunc(e.Threads, byMPI)
+	return fmt.Sprintf(": most on %s, %s; least on %s, %s", located(e, &most.ThreadName, worlds), percent(float64(most.MPI/e.Seconds)), located(e, &least.ThreadName, worlds), percent(float64(least.MPI/e.Seconds)))
+}
+
+// slowest says which rank computes most, and where.
+func slowest(e *rundir.EfficiencyRun, worlds bool) string {
+	text := fmt.Sprintf("%s, %.2f times the mean", located(e, e.Most, worlds), float64(e.MostComputing/e.MeanComputing))
+	// A cluster that other ranks do not have counts as 0 there.
+	var in *rundir.EfficiencyCluster
+	kinds, above := kindsOf(e), (e.MostComputing-e.MeanComputing)/2
+	for i := range kinds {
+		c := &kinds[i]
+		if c.Most == nil || *c.Most != *e.Most || c.Ranks == 0 {
+			continue
+		}
+		longest := c.Seconds / rundir.Number(c.Ranks) / c.Balance
+		if x := longest - c.Seconds/rundir.Number(e.Locations); x > above {
+			in, above = c, x
+		}
+	}
+	switch {
+	case in == nil:
+		return text
+	case in.Ranks == 1: // what is above the mean may be more than in all clusters together
+		return fmt.Sprintf("%s; most of it in cluster %d, which no other %s has", text, in.ID, location(e))
+	}
+	return fmt.Sprintf("%s; most of it in cluster %d, %s above the mean", text, in.ID, elapsed(above))
+}
+
+// kindsOf are the kinds of computation, or the clusters where they were not found by kinds.
+func kindsOf(e *rundir.EfficiencyRun) []rundir.EfficiencyCluster {
+	if len(e.Kinds) > 0 {
+		return e.Kinds
+	}
+	return e.Clusters
+}
