@@ -3,10 +3,10 @@ package meter
 import (
 	"math"
 	"slices"
-	"time"
 
 	"moriens/analysis/efficiency"
 	"moriens/collector/store"
+	moriensv1 "moriens/proto/moriens/v1"
 )
 
 // A Stretch is a part of the run's time.
