@@ -52,10 +52,14 @@ func Ask(q Question) (*Answer, error) {
 	}
 	a := &Answer{Efficiency: &rundir.Efficiency{Format: rundir.EfficiencyFormat, Within: q.Within}}
 	for _, dir := range q.Dirs {
-		run, program, err := read(dir, q.Within)
+		e, program, err := read(dir, q.Within)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", dir, err)
 		}
+		if len(q.Dirs) == 1 { // of several, the stretches of those that differ are among their bounds
+			a.Within = e.Within
+		}
+		run := &e.Runs[0]
 		if len(q.Dirs) > 1 {
 			run.Dir = dir
 		}
@@ -160,8 +164,9 @@ func same(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// read is a run in one stretch of its time, and its program.
-func read(dir, within string) (*rundir.EfficiencyRun, string, error) {
+// read is a run in one stretch of its time, and its program. Of a run of which only sums are known the whole stands for
+// main.
+func read(dir, within string) (*rundir.Efficiency, string, error) {
 	m, err := rundir.ReadManifest(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, "", rundir.NoManifest(dir)
@@ -176,17 +181,18 @@ func read(dir, within string) (*rundir.EfficiencyRun, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if computed {
-		switch within {
-		case factors.Main: // the whole run stands for it
-			e.Within = within
-		case factors.Run:
-		default:
-			return nil, "", misuse("give --within run or leave it out", "%q is not known: the directory has no %s", within, rundir.EfficiencyFile)
-		}
+	program := programOf(m)
+	switch {
+	case e.Within == factors.Run && within == factors.Main:
+		return e, program, nil
+	case computed && within != factors.Run:
+		return nil, "", misuse("give --within run or leave it out", "%q is not known: the directory has no %s", within, rundir.EfficiencyFile)
 	}
-	r := &e.Runs[0]
-	return r, programOf(m), pick(r, e.Within, within)
+	if err := pick(&e.Runs[0], e.Within, within); err != nil {
+		return nil, "", err
+	}
+	e.Within = within
+	return e, program, nil
 }
 
 func programOf(m *rundir.Manifest) string {

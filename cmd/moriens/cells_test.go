@@ -39,6 +39,7 @@ func checkKept(t *testing.T, out string, made, ranks int) {
 	if c == nil || c.LostBursts != 0 || len(c.Unanswered) != 0 || c.Agents != 1 || c.RanksInFull+c.RanksInSum != ranks {
 		t.Errorf("cells: %+v", c)
 	}
+	contains(t, execute(t, nil, binary(t), "efficiency", out).stdout, "within run: the whole run\n", " · bounds\n", "\nbounds: only sums of the whole run are known")
 }
 
 // Collector and agent are killed while ranks run. The agent keeps every burst over its lives, and the collector that
