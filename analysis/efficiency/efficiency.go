@@ -65,19 +65,37 @@ func (c *Counted) Add(o *Counted) {
 	c.BothCycles += o.BothCycles
 }
 
+// Totals are what the bursts of many locations have counted. Counts are floats: a week on ten thousand cores has more
+// instructions than an int64 holds.
+type Totals struct {
+	Instructions, Cycles         float64
+	InstructionsNS, CyclesNS     int64
+	BothInstructions, BothCycles float64
+}
+
+// Add adds what a location has counted.
+func (t *Totals) Add(c *Counted) {
+	t.Instructions += float64(c.Instructions)
+	t.InstructionsNS += c.InstructionsNS
+	t.Cycles += float64(c.Cycles)
+	t.CyclesNS += c.CyclesNS
+	t.BothInstructions += float64(c.BothInstructions)
+	t.BothCycles += float64(c.BothCycles)
+}
+
 // IPC is the number of instructions per cycle; NaN where nothing was counted.
-func (c *Counted) IPC() float64 { return ratio(c.BothInstructions, c.BothCycles) }
+func (t *Totals) IPC() float64 { return t.BothInstructions / nonzero(t.BothCycles) }
 
 // Hertz is the frequency of the processors while they computed; NaN where cycles were not counted.
-func (c *Counted) Hertz() float64 { return ratio(c.Cycles, c.CyclesNS) * 1e9 }
+func (t *Totals) Hertz() float64 { return t.Cycles / nonzero(float64(t.CyclesNS)) * 1e9 }
 
 // extrapolated is what all of a computing time has counted: where some bursts lack the value, they count like the
 // others. NaN: not counted.
-func extrapolated(count, countedNS, computingNS int64) float64 {
+func extrapolated(count float64, countedNS, computingNS int64) float64 {
 	if countedNS == computingNS && count != 0 {
-		return float64(count)
+		return count
 	}
-	return ratio(count, countedNS) * float64(computingNS)
+	return count / nonzero(float64(countedNS)) * float64(computingNS)
 }
 
 // ratio is NaN where the whole is nothing.

@@ -106,8 +106,8 @@ func TestCounters(t *testing.T) {
 		Parts: [][]Span{{{20, 70}}},
 	}
 	f, s := solved(t, []int{0}, l)
-	want := Counted{Instructions: 240, InstructionsNS: 40, Cycles: 100, CyclesNS: 20, BothInstructions: 200, BothCycles: 100}
-	if f.Counted != want || f.Budget != (Budget{TotalNS: 50, ComputingNS: 40, MPINS: 10}) {
+	want := Totals{Instructions: 240, InstructionsNS: 40, Cycles: 100, CyclesNS: 20, BothInstructions: 200, BothCycles: 100}
+	if f.Totals != want || f.Budget != (Budget{TotalNS: 50, ComputingNS: 40, MPINS: 10}) {
 		t.Errorf("%+v", f)
 	}
 	near(t, "IPC", f.IPC(), 2)
@@ -234,9 +234,9 @@ func TestRules(t *testing.T) {
 			if d := f.BalanceIn*f.BalanceOut - f.Balance; math.Abs(d) > 1e-12 {
 				t.Fatalf("LB in · LB between − LB is %v", d)
 			}
-			a := f.Additive()
-			if d := 1 - (1 - a.Balance) - (1 - a.Communication) - a.Parallel; math.Abs(d) > 1e-12 {
-				t.Fatalf("additive losses miss PE by %v", d)
+			imbalance, communication := f.LongestNS()-f.MeanNS(), float64(f.TNS)-f.LongestNS()
+			if d := float64(f.TNS)*(1-f.Parallel) - imbalance - communication; math.Abs(d) > 1e-12*float64(f.TNS) || imbalance < -1e-12*float64(f.TNS) || communication < -1e-12*float64(f.TNS) {
+				t.Fatalf("lost: %v ns by imbalance, %v in communication, of %d: %v more or less than the parallel efficiency says", imbalance, communication, f.TNS, d)
 			}
 			b := f.Budget
 			if b.ComputingNS+b.MPINS+b.OutsideNS+b.NotRecordedNS != b.TotalNS || min(b.ComputingNS, b.MPINS, b.OutsideNS, b.NotRecordedNS) < 0 {
@@ -311,6 +311,30 @@ func TestRefuses(t *testing.T) {
 		spoil(&bad)
 		if _, err := Local([]Location{good, bad}, Options{Regions: 1, Clusters: 1}); err == nil {
 			t.Errorf("%s: no error", what)
+		}
+	}
+}
+
+// The instructions of many locations do not fit an int64.
+func TestInstructionsOfManyLocations(t *testing.T) {
+	day := Counted{Instructions: 6e14, InstructionsNS: 1e5, Cycles: 3e14, CyclesNS: 1e5, BothInstructions: 6e14, BothCycles: 3e14}
+	sums := make([]Sum, 100000)
+	for i := range sums {
+		sums[i] = Sum{ElapsedNS: 1e5, LifeNS: 1e5, ComputingNS: 1e5, Counted: day}
+	}
+	f := Solve(sums, make([]int, len(sums)), 0, all(len(sums)))
+	near(t, "IPC", f.IPC(), 2)
+	near(t, "instructions / 1e19", f.AllInstructions()/1e19, 6)
+}
+
+// Which of two runs is the reference does not matter for whether the problem has grown.
+func TestWeakEitherWay(t *testing.T) {
+	for instructions, want := range map[float64]bool{1000: false, 2000: true} {
+		small, large := &Measured{Locations: 4, Instructions: 1000}, &Measured{Locations: 8, Instructions: instructions}
+		for _, runs := range [][2]*Measured{{small, large}, {large, small}} {
+			if weak, known := Weak(runs[0], runs[1]); weak != want || !known {
+				t.Errorf("%v instructions, %d against %d locations: weak is %v, want %v", instructions, runs[0].Locations, runs[1].Locations, weak, want)
+			}
 		}
 	}
 }

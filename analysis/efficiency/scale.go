@@ -30,6 +30,9 @@ type Scaling struct {
 // Weak reports whether the problem of a run has grown with its locations, by the instructions; known is false where
 // they were not counted.
 func Weak(run, reference *Measured) (weak, known bool) {
+	if run.Locations < reference.Locations {
+		run, reference = reference, run
+	}
 	grown := run.Instructions / reference.Instructions / (float64(run.Locations) / float64(reference.Locations))
 	return grown > weakFrom && run.Locations != reference.Locations, !math.IsNaN(grown)
 }

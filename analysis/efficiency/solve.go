@@ -12,13 +12,13 @@ type Factors struct {
 	Locations     int
 	TNS           int64
 	Parallel      float64 // mean(U)/T = Balance · Communication
-	Balance       float64 // mean(U)/max(U) = BalanceIn · BalanceBetween
+	Balance       float64 // mean(U)/max(U) = BalanceIn · BalanceOut
 	BalanceIn     float64 // N/max(U), N the largest over nodes of the mean U of the node's locations
 	BalanceOut    float64 // mean(U)/N
 	Communication float64 // max(U)/T
 	Longest       int     // the location with max(U), the first of several; -1: there is none
 	Budget        Budget
-	Counted
+	Totals
 }
 
 // A Budget is where the time of all locations is: its parts add up to TotalNS, which is locations · T.
@@ -42,15 +42,6 @@ func (f *Factors) AllInstructions() float64 {
 	return extrapolated(f.Instructions, f.InstructionsNS, f.Budget.ComputingNS)
 }
 
-// An Additive says how many seconds of T each factor costs, as a share of T: 1 minus all losses is the parallel
-// efficiency, exactly. Each is given as the rest, as factors are.
-type Additive struct{ Parallel, Balance, Communication float64 }
-
-// Additive is the additive form of the factors: balance 1 − (max(U) − mean(U))/T, communication max(U)/T.
-func (f *Factors) Additive() Additive {
-	return Additive{f.Parallel, 1 - (f.Communication - f.Parallel), f.Communication}
-}
-
 // Solve computes the factors of a region for some locations, nodes[i] being the node of location i. tns is the
 // region's elapsed time; 0: the longest of the locations'. A location that computes for longer than that makes T
 // longer, for a ratio above 1 says nothing.
@@ -71,7 +62,7 @@ func Solve(sums []Sum, nodes []int, tns int64, members []int) Factors {
 		f.Budget.ComputingNS += s.ComputingNS
 		f.Budget.MPINS += s.MPINS
 		f.Budget.NotRecordedNS += s.LifeNS - s.ComputingNS - s.MPINS
-		f.Counted.Add(&s.Counted)
+		f.Totals.Add(&s.Counted)
 		n := byNode[nodes[i]]
 		byNode[nodes[i]] = node{n.computingNS + s.ComputingNS, n.locations + 1}
 	}
@@ -109,7 +100,7 @@ type Cluster struct {
 	Locations int     // that have it
 	Balance   float64 // mean over max of its time per location, over those that have it
 	Longest   int     // the location with most of it
-	LostNS    float64 // max − mean: what the others wait for at most; NaN where not all locations have it
+	LostNS    float64 // max − mean: at most so much does its imbalance cost a location on average; NaN where not all locations have it
 	IPC       float64
 	Best      float64 // IPC over that of the best cluster alike; NaN where not counted
 }
@@ -120,7 +111,7 @@ func Clusters(sums [][]ClusterSum, alike map[int32]int) []Cluster {
 	type state struct {
 		Cluster
 		longestNS int64
-		counted   Counted
+		counted   Totals
 	}
 	byID := make(map[int32]*state)
 	total := int64(0)

@@ -56,18 +56,20 @@ func mark(rows []timeRow, group []int, words []string) bool {
 	return len(words) == len(group)
 }
 
-// mostly is the share of a kind's bursts, 0 to 1, that a caller has who is named.
+// mostly is the share of a kind, 0 to 1, that is named by one caller, of its bursts, or phase, of its time.
 const mostly = .75
 
 // callers are the callers by which the calls before or after a group differ, those by name or those by line. They are
 // nil where a kind has no caller with most of its bursts, or where that does not distinguish all.
 func callers(run *trace.Run, rows []timeRow, group []int, name func(f *trace.Frame) string) []string {
-	for _, side := range []func(x *trace.Cluster) []trace.PathCount{
-		func(x *trace.Cluster) []trace.PathCount { return x.WholeBefore }, func(x *trace.Cluster) []trace.PathCount { return x.WholeAfter },
+	for _, side := range []func(x *trace.Cluster) (whole, places []trace.PathCount){
+		func(x *trace.Cluster) (whole, places []trace.PathCount) { return x.WholeBefore, x.Before },
+		func(x *trace.Cluster) (whole, places []trace.PathCount) { return x.WholeAfter, x.After },
 	} {
 		stacks := make([][]string, len(group))
 		for k, i := range group {
-			stacks[k] = stack(run, side(rows[i].cluster), name)
+			whole, places := side(rows[i].cluster)
+			stacks[k] = stack(run, whole, max(burstsOf(whole), burstsOf(places)), name)
 		}
 		if words := departing(stacks); !slices.Contains(words, "") {
 			return words
@@ -85,12 +87,16 @@ func byName(f *trace.Frame) string {
 
 func byPlace(f *trace.Frame) string { return f.Brief() }
 
-// stack names the callers of most bursts, innermost first, as far out as most have the same.
-func stack(run *trace.Run, paths []trace.PathCount, name func(f *trace.Frame) string) (names []string) {
-	total := 0
+func burstsOf(paths []trace.PathCount) (n int) {
 	for _, p := range paths {
-		total += p.Bursts
+		n += p.Bursts
 	}
+	return n
+}
+
+// stack names the callers of most of so many bursts, innermost first, as far out as most have the same. The paths are
+// those of the most frequent ones.
+func stack(run *trace.Run, paths []trace.PathCount, total int, name func(f *trace.Frame) string) (names []string) {
 	for depth := 1; ; depth++ {
 		bursts := make(map[string]int)
 		var same []trace.PathCount
@@ -185,18 +191,25 @@ func departing(stacks [][]string) []string {
 	return words
 }
 
-// phases are the phases that the program named in which the kinds of a group lie.
+// phases are the phases that the program named in which most of the time of each kind of a group is.
 func phases(c *rundir.Clusters, rows []timeRow, group []int) []string {
 	var words []string
 	for _, i := range group {
-		text, most := "", rundir.Number(0)
+		text, longest, all := "", rundir.Number(0), rundir.Number(0)
 		for k := range c.Phases {
 			p := &c.Phases[k]
 			for _, x := range p.Clusters {
-				if x.ID == rows[i].cluster.ID && x.Seconds > most && !p.Outside {
-					text, most = "in "+shorten(p.Name), x.Seconds
+				if x.ID != rows[i].cluster.ID {
+					continue
+				}
+				all += x.Seconds
+				if x.Seconds > longest && !p.Outside {
+					text, longest = "in "+shorten(p.Name), x.Seconds
 				}
 			}
+		}
+		if longest < mostly*all {
+			text = ""
 		}
 		words = append(words, text)
 	}

@@ -147,25 +147,30 @@ func whatDistinguishes(r *Results, shown int) map[int32]string {
 	return texts
 }
 
-// differ adds to rows whose last cells read alike what else distinguishes them: the length of their bursts.
+// differ adds to rows whose last cells read alike what else distinguishes them: the length of their bursts, and where
+// that reads alike too, how many there are.
 func differ(rows [][]string) {
-	alike := make(map[string][]int)
-	for i, row := range rows {
-		alike[row[len(row)-1]] = append(alike[row[len(row)-1]], i)
-	}
-	for text, group := range alike {
-		if text == "" || len(group) < 2 {
-			continue
+	for _, more := range []func(row []string) string{
+		func(row []string) string { return "; bursts of " + row[columnLength] },
+		func(row []string) string { return ": " + row[columnBursts] },
+	} {
+		alike := make(map[string][]int)
+		for i, row := range rows {
+			alike[row[len(row)-1]] = append(alike[row[len(row)-1]], i)
 		}
-		for _, i := range group {
-			row := rows[i]
-			row[len(row)-1] = text + "; bursts of " + row[columnLength]
+		for text, group := range alike {
+			if text == "" || len(group) < 2 {
+				continue
+			}
+			for _, i := range group {
+				rows[i][len(rows[i])-1] = text + more(rows[i])
+			}
 		}
 	}
 }
 
-// columnLength is that of the mean or the median in a row of the table.
-const columnLength = 3
+// The columns of the number of bursts and of their mean or median in a row of the table.
+const columnBursts, columnLength = 1, 3
 
 // core is the spread of a cluster; "" of fewer bursts than have quartiles.
 func core(x *trace.Cluster) string {

@@ -19,10 +19,8 @@ const (
 // writeDetails prints all that is known: clusters, phases, kinds, what is kept, losses, notes, and the files.
 func writeDetails(b *strings.Builder, r *Results) {
 	m, c := r.Manifest, r.Clusters
-	warning := ""
-	if m.Scheduling != nil && m.Scheduling.Warning != "" {
-		warning = m.Scheduling.Warning
-		fmt.Fprintf(b, "warning: %s\n", warning)
+	if text := warning(m); text != "" {
+		fmt.Fprintf(b, "%s\n", text)
 	}
 	b.WriteByte('\n')
 	if m.Empty == "" {
@@ -49,7 +47,7 @@ func writeDetails(b *strings.Builder, r *Results) {
 		fmt.Fprintf(b, "losses: %s\n", losses(m))
 	}
 	for _, n := range m.Notes {
-		if n != warning {
+		if m.Scheduling == nil || n != m.Scheduling.Warning {
 			fmt.Fprintf(b, "note: %s\n", n)
 		}
 	}

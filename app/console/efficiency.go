@@ -63,7 +63,7 @@ func writeBounds(b *strings.Builder, e *rundir.Efficiency) {
 		r := &e.Runs[i]
 		which := ""
 		if len(e.Runs) > 1 {
-			which = " of " + filepath.Base(r.Dir)
+			which = " of " + shortOf(e, i)
 		}
 		for _, why := range r.Why {
 			fmt.Fprintf(b, "\nbounds%s: %s", which, why)
@@ -78,7 +78,7 @@ func writeBounds(b *strings.Builder, e *rundir.Efficiency) {
 func partOfRun(name string) string {
 	switch name {
 	case "main":
-		return "main: from the end of MPI_Init to the begin of MPI_Finalize"
+		return "main: from the end of MPI_Init to the start of MPI_Finalize"
 	case "run":
 		return "run: the whole run"
 	case "loop":
@@ -153,6 +153,9 @@ func factorTable(e *rundir.Efficiency, form EfficiencyForm) table {
 		t.head, t.left = append(t.head, "lost"), append(t.left, false)
 	}
 	for _, row := range factorRows(e, form) {
+		if form.Additive && row.lost == nil && row.text == nil {
+			continue // it is no loss of elapsed time, or not known as one
+		}
 		cells := []string{row.name}
 		for i := range e.Runs {
 			r := &e.Runs[i]
@@ -162,9 +165,6 @@ func factorTable(e *rundir.Efficiency, form EfficiencyForm) table {
 			}
 			if form.Additive && row.lost != nil {
 				x = math.Max(0, float64(row.lost(r)/r.Seconds))
-			}
-			if form.Additive && row.lost == nil && row.text == nil && !strings.HasPrefix(row.name, "  ") {
-				text = ratioText // scaling is no loss of this run
 			}
 			cells = append(cells, text(x))
 		}
@@ -180,10 +180,21 @@ func factorTable(e *rundir.Efficiency, form EfficiencyForm) table {
 func columnOf(e *rundir.Efficiency, i int) string {
 	for k := range e.Runs {
 		if k != i && e.Runs[k].Ranks == e.Runs[i].Ranks {
-			return filepath.Base(e.Runs[i].Dir)
+			return shortOf(e, i)
 		}
 	}
 	return units.Counted(e.Runs[i].Ranks, "rank")
+}
+
+// shortOf is the base name of a run's directory, or all of it where another one has the same.
+func shortOf(e *rundir.Efficiency, i int) string {
+	name := filepath.Base(e.Runs[i].Dir)
+	for k := range e.Runs {
+		if k != i && filepath.Base(e.Runs[k].Dir) == name {
+			return e.Runs[i].Dir
+		}
+	}
+	return name
 }
 
 func lostText(row factorRow, r *rundir.EfficiencyRun) string {

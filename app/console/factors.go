@@ -23,12 +23,12 @@ func writeEfficiency(b *strings.Builder, r *Results) {
 	}
 	fmt.Fprintf(b, "parallel efficiency %s = load balance %s × communication efficiency %s%s\n", ratioText(float64(e.Parallel)),
 		ratioText(float64(e.Balance)), ratioText(float64(e.Communication)), bounds)
-	fmt.Fprintf(b, "time in MPI %s%s\n", percent(float64(e.Budget.MPI/e.Budget.Total)), extremes(e, worlds))
+	fmt.Fprintf(b, "%s\n", clauses(fmt.Sprintf("time in MPI %s%s", percent(float64(e.Budget.MPI/e.Budget.Total)), extremes(e, worlds)), lineWidth))
 	if e.Locations > 1 && e.Most != nil {
 		fmt.Fprintf(b, "most computing: %s\n", cut(slowest(e, worlds), lineWidth-len("most computing: ")))
 		text := fmt.Sprintf("lost per %s: %s by imbalance, %s in communication, of %s", location(e), nonnegative(e.MostComputing-e.MeanComputing),
 			nonnegative(e.Seconds-e.MostComputing), elapsed(e.Seconds))
-		if whole := text + stretch(r.Efficiency.Within); utf8.RuneCountInString(whole) <= lineWidth {
+		if whole := text + stretch(r.Efficiency.Within, worlds); utf8.RuneCountInString(whole) <= lineWidth {
 			text = whole
 		}
 		fmt.Fprintf(b, "%s\n", text)
@@ -36,9 +36,12 @@ func writeEfficiency(b *strings.Builder, r *Results) {
 }
 
 // stretch says of what the factors are.
-func stretch(within string) string {
+func stretch(within string, worlds bool) string {
 	switch within {
 	case "main":
+		if worlds {
+			return ", main of the first world"
+		}
 		return ", MPI_Init to MPI_Finalize"
 	case "run":
 		return ", the whole run"
@@ -95,9 +98,9 @@ func slowest(e *rundir.EfficiencyRun, worlds bool) string {
 	case in == nil:
 		return text
 	case in.Ranks == 1: // what is above the mean may be more than in all clusters together
-		return fmt.Sprintf("%s; most of it in cluster %d, which no other %s has", text, in.ID, location(e))
+		return fmt.Sprintf("%s; mainly in cluster %d, which no other %s has", text, in.ID, location(e))
 	}
-	return fmt.Sprintf("%s; most of it in cluster %d, %s above the mean", text, in.ID, elapsed(above))
+	return fmt.Sprintf("%s; mainly in cluster %d, %s above the mean", text, in.ID, elapsed(above))
 }
 
 // kindsOf are the kinds of computation, or the clusters where they were not found by kinds.

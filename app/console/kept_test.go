@@ -122,7 +122,7 @@ func TestMostTimeIsFirst(t *testing.T) {
 	if text := iterations(list, 10); !strings.Contains(text, "; phase 2: 400 iterations, median 1.00 ms, 4 bursts each, 26.0 % of the computing time; phase 3: ") {
 		t.Error(text)
 	}
-	want = "1 short phase alone, the largest: phase 1: 54 iterations, median 50.0 us, 4 bursts each, 0.3 % of the run"
+	want = "only 1 short phase, the largest: phase 1: 54 iterations, median 50.0 us, 4 bursts each, 0.3 % of the run"
 	if text := iterations(list[:2], 10); text != want {
 		t.Errorf("next to nothing, alone: %s, want %s", text, want)
 	}

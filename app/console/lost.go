@@ -14,19 +14,19 @@ import (
 // mostLosing is how many rows of a kind are printed, those first in which most is lost.
 const mostLosing = 10
 
-// writeLosses says who computes most, where the time of all ranks is, and in which clusters, phases, iterations, nodes
+// writeLosses says who computes most, where the time of all ranks, or threads, is, and in which clusters, phases, iterations, nodes
 // and classes most is lost.
 func writeLosses(b *strings.Builder, r *rundir.EfficiencyRun) {
 	b.WriteByte('\n')
 	if r.Most != nil && r.MeanComputing > 0 {
 		fmt.Fprintf(b, "most computing: %s, %s: %.2f times the mean\n", located(r, r.Most, len(r.Worlds) > 1), elapsed(r.MostComputing), float64(r.MostComputing/r.MeanComputing))
 	}
-	fmt.Fprintf(b, "time of all ranks: %s: %s\n", elapsed(r.Budget.Total), budgetText(&r.Budget))
+	fmt.Fprintf(b, "time of all %ss: %s: %s\n", location(r), elapsed(r.Budget.Total), budgetText(&r.Budget))
 	if f := r.MainThreads; f != nil {
-		fmt.Fprintf(b, "threads that called MPI_Init alone: parallel efficiency %s, load balance %s, communication %s\n",
+		fmt.Fprintf(b, "main threads only: parallel efficiency %s, load balance %s, communication %s\n",
 			ratioText(float64(f.Parallel)), ratioText(float64(f.Balance)), ratioText(float64(f.Communication)))
 	}
-	for _, t := range []table{clusterLosses(r), phaseLosses(r), iterationLosses(r), groupLosses("node", r.Nodes), groupLosses("class", r.Classes)} {
+	for _, t := range []table{worldTable(r), clusterLosses(r), phaseLosses(r), iterationLosses(r), groupLosses("node", location(r), r.Nodes), groupLosses("class", location(r), r.Classes)} {
 		if len(t.rows) > 0 {
 			b.WriteByte('\n')
 			writeTable(b, t)
@@ -64,13 +64,30 @@ func most(t table, all int) table {
 	return t
 }
 
+// worldTable has the factors of each of several MPI worlds, within its own main.
+func worldTable(r *rundir.EfficiencyRun) table {
+	t := table{
+		head: []string{"world", location(r) + "s", "elapsed", "lost", "parallel efficiency", "load balance", "communication"},
+		left: []bool{false, false, false, false, false, false, false},
+	}
+	for i := range r.Worlds[:min(len(r.Worlds), mostLosing)] {
+		w := &r.Worlds[i]
+		t.rows = append(t.rows, []string{
+			fmt.Sprint(w.World), units.Integer(w.Locations), elapsed(w.Seconds), elapsed(w.Seconds - w.MeanComputing),
+			ratioText(float64(w.Parallel)), ratioText(float64(w.Balance)), ratioText(float64(w.Communication)),
+		})
+	}
+	return most(t, len(r.Worlds))
+}
+
 func clusterLosses(r *rundir.EfficiencyRun) table {
 	t := table{
-		head: []string{"cluster", "share", "lost", "load balance", "most", "IPC", "of the best"},
+		head: []string{"cluster", "share", "lost", "load balance", "most", "IPC", "of best"},
 		left: []bool{false, false, false, false, true, false, false},
 	}
-	for i := range r.Clusters[:min(len(r.Clusters), mostLosing)] {
-		c := &r.Clusters[i]
+	list := kindsOf(r)
+	for i := range list[:min(len(list), mostLosing)] {
+		c := &list[i]
 		who := ""
 		if c.Most != nil {
 			who = located(r, c.Most, len(r.Worlds) > 1)
@@ -82,7 +99,7 @@ func clusterLosses(r *rundir.EfficiencyRun) table {
 		ipc := orDash(float64(c.IPC), func(x float64) string { return fmt.Sprintf("%.2f", x) })
 		t.rows = append(t.rows, []string{fmt.Sprint(c.ID), percent(float64(c.Share)), lost, ratioText(float64(c.Balance)), who, ipc, ratioText(float64(c.Best))})
 	}
-	return most(t, len(r.Clusters))
+	return most(t, len(list))
 }
 
 func phaseLosses(r *rundir.EfficiencyRun) table {
@@ -131,9 +148,9 @@ func iterationLosses(r *rundir.EfficiencyRun) table {
 	return most(t, len(list))
 }
 
-// groupLosses is about nodes or classes, if there are several: those that compute most first.
-func groupLosses(what string, groups []rundir.EfficiencyGroup) table {
-	t := table{head: []string{what, "ranks", "mean computing", "of the most", "in MPI"}, left: []bool{true, false, false, false, false}}
+// groupLosses is about nodes or classes of ranks or threads, if there are several: those that compute most first.
+func groupLosses(what, of string, groups []rundir.EfficiencyGroup) table {
+	t := table{head: []string{what, of + "s", "mean computing", "of maximum", "in MPI"}, left: []bool{true, false, false, false, false}}
 	if len(groups) < 2 {
 		return table{}
 	}

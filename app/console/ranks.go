@@ -173,7 +173,7 @@ func iterations(phases []rundir.Iterations, computing float64) string {
 	switch {
 	case len(parts) == 0: // which is no reason to name the largest of next to nothing first
 		i := order[0]
-		parts = append(parts, fmt.Sprintf("%s alone, the largest: %s", units.Counted(small, "short phase"), iterationsText(i, &phases[i], share(i))))
+		parts = append(parts, fmt.Sprintf("only %s, the largest: %s", units.Counted(small, "short phase"), iterationsText(i, &phases[i], share(i))))
 	case small > 0:
 		parts = append(parts, units.Counted(small, "short phase"))
 	}

@@ -3,7 +3,6 @@ package console
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"moriens/collector/health"
 )
@@ -25,10 +24,10 @@ func efficiencyText(e *health.Efficiency) string {
 	var parts []string
 	if f := &e.Run; f.ParallelEfficiency != nil && f.Seconds != nil {
 		parts = append(parts, fmt.Sprintf("parallel efficiency %s, load balance %s, communication %s in %s", ratioOf(f.ParallelEfficiency), ratioOf(f.LoadBalance),
-			ratioOf(f.CommunicationEfficiency), lasting(*f.Seconds)))
+			ratioOf(f.CommunicationEfficiency), span(*f.Seconds)))
 	}
 	if f := &e.Minute; f.ParallelEfficiency != nil && f.Seconds != nil && len(parts) > 0 {
-		parts = append(parts, fmt.Sprintf("last %s: %s, %s, %s", lasting(*f.Seconds), ratioOf(f.ParallelEfficiency), ratioOf(f.LoadBalance), ratioOf(f.CommunicationEfficiency)))
+		parts = append(parts, fmt.Sprintf("last %s: %s, %s, %s", span(*f.Seconds), ratioOf(f.ParallelEfficiency), ratioOf(f.LoadBalance), ratioOf(f.CommunicationEfficiency)))
 	}
 	if e.Why != "" {
 		parts = append(parts, e.Why)
@@ -57,8 +56,4 @@ func ratioOf(x *float64) string {
 		return "–"
 	}
 	return fmt.Sprintf("%.1f %%", 100**x)
-}
-
-func lasting(s float64) string {
-	return time.Duration(s * float64(time.Second)).Truncate(time.Second).String()
 }

@@ -216,7 +216,7 @@ func writeResults(b *strings.Builder, r *Results) {
 	dir := plain.Line(r.Dir)
 	fmt.Fprintf(b, "results: %s%s\n", dir, size)
 	if slices.ContainsFunc(r.Written, func(f rundir.File) bool { return f.Name == rundir.ReportFile }) {
-		fmt.Fprintf(b, "look: report.html in it, in a browser; all figures: moriens status --long %s\n", quoted(dir))
+		fmt.Fprintf(b, "view: open report.html there in a browser; all figures: moriens status --long %s\n", quoted(dir))
 		return
 	}
 	fmt.Fprintf(b, "all figures: moriens status --long %s\n", quoted(dir))

@@ -68,7 +68,7 @@ moriens: ring · 2 ranks on 1 host · MPICH 4.0.2 · 2.50 s · 200 MPI calls · 
 losses: none in the recording
 parallel efficiency 62.5 % = load balance 75.0 % × communication efficiency 83.3 %
 time in MPI 37.5 %: most on rank 0, 58.3 %; least on rank 1, 16.7 %
-most computing: rank 1, 1.33 times the mean; most of it in cluster 1, 400 ms above the mean
+most computing: rank 1, 1.33 times the mean; mainly in cluster 1, 400 ms above the mean
 lost per rank: 500 ms by imbalance, 400 ms in communication, of 2.40 s, MPI_Init to MPI_Finalize
 
 cluster   share  bursts   median  imbalance  computing time between the MPI calls
@@ -81,7 +81,7 @@ note: one
 note: two
 2 more notes: moriens status --long
 results: /tmp/a run
-look: report.html in it, in a browser; all figures: moriens status --long '/tmp/a run'
+view: open report.html there in a browser; all figures: moriens status --long '/tmp/a run'
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
@@ -95,7 +95,7 @@ func TestSlowest(t *testing.T) {
 	e.Clusters = []rundir.EfficiencyCluster{
 		{ID: 3, Seconds: 1, Ranks: 2, Balance: .5 / .55, Lost: .05, Most: &one}, {ID: 1, Seconds: 1, Ranks: 1, Balance: 1, Lost: rundir.Number(math.NaN()), Most: &one},
 	}
-	if got := slowest(e, false); got != "rank 1, 1.33 times the mean; most of it in cluster 1, which no other rank has" {
+	if got := slowest(e, false); got != "rank 1, 1.33 times the mean; mainly in cluster 1, which no other rank has" {
 		t.Error(got)
 	}
 	e.Clusters = e.Clusters[:1]

@@ -45,8 +45,7 @@ func timeTable(r *Results) table {
 	}
 	for i := range rows {
 		x := rows[i].cluster
-		n := max(x.Bursts, x.KindBursts)
-		left, bursts = left-rows[i].share, bursts-n
+		left, bursts = left-rows[i].share, bursts-rows[i].bursts()
 		length := x.MedianNS
 		if !x.Known() {
 			length = x.MeanNS
@@ -56,15 +55,25 @@ func timeTable(r *Results) table {
 		if known {
 			text = orDash(float64(seconds), func(s float64) string { return Duration(s * 1e9) })
 		}
-		t.rows = append(t.rows, []string{fmt.Sprint(x.ID), percent(rows[i].share), units.Integer(n), Duration(length), text, ""})
+		t.rows = append(t.rows, []string{fmt.Sprint(x.ID), percent(rows[i].share), units.Integer(rows[i].bursts()), Duration(length), text, ""})
 	}
 	if len(rows) > 0 && !rows[0].cluster.Known() {
 		t.head[3] = "mean"
 	}
-	if others > 0 || bursts > 0 {
-		text := units.Counted(others, "other kind") + ", bursts in no cluster"
-		if others == 0 {
+	if len(others) > 0 || bursts > 0 {
+		what := "other kind"
+		if len(rows) > 0 && !rows[0].cluster.Known() {
+			what = "other cluster"
+		}
+		text, outside := units.Counted(len(others), what), bursts
+		for i := range others {
+			outside -= others[i].bursts()
+		}
+		switch {
+		case len(others) == 0:
 			text = "bursts in no cluster"
+		case outside > 0:
+			text += ", bursts in no cluster"
 		}
 		t.rows = append(t.rows, []string{"rest", percent(max(left, 0)), units.Integer(max(bursts, 0)), "", "", text})
 	}
@@ -174,8 +183,11 @@ func middle(text string, width int) string {
 	return string(r[:head]) + "…" + string(r[len(r)-max(width-head-1, 0):])
 }
 
-// timeKinds are the kinds with most time, and the number of the others. A kind has its variants and disturbed bursts.
-func timeKinds(clusters []trace.Cluster) (rows []timeRow, others int) {
+// bursts are those of a row's kind: with its variants and disturbed ones.
+func (r *timeRow) bursts() int { return max(r.cluster.Bursts, r.cluster.KindBursts) }
+
+// timeKinds are the kinds with most time, and the others. A kind has its variants and disturbed bursts.
+func timeKinds(clusters []trace.Cluster) (rows, others []timeRow) {
 	for i := range clusters {
 		x := &clusters[i]
 		if x.VariantOf != 0 {
@@ -192,5 +204,5 @@ func timeKinds(clusters []trace.Cluster) (rows []timeRow, others int) {
 	for n > 1 && rows[n-1].share < tableShare {
 		n--
 	}
-	return rows[:n], len(rows) - n
+	return rows[:n], rows[n:]
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -223,7 +224,11 @@ func pick(r *rundir.EfficiencyRun, by, within string) error {
 	}
 	for _, p := range r.Phases {
 		if p.Name == within && p.Phase == nil {
-			r.Take(rundir.EfficiencyStretch{EfficiencyFactors: p.EfficiencyFactors, Budget: p.Budget})
+			unknown := rundir.Number(math.NaN())
+			r.Take(rundir.EfficiencyStretch{
+				BeginSeconds: unknown, EndSeconds: unknown, EfficiencyFactors: p.EfficiencyFactors, Budget: p.Budget,
+				Clusters: []rundir.EfficiencyCluster{}, Nodes: []rundir.EfficiencyGroup{}, Classes: []rundir.EfficiencyGroup{},
+			})
 			r.Stretches, r.MainThreads, r.Worlds = nil, nil, nil
 			return nil
 		}

@@ -71,6 +71,9 @@ func TestWithin(t *testing.T) {
 		if err != nil || float64(a.Runs[0].Seconds) != want || a.Within != within || a.Runs[0].Dir != "." {
 			t.Errorf("%s: %v, %+v", within, err, a)
 		}
+		if r := &a.Runs[0]; within == "solve" && (!math.IsNaN(float64(r.BeginSeconds)) || !math.IsNaN(float64(r.EndSeconds)) || r.Clusters == nil || r.Nodes == nil || r.Classes == nil) {
+			t.Errorf("of a phase that begins more than once: %+v", r)
+		}
 	}
 }
 

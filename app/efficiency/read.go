@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"moriens/conclude/factors"
 	"moriens/internal/files"
@@ -56,13 +55,7 @@ func ofSums(dir string, m *rundir.Manifest) (*rundir.Efficiency, error) {
 	if err != nil {
 		return nil, hint.Default(err, damaged)
 	}
-	e := factors.OfProfile(t, m, run.Clusters)
-	why := m.Incomplete
-	if text := m.Deaths(); text != "" {
-		why = append(slices.Clip(why), text)
-	}
-	e.Runs[0].Bounded(why)
-	return e, nil
+	return factors.OfProfile(t, m, run.Clusters), nil
 }
 
 // lacking is an error for files that are not there.

@@ -14,13 +14,13 @@ import (
 type efficiencyCommand struct {
 	Dirs      []string            `arg:"" name:"dir" help:"Run directory; several are compared." type:"path"`
 	JSON      bool                `group:"shown" name:"json" help:"Print JSON: efficiency.json as it is in the directory, or the same of several."`
-	Within    string              `group:"shown" help:"Part of the run: main (from the end of MPI_Init to the begin of MPI_Finalize), run (all of it), loop (first to last iteration), or the name of a phase of the program (default: ${default})." default:"main" placeholder:"PART"`
-	BSC       bool                `group:"shown" name:"bsc" help:"Add the rows of BSC's basicanalysis, which defines some factors otherwise."`
+	Within    string              `group:"shown" help:"Part of the run: main (from the end of MPI_Init to the start of MPI_Finalize), run (all of it), loop (first to last iteration), or the name of a phase of the program (default: ${default})." default:"main" placeholder:"PART"`
+	BSC       bool                `group:"shown" name:"bsc" help:"Add the rows of BSC's basicanalysis, which defines some factors differently."`
 	Scaling   factors.ScalingKind `group:"scaling" help:"strong: the same problem on more ranks; weak: a problem that grew with the ranks; auto: by the instructions (PAPI_TOT_INS), if they were counted." enum:"auto,strong,weak" default:"auto"`
-	Reference string              `group:"scaling" help:"Run directory that the others are compared with (default: the one with the fewest ranks)." placeholder:"DIR" type:"path"`
-	To        *int                `group:"scaling" help:"Project the laws of three and more sizes to N ranks (default: twice and four times the largest size)." placeholder:"N"`
+	Reference string              `group:"scaling" help:"Run directory that the others are compared with (default: the one with the fewest ranks, or threads that called MPI)." placeholder:"DIR" type:"path"`
+	To        *int                `group:"scaling" help:"Project the laws of three and more sizes to N ranks, or threads that called MPI (default: twice and four times the largest size)." placeholder:"N"`
 	Additive  bool                `group:"shown" help:"Print what each factor loses, in per cent of the elapsed time: the losses add up."`
-	FailBelow efficiency.Floors   `group:"tests" name:"fail-below" help:"Exit with 3 if a factor is below its floor, for example pe=0.8,lb=90%. pe: parallel efficiency, also meant by a number alone; lb: load balance; ce: communication; of several runs cs: computation scaling; ge: global efficiency." placeholder:"FLOORS"`
+	FailBelow efficiency.Floors   `group:"tests" name:"fail-below" help:"Exit with 3 if a factor is below its floor, for example pe=0.8,lb=90%. pe: parallel efficiency, also the default for a bare number; lb: load balance; ce: communication; of several runs cs: computation scaling; ge: global efficiency." placeholder:"FLOORS"`
 }
 
 func (c *efficiencyCommand) Run(w words) error {

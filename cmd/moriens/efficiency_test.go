@@ -114,7 +114,7 @@ func checkFactors(t *testing.T, r *rundir.EfficiencyRun, want *mpitest.WorkFacto
 	}
 }
 
-var whereMost = regexp.MustCompile(`\nmost computing: rank (\d+), .*; most of it in cluster (\d+), `)
+var whereMost = regexp.MustCompile(`\nmost computing: rank (\d+), .*; mainly in cluster (\d+), `)
 
 // checkWhere checks that the summary names a rank, and with it a cluster between two barriers in which that rank
 // computes longest.

@@ -84,7 +84,7 @@ func TestUnequalTrace(t *testing.T) {
 		if r.Most == nil || r.Most.Rank != 3 || r.Bound {
 			t.Errorf("nodes %v: %+v", tt.nodes, r)
 		}
-		contains(t, o.stdout, "\nparallel efficiency 50.0 % = load balance 62.6 % × communication efficiency 79.9 %\n", "\nmost computing: rank 3, 1.60 times the mean; most of it in cluster 1, which no other rank has\n")
+		contains(t, o.stdout, "\nparallel efficiency 50.0 % = load balance 62.6 % × communication efficiency 79.9 %\n", "\nmost computing: rank 3, 1.60 times the mean; mainly in cluster 1, which no other rank has\n")
 		checkWhere(t, readBursts(t, out), o.stdout, 3)
 		recount(t, out)
 	}

@@ -176,11 +176,19 @@ func lineOf(v *store.StandingView) efficiency.Line {
 	return efficiency.Line{Ticks: v.FirstTicks, NS: v.FirstNS, NSPerTick: v.NSPerTick}
 }
 
+// mostSums is how many sums of a thread wait to be added.
+const mostSums = 64
+
 // take takes the sums of a thread whose calls are kept on its node.
 func (l *location) take(v *store.StandingView) {
 	for _, x := range v.Sums {
 		if n := len(l.sums); n > 0 && x.Until < l.sums[n-1].Until || x.Until < l.begun.Until {
 			continue // of an earlier stream
+		}
+		// Where no time passes that all have reported of, the latest stand for those before.
+		if n := len(l.sums); n >= mostSums && l.sums[n-1].Begin == x.Begin {
+			l.sums[n-1] = x
+			continue
 		}
 		l.sums = append(l.sums, x)
 	}

@@ -320,36 +320,60 @@ func TestStanding(t *testing.T) {
 	}
 }
 
+// sums says what the thread has done in sum since a tick; its agent keeps its calls.
+func (t *thread) sums(begin, until, computing uint64) {
+	t.run.t.Helper()
+	if err := t.run.store.Stand(t.run.agents[t.node], &moriensv1.Standing{
+		Ring: []uint64{t.ring}, Rows: []uint64{until}, Ticks: []uint64{until}, State: make([]moriensv1.Standing_State, 1), Enter: []uint64{0}, Exit: []uint64{0},
+		Function: []uint32{0}, Path: []uint32{0}, Begin: []uint64{begin}, Until: []uint64{until}, Computing: []uint64{computing}, Mpi: []uint64{until - begin - computing},
+	}, time.Time{}); err != nil {
+		t.run.t.Fatal(err)
+	}
+}
+
 // TestSums has an agent keep its calls, and say sums each second; then it is started again, and counts from there.
 func TestSums(t *testing.T) {
 	p := plant(t, 1, "cells")
 	x := p.thread(0, 0, 1)
-	tell := func(begin, until, computing uint64) {
-		t.Helper()
-		if err := p.store.Stand(p.agents[0], &moriensv1.Standing{
-			Ring: []uint64{x.ring}, Rows: []uint64{until}, Ticks: []uint64{until}, State: make([]moriensv1.Standing_State, 1), Enter: []uint64{0}, Exit: []uint64{0},
-			Function: []uint32{0}, Path: []uint32{0}, Begin: []uint64{begin}, Until: []uint64{until}, Computing: []uint64{computing}, Mpi: []uint64{until - begin - computing},
-		}, time.Time{}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	m, stretch := New(p.store), Stretch{}
 	for s := uint64(1); s <= 90; s++ {
 		tenths := 5 * s
 		if s > 30 {
 			tenths = 150 + 2*(s-30)
 		}
-		tell(10*second, (10+s)*second, tenths*second/10)
+		x.sums(10*second, (10+s)*second, tenths*second/10)
 		look(t, m, &stretch)
 	}
 	r := m.To(stretch)
 	if r.All.ComputingNS != 15e9+12e9 || r.All.MPINS != 90e9-27e9 || r.Minute.ComputingNS != 12e9 || r.MinuteNS() != 60e9 {
 		t.Errorf("%+v", r)
 	}
-	tell(105*second, 110*second, 5*second) // 5 s are lost
-	tell(105*second, 116*second, 5*second)
+	x.sums(105*second, 110*second, 5*second) // 5 s are lost
+	x.sums(105*second, 116*second, 5*second)
 	r = look(t, m, &stretch)
 	if r.All.ComputingNS != 27e9+5e9 || r.All.MPINS != 63e9+6e9 || stretch.UntilNS-stretch.BeginNS != 106e9 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A thread says its sums each second while another one is not heard of: they wait, but not without end.
+func TestSumsWait(t *testing.T) {
+	p := plant(t, 1, "cells")
+	x, y := p.thread(0, 0, 2), p.thread(0, 1, 2)
+	m, stretch := New(p.store), Stretch{}
+	const seconds = 10 * mostSums
+	y.sums(10*second, 11*second, second/2)
+	for s := uint64(1); s <= seconds; s++ {
+		x.sums(10*second, (10+s)*second, s*second/4)
+		look(t, m, &stretch)
+		for _, l := range m.locations {
+			if len(l.sums) > mostSums {
+				t.Fatalf("%d sums wait after %d s", len(l.sums), s)
+			}
+		}
+	}
+	y.sums(10*second, (10+seconds)*second, seconds*second/2)
+	if r := look(t, m, &stretch); r.All.ComputingNS != seconds*1e9/4+seconds*1e9/2 || 8*r.Minute.ComputingNS != 3*(r.Minute.ComputingNS+r.Minute.MPINS) || r.Minute.ComputingNS == 0 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -100,7 +100,7 @@ func Fits(runs []rundir.EfficiencyRun, to int) (list []rundir.EfficiencyFit, err
 	at := []int{2 * largest, 4 * largest}
 	if to > 0 {
 		at = nil
-		for n := 2 * largest; n < to; n *= 2 {
+		for n := 2 * largest; n < to && n <= math.MaxInt/2; n *= 2 {
 			at = append(at, n)
 		}
 		at = append(at, to)

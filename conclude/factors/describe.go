@@ -12,11 +12,11 @@ func seconds(ns float64) rundir.Number { return rundir.Number(ns / 1e9) }
 
 // describe puts the sums of all locations into the words of the file.
 func (m *measurement) describe(s *efficiency.Sums) *rundir.Efficiency {
-	d := &describer{run: m.run, classes: m.options.Classes, nodes: make([]int, len(m.run.Threads))}
+	d := &describer{run: m.run, classes: m.options.Classes, called: m.called, nodes: make([]int, len(m.run.Threads))}
 	for i := range d.nodes {
 		d.nodes[i] = m.run.Threads[i].Node
 	}
-	run := rundir.EfficiencyRun{Dir: ".", EfficiencyScaling: notKnown(), Ranks: d.ranks(d.all()), Locations: len(d.nodes), Bound: len(m.why) > 0, Why: m.why}
+	run := rundir.EfficiencyRun{Dir: ".", EfficiencyScaling: notKnown(), Ranks: d.ranks(d.all()), Locations: len(d.all()), Bound: len(m.why) > 0, Why: m.why}
 	for r, region := range m.regions {
 		sums := s.Regions[r]
 		switch {
@@ -43,7 +43,7 @@ func (m *measurement) describe(s *efficiency.Sums) *rundir.Efficiency {
 			if s.Kinds != nil {
 				run.Kinds = d.clusters(s.Kinds)
 			}
-			if mains := d.of(func(t *trace.Thread) bool { return t.Thread == 0 }); len(mains) < len(d.nodes) {
+			if mains := d.of(func(t *trace.Thread) bool { return t.Thread == 0 }); len(mains) < len(d.all()) {
 				f := d.factors(efficiency.Solve(sums, d.nodes, region.length(), mains))
 				run.MainThreads = &f
 			}
@@ -61,15 +61,17 @@ func (r *region) length() int64 { return r.stretch.EndNS - r.stretch.BeginNS }
 type describer struct {
 	run     *trace.Run
 	classes []Class
-	nodes   []int // by thread
+	called  []bool // by thread: it called MPI, and so is a location; nil: all are
+	nodes   []int  // by thread
 }
 
+// all are the locations.
 func (d *describer) all() []int { return d.of(func(*trace.Thread) bool { return true }) }
 
-// of are the numbers of some threads.
+// of are the numbers of some locations.
 func (d *describer) of(some func(t *trace.Thread) bool) (list []int) {
 	for i := range d.run.Threads {
-		if some(&d.run.Threads[i]) {
+		if (d.called == nil || d.called[i]) && some(&d.run.Threads[i]) {
 			list = append(list, i)
 		}
 	}
@@ -127,7 +129,9 @@ func (d *describer) stretch(name string, s efficiency.Span, sums []efficiency.Su
 	for _, c := range d.classes {
 		var members []int
 		for _, i := range c.Threads {
-			members = append(members, int(i))
+			if d.called == nil || d.called[i] {
+				members = append(members, int(i))
+			}
 		}
 		x.Classes = append(x.Classes, d.group(c.Name, sums, members, &f))
 	}
@@ -139,10 +143,14 @@ func (d *describer) phase(x rundir.EfficiencyPhase, f efficiency.Factors) rundir
 	return x
 }
 
-// mostOutsideMPI is the longest that a thread is outside MPI, from the begin of a stretch to its own end.
+// mostOutsideMPI is the longest that a location is outside MPI, from the begin of a stretch to its own end; NaN where
+// it is not known when one ended.
 func (d *describer) mostOutsideMPI(s efficiency.Span, sums []efficiency.Sum) float64 {
 	most := math.NaN()
-	for i := range sums {
+	for _, i := range d.all() {
+		if d.run.Threads[i].Untimed() {
+			return math.NaN()
+		}
 		if ns := float64(min(d.run.Threads[i].EndNS, s.EndNS) - s.BeginNS - sums[i].MPINS); !(ns <= most) {
 			most = ns
 		}
@@ -172,22 +180,32 @@ func (d *describer) clusters(sums [][]efficiency.ClusterSum) []rundir.Efficiency
 		}
 		alike[c.ID] = groups[ends]
 	}
+	members := d.all()
+	own := make([][]efficiency.ClusterSum, len(members))
+	for k, i := range members {
+		own[k] = sums[i]
+	}
 	list := []rundir.EfficiencyCluster{}
-	for _, c := range efficiency.Clusters(sums, alike) {
+	for _, c := range efficiency.Clusters(own, alike) {
 		list = append(list, rundir.EfficiencyCluster{
 			ID: c.ID, Share: rundir.Number(c.Share), Bursts: c.Bursts, Seconds: seconds(float64(c.TimeNS)), Ranks: c.Locations,
-			Balance: rundir.Number(c.Balance), Lost: seconds(c.LostNS), Most: d.name(c.Longest), IPC: rundir.Number(c.IPC), Best: rundir.Number(c.Best),
+			Balance: rundir.Number(c.Balance), Lost: seconds(c.LostNS), Most: d.name(members[c.Longest]), IPC: rundir.Number(c.IPC), Best: rundir.Number(c.Best),
 		})
 	}
 	return list
 }
 
 func (d *describer) threads(sums []efficiency.Sum) []rundir.EfficiencyLocation {
-	list := make([]rundir.EfficiencyLocation, len(sums))
-	for i := range sums {
+	members := d.all()
+	list := make([]rundir.EfficiencyLocation, len(members))
+	for k, i := range members {
 		t := &d.run.Threads[i]
-		list[i] = rundir.EfficiencyLocation{
-			ThreadName: *d.name(i), Begin: seconds(float64(t.BeginNS)), End: seconds(float64(t.EndNS)),
+		begin, end := seconds(float64(t.BeginNS)), seconds(float64(t.EndNS))
+		if t.Untimed() {
+			begin, end = rundir.Number(math.NaN()), rundir.Number(math.NaN())
+		}
+		list[k] = rundir.EfficiencyLocation{
+			ThreadName: *d.name(i), Begin: begin, End: end,
 			Computing: seconds(float64(sums[i].ComputingNS)), MPI: seconds(float64(sums[i].MPINS)),
 		}
 	}

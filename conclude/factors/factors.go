@@ -7,6 +7,7 @@
 package factors
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -43,6 +44,9 @@ type Class struct {
 // Measure is collective: it computes the factors of a run, whose threads members of a team have.
 func Measure(run *trace.Run, owners team.Threads, o Options) (*rundir.Efficiency, error) {
 	m := &measurement{run: run, owners: owners, options: o}
+	if err := m.findCallers(); err != nil {
+		return nil, err
+	}
 	if err := m.findRegions(); err != nil {
 		return nil, err
 	}
@@ -70,8 +74,31 @@ type measurement struct {
 	options Options
 
 	regions      []region
-	withClusters int // so many of the first regions
+	withClusters int    // so many of the first regions
+	called       []bool // by thread: it called MPI; nil: all did
 	why          []string
+}
+
+// findCallers is collective. Threads that called no MPI are no locations, as those of a trace that it has for the sake of
+// other events; but where none has called any, all are.
+func (m *measurement) findCallers() error {
+	calls := make([]int64, len(m.run.Threads))
+	for i := range calls {
+		if m.owners.Mine(i) {
+			calls[i] = int64(m.run.Threads[i].Calls.Len())
+		}
+	}
+	if err := m.owners.AllReduce(calls, team.Max); err != nil {
+		return err
+	}
+	if slices.Max(append(calls, 0)) == 0 {
+		return nil
+	}
+	m.called = make([]bool, len(calls))
+	for i, n := range calls {
+		m.called[i] = n > 0
+	}
+	return nil
 }
 
 // A region is one of these: a stretch of the run's time, the same for all threads; a phase that the program has named;
@@ -154,6 +181,7 @@ func (m *measurement) findRegions() error {
 		}
 	}
 	main := m.mainOf(e, first, whole)
+	m.why = append(m.why, m.unlike(e, first, main)...)
 	m.regions = []region{
 		{name: Main, stretch: &main, world: -1, iteration: -1},
 		{name: Run, stretch: &whole, world: -1, iteration: -1},
@@ -215,6 +243,26 @@ func (m *measurement) mainOf(e ends, world int, otherwise efficiency.Span) effic
 		return otherwise
 	}
 	return s
+}
+
+// unlike says in which ways main of the run is not what it is named after.
+func (m *measurement) unlike(e ends, first int, main efficiency.Span) (why []string) {
+	switch own := e.main[first]; {
+	case own.BeginNS < 0 && own.EndNS == never:
+		why = append(why, "no rank's MPI_Init and MPI_Finalize are recorded: main is the whole run")
+	case own.BeginNS < 0:
+		why = append(why, "no rank's MPI_Init is recorded: main begins with the run")
+	case own.EndNS == never:
+		why = append(why, "no rank's MPI_Finalize is recorded: main ends with the run")
+	case own.EndNS < own.BeginNS:
+		why = append(why, "a rank was in MPI_Finalize before another one was through MPI_Init: main is the whole run")
+	}
+	for w, life := range e.life {
+		if life.BeginNS <= life.EndNS && (life.EndNS <= main.BeginNS || life.BeginNS >= main.EndNS) {
+			why = append(why, fmt.Sprintf("world %d did not run at the time of world %d: its ranks compute nothing in main, and worlds has each on its own", w, first))
+		}
+	}
+	return why
 }
 
 // loop is the stretch from the first iteration to the end of the last, on the thread that comes to each last; nil:

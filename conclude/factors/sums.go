@@ -12,7 +12,7 @@ import (
 )
 
 // unbounded says why what comes from sums of the whole run is a bound.
-const unbounded = "only sums of the whole run are known: the time before the end of MPI_Init and after the begin of MPI_Finalize is included, " +
+const unbounded = "only sums of the whole run are known: the time before the end of MPI_Init and after the start of MPI_Finalize is included, " +
 	"and what is neither computing nor in MPI counts as outside"
 
 // OfSums computes the factors of a run of which only the rows of its profile are known, because its bursts were kept on
@@ -30,12 +30,15 @@ func OfSums(p *parquet.Profile, run *trace.Run, classes []Class) *rundir.Efficie
 // describe is about a run whose threads are the first of the tally's.
 func (t *Tally) describe(run *trace.Run, classes []Class) *rundir.Efficiency {
 	m := &measurement{run: run, options: Options{Classes: classes}, why: []string{unbounded}, withClusters: 1}
-	whole := efficiency.Span{EndNS: run.DurationNS}
-	m.regions = []region{{name: Run, stretch: &whole, world: -1, iteration: -1}}
 	threads := len(run.Threads)
+	whole := efficiency.Span{EndNS: run.DurationNS}
+	for i := range threads { // when those began and ended of which only sums are known is not in the run's duration
+		whole.EndNS = max(whole.EndNS, t.sums[i].ComputingNS+t.sums[i].MPINS)
+	}
+	m.regions = []region{{name: Run, stretch: &whole, world: -1, iteration: -1}}
 	for i := range threads {
 		s := &t.sums[i]
-		s.ElapsedNS, s.LifeNS = run.DurationNS, s.ComputingNS+s.MPINS
+		s.ElapsedNS, s.LifeNS = whole.EndNS, s.ComputingNS+s.MPINS
 	}
 	e := m.describe(&efficiency.Sums{Regions: [][]efficiency.Sum{t.sums[:threads]}, Clusters: [][][]efficiency.ClusterSum{t.clusters[:threads]}})
 	e.Within = Run
@@ -148,7 +151,14 @@ func OfProfile(t *Tally, m *rundir.Manifest, clusters []trace.Cluster) *rundir.E
 	if len(m.Hosts) > 1 {
 		r := &e.Runs[0]
 		r.InNodes, r.BetweenNodes, r.Nodes = rundir.Number(math.NaN()), rundir.Number(math.NaN()), nil
+		if f := r.MainThreads; f != nil {
+			f.InNodes, f.BetweenNodes = r.InNodes, r.BetweenNodes
+		}
 		r.Why = append(r.Why, "which ranks ran on which nodes is not known")
+	}
+	e.Runs[0].Bounded(m.Incomplete)
+	if text := m.Deaths(); text != "" {
+		e.Runs[0].Bounded([]string{text})
 	}
 	return e
 }

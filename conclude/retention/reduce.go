@@ -62,8 +62,9 @@ func (r *Reduction) summarise(ctx context.Context, s *stage.Stages, run *trace.R
 	if r.meetings, err = findMeetings(run, r.owners); err != nil {
 		return err
 	}
+	table, before := r.table, r.meetings.before() // this stage may go on when it has been given up
 	r.periods = try(ctx, r, s, stage.Periods, "iterations are not known", func(context.Context) (*period.Result, error) {
-		return findPeriods(run, r.owners, r.table, r.meetings.before(), o.Workers)
+		return findPeriods(run, r.owners, table, before, o.Workers)
 	})
 	if r.periods != nil {
 		r.notes = append(r.notes, r.periods.Warnings...)

@@ -100,7 +100,7 @@ func unequalNodes(t *testing.T, c *slurmtest.Cluster, nodes []string) {
 	}
 }
 
-var most = regexp.MustCompile(`\nmost computing: rank (\d+), .*; most of it in cluster (\d+), `)
+var most = regexp.MustCompile(`\nmost computing: rank (\d+), .*; mainly in cluster (\d+), `)
 
 // checkMost checks the rank that the summary names, and that it computes longest in the cluster that is named with it.
 // Rank 3 is planned to work a third more than the next.

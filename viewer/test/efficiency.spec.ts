@@ -60,7 +60,7 @@ test('each factor has its ratio and the time that it costs, as long as its bar',
 test('another stretch can be chosen, and the address keeps it', async () => {
   const { page, errors, close } = await open(browser, report(run.bytes));
   const note = () => panel(page, 'Efficiency').locator('.note').first().innerText();
-  expect(await note()).toMatch(/^from the end of the last MPI_Init to the begin of the first MPI_Finalize: 0\ss to /);
+  expect(await note()).toMatch(/^from the end of the last MPI_Init to the start of the first MPI_Finalize: 0\ss to /);
   expect(await page.locator('select.within option').allInnerTexts()).toEqual(['main', 'whole run', 'loop', 'phase 0']);
   await page.locator('select.within').selectOption('run');
   await expect.poll(async () => (await factors(page))[0]?.[1]).toBe(percent(mean / elapsed / 2));

@@ -48,7 +48,7 @@ interface Column {
 const columns: readonly Column[] = [
   { key: 'seconds', title: 'Time', says: 'total duration of its bursts', show: (r) => seconds(r.seconds) },
   { key: 'share', title: 'Share', says: 'of the computing time of all bursts', show: (r) => percent(r.share) },
-  { key: 'lost', title: 'Lost', says: 'largest less mean time of a thread in it and the variants of its kind: so long the others wait at most', show: (r) => seconds(r.lost), losses: true },
+  { key: 'lost', title: 'Lost', says: 'largest less mean time of a thread in it, or in all of its kind where clusters were found by kinds and the part is main: at most so much does its imbalance cost a thread on average', show: (r) => seconds(r.lost), losses: true },
   { key: 'balance', title: 'Balance', says: 'mean over largest time of a thread in it and the variants of its kind', show: (r) => percent(r.balance), losses: true },
   { key: 'most', title: 'Most', says: 'who has the largest time in it and the variants of its kind', show: (r) => (r.who ? nameOf(r.who, r.who.world > 0) : '–'), losses: true },
   { key: 'best', title: 'IPC of best', says: 'its instructions per cycle over those of the best cluster between the same calls', show: (r) => percent(r.best), losses: true },

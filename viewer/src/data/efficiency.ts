@@ -94,7 +94,7 @@ export interface Part extends Factors {
 }
 
 const stretches: Readonly<Record<string, readonly [title: string, says: string]>> = {
-  main: ['main', 'from the end of the last MPI_Init to the begin of the first MPI_Finalize'],
+  main: ['main', 'from the end of the last MPI_Init to the start of the first MPI_Finalize'],
   run: ['whole run', 'the whole run, with MPI_Init and MPI_Finalize'],
   loop: ['loop', 'all iterations, from the begin of the first to the end of the last'],
 };
@@ -108,7 +108,7 @@ export function partsOf(e: Efficiency): Part[] {
   };
   const phaseOf = (p: Phase): Part => ({
     ...p,
-    key: Number.isNaN(p.phase) ? `name:${p.name}` : `iterations:${p.phase}`,
+    key: phaseKey(p),
     title: phaseTitle(p),
     says: Number.isNaN(p.phase)
       ? `named by the program, ${plural(p.iterations, 'time')}; T is the longest time that a rank is in it`
@@ -120,6 +120,11 @@ export function partsOf(e: Efficiency): Part[] {
     classes: [],
   });
   return [stretchOf(e, true), ...e.stretches.map((s) => stretchOf(s, false)), ...e.phases.map(phaseOf)];
+}
+
+// phaseKey is the key of a phase's part.
+export function phaseKey({ name, phase }: Pick<Phase, 'name' | 'phase'>): string {
+  return Number.isNaN(phase) ? `name:${name}` : `iterations:${phase}`;
 }
 
 // phaseTitle names a phase as the program does, or one of iterations by the number that the summary gives it.

@@ -61,14 +61,14 @@ function balance(pack: Pack): Finding[] {
   const e = pack.json.efficiency;
   if (!e || e.locations < 2 || !(e.load_balance > 0)) return [];
   const n = e.most_computing ? numberOf(pack, e.most_computing) : -1;
-  if (e.load_balance > 0.98 || !e.most_computing || n < 0) {
-    return [{ text: `The ranks compute for equal times: load balance ${percent(e.load_balance)}.`, show: { view: 'ranks', selection: {} } }];
+  if (e.load_balance > 0.98 || !e.most_computing) {
+    return [{ text: `The ranks compute for about equal times: load balance ${percent(e.load_balance)}.`, show: { view: 'ranks', selection: {} } }];
   }
   const [within] = partsOf(e);
   const [c] = (within?.kinds ?? []).filter((k) => Number.isFinite(k.lost_seconds)).sort((x, y) => y.lost_seconds - x.lost_seconds);
   const where = c && c.lost_seconds > 0 ? `; most is lost in cluster ${c.id}: ${seconds(c.lost_seconds)}` : '';
-  const text = `Within ${within?.title ?? e.within} the load balance is ${percent(e.load_balance)}: ${threadName(pack, n)} computes for ${seconds(e.most_computing_seconds)}, ranks on average for ${seconds(e.mean_computing_seconds)}${where}.`;
-  return [{ text, show: { view: 'ranks', selection: { threads: [[n, n]] } } }];
+  const text = `Within ${within?.title ?? e.within} the load balance is ${percent(e.load_balance)}: ${n < 0 ? nameOf(e.most_computing, e.worlds.length > 0) : threadName(pack, n)} computes for ${seconds(e.most_computing_seconds)}, ranks on average for ${seconds(e.mean_computing_seconds)}${where}.`;
+  return [{ text, show: { view: 'ranks', selection: n < 0 ? {} : { threads: [[n, n]] } } }];
 }
 
 // slowRanks reports who spends 10 % more in a cluster than the median of its class, and 1 % of its computing time more.

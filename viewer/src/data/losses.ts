@@ -12,6 +12,9 @@ export function lossesOf(m: Manifest): string[] {
   };
   const record = m.phases.length + m.events.length > 0 ? 'MPI call or mark' : 'MPI call';
   add(l.records_dropped, `${record} was dropped: its ring buffer was full`, `${record.replace('call', 'calls').replace('mark', 'marks')} were dropped: their ring buffers were full`);
+  add(l.spool_full_dropped, 'of these was dropped while the spool was full', 'of these were dropped while the spool was full');
+  add(l.records_unkept, 'MPI call or mark was left in the ring buffers: the spool was full', 'MPI calls and marks were left in the ring buffers: the spool was full');
+  add(l.files_unreadable, 'file with records could not be read', 'files with records could not be read');
   add(l.calls_abandoned, 'MPI call was left by longjmp or an exception', 'MPI calls were left by longjmp or an exception');
   if (m.trace) add(l.ranks_missing, 'rank has no record in the trace', 'ranks have no record in the trace');
   else add(l.ranks_missing - l.ranks_unrecorded, 'rank sent nothing', 'ranks sent nothing');
@@ -28,9 +31,18 @@ export function lossesOf(m: Manifest): string[] {
   add(l.transfers_lost, 'transfer of a kept MPI call is not known: its node did not send it', 'transfers of kept MPI calls are not known: their nodes did not send them');
   add(l.messages_refused, 'message of an agent was malformed and refused', 'messages of agents were malformed and refused');
   add(l.lines_skipped, 'malformed line of the trace was skipped', 'malformed lines of the trace were skipped');
+  add(l.figures_damaged, 'count of losses was damaged: the notes say which', 'counts of losses were damaged: the notes say which');
+  if (l.hidden_by_tools.length > 0) said.push(`MPI calls that another tool made without calling moriens are missing: ${l.hidden_by_tools.join(', ')}`);
   if (l.journal_bytes_cut > 0) said.push(`${bytes(l.journal_bytes_cut)} of an unfinished journal were cut off; agents sent them again`);
   if (l.counters_unavailable.length > 0) said.push(`not measured on some rank: ${l.counters_unavailable.join(', ')}`);
   said.push(...died(m));
+  const q = m.messages.requests;
+  add(q.ends_unknown, 'completion of an unknown request', 'completions of unknown requests');
+  add(q.starts_unknown, 'start of an unknown request', 'starts of unknown requests');
+  add(q.unfollowed, 'request was not tracked: too many were pending at once', 'requests were not tracked: too many were pending at once');
+  add(q.lost, 'request was given up: its completion may not have been recorded', 'requests were given up: their completions may not have been recorded');
+  add(q.late, 'event of a request was read too late for ordering', 'events of requests were read too late for ordering');
+  add(q.open, 'request was never completed', 'requests were never completed');
   for (const u of m.messages.unmatched) {
     if (u.sends + u.receives > 0) said.push(`${plural(u.sends, 'send')} and ${plural(u.receives, 'receive')} have no counterpart: ${u.why}`);
   }

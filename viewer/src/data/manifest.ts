@@ -91,6 +91,11 @@ const losses = object({
   windows_evicted: count,
   spool_evicted_bytes: count,
   transfers_lost: count,
+  records_unkept: count,
+  spool_full_dropped: count,
+  files_unreadable: count,
+  hidden_by_tools: list(text),
+  figures_damaged: count,
 });
 
 export const readManifest = object({
@@ -161,6 +166,7 @@ export const readManifest = object({
     bytes: count,
     late_sender_seconds: number,
     unmatched: list(object({ why: text, sends: count, receives: count })),
+    requests: object({ ends_unknown: count, starts_unknown: count, unfollowed: count, lost: count, late: count, open: count }),
   }),
   filtered: object({
     bursts: count,

@@ -16,7 +16,7 @@ export function Efficiency({ health }: { health: Health }) {
       <Group name="last minute" factors={e.minute} />
       {e.bins.length > 1 ? <Sparkline bins={e.bins} binSeconds={e.bin_seconds} /> : null}
       {e.why || waits ? (
-        <p role="status">
+        <p>
           {waits ? (
             <strong class="lost">
               rank {waiting.rank}

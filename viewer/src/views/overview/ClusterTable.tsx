@@ -50,7 +50,7 @@ export function ClusterTable({ pack }: { pack: Pack }) {
       {rows.length > 0 ? (
         <div class="scroll" tabIndex={0} role="region" aria-label="Clusters by time">
           <table class="clusters-by-time">
-            <Heads of={['Cluster', { title: 'Share of computing time', class: 'bar' }, numbers('Time'), numbers('Bursts'), numbers('Mean'), numbers('Score', SCORE), ...(part ? [numbers('Lost', `largest less mean time of a thread in it and the variants of its kind, within ${part.title}; more in the view Clusters`)] : []), 'From → to']} />
+            <Heads of={['Cluster', { title: 'Share of computing time', class: 'bar' }, numbers('Time'), numbers('Bursts'), numbers('Mean'), numbers('Score', SCORE), ...(part ? [numbers('Lost', `largest less mean time of a thread in it${part.kinds === part.clusters ? '' : ' and the variants of its kind'}, within ${part.title}; more in the view Clusters`)] : []), 'From → to']} />
             <tbody>
               {rows.map((r) => (
                 <tr key={r.id} class={chosen?.includes(r.id) ? 'chosen' : ''}>

@@ -62,7 +62,7 @@ function Tree({ rows, part, bound }: { rows: readonly Factor[]; part: Part; boun
           <th scope="col" class="n" title="1 is best; load balance × communication = parallel efficiency">
             Ratio
           </th>
-          <th scope="col" class="n" title="elapsed time that the factor costs: load balance and communication add up to parallel efficiency">
+          <th scope="col" class="n" title="elapsed time that the factor costs; the losses of load balance and communication add up to that of parallel efficiency">
             Lost
           </th>
           <th scope="col" class="bar">
@@ -79,6 +79,7 @@ function Tree({ rows, part, bound }: { rows: readonly Factor[]; part: Part; boun
               <td class="n">
                 {percent(r.ratio)}
                 {known && bound ? '*' : ''}
+                {known ? null : <span class="hidden">{r.why ?? 'not defined'}</span>}
               </td>
               <td class="n">{seconds(r.to - r.from)}</td>
               <td class="bar">{known && t > 0 ? <Bar from={r.from / t} to={r.to / t} /> : null}</td>
@@ -160,7 +161,7 @@ function BudgetTable({ budget: b, part, locations, ranks }: { budget: Budget; pa
   const rows: [string, number, string][] = [
     ['Computing', b.computing_seconds, 'between MPI calls'],
     ['In MPI', b.mpi_seconds, 'in MPI calls'],
-    ["Outside the ranks' life", b.outside_seconds, 'before the first record of a rank, and after its last'],
+    ['Before first, after last record', b.outside_seconds, 'before the first record of a rank, and after its last'],
     ['Not recorded', b.not_recorded_seconds, 'paused, lost, or not kept'],
   ];
   const who = locations > ranks ? `${plural(locations, 'thread')} that called MPI` : plural(ranks, 'rank');
@@ -219,7 +220,7 @@ function Others({ e }: { e: Efficiency }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Efficiency of main threads and worlds">
       <table class="others">
-        <Heads of={['Of these alone', numbers('Threads'), numbers('T', 'elapsed time'), numbers('Parallel efficiency'), numbers('Load balance'), numbers('Communication'), numbers('Lost', 'T less the mean computing time')]} />
+        <Heads of={['Subset', numbers('Threads'), numbers('T', 'elapsed time'), numbers('Parallel efficiency'), numbers('Load balance'), numbers('Communication'), numbers('Lost', 'T less the mean computing time')]} />
         <tbody>
           {rows.map(([name, n, f]) => (
             <tr key={name}>

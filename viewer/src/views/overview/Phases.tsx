@@ -1,6 +1,6 @@
 // Phases with their factors, and the iterations of one of them, each as long as it took.
 import { useRef } from 'preact/hooks';
-import { phaseTitle, type Efficiency, type Iteration, type Phase } from '../../data/efficiency';
+import { phaseKey, phaseTitle, type Efficiency, type Iteration, type Phase } from '../../data/efficiency';
 import { total } from '../../data/groups';
 import type { Pack } from '../../data/pack';
 import { Axis } from '../../draw/axes';
@@ -21,7 +21,7 @@ export function Phases({ pack }: { pack: Pack }) {
   if (!e || e.phases.length === 0) return null;
   const repeating = e.phases.filter((p) => e.iterations.some((i) => i.phase === p.phase));
   const longest = repeating.reduce<Phase | null>((a, b) => (a && a.seconds >= b.seconds ? a : b), null);
-  const drawn = repeating.find((p) => keyOf(p) === part?.key) ?? longest;
+  const drawn = repeating.find((p) => phaseKey(p) === part?.key) ?? longest;
   return (
     <>
       <PhaseTable e={e} />
@@ -29,8 +29,6 @@ export function Phases({ pack }: { pack: Pack }) {
     </>
   );
 }
-
-const keyOf = (p: Phase) => (Number.isNaN(p.phase) ? `name:${p.name}` : `iterations:${p.phase}`);
 
 // beginOf is when the iterations of a phase begin, s from time 0 of the run: those of the first phase with the loop.
 // NaN: not known.
@@ -52,11 +50,11 @@ function PhaseTable({ e }: { e: Efficiency }) {
           <Heads of={['Phase', numbers('Times', 'iterations, or how often the program was in it'), numbers('T', 'elapsed time'), numbers('Parallel efficiency'), numbers('Load balance'), numbers('Communication'), numbers('Lost', 'T less the mean computing time')]} />
           <tbody>
             {e.phases.map((p) => {
-              const chosen = part?.key === keyOf(p);
+              const chosen = part?.key === phaseKey(p);
               return (
-                <tr key={keyOf(p)} class={chosen ? 'chosen' : ''}>
+                <tr key={phaseKey(p)} class={chosen ? 'chosen' : ''}>
                   <th scope="row">
-                    <button type="button" class="link" aria-pressed={chosen} title="Show the factors of this phase above" onClick={() => choose(chosen ? (parts[0]?.key ?? '') : keyOf(p))}>
+                    <button type="button" class="link" aria-pressed={chosen} title="Show the factors of this phase above" onClick={() => choose(chosen ? (parts[0]?.key ?? '') : phaseKey(p))}>
                       {phaseTitle(p)}
                     </button>
                   </th>
