@@ -251,7 +251,8 @@ func headline(m *rundir.Manifest) string {
 	var libraries []string
 	for _, w := range m.Worlds {
 		if w.Executable != "" {
-			programs = appendNew(programs, trace.ProgramName(w.Executable))
+			name := trace.ProgramName(w.Executable)
+			programs = appendNew(programs, strings.TrimSpace(name+" "+script(m.Command, name)))
 		}
 		if library := strings.TrimSpace(w.MPI.Library + " " + w.MPI.Version); library != "" {
 			libraries = appendNew(libraries, library)
