@@ -229,6 +229,12 @@ func TestClassesAreLeftOut(t *testing.T) {
 	if got := calls(20, strings.Split(alike, "; ")...); got != alike {
 		t.Errorf("two functions read alike: %s", got)
 	}
+	// Of two rows between the same calls that differ in their length one has room, and is named like the other.
+	rows := []timeRow{{calls: forces, apart: "long"}, {calls: forces, apart: "short"}}
+	leaveOutClasses(rows, len("long: Wait@a::Comm::forward -> Irecv@reverse"))
+	if rows[0].calls != "Wait@forward → Irecv@reverse" || rows[1].calls != rows[0].calls {
+		t.Errorf("%+v", rows)
+	}
 }
 
 func TestColours(t *testing.T) {

@@ -135,8 +135,14 @@ func leaveOutClasses(rows []timeRow, width int) {
 			r.calls = first + arrow + strings.Replace(second, class, "", 1)
 		}
 	})
+	tooWide := make(map[string]bool) // so that two rows never name the same call in two ways
+	for i := range rows {
+		if wide(&rows[i]) {
+			tooWide[rows[i].calls] = true
+		}
+	}
 	narrower(func(r *timeRow) {
-		if wide(r) {
+		if tooWide[r.calls] {
 			r.apart, r.calls = qualified.ReplaceAllString(r.apart, ""), qualified.ReplaceAllString(r.calls, "")
 		}
 	})
