@@ -81,6 +81,9 @@ func extremes(e *rundir.EfficiencyRun, worlds bool) string {
 // slowest says which rank computes most, and where.
 func slowest(e *rundir.EfficiencyRun, worlds bool) string {
 	text := fmt.Sprintf("%s, %.2f times the mean", located(e, e.Most, worlds), float64(e.MostComputing/e.MeanComputing))
+	if e.MostComputing < e.MeanComputing*1.005 { // which reads 1.00
+		return text + ": all compute for about equal times"
+	}
 	// A cluster that other ranks do not have counts as 0 there.
 	var in *rundir.EfficiencyCluster
 	kinds, above := kindsOf(e), (e.MostComputing-e.MeanComputing)/2

@@ -104,6 +104,17 @@ func TestSlowest(t *testing.T) {
 	}
 }
 
+func TestSlowestOfEqualRanks(t *testing.T) {
+	e := &unequal().Efficiency.Runs[0]
+	e.Clusters = nil
+	for most, want := range map[rundir.Number]string{1.004: "rank 1, 1.00 times the mean: all compute for about equal times", 1.006: "rank 1, 1.01 times the mean"} {
+		e.MostComputing, e.MeanComputing = most, 1
+		if got := slowest(e, false); got != want {
+			t.Errorf("%v: %q, want %q", most, got, want)
+		}
+	}
+}
+
 // A run of no rank has two lines.
 func TestSummaryOfNobody(t *testing.T) {
 	r := unequal()
@@ -231,7 +242,7 @@ func TestClassesAreLeftOut(t *testing.T) {
 	}
 	// Of two rows between the same calls that differ in their length one has room, and is named like the other.
 	rows := []timeRow{{calls: forces, apart: "long"}, {calls: forces, apart: "short"}}
-	leaveOutClasses(rows, len("long: Wait@a::Comm::forward -> Irecv@reverse"))
+	leaveOutClasses(rows, utf8.RuneCountInString("long: Wait@a::Comm::forward → Irecv@reverse"))
 	if rows[0].calls != "Wait@forward → Irecv@reverse" || rows[1].calls != rows[0].calls {
 		t.Errorf("%+v", rows)
 	}
