@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// mostPaths is how many whole call paths a cluster has for each side, the most frequent ones.
-const mostPaths = 10
+// MostPaths is how many whole call paths a cluster has for each side, the most frequent ones.
+const MostPaths = 10
 
 // A PathTally counts the whole call paths round bursts, by cluster. What several have counted can be added up as rows.
 type PathTally struct {
@@ -87,8 +87,8 @@ func TakePaths(clusters []Cluster, rows []int64) {
 	for i := range clusters {
 		for _, side := range []*[]PathCount{&clusters[i].WholeBefore, &clusters[i].WholeAfter} {
 			slices.SortStableFunc(*side, func(a, b PathCount) int { return cmp.Compare(b.Bursts, a.Bursts) })
-			if len(*side) > mostPaths {
-				*side = slices.Clip((*side)[:mostPaths])
+			if len(*side) > MostPaths {
+				*side = slices.Clip((*side)[:MostPaths])
 			}
 		}
 	}

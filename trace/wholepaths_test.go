@@ -41,7 +41,7 @@ func TestPathTally(t *testing.T) {
 					}
 				}
 				slices.SortStableFunc(want, func(a, b PathCount) int { return cmp.Compare(b.Bursts, a.Bursts) })
-				if want = want[:min(len(want), mostPaths)]; !slices.Equal(got, want) {
+				if want = want[:min(len(want), MostPaths)]; !slices.Equal(got, want) {
 					t.Fatalf("cluster %d, side %d: %v, want %v", id+1, side, got, want)
 				}
 			}

@@ -118,7 +118,7 @@ func values(path string, old, now any, renames []rename, faults *[]string) {
 			now = y
 		}
 	}
-	if old != now && fmt.Sprint(old) != fmt.Sprint(now) {
+	if fmt.Sprint(old) != fmt.Sprint(now) {
 		*faults = append(*faults, fmt.Sprintf("%s: %.200v, now %.200v", path, old, now))
 	}
 }

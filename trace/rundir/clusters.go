@@ -236,6 +236,11 @@ func (c *Clusters) describe(run *trace.Run, f *figures) {
 	}
 }
 
+// mostOf are as many places of calls as there are whole call paths.
+func mostOf(places []trace.PathCount) []trace.PathCount {
+	return places[:min(len(places), trace.MostPaths)]
+}
+
 func describeCluster(run *trace.Run, x *trace.Cluster, paths func(path uint32) int) Cluster {
 	d := Cluster{
 		ID: x.ID, Colour: palette.Cluster(x.Kind()).Hex(), Bursts: x.Bursts, Seconds: seconds(x.TimeNS), Share: Number(x.Share),
@@ -245,7 +250,7 @@ func describeCluster(run *trace.Run, x *trace.Cluster, paths func(path uint32) i
 	if x.Score == 0 {
 		d.Score = Number(math.NaN())
 	}
-	if !slices.Equal(x.WholeBefore, x.Before) || !slices.Equal(x.WholeAfter, x.After) {
+	if !slices.Equal(x.WholeBefore, mostOf(x.Before)) || !slices.Equal(x.WholeAfter, mostOf(x.After)) {
 		d.WholeBefore, d.WholeAfter = describePaths(x.WholeBefore, paths), describePaths(x.WholeAfter, paths)
 	}
 	for k := range min(len(x.CounterMean), len(x.CounterStd), len(run.Counters)) {

@@ -303,7 +303,7 @@ func (r *restorer) restoreClusters(paths *pathBook) error {
 			return fmt.Errorf("%s: cluster %d: %w", ClustersFile, c.ID, err)
 		}
 		if len(x.WholeBefore)+len(x.WholeAfter) == 0 {
-			x.WholeBefore, x.WholeAfter = x.Before, x.After
+			x.WholeBefore, x.WholeAfter = mostOf(x.Before), mostOf(x.After)
 		}
 		for _, s := range c.Counters {
 			x.CounterMean, x.CounterStd = append(x.CounterMean, float64(s.Mean)), append(x.CounterStd, float64(s.Std))
