@@ -226,10 +226,7 @@ func ordinal(n int) string {
 
 // lengths order a group by how long its bursts are.
 func lengths(rows []timeRow, group []int) []string {
-	length := func(i int) float64 {
-		x := rows[i].cluster
-		return cmp.Or(x.MedianNS, x.MeanNS)
-	}
+	length := func(i int) float64 { return rows[i].mean() }
 	order := slices.Clone(group)
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(length(b), length(a)) })
 	var words []string

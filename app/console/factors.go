@@ -81,12 +81,24 @@ func extremes(e *rundir.EfficiencyRun, worlds bool) string {
 // slowest says which rank computes most, and where.
 func slowest(e *rundir.EfficiencyRun, worlds bool) string {
 	text := fmt.Sprintf("%s, %.2f times the mean", located(e, e.Most, worlds), float64(e.MostComputing/e.MeanComputing))
-	if e.MostComputing < e.MeanComputing*1.005 { // which reads 1.00
+	if aboutEqual(e) {
 		return text + ": all compute for about equal times"
 	}
-	// A cluster that other ranks do not have counts as 0 there.
-	var in *rundir.EfficiencyCluster
-	kinds, above := kindsOf(e), (e.MostComputing-e.MeanComputing)/2
+	in, above := slowestIn(e)
+	switch {
+	case in == nil:
+		return text
+	case in.Ranks == 1: // what is above the mean may be more than in all clusters together
+		return fmt.Sprintf("%s; mainly in cluster %d, which no other %s has", text, in.ID, location(e))
+	}
+	return fmt.Sprintf("%s; mainly in cluster %d, %s above the mean", text, in.ID, elapsed(above))
+}
+
+// slowestIn is the cluster in which the rank that computes most is furthest above the mean, and how far, if that is
+// more than half of what it is in all; nil: there is none. A cluster that other ranks do not have counts as 0 there.
+func slowestIn(e *rundir.EfficiencyRun) (in *rundir.EfficiencyCluster, above rundir.Number) {
+	kinds := kindsOf(e)
+	above = (e.MostComputing - e.MeanComputing) / 2
 	for i := range kinds {
 		c := &kinds[i]
 		if c.Most == nil || *c.Most != *e.Most || c.Ranks == 0 {
@@ -97,14 +109,26 @@ func slowest(e *rundir.EfficiencyRun, worlds bool) string {
 			in, above = c, x
 		}
 	}
-	switch {
-	case in == nil:
-		return text
-	case in.Ranks == 1: // what is above the mean may be more than in all clusters together
-		return fmt.Sprintf("%s; mainly in cluster %d, which no other %s has", text, in.ID, location(e))
-	}
-	return fmt.Sprintf("%s; mainly in cluster %d, %s above the mean", text, in.ID, elapsed(above))
+	return in, above
 }
+
+// namedCluster is the cluster that the line about the slowest rank names; 0: none.
+func namedCluster(r *Results) int32 {
+	if r.Efficiency == nil || len(r.Efficiency.Runs) != 1 {
+		return 0
+	}
+	e := &r.Efficiency.Runs[0]
+	if e.Most == nil || e.Locations < 2 || aboutEqual(e) {
+		return 0
+	}
+	if in, _ := slowestIn(e); in != nil {
+		return in.ID
+	}
+	return 0
+}
+
+// aboutEqual says that the most computing reads as 1.00 times the mean.
+func aboutEqual(e *rundir.EfficiencyRun) bool { return e.MostComputing < e.MeanComputing*1.005 }
 
 // kindsOf are the kinds of computation, or the clusters where they were not found by kinds.
 func kindsOf(e *rundir.EfficiencyRun) []rundir.EfficiencyCluster {

@@ -14,8 +14,8 @@ import (
 // mostLosing is how many rows of a kind are printed, those first in which most is lost.
 const mostLosing = 10
 
-// writeLosses says who computes most, where the time of all ranks, or threads, is, and in which clusters, phases, iterations, nodes
-// and classes most is lost.
+// writeLosses says who computes most, where the time of all ranks, or threads, is, and in which worlds, clusters,
+// phases, iterations, nodes and classes most is lost.
 func writeLosses(b *strings.Builder, r *rundir.EfficiencyRun) {
 	b.WriteByte('\n')
 	if r.Most != nil && r.MeanComputing > 0 {

@@ -9,8 +9,8 @@ import (
 // interpreter is the name of a program that runs scripts: python3.11.
 var interpreter = regexp.MustCompile(`^(python|pypy|julia|perl|ruby|Rscript)[0-9.]*$`)
 
-// script is what an interpreter ran, by the command: heat.py of mpirun -n 2 python3 -u heat.py. Empty: it is not known, or
-// the program is none.
+// script is what an interpreter ran, by the command: heat.py of mpirun -n 2 python3 -u heat.py. Empty: it is not known,
+// or the program is none.
 func script(command []string, program string) string {
 	found := interpreter.FindStringSubmatch(program)
 	if found == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -59,7 +60,7 @@ func Summary(w io.Writer, r *Results) error {
 	}
 	fmt.Fprintf(&b, "%s\n", cut(secondLine(m), lineWidth))
 	if text := warning(m); text != "" { // what follows depends on it
-		fmt.Fprintf(&b, "%s\n", clauses(text, lineWidth))
+		fmt.Fprintf(&b, "%s\n", warned(text))
 	}
 	writeEfficiency(&b, r)
 	if m.Empty == "" {
@@ -167,6 +168,19 @@ func warning(m *rundir.Manifest) string {
 		return ""
 	}
 	return "warning: " + m.Scheduling.Warning
+}
+
+// switches are counted in parentheses of a warning.
+var switches = regexp.MustCompile(` \([^()]* switch(es)?\)`)
+
+// warned is a warning in one line: what shares the cores, and that times are unreliable.
+func warned(text string) string {
+	if utf8.RuneCountInString(text) <= lineWidth {
+		return text
+	}
+	const so = "; times are unreliable"
+	causes, _, _ := strings.Cut(text, "; medians, ")
+	return clauses(switches.ReplaceAllString(causes, ""), lineWidth-len(so)) + so
 }
 
 // mostNotes is how many lines there are for notes, the warning included.

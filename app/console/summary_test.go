@@ -28,8 +28,8 @@ func unequal() *Results {
 	count := func(p uint32) []trace.PathCount { return []trace.PathCount{{Path: p, Bursts: 100}} }
 	places := trace.Places(paths)
 	kind := func(id int32, share, ms float64, before, after uint32) trace.Cluster {
-		return trace.Cluster{ID: id, Bursts: 100, TimeNS: 1, Share: share, Before: count(places[before]), After: count(places[after]),
-			WholeBefore: count(before), WholeAfter: count(after), Kinship: trace.Kinship{KindBursts: 100, KindNS: 1, MedianNS: ms * 1e6, DistinctBy: "calls"}}
+		return trace.Cluster{ID: id, Bursts: 100, TimeNS: int64(ms * 1e8), Share: share, Before: count(places[before]), After: count(places[after]),
+			WholeBefore: count(before), WholeAfter: count(after), Kinship: trace.Kinship{KindBursts: 100, KindNS: int64(ms * 1e8), MedianNS: ms * 1e6, DistinctBy: "calls"}}
 	}
 	one, zero := rundir.ThreadName{Rank: 1}, rundir.ThreadName{}
 	run := rundir.EfficiencyRun{
@@ -71,7 +71,7 @@ time in MPI 37.5 %: most on rank 0, 58.3 %; least on rank 1, 16.7 %
 most computing: rank 1, 1.33 times the mean; mainly in cluster 1, 400 ms above the mean
 lost per rank: 500 ms by imbalance, 400 ms in communication, of 2.40 s, MPI_Init to MPI_Finalize
 
-cluster   share  bursts   median  imbalance  computing time between the MPI calls
+cluster   share  bursts     mean  imbalance  computing time between the MPI calls
       1  60.0 %     100  10.5 ms     400 ms  from solve: Sendrecv@ring.c:5 → Allreduce@ring.c:9
       2  20.0 %     100  9.00 ms    50.0 ms  from precondition: Sendrecv…ing.c:5 → Allreduc…ring.c:9
       3  10.0 %     100  4.00 ms          -  long: Barrier@ring.c:3 → Sendrecv@ring.c:5
@@ -112,6 +112,25 @@ func TestSlowestOfEqualRanks(t *testing.T) {
 		if got := slowest(e, false); got != want {
 			t.Errorf("%v: %q, want %q", most, got, want)
 		}
+	}
+}
+
+// The cluster that the line about the slowest rank names has a row, though others have more time.
+func TestNamedClusterHasARow(t *testing.T) {
+	r := unequal()
+	x := r.Run.Clusters[3]
+	for id := int32(5); id < 12; id++ {
+		x.ID, x.Share = id, .04-float64(id)/1000
+		r.Run.Clusters = append(r.Run.Clusters, x)
+	}
+	r.Efficiency.Runs[0].Clusters[0].ID = 11
+	rows, others := timeKinds(r.Run.Clusters, namedCluster(r))
+	if len(rows) != timeRows || len(others) != 11-timeRows || rows[timeRows-1].cluster.ID != 11 || rows[0].cluster.ID != 1 {
+		t.Errorf("%d rows, the last of cluster %d; %d others", len(rows), rows[len(rows)-1].cluster.ID, len(others))
+	}
+	r.Efficiency.Runs[0].MostComputing = r.Efficiency.Runs[0].MeanComputing * 1.001
+	if id := namedCluster(r); id != 0 {
+		t.Errorf("cluster %d of ranks that compute for equal times", id)
 	}
 }
 

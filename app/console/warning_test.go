@@ -3,10 +3,26 @@ package console
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"moriens/trace"
 	"moriens/trace/rundir"
 )
+
+// In the summary a warning keeps its consequence.
+func TestWarned(t *testing.T) {
+	const end = "; medians, spreads, waiting times and kinds with few bursts are unreliable; order and number of calls, bytes and iterations are correct"
+	for text, want := range map[string]string{
+		"warning: 4 ranks share 2 cores: 59 % of runnable time off the core (285,169 involuntary switches)" + end:                                                                          "warning: 4 ranks share 2 cores: 59 % of runnable time off the core; times are unreliable",
+		"warning: host a lost 30 % of its cores' time to other virtual machines" + end:                                                                                                     "warning: host a lost 30 % of its cores' time to other virtual machines; times are unreliable",
+		"warning: 128 ranks share 64 cores of node0123456789 (and 3 hosts like it), and 300 of 512 ranks share their cores with other processes: 20 % of runnable time off the core" + end: "warning: 128 ranks share 64 cores of node0123456789 …; times are unreliable",
+		"warning: short": "warning: short",
+	} {
+		if got := warned(text); got != want || utf8.RuneCountInString(got) > lineWidth {
+			t.Errorf("%s\n%s, want\n%s", text, got, want)
+		}
+	}
+}
 
 // A warning that makes all times doubtful is printed before them, and once.
 func TestWarningComesFirst(t *testing.T) {

@@ -27,10 +27,10 @@ type timeRow struct {
 // timeTable shows the kinds with most time, and what all others have.
 func timeTable(r *Results) table {
 	t := table{
-		head: []string{"cluster", "share", "bursts", "median", "imbalance", "computing time between the MPI calls"},
+		head: []string{"cluster", "share", "bursts", "mean", "imbalance", "computing time between the MPI calls"},
 		left: []bool{false, false, false, false, false, true},
 	}
-	rows, others := timeKinds(r.Run.Clusters)
+	rows, others := timeKinds(r.Run.Clusters, namedCluster(r))
 	distinguish(r, rows)
 	lost := make(map[int32]rundir.Number)
 	if e := r.Efficiency; e != nil && len(e.Runs) == 1 {
@@ -46,19 +46,12 @@ func timeTable(r *Results) table {
 	for i := range rows {
 		x := rows[i].cluster
 		left, bursts = left-rows[i].share, bursts-rows[i].bursts()
-		length := x.MedianNS
-		if !x.Known() {
-			length = x.MeanNS
-		}
 		seconds, known := lost[x.ID]
 		text := "-"
 		if known {
 			text = orDash(float64(seconds), func(s float64) string { return Duration(s * 1e9) })
 		}
-		t.rows = append(t.rows, []string{fmt.Sprint(x.ID), percent(rows[i].share), units.Integer(rows[i].bursts()), Duration(length), text, ""})
-	}
-	if len(rows) > 0 && !rows[0].cluster.Known() {
-		t.head[3] = "mean"
+		t.rows = append(t.rows, []string{fmt.Sprint(x.ID), percent(rows[i].share), units.Integer(rows[i].bursts()), Duration(rows[i].mean()), text, ""})
 	}
 	if len(others) > 0 || bursts > 0 {
 		what := "other kind"
@@ -192,8 +185,21 @@ func middle(text string, width int) string {
 // bursts are those of a row's kind: with its variants and disturbed ones.
 func (r *timeRow) bursts() int { return max(r.cluster.Bursts, r.cluster.KindBursts) }
 
-// timeKinds are the kinds with most time, and the others. A kind has its variants and disturbed bursts.
-func timeKinds(clusters []trace.Cluster) (rows, others []timeRow) {
+// mean is how long these take on average, ns: the share is that of so many.
+func (r *timeRow) mean() float64 {
+	x := r.cluster
+	switch {
+	case r.bursts() == 0:
+		return x.MeanNS
+	case x.KindNS > 0:
+		return float64(x.KindNS) / float64(r.bursts())
+	}
+	return float64(x.TimeNS) / float64(r.bursts())
+}
+
+// timeKinds are the kinds with most time, and the others. A kind has its variants and disturbed bursts. The one that is
+// named elsewhere in the summary is the last of the first, if it is not one of them anyway.
+func timeKinds(clusters []trace.Cluster, named int32) (rows, others []timeRow) {
 	for i := range clusters {
 		x := &clusters[i]
 		if x.VariantOf != 0 {
@@ -209,6 +215,13 @@ func timeKinds(clusters []trace.Cluster) (rows, others []timeRow) {
 	n := min(len(rows), timeRows)
 	for n > 1 && rows[n-1].share < tableShare {
 		n--
+	}
+	if k := slices.IndexFunc(rows, func(r timeRow) bool { return r.cluster.ID == named }); k >= n {
+		x := rows[k]
+		if n < timeRows {
+			n++
+		}
+		rows = slices.Insert(slices.Delete(rows, k, k+1), n-1, x)
 	}
 	return rows[:n], rows[n:]
 }

@@ -79,8 +79,8 @@ type measurement struct {
 	why          []string
 }
 
-// findCallers is collective. Threads that called no MPI are no locations, as those of a trace that it has for the sake of
-// other events; but where none has called any, all are.
+// findCallers is collective. Threads that called no MPI are no locations, as those of a trace that it has for the sake
+// of other events; but where none has called any, all are.
 func (m *measurement) findCallers() error {
 	calls := make([]int64, len(m.run.Threads))
 	for i := range calls {
