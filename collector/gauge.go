@@ -179,7 +179,7 @@ func (g *gauge) page() (*health.Efficiency, *health.Waiting) {
 	stale := !g.over && e.Age >= health.StaleSeconds
 	switch {
 	case g.latest == nil && latest == math.MinInt64:
-		e.Why = "no rank has called MPI yet"
+		e.Why = "no MPI call has ended yet"
 	case g.latest == nil:
 		e.Why = "no rank has left MPI_Init and reported more"
 	case stale && g.ended:

@@ -85,7 +85,7 @@ func TestRankInOneCall(t *testing.T) {
 	s := store.New()
 	now := time.Unix(0, 0)
 	g := newGauge(s, func() time.Time { return now })
-	if e, w := g.page(); w != nil || e.Run.ParallelEfficiency != nil || e.Why != "no rank has called MPI yet" {
+	if e, w := g.page(); w != nil || e.Run.ParallelEfficiency != nil || e.Why != "no MPI call has ended yet" {
 		t.Errorf("%+v, %v", e, w)
 	}
 	a, b := newRank(t, s, 0), newRank(t, s, 1)

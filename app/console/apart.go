@@ -85,7 +85,12 @@ func byName(f *trace.Frame) string {
 	return trace.Frame{Function: f.Function}.Brief()
 }
 
-func byPlace(f *trace.Frame) string { return f.Brief() }
+func byPlace(f *trace.Frame) string {
+	if f.Function == trace.Folded {
+		return ""
+	}
+	return f.Brief()
+}
 
 func burstsOf(paths []trace.PathCount) (n int) {
 	for _, p := range paths {

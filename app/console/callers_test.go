@@ -26,6 +26,7 @@ func TestCallersDistinguish(t *testing.T) {
 		"two of three alike":                 {[]string{"sam → e", "sam → e", "sbm → e"}, []string{"from a, long", "from a, short", "from b"}},
 		"no names, but offsets":              {[]string{"_ → e", "_ → e"}, []string{"from app+0x1", "from app+0x2"}},
 		"recursion that is folded elsewhere": {[]string{"r*rx → e", "r*ry → e"}, []string{"from x", "from y"}},
+		"recursion against a caller":         {[]string{"r*m → e", "rm → e"}, []string{"long", "short"}},
 		"not known":                          {[]string{" → ", " → "}, []string{"long", "short"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,5 +73,31 @@ func TestCallersDistinguish(t *testing.T) {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// A phase of the program distinguishes a kind that has most of its time there; call paths those of most of all bursts,
+// not of most of those that are listed.
+func TestMostlyOfAll(t *testing.T) {
+	const solve, elsewhere = "solve", "assemble"
+	part := func(name string, outside bool, seconds ...rundir.Number) rundir.PhaseBursts {
+		p := rundir.PhaseBursts{Name: name, Outside: outside}
+		for i, s := range seconds {
+			p.Clusters = append(p.Clusters, rundir.PhaseCluster{ID: int32(i + 1), Seconds: s})
+		}
+		return p
+	}
+	rows := []timeRow{{cluster: &trace.Cluster{ID: 1}}, {cluster: &trace.Cluster{ID: 2}}}
+	c := &rundir.Clusters{Phases: []rundir.PhaseBursts{part(solve, false, 8, 1), part(elsewhere, false, 1, 2), part("", true, 1, 7)}}
+	if got := phases(c, rows, []int{0, 1}); !slices.Equal(got, []string{"in solve", ""}) {
+		t.Errorf("%q", got)
+	}
+	run := &trace.Run{CallPaths: []trace.CallPath{{}, {Frames: []trace.Frame{{Function: "halo"}, {Function: "solve"}}}}}
+	listed := []trace.PathCount{{Path: 1, Bursts: 10}}
+	if got := stack(run, listed, 10, byName); !slices.Equal(got, []string{"solve"}) {
+		t.Errorf("%q of all bursts", got)
+	}
+	if got := stack(run, listed, 100, byName); len(got) > 0 {
+		t.Errorf("%q of a tenth of the bursts", got)
 	}
 }

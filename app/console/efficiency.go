@@ -39,7 +39,7 @@ func Efficiency(w io.Writer, e *rundir.Efficiency, form EfficiencyForm) error {
 	writeTable(&b, factorTable(e, form))
 	writeBounds(&b, e)
 	if len(e.Runs) == 1 {
-		writeLosses(&b, &e.Runs[0])
+		writeLosses(&b, &e.Runs[0], e.Within)
 	}
 	writeFits(&b, e)
 	_, err := io.WriteString(w, b.String())

@@ -28,7 +28,7 @@ func writeEfficiency(b *strings.Builder, r *Results) {
 		fmt.Fprintf(b, "most computing: %s\n", cut(slowest(e, worlds), lineWidth-len("most computing: ")))
 		text := fmt.Sprintf("lost per %s: %s by imbalance, %s in communication, of %s", location(e), nonnegative(e.MostComputing-e.MeanComputing),
 			nonnegative(e.Seconds-e.MostComputing), elapsed(e.Seconds))
-		if whole := text + stretch(r.Efficiency.Within, worlds); utf8.RuneCountInString(whole) <= lineWidth {
+		if whole := text + stretch(r.Efficiency, worlds); utf8.RuneCountInString(whole) <= lineWidth {
 			text = whole
 		}
 		fmt.Fprintf(b, "%s\n", text)
@@ -36,17 +36,32 @@ func writeEfficiency(b *strings.Builder, r *Results) {
 }
 
 // stretch says of what the factors are.
-func stretch(within string, worlds bool) string {
-	switch within {
+func stretch(e *rundir.Efficiency, worlds bool) string {
+	switch within := e.Within; within {
 	case "main":
 		if worlds {
 			return ", main of the first world"
+		}
+		for _, why := range e.Runs[0].Why {
+			if strings.Contains(why, ": main ") { // is more than its name says
+				return ""
+			}
 		}
 		return ", MPI_Init to MPI_Finalize"
 	case "run":
 		return ", the whole run"
 	}
-	return " within " + within
+	return " within " + e.Within
+}
+
+// severalWorlds says that ranks have to be named with their worlds.
+func severalWorlds(e *rundir.EfficiencyRun) bool {
+	for i := range e.Threads {
+		if e.Threads[i].World != e.Threads[0].World {
+			return true
+		}
+	}
+	return len(e.Worlds) > 1
 }
 
 // location is what a factor is the mean over.

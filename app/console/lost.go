@@ -16,12 +16,12 @@ const mostLosing = 10
 
 // writeLosses says who computes most, where the time of all ranks, or threads, is, and in which worlds, clusters,
 // phases, iterations, nodes and classes most is lost.
-func writeLosses(b *strings.Builder, r *rundir.EfficiencyRun) {
+func writeLosses(b *strings.Builder, r *rundir.EfficiencyRun, within string) {
 	b.WriteByte('\n')
 	if r.Most != nil && r.MeanComputing > 0 {
-		fmt.Fprintf(b, "most computing: %s, %s: %.2f times the mean\n", located(r, r.Most, len(r.Worlds) > 1), elapsed(r.MostComputing), float64(r.MostComputing/r.MeanComputing))
+		fmt.Fprintf(b, "most computing: %s, %s: %.2f times the mean\n", located(r, r.Most, severalWorlds(r)), elapsed(r.MostComputing), float64(r.MostComputing/r.MeanComputing))
 	}
-	fmt.Fprintf(b, "time of all %ss: %s: %s\n", location(r), elapsed(r.Budget.Total), budgetText(&r.Budget))
+	fmt.Fprintf(b, "time of all %ss: %s: %s\n", location(r), elapsed(r.Budget.Total), budgetText(&r.Budget, within))
 	if f := r.MainThreads; f != nil {
 		fmt.Fprintf(b, "main threads only: parallel efficiency %s, load balance %s, communication %s\n",
 			ratioText(float64(f.Parallel)), ratioText(float64(f.Balance)), ratioText(float64(f.Communication)))
@@ -35,7 +35,11 @@ func writeLosses(b *strings.Builder, r *rundir.EfficiencyRun) {
 }
 
 // budgetText says where the time of all locations is; parts without any are left out.
-func budgetText(x *rundir.EfficiencyBudget) string {
+func budgetText(x *rundir.EfficiencyBudget, within string) string {
+	outside := "before a rank's first record or after its last"
+	if !slices.Contains([]string{"main", "run", "loop"}, within) {
+		outside = "not in the phase"
+	}
 	var parts []string
 	for _, part := range []struct {
 		what    string
@@ -43,7 +47,7 @@ func budgetText(x *rundir.EfficiencyBudget) string {
 	}{
 		{"computing", x.Computing},
 		{"in MPI", x.MPI},
-		{"before a rank's first record or after its last", x.Outside},
+		{outside, x.Outside},
 		{"not recorded", x.NotRecorded},
 	} {
 		if part.seconds > 0 {
@@ -85,12 +89,12 @@ func clusterLosses(r *rundir.EfficiencyRun) table {
 		head: []string{"cluster", "share", "lost", "load balance", "most", "IPC", "of best"},
 		left: []bool{false, false, false, false, true, false, false},
 	}
-	list := kindsOf(r)
+	list, worlds := kindsOf(r), severalWorlds(r)
 	for i := range list[:min(len(list), mostLosing)] {
 		c := &list[i]
 		who := ""
 		if c.Most != nil {
-			who = located(r, c.Most, len(r.Worlds) > 1)
+			who = located(r, c.Most, worlds)
 		}
 		lost := orDash(float64(c.Lost), func(x float64) string { return Duration(x * 1e9) })
 		if math.IsNaN(float64(c.Lost)) && c.Ranks < r.Locations {

@@ -19,7 +19,7 @@ func TestEfficiencyRows(t *testing.T) {
 		want []string
 	}{
 		{health.Page{}, nil},
-		{health.Page{Efficiency: &health.Efficiency{Why: "no rank has called MPI yet"}}, []string{"efficiency", "no rank has called MPI yet"}},
+		{health.Page{Efficiency: &health.Efficiency{Why: "no MPI call has ended yet"}}, []string{"efficiency", "no MPI call has ended yet"}},
 		{health.Page{Efficiency: &both, Waiting: &health.Waiting{Rank: 3, Call: "MPI_Recv", Seconds: 9.9}},
 			[]string{"efficiency", "parallel efficiency 50.0 %, load balance 62.5 %, communication 80.0 % in 1h2m3s; last 57s: 12.3 %, 50.0 %, 24.7 %"}},
 		{health.Page{Efficiency: &stale, Waiting: &health.Waiting{Rank: 3, World: 1, Call: "MPI_Recv", CallPath: "file.c:12", Seconds: 312.9}},

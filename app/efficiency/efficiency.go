@@ -52,11 +52,17 @@ func Ask(q Question) (*Answer, error) {
 		return nil, err
 	}
 	a := &Answer{Efficiency: &rundir.Efficiency{Format: rundir.EfficiencyFormat, Within: q.Within}}
+	var manifests []*rundir.Manifest
 	for _, dir := range q.Dirs {
-		e, program, err := read(dir, q.Within)
+		e, m, err := read(dir, q.Within)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", dir, err)
 		}
+		if k := slices.IndexFunc(manifests, func(o *rundir.Manifest) bool { return o.Run != "" && o.Run == m.Run && o.Started.Equal(m.Started) }); k >= 0 {
+			return nil, misuse("give each run once", "%s and %s are the same run", q.Dirs[k], dir)
+		}
+		manifests = append(manifests, m)
+		program := programOf(m)
 		if len(q.Dirs) == 1 { // of several, the stretches of those that differ are among their bounds
 			a.Within = e.Within
 		}
@@ -165,35 +171,34 @@ func same(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// read is a run in one stretch of its time, and its program. Of a run of which only sums are known the whole stands for
+// read is a run in one stretch of its time, and what describes it. Of a run of which only sums are known the whole stands for
 // main.
-func read(dir, within string) (*rundir.Efficiency, string, error) {
+func read(dir, within string) (*rundir.Efficiency, *rundir.Manifest, error) {
 	m, err := rundir.ReadManifest(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, "", rundir.NoManifest(dir)
+		return nil, nil, rundir.NoManifest(dir)
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	if m.Nobody() {
-		return nil, "", misuse("moriens status "+dir+" says what is known", "no rank was recorded: %s", m.Empty)
+		return nil, nil, misuse("moriens status "+dir+" says what is known", "no rank was recorded: %s", m.Empty)
 	}
 	e, computed, err := Read(dir, m)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
-	program := programOf(m)
 	switch {
 	case e.Within == factors.Run && within == factors.Main:
-		return e, program, nil
+		return e, m, nil
 	case computed && within != factors.Run:
-		return nil, "", misuse("give --within run or leave it out", "%q is not known: the directory has no %s", within, rundir.EfficiencyFile)
+		return nil, nil, misuse("give --within run or leave it out", "%q is not known: the directory has no %s", within, rundir.EfficiencyFile)
 	}
 	if err := pick(&e.Runs[0], e.Within, within); err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	e.Within = within
-	return e, program, nil
+	return e, m, nil
 }
 
 func programOf(m *rundir.Manifest) string {
@@ -218,9 +223,15 @@ func pick(r *rundir.EfficiencyRun, by, within string) error {
 			return nil
 		}
 	}
-	names := []string{by}
+	var names []string
+	name := func(x string) {
+		if x = fmt.Sprintf("%.60q", x); !slices.Contains(names, x) {
+			names = append(names, x)
+		}
+	}
+	name(by)
 	for _, s := range r.Stretches {
-		names = append(names, s.Within)
+		name(s.Within)
 	}
 	for _, p := range r.Phases {
 		if p.Name == within && p.Phase == nil {
@@ -233,7 +244,7 @@ func pick(r *rundir.EfficiencyRun, by, within string) error {
 			return nil
 		}
 		if p.Name != "" {
-			names = append(names, p.Name)
+			name(p.Name)
 		}
 	}
 	return misuse("give one of: "+strings.Join(names, ", "), "there is no phase %q", within)

@@ -23,6 +23,7 @@ type planted struct {
 	counted  bool
 	nobody   bool
 	parallel float64
+	run      string
 }
 
 // write makes a run directory with what Ask reads.
@@ -33,6 +34,9 @@ func write(t *testing.T, name string, p planted) string {
 		t.Fatal(err)
 	}
 	m := map[string]any{"format": rundir.ManifestFormat, "ranks": p.ranks, "complete": true, "worlds": []any{map[string]any{"executable": "/opt/" + p.program}}}
+	if p.run != "" {
+		m["run"], m["started"] = p.run, "2026-11-27T12:00:00Z"
+	}
 	if p.program == "" {
 		m["worlds"] = []any{map[string]any{"executable": ""}}
 	}
@@ -137,6 +141,10 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%s, which is no run directory: %v", dir, err)
 		}
 	}
+	once := []string{write(t, "a", planted{ranks: 2, seconds: 1, program: "ring", parallel: 1, run: "x"}), write(t, "copy", planted{ranks: 2, seconds: 1, program: "ring", parallel: 1, run: "x"})}
+	if _, err := Ask(Question{Dirs: once, Within: "main", Scaling: factors.Strong}); err == nil || !strings.HasSuffix(err.Error(), "are the same run") {
+		t.Errorf("a copy of a run: %v", err)
+	}
 	unknown := write(t, "unknown", planted{ranks: 4, seconds: 10, parallel: .8}) // of a trace that does not name the program
 	if _, err := Ask(Question{Dirs: []string{ring, unknown}, Within: "main", Scaling: factors.Strong}); err != nil {
 		t.Errorf("a program that is not known is no other: %v", err)
@@ -167,7 +175,51 @@ func TestFloors(t *testing.T) {
 	if list := a.Below(Floors{{"pe", .8}, {"lb", 1}}); len(list) > 0 {
 		t.Error(list)
 	}
+	a.Runs[0].Parallel = .9999996
+	if list := a.Below(Floors{{"pe", 1}}); len(list) != 1 || list[0].Error() != "parallel efficiency is 0.9999996, below 1" {
+		t.Error(list)
+	}
+	a.Runs[0].Parallel = .8
 	if list := a.Below(Floors{{"pe", .9}, {"ce", .85}}); len(list) != 2 {
 		t.Error(list)
+	}
+}
+
+// Names of phases stay in one line, and each is there once.
+func TestUnknownPhase(t *testing.T) {
+	r := rundir.EfficiencyRun{Phases: []rundir.EfficiencyPhase{{Name: "new\nline"}, {Name: "main"}, {Name: "a"}, {Name: "a"}}}
+	err := pick(&r, "main", "nope")
+	if want := `give one of: "main", "new\nline", "a"`; err == nil || hint.Of(err) != want {
+		t.Errorf("%v, hint %s, want %s", err, hint.Of(err), want)
+	}
+}
+
+// Figures that no run can have are a damaged file.
+func TestPlausible(t *testing.T) {
+	good := func() *rundir.EfficiencyRun {
+		r := &rundir.EfficiencyRun{Ranks: 2, Locations: 2}
+		r.Seconds, r.Parallel, r.Balance, r.Communication, r.InNodes, r.BetweenNodes = 2, .5, .5, 1, 1, .5
+		r.MostComputing, r.MeanComputing, r.Budget.Total, r.Budget.Computing, r.Budget.MPI = 2, 1, 4, 2, 2
+		return r
+	}
+	nan := rundir.Number(math.NaN())
+	if r := good(); !plausible(r) {
+		t.Error("a good run is none")
+	}
+	empty := &rundir.EfficiencyRun{Ranks: 2, Locations: 2}
+	empty.Parallel, empty.Balance, empty.Communication, empty.InNodes, empty.BetweenNodes, empty.MostComputing = nan, nan, nan, nan, nan, nan
+	if !plausible(empty) {
+		t.Error("a run in which no time passes is none")
+	}
+	for what, change := range map[string]func(r *rundir.EfficiencyRun){
+		"no ranks": func(r *rundir.EfficiencyRun) { r.Ranks = 0 }, "no locations": func(r *rundir.EfficiencyRun) { r.Locations = 0 },
+		"no time": func(r *rundir.EfficiencyRun) { r.Seconds = nan }, "no mean": func(r *rundir.EfficiencyRun) { r.MeanComputing = nan },
+		"long": func(r *rundir.EfficiencyRun) { r.Seconds = 1e18 }, "above 1": func(r *rundir.EfficiencyRun) { r.Balance = 1.01 },
+		"negative": func(r *rundir.EfficiencyRun) { r.Budget.MPI = -1 }, "below 0": func(r *rundir.EfficiencyRun) { r.Parallel = -.1 },
+	} {
+		r := good()
+		if change(r); plausible(r) {
+			t.Errorf("%s is plausible", what)
+		}
 	}
 }

@@ -112,9 +112,19 @@ func (a *Answer) Below(floors Floors) (list []error) {
 			case math.IsNaN(v):
 				list = append(list, fmt.Errorf("%s%s is not defined: nothing computed", where, x.name))
 			case v < floor.Least:
-				list = append(list, fmt.Errorf("%s%s is %.4f, below %g", where, x.name, v, floor.Least))
+				list = append(list, fmt.Errorf("%s%s is %s, below %g", where, x.name, below(v, floor.Least), floor.Least))
 			}
 		}
 	}
 	return list
+}
+
+// below is a ratio in four digits, or as many as tell it from its floor.
+func below(v, floor float64) string {
+	for digits := 4; ; digits++ {
+		text := strconv.FormatFloat(v, 'f', digits, 64)
+		if x, _ := strconv.ParseFloat(text, 64); x < floor || digits == 17 {
+			return text
+		}
+	}
 }

@@ -27,6 +27,8 @@ func Read(dir string, m *rundir.Manifest) (e *rundir.Efficiency, computed bool, 
 		return e, true, err
 	case err != nil:
 		return nil, false, hint.Default(err, damaged)
+	case len(e.Runs) == 1 && !plausible(&e.Runs[0]):
+		return nil, false, hint.With(fmt.Errorf("%s has figures that cannot be", rundir.EfficiencyFile), damaged)
 	case len(e.Runs) != 1:
 		return nil, false, hint.With(fmt.Errorf("%s has %d runs, want one", rundir.EfficiencyFile, len(e.Runs)), damaged)
 	}
@@ -62,3 +64,23 @@ func ofSums(dir string, m *rundir.Manifest) (*rundir.Efficiency, error) {
 type lacking struct{ error }
 
 func (lacking) Is(err error) bool { return err == fs.ErrNotExist }
+
+// plausible says that the figures of a run can be: those are there that every run has, and ratios are 0 to 1, or not
+// defined.
+func plausible(r *rundir.EfficiencyRun) bool {
+	for _, x := range []rundir.Number{r.Parallel, r.Balance, r.Communication, r.InNodes, r.BetweenNodes} {
+		if x < 0 || x > 1+1e-9 {
+			return false
+		}
+	}
+	const longest = 1e12 // seconds
+	if r.MostComputing < 0 || r.MostComputing > longest { // not defined where no time passes
+		return false
+	}
+	for _, x := range []rundir.Number{r.Seconds, r.MeanComputing, r.Budget.Total, r.Budget.Computing, r.Budget.MPI} {
+		if !(x >= 0 && x < longest) {
+			return false
+		}
+	}
+	return r.Ranks > 0 && r.Locations > 0
+}

@@ -81,6 +81,8 @@ func measured(r *rundir.EfficiencyRun) *efficiency.Measured {
 	}
 }
 
+const mpiSeconds = "budget.mpi_seconds"
+
 // A fitted is a figure of runs that a law is fitted to.
 type fitted struct {
 	what  string
@@ -88,8 +90,8 @@ type fitted struct {
 }
 
 // Fits are the laws that runs of different sizes follow: Amdahl's form of each factor, from three sizes on, and a
-// scaling law of times, from five on. They are projected to twice and four times the largest size; to more only up to
-// a number of locations that was asked for, 0 of none.
+// scaling law of times, from five on. They are projected to twice and four times the largest size, and to more only to a
+// number of locations that was asked for, 0 of none.
 func Fits(runs []rundir.EfficiencyRun, to int) (list []rundir.EfficiencyFit, err error) {
 	var p []float64
 	largest := 0
@@ -99,11 +101,7 @@ func Fits(runs []rundir.EfficiencyRun, to int) (list []rundir.EfficiencyFit, err
 	}
 	at := []int{2 * largest, 4 * largest}
 	if to > 0 {
-		at = nil
-		for n := 2 * largest; n < to && n <= math.MaxInt/2; n *= 2 {
-			at = append(at, n)
-		}
-		at = append(at, to)
+		at = append(slices.DeleteFunc(at, func(n int) bool { return n >= to }), to)
 	}
 	factors := []fitted{
 		{"parallel_efficiency", func(r *rundir.EfficiencyRun) rundir.Number { return r.Parallel }},
@@ -135,14 +133,23 @@ func Fits(runs []rundir.EfficiencyRun, to int) (list []rundir.EfficiencyFit, err
 	times := []fitted{
 		{"seconds", func(r *rundir.EfficiencyRun) rundir.Number { return r.Seconds }},
 		{"budget.computing_seconds", func(r *rundir.EfficiencyRun) rundir.Number { return r.Budget.Computing }},
-		{"budget.mpi_seconds", func(r *rundir.EfficiencyRun) rundir.Number { return r.Budget.MPI }},
+		{mpiSeconds, func(r *rundir.EfficiencyRun) rundir.Number { return r.Budget.MPI }},
 	}
 	for _, x := range times {
-		values, ok := x.of(runs)
+		sizes, some := p, runs
+		if x.what == mpiSeconds { // one location waits for nobody: its time is no part of the law, and its error would rule
+			sizes, some = nil, nil
+			for i := range runs {
+				if runs[i].Locations > 1 {
+					sizes, some = append(sizes, p[i]), append(some, runs[i])
+				}
+			}
+		}
+		values, ok := x.of(some)
 		if !ok {
 			continue
 		}
-		l, err := law.Fit(p, values)
+		l, err := law.Fit(sizes, values)
 		if errors.Is(err, law.ErrFewSizes) {
 			return list, nil
 		}

@@ -1,6 +1,7 @@
 package factors
 
 import (
+	"fmt"
 	"math"
 
 	"moriens/analysis/efficiency"
@@ -51,7 +52,28 @@ func (m *measurement) describe(s *efficiency.Sums) *rundir.Efficiency {
 			run.Phases = append(run.Phases, d.phase(rundir.EfficiencyPhase{Name: region.name, Iterations: region.times}, efficiency.Solve(sums, d.nodes, 0, d.all())))
 		}
 	}
+	run.Bounded(shortcomings(&run))
 	return &rundir.Efficiency{Format: rundir.EfficiencyFormat, Within: Main, Runs: []rundir.EfficiencyRun{run}}
+}
+
+// From these shares of the time on it is said what main does not show: of the computing time that lies outside of it, of
+// all time that was not recorded.
+const muchOutside, muchUnrecorded = .1, .01
+
+// shortcomings are what main does not show of a run.
+func shortcomings(run *rundir.EfficiencyRun) (why []string) {
+	if x := &run.Budget; x.NotRecorded > muchUnrecorded*x.Total {
+		why = append(why, fmt.Sprintf("%.0f %% of the time was not recorded (paused, lost or not kept), and counts as lost in communication", 100*float64(x.NotRecorded/x.Total)))
+	}
+	if len(run.Worlds) > 0 { // each has its own main
+		return why
+	}
+	for _, s := range run.Stretches {
+		if outside := s.Budget.Computing - run.Budget.Computing; s.Within == Run && outside > muchOutside*s.Budget.Computing {
+			why = append(why, fmt.Sprintf("%.0f %% of the computing time is outside main, while a rank was in MPI_Init or MPI_Finalize: --within run has all of it", 100*float64(outside/s.Budget.Computing)))
+		}
+	}
+	return why
 }
 
 // length is that of a stretch.

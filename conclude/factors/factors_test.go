@@ -69,7 +69,7 @@ func TestThreadsWithoutCalls(t *testing.T) {
 	without := []trace.Thread{rank(0, 0, 0, paths, 300, 100), rank(0, 1, 0, paths, 100, 100)}
 	with := append([]trace.Thread{}, without[0], trace.Thread{Rank: 0, Thread: 1, EndNS: 400}, without[1], trace.Thread{Rank: 1, Thread: 1, EndNS: 400})
 	want, got := described(t, runOf(without...)), described(t, runOf(with...))
-	if got.Ranks != 2 || got.Locations != 2 || len(got.Threads) != 2 || got.Threads[1].Rank != 1 || got.MainThreads != nil || got.Bound {
+	if got.Ranks != 2 || got.Locations != 2 || len(got.Threads) != 2 || got.Threads[1].Rank != 1 || got.MainThreads != nil || got.Bound != want.Bound {
 		t.Errorf("%+v", got)
 	}
 	near(t, "parallel efficiency", got.Parallel, float64(want.Parallel))
@@ -109,7 +109,7 @@ func TestMainThatIsNotRecorded(t *testing.T) {
 		"no rank's MPI_Init is recorded: main begins with the run":                                  {rank(0, 0, 0, []uint32{pathBarrier, pathFinalize}, 100)},
 		"no rank's MPI_Finalize is recorded: main ends with the run":                                {rank(0, 0, 0, []uint32{pathInit, pathBarrier}, 100)},
 		"a rank was in MPI_Finalize before another one was through MPI_Init: main is the whole run": {rank(0, 0, 0, []uint32{pathInit, pathFinalize}, 10), rank(0, 1, 50, []uint32{pathInit, pathFinalize}, 10)},
-		"": {rank(0, 0, 0, []uint32{pathInit, pathFinalize}, 100), rank(0, 1, 0, []uint32{pathInit, pathFinalize}, 50)},
+		"": {rank(0, 0, 0, []uint32{pathInit, pathFinalize}, 100), rank(0, 1, 0, []uint32{pathInit, pathFinalize}, 95)},
 	} {
 		r := described(t, runOf(threads...))
 		if got := strings.Join(r.Why, "; "); got != want || r.Bound != (want != "") {
@@ -118,7 +118,59 @@ func TestMainThatIsNotRecorded(t *testing.T) {
 	}
 }
 
-// A size that doubling cannot reach ends the list of sizes.
+// A rank that goes on computing while another one is in MPI_Finalize does so outside main, which says so.
+func TestComputingOutsideMain(t *testing.T) {
+	paths := []uint32{pathInit, pathBarrier, pathFinalize}
+	r := described(t, runOf(rank(0, 0, 0, paths, 100, 100), rank(0, 1, 0, paths, 100, 400)))
+	want := "43 % of the computing time is outside main, while a rank was in MPI_Init or MPI_Finalize: --within run has all of it" // 300 of 700 ns
+	if len(r.Why) != 1 || r.Why[0] != want || !r.Bound {
+		t.Errorf("%v, want %q", r.Why, want)
+	}
+	if r := described(t, runOf(rank(0, 0, 0, paths, 100, 100), rank(0, 1, 0, paths, 100, 120))); r.Bound {
+		t.Errorf("for a twentieth: %v", r.Why)
+	}
+}
+
+// Time that was not recorded is said.
+func TestTimeNotRecorded(t *testing.T) {
+	paused := rank(0, 0, 0, []uint32{pathInit, pathBarrier, pathBarrier, pathFinalize}, 100, 300, 100)
+	b := &paused.Bursts // without the one in the middle
+	b.StartNS, b.DurationNS, b.Cluster = []int64{b.StartNS[0], b.StartNS[2]}, []int64{100, 100}, []int32{1, 1}
+	b.Before, b.After = []uint32{b.Before[0], b.Before[2]}, []uint32{b.After[0], b.After[2]}
+	r := described(t, runOf(paused))
+	want := "58 % of the time was not recorded (paused, lost or not kept), and counts as lost in communication" // 300 of 520 ns
+	if len(r.Why) != 1 || r.Why[0] != want || !r.Bound {
+		t.Errorf("%v, want %q", r.Why, want)
+	}
+}
+
+// The law of the time in MPI is that of several locations: one alone has next to none.
+func TestLawWithoutOneLocation(t *testing.T) {
+	var runs []rundir.EfficiencyRun
+	for _, n := range []int{1, 2, 4, 8, 16, 32} {
+		r := rundir.EfficiencyRun{Ranks: n, Locations: n, EfficiencyScaling: notKnown()}
+		r.Seconds, r.Parallel, r.Balance, r.Communication = rundir.Number(1/float64(n)), rundir.Number(1/(.99+.01*float64(n))), 1, 1
+		if r.Budget.Computing, r.Budget.MPI = 1, rundir.Number(.1*float64(n)); n == 1 {
+			r.Budget.MPI = 1e-4
+		}
+		runs = append(runs, r)
+	}
+	fits, err := Fits(runs, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range fits {
+		if f.What == "budget.mpi_seconds" {
+			if got := float64(f.Projected[0].Value); math.Abs(got-6.4) > .01 {
+				t.Errorf("%v s in MPI on 64, want 6.4: %+v", got, f.Law)
+			}
+			return
+		}
+	}
+	t.Error("there is no law of the time in MPI")
+}
+
+// The size that is asked for follows the usual ones below it, however large.
 func TestFitsToALargeSize(t *testing.T) {
 	var runs []rundir.EfficiencyRun
 	for _, n := range []int{2, 4, 8} {
@@ -130,7 +182,7 @@ func TestFitsToALargeSize(t *testing.T) {
 	if err != nil || len(fits) == 0 {
 		t.Fatal(fits, err)
 	}
-	if at := fits[0].Projected; at[len(at)-1].Locations != math.MaxInt || len(at) > 64 {
-		t.Errorf("%d sizes, the last %+v", len(at), at[len(at)-1])
+	if at := fits[0].Projected; len(at) != 3 || at[0].Locations != 16 || at[1].Locations != 32 || at[2].Locations != math.MaxInt {
+		t.Errorf("projected to %+v", at)
 	}
 }
