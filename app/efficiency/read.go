@@ -73,7 +73,7 @@ func plausible(r *rundir.EfficiencyRun) bool {
 			return false
 		}
 	}
-	const longest = 1e12 // seconds
+	const longest = 1e12                                  // seconds
 	if r.MostComputing < 0 || r.MostComputing > longest { // not defined where no time passes
 		return false
 	}
