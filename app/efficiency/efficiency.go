@@ -171,8 +171,8 @@ func same(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// read is a run in one stretch of its time, and what describes it. Of a run of which only sums are known the whole stands for
-// main.
+// read is a run in one stretch of its time, and what describes it. Of a run of which only sums are known the whole
+// stands for main.
 func read(dir, within string) (*rundir.Efficiency, *rundir.Manifest, error) {
 	m, err := rundir.ReadManifest(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

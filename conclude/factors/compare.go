@@ -90,8 +90,8 @@ type fitted struct {
 }
 
 // Fits are the laws that runs of different sizes follow: Amdahl's form of each factor, from three sizes on, and a
-// scaling law of times, from five on. They are projected to twice and four times the largest size, and to more only to a
-// number of locations that was asked for, 0 of none.
+// scaling law of times, from five on. They are projected to twice and four times the largest size, and to more only to
+// a number of locations that was asked for, 0 of none.
 func Fits(runs []rundir.EfficiencyRun, to int) (list []rundir.EfficiencyFit, err error) {
 	var p []float64
 	largest := 0

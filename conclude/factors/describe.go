@@ -56,8 +56,8 @@ func (m *measurement) describe(s *efficiency.Sums) *rundir.Efficiency {
 	return &rundir.Efficiency{Format: rundir.EfficiencyFormat, Within: Main, Runs: []rundir.EfficiencyRun{run}}
 }
 
-// From these shares of the time on it is said what main does not show: of the computing time that lies outside of it, of
-// all time that was not recorded.
+// From these shares of the time on it is said what main does not show: of the computing time that lies outside of it,
+// of all time that was not recorded.
 const muchOutside, muchUnrecorded = .1, .01
 
 // shortcomings are what main does not show of a run.
