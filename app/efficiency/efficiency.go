@@ -58,7 +58,7 @@ func Ask(q Question) (*Answer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", dir, err)
 		}
-		if k := slices.IndexFunc(manifests, func(o *rundir.Manifest) bool { return o.Run != "" && o.Run == m.Run && o.Started.Equal(m.Started) }); k >= 0 {
+		if k := slices.IndexFunc(manifests, func(o *rundir.Manifest) bool { return copied(o, m) }); k >= 0 {
 			return nil, misuse("give each run once", "%s and %s are the same run", q.Dirs[k], dir)
 		}
 		manifests = append(manifests, m)
@@ -199,6 +199,11 @@ func read(dir, within string) (*rundir.Efficiency, *rundir.Manifest, error) {
 	}
 	e.Within = within
 	return e, m, nil
+}
+
+// copied says that two run directories are of one run.
+func copied(a, b *rundir.Manifest) bool {
+	return !a.Started.IsZero() && a.Run == b.Run && a.Started.Equal(b.Started) && a.Ranks == b.Ranks && a.Bursts == b.Bursts && a.Seconds == b.Seconds
 }
 
 func programOf(m *rundir.Manifest) string {
