@@ -79,10 +79,12 @@ function Tree({ rows, part, bound }: { rows: readonly Factor[]; part: Part; boun
               <td class="n">
                 {percent(r.ratio)}
                 {known && bound ? '*' : ''}
-                {known ? null : <span class="hidden">{r.why ?? 'not defined'}</span>}
               </td>
               <td class="n">{seconds(r.to - r.from)}</td>
-              <td class="bar">{known && t > 0 ? <Bar from={r.from / t} to={r.to / t} /> : null}</td>
+              <td class="bar">
+                {known && t > 0 ? <Bar from={r.from / t} to={r.to / t} /> : null}
+                {known ? null : <span class="hidden">{r.why ?? 'not defined'}</span>}
+              </td>
             </tr>
           );
         })}
