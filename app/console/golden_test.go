@@ -2,8 +2,6 @@ package console
 
 import (
 	"bytes"
-	"compress/gzip"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,28 +15,9 @@ import (
 // unpacked reads a recorded run directory, which has its files packed.
 func unpacked(t *testing.T, dir string) *Results {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.gz"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("nothing is recorded in %s: %v", dir, err)
-	}
 	whole := t.TempDir()
-	for _, path := range files {
-		packed, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := gzip.NewReader(bytes.NewReader(packed))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var text bytes.Buffer
-		if _, err := text.ReadFrom(r); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(whole, strings.TrimSuffix(filepath.Base(path), ".gz")), text.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	golden.Unpack(t, dir, whole)
+	var err error
 	r := &Results{Run: new(trace.Run), Clusters: new(rundir.Clusters), Dir: "/run/" + filepath.Base(dir)}
 	if r.Manifest, err = rundir.ReadManifest(whole); err != nil {
 		t.Fatal(err)

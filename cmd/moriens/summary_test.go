@@ -14,6 +14,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"moriens/internal/golden"
 	"moriens/internal/mpitest"
 	"moriens/internal/testenv"
 	"moriens/trace/rundir"
@@ -340,7 +341,10 @@ func TestStatusIsGolden(t *testing.T) {
 	for _, path := range names {
 		recorded := filepath.Dir(path)
 		dir := filepath.Join(t.TempDir(), filepath.Base(recorded))
-		unpack(t, recorded, dir)
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		golden.Unpack(t, recorded, dir)
 		for name, args := range map[string][]string{"summary.txt": nil, "long.txt": {"--long"}} {
 			want, err := os.ReadFile(filepath.Join(recorded, name))
 			if err != nil {
@@ -350,35 +354,6 @@ func TestStatusIsGolden(t *testing.T) {
 			if got := strings.ReplaceAll(o.stdout, dir, "/run/"+filepath.Base(dir)); got != string(want) || o.stderr != "" {
 				t.Errorf("%s %s: status %d\n%s%s", recorded, name, o.status, got, o.stderr)
 			}
-		}
-	}
-}
-
-// unpack writes a recorded run directory as it was.
-func unpack(t *testing.T, recorded, dir string) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(recorded, "*.gz"))
-	if err == nil {
-		err = os.Mkdir(dir, 0o777)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		packed, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := gzip.NewReader(bytes.NewReader(packed))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var text bytes.Buffer
-		if _, err := text.ReadFrom(r); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, strings.TrimSuffix(filepath.Base(file), ".gz")), text.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

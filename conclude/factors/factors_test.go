@@ -96,6 +96,11 @@ func TestWorldsOneAfterTheOther(t *testing.T) {
 	}
 	near(t, "parallel efficiency of world 0", r.Worlds[0].Parallel, 150./160)
 	near(t, "parallel efficiency of world 1", r.Worlds[1].Parallel, 400./410)
+	// A run whose main has no length is none that its own world misses.
+	r = described(t, runOf(rank(0, 0, 0, []uint32{pathInit})))
+	if want := "no rank's MPI_Finalize is recorded: main ends with the run"; len(r.Why) != 1 || r.Why[0] != want {
+		t.Errorf("of MPI_Init alone: %v", r.Why)
+	}
 	// Of a world that was spawned by another one nothing is to be said.
 	if r := described(t, runOf(append(at, rank(1, 0, 50, paths, 100, 30))...)); r.Bound || len(r.Worlds) != 2 {
 		t.Errorf("of worlds at one time: %v", r.Why)
