@@ -180,7 +180,11 @@ func warned(text string) string {
 	}
 	const so = "; times are unreliable"
 	causes, _, _ := strings.Cut(text, "; medians, ")
-	return clauses(switches.ReplaceAllString(causes, ""), lineWidth-len(so)) + so
+	causes = switches.ReplaceAllString(causes, "")
+	if utf8.RuneCountInString(causes+so) > lineWidth {
+		causes = strings.ReplaceAll(causes, " of runnable time off the core", " off core")
+	}
+	return clauses(causes, lineWidth-len(so)) + so
 }
 
 // mostNotes is how many lines there are for notes, the warning included.

@@ -16,6 +16,7 @@ func TestWarned(t *testing.T) {
 		"warning: 4 ranks share 2 cores: 59 % of runnable time off the core (285,169 involuntary switches)" + end:                                                                          "warning: 4 ranks share 2 cores: 59 % of runnable time off the core; times are unreliable",
 		"warning: host a lost 30 % of its cores' time to other virtual machines" + end:                                                                                                     "warning: host a lost 30 % of its cores' time to other virtual machines; times are unreliable",
 		"warning: 128 ranks share 64 cores of node0123456789 (and 3 hosts like it), and 300 of 512 ranks share their cores with other processes: 20 % of runnable time off the core" + end: "warning: 128 ranks share 64 cores of node0123456789 …; times are unreliable",
+		"warning: 1 of 2 ranks shares its core with other processes: 23 % of runnable time off the core (1,234 involuntary switches)" + end:                                                "warning: 1 of 2 ranks shares its core with other processes: 23 % off core; times are unreliable",
 		"warning: short": "warning: short",
 	} {
 		if got := warned(text); got != want || utf8.RuneCountInString(got) > lineWidth {

@@ -223,7 +223,7 @@ func (x *listed) is(line string) bool {
 				}
 			}
 		default: // the middle of names was cut
-			parts := strings.Split(line, "…")
+			parts := strings.Split(strings.ReplaceAll(line, " …", "…"), "…")
 			for i := range parts {
 				parts[i] = regexp.QuoteMeta(parts[i])
 			}
