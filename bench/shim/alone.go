@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"time"
 
 	"moriens/bench/timing"
@@ -26,6 +28,41 @@ func (b *benchmark) ringCost() error {
 	fmt.Fprintln(b.out, "|---|---|")
 	for _, k := range f.kinds {
 		fmt.Fprintf(b.out, "| %s | %.1f |\n", k, f.median(k))
+	}
+	return nil
+}
+
+// aloneCost times what the library takes of a call beside its two readings of the clock: in processes of one rank
+// without an agent, by differences chunk by chunk.
+func (b *benchmark) aloneCost() error {
+	fmt.Fprintln(b.out, "| MPI | call | plain, ns | two readings of the clock, ns | left, ns | quartiles | least, ns |")
+	fmt.Fprintln(b.out, "|---|---|---|---|---|---|---|")
+	for _, m := range libraries {
+		app, err := b.build(m, "alone")
+		if err != nil {
+			return err
+		}
+		var all figures
+		for range b.runs {
+			shm, err := os.MkdirTemp("/dev/shm", "moriens-bench-")
+			if err != nil {
+				return err
+			}
+			defer os.RemoveAll(shm)
+			text, err := timing.Output([]string{"LD_PRELOAD=" + filepath.Join(b.bin, "libmoriens.so"), "MORIENS_RUN=bench", "MORIENS_SHM=" + shm,
+				"MORIENS_CALLPATH=1", "MORIENS_DRAIN=0"}, app, strconv.Itoa(50*b.rounds))
+			if err != nil {
+				return err
+			}
+			all.add(text)
+		}
+		for _, k := range all.kinds {
+			v := all.values[k]
+			_, plain, _ := timing.Quartiles(v[0])
+			_, clock, _ := timing.Quartiles(differences(v[0], v[1]))
+			low, left, high := timing.Quartiles(differences(v[1], v[2]))
+			fmt.Fprintf(b.out, "| %s | %s | %.1f | %.1f | %.1f | %.1f … %.1f | %.1f |\n", m.name, k, plain, clock, left, low, high, slices.Min(v[2])-slices.Min(v[1]))
+		}
 	}
 	return nil
 }

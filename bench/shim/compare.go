@@ -97,12 +97,16 @@ func (f *figures) add(text string) {
 
 // added is by how much the second column is above the first, row by row.
 func (f *figures) added(kind string) []float64 {
-	v := f.values[kind]
-	added := make([]float64, len(v[0]))
-	for i := range added {
-		added[i] = v[1][i] - v[0][i]
+	return differences(f.values[kind][0], f.values[kind][1])
+}
+
+// differences are those of two columns, row by row.
+func differences(from, to []float64) []float64 {
+	all := make([]float64, len(from))
+	for i := range all {
+		all[i] = to[i] - from[i]
 	}
-	return added
+	return all
 }
 
 // median is that of a kind's only column.

@@ -53,6 +53,9 @@ var libraries = []mpi{
 	{"MPICH", "mpicc.mpich", "mpiexec.mpich"},
 }
 
+// alone is, in the place of variants, what the library takes of a call without an agent.
+const alone = "the library alone"
+
 // ranks is how many every job has.
 const ranks = 2
 
@@ -78,7 +81,7 @@ func main() {
 	flag.IntVar(&b.rounds, "rounds", 21, "pairs of a plain round and a recorded one of each kind of call in a run")
 	flag.IntVar(&b.calls, "calls", 20_000, "MPI calls in a round")
 	flag.IntVar(&b.steady, "steady", 2_000_000, "MPI calls of a rank, for what agent and collector take")
-	flag.StringVar(&b.only, "only", "", "measure these ways of recording alone, separated by commas: return address,no stacking")
+	flag.StringVar(&b.only, "only", "", "measure these ways of recording alone, separated by commas: return address,no stacking; or what the library itself takes: "+alone)
 	flag.StringVar(&b.bin, "bin", "bin", "directory with moriens and libmoriens.so")
 	flag.Parse()
 	if err := b.run("."); err != nil {
@@ -126,6 +129,9 @@ func (b *benchmark) run(root string) (err error) {
 	os.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
 	os.Setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 
+	if b.only == alone {
+		return b.aloneCost()
+	}
 	fmt.Fprintln(b.out, "| MPI | recorded | call | plain, ns | added, ns | quartiles | least, ns |")
 	fmt.Fprintln(b.out, "|---|---|---|---|---|---|---|")
 	worst := make([]float64, len(variants))
@@ -154,7 +160,7 @@ func (b *benchmark) run(root string) (err error) {
 		}
 	}
 	fmt.Fprintln(b.out)
-	for _, measure := range []func() error{b.readerCost, b.ringCost, b.memoryCost, b.startCost} {
+	for _, measure := range []func() error{b.aloneCost, b.readerCost, b.ringCost, b.memoryCost, b.startCost} {
 		if err := measure(); err != nil {
 			return err
 		}

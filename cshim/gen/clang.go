@@ -46,11 +46,17 @@ var extraSteps = map[string]extraStep{
 	"MPI_Session_finalize": {before: "moriens_session_ending(&span, session)", after: "moriens_session_closed(&span, result)"},
 }
 
+// smallWrappers has cshim/src/base.h leave to the compiler what it puts into the wrappers.
+const smallWrappers = "#define MORIENS_SMALL\n"
+
 // renderWrappers writes one wrapper per call. Every argument travels as a machine word and goes on
 // unchanged: no MPI call that is wrapped passes floating point or a structure by value.
 func renderWrappers(calls []call) []byte {
 	var b bytes.Buffer
 	b.WriteString(cHeader)
+	if seldom(calls) {
+		b.WriteString(smallWrappers)
+	}
 	b.WriteString("#include \"meaning.h\"\n#include \"resolve.h\"\n")
 	if has(calls, "MPI_Session_init") {
 		b.WriteString("#include \"session.h\"\n\n#include <string.h>\n")

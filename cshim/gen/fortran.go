@@ -44,6 +44,9 @@ func fortranParams(c call) []string {
 func renderFortran(calls []call) []byte {
 	var b bytes.Buffer
 	b.WriteString(cHeader)
+	if seldom(calls) {
+		b.WriteString(smallWrappers)
+	}
 	b.WriteString("#include \"fortran.h\"\n")
 	if has(calls, "MPI_Session_init") {
 		b.WriteString("#include \"session.h\"\n")

@@ -58,6 +58,12 @@ func (c class) fileName() string {
 	return strings.ReplaceAll(c.name, "-", "_")
 }
 
+// seldom says whether programs make these calls, all of one class, seldom or for something that takes long: their
+// wrappers are better small than a few nanoseconds faster.
+func seldom(calls []call) bool {
+	return len(calls) > 0 && !slices.Contains([]string{"point-to-point", "completion", "collective"}, calls[0].class)
+}
+
 // of lists the calls of the class.
 func (c class) of(calls []call) []call {
 	var own []call

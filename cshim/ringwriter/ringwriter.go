@@ -79,14 +79,14 @@ static void ring_commit(struct moriens_writer *w)
 
 static void ring_publish(struct moriens_writer *w)
 {
-	moriens_ring_publish(w);
+	moriens_ring_end_polls(w);
 }
 
 static uint64_t ring_free(const struct moriens_writer *w)
 {
 	uint64_t tail = __atomic_load_n(&w->ring->tail, __ATOMIC_ACQUIRE);
 
-	return w->count - (w->head - (tail > w->first ? tail : w->first));
+	return w->mask + 1 - (w->head - (tail > w->first ? tail : w->first));
 }
 */
 import "C"

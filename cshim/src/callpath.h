@@ -73,7 +73,7 @@ uint32_t moriens_path_miss(struct moriens_path_cache *cache, struct moriens_site
 void moriens_path_cache_empty(struct moriens_path_cache *cache);
 
 /* The number of the path of the call that returns to site. */
-static inline uint32_t moriens_path_of(struct moriens_path_cache *cache, uintptr_t site, uintptr_t frame)
+MORIENS_HOT uint32_t moriens_path_of(struct moriens_path_cache *cache, uintptr_t site, uintptr_t frame)
 {
 	if (unlikely(cache->unloads != __atomic_load_n(&moriens_module_unloads, __ATOMIC_RELAXED)))
 		moriens_path_cache_empty(cache);

@@ -2,6 +2,7 @@
 #include "os.h"
 
 #include <string.h>
+#include <time.h>
 
 enum moriens_clock moriens_clock = MORIENS_CLOCK_MONOTONIC_RAW;
 
@@ -17,6 +18,14 @@ void moriens_clock_choose(void)
 #endif
 }
 
+MORIENS_COLD uint64_t moriens_ticks_of_kernel(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 struct moment {
 	uint64_t ticks;
 	uint64_t ns;
@@ -29,14 +38,13 @@ static struct moment moment(void)
 	uint64_t least = UINT64_MAX;
 
 	for (int i = 0; i < 5; i++) {
-		struct timespec now;
 		uint64_t before = moriens_ticks();
-		clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+		uint64_t ns = moriens_ticks_of_kernel();
 		uint64_t width = moriens_ticks() - before;
 		if (width < least) {
 			least = width;
 			best.ticks = before + width / 2;
-			best.ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+			best.ns = ns;
 		}
 	}
 	return best;

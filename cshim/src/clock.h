@@ -10,9 +10,7 @@
 #include "base.h"
 #include "shim_abi.h"
 
-#include <time.h>
-
-extern enum moriens_clock moriens_clock;
+extern MORIENS_HIDDEN enum moriens_clock moriens_clock;
 
 /* Must have run before the first tick is taken. */
 void moriens_clock_choose(void);
@@ -21,7 +19,10 @@ void moriens_clock_choose(void);
  * For the process's set-up only. */
 uint64_t moriens_clock_ticks(uint64_t microseconds);
 
-static inline uint64_t moriens_ticks(void)
+/* Where there is no counter that can be read by an instruction. */
+uint64_t moriens_ticks_of_kernel(void);
+
+MORIENS_HOT uint64_t moriens_ticks(void)
 {
 #if defined(__x86_64__)
 	if (likely(moriens_clock == MORIENS_CLOCK_TSC))
@@ -33,9 +34,7 @@ static inline uint64_t moriens_ticks(void)
 		return ticks;
 	}
 #endif
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return moriens_ticks_of_kernel();
 }
 
 #endif

@@ -17,6 +17,14 @@
 
 uint64_t moriens_comm_frees;
 
+#define BITS 3
+
+/* Of this thread. */
+static _Thread_local struct entry {
+	word reference; /* 0 = no entry */
+	struct moriens_comm *comm;
+} entries[1 << BITS];
+
 static struct moriens_handles comms = MORIENS_HANDLES(struct moriens_comm);
 static uint64_t serials; /* given; under the lock of comms */
 
@@ -153,28 +161,36 @@ static struct moriens_comm *meet(enum moriens_comm_kind kind, word handle)
 	return c;
 }
 
-MORIENS_COLD struct moriens_comm *moriens_comm_miss(struct moriens_comm_cache *cache, word reference)
+MORIENS_COLD static struct moriens_comm *look_up(word reference)
 {
-	uint64_t frees = __atomic_load_n(&moriens_comm_frees, __ATOMIC_ACQUIRE);
-	uint32_t at = (uint32_t)(reference * 0x9e3779b97f4a7c15u >> (64 - MORIENS_COMM_BITS));
 	enum moriens_comm_kind kind = moriens_kind_of(reference);
 	word handle = handle_of(reference);
 	struct moriens_comm *c;
 
-	if (cache->frees != frees) {
-		memset(cache->entry, 0, sizeof cache->entry);
-		cache->frees = frees;
-	}
 	if (is_null(kind, handle))
 		return NULL; /* MPI says what it thinks of that */
 	c = moriens_handles_find(&comms, handle | moriens_kind_bits(kind));
-	if (c == NULL)
-		c = meet(kind, handle);
-	if (c != NULL) {
-		cache->entry[at].reference = reference;
-		cache->entry[at].comm = c;
+	return c != NULL ? c : meet(kind, handle);
+}
+
+struct moriens_comm *moriens_comm_other(struct moriens_comm_cache *cache, word reference)
+{
+	uint64_t frees = __atomic_load_n(&moriens_comm_frees, __ATOMIC_ACQUIRE);
+	struct entry *entry = &entries[reference * 0x9e3779b97f4a7c15u >> (64 - BITS)];
+
+	if (unlikely(cache->frees != frees)) {
+		memset(entries, 0, sizeof entries);
+		*cache = (struct moriens_comm_cache){.frees = frees};
 	}
-	return c;
+	if (unlikely(entry->reference != reference)) {
+		struct moriens_comm *c = look_up(reference);
+		if (c == NULL)
+			return NULL;
+		*entry = (struct entry){reference, c};
+	}
+	cache->reference = reference;
+	cache->comm = entry->comm;
+	return entry->comm;
 }
 
 /* How many times the key has occurred before; false: there is no room to count it. Under the lock. */

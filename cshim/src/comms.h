@@ -36,39 +36,33 @@ struct moriens_comm {
 	uint64_t no_source, no_target; /* bits of those that are MPI_PROC_NULL, as only a grid's of up to 32 dimensions can be */
 };
 
-#define MORIENS_COMM_BITS 3
-
 /* One thread's. */
 struct moriens_comm_cache {
 	uint64_t frees; /* moriens_comm_frees when it was last emptied */
-	struct {
-		word reference; /* 0 = no entry */
-		struct moriens_comm *comm;
-	} entry[1 << MORIENS_COMM_BITS];
+	word reference; /* that was looked up last, as most calls have the communicator of the call before; 0 = none */
+	struct moriens_comm *comm; /* it */
 };
 
 /* Atomic: how often one was freed in this process. */
-extern uint64_t moriens_comm_frees;
+extern MORIENS_HIDDEN uint64_t moriens_comm_frees;
 
-struct moriens_comm *moriens_comm_miss(struct moriens_comm_cache *cache, word reference);
+/* Not that of the last call. */
+struct moriens_comm *moriens_comm_other(struct moriens_comm_cache *cache, word reference);
 
 /* Defines it in the log, if it is not; origin and its text, or NULL. */
 uint32_t moriens_comm_define(struct moriens_comm *c, const struct moriens_log_origin *origin, const char *text);
 
 /* NULL: it is none, or there is no memory. */
-static inline struct moriens_comm *moriens_comm_of(struct moriens_comm_cache *cache, word reference)
+MORIENS_HOT struct moriens_comm *moriens_comm_of(struct moriens_comm_cache *cache, word reference)
 {
 	/* Acquire: as in moriens_type_bytes. */
-	if (likely(cache->frees == __atomic_load_n(&moriens_comm_frees, __ATOMIC_ACQUIRE))) {
-		uint32_t at = (uint32_t)(reference * 0x9e3779b97f4a7c15u >> (64 - MORIENS_COMM_BITS));
-		if (likely(cache->entry[at].reference == reference))
-			return cache->entry[at].comm;
-	}
-	return moriens_comm_miss(cache, reference);
+	if (likely(cache->frees == __atomic_load_n(&moriens_comm_frees, __ATOMIC_ACQUIRE)) && likely(cache->reference == reference))
+		return cache->comm;
+	return moriens_comm_other(cache, reference);
 }
 
 /* Its number in the log, 0 where that is full. */
-static inline uint32_t moriens_comm_number(struct moriens_comm *c)
+MORIENS_HOT uint32_t moriens_comm_number(struct moriens_comm *c)
 {
 	if (unlikely(c == NULL))
 		return 0;
@@ -78,7 +72,7 @@ static inline uint32_t moriens_comm_number(struct moriens_comm *c)
 
 /* The ordinal of a collective call that begins. A program brings its collective calls on one communicator into an
  * order (MPI-5.0, section 6.1), so no two threads come at once. */
-static inline uint32_t moriens_comm_next(struct moriens_comm *c)
+MORIENS_HOT uint32_t moriens_comm_next(struct moriens_comm *c)
 {
 	uint32_t ordinal = __atomic_load_n(&c->ordinal, __ATOMIC_RELAXED);
 

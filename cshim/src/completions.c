@@ -1,7 +1,4 @@
 #include "meaning.h"
-#include "status.h"
-
-#define NO_STATUS ((word)0)
 
 static void event(struct moriens_span *span, word request, enum moriens_request_event event)
 {
@@ -48,20 +45,19 @@ void moriens_requested_of_nobody(const struct moriens_transfer *transfer)
 
 void moriens_asked(struct moriens_span *span, word request)
 {
-	const struct moriens_thread *t = &moriens_thread;
 	/* With one part only it is an ordinary send or receive. */
-	if (span->kind != MORIENS_SPAN_RECORD || t->transfers != 2 || !moriens_mpi.isendrecv_unreported)
+	if (span->kind != MORIENS_SPAN_RECORD || span->second == 0 || !moriens_mpi.isendrecv_unreported)
 		return;
-	const struct moriens_transfer *received = moriens_transfer_slot(1);
-	if (moriens_transfer_slot(0)->peer != MORIENS_PROC_NULL && received->peer != MORIENS_PROC_NULL)
+	const struct moriens_transfer *received = moriens_transfer_slot(span->second);
+	if (moriens_transfer_slot(span->transfer)->peer != MORIENS_PROC_NULL && received->peer != MORIENS_PROC_NULL)
 		moriens_asked_made(request, received->peer, received->tag);
 }
 
 void moriens_persistent(struct moriens_span *span, word request)
 {
-	const struct moriens_thread *t = &moriens_thread;
+	bool one = span->kind == MORIENS_SPAN_RECORD && span->transfer != 0 && span->second == 0;
 
-	moriens_persistent_made(request, span->kind == MORIENS_SPAN_RECORD && t->transfers == 1 && from_nobody(moriens_transfer_slot(0)));
+	moriens_persistent_made(request, one && from_nobody(moriens_transfer_slot(span->transfer)));
 }
 
 static void start(struct moriens_span *span, word request)
@@ -106,68 +102,6 @@ void moriens_freed_request(struct moriens_span *span)
 	event(span, request, MORIENS_REQUEST_FREED);
 }
 
-/* Fills in what was received, by the status, and by what is known better than some libraries' statuses. */
-static inline void fill(struct moriens_request *slot, const struct moriens_persistent *p, const struct moriens_asked *asked, word status)
-{
-	if (unlikely(moriens_status_cancelled(status))) {
-		slot->event = MORIENS_REQUEST_CANCELLED;
-		return;
-	}
-	if (unlikely(p != NULL ? p->nobody : slot->request == __atomic_load_n(&moriens_receive_of_nobody, __ATOMIC_RELAXED))) {
-		slot->source = MORIENS_PROC_NULL;
-		return;
-	}
-	if (unlikely(asked != NULL)) {
-		slot->bytes = MORIENS_BYTES_UNKNOWN;
-		slot->source = asked->source;
-		slot->tag = asked->tag;
-		return;
-	}
-	slot->bytes = moriens_status_bytes(status);
-	slot->source = moriens_status_source(status);
-	slot->tag = moriens_status_tag(status);
-}
-
-/* A request is complete that was before, and whose handle is now after. */
-static inline void complete(struct moriens_span *span, word before, word after, word status)
-{
-	const struct moriens_persistent *p = NULL;
-	struct moriens_asked asked;
-	bool was_asked;
-
-	if (before == moriens_mpi.request_null)
-		return;
-	if (unlikely(after == before)) {
-		/* Only a persistent request keeps its handle. Was it active until now? */
-		struct moriens_persistent *kept = moriens_persistent_find(before);
-		if (kept != NULL && !__atomic_exchange_n(&kept->active, false, __ATOMIC_RELAXED))
-			return;
-		p = kept;
-	}
-	was_asked = unlikely(__atomic_load_n(&moriens_asked_count, __ATOMIC_ACQUIRE) != 0) && moriens_asked_take(before, &asked);
-	struct moriens_request *slot = moriens_extend(span);
-	if (unlikely(slot == NULL))
-		return;
-	slot->request = before;
-	slot->bytes = 0;
-	slot->source = slot->tag = MORIENS_ANY;
-	slot->event = MORIENS_REQUEST_COMPLETED;
-	slot->kind = MORIENS_SLOT_REQUEST;
-	if (likely(status != NO_STATUS))
-		fill(slot, p, was_asked ? &asked : NULL, status);
-}
-
-void moriens_completed(struct moriens_span *span, enum moriens_binding binding, int result, word request, word status)
-{
-	word before = moriens_thread.requests.one;
-	word after = moriens_request_at(binding, request, 0);
-
-	if (result == 0)
-		complete(span, before, after, status);
-	else if (after != before || moriens_persistent_find(before) != NULL)
-		complete(span, before, after, NO_STATUS); /* with an error */
-}
-
 /* A call has failed as a whole, and may yet have ended some requests. */
 static void complete_gone(struct moriens_span *span, enum moriens_binding binding, word requests)
 {
@@ -176,7 +110,7 @@ static void complete_gone(struct moriens_span *span, enum moriens_binding bindin
 	for (uint32_t i = 0; i < r->count; i++) {
 		word after = moriens_request_at(binding, requests, i);
 		if (after != r->handle[i])
-			complete(span, r->handle[i], after, NO_STATUS);
+			moriens_complete(span, r->handle[i], after, MORIENS_NO_STATUS);
 	}
 }
 
@@ -186,7 +120,7 @@ static void complete_by_status(struct moriens_span *span, enum moriens_binding b
 	int error = moriens_status_error(status);
 
 	if (error == 0 || moriens_error_class(error) != moriens_mpi.err_pending)
-		complete(span, moriens_thread.requests.handle[i], moriens_request_at(binding, requests, i), error == 0 ? status : NO_STATUS);
+		moriens_complete(span, moriens_thread.requests.handle[i], moriens_request_at(binding, requests, i), error == 0 ? status : MORIENS_NO_STATUS);
 }
 
 void moriens_completed_all(struct moriens_span *span, enum moriens_binding binding, int result, word requests, word statuses)
@@ -198,7 +132,7 @@ void moriens_completed_all(struct moriens_span *span, enum moriens_binding bindi
 		return;
 	if (result == 0) {
 		for (uint32_t i = 0; i < r->count; i++)
-			complete(span, r->handle[i], moriens_request_at(binding, requests, i), statuses + i * stride);
+			moriens_complete(span, r->handle[i], moriens_request_at(binding, requests, i), statuses + i * stride);
 	} else if (moriens_error_class(result) == moriens_mpi.err_in_status) {
 		for (uint32_t i = 0; i < r->count; i++)
 			complete_by_status(span, binding, requests, i, statuses + i * stride);
@@ -249,7 +183,7 @@ void moriens_completed_any(struct moriens_span *span, enum moriens_binding bindi
 	/* Negative where there is none. */
 	int64_t i = (int64_t)*(const int *)index - first_index(binding, requests, (const int *)index, 1);
 	if (i >= 0 && i < r->count)
-		complete(span, r->handle[i], moriens_request_at(binding, requests, (uint32_t)i), status);
+		moriens_complete(span, r->handle[i], moriens_request_at(binding, requests, (uint32_t)i), status);
 }
 
 void moriens_completed_some(struct moriens_span *span, enum moriens_binding binding, int result, word requests, word outcount, word indices, word statuses)
@@ -273,6 +207,6 @@ void moriens_completed_some(struct moriens_span *span, enum moriens_binding bind
 		if (in_status)
 			complete_by_status(span, binding, requests, (uint32_t)i, status);
 		else
-			complete(span, r->handle[i], moriens_request_at(binding, requests, (uint32_t)i), status);
+			moriens_complete(span, r->handle[i], moriens_request_at(binding, requests, (uint32_t)i), status);
 	}
 }

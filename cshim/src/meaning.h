@@ -12,73 +12,61 @@
 #ifndef MORIENS_MEANING_H
 #define MORIENS_MEANING_H
 
+#include "collectives.h"
+#include "complete.h"
 #include "polls.h"
 
-/* For a root or a peer that a call does not have: no library's value for anything. */
-#define MORIENS_NOBODY INT32_MIN
-
-/* The bytes of a collective call, by who moves how much of what it is given. */
-enum moriens_shape {
-	MORIENS_SHAPE_NONE, /* moves nothing: barriers, and calls that make something */
-	MORIENS_SHAPE_BCAST,
-	MORIENS_SHAPE_GATHER,
-	MORIENS_SHAPE_SCATTER,
-	MORIENS_SHAPE_ALLGATHER,
-	MORIENS_SHAPE_ALLTOALL,
-	MORIENS_SHAPE_REDUCE,
-	MORIENS_SHAPE_ALLREDUCE,
-	MORIENS_SHAPE_REDUCE_SCATTER,
-	MORIENS_SHAPE_SCAN,
-	MORIENS_SHAPE_EXSCAN,
-	MORIENS_SHAPE_NEIGHBOR_ALLGATHER,
-	MORIENS_SHAPE_NEIGHBOR_ALLTOALL,
-};
-
-/* An array argument of one element per rank. */
-struct moriens_array {
-	word at; /* 0 = there is none */
-	uint32_t bytes; /* of an element */
-};
-
-/* What a collective call sends, or receives: a count or counts, a type or types. Not looked at where it does not
- * matter. */
-struct moriens_side {
-	word buf;
-	int64_t count;
-	struct moriens_array counts;
-	word type;
-	struct moriens_array types; /* of C handles, or Fortran ones: */
-	enum moriens_binding binding;
-};
-
-#define MORIENS_SIDE(buf, count, counts, type, types, binding) (&(const struct moriens_side){buf, count, counts, type, types, binding})
-#define MORIENS_ARRAY(at, bytes) ((struct moriens_array){at, bytes})
-#define MORIENS_NO_ARRAY ((struct moriens_array){0, 0})
-
 /* Whether the call that has begun is its thread's outermost one. */
-static inline bool moriens_outermost(const struct moriens_span *span)
+MORIENS_HOT bool moriens_outermost(const struct moriens_span *span)
 {
 	return likely(span->kind != MORIENS_SPAN_NONE);
 }
 
 /* Whether the call that has returned still is. */
-static inline bool moriens_returned(const struct moriens_span *span)
+MORIENS_HOT bool moriens_returned(const struct moriens_span *span)
 {
 	return likely(span->kind != MORIENS_SPAN_NONE && moriens_thread.outermost == span->frame);
 }
 
-static inline bool moriens_succeeded(const struct moriens_span *span, int result)
+MORIENS_HOT bool moriens_succeeded(const struct moriens_span *span, int result)
 {
 	return likely(result == 0) && moriens_returned(span);
 }
 
-static inline bool moriens_failed(const struct moriens_span *span, int result)
+MORIENS_HOT bool moriens_failed(const struct moriens_span *span, int result)
 {
 	return unlikely(result != 0) && moriens_returned(span);
 }
 
+/* Negative counts are for MPI to refuse. */
+MORIENS_HOT uint64_t moriens_bytes_of(int64_t count, word type)
+{
+	return likely(count > 0) ? (uint64_t)count * moriens_type_bytes(&moriens_thread.types, type) : 0;
+}
+
+MORIENS_HOT void moriens_transfer_bytes(struct moriens_span *span, uint32_t kind, uint64_t bytes, int32_t peer, int32_t tag, word comm)
+{
+	struct moriens_thread *t = &moriens_thread;
+	struct moriens_transfer *slot = moriens_extend(span);
+
+	if (unlikely(slot == NULL))
+		return;
+	if (span->transfer == 0)
+		span->transfer = t->ring.open - 1;
+	else
+		span->second = t->ring.open - 1;
+	slot->bytes = bytes;
+	slot->request = 0;
+	moriens_two(&slot->peer, (uint32_t)moriens_peer(peer), (uint32_t)moriens_tag(tag));
+	moriens_two(&slot->comm, moriens_comm_number(moriens_comm_of(&t->comms, comm)), kind);
+}
+
 /* Point-to-point, at the entry. kind is that of a moriens_transfer. */
-void moriens_transfer(struct moriens_span *span, uint32_t kind, int64_t count, word type, int peer, int tag, word comm);
+MORIENS_HOT void moriens_transfer(struct moriens_span *span, uint32_t kind, int64_t count, word type, int peer, int tag, word comm)
+{
+	moriens_transfer_bytes(span, kind, moriens_bytes_of(count, type), peer, tag, comm);
+}
+
 /* The same with one request for several parts of the message. */
 void moriens_transfer_parts(struct moriens_span *span, uint32_t kind, int partitions, int64_t count, word type, int peer, int tag, word comm);
 /* A probe. */
@@ -91,14 +79,8 @@ void moriens_update(struct moriens_span *span, int64_t count, word type, int tar
 /* To or from a file. */
 void moriens_io(struct moriens_span *span, uint32_t kind, int64_t count, word type, word file);
 
-/* Collective, at the entry: of a communicator, window or file. NULL where a side has nothing of its own: a broadcast
- * has one side only, a reduction sends as much as it receives. */
-void moriens_collective(struct moriens_span *span, enum moriens_shape shape, word comm, int root, const struct moriens_side *send,
-	const struct moriens_side *receive);
-void moriens_collective_of(struct moriens_span *span, word comm, int root);
-
 /* What a call is given that ends, starts or cancels requests, at the entry. */
-static inline void moriens_given_request(enum moriens_binding binding, word request)
+MORIENS_HOT void moriens_given_request(enum moriens_binding binding, word request)
 {
 	moriens_thread.requests.one = moriens_request_at(binding, request, 0);
 }
@@ -107,7 +89,7 @@ void moriens_given_requests(enum moriens_binding binding, int count, word reques
 void moriens_cancels(void);
 
 /* The status that the library shall write, in the place of one that the program ignores. */
-static inline word moriens_status(word status, enum moriens_binding binding)
+MORIENS_HOT word moriens_status(word status, enum moriens_binding binding)
 {
 	bool ignored = binding == MORIENS_C ? status == moriens_mpi.status_ignore : moriens_is_any(status, moriens_mpi.fortran_ignore);
 
@@ -115,37 +97,51 @@ static inline word moriens_status(word status, enum moriens_binding binding)
 	return ignored ? (word)moriens_thread.requests.one_status : status;
 }
 
-word moriens_statuses(word statuses, enum moriens_binding binding);
-
 /* At the exit of a call that has failed: its messages were not transferred, or it is not known whether they were. */
-void moriens_unsettled(const struct moriens_span *span, int error);
+void moriens_unsettle(uint32_t number, int error);
 
-/* The same of a collective call: one that MPI has refused is none, and the other ranks may not have made it. */
-void moriens_uncount(int error);
-
-/* A transfer of the record, until the next slot is asked for. */
-static inline struct moriens_transfer *moriens_transfer_slot(uint32_t i)
+MORIENS_HOT void moriens_unsettled(const struct moriens_span *span, int error)
 {
-	return (struct moriens_transfer *)(void *)moriens_ring_slot(&moriens_thread.ring, moriens_thread.transfer[i]);
+	if (span->kind == MORIENS_SPAN_RECORD && span->transfer != 0)
+		moriens_unsettle(span->transfer, error);
+	if (span->kind == MORIENS_SPAN_RECORD && span->second != 0)
+		moriens_unsettle(span->second, error);
+}
+
+/* A transfer of the record by the number of its slot, until the next slot is asked for. */
+MORIENS_HOT struct moriens_transfer *moriens_transfer_slot(uint32_t number)
+{
+	return (struct moriens_transfer *)(void *)moriens_ring_slot(&moriens_thread.ring, number);
 }
 
 /* Results, at the exit of a call that has succeeded. */
-void moriens_received(struct moriens_span *span, word status);
+MORIENS_HOT void moriens_received(struct moriens_span *span, word status)
+{
+	if (unlikely(span->kind != MORIENS_SPAN_RECORD || span->transfer == 0))
+		return;
+	struct moriens_transfer *slot = moriens_transfer_slot(span->second != 0 ? span->second : span->transfer);
+	slot->bytes = moriens_status_bytes(status);
+	moriens_two(&slot->peer, (uint32_t)moriens_status_source(status), (uint32_t)moriens_status_tag(status));
+}
+
 void moriens_requested_of_nobody(const struct moriens_transfer *transfer);
 
-/* The request of the record's transfers. */
-static inline void moriens_requested(struct moriens_span *span, word request)
+MORIENS_HOT void moriens_request_of(struct moriens_transfer *transfer, word request)
 {
-	const struct moriens_thread *t = &moriens_thread;
+	transfer->request = request != moriens_mpi.request_null ? request : 0;
+	if (unlikely(transfer->peer == MORIENS_PROC_NULL))
+		moriens_requested_of_nobody(transfer);
+}
 
+/* The request of the record's transfers. */
+MORIENS_HOT void moriens_requested(struct moriens_span *span, word request)
+{
 	if (unlikely(span->kind != MORIENS_SPAN_RECORD))
 		return;
-	for (uint32_t i = 0; i < t->transfers; i++) {
-		struct moriens_transfer *transfer = moriens_transfer_slot(i);
-		transfer->request = request != moriens_mpi.request_null ? request : 0;
-		if (unlikely(transfer->peer == MORIENS_PROC_NULL))
-			moriens_requested_of_nobody(transfer);
-	}
+	if (span->transfer != 0)
+		moriens_request_of(moriens_transfer_slot(span->transfer), request);
+	if (span->second != 0)
+		moriens_request_of(moriens_transfer_slot(span->second), request);
 }
 
 /* Of the two transfers of MPI_Isendrecv. */
@@ -156,12 +152,6 @@ void moriens_persistent(struct moriens_span *span, word request);   /* which is 
 void moriens_started(struct moriens_span *span);
 void moriens_started_all(struct moriens_span *span);
 void moriens_freed_request(struct moriens_span *span);
-
-/* Requests are complete, at the exit: of the one request; of all, of one by its index, of some by their indices. */
-void moriens_completed(struct moriens_span *span, enum moriens_binding binding, int result, word request, word status);
-void moriens_completed_all(struct moriens_span *span, enum moriens_binding binding, int result, word requests, word statuses);
-void moriens_completed_any(struct moriens_span *span, enum moriens_binding binding, int result, word requests, word index, word status);
-void moriens_completed_some(struct moriens_span *span, enum moriens_binding binding, int result, word requests, word outcount, word indices, word statuses);
 
 /* The object of this reference was made by the collective call that has succeeded, at its exit; */
 void moriens_made(word made);

@@ -24,7 +24,7 @@ void moriens_module_self(char *path, size_t bytes);
  * How many times libraries were unloaded, as far as we know; atomic. When it has grown, another library can
  * lie where one was, and what was known of an address holds no more.
  */
-extern uint64_t moriens_module_unloads;
+extern MORIENS_HIDDEN uint64_t moriens_module_unloads;
 
 /* Asks the loader. */
 void moriens_module_look_for_unloads(void);

@@ -77,7 +77,7 @@ struct moriens_mpi_facts {
 	word (*op_f2c)(int);
 };
 
-extern struct moriens_mpi_facts moriens_mpi;
+extern MORIENS_HIDDEN struct moriens_mpi_facts moriens_mpi;
 
 /* Before the process records anything. */
 void moriens_mpi_learn(const void *site);
@@ -95,7 +95,7 @@ static inline word moriens_handle(word argument)
 	return argument & moriens_mpi.handle_mask;
 }
 
-static inline word moriens_handle_at(word address)
+MORIENS_HOT word moriens_handle_at(word address)
 {
 	if (unlikely(address == 0))
 		return 0;
@@ -117,14 +117,14 @@ static inline word moriens_c_handle(word handle, word (*f2c)(int))
 }
 
 /* A rank or tag as the ring has it. */
-static inline int32_t moriens_peer(int32_t rank)
+MORIENS_HOT int32_t moriens_peer(int32_t rank)
 {
 	if (likely(rank >= 0))
 		return rank;
 	return rank == moriens_mpi.proc_null ? -2 : rank == moriens_mpi.root ? -3 : -1;
 }
 
-static inline int32_t moriens_tag(int32_t tag)
+MORIENS_HOT int32_t moriens_tag(int32_t tag)
 {
 	return tag >= 0 ? tag : -1;
 }

@@ -4,11 +4,11 @@
 
 #include "base.h"
 
-extern bool moriens_pause; /* atomic */
+extern MORIENS_HIDDEN bool moriens_pause; /* atomic */
 
 void moriens_set_pause(bool paused);
 
-static inline bool moriens_paused(void)
+MORIENS_HOT bool moriens_paused(void)
 {
 	return __atomic_load_n(&moriens_pause, __ATOMIC_RELAXED);
 }

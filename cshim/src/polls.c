@@ -15,7 +15,7 @@ void moriens_polls_end(struct moriens_thread *t)
 	/* Counters were last read at the exit of the run's first poll. */
 	if (t->ring.places != 0)
 		t->counters.known = false;
-	moriens_ring_publish(&t->ring);
+	moriens_ring_end_polls(&t->ring);
 	t->state = MORIENS_THREAD_RECORDS;
 }
 

@@ -18,7 +18,7 @@ struct moriens_poll_limits {
 	uint64_t run; /* longest time from a run's first entry to its last */
 };
 
-extern struct moriens_poll_limits moriens_poll_limits;
+extern MORIENS_HIDDEN struct moriens_poll_limits moriens_poll_limits;
 
 void moriens_polls_limit(uint64_t gap_us);
 
@@ -27,7 +27,7 @@ void moriens_polls_end(struct moriens_thread *t);
 
 bool moriens_polled_slow(struct moriens_span *span, bool failed);
 
-static inline bool moriens_poll_joins(struct moriens_thread *t, const struct moriens_span *span)
+MORIENS_HOT bool moriens_poll_joins(struct moriens_thread *t, const struct moriens_span *span)
 {
 	const struct moriens_poll_run *run = &t->polls;
 
@@ -37,15 +37,12 @@ static inline bool moriens_poll_joins(struct moriens_thread *t, const struct mor
 	       moriens_ring_poll(&t->ring, span->enter, (uint16_t)span->call, moriens_span_path(t, span));
 }
 
-static inline void moriens_enter_poll(struct moriens_span *span, enum moriens_call call, const void *site, const void *frame)
+MORIENS_HOT void moriens_enter_poll(struct moriens_span *span, enum moriens_call call, const void *site, const void *frame)
 {
 	struct moriens_thread *t = &moriens_thread;
 
 	if (likely(t->state == MORIENS_THREAD_POLLS && t->outermost == 0 && !moriens_paused())) {
-		span->enter = moriens_ticks();
-		span->call = call;
-		span->frame = (uintptr_t)frame;
-		span->site = site;
+		*span = (struct moriens_span){.call = call, .frame = (uintptr_t)frame, .site = site, .enter = moriens_ticks()};
 		if (likely(moriens_poll_joins(t, span))) {
 			t->outermost = span->frame;
 			t->site = (uintptr_t)site;
@@ -64,7 +61,7 @@ static inline void moriens_enter_poll(struct moriens_span *span, enum moriens_ca
 /* A poll has returned. True: it is a record of its own, to be given its meaning and ended by moriens_exit; else it is
  * part of a run, or not recorded. found: where the call writes its flag, or the number of requests that it
  * completed. */
-static inline bool moriens_polled(struct moriens_span *span, int result, const int *found)
+MORIENS_HOT bool moriens_polled(struct moriens_span *span, int result, const int *found)
 {
 	struct moriens_thread *t = &moriens_thread;
 
@@ -78,7 +75,10 @@ static inline bool moriens_polled(struct moriens_span *span, int result, const i
 		t->outermost = 0;
 		return false;
 	}
-	return moriens_polled_slow(span, failed);
+	struct moriens_span apart = *span;
+	bool own = moriens_polled_slow(&apart, failed);
+	span->kind = apart.kind;
+	return own;
 }
 
 #endif

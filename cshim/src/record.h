@@ -35,29 +35,28 @@ struct moriens_poll_run {
 	uint64_t last;  /* exit of its last */
 };
 
+/* What every call needs comes first, in two lines of the cache. */
 struct moriens_thread {
-	enum moriens_thread_state state;
-	bool open;           /* the outermost call under way has a record */
-	uintptr_t outermost; /* its frame; 0 = there is none */
+	_Alignas(64) enum moriens_thread_state state;
+	uintptr_t outermost; /* the frame of the outermost call; 0 = there is none */
 	uintptr_t site;      /* its return address */
-	uintptr_t stack_low, stack_high;
 	struct moriens_path_cache *cache;
-	struct moriens_writer ring;
-	struct moriens_poll_run polls;
-	struct moriens_thread_counters counters;
-
-	/* What the outermost call means: meaning.h. */
 	struct moriens_type_cache types;
 	struct moriens_comm_cache comms;
+	struct moriens_writer ring;
+	struct moriens_poll_run polls;
+
+	/* What the outermost call means: meaning.h. */
 	struct moriens_requests requests;
-	uint32_t transfers; /* of its record, and the numbers of their slots in it: */
-	uint32_t transfer[2];
 	struct moriens_comm *comm;            /* whose collective it is, */
 	uint64_t serial;                      /* and its serial number */
 	uint32_t ordinal;                     /* as such */
+
+	struct moriens_thread_counters counters;
+	uintptr_t stack_low, stack_high;
 };
 
-extern _Thread_local struct moriens_thread moriens_thread;
+extern MORIENS_HIDDEN _Thread_local struct moriens_thread moriens_thread;
 
 enum moriens_span_kind {
 	MORIENS_SPAN_NONE = 0,  /* nothing to do at exit */
@@ -74,56 +73,69 @@ struct moriens_span {
 	uintptr_t frame;
 	uint64_t enter;
 	const void *site;
+	uint32_t transfer, second; /* numbers of its transfers' slots in the record, 0 = none: no call has more than two */
 };
 
 void moriens_enter_slow(struct moriens_span *span);
 void moriens_exit_slow(struct moriens_span *span);
 
-/* Drops the record of the call, which has no room for what it means. */
-void moriens_drop(struct moriens_span *span);
+/* Opens a record with the counts of the burst before it. False: there is no room. */
+bool moriens_open_counted(struct moriens_thread *t, const struct moriens_span *span);
 
-static inline uint32_t moriens_span_path(struct moriens_thread *t, const struct moriens_span *span)
+/* There is no room for what the outermost call means. */
+void moriens_drop_record(struct moriens_thread *t);
+
+/* Drops the record of the call. */
+MORIENS_HOT void moriens_drop(struct moriens_span *span)
+{
+	moriens_drop_record(&moriens_thread);
+	span->kind = MORIENS_SPAN_OUTERMOST;
+}
+
+MORIENS_HOT uint32_t moriens_span_path(struct moriens_thread *t, const struct moriens_span *span)
 {
 	return moriens_path_of(t->cache, (uintptr_t)span->site, span->frame);
 }
 
 /* Opens the record of the outermost call, which has begun. It is not seen before moriens_commit. */
-static inline void moriens_open(struct moriens_thread *t, struct moriens_span *span)
+MORIENS_HOT void moriens_open(struct moriens_thread *t, struct moriens_span *span)
 {
-	/* First of all: what follows is not the program's computation. */
-	if (unlikely(t->counters.on))
-		moriens_counters_enter(&t->counters);
+	bool open;
+
 	t->outermost = span->frame;
 	t->site = (uintptr_t)span->site;
-	t->transfers = 0;
-	t->open = likely(moriens_ring_open(&t->ring, span->enter, (uint16_t)span->call, moriens_span_path(t, span))) &&
-		(likely(!t->counters.on) || moriens_counters_write(&t->counters, &t->ring));
-	if (unlikely(!t->open))
+	if (likely(!t->counters.on)) {
+		open = moriens_ring_open(&t->ring, span->enter, (uint16_t)span->call, moriens_span_path(t, span));
+	} else {
+		struct moriens_span apart = *span;
+		open = moriens_open_counted(t, &apart);
+	}
+	span->kind = MORIENS_SPAN_RECORD;
+	if (unlikely(!open)) {
 		t->counters.known = false;
-	span->kind = t->open ? MORIENS_SPAN_RECORD : MORIENS_SPAN_OUTERMOST;
+		span->kind = MORIENS_SPAN_OUTERMOST;
+	}
 }
 
-static inline void moriens_enter(struct moriens_span *span, enum moriens_call call, const void *site, const void *frame)
+/* What is seldom done is given a copy of the span: one whose address is known elsewhere would have to be in memory. */
+MORIENS_HOT void moriens_enter(struct moriens_span *span, enum moriens_call call, const void *site, const void *frame)
 {
 	struct moriens_thread *t = &moriens_thread;
 
-	span->kind = MORIENS_SPAN_NONE;
+	*span = (struct moriens_span){.kind = MORIENS_SPAN_NONE, .call = call, .frame = (uintptr_t)frame, .site = site};
 	if (likely(t->state == MORIENS_THREAD_RECORDS && t->outermost == 0 && !moriens_paused())) {
 		span->enter = moriens_ticks();
-		span->call = call;
-		span->frame = (uintptr_t)frame;
-		span->site = site;
 		moriens_open(t, span);
 	} else if (t->state != MORIENS_THREAD_OFF) {
-		span->call = call;
-		span->frame = (uintptr_t)frame;
-		span->site = site;
-		moriens_enter_slow(span);
+		struct moriens_span apart = *span;
+		moriens_enter_slow(&apart);
+		span->kind = apart.kind;
+		span->enter = apart.enter;
 	}
 }
 
 /* The record of the call that begins has all that is known of it. */
-static inline void moriens_commit(const struct moriens_span *span)
+MORIENS_HOT void moriens_commit(const struct moriens_span *span)
 {
 	if (likely(span->kind == MORIENS_SPAN_RECORD))
 		moriens_ring_commit(&moriens_thread.ring);
@@ -131,7 +143,7 @@ static inline void moriens_commit(const struct moriens_span *span)
 
 /* One more slot for the record of the call, at its entry or at its exit. NULL: it has no record, or has none any more,
  * because there was no room and it was dropped. */
-static inline void *moriens_extend(struct moriens_span *span)
+MORIENS_HOT void *moriens_extend(struct moriens_span *span)
 {
 	struct moriens_thread *t = &moriens_thread;
 
@@ -143,7 +155,7 @@ static inline void *moriens_extend(struct moriens_span *span)
 	return slot;
 }
 
-static inline void moriens_exit(struct moriens_span *span)
+MORIENS_HOT void moriens_exit(struct moriens_span *span)
 {
 	struct moriens_thread *t = &moriens_thread;
 
@@ -153,7 +165,8 @@ static inline void moriens_exit(struct moriens_span *span)
 		moriens_ring_exit(&t->ring, moriens_ticks());
 		t->outermost = 0;
 	} else if (span->kind != MORIENS_SPAN_NONE) {
-		moriens_exit_slow(span);
+		struct moriens_span apart = *span;
+		moriens_exit_slow(&apart);
 	}
 }
 

@@ -39,13 +39,13 @@ struct moriens_asked {
 
 /* Atomic: the handle of receives from MPI_PROC_NULL, which MPI libraries share among requests that are complete at
  * once. MPICH 4.0.2 gives them a status that says something else. */
-extern word moriens_receive_of_nobody;
+extern MORIENS_HIDDEN word moriens_receive_of_nobody;
 
 /* Atomic: how many are kept of struct moriens_asked. */
-extern uint32_t moriens_asked_count;
+extern MORIENS_HIDDEN uint32_t moriens_asked_count;
 
 /* The C handle of request number i of an array. */
-static inline word moriens_request_at(enum moriens_binding binding, word array, uint32_t i)
+MORIENS_HOT word moriens_request_at(enum moriens_binding binding, word array, uint32_t i)
 {
 	if (binding == MORIENS_F)
 		return moriens_c_handle(moriens_fortran_handle(array + i * sizeof(uint32_t)), moriens_mpi.request_f2c);

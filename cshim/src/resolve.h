@@ -7,7 +7,7 @@
 
 typedef void (*moriens_function)(void);
 
-extern moriens_function moriens_real_functions[MORIENS_CALLS];
+extern MORIENS_HIDDEN moriens_function moriens_real_functions[MORIENS_CALLS];
 
 /* The address of a symbol of the MPI library that the code at site calls, or NULL. */
 void *moriens_find_symbol(const char *name, const void *site);
@@ -23,7 +23,7 @@ moriens_function moriens_resolve_kept(moriens_function *known, const char *pmpi,
 moriens_function moriens_resolve_fortran(moriens_function *known, const char *symbol, const void *site);
 
 /* The function behind the wrapper of a call. */
-static inline moriens_function moriens_real(enum moriens_call call, const void *site)
+MORIENS_HOT moriens_function moriens_real(enum moriens_call call, const void *site)
 {
 	moriens_function f = __atomic_load_n(&moriens_real_functions[call], __ATOMIC_RELAXED);
 

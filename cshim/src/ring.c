@@ -59,6 +59,12 @@ uint32_t moriens_ring_most(const struct moriens_writer *w)
 	return area_slots(w->plan, w->plan.areas - 1);
 }
 
+/* Slots of the area in use. */
+static uint32_t count_of(const struct moriens_writer *w)
+{
+	return w->mask + 1;
+}
+
 /* Goes on at head in another area, which has memory. */
 static void use_area(struct moriens_writer *w, uint32_t area, uint64_t tail)
 {
@@ -69,9 +75,10 @@ static void use_area(struct moriens_writer *w, uint32_t area, uint64_t tail)
 	/* The open record is copied too: a reader that finds it after the process's death looks in one place only. */
 	for (uint32_t i = 0; i < w->open; i++)
 		slots[(w->head + i) & (count - 1)] = *moriens_ring_slot(w, i);
+	w->record = &slots[w->head & (count - 1)];
 	for (uint32_t i = 0; i < w->places; i++) {
 		const struct moriens_slot *at = (const struct moriens_slot *)(const void *)w->place[i];
-		uint64_t behind = ((uint64_t)(at - w->slots) - w->head) & (w->count - 1);
+		uint64_t behind = ((uint64_t)(at - w->slots) - w->head) & (w->mask);
 		struct moriens_polls *moved = (struct moriens_polls *)(void *)&slots[(w->head + behind) & (count - 1)];
 
 		if (w->polled == w->place[i])
@@ -88,7 +95,7 @@ static void use_area(struct moriens_writer *w, uint32_t area, uint64_t tail)
 	w->area = area;
 	w->first = w->head;
 	w->slots = slots;
-	w->count = count;
+	w->mask = count - 1;
 	/* Else the reader does it, when it gives these slots back. */
 	if (old != 0 && tail == w->head)
 		moriens_os_free_part(w->memory[old], area_bytes(w->plan, old));
@@ -113,7 +120,7 @@ static bool use_if_free(struct moriens_writer *w, uint32_t area, uint64_t tail, 
 	if (w->left[area] > tail || area_slots(w->plan, area) < slots)
 		return false;
 	if (!obtain(w, area)) {
-		w->retry = w->head + w->count / 2;
+		w->retry = w->head + count_of(w) / 2;
 		return false;
 	}
 	use_area(w, area, tail);
@@ -153,7 +160,7 @@ void moriens_ring_format(struct moriens_writer *w, void *memory, struct moriens_
 		.slots = (struct moriens_slot *)(void *)((char *)memory + MORIENS_HEADER_BYTES),
 		.limit = slots / 2,
 		.bell = identity->bell,
-		.count = slots,
+		.mask = slots - 1,
 		.directory = identity->directory,
 		.plan = plan,
 		.segments = 1,
@@ -187,7 +194,7 @@ static void give_up(struct moriens_writer *w)
 {
 	/* Or it would be taken for the call in which the process died. */
 	if (w->open != 0)
-		__atomic_store_n(&moriens_ring_slot(w, 0)->seq, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&w->record->seq, 0, __ATOMIC_RELEASE);
 	w->open = 0;
 	w->places = 0;
 	w->flags |= MORIENS_SLOT_LOST;
@@ -226,30 +233,32 @@ bool moriens_ring_add_place(struct moriens_writer *w, uint64_t enter, uint16_t c
 		.kind = MORIENS_SLOT_POLLS,
 	};
 	w->polled = w->place[w->places++] = polls;
-	__atomic_store_n(&moriens_ring_slot(w, 0)->slots, w->open, __ATOMIC_RELEASE);
+	__atomic_store_n(&w->record->slots, w->open, __ATOMIC_RELEASE);
 	return true;
 }
 
 bool moriens_ring_find_room(struct moriens_writer *w, uint32_t slots)
 {
 	uint64_t tail = __atomic_load_n(&w->ring->tail, __ATOMIC_ACQUIRE);
+	uint32_t count = count_of(w);
 
 	/* A tail that the reader cannot have stored is damage done by a stray pointer: without this it
 	 * would let us overwrite what was not read, or stop us for good. */
 	if (tail > w->head)
 		return false;
 	uint64_t from = tail > w->first ? tail : w->first;
-	if (slots > w->count || w->head - from > w->count - slots) {
+	if (slots > count || w->head - from > count - slots) {
 		if (!grow(w, tail, slots))
 			return false;
 		from = w->first;
-	} else if (w->area != 0 && w->head - w->first >= w->count / 2 && w->head - tail <= w->plan.slots / 4 && w->left[0] <= tail && slots <= w->plan.slots / 2) {
+	} else if (w->area != 0 && w->head - w->first >= count / 2 && w->head - tail <= w->plan.slots / 4 && w->left[0] <= tail && slots <= w->plan.slots / 2) {
 		use_area(w, 0, tail); /* the reader keeps up again */
 		from = w->first;
 	}
-	w->limit = from + w->count / 2;
+	count = count_of(w);
+	w->limit = from + count / 2;
 	if (w->head + slots > w->limit) {
-		w->limit = from + w->count;
+		w->limit = from + count;
 		if (w->bell != NULL)
 			moriens_os_ring(w->bell);
 	} else if (w->area != 0 && w->limit - (w->head + slots) > w->plan.slots / 2) {

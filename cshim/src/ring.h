@@ -10,6 +10,8 @@
 #include "base.h"
 #include "shim_abi.h"
 
+#include <string.h>
+
 /* More places than the polling loops of a program take turns at. */
 #define MORIENS_POLL_PLACES 8
 
@@ -23,15 +25,17 @@ struct moriens_ring_plan {
 struct moriens_writer {
 	struct moriens_ring *ring;
 	struct moriens_slot *slots; /* of the area in use */
+	struct moriens_slot *record; /* the one at head, where a record is open */
 	uint64_t head;  /* the ring's head; only we write it */
 	uint64_t limit; /* head may come this far before we must look at the reader's tail again */
-	const char *bell;
-	uint32_t count; /* slots of the area in use */
 	uint32_t open;  /* slots of the record that is open, 0 = none is */
-	uint16_t flags; /* moriens_slot_flag of the next record: what happened since the last that was published */
+	uint32_t flags; /* moriens_slot_flag of the next record: what happened since the last that was published */
+	uint32_t mask;  /* slots of the area in use, less one */
 	uint32_t places;              /* in the run of polls that is open, and their slots: */
 	struct moriens_polls *place[MORIENS_POLL_PLACES];
 	struct moriens_polls *polled; /* that of the poll under way */
+
+	const char *bell;
 
 	/* What is needed to grow. */
 	const char *directory;
@@ -96,13 +100,21 @@ void moriens_ring_drop(struct moriens_writer *w);
 void moriens_ring_abandon(struct moriens_writer *w);
 
 /* The slot that is n slots behind head. */
-static inline struct moriens_slot *moriens_ring_slot(struct moriens_writer *w, uint32_t n)
+MORIENS_HOT struct moriens_slot *moriens_ring_slot(struct moriens_writer *w, uint32_t n)
 {
-	return &w->slots[(w->head + n) & (w->count - 1)];
+	return &w->slots[(w->head + n) & w->mask];
+}
+
+/* Stores two neighbours at once. */
+MORIENS_HOT void moriens_two(void *at, uint32_t low, uint32_t high)
+{
+	uint64_t both = low | (uint64_t)high << 32;
+
+	memcpy(at, &both, sizeof both);
 }
 
 /* Opens a record, which nobody sees before moriens_ring_commit. False: there was no room, and it is dropped. */
-static inline bool moriens_ring_open(struct moriens_writer *w, uint64_t enter, uint16_t call, uint32_t path)
+MORIENS_HOT bool moriens_ring_open(struct moriens_writer *w, uint64_t enter, uint16_t call, uint32_t path)
 {
 	if (unlikely(w->head >= w->limit) && !moriens_ring_find_room(w, 1)) {
 		moriens_ring_drop(w);
@@ -112,14 +124,15 @@ static inline bool moriens_ring_open(struct moriens_writer *w, uint64_t enter, u
 	slot->enter = enter;
 	slot->call = call;
 	slot->path = path;
-	slot->flags = w->flags;
+	slot->flags = (uint16_t)w->flags;
+	w->record = slot;
 	w->open = 1;
 	return true;
 }
 
 /* One more slot for the record that is open, to be filled and given its kind before the record is
  * committed or published, and before another is asked for: that may move the record. NULL: there is no room for it. */
-static inline void *moriens_ring_extend(struct moriens_writer *w)
+MORIENS_HOT void *moriens_ring_extend(struct moriens_writer *w)
 {
 	if (unlikely(w->head + w->open >= w->limit) && !moriens_ring_find_room(w, w->open + 1))
 		return NULL;
@@ -127,29 +140,37 @@ static inline void *moriens_ring_extend(struct moriens_writer *w)
 }
 
 /* From here on the open record shows where a process died that did not come back from the call. */
-static inline void moriens_ring_commit(struct moriens_writer *w)
+MORIENS_HOT void moriens_ring_commit(struct moriens_writer *w)
 {
-	struct moriens_slot *slot = moriens_ring_slot(w, 0);
+	struct moriens_slot *slot = w->record;
 
 	slot->slots = w->open;
 	__atomic_store_n(&slot->seq, (uint32_t)(w->head + 1), __ATOMIC_RELEASE);
 }
 
 /* Publishes the record that is open. */
-static inline void moriens_ring_publish(struct moriens_writer *w)
+MORIENS_HOT void moriens_ring_publish(struct moriens_writer *w)
 {
-	moriens_ring_slot(w, 0)->slots = w->open;
-	w->flags = 0;
-	w->head += w->open;
+	uint64_t head = w->head + w->open;
+
+	w->record->slots = w->open;
 	w->open = 0;
-	w->places = 0;
-	__atomic_store_n(&w->ring->head, w->head, __ATOMIC_RELEASE);
+	w->flags = 0;
+	w->head = head;
+	__atomic_store_n(&w->ring->head, head, __ATOMIC_RELEASE);
 }
 
 /* The same, at the exit of its call. */
-static inline void moriens_ring_exit(struct moriens_writer *w, uint64_t exit)
+MORIENS_HOT void moriens_ring_exit(struct moriens_writer *w, uint64_t exit)
 {
-	moriens_ring_slot(w, 0)->exit = exit;
+	w->record->exit = exit;
+	moriens_ring_publish(w);
+}
+
+/* The same of a run of polls. */
+static inline void moriens_ring_end_polls(struct moriens_writer *w)
+{
+	w->places = 0;
 	moriens_ring_publish(w);
 }
 
@@ -165,7 +186,7 @@ static inline void moriens_ring_mark(struct moriens_writer *w, uint64_t time, ui
 	mark->value = value;
 	mark->name = name;
 	mark->what = what;
-	mark->flags = w->flags;
+	mark->flags = (uint16_t)w->flags;
 	mark->slots = 1;
 	w->flags = 0;
 	/* From here on it is whole, even if the process dies before it is published. */
@@ -177,7 +198,7 @@ static inline void moriens_ring_mark(struct moriens_writer *w, uint64_t time, ui
  * dies now, the record counts as finished. */
 static inline void moriens_ring_return(struct moriens_writer *w, uint64_t exit)
 {
-	struct moriens_slot *slot = moriens_ring_slot(w, 0);
+	struct moriens_slot *slot = w->record;
 
 	slot->exit = exit;
 	__atomic_store_n(&slot->flags, slot->flags | MORIENS_SLOT_RETURNED, __ATOMIC_RELEASE);
@@ -187,7 +208,7 @@ static inline void moriens_ring_return(struct moriens_writer *w, uint64_t exit)
 bool moriens_ring_add_place(struct moriens_writer *w, uint64_t enter, uint16_t call, uint32_t path);
 
 /* One more poll of the run is entered. False: it cannot be part of it, there being no room to count it. */
-static inline bool moriens_ring_poll(struct moriens_writer *w, uint64_t enter, uint16_t call, uint32_t path)
+MORIENS_HOT bool moriens_ring_poll(struct moriens_writer *w, uint64_t enter, uint16_t call, uint32_t path)
 {
 	for (uint32_t i = 0; i < w->places; i++) {
 		struct moriens_polls *polls = w->place[i];
@@ -202,10 +223,10 @@ static inline bool moriens_ring_poll(struct moriens_writer *w, uint64_t enter, u
 }
 
 /* It has returned, and found nothing. */
-static inline void moriens_ring_polled(struct moriens_writer *w, uint64_t exit)
+MORIENS_HOT void moriens_ring_polled(struct moriens_writer *w, uint64_t exit)
 {
 	/* In this order: a process that dies in between died inside the last poll. */
-	moriens_ring_slot(w, 0)->exit = exit;
+	w->record->exit = exit;
 	__atomic_store_n(&w->polled->steps, w->polled->steps + 1, __ATOMIC_RELEASE);
 }
 

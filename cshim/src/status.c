@@ -1,5 +1,5 @@
 #include "status.h"
-#include "meaning.h"
+#include "record.h"
 
 bool moriens_status_cancels;
 

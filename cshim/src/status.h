@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static inline int32_t moriens_status_int(word status, uint32_t offset)
+MORIENS_HOT int32_t moriens_status_int(word status, uint32_t offset)
 {
 	int32_t value;
 
@@ -18,7 +18,7 @@ static inline int32_t moriens_status_int(word status, uint32_t offset)
 uint64_t moriens_status_ask_bytes(word status);
 bool moriens_status_ask_cancelled(word status);
 
-static inline uint64_t moriens_status_bytes(word status)
+MORIENS_HOT uint64_t moriens_status_bytes(word status)
 {
 	const struct moriens_status_layout *at = &moriens_mpi.status;
 	uint64_t count;
@@ -31,9 +31,9 @@ static inline uint64_t moriens_status_bytes(word status)
 
 /* Atomic: whether the program has called MPI_Cancel. Before that nothing is cancelled, whatever a status says: Open
  * MPI's I/O leaves this part of it as it was. */
-extern bool moriens_status_cancels;
+extern MORIENS_HIDDEN bool moriens_status_cancels;
 
-static inline bool moriens_status_cancelled(word status)
+MORIENS_HOT bool moriens_status_cancelled(word status)
 {
 	if (likely(!__atomic_load_n(&moriens_status_cancels, __ATOMIC_RELAXED)))
 		return false;
@@ -42,15 +42,18 @@ static inline bool moriens_status_cancelled(word status)
 	return (moriens_status_int(status, moriens_mpi.status.cancelled) & moriens_mpi.status.cancelled_mask) == 1;
 }
 
-static inline int32_t moriens_status_source(word status)
+MORIENS_HOT int32_t moriens_status_source(word status)
 {
 	return moriens_peer(moriens_status_int(status, moriens_mpi.status.source));
 }
 
-static inline int32_t moriens_status_tag(word status)
+MORIENS_HOT int32_t moriens_status_tag(word status)
 {
 	return moriens_tag(moriens_status_int(status, moriens_mpi.status.tag));
 }
+
+/* The statuses that the library shall write, in the place of those that the program ignores. */
+word moriens_statuses(word statuses, enum moriens_binding binding);
 
 static inline int32_t moriens_status_error(word status)
 {

@@ -132,7 +132,6 @@ static void pass(struct moriens_thread *t, struct moriens_span *span, enum morie
 {
 	t->outermost = span->frame;
 	t->site = (uintptr_t)span->site;
-	t->open = false;
 	span->kind = kind;
 }
 
@@ -178,7 +177,7 @@ bool moriens_thread_inside(struct moriens_thread *t, uintptr_t frame)
 	t->counters.known = false;
 	if (t->state == MORIENS_THREAD_POLLS)
 		moriens_polls_end(t);
-	if (t->state == MORIENS_THREAD_RECORDS && t->open)
+	if (t->state == MORIENS_THREAD_RECORDS && t->ring.open != 0)
 		moriens_ring_abandon(&t->ring);
 	return false;
 }
@@ -214,14 +213,18 @@ MORIENS_COLD void moriens_enter_slow(struct moriens_span *span)
 		count_unrecorded(t, span);
 }
 
-MORIENS_COLD void moriens_drop(struct moriens_span *span)
+bool moriens_open_counted(struct moriens_thread *t, const struct moriens_span *span)
 {
-	struct moriens_thread *t = &moriens_thread;
+	/* First of all: what follows is not the program's computation. */
+	moriens_counters_enter(&t->counters);
+	return moriens_ring_open(&t->ring, span->enter, (uint16_t)span->call, moriens_span_path(t, span)) &&
+		moriens_counters_write(&t->counters, &t->ring);
+}
 
+MORIENS_COLD void moriens_drop_record(struct moriens_thread *t)
+{
 	moriens_ring_drop(&t->ring);
-	t->open = false;
 	t->counters.known = false;
-	span->kind = MORIENS_SPAN_OUTERMOST;
 }
 
 MORIENS_COLD void moriens_exit_slow(struct moriens_span *span)

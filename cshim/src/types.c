@@ -2,7 +2,15 @@
 
 #include <string.h>
 
+#define BITS 6
+
 uint64_t moriens_type_frees;
+
+/* Of this thread. */
+static _Thread_local struct entry {
+	word type; /* 0 = no entry */
+	uint64_t bytes;
+} entries[1 << BITS];
 
 /* 0 if the library does not say. Only types are asked about: anything else would call the program's error handler. */
 static uint64_t ask(word type)
@@ -19,18 +27,20 @@ static uint64_t ask(word type)
 	return 0;
 }
 
-MORIENS_COLD uint64_t moriens_type_miss(struct moriens_type_cache *cache, word type)
+uint64_t moriens_type_other(struct moriens_type_cache *cache, word type)
 {
 	uint64_t frees = __atomic_load_n(&moriens_type_frees, __ATOMIC_ACQUIRE);
-	uint32_t at = (uint32_t)(type * 0x9e3779b97f4a7c15u >> (64 - MORIENS_TYPE_BITS));
+	struct entry *entry = &entries[type * 0x9e3779b97f4a7c15u >> (64 - BITS)];
 
-	if (cache->frees != frees) {
-		memset(cache->entry, 0, sizeof cache->entry);
+	if (unlikely(cache->frees != frees)) {
+		memset(entries, 0, sizeof entries);
 		cache->frees = frees;
 	}
-	cache->entry[at].type = type;
-	cache->entry[at].bytes = ask(moriens_c_handle(type, moriens_mpi.type_f2c));
-	return cache->entry[at].bytes;
+	if (unlikely(entry->type != type))
+		*entry = (struct entry){type, ask(moriens_c_handle(type, moriens_mpi.type_f2c))};
+	cache->type = type;
+	cache->bytes = entry->bytes;
+	return entry->bytes;
 }
 
 /* Before the type is freed: afterwards another thread may make a type with this handle and use it before we come. */

@@ -29,12 +29,13 @@ static double now_ns(void)
 
 static int rank, flag, value, received;
 static unsigned turn;
+static MPI_Request pending = MPI_REQUEST_NULL;
 
 #define NAME(x) plain_##x
-#define CALL(x) PMPI_##x
+#define CALL(x, ...) PMPI_##x(__VA_ARGS__)
 #include "kinds.h"
 #define NAME(x) with_##x
-#define CALL(x) MPI_##x
+#define CALL(x, ...) MPI_##x(__VA_ARGS__)
 #include "kinds.h"
 
 static const struct kind {
@@ -46,6 +47,7 @@ static const struct kind {
 	{"Iprobe", plain_iprobe, with_iprobe, 1, 1},
 	{"Iprobe from 16 paths", plain_iprobe_varied, with_iprobe_varied, 1, 1},
 	{"Test", plain_test_null, with_test_null, 1, 1},
+	{"Send/Recv of nobody", plain_nobody, with_nobody, 2, 1},
 	{"self Isend/Recv/Wait", plain_self_message, with_self_message, 3, 1},
 	{"Allreduce on SELF", plain_allreduce_self, with_allreduce_self, 1, 1},
 	{"ping-pong", plain_ping_pong, with_ping_pong, 2, 10},
