@@ -194,7 +194,7 @@ func (n *Node) openIn(host string) (err error) {
 		return err
 	}
 	var store CellStore
-	hello := &moriensv1.Hello{Run: n.config.Run, Agent: n.spool.Agent, Host: host, Version: n.config.Version, Cpus: uint32(runtime.NumCPU())}
+	hello := &moriensv1.Hello{Run: n.config.Run, Agent: n.spool.Agent, Host: host, Version: n.config.Version, Cpus: uint32(runtime.NumCPU()), Shared: n.config.Shared}
 	if n.config.Cells != nil {
 		store, hello.Cells = n.config.Cells.Store, n.config.Cells.Spec
 	}

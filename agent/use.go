@@ -10,12 +10,17 @@ import (
 
 // use is what this process and earlier lives of the agent have used: of the processor in sum, of memory at most.
 func (n *Node) use() (cpu time.Duration, peakBytes uint64) {
+	cpu, peakBytes = processUse()
+	return n.cpu + cpu, max(n.peak, peakBytes)
+}
+
+// processUse is what this process has used; nothing where the system does not say.
+func processUse() (cpu time.Duration, peakBytes uint64) {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
-		return n.cpu, n.peak
+		return 0, 0
 	}
-	own := time.Duration(u.Utime.Nano() + u.Stime.Nano())
-	return n.cpu + own, max(n.peak, uint64(u.Maxrss)<<10)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), uint64(u.Maxrss) << 10
 }
 
 func (n *Node) describeDone() *moriensv1.Done {

@@ -30,6 +30,7 @@ type WitnessConfig struct {
 	Cells    *Cells        // as of Config
 	Idle     time.Duration // the ranks are gone when none was there for this long
 	Grace    time.Duration // how long the collector may take to acknowledge all
+	Shared   bool          // as of Config
 	Version  string
 	Log      *slog.Logger
 }
@@ -62,7 +63,7 @@ func NewWitness(config WitnessConfig) (*Witness, error) {
 	var id [8]byte
 	rand.Read(id[:]) // never fails
 	hello := &moriensv1.Hello{
-		Run: config.Run, Agent: max(binary.LittleEndian.Uint64(id[:]), 1), Host: host, Version: config.Version, Cpus: uint32(runtime.NumCPU()),
+		Run: config.Run, Agent: max(binary.LittleEndian.Uint64(id[:]), 1), Host: host, Version: config.Version, Cpus: uint32(runtime.NumCPU()), Shared: config.Shared,
 	}
 	if config.Cells != nil {
 		hello.Cells = config.Cells.Spec
@@ -83,7 +84,8 @@ func (w *Witness) Run(ctx context.Context) error {
 	upDone := make(chan error, 1)
 	go func() { upDone <- w.up.Run(upCtx) }()
 	w.watch(ctx)
-	w.testimony.add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
+	cpu, peak := processUse()
+	w.testimony.add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{CpuNs: uint64(cpu), PeakBytes: peak, Shared: w.config.Shared}}})
 	flush, cancel := context.WithTimeout(ctx, w.config.Grace)
 	defer cancel()
 	err := w.up.Flush(flush)

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/prometheus/procfs"
-	"golang.org/x/sys/unix"
 
 	"moriens/collector/health"
 	"moriens/collector/live"
@@ -83,7 +83,7 @@ func (c *Collector) ownPage() health.Page {
 			BatchesDuplicate: t.Duplicates, MessagesRefused: t.Refused,
 			RanksDied: uint64(stored.Died), Unrecorded: []health.Unrecorded{}, FilesUnreadable: uint64(stored.Unreadable),
 		},
-		Memory: memory(),
+		Memory: memory(), CPU: c.journal.Spent().Seconds(),
 	}
 	j := c.journal.Stats()
 	p.Journal = &health.Journal{
@@ -96,7 +96,7 @@ func (c *Collector) ownPage() health.Page {
 			lost = float64(a.WaitNS) / float64(a.RunNS+a.WaitNS)
 		}
 		p.Agents = append(p.Agents, health.Agent{
-			Host: a.Host, Connected: a.Connected, Done: a.Done, Away: a.Away.Seconds(), Ranks: a.Processes, Resent: a.Resent, CPU: a.CPU.Seconds(),
+			Host: a.Host, Connected: a.Connected, Done: a.Done, Away: a.Away.Seconds(), Ranks: a.Processes, Resent: a.Resent, CPU: a.CPU.Seconds(), Shared: a.Shared,
 			Spool: addSpool(&p.Losses, a.Spool), Lost: lost,
 		})
 		p.Losses.BatchesResent += a.Resent
@@ -183,20 +183,19 @@ func (c *Collector) overhead(p *health.Page) []web.Cost {
 		part := cpu.Seconds() / max(p.Seconds, 1e-3)
 		return &part
 	}
-	what, own := "processor time of the collector", web.Cost{Unit: "share"}
-	if c.meet.Command == rendezvous.CommandRun {
+	what := "processor time of the collector"
+	if slices.ContainsFunc(p.Agents, func(a health.Agent) bool { return a.Shared }) {
 		what = "processor time of collector and agent"
 	}
-	own.What = what
-	if cpu, err := used(); err == nil {
-		own.Value = share(cpu)
-	} else {
-		own.Why = err.Error()
+	costs := []web.Cost{
+		{What: what, Value: share(pace.Process()), Unit: "share"},
+		{What: "of that, clustering while the job runs", Value: share(c.live.Spent()), Unit: "share", Most: pace.Share},
 	}
-	costs := []web.Cost{own, {What: "of that, clustering while the job runs", Value: share(c.live.Spent()), Unit: "share", Most: pace.Share}}
+	agents := agentsCost(p.Agents)
 	if c.meet.Command != rendezvous.CommandRun {
-		costs = append(costs, agentsCost(p.Agents))
+		costs = append(costs, agents)
 	}
+	costs = append(costs, callCost(p, &agents))
 	resident, journal := float64(p.Memory.ResidentBytes), float64(p.Journal.Bytes)
 	memory := web.Cost{What: "memory of the collector", Value: &resident, Unit: "bytes"}
 	if resident == 0 {
@@ -207,14 +206,18 @@ func (c *Collector) overhead(p *health.Page) []web.Cost {
 
 // agentsCost is the processor time of agents that are separate processes, by what each has reported last.
 func agentsCost(agents []health.Agent) web.Cost {
-	sum, silent := 0., 0
+	sum, silent, apart := 0., 0, 0
 	for _, a := range agents {
+		if a.Shared {
+			continue
+		}
+		apart++
 		sum += a.CPU
 		if a.CPU == 0 {
 			silent++
 		}
 	}
-	cost := web.Cost{What: fmt.Sprintf("processor time of the agents (%d)", len(agents)), Unit: "s"}
+	cost := web.Cost{What: fmt.Sprintf("processor time of the agents (%d)", apart), Unit: "s"}
 	switch {
 	case len(agents) == 0:
 		cost.Why = "no agent yet"
@@ -226,13 +229,23 @@ func agentsCost(agents []health.Agent) web.Cost {
 	return cost
 }
 
-// used is the processor time that this process has used.
-func used() (time.Duration, error) {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		return 0, os.NewSyscallError("getrusage", err)
+// callCost is the processor time of collectors and agents for each recorded MPI call.
+func callCost(p *health.Page, agents *web.Cost) web.Cost {
+	cost := web.Cost{What: "processor time for an MPI call", Unit: "ns"}
+	switch {
+	case agents.Value == nil:
+		cost.Why = agents.Why
+	case p.Cells != nil:
+		cost.Why = "known at the end of the run"
+	case p.CPU == 0:
+		cost.Why = "not known of an earlier collector"
+	case p.Calls == 0:
+		cost.Why = "no call yet"
+	default:
+		ns := (p.CPU + *agents.Value) * 1e9 / float64(p.Calls)
+		cost.Value = &ns
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
+	return cost
 }
 
 func memory() health.Memory {

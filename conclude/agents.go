@@ -3,6 +3,7 @@ package conclude
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"time"
 
 	"moriens/collector/store"
@@ -32,6 +33,26 @@ func describeSpool(m *rundir.Manifest, a *store.Agent) {
 		m.Notes = append(m.Notes, fmt.Sprintf("host %s: at the agent's last message its spool was full: %s",
 			a.Hello.Host, cmp.Or(s.Error, "data not yet sent to the collector took all of it")))
 	}
+}
+
+// overheadOf is the processor time that measuring has taken; how many calls it is for, the run itself shows.
+func overheadOf(f *store.Frozen) *rundir.Overhead {
+	o := &rundir.Overhead{CollectorSeconds: rundir.Number(math.NaN())}
+	if cpu := f.Collector.CPU; cpu > 0 {
+		o.CollectorSeconds = rundir.Number(cpu.Seconds())
+	}
+	for _, a := range f.Agents {
+		cpu := a.CPU()
+		switch {
+		case a.Shared():
+			o.Shared = true
+		case cpu == 0:
+			o.AgentSeconds = rundir.Number(math.NaN())
+		default:
+			o.AgentSeconds += rundir.Number(cpu.Seconds())
+		}
+	}
+	return o
 }
 
 // describeAgents says what the agents that finished have used.

@@ -65,7 +65,7 @@ func manifestOf(r *rebuild.Rebuilt, f store.Frozen, job Job) *rundir.Manifest {
 		m.Notes = append(m.Notes, fmt.Sprintf("the agent on %s did not finish: the end of its ranks may be missing", a.Hello.Host))
 		m.Losses.AgentsUnfinished = append(m.Losses.AgentsUnfinished, a.Hello.Host)
 	}
-	m.Agents = describeAgents(f.Agents)
+	m.Agents, m.Overhead = describeAgents(f.Agents), overheadOf(&f)
 	m.Clocks, m.Order = r.Clocks, r.Order
 	m.Notes = append(m.Notes, r.ClockNotes...)
 	for i, w := range r.Worlds {

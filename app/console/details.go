@@ -46,6 +46,9 @@ func writeDetails(b *strings.Builder, r *Results) {
 	if !m.Nobody() {
 		fmt.Fprintf(b, "losses: %s\n", losses(m))
 	}
+	if text := overhead(m.Overhead); text != "" {
+		fmt.Fprintf(b, "overhead: %s\n", text)
+	}
 	for _, n := range m.Notes {
 		if m.Scheduling == nil || n != m.Scheduling.Warning {
 			fmt.Fprintf(b, "note: %s\n", n)

@@ -125,7 +125,7 @@ func Bereave(c PreloadConfig, why error) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	witness, err := p.witness(find(m.Dir), why)
+	witness, err := p.witness(find(m.Dir), false, why)
 	if err != nil {
 		return errors.Join(why, err)
 	}
@@ -460,7 +460,7 @@ func (p *preload) agent(find uplink.Find, dir string, shared bool, unable error)
 		}
 		unable = err
 	}
-	witness, err := p.witness(find, unable)
+	witness, err := p.witness(find, shared, unable)
 	if err != nil {
 		p.Log.Error("no agent reports this node's ranks to the collector", "error", err)
 		return nil, unable
@@ -468,15 +468,15 @@ func (p *preload) agent(find uplink.Find, dir string, shared bool, unable error)
 	return witness, unable
 }
 
-// witness reports to a collector which ranks of this node go unrecorded.
-func (p *preload) witness(find uplink.Find, why error) (*agent.Witness, error) {
+// witness reports to a collector, in the same process or not, which ranks of this node go unrecorded.
+func (p *preload) witness(find uplink.Find, shared bool, why error) (*agent.Witness, error) {
 	kept, err := p.Cells.keep(p.Options, p.Log)
 	if err != nil {
 		return nil, err
 	}
 	return agent.NewWitness(agent.WitnessConfig{
 		Run: p.Run, Shm: p.Shm, Rings: p.Rings, Find: find, Reason: noAgent(why), Cells: kept, Idle: preloadIdle, Grace: p.patience() / 2,
-		Version: p.Program.Version, Log: p.Log,
+		Shared: shared, Version: p.Program.Version, Log: p.Log,
 	})
 }
 

@@ -197,7 +197,7 @@ func (c *RunConfig) mind(run, out string, find uplink.Find, kept *agent.Cells) (
 	}
 	// There is none either where it is not the spool that is missing but the directory of rings.
 	witness, unable := agent.NewWitness(agent.WitnessConfig{
-		Run: run, Shm: c.Shm, Find: find, Reason: noAgent(err), Cells: kept, Idle: math.MaxInt64, Grace: witnessGrace, Version: c.Program.Version, Log: c.Log,
+		Run: run, Shm: c.Shm, Find: find, Reason: noAgent(err), Cells: kept, Shared: true, Idle: math.MaxInt64, Grace: witnessGrace, Version: c.Program.Version, Log: c.Log,
 	})
 	if unable != nil {
 		return nil, err

@@ -52,7 +52,8 @@ type Page struct {
 	// Refused counts the rejected connections, by cause.
 	Refused map[string]uint64 `json:"refused"`
 	Memory  Memory            `json:"memory"`
-	Journal *Journal          `json:"journal"` // null: this collector keeps none
+	CPU     float64           `json:"cpu_seconds"` // of the collector's process until the run ended, of all its lives; 0 = not known
+	Journal *Journal          `json:"journal"`     // null: this collector keeps none
 	// Analysis is how far that is: empty until it begins.
 	Analysis []Step `json:"analysis"`
 	// Redirected counts agents that asked one collector of the run and belong to another.
@@ -87,6 +88,7 @@ type Member struct {
 	BurstsPerSecond float64  `json:"bursts_per_second"`
 	Redirected      uint64   `json:"redirected"`
 	Memory          Memory   `json:"memory"`
+	CPU             float64  `json:"cpu_seconds"`
 	Journal         *Journal `json:"journal"` // null: it keeps none
 }
 
@@ -107,6 +109,7 @@ type Agent struct {
 	Ranks     int     `json:"ranks"`
 	Resent    uint64  `json:"batches_resent"` // known when it is done
 	CPU       float64 `json:"cpu_seconds"`    // of its process, as it last reported; 0 = it has not
+	Shared    bool    `json:"shared"`         // it is in the collector's process, of which that is the time
 	Spool     *Spool  `json:"spool"`          // null: its spool has not lacked room for seconds
 	Lost      float64 `json:"lost_share"`     // of the time in which its ranks could run, to other processes; 0 = nothing, or not known
 }
@@ -205,7 +208,7 @@ func (p *Page) Connected() (connected, finished int) {
 func (p *Page) member(number int) Member {
 	return Member{
 		Member: number, Host: p.Host, PID: p.PID, Agents: len(p.Agents), Ranks: p.Ranks.Recorded, Bursts: p.Bursts,
-		BurstsPerSecond: p.BurstsPerSecond, Redirected: p.Redirected, Memory: p.Memory, Journal: p.Journal,
+		BurstsPerSecond: p.BurstsPerSecond, Redirected: p.Redirected, Memory: p.Memory, CPU: p.CPU, Journal: p.Journal,
 	}
 }
 
@@ -213,6 +216,7 @@ func (p *Page) member(number int) Member {
 // their ranks; clusters, stage and analysis are the first one's.
 func (p *Page) Merge(others []Page) {
 	p.Members = []Member{p.member(0)}
+	known := p.CPU > 0
 	if p.Journal != nil {
 		sum := *p.Journal
 		p.Journal = &sum
@@ -232,10 +236,15 @@ func (p *Page) Merge(others []Page) {
 		}
 		p.Memory.HeapBytes += o.Memory.HeapBytes
 		p.Memory.ResidentBytes += o.Memory.ResidentBytes
+		p.CPU += o.CPU
+		known = known && o.CPU > 0
 		p.Redirected += o.Redirected
 		if p.Journal != nil && o.Journal != nil {
 			p.Journal.add(o.Journal)
 		}
+	}
+	if !known {
+		p.CPU = 0
 	}
 	slices.SortStableFunc(p.Agents, func(a, b Agent) int { return cmp.Compare(a.Host, b.Host) })
 }

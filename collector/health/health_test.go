@@ -20,7 +20,7 @@ func TestMerge(t *testing.T) {
 			Losses: Losses{
 				RecordsDropped: n, CallsAbandoned: n, CallsUnrecorded: n, BatchesResent: n, BatchesDuplicate: n, MessagesRefused: n, RanksDied: n, RanksUnrecorded: n,
 			},
-			Refused: map[string]uint64{"crowd": n, host: n}, Memory: Memory{HeapBytes: n, ResidentBytes: 2 * n}, Redirected: n,
+			Refused: map[string]uint64{"crowd": n, host: n}, Memory: Memory{HeapBytes: n, ResidentBytes: 2 * n}, CPU: float64(n), Redirected: n,
 			Journal: &Journal{Bytes: n, CutBytes: n, Pending: n, Syncs: n, SyncSeconds: float64(n), SlowestSync: float64(n), Error: host},
 		}
 	}
@@ -35,10 +35,16 @@ func TestMerge(t *testing.T) {
 	for i, p := range []Page{alone, page("w", 2), page("y", 4)} {
 		want.Members = append(want.Members, Member{
 			Member: i, Host: p.Host, PID: p.PID, Agents: 2, Ranks: p.Ranks.Recorded, Bursts: p.Bursts, BurstsPerSecond: p.BurstsPerSecond, Redirected: p.Redirected,
-			Memory: p.Memory, Journal: p.Journal,
+			Memory: p.Memory, CPU: p.CPU, Journal: p.Journal,
 		})
 	}
 	if d := cmp.Diff(want, first, cmp.Comparer(time.Time.Equal)); d != "" {
 		t.Error(d)
+	}
+
+	silent := page("z", 3)
+	silent.CPU = 0
+	if alone.Merge([]Page{silent}); alone.CPU != 0 {
+		t.Errorf("%v s of which a part is not known", alone.CPU)
 	}
 }

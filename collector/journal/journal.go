@@ -20,6 +20,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"moriens/collector/pace"
 	"moriens/collector/store"
 	"moriens/internal/segment"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -46,6 +47,7 @@ type Run struct {
 	Like *moriensv1.JournalBegin
 	// TakeOver are directories of journals of the run whose collectors are no more: this one resumes them too.
 	TakeOver []string
+	Used     func() time.Duration // processor time of this process; nil = as the system says
 }
 
 // A Journal is what a collector keeps of one run, with the store that it brings back. All methods may be called
@@ -54,10 +56,14 @@ type Journal struct {
 	log     *slog.Logger
 	volumes []*volume // the first one is the collector's own: new agents belong to it
 	end     *moriensv1.JournalEnd
+	used    func() time.Duration // processor time of this process
 
 	mu    sync.Mutex // held while the store takes a message and it is queued, so that the orders are one
 	store *store.Store
 	homes map[*store.Agent]home // of agents that have their record
+	over  bool                  // the run has ended: what is used from now on is not its cost
+	// usedAtEnd is what this process had used then, if the run has ended in it.
+	usedAtEnd time.Duration
 
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
@@ -98,7 +104,10 @@ func Options(dir string) (given []string, begun bool, err error) {
 // Open opens the journal in a directory, which is made where it is missing, and those that it takes over. A journal
 // that holds a run resumes it; else the one given begins.
 func Open(dir string, run Run, log *slog.Logger) (*Journal, error) {
-	j := &Journal{log: log, store: store.New(), homes: make(map[*store.Agent]home)}
+	j := &Journal{log: log, store: store.New(), homes: make(map[*store.Agent]home), used: run.Used}
+	if j.used == nil {
+		j.used = pace.Process
+	}
 	var uncarried store.Uncarried
 	for _, d := range append([]string{dir}, run.TakeOver...) {
 		v, err := openVolume(j, d, run)
@@ -118,6 +127,7 @@ func Open(dir string, run Run, log *slog.Logger) (*Journal, error) {
 	}
 	j.store.SetUncarried(uncarried)
 	if j.end != nil {
+		j.over = true
 		j.store.Freeze()
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -144,7 +154,7 @@ func (j *Journal) Ended(end *moriensv1.JournalEnd) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.end == nil {
-		j.end = end
+		j.end, j.over = end, true
 		j.store.Freeze()
 	}
 }
@@ -164,7 +174,7 @@ func (j *Journal) Start(sample *moriensv1.ClockSample) {
 		if j.end == nil {
 			v.addClock(sample)
 		}
-		v.writer.add(encode(kindStart, &moriensv1.JournalStart{Clock: sample, CutBytes: uint64(v.disk.Cut())}), nil)
+		v.writer.add(encode(kindStart, &moriensv1.JournalStart{Clock: sample, CutBytes: uint64(v.disk.Cut()), CpuNs: j.own(v, j.used())}), nil)
 	}
 }
 
@@ -260,7 +270,11 @@ func (j *Journal) Finish(ctx context.Context, sample *moriensv1.ClockSample, by 
 			v.addClock(sample)
 		}
 	}
+	if !j.over {
+		j.over, j.usedAtEnd = true, j.used()
+	}
 	frozen := j.store.Freeze()
+	frozen.Collector.CPU = j.spent()
 	end := j.end
 	if end == nil {
 		end = &moriensv1.JournalEnd{Clock: sample, EndedNs: time.Now().UnixNano(), EndedBy: by}
@@ -269,7 +283,11 @@ func (j *Journal) Finish(ctx context.Context, sample *moriensv1.ClockSample, by 
 	for _, v := range j.volumes {
 		frozen.Collector.Restarts = max(frozen.Collector.Restarts, v.starts)
 		if v.end == nil {
-			v.writer.add(encode(kindEnd, end), nil)
+			of := proto.CloneOf(end)
+			if of.CpuNs = nil; j.end == nil {
+				of.CpuNs = j.own(v, j.usedAtEnd)
+			}
+			v.writer.add(encode(kindEnd, of), nil)
 		}
 	}
 	frozen.Collector.CutBytes = j.CutBytes()
@@ -293,17 +311,19 @@ func (j *Journal) CutBytes() (n uint64) {
 func (j *Journal) count(ctx context.Context) {
 	tick := time.NewTicker(countsEvery)
 	defer tick.Stop()
-	written := j.store.Uncarried()
+	written, used := j.store.Uncarried(), j.used()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		if now := j.store.Uncarried(); now != written {
-			written = now
+		j.mu.Lock()
+		if now, nowUsed := j.store.Uncarried(), j.used(); now != written || !j.over && nowUsed-used >= spentStep {
+			written, used = now, nowUsed
 			j.addCounts()
 		}
+		j.mu.Unlock()
 	}
 }
 
@@ -314,7 +334,7 @@ func (j *Journal) addCounts() {
 		u.Duplicates -= v.uncarried.Duplicates
 		u.Refused -= v.uncarried.Refused
 	}
-	j.volumes[0].writer.add(encode(kindCounts, &moriensv1.JournalCounts{Duplicates: u.Duplicates, Refused: u.Refused}), nil)
+	j.volumes[0].writer.add(encode(kindCounts, &moriensv1.JournalCounts{Duplicates: u.Duplicates, Refused: u.Refused, CpuNs: j.own(j.volumes[0], j.used())}), nil)
 }
 
 // Close ends the writing; once it has, or Remove has, it does nothing. What has not become safe by then is not in the

@@ -51,6 +51,9 @@ func (v *volume) replay(record []byte) error {
 		}
 		v.starts++
 		v.cutBytes += s.CutBytes
+		if v.end == nil {
+			v.spent.start(s.CpuNs)
+		}
 		v.addClock(s.Clock)
 		return nil
 	case kindHello:
@@ -76,6 +79,9 @@ func (v *volume) replay(record []byte) error {
 			return err
 		}
 		v.uncarried = store.Uncarried{Duplicates: c.Duplicates, Refused: c.Refused}
+		if v.end == nil {
+			v.spent.add(c.CpuNs)
+		}
 		return nil
 	case kindJobEnd:
 		v.jobEnd = new(moriensv1.JournalJobEnd)
@@ -86,6 +92,7 @@ func (v *volume) replay(record []byte) error {
 			return err
 		}
 		v.addClock(end.Clock)
+		v.spent.add(end.CpuNs)
 		v.end = end
 		return nil
 	}

@@ -31,6 +31,7 @@ type volume struct {
 	starts    int             // of collectors before this one
 	cutBytes  uint64          // at all starts
 	uncarried store.Uncarried // that it has recorded
+	spent     spent           // until this start
 	agents    []*store.Agent  // that have their record, by number
 	clocks    []clock         // that the agents' exchanges know by number
 }

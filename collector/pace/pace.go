@@ -43,6 +43,15 @@ func Processor(work func()) time.Duration {
 	return threadTime() - before
 }
 
+// Process is the processor time that this process has used.
+func Process() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
+		panic(err) // POSIX: a process always has this clock
+	}
+	return time.Duration(t.Nano())
+}
+
 func threadTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

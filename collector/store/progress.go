@@ -32,6 +32,7 @@ type AgentProgress struct {
 	Connected bool
 	Done      bool
 	Away      time.Duration // since its last stream ended; 0 while it has one
+	Shared    bool          // it is in the collector's process
 	Processes int
 	Resent    uint64           // messages; known when it is done
 	Spool     *moriensv1.Spool // how its spool is; nil: it has never lacked room for long
@@ -125,8 +126,8 @@ func (s *Store) Progress() Progress {
 			}
 		}
 		state := AgentProgress{
-			Host: a.Hello.Host, Connected: a.streams > 0, Done: a.Done != nil, Processes: processes[a], Resent: a.Done.GetResent(),
-			Spool: a.Spool, CPU: a.cpu(), RunNS: scheduled[a].RunNS, WaitNS: scheduled[a].WaitNS,
+			Host: a.Hello.Host, Connected: a.streams > 0, Done: a.Done != nil, Shared: a.Shared(), Processes: processes[a], Resent: a.Done.GetResent(),
+			Spool: a.Spool, CPU: a.CPU(), RunNS: scheduled[a].RunNS, WaitNS: scheduled[a].WaitNS,
 		}
 		if a.streams == 0 {
 			state.Away = time.Since(a.left)
@@ -148,8 +149,8 @@ func (s *Store) Progress() Progress {
 	return p
 }
 
-// cpu is the processor time that the agent's process has used, as it last reported.
-func (a *Agent) cpu() time.Duration {
+// CPU is the processor time that the agent's process has used, as it last reported; 0: it has not.
+func (a *Agent) CPU() time.Duration {
 	ns := a.Done.GetCpuNs()
 	for _, samples := range a.Samples {
 		if n := len(samples); n > 0 {
@@ -158,3 +159,6 @@ func (a *Agent) cpu() time.Duration {
 	}
 	return time.Duration(min(ns, math.MaxInt64))
 }
+
+// Shared reports whether the agent is in the collector's process, which does not count its time apart.
+func (a *Agent) Shared() bool { return a.Hello.GetShared() || a.Done.GetShared() }

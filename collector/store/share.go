@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -44,7 +45,7 @@ func (f *Frozen) encode() *moriensv1.Share {
 	defer f.store.mu.RUnlock()
 	t := f.Totals
 	s := &moriensv1.Share{
-		Names: f.store.names.list[1:], Restarts: uint64(f.Collector.Restarts), CutBytes: f.Collector.CutBytes,
+		Names: f.store.names.list[1:], Restarts: uint64(f.Collector.Restarts), CutBytes: f.Collector.CutBytes, CpuNs: uint64(f.Collector.CPU),
 		Totals: &moriensv1.ShareTotals{
 			Agents: uint64(t.Agents), AgentsDone: uint64(t.AgentsDone), Processes: uint64(t.Processes), ProcessesEnded: uint64(t.ProcessesEnded),
 			Calls: t.Calls, Bursts: t.Bursts, Dropped: t.Dropped, Abandoned: t.Abandoned, Paused: t.Paused, MarksInside: t.MarksInside,
@@ -133,6 +134,7 @@ func (f *Frozen) join(member int, shares []*moriensv1.Share) error {
 		own[a.Hello.Agent] = a
 	}
 	f.member, f.Totals, f.Links = member, Totals{}, nil
+	f.Collector.CPU = cpuOf(shares)
 	holdings := make([]holding, len(shares))
 	for i, s := range shares {
 		holdings[i] = holdingOf(s)
@@ -172,6 +174,17 @@ func (f *Frozen) join(member int, shares []*moriensv1.Share) error {
 	}
 	f.sort()
 	return nil
+}
+
+// cpuOf is the processor time of all collectors; 0: of one it is not known.
+func cpuOf(shares []*moriensv1.Share) (sum time.Duration) {
+	for _, s := range shares {
+		if s.CpuNs == 0 {
+			return 0
+		}
+		sum += time.Duration(s.CpuNs)
+	}
+	return sum
 }
 
 // adopt makes the processes and rings of other collectors.

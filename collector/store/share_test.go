@@ -3,6 +3,7 @@ package store
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
@@ -169,6 +170,32 @@ func TestShareClocks(t *testing.T) {
 				if is := f.Clock(f.Agents[k], uint32(number)); is != at {
 					t.Errorf("collector %d: clock %d of collector %d is %d, want %d", i, number, k, is, at)
 				}
+			}
+		}
+	}
+}
+
+// What collectors have used is summed; where that is not known of one, it is not known.
+func TestShareOfProcessorTime(t *testing.T) {
+	stores := []*Store{New(), New(), New()}
+	for _, used := range [][]time.Duration{{1, 2, 4}, {1, 0, 4}} {
+		frozen := make([]Frozen, len(stores))
+		err := mpix.Each(len(stores), func(m mpix.Transport) error {
+			f := &frozen[m.Rank()]
+			*f = stores[m.Rank()].Freeze()
+			f.Collector.CPU = used[m.Rank()]
+			return f.Share(m)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := time.Duration(7)
+		if used[1] == 0 {
+			want = 0
+		}
+		for i := range frozen {
+			if got := frozen[i].Collector.CPU; got != want {
+				t.Errorf("collector %d: %v, want %v", i, got, want)
 			}
 		}
 	}

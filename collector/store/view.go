@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
@@ -126,7 +127,8 @@ type Clock struct {
 // A Collector is the state of the run's collector.
 type Collector struct {
 	Restarts int
-	CutBytes uint64 // that a collector which was killed had not finished to write, and nothing had acknowledged
+	CutBytes uint64        // that a collector which was killed had not finished to write, and nothing had acknowledged
+	CPU      time.Duration // processor time of its process until the run ended, of all its lives; 0 = not known
 }
 
 // AddClock takes a reading of the collector's counter and returns the number of that clock.

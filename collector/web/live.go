@@ -41,7 +41,7 @@ type Live struct {
 type Cost struct {
 	What  string   `json:"what"`
 	Value *float64 `json:"value"` // nil = not known
-	Unit  string   `json:"unit"`  // "s", "share" of one core (0–1) or "bytes"
+	Unit  string   `json:"unit"`  // "s", "ns", "share" of one core (0–1) or "bytes"
 	Most  float64  `json:"most"`  // that it should take; 0 = nothing is said of that
 	Why   string   `json:"why"`   // it is not known
 }

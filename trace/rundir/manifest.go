@@ -51,6 +51,7 @@ type Manifest struct {
 	Worlds   []World   `json:"worlds"`
 	Hosts    []Host    `json:"hosts"`
 	Agents   []Agent   `json:"agents"`
+	Overhead *Overhead `json:"overhead,omitempty"` // nil where a trace was analysed
 	Clocks   []Clock   `json:"clocks"`
 	Speed    []Speed   `json:"speed,omitempty"` // by thread; nil = not compared
 	Order    Order     `json:"order"`
@@ -250,6 +251,9 @@ func (m *Manifest) describe(run *trace.Run, f *figures) {
 		}
 	}
 	m.MPICalls = countCalls(run, f)
+	if m.Overhead != nil {
+		m.Overhead.share(m.MPICalls)
+	}
 	m.Counters = nil
 	for _, c := range run.Counters {
 		m.Counters = append(m.Counters, Counter(c))

@@ -31,8 +31,9 @@ func filled() (*Manifest, *Clusters) {
 	m := &Manifest{
 		Moriens: Program{"0.1.0", "abc1234"}, Run: "f00d", Command: []string{"mpirun", "-n", "2", "/opt/app", "<&>"}, ExitStatus: 137,
 		Started: at, Ended: at.Add(21 * time.Millisecond), Notes: []string{"no PMU"}, Dropped: 3,
-		Agents: []Agent{{Host: "alpha", Restarts: 1, CPUSeconds: .25, PeakBytes: 30 << 20, Shared: true, SpoolPeakBytes: 1 << 20, SpoolFullSeconds: .5, SpoolCutBytes: 17}},
-		Clocks: []Clock{{Host: "alpha", Source: "tsc", Clock: 1, How: ClockExchange, OffsetNS: -1_500_000, DriftPPM: 12.5, UncertaintyNS: Number(math.Inf(1)), Bends: 2, Exchanges: 16, Bounds: 300, ReadingNS: 850}},
+		Agents:   []Agent{{Host: "alpha", Restarts: 1, CPUSeconds: .25, PeakBytes: 30 << 20, Shared: true, SpoolPeakBytes: 1 << 20, SpoolFullSeconds: .5, SpoolCutBytes: 17}},
+		Overhead: &Overhead{AgentSeconds: .5, CollectorSeconds: 1.5, Shared: true},
+		Clocks:   []Clock{{Host: "alpha", Source: "tsc", Clock: 1, How: ClockExchange, OffsetNS: -1_500_000, DriftPPM: 12.5, UncertaintyNS: Number(math.Inf(1)), Bends: 2, Exchanges: 16, Bounds: 300, ReadingNS: 850}},
 		Kept: Kept{
 			Phases:   []Iterations{{BeginNS: 1, EndNS: 900, Iterations: 4, Threads: 2, PeriodBursts: 3, MedianNS: 200, Agreement: .5, Autocorrelation: Number(math.NaN()), Inner: []Inner{{1, 1, 2, 5, 4, 6, .75}}, Reason: "they repeat"}},
 			Classes:  []Class{{Size: 3, Threads: [][2]int{{0, 1}, {3, 3}}, Exemplar: ThreadName{Rank: 1}, Reason: "the nearest", Profile: "all in cluster 1"}},

@@ -5,6 +5,7 @@ import { findings } from '../src/data/findings';
 import { partsOf, readEfficiency, tree, whyNot, type Factors } from '../src/data/efficiency';
 import { lossesOf } from '../src/data/losses';
 import { readManifest } from '../src/data/manifest';
+import { overheadOf } from '../src/data/overhead';
 import { briefPath } from '../src/data/names';
 import { loadPack, PackError, type Pack } from '../src/data/pack';
 import * as format from '../src/format';
@@ -437,4 +438,15 @@ test('what differs by next to nothing is the same', () => {
   expect(format.against(3.5, 7)).toMatch(/^−50\s%$/);
   expect(format.against(28, 7)).toBe('× 4');
   expect(format.against(1, 0)).toBe('–');
+});
+
+test('what measuring has taken is said once for each process, and what is not known is not guessed', () => {
+  const agents = [{ host: 'n1', cpu_seconds: 1.5, peak_bytes: 30 << 20 }];
+  const said = (overhead: object | undefined, all = 100) => overheadOf(readManifest({ agents, overhead }), all).replace(/\u202f/g, ' ');
+  const o = { agent_seconds: 1.5, collector_seconds: 0.5, shared: false, calls: 4e6, ns_per_call: 500 };
+  expect(said(o)).toBe('Processor time: agents 1.5 s, collector 500 ms (2 % of the ranks’ time); 500 ns per MPI call; each agent at most 30 MiB of memory.');
+  expect(said({ ...o, agent_seconds: 0, shared: true, ns_per_call: 125 }, 0)).toBe('Processor time: collector and agent in one process 500 ms; 125 ns per MPI call; each agent at most 30 MiB of memory.');
+  expect(said({ ...o, collector_seconds: null, ns_per_call: null })).toBe('Processor time: agents 1.5 s, collector an unknown amount; each agent at most 30 MiB of memory.');
+  expect(said(undefined)).toBe('1 agent used 1.5 s of processor time (1.5 % of the ranks’ time); each agent at most 30 MiB of memory.');
+  expect(overheadOf(readManifest({}), 1)).toBe('');
 });

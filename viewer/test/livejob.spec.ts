@@ -45,8 +45,8 @@ test('the live page follows a real job to its end, and colours stay with their c
   await page.goto(`${await address()}#view=live&probe=1`);
   await expect.poll(async () => (await drawn(page))?.series.length ?? 0).toBeGreaterThan(1);
   // What measuring takes, in figures.
-  for (const row of await page.locator('.meters tr').allInnerTexts()) expect(row).toMatch(/\d[.\d]*\s?(% of a core|[KMG]?i?B)/);
-  expect(await page.locator('.meters tr').count()).toBe(4);
+  for (const row of await page.locator('.meters tr').allInnerTexts()) expect(row).toMatch(/\d[.\d]*\s?(% of a core|[nµm]s|[KMG]?i?B)/);
+  expect(await page.locator('.meters tr').count()).toBe(5);
   const colours = new Map((await drawn(page))?.series.map((s) => [s.name, s.colour]));
   writeFileSync(over, '');
   await expect.poll(() => page.locator('.live-end').innerText().catch(() => '')).toContain(`The results are in ${dir}`);

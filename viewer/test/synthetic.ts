@@ -278,6 +278,7 @@ function manifestOf({ ranks, iterations, clusters }: Shape, f: Facts): Record<st
       { name: 'n2', cpus: 64, ranks: Math.floor(ranks / 2) },
     ],
     agents: [{ host: 'n1', restarts: 0, cpu_seconds: 0.12, peak_bytes: 30 << 20, shared: false, spool_peak_bytes: 1 << 20, spool_full_seconds: 0, spool_cut_bytes: 0 }],
+    overhead: { agent_seconds: 0.12, collector_seconds: 0.03, shared: false, calls: f.n, ns_per_call: 0.15e9 / f.n },
     counters: [
       { name: 'PAPI_TOT_INS', unit: '' },
       { name: 'PAPI_TOT_CYC', unit: '' },

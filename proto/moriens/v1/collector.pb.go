@@ -1484,6 +1484,7 @@ type Hello struct {
 	// has followed none.
 	Start  string `protobuf:"bytes,6,opt,name=start,proto3" json:"start,omitempty"`
 	Member uint32 `protobuf:"varint,7,opt,name=member,proto3" json:"member,omitempty"`
+	Shared bool   `protobuf:"varint,8,opt,name=shared,proto3" json:"shared,omitempty"` // one process is agent and collector
 	// How the agent keeps its bursts as micro-cells, from its options; empty = it sends its bursts.
 	Cells         string `protobuf:"bytes,100,opt,name=cells,proto3" json:"cells,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1567,6 +1568,13 @@ func (x *Hello) GetMember() uint32 {
 		return x.Member
 	}
 	return 0
+}
+
+func (x *Hello) GetShared() bool {
+	if x != nil {
+		return x.Shared
+	}
+	return false
 }
 
 func (x *Hello) GetCells() string {
@@ -4729,7 +4737,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\fgone_process\x18\x03 \x03(\x06R\vgoneProcess\x12\x1f\n" +
 	"\vgone_window\x18\x04 \x03(\x04R\n" +
 	"goneWindow\x12\x14\n" +
-	"\x05error\x18\x05 \x01(\tR\x05error\"\xb5\x01\n" +
+	"\x05error\x18\x05 \x01(\tR\x05error\"\xcd\x01\n" +
 	"\x05Hello\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x14\n" +
 	"\x05agent\x18\x02 \x01(\x06R\x05agent\x12\x12\n" +
@@ -4737,7 +4745,8 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\aversion\x18\x04 \x01(\tR\aversion\x12\x12\n" +
 	"\x04cpus\x18\x05 \x01(\rR\x04cpus\x12\x14\n" +
 	"\x05start\x18\x06 \x01(\tR\x05start\x12\x16\n" +
-	"\x06member\x18\a \x01(\rR\x06member\x12\x14\n" +
+	"\x06member\x18\a \x01(\rR\x06member\x12\x16\n" +
+	"\x06shared\x18\b \x01(\bR\x06shared\x12\x14\n" +
 	"\x05cells\x18d \x01(\tR\x05cells\"8\n" +
 	"\bRedirect\x12\x16\n" +
 	"\x06member\x18\x01 \x01(\rR\x06member\x12\x14\n" +

@@ -138,6 +138,7 @@ type JournalStart struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Clock         *ClockSample           `protobuf:"bytes,1,opt,name=clock,proto3" json:"clock,omitempty"`                        // of the collector's counter; absent where it cannot be read
 	CutBytes      uint64                 `protobuf:"varint,2,opt,name=cut_bytes,json=cutBytes,proto3" json:"cut_bytes,omitempty"` // of an unfinished write, cut off at this start
+	CpuNs         *uint64                `protobuf:"varint,3,opt,name=cpu_ns,json=cpuNs,proto3,oneof" json:"cpu_ns,omitempty"`    // that the collector's process had used by then
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -186,11 +187,19 @@ func (x *JournalStart) GetCutBytes() uint64 {
 	return 0
 }
 
+func (x *JournalStart) GetCpuNs() uint64 {
+	if x != nil && x.CpuNs != nil {
+		return *x.CpuNs
+	}
+	return 0
+}
+
 // JournalCounts are counts that no message carries, from the start of the run to here.
 type JournalCounts struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Duplicates    uint64                 `protobuf:"varint,1,opt,name=duplicates,proto3" json:"duplicates,omitempty"` // messages received twice
-	Refused       uint64                 `protobuf:"varint,2,opt,name=refused,proto3" json:"refused,omitempty"`       // streams and messages that were refused before they were numbered
+	Duplicates    uint64                 `protobuf:"varint,1,opt,name=duplicates,proto3" json:"duplicates,omitempty"`          // messages received twice
+	Refused       uint64                 `protobuf:"varint,2,opt,name=refused,proto3" json:"refused,omitempty"`                // streams and messages that were refused before they were numbered
+	CpuNs         *uint64                `protobuf:"varint,3,opt,name=cpu_ns,json=cpuNs,proto3,oneof" json:"cpu_ns,omitempty"` // that the process of the latest JournalStart has used
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -235,6 +244,13 @@ func (x *JournalCounts) GetDuplicates() uint64 {
 func (x *JournalCounts) GetRefused() uint64 {
 	if x != nil {
 		return x.Refused
+	}
+	return 0
+}
+
+func (x *JournalCounts) GetCpuNs() uint64 {
+	if x != nil && x.CpuNs != nil {
+		return *x.CpuNs
 	}
 	return 0
 }
@@ -298,6 +314,7 @@ type JournalEnd struct {
 	Clock         *ClockSample           `protobuf:"bytes,1,opt,name=clock,proto3" json:"clock,omitempty"`                     // as in JournalStart
 	EndedNs       int64                  `protobuf:"varint,2,opt,name=ended_ns,json=endedNs,proto3" json:"ended_ns,omitempty"` // since the Unix epoch
 	EndedBy       string                 `protobuf:"bytes,3,opt,name=ended_by,json=endedBy,proto3" json:"ended_by,omitempty"`  // what ended the run before its ranks did; empty = nothing
+	CpuNs         *uint64                `protobuf:"varint,4,opt,name=cpu_ns,json=cpuNs,proto3,oneof" json:"cpu_ns,omitempty"` // as in JournalCounts
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -353,6 +370,13 @@ func (x *JournalEnd) GetEndedBy() string {
 	return ""
 }
 
+func (x *JournalEnd) GetCpuNs() uint64 {
+	if x != nil && x.CpuNs != nil {
+		return *x.CpuNs
+	}
+	return 0
+}
+
 var File_moriens_v1_journal_proto protoreflect.FileDescriptor
 
 const file_moriens_v1_journal_proto_rawDesc = "" +
@@ -369,24 +393,30 @@ const file_moriens_v1_journal_proto_rawDesc = "" +
 	"started_ns\x18\x06 \x01(\x03R\tstartedNs\x12\x18\n" +
 	"\acommand\x18\a \x03(\tR\acommand\x12\x18\n" +
 	"\aversion\x18\b \x01(\tR\aversion\x12\x18\n" +
-	"\aoptions\x18\t \x03(\tR\aoptions\"Z\n" +
+	"\aoptions\x18\t \x03(\tR\aoptions\"\x81\x01\n" +
 	"\fJournalStart\x12-\n" +
 	"\x05clock\x18\x01 \x01(\v2\x17.moriens.v1.ClockSampleR\x05clock\x12\x1b\n" +
-	"\tcut_bytes\x18\x02 \x01(\x04R\bcutBytes\"I\n" +
+	"\tcut_bytes\x18\x02 \x01(\x04R\bcutBytes\x12\x1a\n" +
+	"\x06cpu_ns\x18\x03 \x01(\x04H\x00R\x05cpuNs\x88\x01\x01B\t\n" +
+	"\a_cpu_ns\"p\n" +
 	"\rJournalCounts\x12\x1e\n" +
 	"\n" +
 	"duplicates\x18\x01 \x01(\x04R\n" +
 	"duplicates\x12\x18\n" +
-	"\arefused\x18\x02 \x01(\x04R\arefused\"K\n" +
+	"\arefused\x18\x02 \x01(\x04R\arefused\x12\x1a\n" +
+	"\x06cpu_ns\x18\x03 \x01(\x04H\x00R\x05cpuNs\x88\x01\x01B\t\n" +
+	"\a_cpu_ns\"K\n" +
 	"\rJournalJobEnd\x12\x1f\n" +
 	"\vexit_status\x18\x01 \x01(\x05R\n" +
 	"exitStatus\x12\x19\n" +
-	"\bended_ns\x18\x02 \x01(\x03R\aendedNs\"q\n" +
+	"\bended_ns\x18\x02 \x01(\x03R\aendedNs\"\x98\x01\n" +
 	"\n" +
 	"JournalEnd\x12-\n" +
 	"\x05clock\x18\x01 \x01(\v2\x17.moriens.v1.ClockSampleR\x05clock\x12\x19\n" +
 	"\bended_ns\x18\x02 \x01(\x03R\aendedNs\x12\x19\n" +
-	"\bended_by\x18\x03 \x01(\tR\aendedByB$Z\"moriens/proto/moriens/v1;moriensv1b\x06proto3"
+	"\bended_by\x18\x03 \x01(\tR\aendedBy\x12\x1a\n" +
+	"\x06cpu_ns\x18\x04 \x01(\x04H\x00R\x05cpuNs\x88\x01\x01B\t\n" +
+	"\a_cpu_nsB$Z\"moriens/proto/moriens/v1;moriensv1b\x06proto3"
 
 var (
 	file_moriens_v1_journal_proto_rawDescOnce sync.Once
@@ -425,6 +455,9 @@ func file_moriens_v1_journal_proto_init() {
 		return
 	}
 	file_moriens_v1_collector_proto_init()
+	file_moriens_v1_journal_proto_msgTypes[1].OneofWrappers = []any{}
+	file_moriens_v1_journal_proto_msgTypes[2].OneofWrappers = []any{}
+	file_moriens_v1_journal_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

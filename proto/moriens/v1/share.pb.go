@@ -38,6 +38,7 @@ type Share struct {
 	Restarts      uint64                 `protobuf:"varint,7,opt,name=restarts,proto3" json:"restarts,omitempty"`                 // of the collector
 	CutBytes      uint64                 `protobuf:"varint,8,opt,name=cut_bytes,json=cutBytes,proto3" json:"cut_bytes,omitempty"` // of its journal, at those
 	Links         []*ShareLink           `protobuf:"bytes,10,rep,name=links,proto3" json:"links,omitempty"`
+	CpuNs         uint64                 `protobuf:"varint,11,opt,name=cpu_ns,json=cpuNs,proto3" json:"cpu_ns,omitempty"` // that the collector has used until the run ended; 0 = not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -140,6 +141,13 @@ func (x *Share) GetLinks() []*ShareLink {
 		return x.Links
 	}
 	return nil
+}
+
+func (x *Share) GetCpuNs() uint64 {
+	if x != nil {
+		return x.CpuNs
+	}
+	return 0
 }
 
 // ShareLink compares the counters of two collectors: the exchange is as an agent's.
@@ -982,7 +990,7 @@ var File_moriens_v1_share_proto protoreflect.FileDescriptor
 const file_moriens_v1_share_proto_rawDesc = "" +
 	"\n" +
 	"\x16moriens/v1/share.proto\x12\n" +
-	"moriens.v1\x1a\x1amoriens/v1/collector.proto\"\xa9\x03\n" +
+	"moriens.v1\x1a\x1amoriens/v1/collector.proto\"\xc0\x03\n" +
 	"\x05Share\x12.\n" +
 	"\x06agents\x18\x01 \x03(\v2\x16.moriens.v1.ShareAgentR\x06agents\x126\n" +
 	"\tprocesses\x18\x02 \x03(\v2\x18.moriens.v1.ShareProcessR\tprocesses\x12+\n" +
@@ -994,7 +1002,8 @@ const file_moriens_v1_share_proto_rawDesc = "" +
 	"\brestarts\x18\a \x01(\x04R\brestarts\x12\x1b\n" +
 	"\tcut_bytes\x18\b \x01(\x04R\bcutBytes\x12+\n" +
 	"\x05links\x18\n" +
-	" \x03(\v2\x15.moriens.v1.ShareLinkR\x05links\"f\n" +
+	" \x03(\v2\x15.moriens.v1.ShareLinkR\x05links\x12\x15\n" +
+	"\x06cpu_ns\x18\v \x01(\x04R\x05cpuNs\"f\n" +
 	"\tShareLink\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\tR\x02to\x125\n" +

@@ -143,6 +143,7 @@ export const readManifest = object({
       spool_cut_bytes: count,
     }),
   ),
+  overhead: optional(object({ agent_seconds: number, collector_seconds: number, shared: flag, ns_per_call: number })),
   clocks: list(object({ host: text, source: text, clock: count, how: text, uncertainty_ns: number, drift_ppm: number })),
   counters: list(object({ name: text, unit: text })),
   phases: list(

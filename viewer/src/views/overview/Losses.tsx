@@ -1,16 +1,14 @@
 // What is not in the result, what the user should know, and what measuring has taken.
-import { total } from '../../data/groups';
 import { lossesOf } from '../../data/losses';
+import { overheadOf } from '../../data/overhead';
 import type { Pack } from '../../data/pack';
-import { bytes, percent, plural, seconds } from '../../format';
 import { Panel } from '../../parts/Panel';
 
 export function Losses({ pack }: { pack: Pack }) {
   const m = pack.json.manifest;
   if (!m) return null;
   const losses = lossesOf(m);
-  const cpu = total(m.agents.map((a) => (Number.isFinite(a.cpu_seconds) ? a.cpu_seconds : 0)));
-  const all = m.seconds * pack.json.threads;
+  const overhead = overheadOf(m, m.seconds * pack.json.threads);
   return (
     <>
       <Panel title="Losses">
@@ -30,12 +28,9 @@ export function Losses({ pack }: { pack: Pack }) {
           </ul>
         </Panel>
       ) : null}
-      {m.agents.length > 0 ? (
+      {overhead ? (
         <Panel title="Measurement overhead">
-          <p>
-            {plural(m.agents.length, 'agent')} used {seconds(cpu)} of processor time{all > 0 ? ` (${percent(cpu / all)} of the ranks' time)` : ''} and at most{' '}
-            {bytes(Math.max(...m.agents.map((a) => a.peak_bytes)))} of memory each.
-          </p>
+          <p>{overhead}</p>
         </Panel>
       ) : null}
     </>
