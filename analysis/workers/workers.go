@@ -47,9 +47,15 @@ func Every(sizes []int, workers int, work func(piece int)) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[b], sizes[a]) })
+	if workers <= 1 { // in the caller's thread, of which the processor time may be measured
+		for _, piece := range order {
+			work(piece)
+		}
+		return
+	}
 	var taken atomic.Int64
 	var all crowd
-	for range min(max(1, workers), len(order)) {
+	for range min(workers, len(order)) {
 		all.goOn(func() {
 			for i := int(taken.Add(1)) - 1; i < len(order); i = int(taken.Add(1)) - 1 {
 				work(order[i])

@@ -1,10 +1,12 @@
 // Package pin chooses, while the job runs, the windows of full detail that agents must not evict, so that the windows
 // that represent the run at its end are still there where a node's spool has no space for all.
 //
-// At intervals it looks at what one rank did recently, a different rank each time, and finds its iterations as the
-// analysis at the end does: by clusters and the calls around bursts, or by the calls alone. For each kind of iteration
-// it pins on all nodes the windows of those nearest the median, and of some iterations that took much longer. It pins a
-// bounded number of windows, and takes at most a fiftieth of a core.
+// At intervals it looks at what ranks did since it last looked at them, one after the other. Where their calls do not
+// fit what is known of them it searches some of their bursts for iterations, as the analysis at the end does: by
+// clusters and the calls around bursts, or by the calls alone. For each kind of iteration it pins on all nodes the
+// windows of those nearest the median, and of some iterations that took much longer. Calls that fit take 10 ns each at
+// most, a search some microseconds a burst; all of it takes half a millisecond of processor time a second. It pins a
+// bounded number of windows.
 package pin
 
 import (
@@ -26,13 +28,11 @@ import (
 
 const (
 	interval = 5 * time.Second
-	// seldom is how many times longer looks rest than other work beside a job that takes as much (collector/pace): what
-	// one of them finds still holds when the next is late, and the difference is not visible.
-	seldom = 4
 	// answerGrace is how long agents may take to answer.
 	answerGrace = 10 * time.Second
-	// recentBursts is how many bursts are looked at.
-	recentBursts = 1 << 14
+	// fewBursts is how many bursts a search looks at first, and recentBursts how many at most: they may show iterations
+	// that the fewer ones are parts of.
+	fewBursts, recentBursts = 1 << 11, 1 << 14
 	// leastIterations is from how many on one of them stands for the others; before, windows are not scarce.
 	leastIterations = 8
 	// together is how many consecutive iterations are pinned.
@@ -59,9 +59,16 @@ type Pins struct {
 	requester Requester
 	log       *slog.Logger
 	options   grouping.Options // of the clusters at the run's end
-	turn      int              // number of the next look
-	kinds     []kind           // of iterations that have their pin
+	budget    budget
+	searched  time.Duration // that the look under way has taken for searches
+	turn      int           // number of the ring that is next
+	followers map[*store.Ring]*follower
+	shapes    *shapes
+	tried     uint32 // rows of the largest search yet, below recentBursts
+	kinds     []kind // of iterations that have their pin
 	far       map[anchor.ID]bool
+	farPins   int
+	meetings  []store.Meeting // of the ring that is looked at
 }
 
 // A kind of iterations: what they call, and how long they take.
@@ -72,20 +79,42 @@ type kind struct {
 
 // New returns Pins that begin with Run. options are those of the run's end.
 func New(s *store.Store, requester Requester, options grouping.Options, log *slog.Logger) *Pins {
-	return &Pins{store: s, requester: requester, log: log, options: options, far: make(map[anchor.ID]bool)}
+	return &Pins{
+		store: s, requester: requester, log: log, options: options, budget: newBudget(),
+		followers: make(map[*store.Ring]*follower), shapes: newShapes(), far: make(map[anchor.ID]bool),
+	}
 }
 
 // Run pins until ctx ends.
 func (p *Pins) Run(ctx context.Context) {
+	last := time.Now()
 	pace.Run(ctx, interval, func() time.Duration {
-		var list []wish
-		took := pace.Processor(func() { list = p.look() })
-		for _, x := range list {
+		now := time.Now()
+		for _, x := range p.round(now.Sub(last)) {
 			p.pin(ctx, x)
 		}
-		return seldom * took
+		last = now
+		return 0 // the budget is kept here
 	})
 }
+
+// round looks at as many ranks as there is credit for when so much of the job has passed.
+func (p *Pins) round(passed time.Duration) (list []wish) {
+	p.budget.grow(passed)
+	_, rings := p.store.Ring(0)
+	for range rings {
+		if p.budget.compare <= 0 || p.full() {
+			break
+		}
+		p.searched = 0
+		took := pace.Processor(func() { list = append(list, p.look()...) })
+		p.budget.compare -= took - p.searched
+	}
+	return list
+}
+
+// full reports whether nothing more is pinned.
+func (p *Pins) full() bool { return len(p.kinds) >= mostKinds && p.farPins >= mostFar }
 
 // A wish is windows to be pinned.
 type wish struct {
@@ -105,36 +134,39 @@ func (p *Pins) pin(ctx context.Context, x wish) {
 
 // look looks at one rank and returns what to pin now.
 func (p *Pins) look() []wish {
-	views := p.store.Rings()
-	for range views {
-		v := views[p.turn%len(views)]
+	_, rings := p.store.Ring(0)
+	for range rings {
+		v, _ := p.store.Ring(p.turn % rings)
 		p.turn++
-		meetings := p.store.Meetings(v.Ring)
-		if len(meetings) == 0 || v.NSPerTick == 0 {
+		if v.NSPerTick == 0 {
+			continue
+		}
+		f := p.followers[v.Ring]
+		if f == nil {
+			f = new(follower)
+			p.followers[v.Ring] = f
+		}
+		l := look{pins: p, view: &v, follower: f, places: p.store.Places()}
+		if !l.meets() {
 			continue // a thread without them says nothing of windows
 		}
-		seen, err := newSight(v, p.store.Places(), meetings, p.options)
-		if err != nil {
-			p.log.Error("the windows to be pinned", "error", err)
-			return nil
-		}
-		return p.wishes(seen)
+		l.run()
+		return l.list
 	}
 	return nil
 }
 
-// wishes finds the iterations in a sight, and which of them to pin.
-func (p *Pins) wishes(s *sight) []wish {
-	found, err := period.Find([]period.Thread{s.thread}, period.Options{Workers: 1, Calls: s.calls})
-	if err != nil {
-		p.log.Error("the windows to be pinned", "error", err)
-		return nil
-	}
-	var list []wish
-	for i := range found.Phases {
-		phase := &found.Phases[i]
-		begins := phase.Threads[0].Begins
-		if phase.Iterations < leastIterations || len(begins) != phase.Iterations+1 {
+// like reports whether iterations of both are those of one phase, as far as a look at one rank shows.
+func (k kind) like(o kind) bool {
+	return k.calls == o.calls && float64(max(k.medianNS, o.medianNS)) <= alike*float64(min(k.medianNS, o.medianNS))
+}
+
+// wishes are for the kinds of iterations that were found in a sight and have no pin yet.
+func (p *Pins) wishes(s *sight, phases []period.Phase) (list []wish) {
+	for i := range phases {
+		phase := &phases[i]
+		begins := iterationsOf(phase)
+		if begins == nil {
 			continue
 		}
 		at := nearest(phase.IterationNS, phase.MedianNS)
@@ -143,21 +175,17 @@ func (p *Pins) wishes(s *sight) []wish {
 			p.kinds = append(p.kinds, now)
 			list = append(list, wish{w, fmt.Sprintf("represents %d iterations of %v, by rank %d", phase.Iterations, time.Duration(phase.MedianNS), s.rank)})
 		}
-		for k, ns := range phase.IterationNS {
-			w := s.windows(begins[k], begins[k+1])
-			if ns < farFactor*phase.MedianNS || len(p.far) >= mostFar || len(w) == 0 || len(w) > mostWindows || p.far[w[0]] {
-				continue
-			}
-			p.far[w[0]] = true
-			list = append(list, wish{w, fmt.Sprintf("an iteration of %v on rank %d, median %v", time.Duration(ns), s.rank, time.Duration(phase.MedianNS))})
-		}
 	}
 	return list
 }
 
-// like reports whether iterations of both are those of one phase, as far as a look at one rank shows.
-func (k kind) like(o kind) bool {
-	return k.calls == o.calls && float64(max(k.medianNS, o.medianNS)) <= alike*float64(min(k.medianNS, o.medianNS))
+// iterationsOf are the begins of a phase's iterations and the end of the last; nil where there are too few.
+func iterationsOf(phase *period.Phase) []int32 {
+	begins := phase.Threads[0].Begins
+	if phase.Iterations < leastIterations || len(begins) != phase.Iterations+1 {
+		return nil
+	}
+	return begins
 }
 
 // nearest is the iteration whose time is nearest the median; not the first or the last where another one is as near.

@@ -21,7 +21,7 @@ import (
 
 // A rank is one that a test has do what it likes.
 type rank struct {
-	t        *testing.T
+	t        testing.TB
 	store    *store.Store
 	agent    *store.Agent
 	sequence uint64
@@ -31,7 +31,13 @@ type rank struct {
 	meets    *moriensv1.Collectives
 }
 
-func newRank(t *testing.T, s *store.Store, number int32) *rank {
+func newRank(t testing.TB, s *store.Store, number int32) *rank {
+	t.Helper()
+	return newRankOf(t, s, number, 2)
+}
+
+// newRankOf is a rank of so many.
+func newRankOf(t testing.TB, s *store.Store, number int32, size uint32) *rank {
 	t.Helper()
 	a, _, err := s.Greet(&moriensv1.Hello{Agent: uint64(number) + 1, Host: "alpha"})
 	if err != nil {
@@ -40,11 +46,11 @@ func newRank(t *testing.T, s *store.Store, number int32) *rank {
 	r := &rank{t: t, store: s, agent: a}
 	id := uint64(number) + 100
 	r.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{
-		Process: id, Rank: number, Size: 2, Clock: moriensv1.Clock_CLOCK_TSC,
+		Process: id, Rank: number, Size: int32(size), Clock: moriensv1.Clock_CLOCK_TSC,
 	}}})
 	r.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: id, Process: id}}})
 	r.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Communicator{Communicator: &moriensv1.Communicator{
-		Communicator: 1, Id: 7, Size: 2, Peers: 2, First: []int32{0}, Stride: []int32{1}, Count: []uint32{2},
+		Communicator: 1, Id: 7, Size: size, Peers: size, First: []int32{0}, Stride: []int32{1}, Count: []uint32{size},
 	}}})
 	r.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: id, Comm: 1, Communicator: 1, Rank: uint32(number)}}})
 	for _, at := range []uint64{1, 1_000_000_001} {

@@ -24,11 +24,11 @@ type sight struct {
 
 type pair struct{ before, after uint32 }
 
-// newSight takes the last bursts of a ring. Their symbols are those of the end of the run, as far as one rank shows:
-// the places of the calls round a burst, and its cluster among these bursts.
-func newSight(v store.RingView, places []uint32, meetings []store.Meeting, o grouping.Options) (*sight, error) {
+// newSight takes so many rows of a ring. Their symbols are those of the end of the run, as far as one rank shows: the
+// places of the calls round a burst, and its cluster among these bursts.
+func newSight(v *store.RingView, places []uint32, meetings []store.Meeting, from cursor, rows int, o grouping.Options) (*sight, error) {
 	s := &sight{rank: v.Ring.Process.Info.Rank, meeting: meetings}
-	bursts := s.take(v, places)
+	bursts := s.take(v, places, from, rows)
 	for _, m := range meetings {
 		at, _ := slices.BinarySearch(s.rows, m.Row+1) // of the burst that ends with the meeting's call, the next one
 		if len(s.rows) > 0 && m.Row >= s.rows[0] {
@@ -65,32 +65,52 @@ func newSight(v store.RingView, places []uint32, meetings []store.Meeting, o gro
 	return s, nil
 }
 
-// take takes the columns of the last bursts.
-func (s *sight) take(v store.RingView, places []uint32) grouping.Bursts {
-	first, row := len(v.Chunks), 0
-	for bursts := 0; first > 0 && bursts < recentBursts; {
-		first--
-		bursts += len(v.Chunks[first].Path) - len(v.Chunks[first].NoBurst)
+// phases are those of the bursts. Where few bursts have many clusters by noise, iterations show in the calls alone.
+func (s *sight) phases() ([]period.Phase, error) {
+	found, err := period.Find([]period.Thread{s.thread}, period.Options{Workers: 1, Calls: s.calls})
+	if err != nil || slices.ContainsFunc(found.Phases, func(x period.Phase) bool { return iterationsOf(&x) != nil }) {
+		return found.Phases, err
 	}
-	for _, c := range v.Chunks[:first] {
-		row += len(c.Path)
+	calls := s.thread
+	calls.Symbols = make([]uint32, len(s.thread.Symbols))
+	for i, symbol := range s.thread.Symbols {
+		calls.Symbols[i] = s.calls[symbol]
 	}
+	if found, err = period.Find([]period.Thread{calls}, period.Options{Workers: 1}); err != nil {
+		return nil, err
+	}
+	return found.Phases, nil
+}
+
+// take takes the columns of the bursts in so many rows.
+func (s *sight) take(v *store.RingView, places []uint32, from cursor, rows int) grouping.Bursts {
 	var b grouping.Bursts
 	b.CounterNames = v.Ring.Process.Info.Events
 	b.Counters = make([][]int64, len(b.CounterNames))
-	var before uint32
-	origin := uint64(0)
-	for i, c := range v.Chunks[first:] {
-		if i == 0 {
-			origin = c.Origin
-		}
+	before := placeBefore(v, places, from)
+	row, ticks := from.row, ticksAt(v, from)
+	origin := ticks
+	for i, c := range v.Chunks[from.chunk:] {
 		counts := make([][]int64, len(b.Counters))
 		for event := range counts {
 			counts[event] = c.Column(event)
 		}
-		ticks, noBurst := c.Origin, c.NoBurst
-		for k, number := range c.Path {
-			path := places[number]
+		first := 0
+		if i == 0 {
+			first = from.k
+		} else {
+			ticks = c.Origin
+		}
+		noBurst := c.NoBurst
+		for len(noBurst) > 0 && int(noBurst[0]) < first {
+			noBurst = noBurst[1:]
+		}
+		for k := first; k < len(c.Path); k++ {
+			if int(row-from.row) == rows {
+				s.last = row
+				return b
+			}
+			path := places[c.Path[k]]
 			if len(noBurst) > 0 && int(noBurst[0]) == k {
 				noBurst = noBurst[1:]
 			} else {
@@ -101,14 +121,14 @@ func (s *sight) take(v store.RingView, places []uint32) grouping.Bursts {
 				for event, column := range counts {
 					b.Counters[event] = append(b.Counters[event], max(column[k], space.NotRead))
 				}
-				s.rows = append(s.rows, uint32(row))
+				s.rows = append(s.rows, row)
 			}
 			before = path
 			ticks += c.Burst[k] + c.Call[k]
 			row++
 		}
 	}
-	s.last = uint32(row)
+	s.last = row
 	return b
 }
 
@@ -129,26 +149,89 @@ func (s *sight) kind(from, to int32) uint64 {
 	return h.Sum64()
 }
 
-// windows are the windows of full detail that hold bursts, as far as anchors show, mostWindows and one at most: of
-// those that were cut by time the first parts.
+// windows are the windows of full detail that hold bursts.
 func (s *sight) windows(from, to int32) []anchor.ID {
-	behind := s.last
-	if int(to) < len(s.rows) {
-		behind = s.rows[to]
+	return windowsOf(s.meeting, s.rows[from], s.rowOf(to))
+}
+
+// rowOf is the row of the call after a burst, behind the last one that behind all.
+func (s *sight) rowOf(burst int32) uint32 {
+	if int(burst) < len(s.rows) {
+		return s.rows[burst]
 	}
+	return s.last
+}
+
+// windowsOf are the windows of full detail that hold rows, as far as anchors show, mostWindows and one at most: of
+// those that were cut by time the first parts.
+func windowsOf(meetings []store.Meeting, from, behind uint32) []anchor.ID {
 	// The window of a row is the one after the meetings before it.
 	had := func(row uint32) uint64 {
-		i, _ := slices.BinarySearchFunc(s.meeting, row, func(m store.Meeting, row uint32) int { return int(int64(m.Row) - int64(row)) })
+		i, _ := slices.BinarySearchFunc(meetings, row, func(m store.Meeting, row uint32) int { return int(int64(m.Row) - int64(row)) })
 		if i == 0 {
-			return s.meeting[0].Total - 1
+			return meetings[0].Total - 1
 		}
-		return s.meeting[i-1].Total
+		return meetings[i-1].Total
 	}
 	var list []anchor.ID
-	for n := had(s.rows[from]); n <= had(behind-1) && len(list) <= mostWindows; n++ {
+	for n := had(from); n <= had(behind-1) && len(list) <= mostWindows; n++ {
 		if w := anchor.After(n); len(list) == 0 || list[len(list)-1] != w {
 			list = append(list, w)
 		}
 	}
 	return list
+}
+
+// delimiter is a pair that iterations of a phase have once, one of those that are known already if there is any, else
+// the earliest in an iteration; where there is none, the one that they have least often.
+func (s *sight) delimiter(begins []int32, known func(pair) bool) pair {
+	type count struct {
+		once, all int // iterations that have it once, bursts
+		last      int // iteration
+		twice     bool
+	}
+	counts := make(map[uint32]*count)
+	var order []uint32
+	for i := range begins[1:] {
+		for _, symbol := range s.thread.Symbols[begins[i]:begins[i+1]] {
+			call := s.calls[symbol]
+			c := counts[call]
+			if c == nil {
+				c = &count{last: -1}
+				counts[call] = c
+				order = append(order, call)
+			}
+			switch {
+			case c.last < i:
+				c.last, c.twice = i, false
+				c.once++
+			case !c.twice:
+				c.twice = true
+				c.once--
+			}
+			c.all++
+		}
+	}
+	iterations := len(begins) - 1
+	most := iterations + iterations/10
+	best, bestAll := order[0], 0
+	for _, call := range order {
+		c := counts[call]
+		if c.all+iterations/10 < iterations {
+			continue
+		}
+		if c.once+iterations/10 >= iterations && c.all <= most {
+			if known(s.pairs[call]) {
+				return s.pairs[call]
+			}
+			if bestAll == 0 || bestAll > most {
+				best, bestAll = call, most
+			}
+			continue
+		}
+		if bestAll == 0 || c.all < bestAll && bestAll > most {
+			best, bestAll = call, c.all
+		}
+	}
+	return s.pairs[best]
 }

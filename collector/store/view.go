@@ -73,10 +73,25 @@ func (s *Store) Rings() []RingView {
 	defer s.mu.RUnlock()
 	views := make([]RingView, len(s.ringOrder))
 	for i, r := range s.ringOrder {
-		views[i] = RingView{Ring: r, Chunks: r.Chunks}
-		views[i].fit(r.Process.Agent.Samples[r.Process.Info.Clock])
+		views[i] = r.view()
 	}
 	return views
+}
+
+// Ring returns the view of one of them, by order of arrival, and how many there are; nothing where there is none.
+func (s *Store) Ring(i int) (v RingView, rings int) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if i < len(s.ringOrder) {
+		v = s.ringOrder[i].view()
+	}
+	return v, len(s.ringOrder)
+}
+
+func (r *Ring) view() RingView {
+	v := RingView{Ring: r, Chunks: r.Chunks}
+	v.fit(r.Process.Agent.Samples[r.Process.Info.Clock])
+	return v
 }
 
 // fit takes the longest baseline there is.
