@@ -11,7 +11,6 @@ import (
 	"moriens/conclude/rebuild"
 	"moriens/internal/stage"
 	"moriens/internal/team"
-	"moriens/trace"
 )
 
 // untilRefined is the part of the limit of the end of a run, 0 to 1, after which clusters are refined no further.
@@ -64,19 +63,19 @@ func (e *End) find(ctx context.Context, r *rebuild.Rebuilt, crowded bool) (*clus
 		return nil, err
 	}
 	if late { // what time there is, is for a sample
-		return e.sample(ctx, r.Run, options)
+		return e.sample(ctx, r, options)
 	}
 	found, err := stage.Try(ctx, e.Stages, stage.Cluster, func(ctx context.Context) (*clustering.Proposal, error) {
 		own := options
 		own.Stop = func() bool { return e.Stages.Over(untilRefined) || stage.Gone(ctx, clustering.PartOfAll) }
 		own.Halt = func() bool { return stage.Gone(ctx, clustering.PartOfAll) }
 		own.Fallback = grouping.DefaultSample
-		return clustering.Find(r.Run, own)
+		return clustering.Find(r.Run, &r.Columns, own)
 	})
 	if wants, broken := team.Any(e.Team, wantsSample(err)); broken != nil || !wants {
 		return found, errors.Join(err, broken)
 	}
-	sampled, sampleErr := e.sample(ctx, r.Run, options)
+	sampled, sampleErr := e.sample(ctx, r, options)
 	if sampleErr != nil {
 		return nil, fmt.Errorf("%w; clustering a sample failed too: %w", err, sampleErr)
 	}
@@ -84,10 +83,10 @@ func (e *End) find(ctx context.Context, r *rebuild.Rebuilt, crowded bool) (*clus
 }
 
 // sample clusters a sample of the bursts, and gives all its clusters.
-func (e *End) sample(ctx context.Context, run *trace.Run, options grouping.Options) (*clustering.Proposal, error) {
+func (e *End) sample(ctx context.Context, r *rebuild.Rebuilt, options grouping.Options) (*clustering.Proposal, error) {
 	return stage.Try(ctx, e.Stages, stage.Sample, func(ctx context.Context) (*clustering.Proposal, error) {
 		options.Sample, options.Halt = grouping.DefaultSample, func() bool { return ctx.Err() != nil }
-		return clustering.Find(run, options)
+		return clustering.Find(r.Run, &r.Columns, options)
 	})
 }
 

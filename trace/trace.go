@@ -56,6 +56,33 @@ func (r *Run) Bursts() int {
 	return n
 }
 
+// BurstColumns are columns of the bursts of all threads of a run, one thread's behind the other's.
+type BurstColumns struct {
+	DurationNS    []int64
+	Before, After []uint32
+	Counters      [][]int64 // one column per Run.Counters
+}
+
+// BurstColumns are the columns of the threads' bursts, copied into one of each.
+func (r *Run) BurstColumns() BurstColumns {
+	n := r.Bursts()
+	c := BurstColumns{
+		DurationNS: make([]int64, 0, n), Before: make([]uint32, 0, n), After: make([]uint32, 0, n), Counters: make([][]int64, len(r.Counters)),
+	}
+	for k := range c.Counters {
+		c.Counters[k] = make([]int64, 0, n)
+	}
+	for i := range r.Threads {
+		b := &r.Threads[i].Bursts
+		c.DurationNS = append(c.DurationNS, b.DurationNS...)
+		c.Before, c.After = append(c.Before, b.Before...), append(c.After, b.After...)
+		for k, column := range b.Counters {
+			c.Counters[k] = append(c.Counters[k], column...)
+		}
+	}
+	return c
+}
+
 // Calls is how many there are of all threads.
 func (r *Run) Calls() int {
 	n := 0

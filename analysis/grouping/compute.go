@@ -34,8 +34,7 @@ func Compute(b Bursts, o Options) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{Labels: make([]int32, b.Len()), Selection: selection, TotalNS: selection.TotalNS(), Shuffled: math.NaN(), Predicted: math.NaN()}
-	c.candidates = c.admit(selection, r.Labels)
-	groups, err := c.unite(c.split(c.candidates))
+	groups, err := c.unite(c.split(c.admit(selection, r.Labels)))
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +96,6 @@ type computation struct {
 	spread     spread
 	stopped    bool     // the refinement was
 	kinds      bool     // clusters are found by package kinds
-	candidates []int32  // rows of bursts that may be clustered, ascending
 	decided    *Decided // by package kinds, else nil
 }
 
@@ -136,35 +134,17 @@ func (c *computation) admit(s *space.Selection, labels []int32) []int32 {
 	may := func(status space.Status) bool {
 		return status == space.Complete || status == space.Short && c.options.Filter.Auto
 	}
-	ends := make([]int, max(1, c.workers)) // by worker
-	workers.Chunks(len(labels), c.workers, func(w, from, to int) {
-		for _, status := range s.Status[from:to] {
-			if may(status) {
-				ends[w]++
-			}
+	return workers.Lists(len(labels), 1, c.workers, func(row int) int32 {
+		switch status := s.Status[row]; {
+		case may(status):
+			return 0
+		case status == space.Missing:
+			labels[row] = LabelMissing
+		default:
+			labels[row] = LabelFiltered
 		}
-	})
-	sum := 0
-	for w, n := range ends {
-		ends[w] = sum
-		sum += n
-	}
-	rows := make([]int32, sum)
-	workers.Chunks(len(labels), c.workers, func(w, from, to int) {
-		at := ends[w]
-		for row := from; row < to; row++ {
-			switch status := s.Status[row]; {
-			case may(status):
-				rows[at] = int32(row)
-				at++
-			case status == space.Missing:
-				labels[row] = LabelMissing
-			default:
-				labels[row] = LabelFiltered
-			}
-		}
-	})
-	return rows
+		return -1
+	})[0]
 }
 
 // split sorts rows by call paths and cuts them into groups. With calls it leaves rows as they are.
@@ -175,12 +155,12 @@ func (c *computation) split(rows []int32) []*group {
 	if c.options.By == ByNone {
 		return []*group{{rows: rows}}
 	}
-	before, after := c.bursts.Before, c.bursts.After
+	before, after := c.bursts.before, c.bursts.after
 	var groups []*group
 	if lists := c.splitNear(rows); lists != nil {
 		for _, list := range lists {
 			if len(list) > 0 {
-				groups = append(groups, &group{Clustered: Clustered{Group: Group{Before: before[list[0]], After: after[list[0]]}}, rows: list})
+				groups = append(groups, &group{Clustered: Clustered{Group: Group{Before: before(list[0]), After: after(list[0])}}, rows: list})
 			}
 		}
 		return groups
@@ -189,10 +169,10 @@ func (c *computation) split(rows []int32) []*group {
 	begin := 0
 	for i := 1; i <= len(rows); i++ {
 		first := rows[begin]
-		if i < len(rows) && before[rows[i]] == before[first] && after[rows[i]] == after[first] {
+		if i < len(rows) && before(rows[i]) == before(first) && after(rows[i]) == after(first) {
 			continue
 		}
-		groups = append(groups, &group{Clustered: Clustered{Group: Group{Before: before[first], After: after[first]}}, rows: rows[begin:i]})
+		groups = append(groups, &group{Clustered: Clustered{Group: Group{Before: before(first), After: after(first)}}, rows: rows[begin:i]})
 		begin = i
 	}
 	return groups
@@ -204,14 +184,14 @@ const mostPairs = 1 << 14
 // splitNear lists rows by their pair of paths, ascending, where these have numbers close together, as in most runs; nil
 // where they have not.
 func (c *computation) splitNear(rows []int32) [][]int32 {
-	before, after := c.bursts.Before, c.bursts.After
+	before, after := c.bursts.before, c.bursts.after
 	lo, hi := [2]uint32{math.MaxUint32, math.MaxUint32}, [2]uint32{}
 	var mu sync.Mutex
 	workers.Chunks(len(rows), c.workers, func(_, from, to int) {
 		l, h := [2]uint32{math.MaxUint32, math.MaxUint32}, [2]uint32{}
 		for _, row := range rows[from:to] {
-			l[0], h[0] = min(l[0], before[row]), max(h[0], before[row])
-			l[1], h[1] = min(l[1], after[row]), max(h[1], after[row])
+			l[0], h[0] = min(l[0], before(row)), max(h[0], before(row))
+			l[1], h[1] = min(l[1], after(row)), max(h[1], after(row))
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -226,9 +206,9 @@ func (c *computation) splitNear(rows []int32) [][]int32 {
 	pairs := (int(hi[0]-lo[0]) + 1) * int(width)
 	lists := workers.Lists(len(rows), pairs, c.workers, func(i int) int32 {
 		row := rows[i]
-		return int32(before[row]-lo[0])*int32(width) + int32(after[row]-lo[1])
+		return int32(before(row)-lo[0])*int32(width) + int32(after(row)-lo[1])
 	})
-	if len(rows) < len(before) {
+	if len(rows) < c.bursts.Len() {
 		workers.Every(lengths(lists), c.workers, func(pair int) {
 			for at, i := range lists[pair] {
 				lists[pair][at] = rows[i]
@@ -274,12 +254,13 @@ func (c *computation) unite(groups []*group) ([]*group, error) {
 // measure counts the bursts of the groups and sorts those that have some, by total time.
 func (c *computation) measure(groups []*group) ([]*group, error) {
 	sums := make([]int64, 2*len(groups))
-	for i, g := range groups {
-		sums[2*i] = int64(len(g.rows))
-		for _, row := range g.rows {
-			sums[2*i+1] += c.bursts.DurationNS[row]
+	c.everyGroup(groups, func(i int) {
+		total := int64(0)
+		for _, row := range groups[i].rows {
+			total += c.bursts.DurationNS[row]
 		}
-	}
+		sums[2*i], sums[2*i+1] = int64(len(groups[i].rows)), total
+	})
 	if err := c.team.AllReduce(sums, team.Sum); err != nil {
 		return nil, err
 	}
@@ -293,11 +274,11 @@ func (c *computation) measure(groups []*group) ([]*group, error) {
 
 // sortByPath sorts rows by their path, stably, by radix: paths are small numbers, so that one pass is
 // the rule. It may overwrite rows.
-func sortByPath(rows []int32, path []uint32) []int32 {
+func sortByPath(rows []int32, path func(row int32) uint32) []int32 {
 	const digitBits = 11
 	var varying uint32
 	for _, row := range rows {
-		varying |= path[row] ^ path[rows[0]]
+		varying |= path(row) ^ path(rows[0])
 	}
 	var to []int32
 	for shift := 0; varying>>shift != 0; shift += digitBits {
@@ -306,7 +287,7 @@ func sortByPath(rows []int32, path []uint32) []int32 {
 		}
 		var next [1 << digitBits]int32
 		for _, row := range rows {
-			next[path[row]>>shift&(1<<digitBits-1)]++
+			next[path(row)>>shift&(1<<digitBits-1)]++
 		}
 		var sum int32
 		for digit, count := range next {
@@ -314,7 +295,7 @@ func sortByPath(rows []int32, path []uint32) []int32 {
 			sum += count
 		}
 		for _, row := range rows {
-			at := &next[path[row]>>shift&(1<<digitBits-1)]
+			at := &next[path(row)>>shift&(1<<digitBits-1)]
 			to[*at] = row
 			*at++
 		}

@@ -23,11 +23,13 @@ type Proposed struct {
 	Nodes    []refine.Node // per leaf; Group is the basin
 	LeafOf   []int32       // per burst, or kinds.None
 	Scale    []float64     // by dimension: the factor of its coordinates; nil = they are not scaled
-	// DurationNS is how long a burst lasts, as far as its kinds.Step resolves it at least; TimeNS is what it counts for in
-	// sums, which are exact.
+	// DurationNS is how long a burst lasts, as far as its kinds.Step resolves it at least; TimeNS are what bursts count
+	// for in sums, which are exact. It is asked for once, when order has decided: until then there is less room.
 	DurationNS func(i int) int64
-	TimeNS     []int64
+	TimeNS     func() []int64
 	Spare      []int32 // room for a word per burst; nil = there is none
+
+	timeNS []int64
 }
 
 // A Decided is what order has decided of the bursts here.
@@ -97,12 +99,13 @@ func (p *Proposed) Decide(r *Result) (*Decided, error) {
 	r.Speed = p.Proposal.Speed
 	x := &decided{Proposed: p, Decision: d, basins: p.Proposal.Basins}
 	p.Proposal, p.LeafOf = nil, nil // memory
+	sweep(len(x.Kind))
+	p.timeNS = p.TimeNS()
 	if err := x.count(); err != nil {
 		return nil, err
 	}
 	x.dissolve()
 	x.number()
-	sweep(len(x.Kind))
 	m, err := x.score(r)
 	if err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func (c *computation) tally(g *group, labels []int32) *GroupTally {
 		case c.options.By == ByCalls:
 			t.Before[k], t.After[k] = []PathCount{{g.Before, len(rows)}}, []PathCount{{g.After, len(rows)}}
 		default:
-			t.Before[k], t.After[k] = countPaths(c.bursts.Before, rows), countPaths(c.bursts.After, rows)
+			t.Before[k], t.After[k] = countPaths(c.bursts.before, rows), countPaths(c.bursts.after, rows)
 		}
 	}
 	return t
@@ -72,17 +72,17 @@ func add(e *moment.Exact, column []int64, rows []int32) {
 }
 
 // countPaths counts bursts, which are some, by path, ascending.
-func countPaths(path []uint32, rows []int32) []PathCount {
+func countPaths(path func(row int32) uint32, rows []int32) []PathCount {
 	same := true
 	for _, row := range rows {
-		same = same && path[row] == path[rows[0]]
+		same = same && path(row) == path(rows[0])
 	}
 	if same {
-		return []PathCount{{path[rows[0]], len(rows)}}
+		return []PathCount{{path(rows[0]), len(rows)}}
 	}
 	ids := make([]uint32, len(rows))
 	for i, row := range rows {
-		ids[i] = path[row]
+		ids[i] = path(row)
 	}
 	slices.Sort(ids)
 	var counts []PathCount

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/workers"
 	"moriens/internal/mix"
 	"moriens/internal/team"
 )
@@ -61,11 +60,7 @@ func quotas(counts []int64, sample int) []int {
 func (c *computation) draw(groups []*group, counts []int64) ([]draw, error) {
 	quota := quotas(counts, c.options.Sample)
 	lists := make([][]draw, len(groups))
-	sizes := make([]int, len(groups))
-	for i, g := range groups {
-		sizes[i] = len(g.rows)
-	}
-	workers.Every(sizes, c.workers, func(i int) { lists[i] = c.drawOf(i, groups[i], quota) })
+	c.everyGroup(groups, func(i int) { lists[i] = c.drawOf(i, groups[i], quota) })
 	var words []uint64 // stratum, id, duration, coordinates
 	for _, list := range lists {
 		for _, d := range list {

@@ -18,7 +18,7 @@ type decided struct {
 	*kinds.Decision
 	basins []kinds.Basin
 	bursts []int64 // by cluster
-	timeNS []int64 // likewise
+	timeNS []int64 // likewise; that of Proposed is by burst
 	// leafBursts are the bursts by cluster before some were dissolved.
 	leafBursts []int64
 	noise      [2]int64 // bursts, ns
@@ -67,7 +67,7 @@ func (x *decided) sums(n int, of func(i int) int32) ([]int64, error) {
 		for i := from; i < to; i++ {
 			if k := of(i); k >= 0 {
 				part[2*k]++
-				part[2*k+1] += x.TimeNS[i]
+				part[2*k+1] += x.Proposed.timeNS[i]
 			}
 		}
 		parts[w] = part
@@ -195,7 +195,7 @@ func (x *decided) score(r *Result) (m measured, err error) {
 		}
 	})
 	threads := sequence.Threads{
-		Count: len(x.KindOf) + 1, Labels: labels, DurationNS: x.TimeNS, Ends: b.Ends, Anchors: b.Anchors, Team: x.Team, Halt: x.Halt,
+		Count: len(x.KindOf) + 1, Labels: labels, DurationNS: x.Proposed.timeNS, Ends: b.Ends, Anchors: b.Anchors, Team: x.Team, Halt: x.Halt,
 		Counting: true,
 	}
 	s, err := sequence.Align(threads, x.workers())

@@ -42,6 +42,7 @@ func (c *computation) findKinds(groups []*group, r *Result) error {
 	if err != nil {
 		return err
 	}
+	k.bursts.Cell, k.bursts.Length = nil, nil // the proposal may have others by now
 	basins, err := k.cluster(p)
 	if err != nil {
 		return err
@@ -54,32 +55,35 @@ func (k *kinding) decide(p *kinds.Proposal, basins []*group, r *Result) error {
 	c := k.computation
 	proposed := &Proposed{
 		Options: c.options, Bursts: &k.bursts, Groups: foundIn(k.groups), Proposal: p, Basins: foundIn(basins), Leaves: k.leaves, Nodes: k.nodes, LeafOf: k.leafOf,
-		Scale: k.scale, TimeNS: c.bursts.DurationNS, Spare: r.Labels,
+		Scale: k.scale, TimeNS: func() []int64 { return c.bursts.DurationNS }, DurationNS: func(i int) int64 { return c.bursts.DurationNS[i] }, Spare: r.Labels,
 	}
 	rows := k.rows
 	if len(rows) == len(r.Labels) {
 		rows = nil // all are clustered
 	} else {
-		proposed.TimeNS, proposed.Spare = make([]int64, len(rows)), nil
-		workers.Chunks(len(rows), k.workers, func(_, from, to int) {
-			for i := from; i < to; i++ {
-				proposed.TimeNS[i] = c.bursts.DurationNS[rows[i]]
-			}
-		})
+		proposed.TimeNS, proposed.Spare = k.durations, nil
+		proposed.DurationNS = func(i int) int64 { return c.bursts.DurationNS[rows[i]] }
 	}
-	proposed.DurationNS = func(i int) int64 { return proposed.TimeNS[i] }
 	made, err := proposed.Decide(r)
 	if err != nil {
 		return err
 	}
 	made.Label(r, rows)
 	c.stopped, c.decided = r.Stopped, made
-	tallies, sizes := make([]*GroupTally, len(k.groups)), make([]int, len(k.groups))
-	for i, g := range k.groups {
-		sizes[i] = len(g.rows)
-	}
-	workers.Every(sizes, k.workers, func(i int) { tallies[i] = k.tally(k.groups[i], r.Labels) })
+	tallies := make([]*GroupTally, len(k.groups))
+	k.everyGroup(k.groups, func(i int) { tallies[i] = k.tally(k.groups[i], r.Labels) })
 	return Describe(k.team, proposed.Groups, tallies)
+}
+
+// durations are those of the bursts that are clustered, where not all are.
+func (k *kinding) durations() []int64 {
+	list := make([]int64, len(k.rows))
+	workers.Chunks(len(list), k.workers, func(_, from, to int) {
+		for i, row := range k.rows[from:to] {
+			list[from+i] = k.computation.bursts.DurationNS[row]
+		}
+	})
+	return list
 }
 
 // ForKinds are the options of package kinds.
@@ -149,8 +153,31 @@ func MostSide(dims []space.Dim, resolution float64) float64 {
 // collect makes cells of the bursts that are clustered.
 func (k *kinding) collect() error {
 	c := k.computation
-	n := c.bursts.Len()
-	count := 0
+	k.chooseRows()
+	dims := c.options.Dims
+	b := &k.bursts
+	b.Dims, b.Groups, b.Nodes, b.Team = len(dims), len(k.groups), c.bursts.Nodes, c.team
+	b.Timed, b.Side, b.Steady = Timed(dims), MostSide(dims, c.options.Resolution), Steady(dims)
+	if c.bursts.ThreadEnds != nil {
+		k.placeThreads()
+	}
+	if err := k.findScale(); err != nil {
+		return err
+	}
+	k.placeCells()
+	if c.options.By == ByNone && c.bursts.Before != nil {
+		b.Call = make([]int64, len(k.rows))
+		for i, row := range k.rows {
+			b.Call[i] = int64(c.bursts.before(row))<<32 | int64(c.bursts.after(row))
+		}
+	}
+	return nil
+}
+
+// chooseRows finds the rows of the bursts that are clustered, ascending, and the group of each.
+func (k *kinding) chooseRows() {
+	c := k.computation
+	n, count := c.bursts.Len(), 0
 	for _, g := range k.groups {
 		count += len(g.rows)
 	}
@@ -167,36 +194,16 @@ func (k *kinding) collect() error {
 			}
 		})
 	}
-	dims := c.options.Dims
-	b := &k.bursts
-	b.Dims, b.Groups, b.Nodes, b.Team = len(dims), len(k.groups), c.bursts.Nodes, c.team
-	b.Timed, b.Side, b.Steady = Timed(dims), MostSide(dims, c.options.Resolution), Steady(dims)
-	if k.rows = c.candidates; count < len(k.rows) {
-		k.rows = make([]int32, 0, count)
-		for row, g := range of {
-			if g != kinds.None {
-				k.rows = append(k.rows, int32(row))
-			}
-		}
-	}
-	b.Group = of
+	k.rows = workers.Lists(n, 1, c.workers, func(i int) int32 { return min(of[i], 0) })[0]
+	k.bursts.Group = of
 	if count < n {
-		b.Group = slices.DeleteFunc(of, func(g int32) bool { return g == kinds.None })
+		k.bursts.Group = make([]int32, count)
+		workers.Chunks(count, c.workers, func(_, from, to int) {
+			for i, row := range k.rows[from:to] {
+				k.bursts.Group[from+i] = of[row]
+			}
+		})
 	}
-	if c.bursts.ThreadEnds != nil {
-		k.placeThreads()
-	}
-	if err := k.findScale(); err != nil {
-		return err
-	}
-	k.placeCells()
-	if c.options.By == ByNone && c.bursts.Before != nil {
-		b.Call = make([]int64, len(k.rows))
-		for i, row := range k.rows {
-			b.Call[i] = int64(c.bursts.Before[row])<<32 | int64(c.bursts.After[row])
-		}
-	}
-	return nil
 }
 
 // placeThreads says where threads end, and where there are gaps and anchors, among the bursts that are clustered.
@@ -210,29 +217,44 @@ func (k *kinding) placeThreads() {
 	if c.bursts.Anchors != nil {
 		b.Anchors = make([][]sequence.Anchor, threads)
 	}
-	place := func(row int) int32 { return int32(row) } // of a burst among those that are clustered
-	if len(k.rows) < c.bursts.Len() {
-		place = func(row int) int32 {
-			at, _ := slices.BinarySearch(k.rows, int32(row))
-			return int32(at)
+	workers.Chunks(threads, c.workers, func(_, from, to int) {
+		for t := from; t < to; t++ {
+			k.placeThread(t)
+		}
+	})
+	c.bursts.Anchors = nil // memory
+}
+
+func (k *kinding) placeThread(t int) {
+	c, b := k.computation, &k.bursts
+	begin, end := 0, c.bursts.ThreadEnds[t]
+	if t > 0 {
+		begin = c.bursts.ThreadEnds[t-1]
+	}
+	first, _ := slices.BinarySearch(k.rows, int32(begin))
+	last, _ := slices.BinarySearch(k.rows, int32(end))
+	b.Ends[t] = last
+	rows, now := k.rows[first:last], 0
+	at := func(i int) int { // where the thread's i-th burst is among those that are clustered, mostly not far from the one before
+		row := int32(min(max(begin, begin+i), end))
+		for now > 0 && rows[now-1] >= row {
+			now--
+		}
+		for now < len(rows) && rows[now] < row {
+			now++
+		}
+		return now
+	}
+	if c.bursts.Gaps != nil {
+		for _, g := range c.bursts.Gaps[t] {
+			b.Gaps[t] = append(b.Gaps[t], int32(at(int(g))))
 		}
 	}
-	begin := 0
-	for t, end := range c.bursts.ThreadEnds {
-		first := place(begin)
-		at := func(i int) int32 { return place(min(max(begin, begin+i), end)) - first }
-		b.Ends[t] = int(place(end))
-		if b.Gaps != nil {
-			for _, g := range c.bursts.Gaps[t] {
-				b.Gaps[t] = append(b.Gaps[t], at(int(g)))
-			}
+	if c.bursts.Anchors != nil {
+		b.Anchors[t] = make([]sequence.Anchor, len(c.bursts.Anchors[t]))
+		for i, a := range c.bursts.Anchors[t] {
+			b.Anchors[t][i] = sequence.Anchor{At: at(a.At), Event: a.Event}
 		}
-		if b.Anchors != nil {
-			for _, a := range c.bursts.Anchors[t] {
-				b.Anchors[t] = append(b.Anchors[t], sequence.Anchor{At: int(at(a.At)), Event: a.Event})
-			}
-		}
-		begin = end
 	}
 }
 

@@ -44,7 +44,9 @@ const (
 // round a burst; both may be nil under ByNone.
 type Bursts struct {
 	space.Columns
-	Before, After []uint32
+	Before, After []uint32 // call paths round each
+	// Places are by call path what counts of it: bursts between the same of these are alike. nil = the path itself.
+	Places []uint32
 	// ThreadEnds says for each thread where its bursts end, which are together and in time order; nil where
 	// that is not known, and then there is no score and no refinement. Threads of other members have none.
 	ThreadEnds []int
@@ -55,6 +57,21 @@ type Bursts struct {
 	Gaps [][]int32
 	// Nodes are, by thread, the host that it ran on; nil = all ran on one.
 	Nodes []int32
+}
+
+func (b *Bursts) before(row int32) uint32 { return b.place(b.Before[row]) }
+func (b *Bursts) after(row int32) uint32  { return b.place(b.After[row]) }
+
+func (b *Bursts) place(path uint32) uint32 {
+	if b.Places == nil {
+		return path
+	}
+	return b.Places[path]
+}
+
+// Between are the places round a burst.
+func (b *Bursts) Between(row int) (before, after uint32) {
+	return b.before(int32(row)), b.after(int32(row))
 }
 
 // By says which bursts are clustered together.

@@ -218,6 +218,36 @@ func TestNumbersOfCallsChangeNoKind(t *testing.T) {
 	})
 }
 
+// Bursts between several call paths of one place are as if they were between the places.
+func TestPathsOfAPlaceAreOne(t *testing.T) {
+	changed(t, func(t *testing.T, _ plant.Params, r *plant.Run, draw *rand.Rand) {
+		for _, by := range []grouping.By{grouping.ByCalls, grouping.ByNone} {
+			b, o := r.Bursts(), plantOptions(r, by)
+			want := compute(t, b, o)
+			const paths = 3 // of each place
+			b.Places = make([]uint32, paths*(1+max(slices.Max(b.Before), slices.Max(b.After))))
+			for path := range b.Places {
+				b.Places[path] = uint32(path / paths)
+			}
+			some := func(places []uint32) []uint32 {
+				list := make([]uint32, len(places))
+				for i, place := range places {
+					list[i] = paths*place + uint32(draw.IntN(paths))
+				}
+				return list
+			}
+			b.Before, b.After = some(b.Before), some(b.After)
+			got := compute(t, b, o)
+			around := func(x, y grouping.Cluster) bool {
+				return slices.Equal(x.Before, y.Before) && slices.Equal(x.After, y.After)
+			}
+			if !slices.Equal(got.Kinds, want.Kinds) || !slices.Equal(got.Labels, want.Labels) || !slices.EqualFunc(got.Clusters, want.Clusters, around) {
+				t.Errorf("by %s: other kinds, labels or calls round clusters", by)
+			}
+		}
+	})
+}
+
 // BenchmarkKinds10M is the clustering of 10 M bursts in 6 groups.
 func BenchmarkKinds10M(b *testing.B) {
 	for _, ranks := range []int{2, 100, 10_000} {

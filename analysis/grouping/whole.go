@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"moriens/analysis/space"
+	"moriens/analysis/workers"
 	"moriens/internal/team"
 )
 
@@ -21,32 +22,46 @@ func (c *computation) keepWhole(groups []*group, selection *space.Selection, lab
 	if err != nil {
 		return err
 	}
-	var readmitted []int32
-	for i, g := range groups {
-		for _, row := range g.rows {
+	readmitted := make([][]int32, len(groups))
+	c.everyGroup(groups, func(i int) {
+		for _, row := range groups[i].rows {
 			if selection.Status[row] == space.Short && Step(c.bursts.DurationNS[row]) >= limits[i] {
-				readmitted = append(readmitted, row)
+				readmitted[i] = append(readmitted[i], row)
 			}
 		}
-	}
-	if err := c.space.Readmit(selection, readmitted); err != nil {
+	})
+	if err := c.space.Readmit(selection, slices.Concat(readmitted...)); err != nil {
 		return err
 	}
-	for _, g := range groups {
-		rows := g.rows[:0]
-		for _, row := range g.rows {
-			switch selection.Status[row] {
-			case space.Complete:
-				rows = append(rows, row)
-			case space.Missing:
-				labels[row] = LabelMissing
-			default:
-				labels[row] = LabelFiltered
-			}
-		}
-		g.rows = rows
-	}
+	c.everyGroup(groups, func(i int) { groups[i].keepComplete(selection, labels) })
 	return nil
+}
+
+// keepComplete takes out of a group the bursts that are not complete, and gives them their labels.
+func (g *group) keepComplete(selection *space.Selection, labels []int32) {
+	rows := g.rows[:0]
+	for _, row := range g.rows {
+		switch selection.Status[row] {
+		case space.Complete:
+			rows = append(rows, row)
+		case space.Missing:
+			labels[row] = LabelMissing
+		default:
+			labels[row] = LabelFiltered
+		}
+	}
+	if g.rows = rows; len(rows) < cap(rows)/2 {
+		g.rows = slices.Clone(rows) // memory
+	}
+}
+
+// everyGroup does something with every group, with several at a time.
+func (c *computation) everyGroup(groups []*group, do func(i int)) {
+	sizes := make([]int, len(groups))
+	for i, g := range groups {
+		sizes[i] = len(g.rows)
+	}
+	workers.Every(sizes, c.workers, do)
 }
 
 const (
@@ -60,12 +75,12 @@ func (c *computation) wholeLimits(groups []*group, selection *space.Selection) (
 	limits := make([]int, 0, len(groups))
 	for some := range slices.Chunk(groups, together) {
 		counts := make(Kinds, len(some)*2*steps)
-		for i, g := range some {
+		c.everyGroup(some, func(i int) {
 			kinds := counts[i*2*steps : (i+1)*2*steps]
-			for _, row := range g.rows {
+			for _, row := range some[i].rows {
 				kinds.Add(c.bursts.DurationNS[row], 1, selection.Status[row] == space.Complete)
 			}
-		}
+		})
 		if err := c.team.AllReduce(counts, team.Sum); err != nil {
 			return nil, err
 		}

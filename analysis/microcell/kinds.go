@@ -43,7 +43,7 @@ func (m *Member) find(o grouping.Options, first *Kinds) (r *grouping.Result, err
 	proposed := &grouping.Proposed{Options: &o, Bursts: &m.Bursts, Groups: m.Groups, Proposal: p}
 	l := m.propose(proposed, first)
 	proposed.DurationNS = func(i int) int64 { return kinds.OfStep(int32(m.Step[i])) }
-	proposed.TimeNS = l.timeNS
+	proposed.TimeNS = func() []int64 { return l.timeNS }
 	r = &grouping.Result{Score: math.NaN(), NoiseScore: math.NaN()}
 	if first != nil {
 		r.TotalNS = first.set.TimeNS

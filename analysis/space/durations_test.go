@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"moriens/internal/team"
 )
 
 // The histogram finds the limit that the durations themselves give, when these are as coarse as it is.
@@ -33,7 +31,12 @@ func TestDurationsAreTheFilter(t *testing.T) {
 		if h.TotalNS() != total {
 			t.Fatalf("total %d, want %d", h.TotalNS(), total)
 		}
-		want, err := autoMinNS(team.Solo{}, durations, total)
+		s, err := New(Columns{DurationNS: durations}, []Dim{{Num: Duration, Scale: Log}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Workers = rapid.IntRange(0, 3).Draw(t, "workers")
+		want, err := s.autoMinNS(total)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -86,7 +86,7 @@ func (s *Space) Select(f Filter) (*Selection, error) {
 	}
 	sel := &Selection{Status: make([]Status, s.columns.Len()), MinNS: f.MinNS, ranges: f.Ranges, ranged: ranged}
 	if f.Auto {
-		if sel.MinNS, err = autoMinNS(s.team, s.columns.DurationNS, total); err != nil {
+		if sel.MinNS, err = s.autoMinNS(total); err != nil {
 			return nil, err
 		}
 	}
@@ -212,16 +212,16 @@ func outside(ranges []Range, ranged []quantity, row int) bool {
 }
 
 // autoMinNS is the limit of Filter.Auto for the durations of all members, whose sum is total.
-func autoMinNS(t team.Team, durations []int64, total int64) (int64, error) {
-	count := []int64{int64(len(durations))}
-	err := t.AllReduce(count, team.Sum)
+func (s *Space) autoMinNS(total int64) (int64, error) {
+	count := []int64{int64(s.columns.Len())}
+	err := s.team.AllReduce(count, team.Sum)
 	if err == nil && count[0] >= autoCommon {
-		total, err = commonTime(t, durations)
+		total, err = s.commonTime()
 	}
 	if err != nil || total == 0 {
 		return 0, err
 	}
-	return shareMinNS(t, durations, total)
+	return s.shareMinNS(total)
 }
 
 const autoCommon = 100
@@ -229,11 +229,18 @@ const autoCommon = 100
 // shareMinNS finds the duration below which all bursts together have less than AutoShare of total. It
 // sums durations in buckets as fine as 1/256 of themselves and then, as far as it takes, in parts of the
 // one in which the limit lies.
-func shareMinNS(t team.Team, durations []int64, total int64) (int64, error) {
+func (s *Space) shareMinNS(total int64) (int64, error) {
 	room := (total - 1) / autoParts // a sum up to here is less than total/autoParts
 	at := 0
-	pass := func(sums []int64) error {
-		if err := t.AllReduce(sums, team.Sum); err != nil {
+	pass := func(buckets int, bucketOf func(d int64) int) error { // -1: in none
+		sums, err := s.sums(buckets, func(sums []int64, durations []int64) {
+			for _, d := range durations {
+				if k := bucketOf(d); k >= 0 {
+					sums[k] += d
+				}
+			}
+		})
+		if err != nil {
 			return err
 		}
 		for at = 0; sums[at] <= room; at++ {
@@ -241,24 +248,19 @@ func shareMinNS(t team.Team, durations []int64, total int64) (int64, error) {
 		}
 		return nil
 	}
-	sums := make([]int64, bucket(math.MaxInt64)+1)
-	for _, d := range durations {
-		sums[bucket(d)] += d
-	}
-	if err := pass(sums); err != nil {
+	if err := pass(bucket(math.MaxInt64)+1, bucket); err != nil {
 		return 0, err
 	}
 	least := leastOf(at)
 	for shift := max(0, at>>bucketBits-1); shift > 0; { // the bucket is 1<<shift wide
 		const digitBits = 12
 		below := max(0, shift-digitBits)
-		sums := make([]int64, 1<<(shift-below))
-		for _, d := range durations {
-			if d >= least && (d-least)>>shift == 0 {
-				sums[(d-least)>>below] += d
+		if err := pass(1<<(shift-below), func(d int64) int {
+			if d < least || (d-least)>>shift != 0 {
+				return -1
 			}
-		}
-		if err := pass(sums); err != nil {
+			return int((d - least) >> below)
+		}); err != nil {
 			return 0, err
 		}
 		least, shift = least+int64(at)<<below, below
@@ -267,17 +269,18 @@ func shareMinNS(t team.Team, durations []int64, total int64) (int64, error) {
 }
 
 // commonTime is the sum of the durations of all members without those that dominate it.
-func commonTime(t team.Team, durations []int64) (int64, error) {
+func (s *Space) commonTime() (int64, error) {
 	total, largest := int64(0), int64(math.MaxInt64)
 	for {
-		var here [2]int64 // the time of those that are left, and how many
-		for _, d := range durations {
-			if d <= largest {
-				here[0] += d
-				here[1]++
+		here, err := s.sums(2, func(sums []int64, durations []int64) { // the time of those that are left, and how many
+			for _, d := range durations {
+				if d <= largest {
+					sums[0] += d
+					sums[1]++
+				}
 			}
-		}
-		if err := t.AllReduce(here[:], team.Sum); err != nil {
+		})
+		if err != nil {
 			return 0, err
 		}
 		if here[1] == 0 || here[0] == total { // all that was left are a few long ones, or none dominates
@@ -285,6 +288,22 @@ func commonTime(t team.Team, durations []int64) (int64, error) {
 		}
 		total, largest = here[0], min(largest, here[0]/dominates)
 	}
+}
+
+// sums adds up what add makes of the durations of all members, part by part: n numbers.
+func (s *Space) sums(n int, add func(sums, durations []int64)) ([]int64, error) {
+	parts := make([][]int64, max(1, s.Workers))
+	workers.Chunks(s.columns.Len(), s.Workers, func(w, from, to int) {
+		parts[w] = make([]int64, n)
+		add(parts[w], s.columns.DurationNS[from:to])
+	})
+	sums := make([]int64, n)
+	for _, part := range parts {
+		for k, v := range part {
+			sums[k] += v
+		}
+	}
+	return sums, s.team.AllReduce(sums, team.Sum)
 }
 
 // dominates is the reciprocal of the share of computing time above which a single burst is no measure for

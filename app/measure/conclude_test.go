@@ -20,14 +20,20 @@ func concludeAll(t testing.TB, f store.Frozen, j conclude.Job, o grouping.Option
 // store.
 type held struct {
 	store.Frozen
-	chunks map[*store.Ring][]store.Chunk
+	rings []heldRing
+}
+
+type heldRing struct {
+	*store.Ring
+	chunks      []store.Chunk
+	collectives []store.Collectives
 }
 
 func hold(f store.Frozen) held {
-	h := held{Frozen: f, chunks: make(map[*store.Ring][]store.Chunk)}
+	h := held{Frozen: f}
 	for _, p := range f.Processes {
 		for _, r := range p.Rings {
-			h.chunks[r] = r.Chunks
+			h.rings = append(h.rings, heldRing{r, r.Chunks, r.Collectives})
 		}
 	}
 	return h
@@ -35,9 +41,12 @@ func hold(f store.Frozen) held {
 
 // again gives the store back what an end has taken.
 func (h held) again() store.Frozen {
-	for r, chunks := range h.chunks {
+	for _, r := range h.rings {
 		if r.Chunks == nil {
-			r.Chunks = chunks
+			r.Chunks = r.chunks
+		}
+		if r.Collectives == nil {
+			r.Collectives = r.collectives
 		}
 	}
 	return h.Frozen

@@ -124,13 +124,21 @@ type Frozen struct {
 	fetched   map[*Ring][]Transfers // with what arrived unasked; a ring that is not in it has that alone
 }
 
-// Take gives a ring's chunks, in time order, and forgets them: the caller converts them and needs the memory.
+// Take gives a ring's chunks, in time order, and forgets them: the caller converts them, and lets go of one after the
+// other, because it needs the memory.
 func (f *Frozen) Take(r *Ring) []Chunk {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
-	chunks := r.Chunks
+	chunks := slices.Clone(r.Chunks) // a view may have the others
 	r.Chunks = nil
 	return chunks
+}
+
+// Drop forgets the collectives of a ring, which the caller has converted.
+func (f *Frozen) Drop(r *Ring) {
+	f.store.mu.Lock()
+	defer f.store.mu.Unlock()
+	r.Collectives = nil
 }
 
 // A Clock is a counter that the agents' exchanges compare theirs with.

@@ -61,7 +61,8 @@ func (c *Cells) inOrder(run *trace.Run, figures []float64) []float64 {
 // label labels the bursts of a run.
 func (c *Cells) label(run *trace.Run, result *grouping.Result) (Located, error) {
 	var located Located
-	columns := burstColumns(run)
+	all := run.BurstColumns()
+	columns := burstColumns(run, &all)
 	n := columns.Len()
 	result.Labels = make([]int32, n)
 	if c.Lineage != nil {
@@ -98,7 +99,8 @@ func (c *Cells) label(run *trace.Run, result *grouping.Result) (Located, error) 
 			result.Labels[i] = grouping.LabelMissing
 			continue
 		}
-		between := microcell.Group{Before: columns.Before[i], After: columns.After[i]}
+		var between microcell.Group
+		between.Before, between.After = columns.Between(i)
 		if c.By == grouping.ByNone {
 			between = microcell.Group{}
 		}

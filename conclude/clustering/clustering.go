@@ -34,15 +34,16 @@ type Result struct {
 // Cluster clusters the bursts of a run and replaces its clusters and labels. With an error there is a result too, and
 // the bursts are in no cluster.
 func Cluster(run *trace.Run, options grouping.Options) (*Result, error) {
-	found, err := Find(run, options)
+	all := run.BurstColumns()
+	found, err := Find(run, &all, options)
 	return found.Adopt(run), err
 }
 
-// Find clusters the bursts of a run, and does not change the run. With an error there is a result too, in which the
-// bursts are in no cluster. It is collective.
-func Find(run *trace.Run, options grouping.Options) (*Proposal, error) {
+// Find clusters the bursts of a run, whose columns are also here, and does not change the run. With an error there is a
+// result too, in which the bursts are in no cluster. It is collective.
+func Find(run *trace.Run, all *trace.BurstColumns, options grouping.Options) (*Proposal, error) {
 	f := choose(run, options)
-	result, err := compute(run, f.options)
+	result, err := compute(run, all, f.options)
 	if err != nil {
 		f.result = None(run, f.options).result
 		return f, fmt.Errorf("cluster the bursts: %w", err)
@@ -58,8 +59,8 @@ func Find(run *trace.Run, options grouping.Options) (*Proposal, error) {
 	return f, nil
 }
 
-func compute(run *trace.Run, options grouping.Options) (*grouping.Result, error) {
-	bursts, err := columns(run, options.Team)
+func compute(run *trace.Run, all *trace.BurstColumns, options grouping.Options) (*grouping.Result, error) {
+	bursts, err := columns(run, all, options.Team)
 	if err != nil {
 		return nil, err
 	}

@@ -10,14 +10,14 @@ import (
 	"moriens/trace"
 )
 
-// columns puts the bursts of the threads that are here, in the threads' order, into the columns of the analysis. It is
+// columns are the bursts of the threads that are here, in the threads' order, as the analysis has them. It is
 // collective.
-func columns(run *trace.Run, owners team.Threads) (grouping.Bursts, error) {
+func columns(run *trace.Run, all *trace.BurstColumns, owners team.Threads) (grouping.Bursts, error) {
 	anchors, err := anchors(run, owners)
 	if err != nil {
 		return grouping.Bursts{}, err
 	}
-	b := burstColumns(run)
+	b := burstColumns(run, all)
 	b.Anchors, b.Gaps, b.Nodes = anchors, gaps(run), nodes(run)
 	return b, nil
 }
@@ -58,38 +58,24 @@ func nodes(run *trace.Run) []int32 {
 	return list
 }
 
-// burstColumns are those of columns but for what cuts the threads. Bursts are between places.
-func burstColumns(run *trace.Run) grouping.Bursts {
-	n := run.Bursts()
+// burstColumns are those of columns but for what cuts the threads. Bursts are between places. A count that went down,
+// as that of a gauge can, is negative, and has no logarithm and no share either: the analysis knows it as not read.
+func burstColumns(run *trace.Run, all *trace.BurstColumns) grouping.Bursts {
 	b := grouping.Bursts{
-		Columns: space.Columns{DurationNS: make([]int64, 0, n), Counters: make([][]int64, len(run.Counters))},
-		Before:  make([]uint32, 0, n), After: make([]uint32, 0, n),
+		Columns: space.Columns{DurationNS: all.DurationNS, Counters: all.Counters},
+		Before:  all.Before, After: all.After, Places: run.Places(),
 		ThreadEnds: make([]int, 0, len(run.Threads)),
 	}
-	for k, c := range run.Counters {
+	for _, c := range run.Counters {
 		b.CounterNames = append(b.CounterNames, c.Name)
-		b.Counters[k] = make([]int64, 0, n)
 	}
-	places := run.Places()
+	end := 0
 	for i := range run.Threads {
-		t := &run.Threads[i].Bursts
-		b.DurationNS = append(b.DurationNS, t.DurationNS...)
-		b.ThreadEnds = append(b.ThreadEnds, len(b.DurationNS))
-		for k := range t.Before {
-			b.Before, b.After = append(b.Before, places[t.Before[k]]), append(b.After, places[t.After[k]])
-		}
-		for k, column := range t.Counters {
-			for _, v := range column {
-				b.Counters[k] = append(b.Counters[k], notRead(v))
-			}
-		}
+		end += run.Threads[i].Bursts.Len()
+		b.ThreadEnds = append(b.ThreadEnds, end)
 	}
 	return b
 }
-
-// notRead gives a missing count the value that the analysis knows it by. A count that went down, as that of a
-// gauge can, has no logarithm and no share either.
-func notRead(count int64) int64 { return max(count, space.NotRead) }
 
 // tallyPaths counts the whole call paths round the bursts of clusters. It is collective.
 func tallyPaths(run *trace.Run, labels []int32, owners team.Threads) ([]int64, error) {

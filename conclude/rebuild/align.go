@@ -18,8 +18,8 @@ type aligned struct {
 }
 
 // align is collective: it brings the threads, whose times are those of their nodes' clocks until now, to the run's
-// time. What was matched was matched by order, not by time. Where ctx ends at a member before the clocks are compared
-// they are not changed. An error is the team's.
+// time; their bursts follow when that begins at zero. What was matched was matched by order, not by time. Where ctx
+// ends at a member before the clocks are compared they are not changed. An error is the team's.
 func align(ctx context.Context, u *unpacked, c causes) (aligned, error) {
 	before := make([]localTimes, len(u.run.Threads))
 	for i := range before {
@@ -37,10 +37,7 @@ func align(ctx context.Context, u *unpacked, c causes) (aligned, error) {
 	case a.ordered.Stopped:
 		a.missing = append(a.missing, "waiting calls may return before the calls they waited for: rebuild: "+why(ctx))
 	}
-	u.each(func(i int) {
-		u.placeBursts(i)
-		u.placeMarks(i, before[i], a.at)
-	})
+	u.each(func(i int) { u.placeMarks(i, before[i], a.at) })
 	return a, nil
 }
 
@@ -108,18 +105,4 @@ func (u *unpacked) placeMarks(i int, local localTimes, common *commonTime) {
 		t.Lost[k].BeginNS, t.Lost[k].EndNS = at(t.Lost[k].BeginNS), at(t.Lost[k].EndNS)
 	}
 	t.BeginNS, t.EndNS = at(t.BeginNS), at(t.EndNS)
-}
-
-// placeBursts puts a thread's bursts where its calls leave room for them.
-func (u *unpacked) placeBursts(i int) {
-	t, gaps := &u.run.Threads[i], u.gaps[i]
-	burst := 0
-	for row, enter := range t.Calls.EnterNS {
-		if len(gaps) > 0 && int(gaps[0]) == row {
-			gaps = gaps[1:]
-			continue
-		}
-		t.Bursts.StartNS[burst] = enter - t.Bursts.DurationNS[burst]
-		burst++
-	}
 }

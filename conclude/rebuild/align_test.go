@@ -50,8 +50,15 @@ func TestMarksRemainBetweenTheirCalls(t *testing.T) {
 // row before at once: that is a run of polls.
 func TestLostStretches(t *testing.T) {
 	c := store.Chunk{Origin: 100, Path: make([]uint32, 6), Burst: []uint64{5, 10, 0, 20, 30, 1}, Call: []uint64{1, 1, 1, 1, 1, 1}, NoBurst: []uint32{0, 2, 3, 4}, Paused: []uint32{4}}
-	var thread trace.Thread
-	fill(&thread, chunked{&store.Ring{Calls: 6}, []store.Chunk{c}, nil, func(uint32) uint32 { return 0 }}, func(ticks uint64) int64 { return int64(ticks) })
+	u := &unpacked{
+		run: &trace.Run{Threads: make([]trace.Thread, 1)}, cuts: make([]cuts, 1),
+		Threads: Threads{Own: []int{0}, Rings: []*store.Ring{{Calls: 6, Chunks: []store.Chunk{c}}}},
+	}
+	thread := &u.run.Threads[0]
+	u.allotCalls()
+	u.cuts[0] = chunked{[]store.Chunk{c}, nil, func(uint32) uint32 { return 0 }}.read(thread, func(ticks uint64) int64 { return int64(ticks) })
+	u.allotBursts()
+	u.cuts[0].fill(thread)
 	if d := cmp.Diff([]trace.Span{{BeginNS: 118, EndNS: 138, Window: -1}}, thread.Lost); d != "" {
 		t.Error(d)
 	}

@@ -20,10 +20,21 @@ func KindOf(kind uint8) trace.TransferKind { return transferKinds[kind] }
 
 // addColumns gives the threads that are here the columns of their transfers and collectives.
 func addColumns(u *unpacked, c *communicators) {
+	r := u.roomFor(func(i int) int { return collectivesOf(u.Rings[i]) })
+	n := r.rows()
+	all := trace.Collectives{
+		Call: make([]uint32, n), Root: make([]int32, n), Comm: make([]int32, n), Ordinal: make([]int64, n), Sent: make([]int64, n), Received: make([]int64, n),
+	}
 	u.each(func(i int) {
-		t, r, of := &u.run.Threads[i], u.Rings[i], u.ProcessOf[i]
-		t.Collectives = collectives(c, of, r)
-		t.Transfers = transfers(c, of, u.frozen.Transfers(r))
+		t, ring, of := &u.run.Threads[i], u.Rings[i], u.ProcessOf[i]
+		if len(ring.Collectives) > 0 {
+			t.Collectives = trace.Collectives{
+				Call: partOf(all.Call, r, i), Root: partOf(all.Root, r, i), Comm: partOf(all.Comm, r, i),
+				Ordinal: partOf(all.Ordinal, r, i), Sent: partOf(all.Sent, r, i), Received: partOf(all.Received, r, i),
+			}
+			readCollectives(&t.Collectives, c, of, ring)
+		}
+		t.Transfers = transfers(c, of, u.frozen.Transfers(ring))
 	})
 }
 
@@ -71,28 +82,23 @@ func transfers(c *communicators, of int, chunks []store.Transfers) trace.Transfe
 	return t
 }
 
-func collectives(own *communicators, of int, r *store.Ring) trace.Collectives {
-	n := 0
+func collectivesOf(r *store.Ring) (n int) {
 	for k := range r.Collectives {
 		n += len(r.Collectives[k].Row)
 	}
-	if n == 0 {
-		return trace.Collectives{}
-	}
-	c := trace.Collectives{
-		Call: make([]uint32, 0, n), Root: make([]int32, 0, n), Comm: make([]int32, 0, n), Ordinal: make([]int64, 0, n),
-		Sent: make([]int64, 0, n), Received: make([]int64, 0, n),
-	}
+	return n
+}
+
+// readCollectives copies those of a ring of a process into columns that have the room.
+func readCollectives(to *trace.Collectives, c *communicators, of int, r *store.Ring) {
+	n := 0
 	for k := range r.Collectives {
 		x := &r.Collectives[k]
-		c.Call = append(c.Call, x.Row...)
-		c.Root = append(c.Root, x.Root...)
+		copy(to.Call[n:], x.Row)
+		copy(to.Root[n:], x.Root)
 		for i := range x.Row {
-			c.Comm = append(c.Comm, own.comm(of, x.Comm[i]))
-			c.Ordinal = append(c.Ordinal, int64(x.Ordinal[i]))
-			c.Sent = append(c.Sent, int64(x.Sent[i]))
-			c.Received = append(c.Received, int64(x.Received[i]))
+			to.Comm[n], to.Ordinal[n], to.Sent[n], to.Received[n] = c.comm(of, x.Comm[i]), int64(x.Ordinal[i]), int64(x.Sent[i]), int64(x.Received[i])
+			n++
 		}
 	}
-	return c
 }

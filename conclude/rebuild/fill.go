@@ -5,113 +5,117 @@ import (
 	"moriens/trace"
 )
 
-// chunked are a ring's chunks.
+// chunked are a ring's chunks. Nothing else reads the store's columns of calls.
 type chunked struct {
-	ring   *store.Ring
 	chunks []store.Chunk
 	events []int                      // the place of each of the run's counters among the events of the ring's process
 	pathOf func(number uint32) uint32 // the run's number of a call path
 }
 
-// fill spreads a ring's chunks over a thread's columns; in which clusters bursts are is set later. gaps are the rows
-// without a burst before them.
-func fill(t *trace.Thread, of chunked, at func(ticks uint64) int64) (gaps []int32) {
-	r, chunks := of.ring, of.chunks
-	n := int(r.Calls)
-	without, runs := 0, 0
-	for _, c := range chunks {
-		without += len(c.NoBurst)
-		runs += len(c.Polls)
+// burstsOf is how many bursts are in chunks.
+func burstsOf(chunks []store.Chunk) (n int) {
+	for i := range chunks {
+		n += len(chunks[i].Path) - len(chunks[i].NoBurst)
 	}
-	t.Calls = trace.Calls{EnterNS: make([]int64, 0, n), ExitNS: make([]int64, 0, n), Path: make([]uint32, 0, n)}
-	t.Bursts = trace.Bursts{
-		StartNS: make([]int64, 0, n-without), DurationNS: make([]int64, 0, n-without),
-		Before: make([]uint32, 0, n-without), After: make([]uint32, 0, n-without),
-	}
-	for range of.events {
-		t.Bursts.Counters = append(t.Bursts.Counters, make([]int64, 0, n-without))
-	}
-	if runs > 0 {
-		t.Calls.Count = make([]int64, 0, n)
-	}
-	if n == 0 && len(r.Marks) == 0 { // its calls were kept on the node
-		return nil
-	}
-	if n == 0 { // a thread that says something and never calls MPI
-		t.BeginNS = at(r.Marks[0].Origin)
-		return nil
-	}
-	before := uint32(0)
-	exitNS := at(chunks[0].Origin)
-	for _, c := range chunks {
-		ticks := c.Origin
-		noBurst, paused := c.NoBurst, c.Paused
-		for i, number := range c.Path {
-			path := of.pathOf(number)
-			enter := ticks + c.Burst[i]
-			exit := enter + c.Call[i]
-			enterNS := at(enter)
-			if len(noBurst) > 0 && int(noBurst[0]) == i {
-				noBurst = noBurst[1:]
-				switch {
-				case len(paused) > 0 && int(paused[0]) == i:
-					paused = paused[1:]
-					t.Pauses = append(t.Pauses, trace.Pause{BeginNS: exitNS, EndNS: enterNS})
-				case enterNS > exitNS && len(t.Calls.Path) > 0: // not the first call, nor a place of a run of polls
-					t.Lost = append(t.Lost, trace.Span{BeginNS: exitNS, EndNS: enterNS, Window: -1})
-				}
-				gaps = append(gaps, int32(len(t.Calls.Path)))
-			} else {
-				t.Bursts.StartNS = append(t.Bursts.StartNS, exitNS)
-				t.Bursts.DurationNS = append(t.Bursts.DurationNS, enterNS-exitNS)
-				t.Bursts.Before = append(t.Bursts.Before, before)
-				t.Bursts.After = append(t.Bursts.After, path)
-			}
-			exitNS = at(exit)
-			t.Calls.EnterNS = append(t.Calls.EnterNS, enterNS)
-			t.Calls.ExitNS = append(t.Calls.ExitNS, exitNS)
-			t.Calls.Path = append(t.Calls.Path, path)
-			before, ticks = path, exit
-		}
-		addPolls(&t.Calls, &c)
-		for k, event := range of.events {
-			t.Bursts.Counters[k] = appendCounts(t.Bursts.Counters[k], &c, event)
-		}
-		t.Calls.Unfinished = c.Unfinished
-	}
-	t.BeginNS, t.EndNS = t.Calls.EnterNS[0], exitNS
-	return gaps
+	return n
 }
 
-// addPolls appends how many calls each row of a chunk stands for, where that is kept at all.
-func addPolls(calls *trace.Calls, c *store.Chunk) {
-	if calls.Count == nil {
-		return
+// cuts are what is between a thread's calls besides bursts.
+type cuts struct {
+	originNS int64   // when the time before its first call begins
+	gaps     []int32 // rows, ascending, without a burst before them
+	paused   []int32 // those of them before which the program had paused recording
+}
+
+// read moves the calls of a ring into the columns of its thread, which have the room, and what was counted in its
+// bursts. It lets go of each chunk that it has read.
+func (of chunked) read(t *trace.Thread, at func(ticks uint64) int64) (c cuts) {
+	if len(of.chunks) == 0 { // its calls were kept on the node, or it never calls MPI
+		return c
 	}
-	first := len(calls.Count)
-	for range c.Path {
-		calls.Count = append(calls.Count, 1)
+	c.originNS = at(of.chunks[0].Origin)
+	row, bursts := 0, 0
+	for k := range of.chunks {
+		x := &of.chunks[k]
+		ticks := x.Origin
+		for i, number := range x.Path {
+			enter := ticks + x.Burst[i]
+			ticks = enter + x.Call[i]
+			t.Calls.EnterNS[row+i], t.Calls.ExitNS[row+i], t.Calls.Path[row+i] = at(enter), at(ticks), of.pathOf(number)
+		}
+		for _, i := range x.NoBurst {
+			c.gaps = append(c.gaps, int32(row)+int32(i))
+		}
+		for _, i := range x.Paused {
+			c.paused = append(c.paused, int32(row)+int32(i))
+		}
+		addPolls(&t.Calls, x, row)
+		for counter, event := range of.events {
+			copyCounts(t.Bursts.Counters[counter][bursts:], x, event)
+		}
+		t.Calls.Unfinished = x.Unfinished
+		row, bursts = row+len(x.Path), bursts+len(x.Path)-len(x.NoBurst)
+		*x = store.Chunk{}
+	}
+	return c
+}
+
+// addPolls says how many calls each row of a chunk, the first of which is given, stands for; where all rows of a thread
+// are one call that is not kept.
+func addPolls(calls *trace.Calls, c *store.Chunk, first int) {
+	if calls.Count == nil && len(c.Polls) > 0 {
+		calls.Count = make([]int64, calls.Len())
+		for row := range calls.Count {
+			calls.Count[row] = 1
+		}
 	}
 	for i, row := range c.PollsRow {
 		calls.Count[first+int(row)] = int64(c.Polls[i])
 	}
 }
 
-// appendCounts appends an event's counts in a chunk's bursts to a column; event -1 was not counted.
-func appendCounts(column []int64, c *store.Chunk, event int) []int64 {
+// copyCounts copies an event's counts in a chunk's bursts; event -1 was not counted.
+func copyCounts(to []int64, c *store.Chunk, event int) {
 	if event < 0 {
-		for range len(c.Path) - len(c.NoBurst) {
-			column = append(column, trace.NoCount)
+		for i := range len(c.Path) - len(c.NoBurst) {
+			to[i] = trace.NoCount
 		}
-		return column
+		return
 	}
-	noBurst := c.NoBurst
+	noBurst, n := c.NoBurst, 0
 	for row, v := range c.Column(event) {
 		if len(noBurst) > 0 && int(noBurst[0]) == row {
 			noBurst = noBurst[1:]
 		} else {
-			column = append(column, v)
+			to[n] = v
+			n++
 		}
 	}
-	return column
+}
+
+// fill makes the bursts between a thread's calls, whose columns have the room; in which clusters they are is set later.
+func (c *cuts) fill(t *trace.Thread) {
+	gaps, paused := c.gaps, c.paused
+	exitNS, before, burst := c.originNS, uint32(0), 0
+	b := &t.Bursts
+	for row, enterNS := range t.Calls.EnterNS {
+		if len(gaps) > 0 && int(gaps[0]) == row {
+			gaps = gaps[1:]
+			switch {
+			case len(paused) > 0 && int(paused[0]) == row:
+				paused = paused[1:]
+				t.Pauses = append(t.Pauses, trace.Pause{BeginNS: exitNS, EndNS: enterNS})
+			case enterNS > exitNS && row > 0: // not the first call, nor a place of a run of polls
+				t.Lost = append(t.Lost, trace.Span{BeginNS: exitNS, EndNS: enterNS, Window: -1})
+			}
+		} else {
+			b.StartNS[burst], b.DurationNS[burst] = exitNS, enterNS-exitNS
+			b.Before[burst], b.After[burst] = before, t.Calls.Path[row]
+			burst++
+		}
+		exitNS, before = t.Calls.ExitNS[row], t.Calls.Path[row]
+	}
+	if n := t.Calls.Len(); n > 0 {
+		t.BeginNS, t.EndNS = t.Calls.EnterNS[0], exitNS
+	}
 }

@@ -19,7 +19,8 @@ type Rebuilt struct {
 	Threads
 	ClockReport
 	Run     *trace.Run
-	Gaps    [][]int32 // by thread that is here: its rows without a burst before them
+	Gaps    [][]int32          // by thread that is here: its rows without a burst before them
+	Columns trace.BurstColumns // of the bursts of the run's threads that are here
 	Marks   Unbalanced
 	Absent  []rundir.Absence // ranks of Worlds and Unseen without a record
 	Unseen  []rundir.World   // without any rank that has a record; numbered after Worlds
@@ -49,6 +50,9 @@ func rebuild(ctx context.Context, u *unpacked) (r *Rebuilt, m matched, err error
 	if m, err = pair(ctx, u, c); err != nil {
 		return nil, m, err
 	}
+	for _, i := range u.Own {
+		u.frozen.Drop(u.Rings[i])
+	}
 	a, err := align(ctx, u, m.causes)
 	if err != nil {
 		return nil, m, err
@@ -61,7 +65,7 @@ func rebuild(ctx context.Context, u *unpacked) (r *Rebuilt, m matched, err error
 		return nil, m, err
 	}
 	r = &Rebuilt{
-		Threads: u.Threads, ClockReport: a.at.describe(a.ordered), Run: u.run, Gaps: u.gaps, Marks: marks, Absent: append(u.roster.absent, silent(u.Worlds)...), Unseen: u.roster.unseen(), Refused: u.roster.unrecorded,
+		Threads: u.Threads, ClockReport: a.at.describe(a.ordered), Run: u.run, Gaps: u.gaps(), Columns: u.all, Marks: marks, Absent: append(u.roster.absent, silent(u.Worlds)...), Unseen: u.roster.unseen(), Refused: u.roster.unrecorded,
 		Scheduling: Scheduling(u.Worlds, u.frozen.Agents), Unpaired: m.Unpaired, Notes: slices.Concat(u.notes, a.notes), Missing: slices.Concat(m.missing, a.missing), comms: c,
 	}
 	r.Run.Communicators = c.list

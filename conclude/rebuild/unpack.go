@@ -13,13 +13,12 @@ import (
 // unpacked is a run in which each thread has the time of its node's clock.
 type unpacked struct {
 	Threads
-	run    *trace.Run
-	frozen store.Frozen
-	at     *commonTime
-	// By thread of the run: its counter among the clocks, and, of those that are here, its rows without a burst before
-	// them.
-	counters []int
-	gaps     [][]int32
+	run      *trace.Run
+	frozen   store.Frozen
+	at       *commonTime
+	counters []int              // by thread of the run: its counter among the clocks
+	cuts     []cuts             // likewise, of those that are here
+	all      trace.BurstColumns // the bursts of all threads that are here
 	notes    []string
 	marks    Unbalanced // of the threads that are here
 	roster   *roster
@@ -56,13 +55,22 @@ func unpack(f store.Frozen, t team.Team, workers int) *unpacked {
 		u.run.Threads = append(u.run.Threads, trace.Thread{World: p.World, Rank: int(p.Info.Rank), Thread: int(r.Info.Thread), Node: node[p.Agent]})
 	}
 	u.roster = assign(worlds, append(Unrecorded(f), c.leftOut(f)...))
-	u.gaps = make([][]int32, len(u.Rings))
+	u.cuts = make([]cuts, len(u.Rings))
+	u.allotCalls()
+	u.each(func(i int) {
+		p := u.Processes[u.ProcessOf[i]].Process
+		_, line, _ := c.local(p)
+		u.cuts[i] = chunked{f.Take(u.Rings[i]), places(u.run.Counters, p), f.Path}.read(&u.run.Threads[i], line.at)
+	})
+	u.allotBursts()
 	marks := make([]Unbalanced, len(u.Rings))
 	u.each(func(i int) {
-		p, t := u.Processes[u.ProcessOf[i]].Process, &u.run.Threads[i]
-		_, line, _ := c.local(p)
-		u.gaps[i] = fill(t, chunked{u.Rings[i], f.Take(u.Rings[i]), places(u.run.Counters, p), f.Path}, line.at)
-		marks[i] = addMarks(t, u.Rings[i], f.Name, line.at)
+		r, t := u.Rings[i], &u.run.Threads[i]
+		_, line, _ := c.local(u.Processes[u.ProcessOf[i]].Process)
+		if u.cuts[i].fill(t); t.Calls.Len() == 0 && len(r.Marks) > 0 { // a thread that says something and never calls MPI
+			t.BeginNS = line.at(r.Marks[0].Origin)
+		}
+		marks[i] = addMarks(t, r, f.Name, line.at)
 	})
 	for _, m := range marks {
 		u.marks.add(m)
@@ -75,9 +83,18 @@ func (u *unpacked) clockThreads() []clock.Thread {
 	threads := make([]clock.Thread, len(u.run.Threads))
 	for i := range threads {
 		t := &u.run.Threads[i]
-		threads[i] = clock.Thread{Node: u.counters[i], EnterNS: t.Calls.EnterNS, ExitNS: t.Calls.ExitNS, Gaps: u.gaps[i]}
+		threads[i] = clock.Thread{Node: u.counters[i], EnterNS: t.Calls.EnterNS, ExitNS: t.Calls.ExitNS, Gaps: u.cuts[i].gaps}
 	}
 	return threads
+}
+
+// gaps are, by thread of those that are here, its rows without a burst before them.
+func (u *unpacked) gaps() [][]int32 {
+	list := make([][]int32, len(u.cuts))
+	for i := range list {
+		list[i] = u.cuts[i].gaps
+	}
+	return list
 }
 
 // sumMarks is collective: it adds up what all members have counted of marks.

@@ -16,11 +16,12 @@ func startAtZero(u *unpacked) (start time.Time, durationNS int64, err error) {
 	}
 	u.each(func(i int) {
 		t := &u.run.Threads[i]
-		for _, column := range [][]int64{t.Calls.EnterNS, t.Calls.ExitNS, t.Bursts.StartNS} {
+		for _, column := range [][]int64{t.Calls.EnterNS, t.Calls.ExitNS} {
 			for k := range column {
 				column[k] -= origin
 			}
 		}
+		u.placeBursts(i)
 		for k := range t.Phases {
 			t.Phases[k].BeginNS -= origin
 			t.Phases[k].EndNS -= origin
@@ -49,6 +50,20 @@ func startAtZero(u *unpacked) (start time.Time, durationNS int64, err error) {
 		durationNS = max(durationNS, u.run.Threads[i].EndNS)
 	}
 	return time.Unix(0, origin), durationNS, nil
+}
+
+// placeBursts puts a thread's bursts where its calls leave room for them.
+func (u *unpacked) placeBursts(i int) {
+	t, gaps := &u.run.Threads[i], u.cuts[i].gaps
+	burst := 0
+	for row, enter := range t.Calls.EnterNS {
+		if len(gaps) > 0 && int(gaps[0]) == row {
+			gaps = gaps[1:]
+			continue
+		}
+		t.Bursts.StartNS[burst] = enter - t.Bursts.DurationNS[burst]
+		burst++
+	}
 }
 
 // firstEntry is when the first call of the run was entered.
