@@ -25,12 +25,13 @@ type work struct {
 	mainLabels []int32 // of the main columns
 	counted    int64   // bursts of the piece that were aligned by counting
 
-	tally tally
-	key   []byte
+	columns counts // of the segments that the worker has aligned
+	set     []int32
+	key     []byte
 }
 
 func newWork(a *aligner) *work {
-	return &work{aligner: a, edits: editor{over: a.over}, tally: tally{of: make([]labelCount, a.Count)}}
+	return &work{aligner: a, edits: editor{over: a.over}, columns: counts{labels: make([]labelCount, a.Count)}}
 }
 
 // align finds for every burst of a piece the column of the profile that it belongs to.

@@ -10,7 +10,7 @@ import (
 
 // commonAnchors returns for each thread here where the anchors are that all threads with bursts have, and finds how
 // many segments they make.
-func (a *aligner) commonAnchors() ([][]int, error) {
+func (a *aligner) commonAnchors() ([][]int32, error) {
 	a.count = 1
 	if a.Anchors == nil || a.sequences < 2 {
 		return nil, nil
@@ -23,16 +23,39 @@ func (a *aligner) commonAnchors() ([][]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	isCommon := func(uint64) bool { return true }
-	same = !slices.ContainsFunc(all, func(d digest) bool { return d != all[0] || !d.same })
-	if !same {
+	cuts := make([][]int32, len(a.Ends))
+	if slices.ContainsFunc(all, func(d digest) bool { return d != all[0] || !d.same }) {
 		common, err := a.meetAnchors(first)
 		if err != nil {
 			return nil, err
 		}
-		isCommon = func(event uint64) bool { return common[event] }
+		if all, err = a.cutAtSome(cuts, common); err != nil {
+			return nil, err
+		}
+	} else {
+		a.cutAtAll(cuts)
 	}
-	cuts := make([][]int, len(a.Ends))
+	a.count = 1 + int(all[0].events)
+	return cuts, nil
+}
+
+// cutAtAll has all anchors cut the threads here.
+func (a *aligner) cutAtAll(cuts [][]int32) {
+	a.each(len(a.Ends), func(next func() (int, bool)) {
+		for t, ok := next(); ok; t, ok = next() {
+			if begin, end := a.span(t); begin == end {
+				continue
+			}
+			cuts[t] = make([]int32, len(a.Anchors[t]))
+			for i, x := range a.Anchors[t] {
+				cuts[t][i] = int32(x.At)
+			}
+		}
+	})
+}
+
+// cutAtSome has the anchors cut the threads here that all threads with bursts have. It returns the digests of these.
+func (a *aligner) cutAtSome(cuts [][]int32, common map[uint64]bool) ([]digest, error) {
 	var order []uint64
 	ordered := true
 	for t, anchors := range a.Anchors {
@@ -42,11 +65,9 @@ func (a *aligner) commonAnchors() ([][]int, error) {
 		}
 		var mine []uint64
 		for _, x := range anchors {
-			if isCommon(x.Event) {
-				cuts[t] = append(cuts[t], x.At)
-				if !same {
-					mine = append(mine, x.Event)
-				}
+			if common[x.Event] {
+				cuts[t] = append(cuts[t], int32(x.At))
+				mine = append(mine, x.Event)
 			}
 		}
 		if order == nil {
@@ -54,16 +75,11 @@ func (a *aligner) commonAnchors() ([][]int, error) {
 		}
 		ordered = ordered && slices.Equal(mine, order)
 	}
-	if !same {
-		if all, err = a.gatherDigests(order, ordered); err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(all, func(d digest) bool { return d != all[0] || !d.same }) {
-			return nil, errAnchorOrder
-		}
+	all, err := a.gatherDigests(order, ordered)
+	if err == nil && slices.ContainsFunc(all, func(d digest) bool { return d != all[0] || !d.same }) {
+		err = errAnchorOrder
 	}
-	a.count = 1 + int(all[0].events)
-	return cuts, nil
+	return all, err
 }
 
 // compareAnchors returns those of the first thread with bursts here, and whether the others here have the same.

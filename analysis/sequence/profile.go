@@ -2,6 +2,7 @@ package sequence
 
 import (
 	"slices"
+	"sync"
 
 	"moriens/internal/team"
 )
@@ -142,17 +143,22 @@ func (a *aligner) alignAll(segments []segment) error {
 			return err
 		}
 	}
+	a.total = counts{labels: make([]labelCount, a.Count)}
+	var mu sync.Mutex
 	a.each(len(segments), func(next func() (int, bool)) {
 		w := newWork(a)
 		for s, ok := next(); ok && !a.over(); s, ok = next() {
 			if len(segments[s].pieces) == 1 {
-				segments[s].result = w.countAlike(&segments[s].pieces[0])
+				w.countAlike(&segments[s].pieces[0])
 				continue
 			}
 			p, counted := w.alignPieces(segments[s].pieces)
-			segments[s].result = w.count(p)
-			segments[s].result.counted = counted
+			w.count(p)
+			w.columns.counted += counted
 		}
+		mu.Lock()
+		defer mu.Unlock()
+		a.total.merge(&w.columns)
 	})
 	return a.agree()
 }

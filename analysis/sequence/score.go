@@ -11,83 +11,73 @@ import (
 
 // counts are what columns add to a score. All are whole numbers, so that no order of adding matters.
 type counts struct {
-	labels  []labelCount // ascending
+	labels  []labelCount // by label
 	shared  map[string]*int
 	counted int64 // bursts that were aligned by counting
 }
 
-type labelCount struct {
-	label            int32
-	columns, threads int64 // threads: summed over the columns
+type labelCount struct{ columns, threads int64 } // threads: summed over the columns
+
+func (c *counts) add(label int32, threads int64) {
+	c.labels[label].columns++
+	c.labels[label].threads += threads
 }
 
-// tally adds up what columns say of labels.
-type tally struct {
-	of   []labelCount // by label
-	seen []int32      // labels that are in a column
-}
-
-func (t *tally) add(label int32, threads int64) {
-	c := &t.of[label]
-	if c.columns == 0 {
-		t.seen = append(t.seen, label)
-		c.label = label
+// merge adds what another one has counted.
+func (c *counts) merge(o *counts) {
+	for label, n := range o.labels {
+		c.labels[label].columns += n.columns
+		c.labels[label].threads += n.threads
 	}
-	c.columns++
-	c.threads += threads
+	for key, n := range o.shared {
+		*c.sharedBy(key) += *n
+	}
+	c.counted += o.counted
 }
 
-// take returns what there is, by label, and forgets it.
-func (t *tally) take() []labelCount {
-	slices.Sort(t.seen)
-	list := make([]labelCount, len(t.seen))
-	for i, label := range t.seen {
-		list[i] = t.of[label]
-		t.of[label] = labelCount{}
+// sharedBy counts the columns of a set of labels.
+func (c *counts) sharedBy(key string) *int {
+	n := c.shared[key]
+	if n == nil {
+		if c.shared == nil {
+			c.shared = make(map[string]*int)
+		}
+		n = new(int)
+		c.shared[key] = n
 	}
-	t.seen = t.seen[:0]
-	return list
+	return n
 }
 
 // countAlike counts the columns of threads that all do the same.
-func (w *work) countAlike(x *piece) counts {
+func (w *work) countAlike(x *piece) {
 	for _, label := range x.labels {
-		w.tally.add(label, x.threads)
+		w.columns.add(label, x.threads)
 	}
-	return counts{labels: w.tally.take()}
 }
 
 // count counts an alignment's columns.
-func (w *work) count(p *profile) counts {
-	result := counts{}
-	var set []int32
+func (w *work) count(p *profile) {
 	for _, columns := range [][]column{p.columns, p.alone} {
 		for i := range columns {
 			c := &columns[i]
-			w.tally.add(c.label, c.threads)
+			w.columns.add(c.label, c.threads)
 			if c.others == 0 {
 				continue
 			}
-			set = append(set[:0], c.label)
+			w.set = append(w.set[:0], c.label)
 			for _, e := range p.othersOf(c) {
-				w.tally.add(e.label, e.threads)
-				set = append(set, e.label)
+				w.columns.add(e.label, e.threads)
+				w.set = append(w.set, e.label)
 			}
-			slices.Sort(set)
-			if result.shared == nil {
-				result.shared = make(map[string]*int)
-			}
-			w.key = appendKey(w.key[:0], set)
-			n := result.shared[string(w.key)]
+			slices.Sort(w.set)
+			w.key = appendKey(w.key[:0], w.set)
+			n := w.columns.shared[string(w.key)]
 			if n == nil {
-				n = new(int)
-				result.shared[string(w.key)] = n
+				n = w.columns.sharedBy(string(w.key))
 			}
 			*n++
 		}
 	}
-	result.labels = w.tally.take()
-	return result
 }
 
 func appendKey(key []byte, labels []int32) []byte {
@@ -108,14 +98,13 @@ func (a *aligner) score(segments []segment) (*Score, error) {
 	mine := make(map[string]int)
 	for i := range segments {
 		sums[2*a.Count] += int64(len(segments[i].pieces))
-		sums[2*a.Count+1] += segments[i].result.counted
-		for _, l := range segments[i].result.labels {
-			sums[2*l.label] += l.columns
-			sums[2*l.label+1] += l.threads
-		}
-		for key, n := range segments[i].result.shared {
-			mine[key] += *n
-		}
+	}
+	sums[2*a.Count+1] = a.total.counted
+	for label, n := range a.total.labels {
+		sums[2*label], sums[2*label+1] = n.columns, n.threads
+	}
+	for key, n := range a.total.shared {
+		mine[key] = *n
 	}
 	if err := a.Team.AllReduce(sums, team.Sum); err != nil {
 		return nil, err

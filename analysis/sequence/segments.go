@@ -20,6 +20,7 @@ type aligner struct {
 	first     int   // of those that this member aligns
 	idle      int   // segments in which no thread does anything, and of which nothing else is known
 	labels    []LabelScore
+	total     counts   // of the segments that this member aligns
 	gain      []int64  // of a match, by label
 	sign      []uint64 // what a label is known by, however it is numbered
 	halted    atomic.Bool
@@ -29,7 +30,6 @@ type aligner struct {
 type segment struct {
 	number int     // in the run
 	pieces []piece // distinct
-	result counts
 }
 
 // A piece is a part of a sequence that some threads have in common.
@@ -141,16 +141,17 @@ func (a *aligner) cut() ([]segment, error) {
 	}
 	segments := make([]segment, a.count)
 	a.each(a.count, func(next func() (int, bool)) {
+		var found pieceList
 		for s, ok := next(); ok && !a.over(); s, ok = next() {
 			segments[s].number = s
-			segments[s].pieces = a.distinct(func(thread int) []int32 {
+			segments[s].pieces = found.distinct(a, func(thread int) []int32 {
 				begin, end := a.span(thread)
 				from, to := begin, end
 				if s > 0 {
-					from = begin + cuts[thread][s-1]
+					from = begin + int(cuts[thread][s-1])
 				}
 				if s < a.count-1 {
-					to = begin + cuts[thread][s]
+					to = begin + int(cuts[thread][s])
 				}
 				return a.Labels[from:to]
 			})
@@ -162,30 +163,52 @@ func (a *aligner) cut() ([]segment, error) {
 	return a.meet(segments)
 }
 
+// A pieceList finds the pieces of segments, of which there are as many as anchors, and mostly of one piece or two: what
+// it needs for that it needs once.
+type pieceList struct {
+	byHash map[uint64][]int // indices of pieces
+	pieces []piece          // of a segment
+	room   []piece          // for those of the next segments
+}
+
 // distinct finds the different pieces among those of all threads with bursts here.
-func (a *aligner) distinct(of func(thread int) []int32) []piece {
-	byHash := make(map[uint64][]int) // indices of pieces
-	var pieces []piece
+func (l *pieceList) distinct(a *aligner, of func(thread int) []int32) []piece {
+	l.pieces = l.pieces[:0]
+	clear(l.byHash)
 	for t := range a.Ends {
 		if begin, end := a.span(t); begin == end {
 			continue
 		}
-		labels := of(t)
-		if len(pieces) > 0 && slices.Equal(pieces[0].labels, labels) { // the rule; spares the hash
-			pieces[0].threads++
-			continue
-		}
-		h := uint64(len(labels))
-		for _, label := range labels {
-			h = mix.Bits(h ^ uint64(uint32(label)))
-		}
-		same := slices.IndexFunc(byHash[h], func(i int) bool { return slices.Equal(pieces[i].labels, labels) })
-		if same >= 0 {
-			pieces[byHash[h][same]].threads++
-			continue
-		}
-		byHash[h] = append(byHash[h], len(pieces))
-		pieces = append(pieces, piece{labels: labels, threads: 1})
+		l.add(of(t))
 	}
-	return pieces
+	const together = 1 << 10
+	n := len(l.pieces)
+	if n > len(l.room) {
+		l.room = make([]piece, max(n, together))
+	}
+	list := l.room[:n:n]
+	l.room = l.room[n:]
+	copy(list, l.pieces)
+	return list
+}
+
+func (l *pieceList) add(labels []int32) {
+	if len(l.pieces) > 0 && slices.Equal(l.pieces[0].labels, labels) { // the rule; spares the hash
+		l.pieces[0].threads++
+		return
+	}
+	h := uint64(len(labels))
+	for _, label := range labels {
+		h = mix.Bits(h ^ uint64(uint32(label)))
+	}
+	same := slices.IndexFunc(l.byHash[h], func(i int) bool { return slices.Equal(l.pieces[i].labels, labels) })
+	if same >= 0 {
+		l.pieces[l.byHash[h][same]].threads++
+		return
+	}
+	if l.byHash == nil {
+		l.byHash = make(map[uint64][]int)
+	}
+	l.byHash[h] = append(l.byHash[h], len(l.pieces))
+	l.pieces = append(l.pieces, piece{labels: labels, threads: 1})
 }

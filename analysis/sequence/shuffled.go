@@ -75,7 +75,7 @@ func Shuffled(t Threads, workers int) (float64, error) {
 }
 
 // sampled says how many bursts of each thread are taken in each of the segments that are.
-func (a *aligner) sampled(cuts [][]int) (lengths [][]int, segments int, err error) {
+func (a *aligner) sampled(cuts [][]int32) (lengths [][]int, segments int, err error) {
 	total := 0
 	for _, l := range a.labels {
 		total += l.Bursts
@@ -93,10 +93,10 @@ func (a *aligner) sampled(cuts [][]int) (lengths [][]int, segments int, err erro
 			s := a.pick(i, segments)
 			from, to := 0, end-begin
 			if s > 0 {
-				from = cuts[t][s-1]
+				from = int(cuts[t][s-1])
 			}
 			if s < a.count-1 {
-				to = cuts[t][s]
+				to = int(cuts[t][s])
 			}
 			lengths[t][i] = to - from
 			sums[i] += int64(to - from)
