@@ -33,13 +33,13 @@ func Compute(b Bursts, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Labels: make([]int32, b.Len()), Selection: selection, TotalNS: selection.TotalNS(), Shuffled: math.NaN(), Predicted: math.NaN()}
-	groups, err := c.unite(c.split(c.admit(selection, r.Labels)))
+	r := &Result{Selection: selection, TotalNS: selection.TotalNS(), Shuffled: math.NaN(), Predicted: math.NaN()}
+	groups, err := c.unite(c.split(c.admit(selection)))
 	if err != nil {
 		return nil, err
 	}
 	if o.Filter.Auto {
-		if err := c.keepWhole(groups, selection, r.Labels); err != nil {
+		if err := c.keepWhole(groups, selection); err != nil {
 			return nil, err
 		}
 	}
@@ -129,22 +129,30 @@ func (c *computation) chosen(s *space.Selection) *Chosen {
 	}
 }
 
-// admit finds the rows of bursts that may be clustered, ascending, and gives the others their labels.
-func (c *computation) admit(s *space.Selection, labels []int32) []int32 {
-	may := func(status space.Status) bool {
-		return status == space.Complete || status == space.Short && c.options.Filter.Auto
-	}
-	return workers.Lists(len(labels), 1, c.workers, func(row int) int32 {
-		switch status := s.Status[row]; {
-		case may(status):
+// admit finds the rows of bursts that may be clustered, ascending.
+func (c *computation) admit(s *space.Selection) []int32 {
+	return workers.Lists(len(s.Status), 1, c.workers, func(row int) int32 {
+		if status := s.Status[row]; status == space.Complete || status == space.Short && c.options.Filter.Auto {
 			return 0
-		case status == space.Missing:
-			labels[row] = LabelMissing
-		default:
-			labels[row] = LabelFiltered
 		}
 		return -1
 	})[0]
+}
+
+// beginLabels gives the bursts that were set aside their labels. Before there are others none are needed: memory.
+func (c *computation) beginLabels(r *Result) {
+	r.Labels = make([]int32, c.bursts.Len())
+	workers.Chunks(len(r.Labels), c.workers, func(_, from, to int) {
+		for row, status := range r.Selection.Status[from:to] {
+			switch status {
+			case space.Complete:
+			case space.Missing:
+				r.Labels[from+row] = LabelMissing
+			default:
+				r.Labels[from+row] = LabelFiltered
+			}
+		}
+	})
 }
 
 // split sorts rows by call paths and cuts them into groups. With calls it leaves rows as they are.

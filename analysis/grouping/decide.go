@@ -27,7 +27,6 @@ type Proposed struct {
 	// for in sums, which are exact. It is asked for once, when order has decided: until then there is less room.
 	DurationNS func(i int) int64
 	TimeNS     func() []int64
-	Spare      []int32 // room for a word per burst; nil = there is none
 
 	timeNS []int64
 }
@@ -116,6 +115,7 @@ func (p *Proposed) Decide(r *Result) (*Decided, error) {
 			x.cluster(int32(cluster)).Kind = x.at[root].cluster // until clusters have their numbers
 		}
 	}
+	p.timeNS = nil // memory
 	r.Tree = x.tree(r.Score)
 	return &Decided{of: x, ways: x.ways(r.Tree)}, nil
 }

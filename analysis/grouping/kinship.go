@@ -185,10 +185,7 @@ func (x *decided) score(r *Result) (m measured, err error) {
 	if b.Ends == nil || r.Unscored {
 		return x.measure()
 	}
-	labels := x.Spare
-	if labels == nil {
-		labels = make([]int32, len(x.Kind))
-	}
+	labels := make([]int32, len(x.Kind))
 	workers.Chunks(len(x.Kind), x.workers(), func(_, from, to int) {
 		for i := from; i < to; i++ {
 			labels[i] = x.Kind[i] + 1 // none is refine.Noise

@@ -3,7 +3,7 @@ package grouping
 import (
 	"fmt"
 	"math"
-	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -38,6 +38,18 @@ func (c *computation) findKinds(groups []*group, r *Result) error {
 	if err := k.collect(); err != nil {
 		return err
 	}
+	for _, g := range groups {
+		g.rows = nil // memory, until there are labels
+	}
+	err := k.find(r)
+	if err != nil { // there may be time for a sample
+		k.listGroups()
+	}
+	return err
+}
+
+func (k *kinding) find(r *Result) error {
+	c := k.computation
 	p, err := kinds.Propose(k.bursts, c.options.ForKinds())
 	if err != nil {
 		return err
@@ -55,24 +67,50 @@ func (k *kinding) decide(p *kinds.Proposal, basins []*group, r *Result) error {
 	c := k.computation
 	proposed := &Proposed{
 		Options: c.options, Bursts: &k.bursts, Groups: foundIn(k.groups), Proposal: p, Basins: foundIn(basins), Leaves: k.leaves, Nodes: k.nodes, LeafOf: k.leafOf,
-		Scale: k.scale, TimeNS: func() []int64 { return c.bursts.DurationNS }, DurationNS: func(i int) int64 { return c.bursts.DurationNS[i] }, Spare: r.Labels,
+		Scale: k.scale, TimeNS: func() []int64 { return c.bursts.DurationNS }, DurationNS: func(i int) int64 { return c.bursts.DurationNS[i] },
 	}
 	rows := k.rows
-	if len(rows) == len(r.Labels) {
+	if len(rows) == c.bursts.Len() {
 		rows = nil // all are clustered
 	} else {
-		proposed.TimeNS, proposed.Spare = k.durations, nil
+		proposed.TimeNS = k.durations
 		proposed.DurationNS = func(i int) int64 { return c.bursts.DurationNS[rows[i]] }
 	}
 	made, err := proposed.Decide(r)
 	if err != nil {
 		return err
 	}
+	k.listGroups()
+	k.bursts.Group, k.bursts.Anchors = nil, nil // memory
+	if len(k.rows) >= manyBursts {              // there is most from now on
+		debug.FreeOSMemory()
+	}
+	c.beginLabels(r)
 	made.Label(r, rows)
 	c.stopped, c.decided = r.Stopped, made
 	tallies := make([]*GroupTally, len(k.groups))
 	k.everyGroup(k.groups, func(i int) { tallies[i] = k.tally(k.groups[i], r.Labels) })
 	return Describe(k.team, proposed.Groups, tallies)
+}
+
+// listGroups gives the groups the rows of their bursts.
+func (k *kinding) listGroups() {
+	for i, rows := range k.rowsBy(len(k.groups), k.bursts.Group) {
+		k.groups[i].rows = rows
+	}
+}
+
+// rowsBy are the rows of the bursts that are clustered by what each is of.
+func (k *kinding) rowsBy(lists int, of []int32) [][]int32 {
+	all := workers.Lists(len(k.rows), lists, k.workers, func(i int) int32 { return of[i] })
+	for _, list := range all {
+		workers.Chunks(len(list), k.workers, func(_, from, to int) {
+			for at := from; at < to; at++ {
+				list[at] = k.rows[list[at]]
+			}
+		})
+	}
+	return all
 }
 
 // durations are those of the bursts that are clustered, where not all are.
@@ -328,13 +366,13 @@ func (k *kinding) coordinates(to []float64, rows []int32) []float64 {
 	return to
 }
 
-// manyBursts is how many bursts make it worth while to collect at once what a step has left: it would stay beside what
-// is allocated next, and to touch new memory takes longer than to find the old.
+// manyBursts is how many bursts make it worth while to collect at once what a step has left, and to return it: it would
+// stay beside what is allocated next, which is seldom of its size.
 const manyBursts = 1 << 20
 
 func sweep(bursts int) {
 	if bursts >= manyBursts {
-		runtime.GC()
+		debug.FreeOSMemory()
 	}
 }
 
@@ -345,13 +383,8 @@ func (k *kinding) cluster(p *kinds.Proposal) ([]*group, error) {
 		of := k.groups[x.Group]
 		basins[i] = &group{Clustered: Clustered{Group: Group{Before: of.Before, After: of.After, Bursts: int(x.Bursts)}}}
 	}
-	for i, list := range workers.Lists(len(k.rows), len(basins), k.workers, func(i int) int32 { return p.Of[i] }) {
-		basins[i].rows = list
-		workers.Chunks(len(list), k.workers, func(_, from, to int) {
-			for at := from; at < to; at++ {
-				list[at] = k.rows[list[at]]
-			}
-		})
+	for i, rows := range k.rowsBy(len(basins), p.Of) {
+		basins[i].rows = rows
 	}
 	c := k.computation
 	if err := k.findDensities(p, basins); err != nil {

@@ -31,6 +31,7 @@ func (c *computation) refine(groups []*group, r *Result) error {
 
 // adopt gives bursts the numbers of their clusters in their groups, and describes those.
 func (c *computation) adopt(groups []*group, refined *refine.Result, r *Result) error {
+	c.beginLabels(r)
 	number := r.Adopt(foundIn(groups), refined)
 	sizes := make([]int, len(groups))
 	for i, g := range groups {

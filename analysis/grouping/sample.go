@@ -131,6 +131,7 @@ func (s *sampled) group(number, threads int) (refine.Group, error) {
 
 // adopt gives all bursts clusters, and describes these.
 func (s *sampled) adopt(r *Result) error {
+	s.beginLabels(r)
 	number := r.Adopt(foundIn(s.groups), s.refined)
 	lineage := s.lineages(r)
 	r.Lineage = make([]uint32, len(r.Labels))

@@ -17,7 +17,7 @@ import (
 // twentieth of its peak. It is kept whole if the filter keeps at least a tenth of it: a long tail of slow bursts does
 // not make a quick kind worth keeping. Both limits are shares, so that a longer run of the same program is filtered
 // alike.
-func (c *computation) keepWhole(groups []*group, selection *space.Selection, labels []int32) error {
+func (c *computation) keepWhole(groups []*group, selection *space.Selection) error {
 	limits, err := c.wholeLimits(groups, selection)
 	if err != nil {
 		return err
@@ -33,26 +33,14 @@ func (c *computation) keepWhole(groups []*group, selection *space.Selection, lab
 	if err := c.space.Readmit(selection, slices.Concat(readmitted...)); err != nil {
 		return err
 	}
-	c.everyGroup(groups, func(i int) { groups[i].keepComplete(selection, labels) })
-	return nil
-}
-
-// keepComplete takes out of a group the bursts that are not complete, and gives them their labels.
-func (g *group) keepComplete(selection *space.Selection, labels []int32) {
-	rows := g.rows[:0]
-	for _, row := range g.rows {
-		switch selection.Status[row] {
-		case space.Complete:
-			rows = append(rows, row)
-		case space.Missing:
-			labels[row] = LabelMissing
-		default:
-			labels[row] = LabelFiltered
+	c.everyGroup(groups, func(i int) {
+		g := groups[i]
+		g.rows = slices.DeleteFunc(g.rows, func(row int32) bool { return selection.Status[row] != space.Complete })
+		if len(g.rows) < cap(g.rows)/2 {
+			g.rows = slices.Clone(g.rows) // memory
 		}
-	}
-	if g.rows = rows; len(rows) < cap(rows)/2 {
-		g.rows = slices.Clone(rows) // memory
-	}
+	})
+	return nil
 }
 
 // everyGroup does something with every group, with several at a time.

@@ -57,8 +57,6 @@ func TestLostStretches(t *testing.T) {
 	thread := &u.run.Threads[0]
 	u.allotCalls()
 	u.cuts[0] = chunked{[]store.Chunk{c}, nil, func(uint32) uint32 { return 0 }}.read(thread, func(ticks uint64) int64 { return int64(ticks) })
-	u.allotBursts()
-	u.cuts[0].fill(thread)
 	if d := cmp.Diff([]trace.Span{{BeginNS: 118, EndNS: 138, Window: -1}}, thread.Lost); d != "" {
 		t.Error(d)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,6 +93,12 @@ func pingPong(t *testing.T, clocks [2]pretender, identity func(int) string, coll
 		}
 	}
 	return s.Freeze(), traffic, exit
+}
+
+// fillBursts puts bursts where calls are.
+func fillBursts(u *unpacked) {
+	u.allotBursts()
+	u.each(func(i int) { u.cuts[i].fill(&u.run.Threads[i]) })
 }
 
 // alignBy aligns the threads of one process by what is known of who waited for whom.
@@ -238,9 +245,10 @@ func TestCopiedIdentity(t *testing.T) {
 func TestAlignMovesReceives(t *testing.T) {
 	f, traffic, _ := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 5e9, stepAt: 500.9e6, step: 40e6}}, unnamed)
 	u := unpack(f, team.Solo{}, 2)
+	fillBursts(u)
 	before := make([][]int64, len(u.run.Threads))
 	for i := range u.run.Threads {
-		before[i] = append(before[i], u.run.Threads[i].Bursts.DurationNS...)
+		before[i] = slices.Clone(u.run.Threads[i].Bursts.DurationNS)
 	}
 	a := alignBy(t, t.Context(), u, traffic)
 	for i := range u.run.Threads {

@@ -20,20 +20,20 @@ func burstsOf(chunks []store.Chunk) (n int) {
 	return n
 }
 
-// cuts are what is between a thread's calls besides bursts.
+// cuts are what is between a thread's calls, besides bursts as long as the calls leave room for.
 type cuts struct {
-	originNS int64   // when the time before its first call begins
-	gaps     []int32 // rows, ascending, without a burst before them
-	paused   []int32 // those of them before which the program had paused recording
+	firstNS int64   // how long the time before its first call is
+	gaps    []int32 // rows, ascending, without a burst before them
 }
 
 // read moves the calls of a ring into the columns of its thread, which have the room, and what was counted in its
-// bursts. It lets go of each chunk that it has read.
+// bursts. It lets go of each chunk that it has read. Bursts follow when calls are where they stay.
 func (of chunked) read(t *trace.Thread, at func(ticks uint64) int64) (c cuts) {
 	if len(of.chunks) == 0 { // its calls were kept on the node, or it never calls MPI
 		return c
 	}
-	c.originNS = at(of.chunks[0].Origin)
+	originNS := at(of.chunks[0].Origin)
+	var paused []int32 // rows before which the program had paused recording
 	row, bursts := 0, 0
 	for k := range of.chunks {
 		x := &of.chunks[k]
@@ -47,7 +47,7 @@ func (of chunked) read(t *trace.Thread, at func(ticks uint64) int64) (c cuts) {
 			c.gaps = append(c.gaps, int32(row)+int32(i))
 		}
 		for _, i := range x.Paused {
-			c.paused = append(c.paused, int32(row)+int32(i))
+			paused = append(paused, int32(row)+int32(i))
 		}
 		addPolls(&t.Calls, x, row)
 		for counter, event := range of.events {
@@ -57,7 +57,28 @@ func (of chunked) read(t *trace.Thread, at func(ticks uint64) int64) (c cuts) {
 		row, bursts = row+len(x.Path), bursts+len(x.Path)-len(x.NoBurst)
 		*x = store.Chunk{}
 	}
+	c.firstNS = t.Calls.EnterNS[0] - originNS
+	c.addLost(t, paused)
+	t.BeginNS, t.EndNS = t.Calls.EnterNS[0], t.Calls.ExitNS[row-1]
 	return c
+}
+
+// addLost says where a thread's calls have no burst between them: the program had paused recording, or calls were lost.
+func (c *cuts) addLost(t *trace.Thread, paused []int32) {
+	for _, row := range c.gaps {
+		enterNS := t.Calls.EnterNS[row]
+		exitNS := enterNS - c.firstNS
+		if row > 0 {
+			exitNS = t.Calls.ExitNS[row-1]
+		}
+		switch {
+		case len(paused) > 0 && paused[0] == row:
+			paused = paused[1:]
+			t.Pauses = append(t.Pauses, trace.Pause{BeginNS: exitNS, EndNS: enterNS})
+		case enterNS > exitNS && row > 0: // not the first call, nor a place of a run of polls
+			t.Lost = append(t.Lost, trace.Span{BeginNS: exitNS, EndNS: enterNS, Window: -1})
+		}
+	}
 }
 
 // addPolls says how many calls each row of a chunk, the first of which is given, stands for; where all rows of a thread
@@ -95,27 +116,19 @@ func copyCounts(to []int64, c *store.Chunk, event int) {
 
 // fill makes the bursts between a thread's calls, whose columns have the room; in which clusters they are is set later.
 func (c *cuts) fill(t *trace.Thread) {
-	gaps, paused := c.gaps, c.paused
-	exitNS, before, burst := c.originNS, uint32(0), 0
-	b := &t.Bursts
+	gaps, b, burst := c.gaps, &t.Bursts, 0
+	startNS, before := int64(0), uint32(0)
+	if t.Calls.Len() > 0 {
+		startNS = t.Calls.EnterNS[0] - c.firstNS
+	}
 	for row, enterNS := range t.Calls.EnterNS {
+		path := t.Calls.Path[row]
 		if len(gaps) > 0 && int(gaps[0]) == row {
 			gaps = gaps[1:]
-			switch {
-			case len(paused) > 0 && int(paused[0]) == row:
-				paused = paused[1:]
-				t.Pauses = append(t.Pauses, trace.Pause{BeginNS: exitNS, EndNS: enterNS})
-			case enterNS > exitNS && row > 0: // not the first call, nor a place of a run of polls
-				t.Lost = append(t.Lost, trace.Span{BeginNS: exitNS, EndNS: enterNS, Window: -1})
-			}
 		} else {
-			b.StartNS[burst], b.DurationNS[burst] = exitNS, enterNS-exitNS
-			b.Before[burst], b.After[burst] = before, t.Calls.Path[row]
+			b.StartNS[burst], b.DurationNS[burst], b.Before[burst], b.After[burst] = startNS, enterNS-startNS, before, path
 			burst++
 		}
-		exitNS, before = t.Calls.ExitNS[row], t.Calls.Path[row]
-	}
-	if n := t.Calls.Len(); n > 0 {
-		t.BeginNS, t.EndNS = t.Calls.EnterNS[0], exitNS
+		startNS, before = t.Calls.ExitNS[row], path
 	}
 }

@@ -57,20 +57,24 @@ func unpack(f store.Frozen, t team.Team, workers int) *unpacked {
 	u.roster = assign(worlds, append(Unrecorded(f), c.leftOut(f)...))
 	u.cuts = make([]cuts, len(u.Rings))
 	u.allotCalls()
-	u.each(func(i int) {
-		p := u.Processes[u.ProcessOf[i]].Process
-		_, line, _ := c.local(p)
-		u.cuts[i] = chunked{f.Take(u.Rings[i]), places(u.run.Counters, p), f.Path}.read(&u.run.Threads[i], line.at)
-	})
-	u.allotBursts()
 	marks := make([]Unbalanced, len(u.Rings))
 	u.each(func(i int) {
-		r, t := u.Rings[i], &u.run.Threads[i]
-		_, line, _ := c.local(u.Processes[u.ProcessOf[i]].Process)
-		if u.cuts[i].fill(t); t.Calls.Len() == 0 && len(r.Marks) > 0 { // a thread that says something and never calls MPI
+		p, r, t := u.Processes[u.ProcessOf[i]].Process, u.Rings[i], &u.run.Threads[i]
+		_, line, _ := c.local(p)
+		u.cuts[i] = chunked{f.Take(r), places(u.run.Counters, p), f.Path}.read(t, line.at)
+		if len(r.Marks) == 0 {
+			return
+		}
+		if t.Calls.Len() == 0 { // a thread that says something and never calls MPI
 			t.BeginNS = line.at(r.Marks[0].Origin)
 		}
+		n := t.Calls.Len() - len(u.cuts[i].gaps)
+		own := t.Bursts // until calls are where they stay
+		t.Bursts = trace.Bursts{StartNS: make([]int64, n), DurationNS: make([]int64, n), Before: make([]uint32, n), After: make([]uint32, n)}
+		u.cuts[i].fill(t)
 		marks[i] = addMarks(t, r, f.Name, line.at)
+		own.Phase = t.Bursts.Phase
+		t.Bursts = own
 	})
 	for _, m := range marks {
 		u.marks.add(m)

@@ -7,12 +7,16 @@ import (
 	"moriens/internal/team"
 )
 
-// startAtZero is collective: it makes all times those since the first call, gives all members the begin and end of all
-// threads, and returns when the run started and how long it took.
+// startAtZero is collective: it makes all times those since the first call, puts bursts between the calls, gives all
+// members the begin and end of all threads, and returns when the run started and how long it took.
 func startAtZero(u *unpacked) (start time.Time, durationNS int64, err error) {
 	origin, err := u.firstEntry()
-	if err != nil || origin == math.MaxInt64 {
+	if err != nil {
 		return start, 0, err
+	}
+	u.allotBursts()
+	if origin == math.MaxInt64 {
+		return start, 0, nil
 	}
 	u.each(func(i int) {
 		t := &u.run.Threads[i]
@@ -21,7 +25,7 @@ func startAtZero(u *unpacked) (start time.Time, durationNS int64, err error) {
 				column[k] -= origin
 			}
 		}
-		u.placeBursts(i)
+		u.cuts[i].fill(t)
 		for k := range t.Phases {
 			t.Phases[k].BeginNS -= origin
 			t.Phases[k].EndNS -= origin
@@ -50,20 +54,6 @@ func startAtZero(u *unpacked) (start time.Time, durationNS int64, err error) {
 		durationNS = max(durationNS, u.run.Threads[i].EndNS)
 	}
 	return time.Unix(0, origin), durationNS, nil
-}
-
-// placeBursts puts a thread's bursts where its calls leave room for them.
-func (u *unpacked) placeBursts(i int) {
-	t, gaps := &u.run.Threads[i], u.cuts[i].gaps
-	burst := 0
-	for row, enter := range t.Calls.EnterNS {
-		if len(gaps) > 0 && int(gaps[0]) == row {
-			gaps = gaps[1:]
-			continue
-		}
-		t.Bursts.StartNS[burst] = enter - t.Bursts.DurationNS[burst]
-		burst++
-	}
 }
 
 // firstEntry is when the first call of the run was entered.
