@@ -67,7 +67,9 @@ func (o *ordering) connect(t *Traffic) ([][]need, error) {
 		o.meetings = append(o.meetings, meeting{collective: &t.Collectives[i]})
 	}
 	if o.team.Size() == 1 {
-		return o.needsOf(t), nil
+		needs := o.needsOf(t)
+		o.countMembers()
+		return needs, nil
 	}
 	o.number = make(map[Place]int32)
 	o.out = make([][]int64, o.team.Size())
@@ -99,6 +101,7 @@ func (o *ordering) connect(t *Traffic) ([][]need, error) {
 	if err := o.promise(entries, partials); err != nil {
 		return nil, err
 	}
+	o.countMembers()
 	for i := range o.meetings {
 		if m := &o.meetings[i]; len(m.waiters) > 0 {
 			m.watched = true
@@ -178,7 +181,7 @@ func (o *ordering) meet(stop bool) (through bool, err error) {
 	case pending == 0 && first == none:
 		return true, o.addUp()
 	case stopped != 0 && !o.Stopped:
-		o.Stopped = true
+		o.Stopped, o.loose = true, true
 		for i := range o.states {
 			o.states[i].needs = nil
 			o.wake(int32(i))
@@ -189,6 +192,7 @@ func (o *ordering) meet(stop bool) (through bool, err error) {
 		if s := &o.states[-first]; s.blocked {
 			s.needs = s.needs[1:]
 			o.Unordered++
+			o.loose = true
 			o.wake(int32(-first))
 		}
 	}
@@ -221,8 +225,11 @@ func (o *ordering) exchange() error {
 	return nil
 }
 
-// addUp makes what had to be done at all members one.
+// addUp makes what had to be done by all workers, and at all members, one.
 func (o *ordering) addUp() error {
+	for k := range o.walkers {
+		o.add(&o.walkers[k].Ordered)
+	}
 	sums, most := []int64{int64(o.Late), o.TotalNS, int64(o.Unordered)}, []int64{o.LargestNS, o.OffNS}
 	if err := o.team.AllReduce(sums, team.Sum); err != nil {
 		return err

@@ -42,7 +42,8 @@ func Order(threads []Thread, t *Traffic, at func(node int, ns int64) int64, work
 	if err := team.Agree(of, t.Check(threads, of)); err != nil {
 		return Ordered{}, err
 	}
-	o := &ordering{threads: threads, team: of, at: at, workers: workers, states: make([]state, len(threads))}
+	o := &ordering{threads: threads, team: of, at: at, workers: max(1, workers), states: make([]state, len(threads))}
+	o.walkers = make([]walker, o.workers)
 	needs, err := o.connect(t)
 	if err != nil {
 		return Ordered{}, err
@@ -66,22 +67,22 @@ func Order(threads []Thread, t *Traffic, at func(node int, ns int64) int64, work
 func (o *ordering) goOn() {
 	var running []int32
 	for len(o.ready) > 0 {
-		if o.workers > 1 && len(o.ready) >= sideBySide {
-			running, o.ready = o.ready, running[:0]
-			o.runAll(running)
-			for _, i := range running {
+		running, o.ready = o.ready, running[:0]
+		o.runAll(running)
+		for k := range o.walkers {
+			o.gather(&o.walkers[k])
+		}
+		for k := range o.walkers {
+			w := &o.walkers[k]
+			for _, i := range w.told {
+				o.notify(i)
+			}
+			for _, i := range w.asking {
 				if o.notify(i); o.settle(i) {
 					o.ready = append(o.ready, i)
 				}
 			}
-			continue
-		}
-		last := len(o.ready) - 1
-		i := o.ready[last]
-		o.ready = o.ready[:last]
-		for goesOn := true; goesOn; goesOn = o.settle(i) {
-			o.run(i, &o.Ordered)
-			o.notify(i)
+			w.told, w.asking = w.told[:0], w.asking[:0]
 		}
 	}
 }
@@ -169,16 +170,18 @@ func (t *Traffic) needs(yield func(Place, need) bool) {
 	}
 }
 
-// A meeting counts who has come to a collective: its members, and behind them, where other members of the team have
-// some, the latest of those of each. It waits for the first of these that has not come, and threads wait for it: if
-// each of them waited for that one, all would be woken by every one that comes.
+// A meeting says who has come to a collective. Where none leaves before all have come, and all are here, it is enough
+// to count them (gathering.go). Else it goes through them one by one: its members, and behind them, where other members
+// of the team have some, the latest of those of each. It waits for the first of these that has not come, and threads
+// wait for it: if each of them waited for that one, all would be woken by every one that comes.
 type meeting struct {
 	collective *Collective
-	partials   []int32           // slots of what other members of the team report
-	waiters    []remote          // who waits for the latest of the collective's members here
-	watched    bool              // somebody has waited for it
-	latest     []int64           // entry of the latest of the first 1, 2, …, as far as they have got
-	waiting    map[int32][]int32 // threads, by how many they wait for
+	gathering
+	partials []int32           // slots of what other members of the team report
+	waiters  []remote          // who waits for the latest of the collective's members here
+	watched  bool              // somebody has waited for it
+	latest   []int64           // entry of the latest of the first 1, 2, …, as far as they have got
+	waiting  map[int32][]int32 // threads, by how many they wait for
 }
 
 // A state is how far a thread has got.
@@ -211,6 +214,8 @@ type ordering struct {
 	states   []state
 	meetings []meeting
 	ready    []int32 // threads that may go on
+	walkers  []walker
+	loose    bool // threads may be where they were to be woken, and do not wait for that any more
 	elsewhere
 }
 
@@ -218,43 +223,53 @@ type ordering struct {
 // worker has begun.
 const sideBySide = 256
 
-// runAll continues threads, in parallel.
+// runAll continues threads, in parallel where they are many.
 func (o *ordering) runAll(threads []int32) {
-	parts := make([]Ordered, o.workers)
-	workers.Chunks(len(threads), o.workers, func(k, from, to int) {
+	atOnce := 1
+	if len(threads) >= sideBySide {
+		atOnce = o.workers
+	}
+	workers.Chunks(len(threads), atOnce, func(k, from, to int) {
+		w := &o.walkers[k]
 		for _, i := range threads[from:to] {
-			o.run(i, &parts[k])
+			o.run(i, w)
 		}
 	})
-	for _, p := range parts {
-		o.Late += p.Late
-		o.LargestNS = max(o.LargestNS, p.LargestNS)
-		o.TotalNS += p.TotalNS
-		o.OffNS = max(o.OffNS, p.OffNS)
-	}
 }
 
-// run places a thread's calls until one waits for others. It touches nothing of other threads.
-func (o *ordering) run(i int32, did *Ordered) {
+// run places a thread's calls until one waits for others. It touches nothing of other threads, nor of meetings.
+func (o *ordering) run(i int32, w *walker) {
 	s, t := &o.states[i], &o.threads[i]
+	s.blocked = false
 	for int(s.row) < len(t.EnterNS) {
 		if !s.entered {
-			o.enter(i, did)
+			o.enter(i, &w.Ordered)
+			w.arrive(o, s, t.EnterNS[s.row])
 		}
 		if len(s.needs) > 0 && s.needs[0].row == s.row {
-			return
+			switch n := s.needs[0].collective; {
+			case n < 0 || !o.meetings[n].counted:
+				w.asking = append(w.asking, i)
+				return
+			case o.meetings[n].missing > 0:
+				s.blocked = true
+				w.wait(n, i)
+				w.tell(s, i)
+				return
+			default:
+				s.latest = max(s.latest, o.meetings[n].lastNS)
+				s.needs = s.needs[1:]
+				continue
+			}
 		}
-		o.leave(i, did)
+		o.leave(i, &w.Ordered)
 	}
+	w.tell(s, i)
 }
 
-// settle reports whether a thread goes on: what its call waits for has arrived. Else it is woken when it has, if it is
-// not through.
+// settle reports whether a thread goes on: what its call waits for has arrived. Else it is woken when it has.
 func (o *ordering) settle(i int32) bool {
 	s := &o.states[i]
-	if int(s.row) == len(o.threads[i].EnterNS) {
-		return false
-	}
 	for len(s.needs) > 0 && s.needs[0].row == s.row {
 		sent, there := o.sent(s.needs[0])
 		if !there {
@@ -373,6 +388,9 @@ func (o *ordering) sent(n need) (ns int64, there bool) {
 		return o.entryNS(n.from), true
 	}
 	m := &o.meetings[n.collective]
+	if m.counted {
+		return m.lastNS, m.missing == 0
+	}
 	if !m.watched {
 		m.watched = true
 		o.advance(n.collective) // no thread waits for it yet
@@ -390,6 +408,10 @@ func (o *ordering) wait(thread int32, n need) {
 		return
 	}
 	m := &o.meetings[n.collective]
+	if m.counted {
+		m.queue = append(m.queue, thread)
+		return
+	}
 	if m.waiting == nil {
 		m.waiting = make(map[int32][]int32)
 	}

@@ -13,9 +13,12 @@ func causesOf(u *unpacked, c *communicators, pairs []match.Pair) (causes, error)
 		t.Messages = append(t.Messages, clock.Message{Send: clockPlace(p.Send), Recv: clockPlace(p.Done)})
 	}
 	of, functions := functionsOf(u.run.CallPaths)
+	r := u.roomFor(func(i int) int { return collectivesOf(u.Rings[i]) })
+	allKeys, allEntries := make([]operation, r.rows()), make([]participant, r.rows())
 	keys := make([][]operation, len(u.Rings))
 	entries := make([][]participant, len(u.Rings))
 	u.each(func(thread int) {
+		keys[thread], entries[thread] = partOf(allKeys, r, thread)[:0], partOf(allEntries, r, thread)[:0]
 		for k := range u.Rings[thread].Collectives {
 			for key, p := range operations(collectiveRows{u, c, thread, &u.Rings[thread].Collectives[k]}, of, functions) {
 				keys[thread], entries[thread] = append(keys[thread], key), append(entries[thread], p)

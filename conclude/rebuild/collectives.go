@@ -111,8 +111,13 @@ func together(keys [][]operation, entries [][]participant) [][]participant {
 	var count []int       // of participants
 	var before, now []int32
 	number := make([][]int32, len(keys))
+	rows := 0
+	for _, list := range keys {
+		rows += len(list)
+	}
+	room := make([]int32, rows)
 	for thread, list := range keys {
-		now = make([]int32, len(list))
+		now, room = room[:len(list)], room[len(list):]
 		for i, key := range list {
 			// Threads take part in the same operations, most of them.
 			if i < len(before) && order[before[i]] == key {
