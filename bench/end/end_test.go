@@ -14,12 +14,12 @@ import (
 // What was planted is found, at full length and with few iterations, of ranks on several nodes and with counters; how
 // long it takes is not checked.
 func TestEnd(t *testing.T) {
-	for _, j := range []job{newJob(100, 60_000, false), newJob(70, 20_000, true)} {
+	for _, j := range []job{newJob(100, 60_000, false), newJob(70, 20_000, true), newJob(2, 20_000, false), newJob(2, 20_000, true)} {
 		e, err := measure(j, retention.Options{Budget: retention.DefaultBudget}, "", "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Phases != 2 || e.Found != j.iterations || !e.Slow || !e.Odd || e.Messages == 0 || len(e.Missing) > 0 || e.Bursts < 20_000 {
+		if e.Phases != 2 || e.Found != j.iterations || e.Slow != (j.ranks > slowRank) || !e.Odd || e.Messages == 0 || len(e.Missing) > 0 || e.Bursts < 20_000 {
 			t.Errorf("%+v", e)
 		}
 		if len(e.Costs) < 14 || e.Costs[0].Stage != "freeze" || e.Costs[len(e.Costs)-1].Stage != "write" {
@@ -61,6 +61,13 @@ func TestTables(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
+	}
+	out.Reset()
+	if err := printRounds(&out, []*series{{version: "before", ends: []end{e, e}}, {version: "now", ends: []end{e, e}}}); err != nil {
+		t.Fatal(err)
+	}
+	if rows := strings.Count(out.String(), "\n| 64 | 30336 | "); rows != 2 || strings.Contains(out.String(), "| 0.00 – 0.00 | 0 – 0 |") {
+		t.Errorf("%d rows in\n%s", rows, out.String())
 	}
 	for _, mistake := range [][2]string{{"0", "1"}, {"1", "x"}, {"", "1"}} {
 		if err := run(&out, plan{bursts: mistake[0], ranks: mistake[1], keep: retention.Options{Budget: retention.DefaultBudget}, one: true}); err == nil {

@@ -29,6 +29,8 @@ func main() {
 	flag.BoolVar(&p.counters, "counters", false, "bursts have instructions and cycles, and are clustered by them")
 	flag.Func("keep", "bytes that a run directory may take, for example 16MiB", func(text string) error { return p.keep.Budget.UnmarshalText([]byte(text)) })
 	flag.BoolVar(&p.keep.All, "all", false, "with -one: keep every burst and call")
+	flag.IntVar(&p.rounds, "rounds", 0, "measure in so many rounds, and print the least and the most of what rebuild and cluster take")
+	flag.StringVar(&p.before, "before", "", "with -rounds: this command of an earlier version, which is measured in turn")
 	flag.BoolVar(&p.one, "one", false, "measure one number of bursts and ranks, in this process, and print it as JSON")
 	flag.StringVar(&p.profile, "cpuprofile", "", "with -one: file for a profile of what comes behind the agents")
 	flag.StringVar(&p.dir, "dir", "", "with -one: write the run directory here and leave it; without, it is removed")
@@ -45,6 +47,8 @@ type plan struct {
 	bursts, ranks string // numbers, by commas
 	counters      bool
 	keep          retention.Options
+	rounds        int    // 0 = one of each, with all stages
+	before        string // command of an earlier version, "" = none
 	one           bool   // the first of the numbers, in this process
 	profile, dir  string // files and directory of that one, "" = none
 	limit         time.Duration
@@ -66,20 +70,31 @@ func run(out io.Writer, p plan) error {
 		}
 		return json.NewEncoder(out).Encode(e)
 	}
+	if p.rounds > 0 {
+		return runRounds(out, p, bursts, ranks)
+	}
 	var ends []end
 	for _, n := range bursts {
 		for _, r := range ranks {
-			text, err := timing.Output(nil, os.Args[0], "-one", "-bursts", strconv.Itoa(n), "-ranks", strconv.Itoa(r), "-counters="+strconv.FormatBool(p.counters),
-				"-keep", strconv.FormatInt(int64(p.keep.Budget), 10))
+			e, err := p.measured(os.Args[0], n, r)
 			if err != nil {
 				return err
-			}
-			var e end
-			if err := json.Unmarshal([]byte(text), &e); err != nil {
-				return fmt.Errorf("%w in %q", err, text)
 			}
 			ends = append(ends, e)
 		}
 	}
 	return printTables(out, ends)
+}
+
+// measured is what a command, of this or an earlier version, has measured in a process of its own.
+func (p *plan) measured(command string, bursts, ranks int) (e end, err error) {
+	text, err := timing.Output(nil, command, "-one", "-bursts", strconv.Itoa(bursts), "-ranks", strconv.Itoa(ranks), "-counters="+strconv.FormatBool(p.counters),
+		"-keep", strconv.FormatInt(int64(p.keep.Budget), 10))
+	if err != nil {
+		return e, err
+	}
+	if err := json.Unmarshal([]byte(text), &e); err != nil {
+		return e, fmt.Errorf("%w in %q", err, text)
+	}
+	return e, nil
 }

@@ -65,7 +65,7 @@ func names(ends []end) []string {
 // found describes the results of a run.
 func (e *end) found() string {
 	list := []string{fmt.Sprintf("%d iterations in %d phases, %d windows, %d messages", e.Found, e.Phases, e.Windows, e.Messages)}
-	if !e.Slow {
+	if !e.Slow && e.Ranks > slowRank {
 		list = append(list, "not the slow rank")
 	}
 	if !e.Odd {
