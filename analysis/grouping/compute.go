@@ -14,7 +14,7 @@ import (
 // Compute clusters bursts. Columns that do not fit each other, dimensions that the bursts lack, and
 // options out of their range are errors; no bursts, and bursts none of which is complete, are results
 // without clusters and with a warning. It allocates about 75 bytes a burst in
-// one dimension and 135 in two; 90 to 130 in one dimension where kinds are found by order, of which up to 60 at a time.
+// one dimension and 135 in two; about 100 in one dimension where kinds are found by order, of which up to 50 at a time.
 //
 // With several members in Options.Team it is collective: an error of one is one of all.
 func Compute(b Bursts, o Options) (*Result, error) {
