@@ -141,7 +141,7 @@ quick-generated: viewer/node_modules/.package-lock.json
 RACE_NOT_PROGRAMS = app/faults bench/agent bench/app bench/ingest bench/shim cmd/moriens cshim deploy/modulefile deploy/slurm internal/layout internal/shmabi internal/slurmtest
 # Packages that start no goroutine, have none started, share nothing and do without unsafe, as internal/layout sees to:
 RACE_NOT_NEEDED = agent/burst agent/mark agent/message agent/spare analysis/cell analysis/fidelity analysis/moment app/export app/job app/points \
-	cmd/moriens-otf2 collector/health cshim/gen internal/anchor internal/files internal/mix internal/mpicall internal/plain internal/segment \
+	cmd/moriens-otf2 collector/health cshim/gen internal/anchor internal/files internal/mix internal/mpicall internal/plain internal/section internal/segment \
 	internal/ticks internal/units trace/csv trace/pack trace/palette trace/parquet trace/perfetto
 RACE_NOT = $(RACE_NOT_PROGRAMS) $(RACE_NOT_NEEDED)
 RACE     = $(filter-out $(RACE_NOT),$(TESTED))
@@ -183,7 +183,7 @@ print-%:
 # the rest. Times a function is called, not seconds: where seconds run out Go before 1.27 may end with "context deadline exceeded", though nothing was
 # found (https://go.dev/issue/75804). An input on which a reader never returns is found without: Go gives each call ten seconds.
 FUZZ_TARGETS = \
-	agent/cells.FuzzAnswer/75000x collector/cells.FuzzTake/95000x collector/cells.FuzzTeam/9000x collector/store.FuzzApply/45000x collector/journal.FuzzJournal/6500x agent/spool.FuzzOutbox/3600x internal/segment.FuzzOpen/13500x internal/rendezvous.FuzzRead/20000x \
+	agent/cells.FuzzAnswer/75000x collector/cells.FuzzTake/95000x collector/cells.FuzzTeam/9000x collector/store.FuzzApply/45000x collector/journal.FuzzJournal/6500x agent/spool.FuzzOutbox/3600x internal/segment.FuzzOpen/13500x internal/section.FuzzSection/60000x internal/rendezvous.FuzzRead/20000x \
 	agent/ring.FuzzRing/4000x agent/ring.FuzzProcess/5000x agent/message.FuzzRestore/15000x agent/window.FuzzFiles/600x agent/symbol.FuzzResolve/20000x \
 	conclude/rebuild.FuzzMeaning/5000x app/points.FuzzRead/13000x trace/overview.FuzzRead/30000x trace/page.FuzzOpen/600x trace/prv.FuzzRead/2000x \
 	trace/rundir.FuzzReadRun/1000x trace/rundir.FuzzAfford/10000x trace/rundir.FuzzCallPaths/11000x trace/parquet.FuzzRead/5000x

@@ -40,7 +40,8 @@ type Process struct {
 	names     map[uint32]bool       // of marks, that were sent
 	nameless  uint64                // marks whose name the log does not define
 	messages  *message.Matcher
-	tally     tally // of their transfers
+	means     *means // what it finds
+	tally     tally  // of their transfers
 	threads   []*thread
 	ended     bool   // its process has
 	slots     uint64 // of its rings that were read, at the latest scan
@@ -83,7 +84,8 @@ func openAgent(path string) (*Process, error) {
 		path: path, process: p, modules: make(map[uint32]ring.Module), places: make(map[uint32]ring.Place),
 		defined: make(map[uint32]bool), sites: make(map[uint32]ring.Frame), names: make(map[uint32]bool),
 	}
-	a.messages = message.New(a.sendMeaning)
+	a.means = newMeans(a.sendMeaning)
+	a.messages = message.New(a.means)
 	return a, nil
 }
 

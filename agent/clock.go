@@ -47,6 +47,22 @@ func (n *Node) readClocks() {
 	}
 }
 
+// clocksIn is how long it is until something is due, or is to be tried again.
+func (n *Node) clocksIn(now time.Time) time.Duration {
+	next := now.Add(pollMax)
+	for _, s := range n.clocks {
+		if s.failed {
+			continue
+		}
+		for _, due := range []time.Time{s.next, s.exchange.next} {
+			if due.Before(next) {
+				next = due
+			}
+		}
+	}
+	return max(sampleFirst, next.Sub(now))
+}
+
 // lastClocks reads the clocks once more, at the end of the run.
 func (n *Node) lastClocks(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, exchangeGrace)

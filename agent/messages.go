@@ -53,6 +53,9 @@ func (n *Node) addMeaning(a *Process, t *thread, first uint64, records []ring.Re
 	a.messages.Expect(a.process.Threads())
 	row := first
 	for i := range records {
+		if records[i].IsCollective {
+			a.means.collective(t.messages, a.messages, row, &records[i].Collective)
+		}
 		t.messages.Add(row, &records[i], unfinished && i == len(records)-1)
 		row += burst.Rows(&records[i])
 	}
@@ -168,6 +171,7 @@ func (a *Process) traffic() *moriensv1.ReportRequest {
 // endMessages reports the outcome of everything that a process has moved.
 func (a *Process) endMessages() {
 	a.messages.End()
+	a.means.flush()
 	s := a.messages.Stats()
 	a.sendTraffic(0)
 	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{

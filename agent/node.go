@@ -37,12 +37,12 @@ const (
 	// pollMin and pollMax bound the time between two looks at the rings. Half of a ring of the usual size holds 16,384
 	// slots: a rank that was quiet and begins to fill 4 million slots a second leaves the reader 4 ms from when it rings.
 	pollMin = 500 * time.Microsecond
-	pollMax = 250 * time.Millisecond
+	pollMax = time.Second
 	// pollDeaf is pollMax where ranks cannot ring, and where all processes have ended, one of them has, or the job has.
 	pollDeaf = 8 * time.Millisecond
-	// pollFill is how full, 0 to 1, the fullest ring is to be at the next look if it fills as fast as before. With what
-	// waits for its transaction (releaseShare) it is less than half full then, and no writer rings the bell.
-	pollFill = 1. / 8
+	// pollFill is how full, 0 to 1, the fullest ring is to be at the next look if it fills as fast as before: then no
+	// writer rings the bell, and what is read is enough for a transaction (releaseShare).
+	pollFill = 3. / 8
 	// scanEvery is the time between two looks for new processes and for ended ones.
 	scanEvery = 50 * time.Millisecond
 	// defaultGrace is how long processes may outlive the job before they are left behind.
@@ -99,6 +99,7 @@ type Node struct {
 	orphans       []*thread     // rings whose process file has not been seen yet
 	records       []ring.Record // that were read last
 	requests      *message.Room // of all processes
+	sections      *sectioner
 	clocks        map[uint32]*sampler
 	scheduling    *sched.Watch
 	over          chan struct{} // closed when no new process is expected
@@ -143,6 +144,7 @@ func New(config Config) (*Node, error) {
 		sources:       make(sources),
 		communicators: make(map[[sha256.Size]byte]uint32),
 		requests:      message.NewRoom(memory() / requestShare),
+		sections:      newSectioner(),
 		records:       make([]ring.Record, readRecords),
 		clocks:        make(map[uint32]*sampler),
 		scheduling:    sched.New(procDir),
@@ -399,7 +401,7 @@ func (n *Node) watch(ctx context.Context) {
 		case n.config.Idle > 0 && n.started && now.Sub(n.lastSeen) > n.config.Idle:
 			return
 		}
-		timer.Reset(nextPoll(now.Sub(looked), fullest, n.longestPoll(!overSince.IsZero())))
+		timer.Reset(nextPoll(now.Sub(looked), fullest, n.longestPoll(now, !overSince.IsZero())))
 		looked = now
 		select {
 		case <-timer.C:
@@ -424,7 +426,7 @@ func (n *Node) watch(ctx context.Context) {
 }
 
 // longestPoll is how long to wait for the next look at most.
-func (n *Node) longestPoll(over bool) time.Duration {
+func (n *Node) longestPoll(now time.Time, over bool) time.Duration {
 	if over || n.bell == nil || n.started && len(n.agents) == 0 {
 		return pollDeaf
 	}
@@ -433,7 +435,7 @@ func (n *Node) longestPoll(over bool) time.Duration {
 			return pollDeaf
 		}
 	}
-	return pollMax
+	return min(pollMax, n.clocksIn(now))
 }
 
 // nextPoll is how long to wait for the next look at the rings, no longer than longest, when after the last wait the

@@ -18,7 +18,7 @@ func TestNextPoll(t *testing.T) {
 		{pollMax, 0, pollMax},
 		{pollMax, pollFill, pollMax},
 		{pollMax, 2 * pollFill, pollMax / 2},
-		{pollMax, 1, pollMax / 8},
+		{pollMax, 1, time.Duration(float64(pollMax) * pollFill)},
 		{pollMin, 1, pollMin},
 		{2 * pollMin, pollFill / 8, 3 * pollMin},
 	}

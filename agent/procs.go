@@ -13,6 +13,8 @@ const (
 	// procsBusy and procsIdle are the shares of the time in which rings are read and committed from which on, and below
 	// which, there are many and few.
 	procsBusy, procsIdle = .5, .1
+	// procsFull is how full a ring is, 0 to 1, from which on there are many at once.
+	procsFull = .75
 	// procsEvery is over how long they are taken.
 	procsEvery = 500 * time.Millisecond
 )
@@ -43,10 +45,10 @@ func (p *procs) worked(took time.Duration, fullest float64, now time.Time) {
 	share := float64(p.busy) / float64(max(past, procsEvery))
 	if p.set != nil {
 		switch {
-		case !p.many && (fullest >= procsBusy || share >= procsBusy):
+		case !p.many && (fullest >= procsFull || share >= procsBusy):
 			p.many = true
 			p.set(min(manyProcs, runtime.NumCPU()))
-		case p.many && whole && fullest < procsBusy && share < procsIdle:
+		case p.many && whole && fullest < procsFull && share < procsIdle:
 			p.many = false
 			p.set(fewProcs)
 		}

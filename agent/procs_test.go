@@ -37,8 +37,8 @@ func TestProcs(t *testing.T) {
 	expect("less busy")
 	work(0, procsEvery/2, .1)
 	expect("idle", fewProcs)
-	work(0, time.Millisecond, .5)
-	expect("a ring is half full", many)
+	work(0, time.Millisecond, .75)
+	expect("a ring is nearly full", many)
 	p.end()
 	expect("in the end", 7)
 

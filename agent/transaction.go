@@ -25,7 +25,7 @@ const (
 	// are under way, transactions are larger and fewer.
 	batchShare = 32
 	// commitRows is how many rows of messages are committed at once, if they gather before their time.
-	commitRows = 4096
+	commitRows = 16384
 	// stalledEvery is how often a lack of room is reported.
 	stalledEvery = time.Minute
 	// commitsTogether is how many transactions may be made before they are due, at one look at the rings: these have to be
@@ -44,6 +44,7 @@ type outgoing struct {
 	files    []leaving     // that are read to the end
 	bytes    int           // of the process's state in the latest transaction
 	waited   time.Duration // how long the latest one was allowed to wait; 0: there was none
+	latest   time.Time     // when that was
 	ended    bool          // nothing more will arrive from the process
 }
 
@@ -95,6 +96,14 @@ func (o *outgoing) wait() time.Duration {
 	return wait
 }
 
+// waits is for how long what waits has, or records may that were read only now: since the latest transaction.
+func (o *outgoing) waits(now time.Time) time.Duration {
+	if o.latest.IsZero() {
+		return now.Sub(o.since)
+	}
+	return now.Sub(o.latest)
+}
+
 // due reports whether it is time for a transaction.
 func (a *Process) due(now time.Time) bool {
 	if a.out.since.IsZero() {
@@ -103,7 +112,7 @@ func (a *Process) due(now time.Time) bool {
 	if a.out.rows >= max(commitRows, a.out.bytes/batchShare) {
 		return true
 	}
-	if now.Sub(a.out.since) > a.out.wait() {
+	if a.out.waits(now) > a.out.wait() {
 		return true
 	}
 	for _, t := range a.threads {
@@ -116,7 +125,7 @@ func (a *Process) due(now time.Time) bool {
 
 // soonDue reports whether more than half of the time until the next transaction is over.
 func (a *Process) soonDue(now time.Time) bool {
-	return !a.out.since.IsZero() && now.Sub(a.out.since) > a.out.wait()/2
+	return !a.out.since.IsZero() && a.out.waits(now) > a.out.wait()/2
 }
 
 // commit makes a transaction of what was read of a process.
@@ -129,6 +138,7 @@ func (n *Node) commit(a *Process) error {
 		every = trafficEveryCells
 	}
 	a.sendTraffic(every)
+	a.means.flush()
 	t := spool.Transaction{Process: a.process.ID, Ended: a.out.ended}
 	if !a.out.ended {
 		t.State = a.snapshot()
@@ -139,6 +149,7 @@ func (n *Node) commit(a *Process) error {
 		return err
 	}
 	a.reuse(messages)
+	a.messages.Simplify()
 	for _, t := range a.threads {
 		if t.corrupt == nil {
 			t.guard(t.reader.Release)
@@ -154,9 +165,11 @@ func (a *Process) reuse(messages []*moriensv1.ReportRequest) {
 			if c := m.GetCalls(); c != nil && c.Ring == t.reader.ID {
 				t.former.Reuse(c)
 			}
-			if x := m.GetTransfers(); x != nil && x.Ring == t.reader.ID {
-				t.messages.Reuse(x)
-			}
+		}
+	}
+	for _, m := range messages {
+		if x := m.GetTransfers(); x != nil {
+			a.means.reuse(x)
 		}
 	}
 }
@@ -175,6 +188,7 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 	if err == nil {
 		messages = slices.Concat(n.out.messages, of.messages)
 		t.Messages, t.Detail = n.windows.store.Part(messages)
+		t.Messages = n.sections.pack(t.Messages, n.rows)
 		t.Node = n.out.state
 		if of.state != nil {
 			t.Node = proto.CloneOf(n.out.node())
@@ -202,8 +216,20 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 		f.close()
 		n.remove(filepath.Base(f.path))
 	}
-	*of = outgoing{bytes: of.bytes, waited: of.wait()}
+	*of = outgoing{bytes: of.bytes, waited: of.wait(), latest: time.Now()}
 	return nil
+}
+
+// rows is how many a ring has.
+func (n *Node) rows(ring uint64) uint64 {
+	for _, a := range n.agents {
+		for _, t := range a.threads {
+			if t.reader.ID == ring {
+				return t.former.Calls()
+			}
+		}
+	}
+	return 0
 }
 
 // remove removes a file in shared memory that is read to the end.

@@ -95,6 +95,9 @@ func (w *windows) describe() *moriensv1.Windows {
 // is made.
 func catchUp(store *window.Store, outbox *spool.Outbox) error {
 	last, err := outbox.Newest()
+	if err == nil {
+		last, err = newSectioner().unpack(last)
+	}
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,11 @@ func (t *Thread) addEvent(e *event) {
 
 // Expect says how many threads the process has had by the time that what will be added was read. As long as some of
 // them have not been added here, what they do to the others' requests is not known.
-func (m *Matcher) Expect(threads int) { m.coming = threads }
+func (m *Matcher) Expect(threads int) {
+	if m.coming = threads; threads > 1 {
+		m.general()
+	}
+}
 
 // Advance takes the events up to the time to which all threads were read.
 func (m *Matcher) Advance() {

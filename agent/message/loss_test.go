@@ -89,7 +89,7 @@ func TestLossMatchesNothingWrong(t *testing.T) {
 
 // one returns a Matcher of one thread.
 func one(to *sink) (*Matcher, *Thread) {
-	m := New(to.take)
+	m := New(to)
 	m.Define(1, 4)
 	return m, m.Thread(1)
 }
@@ -231,13 +231,14 @@ func TestUnknownCommunicator(t *testing.T) {
 
 // Ordinals of collectives continue above 32 bits.
 func TestOrdinalsUnwrap(t *testing.T) {
-	var s sink
-	m, th := one(&s)
-	for row, low := range []uint32{0, 1<<31 - 1, 1<<32 - 2, 1<<32 - 1, 0, 1} {
-		th.Add(uint64(row), &ring.Record{IsCollective: true, Collective: ring.Collective{Ordinal: low, Comm: 1, Root: ring.Any}}, false)
+	m := New(none{})
+	m.Define(1, 4)
+	var got []uint64
+	for _, low := range []uint32{0, 1<<31 - 1, 1<<32 - 2, 1<<32 - 1, 0, 1} {
+		_, _, ordinal := m.Collective(&ring.Collective{Ordinal: low, Comm: 1, Root: ring.Any})
+		got = append(got, ordinal)
 	}
-	m.Flush()
-	if d := cmp.Diff([]uint64{0, 1<<31 - 1, 1<<32 - 2, 1<<32 - 1, 1 << 32, 1<<32 + 1}, s.calls[0].Ordinal); d != "" {
+	if d := cmp.Diff([]uint64{0, 1<<31 - 1, 1<<32 - 2, 1<<32 - 1, 1 << 32, 1<<32 + 1}, got); d != "" {
 		t.Error(d)
 	}
 }
@@ -311,9 +312,10 @@ func TestHeldBackIsBounded(t *testing.T) {
 }
 
 func BenchmarkAdd(b *testing.B) {
-	m := New(func(*moriensv1.ReportRequest) {})
+	m := New(none{})
 	m.Define(1, 4)
 	th := m.Thread(1)
+	m.Simplify()
 	records := []*ring.Record{isend(0, 5, 1), isend(0, 6, 1), wait(0, ring.Request{Event: ring.Completed, Handle: 5}, ring.Request{Event: ring.Completed, Handle: 6}),
 		{Call: mpicall.Allreduce, IsCollective: true, Collective: ring.Collective{Comm: 1, Root: -1}}}
 	b.ReportAllocs()
@@ -321,9 +323,6 @@ func BenchmarkAdd(b *testing.B) {
 		r := records[i%len(records)]
 		r.Enter, r.Exit = uint64(10*i), uint64(10*i+5)
 		th.Add(uint64(i), r, false)
-		if i%4096 == 0 {
-			m.Flush()
-		}
 	}
 }
 
@@ -352,7 +351,7 @@ func TestThreadThatIsKnownLater(t *testing.T) {
 // Partitioned requests of one kind, communicator, peer and tag are numbered in the order of their making, on both sides
 // the same.
 func TestChannels(t *testing.T) {
-	m := New(func(*moriensv1.ReportRequest) {})
+	m := New(none{})
 	sent, received := moriensv1.Transfers_KIND_SENT, moriensv1.Transfers_KIND_RECEIVED
 	for i, tt := range []struct {
 		o    operation

@@ -2,7 +2,7 @@
 // receive, with the call that posted it, the call that completed it, and its peer.
 //
 // In come the records of all threads of one process, those of a thread in order, in ticks, each with the number of its
-// row. Out come Transfers, Collectives and Gaps messages. A request is known by its handle only. Several requests can
+// row. Out come, to a Sink, moves and gaps. A request is known by its handle only. Several requests can
 // have the same handle, one after the other or, once complete, at the same time; time distinguishes them. A request is
 // created or started at the exit of its call and ends at the entry of the call that ends it, so that a handle is free
 // before it is used again. Where records are missing, the package gives up the pending requests that they may have
@@ -56,11 +56,12 @@ type Matcher struct {
 		peers   int
 		defined bool
 	}
-	ready []*Thread // that have something to send
 	order ordinals
 	moved traffic
 	stats Stats
-	send  func(*moriensv1.ReportRequest)
+	sink  Sink
+	fast  fast
+	move  Move // that is handed on at present
 
 	unrecorded bool
 
@@ -68,13 +69,40 @@ type Matcher struct {
 	unfollowed map[uint64]unfollowed // by handle
 }
 
-// New returns a Matcher that hands its messages to send.
-func New(send func(*moriensv1.ReportRequest)) *Matcher {
+// A Move is an operation whose outcome is known, as far as it will be.
+type Move struct {
+	Lane
+	Row     uint64  // of the call that posted it
+	By      *Thread // whose call completed it; nil: none is known
+	Done    uint64  // row of that call
+	Bytes   uint64
+	Ordinal uint64 // from 1, among those that the process posted in the lane in the epoch; 0 = not known
+	Epoch   uint32
+	Channel int64 // of a partitioned one: which of the process's requests in the lane it belongs to, from 0; else -1
+	Untold  bool  // a receive whose result MPI has not reported: Bytes is the most that it can be
+}
+
+// A Lane is what the moves have in common that match in their order.
+type Lane struct {
+	Kind      moriensv1.Transfers_Kind
+	Comm      uint32 // of the process's log, 0 = unknown
+	Peer, Tag int32  // -1 = any
+}
+
+// A Sink takes what a Matcher finds out, of each thread.
+type Sink interface {
+	Moved(t *Thread, m *Move) // until it returns
+	// Gap says that calls are missing before a row, or that the row moved what nothing describes.
+	Gap(t *Thread, row uint64, inside bool)
+}
+
+// New returns a Matcher that hands what it finds to a Sink.
+func New(sink Sink) *Matcher {
 	room := NewRoom(0)
 	return &Matcher{
 		room: room, unfollowed: make(map[uint64]unfollowed),
 		requests: table{queues: make(map[uint64]*queue), room: room}, messages: make(map[uint64][]operation),
-		peers: make(map[uint32]int), ordinals: make(map[uint32]uint64), channels: make(map[channel]uint32), order: newOrdinals(), moved: newTraffic(), send: send,
+		peers: make(map[uint32]int), ordinals: make(map[uint32]uint64), channels: make(map[channel]uint32), order: newOrdinals(), moved: newTraffic(), sink: sink,
 	}
 }
 
@@ -386,6 +414,7 @@ func (m *Matcher) peersOf(comm uint32) (peers int, defined bool) {
 // own thread's.
 func (m *Matcher) Unrecorded() {
 	if !m.unrecorded {
+		m.general()
 		m.unrecorded = true
 		m.forget()
 		m.recount()
@@ -395,22 +424,13 @@ func (m *Matcher) Unrecorded() {
 
 // End says that the process has ended, and all its threads before: what is still under way never ends.
 func (m *Matcher) End() {
+	m.general()
 	m.coming = 0
 	m.Advance()
 	lost := m.stats.Lost
 	m.stats.Open += m.active()
 	m.forget()
 	m.stats.Lost = lost
-	m.Flush()
-}
-
-// Flush sends what has gathered.
-func (m *Matcher) Flush() {
-	for _, t := range m.ready {
-		t.flush()
-		t.ready = false
-	}
-	m.ready = m.ready[:0]
 }
 
 // ordinal makes the low 32 bits of a collective's ordinal whole: the one nearest to the last of its communicator.

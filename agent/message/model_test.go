@@ -31,46 +31,39 @@ type placed struct {
 	Ordinal uint64
 }
 
-// sink takes a Matcher's messages apart.
+// sink keeps what a Matcher finds.
 type sink struct {
 	all    []sent
 	placed []placed
 	before map[uint64][]uint64
 	inside map[uint64][]uint64
-	calls  []*moriensv1.Collectives
 }
 
-func (s *sink) take(m *moriensv1.ReportRequest) {
-	if g := m.GetGaps(); g != nil {
-		if s.before == nil {
-			s.before, s.inside = make(map[uint64][]uint64), make(map[uint64][]uint64)
-		}
-		s.before[g.Ring] = append(s.before[g.Ring], g.Before...)
-		s.inside[g.Ring] = append(s.inside[g.Ring], g.Inside...)
+func (s *sink) Gap(t *Thread, row uint64, inside bool) {
+	if s.before == nil {
+		s.before, s.inside = make(map[uint64][]uint64), make(map[uint64][]uint64)
 	}
-	if c := m.GetCollectives(); c != nil {
-		s.calls = append(s.calls, c)
-	}
-	x := m.GetTransfers()
-	row := int64(0)
-	elsewhere := x.GetElsewhere()
-	for i, kind := range x.GetKind() {
-		row += x.Row[i]
-		o := sent{Kind: kind, Ring: x.Ring, Row: uint64(row), Peer: x.Peer[i], Tag: x.Tag[i], Comm: x.Comm[i], Bytes: x.Bytes[i]}
-		if d := x.Done[i]; d != 0 {
-			if d > 0 {
-				d--
-			}
-			o.DoneRing, o.Done = x.Ring, uint64(row+d)
-		}
-		if k, found := slices.BinarySearch(elsewhere, uint32(i)); found {
-			o.DoneRing = x.DoneRing[k]
-		}
-		o.Unreported = slices.Contains(x.Untold, uint32(i))
-		s.all = append(s.all, o)
-		s.placed = append(s.placed, placed{o, x.Epoch, x.Ordinal[i]})
+	if inside {
+		s.inside[t.ring] = append(s.inside[t.ring], row)
+	} else {
+		s.before[t.ring] = append(s.before[t.ring], row)
 	}
 }
+
+func (s *sink) Moved(t *Thread, m *Move) {
+	o := sent{Kind: m.Kind, Ring: t.ring, Row: m.Row, Peer: m.Peer, Tag: m.Tag, Comm: m.Comm, Bytes: m.Bytes, Unreported: m.Untold}
+	if m.By != nil {
+		o.DoneRing, o.Done = m.By.ring, m.Done
+	}
+	s.all = append(s.all, o)
+	s.placed = append(s.placed, placed{o, m.Epoch, m.Ordinal})
+}
+
+// none takes no notice.
+type none struct{}
+
+func (none) Gap(*Thread, uint64, bool) {}
+func (none) Moved(*Thread, *Move)      {}
 
 func (s *sink) sorted() []sent {
 	slices.SortFunc(s.all, func(a, b sent) int {
@@ -321,17 +314,7 @@ func feed(t *rapid.T, p *program, missing []bool, to *sink) *Matcher {
 }
 
 func feedInto(t *rapid.T, p *program, missing []bool, room *Room, to *sink) *Matcher {
-	m := New(nil)
-	m.send = func(r *moriensv1.ReportRequest) {
-		to.take(r)
-		if x := r.GetTransfers(); x != nil { // it is no longer needed
-			for _, t := range m.threads {
-				if t.ring == x.Ring {
-					t.Reuse(x)
-				}
-			}
-		}
-	}
+	m := New(to)
 	m.Share(room)
 	m.Define(1, 4)
 	threads := make([]*Thread, len(p.threads))
@@ -358,9 +341,6 @@ func feedInto(t *rapid.T, p *program, missing []bool, room *Room, to *sink) *Mat
 			threads[i].Read(p.now + 1)
 		}
 		m.Advance()
-		if rapid.Bool().Draw(t, "flush") {
-			m.Flush()
-		}
 	}
 	for i, th := range p.threads {
 		threads[i].End(uint64(len(th.records)), missing[i])

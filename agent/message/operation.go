@@ -49,6 +49,4 @@ func kindOf(k ring.TransferKind) moriensv1.Transfers_Kind {
 
 func (o *operation) receives() bool { return o.kind == moriensv1.Transfers_KIND_RECEIVED }
 
-func (o *operation) message() bool {
-	return o.receives() || o.kind == moriensv1.Transfers_KIND_SENT
-}
+func (o *operation) message() bool { return message(o.kind) }

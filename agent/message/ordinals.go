@@ -360,9 +360,6 @@ func (m *Matcher) lost(o *operation) {
 // recount begins a new epoch, in which all counting starts again.
 func (m *Matcher) recount() {
 	m.pass()
-	for _, t := range m.ready {
-		t.flushTransfers()
-	}
 	was := m.order
 	m.order = newOrdinals()
 	m.order.old, m.order.void, m.order.unknown, m.order.epoch, m.order.next = was.old, was.void, was.unknown, was.epoch+1, was.next

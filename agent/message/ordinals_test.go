@@ -8,7 +8,6 @@ import (
 
 	"moriens/agent/ring"
 	"moriens/internal/mpicall"
-	moriensv1 "moriens/proto/moriens/v1"
 )
 
 // An exchange is one message that a process sends or receives, as MPI would have it.
@@ -37,17 +36,12 @@ func TestOrdinalsAreThoseOfMPI(t *testing.T) {
 			peer, tag int32
 		}
 		ordinals := make(map[uint64]uint64) // by row
-		m := New(func(r *moriensv1.ReportRequest) {
-			x := r.GetTransfers()
-			row := uint64(0)
-			for i := range x.GetKind() {
-				row += uint64(x.Row[i])
-				if x.Epoch != 0 {
-					t.Fatalf("epoch %d", x.Epoch)
-				}
-				ordinals[row] = x.Ordinal[i]
+		m := New(moves(func(_ *Thread, x *Move) {
+			if x.Epoch != 0 {
+				t.Fatalf("epoch %d", x.Epoch)
 			}
-		})
+			ordinals[x.Row] = x.Ordinal
+		}))
 		m.Define(1, 3)
 		th := m.Thread(1)
 		var all []*exchange
@@ -104,9 +98,6 @@ func TestOrdinalsAreThoseOfMPI(t *testing.T) {
 				}
 				call(mpicall.Wait, ring.Record{Requests: []ring.Request{q}})
 			}
-			if rapid.Bool().Draw(t, "flush") {
-				m.Flush()
-			}
 		}
 		// All ends that can: what is left has nothing to receive.
 		for _, e := range all {
@@ -147,14 +138,8 @@ func TestOrdinalsAreThoseOfMPI(t *testing.T) {
 
 // Receives beyond the limit of those that may wait for one from any source have no ordinal; later ones count on.
 func TestOrdinalsGivenUp(t *testing.T) {
-	var s sink
-	var x []*moriensv1.Transfers
-	m := New(func(r *moriensv1.ReportRequest) {
-		s.take(r)
-		if r.GetTransfers() != nil {
-			x = append(x, r.GetTransfers())
-		}
-	})
+	var ordinals []uint64
+	m := New(moves(func(_ *Thread, x *Move) { ordinals = append(ordinals, x.Ordinal) }))
 	m.Define(1, 4)
 	th := m.Thread(1)
 	receive := func(row, handle uint64, peer int32) {
@@ -179,23 +164,15 @@ func TestOrdinalsGivenUp(t *testing.T) {
 	if got := m.Stats(); got.Unordered != maxWaiting+2 || got.Void {
 		t.Errorf("%+v", got)
 	}
-	last := x[len(x)-1]
-	if n := len(last.Ordinal); last.Ordinal[n-1] != maxWaiting+3 || slices.Max(x[0].Ordinal) != 0 {
-		t.Errorf("the last has ordinal %d", last.Ordinal[n-1])
+	if n := len(ordinals); ordinals[n-1] != maxWaiting+3 || slices.Max(ordinals[:maxWaiting+1]) != 0 {
+		t.Errorf("the last has ordinal %d, of those given up one %d", ordinals[n-1], slices.Max(ordinals[:maxWaiting+1]))
 	}
 }
 
 // Sends of several threads whose calls overlap have no order, those after them have.
 func TestOrdinalsOfThreads(t *testing.T) {
 	ordinals := make(map[[2]uint64]uint64)
-	m := New(func(r *moriensv1.ReportRequest) {
-		x := r.GetTransfers()
-		row := uint64(0)
-		for i := range x.GetKind() {
-			row += uint64(x.Row[i])
-			ordinals[[2]uint64{x.Ring, row}] = x.Ordinal[i]
-		}
-	})
+	m := New(moves(func(t *Thread, x *Move) { ordinals[[2]uint64{t.ring, x.Row}] = x.Ordinal }))
 	m.Define(1, 4)
 	m.Expect(2)
 	a, b := m.Thread(1), m.Thread(2)
@@ -220,6 +197,12 @@ func TestOrdinalsOfThreads(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// moved takes moves alone.
+type moves func(*Thread, *Move)
+
+func (f moves) Moved(t *Thread, m *Move) { f(t, m) }
+func (moves) Gap(*Thread, uint64, bool)  {}
 
 // live is how many postings are not sent off.
 func live(m *Matcher) (n int) {

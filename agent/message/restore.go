@@ -14,8 +14,8 @@ var errState = errors.New("not the state of a matcher")
 
 // Restore returns a Matcher that continues where the one of a snapshot was, and its threads that have not ended, by
 // ring. The process's communicators have to be defined again.
-func Restore(s *moriensv1.MatcherState, send func(*moriensv1.ReportRequest)) (*Matcher, map[uint64]*Thread, error) {
-	m := New(send)
+func Restore(s *moriensv1.MatcherState, sink Sink) (*Matcher, map[uint64]*Thread, error) {
+	m := New(sink)
 	m.threadsSeen, m.coming, m.gaps, m.unrecorded = int(s.GetCame()), int(s.GetComing()), int(s.GetGaps()), s.GetUnrecorded()
 	r := reader{m: m, placed: make(map[*posting]bool)}
 	live := make(map[uint64]*Thread)

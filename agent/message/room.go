@@ -21,7 +21,7 @@ func NewRoom(bytes uint64) *Room {
 
 // Share has a Matcher share a Room with others. What it follows already counts.
 func (m *Matcher) Share(room *Room) {
-	held := m.requests.open + m.probed
+	held := m.requests.open + m.fast.open + m.probed
 	m.room.taken -= held
 	m.room = room
 	room.taken += held

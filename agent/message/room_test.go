@@ -8,7 +8,6 @@ import (
 
 	"moriens/agent/ring"
 	"moriens/internal/mpicall"
-	moriensv1 "moriens/proto/moriens/v1"
 )
 
 // Where there is no room for some requests, every reported completion is correct, every operation is reported, and no
@@ -57,7 +56,7 @@ func TestStorm(t *testing.T) {
 	var s sink
 	m, th := one(&s)
 	m.Share(room)
-	other := New(s.take)
+	other := New(&s)
 	other.Share(room)
 	other.Define(1, 4)
 	second := other.Thread(2)
@@ -129,7 +128,7 @@ func TestPersistentUnfollowed(t *testing.T) {
 // A request takes no more memory than requestBytes says.
 func TestRequestBytes(t *testing.T) {
 	const n = 200_000
-	m := New(func(*moriensv1.ReportRequest) {})
+	m := New(none{})
 	m.Share(&Room{limit: n})
 	m.Define(1, 4)
 	th := m.Thread(1)
@@ -154,7 +153,7 @@ func TestRequestBytes(t *testing.T) {
 // A thread that has ended, and without anything that waits, takes no room any more, and later threads do not wait for
 // it.
 func TestEndedThreadsTakeNoRoom(t *testing.T) {
-	m := New(func(*moriensv1.ReportRequest) {})
+	m := New(none{})
 	for id := range uint64(3) {
 		m.Thread(id).End(0, false)
 	}

@@ -7,10 +7,9 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Snapshot sends what has gathered and returns what Restore needs to continue after it. Communicators are left out: the
+// Snapshot returns what Restore needs to continue. Communicators are left out: the
 // process's log has them.
 func (m *Matcher) Snapshot() *moriensv1.MatcherState {
-	m.Flush()
 	w := writer{places: make(map[*Thread]uint32), postings: make(map[*posting]uint32), state: &moriensv1.MatcherState{
 		Came: uint32(m.threadsSeen), Coming: uint32(m.coming), Gaps: uint32(m.gaps), Unrecorded: m.unrecorded,
 		Request: &moriensv1.MatcherRequests{Operation: &moriensv1.MatcherOperations{}},
@@ -24,15 +23,20 @@ func (m *Matcher) Snapshot() *moriensv1.MatcherState {
 		},
 		Traffic: m.Traffic(),
 	}}
-	w.order(&m.order)
+	if m.fast.on {
+		w.lanes(m)
+	} else {
+		w.order(&m.order)
+	}
 	for _, t := range m.threads {
 		w.place(t).Gone = false
 	}
 	for i, t := range m.threads {
 		w.thread(w.state.Thread[i], t)
 	}
-	grow(w.state, m.requests.open)
+	grow(w.state, m.requests.open+m.fast.open)
 	w.requests(&m.requests, m.settled())
+	w.underWay(m)
 	for handle, list := range m.messages {
 		w.state.Message = append(w.state.Message, handle)
 		w.state.MessageLength = append(w.state.MessageLength, uint32(len(list)))

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"moriens/agent/ring"
-	"moriens/agent/spare"
 	"moriens/internal/mpicall"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -23,18 +22,11 @@ type Thread struct {
 	moves     []operation // of the record at hand
 	took      bool        // taken is to be received by the next request
 	ended     bool
-	ready     bool // among those that have something to send
-
-	transfers   *moriensv1.Transfers
-	lastRow     uint64 // in transfers
-	spare       spare.List[moriensv1.Transfers]
-	collectives *moriensv1.Collectives
-	lastCall    uint64 // in collectives
-	gaps        *moriensv1.Gaps
 }
 
 // Thread adds a ring.
 func (m *Matcher) Thread(id uint64) *Thread {
+	m.general()
 	t := &Thread{m: m, ring: id}
 	m.threads = append(m.threads, t)
 	m.threadsSeen++
@@ -45,6 +37,7 @@ func (m *Matcher) Thread(id uint64) *Thread {
 func (t *Thread) Missing() { t.missing(max(t.lastExit, t.until)) }
 
 func (t *Thread) missing(since uint64) {
+	t.m.general()
 	if !t.gap {
 		t.gap = true
 		t.addEvent(&event{what: gapBegins, ticks: since})
@@ -57,6 +50,7 @@ func (t *Thread) Read(until uint64) { t.until = max(t.until, until) }
 // End says that nothing more will arrive from the thread, of so many rows, and whether calls are missing after the last
 // of them.
 func (t *Thread) End(rows uint64, missing bool) {
+	t.m.general()
 	if missing {
 		t.Missing()
 	}
@@ -69,6 +63,18 @@ func (t *Thread) End(rows uint64, missing bool) {
 
 // Add takes a record, which is row number row of the ring; unfinished says that the process died inside it.
 func (t *Thread) Add(row uint64, r *ring.Record, unfinished bool) {
+	if !unfinished {
+		moved, ended, all := t.simply(row, r)
+		if all {
+			return
+		}
+		if moved+ended > 0 {
+			rest := *r
+			rest.Transfers, rest.Requests = r.Transfers[moved:], r.Requests[ended:]
+			r = &rest
+		}
+	}
+	t.m.general()
 	if r.Lost || r.Paused {
 		t.missing(min(max(t.lastExit, t.until), r.Enter))
 	}
@@ -80,9 +86,6 @@ func (t *Thread) Add(row uint64, r *ring.Record, unfinished bool) {
 	t.lastExit = r.Exit
 	if unfinished {
 		t.lastExit = r.Enter
-	}
-	if r.IsCollective {
-		t.collective(row, &r.Collective)
 	}
 	if len(r.Transfers) == 0 && len(r.Requests) == 0 {
 		return
@@ -109,8 +112,8 @@ func (t *Thread) ends(row uint64, r *ring.Record) (message bool) {
 	return message
 }
 
-// place gives what a call posts its places, at its entry.
-func (t *Thread) place(r *ring.Record, message bool) {
+// order gives what a call posts its places, at its entry.
+func (t *Thread) order(r *ring.Record, message bool) {
 	if persistent(r.Call) {
 		return // that is done when they are started
 	}
@@ -156,7 +159,7 @@ func (t *Thread) begins(row uint64, r *ring.Record, message, unfinished bool) {
 	for i := range r.Transfers {
 		t.moves = append(t.moves, t.operation(row, r, &r.Transfers[i]))
 	}
-	t.place(r, message)
+	t.order(r, message)
 	for i := range r.Transfers {
 		x := &r.Transfers[i]
 		o := &t.moves[i]

@@ -44,7 +44,10 @@ type sum[K comparable] struct {
 }
 
 // place is where a key's sum is.
-func (s *sums[K]) place(key K) *sum[K] {
+func (s *sums[K]) place(key K) *sum[K] { return &s.list[s.number(key)] }
+
+// number is that of a key's sum in the list.
+func (s *sums[K]) number(key K) int {
 	next := s.latest + 1
 	if next >= len(s.list) {
 		next = 0
@@ -52,10 +55,10 @@ func (s *sums[K]) place(key K) *sum[K] {
 	switch {
 	case len(s.list) == 0:
 	case s.list[s.latest].key == key:
-		return &s.list[s.latest]
+		return s.latest
 	case s.list[next].key == key:
 		s.latest = next
-		return &s.list[next]
+		return next
 	}
 	n, known := s.at[key]
 	if !known {
@@ -64,7 +67,7 @@ func (s *sums[K]) place(key K) *sum[K] {
 		s.list = append(s.list, sum[K]{key: key})
 	}
 	s.latest = n
-	return &s.list[n]
+	return n
 }
 
 // add adds an amount; bytes stop at the largest number, which only damaged records reach.

@@ -328,6 +328,32 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// An outbox of another version is refused, by its version.
+func TestAnotherVersion(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(Config{Dir: dir, Run: "run", Shm: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	log, err := segment.Open(filepath.Join(s.Path(), outboxDir), segmentKind, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := proto.Marshal(&moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{Version: formatVersion - 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Append(record); err != nil {
+		t.Fatal(err)
+	}
+	log.Close()
+	var version *VersionError
+	if _, err := s.Outbox(); !errors.As(err, &version) || version.Version != formatVersion-1 {
+		t.Errorf("%v", err)
+	}
+}
+
 // FuzzOutbox: records that no Outbox has written are an error, or an Outbox that works.
 func FuzzOutbox(f *testing.F) {
 	records := []*moriensv1.OutboxRecord{

@@ -14,6 +14,13 @@ import (
 // errRecord is what is wrong with a record that no Outbox has written.
 var errRecord = errors.New("not a record of an outbox")
 
+// A VersionError is an outbox that another version of moriens has written.
+type VersionError struct{ Version uint32 }
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("it has format version %d, this agent reads %d", e.Version, formatVersion)
+}
+
 func decode(record []byte) (*moriensv1.OutboxRecord, error) {
 	r := &moriensv1.OutboxRecord{}
 	if err := proto.Unmarshal(record, r); err != nil {
@@ -90,7 +97,7 @@ func (o *Outbox) isWhole(number uint64) (bool, error) {
 			return errRecord
 		case missing < 0:
 			if v := r.GetWhole().Version; v != formatVersion {
-				return fmt.Errorf("it has format version %d, this agent reads %d", v, formatVersion)
+				return &VersionError{v}
 			}
 			missing = int(r.GetWhole().Processes)
 		case r.GetProcess() != nil && missing > 0:

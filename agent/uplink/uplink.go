@@ -246,11 +246,15 @@ func (u *Uplink) connect(ctx context.Context) (acknowledged bool, err error) {
 
 // dial opens a stream to a collector and serves it until it breaks; it reports whether anything was acknowledged.
 func (u *Uplink) dial(ctx context.Context, meet rendezvous.Rendezvous, hello *moriensv1.Hello) (acknowledged bool, err error) {
+	calls := []grpc.CallOption{grpc.ForceCodecV2(codec{})}
+	if hello.Cells != "" { // else it sends sections, which are packed already
+		calls = append(calls, grpc.UseCompressor(wire.Name))
+	}
 	conn, err := grpc.NewClient(meet.Address,
 		grpc.WithTransportCredentials(meet.ClientCredentials()),
 		grpc.WithNoProxy(), // HTTPS_PROXY is for the world outside of the cluster
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTime}),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.UseCompressor(wire.Name)),
+		grpc.WithDefaultCallOptions(calls...),
 		grpc.WithInitialWindowSize(4<<20), grpc.WithInitialConnWindowSize(16<<20))
 	if err != nil {
 		return false, fmt.Errorf("dial the collector at %s: %w", meet.Address, err)

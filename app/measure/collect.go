@@ -306,6 +306,9 @@ func spoolHint(err error) error {
 	if errors.Is(err, spool.ErrTooSmall) {
 		return hint.With(err, "raise --spool-max")
 	}
+	if version := (*spool.VersionError)(nil); errors.As(err, &version) {
+		return hint.With(err, "start the agent of the moriens version that began the run")
+	}
 	return err
 }
 

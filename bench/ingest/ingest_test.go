@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/internal/section"
 )
 
 // The table has a row for each number of nodes and each pace, and all bursts were acknowledged. The figures are not
@@ -46,24 +46,28 @@ func TestHeld(t *testing.T) {
 // Messages of a rank follow each other, as a collector requires.
 func TestJob(t *testing.T) {
 	j := newJob(3)
-	var last *moriensv1.Calls
+	end := uint64(0)
+	var s section.Section
 	for i := range 3 * ranksOfNode {
-		c := j.calls(i).GetCalls()
-		if c.Ring != j.ring(i%ranksOfNode) || c.First != uint64(i/ranksOfNode)*messageBursts {
-			t.Fatalf("message %d: ring %x from call %d", i, c.Ring, c.First)
+		if _, err := s.Read(j.calls(i).GetSections()); err != nil {
+			t.Fatal(err)
+		}
+		b := new(section.Block)
+		if err := new(section.Decoder).Calls(&s, 2, b); err != nil {
+			t.Fatal(err)
+		}
+		if b.Ring != j.ring(i%ranksOfNode) || b.First != uint64(i/ranksOfNode)*messageBursts {
+			t.Fatalf("message %d: ring %x from call %d", i, b.Ring, b.First)
 		}
 		if i%ranksOfNode != 0 {
 			continue
 		}
-		if last != nil {
-			end := last.OriginTicks
-			for k := range last.BurstTicks {
-				end += last.BurstTicks[k] + last.CallTicks[k]
-			}
-			if c.OriginTicks != end {
-				t.Errorf("message %d starts at %d, the one before ends at %d", i, c.OriginTicks, end)
-			}
+		if end > 0 && b.Origin != end {
+			t.Errorf("message %d starts at %d, the one before ends at %d", i, b.Origin, end)
 		}
-		last = c
+		end = b.Origin
+		for k := range b.Rows {
+			end += b.Burst[k] + b.Call[k]
+		}
 	}
 }

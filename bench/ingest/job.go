@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"moriens/internal/mpicall"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -23,6 +24,9 @@ type job struct {
 	node  int
 	rand  *rand.Rand
 	ticks [ranksOfNode]uint64
+
+	block   section.Block
+	encoder section.Encoder
 }
 
 func newJob(node int) *job { return &job{node: node, rand: rand.New(rand.NewPCG(uint64(node), 7))} }
@@ -62,23 +66,22 @@ func (j *job) definitions() (list []*moriensv1.ReportRequest) {
 func (j *job) calls(number int) *moriensv1.ReportRequest {
 	rank := number % ranksOfNode
 	first := uint64(number/ranksOfNode) * messageBursts
-	c := &moriensv1.Calls{
-		Ring: j.ring(rank), First: first, OriginTicks: j.ticks[rank],
-		BurstTicks: make([]uint64, messageBursts), CallTicks: make([]uint64, messageBursts),
-		Function: make([]uint32, messageBursts), Path: make([]uint32, messageBursts),
-		Counts: []*moriensv1.Counts{{Value: make([]int64, messageBursts)}, {Value: make([]int64, messageBursts)}},
+	b := &j.block
+	b.Empty()
+	b.Ring, b.First, b.Origin, b.Rows, b.Events = j.ring(rank), first, j.ticks[rank], messageBursts, 2
+	for i := range kinds { // in the order of their first rows
+		b.Sites = append(b.Sites, section.Site{Function: uint16(mpicall.Allreduce), Path: uint32((int(first)+i)%len(kinds) + 1)})
 	}
 	for i := range messageBursts {
 		kind := (int(first) + i) % len(kinds)
 		ns := kinds[kind].ns * math.Exp(spread*j.rand.NormFloat64())
 		cycles := ns * 2.5
-		c.BurstTicks[i] = uint64(ns * ticksPerNS)
-		c.CallTicks[i] = uint64(float64(ticksPerNS) * 4000 * math.Exp(.5*j.rand.NormFloat64()))
-		c.Function[i] = uint32(mpicall.Allreduce)
-		c.Path[i] = uint32(kind + 1)
-		c.Counts[0].Value[i] = int64(cycles * kinds[kind].ipc * math.Exp(spread*j.rand.NormFloat64()))
-		c.Counts[1].Value[i] = int64(cycles)
-		j.ticks[rank] += c.BurstTicks[i] + c.CallTicks[i]
+		b.Site[i] = uint16(i % len(kinds))
+		b.Burst[i] = uint64(ns * ticksPerNS)
+		b.Call[i] = uint64(float64(ticksPerNS) * 4000 * math.Exp(.5*j.rand.NormFloat64()))
+		b.Counts[0][i] = int64(cycles * kinds[kind].ipc * math.Exp(spread*j.rand.NormFloat64()))
+		b.Counts[1][i] = int64(cycles)
+		j.ticks[rank] += b.Burst[i] + b.Call[i]
 	}
-	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}}
+	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sections{Sections: j.encoder.Calls(nil, b)}}
 }

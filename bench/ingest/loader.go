@@ -19,7 +19,7 @@ import (
 const (
 	messageBursts = 1024
 	// window is how many messages of a node may wait for their acknowledgement.
-	window = 64
+	window = 1024
 	// ranksOfNode send in turn over their node's stream.
 	ranksOfNode = 8
 )

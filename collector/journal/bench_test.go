@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"moriens/collector/journal"
+	"moriens/internal/section"
 	"moriens/internal/testenv"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -16,18 +17,17 @@ const benchRows = 1024
 
 // record is a message of bursts with two counters, as it arrives over the wire, after room for the head.
 func record(b *testing.B, random *rand.Rand, sequence uint64) []byte {
-	c := &moriensv1.Calls{Ring: 2, First: (sequence - 3) * benchRows, Counts: []*moriensv1.Counts{{}, {}}}
+	x := &section.Block{Ring: 2, First: (sequence - 3) * benchRows, Rows: benchRows, Events: 2}
+	for kind := range 4 {
+		x.Sites = append(x.Sites, section.Site{Function: uint16(1 + kind%3)})
+	}
 	for i := range benchRows {
 		kind := i % 4
 		ticks := uint64(100_000<<kind) + random.Uint64N(2000<<kind)
-		c.BurstTicks = append(c.BurstTicks, ticks)
-		c.CallTicks = append(c.CallTicks, 500+random.Uint64N(4000))
-		c.Function = append(c.Function, uint32(1+kind%3))
-		c.Path = append(c.Path, 0)
-		c.Counts[0].Value = append(c.Counts[0].Value, int64(ticks)*2+random.Int64N(100))
-		c.Counts[1].Value = append(c.Counts[1].Value, int64(ticks))
+		x.Site[i], x.Burst[i], x.Call[i] = uint16(kind), ticks, 500+random.Uint64N(4000)
+		x.Counts[0][i], x.Counts[1][i] = int64(ticks)*2+random.Int64N(100), int64(ticks)
 	}
-	m := &moriensv1.ReportRequest{Sequence: sequence, Body: &moriensv1.ReportRequest_Calls{Calls: c}}
+	m := &moriensv1.ReportRequest{Sequence: sequence, Body: &moriensv1.ReportRequest_Sections{Sections: new(section.Encoder).Calls(nil, x)}}
 	r, err := proto.MarshalOptions{}.MarshalAppend(make([]byte, journal.HeadBytes), m)
 	if err != nil {
 		b.Fatal(err)

@@ -28,7 +28,7 @@ import (
 
 const (
 	// Format is the version of the records; it grows when a reader of the one before would misread them.
-	Format = 1
+	Format = 2
 
 	segmentKind = "journal"
 	fileBytes   = 64 << 20
@@ -238,7 +238,11 @@ func (j *Journal) Take(ctx context.Context, a *store.Agent, m *moriensv1.ReportR
 	} else {
 		setHead(record, h.number)
 	}
-	h.volume.writer.add(record, safe(a, sequence, held))
+	add := h.volume.writer.addLater
+	if m.GetDone() != nil { // its agent waits
+		add = h.volume.writer.add
+	}
+	add(record, safe(a, sequence, held))
 	return err
 }
 

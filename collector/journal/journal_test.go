@@ -312,7 +312,7 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	other := t.TempDir()
-	record, err := proto.MarshalOptions{}.MarshalAppend([]byte{1}, &moriensv1.JournalBegin{Format: 2, Version: "9.1"})
+	record, err := proto.MarshalOptions{}.MarshalAppend([]byte{1}, &moriensv1.JournalBegin{Format: 9, Version: "9.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +331,7 @@ func TestRefuses(t *testing.T) {
 		}
 		return record
 	}
-	begin := encode(1, &moriensv1.JournalBegin{Format: 1, Run: "r", Token: "t", Certificate: []byte("c"), Key: []byte("k")})
+	begin := encode(1, &moriensv1.JournalBegin{Format: 2, Run: "r", Token: "t", Certificate: []byte("c"), Key: []byte("k")})
 	hello := encode(3, &moriensv1.Hello{Agent: 1})
 	message := func(agent byte, sequence uint64) []byte {
 		return append([]byte{4, agent, 0, 0, 0}, encode(0, &moriensv1.ReportRequest{Sequence: sequence})[1:]...)
@@ -340,8 +340,8 @@ func TestRefuses(t *testing.T) {
 		name, want string
 		records    [][]byte
 	}{
-		{"another version", "format 2, written by moriens 9.1; this moriens reads format 1", [][]byte{encode(1, &moriensv1.JournalBegin{Format: 2, Version: "9.1"})}},
-		{"no token", "lacks the run, its token", [][]byte{encode(1, &moriensv1.JournalBegin{Format: 1, Run: "r"})}},
+		{"another version", "format 9, written by moriens 9.1; this moriens reads format 2", [][]byte{encode(1, &moriensv1.JournalBegin{Format: 9, Version: "9.1"})}},
+		{"no token", "lacks the run, its token", [][]byte{encode(1, &moriensv1.JournalBegin{Format: 2, Run: "r"})}},
 		{"no begin", "one begin, in front", [][]byte{hello}},
 		{"two begins", "one begin, in front", [][]byte{begin, begin}},
 		{"empty", "empty", [][]byte{begin, {}}},

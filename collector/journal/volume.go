@@ -76,6 +76,7 @@ func (v *volume) open(run Run) error {
 	if v.disk, err = segment.Open(v.dir, segmentKind, fileBytes); err != nil {
 		return err
 	}
+	v.disk.Compress(false) // sections are packed already
 	err = v.disk.Read(segment.Position{}, func(end segment.Position, record []byte) error {
 		if err := v.replay(record); err != nil {
 			return fmt.Errorf("journal %s: the record that ends at offset %d of file %d: %w", v.dir, end.Offset, end.File, err)

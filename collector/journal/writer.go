@@ -13,8 +13,10 @@ import (
 const (
 	// commitBytes bounds what is written at once, but for a single record.
 	commitBytes = 8 << 20
-	// commitEvery is the least time between two beginnings of a write: what arrives in between is written together.
-	commitEvery = 2 * time.Millisecond
+	// commitEvery is the time between two beginnings of a write: what arrives in between is written together. It does not
+	// wait so long where somebody waits for it, or where commitFrom bytes do.
+	commitEvery = 100 * time.Millisecond
+	commitFrom  = 1 << 20
 	// waitingBytes is how much may wait for the disk before agents have to wait as well.
 	waitingBytes = 16 << 20
 
@@ -85,6 +87,7 @@ type writer struct {
 	queue   []entry // the first ones may be on their way to the disk
 	records int     // in the queue
 	bytes   int     // of those
+	hurried bool    // somebody waits for what is in the queue
 	stats   Stats
 }
 
@@ -94,9 +97,15 @@ func newWriter(d disk, log *slog.Logger) *writer {
 	return w
 }
 
-// add queues a record. It never waits.
-func (w *writer) add(record []byte, safe func()) {
+// add queues a record, which is to be safe soon. It never waits.
+func (w *writer) add(record []byte, safe func()) { w.put(record, safe, true) }
+
+// addLater queues a record that others may join first.
+func (w *writer) addLater(record []byte, safe func()) { w.put(record, safe, false) }
+
+func (w *writer) put(record []byte, safe func(), hurry bool) {
 	w.mu.Lock()
+	w.hurried = w.hurried || hurry
 	w.queue = append(w.queue, entry{record, safe})
 	if record != nil {
 		w.records++
@@ -153,10 +162,7 @@ func (w *writer) wake() {
 func (w *writer) run(ctx context.Context) {
 	var begun time.Time
 	for {
-		w.mu.Lock()
-		err := w.wait(ctx, func() bool { return len(w.queue) > 0 })
-		w.mu.Unlock()
-		if err != nil || !sleep(ctx, commitEvery-time.Since(begun)) {
+		if w.gather(ctx, begun.Add(commitEvery)) != nil {
 			return
 		}
 		begun = time.Now()
@@ -168,10 +174,23 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
+// gather waits until something is to be written, and some time for more of it.
+func (w *writer) gather(ctx context.Context, until time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.wait(ctx, func() bool { return len(w.queue) > 0 }); err != nil {
+		return err
+	}
+	alarm := time.AfterFunc(time.Until(until), w.wake)
+	defer alarm.Stop()
+	return w.wait(ctx, func() bool { return w.hurried || w.bytes >= commitFrom || !time.Now().Before(until) })
+}
+
 // batch is what is written next.
 func (w *writer) batch() []entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.hurried = false
 	n, bytes := 0, 0
 	for n < len(w.queue) && bytes < commitBytes {
 		bytes += len(w.queue[n].record)

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"moriens/internal/mpicall"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -37,8 +38,9 @@ func session() []*moriensv1.ReportRequest {
 		{Body: &moriensv1.ReportRequest_Collectives{Collectives: &moriensv1.Collectives{
 			Ring: 2, Row: []int64{1}, Comm: []uint32{1}, Ordinal: []uint64{0}, Sent: []uint64{1}, Received: []uint64{2}, Root: []int32{-1}}}},
 		{Body: &moriensv1.ReportRequest_Gaps{Gaps: &moriensv1.Gaps{Ring: 2, Before: []uint64{1}}}},
+		sections(&section.Block{Ring: 2, First: 3, Origin: 90, Sites: []section.Site{{Function: uint16(mpicall.Send), Path: 1}}, Rows: 2, Events: 1}),
 		{Body: &moriensv1.ReportRequest_ClockExchange{ClockExchange: &moriensv1.ClockExchange{SentTicks: 1, ReceivedTicks: 2, RepliedTicks: 3, ReturnedTicks: 4}}},
-		{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 2, Calls: 3, Marks: 2, Dropped: 1}}},
+		{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 2, Calls: 5, Marks: 2, Dropped: 1}}},
 		{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 1}}},
 		{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: 1, How: moriensv1.ProcessEnd_HOW_FINALIZED}}},
 		{Body: &moriensv1.ReportRequest_Symbols{Symbols: &moriensv1.Symbols{Frames: []*moriensv1.Frame{{Module: "/a", Offset: 16, Function: "f", Line: 3}}}}},

@@ -37,6 +37,7 @@ type Store struct {
 	totals    Totals
 	uncarried Uncarried
 	first     chan []string // what the first process counts
+	reader    *reader
 }
 
 // Uncarried counts what no held message has, so that messages which are taken again, in a later process, do not restore
@@ -266,6 +267,8 @@ func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
 		return nil
 	case *moriensv1.ReportRequest_MarkName:
 		return s.addName(b.MarkName)
+	case *moriensv1.ReportRequest_Sections:
+		return s.addSections(b.Sections)
 	case *moriensv1.ReportRequest_Marks:
 		return s.addMarks(b.Marks)
 	case *moriensv1.ReportRequest_Calls:

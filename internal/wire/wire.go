@@ -1,5 +1,5 @@
-// Package wire compresses what agents send to the collector, with Zstandard: both ends import it. The columns of bursts
-// and counters shrink by about a third.
+// Package wire compresses what agents that keep their bursts (--cells) answer the collector, with Zstandard: both ends
+// import it. Other agents send sections, which are packed already.
 package wire
 
 import (

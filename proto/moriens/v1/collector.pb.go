@@ -447,6 +447,7 @@ type ReportRequest struct {
 	//	*ReportRequest_Spool
 	//	*ReportRequest_Scheduling
 	//	*ReportRequest_Standing
+	//	*ReportRequest_Sections
 	Body          isReportRequest_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -766,6 +767,15 @@ func (x *ReportRequest) GetStanding() *Standing {
 	return nil
 }
 
+func (x *ReportRequest) GetSections() []byte {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_Sections); ok {
+			return x.Sections
+		}
+	}
+	return nil
+}
+
 type isReportRequest_Body interface {
 	isReportRequest_Body()
 }
@@ -891,6 +901,12 @@ type ReportRequest_Standing struct {
 	Standing *Standing `protobuf:"bytes,180,opt,name=standing,proto3,oneof"` // is not acknowledged; the latest is sent once on each stream
 }
 
+type ReportRequest_Sections struct {
+	// Sections one after the other (docs/format/section.md): what rings of the node recorded. Agents send it in place
+	// of Calls, Marks, Collectives and Gaps, which are in windows.
+	Sections []byte `protobuf:"bytes,190,opt,name=sections,proto3,oneof"`
+}
+
 func (*ReportRequest_Hello) isReportRequest_Body() {}
 
 func (*ReportRequest_Process) isReportRequest_Body() {}
@@ -950,6 +966,8 @@ func (*ReportRequest_Spool) isReportRequest_Body() {}
 func (*ReportRequest_Scheduling) isReportRequest_Body() {}
 
 func (*ReportRequest_Standing) isReportRequest_Body() {}
+
+func (*ReportRequest_Sections) isReportRequest_Body() {}
 
 type ReportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2226,9 +2244,9 @@ func (x *Note) GetUnseen() bool {
 	return false
 }
 
-// Calls are consecutive outermost MPI calls of one ring, one per row, each with the computation burst before it. A row
-// can also be a run of polls: failed calls of one function from one place in direct succession. All columns but the
-// sparse ones have one length.
+// Calls are what windows hold of consecutive outermost MPI calls of one ring, one per row, each with the computation
+// burst before it. A row can also be a run of polls: failed calls of one function from one place in direct succession.
+// All columns but the sparse ones have one length.
 type Calls struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Ring        uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
@@ -4641,7 +4659,7 @@ var File_moriens_v1_collector_proto protoreflect.FileDescriptor
 const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"\x1amoriens/v1/collector.proto\x12\n" +
-	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\xc1\f\n" +
+	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\xe0\f\n" +
 	"\rReportRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12)\n" +
 	"\x05hello\x18\x02 \x01(\v2\x11.moriens.v1.HelloH\x00R\x05hello\x12/\n" +
@@ -4680,7 +4698,8 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"scheduling\x18\xa8\x01 \x01(\v2\x16.moriens.v1.SchedulingH\x00R\n" +
 	"scheduling\x123\n" +
-	"\bstanding\x18\xb4\x01 \x01(\v2\x14.moriens.v1.StandingH\x00R\bstandingB\x06\n" +
+	"\bstanding\x18\xb4\x01 \x01(\v2\x14.moriens.v1.StandingH\x00R\bstanding\x12\x1d\n" +
+	"\bsections\x18\xbe\x01 \x01(\fH\x00R\bsectionsB\x06\n" +
 	"\x04body\"\xa0\x02\n" +
 	"\x0eReportResponse\x12\"\n" +
 	"\facknowledged\x18\x01 \x01(\x04R\facknowledged\x127\n" +
@@ -5244,6 +5263,7 @@ func file_moriens_v1_collector_proto_init() {
 		(*ReportRequest_Spool)(nil),
 		(*ReportRequest_Scheduling)(nil),
 		(*ReportRequest_Standing)(nil),
+		(*ReportRequest_Sections)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

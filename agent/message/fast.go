@@ -1,0 +1,425 @@
+package message
+
+import (
+	"moriens/agent/ring"
+	"moriens/internal/mpicall"
+	"moriens/internal/shmabi"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// A fast is what a Matcher knows of a process in which all is simple: one thread, no records missing, no receive from
+// any rank or of any tag, one request at a time for each handle. Then a posting has its ordinal at once, and a request
+// is found by its handle alone. Where something else comes, all of it moves to the tables of the general way.
+type fast struct {
+	on       bool
+	lanes    []fastLane
+	laneAt   index
+	latest   uint32 // lane that was posted to last
+	requests []fastRequest
+	at       index // of requests, by handle
+	last     uint32
+	open     int
+	places   map[placeKey]*place
+	here     *place // of the latest call
+}
+
+// A fastLane is a lane with what was posted in it.
+type fastLane struct {
+	asked asked
+	Lane
+	next   uint32 // that was posted to after this one, the latest time
+	null   bool   // to MPI_PROC_NULL: nothing is moved
+	posted uint64
+	open   int    // requests under way
+	sent   uint64 // number of the latest posting that was sent off, while others are under way
+	route  int    // in the sums, plus 1
+}
+
+// asked is a lane as records have it.
+type asked struct {
+	kind      ring.TransferKind
+	comm      uint32
+	peer, tag int32
+}
+
+// A fastRequest is a handle, with its request if it has one.
+type fastRequest struct {
+	handle  uint64
+	next    uint32 // that was used after this one, the latest time
+	active  bool
+	moves   bool // something, in its lane
+	lane    uint32
+	null    bool   // from or to MPI_PROC_NULL, with the tag of its lane
+	at      *place // of the call that made it
+	row     uint64
+	ticks   uint64 // exit of the call that made it
+	bytes   uint64
+	ordinal uint64
+	number  uint64 // of the posting
+}
+
+// A place is where calls are made, with what is known of what they move.
+type place struct {
+	placeKey
+	then *place                                       // the one after it, the latest time
+	sums [shmabi.SlotRead - shmabi.SlotSent + 1]int32 // by kind: in the sums, plus 1
+}
+
+type placeKey struct {
+	function mpicall.ID
+	path     uint32
+}
+
+// An index finds numbers by keys that are spread over all 64 bits, or are by mix.
+type index struct {
+	keys    []uint64
+	numbers []uint32 // plus 1; 0: free
+	used    int
+}
+
+func spread(k uint64) uint64 {
+	k *= 0x9e3779b97f4a7c15
+	return k ^ k>>32
+}
+
+// find returns where a key's number is, plus 1, or is to be put, 0 then. same compares what two such keys are of.
+func (x *index) find(key uint64, same func(number uint32) bool) *uint32 {
+	if 2*x.used >= len(x.keys) {
+		x.grow()
+	}
+	mask := uint64(len(x.keys) - 1)
+	for i := key & mask; ; i = (i + 1) & mask {
+		if x.numbers[i] == 0 {
+			x.keys[i] = key
+			x.used++
+			return &x.numbers[i]
+		}
+		if x.keys[i] == key && same(x.numbers[i]-1) {
+			return &x.numbers[i]
+		}
+	}
+}
+
+// get is the number of a key.
+func (x *index) get(key uint64, same func(number uint32) bool) (number uint32, known bool) {
+	if len(x.keys) == 0 {
+		return 0, false
+	}
+	mask := uint64(len(x.keys) - 1)
+	for i := key & mask; x.numbers[i] != 0; i = (i + 1) & mask {
+		if x.keys[i] == key && same(x.numbers[i]-1) {
+			return x.numbers[i] - 1, true
+		}
+	}
+	return 0, false
+}
+
+func (x *index) grow() {
+	old := *x
+	n := max(64, 2*len(old.keys))
+	x.keys, x.numbers = make([]uint64, n), make([]uint32, n)
+	for i, number := range old.numbers {
+		if number == 0 {
+			continue
+		}
+		at := old.keys[i] & uint64(n-1)
+		for x.numbers[at] != 0 {
+			at = (at + 1) & uint64(n-1)
+		}
+		x.keys[at], x.numbers[at] = old.keys[i], number
+	}
+}
+
+func (x *index) clear() {
+	clear(x.keys)
+	clear(x.numbers)
+	x.used = 0
+}
+
+// simply takes a record the simple way, and reports whether all of it has gone it; else how many of its transfers and
+// of its requests have.
+func (t *Thread) simply(row uint64, r *ring.Record) (moved, ended int, all bool) {
+	if !t.m.fast.on || r.Enter < max(t.lastExit, t.lastTicks) || r.Lost || r.Paused || t.gap {
+		return 0, 0, false
+	}
+	if len(r.Transfers)+len(r.Requests) > 0 {
+		if persistent(r.Call) || len(r.Transfers) > 0 && len(r.Requests) > 0 {
+			return 0, 0, false
+		}
+		moved, ended = t.simplyMoved(row, r), t.simplyEnded(row, r)
+		if moved < len(r.Transfers) || ended < len(r.Requests) {
+			return moved, ended, false
+		}
+		t.lastTicks = max(t.lastTicks, r.Exit)
+	}
+	t.lastExit = r.Exit
+	return moved, ended, true
+}
+
+func (t *Thread) simplyMoved(row uint64, r *ring.Record) int {
+	for i := range r.Transfers {
+		x := &r.Transfers[i]
+		if x.Request != 0 && len(r.Transfers) > 1 || i > 0 && x.Kind == r.Transfers[i-1].Kind || !t.post(t.place(r.Call, r.Path), row, r.Exit, x) {
+			return i
+		}
+	}
+	return len(r.Transfers)
+}
+
+func (t *Thread) simplyEnded(row uint64, r *ring.Record) int {
+	for i := range r.Requests {
+		q := &r.Requests[i]
+		if q.Event == ring.Made && len(r.Requests) > 1 || !t.event(t.place(r.Call, r.Path), row, r.Exit, q) {
+			return i
+		}
+	}
+	return len(r.Requests)
+}
+
+// place is that of calls. They mostly recur in the same order.
+func (t *Thread) place(function mpicall.ID, path uint32) *place {
+	f := &t.m.fast
+	if f.here != nil {
+		if next := f.here.then; next != nil && next.function == function && next.path == path {
+			f.here = next
+			return next
+		}
+	}
+	key := placeKey{function, path}
+	at := f.places[key]
+	if at == nil {
+		if f.places == nil {
+			f.places = make(map[placeKey]*place)
+		}
+		at = &place{placeKey: key}
+		f.places[key] = at
+	}
+	if f.here != nil {
+		f.here.then = at
+	}
+	f.here = at
+	return at
+}
+
+// lane is that of a transfer; nil where the simple way has none for it.
+func (m *Matcher) lane(x asked) *fastLane {
+	f := &m.fast
+	if len(f.lanes) > 0 {
+		if n := f.lanes[f.latest].next; f.lanes[n].asked == x {
+			f.latest = n
+			return &f.lanes[n]
+		}
+	}
+	key := x.key()
+	n, known := f.laneAt.get(key, func(n uint32) bool { return f.lanes[n].asked == x })
+	if !known {
+		l, simple := m.newLane(x)
+		if !simple {
+			return nil
+		}
+		n = uint32(len(f.lanes))
+		f.lanes = append(f.lanes, l)
+		*f.laneAt.find(key, func(uint32) bool { return false }) = n + 1
+	}
+	f.lanes[f.latest].next = n
+	f.latest = n
+	return &f.lanes[n]
+}
+
+func (x asked) key() uint64 {
+	return spread(uint64(x.kind)<<48 ^ uint64(x.comm)<<32 ^ uint64(uint32(x.peer))<<16 ^ spread(uint64(uint32(x.tag))))
+}
+
+// newLane makes a lane of a transfer, if it is simple.
+func (m *Matcher) newLane(x asked) (l fastLane, simple bool) {
+	peers, defined := m.peersOf(x.comm)
+	l.asked = x
+	l.Lane = Lane{kindOf(x.kind), x.comm, x.peer, max(x.tag, ring.Any)}
+	l.null = x.peer == ring.ProcNull
+	switch {
+	case !defined || l.Kind == 0 || len(m.fast.lanes) >= maxCounted:
+		return l, false
+	case l.null:
+	case message(l.Kind) && (x.peer < 0 || int(x.peer) >= peers || x.tag < 0):
+		return l, false
+	case x.peer < 0 || int(x.peer) >= peers:
+		l.Peer = ring.Any
+	}
+	return l, true
+}
+
+// sum adds a move to the sums of its place and of its peer.
+func (m *Matcher) sum(at *place, l *fastLane, bytes uint64) {
+	of := &at.sums[l.asked.kind-ring.Sent]
+	if *of == 0 {
+		*of = int32(m.moved.sites.number(site{l.Kind, at.function, at.path})) + 1
+	}
+	if l.route == 0 {
+		l.route = m.moved.routes.number(route{l.Kind, l.Comm, l.Peer}) + 1
+	}
+	m.moved.sites.list[*of-1].add(1, bytes)
+	m.moved.routes.list[l.route-1].add(1, bytes)
+}
+
+// post takes what a call moves, or makes a request for, and reports whether the simple way has it. Where not, nothing
+// has changed.
+func (t *Thread) post(at *place, row, exit uint64, x *ring.Transfer) bool {
+	m := t.m
+	f := &m.fast
+	l := m.lane(asked{x.Kind, x.Comm, x.Peer, x.Tag})
+	if l == nil {
+		return false
+	}
+	is := message(l.Kind)
+	if x.Request == 0 {
+		if l.null {
+			return true
+		}
+		now := fastRequest{lane: f.latest, at: at, row: row, bytes: x.Bytes}
+		if is {
+			l.posted++
+			now.ordinal, now.number = l.posted, m.order.next
+			m.order.next++
+		}
+		m.emit(t, &now, row, false)
+		return true
+	}
+	if !is {
+		return false
+	}
+	r := f.request(x.Request)
+	if r.active || m.room.taken >= m.room.limit {
+		return false
+	}
+	r.active, r.moves, r.row, r.ticks = true, !l.null, row, exit
+	r.lane, r.null, r.at, r.bytes = f.latest, l.null, at, x.Bytes
+	if r.moves {
+		r.ordinal, r.number = l.posted+1, m.order.next
+		l.posted++
+		l.open++
+		m.order.next++
+	}
+	f.open++
+	m.room.taken++
+	return true
+}
+
+// request is that of a handle.
+func (f *fast) request(handle uint64) *fastRequest {
+	if len(f.requests) > 0 {
+		n := f.requests[f.last].next
+		if r := &f.requests[n]; r.handle == handle {
+			f.last = n
+			return r
+		}
+	}
+	if len(f.requests) > 2*max(f.open, leastRequests) {
+		f.sweep()
+	}
+	at := f.at.find(spread(handle), func(n uint32) bool { return f.requests[n].handle == handle })
+	if *at == 0 {
+		f.requests = append(f.requests, fastRequest{handle: handle})
+		*at = uint32(len(f.requests))
+	}
+	n := *at - 1
+	f.requests[f.last].next = n
+	f.last = n
+	return &f.requests[n]
+}
+
+// sweep forgets handles without a request.
+func (f *fast) sweep() {
+	kept := f.requests[:0]
+	for i := range f.requests {
+		if f.requests[i].active {
+			kept = append(kept, f.requests[i])
+		}
+	}
+	f.requests, f.last = kept, 0
+	f.at.clear()
+	for i := range kept {
+		kept[i].next = 0
+		*f.at.find(spread(kept[i].handle), func(uint32) bool { return false }) = uint32(i) + 1
+	}
+}
+
+// event takes what a call did to a request, and reports whether the simple way has it. Where not, nothing has changed.
+func (t *Thread) event(at *place, row, exit uint64, q *ring.Request) bool {
+	m := t.m
+	f := &m.fast
+	if q.Event == ring.Made {
+		r := f.request(q.Handle)
+		if r.active || m.room.taken >= m.room.limit {
+			return false
+		}
+		r.active, r.moves, r.null, r.row, r.ticks, r.at = true, false, false, row, exit, at
+		f.open++
+		m.room.taken++
+		return true
+	}
+	if q.Event != ring.Completed {
+		return false
+	}
+	r := f.known(q.Handle)
+	if r == nil || !r.active {
+		m.stats.EndsUnknown++
+		return true
+	}
+	if r.null {
+		if l := &f.lanes[r.lane]; l.Kind == moriensv1.Transfers_KIND_RECEIVED && !(fits(ring.ProcNull, q.Source) && fits(l.Tag, q.Tag)) {
+			return false
+		}
+	}
+	if r.moves {
+		untold := false
+		l := &f.lanes[r.lane]
+		if l.Kind == moriensv1.Transfers_KIND_RECEIVED {
+			if q.Source != l.Peer || q.Tag != l.Tag {
+				return false
+			}
+			if untold = q.Bytes == ring.BytesUnknown; !untold {
+				r.bytes = min(q.Bytes, MaxBytes)
+			}
+		}
+		l.open--
+		m.emit(t, r, row, untold)
+	}
+	r.active = false
+	f.open--
+	m.room.taken--
+	return true
+}
+
+// known is the request of a handle; nil where the handle is new.
+func (f *fast) known(handle uint64) *fastRequest {
+	if len(f.requests) > 0 {
+		n := f.requests[f.last].next
+		if r := &f.requests[n]; r.handle == handle {
+			f.last = n
+			return r
+		}
+	}
+	n, known := f.at.get(spread(handle), func(n uint32) bool { return f.requests[n].handle == handle })
+	if !known {
+		return nil
+	}
+	f.requests[f.last].next = n
+	f.last = n
+	return &f.requests[n]
+}
+
+// emit hands on what a request has moved, or a call at once, that a row has completed.
+func (m *Matcher) emit(t *Thread, r *fastRequest, done uint64, untold bool) {
+	l := &m.fast.lanes[r.lane]
+	if l.open > 0 {
+		l.sent = max(l.sent, r.number)
+	} else {
+		l.sent = 0
+	}
+	m.sum(r.at, l, r.bytes)
+	m.stats.Transfers++
+	x := &m.move
+	x.Lane, x.Row, x.By, x.Done, x.Bytes, x.Ordinal, x.Epoch = l.Lane, r.row, t, done, r.bytes, r.ordinal, m.order.epoch
+	x.Channel, x.Untold = -1, untold
+	m.sink.Moved(t, x)
+}

@@ -1,0 +1,292 @@
+package agent
+
+import (
+	"cmp"
+	"slices"
+
+	"moriens/internal/section"
+	"moriens/internal/shmabi"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// sectionBytes is from how many bytes on sections begin another message.
+const sectionBytes = 1 << 20
+
+// A sectioner makes sections of what rings have recorded.
+type sectioner struct {
+	block   section.Block
+	encoder section.Encoder
+	sites   map[section.Site]uint16 // of the block
+	rings   map[uint64]*recorded    // of the messages at hand
+	order   []*recorded
+}
+
+// recorded is what messages have of a ring.
+type recorded struct {
+	ring     uint64
+	rows     uint64 // behind all of it
+	calls    []*moriensv1.Calls
+	meetings []*moriensv1.Collectives
+	marks    []*moriensv1.Marks
+	gaps     []*moriensv1.Gaps
+}
+
+func newSectioner() *sectioner {
+	return &sectioner{sites: make(map[section.Site]uint16), rings: make(map[uint64]*recorded)}
+}
+
+// pack puts sections in the place of Calls, Collectives, Marks and Gaps: behind what defines what they name, before
+// what names their rows. rows is how many a ring has of which none is among the messages.
+func (s *sectioner) pack(messages []*moriensv1.ReportRequest, rows func(ring uint64) uint64) []*moriensv1.ReportRequest {
+	clear(s.rings)
+	s.order = s.order[:0]
+	var before, behind []*moriensv1.ReportRequest
+	ends := make(map[uint64]uint64)
+	for _, m := range messages {
+		switch b := m.Body.(type) {
+		case *moriensv1.ReportRequest_Calls:
+			r := s.of(b.Calls.Ring)
+			r.calls = append(r.calls, b.Calls)
+			r.rows = b.Calls.First + uint64(len(b.Calls.Function))
+		case *moriensv1.ReportRequest_Collectives:
+			r := s.of(b.Collectives.Ring)
+			r.meetings = append(r.meetings, b.Collectives)
+		case *moriensv1.ReportRequest_Marks:
+			r := s.of(b.Marks.Ring)
+			r.marks = append(r.marks, b.Marks)
+		case *moriensv1.ReportRequest_Gaps:
+			r := s.of(b.Gaps.Ring)
+			r.gaps = append(r.gaps, b.Gaps)
+		case *moriensv1.ReportRequest_RingEnd:
+			ends[b.RingEnd.Ring] = b.RingEnd.Calls
+			behind = append(behind, m)
+		case *moriensv1.ReportRequest_Transfers, *moriensv1.ReportRequest_Traffic, *moriensv1.ReportRequest_TransfersEnd,
+			*moriensv1.ReportRequest_ProcessEnd, *moriensv1.ReportRequest_Done:
+			behind = append(behind, m)
+		default:
+			before = append(before, m)
+		}
+	}
+	var bytes []byte
+	send := func(least int) {
+		if len(bytes) > least {
+			before = append(before, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sections{Sections: bytes}})
+			bytes = nil
+		}
+	}
+	for _, r := range s.order {
+		if all, ended := ends[r.ring]; ended {
+			r.rows = all
+		} else if len(r.calls) == 0 {
+			r.rows = rows(r.ring)
+		}
+		s.blocks(r, func(b *section.Block) {
+			bytes = s.encoder.Calls(bytes, b)
+			send(sectionBytes)
+		})
+	}
+	send(0)
+	return append(before, behind...)
+}
+
+func (s *sectioner) of(ring uint64) *recorded {
+	r := s.rings[ring]
+	if r == nil {
+		r = &recorded{ring: ring}
+		s.rings[ring] = r
+		s.order = append(s.order, r)
+	}
+	return r
+}
+
+// blocks calls emit for the blocks of a ring.
+func (s *sectioner) blocks(r *recorded, emit func(*section.Block)) {
+	b := &s.block
+	meetings, marks := r.collectives(), r.allMarks()
+	firstMark := uint64(0)
+	if len(r.marks) > 0 {
+		firstMark = r.marks[0].First
+	}
+	finish := func() {
+		n := min(len(marks), section.MaxRows)
+		b.Marks, b.FirstMark = append(b.Marks, marks[:n]...), firstMark
+		marks, firstMark = marks[n:], firstMark+uint64(n)
+		for _, g := range r.gaps {
+			b.GapsBefore, b.GapsInside = append(b.GapsBefore, g.Before...), append(b.GapsInside, g.Inside...)
+		}
+		r.gaps = nil
+		emit(b)
+	}
+	for i, c := range r.calls {
+		b.Empty()
+		b.Ring, b.First, b.Origin = r.ring, c.First, c.OriginTicks
+		s.rows(c)
+		for len(meetings) > 0 && meetings[0].row < c.First+uint64(b.Rows) {
+			x := meetings[0].Collective
+			x.Row = uint32(meetings[0].row - c.First)
+			b.Collectives, meetings = append(b.Collectives, x), meetings[1:]
+		}
+		if i < len(r.calls)-1 {
+			emit(b)
+			continue
+		}
+		finish()
+	}
+	for len(marks) > 0 || len(r.gaps) > 0 {
+		b.Empty()
+		b.Ring, b.First = r.ring, r.rows
+		if len(marks) > 0 {
+			b.Origin = marks[0].Ticks
+		}
+		finish()
+	}
+}
+
+// rows makes the block's rows those of calls.
+func (s *sectioner) rows(c *moriensv1.Calls) {
+	b := &s.block
+	b.Rows, b.Events, b.Unfinished = len(c.Function), len(c.Counts), c.Unfinished
+	clear(s.sites)
+	for i, function := range c.Function {
+		site := section.Site{Function: uint16(function), Path: c.Path[i]}
+		number, known := s.sites[site]
+		if !known {
+			number = uint16(len(b.Sites))
+			s.sites[site] = number
+			b.Sites = append(b.Sites, site)
+		}
+		b.Site[i] = number
+	}
+	copy(b.Burst[:], c.BurstTicks)
+	copy(b.Call[:], c.CallTicks)
+	b.NoBurst, b.Paused = append(b.NoBurst, c.NoBurst...), append(b.Paused, c.Paused...)
+	b.NoCounts = append(b.NoCounts, c.NoCounts...)
+	b.PollsRow, b.Polls = append(b.PollsRow, c.PollsRow...), append(b.Polls, c.Polls...)
+	for k, counts := range c.Counts {
+		s.counts(k, counts.Value, c.NoCounts)
+	}
+	slices.SortStableFunc(b.NotRead, func(x, y section.NotRead) int { return cmp.Compare(x.Row, y.Row) })
+}
+
+// counts spreads the values of an event over the rows that have some. Others have the one before them, which takes no
+// room.
+func (s *sectioner) counts(event int, values []int64, without []uint32) {
+	b := &s.block
+	column, last := b.Counts[event][:b.Rows], int64(0)
+	for row := range column {
+		if len(without) > 0 && int(without[0]) == row {
+			column[row], without = last, without[1:]
+			continue
+		}
+		if values[0] == shmabi.NoCount {
+			b.NotRead = append(b.NotRead, section.NotRead{Row: uint32(row), Event: uint8(event)})
+		} else {
+			last = values[0]
+		}
+		column[row], values = last, values[1:]
+	}
+}
+
+// A meeting is a collective with its row of the ring.
+type meeting struct {
+	section.Collective
+	row uint64
+}
+
+func (r *recorded) collectives() (list []meeting) {
+	for _, x := range r.meetings {
+		row := uint64(0)
+		for i, d := range x.Row {
+			row += uint64(d)
+			list = append(list, meeting{section.Collective{
+				Comm: x.Comm[i], Root: x.Root[i], Ordinal: x.Ordinal[i], Sent: x.Sent[i], Received: x.Received[i],
+			}, row})
+		}
+	}
+	return list
+}
+
+func (r *recorded) allMarks() (list []section.Mark) {
+	for _, x := range r.marks {
+		ticks, values := x.OriginTicks, x.Value
+		for i := range x.Ticks {
+			ticks += x.Ticks[i]
+			m := section.Mark{Ticks: ticks, What: section.MarkKind(x.What[i]), Name: x.Name[i]}
+			if x.What[i] == moriensv1.Marks_WHAT_EVENT {
+				m.Value, values = values[0], values[1:]
+			}
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// unpack puts the messages of which sections were made in their place.
+func (s *sectioner) unpack(messages []*moriensv1.ReportRequest) (list []*moriensv1.ReportRequest, err error) {
+	var x section.Section
+	decoder := new(section.Decoder)
+	for _, m := range messages {
+		if m.GetSections() == nil {
+			list = append(list, m)
+			continue
+		}
+		for bytes := m.GetSections(); len(bytes) > 0; {
+			if bytes, err = x.Read(bytes); err == nil {
+				err = decoder.Calls(&x, x.Events(), &s.block)
+			}
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, messagesOf(&s.block)...)
+		}
+	}
+	return list, nil
+}
+
+// messagesOf is what a block was made of.
+func messagesOf(b *section.Block) (list []*moriensv1.ReportRequest) {
+	if b.Rows > 0 {
+		list = append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: callsOf(b)}})
+	}
+	if len(b.Collectives) > 0 {
+		x, last := &moriensv1.Collectives{Ring: b.Ring}, uint64(0)
+		for _, c := range b.Collectives {
+			row := b.First + uint64(c.Row)
+			x.Row, last = append(x.Row, int64(row-last)), row
+			x.Comm, x.Ordinal, x.Root = append(x.Comm, c.Comm), append(x.Ordinal, c.Ordinal), append(x.Root, c.Root)
+			x.Sent, x.Received = append(x.Sent, c.Sent), append(x.Received, c.Received)
+		}
+		list = append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: x}})
+	}
+	if len(b.Marks) > 0 {
+		x, last := &moriensv1.Marks{Ring: b.Ring, First: b.FirstMark, OriginTicks: b.Marks[0].Ticks}, b.Marks[0].Ticks
+		for _, m := range b.Marks {
+			x.Ticks, last = append(x.Ticks, m.Ticks-last), m.Ticks
+			x.What, x.Name = append(x.What, moriensv1.Marks_What(m.What)), append(x.Name, m.Name)
+			if m.What == section.Event {
+				x.Value = append(x.Value, m.Value)
+			}
+		}
+		list = append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: x}})
+	}
+	if len(b.GapsBefore)+len(b.GapsInside) > 0 {
+		x := &moriensv1.Gaps{Ring: b.Ring, Before: slices.Clone(b.GapsBefore), Inside: slices.Clone(b.GapsInside)}
+		list = append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Gaps{Gaps: x}})
+	}
+	return list
+}
+
+func callsOf(b *section.Block) *moriensv1.Calls {
+	c := &moriensv1.Calls{
+		Ring: b.Ring, First: b.First, OriginTicks: b.Origin, BurstTicks: slices.Clone(b.Burst[:b.Rows]), CallTicks: slices.Clone(b.Call[:b.Rows]),
+		NoBurst: slices.Clone(b.NoBurst), Unfinished: b.Unfinished, PollsRow: slices.Clone(b.PollsRow), Polls: slices.Clone(b.Polls),
+		NoCounts: slices.Clone(b.NoCounts), Paused: slices.Clone(b.Paused),
+	}
+	for _, site := range b.Site[:b.Rows] {
+		c.Function, c.Path = append(c.Function, uint32(b.Sites[site].Function)), append(c.Path, b.Sites[site].Path)
+	}
+	for k := range b.Events {
+		c.Counts = append(c.Counts, &moriensv1.Counts{Value: section.Without(b.Counts[k][:b.Rows], b.NoCounts)})
+	}
+	return c
+}

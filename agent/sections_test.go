@@ -1,0 +1,158 @@
+package agent
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	diff "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/testing/protocmp"
+	"pgregory.net/rapid"
+
+	"moriens/internal/section"
+	"moriens/internal/shmabi"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// drawMessages is what a commit has of a ring from a row on.
+func drawMessages(t *rapid.T, ring, first uint64) (list []*moriensv1.ReportRequest, rows uint64) {
+	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), ring))
+	add := func(m *moriensv1.ReportRequest) { list = append(list, m) }
+	events := 2
+	for range rapid.IntRange(0, 3).Draw(t, "messages") {
+		c := &moriensv1.Calls{Ring: ring, First: first + rows, OriginTicks: random.Uint64N(1 << 50)}
+		for range events {
+			c.Counts = append(c.Counts, new(moriensv1.Counts))
+		}
+		x, last := &moriensv1.Collectives{Ring: ring}, uint64(0)
+		for i := range uint32(rapid.IntRange(1, 300).Draw(t, "rows")) {
+			c.BurstTicks, c.CallTicks = append(c.BurstTicks, random.Uint64N(1000)), append(c.CallTicks, random.Uint64N(1000))
+			c.Function, c.Path = append(c.Function, 1+random.Uint32N(3)), append(c.Path, random.Uint32N(5))
+			some := func(list *[]uint32) bool {
+				yes := random.IntN(10) == 0
+				if yes {
+					*list = append(*list, i)
+				}
+				return yes
+			}
+			if some(&c.NoBurst) {
+				some(&c.Paused)
+			}
+			if some(&c.PollsRow) {
+				c.Polls = append(c.Polls, 2+random.Uint64N(100))
+			}
+			if !some(&c.NoCounts) {
+				for k := range c.Counts {
+					value := random.Int64N(1 << 30)
+					if random.IntN(20) == 0 {
+						value = shmabi.NoCount
+					}
+					c.Counts[k].Value = append(c.Counts[k].Value, value)
+				}
+			}
+			if random.IntN(4) == 0 {
+				row := c.First + uint64(i)
+				x.Row, last = append(x.Row, int64(row-last)), row
+				x.Comm, x.Ordinal, x.Root = append(x.Comm, random.Uint32N(3)), append(x.Ordinal, random.Uint64N(1000)), append(x.Root, random.Int32N(4)-1)
+				x.Sent, x.Received = append(x.Sent, random.Uint64N(1000)), append(x.Received, 8)
+			}
+		}
+		rows += uint64(len(c.Function))
+		add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+		if len(x.Row) > 0 {
+			add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: x}})
+		}
+	}
+	if n := rapid.SampledFrom([]int{0, 0, 3, 3, 3, 3, 3, section.MaxRows + 5}).Draw(t, "marks"); n > 0 {
+		m := &moriensv1.Marks{Ring: ring, First: 4, OriginTicks: 77}
+		for i := range n {
+			m.Ticks, m.Name = append(m.Ticks, uint64(min(i, 1))*random.Uint64N(9)), append(m.Name, random.Uint32N(3))
+			m.What = append(m.What, moriensv1.Marks_What(1+random.IntN(3)))
+			if m.What[i] == moriensv1.Marks_WHAT_EVENT {
+				m.Value = append(m.Value, random.Int64())
+			}
+		}
+		add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: m}})
+	}
+	if rapid.Bool().Draw(t, "gaps") {
+		add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Gaps{Gaps: &moriensv1.Gaps{Ring: ring, Before: []uint64{first, first + rows}}}})
+	}
+	return list, rows
+}
+
+// joined puts the messages of one kind and ring together, as far as they follow each other.
+func joined(list []*moriensv1.ReportRequest) (calls []*moriensv1.Calls, collectives [][]int64, marks [][]any, gaps []*moriensv1.Gaps) {
+	ticks := make(map[uint64]uint64)
+	for _, m := range list {
+		switch b := m.Body.(type) {
+		case *moriensv1.ReportRequest_Calls:
+			calls = append(calls, b.Calls)
+		case *moriensv1.ReportRequest_Collectives:
+			row := int64(0)
+			for i, d := range b.Collectives.Row {
+				row += d
+				x := b.Collectives
+				collectives = append(collectives, []int64{int64(x.Ring), row, int64(x.Comm[i]), int64(x.Ordinal[i]), int64(x.Sent[i]), int64(x.Received[i]), int64(x.Root[i])})
+			}
+		case *moriensv1.ReportRequest_Marks:
+			x, values := b.Marks, b.Marks.Value
+			ticks[x.Ring] = x.OriginTicks
+			for i := range x.Ticks {
+				ticks[x.Ring] += x.Ticks[i]
+				mark := []any{x.Ring, x.First + uint64(i), ticks[x.Ring], x.What[i], x.Name[i]}
+				if x.What[i] == moriensv1.Marks_WHAT_EVENT {
+					mark, values = append(mark, values[0]), values[1:]
+				}
+				marks = append(marks, mark)
+			}
+		case *moriensv1.ReportRequest_Gaps:
+			gaps = append(gaps, b.Gaps)
+		}
+	}
+	return calls, collectives, marks, gaps
+}
+
+// Of the sections of messages the same messages can be made, and what they name is defined before, what names them
+// comes behind.
+func TestSectionsOfMessages(t *testing.T) {
+	s := newSectioner()
+	rapid.Check(t, func(t *rapid.T) {
+		var messages []*moriensv1.ReportRequest
+		ends := make(map[uint64]uint64)
+		for ring := range uint64(rapid.IntRange(1, 3).Draw(t, "rings")) {
+			list, rows := drawMessages(t, ring+1, 1000*ring)
+			messages = append(messages, list...)
+			ends[ring+1] = 1000*ring + rows
+		}
+		end := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 1, Calls: ends[1]}}}
+		path := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_CallPath{CallPath: &moriensv1.CallPath{Path: 3}}}
+		messages = slices.Insert(messages, rapid.IntRange(0, len(messages)).Draw(t, "at"), end, path)
+		packed := s.pack(messages, func(ring uint64) uint64 { return ends[ring] })
+		for i, m := range packed {
+			if m == end && i != len(packed)-1 || m == path && i != 0 || m != end && m != path && m.GetSections() == nil {
+				t.Fatalf("message %d of %d: %T", i, len(packed), m.Body)
+			}
+		}
+		got, err := newSectioner().unpack(packed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := func(want, got any) {
+			t.Helper()
+			if d := diff.Diff(want, got, protocmp.Transform(), cmpopts.EquateEmpty()); d != "" {
+				t.Fatal(d)
+			}
+		}
+		wantCalls, wantCollectives, wantMarks, wantGaps := joined(messages)
+		gotCalls, gotCollectives, gotMarks, gotGaps := joined(got)
+		byRing := func(a, b []int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }
+		slices.SortFunc(wantCollectives, byRing)
+		slices.SortFunc(gotCollectives, byRing)
+		same(wantCalls, gotCalls)
+		same(wantCollectives, gotCollectives)
+		same(wantMarks, gotMarks)
+		same(wantGaps, gotGaps)
+	})
+}

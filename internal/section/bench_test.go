@@ -1,0 +1,49 @@
+package section
+
+import "testing"
+
+// perCall reports the time of a loop over blocks as ns a call, and bytes.
+func perCall(b *testing.B, rows, bytes int) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows), "ns/call")
+	b.ReportMetric(float64(bytes)/float64(rows), "B/call")
+}
+
+func BenchmarkEncodeCalls(b *testing.B) {
+	block, e, dst := planted(MaxRows, 6), new(Encoder), []byte(nil)
+	for b.Loop() {
+		dst = e.Calls(dst[:0], block)
+	}
+	perCall(b, MaxRows, len(dst))
+}
+
+func BenchmarkEncodeMoves(b *testing.B) {
+	block, e, dst := planted(MaxRows, 6), new(Encoder), []byte(nil)
+	for b.Loop() {
+		dst = e.Moves(dst[:0], block)
+	}
+	perCall(b, MaxRows, len(dst))
+}
+
+// What a collector does with a section when it arrives.
+func BenchmarkRead(b *testing.B) {
+	bytes, s := new(Encoder).Calls(nil, planted(MaxRows, 6)), new(Section)
+	for b.Loop() {
+		if _, err := s.Read(bytes); err != nil {
+			b.Fatal(err)
+		}
+	}
+	perCall(b, MaxRows, len(bytes))
+}
+
+func BenchmarkDecodeCalls(b *testing.B) {
+	bytes, s, d, block := new(Encoder).Calls(nil, planted(MaxRows, 6)), new(Section), new(Decoder), new(Block)
+	for b.Loop() {
+		if _, err := s.Read(bytes); err != nil {
+			b.Fatal(err)
+		}
+		if err := d.Calls(s, 2, block); err != nil {
+			b.Fatal(err)
+		}
+	}
+	perCall(b, MaxRows, len(bytes))
+}

@@ -1,0 +1,125 @@
+package section
+
+// A Site is where calls are made: an MPI function, and a call path of the process, 0 = unknown.
+type Site struct {
+	Function uint16
+	Path     uint32
+}
+
+// A Block is rows of one ring with what belongs to them. A row is a call, or a run of polls, with the burst before it.
+// It is large: a process needs one for all of its rings.
+type Block struct {
+	Ring       uint64 // id
+	First      uint64 // number of the first row within the ring
+	Origin     uint64 // ticks at which the first burst starts: the exit of the call before it
+	Tail       uint64 // of the ring, in slots, behind the block
+	Chunk      uint64 // of windows
+	Sequence   uint64 // of the message that has the block
+	Unfinished bool   // the process died inside the last row, whose call has no ticks
+	LogBytes   uint64 // of the process's log that were read by then; 0 = as before
+
+	Sites       []Site // of the rows, in the order of their first
+	Rows        int
+	Site        [MaxRows]uint16 // in Sites
+	Burst, Call [MaxRows]uint64 // ticks before and inside the call
+	Events      int             // that the process counts
+	Counts      [MaxEvents][MaxRows]int64
+	NoBurst     []uint32 // rows of the block, ascending, whose time before the call is no burst
+	Paused      []uint32 // those of NoBurst before which the program had paused recording
+	NoCounts    []uint32 // rows, ascending, that have no counts
+	NotRead     []NotRead
+	PollsRow    []uint32 // rows, ascending, that are runs of polls,
+	Polls       []uint64 // and how many calls each stands for
+
+	Collectives []Collective
+	FirstMark   uint64 // number of the first mark within the ring
+	Marks       []Mark
+	// Rows of the ring before which calls are missing, and rows that moved something that nothing describes.
+	GapsBefore, GapsInside []uint64
+
+	Epoch     uint32 // of the ordinals of transfers
+	Lanes     []Lane // of the transfers
+	Transfers []Transfer
+}
+
+// NotRead is a count that could not be read: of an event, in the burst before a row. There Counts has the least int64
+// when the block is decoded; before it is encoded, anything: best the number of the row before.
+type NotRead struct {
+	Row   uint32
+	Event uint8
+}
+
+// A Collective is a collective call in a row of the block.
+type Collective struct {
+	Row            uint32
+	Comm           uint32 // of the process's log, 0 = unknown
+	Root           int32  // as a peer; -1 = it has none, -3 = this rank, for the other group
+	Ordinal        uint64 // in its communicator
+	Sent, Received uint64 // bytes
+}
+
+// MarkKind is what a mark says.
+type MarkKind uint8
+
+// The kinds of marks.
+const (
+	BeginPhase MarkKind = 1
+	EndPhase   MarkKind = 2
+	Event      MarkKind = 3 // with a value
+)
+
+// A Mark is a phase's begin or end, or an event.
+type Mark struct {
+	Ticks uint64
+	What  MarkKind
+	Name  uint32 // of the process's log, 0 = unknown
+	Value int64  // of an event
+}
+
+// MoveKind is which way bytes go: moriensv1.Transfers_Kind.
+type MoveKind uint8
+
+// A Lane is transfers of one kind with one communicator, peer and tag.
+type Lane struct {
+	Kind      MoveKind
+	Comm      uint32 // of the process's log, 0 = unknown
+	Peer, Tag int32  // -1 = any
+	// Of the lane's latest transfer before the block, from which those in it continue: its bytes, and its ordinal plus 1
+	// (Transfer.Ordinal).
+	Bytes, Ordinal uint64
+}
+
+// A Transfer is what a row moved between its rank and one other.
+type Transfer struct {
+	Lane    uint16 // in Lanes
+	Row     uint64 // of the ring: of the call that posted it
+	Done    int64  // the row that completed it less its own, plus 1 if that is not negative; 0 = not known
+	Bytes   uint64
+	Ordinal uint64 // from 1, among those that the process posted in the lane; 0 = not known
+	Ring    uint64 // of the completing row, where that is another one; else 0
+	Channel uint32 // of a partitioned one: which of the process's requests in the lane, plus 1; else 0
+	Untold  bool   // a receive whose result MPI has not reported: Bytes is the most that it can be
+}
+
+// Empty makes it a block of nothing, and keeps its memory.
+func (b *Block) Empty() {
+	b.Ring, b.First, b.Origin, b.Tail, b.Chunk, b.Sequence, b.Unfinished, b.LogBytes = 0, 0, 0, 0, 0, 0, false, 0
+	b.Rows, b.Events, b.FirstMark, b.Epoch = 0, 0, 0, 0
+	b.Sites = b.Sites[:0]
+	b.NoBurst, b.Paused, b.NoCounts, b.NotRead = b.NoBurst[:0], b.Paused[:0], b.NoCounts[:0], b.NotRead[:0]
+	b.PollsRow, b.Polls = b.PollsRow[:0], b.Polls[:0]
+	b.Collectives, b.Marks = b.Collectives[:0], b.Marks[:0]
+	b.GapsBefore, b.GapsInside = b.GapsBefore[:0], b.GapsInside[:0]
+	b.Lanes, b.Transfers = b.Lanes[:0], b.Transfers[:0]
+}
+
+// Without is a column without some rows, which ascend.
+func Without(column []int64, rows []uint32) []int64 {
+	kept := make([]int64, 0, len(column)-len(rows))
+	from := 0
+	for _, row := range rows {
+		kept = append(kept, column[from:row]...)
+		from = int(row) + 1
+	}
+	return append(kept, column[from:]...)
+}

@@ -1,0 +1,433 @@
+package section
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// A Decoder takes sections apart. It has room for one at a time.
+type Decoder struct {
+	order    order
+	counts   []int
+	followed [MaxRows + 1]uint16
+	values   [MaxMoves]uint64
+	columns  [6][MaxMoves]uint64
+	meetings meetings
+	lanes    []Lane
+}
+
+// Calls makes b what the section of calls holds, of a process that counts so many events.
+func (d *Decoder) Calls(s *Section, events int, b *Block) error {
+	if s.Kind != Calls {
+		return corrupt("kind %d has no calls", s.Kind)
+	}
+	if events > MaxEvents {
+		return corrupt("counts of %d events", events)
+	}
+	b.Empty()
+	b.Ring, b.First, b.Origin, b.Tail, b.Chunk, b.Sequence = s.Ring, s.First, s.Origin, s.Tail, s.Chunk, s.Sequence
+	b.Unfinished, b.Rows, b.Events = s.Unfinished, s.Rows, events
+	for _, read := range []func(*Section, *Block) error{d.rows, d.sparse, d.collectives, d.marks, d.gaps} {
+		if err := read(s, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sites appends to sites what the section says of the sites of its rows, and to counts how many rows each has.
+func (s *Section) Sites(sites []Site, counts []int) ([]Site, []int, error) {
+	v, err := s.numbers(colSites)
+	if err != nil {
+		return nil, nil, err
+	}
+	left := s.Rows
+	for v.more() {
+		function, path, rows := v.next(), v.next(), v.next()
+		if v.bad || function > math.MaxUint16 || path > math.MaxUint32 || rows == 0 || rows > uint64(left) {
+			return nil, nil, corrupt("a site of function %d, path %d and %d rows", function, path, rows)
+		}
+		left -= int(rows)
+		sites, counts = append(sites, Site{uint16(function), uint32(path)}), append(counts, int(rows))
+	}
+	if left != 0 {
+		return nil, nil, corrupt("%d rows of no site", left)
+	}
+	return sites, counts, nil
+}
+
+// rows reads the columns that have a value for each row.
+func (d *Decoder) rows(s *Section, b *Block) (err error) {
+	if b.Sites, d.counts, err = s.Sites(b.Sites, d.counts[:0]); err != nil {
+		return err
+	}
+	sites := b.Site[:b.Rows]
+	if len(b.Sites) > 1 {
+		coded, err := s.packs(colSite, d.values[:])
+		if err != nil {
+			return err
+		}
+		counts := append([]int(nil), d.counts...)
+		if len(coded) != b.Rows || !restoreSites(coded, d.followed[:len(b.Sites)+1], counts, sites) {
+			return corrupt("the sites of %d rows", b.Rows)
+		}
+		for i, n := range counts {
+			if n != d.counts[i] {
+				return corrupt("site %d has %d rows, not %d", i, n, d.counts[i])
+			}
+		}
+	} else {
+		clear(sites)
+	}
+	d.order.of(sites, d.counts)
+	if err := unsorted(d, s, colBurst, b.Burst[:b.Rows]); err != nil {
+		return err
+	}
+	if err := unsorted(d, s, colCall, b.Call[:b.Rows]); err != nil {
+		return err
+	}
+	for k := range b.Events {
+		if err := unsorted(d, s, uint8(colCounts+k), b.Counts[k][:b.Rows]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unsorted reads a column of the rows' values in the order of their sites.
+func unsorted[T uint64 | int64](d *Decoder, s *Section, number uint8, values []T) error {
+	c, there, err := s.find(number, bySite)
+	if err != nil {
+		return err
+	}
+	if !there && len(values) > 0 {
+		return corrupt("column %d is missing", number)
+	}
+	v, at, ok := d.values[:len(values)], c.from, true
+	for _, n := range d.order.groups {
+		if at, ok = readPacks(s.bytes, at, c.to, v[:n]); !ok {
+			return corrupt("the packs of column %d", number)
+		}
+		v = v[n:]
+	}
+	if at != c.to {
+		return corrupt("%d bytes too many in column %d", c.to-at, number)
+	}
+	rows := d.order.rows[:len(values)]
+	for i, x := range d.values[:len(values)] {
+		values[rows[i]] = T(x)
+	}
+	return nil
+}
+
+// packs reads a column of packs; none where it is missing.
+func (s *Section) packs(number uint8, room []uint64) ([]uint64, error) {
+	c, there, err := s.find(number, asPacks)
+	if err != nil || !there {
+		return nil, err
+	}
+	n, size := binary.Uvarint(s.bytes[c.from:c.to])
+	if size <= 0 || n > uint64(len(room)) {
+		return nil, corrupt("column %d of %d values", number, n)
+	}
+	v := room[:n]
+	if at, ok := readPacks(s.bytes, c.from+size, c.to, v); !ok || at != c.to {
+		return nil, corrupt("the packs of column %d", number)
+	}
+	return v, nil
+}
+
+// A stream is the varints of a column.
+type stream struct {
+	bytes []byte
+	bad   bool
+}
+
+func (s *Section) numbers(number uint8) (stream, error) {
+	c, _, err := s.find(number, asNumber)
+	return stream{bytes: s.bytes[c.from:c.to]}, err
+}
+
+func (v *stream) more() bool { return len(v.bytes) > 0 && !v.bad }
+
+// next is the next number; 0 where there is none, which is bad.
+func (v *stream) next() uint64 {
+	x, n := binary.Uvarint(v.bytes)
+	if n <= 0 {
+		v.bad = true
+		return 0
+	}
+	v.bytes = v.bytes[n:]
+	return x
+}
+
+// byte is the next byte.
+func (v *stream) byte() byte {
+	if len(v.bytes) == 0 {
+		v.bad = true
+		return 0
+	}
+	x := v.bytes[0]
+	v.bytes = v.bytes[1:]
+	return x
+}
+
+// ascending reads rows of the block.
+func (s *Section) ascending(number uint8, room []uint32) ([]uint32, error) {
+	v, err := s.numbers(number)
+	if err != nil {
+		return room, err
+	}
+	row := uint64(0)
+	for v.more() {
+		step := v.next()
+		if row += step; v.bad || step == 0 && len(room) > 0 || step > MaxRows || row >= uint64(s.Rows) {
+			return room, corrupt("column %d: row %d of %d", number, row, s.Rows)
+		}
+		room = append(room, uint32(row))
+	}
+	return room, nil
+}
+
+// sparse reads the columns of some rows.
+func (d *Decoder) sparse(s *Section, b *Block) (err error) {
+	for _, x := range []struct {
+		number uint8
+		rows   *[]uint32
+	}{{colNoBurst, &b.NoBurst}, {colPaused, &b.Paused}, {colNoCounts, &b.NoCounts}, {colPollsRow, &b.PollsRow}} {
+		if *x.rows, err = s.ascending(x.number, *x.rows); err != nil {
+			return err
+		}
+	}
+	v, err := s.numbers(colPolls)
+	if err != nil {
+		return err
+	}
+	for v.more() {
+		b.Polls = append(b.Polls, v.next())
+	}
+	if v.bad || len(b.Polls) != len(b.PollsRow) {
+		return corrupt("%d runs of polls have %d numbers", len(b.PollsRow), len(b.Polls))
+	}
+	if v, err = s.numbers(colNotRead); err != nil {
+		return err
+	}
+	row := uint64(0)
+	for v.more() {
+		step, event := v.next(), v.byte()
+		if row += step; v.bad || step > MaxRows || row >= uint64(s.Rows) || int(event) >= b.Events {
+			return corrupt("count %d of row %d is not read", event, row)
+		}
+		b.NotRead = append(b.NotRead, NotRead{uint32(row), event})
+		b.Counts[event][row] = math.MinInt64
+	}
+	if v, err = s.numbers(colLog); err == nil && v.more() {
+		b.LogBytes = v.next()
+	}
+	if v.bad {
+		return corrupt("column %d", colLog)
+	}
+	return err
+}
+
+// collectives reads their columns.
+func (d *Decoder) collectives(s *Section, b *Block) error {
+	n := 0
+	for k := range d.columns {
+		v, err := s.packs(uint8(colMeetRow+k), d.columns[k][:])
+		if err != nil {
+			return err
+		}
+		if k > 0 && len(v) != n || len(v) > MaxRows {
+			return corrupt("%d collectives in column %d", len(v), colMeetRow+k)
+		}
+		n = len(v)
+	}
+	d.meetings.begin(len(b.Sites))
+	v, row := &d.columns, uint64(0)
+	for i := range n {
+		if row += v[0][i]; v[0][i] > MaxRows || row >= uint64(b.Rows) {
+			return corrupt("a collective in row %d of %d", row, b.Rows)
+		}
+		before := &d.meetings.bySite[b.Site[row]]
+		comm, root := int64(before.Comm)+unzigzag(v[1][i]), int64(before.Root)+unzigzag(v[5][i])
+		if comm < 0 || comm > math.MaxUint32 || root < math.MinInt32 || root > math.MaxInt32 {
+			return corrupt("a collective with root %d on communicator %d", root, comm)
+		}
+		next := d.meetings.next(uint32(comm))
+		c := Collective{
+			Row: uint32(row), Comm: uint32(comm), Root: int32(root), Ordinal: *next + uint64(unzigzag(v[2][i])),
+			Sent: before.Sent + uint64(unzigzag(v[3][i])), Received: before.Received + uint64(unzigzag(v[4][i])),
+		}
+		*before, *next = c, c.Ordinal+1
+		b.Collectives = append(b.Collectives, c)
+	}
+	return nil
+}
+
+// marks reads their columns.
+func (d *Decoder) marks(s *Section, b *Block) error {
+	first, err := s.numbers(colMarkFirst)
+	if err != nil {
+		return err
+	}
+	var columns [4][]uint64
+	for k := range columns {
+		if columns[k], err = s.packs(uint8(colMarkTicks+k), d.columns[k][:]); err != nil {
+			return err
+		}
+	}
+	ticks, what, name, value := columns[0], columns[1], columns[2], columns[3]
+	if len(what) != len(ticks) || len(name) != len(ticks) || len(ticks) > MaxRows {
+		return corrupt("marks in columns of %d, %d and %d", len(ticks), len(what), len(name))
+	}
+	if len(ticks) == 0 {
+		if len(value) > 0 {
+			return corrupt("%d values of no marks", len(value))
+		}
+		return nil
+	}
+	b.FirstMark = first.next()
+	now := b.Origin
+	for i := range ticks {
+		now += uint64(unzigzag(ticks[i]))
+		m := Mark{Ticks: now, What: MarkKind(what[i]), Name: uint32(name[i])}
+		if what[i] < uint64(BeginPhase) || what[i] > uint64(Event) || name[i] > math.MaxUint32 {
+			return corrupt("a mark of kind %d with name %d", what[i], name[i])
+		}
+		if m.What == Event {
+			if len(value) == 0 {
+				return corrupt("an event has no value")
+			}
+			m.Value, value = unzigzag(value[0]), value[1:]
+		}
+		b.Marks = append(b.Marks, m)
+	}
+	if first.bad || len(value) > 0 {
+		return corrupt("%d values too many of marks", len(value))
+	}
+	return nil
+}
+
+// gaps reads rows of the ring.
+func (d *Decoder) gaps(s *Section, b *Block) error {
+	for _, x := range []struct {
+		number uint8
+		rows   *[]uint64
+	}{{colGapsBefore, &b.GapsBefore}, {colGapsInside, &b.GapsInside}} {
+		v, err := s.numbers(x.number)
+		if err != nil {
+			return err
+		}
+		for v.more() {
+			*x.rows = append(*x.rows, b.First+uint64(unzigzag(v.next())))
+		}
+		if v.bad {
+			return corrupt("column %d", x.number)
+		}
+	}
+	return nil
+}
+
+// Moves makes b what the section of moves holds. Its rows are not there.
+func (d *Decoder) Moves(s *Section, b *Block) error {
+	if s.Kind != Moves {
+		return corrupt("kind %d has no moves", s.Kind)
+	}
+	b.Empty()
+	b.Ring, b.First, b.Tail, b.Chunk = s.Ring, s.Origin, s.Tail, s.Chunk
+	if err := d.readLanes(s, b); err != nil {
+		return err
+	}
+	for k := range colOrdinal - colLane + 1 {
+		v, err := s.packs(uint8(colLane+k), d.columns[k][:])
+		if err != nil {
+			return err
+		}
+		if len(v) != s.Rows {
+			return corrupt("column %d of %d transfers, not %d", colLane+k, len(v), s.Rows)
+		}
+	}
+	d.lanes = append(d.lanes[:0], b.Lanes...)
+	v, row := &d.columns, b.First
+	for i := range s.Rows {
+		if v[0][i] >= uint64(len(d.lanes)) {
+			return corrupt("lane %d of %d", v[0][i], len(d.lanes))
+		}
+		lane := &d.lanes[v[0][i]]
+		row += uint64(unzigzag(v[1][i]))
+		lane.Bytes += uint64(unzigzag(v[3][i]))
+		x := Transfer{Lane: uint16(v[0][i]), Row: row, Done: unzigzag(v[2][i]), Bytes: lane.Bytes, Ordinal: lane.Ordinal + 1 + uint64(unzigzag(v[4][i]))}
+		if x.Ordinal != 0 {
+			lane.Ordinal = x.Ordinal
+		}
+		if row < s.First {
+			return corrupt("row %d before %d", row, s.First)
+		}
+		b.Transfers = append(b.Transfers, x)
+	}
+	return d.rare(s, b)
+}
+
+func (d *Decoder) readLanes(s *Section, b *Block) error {
+	v, err := s.numbers(colLanes)
+	if err != nil {
+		return err
+	}
+	for v.more() {
+		l := Lane{Kind: MoveKind(v.byte())}
+		comm, peer, tag := v.next(), unzigzag(v.next()), unzigzag(v.next())
+		l.Comm, l.Peer, l.Tag, l.Ordinal, l.Bytes = uint32(comm), int32(peer), int32(tag), v.next(), v.next()
+		if v.bad || comm > math.MaxUint32 || int64(l.Peer) != peer || int64(l.Tag) != tag || len(b.Lanes) == MaxMoves {
+			return corrupt("lane %d: kind %d, communicator %d, peer %d, tag %d", len(b.Lanes), l.Kind, comm, peer, tag)
+		}
+		b.Lanes = append(b.Lanes, l)
+	}
+	if v, err = s.numbers(colEpoch); err == nil && v.more() {
+		epoch := v.next()
+		if v.bad || epoch > math.MaxUint32 {
+			return corrupt("epoch %d", epoch)
+		}
+		b.Epoch = uint32(epoch)
+	}
+	return err
+}
+
+// rare reads the columns of few transfers.
+func (d *Decoder) rare(s *Section, b *Block) error {
+	for _, x := range []struct {
+		number uint8
+		add    func(v *stream, x *Transfer)
+	}{
+		{colElsewhere, func(v *stream, x *Transfer) {
+			if len(v.bytes) < 8 {
+				v.bad = true
+				return
+			}
+			x.Ring, v.bytes = binary.LittleEndian.Uint64(v.bytes), v.bytes[8:]
+		}},
+		{colPartitioned, func(v *stream, x *Transfer) {
+			channel := v.next()
+			v.bad = v.bad || channel > math.MaxUint32
+			x.Channel = uint32(channel)
+		}},
+		{colUntold, func(_ *stream, x *Transfer) { x.Untold = true }},
+	} {
+		v, err := s.numbers(x.number)
+		if err != nil {
+			return err
+		}
+		at := uint64(0)
+		for first := true; v.more(); first = false {
+			step := v.next()
+			if at += step; step == 0 && !first || step > MaxMoves || at >= uint64(len(b.Transfers)) {
+				return corrupt("column %d: transfer %d of %d", x.number, at, len(b.Transfers))
+			}
+			x.add(&v, &b.Transfers[at])
+		}
+		if v.bad {
+			return corrupt("column %d", x.number)
+		}
+	}
+	return nil
+}
