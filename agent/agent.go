@@ -20,9 +20,8 @@ const (
 	batchCalls = 1024
 	// readRecords is how many records are read of a ring at a time.
 	readRecords = 256
-	// A call that was read waits at most so long for its message to fill, and for the transaction that it is part of: the
-	// one for the first transaction of a process, the other later on, where each has its price. With what it takes until
-	// it is read that is a second.
+	// So long after a process's latest transaction the next one is due, at the next look at the rings: the one for the
+	// first transactions, the other later on, where each has its price.
 	batchWaitFirst = 200 * time.Millisecond
 	batchWaitLast  = 750 * time.Millisecond
 )
@@ -182,6 +181,9 @@ func (n *Node) sound(a *Process, records []ring.Record) (int, error) {
 	}
 	limit := now + min(clockSlack, math.MaxUint64-now)
 	for i, r := range records {
+		if n := len(r.Polls); n > burst.MaxPlaces {
+			return i, fmt.Errorf("%w: a run of polls from %d places", ring.ErrCorrupt, n)
+		}
 		for _, p := range r.Polls {
 			if !p.Call.Known() {
 				return i, fmt.Errorf("%w: a run of polls by %s", ring.ErrCorrupt, p.Call)

@@ -47,17 +47,19 @@ func (n *Node) readClocks() {
 	}
 }
 
-// clocksIn is how long it is until something is due, or is to be tried again.
+// clocksIn is how long it is until something is due.
 func (n *Node) clocksIn(now time.Time) time.Duration {
 	next := now.Add(pollMax)
 	for _, s := range n.clocks {
 		if s.failed {
 			continue
 		}
-		for _, due := range []time.Time{s.next, s.exchange.next} {
-			if due.Before(next) {
-				next = due
-			}
+		if s.next.Before(next) {
+			next = s.next
+		}
+		// One that is due by now waits for the round before it.
+		if e := s.exchange.next; e.After(now) && e.Before(next) {
+			next = e
 		}
 	}
 	return max(sampleFirst, next.Sub(now))

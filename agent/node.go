@@ -38,10 +38,12 @@ const (
 	// slots: a rank that was quiet and begins to fill 4 million slots a second leaves the reader 4 ms from when it rings.
 	pollMin = 500 * time.Microsecond
 	pollMax = time.Second
+	// pollFull is pollMax where the spool has no room: nothing else shows when it has some again.
+	pollFull = 100 * time.Millisecond
 	// pollDeaf is pollMax where ranks cannot ring, and where all processes have ended, one of them has, or the job has.
 	pollDeaf = 8 * time.Millisecond
-	// pollFill is how full, 0 to 1, the fullest ring is to be at the next look if it fills as fast as before: then no
-	// writer rings the bell, and what is read is enough for a transaction (releaseShare).
+	// pollFill is how full, 0 to 1, the fullest ring is to be at the next look if it fills as fast as before: then writers
+	// seldom ring the bell, and what is read is enough for a transaction (releaseShare).
 	pollFill = 3. / 8
 	// scanEvery is the time between two looks for new processes and for ended ones.
 	scanEvery = 50 * time.Millisecond
@@ -434,6 +436,9 @@ func (n *Node) longestPoll(now time.Time, over bool) time.Duration {
 		if a.ended {
 			return pollDeaf
 		}
+	}
+	if n.stalled != nil || !n.full.since.IsZero() {
+		return pollFull
 	}
 	return min(pollMax, n.clocksIn(now))
 }

@@ -101,7 +101,7 @@ func (f *Former) form(c *moriensv1.Calls, r *ring.Record) {
 	}
 	f.formCounts(c, r)
 	own := uint64(1)
-	var places [maxPlaces]ring.Polls
+	var places [MaxPlaces]ring.Polls
 	kept := places[:0]
 	for _, p := range r.Polls {
 		if samePlace(r, p) {
@@ -142,8 +142,8 @@ func Rows(r *ring.Record) uint64 {
 
 func samePlace(r *ring.Record, p ring.Polls) bool { return p.Call == r.Call && p.Path == r.Path }
 
-// maxPlaces is how many places the shim lets take part in a run of polls.
-const maxPlaces = 8
+// MaxPlaces is how many places the shim lets take part in a run of polls.
+const MaxPlaces = 8
 
 func (f *Former) row(c *moriensv1.Calls, enter, exit uint64, function, path uint32, polls uint64) {
 	enter = max(enter, f.lastExit)

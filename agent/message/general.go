@@ -140,7 +140,7 @@ func (l lane) asked() asked {
 func (m *Matcher) simple() bool {
 	o := &m.order
 	if len(m.threads) != 1 || m.threadsSeen != 1 || m.coming > 1 || m.unrecorded || m.gaps > 0 || m.held > 0 || m.probed > 0 ||
-		len(m.unfollowed) > 0 || len(o.waiting) > 0 || len(o.old) > 0 {
+		len(m.unfollowed) > 0 || len(o.waiting) > 0 || len(o.old) > 0 || len(o.streams)+m.requests.open >= maxCounted {
 		return false
 	}
 	if t := m.threads[0]; t.gap || t.took || t.ended {
@@ -186,7 +186,13 @@ func (m *Matcher) simple() bool {
 // lanes writes down those of the simple way, if they are not too many.
 func (w *writer) lanes(m *Matcher) {
 	f := &m.fast
-	w.kept, w.epoch = len(f.lanes) <= keptLanes, m.order.epoch
+	posted := 0 // others, of what is no message, have nothing to continue
+	for i := range f.lanes {
+		if f.lanes[i].posted > 0 {
+			posted++
+		}
+	}
+	w.kept, w.epoch = posted <= keptLanes, m.order.epoch
 	if !w.kept {
 		return
 	}

@@ -247,7 +247,7 @@ func (u *Uplink) connect(ctx context.Context) (acknowledged bool, err error) {
 // dial opens a stream to a collector and serves it until it breaks; it reports whether anything was acknowledged.
 func (u *Uplink) dial(ctx context.Context, meet rendezvous.Rendezvous, hello *moriensv1.Hello) (acknowledged bool, err error) {
 	calls := []grpc.CallOption{grpc.ForceCodecV2(codec{})}
-	if hello.Cells != "" { // else it sends sections, which are packed already
+	if hello.Cells != "" { // else most of what it sends is sections, which are packed already
 		calls = append(calls, grpc.UseCompressor(wire.Name))
 	}
 	conn, err := grpc.NewClient(meet.Address,

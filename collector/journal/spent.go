@@ -17,7 +17,7 @@ const (
 type spent struct {
 	before  time.Duration // all but the latest
 	latest  time.Duration
-	unknown bool // of one of them: earlier versions have not written it
+	unknown bool // of one of them: its records do not say, or what cannot be
 }
 
 // start says that another collector begins.

@@ -116,7 +116,7 @@ func TestSpentOfVolumes(t *testing.T) {
 	kill(t, both)
 }
 
-// What a collector of an earlier version has used is not known, so the sum is not.
+// What a collector has used whose start does not say so is not known, so the sum is not.
 func TestSpentIsNotKnown(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journal")
 	used := new(meter)

@@ -190,12 +190,12 @@ func (w *writer) gather(ctx context.Context, until time.Time) error {
 func (w *writer) batch() []entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.hurried = false
 	n, bytes := 0, 0
 	for n < len(w.queue) && bytes < commitBytes {
 		bytes += len(w.queue[n].record)
 		n++
 	}
+	w.hurried = w.hurried && n < len(w.queue)
 	return w.queue[:n:n]
 }
 

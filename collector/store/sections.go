@@ -18,8 +18,8 @@ type reader struct {
 	block   section.Block
 }
 
-// addSections takes sections that follow each other. What one of them holds is taken as a whole or not at all; where
-// the bytes are not a section, those behind it are lost with it.
+// addSections takes sections that follow each other. Of each the rows are taken as a whole or not at all, and likewise
+// its collectives, its marks and its gaps; where the bytes are not a section, those behind it are lost with it.
 func (s *Store) addSections(bytes []byte) error {
 	if s.reader == nil {
 		s.reader = new(reader)
@@ -60,74 +60,57 @@ func (s *Store) addSection(x *section.Section) error {
 	return nil
 }
 
-// addBlock takes a block of a ring, if all of it is sound.
+// addBlock takes what is sound of a block: its rows, and then what belongs to rows that are there. What is damaged of
+// that costs no rows.
 func (s *Store) addBlock(r *Ring, b *section.Block) error {
-	ticks, err := r.checkBlock(b)
-	if err != nil {
-		return err
+	if b.Rows > 0 || b.Unfinished {
+		if err := s.addRows(r, b); err != nil {
+			return err
+		}
+	}
+	return errors.Join(r.addCollectives(b), r.addMarksOf(b), r.addGaps(b))
+}
+
+// addRows takes the rows, if all of them are sound.
+func (s *Store) addRows(r *Ring, b *section.Block) error {
+	switch {
+	case r.End != nil:
+		return errEnded
+	case b.First != r.Calls:
+		return fmt.Errorf("it follows call %d", int64(r.Calls)-1)
+	case b.Origin > maxTicks:
+		return errTicks
+	case b.Rows == 0:
+		return errors.New("it ends inside a call, and has none")
 	}
 	for _, site := range b.Sites {
+		if !mpicall.ID(site.Function).Known() {
+			return fmt.Errorf("unknown MPI function %d", site.Function)
+		}
 		if _, defined := r.Process.local[site.Path]; !defined && site.Path != 0 {
 			return fmt.Errorf("call path %d is not defined", site.Path)
 		}
 	}
-	if b.Rows > 0 {
-		s.takeRows(r, b)
-		r.ticks = ticks
-	}
-	if len(b.Collectives) > 0 {
-		r.Collectives = append(r.Collectives, collectivesOf(b))
-	}
-	if len(b.Marks) > 0 {
-		r.takeMarks(b)
-	}
-	r.Gaps.Before = append(r.Gaps.Before, b.GapsBefore...)
-	r.Gaps.Inside = append(r.Gaps.Inside, b.GapsInside...)
-	return nil
-}
-
-// checkBlock validates a block and returns the ring's ticks with it.
-func (r *Ring) checkBlock(b *section.Block) (ticks uint64, err error) {
-	switch {
-	case r.End != nil:
-		return 0, errors.New("the ring has ended")
-	case b.First != r.Calls:
-		return 0, fmt.Errorf("it follows call %d", int64(r.Calls)-1)
-	case b.Rows > 0 && b.Origin > maxTicks:
-		return 0, errTicks
-	case len(b.Collectives) > 0 && b.First+uint64(b.Rows) > math.MaxUint32:
-		return 0, fmt.Errorf("a collective behind row %d", uint32(math.MaxUint32))
-	case b.Unfinished && b.Rows == 0:
-		return 0, errors.New("it ends inside a call, and has none")
-	}
-	for _, site := range b.Sites {
-		if !mpicall.ID(site.Function).Known() {
-			return 0, fmt.Errorf("unknown MPI function %d", site.Function)
-		}
-	}
-	if ticks, err = sumTicks(r.ticks, b); err != nil {
-		return 0, err
-	}
 	for _, row := range b.Paused {
 		if _, without := slices.BinarySearch(b.NoBurst, row); !without {
-			return 0, fmt.Errorf("row %d is paused and has a burst", row)
+			return fmt.Errorf("row %d is paused and has a burst", row)
 		}
 	}
 	for _, polls := range b.Polls {
 		if polls < 2 || polls > maxPolls {
-			return 0, fmt.Errorf("a run of %d polls", polls)
+			return fmt.Errorf("a run of %d polls", polls)
 		}
 	}
-	for i := range b.Collectives {
-		if err := r.Process.checkCollective(&b.Collectives[i]); err != nil {
-			return 0, err
-		}
+	ticks, err := sumTicks(r.ticks, b)
+	if err != nil {
+		return err
 	}
-	if err := r.checkMarksOf(b); err != nil {
-		return 0, err
-	}
-	return ticks, r.checkGaps(b)
+	s.takeRows(r, b)
+	r.ticks = ticks
+	return nil
 }
+
+var errEnded = errors.New("the ring has ended")
 
 var errTicks = errors.New("its ticks overflow")
 
@@ -140,7 +123,7 @@ func sumTicks(sum uint64, b *section.Block) (uint64, error) {
 		}
 		sum += burst + call
 	}
-	if b.Rows > 0 && sum > maxTicks-b.Origin {
+	if sum > maxTicks-b.Origin {
 		return 0, errTicks
 	}
 	return sum, nil
@@ -160,13 +143,33 @@ func (p *Process) checkCollective(c *section.Collective) error {
 	return nil
 }
 
-func (r *Ring) checkMarksOf(b *section.Block) error {
-	if len(b.Marks) == 0 {
+func (r *Ring) addCollectives(b *section.Block) error {
+	if len(b.Collectives) == 0 {
 		return nil
 	}
-	if b.FirstMark != r.marks {
+	if b.First+uint64(b.Rows) > math.MaxUint32 {
+		return fmt.Errorf("a collective behind row %d", uint32(math.MaxUint32))
+	}
+	for i := range b.Collectives {
+		if err := r.Process.checkCollective(&b.Collectives[i]); err != nil {
+			return err
+		}
+	}
+	r.Collectives = append(r.Collectives, collectivesOf(b))
+	return nil
+}
+
+// addMarksOf takes the block's marks. Those that are refused are counted among the ring's, so that later ones follow.
+func (r *Ring) addMarksOf(b *section.Block) error {
+	switch {
+	case len(b.Marks) == 0:
+		return nil
+	case r.End != nil:
+		return errEnded
+	case b.FirstMark != r.marks:
 		return fmt.Errorf("mark %d follows mark %d", b.FirstMark, int64(r.marks)-1)
 	}
+	r.marks += uint64(len(b.Marks))
 	last := uint64(0)
 	for i := range b.Marks {
 		m := &b.Marks[i]
@@ -178,22 +181,24 @@ func (r *Ring) checkMarksOf(b *section.Block) error {
 		}
 		last = m.Ticks
 	}
+	r.Marks = append(r.Marks, r.marksOf(b))
 	return nil
 }
 
-// checkGaps validates rows of the ring as it is with the block.
-func (r *Ring) checkGaps(b *section.Block) error {
-	rows := r.Calls + uint64(b.Rows)
+// addGaps takes rows of the ring, which may have ended before: what a request has done is known later than that.
+func (r *Ring) addGaps(b *section.Block) error {
 	for _, row := range b.GapsBefore {
-		if row > rows {
-			return fmt.Errorf("a gap before row %d of %d", row, rows)
+		if row > r.Calls {
+			return fmt.Errorf("a gap before row %d of %d", row, r.Calls)
 		}
 	}
 	for _, row := range b.GapsInside {
-		if row >= rows {
-			return fmt.Errorf("a gap in row %d of %d", row, rows)
+		if row >= r.Calls {
+			return fmt.Errorf("a gap in row %d of %d", row, r.Calls)
 		}
 	}
+	r.Gaps.Before = append(r.Gaps.Before, b.GapsBefore...)
+	r.Gaps.Inside = append(r.Gaps.Inside, b.GapsInside...)
 	return nil
 }
 
@@ -237,7 +242,7 @@ func collectivesOf(b *section.Block) Collectives {
 	return x
 }
 
-func (r *Ring) takeMarks(b *section.Block) {
+func (r *Ring) marksOf(b *section.Block) MarkChunk {
 	m := MarkChunk{Origin: b.Marks[0].Ticks}
 	last := m.Origin
 	for i := range b.Marks {
@@ -248,6 +253,5 @@ func (r *Ring) takeMarks(b *section.Block) {
 			m.Value = append(m.Value, x.Value)
 		}
 	}
-	r.Marks = append(r.Marks, m)
-	r.marks += uint64(len(b.Marks))
+	return m
 }

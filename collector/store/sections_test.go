@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -115,45 +116,65 @@ func TestSectionsAreTheirMessages(t *testing.T) {
 	}
 }
 
-// A section that cannot be true is refused as a whole, and those beside it in its message are taken.
+// Of a section whose rows cannot be true nothing is taken, and those beside it in its message are; other damage costs
+// what is damaged, and no rows.
 func TestSectionsRefused(t *testing.T) {
 	for _, tt := range []struct {
 		want  string
 		spoil func(b *section.Block)
+		rows  bool // remain
 	}{
-		{"unknown ring", func(b *section.Block) { b.Ring = 3 }},
-		{"follows call", func(b *section.Block) { b.First += 2 }},
-		{"unknown MPI function", func(b *section.Block) { b.Sites[0].Function = 60000 }},
-		{"call path 9 is not defined", func(b *section.Block) { b.Sites[0].Path = 9 }},
-		{"ticks overflow", func(b *section.Block) { b.Burst[3] = 1 << 63 }},
-		{"ticks overflow", func(b *section.Block) { b.Burst[3], b.Call[3] = maxTicks, 1 }},
-		{"ticks overflow", func(b *section.Block) { b.Origin = maxTicks }},
-		{"paused and has a burst", func(b *section.Block) { b.NoBurst, b.Paused = nil, []uint32{1} }},
-		{"a run of 1 polls", func(b *section.Block) { b.PollsRow, b.Polls = []uint32{1}, []uint64{1} }},
-		{"communicator 7 is not defined", func(b *section.Block) { b.Collectives = []section.Collective{{Row: 1, Comm: 7}} }},
-		{"no peer 5", func(b *section.Block) { b.Collectives = []section.Collective{{Row: 1, Comm: 1, Root: 5}} }},
-		{"and 9223372036854775808 bytes", func(b *section.Block) { b.Collectives = []section.Collective{{Row: 1, Comm: 1, Received: 1 << 63}} }},
-		{"name 4 is not defined", func(b *section.Block) { b.Marks[0].Name = 4 }},
-		{"follows mark", func(b *section.Block) { b.FirstMark++ }},
-		{"ticks overflow", func(b *section.Block) { b.Marks[1].Ticks = 1 }},
-		{"a gap before row 99 of", func(b *section.Block) { b.GapsBefore = []uint64{99} }},
-		{"a gap in row 20 of", func(b *section.Block) { b.GapsInside = []uint64{20} }},
-		{"counts of 0 events", func(b *section.Block) { b.Events, b.NotRead = 0, nil }},
-		{"counts of 2 events", func(b *section.Block) { b.Events = 2 }},
-		{"ends inside a call", func(b *section.Block) { *b = section.Block{Ring: 2, First: 10, Unfinished: true} }},
+		{"unknown ring", func(b *section.Block) { b.Ring = 3 }, false},
+		{"follows call", func(b *section.Block) { b.First += 2 }, false},
+		{"unknown MPI function", func(b *section.Block) { b.Sites[0].Function = 60000 }, false},
+		{"call path 9 is not defined", func(b *section.Block) { b.Sites[0].Path = 9 }, false},
+		{"ticks overflow", func(b *section.Block) { b.Burst[3] = 1 << 63 }, false},
+		{"ticks overflow", func(b *section.Block) { b.Burst[3], b.Call[3] = maxTicks, 1 }, false},
+		{"ticks overflow", func(b *section.Block) { b.Origin = maxTicks }, false},
+		{"paused and has a burst", func(b *section.Block) { b.NoBurst, b.Paused = nil, []uint32{1} }, false},
+		{"a run of 1 polls", func(b *section.Block) { b.PollsRow, b.Polls = []uint32{1}, []uint64{1} }, false},
+		{"counts of 0 events", func(b *section.Block) { b.Events, b.NotRead = 0, nil }, false},
+		{"counts of 2 events", func(b *section.Block) { b.Events = 2 }, false},
+		{"ends inside a call", func(b *section.Block) { *b = section.Block{Ring: 2, First: 10, Unfinished: true} }, false},
+		{"communicator 7 is not defined", func(b *section.Block) { b.Collectives = []section.Collective{{Row: 1, Comm: 7}} }, true},
+		{"no peer 5", func(b *section.Block) { b.Collectives = []section.Collective{{Row: 1, Comm: 1, Root: 5}} }, true},
+		{"and 9223372036854775808 bytes", func(b *section.Block) { b.Collectives = []section.Collective{{Row: 1, Comm: 1, Received: 1 << 63}} }, true},
+		{"number 18446744073709551600", func(b *section.Block) {
+			b.Collectives = []section.Collective{{Row: 1, Comm: 1, Ordinal: math.MaxUint64 - 15}}
+		}, true},
+		{"name 4 is not defined", func(b *section.Block) { b.Marks[0].Name = 4 }, true},
+		{"ticks overflow", func(b *section.Block) { b.Marks[1].Ticks = 1 }, true},
+		{"a gap before row 99 of", func(b *section.Block) { b.GapsBefore = []uint64{99} }, true},
+		{"a gap in row 20 of", func(b *section.Block) { b.GapsInside = []uint64{20} }, true},
 	} {
 		s := described(t)
 		before, _ := planted(0, 0, 10)
 		bad, _ := planted(1, 10, 10)
 		behind, _ := planted(1, 10, 10)
+		if tt.rows {
+			behind, _ = planted(2, 20, 10)
+		}
 		tt.spoil(bad)
 		err := s.apply(sections(before, bad, behind))
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Count(err.Error(), "ring ") != 1 {
 			t.Errorf("%v, want %q", err, tt.want)
 		}
-		if total := s.store.Totals(); total.Refused != 1 || s.store.rings[2].Calls != 20 || s.store.rings[2].marks != 4 {
-			t.Errorf("%s: %+v, %d rows and %d marks, want 20 and 4", tt.want, total, s.store.rings[2].Calls, s.store.rings[2].marks)
+		rows := behind.First + 10
+		if total := s.store.Totals(); total.Refused != 1 || s.store.rings[2].Calls != rows {
+			t.Errorf("%s: %+v, %d rows, want %d", tt.want, total, s.store.rings[2].Calls, rows)
 		}
+	}
+}
+
+// A gap may be known later than the end of its ring.
+func TestGapBehindTheEnd(t *testing.T) {
+	s := described(t)
+	one, _ := planted(0, 0, 10)
+	s.must(sections(one))
+	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 2, Calls: 10, Marks: 2}}})
+	s.must(sections(&section.Block{Ring: 2, GapsInside: []uint64{4}}))
+	if got := s.store.rings[2].Gaps.Inside; !slices.Equal(got, []uint64{0, 4}) {
+		t.Errorf("gaps inside %v", got)
 	}
 }
 

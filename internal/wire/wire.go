@@ -1,5 +1,5 @@
 // Package wire compresses what agents that keep their bursts (--cells) answer the collector, with Zstandard: both ends
-// import it. Other agents send sections, which are packed already.
+// import it. Most of what other agents send is sections, which are packed already.
 package wire
 
 import (
