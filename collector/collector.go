@@ -91,6 +91,7 @@ type Collector struct {
 	store     *store.Store
 	requester *windows.Requester
 	live      *live.Live
+	pins      *pin.Pins // nil: there are none
 	admission *admission.Control
 	server    *grpc.Server
 	web       *web.Server // nil where there is none
@@ -270,7 +271,8 @@ func (c *Collector) listen(config Config, host string) error {
 	if c.surveyor != nil {
 		c.tasks.Go(func() { c.surveyor.run(ctx) })
 	} else if config.Linger > 0 && first {
-		c.tasks.Go(func() { pin.New(c.store, peersRequester{c}, config.Options, config.Log).Run(ctx) })
+		c.pins = pin.New(c.store, peersRequester{c}, config.Options, config.Log)
+		c.tasks.Go(func() { c.pins.Run(ctx) })
 	}
 	c.tasks.Go(func() { c.measure(ctx) })
 	c.tasks.Go(func() { c.gaugeAll(ctx) })

@@ -82,6 +82,9 @@ func (c *Collector) Freeze(by string) store.Frozen {
 		c.log.Error("the journal lacks the last messages; the results contain them", "error", err)
 	}
 	c.live.Finish()
+	if c.pins != nil {
+		c.pins.Finish()
+	}
 	c.gauge.finish(c.peers == nil)
 	frozen.Links = c.compared()
 	return frozen

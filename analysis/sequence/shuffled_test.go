@@ -87,20 +87,25 @@ func TestShuffledColumns(t *testing.T) {
 	}
 }
 
-// It is the score of threads that are shuffled, as Align has it.
+// It is the score of threads that are shuffled, as Align has it: on average, for both are drawn.
 func TestShuffledIsAsAligned(t *testing.T) {
 	random := rand.New(rand.NewPCG(testenv.Seed(t), 4))
 	for _, c := range []struct{ ranks, length int }{{2, 50_000}, {7, 10_000}, {100, 1000}, {1000, 100}} {
 		for _, anchored := range []bool{false, true} {
-			in := disturbed(c.ranks, c.length, .05, anchored, random.Uint64())
-			in.Counting = true
-			got, want := shuffledScore(t, in, 2), align(t, shuffle(in, random), 2).Global
+			const draws = 5
+			got, want := 0., 0.
+			for range draws {
+				in := disturbed(c.ranks, c.length, .05, anchored, random.Uint64())
+				in.Counting = true
+				score := shuffledScore(t, in, 2)
+				got, want = got+score/draws, want+align(t, shuffle(in, random), 2).Global/draws
+				if score > align(t, in, 2).Global {
+					t.Errorf("%d ranks of %d bursts, anchors %v: more than in order", c.ranks, c.length, anchored)
+				}
+			}
 			t.Logf("%d ranks of %d bursts, anchors %v: %.4f, all bursts aligned %.4f", c.ranks, c.length, anchored, got, want)
 			if math.Abs(got-want) > .015 {
 				t.Errorf("%d ranks of %d bursts, anchors %v: %v, all bursts aligned %v", c.ranks, c.length, anchored, got, want)
-			}
-			if got > align(t, in, 2).Global {
-				t.Errorf("%d ranks of %d bursts, anchors %v: more than in order", c.ranks, c.length, anchored)
 			}
 		}
 	}

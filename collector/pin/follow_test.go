@@ -204,3 +204,22 @@ func TestFollower(t *testing.T) {
 		}
 	})
 }
+
+// When the end of the run takes the calls out of the store, nothing is read there any more.
+func TestFinish(t *testing.T) {
+	s := store.New()
+	j := newJob(t, s, 2, 4000)
+	p := New(s, nil, asRun, quiet)
+	j.rounds(p, 3, 0)
+	j.second(1)
+	frozen := s.Freeze()
+	p.Finish()
+	for _, process := range frozen.Processes {
+		for _, r := range process.Rings {
+			frozen.Take(r)
+		}
+	}
+	if list := p.round(ample); list != nil {
+		t.Errorf("%+v", list)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"moriens/analysis/grouping"
@@ -69,6 +70,9 @@ type Pins struct {
 	far       map[anchor.ID]bool
 	farPins   int
 	meetings  []store.Meeting // of the ring that is looked at
+
+	looking  sync.Mutex // held while the store is read
+	finished bool
 }
 
 // A kind of iterations: what they call, and how long they take.
@@ -83,6 +87,14 @@ func New(s *store.Store, requester Requester, options grouping.Options, log *slo
 		store: s, requester: requester, log: log, options: options, budget: newBudget(),
 		followers: make(map[*store.Ring]*follower), shapes: newShapes(), far: make(map[anchor.ID]bool),
 	}
+}
+
+// Finish ends the use of the store: the end of the run takes the calls out of it. A look that is under way is waited
+// for.
+func (p *Pins) Finish() {
+	p.looking.Lock()
+	defer p.looking.Unlock()
+	p.finished = true
 }
 
 // Run pins until ctx ends.
@@ -100,6 +112,11 @@ func (p *Pins) Run(ctx context.Context) {
 
 // round looks at as many ranks as there is credit for when so much of the job has passed.
 func (p *Pins) round(passed time.Duration) (list []wish) {
+	p.looking.Lock()
+	defer p.looking.Unlock()
+	if p.finished {
+		return nil
+	}
 	p.budget.grow(passed)
 	_, rings := p.store.Ring(0)
 	for range rings {
