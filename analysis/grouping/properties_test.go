@@ -88,30 +88,49 @@ func requireAgreement(t *testing.T, what string, before, after []int32, least fl
 }
 
 // nearly is the agreement of kinds where cells lie elsewhere, or threads have other neighbours: a mode of disturbed
-// bursts may then be just confirmed that was not before. A kind that is lost makes it .8 and less.
-const nearly = .92
+// bursts may then be just confirmed that was not before, of few runs two. A kind that is lost makes it lost and less.
+const nearly, lost = .92, .8
+
+// requireNearly sees that kinds before and after a change agree nearly in most of some runs, and that no kind is lost
+// in any.
+func requireNearly(t *testing.T, p plant.Params, r *plant.Run, random *rand.Rand, kinds func(*plant.Run) (before, after []int32)) {
+	t.Helper()
+	var agreements []float64
+	for range 5 {
+		before, after := kinds(r)
+		a := plant.Compare(before, after, nil)
+		if agreements = append(agreements, a.ARI); a.ARI <= lost {
+			t.Errorf("ARI %.4f with the kinds before: kinds of %v bursts were of %v", a.ARI, sizesOf(after), sizesOf(before))
+		}
+		p.Seed = random.Uint64()
+		r = p.Run()
+	}
+	if slices.Sort(agreements); agreements[2] < nearly {
+		t.Errorf("ARI %.4f with the kinds before, want %v in most", agreements, nearly)
+	}
+}
 
 // The threads are a circle: it does not matter where it begins.
 func TestOrderOfThreadsChangesNoKind(t *testing.T) {
-	changed(t, func(t *testing.T, _ plant.Params, r *plant.Run, random *rand.Rand) {
+	changed(t, func(t *testing.T, p plant.Params, r *plant.Run, random *rand.Rand) {
 		found := kindsOf(t, r, grouping.ByCalls)
 		threads := len(r.ThreadEnds)
 		order := make([]int, threads)
 		for i := range order {
 			order[i] = (i + 3) % threads
 		}
-		for _, c := range []struct {
-			what  string
-			order []int
-			least float64
-		}{{"turned by three", order, 1}, {"any order", random.Perm(threads), nearly}} {
-			turned, rows := r.Reorder(c.order)
-			before := make([]int32, len(rows))
-			for i, row := range rows {
-				before[i] = found[row]
+		reorder := func(r *plant.Run, found []int32, order []int) (before, after []int32) {
+			turned, rows := r.Reorder(order)
+			for _, row := range rows {
+				before = append(before, found[row])
 			}
-			requireAgreement(t, c.what, before, kindsOf(t, turned, grouping.ByCalls), c.least)
+			return before, kindsOf(t, turned, grouping.ByCalls)
 		}
+		before, after := reorder(r, found, order)
+		requireAgreement(t, "turned by three", before, after, 1)
+		requireNearly(t, p, r, random, func(r *plant.Run) ([]int32, []int32) {
+			return reorder(r, kindsOf(t, r, grouping.ByCalls), random.Perm(threads))
+		})
 	})
 }
 
@@ -123,18 +142,20 @@ func TestOrderInACellChangesNoKind(t *testing.T) {
 }
 
 func TestScaleChangesNoKind(t *testing.T) {
-	changed(t, func(t *testing.T, _ plant.Params, r *plant.Run, random *rand.Rand) {
-		found := kindsOf(t, r, grouping.ByCalls)
-		factor := float64(int(1) << (1 + random.IntN(6)))
-		requireAgreement(t, fmt.Sprintf("all times %.0f", factor), found, kindsOf(t, r.Scale(-1, factor), grouping.ByCalls), nearly)
+	changed(t, func(t *testing.T, p plant.Params, r *plant.Run, random *rand.Rand) {
+		requireNearly(t, p, r, random, func(r *plant.Run) ([]int32, []int32) {
+			factor := float64(int(1) << (1 + random.IntN(6)))
+			return kindsOf(t, r, grouping.ByCalls), kindsOf(t, r.Scale(-1, factor), grouping.ByCalls)
+		})
 	})
 }
 
 func TestSlowRankChangesNoKind(t *testing.T) {
-	changed(t, func(t *testing.T, _ plant.Params, r *plant.Run, random *rand.Rand) {
-		found := kindsOf(t, r, grouping.ByCalls)
-		thread := random.IntN(len(r.ThreadEnds))
-		requireAgreement(t, fmt.Sprintf("thread %d times 1.3", thread), found, kindsOf(t, r.Scale(thread, 1.3), grouping.ByCalls), nearly)
+	changed(t, func(t *testing.T, p plant.Params, r *plant.Run, random *rand.Rand) {
+		requireNearly(t, p, r, random, func(r *plant.Run) ([]int32, []int32) {
+			thread := random.IntN(len(r.ThreadEnds))
+			return kindsOf(t, r, grouping.ByCalls), kindsOf(t, r.Scale(thread, 1.3), grouping.ByCalls)
+		})
 	})
 }
 
