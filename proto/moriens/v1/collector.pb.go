@@ -1240,9 +1240,7 @@ type Fetch struct {
 	FirstRow  []uint64 `protobuf:"varint,5,rep,packed,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
 	BehindRow []uint64 `protobuf:"varint,6,rep,packed,name=behind_row,json=behindRow,proto3" json:"behind_row,omitempty"`
 	// All Transfers of all windows, and nothing else; window is empty.
-	Transfers bool `protobuf:"varint,90,opt,name=transfers,proto3" json:"transfers,omitempty"`
-	// All that is held of the processes; window is empty.
-	Everything    bool `protobuf:"varint,100,opt,name=everything,proto3" json:"everything,omitempty"`
+	Transfers     bool `protobuf:"varint,90,opt,name=transfers,proto3" json:"transfers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1326,23 +1324,20 @@ func (x *Fetch) GetTransfers() bool {
 	return false
 }
 
-func (x *Fetch) GetEverything() bool {
-	if x != nil {
-		return x.Everything
-	}
-	return false
-}
-
-// WindowPart is part of what a process did in one window: Calls, Marks, Transfers, Collectives and Gaps, as first sent
-// but cut at the window's edges. In an answer to a Fetch of transfers it holds those of any processes and windows, and
-// names none.
+// WindowPart is what the calls of a process in one window have moved, or part of it. In an answer to a Fetch of transfers
+// it holds those of any processes and windows, and names none.
 type WindowPart struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"` // of the Fetch
-	Process       uint64                 `protobuf:"fixed64,2,opt,name=process,proto3" json:"process,omitempty"`
-	Window        uint64                 `protobuf:"varint,3,opt,name=window,proto3" json:"window,omitempty"`
-	Messages      []*ReportRequest       `protobuf:"bytes,4,rep,name=messages,proto3" json:"messages,omitempty"`
-	Continued     bool                   `protobuf:"varint,5,opt,name=continued,proto3" json:"continued,omitempty"` // not the first part of its window
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Number  uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"` // of the Fetch
+	Process uint64                 `protobuf:"fixed64,2,opt,name=process,proto3" json:"process,omitempty"`
+	Window  uint64                 `protobuf:"varint,3,opt,name=window,proto3" json:"window,omitempty"`
+	// The rows of all calls of the window, of rings of the process: first_row ≤ row < behind_row. All columns have one
+	// length. Of a window in several parts the first one has them.
+	Ring      []uint64 `protobuf:"fixed64,6,rep,packed,name=ring,proto3" json:"ring,omitempty"`
+	FirstRow  []uint64 `protobuf:"varint,7,rep,packed,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
+	BehindRow []uint64 `protobuf:"varint,8,rep,packed,name=behind_row,json=behindRow,proto3" json:"behind_row,omitempty"`
+	// Sections of moves one after the other (docs/format/section.md).
+	Sections      []byte `protobuf:"bytes,9,opt,name=sections,proto3" json:"sections,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1398,18 +1393,32 @@ func (x *WindowPart) GetWindow() uint64 {
 	return 0
 }
 
-func (x *WindowPart) GetMessages() []*ReportRequest {
+func (x *WindowPart) GetRing() []uint64 {
 	if x != nil {
-		return x.Messages
+		return x.Ring
 	}
 	return nil
 }
 
-func (x *WindowPart) GetContinued() bool {
+func (x *WindowPart) GetFirstRow() []uint64 {
 	if x != nil {
-		return x.Continued
+		return x.FirstRow
 	}
-	return false
+	return nil
+}
+
+func (x *WindowPart) GetBehindRow() []uint64 {
+	if x != nil {
+		return x.BehindRow
+	}
+	return nil
+}
+
+func (x *WindowPart) GetSections() []byte {
+	if x != nil {
+		return x.Sections
+	}
+	return nil
 }
 
 // WindowsEnd is the last answer to a Fetch.
@@ -4729,7 +4738,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\fgone_process\x18\x04 \x03(\x06R\vgoneProcess\x12\x1f\n" +
 	"\vgone_window\x18\x05 \x03(\x04R\n" +
 	"goneWindow\x12\x14\n" +
-	"\x05error\x18\x06 \x01(\tR\x05error\"\xdf\x01\n" +
+	"\x05error\x18\x06 \x01(\tR\x05error\"\xc5\x01\n" +
 	"\x05Fetch\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x16\n" +
 	"\x06window\x18\x02 \x03(\x04R\x06window\x12\x18\n" +
@@ -4738,17 +4747,17 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\tfirst_row\x18\x05 \x03(\x04R\bfirstRow\x12\x1d\n" +
 	"\n" +
 	"behind_row\x18\x06 \x03(\x04R\tbehindRow\x12\x1c\n" +
-	"\ttransfers\x18Z \x01(\bR\ttransfers\x12\x1e\n" +
-	"\n" +
-	"everything\x18d \x01(\bR\n" +
-	"everything\"\xab\x01\n" +
+	"\ttransfers\x18Z \x01(\bR\ttransfersJ\x04\bd\x10e\"\xce\x01\n" +
 	"\n" +
 	"WindowPart\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x18\n" +
 	"\aprocess\x18\x02 \x01(\x06R\aprocess\x12\x16\n" +
-	"\x06window\x18\x03 \x01(\x04R\x06window\x125\n" +
-	"\bmessages\x18\x04 \x03(\v2\x19.moriens.v1.ReportRequestR\bmessages\x12\x1c\n" +
-	"\tcontinued\x18\x05 \x01(\bR\tcontinued\"\x94\x01\n" +
+	"\x06window\x18\x03 \x01(\x04R\x06window\x12\x12\n" +
+	"\x04ring\x18\x06 \x03(\x06R\x04ring\x12\x1b\n" +
+	"\tfirst_row\x18\a \x03(\x04R\bfirstRow\x12\x1d\n" +
+	"\n" +
+	"behind_row\x18\b \x03(\x04R\tbehindRow\x12\x1a\n" +
+	"\bsections\x18\t \x01(\fR\bsectionsJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"\x94\x01\n" +
 	"\n" +
 	"WindowsEnd\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x14\n" +
@@ -5199,31 +5208,30 @@ var file_moriens_v1_collector_proto_depIdxs = []int32{
 	11, // 32: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
 	49, // 33: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
 	1,  // 34: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
-	7,  // 35: moriens.v1.WindowPart.messages:type_name -> moriens.v1.ReportRequest
-	0,  // 36: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
-	20, // 37: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
-	21, // 38: moriens.v1.Frame.inlined:type_name -> moriens.v1.Scope
-	20, // 39: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
-	27, // 40: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
-	2,  // 41: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
-	3,  // 42: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
-	0,  // 43: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
-	0,  // 44: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
-	17, // 45: moriens.v1.Fault.who:type_name -> moriens.v1.Process
-	39, // 46: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
-	4,  // 47: moriens.v1.Standing.state:type_name -> moriens.v1.Standing.State
-	42, // 48: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
-	5,  // 49: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
-	6,  // 50: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
-	6,  // 51: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
-	6,  // 52: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
-	7,  // 53: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	8,  // 54: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	54, // [54:55] is the sub-list for method output_type
-	53, // [53:54] is the sub-list for method input_type
-	53, // [53:53] is the sub-list for extension type_name
-	53, // [53:53] is the sub-list for extension extendee
-	0,  // [0:53] is the sub-list for field type_name
+	0,  // 35: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
+	20, // 36: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
+	21, // 37: moriens.v1.Frame.inlined:type_name -> moriens.v1.Scope
+	20, // 38: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
+	27, // 39: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
+	2,  // 40: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
+	3,  // 41: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
+	0,  // 42: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
+	0,  // 43: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
+	17, // 44: moriens.v1.Fault.who:type_name -> moriens.v1.Process
+	39, // 45: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
+	4,  // 46: moriens.v1.Standing.state:type_name -> moriens.v1.Standing.State
+	42, // 47: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
+	5,  // 48: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
+	6,  // 49: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
+	6,  // 50: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
+	6,  // 51: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
+	7,  // 52: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	8,  // 53: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	53, // [53:54] is the sub-list for method output_type
+	52, // [52:53] is the sub-list for method input_type
+	52, // [52:52] is the sub-list for extension type_name
+	52, // [52:52] is the sub-list for extension extendee
+	0,  // [0:52] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
