@@ -83,7 +83,7 @@ func openAgent(path string) (*Process, error) {
 		path: path, process: p, modules: make(map[uint32]ring.Module), places: make(map[uint32]ring.Place),
 		defined: make(map[uint32]bool), sites: make(map[uint32]ring.Frame), names: make(map[uint32]bool),
 	}
-	a.means = newMeans(a.sendMeaning)
+	a.means = newMeans(&a.out, a.sendMeaning)
 	a.messages = message.New(a.means)
 	return a, nil
 }

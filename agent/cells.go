@@ -37,7 +37,13 @@ func (n *Node) relearnCells() error {
 	}
 	started := time.Now()
 	store := n.config.Cells.Store
-	gone, err := n.windows.store.Replay(store.Add)
+	gone, err := n.windows.store.Replay(store.Add, func(calls []byte) error {
+		messages, err := n.sections.unpack(calls)
+		if err == nil {
+			store.Add(messages)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -3,20 +3,18 @@ package agent
 import (
 	"moriens/agent/message"
 	"moriens/agent/ring"
-	"moriens/agent/spare"
+	"moriens/agent/window"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// perMessage is how many rows of moves, collectives or gaps go into one message.
+// perMessage is how many rows of collectives or gaps go into one message.
 const perMessage = 4096
 
 // meaning is what the rows of a ring mean, of which the messages wait to be sent.
 type meaning struct {
 	thread      *message.Thread
 	waits       bool
-	transfers   *moriensv1.Transfers
-	lastRow     uint64 // in transfers
-	spare       spare.List[moriensv1.Transfers]
 	collectives *moriensv1.Collectives
 	lastCall    uint64 // in collectives
 	gaps        *moriensv1.Gaps
@@ -27,11 +25,12 @@ type means struct {
 	of    map[*message.Thread]*meaning
 	last  *meaning   // that was asked for
 	waits []*meaning // of which something does
+	out   *outgoing
 	send  func(*moriensv1.ReportRequest)
 }
 
-func newMeans(send func(*moriensv1.ReportRequest)) *means {
-	return &means{of: make(map[*message.Thread]*meaning), send: send}
+func newMeans(out *outgoing, send func(*moriensv1.ReportRequest)) *means {
+	return &means{of: make(map[*message.Thread]*meaning), out: out, send: send}
 }
 
 // thread is that of a ring, of which something is about to wait.
@@ -50,53 +49,24 @@ func (s *means) thread(t *message.Thread) *meaning {
 	return s.last
 }
 
-// Moved appends a move to what is sent of its thread.
+// Moved has a move wait for the next transaction.
 func (s *means) Moved(t *message.Thread, m *message.Move) {
-	of := s.thread(t)
-	if of.transfers != nil && (of.transfers.Epoch != m.Epoch || len(of.transfers.Kind) == perMessage) {
-		s.sendTransfers(of)
+	x := window.Move{
+		Ring: t.ID(), Epoch: m.Epoch,
+		Lane:     section.Lane{Kind: section.MoveKind(m.Kind), Comm: m.Comm, Peer: m.Peer, Tag: m.Tag},
+		Transfer: section.Transfer{Row: m.Row, Bytes: m.Bytes, Ordinal: m.Ordinal, Channel: uint32(m.Channel + 1), Untold: m.Untold},
 	}
-	if of.transfers == nil {
-		of.transfers, of.lastRow = of.emptyTransfers(), 0
-		of.transfers.Ring, of.transfers.Epoch = t.ID(), m.Epoch
-	}
-	x := of.transfers
-	n := uint32(len(x.Kind))
-	x.Kind = append(x.Kind, m.Kind)
-	x.Row = append(x.Row, int64(m.Row-of.lastRow))
-	of.lastRow = m.Row
-	distance := int64(0)
 	if m.By != nil {
-		if distance = int64(m.Done - m.Row); distance >= 0 {
-			distance++
+		if x.Done = int64(m.Done - m.Row); x.Done >= 0 {
+			x.Done++
 		}
 		if m.By != t {
-			x.Elsewhere = append(x.Elsewhere, n)
-			x.DoneRing = append(x.DoneRing, m.By.ID())
+			x.Transfer.Ring = m.By.ID()
 		}
 	}
-	x.Done = append(x.Done, distance)
-	x.Peer, x.Tag, x.Comm = append(x.Peer, m.Peer), append(x.Tag, m.Tag), append(x.Comm, m.Comm)
-	x.Bytes, x.Ordinal = append(x.Bytes, m.Bytes), append(x.Ordinal, m.Ordinal)
-	if m.Channel >= 0 {
-		x.Partitioned = append(x.Partitioned, n)
-		x.Channel = append(x.Channel, uint32(m.Channel))
-	}
-	if m.Untold {
-		x.Untold = append(x.Untold, n)
-	}
-}
-
-// emptyTransfers is a message without rows.
-func (of *meaning) emptyTransfers() *moriensv1.Transfers {
-	x := of.spare.Take()
-	if x == nil {
-		return new(moriensv1.Transfers)
-	}
-	x.Kind, x.Row, x.Done, x.Peer, x.Tag = x.Kind[:0], x.Row[:0], x.Done[:0], x.Peer[:0], x.Tag[:0]
-	x.Comm, x.Bytes, x.Ordinal = x.Comm[:0], x.Bytes[:0], x.Ordinal[:0]
-	x.Elsewhere, x.DoneRing, x.Partitioned, x.Channel, x.Untold = x.Elsewhere[:0], x.DoneRing[:0], x.Partitioned[:0], x.Channel[:0], x.Untold[:0]
-	return x
+	s.out.moves = append(s.out.moves, x)
+	s.out.rows++
+	s.out.begin()
 }
 
 // collective appends the collective call of a row.
@@ -135,7 +105,6 @@ func (s *means) Gap(t *message.Thread, row uint64, inside bool) {
 // flush sends what waits. A thread that has ended may still have a move that ends later.
 func (s *means) flush() {
 	for _, of := range s.waits {
-		s.sendTransfers(of)
 		s.sendCollectives(of)
 		s.sendGaps(of)
 		of.waits = false
@@ -144,13 +113,6 @@ func (s *means) flush() {
 		}
 	}
 	s.waits, s.last = s.waits[:0], nil
-}
-
-func (s *means) sendTransfers(of *meaning) {
-	if of.transfers != nil {
-		s.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Transfers{Transfers: of.transfers}})
-		of.transfers = nil
-	}
 }
 
 func (s *means) sendCollectives(of *meaning) {
@@ -164,14 +126,5 @@ func (s *means) sendGaps(of *meaning) {
 	if of.gaps != nil {
 		s.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Gaps{Gaps: of.gaps}})
 		of.gaps = nil
-	}
-}
-
-// reuse takes back a message that is no longer needed, to reuse its memory.
-func (s *means) reuse(x *moriensv1.Transfers) {
-	for t, of := range s.of {
-		if t.ID() == x.Ring {
-			of.spare.Put(x)
-		}
 	}
 }

@@ -61,7 +61,7 @@ func (n *Node) restoreProcess(process uint64, s *moriensv1.ProcessState) error {
 		modules: make(map[uint32]ring.Module), places: make(map[uint32]ring.Place), defined: make(map[uint32]bool), names: make(map[uint32]bool),
 		sites: make(map[uint32]ring.Frame),
 	}
-	a.means = newMeans(a.sendMeaning)
+	a.means = newMeans(&a.out, a.sendMeaning)
 	matcher, threads, err := message.Restore(s.Matcher, a.means)
 	if err != nil {
 		return fmt.Errorf("process %016x: %w", process, err)

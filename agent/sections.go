@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"moriens/agent/window"
 	"moriens/internal/section"
 	"moriens/internal/shmabi"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -12,6 +13,9 @@ import (
 // sectionBytes is from how many bytes on sections begin another message.
 const sectionBytes = 1 << 20
 
+// cuts are the rows of a ring at which another section begins, and the one behind the last of them.
+type cuts func(ring, first, behind uint64) []uint64
+
 // A sectioner makes sections of what rings have recorded.
 type sectioner struct {
 	block   section.Block
@@ -19,6 +23,7 @@ type sectioner struct {
 	sites   map[section.Site]uint16 // of the block
 	rings   map[uint64]*recorded    // of the messages at hand
 	order   []*recorded
+	bytes   []byte // of the latest sections
 }
 
 // recorded is what messages have of a ring.
@@ -35,12 +40,50 @@ func newSectioner() *sectioner {
 	return &sectioner{sites: make(map[section.Site]uint16), rings: make(map[uint64]*recorded)}
 }
 
-// pack puts sections in the place of Calls, Collectives, Marks and Gaps: behind what defines what they name, before
-// what names their rows. rows is how many a ring has of which none is among the messages.
-func (s *sectioner) pack(messages []*moriensv1.ReportRequest, rows func(ring uint64) uint64) []*moriensv1.ReportRequest {
+// packed is the messages of a transaction with sections in the place of Calls, Collectives, Marks and Gaps, which are
+// valid until the next transaction is packed: behind what defines what they name, before what names their rows.
+type packed struct {
+	before, behind []*moriensv1.ReportRequest
+	sections       [][]byte // that follow each other
+	bytes          []byte   // of all of them
+}
+
+// rows are the sections as windows keep them.
+func (p *packed) rows() (list []window.Rows) {
+	for _, bytes := range p.sections {
+		_, ring, first := section.Of(bytes)
+		list = append(list, window.Rows{Ring: ring, First: first, Section: bytes})
+	}
+	return list
+}
+
+// messages are those for the collector: where bursts stay on the node, without sections.
+func (p *packed) messages(stay bool, compared []byte) []*moriensv1.ReportRequest {
+	list := slices.Clip(p.before)
+	send := func(bytes []byte) {
+		if len(bytes) > 0 {
+			list = append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sections{Sections: bytes}})
+		}
+	}
+	if !stay {
+		from, to := 0, 0
+		for _, x := range p.sections {
+			if to += len(x); to-from > sectionBytes {
+				send(p.bytes[from:to])
+				from = to
+			}
+		}
+		send(p.bytes[from:])
+		send(compared)
+	}
+	return append(list, p.behind...)
+}
+
+// pack makes sections of messages. rows is how many a ring has of which none is among them; cuts, unless it is nil, at
+// which rows another section begins.
+func (s *sectioner) pack(messages []*moriensv1.ReportRequest, rows func(ring uint64) uint64, cuts cuts) (p packed) {
 	clear(s.rings)
 	s.order = s.order[:0]
-	var before, behind []*moriensv1.ReportRequest
 	ends := make(map[uint64]uint64)
 	for _, m := range messages {
 		switch b := m.Body.(type) {
@@ -59,34 +102,33 @@ func (s *sectioner) pack(messages []*moriensv1.ReportRequest, rows func(ring uin
 			r.gaps = append(r.gaps, b.Gaps)
 		case *moriensv1.ReportRequest_RingEnd:
 			ends[b.RingEnd.Ring] = b.RingEnd.Calls
-			behind = append(behind, m)
-		case *moriensv1.ReportRequest_Transfers, *moriensv1.ReportRequest_Traffic, *moriensv1.ReportRequest_TransfersEnd,
-			*moriensv1.ReportRequest_ProcessEnd, *moriensv1.ReportRequest_Done:
-			behind = append(behind, m)
+			p.behind = append(p.behind, m)
+		case *moriensv1.ReportRequest_Traffic, *moriensv1.ReportRequest_TransfersEnd, *moriensv1.ReportRequest_ProcessEnd, *moriensv1.ReportRequest_Done:
+			p.behind = append(p.behind, m)
 		default:
-			before = append(before, m)
+			p.before = append(p.before, m)
 		}
 	}
-	var bytes []byte
-	send := func(least int) {
-		if len(bytes) > least {
-			before = append(before, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sections{Sections: bytes}})
-			bytes = nil
-		}
-	}
+	s.bytes = s.bytes[:0]
+	var lengths []int
 	for _, r := range s.order {
 		if all, ended := ends[r.ring]; ended {
 			r.rows = all
 		} else if len(r.calls) == 0 {
 			r.rows = rows(r.ring)
 		}
-		s.blocks(r, func(b *section.Block) {
-			bytes = s.encoder.Calls(bytes, b)
-			send(sectionBytes)
+		s.blocks(r, cuts, func(b *section.Block) {
+			from := len(s.bytes)
+			s.bytes = s.encoder.Calls(s.bytes, b)
+			lengths = append(lengths, len(s.bytes)-from)
 		})
 	}
-	send(0)
-	return append(before, behind...)
+	p.bytes = s.bytes
+	for from, rest := 0, lengths; len(rest) > 0; rest = rest[1:] {
+		p.sections = append(p.sections, s.bytes[from:from+rest[0]])
+		from += rest[0]
+	}
+	return p
 }
 
 func (s *sectioner) of(ring uint64) *recorded {
@@ -100,7 +142,7 @@ func (s *sectioner) of(ring uint64) *recorded {
 }
 
 // blocks calls emit for the blocks of a ring.
-func (s *sectioner) blocks(r *recorded, emit func(*section.Block)) {
+func (s *sectioner) blocks(r *recorded, cuts cuts, emit func(*section.Block)) {
 	b := &s.block
 	meetings, marks := r.collectives(), r.allMarks()
 	firstMark := uint64(0)
@@ -118,19 +160,30 @@ func (s *sectioner) blocks(r *recorded, emit func(*section.Block)) {
 		emit(b)
 	}
 	for i, c := range r.calls {
-		b.Empty()
-		b.Ring, b.First, b.Origin = r.ring, c.First, c.OriginTicks
-		s.rows(c)
-		for len(meetings) > 0 && meetings[0].row < c.First+uint64(b.Rows) {
-			x := meetings[0].Collective
-			x.Row = uint32(meetings[0].row - c.First)
-			b.Collectives, meetings = append(b.Collectives, x), meetings[1:]
+		behind := []uint64{c.First + uint64(len(c.Function))}
+		if cuts != nil {
+			behind = cuts(r.ring, c.First, behind[0])
 		}
-		if i < len(r.calls)-1 {
-			emit(b)
-			continue
+		from, origin := 0, c.OriginTicks
+		for k, row := range behind {
+			to := int(row - c.First)
+			b.Empty()
+			b.Ring, b.First, b.Origin = r.ring, c.First+uint64(from), origin
+			s.rows(c, from, to)
+			for len(meetings) > 0 && meetings[0].row < row {
+				x := meetings[0].Collective
+				x.Row = uint32(meetings[0].row - b.First)
+				b.Collectives, meetings = append(b.Collectives, x), meetings[1:]
+			}
+			for ; from < to; from++ {
+				origin += c.BurstTicks[from] + c.CallTicks[from]
+			}
+			if i < len(r.calls)-1 || k < len(behind)-1 {
+				emit(b)
+				continue
+			}
+			finish()
 		}
-		finish()
 	}
 	for len(marks) > 0 || len(r.gaps) > 0 {
 		b.Empty()
@@ -142,13 +195,13 @@ func (s *sectioner) blocks(r *recorded, emit func(*section.Block)) {
 	}
 }
 
-// rows makes the block's rows those of calls.
-func (s *sectioner) rows(c *moriensv1.Calls) {
+// rows makes the block's rows some of calls: from ≤ row < to.
+func (s *sectioner) rows(c *moriensv1.Calls, from, to int) {
 	b := &s.block
-	b.Rows, b.Events, b.Unfinished = len(c.Function), len(c.Counts), c.Unfinished
+	b.Rows, b.Events, b.Unfinished = to-from, len(c.Counts), c.Unfinished && to == len(c.Function)
 	clear(s.sites)
-	for i, function := range c.Function {
-		site := section.Site{Function: uint16(function), Path: c.Path[i]}
+	for i, function := range c.Function[from:to] {
+		site := section.Site{Function: uint16(function), Path: c.Path[from+i]}
 		number, known := s.sites[site]
 		if !known {
 			number = uint16(len(b.Sites))
@@ -157,22 +210,38 @@ func (s *sectioner) rows(c *moriensv1.Calls) {
 		}
 		b.Site[i] = number
 	}
-	copy(b.Burst[:], c.BurstTicks)
-	copy(b.Call[:], c.CallTicks)
-	b.NoBurst, b.Paused = append(b.NoBurst, c.NoBurst...), append(b.Paused, c.Paused...)
-	b.NoCounts = append(b.NoCounts, c.NoCounts...)
-	b.PollsRow, b.Polls = append(b.PollsRow, c.PollsRow...), append(b.Polls, c.Polls...)
+	copy(b.Burst[:], c.BurstTicks[from:to])
+	copy(b.Call[:], c.CallTicks[from:to])
+	b.NoBurst, _ = appendRows(b.NoBurst, c.NoBurst, from, to)
+	b.Paused, _ = appendRows(b.Paused, c.Paused, from, to)
+	without := 0 // of the rows before from
+	b.NoCounts, without = appendRows(b.NoCounts, c.NoCounts, from, to)
+	polls := 0
+	b.PollsRow, polls = appendRows(b.PollsRow, c.PollsRow, from, to)
+	b.Polls = append(b.Polls, c.Polls[polls:polls+len(b.PollsRow)]...)
 	for k, counts := range c.Counts {
-		s.counts(k, counts.Value, c.NoCounts)
+		s.counts(k, counts.Value[from-without:])
 	}
 	slices.SortStableFunc(b.NotRead, func(x, y section.NotRead) int { return cmp.Compare(x.Row, y.Row) })
 }
 
+// appendRows appends those of ascending rows with from ≤ row < to, less from, and returns how many are before them.
+func appendRows(dst, rows []uint32, from, to int) (list []uint32, before int) {
+	before, _ = slices.BinarySearch(rows, uint32(from))
+	for _, row := range rows[before:] {
+		if int(row) >= to {
+			break
+		}
+		dst = append(dst, row-uint32(from))
+	}
+	return dst, before
+}
+
 // counts spreads the values of an event over the rows that have some. Others have the one before them, which takes no
 // room.
-func (s *sectioner) counts(event int, values []int64, without []uint32) {
+func (s *sectioner) counts(event int, values []int64) {
 	b := &s.block
-	column, last := b.Counts[event][:b.Rows], int64(0)
+	column, without, last := b.Counts[event][:b.Rows], b.NoCounts, int64(0)
 	for row := range column {
 		if len(without) > 0 && int(without[0]) == row {
 			column[row], without = last, without[1:]
@@ -221,26 +290,16 @@ func (r *recorded) allMarks() (list []section.Mark) {
 	return list
 }
 
-// unpack puts the messages of which sections were made in their place.
-func (s *sectioner) unpack(messages []*moriensv1.ReportRequest) (list []*moriensv1.ReportRequest, err error) {
+// unpack makes of a section of calls the messages of which it was made.
+func (s *sectioner) unpack(bytes []byte) ([]*moriensv1.ReportRequest, error) {
 	var x section.Section
-	decoder := new(section.Decoder)
-	for _, m := range messages {
-		if m.GetSections() == nil {
-			list = append(list, m)
-			continue
-		}
-		for bytes := m.GetSections(); len(bytes) > 0; {
-			if bytes, err = x.Read(bytes); err == nil {
-				err = decoder.Calls(&x, x.Events(), &s.block)
-			}
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, messagesOf(&s.block)...)
-		}
+	if _, err := x.Read(bytes); err != nil {
+		return nil, err
 	}
-	return list, nil
+	if err := new(section.Decoder).Calls(&x, x.Events(), &s.block); err != nil {
+		return nil, err
+	}
+	return messagesOf(&s.block), nil
 }
 
 // messagesOf is what a block was made of.

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"moriens/agent/spool"
+	"moriens/agent/window"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -31,6 +32,8 @@ const (
 	// commitsTogether is how many transactions may be made before they are due, at one look at the rings: these have to be
 	// looked at again soon.
 	commitsTogether = 16
+	// keptMoves is for how many moves a process keeps memory between its transactions.
+	keptMoves = 4096
 	// releaseShare is what part of a ring may wait for its transaction.
 	releaseShare = 4
 )
@@ -38,6 +41,7 @@ const (
 // outgoing is messages that wait to be committed.
 type outgoing struct {
 	messages []*moriensv1.ReportRequest
+	moves    []window.Move
 	rows     int
 	since    time.Time // when the first record that went into them was read; zero: none did
 	state    *moriensv1.NodeState
@@ -56,8 +60,7 @@ type leaving struct {
 
 func (o *outgoing) add(m *moriensv1.ReportRequest) {
 	o.messages = append(o.messages, m)
-	o.rows += len(m.GetCalls().GetFunction()) + len(m.GetMarks().GetTicks()) +
-		len(m.GetTransfers().GetKind()) + len(m.GetCollectives().GetRow())
+	o.rows += len(m.GetCalls().GetFunction()) + len(m.GetMarks().GetTicks()) + len(m.GetCollectives().GetRow())
 	o.begin()
 }
 
@@ -167,11 +170,6 @@ func (a *Process) reuse(messages []*moriensv1.ReportRequest) {
 			}
 		}
 	}
-	for _, m := range messages {
-		if x := m.GetTransfers(); x != nil {
-			a.means.reuse(x)
-		}
-	}
 }
 
 // commitNode makes a transaction of what belongs to no process.
@@ -187,18 +185,21 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 	err := n.keepSpool() // which may have something to say
 	if err == nil {
 		messages = slices.Concat(n.out.messages, of.messages)
-		t.Messages, t.Detail = n.windows.store.Part(messages)
-		t.Messages = n.sections.pack(t.Messages, n.rows)
 		t.Node = n.out.state
 		if of.state != nil {
 			t.Node = proto.CloneOf(n.out.node())
 			proto.Merge(t.Node, of.state)
 		}
-		err = n.outbox.Commit(t)
+		var cuts cuts
+		if n.config.Cells != nil {
+			cuts = n.windows.store.Cuts(messages)
+		}
+		packed := n.sections.pack(messages, n.rows, cuts)
+		err = n.keep(t, messages, packed, of.moves)
 		if spool.Full(err) && time.Since(n.gaveWay) > fullEvery { // what waits for the collector goes before windows
 			n.gaveWay = time.Now()
 			n.windows.store.GiveWay()
-			err = n.outbox.Commit(t)
+			err = n.keep(t, messages, packed, of.moves)
 		}
 	}
 	if err != nil {
@@ -210,13 +211,37 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 		return err
 	}
 	n.stalled = nil
-	n.windows.take(n.outbox.Transactions(), messages)
+	n.windows.take(messages)
 	n.out = outgoing{}
 	for _, f := range of.files {
 		f.close()
 		n.remove(filepath.Base(f.path))
 	}
-	*of = outgoing{bytes: of.bytes, waited: of.wait(), latest: time.Now()}
+	moves := of.moves[:0]
+	if cap(moves) > keptMoves {
+		moves = nil
+	}
+	*of = outgoing{moves: moves, bytes: of.bytes, waited: of.wait(), latest: time.Now()}
+	return nil
+}
+
+// keep writes what stays on the node of a transaction, and then what goes to the collector. The windows take nothing
+// back once the outbox has it: an agent that dies between the two finds the records where they were.
+func (n *Node) keep(t spool.Transaction, messages []*moriensv1.ReportRequest, p packed, moves []window.Move) error {
+	detail := window.Transaction{Number: n.outbox.Transactions() + 1, Messages: messages, Moves: moves}
+	whole := n.config.Cells != nil
+	if whole {
+		detail.Rows = p.rows()
+	}
+	compared, err := n.windows.store.Append(detail)
+	if err != nil {
+		return err
+	}
+	t.Messages = p.messages(whole, compared)
+	if err := n.outbox.Commit(t); err != nil {
+		n.windows.store.Undo()
+		return err
+	}
 	return nil
 }
 

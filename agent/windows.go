@@ -34,7 +34,6 @@ type asked struct {
 func windowsDir(s *spool.Spool) string { return filepath.Join(s.Path(), "windows") }
 
 // openWindows resumes with the windows in a spool, in the room that the outbox leaves, and answers requests for them.
-// The commit that an earlier run of the agent has not reached is taken from the outbox.
 func openWindows(s *spool.Spool, outbox *spool.Outbox, up *uplink.Uplink, cellStore CellStore, run string, log *slog.Logger) (*windows, error) {
 	store, err := window.Open(window.Config{
 		Run: run, Dir: windowsDir(s), Max: s.Budget.Windows, Whole: cellStore != nil,
@@ -42,9 +41,6 @@ func openWindows(s *spool.Spool, outbox *spool.Outbox, up *uplink.Uplink, cellSt
 	})
 	if err != nil {
 		return nil, err
-	}
-	if err := catchUp(store, outbox); err != nil {
-		return nil, errors.Join(err, store.Close())
 	}
 	w := &windows{store: store, cellStore: cellStore, up: up, asked: make(chan asked, 4), done: make(chan struct{}), log: log}
 	up.OnAsk(func(stream uint64, asks *moriensv1.ReportResponse) {
@@ -91,24 +87,8 @@ func (w *windows) describe() *moriensv1.Windows {
 	return d
 }
 
-// catchUp appends the outbox's last transaction, the only one that the windows can lack: they take each before the next
-// is made.
-func catchUp(store *window.Store, outbox *spool.Outbox) error {
-	last, err := outbox.Newest()
-	if err == nil {
-		last, err = newSectioner().unpack(last)
-	}
-	if err != nil {
-		return err
-	}
-	return store.Append(outbox.Transactions(), last)
-}
-
-// take has the windows, and the micro-cells, take the messages of a transaction of the outbox, by its number.
-func (w *windows) take(transaction uint64, messages []*moriensv1.ReportRequest) {
-	if err := w.store.Append(transaction, messages); err != nil {
-		w.log.Error("full detail of ranks", "error", err)
-	}
+// take has the micro-cells take the messages of a transaction of the outbox.
+func (w *windows) take(messages []*moriensv1.ReportRequest) {
 	if w.cellStore != nil {
 		w.cellStore.Add(messages)
 	}

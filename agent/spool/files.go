@@ -101,7 +101,7 @@ func bare(record []byte) ([]byte, error) {
 		if len(x.Message) == 0 {
 			return nil, nil
 		}
-		x.State, x.Detail, x.Node = nil, nil, nil
+		x.State, x.Node = nil, nil
 	}
 	return proto.Marshal(r)
 }

@@ -16,7 +16,7 @@ import (
 const (
 	segmentKind = "outbox"
 	// formatVersion is that of the records.
-	formatVersion = 5
+	formatVersion = 6
 	// recentBytes is how much of the newest messages is kept in memory.
 	recentBytes = 4 << 20
 	// plainBytes is from how many bytes of messages on that wait for the collector transactions are compressed: files that
@@ -37,9 +37,8 @@ type Message struct {
 // A Transaction is messages and the state after all that went into them. It is kept as a whole or not at all.
 type Transaction struct {
 	Messages []*moriensv1.ReportRequest
-	Detail   []*moriensv1.ReportRequest // that is kept on the node
-	Node     *moriensv1.NodeState       // what is added to it; nil: nothing
-	Process  uint64                     // that the messages are of; 0: none
+	Node     *moriensv1.NodeState // what is added to it; nil: nothing
+	Process  uint64               // that the messages are of; 0: none
 	State    *moriensv1.ProcessState
 	Ended    bool // nothing more will arrive from the process, and State is forgotten
 }
@@ -70,7 +69,6 @@ type Outbox struct {
 	recent    []Message // the newest
 	bytes     int       // of recent
 	behind    behind
-	newest    *moriensv1.OutboxTransaction // that an earlier writer has left
 	notify    func()
 	buffer    []byte // of the records that were appended last
 }
@@ -129,13 +127,6 @@ func (o *Outbox) commit(t *Transaction) error {
 			return fmt.Errorf("outbox: message %d: %w", m.Sequence, err)
 		}
 		x.Message = append(x.Message, body)
-	}
-	for _, m := range t.Detail {
-		body, err := proto.Marshal(m)
-		if err != nil {
-			return fmt.Errorf("outbox: data kept on the node: %w", err)
-		}
-		x.Detail = append(x.Detail, body)
 	}
 	if t.State != nil {
 		var err error

@@ -3,7 +3,6 @@ package spool
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -150,7 +149,6 @@ func (o *Outbox) replay(files []segment.File) error {
 				}
 				o.take(body.Transaction)
 				o.waits.add(body.Transaction, size, o.budget.Max())
-				o.newest = body.Transaction
 			}
 			return nil
 		})
@@ -201,23 +199,6 @@ func (o *Outbox) firstKept() (first uint64, err error) {
 		first = o.last + 1
 	}
 	return first, err
-}
-
-// Newest gives, once, the last transaction that an earlier writer has left, decoded: its messages and which of them are
-// kept on the node.
-func (o *Outbox) Newest() (list []*moriensv1.ReportRequest, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	x := o.newest
-	o.newest = nil
-	for _, encoded := range slices.Concat(x.GetMessage(), x.GetDetail()) {
-		m := &moriensv1.ReportRequest{}
-		if err := proto.Unmarshal(encoded, m); err != nil {
-			return nil, fmt.Errorf("outbox: the last transaction: %w: %w", errRecord, err)
-		}
-		list = append(list, m)
-	}
-	return list, nil
 }
 
 // State is what the outbox's last writer knew. Call it before the first Commit.

@@ -1,94 +1,75 @@
 package window
 
 import (
-	"bytes"
 	"cmp"
+	"encoding/binary"
 	"maps"
-	"math"
 	"slices"
 
-	"google.golang.org/protobuf/proto"
-
 	"moriens/internal/anchor"
+	"moriens/internal/section"
 	"moriens/internal/segment"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// partBytes bounds one answer to a Fetch.
+// partBytes is about how large a part of an answer to a Fetch is.
 const partBytes = 1 << 20
-
-// fetchRuns is about how many runs of sorted files are in memory at a time.
-const fetchRuns = 64
 
 // Fetch calls emit for the parts of windows that are asked for, by name or by calls that they hold, in no order, and
 // returns the end of the answer. An error of emit ends it early. Rows of a window that are not yet read from the rings
 // are not included. Windows that are evicted before their turn are reported as gone; all others are sent in full, once.
-// A slow emit keeps nothing from being written or evicted in that time, unless everything is asked for.
+// A slow emit keeps nothing from being written or evicted in that time.
 func (s *Store) Fetch(f *moriensv1.Fetch, emit func(*moriensv1.WindowPart) error) *moriensv1.WindowsEnd {
 	end := &moriensv1.WindowsEnd{Number: f.Number}
-	switch {
-	case f.Transfers:
-		s.fetchTransfers(f, end, emit)
-	case f.Everything:
-		s.fetchEverything(f, end, emit)
-	default:
-		s.fetchWindows(f, end, emit)
+	if len(f.Ring) != len(f.FirstRow) || len(f.Ring) != len(f.BehindRow) {
+		end.Error = errColumns.Error()
+		return end
+	}
+	send := func(p *moriensv1.WindowPart) error {
+		p.Number = f.Number
+		end.Parts++
+		return emit(p)
+	}
+	fetch := s.fetchWindows
+	if f.Transfers || f.Everything {
+		fetch = s.fetchAll
+	}
+	if err := fetch(f, end, send); err != nil {
+		end.Error = err.Error()
 	}
 	return end
 }
 
-// fetchWindows calls emit for the parts of the windows that are named, and of those that calls which are named are in.
-func (s *Store) fetchWindows(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, emit func(*moriensv1.WindowPart) error) {
-	if !same(len(f.Ring), len(f.FirstRow), len(f.BehindRow)) {
-		end.Error = errColumns.Error()
-		return
-	}
-	wanted, hashes := s.wanted(f)
-	sent := make(map[key]bool)
-	err := s.fetch(hashes, func(k key) bool { return wanted[k] }, func(p part) error {
-		sent[p.key] = true
-		w, err := p.decode()
+// fetchWindows calls emit for the windows that are named, and those that calls which are named are in.
+func (s *Store) fetchWindows(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, emit func(*moriensv1.WindowPart) error) error {
+	reader := new(reader)
+	for wanted := s.wanted(f); len(wanted) > 0; {
+		n := 1
+		for n < len(wanted) && wanted[n].process == wanted[0].process && chunkOf(wanted[n].window) == chunkOf(wanted[0].window) {
+			n++
+		}
+		windows, records, err := s.read(wanted[:n], end)
 		if err != nil {
 			return err
 		}
-		return pieces(w, func(piece *moriensv1.WindowPart) error {
-			piece.Number = f.Number
-			end.Parts++
-			return emit(piece)
-		})
-	})
-	if err != nil {
-		end.Error = err.Error()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, k := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {
-		if !sent[k] && s.gone(k) {
-			end.GoneProcess, end.GoneWindow = append(end.GoneProcess, k.process), append(end.GoneWindow, uint64(k.window))
+		if err := reader.answer(windows, records, emit); err != nil {
+			return err
 		}
+		wanted = wanted[n:]
 	}
+	return nil
 }
 
-func compareKeys(a, b key) int {
-	return cmp.Or(cmp.Compare(a.window, b.window), cmp.Compare(a.process, b.process))
-}
-
-// wanted are the windows that a Fetch is about, and their hashes in order. Processes and rings that are not here are
-// another node's.
-func (s *Store) wanted(f *moriensv1.Fetch) (wanted map[key]bool, hashes []uint64) {
-	wanted, hashes = make(map[key]bool), []uint64{}
-	want := func(k key) {
-		if !wanted[k] {
-			wanted[k] = true
-			hashes = append(hashes, s.hash(k.window))
-		}
-	}
+// wanted are the windows that a Fetch is about, chunk by chunk. Processes and rings that are not here are another
+// node's.
+func (s *Store) wanted(f *moriensv1.Fetch) []key {
+	wanted := make(map[key]bool)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(f.Window) > 0 {
 		for _, p := range s.asked(f.Process) {
 			for _, w := range f.Window {
-				want(key{p.id, anchor.ID(w)})
+				wanted[key{p.id, anchor.ID(w)}] = true
 			}
 		}
 	}
@@ -99,172 +80,272 @@ func (s *Store) wanted(f *moriensv1.Fetch) (wanted map[key]bool, hashes []uint64
 		}
 		for row, end := f.FirstRow[i], min(f.BehindRow[i], r.rows); row < end; {
 			w, _, behind := r.stretch(row)
-			want(key{r.process.id, w})
+			wanted[key{r.process.id, w}] = true
 			row = behind
 		}
 	}
-	slices.Sort(hashes)
-	return wanted, slices.Compact(hashes)
+	return slices.SortedFunc(maps.Keys(wanted), func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.process, b.process), cmp.Compare(chunkOf(a.window), chunkOf(b.window)), cmp.Compare(a.window, b.window))
+	})
 }
 
-// fetch calls take for the parts that are wanted, of windows that are not gone; where hashes are given all of those
-// have one of them. It goes through the windows in the order of their hashes and holds the files only while it reads
-// those of a stretch of hashes, all of them: what is done to the files in between can tear no window, nor bring one
-// twice.
-func (s *Store) fetch(hashes []uint64, wanted func(key) bool, take func(part) error) error {
-	for from := uint64(0); ; {
-		if hashes != nil {
-			i, _ := slices.BinarySearch(hashes, from)
-			if i == len(hashes) {
-				return nil
-			}
-			from = hashes[i]
-		}
-		parts, to, err := s.readStretch(from, hashes, wanted)
-		if err != nil {
-			return err
-		}
-		for _, p := range parts {
-			if err := take(p); err != nil {
-				return err
-			}
-		}
-		if to == math.MaxUint64 {
-			return nil
-		}
-		from = to + 1
-	}
+// A wantedWindow is one with the rows that are of it.
+type wantedWindow struct {
+	key
+	part *moriensv1.WindowPart // that is emitted next
+	rows map[uint64][2]uint64  // by ring: first, behind
 }
 
-// readStretch reads what is held of windows that are wanted and not gone from a hash on, as much as about fetchRuns
-// runs have, and says up to which hash.
-func (s *Store) readStretch(from uint64, hashes []uint64, wanted func(key) bool) (parts []part, to uint64, err error) {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	s.mu.Lock()
-	files, fresh := slices.Clone(s.files), s.fresh.Files()
-	s.mu.Unlock()
-	to = s.upTo(files, from, hashes)
-	add := func(p part) error {
-		if h := s.hash(p.window); from <= h && h <= to && wanted(p.key) {
-			p.messages = bytes.Clone(p.messages)
-			parts = append(parts, p)
-		}
-		return nil
-	}
-	for _, f := range files {
-		for i, r := range f.runs {
-			if !r.has(hashes, from, to) {
-				continue
-			}
-			if err := s.readParts(f, i, 1, add); err != nil {
-				return nil, 0, err
-			}
-		}
-	}
-	ofRecord := func(_ segment.Position, record []byte) error { return readParts(record, add) }
-	last := len(fresh) - 1
-	for _, f := range fresh[:last] {
-		if err := s.fresh.ReadFile(f.Number, ofRecord); err != nil {
-			return nil, 0, err
-		}
-	}
+// read reads what is held of windows of one chunk of a process, and says which of them are gone.
+func (s *Store) read(wanted []key, end *moriensv1.WindowsEnd) (windows []wantedWindow, records [][]byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.fresh.Read(segment.Position{File: fresh[last].Number}, ofRecord); err != nil {
-		return nil, 0, err
+	p := s.processes[wanted[0].process]
+	for _, k := range wanted {
+		if !p.had(k.window) {
+			continue
+		}
+		if s.gone(k) {
+			end.GoneProcess, end.GoneWindow = append(end.GoneProcess, k.process), append(end.GoneWindow, uint64(k.window))
+			continue
+		}
+		w := wantedWindow{k, &moriensv1.WindowPart{Process: k.process, Window: uint64(k.window)}, make(map[uint64][2]uint64)}
+		for _, r := range p.rings {
+			if first, behind, any := r.rowsOf(k.window); any {
+				w.rows[r.id] = [2]uint64{first, behind}
+				w.part.Ring = append(w.part.Ring, r.id)
+				w.part.FirstRow, w.part.BehindRow = append(w.part.FirstRow, first), append(w.part.BehindRow, behind)
+			}
+		}
+		windows = append(windows, w)
 	}
-	return slices.DeleteFunc(parts, func(p part) bool { return s.gone(p.key) }), to, nil
+	if len(windows) == 0 {
+		return nil, nil, nil
+	}
+	records, err = s.recordsOf(chunkKey{p.id, chunkOf(wanted[0].window)})
+	return windows, records, err
 }
 
-// upTo is the hash with which a stretch of about fetchRuns runs ends.
-func (s *Store) upTo(files []*file, from uint64, hashes []uint64) uint64 {
-	var ends []uint64
-	for _, f := range files {
-		n := 0
-		for _, r := range f.runs {
-			if n == s.fetchRuns {
-				break
+// recordsOf are the sections of each record of a chunk.
+func (s *Store) recordsOf(of chunkKey) (records [][]byte, err error) {
+	h := s.chunks[of]
+	if h == nil {
+		return nil, nil
+	}
+	log, err := s.log(logKey{h.rank, s.level(of.chunk)})
+	if err != nil {
+		return nil, err
+	}
+	for _, offset := range h.offsets {
+		record, err := log.Record(offset)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, record[recordHead:])
+	}
+	return records, nil
+}
+
+// A reader takes records of moves apart.
+type reader struct {
+	section  section.Section
+	decoder  section.Decoder
+	block    section.Block
+	encoder  section.Encoder
+	gatherer section.Gatherer
+	part     section.Block
+}
+
+// answer calls emit for windows, with those of the moves in records that they posted.
+func (r *reader) answer(windows []wantedWindow, records [][]byte, emit func(*moriensv1.WindowPart) error) error {
+	for _, bytes := range records {
+		for len(bytes) > 0 {
+			var err error
+			if bytes, err = r.section.Read(bytes); err != nil {
+				return err
 			}
-			if r.has(hashes, from, math.MaxUint64) {
-				ends = append(ends, r.last)
-				n++
+			if r.section.Kind != section.Moves {
+				continue
+			}
+			if err := r.decoder.Moves(&r.section, &r.block); err != nil {
+				return err
+			}
+			for i := range windows {
+				w := &windows[i]
+				if r.add(w); len(w.part.Sections) < partBytes {
+					continue
+				}
+				if err := emit(w.part); err != nil {
+					return err
+				}
+				w.part = &moriensv1.WindowPart{Process: w.process, Window: uint64(w.window)}
 			}
 		}
 	}
-	if len(ends) <= s.fetchRuns {
-		return math.MaxUint64
+	for _, w := range windows {
+		if err := emit(w.part); err != nil {
+			return err
+		}
 	}
-	slices.Sort(ends)
-	return ends[s.fetchRuns-1]
+	return nil
 }
 
-// has reports whether a run may have a window with one of the hashes, nil: any, between two of which both count.
-func (r run) has(hashes []uint64, from, to uint64) bool {
-	first, last := max(from, r.first), min(to, r.last)
-	i, _ := slices.BinarySearch(hashes, first)
-	return first <= last && (hashes == nil || i < len(hashes) && hashes[i] <= last)
+// add gives a window a section with its moves of the block.
+func (r *reader) add(w *wantedWindow) {
+	rows, any := w.rows[r.block.Ring]
+	if !any {
+		return
+	}
+	r.part.Empty()
+	r.part.Ring, r.part.Epoch, r.part.First, r.part.Chunk = r.block.Ring, r.block.Epoch, rows[0], r.block.Chunk
+	for i := range r.block.Transfers {
+		if x := r.block.Transfers[i]; x.Row >= rows[0] && x.Row < rows[1] {
+			r.gatherer.Add(&r.part, r.block.Lanes[x.Lane], x)
+		}
+	}
+	if len(r.part.Transfers) > 0 {
+		w.part.Sections = r.encoder.Moves(w.part.Sections, &r.part)
+	}
 }
 
-// fetchTransfers calls emit for parts with the transfers of all windows of the processes that are asked for.
-func (s *Store) fetchTransfers(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, emit func(*moriensv1.WindowPart) error) {
+// fetchAll calls emit for parts with the moves of all windows of the processes that are asked for, or all that is held.
+func (s *Store) fetchAll(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, emit func(*moriensv1.WindowPart) error) error {
 	s.mu.Lock()
 	asked := make(map[uint64]bool)
 	for _, p := range s.asked(f.Process) {
 		asked[p.id] = true
+		for _, w := range p.windows() {
+			if f.Everything && s.gone(key{p.id, w}) {
+				end.GoneProcess, end.GoneWindow = append(end.GoneProcess, p.id), append(end.GoneWindow, uint64(w))
+			}
+		}
+	}
+	var chunks []chunkKey
+	for of := range s.chunks {
+		if asked[of.process] {
+			chunks = append(chunks, of)
+		}
 	}
 	s.mu.Unlock()
-	all := &moriensv1.WindowPart{Number: f.Number}
-	size := 0
-	send := func() error {
-		if len(all.Messages) == 0 {
-			return nil
-		}
-		end.Parts++
-		err := emit(all)
-		all, size = &moriensv1.WindowPart{Number: f.Number}, 0
-		return err
-	}
-	err := s.fetch(nil, func(k key) bool { return asked[k.process] }, func(p part) error {
-		w, err := p.decode()
+	slices.SortFunc(chunks, func(a, b chunkKey) int {
+		return cmp.Or(cmp.Compare(a.process, b.process), cmp.Compare(a.chunk, b.chunk))
+	})
+	all := new(moriensv1.WindowPart)
+	for i, of := range chunks {
+		s.mu.Lock()
+		records, err := s.recordsOf(of)
+		s.mu.Unlock()
 		if err != nil {
 			return err
 		}
-		for _, m := range w.Messages {
-			if m.GetTransfers() == nil {
-				continue
-			}
-			all.Messages = append(all.Messages, m)
-			if size += proto.Size(m); size < partBytes {
-				continue
-			}
-			if err := send(); err != nil {
+		for _, sections := range records {
+			if f.Everything {
+				all.Sections = append(all.Sections, sections...)
+			} else if all.Sections, err = appendMoves(all.Sections, sections); err != nil {
 				return err
 			}
 		}
-		return nil
-	})
-	if err == nil {
-		err = send()
+		if n := len(all.Sections); n == 0 || n < partBytes && i < len(chunks)-1 {
+			continue
+		}
+		if err := emit(all); err != nil {
+			return err
+		}
+		all = new(moriensv1.WindowPart)
 	}
-	if err != nil {
-		end.Error = err.Error()
-	}
+	return nil
 }
 
-// pieces cuts a part into messages' worth.
-func pieces(p *moriensv1.WindowPart, emit func(*moriensv1.WindowPart) error) error {
-	piece := &moriensv1.WindowPart{Process: p.Process, Window: p.Window, Continued: p.Continued}
-	size := 0
-	for _, m := range p.Messages {
-		if n := proto.Size(m); size > 0 && size+n > partBytes {
-			if err := emit(piece); err != nil {
-				return err
-			}
-			piece, size = &moriensv1.WindowPart{Process: p.Process, Window: p.Window, Continued: true}, 0
+// appendMoves appends the sections of moves among others.
+func appendMoves(dst, sections []byte) ([]byte, error) {
+	for len(sections) > 0 {
+		n, err := section.Length(sections)
+		if err != nil {
+			return dst, err
 		}
-		piece.Messages = append(piece.Messages, m)
-		size += proto.Size(m)
+		if kind, _, _ := section.Of(sections); kind == section.Moves {
+			dst = append(dst, sections[:n]...)
+		}
+		sections = sections[n:]
 	}
-	return emit(piece)
+	return dst, nil
+}
+
+// Replay gives take the sections of calls that are held, for a restarted agent, those of a ring in the order of its rows,
+// behind the messages that say who the processes are and before the ends of rings. It returns how many
+// rows of calls are gone. Nothing may be appended in that time.
+func (s *Store) Replay(define func([]*moriensv1.ReportRequest), take func(calls []byte) error) (gone uint64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	isEnd := func(m *moriensv1.ReportRequest) bool { return m.GetRingEnd() != nil }
+	definitions := slices.Concat(s.definitions, s.clockSamples())
+	define(slices.DeleteFunc(slices.Clone(definitions), isEnd))
+	for _, r := range s.rings {
+		gone += r.rows
+	}
+	type at struct {
+		transaction, ring, first uint64
+		log                      *segment.Log
+		offset                   int64
+	}
+	var order []at
+	for of, h := range s.chunks {
+		log, err := s.log(logKey{h.rank, s.level(of.chunk)})
+		if err != nil {
+			return gone, err
+		}
+		for _, offset := range h.offsets {
+			record, err := log.Record(offset)
+			if err != nil {
+				return gone, err
+			}
+			if kind, ring, first := section.Of(record[recordHead:]); kind == section.Calls {
+				order = append(order, at{binary.LittleEndian.Uint64(record), ring, first, log, offset})
+			}
+		}
+	}
+	slices.SortFunc(order, func(a, b at) int {
+		return cmp.Or(cmp.Compare(a.transaction, b.transaction), cmp.Compare(a.ring, b.ring), cmp.Compare(a.first, b.first))
+	})
+	var x section.Section
+	for _, at := range order {
+		record, err := at.log.Record(at.offset)
+		if err != nil {
+			return gone, err
+		}
+		if _, err := x.Read(record[recordHead:]); err != nil {
+			return gone, err
+		}
+		gone -= min(gone, uint64(x.Rows))
+		if err := take(record[recordHead:]); err != nil {
+			return gone, err
+		}
+	}
+	define(slices.DeleteFunc(definitions, func(m *moriensv1.ReportRequest) bool { return !isEnd(m) }))
+	return gone, nil
+}
+
+// defineWhole takes what a restarted agent has to know besides who the processes are, where all detail is kept.
+func (s *Store) defineWhole(m *moriensv1.ReportRequest) bool {
+	switch b := m.Body.(type) {
+	case *moriensv1.ReportRequest_CallPath:
+		p := s.processes[b.CallPath.Process]
+		if p == nil || p.paths[b.CallPath.Path] {
+			return false
+		}
+		if p.paths == nil {
+			p.paths = make(map[uint32]bool)
+		}
+		p.paths[b.CallPath.Path] = true
+	case *moriensv1.ReportRequest_RingEnd:
+		r := s.rings[b.RingEnd.Ring]
+		if r == nil || r.ended {
+			return false
+		}
+		r.ended = true
+	default:
+		return false
+	}
+	s.definitions = append(s.definitions, m)
+	return true
 }

@@ -34,20 +34,24 @@ func (s *Store) class(k key) class {
 	return max(s.marks[k].class, s.marks[key{0, k.window}].class)
 }
 
-func (s *Store) hash(w anchor.ID) uint64 { return w.Hash(s.config.Run) }
-
-// retained reports whether a window is not to be evicted.
+// retained reports whether a window is not evicted, or would not be.
 func (s *Store) retained(k key) bool {
-	return !s.torn[k] && s.hash(k.window) <= s.below[s.class(k)]
+	if s.torn[k] {
+		return false
+	}
+	if p := s.processes[k.process]; p != nil && p.out && k.window <= p.lost {
+		return false
+	}
+	return !s.evicted(logKey{s.class(k), s.level(chunkOf(k.window))})
 }
+
+// level is that of a chunk.
+func (s *Store) level(c chunk) int { return levelOf(c.hash(s.config.Run)) }
 
 // gone reports whether something of a window has been evicted.
 func (s *Store) gone(k key) bool {
-	if s.torn[k] {
-		return true
-	}
 	p := s.processes[k.process]
-	return p != nil && p.out && k.window <= p.passed && !s.retained(k)
+	return p != nil && p.had(k.window) && !s.retained(k)
 }
 
 // had reports whether a process has been in a window.
@@ -72,19 +76,13 @@ func (s *Store) mark(m *moriensv1.WindowMark) {
 	}
 }
 
-// markUnusual marks windows that were found unusual here.
-func (s *Store) markUnusual(found []key) []*moriensv1.WindowMark {
-	var list []*moriensv1.WindowMark
-	for _, k := range found {
-		if s.gone(k) {
-			continue
-		}
-		m := &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window), Why: moriensv1.Keep_WHY_UNUSUAL, Reason: whyUnusual}
-		s.mark(m)
-		list = append(list, m)
+// markUnusual marks a window that was found unusual here.
+func (s *Store) markUnusual(k key) {
+	s.stats.Unusual++
+	s.pending.unusual = append(s.pending.unusual, k)
+	if !s.gone(k) {
+		s.mark(&moriensv1.WindowMark{Process: k.process, Window: uint64(k.window), Why: moriensv1.Keep_WHY_UNUSUAL, Reason: whyUnusual})
 	}
-	s.stats.Unusual += uint64(len(found))
-	return list
 }
 
 // Keep marks windows, so that they are kept longer, and reports which of them are gone already. Marks outlive the
@@ -122,7 +120,7 @@ func (s *Store) Keep(k *moriensv1.Keep) *moriensv1.Kept {
 		}
 		n.Marks = append(n.Marks, list...)
 	}
-	if err := s.noted(n); err != nil {
+	if err := s.writeState(n); err != nil {
 		return &moriensv1.Kept{Number: k.Number, Error: err.Error()}
 	}
 	for _, m := range n.Marks {

@@ -1,8 +1,12 @@
 package window
 
 import (
-	"cmp"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 
@@ -13,50 +17,173 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// noted writes a record to the state log.
-func (s *Store) noted(n *moriensv1.WindowState) error {
-	bytes, err := proto.Marshal(n)
+// stateFrom is from how many bytes on the state log is rewritten, once it has doubled.
+const stateFrom = 64 << 10
+
+const (
+	stateDir  = "state"
+	stateKind = "winstate"
+	unbounded = math.MaxInt64 // a log is one file
+)
+
+func (s *Store) statePath() string { return filepath.Join(s.config.Dir, stateDir) }
+
+// open makes the store what its files say.
+func (s *Store) open() error {
+	state, err := segment.Open(s.statePath(), stateKind, unbounded)
 	if err != nil {
 		return err
 	}
-	_, err = s.state.Append(bytes)
-	return err
-}
-
-// note writes down what a later run of the agent needs to know, and logs where that fails.
-func (s *Store) note(n *moriensv1.WindowState) {
-	if err := s.noted(n); err != nil {
-		s.fail(err)
-	}
-}
-
-// recover makes the store what its files say: the state log first, then the fresh log up to what counts.
-func (s *Store) recover() error {
-	err := s.state.Read(segment.Position{}, func(_ segment.Position, record []byte) error {
+	s.state = state
+	ends := make(map[logKey]uint64)
+	err = s.state.Read(segment.Position{}, func(_ segment.Position, record []byte) error {
 		n := new(moriensv1.WindowState)
 		if err := proto.Unmarshal(record, n); err != nil {
 			return err
 		}
+		if n.Transaction > s.config.Committed {
+			return nil // it recurs
+		}
+		for _, l := range n.Logs {
+			ends[logKey{class(min(l.Rank, uint32(pinned))), int(min(l.Level, levels-1))}] = l.End
+		}
 		s.apply(n)
 		return nil
 	})
+	if err == nil {
+		err = s.openLogs(ends)
+	}
+	if err == nil {
+		err = s.save()
+	}
+	if full(err) {
+		return nil // the files as they are say the same
+	}
+	return err
+}
+
+// openLogs opens the logs that the state knows. What an eviction has left that was not finished is removed.
+func (s *Store) openLogs(ends map[logKey]uint64) error {
+	entries, err := os.ReadDir(s.config.Dir)
 	if err != nil {
 		return err
 	}
-	for _, r := range s.rings {
-		r.saved = len(r.edges)
+	for _, e := range entries {
+		if e.Name() == stateDir {
+			continue
+		}
+		k, known := keyOf(e.Name())
+		if !known || s.evicted(k) || k.rank > ordinary && !s.evicted(logKey{k.rank - 1, k.level}) || ends[k] == 0 {
+			if err := os.RemoveAll(filepath.Join(s.config.Dir, e.Name())); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := s.reread(k, int64(ends[k])); err != nil {
+			return err
+		}
 	}
-	s.trim()
-	if err := s.clear(); err != nil {
+	for k, end := range ends {
+		if s.logs[k] == nil && !s.evicted(k) && end > 0 {
+			s.damaged(k, fmt.Errorf("%s is missing", filepath.Join(s.config.Dir, k.dir())))
+		}
+	}
+	return nil
+}
+
+// keyOf is the log of a directory.
+func keyOf(name string) (k logKey, known bool) {
+	for rank, its := range rankNames {
+		for level := range levels {
+			if k = (logKey{class(rank), level}); its+fmt.Sprintf("-%02d", level) == name {
+				return k, true
+			}
+		}
+	}
+	return k, false
+}
+
+// reread takes what a log holds up to where it ended behind the last transaction that counts.
+func (s *Store) reread(k logKey, end int64) error {
+	log, err := s.log(k)
+	if err != nil {
 		return err
 	}
-	if err := s.reread(); err != nil {
-		return err
+	offset := segment.Start
+	err = log.Read(segment.Position{}, func(at segment.Position, record []byte) error {
+		if at.Offset > end {
+			return errEnough
+		}
+		if len(record) < recordHead {
+			return fmt.Errorf("%w: %s at offset %d: a record of %d bytes", segment.ErrCorrupt, k.dir(), offset, len(record))
+		}
+		s.index(chunkKey{binary.LittleEndian.Uint64(record[8:]), chunk(binary.LittleEndian.Uint64(record[16:]))}, k.rank, offset)
+		offset = at.Offset
+		return nil
+	})
+	switch {
+	case errors.Is(err, errEnough):
+		return log.CutAt(end)
+	case err == nil && offset < end:
+		err = fmt.Errorf("%w: %s has %d bytes, not %d", segment.ErrCorrupt, k.dir(), offset, end)
 	}
-	if err := s.save(); !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
-		return err
+	if errors.Is(err, segment.ErrCorrupt) {
+		s.damaged(k, err)
+		return s.remove(k)
 	}
-	return nil // the files as they are have the same content: on a full disk they are kept
+	return err
+}
+
+// full reports whether an error is that of a disk that has no room.
+func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+var errEnough = errors.New("enough was read")
+
+// damaged says that what a log held is gone.
+func (s *Store) damaged(k logKey, err error) {
+	s.config.Log.Error("windows in full detail are lost", "error", err)
+	n := new(moriensv1.WindowState)
+	for _, p := range s.processes {
+		for _, w := range p.windows() {
+			at := key{p.id, w}
+			if s.level(chunkOf(w)) != k.level || s.class(at) < k.rank || s.rankAt(k.level) != k.rank || !s.retained(at) {
+				continue
+			}
+			s.torn[at] = true
+			n.EvictedWindows++
+			n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: p.id, Window: uint64(w)})
+		}
+	}
+	s.stats.EvictedWindows += n.EvictedWindows
+	s.note(n)
+}
+
+// log is that of a key, which is made where it is missing.
+func (s *Store) log(k logKey) (*segment.Log, error) {
+	if l := s.logs[k]; l != nil {
+		return l, nil
+	}
+	l, err := segment.Open(filepath.Join(s.config.Dir, k.dir()), "windows", unbounded)
+	if err != nil {
+		return nil, err
+	}
+	l.Compress(false) // it is packed
+	s.logs[k] = l
+	return l, nil
+}
+
+// remove removes a log, with what is known of its chunks.
+func (s *Store) remove(k logKey) error {
+	for of, h := range s.chunks {
+		if h.rank == k.rank && s.level(of.chunk) == k.level {
+			delete(s.chunks, of)
+		}
+	}
+	if l := s.logs[k]; l != nil {
+		l.Close()
+		delete(s.logs, k)
+	}
+	return os.RemoveAll(filepath.Join(s.config.Dir, k.dir()))
 }
 
 // apply does what a record of the state log says.
@@ -67,29 +194,19 @@ func (s *Store) apply(n *moriensv1.WindowState) {
 	for _, m := range n.Marks {
 		s.mark(m)
 	}
-	for _, d := range n.Files {
-		if d.File != 0 {
-			s.files = slices.DeleteFunc(s.files, func(f *file) bool { return f.number == d.File })
-			if len(d.Runs) > 0 {
-				s.files = append(s.files, fileOf(d))
-			}
-		}
-		for _, number := range d.Replaces {
-			s.files = slices.DeleteFunc(s.files, func(f *file) bool { return f.number == number })
-		}
-		s.sortedFile = max(s.sortedFile, d.ReplacesFresh)
-	}
 	for _, e := range n.Edges {
-		if r := s.rings[e.Ring]; r != nil {
-			for i, row := range e.Row {
-				r.begin(row, 0, anchor.ID(e.Window[i]))
-			}
-			r.times = nil
+		r := s.rings[e.Ring]
+		if r == nil || len(e.Row) == 0 || len(e.Window) != len(e.Row) {
+			continue
+		}
+		r.cut(e.Row[0])
+		for i, row := range e.Row {
+			r.begin(row, anchor.ID(e.Window[i]))
 		}
 	}
 	for _, p := range n.Passed {
 		if at := s.processes[p.Process]; at != nil {
-			at.out, at.passed = true, max(at.passed, anchor.ID(p.Window))
+			at.out, at.lost = true, max(at.lost, anchor.ID(p.Window))
 		}
 	}
 	for i, below := range n.Below {
@@ -97,133 +214,26 @@ func (s *Store) apply(n *moriensv1.WindowState) {
 			s.below[i] = min(s.below[i], below)
 		}
 	}
-	if n.Transaction <= s.config.Committed {
-		for _, t := range n.Tracks {
-			s.resume(t)
-		}
-		s.behind(n)
-		s.last = max(s.last, n.Transaction)
+	for _, t := range n.Tracks {
+		s.resume(t)
 	}
+	for _, r := range s.rings {
+		r.noted.edges = len(r.edges)
+	}
+	s.last = max(s.last, n.Transaction)
 	s.stats.EvictedBytes += n.EvictedBytes
 	s.stats.EvictedWindows += n.EvictedWindows
 	s.stats.Unusual += n.Unusual
 }
 
-// behind stores the positions of rings after what is no longer in the fresh log.
-func (s *Store) behind(n *moriensv1.WindowState) {
-	s.sortedTransaction = max(s.sortedTransaction, n.Transaction)
-	for _, t := range n.Tracks {
-		s.sortedTracks[t.Ring] = t
-	}
-}
-
-// trim forgets runs that are not in their files any more.
-func (s *Store) trim() {
-	bytes := make(map[uint64]int64)
-	for _, f := range s.sorted.Files() {
-		bytes[f.Number] = f.Bytes
-	}
-	for _, f := range s.files {
-		f.runs = slices.DeleteFunc(f.runs, func(r run) bool { return r.end > bytes[f.number] })
-	}
-	s.files = slices.DeleteFunc(s.files, func(f *file) bool { return len(f.runs) == 0 })
-}
-
-// reread takes what the fresh log has, and cuts off the transactions that do not count.
-func (s *Store) reread() error {
-	if err := s.dropSorted(); err != nil {
-		return err
-	}
-	var end segment.Position
-	err := s.fresh.Read(segment.Position{}, func(at segment.Position, record []byte) error {
-		b := new(moriensv1.WindowBatch)
-		if err := proto.Unmarshal(record, b); err != nil {
-			return err
-		}
-		if b.Transaction > s.config.Committed {
-			return errEnough
-		}
-		end = at
-		s.beginAgain(b)
-		for _, t := range b.Tracks {
-			s.resume(t)
-		}
-		s.last = max(s.last, b.Transaction)
-		return nil
-	})
-	for _, r := range s.rings {
-		r.cut(r.rows) // what recurs may be in other windows
-		r.times = nil
-	}
-	if !errors.Is(err, errEnough) {
-		return err
-	}
-	return s.cutFresh(end)
-}
-
-// beginAgain takes from a record of the fresh log where windows begin. The state log may have reported that already, as
-// of what was written until a file was sorted.
-func (s *Store) beginAgain(b *moriensv1.WindowBatch) {
-	begins := make(map[*ring][]edge)
-	for _, p := range b.Parts {
-		for _, m := range p.Messages {
-			if c := m.GetCalls(); c != nil && s.rings[c.Ring] != nil {
-				r := s.rings[c.Ring]
-				begins[r] = append(begins[r], edge{c.First, anchor.ID(p.Window)})
-			}
-		}
-	}
-	for r, list := range begins {
-		slices.SortFunc(list, func(a, b edge) int { return cmp.Compare(a.row, b.row) })
-		r.cut(list[0].row)
-		for _, e := range list {
-			r.begin(e.row, 0, e.window)
-		}
-	}
-}
-
-// dropSorted removes the files of the fresh log whose windows are in sorted ones.
-func (s *Store) dropSorted() error {
-	if s.sortedFile == 0 {
-		return nil
-	}
-	for s.fresh.End().File <= s.sortedFile {
-		if err := s.fresh.Rotate(); err != nil {
-			return err
-		}
-	}
-	return s.removeFresh(s.sortedFile)
-}
-
-// cutFresh cuts the fresh log after a position.
-func (s *Store) cutFresh(end segment.Position) error {
-	if err := s.fresh.Rotate(); err != nil {
-		return err
-	}
-	files := s.fresh.Files()
-	for _, f := range files[:len(files)-1] {
-		switch {
-		case f.Number > end.File:
-			if err := s.fresh.Remove(f.Number); err != nil {
-				return err
-			}
-		case f.Number == end.File:
-			if err := s.fresh.Truncate(end); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // compact rewrites the state log once its notes are much larger than the state.
-func (s *Store) compact() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state.Bytes() < max(2*s.stateBytes, s.freshBytes()) {
-		return nil
+func (s *Store) compact() {
+	if s.state.Bytes() < max(2*s.stateBytes, stateFrom) {
+		return
 	}
-	return s.save()
+	if err := s.save(); err != nil && !full(err) {
+		s.fail(err)
+	}
 }
 
 // clockSamples are the first and the latest reading of each clock.
@@ -238,16 +248,18 @@ func (s *Store) clockSamples() (list []*moriensv1.ReportRequest) {
 	return list
 }
 
-// save writes all of the state to a new file of its log and removes the others.
+// describe says where a log ends.
+func (s *Store) describe(k logKey) *moriensv1.WindowLog {
+	return &moriensv1.WindowLog{Rank: uint32(k.rank), Level: uint32(k.level), End: uint64(s.logs[k].End().Offset)}
+}
+
+// save writes all of the state, as of the last transaction, to a new file of its log and removes the others.
 func (s *Store) save() error {
 	n := &moriensv1.WindowState{
-		Below: s.below[:], EvictedBytes: s.stats.EvictedBytes, EvictedWindows: s.stats.EvictedWindows, Unusual: s.stats.Unusual,
-		Definitions: slices.Clip(s.definitions), Transaction: s.sortedTransaction,
+		Below: s.below[:], EvictedBytes: s.stats.EvictedBytes, EvictedWindows: s.stats.EvictedWindows - s.pending.evicted,
+		Unusual: s.stats.Unusual - uint64(len(s.pending.unusual)), Definitions: slices.Clip(s.definitions), Transaction: s.last,
 	}
 	n.Definitions = append(n.Definitions, s.clockSamples()...)
-	for _, t := range s.sortedTracks {
-		n.Tracks = append(n.Tracks, t)
-	}
 	for k, m := range s.marks {
 		why := moriensv1.Keep_WHY_UNUSUAL
 		if m.class == pinned {
@@ -258,23 +270,21 @@ func (s *Store) save() error {
 	for k := range s.torn {
 		n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window)})
 	}
-	for _, f := range s.files {
-		n.Files = append(n.Files, f.describe())
-	}
-	n.Files = append(n.Files, &moriensv1.WindowFile{ReplacesFresh: s.sortedFile})
 	for _, p := range s.processes {
 		if p.out {
-			n.Passed = append(n.Passed, &moriensv1.WindowPassed{Process: p.id, Window: uint64(p.passed)})
+			n.Passed = append(n.Passed, &moriensv1.WindowPassed{Process: p.id, Window: uint64(p.lost)})
 		}
 	}
-	saved := make(map[*ring]int)
+	for k := range s.logs {
+		n.Logs = append(n.Logs, s.describe(k))
+	}
 	for _, r := range s.rings {
-		e := &moriensv1.WindowEdges{Ring: r.id}
-		for _, x := range r.edges {
-			e.Row, e.Window = append(e.Row, x.row), append(e.Window, uint64(x.window))
+		if r.noted.track != nil {
+			n.Tracks = append(n.Tracks, r.noted.track)
 		}
-		saved[r] = len(r.edges)
-		n.Edges = append(n.Edges, e)
+		if r.noted.edges > 0 {
+			n.Edges = append(n.Edges, edgesOf(r.id, r.edges[:r.noted.edges]))
+		}
 	}
 	bytes, err := proto.Marshal(n)
 	if err != nil {
@@ -289,9 +299,6 @@ func (s *Store) save() error {
 		return err
 	}
 	s.stateBytes = s.state.End().Offset
-	for r, n := range saved {
-		r.saved = n
-	}
 	files := s.state.Files()
 	for _, f := range files[:len(files)-1] {
 		if err := s.state.Remove(f.Number); err != nil {

@@ -19,9 +19,11 @@ type process struct {
 	window  anchor.ID         // now
 	since   uint64            // ticks when it began
 	began   bool              // since is known
+	in      anchor.ID         // that the latest call was in
+	inside  bool              // there was one
 	whole   uint64            // ticks for which no window is cut by time; 0: that is not known
-	passed  anchor.ID         // latest of which something has left the fresh log
-	out     bool              // there is one
+	lost    anchor.ID         // up to which nothing is left
+	out     bool              // there is such a window
 	usual   usual
 	rings   []*ring
 	paths   map[uint32]bool // that are defined, where all detail is kept
@@ -32,10 +34,8 @@ type ring struct {
 	id       uint64
 	process  *process
 	rows     uint64 // so far
-	marks    uint64
 	edges    []edge // where its windows begin, ascending
-	saved    int    // of edges, in the state log
-	times    []timeEdge
+	noted    noted
 	sequence sequence // of the window so far
 	ended    bool     // known where all detail is kept
 }
@@ -44,12 +44,6 @@ type ring struct {
 // was posted hours ago belongs to its window.
 type edge struct {
 	row    uint64
-	window anchor.ID
-}
-
-// A timeEdge is the time from which a window holds for marks.
-type timeEdge struct {
-	ticks  uint64
 	window anchor.ID
 }
 
@@ -156,10 +150,9 @@ func (p *process) pass(comm uint32, ordinal, ticks uint64) bool {
 }
 
 // begin notes the window of the next row.
-func (r *ring) begin(row, ticks uint64, w anchor.ID) {
+func (r *ring) begin(row uint64, w anchor.ID) {
 	if n := len(r.edges); n == 0 || r.edges[n-1].window != w {
 		r.edges = append(r.edges, edge{row, w})
-		r.times = append(r.times, timeEdge{ticks, w})
 	}
 }
 
@@ -167,12 +160,7 @@ func (r *ring) begin(row, ticks uint64, w anchor.ID) {
 func (r *ring) cut(row uint64) {
 	i, _ := slices.BinarySearchFunc(r.edges, row, func(e edge, row uint64) int { return cmp.Compare(e.row, row) })
 	r.edges = r.edges[:i]
-}
-
-// of returns the window of a row.
-func (r *ring) of(row uint64) anchor.ID {
-	w, _, _ := r.stretch(row)
-	return w
+	r.noted.edges = min(r.noted.edges, i)
 }
 
 // stretch returns the window of a row, and the rows around it that are of that window: first ≤ row < behind.
@@ -191,24 +179,24 @@ func (r *ring) stretch(row uint64) (w anchor.ID, first, behind uint64) {
 	return r.edges[i-1].window, r.edges[i-1].row, behind
 }
 
-// at returns the window of a mark.
-func (r *ring) at(ticks uint64) anchor.ID {
-	for i := len(r.times) - 1; i >= 0; i-- {
-		if r.times[i].ticks <= ticks {
-			return r.times[i].window
-		}
+// rowsOf are the rows of a window: first ≤ row < behind.
+func (r *ring) rowsOf(w anchor.ID) (first, behind uint64, any bool) {
+	i, found := slices.BinarySearchFunc(r.edges, w, func(e edge, w anchor.ID) int { return cmp.Compare(e.window, w) })
+	if !found {
+		return 0, 0, false
 	}
-	if n := len(r.edges); n > 0 {
-		return r.edges[max(0, n-len(r.times)-1)].window
+	behind = r.rows
+	if i+1 < len(r.edges) {
+		behind = r.edges[i+1].row
 	}
-	return r.process.window
+	return r.edges[i].row, behind, true
 }
 
 // track writes down where a ring stands.
 func (r *ring) track() *moriensv1.WindowTrack {
 	p := r.process
 	t := &moriensv1.WindowTrack{
-		Process: p.id, Ring: r.id, Rows: r.rows, Marks: r.marks, Window: uint64(p.window), SinceTicks: p.since,
+		Process: p.id, Ring: r.id, Rows: r.rows, Window: uint64(p.window), SinceTicks: p.since,
 	}
 	for comm, n := range p.anchors {
 		t.Comm = append(t.Comm, comm)
@@ -224,9 +212,10 @@ func (s *Store) resume(t *moriensv1.WindowTrack) {
 		return
 	}
 	p := r.process
-	r.rows, r.marks = max(r.rows, t.Rows), max(r.marks, t.Marks)
+	r.rows = max(r.rows, t.Rows)
 	if w := anchor.ID(t.Window); w >= p.window {
 		p.window, p.since, p.began = w, t.SinceTicks, t.SinceTicks != 0
+		p.in, p.inside = w, true
 	}
 	for i, comm := range t.Comm {
 		if i < len(t.Anchors) {

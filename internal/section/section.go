@@ -169,6 +169,14 @@ func Length(b []byte) (int, error) {
 	return n, nil
 }
 
+// Of says what the section is of that bytes begin with, whose Length is known; 0 where there is none.
+func Of(b []byte) (kind Kind, ring, first uint64) {
+	if len(b) < headBytes {
+		return 0, 0, 0
+	}
+	return Kind(b[atKind]), binary.LittleEndian.Uint64(b[atRing:]), binary.LittleEndian.Uint64(b[atFirst:])
+}
+
 // A Section is one whose checksum and structure are right: nothing that is read of it lies outside of it.
 type Section struct {
 	Head

@@ -46,6 +46,37 @@ func (l *Log) ReadFile(number uint64, take func(end Position, record []byte) err
 	return errors.Join(err, f.Close())
 }
 
+// Record is the record that begins at an offset of the file that is written to.
+func (l *Log) Record(offset int64) ([]byte, error) {
+	fail := func(what string) error {
+		return fmt.Errorf("%w: %s at offset %d: %s", ErrCorrupt, l.file.Name(), offset, what)
+	}
+	var head [frameBytes]byte
+	if _, err := l.file.ReadAt(head[:], offset); err != nil {
+		return nil, orCorrupt(err, fail("a frame's head is not whole"))
+	}
+	length := binary.LittleEndian.Uint32(head[:])
+	n := int64(length &^ compressed)
+	if n > MaxRecord || n > l.files[len(l.files)-1].Bytes-offset-frameBytes {
+		return nil, fail("a frame is longer than what is there")
+	}
+	body := make([]byte, n)
+	if _, err := l.file.ReadAt(body, offset+frameBytes); err != nil {
+		return nil, orCorrupt(err, fail("a frame is not whole"))
+	}
+	if checksum(head[:4], body) != binary.LittleEndian.Uint32(head[4:]) {
+		return nil, fail("a wrong checksum")
+	}
+	if length&compressed == 0 {
+		return body, nil
+	}
+	record, err := decoder.DecodeAll(body, nil)
+	if err != nil {
+		return nil, fail(err.Error())
+	}
+	return record, nil
+}
+
 // First is the first record of the log in a directory, nil where it has none. Nothing is changed: ErrCorrupt may be an
 // unfinished write too.
 func First(dir, kind string) (record []byte, err error) {

@@ -269,11 +269,18 @@ func (l *Log) Sync() error { return l.file.Sync() }
 // TakeBack removes what the last Append has appended. After a Sync that failed it is not known what of it is on the
 // disk, and another Sync does not try again: the kernel may have given the bytes up. They have to be taken back and
 // appended again.
-func (l *Log) TakeBack() error {
-	if err := l.file.Truncate(l.begun); err != nil {
+func (l *Log) TakeBack() error { return l.CutAt(l.begun) }
+
+// CutAt cuts off what follows an offset of the file that is written to.
+func (l *Log) CutAt(offset int64) error {
+	last := &l.files[len(l.files)-1]
+	if offset < int64(headBytes) || offset > last.Bytes {
+		return fmt.Errorf("segments in %s: file %d does not reach to offset %d", l.dir, last.Number, offset)
+	}
+	if err := l.file.Truncate(offset); err != nil {
 		return fmt.Errorf("segments: %w", err)
 	}
-	l.files[len(l.files)-1].Bytes = l.begun
+	last.Bytes = offset
 	return nil
 }
 

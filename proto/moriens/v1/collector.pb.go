@@ -1239,8 +1239,10 @@ type Fetch struct {
 	Ring      []uint64 `protobuf:"fixed64,4,rep,packed,name=ring,proto3" json:"ring,omitempty"`
 	FirstRow  []uint64 `protobuf:"varint,5,rep,packed,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
 	BehindRow []uint64 `protobuf:"varint,6,rep,packed,name=behind_row,json=behindRow,proto3" json:"behind_row,omitempty"`
-	// All Transfers of all windows, and nothing else; window is empty.
-	Transfers     bool `protobuf:"varint,90,opt,name=transfers,proto3" json:"transfers,omitempty"`
+	// What was moved in all windows, and nothing else; window is empty.
+	Transfers bool `protobuf:"varint,90,opt,name=transfers,proto3" json:"transfers,omitempty"`
+	// All that is held of the processes, where bursts stay on the node; window is empty.
+	Everything    bool `protobuf:"varint,100,opt,name=everything,proto3" json:"everything,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1324,8 +1326,15 @@ func (x *Fetch) GetTransfers() bool {
 	return false
 }
 
+func (x *Fetch) GetEverything() bool {
+	if x != nil {
+		return x.Everything
+	}
+	return false
+}
+
 // WindowPart is what the calls of a process in one window have moved, or part of it. In an answer to a Fetch of transfers
-// it holds those of any processes and windows, and names none.
+// or of everything it is of any windows of any processes, and names none.
 type WindowPart struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Number  uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"` // of the Fetch
@@ -1336,7 +1345,7 @@ type WindowPart struct {
 	Ring      []uint64 `protobuf:"fixed64,6,rep,packed,name=ring,proto3" json:"ring,omitempty"`
 	FirstRow  []uint64 `protobuf:"varint,7,rep,packed,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
 	BehindRow []uint64 `protobuf:"varint,8,rep,packed,name=behind_row,json=behindRow,proto3" json:"behind_row,omitempty"`
-	// Sections of moves one after the other (docs/format/section.md).
+	// Sections of moves one after the other (docs/format/section.md); where everything is asked for, of calls too.
 	Sections      []byte `protobuf:"bytes,9,opt,name=sections,proto3" json:"sections,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4738,7 +4747,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\fgone_process\x18\x04 \x03(\x06R\vgoneProcess\x12\x1f\n" +
 	"\vgone_window\x18\x05 \x03(\x04R\n" +
 	"goneWindow\x12\x14\n" +
-	"\x05error\x18\x06 \x01(\tR\x05error\"\xc5\x01\n" +
+	"\x05error\x18\x06 \x01(\tR\x05error\"\xdf\x01\n" +
 	"\x05Fetch\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x16\n" +
 	"\x06window\x18\x02 \x03(\x04R\x06window\x12\x18\n" +
@@ -4747,7 +4756,10 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\tfirst_row\x18\x05 \x03(\x04R\bfirstRow\x12\x1d\n" +
 	"\n" +
 	"behind_row\x18\x06 \x03(\x04R\tbehindRow\x12\x1c\n" +
-	"\ttransfers\x18Z \x01(\bR\ttransfersJ\x04\bd\x10e\"\xce\x01\n" +
+	"\ttransfers\x18Z \x01(\bR\ttransfers\x12\x1e\n" +
+	"\n" +
+	"everything\x18d \x01(\bR\n" +
+	"everything\"\xce\x01\n" +
 	"\n" +
 	"WindowPart\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x18\n" +

@@ -262,7 +262,6 @@ type OutboxTransaction struct {
 	Process       uint64                 `protobuf:"fixed64,4,opt,name=process,proto3" json:"process,omitempty"` // 0 = the messages are of none
 	State         []byte                 `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`       // ProcessState, instead of the one before
 	Ended         bool                   `protobuf:"varint,6,opt,name=ended,proto3" json:"ended,omitempty"`      // nothing more will come of the process
-	Detail        [][]byte               `protobuf:"bytes,90,rep,name=detail,proto3" json:"detail,omitempty"`    // ReportRequest, of what is kept on the node
 	Number        uint64                 `protobuf:"varint,100,opt,name=number,proto3" json:"number,omitempty"`  // of the transaction, from 1
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -338,13 +337,6 @@ func (x *OutboxTransaction) GetEnded() bool {
 		return x.Ended
 	}
 	return false
-}
-
-func (x *OutboxTransaction) GetDetail() [][]byte {
-	if x != nil {
-		return x.Detail
-	}
-	return nil
 }
 
 func (x *OutboxTransaction) GetNumber() uint64 {
@@ -1825,7 +1817,7 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\vtransaction\x18d \x01(\x04R\vtransaction\"?\n" +
 	"\rOutboxProcess\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x14\n" +
-	"\x05state\x18\x02 \x01(\fR\x05state\"\xe4\x01\n" +
+	"\x05state\x18\x02 \x01(\fR\x05state\"\xd2\x01\n" +
 	"\x11OutboxTransaction\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x18\n" +
 	"\amessage\x18\x02 \x03(\fR\amessage\x12)\n" +
@@ -1833,8 +1825,7 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\aprocess\x18\x04 \x01(\x06R\aprocess\x12\x14\n" +
 	"\x05state\x18\x05 \x01(\fR\x05state\x12\x14\n" +
 	"\x05ended\x18\x06 \x01(\bR\x05ended\x12\x16\n" +
-	"\x06detail\x18Z \x03(\fR\x06detail\x12\x16\n" +
-	"\x06number\x18d \x01(\x04R\x06number\"\x93\x02\n" +
+	"\x06number\x18d \x01(\x04R\x06numberJ\x04\bZ\x10[\"\x93\x02\n" +
 	"\tNodeState\x12\"\n" +
 	"\fcommunicator\x18\x01 \x03(\fR\fcommunicator\x120\n" +
 	"\x06source\x18\x02 \x03(\v2\x18.moriens.v1.SourceFramesR\x06source\x12\x1a\n" +

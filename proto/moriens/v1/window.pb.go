@@ -23,75 +23,12 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// WindowBatch is a record of the fresh log, with the data of one commit, or of a sorted file, with windows in order of
-// their hashes.
-type WindowBatch struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Transaction   uint64                 `protobuf:"varint,1,opt,name=transaction,proto3" json:"transaction,omitempty"` // of the fresh log
-	Parts         []*WindowPart          `protobuf:"bytes,2,rep,name=parts,proto3" json:"parts,omitempty"`
-	Tracks        []*WindowTrack         `protobuf:"bytes,3,rep,name=tracks,proto3" json:"tracks,omitempty"` // of the fresh log: state of the rings of these parts, after them
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WindowBatch) Reset() {
-	*x = WindowBatch{}
-	mi := &file_moriens_v1_window_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WindowBatch) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WindowBatch) ProtoMessage() {}
-
-func (x *WindowBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WindowBatch.ProtoReflect.Descriptor instead.
-func (*WindowBatch) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *WindowBatch) GetTransaction() uint64 {
-	if x != nil {
-		return x.Transaction
-	}
-	return 0
-}
-
-func (x *WindowBatch) GetParts() []*WindowPart {
-	if x != nil {
-		return x.Parts
-	}
-	return nil
-}
-
-func (x *WindowBatch) GetTracks() []*WindowTrack {
-	if x != nil {
-		return x.Tracks
-	}
-	return nil
-}
-
 // WindowTrack is how far a ring is split into windows.
 type WindowTrack struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Process    uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"`
 	Ring       uint64                 `protobuf:"fixed64,2,opt,name=ring,proto3" json:"ring,omitempty"`
-	Rows       uint64                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"` // so far
-	Marks      uint64                 `protobuf:"varint,4,opt,name=marks,proto3" json:"marks,omitempty"`
+	Rows       uint64                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`                               // so far
 	Window     uint64                 `protobuf:"varint,5,opt,name=window,proto3" json:"window,omitempty"`                           // of the process, now
 	SinceTicks uint64                 `protobuf:"varint,6,opt,name=since_ticks,json=sinceTicks,proto3" json:"since_ticks,omitempty"` // when it began
 	// Communicators of all ranks and how many anchors they have had. Both columns have one length.
@@ -103,7 +40,7 @@ type WindowTrack struct {
 
 func (x *WindowTrack) Reset() {
 	*x = WindowTrack{}
-	mi := &file_moriens_v1_window_proto_msgTypes[1]
+	mi := &file_moriens_v1_window_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -115,7 +52,7 @@ func (x *WindowTrack) String() string {
 func (*WindowTrack) ProtoMessage() {}
 
 func (x *WindowTrack) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[1]
+	mi := &file_moriens_v1_window_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -128,7 +65,7 @@ func (x *WindowTrack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowTrack.ProtoReflect.Descriptor instead.
 func (*WindowTrack) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{1}
+	return file_moriens_v1_window_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *WindowTrack) GetProcess() uint64 {
@@ -148,13 +85,6 @@ func (x *WindowTrack) GetRing() uint64 {
 func (x *WindowTrack) GetRows() uint64 {
 	if x != nil {
 		return x.Rows
-	}
-	return 0
-}
-
-func (x *WindowTrack) GetMarks() uint64 {
-	if x != nil {
-		return x.Marks
 	}
 	return 0
 }
@@ -199,7 +129,7 @@ type WindowEdges struct {
 
 func (x *WindowEdges) Reset() {
 	*x = WindowEdges{}
-	mi := &file_moriens_v1_window_proto_msgTypes[2]
+	mi := &file_moriens_v1_window_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -211,7 +141,7 @@ func (x *WindowEdges) String() string {
 func (*WindowEdges) ProtoMessage() {}
 
 func (x *WindowEdges) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[2]
+	mi := &file_moriens_v1_window_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -224,7 +154,7 @@ func (x *WindowEdges) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowEdges.ProtoReflect.Descriptor instead.
 func (*WindowEdges) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{2}
+	return file_moriens_v1_window_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *WindowEdges) GetRing() uint64 {
@@ -248,152 +178,6 @@ func (x *WindowEdges) GetWindow() []uint64 {
 	return nil
 }
 
-// WindowRun is one record of a sorted file.
-type WindowRun struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	First         uint64                 `protobuf:"fixed64,1,opt,name=first,proto3" json:"first,omitempty"`    // lowest hash
-	Last          uint64                 `protobuf:"fixed64,2,opt,name=last,proto3" json:"last,omitempty"`      // highest hash
-	End           uint64                 `protobuf:"varint,3,opt,name=end,proto3" json:"end,omitempty"`         // offset of its end
-	Windows       uint64                 `protobuf:"varint,4,opt,name=windows,proto3" json:"windows,omitempty"` // in it, of all processes
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WindowRun) Reset() {
-	*x = WindowRun{}
-	mi := &file_moriens_v1_window_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WindowRun) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WindowRun) ProtoMessage() {}
-
-func (x *WindowRun) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WindowRun.ProtoReflect.Descriptor instead.
-func (*WindowRun) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *WindowRun) GetFirst() uint64 {
-	if x != nil {
-		return x.First
-	}
-	return 0
-}
-
-func (x *WindowRun) GetLast() uint64 {
-	if x != nil {
-		return x.Last
-	}
-	return 0
-}
-
-func (x *WindowRun) GetEnd() uint64 {
-	if x != nil {
-		return x.End
-	}
-	return 0
-}
-
-func (x *WindowRun) GetWindows() uint64 {
-	if x != nil {
-		return x.Windows
-	}
-	return 0
-}
-
-// WindowFile is a complete sorted file, and what it replaces. A later record of the same file replaces its runs.
-type WindowFile struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	File          uint64                 `protobuf:"varint,1,opt,name=file,proto3" json:"file,omitempty"`
-	Runs          []*WindowRun           `protobuf:"bytes,2,rep,name=runs,proto3" json:"runs,omitempty"`
-	Marked        bool                   `protobuf:"varint,3,opt,name=marked,proto3" json:"marked,omitempty"`                                    // it holds only unusual or pinned windows, unsorted
-	Replaces      []uint64               `protobuf:"varint,4,rep,packed,name=replaces,proto3" json:"replaces,omitempty"`                         // sorted files
-	ReplacesFresh uint64                 `protobuf:"varint,5,opt,name=replaces_fresh,json=replacesFresh,proto3" json:"replaces_fresh,omitempty"` // the fresh log up to this file; 0 = nothing of it
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WindowFile) Reset() {
-	*x = WindowFile{}
-	mi := &file_moriens_v1_window_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WindowFile) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WindowFile) ProtoMessage() {}
-
-func (x *WindowFile) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WindowFile.ProtoReflect.Descriptor instead.
-func (*WindowFile) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *WindowFile) GetFile() uint64 {
-	if x != nil {
-		return x.File
-	}
-	return 0
-}
-
-func (x *WindowFile) GetRuns() []*WindowRun {
-	if x != nil {
-		return x.Runs
-	}
-	return nil
-}
-
-func (x *WindowFile) GetMarked() bool {
-	if x != nil {
-		return x.Marked
-	}
-	return false
-}
-
-func (x *WindowFile) GetReplaces() []uint64 {
-	if x != nil {
-		return x.Replaces
-	}
-	return nil
-}
-
-func (x *WindowFile) GetReplacesFresh() uint64 {
-	if x != nil {
-		return x.ReplacesFresh
-	}
-	return 0
-}
-
 // WindowMark is why a window is kept longer than others.
 type WindowMark struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -407,7 +191,7 @@ type WindowMark struct {
 
 func (x *WindowMark) Reset() {
 	*x = WindowMark{}
-	mi := &file_moriens_v1_window_proto_msgTypes[5]
+	mi := &file_moriens_v1_window_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -419,7 +203,7 @@ func (x *WindowMark) String() string {
 func (*WindowMark) ProtoMessage() {}
 
 func (x *WindowMark) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[5]
+	mi := &file_moriens_v1_window_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -432,7 +216,7 @@ func (x *WindowMark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowMark.ProtoReflect.Descriptor instead.
 func (*WindowMark) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{5}
+	return file_moriens_v1_window_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *WindowMark) GetProcess() uint64 {
@@ -463,7 +247,7 @@ func (x *WindowMark) GetReason() string {
 	return ""
 }
 
-// WindowPassed is the latest window of a process of which something has left the fresh log.
+// WindowPassed is the latest window of a process up to which nothing is left.
 type WindowPassed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Process       uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"`
@@ -474,7 +258,7 @@ type WindowPassed struct {
 
 func (x *WindowPassed) Reset() {
 	*x = WindowPassed{}
-	mi := &file_moriens_v1_window_proto_msgTypes[6]
+	mi := &file_moriens_v1_window_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -486,7 +270,7 @@ func (x *WindowPassed) String() string {
 func (*WindowPassed) ProtoMessage() {}
 
 func (x *WindowPassed) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[6]
+	mi := &file_moriens_v1_window_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -499,7 +283,7 @@ func (x *WindowPassed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowPassed.ProtoReflect.Descriptor instead.
 func (*WindowPassed) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{6}
+	return file_moriens_v1_window_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *WindowPassed) GetProcess() uint64 {
@@ -516,28 +300,91 @@ func (x *WindowPassed) GetWindow() uint64 {
 	return 0
 }
 
+// WindowLog says where a log of windows ends.
+type WindowLog struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rank          uint32                 `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`   // 0 = ordinary windows, 1 = unusual, 2 = pinned ones
+	Level         uint32                 `protobuf:"varint,2,opt,name=level,proto3" json:"level,omitempty"` // quarter octaves of the highest hash
+	End           uint64                 `protobuf:"varint,3,opt,name=end,proto3" json:"end,omitempty"`     // offset
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WindowLog) Reset() {
+	*x = WindowLog{}
+	mi := &file_moriens_v1_window_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WindowLog) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WindowLog) ProtoMessage() {}
+
+func (x *WindowLog) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_window_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WindowLog.ProtoReflect.Descriptor instead.
+func (*WindowLog) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_window_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *WindowLog) GetRank() uint32 {
+	if x != nil {
+		return x.Rank
+	}
+	return 0
+}
+
+func (x *WindowLog) GetLevel() uint32 {
+	if x != nil {
+		return x.Level
+	}
+	return 0
+}
+
+func (x *WindowLog) GetEnd() uint64 {
+	if x != nil {
+		return x.End
+	}
+	return 0
+}
+
 // WindowState is a record of the state log. Each adds to what those before it say.
 type WindowState struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Definitions []*ReportRequest       `protobuf:"bytes,1,rep,name=definitions,proto3" json:"definitions,omitempty"` // Process, Ring, Communicator, Member, ClockSample
 	Marks       []*WindowMark          `protobuf:"bytes,2,rep,name=marks,proto3" json:"marks,omitempty"`
-	Files       []*WindowFile          `protobuf:"bytes,3,rep,name=files,proto3" json:"files,omitempty"`
 	Tracks      []*WindowTrack         `protobuf:"bytes,4,rep,name=tracks,proto3" json:"tracks,omitempty"`
-	Edges       []*WindowEdges         `protobuf:"bytes,5,rep,name=edges,proto3" json:"edges,omitempty"`
-	Passed      []*WindowPassed        `protobuf:"bytes,6,rep,name=passed,proto3" json:"passed,omitempty"`
-	// Hashes from which on windows are evicted: ordinary, unusual and pinned ones. Empty = as before.
+	// Where windows begin from the first of these rows on: what is known of later rows is void.
+	Edges  []*WindowEdges  `protobuf:"bytes,5,rep,name=edges,proto3" json:"edges,omitempty"`
+	Passed []*WindowPassed `protobuf:"bytes,6,rep,name=passed,proto3" json:"passed,omitempty"`
+	// Hashes from which on chunks of windows are evicted: ordinary, unusual and pinned ones. Empty = as before.
 	Below          []uint64 `protobuf:"fixed64,7,rep,packed,name=below,proto3" json:"below,omitempty"`
 	EvictedBytes   uint64   `protobuf:"varint,8,opt,name=evicted_bytes,json=evictedBytes,proto3" json:"evicted_bytes,omitempty"` // since the record before
 	EvictedWindows uint64   `protobuf:"varint,9,opt,name=evicted_windows,json=evictedWindows,proto3" json:"evicted_windows,omitempty"`
 	Unusual        uint64   `protobuf:"varint,10,opt,name=unusual,proto3" json:"unusual,omitempty"`
-	Transaction    uint64   `protobuf:"varint,11,opt,name=transaction,proto3" json:"transaction,omitempty"` // tracks are as of the end of it
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	Transaction    uint64   `protobuf:"varint,11,opt,name=transaction,proto3" json:"transaction,omitempty"` // tracks, edges and what was found unusual are of it; 0 = of none
+	// Of logs that have changed since the record before; all are as of the transaction.
+	Logs          []*WindowLog `protobuf:"bytes,12,rep,name=logs,proto3" json:"logs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WindowState) Reset() {
 	*x = WindowState{}
-	mi := &file_moriens_v1_window_proto_msgTypes[7]
+	mi := &file_moriens_v1_window_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -549,7 +396,7 @@ func (x *WindowState) String() string {
 func (*WindowState) ProtoMessage() {}
 
 func (x *WindowState) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[7]
+	mi := &file_moriens_v1_window_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -562,7 +409,7 @@ func (x *WindowState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowState.ProtoReflect.Descriptor instead.
 func (*WindowState) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{7}
+	return file_moriens_v1_window_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *WindowState) GetDefinitions() []*ReportRequest {
@@ -575,13 +422,6 @@ func (x *WindowState) GetDefinitions() []*ReportRequest {
 func (x *WindowState) GetMarks() []*WindowMark {
 	if x != nil {
 		return x.Marks
-	}
-	return nil
-}
-
-func (x *WindowState) GetFiles() []*WindowFile {
-	if x != nil {
-		return x.Files
 	}
 	return nil
 }
@@ -642,42 +482,32 @@ func (x *WindowState) GetTransaction() uint64 {
 	return 0
 }
 
+func (x *WindowState) GetLogs() []*WindowLog {
+	if x != nil {
+		return x.Logs
+	}
+	return nil
+}
+
 var File_moriens_v1_window_proto protoreflect.FileDescriptor
 
 const file_moriens_v1_window_proto_rawDesc = "" +
 	"\n" +
 	"\x17moriens/v1/window.proto\x12\n" +
-	"moriens.v1\x1a\x1amoriens/v1/collector.proto\"\x8e\x01\n" +
-	"\vWindowBatch\x12 \n" +
-	"\vtransaction\x18\x01 \x01(\x04R\vtransaction\x12,\n" +
-	"\x05parts\x18\x02 \x03(\v2\x16.moriens.v1.WindowPartR\x05parts\x12/\n" +
-	"\x06tracks\x18\x03 \x03(\v2\x17.moriens.v1.WindowTrackR\x06tracks\"\xcc\x01\n" +
+	"moriens.v1\x1a\x1amoriens/v1/collector.proto\"\xbc\x01\n" +
 	"\vWindowTrack\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
 	"\x04ring\x18\x02 \x01(\x06R\x04ring\x12\x12\n" +
-	"\x04rows\x18\x03 \x01(\x04R\x04rows\x12\x14\n" +
-	"\x05marks\x18\x04 \x01(\x04R\x05marks\x12\x16\n" +
+	"\x04rows\x18\x03 \x01(\x04R\x04rows\x12\x16\n" +
 	"\x06window\x18\x05 \x01(\x04R\x06window\x12\x1f\n" +
 	"\vsince_ticks\x18\x06 \x01(\x04R\n" +
 	"sinceTicks\x12\x12\n" +
 	"\x04comm\x18\a \x03(\rR\x04comm\x12\x18\n" +
-	"\aanchors\x18\b \x03(\x04R\aanchors\"K\n" +
+	"\aanchors\x18\b \x03(\x04R\aanchorsJ\x04\b\x04\x10\x05\"K\n" +
 	"\vWindowEdges\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x10\n" +
 	"\x03row\x18\x02 \x03(\x04R\x03row\x12\x16\n" +
-	"\x06window\x18\x03 \x03(\x04R\x06window\"a\n" +
-	"\tWindowRun\x12\x14\n" +
-	"\x05first\x18\x01 \x01(\x06R\x05first\x12\x12\n" +
-	"\x04last\x18\x02 \x01(\x06R\x04last\x12\x10\n" +
-	"\x03end\x18\x03 \x01(\x04R\x03end\x12\x18\n" +
-	"\awindows\x18\x04 \x01(\x04R\awindows\"\xa6\x01\n" +
-	"\n" +
-	"WindowFile\x12\x12\n" +
-	"\x04file\x18\x01 \x01(\x04R\x04file\x12)\n" +
-	"\x04runs\x18\x02 \x03(\v2\x15.moriens.v1.WindowRunR\x04runs\x12\x16\n" +
-	"\x06marked\x18\x03 \x01(\bR\x06marked\x12\x1a\n" +
-	"\breplaces\x18\x04 \x03(\x04R\breplaces\x12%\n" +
-	"\x0ereplaces_fresh\x18\x05 \x01(\x04R\rreplacesFresh\"~\n" +
+	"\x06window\x18\x03 \x03(\x04R\x06window\"~\n" +
 	"\n" +
 	"WindowMark\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x16\n" +
@@ -686,11 +516,14 @@ const file_moriens_v1_window_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\"@\n" +
 	"\fWindowPassed\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x16\n" +
-	"\x06window\x18\x02 \x01(\x04R\x06window\"\xd8\x03\n" +
+	"\x06window\x18\x02 \x01(\x04R\x06window\"G\n" +
+	"\tWindowLog\x12\x12\n" +
+	"\x04rank\x18\x01 \x01(\rR\x04rank\x12\x14\n" +
+	"\x05level\x18\x02 \x01(\rR\x05level\x12\x10\n" +
+	"\x03end\x18\x03 \x01(\x04R\x03end\"\xdb\x03\n" +
 	"\vWindowState\x12;\n" +
 	"\vdefinitions\x18\x01 \x03(\v2\x19.moriens.v1.ReportRequestR\vdefinitions\x12,\n" +
-	"\x05marks\x18\x02 \x03(\v2\x16.moriens.v1.WindowMarkR\x05marks\x12,\n" +
-	"\x05files\x18\x03 \x03(\v2\x16.moriens.v1.WindowFileR\x05files\x12/\n" +
+	"\x05marks\x18\x02 \x03(\v2\x16.moriens.v1.WindowMarkR\x05marks\x12/\n" +
 	"\x06tracks\x18\x04 \x03(\v2\x17.moriens.v1.WindowTrackR\x06tracks\x12-\n" +
 	"\x05edges\x18\x05 \x03(\v2\x17.moriens.v1.WindowEdgesR\x05edges\x120\n" +
 	"\x06passed\x18\x06 \x03(\v2\x18.moriens.v1.WindowPassedR\x06passed\x12\x14\n" +
@@ -699,7 +532,8 @@ const file_moriens_v1_window_proto_rawDesc = "" +
 	"\x0fevicted_windows\x18\t \x01(\x04R\x0eevictedWindows\x12\x18\n" +
 	"\aunusual\x18\n" +
 	" \x01(\x04R\aunusual\x12 \n" +
-	"\vtransaction\x18\v \x01(\x04R\vtransactionB$Z\"moriens/proto/moriens/v1;moriensv1b\x06proto3"
+	"\vtransaction\x18\v \x01(\x04R\vtransaction\x12)\n" +
+	"\x04logs\x18\f \x03(\v2\x15.moriens.v1.WindowLogR\x04logsJ\x04\b\x03\x10\x04B$Z\"moriens/proto/moriens/v1;moriensv1b\x06proto3"
 
 var (
 	file_moriens_v1_window_proto_rawDescOnce sync.Once
@@ -713,36 +547,30 @@ func file_moriens_v1_window_proto_rawDescGZIP() []byte {
 	return file_moriens_v1_window_proto_rawDescData
 }
 
-var file_moriens_v1_window_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_moriens_v1_window_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_moriens_v1_window_proto_goTypes = []any{
-	(*WindowBatch)(nil),   // 0: moriens.v1.WindowBatch
-	(*WindowTrack)(nil),   // 1: moriens.v1.WindowTrack
-	(*WindowEdges)(nil),   // 2: moriens.v1.WindowEdges
-	(*WindowRun)(nil),     // 3: moriens.v1.WindowRun
-	(*WindowFile)(nil),    // 4: moriens.v1.WindowFile
-	(*WindowMark)(nil),    // 5: moriens.v1.WindowMark
-	(*WindowPassed)(nil),  // 6: moriens.v1.WindowPassed
-	(*WindowState)(nil),   // 7: moriens.v1.WindowState
-	(*WindowPart)(nil),    // 8: moriens.v1.WindowPart
-	(Keep_Why)(0),         // 9: moriens.v1.Keep.Why
-	(*ReportRequest)(nil), // 10: moriens.v1.ReportRequest
+	(*WindowTrack)(nil),   // 0: moriens.v1.WindowTrack
+	(*WindowEdges)(nil),   // 1: moriens.v1.WindowEdges
+	(*WindowMark)(nil),    // 2: moriens.v1.WindowMark
+	(*WindowPassed)(nil),  // 3: moriens.v1.WindowPassed
+	(*WindowLog)(nil),     // 4: moriens.v1.WindowLog
+	(*WindowState)(nil),   // 5: moriens.v1.WindowState
+	(Keep_Why)(0),         // 6: moriens.v1.Keep.Why
+	(*ReportRequest)(nil), // 7: moriens.v1.ReportRequest
 }
 var file_moriens_v1_window_proto_depIdxs = []int32{
-	8,  // 0: moriens.v1.WindowBatch.parts:type_name -> moriens.v1.WindowPart
-	1,  // 1: moriens.v1.WindowBatch.tracks:type_name -> moriens.v1.WindowTrack
-	3,  // 2: moriens.v1.WindowFile.runs:type_name -> moriens.v1.WindowRun
-	9,  // 3: moriens.v1.WindowMark.why:type_name -> moriens.v1.Keep.Why
-	10, // 4: moriens.v1.WindowState.definitions:type_name -> moriens.v1.ReportRequest
-	5,  // 5: moriens.v1.WindowState.marks:type_name -> moriens.v1.WindowMark
-	4,  // 6: moriens.v1.WindowState.files:type_name -> moriens.v1.WindowFile
-	1,  // 7: moriens.v1.WindowState.tracks:type_name -> moriens.v1.WindowTrack
-	2,  // 8: moriens.v1.WindowState.edges:type_name -> moriens.v1.WindowEdges
-	6,  // 9: moriens.v1.WindowState.passed:type_name -> moriens.v1.WindowPassed
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	6, // 0: moriens.v1.WindowMark.why:type_name -> moriens.v1.Keep.Why
+	7, // 1: moriens.v1.WindowState.definitions:type_name -> moriens.v1.ReportRequest
+	2, // 2: moriens.v1.WindowState.marks:type_name -> moriens.v1.WindowMark
+	0, // 3: moriens.v1.WindowState.tracks:type_name -> moriens.v1.WindowTrack
+	1, // 4: moriens.v1.WindowState.edges:type_name -> moriens.v1.WindowEdges
+	3, // 5: moriens.v1.WindowState.passed:type_name -> moriens.v1.WindowPassed
+	4, // 6: moriens.v1.WindowState.logs:type_name -> moriens.v1.WindowLog
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_window_proto_init() }
@@ -757,7 +585,7 @@ func file_moriens_v1_window_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_window_proto_rawDesc), len(file_moriens_v1_window_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,454 @@
+package window
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"moriens/internal/anchor"
+	"moriens/internal/section"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// A Move is a transfer of a call.
+type Move struct {
+	Ring  uint64 // of the call that posted it
+	Epoch uint32 // of its ordinal
+	Lane  section.Lane
+	section.Transfer
+}
+
+// Rows is a section of calls.
+type Rows struct {
+	Ring, First uint64
+	Section     []byte
+}
+
+// A Transaction is what the agent has read since the one before.
+type Transaction struct {
+	Number   uint64 // they grow
+	Messages []*moriensv1.ReportRequest
+	Moves    []Move
+	Rows     []Rows // where all detail is kept
+}
+
+// A record is sections of one chunk of a process. On disk the number of the transaction, the process and the chunk go
+// before them.
+type record struct {
+	log      logKey
+	of       chunkKey
+	from, to int // in Store.bytes
+}
+
+const recordHead = 3 * 8
+
+// appended is what the latest transaction has added, so that it can be undone.
+type appended struct {
+	pending
+	number uint64 // of the transaction before it
+	cuts   []cut
+	rings  map[*ring]noted // as they were noted before it
+	chunks []chunkKey      // one offset each
+}
+
+// A cut is where a log ended.
+type cut struct {
+	log    logKey
+	offset int64
+}
+
+// Append takes a transaction; one that is there already changes nothing. It returns the sections of moves by which
+// clocks are compared (anchor.ID.Compared), for the collector. The caller still owns the messages. What cannot be held,
+// because the disk or the bound is reached, is counted as evicted, and the ranks' next windows are held again. After an
+// error nothing of it is held, and it may be tried again: the disk has no room to say which windows there are. Of
+// messages that are malformed nothing is held.
+func (s *Store) Append(t Transaction) (compared []byte, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.Number <= s.last {
+		return nil, nil
+	}
+	s.latest = appended{number: s.last}
+	s.compact()
+	if err := s.take(t.Messages); err != nil {
+		s.fail(err)
+		s.last = t.Number
+		return nil, nil
+	}
+	s.records, s.bytes = s.records[:0], s.bytes[:0]
+	moves := s.grouped(t.Moves)
+	for _, g := range moves {
+		s.encode(t.Number, g)
+	}
+	for _, rows := range t.Rows {
+		s.addRows(t.Number, rows)
+	}
+	if err := s.write(); err != nil {
+		s.config.Log.Warn("windows of full detail cannot be written", "error", err)
+		s.lose(t.Moves)
+	}
+	if err := s.noteTransaction(t.Number); err != nil {
+		return nil, errors.Join(err, s.undo())
+	}
+	if !s.config.Whole {
+		compared = s.compared(t.Moves)
+	}
+	return compared, nil
+}
+
+// A group is moves of one ring in one chunk and epoch.
+type group struct {
+	ring  *ring
+	chunk chunk
+	level int
+	epoch uint32
+	moves []*Move
+}
+
+// grouped puts moves of windows that are kept together.
+func (s *Store) grouped(moves []Move) (groups []*group) {
+	var now *group
+	var w anchor.ID
+	var r *ring
+	keep := false
+	first, behind := uint64(1), uint64(0) // rows of r that are of w
+	for i := range moves {
+		m := &moves[i]
+		if r == nil || r.id != m.Ring || m.Row < first || m.Row >= behind {
+			if r == nil || r.id != m.Ring {
+				r = s.rings[m.Ring]
+				if r == nil {
+					s.fail(fmt.Errorf("windows: moves of ring %016x, which is not known", m.Ring))
+					continue
+				}
+			}
+			w, first, behind = r.stretch(m.Row)
+			keep, now = s.retained(key{r.process.id, w}), nil
+		}
+		if !keep {
+			continue
+		}
+		if c := chunkOf(w); now == nil || now.epoch != m.Epoch {
+			k := slices.IndexFunc(groups, func(g *group) bool { return g.ring == r && g.chunk == c && g.epoch == m.Epoch })
+			if k < 0 {
+				k = len(groups)
+				groups = append(groups, &group{ring: r, chunk: c, level: levelOf(c.hash(s.config.Run)), epoch: m.Epoch})
+			}
+			now = groups[k]
+		}
+		now.moves = append(now.moves, m)
+	}
+	return groups
+}
+
+// encode makes a record of a group.
+func (s *Store) encode(number uint64, g *group) {
+	s.beginRecord(number, chunkKey{g.ring.process.id, g.chunk}, g.level)
+	for moves := g.moves; len(moves) > 0; {
+		n := min(len(moves), section.MaxMoves)
+		s.bytes = s.sectionOf(s.bytes, g.ring.id, g.epoch, uint64(g.chunk), moves[:n])
+		moves = moves[n:]
+	}
+	s.records[len(s.records)-1].to = len(s.bytes)
+}
+
+// sectionOf appends a section of moves of a ring.
+func (s *Store) sectionOf(dst []byte, ring uint64, epoch uint32, chunk uint64, moves []*Move) []byte {
+	b := &s.block
+	b.Empty()
+	b.Ring, b.Epoch, b.Chunk, b.First = ring, epoch, chunk, moves[0].Row
+	for _, m := range moves {
+		s.gatherer.Add(b, m.Lane, m.Transfer)
+	}
+	return s.encoder.Moves(dst, b)
+}
+
+func (s *Store) beginRecord(number uint64, of chunkKey, level int) {
+	from := len(s.bytes)
+	s.bytes = binary.LittleEndian.AppendUint64(s.bytes, number)
+	s.bytes = binary.LittleEndian.AppendUint64(s.bytes, of.process)
+	s.bytes = binary.LittleEndian.AppendUint64(s.bytes, uint64(of.chunk))
+	s.records = append(s.records, record{log: logKey{s.rankAt(level), level}, of: of, from: from})
+}
+
+// rankAt is the rank of the log that takes what is kept of a level: the first one that is not evicted.
+func (s *Store) rankAt(level int) class {
+	for rank := ordinary; rank < pinned; rank++ {
+		if !s.evicted(logKey{rank, level}) {
+			return rank
+		}
+	}
+	return pinned
+}
+
+// Cuts learns from messages in which windows their calls are, and returns where the chunks of a ring begin: of rows
+// from ≤ row ≤ behind, the last one is behind.
+func (s *Store) Cuts(messages []*moriensv1.ReportRequest) func(ring, from, behind uint64) []uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.take(messages); err != nil {
+		s.fail(err)
+	}
+	return func(ring, from, behind uint64) (rows []uint64) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		r := s.rings[ring]
+		if r == nil {
+			return []uint64{behind}
+		}
+		w, _, next := r.stretch(from)
+		for next < behind {
+			before := w
+			row := next
+			if w, _, next = r.stretch(row); chunkOf(w) != chunkOf(before) {
+				rows = append(rows, row)
+			}
+		}
+		return append(rows, behind)
+	}
+}
+
+// addRows makes a record of rows, if their windows are kept: they are of one chunk.
+func (s *Store) addRows(number uint64, rows Rows) {
+	r := s.rings[rows.Ring]
+	if r == nil {
+		return
+	}
+	w, _, _ := r.stretch(rows.First)
+	if !s.retained(key{r.process.id, w}) {
+		return
+	}
+	c := chunkOf(w)
+	s.beginRecord(number, chunkKey{r.process.id, c}, levelOf(c.hash(s.config.Run)))
+	s.bytes = append(s.bytes, rows.Section...)
+	s.records[len(s.records)-1].to = len(s.bytes)
+}
+
+// errBound is why something is not kept for which there is no room.
+var errBound = errors.New("there is no room below the bound of the spool")
+
+// write appends the records to their logs, all or none.
+func (s *Store) write() error {
+	if len(s.records) == 0 {
+		return nil
+	}
+	need := int64(len(s.bytes) + len(s.records)*frameBytes)
+	if err := s.makeRoom(need); err != nil {
+		return err
+	}
+	s.records = slices.DeleteFunc(s.records, func(r record) bool { return s.evicted(r.log) }) // only now
+	slices.SortStableFunc(s.records, func(a, b record) int {
+		return cmp.Or(cmp.Compare(a.log.rank, b.log.rank), cmp.Compare(a.log.level, b.log.level))
+	})
+	for records := s.records; len(records) > 0; {
+		n := 1
+		for n < len(records) && records[n].log == records[0].log {
+			n++
+		}
+		if err := s.writeTo(records[:n]); err != nil {
+			return errors.Join(err, s.takeBack())
+		}
+		records = records[n:]
+	}
+	return nil
+}
+
+// frameBytes is what a record takes in its log beside its bytes.
+const frameBytes = 8
+
+// writeTo appends records of one log.
+func (s *Store) writeTo(records []record) error {
+	log, err := s.log(records[0].log)
+	if err != nil {
+		return err
+	}
+	bodies := make([][]byte, len(records))
+	for i, r := range records {
+		bodies[i] = s.bytes[r.from:r.to]
+	}
+	offset := log.End().Offset
+	if _, err := log.Append(bodies...); err != nil {
+		return err
+	}
+	s.latest.cuts = append(s.latest.cuts, cut{records[0].log, offset})
+	for i, r := range records {
+		s.index(r.of, r.log.rank, offset)
+		s.latest.chunks = append(s.latest.chunks, r.of)
+		offset += int64(frameBytes + len(bodies[i]))
+	}
+	return nil
+}
+
+// index notes where a record of a chunk begins.
+func (s *Store) index(of chunkKey, rank class, offset int64) {
+	h := s.chunks[of]
+	if h == nil {
+		h = &held{rank: rank}
+		s.chunks[of] = h
+	}
+	h.offsets = append(h.offsets, offset)
+}
+
+// takeBack removes what the latest transaction has written.
+func (s *Store) takeBack() (err error) {
+	for _, c := range s.latest.cuts {
+		err = errors.Join(err, s.logs[c.log].CutAt(c.offset))
+	}
+	for _, of := range s.latest.chunks {
+		h := s.chunks[of]
+		if h.offsets = h.offsets[:len(h.offsets)-1]; len(h.offsets) == 0 {
+			delete(s.chunks, of)
+		}
+	}
+	s.latest.cuts, s.latest.chunks = nil, nil
+	return err
+}
+
+// lose counts the windows of which moves could not be written.
+func (s *Store) lose(moves []Move) {
+	n := new(moriensv1.WindowState)
+	for _, g := range s.grouped(moves) {
+		for _, m := range g.moves {
+			w, _, _ := g.ring.stretch(m.Row)
+			k := key{g.ring.process.id, w}
+			if !s.torn[k] {
+				s.torn[k] = true
+				n.EvictedWindows++
+				n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window)})
+			}
+		}
+	}
+	n.EvictedBytes = uint64(len(s.bytes))
+	s.stats.EvictedBytes += n.EvictedBytes
+	s.stats.EvictedWindows += n.EvictedWindows
+	s.note(n)
+}
+
+// noteTransaction writes down where the rings and the logs stand behind a transaction, with what was learned since the
+// one before.
+func (s *Store) noteTransaction(number uint64) error {
+	p := &s.pending
+	n := &moriensv1.WindowState{Transaction: number, Definitions: p.definitions, Unusual: uint64(len(p.unusual)), EvictedWindows: p.evicted}
+	for _, k := range p.unusual {
+		if s.marks[k].class == ordinary {
+			continue // it was gone
+		}
+		n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window), Why: moriensv1.Keep_WHY_UNUSUAL, Reason: whyUnusual})
+	}
+	for _, c := range s.latest.cuts {
+		n.Logs = append(n.Logs, s.describe(c.log))
+	}
+	for r := range p.touched {
+		n.Tracks = append(n.Tracks, r.track())
+		if r.noted.edges < len(r.edges) {
+			n.Edges = append(n.Edges, edgesOf(r.id, r.edges[r.noted.edges:]))
+		}
+	}
+	if len(n.Tracks) > 0 || len(n.Definitions) > 0 {
+		if err := s.writeState(n); err != nil {
+			return err
+		}
+	}
+	s.latest.rings = make(map[*ring]noted, len(n.Tracks))
+	for _, t := range n.Tracks {
+		r := s.rings[t.Ring]
+		s.latest.rings[r] = r.noted
+		r.noted = noted{len(r.edges), t}
+	}
+	s.latest.pending, s.pending = *p, pending{touched: make(map[*ring]bool)}
+	s.last = number
+	return nil
+}
+
+// noted is what the state log has of a ring.
+type noted struct {
+	edges int // how many of them
+	track *moriensv1.WindowTrack
+}
+
+// Undo takes the latest transaction back, which the outbox could not keep. It recurs.
+func (s *Store) Undo() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.undo(); err != nil {
+		s.fail(err)
+	}
+}
+
+func (s *Store) undo() error {
+	err := s.takeBack()
+	l := &s.latest
+	for r, noted := range l.rings {
+		r.noted = noted
+		s.pending.touched[r] = true
+	}
+	s.pending.evicted += l.evicted
+	s.pending.definitions = slices.Concat(l.definitions, s.pending.definitions)
+	s.pending.unusual = slices.Concat(l.unusual, s.pending.unusual)
+	s.last = l.number
+	s.latest = appended{number: l.number}
+	return err
+}
+
+// compared are the sections of the moves of windows by which clocks are compared.
+func (s *Store) compared(moves []Move) (bytes []byte) {
+	var list []*Move
+	flush := func() {
+		if len(list) > 0 {
+			bytes = s.sectionOf(bytes, list[0].Ring, list[0].Epoch, 0, list)
+			list = list[:0]
+		}
+	}
+	var r *ring
+	is := false
+	first, behind := uint64(1), uint64(0)
+	for i := range moves {
+		m := &moves[i]
+		if r == nil || r.id != m.Ring || m.Row < first || m.Row >= behind {
+			if r = s.rings[m.Ring]; r == nil {
+				continue
+			}
+			var w anchor.ID
+			w, first, behind = r.stretch(m.Row)
+			is = w.Compared(s.config.Run)
+		}
+		if !is {
+			continue
+		}
+		if len(list) == section.MaxMoves || len(list) > 0 && (list[0].Ring != m.Ring || list[0].Epoch != m.Epoch) {
+			flush()
+		}
+		list = append(list, m)
+	}
+	flush()
+	return bytes
+}
+
+func edgesOf(ring uint64, edges []edge) *moriensv1.WindowEdges {
+	e := &moriensv1.WindowEdges{Ring: ring}
+	for _, x := range edges {
+		e.Row, e.Window = append(e.Row, x.row), append(e.Window, uint64(x.window))
+	}
+	return e
+}
+
+// writeState writes a record to the state log.
+func (s *Store) writeState(n *moriensv1.WindowState) error {
+	bytes, err := proto.Marshal(n)
+	if err != nil {
+		return err
+	}
+	_, err = s.state.Append(bytes)
+	return err
+}
+
+// note writes down what a later run of the agent needs to know, and logs where that fails.
+func (s *Store) note(n *moriensv1.WindowState) {
+	if err := s.writeState(n); err != nil {
+		s.fail(err)
+	}
+}
