@@ -15,7 +15,7 @@ import (
 // A process that has left nothing gives the room of its requests to others: those under way are not followed any more.
 func TestLostProcessTakesNoRoom(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	send := newMeans(func(*moriensv1.ReportRequest) {})
+	send := newMeans(new(outgoing), func(*moriensv1.ReportRequest) {})
 	isend := func(handle uint64) *ring.Record {
 		return &ring.Record{Enter: handle, Exit: handle + 1, Call: mpicall.Isend, Transfers: []ring.Transfer{{Kind: ring.Sent, Request: handle, Comm: 1}}}
 	}

@@ -115,7 +115,7 @@ func joined(list []*moriensv1.ReportRequest) (calls []*moriensv1.Calls, collecti
 }
 
 // Of the sections of messages the same messages can be made, and what they name is defined before, what names them
-// comes behind.
+// comes behind. Where sections are cut at rows, none has rows on both sides.
 func TestSectionsOfMessages(t *testing.T) {
 	s := newSectioner()
 	rapid.Check(t, func(t *rapid.T) {
@@ -129,15 +129,46 @@ func TestSectionsOfMessages(t *testing.T) {
 		end := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 1, Calls: ends[1]}}}
 		path := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_CallPath{CallPath: &moriensv1.CallPath{Path: 3}}}
 		messages = slices.Insert(messages, rapid.IntRange(0, len(messages)).Draw(t, "at"), end, path)
-		packed := s.pack(messages, func(ring uint64) uint64 { return ends[ring] })
-		for i, m := range packed {
-			if m == end && i != len(packed)-1 || m == path && i != 0 || m != end && m != path && m.GetSections() == nil {
-				t.Fatalf("message %d of %d: %T", i, len(packed), m.Body)
+		every := uint64(rapid.SampledFrom([]int{0, 0, 1, 7, 100}).Draw(t, "cut every"))
+		var at cuts
+		if every > 0 {
+			at = func(_, first, behind uint64) (rows []uint64) {
+				for row := first/every*every + every; row < behind; row += every {
+					rows = append(rows, row)
+				}
+				return append(rows, behind)
 			}
 		}
-		got, err := newSectioner().unpack(packed)
-		if err != nil {
-			t.Fatal(err)
+		p := s.pack(messages, func(ring uint64) uint64 { return ends[ring] }, at)
+		compared := []byte{1}
+		for _, stay := range []bool{false, true} {
+			sent := p.messages(stay, compared)
+			if stay && len(sent) != 2 || sent[0] != path || sent[len(sent)-1] != end || !stay && !slices.Equal(sent[len(sent)-2].GetSections(), compared) {
+				t.Fatalf("stay %t: %d messages, first %T, last %T", stay, len(sent), sent[0].Body, sent[len(sent)-1].Body)
+			}
+			var bytes []byte
+			for _, m := range sent[1 : len(sent)-1] {
+				bytes = append(bytes, m.GetSections()...)
+			}
+			if !stay && !slices.Equal(bytes[:len(bytes)-1], slices.Concat(p.sections...)) {
+				t.Fatal("the messages have other sections")
+			}
+		}
+		var got []*moriensv1.ReportRequest
+		for _, rows := range p.rows() {
+			list, err := newSectioner().unpack(rows.Section)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range list {
+				if c := m.GetCalls(); c != nil && (c.Ring != rows.Ring || c.First != rows.First) {
+					t.Fatalf("a section of ring %d, row %d has ring %d, row %d", rows.Ring, rows.First, c.Ring, c.First)
+				}
+				if c := m.GetCalls(); c != nil && every > 0 && c.First/every != (c.First+uint64(len(c.Function))-1)/every {
+					t.Fatalf("%d rows from %d, cut every %d", len(c.Function), c.First, every)
+				}
+			}
+			got = append(got, list...)
 		}
 		same := func(want, got any) {
 			t.Helper()
@@ -150,9 +181,37 @@ func TestSectionsOfMessages(t *testing.T) {
 		byRing := func(a, b []int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }
 		slices.SortFunc(wantCollectives, byRing)
 		slices.SortFunc(gotCollectives, byRing)
-		same(wantCalls, gotCalls)
+		same(spread(wantCalls), spread(gotCalls))
 		same(wantCollectives, gotCollectives)
 		same(wantMarks, gotMarks)
 		same(wantGaps, gotGaps)
+		if every == 0 {
+			same(wantCalls, gotCalls)
+		}
 	})
+}
+
+// spread is the rows of calls, one by one.
+func spread(list []*moriensv1.Calls) (rows [][]any) {
+	for _, c := range list {
+		origin, values := c.OriginTicks, 0
+		for i := range c.Function {
+			row := []any{c.Ring, c.First + uint64(i), origin, c.BurstTicks[i], c.CallTicks[i], c.Function[i], c.Path[i]}
+			origin += c.BurstTicks[i] + c.CallTicks[i]
+			_, noBurst := slices.BinarySearch(c.NoBurst, uint32(i))
+			_, paused := slices.BinarySearch(c.Paused, uint32(i))
+			row = append(row, noBurst, paused)
+			if k, polls := slices.BinarySearch(c.PollsRow, uint32(i)); polls {
+				row = append(row, c.Polls[k])
+			}
+			if _, without := slices.BinarySearch(c.NoCounts, uint32(i)); !without {
+				for _, counts := range c.Counts {
+					row = append(row, counts.Value[values])
+				}
+				values++
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }

@@ -6,76 +6,96 @@ import (
 
 	"moriens/agent/spool"
 	"moriens/agent/uplink"
+	"moriens/agent/window"
 	"moriens/internal/anchor"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// An agent that is killed between a transaction and its windows leaves the windows whole: the next one takes the
-// transaction from the outbox, also where the collector has acknowledged it by then.
-func TestWindowsCatchUp(t *testing.T) {
+// An agent that is killed between the windows and the outbox, or behind the outbox, leaves the windows whole: what the
+// outbox does not have recurs.
+func TestWindowsRecur(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	config := spool.Config{Dir: t.TempDir(), Max: spool.MinBytes, Run: "run", Shm: t.TempDir()}
-	calls := func(first uint64) *moriensv1.ReportRequest {
-		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: &moriensv1.Calls{
-			Ring: 2, First: first, BurstTicks: []uint64{1}, CallTicks: []uint64{1}, Function: []uint32{1}, Path: []uint32{0},
-		}}}
+	const transactions = 3
+	messages := func(row uint64) []*moriensv1.ReportRequest {
+		list := []*moriensv1.ReportRequest{{Body: &moriensv1.ReportRequest_Calls{Calls: &moriensv1.Calls{
+			Ring: 2, First: row, BurstTicks: []uint64{1}, CallTicks: []uint64{1}, Function: []uint32{1}, Path: []uint32{0},
+		}}}}
+		if row > 0 {
+			return list
+		}
+		return append([]*moriensv1.ReportRequest{
+			{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{Process: 1, Size: 1, Clock: moriensv1.Clock_CLOCK_MONOTONIC_RAW}}},
+			{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: 2, Process: 1}}},
+		}, list...)
 	}
-	transactions := [][]*moriensv1.ReportRequest{
-		{{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{Process: 1, Size: 1, Clock: moriensv1.Clock_CLOCK_MONOTONIC_RAW}}},
-			{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: 2, Process: 1}}}, calls(0)},
-		{calls(1)},
-		{calls(2)},
-	}
-	for _, acknowledged := range []bool{false, true} {
-		for last := range transactions {
-			rows := uint64(0)
-			for life, messages := range [][][]*moriensv1.ReportRequest{transactions[:last+1], transactions[last+1:]} {
+	for dies := range transactions {
+		for _, committed := range []bool{false, true} {
+			var rows, moves []uint64
+			life := func(from uint64, dead func(row uint64) bool) (next uint64) {
 				s, err := spool.Open(config)
 				if err != nil {
 					t.Fatal(err)
 				}
+				defer s.Close()
 				outbox, err := s.Outbox()
 				if err != nil {
 					t.Fatal(err)
 				}
+				defer outbox.Close()
 				w, err := openWindows(s, outbox, uplink.New(nil, nil, outbox, log), nil, "run", log)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for i, m := range messages {
-					if err := outbox.Commit(spool.Transaction{Messages: m}); err != nil {
+				defer w.close()
+				for row := from; row < transactions; row++ {
+					x := window.Move{Ring: 2, Lane: section.Lane{Kind: 1}, Transfer: section.Transfer{Row: row, Bytes: row}}
+					if _, err := w.store.Append(window.Transaction{Number: outbox.Transactions() + 1, Messages: messages(row), Moves: []window.Move{x}}); err != nil {
 						t.Fatal(err)
 					}
-					if acknowledged {
-						if err := outbox.Acknowledge(outbox.Last()); err != nil {
+					if dead(row) && !committed {
+						return row
+					}
+					if err := outbox.Commit(spool.Transaction{}); err != nil {
+						t.Fatal(err)
+					}
+					if dead(row) {
+						return row + 1
+					}
+				}
+				w.store.Fetch(&moriensv1.Fetch{Window: []uint64{uint64(anchor.After(0))}}, func(p *moriensv1.WindowPart) error {
+					rows = append(rows, p.FirstRow...)
+					rows = append(rows, p.BehindRow...)
+					var x section.Section
+					var b section.Block
+					for bytes := p.Sections; len(bytes) > 0; {
+						var err error
+						if bytes, err = x.Read(bytes); err == nil {
+							err = new(section.Decoder).Moves(&x, &b)
+						}
+						if err != nil {
 							t.Fatal(err)
 						}
-					}
-					if life == 1 || i < last {
-						w.take(outbox.Transactions(), m)
-					}
-				}
-				if life == 1 {
-					w.store.Fetch(&moriensv1.Fetch{Window: []uint64{uint64(anchor.After(0))}}, func(p *moriensv1.WindowPart) error {
-						for _, m := range p.Messages {
-							rows += uint64(len(m.GetCalls().GetFunction()))
+						for _, m := range b.Transfers {
+							moves = append(moves, m.Row)
 						}
-						return nil
-					})
-				}
-				w.close()
-				outbox.Close()
-				if life == 1 {
-					err = s.Remove()
-				} else {
-					err = s.Close()
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
+					}
+					return nil
+				})
+				return transactions
 			}
-			if rows != uint64(len(transactions)) {
-				t.Errorf("dead after %d, acknowledged %t: the windows have %d calls", last, acknowledged, rows)
+			next := life(0, func(row uint64) bool { return row == uint64(dies) })
+			life(next, func(uint64) bool { return false })
+			if len(rows) != 2 || rows[0] != 0 || rows[1] != transactions || len(moves) != transactions {
+				t.Errorf("dead at transaction %d, committed %t: rows %d, moves of rows %d", dies, committed, rows, moves)
+			}
+			s, err := spool.Open(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Remove(); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
