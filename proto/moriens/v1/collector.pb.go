@@ -1228,7 +1228,8 @@ func (x *Kept) GetError() string {
 	return ""
 }
 
-// Fetch asks for what an agent holds of windows. WindowParts answer it, then a WindowsEnd.
+// Fetch asks for what an agent holds of windows. WindowParts answer it, then a WindowsEnd. One that names processes
+// alone asks an agent that keeps its bursts (Hello.cells) for all data of them.
 type Fetch struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Number  uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
@@ -1239,7 +1240,7 @@ type Fetch struct {
 	Ring      []uint64 `protobuf:"fixed64,4,rep,packed,name=ring,proto3" json:"ring,omitempty"`
 	FirstRow  []uint64 `protobuf:"varint,5,rep,packed,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
 	BehindRow []uint64 `protobuf:"varint,6,rep,packed,name=behind_row,json=behindRow,proto3" json:"behind_row,omitempty"`
-	// All Transfers of all windows, and nothing else; window is empty.
+	// All transfers of all windows, and nothing else; window is empty.
 	Transfers     bool `protobuf:"varint,90,opt,name=transfers,proto3" json:"transfers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1324,8 +1325,8 @@ func (x *Fetch) GetTransfers() bool {
 	return false
 }
 
-// WindowPart is what the calls of a process in one window have moved, or part of it. In an answer to a Fetch of transfers
-// it holds those of any processes and windows, and names none.
+// WindowPart is what the calls of a process in one window have moved, or part of it. In an answer to a Fetch of
+// transfers, or of processes alone, it holds those of any processes and windows, and names none.
 type WindowPart struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Number  uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"` // of the Fetch
@@ -1336,7 +1337,7 @@ type WindowPart struct {
 	Ring      []uint64 `protobuf:"fixed64,6,rep,packed,name=ring,proto3" json:"ring,omitempty"`
 	FirstRow  []uint64 `protobuf:"varint,7,rep,packed,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
 	BehindRow []uint64 `protobuf:"varint,8,rep,packed,name=behind_row,json=behindRow,proto3" json:"behind_row,omitempty"`
-	// Sections of moves one after the other (docs/format/section.md).
+	// Sections of moves one after the other (docs/format/section.md); in an answer to processes alone of calls too.
 	Sections      []byte `protobuf:"bytes,9,opt,name=sections,proto3" json:"sections,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
