@@ -19,6 +19,7 @@ import (
 	"moriens/analysis/space"
 	"moriens/collector/store"
 	"moriens/conclude/retention"
+	"moriens/internal/section/sectiontest"
 	"moriens/internal/stage"
 	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -45,13 +46,13 @@ func TestCellsOfADrawnRun(t *testing.T) {
 					p.Events = []string{"PAPI_TOT_INS"}
 				}
 			}
-			a.messages = slices.DeleteFunc(a.messages, func(m *moriensv1.ReportRequest) bool { return m.GetTransfers() != nil })
-			for _, m := range a.kept {
-				if m.GetTransfers() != nil {
+			a.messages = slices.DeleteFunc(a.messages, func(m *moriensv1.ReportRequest) bool { return m.GetSections() != nil })
+			for _, p := range a.kept {
+				if len(p.Sections) > 0 {
 					at := slices.IndexFunc(a.messages, func(o *moriensv1.ReportRequest) bool {
-						return o.GetRingEnd().GetRing() == m.GetTransfers().Ring && o.GetRingEnd() != nil
+						return o.GetRingEnd() != nil && o.GetRingEnd().Ring == p.Process
 					})
-					a.messages = slices.Insert(a.messages, at, m)
+					a.messages = slices.Insert(a.messages, at, sectiontest.Message(p.Sections))
 				}
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,8 @@ import (
 	"moriens/conclude/agenttest"
 	"moriens/conclude/retention"
 	"moriens/internal/anchor"
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	"moriens/internal/stage"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -28,7 +31,7 @@ func (k holder) FetchCalls(context.Context, []windows.Calls) []windows.Fetched {
 
 // sendsInTurn is a rank that sends so many messages to another, and that other, which receives them, one call each;
 // transfers are those of some rows of both.
-func sendsInTurn(t *testing.T, messages int) (s *store.Store, transfers func(rank int, rows ...int) *moriensv1.ReportRequest) {
+func sendsInTurn(t *testing.T, messages int) (s *store.Store, transfers func(rank int, rows ...int) []byte) {
 	s = store.New()
 	f := agenttest.New(t, s, 1, "n1")
 	f.Clock(1000, 1000)
@@ -56,16 +59,14 @@ func sendsInTurn(t *testing.T, messages int) (s *store.Store, transfers func(ran
 		f.End(process, moriensv1.ProcessEnd_HOW_FINALIZED)
 	}
 	f.Clock(1_001_000, 1_001_000)
-	return s, func(rank int, rows ...int) *moriensv1.ReportRequest {
-		x := &moriensv1.Transfers{Ring: uint64(rank + 11)}
-		last := 0
+	return s, func(rank int, rows ...int) []byte {
+		var list []sectiontest.Move
 		for _, row := range rows {
-			x.Kind, x.Row, x.Done = append(x.Kind, kinds[rank]), append(x.Row, int64(row-last)), append(x.Done, 1)
-			x.Peer, x.Tag, x.Comm = append(x.Peer, int32(1-rank)), append(x.Tag, 7), append(x.Comm, 1)
-			x.Bytes, x.Ordinal = append(x.Bytes, 100), append(x.Ordinal, uint64(row)+1)
-			last = row
+			list = append(list, sectiontest.Move{
+				Kind: kinds[rank], Peer: int32(1 - rank), Tag: 7, Comm: 1, Transfer: section.Transfer{Row: uint64(row), Done: 1, Bytes: 100, Ordinal: uint64(row) + 1},
+			})
 		}
-		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Transfers{Transfers: x}}
+		return sectiontest.Moves(uint64(rank+11), 0, list...)
 	}
 }
 
@@ -75,8 +76,8 @@ func TestTransfersThatNodesDoNotHave(t *testing.T) {
 	const messages = 10
 	s, transfers := sendsInTurn(t, messages)
 	nodes := holder{
-		{Agent: 1, Parts: []*moriensv1.WindowPart{{Messages: []*moriensv1.ReportRequest{transfers(0, 0, 1, 2, 4, 5, 6, 7, 8, 9)}}, {Messages: []*moriensv1.ReportRequest{transfers(1, 0, 1, 2, 3, 4)}}}},
-		{Agent: 1, Err: errors.New("the disk is gone"), Parts: []*moriensv1.WindowPart{{Messages: []*moriensv1.ReportRequest{transfers(1, 6, 7, 8, 9)}}}},
+		{Agent: 1, Parts: []*moriensv1.WindowPart{{Sections: transfers(0, 0, 1, 2, 4, 5, 6, 7, 8, 9)}, {Sections: transfers(1, 0, 1, 2, 3, 4)}}},
+		{Agent: 1, Err: errors.New("the disk is gone"), Parts: []*moriensv1.WindowPart{{Sections: transfers(1, 6, 7, 8, 9)}}},
 	}
 	r, err := Conclude(t.Context(), End{
 		Frozen: s.Freeze(), Options: grouping.Options{By: grouping.ByAuto}, Keep: retention.Options{All: true}, Stages: stage.New(0), Windows: nodes,
@@ -106,18 +107,18 @@ func TestTransfersThatNodesDoNotHave(t *testing.T) {
 	}
 }
 
-// A part of a window without the transfers that were asked for is reported, and the other data in it counts.
-func TestOtherMessagesThanTransfers(t *testing.T) {
+// A part with sections that have no transfers is reported, and the other data in it counts.
+func TestOtherSectionsThanTransfers(t *testing.T) {
 	s, transfers := sendsInTurn(t, 2)
-	other := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}}
-	nodes := holder{{Agent: 1, Parts: []*moriensv1.WindowPart{{Messages: []*moriensv1.ReportRequest{other, transfers(0, 0, 1), transfers(1, 0, 1)}}}}}
+	other := new(section.Encoder).Calls(nil, &section.Block{Ring: 11})
+	nodes := holder{{Agent: 1, Parts: []*moriensv1.WindowPart{{Sections: slices.Concat(other, transfers(0, 0, 1), transfers(1, 0, 1))}}}}
 	r, err := Conclude(t.Context(), End{
 		Frozen: s.Freeze(), Options: grouping.Options{By: grouping.ByAuto}, Keep: retention.Options{All: true}, Stages: stage.New(0), Windows: nodes,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := strings.Join(r.Manifest.Notes, "\n"); len(r.Run.Messages) != 2 || !strings.Contains(said, "sends and receives: a node sent a message without any: *moriensv1.ReportRequest_Done") {
+	if said := strings.Join(r.Manifest.Notes, "\n"); len(r.Run.Messages) != 2 || !strings.Contains(said, "sends and receives: a section of kind 1 in the place of transfers") {
 		t.Errorf("%d messages, %q", len(r.Run.Messages), said)
 	}
 }

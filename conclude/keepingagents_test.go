@@ -13,6 +13,7 @@ import (
 	"moriens/collector/store"
 	"moriens/collector/windows"
 	"moriens/conclude/agenttest"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -66,16 +67,86 @@ func (s keepingAgents) FetchAll(_ context.Context, processes ...uint64) (list []
 		}
 		for _, process := range processes {
 			if messages := a.held[process]; !a.gone && len(messages) > 0 {
-				part := &moriensv1.WindowPart{Process: process}
-				for _, m := range messages {
-					part.Messages = append(part.Messages, proto.CloneOf(m))
-				}
-				f.Parts = append(f.Parts, part)
+				f.Parts = append(f.Parts, &moriensv1.WindowPart{Process: process, Sections: encoded(messages)})
 			}
 		}
 		list = append(list, f)
 	}
 	return list
+}
+
+// encoded is what messages of calls, marks, collectives, gaps and sections say, as sections.
+func encoded(messages []*moriensv1.ReportRequest) (bytes []byte) {
+	e, b := new(section.Encoder), new(section.Block)
+	met := make(map[uint64][]section.Collective) // by ring, with rows of the ring
+	for _, m := range messages {
+		row := int64(0)
+		for i, step := range m.GetCollectives().GetRow() {
+			c := m.GetCollectives()
+			row += step
+			met[c.Ring] = append(met[c.Ring], section.Collective{Row: uint32(row), Comm: c.Comm[i], Root: c.Root[i], Ordinal: c.Ordinal[i], Sent: c.Sent[i], Received: c.Received[i]})
+		}
+	}
+	for _, m := range messages {
+		b.Empty()
+		switch x := m.Body.(type) {
+		case *moriensv1.ReportRequest_Calls:
+			fillBlock(b, x.Calls)
+			for _, c := range met[b.Ring] {
+				if row := uint64(c.Row); row >= b.First && row < b.First+uint64(b.Rows) {
+					c.Row -= uint32(b.First)
+					b.Collectives = append(b.Collectives, c)
+				}
+			}
+		case *moriensv1.ReportRequest_Marks:
+			k, now, values := x.Marks, x.Marks.OriginTicks, x.Marks.Value
+			b.Ring, b.FirstMark = k.Ring, k.First
+			for i, what := range k.What {
+				now += k.Ticks[i]
+				mark := section.Mark{Ticks: now, What: section.MarkKind(what), Name: k.Name[i]}
+				if what == moriensv1.Marks_WHAT_EVENT {
+					mark.Value, values = values[0], values[1:]
+				}
+				b.Marks = append(b.Marks, mark)
+			}
+		case *moriensv1.ReportRequest_Gaps:
+			b.Ring, b.GapsBefore, b.GapsInside = x.Gaps.Ring, append(b.GapsBefore, x.Gaps.Before...), append(b.GapsInside, x.Gaps.Inside...)
+		case *moriensv1.ReportRequest_Sections:
+			bytes = append(bytes, x.Sections...)
+			continue
+		default:
+			continue
+		}
+		bytes = e.Calls(bytes, b)
+	}
+	return bytes
+}
+
+// fillBlock makes a block of calls that have no polls and all counts.
+func fillBlock(b *section.Block, c *moriensv1.Calls) {
+	b.Ring, b.First, b.Origin, b.Rows, b.Events = c.Ring, c.First, c.OriginTicks, len(c.Function), len(c.Counts)
+	sites := make(map[section.Site]uint16)
+	for row, function := range c.Function {
+		site := section.Site{Function: uint16(function), Path: c.Path[row]}
+		if _, known := sites[site]; !known {
+			sites[site] = uint16(len(b.Sites))
+			b.Sites = append(b.Sites, site)
+		}
+		b.Site[row], b.Burst[row], b.Call[row] = sites[site], c.BurstTicks[row], c.CallTicks[row]
+	}
+	for k := range c.Counts {
+		copy(b.Counts[k][:], c.Counts[k].Value)
+	}
+	b.NoBurst, b.Unfinished = append(b.NoBurst, c.NoBurst...), c.Unfinished
+}
+
+// ringOf is the ring that a message is of; 0: of none.
+func ringOf(m *moriensv1.ReportRequest) uint64 {
+	s := new(section.Section)
+	if _, err := s.Read(m.GetSections()); err == nil {
+		return s.Ring
+	}
+	return m.GetCalls().GetRing() + m.GetMarks().GetRing() + m.GetCollectives().GetRing() + m.GetGaps().GetRing()
 }
 
 // keptBack has agents keep what those of a record have reported of calls, and report the rest.
@@ -93,7 +164,7 @@ func (r *record) keptBack(t fatal, random *rand.Rand, config keeping.Config) (st
 		processes := make(map[uint64]uint64) // by ring
 		for _, m := range x.messages {
 			a.kept.Add([]*moriensv1.ReportRequest{proto.CloneOf(m)})
-			ring := m.GetCalls().GetRing() + m.GetMarks().GetRing() + m.GetTransfers().GetRing() + m.GetCollectives().GetRing() + m.GetGaps().GetRing()
+			ring := ringOf(m)
 			if b := m.GetRing(); b != nil {
 				processes[b.Ring] = b.Process
 			}

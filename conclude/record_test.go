@@ -15,6 +15,8 @@ import (
 	"moriens/conclude/fetch"
 	"moriens/internal/anchor"
 	"moriens/internal/mpicall"
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -35,29 +37,38 @@ func (r *record) windows(of func(agent int) bool) fetch.Agents {
 	return d
 }
 
-// nodes are what agents have, in messages of calls and transfers of one ring each.
-type nodes map[uint64][]*moriensv1.ReportRequest
+// nodes are what agents have: of each process one window, in several parts.
+type nodes map[uint64][]*moriensv1.WindowPart
 
 // Fetch gives all transfers, in parts that name no process.
 func (d nodes) Fetch(context.Context, []anchor.ID, ...uint64) []windows.Fetched {
-	return d.fetch(func(_ uint64, m *moriensv1.ReportRequest) (uint64, bool) { return 0, m.GetTransfers() != nil })
-}
-
-// FetchCalls gives all that a process has of whose calls any are asked for, as one window.
-func (d nodes) FetchCalls(_ context.Context, calls []windows.Calls) []windows.Fetched {
-	return d.fetch(func(agent uint64, m *moriensv1.ReportRequest) (uint64, bool) {
-		ring := m.GetCalls().GetRing() + m.GetTransfers().GetRing() // which is its process's
-		return ring, slices.ContainsFunc(calls, func(c windows.Calls) bool { return c.Agent == agent && c.Ring == ring })
+	return d.fetch(func(_ uint64, p *moriensv1.WindowPart) *moriensv1.WindowPart {
+		if len(p.Sections) == 0 {
+			return nil
+		}
+		return &moriensv1.WindowPart{Sections: p.Sections}
 	})
 }
 
-func (d nodes) fetch(wanted func(agent uint64, m *moriensv1.ReportRequest) (process uint64, is bool)) []windows.Fetched {
+// FetchCalls gives all that a process has of whose calls any are asked for.
+func (d nodes) FetchCalls(_ context.Context, calls []windows.Calls) []windows.Fetched {
+	return d.fetch(func(agent uint64, p *moriensv1.WindowPart) *moriensv1.WindowPart {
+		ring := p.Process // its only one
+		if !slices.ContainsFunc(calls, func(c windows.Calls) bool { return c.Agent == agent && c.Ring == ring }) {
+			return nil
+		}
+		return p
+	})
+}
+
+// fetch gives what the agents have, of each part what is wanted of it.
+func (d nodes) fetch(of func(agent uint64, p *moriensv1.WindowPart) *moriensv1.WindowPart) []windows.Fetched {
 	var list []windows.Fetched
-	for agent, messages := range d {
+	for agent, parts := range d {
 		f := windows.Fetched{Agent: agent}
-		for _, m := range messages {
-			if process, is := wanted(agent, m); is {
-				f.Parts = append(f.Parts, &moriensv1.WindowPart{Process: process, Messages: []*moriensv1.ReportRequest{proto.CloneOf(m)}})
+		for _, p := range parts {
+			if wanted := of(agent, p); wanted != nil {
+				f.Parts = append(f.Parts, proto.CloneOf(wanted))
 			}
 		}
 		if agent%7 == 0 {
@@ -73,7 +84,7 @@ func (d nodes) fetch(wanted func(agent uint64, m *moriensv1.ReportRequest) (proc
 type agentRecord struct {
 	hello    *moriensv1.Hello
 	messages []*moriensv1.ReportRequest
-	kept     []*moriensv1.ReportRequest // that its node has in its windows
+	kept     []*moriensv1.WindowPart // that its node has
 }
 
 func (a *agentRecord) say(m *moriensv1.ReportRequest) { a.messages = append(a.messages, m) }
@@ -127,10 +138,9 @@ type player struct {
 	size        int
 	now         float64
 	calls       *moriensv1.Calls
-	transfers   *moriensv1.Transfers
+	moves       []sectiontest.Move
 	collectives *moriensv1.Collectives
 	sums        map[[2]int64]uint64 // by kind, peer: number
-	lastMoved   int64
 	lastMet     int64
 	last        uint64
 	silent      bool // of its transfers only the sum arrived
@@ -154,11 +164,9 @@ func (p *player) call(function mpicall.ID, path uint32, exit float64) (row int64
 
 func (p *player) move(kind moriensv1.Transfers_Kind, row int64, done int64, peer, tag int32, ordinal uint64) {
 	p.sums[[2]int64{int64(kind), int64(peer)}]++
-	x := p.transfers
-	x.Kind, x.Row, x.Done = append(x.Kind, kind), append(x.Row, row-p.lastMoved), append(x.Done, done)
-	x.Peer, x.Tag, x.Comm, x.Bytes = append(x.Peer, peer), append(x.Tag, tag), append(x.Comm, 1), append(x.Bytes, 8)
-	x.Ordinal = append(x.Ordinal, ordinal)
-	p.lastMoved = row
+	p.moves = append(p.moves, sectiontest.Move{
+		Kind: kind, Comm: 1, Peer: peer, Tag: tag, Transfer: section.Transfer{Row: uint64(row), Done: done, Bytes: 8, Ordinal: ordinal},
+	})
 }
 
 func (p *player) meet(row int64, root int32, ordinal uint64) {
@@ -225,7 +233,7 @@ func drawRecord(t *rapid.T) *record {
 				a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_CallPath{CallPath: &moriensv1.CallPath{Process: p.id, Path: uint32(2 - k), Frames: symbols(name)}}})
 			}
 			p.calls = &moriensv1.Calls{Ring: p.id, Counts: []*moriensv1.Counts{{}}}
-			p.transfers, p.collectives = &moriensv1.Transfers{Ring: p.id}, &moriensv1.Collectives{Ring: p.id}
+			p.collectives = &moriensv1.Collectives{Ring: p.id}
 			p.call(mpicall.Init, 0, p.now+1000)
 		}
 		play(t, random, players)
@@ -302,14 +310,14 @@ func play(t *rapid.T, random *rand.Rand, players []*player) {
 func (p *player) finish(random *rand.Rand) {
 	a, rows := p.agent, uint64(len(p.calls.Function))
 	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: p.calls}})
-	kept := &moriensv1.Calls{Ring: p.id, Function: p.calls.Function[:rows-rows/9]} // what followed them is gone
-	a.kept = append(a.kept, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: kept}})
-	if len(p.transfers.Row) > 0 {
-		moved := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Transfers{Transfers: p.transfers}}
-		a.kept = append(a.kept, moved)
+	a.kept = append(a.kept, &moriensv1.WindowPart{Process: p.id, Ring: []uint64{p.id}, FirstRow: []uint64{0}, BehindRow: []uint64{rows - rows/9}}) // what followed them is gone
+	for half := (len(p.moves) + 1) / 2; len(p.moves) > 0; half = len(p.moves) {
+		moved := sectiontest.Moves(p.id, 0, p.moves[:half]...)
+		a.kept = append(a.kept, &moriensv1.WindowPart{Process: p.id, Sections: moved})
 		if !p.silent {
-			a.say(moved)
+			a.say(sectiontest.Message(moved))
 		}
+		p.moves = p.moves[half:]
 	}
 	if len(p.collectives.Row) > 0 {
 		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: p.collectives}})

@@ -88,7 +88,10 @@ func (s *Store) Append(t Transaction) (compared []byte, err error) {
 		s.addRows(t.Number, rows)
 	}
 	if err := s.write(); err != nil {
-		s.config.Log.Warn("windows of full detail cannot be written", "error", err)
+		if !s.lost {
+			s.lost = true
+			s.config.Log.Warn("windows in full detail are lost: they cannot be written", "error", err)
+		}
 		s.lose(t.Moves)
 	}
 	if err := s.noteTransaction(t.Number); err != nil {

@@ -62,6 +62,7 @@ type Store struct {
 	stateBytes    int64 // of the state log after its last rewrite
 	stats         Stats
 	gaveWay       bool  // windows were given up for lack of disk space
+	lost          bool  // windows could not be written
 	failed        error // why full detail is missing
 
 	encoder  section.Encoder

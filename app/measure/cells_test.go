@@ -19,7 +19,6 @@ import (
 	"moriens/cshim/ringwriter"
 	"moriens/internal/mpicall"
 	"moriens/internal/rendezvous"
-	moriensv1 "moriens/proto/moriens/v1"
 )
 
 // startKept starts the collector of a run whose bursts are kept with the agents, which keep running at the end.
@@ -81,16 +80,16 @@ func checkKept(t *testing.T, c *collector.Collector, planters []*planter) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var messages []*moriensv1.ReportRequest
+	var parts [][]byte
 	for _, fetched := range c.Windows().FetchAll(ctx, planters[0].process.ID(), planters[len(planters)-1].process.ID()) {
 		if fetched.Err != nil || len(fetched.Gone) > 0 {
 			t.Errorf("fetched: %v, %d windows are gone", fetched.Err, len(fetched.Gone))
 		}
 		for _, p := range fetched.Parts {
-			messages = append(messages, p.Messages...)
+			parts = append(parts, p.Sections)
 		}
 	}
-	filled := f.Fill(messages)
+	filled := f.Fill(parts)
 	if filled.Missing > 0 || len(filled.Refused) > 0 {
 		t.Errorf("%d calls are missing, refused: %v", filled.Missing, filled.Refused)
 	}

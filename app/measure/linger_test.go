@@ -113,8 +113,8 @@ func (l *lingering) calls(t *testing.T) int {
 			t.Error(f.Err)
 		}
 		for _, p := range f.Parts {
-			for _, m := range p.Messages {
-				n += len(m.GetCalls().GetFunction())
+			for i := range p.Ring {
+				n += int(p.BehindRow[i] - p.FirstRow[i])
 			}
 		}
 	}

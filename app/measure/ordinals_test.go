@@ -30,36 +30,23 @@ type side struct {
 	ordinal  uint64
 }
 
-// byOrdinals pairs the sends and receives of windows by their ordinals alone, and gives when each was posted.
-func byOrdinals(parts []*moriensv1.WindowPart, ranks map[uint64]int32) map[[2]uint64]bool {
-	enters := make(map[[2]uint64]uint64) // by ring and row
-	for _, p := range parts {
-		for _, m := range p.Messages {
-			c := m.GetCalls()
-			ticks := c.GetOriginTicks()
-			for i := range c.GetFunction() {
-				ticks += c.BurstTicks[i]
-				enters[[2]uint64{c.Ring, c.First + uint64(i)}] = ticks
-				ticks += c.CallTicks[i]
-			}
-		}
-	}
+// byOrdinals pairs the sends and receives of windows by their ordinals alone, and gives when each was posted: enters are
+// when the calls of each rank began.
+func byOrdinals(t *testing.T, parts []*moriensv1.WindowPart, ranks map[uint64]int32, enters [][]uint64) map[[2]uint64]bool {
+	t.Helper()
 	sends, receives := make(map[side]uint64), make(map[side]uint64)
 	for _, p := range parts {
 		rank := ranks[p.Process]
-		for _, m := range p.Messages {
-			x := m.GetTransfers()
-			row := uint64(0)
-			for i, kind := range x.GetKind() {
-				row += uint64(x.Row[i])
-				if x.Ordinal[i] == 0 || x.Epoch != 0 {
+		for _, b := range movesOf(t, p.Sections) {
+			for _, x := range b.Transfers {
+				if x.Ordinal == 0 || b.Epoch != 0 {
 					continue
 				}
-				at := enters[[2]uint64{x.Ring, row}]
-				if kind == moriensv1.Transfers_KIND_SENT {
-					sends[side{rank, x.Peer[i], x.Tag[i], x.Ordinal[i]}] = at
+				lane, at := b.Lanes[x.Lane], enters[rank][x.Row]
+				if moriensv1.Transfers_Kind(lane.Kind) == moriensv1.Transfers_KIND_SENT {
+					sends[side{rank, lane.Peer, lane.Tag, x.Ordinal}] = at
 				} else {
-					receives[side{x.Peer[i], rank, x.Tag[i], x.Ordinal[i]}] = at
+					receives[side{lane.Peer, rank, lane.Tag, x.Ordinal}] = at
 				}
 			}
 		}
@@ -135,11 +122,13 @@ func TestWindowsMatchByOrdinals(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	edges := make(map[uint64]windows.Key) // the window of each call, by its entry
+	enters := make([][]uint64, ranks)
 	for i := range iterations + 1 {
 		for rank, w := range rings {
 			row := uint64(0)
 			call := func(id mpicall.ID, m ringwriter.Meaning) {
 				enter := 1_000_000_000 + uint64(i)*100_000 + row*1000 + uint64(rank)
+				enters[rank] = append(enters[rank], enter)
 				edges[enter] = windows.Key{Process: processes[rank].ID(), Window: anchor.After(uint64(i))}
 				awaitRoom(t, w, slotsOfCall)
 				if !w.CallMeaning(id, 0, enter, enter+300, m) {
@@ -216,7 +205,7 @@ func TestWindowsMatchByOrdinals(t *testing.T) {
 	if len(result.Run.Messages) != ranks*iterations || len(want) == 0 || len(kept) != ranks*len(all) || len(all) > iterations*3/4 {
 		t.Fatalf("%d messages, %d of them between %d of %d windows", len(result.Run.Messages), len(want), len(kept), len(all))
 	}
-	if d := cmp.Diff(want, byOrdinals(fetched[0].Parts, rankOf)); d != "" {
+	if d := cmp.Diff(want, byOrdinals(t, fetched[0].Parts, rankOf, enters)); d != "" {
 		t.Errorf("pairs differ (-want +got):\n%s", d)
 	}
 	t.Logf("%d messages between %d windows", len(want), len(kept))

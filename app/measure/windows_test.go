@@ -20,74 +20,59 @@ import (
 	"moriens/cshim/ringwriter"
 	"moriens/internal/anchor"
 	"moriens/internal/mpicall"
+	"moriens/internal/section"
 	"moriens/internal/shmabi"
 	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
 // line is one call of a window.
-type line struct {
-	row                  uint64
-	enter, exit, ordinal uint64 // of the collective or the message
-	function             mpicall.ID
+type line struct{ row, bytes uint64 } // that it has moved
+
+// movesOf are the blocks of sections of moves.
+func movesOf(t *testing.T, sections []byte) (list []*section.Block) {
+	t.Helper()
+	for x := new(section.Section); len(sections) > 0; {
+		b := new(section.Block)
+		var err error
+		if sections, err = x.Read(sections); err == nil {
+			err = new(section.Decoder).Moves(x, b)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, b)
+	}
+	return list
 }
 
 // lines takes the calls of a window's parts, in order.
-func lines(parts []*moriensv1.WindowPart) map[windows.Key][]line {
+func lines(t *testing.T, parts []*moriensv1.WindowPart) map[windows.Key][]line {
+	t.Helper()
 	got := make(map[windows.Key][]line)
 	for _, p := range parts {
 		at := windows.Key{Process: p.Process, Window: anchor.ID(p.Window)}
-		for _, m := range p.Messages {
-			c := m.GetCalls()
-			ticks := c.GetOriginTicks()
-			for i, f := range c.GetFunction() {
-				enter := ticks + c.BurstTicks[i]
-				ticks = enter + c.CallTicks[i]
-				got[at] = append(got[at], line{c.First + uint64(i), enter, ticks, 0, mpicall.ID(f)})
-			}
-		}
-		for _, m := range p.Messages {
-			var row int64
-			note := func(d int64, ordinal uint64) {
-				row += d
-				for i := range got[at] {
-					if got[at][i].row == uint64(row) {
-						got[at][i].ordinal = ordinal
-					}
-				}
-			}
-			for i, d := range m.GetCollectives().GetRow() {
-				note(d, m.GetCollectives().Ordinal[i])
-			}
-			for i, d := range m.GetTransfers().GetRow() {
-				note(d, m.GetTransfers().Bytes[i])
+		for i := range p.Ring {
+			for row := p.FirstRow[i]; row < p.BehindRow[i]; row++ {
+				got[at] = append(got[at], line{row, 0})
 			}
 		}
 		slices.SortFunc(got[at], func(a, b line) int { return int(a.row) - int(b.row) })
+		for _, b := range movesOf(t, p.Sections) {
+			for _, x := range b.Transfers {
+				i, _ := slices.BinarySearchFunc(got[at], x.Row, func(l line, row uint64) int { return int(l.row) - int(row) })
+				got[at][i].bytes = x.Bytes
+			}
+		}
 	}
 	return got
-}
-
-// awaitEviction waits until the windows in a spool are not nearer to their bound than where an agent evicts. An agent
-// that has not started evicting loses what arrives when the bound is reached, of one rank or of another; a disk may
-// keep it waiting for seconds.
-func awaitEviction(ctx context.Context, t *testing.T, dir string, limit units.Bytes) {
-	t.Helper()
-	for ctx.Err() == nil {
-		held := bytesBelow(t, dir, "fresh") + bytesBelow(t, dir, "sorted") + bytesBelow(t, dir, "state")
-		if held <= (int64(limit)-bytesBelow(t, dir, "outbox"))/32*29 { // it begins with 28
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Fatalf("the windows in %s stay as many as there is room for", dir)
 }
 
 // A node with room for all windows and one with room for some: what one keeps the other keeps too, pinned windows are
 // kept on both, and a fetch returns what the ranks wrote.
 func TestWindowsOfSeveralNodes(t *testing.T) {
 	t.Parallel()
-	const ranks, perNode, iterations, sends = 4, 2, 4000, 8
+	const ranks, perNode, iterations, sends = 4, 2, 4000, 16
 	c := startCollector(t, "127.0.0.1:0")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -119,7 +104,7 @@ func TestWindowsOfSeveralNodes(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.Comm(ringwriter.Comm{Number: 1, ID: 99, Rank: len(processes), Size: ranks, Ranks: []ringwriter.Ranks{{First: 0, Stride: 1, Count: ranks}}})
-			w, err := p.Thread(1 << 9) // little is on its way: see awaitEviction
+			w, err := p.Thread(1 << 12)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,29 +115,24 @@ func TestWindowsOfSeveralNodes(t *testing.T) {
 	written := make(map[windows.Key][]line)
 	write := func(from, to int) {
 		for i := from; i < to; i++ {
-			if i%16 == 0 {
-				for node, dir := range dirs {
-					awaitEviction(ctx, t, dir, limit(node))
-				}
-			}
 			for rank, w := range rings {
 				at := windows.Key{Process: processes[rank].ID(), Window: anchor.After(uint64(i))}
 				for k := range sends + 1 {
 					n := uint64(i*(sends+1) + k)
 					enter := 1_000_000_000 + n*1_000_000 + random.Uint64N(500_000)
 					exit := enter + random.Uint64N(500_000)
-					bytes := random.Uint64N(1 << 40)
-					call, ordinal := mpicall.Send, bytes
+					bytes := random.Uint64N(1 << 60)
+					call := mpicall.Send
 					m := ringwriter.Meaning{Transfers: []shmabi.Transfer{{Bytes: bytes, Peer: int32((rank + 1) % ranks), Tag: int32(k), Comm: 1, Kind: uint32(ring.Sent)}}}
 					if k == sends {
-						call, ordinal = mpicall.Allreduce, uint64(i)
+						call, bytes = mpicall.Allreduce, 0
 						m = ringwriter.Meaning{Collectives: []shmabi.Collective{{Sent: 8, Received: 8, Ordinal: uint32(i), Root: -1, Comm: 1}}}
 					}
 					awaitRoom(t, w, slotsOfCall)
 					if !w.CallMeaning(call, 0, enter, exit, m) {
 						t.Fatal("the ring is full")
 					}
-					written[at] = append(written[at], line{n, enter, exit, ordinal, call})
+					written[at] = append(written[at], line{n, bytes})
 				}
 			}
 			time.Sleep(200 * time.Microsecond)
@@ -166,7 +146,7 @@ func TestWindowsOfSeveralNodes(t *testing.T) {
 				if f.Err != nil {
 					t.Fatal(f.Err)
 				}
-				arrived += len(lines(f.Parts))
+				arrived += len(lines(t, f.Parts))
 			}
 			if arrived == ranks {
 				return
@@ -192,40 +172,33 @@ func TestWindowsOfSeveralNodes(t *testing.T) {
 	for i := range iterations {
 		all = append(all, anchor.After(uint64(i)))
 	}
-	// The newest windows are on all nodes. Of older ones each node has those below its own hash, once it has looked.
-	settled := anchor.After(iterations * 3 / 4)
+	// Each node has the windows whose chunks are below its own hash, of both its ranks.
 	var kept []map[anchor.ID]bool
-	var fetched []windows.Fetched
-	for even := false; !even; time.Sleep(20 * time.Millisecond) {
-		kept, even = nil, true
-		fetched = c.Windows().Fetch(ctx, all)
-		if ctx.Err() != nil {
-			t.Fatal("the nodes do not come to keep the same windows of both their ranks")
+	fetched := c.Windows().Fetch(ctx, all)
+	slices.SortFunc(fetched, func(a, b windows.Fetched) int { return len(b.Gone) - len(a.Gone) })
+	for i, f := range fetched {
+		if f.Err != nil {
+			t.Fatal(f.Err)
 		}
-		slices.SortFunc(fetched, func(a, b windows.Fetched) int { return len(b.Gone) - len(a.Gone) })
-		for _, f := range fetched {
-			if f.Err != nil {
-				t.Fatal(f.Err)
-			}
-			of := make(map[anchor.ID]int)
-			for at := range lines(f.Parts) {
-				of[at.Window]++
-			}
-			mine := make(map[anchor.ID]bool)
-			for w, n := range of {
-				mine[w] = true
-				even = even && (n == perNode || w >= settled)
-			}
-			kept = append(kept, mine)
+		of := make(map[anchor.ID]int)
+		for at := range lines(t, f.Parts) {
+			of[at.Window]++
 		}
-		for i := range kept[1:] {
-			for w := range kept[i] {
-				even = even && (kept[i+1][w] || w >= settled)
+		mine := make(map[anchor.ID]bool)
+		for w, n := range of {
+			if mine[w] = true; n != perNode {
+				t.Errorf("node %d has window %d of %d ranks", i, w, n)
 			}
+		}
+		kept = append(kept, mine)
+	}
+	for w := range kept[0] {
+		if !kept[1][w] {
+			t.Errorf("window %d is on the smaller node alone", w)
 		}
 	}
 	for i, f := range fetched {
-		got := lines(f.Parts)
+		got := lines(t, f.Parts)
 		for at, calls := range got {
 			if !slices.Equal(written[at], calls) {
 				t.Fatalf("window %+v differs (-want +got):\n%s", at, cmp.Diff(written[at], calls, cmp.AllowUnexported(line{})))
@@ -245,7 +218,7 @@ func TestWindowsOfSeveralNodes(t *testing.T) {
 	}
 	one := processes[3].ID()
 	for _, f := range c.Windows().Fetch(ctx, pins[:1], one) {
-		for at := range lines(f.Parts) {
+		for at := range lines(t, f.Parts) {
 			if at.Process != one {
 				t.Errorf("window %+v was not asked for", at)
 			}

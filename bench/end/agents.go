@@ -130,7 +130,7 @@ func (j job) FetchCalls(ctx context.Context, calls []windows.Calls) []windows.Fe
 	for node := range answers {
 		answers[node].Agent = uint64(node + 1)
 	}
-	sent := make(map[windows.Key]bool)
+	sent, m := make(map[windows.Key]bool), new(mover)
 	for _, c := range calls {
 		rank := int(c.Ring>>8) - 1
 		a := &answers[rank/ranksOfNode]
@@ -138,7 +138,7 @@ func (j job) FetchCalls(ctx context.Context, calls []windows.Calls) []windows.Fe
 			w := windows.Key{Process: j.process(rank), Window: anchor.After(uint64(j.iterationOf(int(row))))}
 			if a.Err = ctx.Err(); a.Err == nil && !sent[w] {
 				sent[w] = true
-				a.Parts = append(a.Parts, j.window(rank, w.Window)...)
+				a.Parts = append(a.Parts, j.window(m, rank, w.Window)...)
 			}
 		}
 	}
@@ -146,7 +146,7 @@ func (j job) FetchCalls(ctx context.Context, calls []windows.Calls) []windows.Fe
 }
 
 // window is what the node of a rank has of a window; nothing where that is after the last meeting.
-func (j job) window(rank int, w anchor.ID) []*moriensv1.WindowPart {
+func (j job) window(m *mover, rank int, w anchor.ID) []*moriensv1.WindowPart {
 	first := int(w.Anchors())
 	behind := first
 	for behind < j.iterations && anchor.After(uint64(behind)) == w {
@@ -155,10 +155,9 @@ func (j job) window(rank int, w anchor.ID) []*moriensv1.WindowPart {
 	if first == behind {
 		return nil
 	}
-	c := j.from(rank, first, behind)
-	return []*moriensv1.WindowPart{{Process: j.process(rank), Window: uint64(w), Messages: []*moriensv1.ReportRequest{
-		{Body: &moriensv1.ReportRequest_Calls{Calls: c.calls}},
-		{Body: &moriensv1.ReportRequest_Transfers{Transfers: c.transfers}},
-		{Body: &moriensv1.ReportRequest_Collectives{Collectives: c.meetings}},
-	}}}
+	firstRow, behindRow := j.rows(first, behind)
+	return []*moriensv1.WindowPart{{
+		Process: j.process(rank), Window: uint64(w), Ring: []uint64{j.ring(rank)}, FirstRow: []uint64{uint64(firstRow)}, BehindRow: []uint64{uint64(behindRow)},
+		Sections: j.moves(m, rank, first, behind),
+	}}
 }

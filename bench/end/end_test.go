@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"moriens/collector/store"
 	"moriens/conclude/retention"
 	"moriens/internal/anchor"
+	"moriens/internal/mpicall"
 	"moriens/internal/units"
 )
 
@@ -76,32 +78,62 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// A node's windows have every call of its ranks once, as it was sent, and the messages of those calls have both ends.
+// A node's windows have every call of its ranks once, and what those calls moved, of which the ends are known.
 func TestWindows(t *testing.T) {
 	j := newJob(3, 200_000, false) // more meetings than windows of one each
 	whole := j.from(1, 0, j.iterations)
-	row, transfers := 0, 0
+	functions := map[uint8]uint32{2: uint32(mpicall.Irecv), 1: uint32(mpicall.Isend)}
+	s, m := store.New(), new(mover)
+	if err := j.fill(s); err != nil {
+		t.Fatal(err)
+	}
+	f := s.Freeze()
+	row, transfers := uint64(0), 0
 	for n, last := 0, anchor.ID(1); n <= j.iterations; n++ {
 		w := anchor.After(uint64(n))
 		if w == last {
 			continue
 		}
 		last = w
-		for _, part := range j.window(1, w) {
-			c := part.Messages[0].GetCalls()
-			if int(c.First) != row {
-				t.Fatalf("window behind %d meetings begins with row %d, want %d", w.Anchors(), c.First, row)
+		for _, part := range j.window(m, 1, w) {
+			if len(part.Ring) != 1 || part.Ring[0] != j.ring(1) || part.FirstRow[0] != row {
+				t.Fatalf("window behind %d meetings has rows %v to %v of %v, want %d on", w.Anchors(), part.FirstRow, part.BehindRow, part.Ring, row)
 			}
-			for i, ns := range c.BurstTicks {
-				if ns != whole.calls.BurstTicks[row+i] || c.CallTicks[i] != whole.calls.CallTicks[row+i] || c.Function[i] != whole.calls.Function[row+i] {
-					t.Fatalf("row %d differs", row+i)
+			details, err := f.Details(part.Sections)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range details {
+				for i, posted := range d.Row {
+					if uint64(posted) < row || uint64(posted) >= part.BehindRow[0] || whole.calls.Function[posted] != functions[d.Kind[i]] ||
+						whole.calls.Function[d.Done[i]] != uint32(mpicall.Waitall) || d.OrdinalOf(i) != uint64(transfers/2+1) || d.Bytes[i] != haloBytes {
+						t.Fatalf("transfer %d of row %d: %+v", transfers, posted, d)
+					}
+					transfers++
 				}
 			}
-			row += len(c.Function)
-			transfers += len(part.Messages[1].GetTransfers().Kind)
+			row = part.BehindRow[0]
 		}
 	}
-	if row != len(whole.calls.Function) || transfers != len(whole.transfers.Kind) || transfers != 2*(j.iterations/2)*3 {
-		t.Errorf("%d of %d rows, %d of %d transfers", row, len(whole.calls.Function), transfers, len(whole.transfers.Kind))
+	if row != uint64(len(whole.calls.Function)) || transfers != 2*(j.iterations/2)*3 {
+		t.Errorf("%d of %d rows, %d transfers", row, len(whole.calls.Function), transfers)
+	}
+}
+
+// More transfers than a section has are in several.
+func TestMovesInSections(t *testing.T) {
+	j := newJob(2, 40_000, false)
+	s := store.New()
+	if err := j.fill(s); err != nil {
+		t.Fatal(err)
+	}
+	f := s.Freeze()
+	details, err := f.Details(j.moves(new(mover), 0, 0, j.iterations))
+	n := 0
+	for _, d := range details {
+		n += d.Len()
+	}
+	if err != nil || len(details) < 2 || n != 2*(j.iterations/2)*3 {
+		t.Errorf("%d transfers in %d sections, %v", n, len(details), err)
 	}
 }

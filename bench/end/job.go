@@ -7,6 +7,7 @@ import (
 
 	"moriens/internal/mix"
 	"moriens/internal/mpicall"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -100,28 +101,34 @@ func normal(rank, iteration, place int) float64 {
 
 // columns are calls of a rank that follow each other, with the burst before each.
 type columns struct {
-	calls      *moriensv1.Calls
-	meetings   *moriensv1.Collectives
-	transfers  *moriensv1.Transfers
-	met, moved int64 // rows of the latest of both
+	calls    *moriensv1.Calls
+	meetings *moriensv1.Collectives
+	met      int64 // row of the latest
+}
+
+// rows are those of the calls that from makes: first ≤ row < behind.
+func (j job) rows(first, behind int) (firstRow, behindRow int) {
+	firstRow, behindRow = j.row(first), j.row(behind)
+	if first == 0 {
+		firstRow = 0
+	}
+	if behind == j.iterations {
+		behindRow++
+	}
+	return firstRow, behindRow
 }
 
 // from makes the calls of a rank's iterations, from one to before another. With the first iteration goes MPI_Init, with
 // the last MPI_Finalize.
 func (j job) from(rank, first, behind int) columns {
-	rows := j.row(behind) - j.row(first)
-	if first == 0 {
-		rows += callsBefore
-	}
-	if behind == j.iterations {
-		rows++
-	}
+	firstRow, behindRow := j.rows(first, behind)
+	rows := behindRow - firstRow
 	c := columns{calls: &moriensv1.Calls{
-		Ring: j.ring(rank), First: uint64(j.row(first)), OriginTicks: j.beginNS(first),
+		Ring: j.ring(rank), First: uint64(firstRow), OriginTicks: j.beginNS(first),
 		BurstTicks: make([]uint64, 0, rows), CallTicks: make([]uint64, 0, rows), Function: make([]uint32, 0, rows), Path: make([]uint32, 0, rows),
-	}, meetings: &moriensv1.Collectives{Ring: j.ring(rank)}, transfers: &moriensv1.Transfers{Ring: j.ring(rank)}}
+	}, meetings: &moriensv1.Collectives{Ring: j.ring(rank)}}
 	if first == 0 {
-		c.calls.First, c.calls.OriginTicks, c.calls.NoBurst = 0, originNS, []uint32{0}
+		c.calls.OriginTicks, c.calls.NoBurst = originNS, []uint32{0}
 		c.add(0, initNS, mpicall.Init, 0)
 	}
 	for i := first; i < behind; i++ {
@@ -160,8 +167,6 @@ func (j job) iteration(c *columns, rank, i int) {
 		case mpicall.Allreduce:
 			call = end - at - burst
 			c.meet(row+place, i)
-		case mpicall.Irecv: // the Isend is next, the Waitall after it
-			c.exchange(j, rank, i, row+place)
 		}
 		c.add(burst, call, k.function, uint32(half*len(kinds[1])+place+1))
 		at += burst + call
@@ -175,24 +180,51 @@ func (c *columns) meet(row, iteration int) {
 	c.met = int64(row)
 }
 
-// exchange receives from the left and sends to the right, in a row and the next; the row after that completes both.
-func (c *columns) exchange(j job, rank, iteration, row int) {
+// A mover makes sections of moves. It has room for one at a time.
+type mover struct {
+	encoder  section.Encoder
+	gatherer section.Gatherer
+	block    section.Block
+}
+
+func (m *mover) begin(ring uint64) {
+	m.block.Empty()
+	m.block.Ring = ring
+}
+
+// moves is what the calls of a rank's iterations have sent and received, from one to before another, as sections.
+func (j job) moves(m *mover, rank, first, behind int) (sections []byte) {
+	m.begin(j.ring(rank))
+	for i := first; i < behind; i++ {
+		for place, k := range kinds[j.half(i)] {
+			if k.function != mpicall.Irecv {
+				continue
+			}
+			if len(m.block.Transfers) > section.MaxMoves-2 {
+				sections = m.encoder.Moves(sections, &m.block)
+				m.begin(j.ring(rank))
+			}
+			j.exchange(m, rank, i, j.row(i)+place)
+		}
+	}
+	return m.encoder.Moves(sections, &m.block)
+}
+
+// exchange receives from the left and sends to the right, in an MPI_Irecv's row and the MPI_Isend's after it; the row
+// after that completes both.
+func (j job) exchange(m *mover, rank, iteration, row int) {
 	half := j.iterations / 2
 	number := min(iteration, half) + 2*max(iteration-half, 0) // of the rank's exchanges
 	if row > j.row(iteration) {
 		number++
 	}
-	x := c.transfers
 	for k, peer := range [2]int{(rank + j.ranks - 1) % j.ranks, (rank + 1) % j.ranks} {
 		kind := moriensv1.Transfers_KIND_RECEIVED
 		if k == 1 {
 			kind = moriensv1.Transfers_KIND_SENT
 		}
-		distance := int64(2 - k)
-		x.Kind, x.Row, x.Done = append(x.Kind, kind), append(x.Row, int64(row+k)-c.moved), append(x.Done, distance+1)
-		x.Peer, x.Tag, x.Comm = append(x.Peer, int32(peer)), append(x.Tag, 1), append(x.Comm, worldComm)
-		x.Bytes, x.Ordinal = append(x.Bytes, haloBytes), append(x.Ordinal, uint64(number+1))
-		c.moved = int64(row + k)
+		m.gatherer.Add(&m.block, section.Lane{Kind: section.MoveKind(kind), Comm: worldComm, Peer: int32(peer), Tag: 1},
+			section.Transfer{Row: uint64(row + k), Done: int64(2 - k + 1), Bytes: haloBytes, Ordinal: uint64(number + 1)})
 	}
 }
 

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/internal/section"
+	"moriens/internal/units"
 )
 
 // A Detail is transfers of a ring as a window of full detail has them.
@@ -13,17 +14,42 @@ type Detail struct {
 	Transfers
 }
 
-// Detail validates transfers of a window and gives them as the store has those that arrived unasked.
-func (f *Frozen) Detail(x *moriensv1.Transfers) (*Detail, error) {
-	r := f.rings[x.Ring]
-	if r == nil {
-		return nil, fmt.Errorf("transfers of unknown ring %016x", x.Ring)
+// Details takes apart sections of moves that follow each other, as windows of full detail have them, and gives their
+// transfers as the store has those that arrived unasked. Each is taken as a whole or refused; where the bytes are not a
+// section, those behind it are lost with it. What is sound is returned beside an error, which names the first that was
+// refused.
+func (f *Frozen) Details(sections []byte) (list []*Detail, err error) {
+	if f.reader == nil {
+		f.reader = new(reader)
 	}
-	t, err := decode(f.rings, r, x)
-	if err != nil {
-		return nil, fmt.Errorf("ring %016x, transfers: %w", x.Ring, err)
+	refused := 0
+	refuse := func(why error) {
+		if refused++; err == nil {
+			err = why
+		}
 	}
-	return &Detail{Ring: r, Transfers: t}, nil
+	for len(sections) > 0 {
+		rest, why := f.reader.section.Read(sections)
+		if why != nil {
+			refuse(why)
+			break
+		}
+		sections = rest
+		if kind := f.reader.section.Kind; kind != section.Moves {
+			refuse(fmt.Errorf("a section of kind %d in the place of transfers", kind))
+			continue
+		}
+		r, t, why := f.reader.moves(f.rings)
+		if why != nil {
+			refuse(why)
+			continue
+		}
+		list = append(list, &Detail{Ring: r, Transfers: t})
+	}
+	if refused > 1 {
+		err = fmt.Errorf("%w (and %s more)", err, units.Count(refused-1, "section"))
+	}
+	return list, err
 }
 
 // Ring is the ring of an id, nil where there is none.

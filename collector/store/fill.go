@@ -8,7 +8,7 @@ import (
 	"sort"
 
 	"moriens/internal/mpicall"
-	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/internal/section"
 )
 
 // CallsOnNode reports whether the agent of a process keeps its calls on the node: of its rings only the announcements
@@ -38,18 +38,19 @@ func (f *Filled) Row(r *Ring, now uint64) uint64 {
 	return now
 }
 
-// Fill takes what was fetched of processes whose calls are kept on their nodes: Calls, Marks, Transfers, Collectives
-// and Gaps. It is validated as what arrives by itself, and must not be used by others afterwards. Where rows are
-// missing, because their windows were evicted, those that follow are numbered without them: the time before the first
-// of them is no burst, as where records are lost, and nothing is counted across. Call paths and names have their
-// numbers after Renumber.
-func (f *Frozen) Fill(messages []*moriensv1.ReportRequest) Filled {
+// Fill takes what was fetched of processes whose calls are kept on their nodes: sections of calls and of moves, those
+// of a part one after the other. They are validated as those that arrive by themselves. Where rows are missing, because
+// their windows were evicted, those that follow are numbered without them: the time before the first of them is no
+// burst, as where records are lost, and nothing is counted across. Call paths and names have their numbers after
+// Renumber.
+func (f *Frozen) Fill(parts [][]byte) Filled {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
 	x := filling{store: f.store, Filled: Filled{rings: make(map[*Ring]*holes)}}
-	x.calls(messages)
-	x.marks(messages)
-	x.moved(messages)
+	calls, moves := x.sort(parts)
+	x.calls(calls)
+	x.marks()
+	x.moved(moves)
 	return x.Filled
 }
 
@@ -57,6 +58,21 @@ func (f *Frozen) Fill(messages []*moriensv1.ReportRequest) Filled {
 type filling struct {
 	Filled
 	store *Store
+	later []later
+}
+
+// A piece is a section that waits for its turn.
+type piece struct {
+	ring, first uint64
+	bytes       []byte
+}
+
+// later is what the calls of a block have beside them, which is taken when the calls of all blocks are there.
+type later struct {
+	ring           *Ring
+	firstMark      uint64
+	marks          []section.Mark
+	before, inside []uint64 // gaps
 }
 
 // holes are what is missing of a ring.
@@ -83,24 +99,40 @@ func (x *filling) of(r *Ring) *holes {
 	return x.rings[r]
 }
 
-// calls takes all calls, ring by ring, in the order of their rows.
-func (x *filling) calls(messages []*moriensv1.ReportRequest) {
-	var list []*moriensv1.Calls
-	for _, m := range messages {
-		if c := m.GetCalls(); c != nil {
-			list = append(list, c)
+// sort finds the sections of parts: those of calls in the order of rings and rows, those of moves as they are.
+func (x *filling) sort(parts [][]byte) (calls, moves []piece) {
+	read := &x.store.takeApart().section
+	for _, bytes := range parts {
+		for len(bytes) > 0 {
+			rest, err := read.Read(bytes)
+			if err != nil {
+				x.refuse(err)
+				break
+			}
+			bytes = rest
+			p := piece{read.Ring, read.First, read.Bytes()}
+			if read.Kind == section.Moves {
+				moves = append(moves, p)
+			} else {
+				calls = append(calls, p)
+			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *moriensv1.Calls) int {
-		return cmp.Or(cmp.Compare(a.Ring, b.Ring), cmp.Compare(a.First, b.First))
-	})
-	for _, c := range list {
-		r := x.store.rings[c.Ring]
+	slices.SortStableFunc(calls, func(a, b piece) int { return cmp.Or(cmp.Compare(a.ring, b.ring), cmp.Compare(a.first, b.first)) })
+	return calls, moves
+}
+
+// calls takes all calls, with their collectives, ring by ring, in the order of their rows.
+func (x *filling) calls(list []piece) {
+	for _, p := range list {
+		r := x.store.rings[p.ring]
 		if r == nil || !r.Process.CallsOnNode() || r.Calls > 0 && x.rings[r] == nil {
-			x.refuse(fmt.Errorf("fetched calls of ring %016x, which is not known, or has its calls", c.Ring))
+			x.refuse(fmt.Errorf("fetched calls of ring %016x, which is not known, or has its calls", p.ring))
 			continue
 		}
-		x.refuse(x.addCalls(r, c))
+		if err := x.addCalls(r, p); err != nil {
+			x.refuse(fmt.Errorf("ring %016x, call %d: %w", p.ring, p.first, err))
+		}
 	}
 	for r, h := range x.rings {
 		h.all = h.next
@@ -112,31 +144,51 @@ func (x *filling) calls(messages []*moriensv1.ReportRequest) {
 	}
 }
 
-func (x *filling) addCalls(r *Ring, c *moriensv1.Calls) error {
+func (x *filling) addCalls(r *Ring, p piece) error {
+	d := x.store.reader
+	if _, err := d.section.Read(p.bytes); err != nil {
+		return err
+	}
+	b, err := d.calls(r)
+	if err != nil {
+		return err
+	}
+	if b.Rows > 0 || b.Unfinished {
+		if err := x.addRows(r, b); err != nil {
+			return err
+		}
+	}
+	x.later = append(x.later, later{r, b.FirstMark, slices.Clone(b.Marks), slices.Clone(b.GapsBefore), slices.Clone(b.GapsInside)})
+	return r.addCollectives(b)
+}
+
+// addRows takes the rows of a block, which has their numbers of before again afterwards.
+func (x *filling) addRows(r *Ring, b *section.Block) error {
 	h := x.of(r)
-	first, n := c.First, uint64(len(c.Function))
+	first := b.First
 	if first < h.next || first > math.MaxUint32 {
-		return fmt.Errorf("ring %016x, call %d: fetched behind call %d", c.Ring, first, int64(h.next)-1)
+		return fmt.Errorf("fetched behind call %d", int64(h.next)-1)
 	}
 	missing := first > h.next
 	if missing {
-		if len(c.NoBurst) == 0 || c.NoBurst[0] != 0 {
-			c.NoBurst = slices.Insert(c.NoBurst, 0, 0)
+		if len(b.NoBurst) == 0 || b.NoBurst[0] != 0 {
+			b.NoBurst = slices.Insert(b.NoBurst, 0, 0)
 		}
-		if end := r.origin + r.ticks; r.Calls > 0 && c.OriginTicks > end && c.OriginTicks < maxTicks {
-			r.ticks += c.OriginTicks - end
+		if end := r.origin + r.ticks; r.Calls > 0 && b.Origin > end && b.Origin < maxTicks {
+			r.ticks += b.Origin - end
 		}
 	}
-	c.First = r.Calls
-	if err := x.ending(r, func() error { return x.store.addCalls(c) }); err != nil {
+	b.First = r.Calls
+	if err := x.ending(r, func() error { return x.store.addRows(r, b) }); err != nil {
 		return err
 	}
+	b.First = first
 	if missing {
 		x.miss(h, first)
 		r.Gaps.Before = append(r.Gaps.Before, first)
 	}
-	h.next = first + n
-	x.Calls += n
+	h.next = first + uint64(b.Rows)
+	x.Calls += uint64(b.Rows)
 	return nil
 }
 
@@ -161,43 +213,37 @@ func (x *filling) miss(h *holes, row uint64) {
 }
 
 // marks takes all marks of rings of which none arrived unasked; missing ones are as if they had never existed.
-func (x *filling) marks(messages []*moriensv1.ReportRequest) {
-	var list []*moriensv1.Marks
-	for _, m := range messages {
-		if k := m.GetMarks(); k != nil {
-			if r := x.store.rings[k.Ring]; r != nil && r.marks == 0 {
-				list = append(list, k)
-			}
-		}
+func (x *filling) marks() {
+	unmarked := make(map[*Ring]bool)
+	for _, l := range x.later {
+		unmarked[l.ring] = l.ring.marks == 0
 	}
-	slices.SortStableFunc(list, func(a, b *moriensv1.Marks) int {
-		return cmp.Or(cmp.Compare(a.Ring, b.Ring), cmp.Compare(a.First, b.First))
-	})
-	for _, k := range list {
-		r := x.store.rings[k.Ring]
-		k.First = r.marks
-		x.refuse(x.ending(r, func() error { return x.store.addMarks(k) }))
+	list := slices.DeleteFunc(slices.Clone(x.later), func(l later) bool { return len(l.marks) == 0 || !unmarked[l.ring] })
+	slices.SortStableFunc(list, func(a, b later) int { return cmp.Compare(a.firstMark, b.firstMark) })
+	for _, l := range list {
+		if err := x.ending(l.ring, func() error { return l.ring.addMarksOf(l.ring.marks, l.marks) }); err != nil {
+			x.refuse(fmt.Errorf("ring %016x, %w", l.ring.Info.Ring, err))
+		}
 	}
 }
 
-// moved takes what calls have moved, by the rows that they had, and gives it those that they have now.
-func (x *filling) moved(messages []*moriensv1.ReportRequest) {
+// moved takes what calls have moved and the gaps, by the rows that they had, and gives it those that they have now.
+func (x *filling) moved(moves []piece) {
 	received := make(map[*Ring]uint64)
 	for r, h := range x.rings {
 		received[r] = r.Calls
 		r.Calls = h.all
 	}
-	for _, m := range messages {
-		switch b := m.Body.(type) {
-		case *moriensv1.ReportRequest_Transfers:
-			x.refuse(x.store.addTransfers(b.Transfers))
-		case *moriensv1.ReportRequest_Collectives:
-			x.refuse(x.store.addCollectives(b.Collectives))
-		case *moriensv1.ReportRequest_Gaps:
-			x.refuse(x.store.addGaps(b.Gaps))
-		case *moriensv1.ReportRequest_Calls, *moriensv1.ReportRequest_Marks:
-		default:
-			x.refuse(fmt.Errorf("a window contains an unexpected message: %T", m.Body))
+	for _, p := range moves {
+		_, err := x.store.reader.section.Read(p.bytes)
+		if err == nil {
+			err = x.store.addMoves()
+		}
+		x.refuse(err)
+	}
+	for _, l := range x.later {
+		if err := l.ring.addGaps(l.before, l.inside); err != nil {
+			x.refuse(fmt.Errorf("ring %016x: %w", l.ring.Info.Ring, err))
 		}
 	}
 	for r := range x.rings {

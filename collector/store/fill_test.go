@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -36,7 +37,7 @@ func newStaying(t *testing.T) *agentStub {
 type drawnWindow struct {
 	ring        uint64
 	first, rows uint64
-	messages    []*moriensv1.ReportRequest
+	parts       [][]byte // sections
 }
 
 // drawWindows draws what two rings did: rows[ring] of them in all.
@@ -49,41 +50,30 @@ func drawWindows(t *rapid.T) (list []drawnWindow, rows map[uint64]uint64) {
 		ticks := 50 * ring
 		for first := uint64(0); first < rows[ring]; {
 			n := min(uint64(rapid.IntRange(1, 8).Draw(t, "window")), rows[ring]-first)
-			c := &moriensv1.Calls{Ring: ring, First: first, OriginTicks: ticks}
-			x, m := &moriensv1.Transfers{Ring: ring}, &moriensv1.Collectives{Ring: ring}
-			lastMoved, lastMet := int64(0), int64(0)
+			b := &section.Block{Ring: ring, First: first, Origin: ticks, Sites: []section.Site{{Function: 1, Path: 1}}, Rows: int(n)}
+			var moved []sectiontest.Move
 			for row := first; row < first+n; row++ {
-				c.BurstTicks, c.CallTicks = append(c.BurstTicks, 10), append(c.CallTicks, 1000*ring+row)
-				c.Function, c.Path = append(c.Function, 1), append(c.Path, 1)
+				b.Burst[row-first], b.Call[row-first] = 10, 1000*ring+row
 				ticks += 10 + 1000*ring + row
 				switch rapid.IntRange(0, 2).Draw(t, "what") {
 				case 0:
-					m.Row, m.Comm, m.Ordinal = append(m.Row, int64(row)-lastMet), append(m.Comm, 1), append(m.Ordinal, row)
-					m.Sent, m.Received, m.Root = append(m.Sent, row), append(m.Received, 0), append(m.Root, -1)
-					lastMet = int64(row)
+					b.Collectives = append(b.Collectives, section.Collective{Row: uint32(row - first), Comm: 1, Ordinal: row, Sent: row, Root: -1})
 				case 1:
 					by := rapid.SampledFrom([]uint64{11, 12}).Draw(t, "by")
-					done := int64(rapid.Uint64Range(0, rows[by]-1).Draw(t, "done"))
+					done := rapid.Uint64Range(0, rows[by]-1).Draw(t, "done")
+					x := section.Transfer{Row: row, Done: sectiontest.Done(row, done), Bytes: done + 1}
 					if by != ring {
-						x.Elsewhere, x.DoneRing = append(x.Elsewhere, uint32(len(x.Row))), append(x.DoneRing, by)
+						x.Ring = by
 					}
-					x.Row, x.Kind = append(x.Row, int64(row)-lastMoved), append(x.Kind, moriensv1.Transfers_KIND_SENT)
-					if x.Done = append(x.Done, done-int64(row)); done >= int64(row) {
-						x.Done[len(x.Done)-1]++
-					}
-					x.Peer, x.Tag, x.Comm, x.Bytes = append(x.Peer, 1), append(x.Tag, int32(row)), append(x.Comm, 1), append(x.Bytes, uint64(done)+1)
-					lastMoved = int64(row)
+					moved = append(moved, sectiontest.Move{Kind: moriensv1.Transfers_KIND_SENT, Peer: 1, Tag: int32(row), Comm: 1, Transfer: x})
 				}
 			}
 			if first == 0 {
-				c.NoBurst = []uint32{0}
+				b.NoBurst = []uint32{0}
 			}
-			w := drawnWindow{ring: ring, first: first, rows: n, messages: []*moriensv1.ReportRequest{calls(c)}}
-			if len(x.Row) > 0 {
-				w.messages = append(w.messages, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Transfers{Transfers: x}})
-			}
-			if len(m.Row) > 0 {
-				w.messages = append(w.messages, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: m}})
+			w := drawnWindow{ring: ring, first: first, rows: n, parts: [][]byte{encoded(b)}}
+			if len(moved) > 0 {
+				w.parts = append(w.parts, sectiontest.Moves(ring, 0, moved...))
 			}
 			list = append(list, w)
 			first += n
@@ -92,13 +82,16 @@ func drawWindows(t *rapid.T) (list []drawnWindow, rows map[uint64]uint64) {
 	return list, rows
 }
 
+// encoded are blocks of calls as sections.
+func encoded(blocks ...*section.Block) []byte { return sections(blocks...).GetSections() }
+
 // What was fetched is as if it had arrived unasked; where windows are missing, what is there belongs to the calls that
 // it belonged to.
 func TestFill(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		windows, rows := drawWindows(rt)
 		stub := newStaying(t)
-		var messages []*moriensv1.ReportRequest
+		var parts [][]byte
 		has := map[uint64]map[uint64]bool{11: {}, 12: {}}
 		burstless := map[uint64]int{}
 		next := map[uint64]uint64{}
@@ -107,9 +100,7 @@ func TestFill(t *testing.T) {
 			if rapid.IntRange(0, 3).Draw(rt, "evicted") == 0 {
 				continue
 			}
-			for _, m := range w.messages {
-				messages = append(messages, proto.CloneOf(m))
-			}
+			parts = append(parts, w.parts...)
 			for row := w.first; row < w.first+w.rows; row++ {
 				has[w.ring][row] = true
 				kept++
@@ -123,7 +114,7 @@ func TestFill(t *testing.T) {
 			stub.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: ring, Calls: n}}})
 		}
 		f := stub.store.Freeze()
-		order := rapid.Permutation(messages).Draw(rt, "order")
+		order := rapid.Permutation(parts).Draw(rt, "order")
 		filled := f.Fill(order)
 		f.Renumber()
 		lost := uint64(0) // of rings that have any
@@ -214,16 +205,30 @@ func checkFilled(t *rapid.T, f *Frozen, r *Ring, id uint64, has map[uint64]bool,
 	}
 }
 
-// Calls that overlap, of a ring that is not known, and messages of no window are refused, and cost the others nothing.
+// pairOf is two calls of a ring.
+func pairOf(ring, first uint64) *section.Block {
+	b := &section.Block{Ring: ring, First: first, Origin: 10, Sites: []section.Site{{Function: 1}, {Function: 2}}, Rows: 2}
+	b.Site[1], b.Burst[0], b.Burst[1], b.Call[0], b.Call[1] = 1, 1, 2, 3, 4
+	return b
+}
+
+// Calls that overlap, of a ring that is not known, and bytes that are no section are refused, and cost the others
+// nothing.
 func TestFillRefuses(t *testing.T) {
 	stub := newStaying(t)
 	f := stub.store.Freeze()
-	filled := f.Fill([]*moriensv1.ReportRequest{calls(two(11, 0)), calls(two(11, 1)), calls(two(13, 0)), process(5, 0, 1), calls(two(12, 0))})
+	overlap := pairOf(11, 1)
+	overlap.Collectives, overlap.GapsInside = []section.Collective{{Comm: 1, Root: -1}}, []uint64{1}
+	overlap.Marks = []section.Mark{{Ticks: 5, What: section.Event}}
+	filled := f.Fill([][]byte{encoded(pairOf(11, 0), overlap), encoded(pairOf(13, 0)), {7}, encoded(pairOf(12, 0))})
 	f.Renumber()
 	if len(filled.Refused) != 3 || filled.Calls != 4 || filled.Missing != 0 {
 		t.Errorf("%+v", filled)
 	}
-	if again := f.Fill([]*moriensv1.ReportRequest{calls(two(11, 2))}); len(again.Refused) != 1 || f.Ring(11).Calls != 2 {
+	if r := f.Ring(11); len(r.Collectives)+len(r.Gaps.Inside)+len(r.Marks) > 0 {
+		t.Errorf("what belongs to rows that were refused is there: %+v", r)
+	}
+	if again := f.Fill([][]byte{encoded(pairOf(11, 2))}); len(again.Refused) != 1 || f.Ring(11).Calls != 2 {
 		t.Errorf("a ring was filled twice: %+v", again)
 	}
 	if f.Number(1, 3, 1) == 0 || f.Number(1, 3, 1) != stub.store.Path(1, 3, 1) {
@@ -240,15 +245,38 @@ func TestFillRefuses(t *testing.T) {
 	}
 }
 
+// Of sound rows what is refused is collectives, marks, gaps and transfers alone, and each is reported.
+func TestFillRefusesWhatIsBesideCalls(t *testing.T) {
+	stub := newStaying(t)
+	f := stub.store.Freeze()
+	b := pairOf(11, 0)
+	b.Collectives, b.GapsInside = []section.Collective{{Comm: 7, Root: -1}}, []uint64{2}
+	b.Marks = []section.Mark{{Ticks: 5, What: section.BeginPhase, Name: 9}}
+	bad := sectiontest.Moves(11, 0, sectiontest.Move{Kind: 1, Peer: 1, Comm: 1, Transfer: section.Transfer{Row: 2}})
+	filled := f.Fill([][]byte{bad, encoded(b)})
+	if len(filled.Refused) != 4 || filled.Calls != 2 {
+		t.Errorf("%+v", filled)
+	}
+	for i, want := range []string{"communicator 7 is not defined", "name 9 is not defined", "row 2 of 2", "a gap in row 2 of 2"} {
+		if err := filled.Refused[i]; !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "ring 000000000000000b") {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if r := f.Ring(11); len(r.Collectives)+len(r.Gaps.Inside)+len(r.Marks)+len(r.Transfers) > 0 {
+		t.Errorf("what was refused is there: %+v", r)
+	}
+}
+
 // Marks that were fetched are taken in order; those of a ring of which some have arrived unasked are not.
 func TestFillMarks(t *testing.T) {
 	stub := newStaying(t)
 	stub.must(markName(1, 3, "solve"))
 	stub.must(marks(phase(12, 0)))
 	f := stub.store.Freeze()
-	late := phase(11, 9)
-	late.OriginTicks = 2000
-	filled := f.Fill([]*moriensv1.ReportRequest{marks(late), marks(phase(11, 3)), marks(phase(12, 3))})
+	solve := func(ring, first, origin uint64) []byte {
+		return encoded(&section.Block{Ring: ring, FirstMark: first, Marks: []section.Mark{{Ticks: origin, What: section.BeginPhase, Name: 3}, {Ticks: origin + 5, What: section.EndPhase, Name: 3}}})
+	}
+	filled := f.Fill([][]byte{solve(11, 9, 2000), solve(11, 3, 1000), solve(12, 3, 1500)})
 	if len(filled.Refused) > 0 {
 		t.Fatal(filled.Refused)
 	}
@@ -269,12 +297,14 @@ func TestFillMarks(t *testing.T) {
 // A ring of which even one call has arrived unasked is not filled.
 func TestFillOfFullRings(t *testing.T) {
 	stub := newStaying(t)
-	one := func(ring, first uint64) *moriensv1.Calls {
-		return &moriensv1.Calls{Ring: ring, First: first, OriginTicks: 10, BurstTicks: []uint64{0}, CallTicks: []uint64{3}, Function: []uint32{1}, Path: []uint32{1}, NoBurst: []uint32{0}}
-	}
-	stub.must(calls(one(12, 0)))
+	stub.must(calls(&moriensv1.Calls{Ring: 12, OriginTicks: 10, BurstTicks: []uint64{0}, CallTicks: []uint64{3}, Function: []uint32{1}, Path: []uint32{1}, NoBurst: []uint32{0}}))
 	f := stub.store.Freeze()
-	filled := f.Fill([]*moriensv1.ReportRequest{calls(one(11, 0)), calls(one(12, 1)), calls(one(13, 0))})
+	one := func(ring, first uint64) []byte {
+		b := &section.Block{Ring: ring, First: first, Origin: 10, Sites: []section.Site{{Function: 1, Path: 1}}, Rows: 1, NoBurst: []uint32{0}}
+		b.Call[0] = 3
+		return encoded(b)
+	}
+	filled := f.Fill([][]byte{one(11, 0), one(12, 1), one(13, 0)})
 	if len(filled.Refused) != 2 || f.Ring(11).Calls != 1 || f.Ring(12).Calls != 1 {
 		t.Errorf("refused %v; %d and %d calls, want one of each", filled.Refused, f.Ring(11).Calls, f.Ring(12).Calls)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"moriens/internal/mpicall"
 	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -33,8 +34,7 @@ func session() []*moriensv1.ReportRequest {
 		{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: 1, Comm: 1, Communicator: 1}}},
 		{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: 1, Comm: 2, Communicator: 1, Origin: &moriensv1.Origin{
 			How: moriensv1.Origin_HOW_SPAWNED, Began: 1, Ended: 2, Text: "7.0"}}}},
-		{Body: &moriensv1.ReportRequest_Transfers{Transfers: &moriensv1.Transfers{
-			Ring: 2, Kind: []moriensv1.Transfers_Kind{1}, Row: []int64{1}, Done: []int64{2}, Peer: []int32{1}, Tag: []int32{0}, Comm: []uint32{1}, Bytes: []uint64{8}}}},
+		sectiontest.Message(sectiontest.Moves(2, 0, sectiontest.Move{Kind: 1, Peer: 1, Comm: 1, Transfer: section.Transfer{Row: 1, Done: 2, Bytes: 8}})),
 		{Body: &moriensv1.ReportRequest_Collectives{Collectives: &moriensv1.Collectives{
 			Ring: 2, Row: []int64{1}, Comm: []uint32{1}, Ordinal: []uint64{0}, Sent: []uint64{1}, Received: []uint64{2}, Root: []int32{-1}}}},
 		{Body: &moriensv1.ReportRequest_Gaps{Gaps: &moriensv1.Gaps{Ring: 2, Before: []uint64{1}}}},
@@ -113,7 +113,7 @@ func FuzzApply(f *testing.F) {
 			if err != nil {
 				continue // whatever follows
 			}
-			decoded += proto.Size(m) + 64
+			decoded += proto.Size(m) + 64 + sectiontest.Seal(m.GetSections())
 			// Sequence 0 stands for the one that is due.
 			a := agents[decoded%2]
 			if m.Sequence == 0 {

@@ -18,39 +18,44 @@ type reader struct {
 	block   section.Block
 }
 
-// addSections takes sections that follow each other. Of each the rows are taken as a whole or not at all, and likewise
-// its collectives, its marks and its gaps; where the bytes are not a section, those behind it are lost with it.
-func (s *Store) addSections(bytes []byte) error {
+// takeApart is the store's reader, for which its lock must be held.
+func (s *Store) takeApart() *reader {
 	if s.reader == nil {
 		s.reader = new(reader)
 	}
+	return s.reader
+}
+
+// addSections takes sections that follow each other. Of each the rows are taken as a whole or not at all, and likewise
+// its collectives, its marks, its gaps and its transfers; where the bytes are not a section, those behind it are lost
+// with it.
+func (s *Store) addSections(bytes []byte) error {
+	d := s.takeApart()
 	var refused []error
 	for len(bytes) > 0 {
-		rest, err := s.reader.section.Read(bytes)
+		rest, err := d.section.Read(bytes)
 		if err != nil {
 			return errors.Join(append(refused, err)...)
 		}
 		bytes = rest
-		if err := s.addSection(&s.reader.section); err != nil {
+		if err := s.addSection(); err != nil {
 			refused = append(refused, err)
 		}
 	}
 	return errors.Join(refused...)
 }
 
-func (s *Store) addSection(x *section.Section) error {
-	if x.Kind != section.Calls {
-		return fmt.Errorf("a section of kind %d, which is not for the collector", x.Kind)
+// addSection takes the section that was read.
+func (s *Store) addSection() error {
+	x := &s.reader.section
+	if x.Kind == section.Moves {
+		return s.addMoves()
 	}
 	r := s.rings[x.Ring]
 	if r == nil {
 		return fmt.Errorf("a section of unknown ring %016x", x.Ring)
 	}
-	b := &s.reader.block
-	err := s.reader.decoder.Calls(x, x.Events(), b)
-	if events := len(r.Process.Info.Events); err == nil && b.Rows > 0 && b.Events != events {
-		err = fmt.Errorf("counts of %d events, the process has %d", b.Events, events)
-	}
+	b, err := s.reader.calls(r)
 	if err == nil {
 		err = s.addBlock(r, b)
 	}
@@ -58,6 +63,18 @@ func (s *Store) addSection(x *section.Section) error {
 		return fmt.Errorf("ring %016x, call %d: %w", x.Ring, x.First, err)
 	}
 	return nil
+}
+
+// calls takes apart the section of calls of a ring that was read. The next section takes its room.
+func (d *reader) calls(r *Ring) (*section.Block, error) {
+	b := &d.block
+	if err := d.decoder.Calls(&d.section, d.section.Events(), b); err != nil {
+		return nil, err
+	}
+	if events := len(r.Process.Info.Events); b.Rows > 0 && b.Events != events {
+		return nil, fmt.Errorf("counts of %d events, the process has %d", b.Events, events)
+	}
+	return b, nil
 }
 
 // addBlock takes what is sound of a block: its rows, and then what belongs to rows that are there. What is damaged of
@@ -68,7 +85,7 @@ func (s *Store) addBlock(r *Ring, b *section.Block) error {
 			return err
 		}
 	}
-	return errors.Join(r.addCollectives(b), r.addMarksOf(b), r.addGaps(b))
+	return errors.Join(r.addCollectives(b), r.addMarksOf(b.FirstMark, b.Marks), r.addGaps(b.GapsBefore, b.GapsInside))
 }
 
 // addRows takes the rows, if all of them are sound.
@@ -159,46 +176,46 @@ func (r *Ring) addCollectives(b *section.Block) error {
 	return nil
 }
 
-// addMarksOf takes the block's marks. Those that are refused are counted among the ring's, so that later ones follow.
-func (r *Ring) addMarksOf(b *section.Block) error {
+// addMarksOf takes a block's marks. Those that are refused are counted among the ring's, so that later ones follow.
+func (r *Ring) addMarksOf(first uint64, marks []section.Mark) error {
 	switch {
-	case len(b.Marks) == 0:
+	case len(marks) == 0:
 		return nil
 	case r.End != nil:
 		return errEnded
-	case b.FirstMark != r.marks:
-		return fmt.Errorf("mark %d follows mark %d", b.FirstMark, int64(r.marks)-1)
+	case first != r.marks:
+		return fmt.Errorf("mark %d follows mark %d", first, int64(r.marks)-1)
 	}
-	r.marks += uint64(len(b.Marks))
+	r.marks += uint64(len(marks))
 	last := uint64(0)
-	for i := range b.Marks {
-		m := &b.Marks[i]
+	for i := range marks {
+		m := &marks[i]
 		if m.Ticks > maxTicks || m.Ticks < last {
-			return fmt.Errorf("mark %d: %w", b.FirstMark+uint64(i), errTicks)
+			return fmt.Errorf("mark %d: %w", first+uint64(i), errTicks)
 		}
 		if _, known := r.Process.names[m.Name]; !known && m.Name != 0 {
-			return fmt.Errorf("mark %d: name %d is not defined", b.FirstMark+uint64(i), m.Name)
+			return fmt.Errorf("mark %d: name %d is not defined", first+uint64(i), m.Name)
 		}
 		last = m.Ticks
 	}
-	r.Marks = append(r.Marks, r.marksOf(b))
+	r.Marks = append(r.Marks, r.marksOf(marks))
 	return nil
 }
 
 // addGaps takes rows of the ring, which may have ended before: what a request has done is known later than that.
-func (r *Ring) addGaps(b *section.Block) error {
-	for _, row := range b.GapsBefore {
+func (r *Ring) addGaps(before, inside []uint64) error {
+	for _, row := range before {
 		if row > r.Calls {
 			return fmt.Errorf("a gap before row %d of %d", row, r.Calls)
 		}
 	}
-	for _, row := range b.GapsInside {
+	for _, row := range inside {
 		if row >= r.Calls {
 			return fmt.Errorf("a gap in row %d of %d", row, r.Calls)
 		}
 	}
-	r.Gaps.Before = append(r.Gaps.Before, b.GapsBefore...)
-	r.Gaps.Inside = append(r.Gaps.Inside, b.GapsInside...)
+	r.Gaps.Before = append(r.Gaps.Before, before...)
+	r.Gaps.Inside = append(r.Gaps.Inside, inside...)
 	return nil
 }
 
@@ -242,11 +259,11 @@ func collectivesOf(b *section.Block) Collectives {
 	return x
 }
 
-func (r *Ring) marksOf(b *section.Block) MarkChunk {
-	m := MarkChunk{Origin: b.Marks[0].Ticks}
+func (r *Ring) marksOf(marks []section.Mark) MarkChunk {
+	m := MarkChunk{Origin: marks[0].Ticks}
 	last := m.Origin
-	for i := range b.Marks {
-		x := &b.Marks[i]
+	for i := range marks {
+		x := &marks[i]
 		m.Ticks, last = append(m.Ticks, x.Ticks-last), x.Ticks
 		m.What, m.Name = append(m.What, moriensv1.Marks_What(x.What)), append(m.Name, r.Process.names[x.Name]) // 0 for 0
 		if x.What == section.Event {

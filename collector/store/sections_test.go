@@ -14,6 +14,7 @@ import (
 
 	"moriens/internal/mpicall"
 	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 )
@@ -188,8 +189,10 @@ func TestSectionsDamaged(t *testing.T) {
 	if err := s.apply(m); err == nil || !strings.Contains(err.Error(), "checksum") || s.store.rings[2].Calls != 10 {
 		t.Errorf("%v, %d rows", err, s.store.rings[2].Calls)
 	}
-	moves := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sections{Sections: new(section.Encoder).Moves(nil, two)}}
-	if err := s.apply(moves); err == nil || !strings.Contains(err.Error(), "kind 2") {
+	unknown := sections(two)
+	unknown.GetSections()[8] = 3
+	sectiontest.Seal(unknown.GetSections())
+	if err := s.apply(unknown); err == nil || !strings.Contains(err.Error(), "kind 3") {
 		t.Error(err)
 	}
 	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 2, Calls: 10, Marks: 2}}})

@@ -290,8 +290,6 @@ func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
 		return s.addCommunicator(a, b.Communicator)
 	case *moriensv1.ReportRequest_Member:
 		return s.addMember(a, b.Member)
-	case *moriensv1.ReportRequest_Transfers:
-		return s.addTransfers(b.Transfers)
 	case *moriensv1.ReportRequest_Traffic:
 		return s.addTraffic(b.Traffic)
 	case *moriensv1.ReportRequest_Collectives:

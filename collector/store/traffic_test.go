@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -25,7 +27,7 @@ func traffic(x *moriensv1.Traffic) *moriensv1.ReportRequest {
 // The latest sums count, and what arrived unasked is part of them.
 func TestTrafficIsATotal(t *testing.T) {
 	s := meaningStub(t)
-	s.must(transfers(sendAndReceive()))
+	s.must(moves(sendAndReceive()...))
 	for n := uint64(1); n < 4; n++ {
 		x := sums()
 		x.Count[0], x.PeerCount[0] = n, n
@@ -48,16 +50,21 @@ func TestTrafficIsATotal(t *testing.T) {
 // Where nodes have transfers of a call these count; for other calls those that arrived unasked.
 func TestFetchedTransfers(t *testing.T) {
 	s := meaningStub(t)
-	s.must(transfers(sendAndReceive()))
+	s.must(moves(sendAndReceive()...))
 	s.must(traffic(sums()))
 	f := s.store.Freeze()
-	kept := &moriensv1.Transfers{
-		Ring: 11, Kind: []moriensv1.Transfers_Kind{1, 1}, Row: []int64{0, 0}, Done: []int64{1, 1}, Peer: []int32{1, 1}, Tag: []int32{7, 8}, Comm: []uint32{3, 3}, Bytes: []uint64{1, 2},
-		Ordinal: []uint64{4, 5},
+	kept := sectiontest.Moves(11, 0,
+		sectiontest.Move{Kind: 1, Peer: 1, Tag: 7, Comm: 3, Transfer: section.Transfer{Done: 1, Bytes: 1, Ordinal: 4}},
+		sectiontest.Move{Kind: 1, Peer: 1, Tag: 8, Comm: 3, Transfer: section.Transfer{Done: 1, Bytes: 2, Ordinal: 5}})
+	details, err := f.Details(kept)
+	if err != nil || len(details) != 1 {
+		t.Fatal(len(details), err)
 	}
-	d, err := f.Detail(kept)
-	if err != nil {
-		t.Fatal(err)
+	d := details[0]
+	if want := (Transfers{
+		Kind: []uint8{1, 1}, Row: []uint32{0, 0}, Done: []int64{0, 0}, Peer: []int32{1, 1}, Tag: []int32{7, 8}, Comm: []uint32{3, 3}, Bytes: []uint64{1, 2}, Ordinal: []uint64{4, 5},
+	}); !cmp.Equal(want, d.Transfers) {
+		t.Error(cmp.Diff(want, d.Transfers))
 	}
 	f.Fetched([]*Detail{d})
 	received := Transfers{

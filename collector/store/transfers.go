@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -163,113 +165,121 @@ func (r *Ring) rows(differences []int64) ([]uint32, error) {
 	return rows, nil
 }
 
-// ascends reports whether places ascend below n.
-func ascends(places []uint32, n int) bool {
-	last := int64(-1)
-	for _, p := range places {
-		if int64(p) <= last || int(p) >= n {
-			return false
-		}
-		last = int64(p)
-	}
-	return true
-}
-
-func (s *Store) addTransfers(x *moriensv1.Transfers) error {
-	r := s.rings[x.Ring]
-	if r == nil {
-		return fmt.Errorf("transfers of unknown ring %016x", x.Ring)
-	}
-	chunk, err := decode(s.rings, r, x)
+// addMoves takes what the section that was read moved, as a whole.
+func (s *Store) addMoves() error {
+	r, t, err := s.reader.moves(s.rings)
 	if err != nil {
-		return fmt.Errorf("ring %016x, transfers: %w", x.Ring, err)
+		return err
 	}
-	r.Transfers = append(r.Transfers, chunk)
-	r.Process.received += uint64(chunk.Len())
+	r.Transfers = append(r.Transfers, t)
+	r.Process.received += uint64(t.Len())
 	s.count(r.Process)
 	return nil
 }
 
-// decode validates a message of transfers of a ring.
-func decode(rings map[uint64]*Ring, r *Ring, x *moriensv1.Transfers) (Transfers, error) {
-	n := len(x.Kind)
-	switch {
-	case n == 0:
-		return Transfers{}, errors.New("none")
-	case len(x.Row) != n || len(x.Done) != n || len(x.Peer) != n || len(x.Tag) != n || len(x.Comm) != n || len(x.Bytes) != n || len(x.Ordinal) != n && len(x.Ordinal) != 0:
-		return Transfers{}, fmt.Errorf("columns of %d, %d, %d, %d, %d, %d and %d rows",
-			n, len(x.Row), len(x.Done), len(x.Peer), len(x.Tag), len(x.Comm), len(x.Bytes))
-	case len(x.Elsewhere) != len(x.DoneRing) || !ascends(x.Elsewhere, n):
-		return Transfers{}, errors.New("elsewhere does not ascend within the transfers, or has not as many rings")
-	case len(x.Partitioned) != len(x.Channel) || !ascends(x.Partitioned, n):
-		return Transfers{}, errors.New("partitioned does not ascend within the transfers, or has not as many channels")
-	case !ascends(x.Untold, n):
-		return Transfers{}, errors.New("untold does not ascend within the transfers")
+// moves takes apart the section of moves that was read, and validates it.
+func (d *reader) moves(rings map[uint64]*Ring) (*Ring, Transfers, error) {
+	r := rings[d.section.Ring]
+	if r == nil {
+		return nil, Transfers{}, fmt.Errorf("transfers of unknown ring %016x", d.section.Ring)
 	}
-	rows, err := r.rows(x.Row)
+	err := d.decoder.Moves(&d.section, &d.block)
+	var t Transfers
+	if err == nil {
+		t, err = transfersOf(rings, r, &d.block)
+	}
 	if err != nil {
-		return Transfers{}, err
+		return nil, Transfers{}, fmt.Errorf("ring %016x, transfers: %w", d.section.Ring, err)
 	}
-	t := Transfers{Kind: make([]uint8, n), Row: rows, Done: make([]int64, n), Peer: x.Peer, Tag: x.Tag, Comm: x.Comm, Bytes: x.Bytes, Epoch: x.Epoch}
-	if len(x.Ordinal) > 0 {
-		t.Ordinal = x.Ordinal
+	return r, t, nil
+}
+
+// transfersOf validates a block's transfers, of a ring, and makes columns of them.
+func transfersOf(rings map[uint64]*Ring, r *Ring, b *section.Block) (Transfers, error) {
+	n := len(b.Transfers)
+	if n == 0 {
+		return Transfers{}, errors.New("none")
 	}
-	for i, place := range x.Elsewhere {
-		done := rings[x.DoneRing[i]]
-		if done == nil || done.Process != r.Process {
-			return Transfers{}, fmt.Errorf("completed by ring %016x, which is none of the process's", x.DoneRing[i])
-		}
-		if t.DoneRing == nil {
-			t.DoneRing = make(map[int]*Ring)
-		}
-		t.DoneRing[int(place)] = done
-	}
-	for i, place := range x.Partitioned {
-		if t.Channel == nil {
-			t.Channel = make(map[int]uint32)
-		}
-		t.Channel[int(place)] = x.Channel[i]
-	}
-	for _, place := range x.Untold {
-		if t.Unreported == nil {
-			t.Unreported = make(map[int]bool)
-		}
-		t.Unreported[int(place)] = true
-	}
-	for i := range n {
-		if x.Kind[i] <= moriensv1.Transfers_KIND_UNSPECIFIED || x.Kind[i] > moriensv1.Transfers_KIND_READ {
-			return Transfers{}, fmt.Errorf("kind %d", x.Kind[i])
-		}
-		if err := r.Process.peer(x.Comm[i], x.Peer[i]); err != nil {
+	for i := range b.Lanes {
+		if err := r.Process.checkLane(&b.Lanes[i]); err != nil {
 			return Transfers{}, err
 		}
-		if x.Bytes[i] > maxBytes || x.Tag[i] < AnyRank {
-			return Transfers{}, fmt.Errorf("%d bytes of tag %d", x.Bytes[i], x.Tag[i])
+	}
+	t := Transfers{
+		Kind: make([]uint8, n), Row: make([]uint32, n), Done: make([]int64, n), Peer: make([]int32, n), Tag: make([]int32, n), Comm: make([]uint32, n),
+		Bytes: make([]uint64, n), Epoch: b.Epoch,
+	}
+	if slices.ContainsFunc(b.Transfers, func(x section.Transfer) bool { return x.Ordinal != 0 }) {
+		t.Ordinal = make([]uint64, n)
+	}
+	for i := range b.Transfers {
+		x, lane := &b.Transfers[i], &b.Lanes[b.Transfers[i].Lane]
+		if x.Row >= r.Calls || x.Row > math.MaxUint32 {
+			return Transfers{}, fmt.Errorf("row %d of %d", x.Row, r.Calls)
 		}
-		t.Kind[i] = uint8(x.Kind[i])
-		if t.Done[i], err = doneRow(r, &t, i, x.Done[i]); err != nil {
+		if x.Bytes > maxBytes {
+			return Transfers{}, fmt.Errorf("%d bytes of tag %d", x.Bytes, lane.Tag)
+		}
+		done := r
+		if x.Ring != 0 {
+			if done = rings[x.Ring]; done == nil || done.Process != r.Process {
+				return Transfers{}, fmt.Errorf("completed by ring %016x, which is none of the process's", x.Ring)
+			}
+			put(&t.DoneRing, i, done)
+		}
+		if x.Channel != 0 {
+			put(&t.Channel, i, x.Channel-1)
+		}
+		if x.Untold {
+			put(&t.Unreported, i, true)
+		}
+		var err error
+		if t.Done[i], err = doneRow(done, x); err != nil {
 			return Transfers{}, err
+		}
+		t.Kind[i], t.Row[i], t.Bytes[i] = uint8(lane.Kind), uint32(x.Row), x.Bytes
+		t.Peer[i], t.Tag[i], t.Comm[i] = lane.Peer, lane.Tag, lane.Comm
+		if t.Ordinal != nil {
+			t.Ordinal[i] = x.Ordinal
 		}
 	}
 	return t, nil
 }
 
-// doneRow is the row of the call that completed transfer number i.
-func doneRow(r *Ring, t *Transfers, i int, distance int64) (int64, error) {
+// put adds what few transfers have.
+func put[V any](to *map[int]V, place int, value V) {
+	if *to == nil {
+		*to = make(map[int]V)
+	}
+	(*to)[place] = value
+}
+
+func (p *Process) checkLane(l *section.Lane) error {
+	if kind := moriensv1.Transfers_Kind(l.Kind); kind <= moriensv1.Transfers_KIND_UNSPECIFIED || kind > moriensv1.Transfers_KIND_READ {
+		return fmt.Errorf("kind %d", l.Kind)
+	}
+	if err := p.peer(l.Comm, l.Peer); err != nil {
+		return err
+	}
+	if l.Tag < AnyRank {
+		return fmt.Errorf("tag %d", l.Tag)
+	}
+	return nil
+}
+
+// doneRow is the row of the call of a ring that completed a transfer.
+func doneRow(done *Ring, x *section.Transfer) (int64, error) {
+	distance := x.Done
 	if distance == 0 {
 		return -1, nil
 	}
 	if distance > 0 {
 		distance--
 	}
-	done := r
-	if other := t.DoneRing[i]; other != nil {
-		done = other
-	}
 	if distance > math.MaxUint32 || distance < -math.MaxUint32 {
 		return 0, fmt.Errorf("completed %d rows further on", distance)
 	}
-	row := int64(t.Row[i]) + distance
+	row := int64(x.Row) + distance
 	if row < 0 || uint64(row) >= done.Calls {
 		return 0, fmt.Errorf("completed by row %d of %d", row, done.Calls)
 	}

@@ -1,11 +1,15 @@
 package store
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -17,10 +21,6 @@ func member(process uint64, comm, communicator, rank uint32) *moriensv1.ReportRe
 	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{
 		Process: process, Comm: comm, Communicator: communicator, Rank: rank,
 	}}}
-}
-
-func transfers(x *moriensv1.Transfers) *moriensv1.ReportRequest {
-	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Transfers{Transfers: x}}
 }
 
 func collectives(c *moriensv1.Collectives) *moriensv1.ReportRequest {
@@ -35,12 +35,16 @@ func pair() *moriensv1.Communicator {
 	return &moriensv1.Communicator{Communicator: 1, Id: 9, Size: 2, Peers: 2, First: []int32{0}, Stride: []int32{1}, Count: []uint32{2}}
 }
 
-// sendAndReceive returns a sound message of two transfers.
-func sendAndReceive() *moriensv1.Transfers {
-	return &moriensv1.Transfers{
-		Ring: 11, Kind: []moriensv1.Transfers_Kind{moriensv1.Transfers_KIND_RECEIVED, moriensv1.Transfers_KIND_SENT}, Row: []int64{1, -1}, Done: []int64{1, 2},
-		Peer: []int32{-1, 1}, Tag: []int32{-1, 7}, Comm: []uint32{0, 3}, Bytes: []uint64{5, 1 << 40},
+// sendAndReceive are two sound transfers of ring 11.
+func sendAndReceive() []sectiontest.Move {
+	return []sectiontest.Move{
+		{Kind: moriensv1.Transfers_KIND_RECEIVED, Peer: -1, Tag: -1, Transfer: section.Transfer{Row: 1, Done: 1, Bytes: 5}},
+		{Kind: moriensv1.Transfers_KIND_SENT, Peer: 1, Tag: 7, Comm: 3, Transfer: section.Transfer{Done: 2, Bytes: 1 << 40}},
 	}
+}
+
+func moves(list ...sectiontest.Move) *moriensv1.ReportRequest {
+	return sectiontest.Message(sectiontest.Moves(11, 0, list...))
 }
 
 func allreduce() *moriensv1.Collectives {
@@ -65,7 +69,7 @@ func meaningStub(t *testing.T) *agentStub {
 
 func TestMeaningHolds(t *testing.T) {
 	s := meaningStub(t)
-	s.must(transfers(sendAndReceive()))
+	s.must(moves(sendAndReceive()...))
 	s.must(collectives(allreduce()))
 	s.must(gaps(&moriensv1.Gaps{Ring: 11, Before: []uint64{0, 2}, Inside: []uint64{1}}))
 	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 2}}})
@@ -92,10 +96,15 @@ func TestMeaningRefuses(t *testing.T) {
 		change(c)
 		return communicator(c)
 	}
-	moved := func(change func(*moriensv1.Transfers)) *moriensv1.ReportRequest {
+	moved := func(change func(x []sectiontest.Move)) *moriensv1.ReportRequest {
 		x := sendAndReceive()
 		change(x)
-		return transfers(x)
+		return moves(x...)
+	}
+	corrupt := func(change func(b []byte)) *moriensv1.ReportRequest {
+		m := moves(sendAndReceive()...)
+		change(m.GetSections())
+		return m
 	}
 	reduced := func(change func(*moriensv1.Collectives)) *moriensv1.ReportRequest {
 		c := allreduce()
@@ -131,26 +140,28 @@ func TestMeaningRefuses(t *testing.T) {
 		{"taken", member(1, 3, 1, 0)},
 		{"taken", member(1, 0, 1, 0)},
 		{"rank 2 of 2", member(1, 1, 1, 2)},
-		{"unknown ring", moved(func(x *moriensv1.Transfers) { x.Ring = 99 })},
-		{"none", moved(func(x *moriensv1.Transfers) { *x = moriensv1.Transfers{Ring: 11} })},
-		{"columns of", moved(func(x *moriensv1.Transfers) { x.Tag = x.Tag[:1] })},
-		{"row 2 of 2", moved(func(x *moriensv1.Transfers) { x.Row[0] = 2 })},
-		{"row -1 of 2", moved(func(x *moriensv1.Transfers) { x.Row[1] = -2 })},
-		{"apart", moved(func(x *moriensv1.Transfers) { x.Row[0] = 1 << 62 })},
-		{"row 2 of 2", moved(func(x *moriensv1.Transfers) { x.Done[0] = 2 })},
-		{"further on", moved(func(x *moriensv1.Transfers) { x.Done[0] = -1 << 62 })},
-		{"kind 0", moved(func(x *moriensv1.Transfers) { x.Kind[0] = 0 })},
-		{"kind 7", moved(func(x *moriensv1.Transfers) { x.Kind[0] = 7 })},
-		{"no peer 2", moved(func(x *moriensv1.Transfers) { x.Peer[1] = 2 })},
-		{"no peer -2", moved(func(x *moriensv1.Transfers) { x.Peer[1] = -2 })},
-		{"communicator 4 is not defined", moved(func(x *moriensv1.Transfers) { x.Comm[0] = 4 })},
-		{"bytes of tag", moved(func(x *moriensv1.Transfers) { x.Bytes[0] = 1 << 63 })},
-		{"bytes of tag", moved(func(x *moriensv1.Transfers) { x.Tag[0] = -2 })},
-		{"elsewhere", moved(func(x *moriensv1.Transfers) { x.Elsewhere = []uint32{0} })},
-		{"elsewhere", moved(func(x *moriensv1.Transfers) { x.Elsewhere, x.DoneRing = []uint32{2}, []uint64{12} })},
-		{"none of the process's", moved(func(x *moriensv1.Transfers) { x.Elsewhere, x.DoneRing = []uint32{0}, []uint64{21} })},
-		{"row 1 of 0", moved(func(x *moriensv1.Transfers) { x.Elsewhere, x.DoneRing = []uint32{0}, []uint64{12} })},
-		{"partitioned", moved(func(x *moriensv1.Transfers) { x.Partitioned, x.Channel = []uint32{1, 1}, []uint32{0, 0} })},
+		{"unknown ring", sectiontest.Message(sectiontest.Moves(99, 0, sendAndReceive()...))},
+		{"none", moves()},
+		{"row 2 of 2", moved(func(x []sectiontest.Move) { x[0].Row = 2 })},
+		{"row 18446744073709551615 of 2", moved(func(x []sectiontest.Move) { x[1].Row = math.MaxUint64 })},
+		{"row 4611686018427387904 of 2", moved(func(x []sectiontest.Move) { x[0].Row = 1 << 62 })},
+		{"row 2 of 2", moved(func(x []sectiontest.Move) { x[0].Done = 2 })},
+		{"row -1 of 2", moved(func(x []sectiontest.Move) { x[0].Done = -2 })},
+		{"further on", moved(func(x []sectiontest.Move) { x[0].Done = -1 << 62 })},
+		{"further on", moved(func(x []sectiontest.Move) { x[0].Done = 1 << 62 })},
+		{"kind 0", moved(func(x []sectiontest.Move) { x[0].Kind = 0 })},
+		{"kind 7", moved(func(x []sectiontest.Move) { x[0].Kind = 7 })},
+		{"no peer 2", moved(func(x []sectiontest.Move) { x[1].Peer = 2 })},
+		{"no peer -2", moved(func(x []sectiontest.Move) { x[1].Peer = -2 })},
+		{"communicator 4 is not defined", moved(func(x []sectiontest.Move) { x[0].Comm = 4 })},
+		{"9223372036854775808 bytes of tag -1", moved(func(x []sectiontest.Move) { x[0].Bytes = 1 << 63 })},
+		{"tag -2", moved(func(x []sectiontest.Move) { x[0].Tag = -2 })},
+		{"none of the process's", moved(func(x []sectiontest.Move) { x[0].Ring = 99 })},
+		{"none of the process's", moved(func(x []sectiontest.Move) { x[0].Ring = 21 })},
+		{"row 1 of 0", moved(func(x []sectiontest.Move) { x[0].Ring = 12 })},
+		{"checksum", corrupt(func(b []byte) { b[len(b)-1]++ })},
+		{"2 transfers, not 3", corrupt(func(b []byte) { b[12]++; sectiontest.Seal(b) })},
+		{"corrupt section", corrupt(func(b []byte) { b[len(b)-9]++; sectiontest.Seal(b) })},
 		{"unknown ring", reduced(func(c *moriensv1.Collectives) { c.Ring = 99 })},
 		{"columns of", reduced(func(c *moriensv1.Collectives) { c.Root = nil })},
 		{"row 2 of 2", reduced(func(c *moriensv1.Collectives) { c.Row[0] = 2 })},
@@ -172,5 +183,89 @@ func TestMeaningRefuses(t *testing.T) {
 				t.Errorf("something is held: %+v, totals %+v", r, s.store.Totals())
 			}
 		})
+	}
+}
+
+// The columns that few transfers have values in, and the epoch of the ordinals.
+func TestMovesHoldWhatIsRare(t *testing.T) {
+	s := meaningStub(t)
+	s.must(calls(two(12, 0)))
+	x := append(sendAndReceive(), sendAndReceive()...)
+	x[0].Done, x[0].Untold = 0, true
+	x[1].Ordinal, x[1].Channel = 4, 1
+	x[2].Ring, x[2].Done, x[2].Channel = 12, -1, 9
+	x[3].Ordinal = 5
+	s.must(sectiontest.Message(sectiontest.Moves(11, 7, x...)))
+	r := s.store.rings[11]
+	want := []Transfers{{
+		Kind: []uint8{2, 1, 2, 1}, Row: []uint32{1, 0, 1, 0}, Done: []int64{-1, 1, 0, 1}, Peer: []int32{-1, 1, -1, 1}, Tag: []int32{-1, 7, -1, 7},
+		Comm: []uint32{0, 3, 0, 3}, Bytes: []uint64{5, 1 << 40, 5, 1 << 40}, Ordinal: []uint64{0, 4, 0, 5}, Epoch: 7,
+		DoneRing: map[int]*Ring{2: s.store.rings[12]}, Channel: map[int]uint32{1: 0, 2: 8}, Unreported: map[int]bool{0: true},
+	}}
+	if d := cmp.Diff(want, r.Transfers, cmp.Comparer(func(a, b *Ring) bool { return a == b })); d != "" {
+		t.Error(d)
+	}
+	if r.Process.received != 4 || s.store.Totals().Transfers != 4 {
+		t.Errorf("%d received, totals %+v", r.Process.received, s.store.Totals())
+	}
+}
+
+// Transfers may be those of calls in the same message, before them. What is refused costs no other section anything.
+func TestMovesBesideOthers(t *testing.T) {
+	s := meaningStub(t)
+	b := &section.Block{Ring: 12, Origin: 10, Sites: []section.Site{{Function: 1}}, Rows: 1}
+	here := []sectiontest.Move{{Kind: moriensv1.Transfers_KIND_SENT, Peer: 1, Comm: 3, Transfer: section.Transfer{Done: 1, Bytes: 1}}}
+	bad := sendAndReceive()
+	bad[1].Peer = 2
+	m := sections(b)
+	for _, more := range [][]byte{sectiontest.Moves(12, 0, here...), sectiontest.Moves(11, 0, bad...), sectiontest.Moves(11, 0, sendAndReceive()...), {1, 2, 3}} {
+		m.Body.(*moriensv1.ReportRequest_Sections).Sections = append(m.GetSections(), more...)
+	}
+	err := s.apply(m)
+	if err == nil || !strings.Contains(err.Error(), "no peer 2") || !strings.Contains(err.Error(), "corrupt section") {
+		t.Error(err)
+	}
+	for ring, want := range map[uint64]int{11: 2, 12: 1} {
+		if x := s.store.rings[ring].Transfers; len(x) != 1 || x[0].Len() != want {
+			t.Errorf("ring %d: %+v", ring, x)
+		}
+	}
+	if x := s.store.Totals(); x.Refused != 1 || x.Transfers != 3 {
+		t.Errorf("%+v", x)
+	}
+}
+
+// Details of a window are those before and behind a section that is refused; behind bytes that are none there are none.
+func TestDetailsOfDamagedSections(t *testing.T) {
+	s := meaningStub(t)
+	f := s.store.Freeze()
+	bad := sendAndReceive()
+	bad[0].Bytes = 1 << 63
+	sound, none := sectiontest.Moves(11, 0, sendAndReceive()...), sectiontest.Moves(11, 0, bad...)
+	for _, tt := range []struct {
+		sections [][]byte
+		details  int
+		want     string
+	}{
+		{nil, 0, ""},
+		{[][]byte{sound}, 1, ""},
+		{[][]byte{sound, sound}, 2, ""},
+		{[][]byte{sound, none, sound}, 2, "ring 000000000000000b, transfers: 9223372036854775808 bytes of tag -1"},
+		{[][]byte{sound, {1, 2, 3}, sound}, 1, "corrupt section"},
+		{[][]byte{sound, none, sectiontest.Moves(99, 0, bad...), sound, {1}}, 2, "9223372036854775808 bytes of tag -1 (and 2 sections more)"},
+		{[][]byte{sections(&section.Block{Ring: 11}).GetSections(), sound}, 1, "a section of kind 1"},
+	} {
+		list, err := f.Details(slices.Concat(tt.sections...))
+		if len(list) != tt.details || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%d details, %v, want %d and %q", len(list), err, tt.details, tt.want)
+		}
+		for _, d := range list {
+			if d.Ring != f.Ring(11) || d.Len() != 2 {
+				t.Errorf("%+v", d)
+			}
+		}
+	}
+	if len(f.Ring(11).Transfers) > 0 {
+		t.Error("the store has what a window has")
 	}
 }

@@ -121,6 +121,7 @@ type Frozen struct {
 	member    int // of a team of collectors
 	rings     map[uint64]*Ring
 	store     *Store
+	reader    *reader               // of Details; nil until it is needed
 	fetched   map[*Ring][]Transfers // with what arrived unasked; a ring that is not in it has that alone
 }
 

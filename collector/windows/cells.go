@@ -85,8 +85,8 @@ func (d *Requester) attend(ctx context.Context, agent uint64, giveUp func(error)
 	}
 }
 
-// FetchAll gets all that is held of processes, which are named, from all agents: window by window, each ring's rows in
-// their order. Where windows are gone their rows are missing.
+// FetchAll gets all that is held of processes, which are named, from all agents that keep their bursts: sections of
+// calls and of moves. Where windows are gone their rows are missing.
 func (d *Requester) FetchAll(ctx context.Context, processes ...uint64) []Fetched {
 	if len(processes) == 0 {
 		return nil

@@ -10,7 +10,6 @@ import (
 	"moriens/collector/store"
 	"moriens/conclude/fetch"
 	"moriens/internal/units"
-	moriensv1 "moriens/proto/moriens/v1"
 )
 
 // A fetched is the ranks that are kept in detail. The store has their records.
@@ -34,16 +33,16 @@ func (a *asker) fetch(ctx context.Context, c clustered, s summed) (d fetched) {
 	for _, p := range chosen {
 		ids = append(ids, p.Info.Process)
 	}
-	var messages []*moriensv1.ReportRequest
+	var parts [][]byte
 	for _, answer := range a.Agents.FetchAll(ctx, ids...) {
 		if answer.Err != nil && a.asked(answer.Agent, chosen) {
 			d.lacks = append(d.lacks, fetch.Unanswered("everything to be kept", a.Frozen, answer))
 		}
 		for _, part := range answer.Parts {
-			messages = append(messages, part.Messages...)
+			parts = append(parts, part.Sections)
 		}
 	}
-	d.filled = a.Frozen.Fill(messages)
+	d.filled = a.Frozen.Fill(parts)
 	a.label(ctx, c, chosen, &d)
 	said := make(map[string]bool)
 	for _, err := range d.filled.Refused {
@@ -53,7 +52,7 @@ func (a *asker) fetch(ctx context.Context, c clustered, s summed) (d fetched) {
 		}
 	}
 	if n := len(d.filled.Refused); n > len(said) {
-		d.notes = append(d.notes, fmt.Sprintf("data of ranks from their nodes was refused: %s in total", units.Count(n, "message")))
+		d.notes = append(d.notes, fmt.Sprintf("data of ranks from their nodes was refused: %s in total", units.Count(n, "section")))
 	}
 	return d
 }

@@ -4,7 +4,6 @@ package fetch
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"moriens/collector/store"
@@ -48,19 +47,11 @@ func own(ctx context.Context, f *store.Frozen, agents Agents) (missing []string)
 			missing = append(missing, Unanswered("sends and receives", f, answer))
 		}
 		for _, part := range answer.Parts {
-			for _, m := range part.Messages {
-				x := m.GetTransfers()
-				if x == nil {
-					missing = append(missing, fmt.Sprintf("sends and receives: a node sent a message without any: %T", m.Body))
-					continue
-				}
-				d, err := f.Detail(x)
-				if err != nil {
-					missing = append(missing, "sends and receives: "+err.Error())
-					continue
-				}
-				list = append(list, d)
+			details, err := f.Details(part.Sections)
+			if err != nil {
+				missing = append(missing, "sends and receives: "+err.Error())
 			}
+			list = append(list, details...)
 		}
 	}
 	f.Fetched(list)

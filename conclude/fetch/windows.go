@@ -60,9 +60,7 @@ func (d *Windows) Fetch(ctx context.Context, kept [][]trace.Span) (missing []str
 				if arrived[w] = true; d.taken[w] {
 					continue
 				}
-				if err := d.take(part); err != nil {
-					troubles = append(troubles, err.Error())
-				}
+				troubles = append(troubles, d.take(part)...)
 			}
 		}
 		maps.Copy(d.taken, arrived)
@@ -128,23 +126,39 @@ func (d *Windows) wanted(kept [][]trace.Span) (list []windows.Calls) {
 	return list
 }
 
-// take takes a part of a window.
-func (d *Windows) take(part *moriensv1.WindowPart) error {
-	for _, m := range part.Messages {
-		switch b := m.Body.(type) {
-		case *moriensv1.ReportRequest_Calls:
-			if r := d.frozen.Ring(b.Calls.Ring); r != nil {
-				x := d.ring(r)
-				x.rows = append(x.rows, rows{b.Calls.First, b.Calls.First + uint64(len(b.Calls.Function))})
-			}
-		case *moriensv1.ReportRequest_Transfers:
-			t, err := d.frozen.Detail(b.Transfers)
-			if err != nil {
-				return fmt.Errorf("sends and receives of a kept window: %w", err)
-			}
-			x := d.ring(t.Ring)
-			x.transfers = append(x.transfers, t)
+// take takes a part of a window. What is sound of it counts; the rest is said.
+func (d *Windows) take(part *moriensv1.WindowPart) (troubles []string) {
+	if err := d.takeRows(part); err != nil {
+		troubles = append(troubles, fmt.Sprintf("MPI calls of a kept window: %v", err))
+	}
+	details, err := d.frozen.Details(part.Sections)
+	if err != nil {
+		troubles = append(troubles, fmt.Sprintf("sends and receives of a kept window: %v", err))
+	}
+	for _, t := range details {
+		x := d.ring(t.Ring)
+		x.transfers = append(x.transfers, t)
+	}
+	return troubles
+}
+
+// takeRows takes which calls a window has, if all of them can be; of a window in several parts the first says it.
+func (d *Windows) takeRows(part *moriensv1.WindowPart) error {
+	if len(part.FirstRow) != len(part.Ring) || len(part.BehindRow) != len(part.Ring) {
+		return fmt.Errorf("columns of %d, %d and %d rows", len(part.Ring), len(part.FirstRow), len(part.BehindRow))
+	}
+	for i, id := range part.Ring {
+		r := d.frozen.Ring(id)
+		switch first, behind := part.FirstRow[i], part.BehindRow[i]; {
+		case r == nil || r.Process.Info.Process != part.Process:
+			return fmt.Errorf("ring %016x is none of process %016x", id, part.Process)
+		case first > behind || behind > r.Calls:
+			return fmt.Errorf("ring %016x: rows from %d to before %d of %d", id, first, behind, r.Calls)
 		}
+	}
+	for i, id := range part.Ring {
+		x := d.ring(d.frozen.Ring(id))
+		x.rows = append(x.rows, rows{part.FirstRow[i], part.BehindRow[i]})
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 
 	"moriens/collector/store"
 	"moriens/internal/mpicall"
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -17,9 +19,10 @@ func FuzzMeaning(f *testing.F) {
 		{Body: &moriensv1.ReportRequest_Communicator{Communicator: &moriensv1.Communicator{
 			Communicator: 2, Id: 9, Size: 2, Peers: 3, First: []int32{0, -1}, Stride: []int32{1, 0}, Count: []uint32{2, 1}, Inter: true}}},
 		{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: 1, Comm: 2, Communicator: 2, Rank: 1}}},
-		{Body: &moriensv1.ReportRequest_Transfers{Transfers: &moriensv1.Transfers{
-			Ring: 1, Kind: []moriensv1.Transfers_Kind{1, 2, 6}, Row: []int64{0, 1, -1}, Done: []int64{1, -1, 0}, Peer: []int32{0, -1, 1}, Tag: []int32{0, -1, 7},
-			Comm: []uint32{1, 0, 1}, Bytes: []uint64{1, 2, 3}, Elsewhere: []uint32{0}, DoneRing: []uint64{1}, Partitioned: []uint32{0}, Channel: []uint32{4}}}},
+		sectiontest.Message(sectiontest.Moves(1, 0,
+			sectiontest.Move{Kind: 1, Comm: 1, Transfer: section.Transfer{Done: 1, Bytes: 1, Ring: 1, Channel: 5}},
+			sectiontest.Move{Kind: 2, Peer: -1, Tag: -1, Transfer: section.Transfer{Row: 1, Done: -1, Bytes: 2, Untold: true}},
+			sectiontest.Move{Kind: 6, Peer: 1, Tag: 7, Comm: 1, Transfer: section.Transfer{Bytes: 3, Ordinal: 4}})),
 		{Body: &moriensv1.ReportRequest_Collectives{Collectives: &moriensv1.Collectives{
 			Ring: 1, Row: []int64{1}, Comm: []uint32{1}, Ordinal: []uint64{1 << 40}, Sent: []uint64{1}, Received: []uint64{2}, Root: []int32{-3}}}},
 		{Body: &moriensv1.ReportRequest_Gaps{Gaps: &moriensv1.Gaps{Ring: 1, Before: []uint64{0, 2}, Inside: []uint64{1}}}},
@@ -50,6 +53,7 @@ func FuzzMeaning(f *testing.F) {
 		for _, raw := range [][]byte{first, second, {}} {
 			m := new(moriensv1.ReportRequest)
 			if proto.Unmarshal(raw, m) == nil {
+				sectiontest.Seal(m.GetSections())
 				messages = append(messages, m)
 			}
 		}

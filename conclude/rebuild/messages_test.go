@@ -10,6 +10,8 @@ import (
 	"moriens/collector/store"
 	"moriens/conclude/match"
 	"moriens/internal/mpicall"
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 )
@@ -128,7 +130,8 @@ func (p *plan) report(t fatal, gone [][]bool, ends []moriensv1.ProcessEnd_How) s
 		send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: id, Process: id}}})
 		// The communicator has the ranks the other way round.
 		send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: id, Comm: 3, Communicator: 1, Rank: uint32(n - 1 - rank)}}})
-		c, x, g := &moriensv1.Calls{Ring: id}, &moriensv1.Transfers{Ring: id}, &moriensv1.Gaps{Ring: id}
+		c, g := &moriensv1.Calls{Ring: id}, &moriensv1.Gaps{Ring: id}
+		var moves []sectiontest.Move
 		number := make([]int, p.rows[rank]) // of each row that is left
 		last, missing := uint64(0), false
 		for row := range p.rows[rank] {
@@ -156,7 +159,6 @@ func (p *plan) report(t fatal, gone [][]bool, ends []moriensv1.ProcessEnd_How) s
 		if missing {
 			g.Before = append(g.Before, uint64(len(c.Function)))
 		}
-		lastRow := int64(0)
 		for _, o := range p.acts {
 			if o.of != rank || number[o.row] < 0 {
 				o.rowGone = o.rowGone || o.of == rank
@@ -176,23 +178,19 @@ func (p *plan) report(t fatal, gone [][]bool, ends []moriensv1.ProcessEnd_How) s
 			if o.receive {
 				kind = moriensv1.Transfers_KIND_RECEIVED
 			}
-			x.Kind = append(x.Kind, kind)
-			x.Row = append(x.Row, int64(number[o.row])-lastRow)
-			lastRow = int64(number[o.row])
-			x.Done = append(x.Done, done)
-			x.Peer, x.Tag, x.Comm, x.Bytes = append(x.Peer, peer), append(x.Tag, tag), append(x.Comm, 3), append(x.Bytes, 8)
+			moves = append(moves, sectiontest.Move{Kind: kind, Peer: peer, Tag: tag, Comm: 3, Transfer: section.Transfer{Row: uint64(number[o.row]), Done: done, Bytes: 8}})
 			o.row = number[o.row] // as it is reported
 		}
 		if len(c.Function) > 0 {
 			send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
 		}
-		if len(x.Kind) > 0 {
-			send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Transfers{Transfers: x}})
+		if len(moves) > 0 {
+			send(sectiontest.Message(sectiontest.Moves(id, 0, moves...)))
 		}
 		if len(g.Before) > 0 {
 			send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Gaps{Gaps: g}})
 		}
-		send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: id, Transfers: uint64(len(x.Kind))}}})
+		send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: id, Transfers: uint64(len(moves))}}})
 		send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: id, How: ends[rank]}}})
 	}
 	sample(1 << 20)

@@ -12,6 +12,8 @@ import (
 	"moriens/collector/store"
 	"moriens/conclude/agenttest"
 	"moriens/internal/mpicall"
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	"moriens/internal/team"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
@@ -36,9 +38,9 @@ func reportTraffic(t *testing.T, clocks [2]pretender, functions []mpicall.ID) (s
 		p.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: ring, Comm: 1, Communicator: 1, Rank: uint32(rank)}}})
 		p.Ring(&moriensv1.Ring{Ring: ring, Process: ring})
 		c := &moriensv1.Calls{Ring: ring, OriginTicks: p.at(1e6), NoBurst: []uint32{0}}
-		x := &moriensv1.Transfers{Ring: ring}
+		var moves []sectiontest.Move
 		m := &moriensv1.Collectives{Ring: ring}
-		last, lastMoved, lastMet := c.OriginTicks, 0, 0
+		last, lastMet := c.OriginTicks, 0
 		for i, function := range functions {
 			enter := 1e6 * float64(i+1)
 			exit := enter + 2000 + 1e4*random.ExpFloat64()
@@ -49,9 +51,7 @@ func reportTraffic(t *testing.T, clocks [2]pretender, functions []mpicall.ID) (s
 			c.Function, c.Path = append(c.Function, uint32(function)), append(c.Path, 0)
 			if function == mpicall.Sendrecv {
 				for _, kind := range []moriensv1.Transfers_Kind{moriensv1.Transfers_KIND_SENT, moriensv1.Transfers_KIND_RECEIVED} {
-					x.Kind, x.Row, x.Done = append(x.Kind, kind), append(x.Row, int64(i-lastMoved)), append(x.Done, 1)
-					x.Peer, x.Tag, x.Comm, x.Bytes = append(x.Peer, int32(1-rank)), append(x.Tag, 5), append(x.Comm, 1), append(x.Bytes, 8)
-					lastMoved = i
+					moves = append(moves, sectiontest.Move{Kind: kind, Peer: int32(1 - rank), Tag: 5, Comm: 1, Transfer: section.Transfer{Row: uint64(i), Done: 1, Bytes: 8}})
 				}
 				continue
 			}
@@ -64,13 +64,13 @@ func reportTraffic(t *testing.T, clocks [2]pretender, functions []mpicall.ID) (s
 			lastMet = i
 		}
 		p.Calls(c)
-		if len(x.Row) > 0 {
-			p.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Transfers{Transfers: x}})
+		if len(moves) > 0 {
+			p.Send(sectiontest.Message(sectiontest.Moves(ring, 0, moves...)))
 		}
 		if len(m.Row) > 0 {
 			p.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: m}})
 		}
-		p.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: ring, Transfers: uint64(len(x.Row))}}})
+		p.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: ring, Transfers: uint64(len(moves))}}})
 		p.End(ring, moriensv1.ProcessEnd_HOW_FINALIZED)
 		p.sample(1e6*float64(n+2), "")
 	}

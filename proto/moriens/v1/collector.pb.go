@@ -431,7 +431,6 @@ type ReportRequest struct {
 	//	*ReportRequest_Note
 	//	*ReportRequest_Communicator
 	//	*ReportRequest_Member
-	//	*ReportRequest_Transfers
 	//	*ReportRequest_Collectives
 	//	*ReportRequest_Gaps
 	//	*ReportRequest_TransfersEnd
@@ -618,15 +617,6 @@ func (x *ReportRequest) GetMember() *Member {
 	if x != nil {
 		if x, ok := x.Body.(*ReportRequest_Member); ok {
 			return x.Member
-		}
-	}
-	return nil
-}
-
-func (x *ReportRequest) GetTransfers() *Transfers {
-	if x != nil {
-		if x, ok := x.Body.(*ReportRequest_Transfers); ok {
-			return x.Transfers
 		}
 	}
 	return nil
@@ -836,10 +826,6 @@ type ReportRequest_Member struct {
 	Member *Member `protobuf:"bytes,23,opt,name=member,proto3,oneof"`
 }
 
-type ReportRequest_Transfers struct {
-	Transfers *Transfers `protobuf:"bytes,24,opt,name=transfers,proto3,oneof"`
-}
-
 type ReportRequest_Collectives struct {
 	Collectives *Collectives `protobuf:"bytes,25,opt,name=collectives,proto3,oneof"`
 }
@@ -902,8 +888,8 @@ type ReportRequest_Standing struct {
 }
 
 type ReportRequest_Sections struct {
-	// Sections one after the other (docs/format/section.md): what rings of the node recorded. Agents send it in place
-	// of Calls, Marks, Collectives and Gaps, which are in windows.
+	// Sections one after the other (docs/format/section.md): what rings of the node recorded, and what calls have moved
+	// by which clocks are compared. Agents make them of Calls, Marks, Collectives and Gaps, which they never send.
 	Sections []byte `protobuf:"bytes,190,opt,name=sections,proto3,oneof"`
 }
 
@@ -934,8 +920,6 @@ func (*ReportRequest_Note) isReportRequest_Body() {}
 func (*ReportRequest_Communicator) isReportRequest_Body() {}
 
 func (*ReportRequest_Member) isReportRequest_Body() {}
-
-func (*ReportRequest_Transfers) isReportRequest_Body() {}
 
 func (*ReportRequest_Collectives) isReportRequest_Body() {}
 
@@ -4075,40 +4059,9 @@ func (x *Origin) GetText() string {
 	return ""
 }
 
-// Transfers are what rows of one ring move between their rank and one other. A row can have several. A transfer is sent
-// when its result is known, so they are in no order. All columns but the sparse ones have one length.
-//
-// They remain in the windows of full detail, and are sent with those that are fetched. They are sent at once only for
-// windows by which clocks are compared (internal/anchor). Traffic has the totals of all.
+// Transfers are what calls move between their rank and one other: sections of moves have them (docs/format/section.md).
 type Transfers struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Ring  uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
-	Kind  []Transfers_Kind       `protobuf:"varint,2,rep,packed,name=kind,proto3,enum=moriens.v1.Transfers_Kind" json:"kind,omitempty"`
-	// Rows of the calls that posted them; each value is the difference from the one before, the first from 0.
-	// A message that a matched probe took is posted there.
-	Row []int64 `protobuf:"zigzag64,3,rep,packed,name=row,proto3" json:"row,omitempty"`
-	// The row of the call that completed each, minus its own row, plus 1 if that is not negative; 0 = not known.
-	Done  []int64  `protobuf:"zigzag64,4,rep,packed,name=done,proto3" json:"done,omitempty"`
-	Peer  []int32  `protobuf:"zigzag32,5,rep,packed,name=peer,proto3" json:"peer,omitempty"` // rank in the communicator; -1 = any, never resolved
-	Tag   []int32  `protobuf:"zigzag32,6,rep,packed,name=tag,proto3" json:"tag,omitempty"`   // -1 = any or none
-	Comm  []uint32 `protobuf:"varint,7,rep,packed,name=comm,proto3" json:"comm,omitempty"`   // Member.comm of the process; 0 = unknown
-	Bytes []uint64 `protobuf:"varint,8,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
-	// Entries, ascending, whose completing row is in another ring, and that ring.
-	Elsewhere []uint32 `protobuf:"varint,9,rep,packed,name=elsewhere,proto3" json:"elsewhere,omitempty"`
-	DoneRing  []uint64 `protobuf:"fixed64,10,rep,packed,name=done_ring,json=doneRing,proto3" json:"done_ring,omitempty"`
-	// Entries, ascending, that are partitioned, and which of the process's partitioned requests of that kind,
-	// communicator, peer and tag each belongs to, from 0.
-	Partitioned []uint32 `protobuf:"varint,11,rep,packed,name=partitioned,proto3" json:"partitioned,omitempty"`
-	Channel     []uint32 `protobuf:"varint,12,rep,packed,name=channel,proto3" json:"channel,omitempty"`
-	// Of sends and receives: the ordinal, from 1, among those that the process has posted in the same communicator, to or
-	// from the same peer with the same tag; 0 = not known. Each epoch counts from its first one.
-	Ordinal []uint64 `protobuf:"varint,20,rep,packed,name=ordinal,proto3" json:"ordinal,omitempty"`
-	// How often the count of postings was interrupted: transfers of the process were lost, so that the number posted in
-	// that time is not known, or the agent was restarted and did not know it.
-	Epoch uint32 `protobuf:"varint,21,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	// Entries, ascending, that are receives whose result MPI has not reported: bytes is their largest possible size, and
-	// a peer or tag that was any remains any.
-	Untold        []uint32 `protobuf:"varint,30,rep,packed,name=untold,proto3" json:"untold,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4141,111 +4094,6 @@ func (x *Transfers) ProtoReflect() protoreflect.Message {
 // Deprecated: Use Transfers.ProtoReflect.Descriptor instead.
 func (*Transfers) Descriptor() ([]byte, []int) {
 	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{36}
-}
-
-func (x *Transfers) GetRing() uint64 {
-	if x != nil {
-		return x.Ring
-	}
-	return 0
-}
-
-func (x *Transfers) GetKind() []Transfers_Kind {
-	if x != nil {
-		return x.Kind
-	}
-	return nil
-}
-
-func (x *Transfers) GetRow() []int64 {
-	if x != nil {
-		return x.Row
-	}
-	return nil
-}
-
-func (x *Transfers) GetDone() []int64 {
-	if x != nil {
-		return x.Done
-	}
-	return nil
-}
-
-func (x *Transfers) GetPeer() []int32 {
-	if x != nil {
-		return x.Peer
-	}
-	return nil
-}
-
-func (x *Transfers) GetTag() []int32 {
-	if x != nil {
-		return x.Tag
-	}
-	return nil
-}
-
-func (x *Transfers) GetComm() []uint32 {
-	if x != nil {
-		return x.Comm
-	}
-	return nil
-}
-
-func (x *Transfers) GetBytes() []uint64 {
-	if x != nil {
-		return x.Bytes
-	}
-	return nil
-}
-
-func (x *Transfers) GetElsewhere() []uint32 {
-	if x != nil {
-		return x.Elsewhere
-	}
-	return nil
-}
-
-func (x *Transfers) GetDoneRing() []uint64 {
-	if x != nil {
-		return x.DoneRing
-	}
-	return nil
-}
-
-func (x *Transfers) GetPartitioned() []uint32 {
-	if x != nil {
-		return x.Partitioned
-	}
-	return nil
-}
-
-func (x *Transfers) GetChannel() []uint32 {
-	if x != nil {
-		return x.Channel
-	}
-	return nil
-}
-
-func (x *Transfers) GetOrdinal() []uint64 {
-	if x != nil {
-		return x.Ordinal
-	}
-	return nil
-}
-
-func (x *Transfers) GetEpoch() uint32 {
-	if x != nil {
-		return x.Epoch
-	}
-	return 0
-}
-
-func (x *Transfers) GetUntold() []uint32 {
-	if x != nil {
-		return x.Untold
-	}
-	return nil
 }
 
 // Traffic is what a process has moved so far, in total. The latest message is valid.
@@ -4677,7 +4525,7 @@ var File_moriens_v1_collector_proto protoreflect.FileDescriptor
 const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"\x1amoriens/v1/collector.proto\x12\n" +
-	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\xe0\f\n" +
+	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\xaf\f\n" +
 	"\rReportRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12)\n" +
 	"\x05hello\x18\x02 \x01(\v2\x11.moriens.v1.HelloH\x00R\x05hello\x12/\n" +
@@ -4695,8 +4543,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\asymbols\x18\x14 \x01(\v2\x13.moriens.v1.SymbolsH\x00R\asymbols\x12&\n" +
 	"\x04note\x18\x15 \x01(\v2\x10.moriens.v1.NoteH\x00R\x04note\x12>\n" +
 	"\fcommunicator\x18\x16 \x01(\v2\x18.moriens.v1.CommunicatorH\x00R\fcommunicator\x12,\n" +
-	"\x06member\x18\x17 \x01(\v2\x12.moriens.v1.MemberH\x00R\x06member\x125\n" +
-	"\ttransfers\x18\x18 \x01(\v2\x15.moriens.v1.TransfersH\x00R\ttransfers\x12;\n" +
+	"\x06member\x18\x17 \x01(\v2\x12.moriens.v1.MemberH\x00R\x06member\x12;\n" +
 	"\vcollectives\x18\x19 \x01(\v2\x17.moriens.v1.CollectivesH\x00R\vcollectives\x12&\n" +
 	"\x04gaps\x18\x1a \x01(\v2\x10.moriens.v1.GapsH\x00R\x04gaps\x12?\n" +
 	"\rtransfers_end\x18\x1b \x01(\v2\x18.moriens.v1.TransfersEndH\x00R\ftransfersEnd\x12)\n" +
@@ -4718,7 +4565,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"scheduling\x123\n" +
 	"\bstanding\x18\xb4\x01 \x01(\v2\x14.moriens.v1.StandingH\x00R\bstanding\x12\x1d\n" +
 	"\bsections\x18\xbe\x01 \x01(\fH\x00R\bsectionsB\x06\n" +
-	"\x04body\"\xa0\x02\n" +
+	"\x04bodyJ\x04\b\x18\x10\x19\"\xa0\x02\n" +
 	"\x0eReportResponse\x12\"\n" +
 	"\facknowledged\x18\x01 \x01(\x04R\facknowledged\x127\n" +
 	"\vclock_reply\x18\x02 \x01(\v2\x16.moriens.v1.ClockReplyR\n" +
@@ -5041,24 +4888,8 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\fHOW_ACCEPTED\x10\x04\x12\x11\n" +
 	"\rHOW_CONNECTED\x10\x05\x12\x0e\n" +
 	"\n" +
-	"HOW_JOINED\x10\x06\"\x81\x04\n" +
-	"\tTransfers\x12\x12\n" +
-	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12.\n" +
-	"\x04kind\x18\x02 \x03(\x0e2\x1a.moriens.v1.Transfers.KindR\x04kind\x12\x10\n" +
-	"\x03row\x18\x03 \x03(\x12R\x03row\x12\x12\n" +
-	"\x04done\x18\x04 \x03(\x12R\x04done\x12\x12\n" +
-	"\x04peer\x18\x05 \x03(\x11R\x04peer\x12\x10\n" +
-	"\x03tag\x18\x06 \x03(\x11R\x03tag\x12\x12\n" +
-	"\x04comm\x18\a \x03(\rR\x04comm\x12\x14\n" +
-	"\x05bytes\x18\b \x03(\x04R\x05bytes\x12\x1c\n" +
-	"\telsewhere\x18\t \x03(\rR\telsewhere\x12\x1b\n" +
-	"\tdone_ring\x18\n" +
-	" \x03(\x06R\bdoneRing\x12 \n" +
-	"\vpartitioned\x18\v \x03(\rR\vpartitioned\x12\x18\n" +
-	"\achannel\x18\f \x03(\rR\achannel\x12\x18\n" +
-	"\aordinal\x18\x14 \x03(\x04R\aordinal\x12\x14\n" +
-	"\x05epoch\x18\x15 \x01(\rR\x05epoch\x12\x16\n" +
-	"\x06untold\x18\x1e \x03(\rR\x06untold\"{\n" +
+	"HOW_JOINED\x10\x06\"\x88\x01\n" +
+	"\tTransfers\"{\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tKIND_SENT\x10\x01\x12\x11\n" +
@@ -5199,51 +5030,49 @@ var file_moriens_v1_collector_proto_depIdxs = []int32{
 	23, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
 	40, // 12: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
 	41, // 13: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
-	43, // 14: moriens.v1.ReportRequest.transfers:type_name -> moriens.v1.Transfers
-	45, // 15: moriens.v1.ReportRequest.collectives:type_name -> moriens.v1.Collectives
-	46, // 16: moriens.v1.ReportRequest.gaps:type_name -> moriens.v1.Gaps
-	47, // 17: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
-	26, // 18: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
-	25, // 19: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
-	31, // 20: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
-	33, // 21: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
-	10, // 22: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
-	12, // 23: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
-	13, // 24: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
-	44, // 25: moriens.v1.ReportRequest.traffic:type_name -> moriens.v1.Traffic
-	48, // 26: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
-	37, // 27: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
-	35, // 28: moriens.v1.ReportRequest.scheduling:type_name -> moriens.v1.Scheduling
-	38, // 29: moriens.v1.ReportRequest.standing:type_name -> moriens.v1.Standing
-	32, // 30: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
-	9,  // 31: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
-	11, // 32: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
-	49, // 33: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
-	1,  // 34: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
-	0,  // 35: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
-	20, // 36: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
-	21, // 37: moriens.v1.Frame.inlined:type_name -> moriens.v1.Scope
-	20, // 38: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
-	27, // 39: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
-	2,  // 40: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
-	3,  // 41: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
-	0,  // 42: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
-	0,  // 43: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
-	17, // 44: moriens.v1.Fault.who:type_name -> moriens.v1.Process
-	39, // 45: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
-	4,  // 46: moriens.v1.Standing.state:type_name -> moriens.v1.Standing.State
-	42, // 47: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
-	5,  // 48: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
-	6,  // 49: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
-	6,  // 50: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
-	6,  // 51: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
-	7,  // 52: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	8,  // 53: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	53, // [53:54] is the sub-list for method output_type
-	52, // [52:53] is the sub-list for method input_type
-	52, // [52:52] is the sub-list for extension type_name
-	52, // [52:52] is the sub-list for extension extendee
-	0,  // [0:52] is the sub-list for field type_name
+	45, // 14: moriens.v1.ReportRequest.collectives:type_name -> moriens.v1.Collectives
+	46, // 15: moriens.v1.ReportRequest.gaps:type_name -> moriens.v1.Gaps
+	47, // 16: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
+	26, // 17: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
+	25, // 18: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
+	31, // 19: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
+	33, // 20: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
+	10, // 21: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
+	12, // 22: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
+	13, // 23: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
+	44, // 24: moriens.v1.ReportRequest.traffic:type_name -> moriens.v1.Traffic
+	48, // 25: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
+	37, // 26: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
+	35, // 27: moriens.v1.ReportRequest.scheduling:type_name -> moriens.v1.Scheduling
+	38, // 28: moriens.v1.ReportRequest.standing:type_name -> moriens.v1.Standing
+	32, // 29: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
+	9,  // 30: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
+	11, // 31: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
+	49, // 32: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
+	1,  // 33: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
+	0,  // 34: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
+	20, // 35: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
+	21, // 36: moriens.v1.Frame.inlined:type_name -> moriens.v1.Scope
+	20, // 37: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
+	27, // 38: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
+	2,  // 39: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
+	3,  // 40: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
+	0,  // 41: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
+	0,  // 42: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
+	17, // 43: moriens.v1.Fault.who:type_name -> moriens.v1.Process
+	39, // 44: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
+	4,  // 45: moriens.v1.Standing.state:type_name -> moriens.v1.Standing.State
+	42, // 46: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
+	5,  // 47: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
+	6,  // 48: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
+	6,  // 49: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
+	7,  // 50: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	8,  // 51: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	51, // [51:52] is the sub-list for method output_type
+	50, // [50:51] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
@@ -5267,7 +5096,6 @@ func file_moriens_v1_collector_proto_init() {
 		(*ReportRequest_Note)(nil),
 		(*ReportRequest_Communicator)(nil),
 		(*ReportRequest_Member)(nil),
-		(*ReportRequest_Transfers)(nil),
 		(*ReportRequest_Collectives)(nil),
 		(*ReportRequest_Gaps)(nil),
 		(*ReportRequest_TransfersEnd)(nil),
