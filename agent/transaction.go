@@ -32,7 +32,7 @@ const (
 	// commitsTogether is how many transactions may be made before they are due, at one look at the rings: these have to be
 	// looked at again soon.
 	commitsTogether = 16
-	// keptMoves is for how many moves a process keeps memory between its transactions.
+	// keptMoves is for how many moves a process keeps memory between its transactions, even if it needs less.
 	keptMoves = 4096
 	// releaseShare is what part of a ring may wait for its transaction.
 	releaseShare = 4
@@ -217,11 +217,11 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 		f.close()
 		n.remove(filepath.Base(f.path))
 	}
-	moves := of.moves[:0]
-	if cap(moves) > keptMoves {
+	moves := of.moves
+	if cap(moves) > keptMoves && len(moves) < cap(moves)/4 {
 		moves = nil
 	}
-	*of = outgoing{moves: moves, bytes: of.bytes, waited: of.wait(), latest: time.Now()}
+	*of = outgoing{moves: moves[:0], bytes: of.bytes, waited: of.wait(), latest: time.Now()}
 	return nil
 }
 

@@ -82,7 +82,7 @@ func (s *Store) Append(t Transaction) (compared []byte, err error) {
 	s.records, s.bytes = s.records[:0], s.bytes[:0]
 	moves := s.grouped(t.Moves)
 	for _, g := range moves {
-		s.encode(t.Number, g)
+		s.encode(t.Number, g, t.Moves)
 	}
 	for _, rows := range t.Rows {
 		s.addRows(t.Number, rows)
@@ -107,9 +107,20 @@ func (s *Store) Append(t Transaction) (compared []byte, err error) {
 type group struct {
 	ring  *ring
 	chunk chunk
-	level int
 	epoch uint32
-	moves []*Move
+	spans []span // of the transaction's moves
+}
+
+// A span is moves that follow each other.
+type span struct{ from, to int }
+
+// add adds a move to a group's spans.
+func (g *group) add(i int) {
+	if n := len(g.spans); n > 0 && g.spans[n-1].to == i {
+		g.spans[n-1].to++
+		return
+	}
+	g.spans = append(g.spans, span{i, i + 1})
 }
 
 // grouped puts moves of windows that are kept together.
@@ -139,33 +150,38 @@ func (s *Store) grouped(moves []Move) (groups []*group) {
 			k := slices.IndexFunc(groups, func(g *group) bool { return g.ring == r && g.chunk == c && g.epoch == m.Epoch })
 			if k < 0 {
 				k = len(groups)
-				groups = append(groups, &group{ring: r, chunk: c, level: levelOf(c.hash(s.config.Run)), epoch: m.Epoch})
+				groups = append(groups, &group{ring: r, chunk: c, epoch: m.Epoch})
 			}
 			now = groups[k]
 		}
-		now.moves = append(now.moves, m)
+		now.add(i)
 	}
 	return groups
 }
 
 // encode makes a record of a group.
-func (s *Store) encode(number uint64, g *group) {
-	s.beginRecord(number, chunkKey{g.ring.process.id, g.chunk}, g.level)
-	for moves := g.moves; len(moves) > 0; {
-		n := min(len(moves), section.MaxMoves)
-		s.bytes = s.sectionOf(s.bytes, g.ring.id, g.epoch, uint64(g.chunk), moves[:n])
-		moves = moves[n:]
-	}
+func (s *Store) encode(number uint64, g *group, moves []Move) {
+	s.beginRecord(number, chunkKey{g.ring.process.id, g.chunk}, s.level(g.chunk))
+	s.bytes = s.sections(s.bytes, g, moves)
 	s.records[len(s.records)-1].to = len(s.bytes)
 }
 
-// sectionOf appends a section of moves of a ring.
-func (s *Store) sectionOf(dst []byte, ring uint64, epoch uint32, chunk uint64, moves []*Move) []byte {
+// sections appends the sections of a group's moves.
+func (s *Store) sections(dst []byte, g *group, moves []Move) []byte {
 	b := &s.block
 	b.Empty()
-	b.Ring, b.Epoch, b.Chunk, b.First = ring, epoch, chunk, moves[0].Row
-	for _, m := range moves {
-		s.gatherer.Add(b, m.Lane, m.Transfer)
+	for _, x := range g.spans {
+		for i := x.from; i < x.to; i++ {
+			m := &moves[i]
+			if len(b.Transfers) == section.MaxMoves {
+				dst = s.encoder.Moves(dst, b)
+				b.Empty()
+			}
+			if len(b.Transfers) == 0 {
+				b.Ring, b.Epoch, b.Chunk, b.First = g.ring.id, g.epoch, uint64(g.chunk), m.Row
+			}
+			s.gatherer.Add(b, m.Lane, m.Transfer)
+		}
 	}
 	return s.encoder.Moves(dst, b)
 }
@@ -315,13 +331,15 @@ func (s *Store) takeBack() (err error) {
 func (s *Store) lose(moves []Move) {
 	n := new(moriensv1.WindowState)
 	for _, g := range s.grouped(moves) {
-		for _, m := range g.moves {
-			w, _, _ := g.ring.stretch(m.Row)
-			k := key{g.ring.process.id, w}
-			if !s.torn[k] {
-				s.torn[k] = true
-				n.EvictedWindows++
-				n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window)})
+		for _, x := range g.spans {
+			for _, m := range moves[x.from:x.to] {
+				w, _, _ := g.ring.stretch(m.Row)
+				k := key{g.ring.process.id, w}
+				if !s.torn[k] {
+					s.torn[k] = true
+					n.EvictedWindows++
+					n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window)})
+				}
 			}
 		}
 	}
@@ -399,16 +417,15 @@ func (s *Store) undo() error {
 
 // compared are the sections of the moves of windows by which clocks are compared.
 func (s *Store) compared(moves []Move) (bytes []byte) {
-	var list []*Move
+	var now group
 	flush := func() {
-		if len(list) > 0 {
-			bytes = s.sectionOf(bytes, list[0].Ring, list[0].Epoch, 0, list)
-			list = list[:0]
+		if len(now.spans) > 0 {
+			bytes = s.sections(bytes, &now, moves)
 		}
 	}
 	var r *ring
 	is := false
-	first, behind := uint64(1), uint64(0)
+	first, behind := uint64(1), uint64(0) // rows of r that are of one window
 	for i := range moves {
 		m := &moves[i]
 		if r == nil || r.id != m.Ring || m.Row < first || m.Row >= behind {
@@ -422,10 +439,11 @@ func (s *Store) compared(moves []Move) (bytes []byte) {
 		if !is {
 			continue
 		}
-		if len(list) == section.MaxMoves || len(list) > 0 && (list[0].Ring != m.Ring || list[0].Epoch != m.Epoch) {
+		if now.ring != r || now.epoch != m.Epoch {
 			flush()
+			now = group{ring: r, epoch: m.Epoch, spans: now.spans[:0]}
 		}
-		list = append(list, m)
+		now.add(i)
 	}
 	flush()
 	return bytes
