@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -76,23 +78,14 @@ func (s *Store) Append(t Transaction) (compared []byte, err error) {
 	s.compact()
 	if err := s.take(t.Messages); err != nil {
 		s.fail(err)
-		s.last = t.Number
-		return nil, nil
+		t.Moves, t.Rows = nil, nil
 	}
-	s.records, s.bytes = s.records[:0], s.bytes[:0]
-	moves := s.grouped(t.Moves)
-	for _, g := range moves {
-		s.encode(t.Number, g, t.Moves)
-	}
-	for _, rows := range t.Rows {
-		s.addRows(t.Number, rows)
-	}
-	if err := s.write(); err != nil {
+	if err := s.write(&t); err != nil {
 		if !s.lost {
 			s.lost = true
 			s.config.Log.Warn("windows in full detail are lost: they cannot be written", "error", err)
 		}
-		s.lose(t.Moves)
+		s.lose(&t)
 	}
 	if err := s.noteTransaction(t.Number); err != nil {
 		return nil, errors.Join(err, s.undo())
@@ -159,11 +152,17 @@ func (s *Store) grouped(moves []Move) (groups []*group) {
 	return groups
 }
 
-// encode makes a record of a group.
-func (s *Store) encode(number uint64, g *group, moves []Move) {
-	s.beginRecord(number, chunkKey{g.ring.process.id, g.chunk}, s.level(g.chunk))
-	s.bytes = s.sections(s.bytes, g, moves)
-	s.records[len(s.records)-1].to = len(s.bytes)
+// encode makes records of what a transaction has of windows that are kept.
+func (s *Store) encode(t *Transaction) {
+	s.records, s.bytes = s.records[:0], s.bytes[:0]
+	for _, g := range s.grouped(t.Moves) {
+		s.beginRecord(t.Number, chunkKey{g.ring.process.id, g.chunk}, s.level(g.chunk))
+		s.bytes = s.sections(s.bytes, g, t.Moves)
+		s.records[len(s.records)-1].to = len(s.bytes)
+	}
+	for _, rows := range t.Rows {
+		s.addRows(t.Number, rows)
+	}
 }
 
 // sections appends the sections of a group's moves.
@@ -231,35 +230,44 @@ func (s *Store) Cuts(messages []*moriensv1.ReportRequest) func(ring, from, behin
 	}
 }
 
-// addRows makes a record of rows, if their windows are kept: they are of one chunk.
+// addRows makes a record of rows, if one of their windows is kept: they are of one chunk.
 func (s *Store) addRows(number uint64, rows Rows) {
 	r := s.rings[rows.Ring]
-	if r == nil {
+	if r == nil || !slices.ContainsFunc(r.restOfChunk(rows.First), func(w anchor.ID) bool { return s.retained(key{r.process.id, w}) }) {
 		return
 	}
 	w, _, _ := r.stretch(rows.First)
-	if !s.retained(key{r.process.id, w}) {
-		return
-	}
 	c := chunkOf(w)
 	s.beginRecord(number, chunkKey{r.process.id, c}, levelOf(c.hash(s.config.Run)))
 	s.bytes = append(s.bytes, rows.Section...)
 	s.records[len(s.records)-1].to = len(s.bytes)
 }
 
+// restOfChunk are the windows of a row and of those behind it that are of one chunk.
+func (r *ring) restOfChunk(row uint64) (list []anchor.ID) {
+	w, _, behind := r.stretch(row)
+	for c := chunkOf(w); chunkOf(w) == c; w, _, behind = r.stretch(behind) {
+		if list = append(list, w); behind == math.MaxUint64 {
+			break
+		}
+	}
+	return list
+}
+
 // errBound is why something is not kept for which there is no room.
 var errBound = errors.New("there is no room below the bound of the spool")
 
-// write appends the records to their logs, all or none.
-func (s *Store) write() error {
-	if len(s.records) == 0 {
-		return nil
+// write appends what is kept of a transaction to its logs, all or nothing.
+func (s *Store) write(t *Transaction) error {
+	for any := true; any; {
+		if s.encode(t); len(s.records) == 0 {
+			return nil
+		}
+		var err error
+		if any, err = s.makeRoom(int64(len(s.bytes) + len(s.records)*frameBytes)); err != nil {
+			return err
+		}
 	}
-	need := int64(len(s.bytes) + len(s.records)*frameBytes)
-	if err := s.makeRoom(need); err != nil {
-		return err
-	}
-	s.records = slices.DeleteFunc(s.records, func(r record) bool { return s.evicted(r.log) }) // only now
 	slices.SortStableFunc(s.records, func(a, b record) int {
 		return cmp.Or(cmp.Compare(a.log.rank, b.log.rank), cmp.Compare(a.log.level, b.log.level))
 	})
@@ -327,38 +335,45 @@ func (s *Store) takeBack() (err error) {
 	return err
 }
 
-// lose counts the windows of which moves could not be written.
-func (s *Store) lose(moves []Move) {
-	n := new(moriensv1.WindowState)
-	for _, g := range s.grouped(moves) {
+// lose counts the windows of which something could not be written.
+func (s *Store) lose(t *Transaction) {
+	p := &s.pending
+	tear := func(k key) {
+		if s.retained(k) {
+			s.torn[k], p.torn[k] = true, true
+			p.evicted++
+			s.stats.EvictedWindows++
+		}
+	}
+	for _, g := range s.grouped(t.Moves) {
 		for _, x := range g.spans {
-			for _, m := range moves[x.from:x.to] {
+			for _, m := range t.Moves[x.from:x.to] {
 				w, _, _ := g.ring.stretch(m.Row)
-				k := key{g.ring.process.id, w}
-				if !s.torn[k] {
-					s.torn[k] = true
-					n.EvictedWindows++
-					n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window)})
-				}
+				tear(key{g.ring.process.id, w})
 			}
 		}
 	}
-	n.EvictedBytes = uint64(len(s.bytes))
-	s.stats.EvictedBytes += n.EvictedBytes
-	s.stats.EvictedWindows += n.EvictedWindows
-	s.note(n)
+	for _, rows := range t.Rows {
+		if r := s.rings[rows.Ring]; r != nil {
+			for _, w := range r.restOfChunk(rows.First) {
+				tear(key{r.process.id, w})
+			}
+		}
+	}
+	p.bytes += uint64(len(s.bytes))
+	s.stats.EvictedBytes += uint64(len(s.bytes))
 }
 
 // noteTransaction writes down where the rings and the logs stand behind a transaction, with what was learned since the
 // one before.
 func (s *Store) noteTransaction(number uint64) error {
 	p := &s.pending
-	n := &moriensv1.WindowState{Transaction: number, Definitions: p.definitions, Unusual: uint64(len(p.unusual)), EvictedWindows: p.evicted}
-	for _, k := range p.unusual {
-		if s.marks[k].class == ordinary {
-			continue // it was gone
-		}
-		n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window), Why: moriensv1.Keep_WHY_UNUSUAL, Reason: whyUnusual})
+	n := &moriensv1.WindowState{
+		Transaction: number, Definitions: p.definitions, Unusual: uint64(len(p.unusual)), EvictedWindows: p.evicted, EvictedBytes: p.bytes,
+		Marks: s.foundUnusual(),
+	}
+	for k := range p.torn {
+		n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window)})
 	}
 	for _, c := range s.latest.cuts {
 		n.Logs = append(n.Logs, s.describe(c.log))
@@ -369,10 +384,8 @@ func (s *Store) noteTransaction(number uint64) error {
 			n.Edges = append(n.Edges, edgesOf(r.id, r.edges[r.noted.edges:]))
 		}
 	}
-	if len(n.Tracks) > 0 || len(n.Definitions) > 0 {
-		if err := s.writeState(n); err != nil {
-			return err
-		}
+	if err := s.writeState(n); err != nil {
+		return err
 	}
 	s.latest.rings = make(map[*ring]noted, len(n.Tracks))
 	for _, t := range n.Tracks {
@@ -380,9 +393,19 @@ func (s *Store) noteTransaction(number uint64) error {
 		s.latest.rings[r] = r.noted
 		r.noted = noted{len(r.edges), t}
 	}
-	s.latest.pending, s.pending = *p, pending{touched: make(map[*ring]bool)}
+	s.latest.pending, s.pending = *p, newPending()
 	s.last = number
 	return nil
+}
+
+// foundUnusual are the marks of windows that were found unusual since the last transaction, but for those that were gone.
+func (s *Store) foundUnusual() (marks []*moriensv1.WindowMark) {
+	for _, k := range s.pending.unusual {
+		if s.marks[k].class != ordinary {
+			marks = append(marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window), Why: moriensv1.Keep_WHY_UNUSUAL, Reason: whyUnusual})
+		}
+	}
+	return marks
 }
 
 // noted is what the state log has of a ring.
@@ -408,6 +431,8 @@ func (s *Store) undo() error {
 		s.pending.touched[r] = true
 	}
 	s.pending.evicted += l.evicted
+	s.pending.bytes += l.bytes
+	maps.Copy(s.pending.torn, l.torn)
 	s.pending.definitions = slices.Concat(l.definitions, s.pending.definitions)
 	s.pending.unusual = slices.Concat(l.unusual, s.pending.unusual)
 	s.last = l.number

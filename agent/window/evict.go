@@ -10,21 +10,22 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// makeRoom evicts until so many bytes more can be held.
-func (s *Store) makeRoom(need int64) error {
+// makeRoom evicts until so many bytes more can be held, and reports whether it had to.
+func (s *Store) makeRoom(need int64) (evicted bool, err error) {
 	for s.size()+need > s.max()/32*evictFrom {
 		k, any := s.nextToGo()
 		if !any {
 			break
 		}
+		evicted = true
 		if err := s.evict(k); err != nil {
-			return err
+			return true, err
 		}
 	}
 	if s.size()+need > s.max() {
-		return errBound
+		return evicted, errBound
 	}
-	return nil
+	return evicted, nil
 }
 
 // nextToGo is the log that is evicted next: of the lowest rank that has any, that with the highest hashes.
@@ -48,25 +49,33 @@ func (s *Store) evict(k logKey) error {
 	was, bytes := s.below, s.logs[k].Bytes()
 	s.below[k.rank] = min(s.below[k.rank], edgeOf(k.level))
 	to := logKey{k.rank + 1, k.level}
-	n := &moriensv1.WindowState{Below: s.below[:], EvictedWindows: s.newlyGone(was)}
+	n := &moriensv1.WindowState{Below: s.below[:], EvictedWindows: s.newlyGone(was), Marks: s.foundUnusual()}
 	offsets, err := s.move(to, records, bytes, n)
-	if removed := s.remove(k); removed != nil {
-		return errors.Join(err, removed)
-	}
+	removed := s.remove(k)
 	if err != nil { // now there is room
 		offsets, err = s.move(to, records, bytes, n)
 	}
-	s.stats.EvictedWindows += n.EvictedWindows
 	if err != nil {
 		s.tear(chunks)
 		s.fail(err)
-		return nil
+		return removed
 	}
 	s.stats.EvictedBytes += n.EvictedBytes
 	for i, of := range chunks {
 		s.index(of, to.rank, offsets[i])
 	}
-	return nil
+	return removed
+}
+
+// countGone counts a window that is evicted now. It returns 1 where that is to be noted now, and 0 where it is with the
+// transaction in which the window began.
+func (s *Store) countGone(p *process, w anchor.ID) uint64 {
+	s.stats.EvictedWindows++
+	if p.isNoted(w) {
+		return 1
+	}
+	s.pending.evicted++
+	return 0
 }
 
 // marked are the records of a log with marked windows, and the chunks that they are of.
@@ -120,7 +129,7 @@ func (s *Store) move(to logKey, records [][]byte, bytes int64, n *moriensv1.Wind
 	return offsets, nil
 }
 
-// newlyGone counts the windows that are evicted now and were not before.
+// newlyGone counts the windows that are evicted now and were not before. It returns how many of them are to be noted.
 func (s *Store) newlyGone(was [classes]uint64) (n uint64) {
 	for _, p := range s.processes {
 		for _, w := range p.windows() {
@@ -130,7 +139,7 @@ func (s *Store) newlyGone(was [classes]uint64) (n uint64) {
 			}
 			edge, c := edgeOf(s.level(chunkOf(w))), s.class(k)
 			if edge >= s.below[c] && edge < was[c] {
-				n++
+				n += s.countGone(p, w)
 			}
 		}
 	}
@@ -148,12 +157,11 @@ func (s *Store) tear(chunks []chunkKey) {
 		for _, w := range p.windows() {
 			if k := (key{p.id, w}); chunkOf(w) == of.chunk && s.retained(k) {
 				s.torn[k] = true
-				n.EvictedWindows++
+				n.EvictedWindows += s.countGone(p, w)
 				n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: p.id, Window: uint64(w)})
 			}
 		}
 	}
-	s.stats.EvictedWindows += n.EvictedWindows
 	s.note(n)
 }
 
@@ -215,10 +223,16 @@ func (s *Store) GiveWay() {
 // allGone removes the windows so far, which took so many bytes, and counts them as evicted.
 func (s *Store) allGone(bytes int64) {
 	s.stats.EvictedBytes += uint64(bytes)
+	for k := range s.pending.torn {
+		if p := s.processes[k.process]; p.isNoted(k.window) {
+			s.pending.evicted-- // that it is gone is noted now
+		}
+	}
+	clear(s.pending.torn)
 	for _, p := range s.processes {
 		for _, w := range p.windows() {
 			if s.retained(key{p.id, w}) {
-				s.stats.EvictedWindows++
+				s.countGone(p, w)
 			}
 			p.lost, p.out = max(p.lost, w), true
 		}

@@ -54,10 +54,20 @@ func (s *Store) gone(k key) bool {
 	return p != nil && p.had(k.window) && !s.retained(k)
 }
 
+// isNoted reports whether the state log has that a process was in a window.
+func (p *process) isNoted(w anchor.ID) bool {
+	for _, r := range p.rings {
+		if i, found := r.find(w); found && i < r.noted.edges {
+			return true
+		}
+	}
+	return false
+}
+
 // had reports whether a process has been in a window.
 func (p *process) had(w anchor.ID) bool {
 	for _, r := range p.rings {
-		if _, found := slices.BinarySearchFunc(r.edges, w, func(e edge, w anchor.ID) int { return cmp.Compare(e.window, w) }); found {
+		if _, found := r.find(w); found {
 			return true
 		}
 	}
@@ -108,7 +118,7 @@ func (s *Store) Keep(k *moriensv1.Keep) *moriensv1.Kept {
 				continue
 			case p.had(at.window):
 				answer.Held++
-			case at.window <= p.window: // nothing that it has done lies there
+			case at.window < p.window: // nothing that it has done lies there
 				continue
 			default:
 				answer.Ahead++

@@ -35,31 +35,49 @@ func (s *Store) open() error {
 		return err
 	}
 	s.state = state
+	notes, err := s.readState()
+	if err != nil {
+		return err
+	}
 	ends := make(map[logKey]uint64)
+	for _, n := range notes {
+		for _, l := range n.Logs {
+			ends[logKey{class(min(l.Rank, uint32(pinned))), int(min(l.Level, levels-1))}] = l.End
+		}
+		s.apply(n)
+	}
+	if err := s.openLogs(ends); err != nil {
+		return err
+	}
+	if err := s.save(); !full(err) {
+		return err
+	}
+	return nil // the files as they are say the same
+}
+
+// readState reads the records of the state log that count: neither what recurs, nor what was undone.
+func (s *Store) readState() (notes []*moriensv1.WindowState, err error) {
+	last := uint64(0)
 	err = s.state.Read(segment.Position{}, func(_ segment.Position, record []byte) error {
 		n := new(moriensv1.WindowState)
 		if err := proto.Unmarshal(record, n); err != nil {
 			return err
 		}
-		if n.Transaction > s.config.Committed {
-			return nil // it recurs
+		switch {
+		case n.Complete:
+			notes, last = notes[:0], n.Transaction
+		case n.Transaction > s.config.Committed:
+			return nil
+		case n.Transaction > 0:
+			if n.Transaction <= last {
+				notes = slices.DeleteFunc(notes, func(x *moriensv1.WindowState) bool { return !x.Complete && x.Transaction >= n.Transaction })
+			}
+			last = n.Transaction
 		}
-		for _, l := range n.Logs {
-			ends[logKey{class(min(l.Rank, uint32(pinned))), int(min(l.Level, levels-1))}] = l.End
-		}
-		s.apply(n)
+		notes = append(notes, n)
 		return nil
 	})
-	if err == nil {
-		err = s.openLogs(ends)
-	}
-	if err == nil {
-		err = s.save()
-	}
-	if full(err) {
-		return nil // the files as they are say the same
-	}
-	return err
+	return notes, err
 }
 
 // openLogs opens the logs that the state knows. What an eviction has left that was not finished is removed.
@@ -81,6 +99,9 @@ func (s *Store) openLogs(ends map[logKey]uint64) error {
 		}
 		if err := s.reread(k, int64(ends[k])); err != nil {
 			return err
+		}
+		if s.logs[k] == nil {
+			delete(ends, k) // it was damaged
 		}
 	}
 	for k, end := range ends {
@@ -106,6 +127,10 @@ func keyOf(name string) (k logKey, known bool) {
 // reread takes what a log holds up to where it ended behind the last transaction that counts.
 func (s *Store) reread(k logKey, end int64) error {
 	log, err := s.log(k)
+	if errors.Is(err, segment.ErrCorrupt) {
+		s.damaged(k, err)
+		return s.remove(k)
+	}
 	if err != nil {
 		return err
 	}
@@ -122,10 +147,10 @@ func (s *Store) reread(k logKey, end int64) error {
 		return nil
 	})
 	switch {
-	case errors.Is(err, errEnough):
+	case offset == end && errors.Is(err, errEnough):
 		return log.CutAt(end)
-	case err == nil && offset < end:
-		err = fmt.Errorf("%w: %s has %d bytes, not %d", segment.ErrCorrupt, k.dir(), offset, end)
+	case offset != end && (err == nil || errors.Is(err, errEnough)):
+		err = fmt.Errorf("%w: %s has no record that ends at %d, but at %d", segment.ErrCorrupt, k.dir(), end, offset)
 	}
 	if errors.Is(err, segment.ErrCorrupt) {
 		s.damaged(k, err)
@@ -142,7 +167,7 @@ var errEnough = errors.New("enough was read")
 // damaged says that what a log held is gone.
 func (s *Store) damaged(k logKey, err error) {
 	s.config.Log.Error("windows in full detail are lost", "error", err)
-	n := new(moriensv1.WindowState)
+	n := &moriensv1.WindowState{Logs: []*moriensv1.WindowLog{{Rank: uint32(k.rank), Level: uint32(k.level)}}}
 	for _, p := range s.processes {
 		for _, w := range p.windows() {
 			at := key{p.id, w}
@@ -150,11 +175,10 @@ func (s *Store) damaged(k logKey, err error) {
 				continue
 			}
 			s.torn[at] = true
-			n.EvictedWindows++
+			n.EvictedWindows += s.countGone(p, w)
 			n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: p.id, Window: uint64(w)})
 		}
 	}
-	s.stats.EvictedWindows += n.EvictedWindows
 	s.note(n)
 }
 
@@ -256,8 +280,9 @@ func (s *Store) describe(k logKey) *moriensv1.WindowLog {
 // save writes all of the state, as of the last transaction, to a new file of its log and removes the others.
 func (s *Store) save() error {
 	n := &moriensv1.WindowState{
-		Below: s.below[:], EvictedBytes: s.stats.EvictedBytes, EvictedWindows: s.stats.EvictedWindows - s.pending.evicted,
-		Unusual: s.stats.Unusual - uint64(len(s.pending.unusual)), Definitions: slices.Clip(s.definitions), Transaction: s.last,
+		Complete: true, Transaction: s.last, Definitions: slices.Clip(s.definitions), Below: s.below[:],
+		EvictedBytes: s.stats.EvictedBytes - s.pending.bytes, EvictedWindows: s.stats.EvictedWindows - s.pending.evicted,
+		Unusual: s.stats.Unusual - uint64(len(s.pending.unusual)),
 	}
 	n.Definitions = append(n.Definitions, s.clockSamples()...)
 	for k, m := range s.marks {
@@ -268,7 +293,9 @@ func (s *Store) save() error {
 		n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window), Why: why, Reason: m.reason})
 	}
 	for k := range s.torn {
-		n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window)})
+		if !s.pending.torn[k] {
+			n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window)})
+		}
 	}
 	for _, p := range s.processes {
 		if p.out {

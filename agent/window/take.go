@@ -84,14 +84,11 @@ func (r *ring) findAnchors(anchors []anchored, c *moriensv1.Collectives) []ancho
 // begin gives rows of calls to their window, and judges it where it ends with them.
 func (s *Store) begin(r *ring, c *moriensv1.Calls, x stretch) {
 	p, row := r.process, c.First+uint64(x.from)
-	r.begin(row, x.window)
-	if !p.inside || p.in != x.window {
-		p.in, p.inside = x.window, true
-		if !s.retained(key{p.id, x.window}) {
-			s.stats.EvictedWindows++
-			s.pending.evicted++
-		}
+	if !p.had(x.window) && !s.retained(key{p.id, x.window}) {
+		s.stats.EvictedWindows++
+		s.pending.evicted++
 	}
+	r.begin(row, x.window)
 	if !r.sequence.begun {
 		torn := r.sequence.torn || row > 0
 		r.sequence.begin(x.before)

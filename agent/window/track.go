@@ -19,8 +19,6 @@ type process struct {
 	window  anchor.ID         // now
 	since   uint64            // ticks when it began
 	began   bool              // since is known
-	in      anchor.ID         // that the latest call was in
-	inside  bool              // there was one
 	whole   uint64            // ticks for which no window is cut by time; 0: that is not known
 	lost    anchor.ID         // up to which nothing is left
 	out     bool              // there is such a window
@@ -179,9 +177,14 @@ func (r *ring) stretch(row uint64) (w anchor.ID, first, behind uint64) {
 	return r.edges[i-1].window, r.edges[i-1].row, behind
 }
 
+// find is where a window begins, in edges.
+func (r *ring) find(w anchor.ID) (i int, found bool) {
+	return slices.BinarySearchFunc(r.edges, w, func(e edge, w anchor.ID) int { return cmp.Compare(e.window, w) })
+}
+
 // rowsOf are the rows of a window: first ≤ row < behind.
 func (r *ring) rowsOf(w anchor.ID) (first, behind uint64, any bool) {
-	i, found := slices.BinarySearchFunc(r.edges, w, func(e edge, w anchor.ID) int { return cmp.Compare(e.window, w) })
+	i, found := r.find(w)
 	if !found {
 		return 0, 0, false
 	}
@@ -213,9 +216,8 @@ func (s *Store) resume(t *moriensv1.WindowTrack) {
 	}
 	p := r.process
 	r.rows = max(r.rows, t.Rows)
-	if w := anchor.ID(t.Window); w >= p.window {
+	if w := anchor.ID(t.Window); w > p.window || w == p.window && t.SinceTicks != 0 {
 		p.window, p.since, p.began = w, t.SinceTicks, t.SinceTicks != 0
-		p.in, p.inside = w, true
 	}
 	for i, comm := range t.Comm {
 		if i < len(t.Anchors) {
@@ -223,4 +225,5 @@ func (s *Store) resume(t *moriensv1.WindowTrack) {
 		}
 	}
 	r.sequence.torn = true
+	r.noted.track = t
 }

@@ -77,8 +77,12 @@ type pending struct {
 	definitions []*moriensv1.ReportRequest
 	unusual     []key
 	touched     map[*ring]bool
-	evicted     uint64 // windows that began after their chunks were evicted
+	evicted     uint64 // windows, which began since then or are torn
+	torn        map[key]bool
+	bytes       uint64 // of what could not be written
 }
+
+func newPending() pending { return pending{touched: make(map[*ring]bool), torn: make(map[key]bool)} }
 
 // Stats say what a Store holds and what it has lost.
 type Stats struct {
@@ -105,7 +109,7 @@ func Open(config Config) (*Store, error) {
 		processes: make(map[uint64]*process), rings: make(map[uint64]*ring),
 		communicators: make(map[uint32]*moriensv1.Communicator), clocks: make(map[moriensv1.Clock][]reading),
 		marks: make(map[key]mark), torn: make(map[key]bool), below: [classes]uint64{math.MaxUint64, math.MaxUint64, math.MaxUint64},
-		pending: pending{touched: make(map[*ring]bool)},
+		pending: newPending(),
 	}
 	if err := s.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("windows in %s: %w", config.Dir, err), s.closeLogs())

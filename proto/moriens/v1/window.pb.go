@@ -361,7 +361,8 @@ func (x *WindowLog) GetEnd() uint64 {
 	return 0
 }
 
-// WindowState is a record of the state log. Each adds to what those before it say.
+// WindowState is a record of the state log. Each adds to what those before it say. Of two with one transaction the first
+// was undone.
 type WindowState struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Definitions []*ReportRequest       `protobuf:"bytes,1,rep,name=definitions,proto3" json:"definitions,omitempty"` // Process, Ring, Communicator, Member, ClockSample
@@ -376,8 +377,9 @@ type WindowState struct {
 	EvictedWindows uint64   `protobuf:"varint,9,opt,name=evicted_windows,json=evictedWindows,proto3" json:"evicted_windows,omitempty"`
 	Unusual        uint64   `protobuf:"varint,10,opt,name=unusual,proto3" json:"unusual,omitempty"`
 	Transaction    uint64   `protobuf:"varint,11,opt,name=transaction,proto3" json:"transaction,omitempty"` // tracks, edges and what was found unusual are of it; 0 = of none
-	// Of logs that have changed since the record before; all are as of the transaction.
+	// Of logs that have changed since the record before; all are as of the transaction. End 0: it is gone.
 	Logs          []*WindowLog `protobuf:"bytes,12,rep,name=logs,proto3" json:"logs,omitempty"`
+	Complete      bool         `protobuf:"varint,13,opt,name=complete,proto3" json:"complete,omitempty"` // it says all: what records before it say is void
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -489,6 +491,13 @@ func (x *WindowState) GetLogs() []*WindowLog {
 	return nil
 }
 
+func (x *WindowState) GetComplete() bool {
+	if x != nil {
+		return x.Complete
+	}
+	return false
+}
+
 var File_moriens_v1_window_proto protoreflect.FileDescriptor
 
 const file_moriens_v1_window_proto_rawDesc = "" +
@@ -520,7 +529,7 @@ const file_moriens_v1_window_proto_rawDesc = "" +
 	"\tWindowLog\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\rR\x04rank\x12\x14\n" +
 	"\x05level\x18\x02 \x01(\rR\x05level\x12\x10\n" +
-	"\x03end\x18\x03 \x01(\x04R\x03end\"\xdb\x03\n" +
+	"\x03end\x18\x03 \x01(\x04R\x03end\"\xf7\x03\n" +
 	"\vWindowState\x12;\n" +
 	"\vdefinitions\x18\x01 \x03(\v2\x19.moriens.v1.ReportRequestR\vdefinitions\x12,\n" +
 	"\x05marks\x18\x02 \x03(\v2\x16.moriens.v1.WindowMarkR\x05marks\x12/\n" +
@@ -533,7 +542,8 @@ const file_moriens_v1_window_proto_rawDesc = "" +
 	"\aunusual\x18\n" +
 	" \x01(\x04R\aunusual\x12 \n" +
 	"\vtransaction\x18\v \x01(\x04R\vtransaction\x12)\n" +
-	"\x04logs\x18\f \x03(\v2\x15.moriens.v1.WindowLogR\x04logsJ\x04\b\x03\x10\x04B$Z\"moriens/proto/moriens/v1;moriensv1b\x06proto3"
+	"\x04logs\x18\f \x03(\v2\x15.moriens.v1.WindowLogR\x04logs\x12\x1a\n" +
+	"\bcomplete\x18\r \x01(\bR\bcompleteJ\x04\b\x03\x10\x04B$Z\"moriens/proto/moriens/v1;moriensv1b\x06proto3"
 
 var (
 	file_moriens_v1_window_proto_rawDescOnce sync.Once
