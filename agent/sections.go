@@ -21,6 +21,7 @@ type sectioner struct {
 	block   section.Block
 	encoder section.Encoder
 	sites   map[section.Site]uint16 // of the block
+	next    []uint16                // the site that followed each the last time; first, the one after none
 	rings   map[uint64]*recorded    // of the messages at hand
 	order   []*recorded
 	bytes   []byte // of the latest sections
@@ -200,15 +201,16 @@ func (s *sectioner) rows(c *moriensv1.Calls, from, to int) {
 	b := &s.block
 	b.Rows, b.Events, b.Unfinished = to-from, len(c.Counts), c.Unfinished && to == len(c.Function)
 	clear(s.sites)
+	s.next = append(s.next[:0], 0)
+	last := 0
 	for i, function := range c.Function[from:to] {
 		site := section.Site{Function: uint16(function), Path: c.Path[from+i]}
-		number, known := s.sites[site]
-		if !known {
-			number = uint16(len(b.Sites))
-			s.sites[site] = number
-			b.Sites = append(b.Sites, site)
+		number := s.next[last]
+		if int(number) >= len(b.Sites) || b.Sites[number] != site {
+			number = s.number(site)
+			s.next[last] = number
 		}
-		b.Site[i] = number
+		b.Site[i], last = number, int(number)+1
 	}
 	copy(b.Burst[:], c.BurstTicks[from:to])
 	copy(b.Call[:], c.CallTicks[from:to])
@@ -223,6 +225,17 @@ func (s *sectioner) rows(c *moriensv1.Calls, from, to int) {
 		s.counts(k, counts.Value[from-without:])
 	}
 	slices.SortStableFunc(b.NotRead, func(x, y section.NotRead) int { return cmp.Compare(x.Row, y.Row) })
+}
+
+// number is that of a site, which is new to the block or not.
+func (s *sectioner) number(site section.Site) uint16 {
+	number, known := s.sites[site]
+	if !known {
+		number = uint16(len(s.block.Sites))
+		s.sites[site] = number
+		s.block.Sites, s.next = append(s.block.Sites, site), append(s.next, 0)
+	}
+	return number
 }
 
 // appendRows appends those of ascending rows with from ≤ row < to, less from, and returns how many are before them.

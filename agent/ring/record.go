@@ -39,11 +39,13 @@ const keptRequests = 8
 
 // Clear makes it empty and keeps the memory of its slices, except that of many requests.
 func (r *Record) Clear() {
-	requests := r.Requests[:0]
-	if cap(requests) > keptRequests {
-		requests = nil
+	r.Enter, r.Exit, r.Call, r.Path, r.Lost, r.Paused = 0, 0, 0, 0, false, false
+	r.Collective, r.IsCollective = Collective{}, false
+	r.Mark, r.Name, r.Value = 0, 0, 0
+	r.Polls, r.Counts, r.Transfers, r.Requests = r.Polls[:0], r.Counts[:0], r.Transfers[:0], r.Requests[:0]
+	if cap(r.Requests) > keptRequests {
+		r.Requests = nil
 	}
-	*r = Record{Polls: r.Polls[:0], Counts: r.Counts[:0], Transfers: r.Transfers[:0], Requests: requests}
 }
 
 // Polls are calls of one function from one place, none of which found anything.
