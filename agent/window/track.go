@@ -123,6 +123,13 @@ func (s *Store) measure(p *process) {
 // enter begins a part of the window where the last anchor is long ago, and returns the window of a call that begins
 // now.
 func (s *Store) enter(p *process, ticks uint64) anchor.ID {
+	if p.began && (ticks <= p.since || ticks-p.since < p.whole) {
+		return p.window
+	}
+	return s.enterPart(p, ticks)
+}
+
+func (s *Store) enterPart(p *process, ticks uint64) anchor.ID {
 	if !p.began {
 		p.since, p.began = ticks, true
 	}

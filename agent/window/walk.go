@@ -74,11 +74,8 @@ func (s *Store) walkProcess(p *process, all lanes, visit func(*ring, *moriensv1.
 				until = e
 			}
 		}
-		l := all[first]
-		for more := true; more && l.nextEnd() <= until; {
-			if more = s.step(p, l, visit); !more {
-				all = slices.Delete(all, first, first+1)
-			}
+		if !s.run(p, all[first], until, visit) {
+			all = slices.Delete(all, first, first+1)
 		}
 	}
 }
@@ -104,33 +101,48 @@ func (l *lane) nextEnd() uint64 {
 	return l.ticks + c.BurstTicks[l.row] + c.CallTicks[l.row]
 }
 
-// step takes the lane's next call, and reports whether there is another.
-func (s *Store) step(p *process, l *lane, visit func(*ring, *moriensv1.Calls, stretch)) bool {
-	c := l.messages[0]
-	enter := l.ticks + c.BurstTicks[l.row]
-	w := s.enter(p, enter)
-	if l.open && l.stretch.window != w {
-		l.close(visit)
+// run takes the lane's calls that ended until a time, and reports whether there are others.
+func (s *Store) run(p *process, l *lane, until uint64, visit func(*ring, *moriensv1.Calls, stretch)) bool {
+	for {
+		c := l.messages[0]
+		burst, call := c.BurstTicks, c.CallTicks
+		for l.row < len(burst) {
+			enter := l.ticks + burst[l.row]
+			end := enter + call[l.row]
+			if end > until {
+				return true
+			}
+			w := s.enter(p, enter)
+			if l.open && l.stretch.window != w {
+				l.close(visit)
+			}
+			if !l.open {
+				l.stretch, l.open = stretch{from: l.row, before: l.ticks, window: w}, true
+			}
+			row := c.First + uint64(l.row)
+			l.ticks = end
+			l.row++
+			if len(l.anchors) > 0 && l.anchors[0].row <= row && s.pass(p, l, row) {
+				l.stretch.ends = true
+				l.close(visit)
+			}
+		}
+		if l.open {
+			l.close(visit)
+		}
+		l.messages = l.messages[1:]
+		if !l.begin() {
+			return false
+		}
 	}
-	if !l.open {
-		l.stretch, l.open = stretch{from: l.row, before: l.ticks, window: w}, true
-	}
-	row := c.First + uint64(l.row)
-	l.ticks = enter + c.CallTicks[l.row]
-	l.row++
+}
+
+// pass counts the anchors up to a row, which has ended, and reports whether a window has ended with it.
+func (s *Store) pass(p *process, l *lane, row uint64) bool {
 	for len(l.anchors) > 0 && l.anchors[0].row < row {
 		l.anchors = l.anchors[1:]
 	}
-	l.stretch.ends = len(l.anchors) > 0 && l.anchors[0].row == row && p.pass(l.anchors[0].comm, l.anchors[0].ordinal, l.ticks)
-	if l.row == len(c.BurstTicks) {
-		l.close(visit)
-		l.messages = l.messages[1:]
-		return l.begin()
-	}
-	if l.stretch.ends {
-		l.close(visit)
-	}
-	return true
+	return len(l.anchors) > 0 && l.anchors[0].row == row && p.pass(l.anchors[0].comm, l.anchors[0].ordinal, l.ticks)
 }
 
 // close ends a stretch with the call before the next one.
