@@ -21,7 +21,11 @@ func newLive(t testing.TB, o grouping.Options) *Live {
 // addAll adds bursts and clusters them.
 func addAll(t testing.TB, l *Live, b grouping.Bursts) Progress {
 	t.Helper()
-	if err := l.add(b, nil); err != nil {
+	a := arrived{bursts: b}
+	for _, ns := range b.DurationNS {
+		a.stands = append(a.stands, stand{1, ns})
+	}
+	if err := l.add(&a); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.clusterGroups(4); err != nil {

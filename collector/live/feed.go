@@ -8,28 +8,44 @@ import (
 	"moriens/collector/store"
 )
 
-// feedBursts is about how many bursts are taken from the store at a time.
-const feedBursts = 1 << 16
+// portionBursts is about how many bursts are taken from the store at a time, all or a sample of them. More wait where a
+// run is taken again, or where a million arrive each second: each portion has a sample of its own, so that none of it
+// stands for more bursts than in other jobs.
+const portionBursts = 1 << 20
 
 // A feed takes the bursts of a store, a part at a time.
 type feed struct {
-	seen   map[*store.Ring]seen
-	bursts grouping.Bursts // the last part
-	// moments say where and when each of them was; nil without a viewer.
-	moments []moment
+	seen []int // chunks that were taken of each ring, in order of arrival
+	arrived
+	pieces  []piece
+	sampler sampler
 	// member is which of so many collectors this is, which number their threads apart.
 	member, members int32
 }
 
-// seen is how much of a ring was taken.
-type seen struct {
-	chunks int
-	path   uint32 // of the last call
+// What has arrived is a part of the bursts, each with those that it stands for.
+type arrived struct {
+	bursts grouping.Bursts
+	stands []stand
+	// moments say where and when each of them was; nil without a viewer.
+	moments []moment
+}
+
+// A stand is for how many bursts one stands, itself among them, and how long those take together.
+type stand struct{ bursts, timeNS int64 }
+
+// A piece is a chunk that has arrived.
+type piece struct {
+	*store.Chunk
+	ring    int32 // in order of arrival
+	view    *store.RingView
+	before  uint32 // place of the call before its first row
+	columns []int  // of its process's events
 }
 
 // newFeed starts over; known counters keep their columns.
 func newFeed(last grouping.Bursts) feed {
-	f := feed{seen: make(map[*store.Ring]seen), bursts: last, members: 1}
+	f := feed{arrived: arrived{bursts: last}, sampler: newSampler(), members: 1}
 	f.clear()
 	return f
 }
@@ -37,7 +53,7 @@ func newFeed(last grouping.Bursts) feed {
 func (f *feed) clear() {
 	b := &f.bursts
 	b.DurationNS, b.Before, b.After = b.DurationNS[:0], b.Before[:0], b.After[:0]
-	f.moments = f.moments[:0]
+	f.stands, f.moments = f.stands[:0], f.moments[:0]
 	for i := range b.Counters {
 		b.Counters[i] = b.Counters[i][:0]
 	}
@@ -50,60 +66,93 @@ func (f *feed) next(views []store.RingView, places []uint32, follower *follower)
 	if follower != nil && !follower.known {
 		follower.begin(views)
 	}
-	for i, v := range views {
-		if v.NSPerTick == 0 {
+	rows, bursts := f.gather(views, places)
+	if bursts <= fedBursts {
+		for i := range f.pieces {
+			f.takeAll(&f.pieces[i], places, follower)
+		}
+	} else {
+		f.takeSample(rows, places, follower)
+	}
+	clear(f.pieces) // the end of the run lets go of chunks
+	return bursts > 0
+}
+
+// gather finds what has arrived, up to a portion, and counts it.
+func (f *feed) gather(views []store.RingView, places []uint32) (rows, bursts int) {
+	f.pieces = f.pieces[:0]
+	for len(f.seen) < len(views) {
+		f.seen = append(f.seen, 0)
+	}
+	for i := range views {
+		v := &views[i]
+		if v.NSPerTick == 0 || f.seen[i] == len(v.Chunks) {
 			continue // without two clock samples a tick has no length yet
 		}
-		at := f.seen[v.Ring]
 		columns := f.columns(v.Ring.Process.Info.Events)
-		for _, c := range v.Chunks[at.chunks:] {
-			if f.bursts.Len() >= feedBursts {
-				break
+		for ; f.seen[i] < len(v.Chunks) && bursts < portionBursts; f.seen[i]++ {
+			p := piece{Chunk: &v.Chunks[f.seen[i]], ring: int32(i), view: v, columns: columns}
+			if f.seen[i] > 0 {
+				path := v.Chunks[f.seen[i]-1].Path
+				p.before = places[path[len(path)-1]]
 			}
-			f.take(&c, columns, places, v.NSPerTick, &at)
-			if follower != nil {
-				f.time(&c, line{&v, follower.zeroNS}, moment{ring: int32(i)*f.members + f.member, rank: v.Ring.Process.Info.Rank}, &follower.history)
-			}
+			f.pieces = append(f.pieces, p)
+			rows, bursts = rows+len(p.Path), bursts+p.Bursts()
 		}
-		f.seen[v.Ring] = at
 	}
-	return f.bursts.Len() > 0
+	return rows, bursts
 }
 
-func (f *feed) take(c *store.Chunk, columns []int, places []uint32, nsPerTick float64, at *seen) {
-	f.count(c, columns)
-	noBurst := c.NoBurst
-	for i, number := range c.Path {
-		path := places[number]
-		if len(noBurst) > 0 && int(noBurst[0]) == i {
+// takeAll takes all bursts of a chunk.
+func (f *feed) takeAll(p *piece, places []uint32, follower *follower) {
+	noBurst, before := p.NoBurst, p.before
+	for row, path := range p.Path {
+		after := places[path]
+		if len(noBurst) > 0 && int(noBurst[0]) == row {
 			noBurst = noBurst[1:]
 		} else {
-			f.bursts.DurationNS = append(f.bursts.DurationNS, int64(float64(c.Burst[i])*nsPerTick))
-			f.bursts.Before = append(f.bursts.Before, at.path)
-			f.bursts.After = append(f.bursts.After, path)
+			f.bursts.DurationNS = append(f.bursts.DurationNS, p.durationNS(row))
+			f.bursts.Before = append(f.bursts.Before, before)
+			f.bursts.After = append(f.bursts.After, after)
+			f.stands = append(f.stands, stand{1, p.durationNS(row)})
 		}
-		at.path = path
+		before = after
 	}
-	at.chunks++
+	f.countAll(p)
+	if follower != nil {
+		f.timeAll(p, follower)
+	}
 }
 
-// time says when each burst of a chunk was, and counts the time of its calls.
-func (f *feed) time(c *store.Chunk, l line, m moment, h *history) {
-	at, noBurst := c.Origin, c.NoBurst
-	for i := range c.Path {
+// mostNS is more than any time that can be true: a program that overwrites its own memory may have hit its ring. Two of
+// them can be added.
+const mostNS = int64(1) << 61
+
+// ns is the time of so many ticks of the chunk's clock.
+func (p *piece) ns(ticks uint64) int64 {
+	return int64(min(float64(ticks)*p.view.NSPerTick, float64(mostNS)))
+}
+
+func (p *piece) durationNS(row int) int64 { return p.ns(p.Burst[row]) }
+
+// timeAll says when each burst of a chunk was, and counts the time of its calls.
+func (f *feed) timeAll(p *piece, follower *follower) {
+	m, l := f.moment(p), line{p.view, follower.zeroNS}
+	at, noBurst := p.Origin, p.NoBurst
+	for i := range p.Path {
 		if len(noBurst) > 0 && int(noBurst[0]) == i {
 			noBurst = noBurst[1:]
 		} else {
 			m.startNS, m.known = l.at(at)
 			f.moments = append(f.moments, m)
 		}
-		at += c.Burst[i]
-		enter, entered := l.at(at)
-		at += c.Call[i]
-		if exit, left := l.at(at); entered && left {
-			h.add(CodeMPI, enter, exit)
-		}
+		at += p.Burst[i] + p.Call[i]
 	}
+	follower.eachCall(p)
+}
+
+func (f *feed) moment(p *piece) moment {
+	return moment{ring: p.ring*f.members + f.member, rank: p.view.Ring.Process.Info.Rank}
 }
 
 // columns gives the number of each event's column, where all that are new have one from now on.
@@ -120,17 +169,16 @@ func (f *feed) columns(events []string) []int {
 	return places
 }
 
-// count appends the counts of a chunk's bursts.
-func (f *feed) count(c *store.Chunk, places []int) {
-	bursts := len(c.Path) - len(c.NoBurst)
+// countAll appends the counts of a chunk's bursts.
+func (f *feed) countAll(p *piece) {
 	for column := range f.bursts.Counters {
-		event := slices.Index(places, column)
+		event := slices.Index(p.columns, column)
 		if event < 0 {
-			f.bursts.Counters[column] = notRead(f.bursts.Counters[column], bursts)
+			f.bursts.Counters[column] = notRead(f.bursts.Counters[column], p.Bursts())
 			continue
 		}
-		noBurst := c.NoBurst
-		for row, v := range c.Column(event) {
+		noBurst := p.NoBurst
+		for row, v := range p.Column(event) {
 			if len(noBurst) > 0 && int(noBurst[0]) == row {
 				noBurst = noBurst[1:]
 			} else {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"moriens/analysis/grouping"
 	"moriens/analysis/space"
 	"moriens/collector/store"
 )
@@ -24,6 +23,8 @@ type moment struct {
 	rank    int32
 	startNS int64 // since the run began
 	known   bool  // when that was
+	// The chunk that it is from; 0, 0 where all of its bursts are taken.
+	fromNS, toNS int64
 }
 
 // A Burst is one of the latest of its cluster.
@@ -43,6 +44,7 @@ type waiting struct {
 	coords, counters int // first
 	moment
 	durationNS int64
+	stand
 }
 
 // A follower keeps what a page of a run in progress shows beside totals.
@@ -121,18 +123,19 @@ func (f *follower) begin(views []store.RingView) {
 
 // put counts the bursts that arrived, of which those to be clustered wait until their place is in a cluster, or in
 // none. Row i of coords is that of burst rows[i], which is in groups[i].
-func (f *follower) put(b *grouping.Bursts, moments []moment, status []space.Status, rows []int32, groups []*group, coords []float64) {
+func (f *follower) put(a *arrived, status []space.Status, rows []int32, groups []*group, coords []float64) {
+	b := &a.bursts
 	if len(b.CounterNames) != len(f.names) {
 		f.settle(true) // those that wait have fewer counters
 		f.names = slices.Clone(b.CounterNames)
 	}
-	f.putOthers(b, moments, status)
+	f.putOthers(a, status)
 	for i, row := range rows {
-		if !moments[row].known {
+		if !a.moments[row].known {
 			continue
 		}
 		dims := groups[i].dims
-		f.waiting = append(f.waiting, waiting{groups[i], len(f.coords), len(f.counters), moments[row], b.DurationNS[row]})
+		f.waiting = append(f.waiting, waiting{groups[i], len(f.coords), len(f.counters), a.moments[row], b.DurationNS[row], a.stands[row]})
 		f.coords = append(f.coords, coords[i*dims:(i+1)*dims]...)
 		for _, column := range b.Counters {
 			f.counters = append(f.counters, column[row])
@@ -144,16 +147,57 @@ func (f *follower) put(b *grouping.Bursts, moments []moment, status []space.Stat
 }
 
 // putOthers counts the bursts that are not to be clustered.
-func (f *follower) putOthers(b *grouping.Bursts, moments []moment, status []space.Status) {
+func (f *follower) putOthers(a *arrived, status []space.Status) {
 	for row, s := range status {
 		code := CodeFiltered
 		switch {
-		case s == space.Complete || !moments[row].known:
+		case s == space.Complete || !a.moments[row].known:
 			continue
 		case s == space.Missing:
 			code = CodeMissing
 		}
-		f.history.add(code, moments[row].startNS, moments[row].startNS+b.DurationNS[row])
+		f.spend(code, &a.moments[row], a.stands[row])
+	}
+}
+
+// spend counts the time of a burst where it was, or that of all for which it stands evenly over the chunk that it is
+// from.
+func (f *follower) spend(code int32, m *moment, of stand) {
+	if of.bursts == 1 {
+		f.history.add(code, m.startNS, m.startNS+of.timeNS)
+	} else {
+		f.history.spread(code, m.fromNS, m.toNS, of.timeNS)
+	}
+}
+
+// stretch is when a chunk was; false: that is not known, since some of its times cannot be true.
+func (f *follower) stretch(p *piece) (fromNS, toNS int64, known bool) {
+	l := line{p.view, f.zeroNS}
+	from, began := l.at(p.Origin)
+	to, ended := l.at(p.End())
+	return from, to, began && ended
+}
+
+// calls counts the time of a chunk's calls, evenly over it.
+func (f *follower) calls(p *piece) {
+	from, to, known := f.stretch(p)
+	if !known {
+		f.eachCall(p)
+		return
+	}
+	f.history.spread(CodeMPI, from, to, p.ns(p.MPI))
+}
+
+// eachCall counts the time of a chunk's calls where they were.
+func (f *follower) eachCall(p *piece) {
+	l, at := line{p.view, f.zeroNS}, p.Origin
+	for i := range p.Path {
+		at += p.Burst[i]
+		enter, entered := l.at(at)
+		at += p.Call[i]
+		if exit, left := l.at(at); entered && left {
+			f.history.add(CodeMPI, enter, exit)
+		}
 	}
 }
 
@@ -179,7 +223,7 @@ func (f *follower) settle(all bool) {
 			b.Cluster = id
 			code = CodeCluster + id
 		}
-		f.history.add(code, b.StartNS, b.StartNS+b.DurationNS)
+		f.spend(code, &w.moment, w.stand)
 		f.keep(b, f.counters[w.counters:w.counters+len(f.names)])
 	}
 	f.waiting, f.coords, f.counters = left, f.coords[:coords], f.counters[:counters]

@@ -12,12 +12,13 @@ type group struct {
 	of calls
 	places
 	bursts int64
-	more   []int64 // per place: bursts since the last clustering
-	grown  []int32 // places where that is not 0
+	more   []bool  // per place: there are bursts since the last clustering
+	grown  []int32 // places where that is so
 
 	density
 	asked      int64               // bursts when the knee was last looked for
 	clustering *dbscan.Incremental // of the places, by number; nil until there is one for this density
+	counted    []int64             // of each place in it: its weight there
 	far        bool                // some place is too far away for that
 
 	clusters  []cluster
@@ -35,17 +36,17 @@ func newGroup(of calls, dims int, side float64) *group {
 	return &group{of: of, places: newPlaces(dims, side)}
 }
 
-// add takes so many bursts at one place, which took timeNS together.
-func (g *group) add(at []float64, bursts, timeNS int64) {
-	i := g.places.add(g.key(at), bursts, timeNS, 0)
+// add takes bursts at one place.
+func (g *group) add(at []float64, x amount) {
+	i := g.places.add(g.key(at), x, 0)
 	if int(i) == len(g.more) {
-		g.more = append(g.more, 0)
+		g.more = append(g.more, false)
 	}
-	if g.more[i] == 0 {
+	if !g.more[i] {
 		g.grown = append(g.grown, i)
+		g.more[i] = true
 	}
-	g.more[i] += bursts
-	g.bursts += bursts
+	g.bursts += x.bursts
 	if len(g.keys) > mostPlaces {
 		g.replace(g.bounded())
 	}
@@ -54,9 +55,9 @@ func (g *group) add(at []float64, bursts, timeNS int64) {
 // replace moves the same bursts to other places. They are clustered again.
 func (g *group) replace(p places) {
 	g.places, g.clustering, g.clustered = p, nil, 0
-	g.more, g.grown = make([]int64, len(p.keys)), g.grown[:0]
+	g.more, g.grown = make([]bool, len(p.keys)), g.grown[:0]
 	for i := range p.keys {
-		g.more[i] = p.count[i]
+		g.more[i] = true
 		g.grown = append(g.grown, int32(i))
 	}
 }
@@ -89,7 +90,7 @@ func (g *group) cluster(o densityOptions, shortNS int64, lastID *int32) error {
 		return err
 	}
 	for _, i := range g.grown {
-		g.more[i] = 0
+		g.more[i] = false
 	}
 	g.grown = g.grown[:0]
 	g.describe(labels, clusters, lastID)
@@ -98,7 +99,7 @@ func (g *group) cluster(o densityOptions, shortNS int64, lastID *int32) error {
 
 // labels clusters the places.
 func (g *group) labels() (labels []int32, clusters int, err error) {
-	if g.bursts < int64(g.minPts) {
+	if g.rare() {
 		return make([]int32, len(g.keys)), 1, nil
 	}
 	if g.dims <= dbscan.IncrementalDims && g.eps > 0 && !g.far {
@@ -116,7 +117,7 @@ func (g *group) labels() (labels []int32, clusters int, err error) {
 	g.clustering = nil
 	cells := make([]cell.Cell, len(g.keys))
 	for i := range cells {
-		cells[i] = cell.Of(g.at(int32(i)), g.count[i])
+		cells[i] = cell.Of(g.at(int32(i)), g.weight(int32(i)))
 	}
 	w, err := dbscan.Weighted(g.dims, cells, g.eps, g.minPts, 1)
 	if err != nil {
@@ -125,10 +126,31 @@ func (g *group) labels() (labels []int32, clusters int, err error) {
 	return w.Labels, w.Clusters, nil // exact: cells that are points leave no questions
 }
 
+// leastSampled is how many bursts of a sample a dense place has at least, where MinPts is not less.
+const leastSampled = 4
+
+// weight is for how many bursts a place counts. Where each of a sample stands for many, one counts for a part of MinPts
+// alone: by itself it says nothing of how dense its place is.
+func (g *group) weight(i int32) int64 {
+	return min(g.count[i], g.sampled[i]*int64(max(1, g.minPts/leastSampled)))
+}
+
+// rare reports whether there are too few bursts for any place to be dense.
+func (g *group) rare() bool {
+	n := int64(0)
+	for i := range g.keys {
+		if n += g.weight(int32(i)); n >= int64(g.minPts) {
+			return false
+		}
+	}
+	return true
+}
+
 // grow adds to the clustering what is new.
 func (g *group) grow() (err error) {
 	known := 0
 	if g.clustering == nil {
+		g.counted = g.counted[:0]
 		if g.clustering, err = dbscan.NewWeightedIncremental(g.dims, g.eps, g.minPts); err != nil {
 			return err
 		}
@@ -138,12 +160,17 @@ func (g *group) grow() (err error) {
 			if int(i) >= known {
 				continue
 			}
-			if err := g.clustering.Grow(int(i), g.at(i), g.more[i]); err != nil {
+			weight := g.weight(i)
+			if err := g.clustering.Grow(int(i), g.at(i), weight-g.counted[i]); err != nil {
 				return err
 			}
+			g.counted[i] = weight
 		}
 	}
-	return g.clustering.InsertWeighted(dbscan.Points{Dims: g.dims, Coords: g.coords[known*g.dims:]}, g.count[known:])
+	for i := known; i < len(g.keys); i++ {
+		g.counted = append(g.counted, g.weight(int32(i)))
+	}
+	return g.clustering.InsertWeighted(dbscan.Points{Dims: g.dims, Coords: g.coords[known*g.dims:]}, g.counted[known:])
 }
 
 // describe sums the clusters up and gives them their ids.

@@ -23,6 +23,9 @@ func options(dims int, floor float64) grouping.Options {
 	return grouping.Options{Dims: make([]space.Dim, dims), Resolution: floor}
 }
 
+// one is a burst that stands for itself.
+func one(ns int64) amount { return amount{1, stand{1, ns}} }
+
 // After any batches the clusters are those of all bursts at their places, with the density that is chosen.
 func TestGroupIsTheBatchAnswer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -55,7 +58,7 @@ func TestGroupIsTheBatchAnswer(t *testing.T) {
 						at[j] *= 1e9
 					}
 				}
-				g.add(at, 1, 1+random.Int64N(1000))
+				g.add(at, one(1+random.Int64N(1000)))
 				bursts++
 			}
 			if err := g.cluster(densityOptions{&o, threads}, 0, &lastID); err != nil {
@@ -119,6 +122,44 @@ func checkGroup(t *rapid.T, g *group, ladder bool, floor float64) {
 	}
 }
 
+// A burst of a sample that stands for many is no cluster by itself, however small MinPts is; several in one place are,
+// with all that they stand for, also where they arrive one by one.
+func TestSampledBurstsWeigh(t *testing.T) {
+	o := options(1, .1)
+	o.Fixed = &grouping.Density{Eps: .1, MinPts: 8}
+	g := newGroup(calls{}, 1, .1/placesPerEps)
+	var lastID int32
+	stands := amount{1, stand{100, 5000}}
+	for i := range 20 {
+		g.add([]float64{float64(i)}, stands)
+	}
+	for i := range leastSampled {
+		if err := g.cluster(densityOptions{&o, 1}, 0, &lastID); err != nil {
+			t.Fatal(err)
+		}
+		if len(g.clusters) != 0 {
+			t.Fatalf("with %d bursts at a place: clusters %+v", i, g.clusters)
+		}
+		g.add([]float64{100 + .01*float64(i%2)}, stands)
+	}
+	if err := g.cluster(densityOptions{&o, 1}, 0, &lastID); err != nil {
+		t.Fatal(err)
+	}
+	if len(g.clusters) != 1 || g.clusters[0].Bursts != 100*leastSampled || g.clusters[0].TimeNS != 5000*leastSampled {
+		t.Errorf("clusters %+v", g.clusters)
+	}
+	few := newGroup(calls{}, 1, .1/placesPerEps)
+	for i := range leastSampled - 1 {
+		few.add([]float64{float64(i)}, stands)
+	}
+	if err := few.cluster(densityOptions{&o, 1}, 0, &lastID); err != nil {
+		t.Fatal(err)
+	}
+	if len(few.clusters) != 1 || few.clusters[0].Bursts != 100*(leastSampled-1) {
+		t.Errorf("clusters of a few %+v", few.clusters)
+	}
+}
+
 // Three kinds keep their ids through any number of bursts, while MinPts and Eps change, and take little memory.
 func TestIDsAreKept(t *testing.T) {
 	o := options(2, .02)
@@ -130,7 +171,7 @@ func TestIDsAreKept(t *testing.T) {
 		for range 5000 {
 			kind := random.IntN(3)
 			x := float64(kind) + .004*random.NormFloat64()
-			g.add([]float64{x, -x}, 1, int64(1000*(3-kind)))
+			g.add([]float64{x, -x}, one(int64(1000*(3-kind))))
 		}
 		if err := g.cluster(densityOptions{&o, 2}, 0, &lastID); err != nil {
 			t.Fatal(err)
@@ -159,7 +200,7 @@ func TestIDsAreKept(t *testing.T) {
 func TestIdentify(t *testing.T) {
 	g := newGroup(calls{}, 1, 1)
 	for i, ns := range []int64{10, 30, 5, 7, 100} {
-		g.add([]float64{float64(i) + .5}, 1, ns)
+		g.add([]float64{float64(i) + .5}, one(ns))
 	}
 	lastID := int32(0)
 	for _, c := range []struct {
@@ -186,7 +227,7 @@ func TestPlacesAreBounded(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, 1))
 			const n = 150_000
 			for range n {
-				g.add([]float64{random.Float64(), random.Float64()}, 1, 2)
+				g.add([]float64{random.Float64(), random.Float64()}, one(2))
 			}
 			if len(g.keys) > mostPlaces || g.side <= side {
 				t.Fatalf("%d places of side %v", len(g.keys), g.side)
@@ -215,8 +256,8 @@ func TestWidenedPlaces(t *testing.T) {
 			for j := range at {
 				at[j] = rapid.Float64Range(-3, 3).Draw(t, "x")
 			}
-			got.add(got.key(at), 1, 3, 0)
-			want.add(want.key(at), 1, 3, 0)
+			got.add(got.key(at), one(3), 0)
+			want.add(want.key(at), one(3), 0)
 		}
 		got = got.widened(.5)
 		if !slices.Equal(got.keys, want.keys) || !slices.Equal(got.coords, want.coords) || !slices.Equal(got.count, want.count) || !slices.Equal(got.timeNS, want.timeNS) {

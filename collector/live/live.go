@@ -1,10 +1,11 @@
 // Package live clusters the bursts of a job while it runs.
 //
-// In come, at intervals, the bursts that have reached the store since the last time. It adds them to a clustering of
-// the same definition and dimensions as the one that ends the run (analysis/grouping), but without its refinement. Out
-// come provisional clusters. The interval depends on the cost: clustering takes at most a fiftieth of one core. While
-// somebody watches, new bursts are taken every second all the same, and a burst at a known place joins the cluster
-// there at once.
+// In come, at intervals, the bursts that have reached the store since the last time: all of them, or where there are
+// many a sample in which each stands for as many as were left out for it (see sample.go), so that what this costs does
+// not grow with the bursts. It adds them to a clustering of the same definition and dimensions as the one that ends the
+// run (analysis/grouping), but without its refinement. Out come provisional clusters. The interval depends on the cost:
+// clustering takes at most a fiftieth of one core. While somebody watches, new bursts are taken every second all the
+// same, and a burst at a known place joins the cluster there at once.
 //
 // Its memory grows not with the bursts but with the occupied places in the burst space. A place is a sixteenth of the
 // smallest Eps wide (see places), and bursts at one place are no longer distinguished. The axes are fixed, so that
@@ -211,7 +212,7 @@ func (l *Live) takeSome(views []store.RingView) (some bool, err error) {
 		return true, nil
 	}
 	l.grown = true
-	if err := l.add(l.feed.bursts, l.feed.moments); err != nil {
+	if err := l.add(&l.feed.arrived); err != nil {
 		return false, err
 	}
 	if l.follower != nil {
@@ -260,8 +261,9 @@ func (l *Live) clusterGroups(threads int) error {
 	return nil
 }
 
-// add puts bursts into their groups. Without a viewer the moments are nil.
-func (l *Live) add(b grouping.Bursts, moments []moment) error {
+// add puts bursts into their groups, each with those that it stands for.
+func (l *Live) add(a *arrived) error {
+	b := &a.bursts
 	s, err := space.New(b.Columns, l.chosen.Dims)
 	if err != nil {
 		return err
@@ -274,16 +276,16 @@ func (l *Live) add(b grouping.Bursts, moments []moment) error {
 	}
 	var rows []int32
 	for row, status := range selection.Status {
-		l.durations.Add(b.DurationNS[row])
+		l.durations.AddAlike(a.stands[row].bursts, a.stands[row].timeNS)
+		l.bursts += int(a.stands[row].bursts)
 		if status == space.Complete {
 			rows = append(rows, int32(row))
 		}
 	}
-	l.bursts += b.Len()
 	dims := len(l.chosen.Dims)
 	coords := s.Coordinates(nil, rows)
 	if l.sharer != nil {
-		l.lend(&b, moments, selection.Status, rows, coords)
+		l.lend(a, selection.Status, rows, coords)
 		return nil
 	}
 	groups := make([]*group, len(rows))
@@ -293,11 +295,11 @@ func (l *Live) add(b grouping.Bursts, moments []moment) error {
 			of = calls{b.Before[row], b.After[row]}
 		}
 		g := l.group(of)
-		g.add(coords[i*dims:(i+1)*dims], 1, b.DurationNS[row])
+		g.add(coords[i*dims:(i+1)*dims], amount{1, a.stands[row]})
 		groups[i] = g
 	}
 	if l.follower != nil {
-		l.follower.put(&b, moments, selection.Status, rows, groups, coords)
+		l.follower.put(a, selection.Status, rows, groups, coords)
 	}
 	return nil
 }

@@ -24,9 +24,9 @@ type places struct {
 	number map[placeKey]int32
 	keys   []placeKey
 	coords []float64
-	count  []int64
-	timeNS []int64
-	id     []int32 // of the cluster that held it last; 0 = none
+	// Bursts of the sample at each place, how many these stand for, and what those take.
+	sampled, count, timeNS []int64
+	id                     []int32 // of the cluster that held it last; 0 = none
 }
 
 func newPlaces(dims int, side float64) places {
@@ -45,18 +45,25 @@ func (p *places) key(at []float64) (k placeKey) {
 	return k
 }
 
+// An amount is bursts of the sample, and those that they stand for.
+type amount struct {
+	sampled int64
+	stand
+}
+
 // add counts bursts at a place and returns its number.
-func (p *places) add(k placeKey, count, timeNS int64, id int32) int32 {
+func (p *places) add(k placeKey, x amount, id int32) int32 {
 	i, known := p.number[k]
 	if !known {
 		i = int32(len(p.keys))
 		p.number[k] = i
 		p.keys = append(p.keys, k)
-		p.count, p.timeNS, p.id = append(p.count, 0), append(p.timeNS, 0), append(p.id, id)
+		p.sampled, p.count, p.timeNS, p.id = append(p.sampled, 0), append(p.count, 0), append(p.timeNS, 0), append(p.id, id)
 		p.coords = p.middle(p.coords, k)
 	}
-	p.count[i] += count
-	p.timeNS[i] += timeNS
+	p.sampled[i] += x.sampled
+	p.count[i] += x.bursts
+	p.timeNS[i] += x.timeNS
 	return i
 }
 
@@ -71,6 +78,8 @@ func (p *places) middle(coords []float64, k placeKey) []float64 {
 	}
 	return coords
 }
+
+func (p *places) amount(i int) amount { return amount{p.sampled[i], stand{p.count[i], p.timeNS[i]}} }
 
 func (p *places) at(i int32) []float64 { return p.coords[int(i)*p.dims : (int(i)+1)*p.dims] }
 
@@ -87,7 +96,7 @@ func (p *places) widened(side float64) places {
 		} else {
 			k = wide.key(p.at(int32(i)))
 		}
-		at := wide.add(k, p.count[i], p.timeNS[i], p.id[i])
+		at := wide.add(k, p.amount(i), p.id[i])
 		if int(at) == len(most) {
 			most = append(most, p.timeNS[i])
 		} else if p.timeNS[i] > most[at] {

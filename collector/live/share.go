@@ -36,11 +36,13 @@ type Share struct {
 	Durations  space.Durations
 
 	Groups []SharedGroup
-	// Bursts at places: the group, the coordinates, one place after the other, how many, and what they took.
-	Group  []int32
-	Coords []float64
-	Count  []int64
-	TimeNS []int64
+	// Bursts at places: the group, the coordinates, one place after the other, how many of the sample, how many these
+	// stand for, and what those took.
+	Group   []int32
+	Coords  []float64
+	Sampled []int64
+	Count   []int64
+	TimeNS  []int64
 
 	// With a viewer: what its threads did over time, in bins from a moment since the epoch, by codes, of which CodeCluster
 	// + i is bursts at place i; and some of the latest bursts.
@@ -146,7 +148,7 @@ func (l *Live) share(views []store.RingView) {
 		if l.choose() {
 			continue
 		}
-		if err := l.add(l.feed.bursts, l.feed.moments); err != nil {
+		if err := l.add(&l.feed.arrived); err != nil {
 			l.log.Error("live clustering", "error", err)
 			return
 		}
@@ -181,12 +183,12 @@ func (l *Live) finishShare(threads int) *Share {
 func axes(o *grouping.Options) string { return fmt.Sprint(o.By, o.Dims) }
 
 // lend takes bursts to share. Row i of coords is that of burst rows[i].
-func (l *Live) lend(b *grouping.Bursts, moments []moment, status []space.Status, rows []int32, coords []float64) {
-	s, dims := l.sharer, len(l.chosen.Dims)
-	for _, ns := range b.DurationNS {
-		s.next.Durations.Add(ns)
+func (l *Live) lend(a *arrived, status []space.Status, rows []int32, coords []float64) {
+	s, b, dims := l.sharer, &a.bursts, len(l.chosen.Dims)
+	for _, of := range a.stands {
+		s.next.Durations.AddAlike(of.bursts, of.timeNS)
+		s.next.Bursts += int(of.bursts)
 	}
-	s.next.Bursts += b.Len()
 	at := places{dims: dims, side: l.placeSide()}
 	for i, row := range rows {
 		var of calls
@@ -194,13 +196,14 @@ func (l *Live) lend(b *grouping.Bursts, moments []moment, status []space.Status,
 			of = calls{b.Before[row], b.After[row]}
 		}
 		place := s.place(l.store, of, &at, coords[i*dims:(i+1)*dims])
-		s.next.Count[place]++
-		s.next.TimeNS[place] += b.DurationNS[row]
-		if l.follower == nil || !moments[row].known {
+		s.next.Sampled[place]++
+		s.next.Count[place] += a.stands[row].bursts
+		s.next.TimeNS[place] += a.stands[row].timeNS
+		if l.follower == nil || !a.moments[row].known {
 			continue
 		}
-		m := moments[row]
-		l.follower.history.add(CodeCluster+place, m.startNS, m.startNS+b.DurationNS[row])
+		m := a.moments[row]
+		l.follower.spend(CodeCluster+place, &m, a.stands[row])
 		if _, known := s.latest[place]; !known && len(s.latest) >= latestShared {
 			continue
 		}
@@ -211,7 +214,7 @@ func (l *Live) lend(b *grouping.Bursts, moments []moment, status []space.Status,
 		s.latest[place] = shared
 	}
 	if l.follower != nil {
-		l.follower.putOthers(b, moments, status)
+		l.follower.putOthers(a, status)
 	}
 }
 
@@ -228,7 +231,8 @@ func (s *sharer) place(st *store.Store, of calls, at *places, coords []float64) 
 	if !known {
 		place = int32(len(s.next.Count))
 		s.number[sharedPlace{group, key}] = place
-		s.next.Group, s.next.Count, s.next.TimeNS = append(s.next.Group, group), append(s.next.Count, 0), append(s.next.TimeNS, 0)
+		s.next.Group, s.next.Sampled = append(s.next.Group, group), append(s.next.Sampled, 0)
+		s.next.Count, s.next.TimeNS = append(s.next.Count, 0), append(s.next.TimeNS, 0)
 		s.next.Coords = at.middle(s.next.Coords, key)
 	}
 	return place

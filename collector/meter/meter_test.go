@@ -382,7 +382,10 @@ func TestSumsWait(t *testing.T) {
 func BenchmarkMeter(b *testing.B) {
 	const threads, rows = 64, 1024
 	views := make(fakeViews, threads)
-	chunk := store.Chunk{Burst: make([]uint64, rows), Call: make([]uint64, rows), Path: make([]uint32, rows)}
+	chunk := store.Chunk{
+		Burst: make([]uint64, rows), Call: make([]uint64, rows), Path: make([]uint32, rows),
+		Computing: 5000 * rows, MPI: 5000 * rows, Span: 10000 * rows,
+	}
 	for i := range rows {
 		chunk.Burst[i], chunk.Call[i] = 5000, 5000
 	}

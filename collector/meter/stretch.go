@@ -127,6 +127,11 @@ func (l *location) toCalls(v *store.StandingView, end uint64) bool {
 		c := &v.Chunks[l.chunks]
 		if l.row == 0 {
 			l.at = c.Origin
+			if from, room := l.track.Room(); l.at >= from && c.End() <= min(room, end) {
+				l.at = c.End()
+				l.track.Sum(l.at, c.Computing, c.MPI)
+				continue
+			}
 		}
 		at, noBurst := l.at, c.NoBurst[l.noBurst:]
 		row := l.row

@@ -33,6 +33,21 @@ type Chunk struct {
 	// trace.NoCount where that is not known. A column has a value for each row but those of NoCounts.
 	Counts   [][]int64
 	NoCounts []uint32 // ascending
+
+	// Sums of what is above, of a process whose calls are not kept on its node: while the job runs others need not look at
+	// each row.
+	Strata               []Stratum // of its bursts, in the order of their first ones
+	Computing, MPI, Span uint64    // ticks of its bursts, of its calls, and of all its rows
+	starts               []uint64  // ticks at which the burst before every row that is a multiple of timedRows starts, but the first
+}
+
+// Count is an event's count in the burst before a row, trace.NoCount where there is none.
+func (c *Chunk) Count(event, row int) int64 {
+	without, missing := slices.BinarySearch(c.NoCounts, uint32(row))
+	if missing {
+		return trace.NoCount
+	}
+	return c.Counts[event][row-without]
 }
 
 // Column gives an event's count for each row, trace.NoCount where there is none. It must not be changed.
@@ -74,18 +89,12 @@ func (s *Store) addCalls(c *moriensv1.Calls) error {
 	if r.Calls == 0 {
 		r.origin = c.OriginTicks
 	}
-	r.Chunks = append(r.Chunks, Chunk{
+	s.addChunk(r, &Chunk{
 		Origin: c.OriginTicks, Burst: c.BurstTicks, Call: c.CallTicks, Path: c.Path,
 		NoBurst: c.NoBurst, Paused: c.Paused, Unfinished: c.Unfinished, PollsRow: c.PollsRow, Polls: c.Polls,
 		Counts: columns(c.Counts), NoCounts: c.NoCounts,
 	})
 	r.ticks = ticks
-	r.Calls += uint64(len(c.Path))
-	s.totals.Calls += uint64(len(c.Path))
-	for _, n := range c.Polls {
-		s.totals.Calls += n - 1
-	}
-	s.totals.Bursts += uint64(len(c.Path) - len(c.NoBurst))
 	return nil
 }
 

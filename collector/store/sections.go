@@ -239,13 +239,7 @@ func (s *Store) takeRows(r *Ring, b *section.Block) {
 	if r.Calls == 0 {
 		r.origin = b.Origin
 	}
-	r.Chunks = append(r.Chunks, c)
-	r.Calls += uint64(b.Rows)
-	s.totals.Calls += uint64(b.Rows)
-	for _, n := range b.Polls {
-		s.totals.Calls += n - 1
-	}
-	s.totals.Bursts += uint64(b.Rows - len(b.NoBurst))
+	s.addChunk(r, &c)
 }
 
 func collectivesOf(b *section.Block) Collectives {

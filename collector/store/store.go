@@ -38,6 +38,7 @@ type Store struct {
 	uncarried Uncarried
 	first     chan []string // what the first process counts
 	reader    *reader
+	summer    summer
 }
 
 // Uncarried counts what no held message has, so that messages which are taken again, in a later process, do not restore
