@@ -306,12 +306,8 @@ func (t *Thread) post(at *place, row, exit uint64, x *ring.Transfer) bool {
 
 // request is that of a handle.
 func (f *fast) request(handle uint64) *fastRequest {
-	if len(f.requests) > 0 {
-		n := f.requests[f.last].next
-		if r := &f.requests[n]; r.handle == handle {
-			f.last = n
-			return r
-		}
+	if r := f.following(handle); r != nil {
+		return r
 	}
 	if len(f.requests) > 2*max(f.open, leastRequests) {
 		f.sweep()
@@ -321,7 +317,25 @@ func (f *fast) request(handle uint64) *fastRequest {
 		f.requests = append(f.requests, fastRequest{handle: handle})
 		*at = uint32(len(f.requests))
 	}
-	n := *at - 1
+	return f.follow(*at - 1)
+}
+
+// following is the request that followed the last one the last time, where that is the one of a handle; else nil.
+func (f *fast) following(handle uint64) *fastRequest {
+	if len(f.requests) == 0 {
+		return nil
+	}
+	n := f.requests[f.last].next
+	r := &f.requests[n]
+	if r.handle != handle {
+		return nil
+	}
+	f.last = n
+	return r
+}
+
+// follow notes that a request follows the last one.
+func (f *fast) follow(n uint32) *fastRequest {
 	f.requests[f.last].next = n
 	f.last = n
 	return &f.requests[n]
@@ -392,20 +406,14 @@ func (t *Thread) event(at *place, row, exit uint64, q *ring.Request) bool {
 
 // known is the request of a handle; nil where the handle is new.
 func (f *fast) known(handle uint64) *fastRequest {
-	if len(f.requests) > 0 {
-		n := f.requests[f.last].next
-		if r := &f.requests[n]; r.handle == handle {
-			f.last = n
-			return r
-		}
+	if r := f.following(handle); r != nil {
+		return r
 	}
 	n, known := f.at.get(spread(handle), func(n uint32) bool { return f.requests[n].handle == handle })
 	if !known {
 		return nil
 	}
-	f.requests[f.last].next = n
-	f.last = n
-	return &f.requests[n]
+	return f.follow(n)
 }
 
 // emit hands on what a request has moved, or a call at once, that a row has completed.

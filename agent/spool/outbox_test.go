@@ -328,26 +328,33 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// An outbox of another version is refused, by its version.
-func TestAnotherVersion(t *testing.T) {
+// written is a spool whose outbox has these records.
+func written(t *testing.T, records ...[]byte) *Spool {
+	t.Helper()
 	dir := t.TempDir()
 	s, err := Open(Config{Dir: dir, Run: "run", Shm: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
 	log, err := segment.Open(filepath.Join(s.Path(), outboxDir), segmentKind, 1<<30)
+	if err == nil {
+		_, err = log.Append(records...)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	log.Close()
+	return s
+}
+
+// An outbox of another version is refused, by its version.
+func TestAnotherVersion(t *testing.T) {
 	record, err := proto.Marshal(&moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{Version: formatVersion - 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := log.Append(record); err != nil {
-		t.Fatal(err)
-	}
-	log.Close()
+	s := written(t, record)
+	defer s.Close()
 	var version *VersionError
 	if _, err := s.Outbox(); !errors.As(err, &version) || version.Version != formatVersion-1 {
 		t.Errorf("%v", err)
@@ -374,20 +381,8 @@ func FuzzOutbox(f *testing.F) {
 	}
 	f.Add(whole(3), encoded[2], whole(1)) // what was known before, repeated after a transaction
 	f.Fuzz(func(t *testing.T, a, b, c []byte) {
-		dir := t.TempDir()
-		s, err := Open(Config{Dir: dir, Run: "run", Shm: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := written(t, a, b, c)
 		defer s.Close()
-		log, err := segment.Open(filepath.Join(s.Path(), outboxDir), segmentKind, 1<<30)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := log.Append(a, b, c); err != nil {
-			t.Fatal(err)
-		}
-		log.Close()
 		o, err := s.Outbox()
 		if err != nil {
 			return
