@@ -49,6 +49,12 @@ func (s *Store) open() error {
 	if err := s.openLogs(ends); err != nil {
 		return err
 	}
+	if s.last < s.config.Committed { // each transaction is noted before it counts
+		s.fail(fmt.Errorf("%s ends behind transaction %d of %d", s.statePath(), s.last, s.config.Committed))
+		s.last = s.config.Committed
+		s.allGone(s.size() - s.state.Bytes())
+		return nil
+	}
 	if err := s.save(); !full(err) {
 		return err
 	}
