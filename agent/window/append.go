@@ -309,10 +309,15 @@ func (s *Store) index(of chunkKey, rank class, offset int64) {
 // takeBack removes what the latest transaction has written.
 func (s *Store) takeBack() (err error) {
 	for _, c := range s.latest.cuts {
-		err = errors.Join(err, s.logs[c.log].CutAt(c.offset))
+		if log := s.logs[c.log]; log != nil { // it was not damaged
+			err = errors.Join(err, log.CutAt(c.offset))
+		}
 	}
 	for _, of := range s.latest.chunks {
 		h := s.chunks[of]
+		if h == nil {
+			continue
+		}
 		if h.offsets = h.offsets[:len(h.offsets)-1]; len(h.offsets) == 0 {
 			delete(s.chunks, of)
 		}

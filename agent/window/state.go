@@ -97,7 +97,7 @@ func (s *Store) openLogs(ends map[logKey]uint64) error {
 			continue
 		}
 		k, known := keyOf(e.Name())
-		if !known || s.evicted(k) || k.rank > ordinary && !s.evicted(logKey{k.rank - 1, k.level}) || ends[k] == 0 {
+		if !known || s.evicted(k) || ends[k] == 0 {
 			if err := os.RemoveAll(filepath.Join(s.config.Dir, e.Name())); err != nil {
 				return err
 			}
