@@ -122,9 +122,17 @@ func TestKilled(t *testing.T) {
 		before := maps.Clone(said)
 		x := j.iterate(number, rapid.IntRange(1, 4).Draw(t, "iterations"))
 		j.say(x.Moves, said)
-		seen, watch = []files{filesIn(t, dir)}, true
+		seen = []files{filesIn(t, dir)}
+		if rapid.Bool().Draw(t, "the state log is rewritten") {
+			if err := s.Compact(); err != nil {
+				t.Fatal(err)
+			}
+			seen = append(seen, filesIn(t, dir))
+		}
+		rewritten := len(seen)
+		watch = true
 		for range rapid.IntRange(1, 2).Draw(t, "tries") {
-			if len(seen) > 1 { // the outbox could not keep it
+			if len(seen) > rewritten { // the outbox could not keep it
 				s.Undo()
 				seen = append(seen, filesIn(t, dir))
 			}
@@ -224,7 +232,8 @@ func TestDamaged(t *testing.T) {
 				}
 			}
 		}
-		if n := s.Stats().EvictedWindows; lost == 0 || lost == len(intact) || n != stats.EvictedWindows+uint64(lost) || !strings.Contains(logged.String(), filepath.Dir(name)) {
+		if n := s.Stats().EvictedWindows; lost == 0 || lost == len(intact) || n != stats.EvictedWindows+uint64(lost) ||
+			!strings.Contains(logged.String(), filepath.Dir(name)) || strings.Count(logged.String(), "\n") != 1 {
 			t.Fatalf("%d of %d windows are lost with %s, %d evicted, logged: %s", lost, len(intact), name, n, logged.String())
 		}
 		s.Close()
@@ -239,4 +248,78 @@ func TestDamaged(t *testing.T) {
 		next.play(t, s, 41, 3, 3, later, nil)
 		holds(t, s, later)
 	})
+}
+
+// Damage that is found only when a log is read, to be fetched or moved, is the same: its windows are gone, the others
+// are not.
+func TestDamagedLater(t *testing.T) {
+	for _, how := range []string{"fetched", "fetched between a transaction and its end", "all is fetched", "evicted"} {
+		t.Run(how, func(t *testing.T) {
+			dir := t.TempDir()
+			bound := int64(1 << 20)
+			s, err := window.Open(window.Config{Run: run, Dir: dir, Log: quiet, Max: func() int64 { return bound }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			j := &job{ranks: 2, sends: 10, skip: 64}
+			if _, err := s.Append(j.introduce()); err != nil {
+				t.Fatal(err)
+			}
+			s.Keep(&moriensv1.Keep{Why: moriensv1.Keep_WHY_UNUSUAL, Window: j.names(200)[:60]})
+			said := make(map[place]moves)
+			j.play(t, s, 2, 20, 3, said, nil)
+			const hit = "ordinary-02/00000001.seg"
+			content := filesIn(t, dir)[hit]
+			if len(content) == 0 {
+				t.Fatal("no window is of that level")
+			}
+			content[len(content)/2] ^= 1
+			if err := os.WriteFile(filepath.Join(dir, hit), content, 0o600); err != nil { // the same file
+				t.Fatal(err)
+			}
+			number := uint64(21)
+			switch how {
+			case "fetched":
+				fetch(t, s, &moriensv1.Fetch{Window: j.names(60)})
+			case "fetched between a transaction and its end":
+				x := j.iterate(22, 9)
+				if _, err := s.Append(x); err != nil {
+					t.Fatal(err)
+				}
+				fetch(t, s, &moriensv1.Fetch{Window: j.names(60)})
+				s.Undo()
+				if _, err := s.Append(x); err != nil {
+					t.Fatal(err)
+				}
+				j.say(x.Moves, said)
+				number++
+			case "all is fetched":
+				fetchMoves(t, s)
+			case "evicted":
+				bound = 12 << 10
+				j.play(t, s, 22, 1, 3, said, nil)
+				number++
+			}
+			held := holds(t, s, said)
+			torn := 0
+			for at := range said {
+				if s.Torn(at.process, at.window) {
+					torn++
+				}
+			}
+			if torn == 0 || len(held) == 0 || how != "evicted" && len(held)+torn != len(said) {
+				t.Errorf("%d windows are held, %d torn, of %d", len(held), torn, len(said))
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = openAt(t, dir, bound, number)
+			defer s.Close()
+			if !maps.Equal(holds(t, s, said), held) || s.Failed() != nil {
+				t.Errorf("restarted, others are held, %v", s.Failed())
+			}
+			j.play(t, s, number+1, 10, 3, said, nil)
+			holds(t, s, said)
+		})
+	}
 }

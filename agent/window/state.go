@@ -287,7 +287,7 @@ func (s *Store) describe(k logKey) *moriensv1.WindowLog {
 func (s *Store) save() error {
 	n := &moriensv1.WindowState{
 		Complete: true, Transaction: s.last, Definitions: slices.Clip(s.definitions), Below: s.below[:],
-		EvictedBytes: s.stats.EvictedBytes - s.pending.bytes, EvictedWindows: s.stats.EvictedWindows - s.pending.evicted,
+		EvictedBytes: s.stats.EvictedBytes, EvictedWindows: s.stats.EvictedWindows - s.pending.evicted,
 		Unusual: s.stats.Unusual - uint64(len(s.pending.unusual)),
 	}
 	n.Definitions = append(n.Definitions, s.clockSamples()...)
@@ -299,9 +299,7 @@ func (s *Store) save() error {
 		n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window), Why: why, Reason: m.reason})
 	}
 	for k := range s.torn {
-		if !s.pending.torn[k] {
-			n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window)})
-		}
+		n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window)})
 	}
 	for _, p := range s.processes {
 		if p.out {
