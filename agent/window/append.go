@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -13,6 +12,7 @@ import (
 
 	"moriens/internal/anchor"
 	"moriens/internal/section"
+	"moriens/internal/segment"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -263,8 +263,14 @@ func (s *Store) write(t *Transaction) error {
 		if s.encode(t); len(s.records) == 0 {
 			return nil
 		}
+		need := int64(len(s.bytes) + len(s.records)*frameBytes)
+		for _, r := range s.records {
+			if s.logs[r.log] == nil {
+				need += segment.Start // at most: several may begin a log together
+			}
+		}
 		var err error
-		if any, err = s.makeRoom(int64(len(s.bytes) + len(s.records)*frameBytes)); err != nil {
+		if any, err = s.makeRoom(need); err != nil {
 			return err
 		}
 	}
@@ -323,10 +329,15 @@ func (s *Store) index(of chunkKey, rank class, offset int64) {
 // takeBack removes what the latest transaction has written.
 func (s *Store) takeBack() (err error) {
 	for _, c := range s.latest.cuts {
-		err = errors.Join(err, s.logs[c.log].CutAt(c.offset))
+		if log := s.logs[c.log]; log != nil { // it was not damaged
+			err = errors.Join(err, log.CutAt(c.offset))
+		}
 	}
 	for _, of := range s.latest.chunks {
 		h := s.chunks[of]
+		if h == nil {
+			continue
+		}
 		if h.offsets = h.offsets[:len(h.offsets)-1]; len(h.offsets) == 0 {
 			delete(s.chunks, of)
 		}
@@ -431,8 +442,16 @@ func (s *Store) undo() error {
 		s.pending.touched[r] = true
 	}
 	s.pending.evicted += l.evicted
-	s.pending.bytes += l.bytes
-	maps.Copy(s.pending.torn, l.torn)
+	for _, p := range []*pending{&s.pending, &l.pending} { // there may be room when it recurs
+		for k := range p.torn {
+			delete(s.torn, k)
+			s.pending.evicted--
+			s.stats.EvictedWindows--
+		}
+		s.stats.EvictedBytes -= p.bytes
+		p.bytes = 0
+		clear(p.torn)
+	}
 	s.pending.definitions = slices.Concat(l.definitions, s.pending.definitions)
 	s.pending.unusual = slices.Concat(l.unusual, s.pending.unusual)
 	s.last = l.number

@@ -27,8 +27,8 @@ const (
 	levels   = 64 // the last one has all hashes below the others
 )
 
-// edges of an octave in quarters: 2^64·2^(-k/4) for k = 1, 2, 3, and 4.
-var octave = [quarters]uint64{0xd744fccad69d6af4, 0xb504f333f9de6484, 0x9837f0518db8a96f, 1 << 63}
+// edges of an octave in quarters: 2^64·2^(-k/4) for k = 1, 2, 3, and 4, rounded up.
+var octave = [quarters]uint64{0xd744fccad69d6af5, 0xb504f333f9de6485, 0x9837f0518db8a970, 1 << 63}
 
 // levelOf is the class of a hash: 0 has the highest ones.
 func levelOf(hash uint64) int {

@@ -223,12 +223,6 @@ func (s *Store) GiveWay() {
 // allGone removes the windows so far, which took so many bytes, and counts them as evicted.
 func (s *Store) allGone(bytes int64) {
 	s.stats.EvictedBytes += uint64(bytes)
-	for k := range s.pending.torn {
-		if p := s.processes[k.process]; p.isNoted(k.window) {
-			s.pending.evicted-- // that it is gone is noted now
-		}
-	}
-	clear(s.pending.torn)
 	for _, p := range s.processes {
 		for _, w := range p.windows() {
 			if s.retained(key{p.id, w}) {

@@ -299,10 +299,7 @@ func TestUnusual(t *testing.T) {
 // gone.
 func TestFetchWhileTheStoreChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp("", "moriens-window-")
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir := temporary(t)
 		defer os.RemoveAll(dir)
 		bound := rapid.SampledFrom([]int64{0, 12 << 10, 24 << 10}).Draw(t, "bound")
 		s := openAt(t, dir, bound, 0)

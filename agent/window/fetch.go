@@ -3,6 +3,7 @@ package window
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"maps"
 	"slices"
 
@@ -101,6 +102,9 @@ func (s *Store) read(wanted []key, end *moriensv1.WindowsEnd) (windows []wantedW
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.processes[wanted[0].process]
+	if records, err = s.recordsOf(chunkKey{p.id, chunkOf(wanted[0].window)}); err != nil {
+		return nil, nil, err
+	}
 	for _, k := range wanted {
 		if !p.had(k.window) {
 			continue
@@ -119,25 +123,22 @@ func (s *Store) read(wanted []key, end *moriensv1.WindowsEnd) (windows []wantedW
 		}
 		windows = append(windows, w)
 	}
-	if len(windows) == 0 {
-		return nil, nil, nil
-	}
-	records, err = s.recordsOf(chunkKey{p.id, chunkOf(wanted[0].window)})
-	return windows, records, err
+	return windows, records, nil
 }
 
-// recordsOf are the sections of each record of a chunk.
+// recordsOf are the sections of each record of a chunk. Of a damaged log there are none: what it held is gone.
 func (s *Store) recordsOf(of chunkKey) (records [][]byte, err error) {
 	h := s.chunks[of]
 	if h == nil {
 		return nil, nil
 	}
-	log, err := s.log(logKey{h.rank, s.level(of.chunk)})
-	if err != nil {
-		return nil, err
-	}
+	k := logKey{h.rank, s.level(of.chunk)}
 	for _, offset := range h.offsets {
-		record, err := log.Record(offset)
+		record, err := s.logs[k].Record(offset)
+		if errors.Is(err, segment.ErrCorrupt) {
+			s.damaged(k, err)
+			return nil, s.remove(k)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -209,16 +210,12 @@ func (r *reader) add(w *wantedWindow) {
 }
 
 // fetchAll calls emit for parts with the moves of all windows of the processes that are asked for, or all that is held.
+// What is gone by the end is reported, whether it was emitted before or not.
 func (s *Store) fetchAll(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, emit func(*moriensv1.WindowPart) error) error {
 	s.mu.Lock()
 	asked := make(map[uint64]bool)
 	for _, p := range s.asked(f.Process) {
 		asked[p.id] = true
-		for _, w := range p.windows() {
-			if f.Everything && s.gone(key{p.id, w}) {
-				end.GoneProcess, end.GoneWindow = append(end.GoneProcess, p.id), append(end.GoneWindow, uint64(w))
-			}
-		}
 	}
 	var chunks []chunkKey
 	for of := range s.chunks {
@@ -252,6 +249,17 @@ func (s *Store) fetchAll(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, emit fun
 			return err
 		}
 		all = new(moriensv1.WindowPart)
+	}
+	if f.Everything {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, p := range s.asked(f.Process) {
+			for _, w := range p.windows() {
+				if s.gone(key{p.id, w}) {
+					end.GoneProcess, end.GoneWindow = append(end.GoneProcess, p.id), append(end.GoneWindow, uint64(w))
+				}
+			}
+		}
 	}
 	return nil
 }

@@ -47,15 +47,19 @@ type program struct {
 	moves   []posted
 }
 
-// draw draws a program of a process.
-func draw(t *rapid.T, process uint64) *program {
+// draw draws a program of a process, a long one or not.
+func draw(t *rapid.T, process uint64, long bool) *program {
 	p := &program{process: process}
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "program"), process))
 	threads := rapid.IntRange(1, 3).Draw(t, "threads")
 	most := rapid.SampledFrom([]int{5, 30, 120}).Draw(t, "calls")
+	if long {
+		most = 150
+	}
 	pauses := rapid.IntRange(0, 2).Draw(t, "pauses") // enough for windows that are cut by time
 	meets := rapid.IntRange(0, 3).Draw(t, "anchors")
 	base := rapid.SampledFrom([]uint64{0, 0, 60, 4000, 4090, 20000}).Draw(t, "missed anchors")
+	step := rapid.SampledFrom([]uint64{1, 1, 50}).Draw(t, "of so many anchors one is read")
 	for thread := range threads {
 		ticks := 1000 + random.Uint64N(50)
 		var calls []call
@@ -80,14 +84,15 @@ func draw(t *rapid.T, process uint64) *program {
 		}
 	}
 	slices.SortStableFunc(p.inOrder, func(a, b *call) int { return cmp.Compare(a.end, b.end) })
-	p.giveWindows(base)
+	p.giveWindows(base, step)
 	p.post(random)
 	return p
 }
 
 // giveWindows says in which window each call is: in the one that was open when it ended, of which parts begin with a
-// call that begins late enough. Of the first communicator so many collectives are missing.
-func (p *program) giveWindows(base uint64) {
+// call that begins late enough. Of the first communicator so many collectives are missing, and of all of them all but
+// one in a step.
+func (p *program) giveWindows(base, step uint64) {
 	next := map[uint32]uint64{1: base}
 	had := make(map[uint32]uint64)
 	var now anchor.ID
@@ -102,8 +107,8 @@ func (p *program) giveWindows(base uint64) {
 		c.window = now
 		if c.comm != 0 {
 			c.ordinal = next[c.comm]
-			next[c.comm]++
-			had[c.comm] = next[c.comm]
+			had[c.comm] = c.ordinal + 1
+			next[c.comm] += step
 			if next := anchor.After(had[1] + had[2]); next > now {
 				now, since = next, c.end
 			}
@@ -497,18 +502,15 @@ func (m *model) ahead(i int, w anchor.ID) bool {
 func TestModel(t *testing.T) {
 	evicted := uint64(0)
 	rapid.Check(t, func(t *rapid.T) {
-		base, err := os.MkdirTemp("", "moriens-window-")
-		if err != nil {
-			t.Fatal(err)
-		}
+		base := temporary(t)
 		defer os.RemoveAll(base)
+		bound := rapid.SampledFrom([]int64{0, 6 << 10, 12 << 10, 24 << 10}).Draw(t, "bound")
 		var programs []*program
 		for i := range rapid.IntRange(1, 4).Draw(t, "processes") {
-			programs = append(programs, draw(t, uint64(i+1)))
+			programs = append(programs, draw(t, uint64(i+1), bound > 0))
 		}
 		m := newModel(programs)
 		dir := filepath.Join(base, "windows")
-		bound := rapid.SampledFrom([]int64{0, 6 << 10, 12 << 10, 24 << 10}).Draw(t, "bound")
 		s := openAt(t, dir, bound, 0)
 		defer func() { s.Close() }()
 		reopen := func(committed uint64) {

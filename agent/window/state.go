@@ -49,6 +49,12 @@ func (s *Store) open() error {
 	if err := s.openLogs(ends); err != nil {
 		return err
 	}
+	if s.last < s.config.Committed { // each transaction is noted before it counts
+		s.fail(fmt.Errorf("%s ends behind transaction %d of %d", s.statePath(), s.last, s.config.Committed))
+		s.last = s.config.Committed
+		s.allGone(s.size() - s.state.Bytes())
+		return nil
+	}
 	if err := s.save(); !full(err) {
 		return err
 	}
@@ -91,7 +97,7 @@ func (s *Store) openLogs(ends map[logKey]uint64) error {
 			continue
 		}
 		k, known := keyOf(e.Name())
-		if !known || s.evicted(k) || k.rank > ordinary && !s.evicted(logKey{k.rank - 1, k.level}) || ends[k] == 0 {
+		if !known || s.evicted(k) || ends[k] == 0 {
 			if err := os.RemoveAll(filepath.Join(s.config.Dir, e.Name())); err != nil {
 				return err
 			}
@@ -281,7 +287,7 @@ func (s *Store) describe(k logKey) *moriensv1.WindowLog {
 func (s *Store) save() error {
 	n := &moriensv1.WindowState{
 		Complete: true, Transaction: s.last, Definitions: slices.Clip(s.definitions), Below: s.below[:],
-		EvictedBytes: s.stats.EvictedBytes - s.pending.bytes, EvictedWindows: s.stats.EvictedWindows - s.pending.evicted,
+		EvictedBytes: s.stats.EvictedBytes, EvictedWindows: s.stats.EvictedWindows - s.pending.evicted,
 		Unusual: s.stats.Unusual - uint64(len(s.pending.unusual)),
 	}
 	n.Definitions = append(n.Definitions, s.clockSamples()...)
@@ -293,9 +299,7 @@ func (s *Store) save() error {
 		n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window), Why: why, Reason: m.reason})
 	}
 	for k := range s.torn {
-		if !s.pending.torn[k] {
-			n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window)})
-		}
+		n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: k.process, Window: uint64(k.window)})
 	}
 	for _, p := range s.processes {
 		if p.out {

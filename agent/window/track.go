@@ -223,7 +223,7 @@ func (s *Store) resume(t *moriensv1.WindowTrack) {
 	}
 	p := r.process
 	r.rows = max(r.rows, t.Rows)
-	if w := anchor.ID(t.Window); w > p.window || w == p.window && t.SinceTicks != 0 {
+	if w := anchor.ID(t.Window); w >= p.window {
 		p.window, p.since, p.began = w, t.SinceTicks, t.SinceTicks != 0
 	}
 	for i, comm := range t.Comm {

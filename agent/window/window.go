@@ -78,8 +78,9 @@ type pending struct {
 	unusual     []key
 	touched     map[*ring]bool
 	evicted     uint64 // windows, which began since then or are torn
-	torn        map[key]bool
-	bytes       uint64 // of what could not be written
+	// Of the transaction at hand, what could not be written.
+	torn  map[key]bool
+	bytes uint64
 }
 
 func newPending() pending { return pending{touched: make(map[*ring]bool), torn: make(map[key]bool)} }

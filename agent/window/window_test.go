@@ -25,6 +25,16 @@ type tester interface {
 	Fatalf(string, ...any)
 }
 
+// temporary makes a directory where syncing costs nothing.
+func temporary(t tester) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "moriens-window-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func openAt(t tester, dir string, maxBytes int64, committed uint64) *window.Store {
 	t.Helper()
 	return openWith(t, window.Config{Run: run, Dir: dir, Committed: committed, Log: quiet}, maxBytes)

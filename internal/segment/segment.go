@@ -280,7 +280,7 @@ func (l *Log) CutAt(offset int64) error {
 	if err := l.file.Truncate(offset); err != nil {
 		return fmt.Errorf("segments: %w", err)
 	}
-	last.Bytes = offset
+	last.Bytes, l.begun = offset, min(l.begun, offset)
 	return nil
 }
 
