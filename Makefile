@@ -148,7 +148,7 @@ RACE     = $(filter-out $(RACE_NOT),$(TESTED))
 # Tests that take long, and whose goroutines other tests start too.
 RACE_SKIP = TestStormOfRequests TestPlantedHalo TestUnderMPI TestUnderSlurm TestStrangeLauncher TestManyClusters TestDamage TestTooMuchToCompare TestGridIsTheTree \
 	TestClusterAtTheThreshold TestKDistanceOfManyPoints TestTargets TestManyGroupsOfOneBurst TestDamagedIterationsBeginAtTheirCalls TestStepsBetweenDelimiters \
-	TestPhasesBetweenDelimiters TestSizeHardlyGrows TestLongestPeriod TestSymmetricLabels TestPinsHaveABound TestStateLargerThanTheSpool TestPrint \
+	TestPhasesBetweenDelimiters TestSizeHardlyGrows TestLongestPeriod TestSymmetricLabels TestStateLargerThanTheSpool TestPrint \
 	TestPrintOfARealTrace TestPrintOfARealTraceShuffled TestTeamEpoch TestEpochOnATeam TestExpansion TestRewritesRealTraces TestTypesOfSection \
 	TestManyEpsOfManyPoints TestWeightedIsTheReference TestShuffledDoesNotDepend TestAutoFilterDoesNotDependOnLength TestMembersDoNotMatterToManyBursts \
 	TestWindowsOfNoisyRuns TestEmptyObjects TestCostOfCallPaths TestBudget

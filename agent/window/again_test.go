@@ -9,8 +9,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Windows whose files were removed, or that were given up on a full disk, are gone and counted; later ones are held, also
-// by a restarted agent.
+// Windows whose files were removed, or that were given up on a full disk, are gone and counted; later ones are
+// held, also by a restarted agent.
 func TestAgain(t *testing.T) {
 	logs := func(dir string) []string {
 		list, _ := filepath.Glob(filepath.Join(dir, "*-*"))
@@ -25,7 +25,7 @@ func TestAgain(t *testing.T) {
 		"moved":     nil,
 	} {
 		t.Run(what, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "windows")
+			dir := filepath.Join(ofTest(t), "windows")
 			s := openAt(t, dir, 0, 0)
 			j := &job{ranks: 2, sends: 4, skip: 64}
 			if _, err := s.Append(j.introduce()); err != nil {
@@ -49,7 +49,7 @@ func TestAgain(t *testing.T) {
 				s.GiveWay()
 				s.GiveWay() // there is nothing left
 			case what == "moved":
-				dir = filepath.Join(t.TempDir(), "other")
+				dir = filepath.Join(ofTest(t), "other")
 			default:
 				if err := do(dir); err != nil {
 					t.Fatal(err)
@@ -58,6 +58,18 @@ func TestAgain(t *testing.T) {
 			s.Again(dir)
 			if stats := s.Stats(); stats.EvictedWindows != uint64(len(said)) || stats.EvictedBytes == 0 || stats.EvictedBytes > 2*bytes || onDisk(t, dir) != stats.Bytes {
 				t.Fatalf("%+v, %d on disk, of %d windows with %d bytes", stats, onDisk(t, dir), len(said), bytes)
+			}
+			killed := filepath.Join(ofTest(t), "killed") // before the transaction recurs
+			filesIn(t, dir).write(t, killed)
+			next := openAt(t, killed, 0, 11)
+			if _, err := next.Append(undone); err != nil {
+				t.Fatal(err)
+			}
+			if n := next.Stats().EvictedWindows; n != uint64(len(said)) {
+				t.Errorf("killed, and the transaction recurs: %d windows are evicted, want %d", n, len(said))
+			}
+			if err := next.Close(); err != nil {
+				t.Fatal(err)
 			}
 			gone := maps.Clone(said)
 			lost := func(at place) bool { return gone[at] != nil }

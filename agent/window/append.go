@@ -64,10 +64,10 @@ type cut struct {
 }
 
 // Append takes a transaction; one that is there already changes nothing. It returns the sections of moves by which
-// clocks are compared (anchor.ID.Compared), for the collector. The caller still owns the messages. What cannot be held,
-// because the disk or the bound is reached, is counted as evicted, and the ranks' next windows are held again. After an
-// error nothing of it is held, and it may be tried again: the disk has no room to say which windows there are. Of
-// messages that are malformed nothing is held.
+// clocks are compared (anchor.ID.Compared), for the collector. The caller still owns the messages. What cannot be
+// held, because the disk or the bound is reached, is counted as evicted, and the ranks' next windows are held
+// again. After an error nothing of it is held, and it may be tried again: the disk has no room to say which windows
+// there are. Of messages that are malformed nothing is held.
 func (s *Store) Append(t Transaction) (compared []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -375,8 +375,8 @@ func (s *Store) lose(t *Transaction) {
 	s.stats.EvictedBytes += uint64(len(s.bytes))
 }
 
-// noteTransaction writes down where the rings and the logs stand behind a transaction, with what was learned since the
-// one before.
+// noteTransaction writes down where the rings and the logs stand behind a transaction, with what was learned since
+// the one before.
 func (s *Store) noteTransaction(number uint64) error {
 	p := &s.pending
 	n := &moriensv1.WindowState{
@@ -409,7 +409,8 @@ func (s *Store) noteTransaction(number uint64) error {
 	return nil
 }
 
-// foundUnusual are the marks of windows that were found unusual since the last transaction, but for those that were gone.
+// foundUnusual are the marks of windows that were found unusual since the last transaction, but for those that were
+// gone.
 func (s *Store) foundUnusual() (marks []*moriensv1.WindowMark) {
 	for _, k := range s.pending.unusual {
 		if s.marks[k].class != ordinary {

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// BenchmarkAppend takes iterations of 20 sends and a collective from four ranks: what a call costs to keep with what it
-// moved, and how much room it takes.
+// BenchmarkAppend takes iterations of 20 sends and a collective from four ranks: what a call costs to keep with
+// what it moved, and how much room it takes.
 func BenchmarkAppend(b *testing.B) {
 	s := openAt(b, b.TempDir(), 0, 0)
 	defer s.Close()

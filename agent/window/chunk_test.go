@@ -9,7 +9,8 @@ import (
 	"moriens/internal/anchor"
 )
 
-// levelBy is the class of a hash: the number of edges 2^64·2^(-(k+1)/4) that are above it, found by their fourth powers.
+// levelBy is the class of a hash: the number of edges 2^64·2^(-(k+1)/4) that are above it, found by their fourth
+// powers.
 func levelBy(hash uint64) int {
 	fourth := new(big.Int).Exp(new(big.Int).SetUint64(hash), big.NewInt(4), nil)
 	for k := range levels - 1 {

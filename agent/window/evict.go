@@ -38,8 +38,8 @@ func (s *Store) nextToGo() (next logKey, any bool) {
 	return next, any
 }
 
-// evict removes a log. What is marked in it moves to that of the next rank. No chunk with so high a hash is kept from now
-// on, unless it is marked.
+// evict removes a log. What is marked in it moves to that of the next rank. No chunk with so high a hash is kept
+// from now on, unless it is marked.
 func (s *Store) evict(k logKey) error {
 	chunks, records, err := s.marked(k)
 	if err != nil {
@@ -67,8 +67,8 @@ func (s *Store) evict(k logKey) error {
 	return removed
 }
 
-// countGone counts a window that is evicted now. It returns 1 where that is to be noted now, and 0 where it is with the
-// transaction in which the window began.
+// countGone counts a window that is evicted now. It returns 1 where that is to be noted now, and 0 where it is with
+// the transaction in which the window began.
 func (s *Store) countGone(p *process, w anchor.ID) uint64 {
 	s.stats.EvictedWindows++
 	if p.isNoted(w) {
@@ -101,8 +101,8 @@ func (s *Store) marked(k logKey) (chunks []chunkKey, records [][]byte, err error
 	return chunks, records, nil
 }
 
-// move writes records of an evicted log, which had so many bytes, to another one, and down that they are there, all or
-// nothing. It returns where they begin.
+// move writes records of an evicted log, which had so many bytes, to another one, and down that they are there, all
+// or nothing. It returns where they begin.
 func (s *Store) move(to logKey, records [][]byte, bytes int64, n *moriensv1.WindowState) (offsets []int64, err error) {
 	n.EvictedBytes, n.Logs = uint64(bytes), nil
 	if len(records) == 0 {

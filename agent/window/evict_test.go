@@ -17,8 +17,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// holds checks that a store holds of what was said exactly the windows that it has to, whole, that it names the others as
-// gone, and counts them. It returns the windows that are held.
+// holds checks that a store holds of what was said exactly the windows that it has to, whole, that it names the
+// others as gone, and counts them. It returns the windows that are held.
 func holds(t tester, s *window.Store, said map[place]moves) map[place]bool {
 	t.Helper()
 	names := make(map[anchor.ID]bool)
@@ -51,8 +51,8 @@ func bounded(t tester, s *window.Store, dir string, bound int64) {
 	}
 }
 
-// Nodes with room for more or less keep the chunks of the lowest hashes, whole: what more than one keeps is the same. So
-// does a node whose agent is restarted.
+// Nodes with room for more or less keep the chunks of the lowest hashes, whole: what more than one keeps is the
+// same. So does a node whose agent is restarted.
 func TestNodesKeepTheSame(t *testing.T) {
 	type node struct {
 		windows map[anchor.ID]bool
@@ -61,7 +61,7 @@ func TestNodesKeepTheSame(t *testing.T) {
 	var nodes []node
 	for i, ranks := range []int{1, 2, 4} {
 		bound := int64(ranks * (20<<10 + i*8<<10))
-		dir := t.TempDir()
+		dir := ofTest(t)
 		s := openAt(t, dir, bound, 0)
 		j := &job{ranks: ranks, sends: 20, skip: 64}
 		if _, err := s.Append(j.introduce()); err != nil {
@@ -113,7 +113,7 @@ func TestNodesKeepTheSame(t *testing.T) {
 
 // Of a chunk windows go together, however many there are.
 func TestChunksGoTogether(t *testing.T) {
-	dir := t.TempDir()
+	dir := ofTest(t)
 	const bound = 32 << 10
 	s := openAt(t, dir, bound, 0)
 	defer s.Close()
@@ -137,11 +137,11 @@ func TestChunksGoTogether(t *testing.T) {
 	}
 }
 
-// Unmarked windows are evicted first, then unusual ones, then pinned ones, whether they were marked before they began or
-// later, for one process or for all; each until there are none left, and restarted agents go on alike.
+// Unmarked windows are evicted first, then unusual ones, then pinned ones, whether they were marked before they
+// began or later, for one process or for all; each until there are none left, and restarted agents go on alike.
 func TestMarkedAreKeptLongest(t *testing.T) {
 	const ranks, iterations, bound = 2, 500, 26 << 10
-	dir := t.TempDir()
+	dir := ofTest(t)
 	s := openAt(t, dir, bound, 0)
 	defer func() { s.Close() }()
 	j := &job{ranks: ranks, sends: 20, skip: 64}
@@ -240,7 +240,7 @@ func TestMarkedAreKeptLongest(t *testing.T) {
 // What is pinned of one process is kept, and of another not.
 func TestPinsOfOneProcess(t *testing.T) {
 	const bound = 24 << 10
-	s := openAt(t, t.TempDir(), bound, 0)
+	s := openAt(t, ofTest(t), bound, 0)
 	defer s.Close()
 	j := &job{ranks: 2, sends: 20, skip: 64}
 	if _, err := s.Append(j.introduce()); err != nil {
@@ -263,13 +263,13 @@ func TestPinsOfOneProcess(t *testing.T) {
 	}
 }
 
-// A window that took far longer than others is kept longer, of the rank that it did on, by a restarted agent too. Polls
-// do not count among the calls by which windows are compared: how many there are is chance.
+// A window that took far longer than others is kept longer, of the rank that it did on, by a restarted agent too.
+// Polls do not count among the calls by which windows are compared: how many there are is chance.
 func TestUnusual(t *testing.T) {
 	for _, polls := range []bool{false, true} {
 		t.Run(fmt.Sprintf("polls %t", polls), func(t *testing.T) {
 			const bound, slow = 24 << 10, 13
-			dir := t.TempDir()
+			dir := ofTest(t)
 			s := openAt(t, dir, bound, 0)
 			defer func() { s.Close() }()
 			j := &job{ranks: 2, sends: 20, skip: 64, slow: slow, polls: polls}
@@ -340,10 +340,10 @@ func TestFetchWhileTheStoreChanges(t *testing.T) {
 	})
 }
 
-// The bound may change: with less room windows are evicted by the next transaction, and with none at all nothing of it
-// can be held. Then the next windows are held again.
+// The bound may change: with less room windows are evicted by the next transaction, and with none at all nothing of
+// it can be held. Then the next windows are held again.
 func TestBoundChanges(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "windows")
+	dir := filepath.Join(ofTest(t), "windows")
 	bound := int64(1 << 30)
 	s, err := window.Open(window.Config{Run: run, Dir: dir, Max: func() int64 { return bound }, Log: quiet})
 	if err != nil {

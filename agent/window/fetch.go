@@ -16,10 +16,10 @@ import (
 // partBytes is about how large a part of an answer to a Fetch is.
 const partBytes = 1 << 20
 
-// Fetch calls emit for the parts of windows that are asked for, by name or by calls that they hold, in no order, and
-// returns the end of the answer. An error of emit ends it early. Rows of a window that are not yet read from the rings
-// are not included. Windows that are evicted before their turn are reported as gone; all others are sent in full, once.
-// A slow emit keeps nothing from being written or evicted in that time.
+// Fetch calls emit for the parts of windows that are asked for, by name or by calls that they hold, in no order,
+// and returns the end of the answer. An error of emit ends it early. Rows of a window that are not yet read from
+// the rings are not included. Windows that are evicted before their turn are reported as gone; all others are sent
+// in full, once. A slow emit keeps nothing from being written or evicted in that time.
 func (s *Store) Fetch(f *moriensv1.Fetch, emit func(*moriensv1.WindowPart) error) *moriensv1.WindowsEnd {
 	end := &moriensv1.WindowsEnd{Number: f.Number}
 	if len(f.Ring) != len(f.FirstRow) || len(f.Ring) != len(f.BehindRow) {
@@ -209,8 +209,8 @@ func (r *reader) add(w *wantedWindow) {
 	}
 }
 
-// fetchAll calls emit for parts with the moves of all windows of the processes that are asked for, or all that is held.
-// What is gone by the end is reported, whether it was emitted before or not.
+// fetchAll calls emit for parts with the moves of all windows of the processes that are asked for, or all that is
+// held. What is gone by the end is reported, whether it was emitted before or not.
 func (s *Store) fetchAll(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, emit func(*moriensv1.WindowPart) error) error {
 	s.mu.Lock()
 	asked := make(map[uint64]bool)
@@ -279,9 +279,9 @@ func appendMoves(dst, sections []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// Replay gives take the sections of calls that are held, for a restarted agent, those of a ring in the order of its rows,
-// behind the messages that say who the processes are and before the ends of rings. It returns how many
-// rows of calls are gone. Nothing may be appended in that time.
+// Replay gives take the sections of calls that are held, for a restarted agent, those of a ring in the order of its
+// rows, behind the messages that say who the processes are and before the ends of rings. It returns how many rows
+// of calls are gone. Nothing may be appended in that time.
 func (s *Store) Replay(define func([]*moriensv1.ReportRequest), take func(calls []byte) error) (gone uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

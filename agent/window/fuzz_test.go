@@ -52,7 +52,7 @@ func FuzzFiles(f *testing.F) {
 	f.Add(state, windows[:60], []byte{})
 	f.Add([]byte{}, windows, windows)
 	f.Fuzz(func(t *testing.T, state, first, second []byte) {
-		dir := t.TempDir()
+		dir := ofTest(t)
 		for _, x := range []struct {
 			name, kind string
 			records    [][]byte

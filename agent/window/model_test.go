@@ -54,7 +54,7 @@ func draw(t *rapid.T, process uint64, long bool) *program {
 	threads := rapid.IntRange(1, 3).Draw(t, "threads")
 	most := rapid.SampledFrom([]int{5, 30, 120}).Draw(t, "calls")
 	if long {
-		most = 150
+		most = 100
 	}
 	pauses := rapid.IntRange(0, 2).Draw(t, "pauses") // enough for windows that are cut by time
 	meets := rapid.IntRange(0, 3).Draw(t, "anchors")
@@ -496,9 +496,9 @@ func (m *model) ahead(i int, w anchor.ID) bool {
 	return w >= now
 }
 
-// Random programs of several processes and threads, read in transactions of any size, with restarts, transactions that
-// the outbox could not keep, windows that are marked, and room for all or for some: a fetch gets exactly the windows that
-// are retained, with their rows and what those have moved, once, and what is gone is counted.
+// Random programs of several processes and threads, read in transactions of any size, with restarts, transactions
+// that the outbox could not keep, windows that are marked, and room for all or for some: a fetch gets exactly the
+// windows that are retained, with their rows and what those have moved, once, and what is gone is counted.
 func TestModel(t *testing.T) {
 	evicted := uint64(0)
 	rapid.Check(t, func(t *rapid.T) {

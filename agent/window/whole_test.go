@@ -39,10 +39,10 @@ func rowsOf(messages []*moriensv1.ReportRequest, cuts func(ring, from, behind ui
 	return list
 }
 
-// Where all detail is kept, sections of calls are cut where chunks of windows begin, and nowhere else. A restarted agent
-// gets those that are held back, each ring's in the order of rows, behind who the processes are and before the ends of
-// their rings; rows that are gone are counted. A fetch of everything returns the same for the processes that are asked
-// for, with what was moved.
+// Where all detail is kept, sections of calls are cut where chunks of windows begin, and nowhere else. A restarted
+// agent gets those that are held back, each ring's in the order of rows, behind who the processes are and before
+// the ends of their rings; rows that are gone are counted. A fetch of everything returns the same for the processes
+// that are asked for, with what was moved.
 func TestWhole(t *testing.T) {
 	evicted := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -76,7 +76,7 @@ func TestWhole(t *testing.T) {
 				rows[at{ring, first}] = n
 			}
 			compared, err := s.Append(x)
-			if err != nil || len(compared) > 0 { // where all detail stays, so do the moves
+			if err != nil || len(compared) > 0 { // where all detail is kept here, so are the moves
 				t.Fatalf("%d bytes, %v", len(compared), err)
 			}
 			if rapid.IntRange(0, 5).Draw(t, "the outbox fails") == 0 {
@@ -216,7 +216,7 @@ func TestWhole(t *testing.T) {
 // Rows that cannot be written are gone with their windows.
 func TestWholeWithoutRoom(t *testing.T) {
 	bound := int64(1 << 20)
-	s, err := window.Open(window.Config{Run: run, Dir: t.TempDir(), Whole: true, Log: quiet, Max: func() int64 { return bound }})
+	s, err := window.Open(window.Config{Run: run, Dir: ofTest(t), Whole: true, Log: quiet, Max: func() int64 { return bound }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"testing"
 
 	"moriens/agent/window"
 	"moriens/internal/anchor"
@@ -32,6 +33,14 @@ func temporary(t tester) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// ofTest is a temporary directory of a test.
+func ofTest(t *testing.T) string {
+	t.Helper()
+	dir := temporary(t)
+	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
 

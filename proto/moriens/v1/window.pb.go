@@ -361,8 +361,8 @@ func (x *WindowLog) GetEnd() uint64 {
 	return 0
 }
 
-// WindowState is a record of the state log. Each adds to what those before it say. Of two with one transaction the first
-// was undone.
+// WindowState is a record of the state log. Each adds to what those before it say. Of two with one transaction the
+// first was undone.
 type WindowState struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Definitions []*ReportRequest       `protobuf:"bytes,1,rep,name=definitions,proto3" json:"definitions,omitempty"` // Process, Ring, Communicator, Member, ClockSample
