@@ -14,7 +14,7 @@ import (
 )
 
 // reported gives a store, and what has one agent report to it.
-func reported(t *testing.T) (s *store.Store, apply func(*moriensv1.ReportRequest)) {
+func reported(t testing.TB) (s *store.Store, apply func(*moriensv1.ReportRequest)) {
 	t.Helper()
 	s = store.New()
 	agent, _, err := s.Greet(&moriensv1.Hello{Agent: 1})
