@@ -225,8 +225,8 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 	return nil
 }
 
-// keep writes what stays on the node of a transaction, and then what goes to the collector. The windows take nothing
-// back once the outbox has it: an agent that dies between the two finds the records where they were.
+// keep writes what the node keeps of a transaction, then what goes to the collector. What the windows have of a
+// transaction that the outbox has not is void: an agent that dies between the two finds the records where they were.
 func (n *Node) keep(t spool.Transaction, messages []*moriensv1.ReportRequest, p packed, moves []window.Move) error {
 	detail := window.Transaction{Number: n.outbox.Transactions() + 1, Messages: messages, Moves: moves}
 	whole := n.config.Cells != nil

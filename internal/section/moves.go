@@ -1,7 +1,7 @@
 package section
 
-// A Gatherer puts transfers into blocks, lane by lane. The zero Gatherer is ready. It remembers which lane followed each
-// the last time: a loop of calls costs one comparison a transfer.
+// A Gatherer puts transfers into blocks, lane by lane. The zero Gatherer is ready. It remembers which lane followed
+// each the last time: a loop of calls costs one comparison a transfer.
 type Gatherer struct {
 	numbers map[laneKey]uint16
 	keys    []laneKey // of the block's lanes

@@ -1317,8 +1317,8 @@ func (x *Fetch) GetEverything() bool {
 	return false
 }
 
-// WindowPart is what the calls of a process in one window have moved, or part of it. In an answer to a Fetch of transfers
-// or of everything it is of any windows of any processes, and names none.
+// WindowPart is what the calls of a process in one window have moved, or part of it. In an answer to a Fetch of
+// transfers or of everything it is of any windows of any processes, and names none.
 type WindowPart struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Number  uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"` // of the Fetch
