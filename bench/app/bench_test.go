@@ -13,7 +13,7 @@ import (
 
 // The benchmark measures both programs under both MPIs and prints a whole row for each. The figures are not checked.
 func TestBench(t *testing.T) {
-	testenv.Need(t, "mpicc.openmpi", "mpirun.openmpi", "mpicc.mpich", "mpiexec.mpich", "lmp")
+	testenv.Need(t, "mpicc.openmpi", "mpirun.openmpi", "mpicc.mpich", "mpiexec.mpich", "lmp", "eztrace")
 	bin := filepath.Dir(mpitest.Library(t))
 	build := exec.Command("go", "build", "-o", filepath.Join(bin, "moriens"), "../../cmd/moriens")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -23,9 +23,11 @@ func TestBench(t *testing.T) {
 	if err := run(&out, "../..", bin, 2, 20); err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range []string{"| LAMMPS | Open MPI | 2 | ", "| halo exchange | Open MPI | 2 | ", "| halo exchange | MPICH | 2 | "} {
-		if strings.Count(out.String(), row) != 1 {
-			t.Errorf("no %q in\n%s", row, out.String())
+	for _, program := range []string{"| LAMMPS | Open MPI", "| halo exchange | Open MPI", "| halo exchange | MPICH"} {
+		for _, tool := range []string{"none", "moriens", "EZTrace"} {
+			if row := program + " | " + tool + " | 2 | "; strings.Count(out.String(), row) != 1 {
+				t.Errorf("no %q in\n%s", row, out.String())
+			}
 		}
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")

@@ -3,8 +3,9 @@
 //	make bench-app
 //
 // Plain and measured runs of LAMMPS and of a halo exchange alternate, on two ranks, with the agent and the collector on
-// the ranks' own cores. Each pair gives two ratios: of the time that the program itself reports for its steps, and of
-// the whole command, which includes the program's start, the analysis and the run directory.
+// the ranks' own cores; where EZTrace is installed, so do runs under that, which writes a trace of every call. Each round
+// gives two ratios for each tool: of the time that the program itself reports for its steps, and of the whole command,
+// which includes the program's start, and under moriens the analysis and the run directory.
 package main
 
 import (
@@ -14,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,24 +25,32 @@ import (
 
 // A program is what is measured.
 type program struct {
+	name     string
+	mpi      string
+	launcher []string
+	command  []string // behind the launcher
+	before   string   // stands before the seconds in what it prints
+	module   string   // of EZTrace
+}
+
+// A tool is what a program runs under; the zero tool is none.
+type tool struct {
 	name    string
-	mpi     string
-	command []string // behind the launcher
-	before  string   // stands before the seconds in what it prints
+	command func(p program, dir string) []string
 }
 
 func main() {
-	pairs := flag.Int("pairs", 11, "pairs of a plain and a measured run")
+	rounds := flag.Int("rounds", 11, "runs under each tool")
 	steps := flag.Int("steps", 2000, "steps of LAMMPS; the halo exchange makes five times as many iterations")
 	bin := flag.String("bin", "bin", "directory with moriens and libmoriens.so")
 	flag.Parse()
-	if err := run(os.Stdout, ".", *bin, *pairs, *steps); err != nil {
+	if err := run(os.Stdout, ".", *bin, *rounds, *steps); err != nil {
 		fmt.Fprintln(os.Stderr, "app:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out io.Writer, root, bin string, pairs, steps int) error {
+func run(out io.Writer, root, bin string, rounds, steps int) error {
 	work, err := os.MkdirTemp("", "moriens-bench-")
 	if err != nil {
 		return err
@@ -56,10 +66,21 @@ func run(out io.Writer, root, bin string, pairs, steps int) error {
 	}
 	os.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
 	os.Setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
-	fmt.Fprintln(out, "| program | MPI | pairs | steps, s | slower, % | interval | whole command, s | slower, % | interval |")
-	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|")
+	tools := []tool{
+		{"none", func(p program, _ string) []string { return slices.Concat(p.launcher, p.command) }},
+		{"moriens", func(p program, dir string) []string {
+			return slices.Concat([]string{moriens, "run", "--out", dir, "--"}, p.launcher, p.command)
+		}},
+	}
+	if _, err := exec.LookPath("eztrace"); err == nil {
+		tools = append(tools, tool{"EZTrace", func(p program, dir string) []string {
+			return slices.Concat(p.launcher, []string{"eztrace", "-t", p.module, "-o", dir}, p.command)
+		}})
+	}
+	fmt.Fprintln(out, "| program | MPI | under | rounds | steps, s | slower, % | interval | whole command, s | slower, % | interval |")
+	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|---|")
 	for _, p := range programs {
-		if err := p.compare(out, moriens, work, pairs); err != nil {
+		if err := p.compare(out, tools, work, rounds); err != nil {
 			return err
 		}
 	}
@@ -68,17 +89,21 @@ func run(out io.Writer, root, bin string, pairs, steps int) error {
 
 // build compiles the halo exchange for both MPIs.
 func build(root, work string, steps int) ([]program, error) {
-	lammps := append(strings.Fields("mpirun.openmpi --oversubscribe -n 2 lmp -log none -var steps"), strconv.Itoa(steps), "-in", filepath.Join(root, "testdata/lammps/in.lj"))
-	programs := []program{{"LAMMPS", "Open MPI", lammps, "Loop time of "}}
-	for _, m := range []struct{ name, cc, launcher string }{
-		{"Open MPI", "mpicc.openmpi", "mpirun.openmpi --oversubscribe -n 2"},
-		{"MPICH", "mpicc.mpich", "mpiexec.mpich -n 2"},
+	mpirun := strings.Fields("mpirun.openmpi --oversubscribe -n 2")
+	lammps := []string{"lmp", "-log", "none", "-var", "steps", strconv.Itoa(steps), "-in", filepath.Join(root, "testdata/lammps/in.lj")}
+	programs := []program{{"LAMMPS", "Open MPI", mpirun, lammps, "Loop time of ", "openmpi"}}
+	for _, m := range []struct {
+		name, cc, module string
+		launcher         []string
+	}{
+		{"Open MPI", "mpicc.openmpi", "openmpi", mpirun},
+		{"MPICH", "mpicc.mpich", "mpich", strings.Fields("mpiexec.mpich -n 2")},
 	} {
 		halo := filepath.Join(work, "halo."+m.cc)
 		if _, err := timing.Output(nil, m.cc, "-O2", "-o", halo, filepath.Join(root, "testdata/miniapp/halo.c")); err != nil {
 			return nil, err
 		}
-		programs = append(programs, program{"halo exchange", m.name, append(strings.Fields(m.launcher), halo, "-i", strconv.Itoa(5*steps)), "seconds "})
+		programs = append(programs, program{"halo exchange", m.name, m.launcher, []string{halo, "-i", strconv.Itoa(5 * steps)}, "seconds ", m.module})
 	}
 	return programs, nil
 }
@@ -86,41 +111,45 @@ func build(root, work string, steps int) ([]program, error) {
 // A once is what one run took.
 type once struct{ steps, whole float64 } // seconds
 
-// compare alternates plain and measured runs and prints a row.
-func (p program) compare(out io.Writer, moriens, work string, pairs int) error {
-	var steps, whole, stepRatio, wholeRatio []float64
-	for i := range pairs {
-		dir := filepath.Join(work, "run")
-		measured := append([]string{moriens, "run", "--out", dir, "--"}, p.command...)
-		var plain, with once
-		var err error
-		// The second program may find the machine warmer: they take turns.
-		if i%2 == 0 {
-			plain, err = p.time(p.command)
+// compare runs the program under each tool in turn and prints a row for each.
+func (p program) compare(out io.Writer, tools []tool, work string, rounds int) error {
+	took := make([][]once, len(tools))
+	dir := filepath.Join(work, "run")
+	for round := range rounds {
+		for i := range tools {
+			i := (i + round) % len(tools) // a later one may find the machine warmer: they take turns
+			x, err := p.time(tools[i].command(p, dir))
+			if err != nil {
+				return err
+			}
+			took[i] = append(took[i], x)
+			if err := os.RemoveAll(dir); err != nil {
+				return err
+			}
 		}
-		if err == nil {
-			with, err = p.time(measured)
-		}
-		if err == nil && i%2 == 1 {
-			plain, err = p.time(p.command)
-		}
-		if err != nil {
-			return err
-		}
-		if err := os.RemoveAll(dir); err != nil {
-			return err
-		}
-		steps, whole = append(steps, plain.steps), append(whole, plain.whole)
-		stepRatio = append(stepRatio, 100*(with.steps/plain.steps-1))
-		wholeRatio = append(wholeRatio, 100*(with.whole/plain.whole-1))
 	}
-	_, plainSteps, _ := timing.Quartiles(steps)
-	_, plainWhole, _ := timing.Quartiles(whole)
-	low, mid, high := timing.Interval(stepRatio)
-	wholeLow, wholeMid, wholeHigh := timing.Interval(wholeRatio)
-	_, err := fmt.Fprintf(out, "| %s | %s | %d | %.2f | %+.2f | %+.2f … %+.2f | %.2f | %+.2f | %+.2f … %+.2f |\n",
-		p.name, p.mpi, pairs, plainSteps, mid, low, high, plainWhole, wholeMid, wholeLow, wholeHigh)
-	return err
+	for i := range tools {
+		if _, err := fmt.Fprintln(out, p.row(tools[i].name, took[0], took[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row compares runs with plain ones.
+func (p program) row(under string, plain, with []once) string {
+	text := fmt.Sprintf("| %s | %s | %s | %d |", p.name, p.mpi, under, len(with))
+	for _, figure := range []func(once) float64{func(x once) float64 { return x.steps }, func(x once) float64 { return x.whole }} {
+		var seconds, ratios []float64
+		for i := range with {
+			seconds = append(seconds, figure(with[i]))
+			ratios = append(ratios, 100*(figure(with[i])/figure(plain[i])-1))
+		}
+		_, median, _ := timing.Quartiles(seconds)
+		low, mid, high := timing.Interval(ratios)
+		text += fmt.Sprintf(" %.2f | %+.2f | %+.2f … %+.2f |", median, mid, low, high)
+	}
+	return text
 }
 
 // time runs a command once.
