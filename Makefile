@@ -148,7 +148,7 @@ RACE     = $(filter-out $(RACE_NOT),$(TESTED))
 # Tests that take long, and whose goroutines other tests start too.
 RACE_SKIP = TestStormOfRequests TestPlantedHalo TestUnderMPI TestUnderSlurm TestStrangeLauncher TestManyClusters TestDamage TestTooMuchToCompare TestGridIsTheTree \
 	TestClusterAtTheThreshold TestKDistanceOfManyPoints TestTargets TestManyGroupsOfOneBurst TestDamagedIterationsBeginAtTheirCalls TestStepsBetweenDelimiters \
-	TestPhasesBetweenDelimiters TestSizeHardlyGrows TestLongestPeriod TestSymmetricLabels TestPinsHaveABound TestStateLargerThanTheSpool TestPrint \
+	TestPhasesBetweenDelimiters TestSizeHardlyGrows TestLongestPeriod TestSymmetricLabels TestStateLargerThanTheSpool TestPrint \
 	TestPrintOfARealTrace TestPrintOfARealTraceShuffled TestTeamEpoch TestEpochOnATeam TestExpansion TestRewritesRealTraces TestTypesOfSection \
 	TestManyEpsOfManyPoints TestWeightedIsTheReference TestShuffledDoesNotDepend TestAutoFilterDoesNotDependOnLength TestMembersDoNotMatterToManyBursts \
 	TestWindowsOfNoisyRuns TestEmptyObjects TestCostOfCallPaths TestBudget
@@ -184,7 +184,7 @@ print-%:
 # found (https://go.dev/issue/75804). An input on which a reader never returns is found without: Go gives each call ten seconds.
 FUZZ_TARGETS = \
 	agent/cells.FuzzAnswer/75000x collector/cells.FuzzTake/95000x collector/cells.FuzzTeam/9000x collector/store.FuzzApply/45000x collector/journal.FuzzJournal/6500x agent/spool.FuzzOutbox/3600x internal/segment.FuzzOpen/13500x internal/section.FuzzSection/60000x internal/rendezvous.FuzzRead/20000x \
-	agent/ring.FuzzRing/4000x agent/ring.FuzzProcess/5000x agent/message.FuzzRestore/15000x agent/window.FuzzFiles/600x agent/symbol.FuzzResolve/20000x \
+	agent/ring.FuzzRing/4000x agent/ring.FuzzProcess/5000x agent/message.FuzzRestore/15000x agent/symbol.FuzzResolve/20000x \
 	conclude/rebuild.FuzzMeaning/5000x app/points.FuzzRead/13000x trace/overview.FuzzRead/30000x trace/page.FuzzOpen/600x trace/prv.FuzzRead/2000x \
 	trace/rundir.FuzzReadRun/1000x trace/rundir.FuzzAfford/10000x trace/rundir.FuzzCallPaths/11000x trace/parquet.FuzzRead/5000x
 FUZZ_CALLS = $(FUZZ_TARGETS:%=fuzz/%)

@@ -225,7 +225,7 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 	return nil
 }
 
-// keep writes what stays on the node of a transaction, and then what goes to the collector. The windows take nothing
+// keep writes what is kept on the node of a transaction, and then what goes to the collector. The windows take nothing
 // back once the outbox has it: an agent that dies between the two finds the records where they were.
 func (n *Node) keep(t spool.Transaction, messages []*moriensv1.ReportRequest, p packed, moves []window.Move) error {
 	detail := window.Transaction{Number: n.outbox.Transactions() + 1, Messages: messages, Moves: moves}

@@ -30,8 +30,8 @@ type side struct {
 	ordinal  uint64
 }
 
-// byOrdinals pairs the sends and receives of windows by their ordinals alone, and gives when each was posted: enters are
-// when the calls of each rank began.
+// byOrdinals pairs the sends and receives of windows by their ordinals alone, and gives when each was posted: enters
+// are when the calls of each rank began.
 func byOrdinals(t *testing.T, parts []*moriensv1.WindowPart, ranks map[uint64]int32, enters [][]uint64) map[[2]uint64]bool {
 	t.Helper()
 	sends, receives := make(map[side]uint64), make(map[side]uint64)

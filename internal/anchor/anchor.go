@@ -76,8 +76,8 @@ func (w ID) Hash(run string) uint64 {
 }
 
 // Compared reports whether clocks are compared by what ranks send each other in the window: by the first 64 windows, by
-// every second one of the next 64, every fourth of the next 128, and so on, and likewise by the parts of a window: those
-// with the lowest hashes.
+// every second one of the next 64, every fourth of the next 128, and so on, and likewise by the parts of a window:
+// those with the lowest hashes.
 func (w ID) Compared(run string) bool {
 	halved := bits.Len64(uint64(w>>sliceBits)/comparedAll) + bits.Len64(uint64(w&lastSlice)/comparedAll)
 	return halved == 0 || w.Hash(run)>>(64-halved) == 0
