@@ -10,6 +10,7 @@ import (
 	"moriens/collector/health"
 	"moriens/collector/store"
 	"moriens/internal/mpicall"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -51,11 +52,12 @@ func (r *rankStub) send(m *moriensv1.ReportRequest) {
 // call computes for so many ns, and is in MPI for so many.
 func (r *rankStub) call(call mpicall.ID, burst, in uint64) {
 	r.t.Helper()
-	c := &moriensv1.Calls{Ring: r.id, First: r.rows, OriginTicks: r.at, BurstTicks: []uint64{burst}, CallTicks: []uint64{in}, Function: []uint32{uint32(call)}, Path: []uint32{0}}
+	c := &sectiontest.Rows{Ring: r.id, First: r.rows, Origin: r.at}
+	c.Add(uint32(call), 0, burst, in)
 	if r.rows == 0 {
 		c.NoBurst = []uint32{0}
 	}
-	r.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+	r.send(c.Message())
 	r.rows++
 	r.at += burst + in
 }

@@ -12,6 +12,7 @@ import (
 	"moriens/collector/store"
 	"moriens/conclude/agenttest"
 	"moriens/conclude/retention"
+	"moriens/internal/section/sectiontest"
 	"moriens/internal/stage"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
@@ -41,19 +42,19 @@ func TestRecountPollsAndCounts(t *testing.T) {
 		f.Process(p)
 		f.Ring(&moriensv1.Ring{Ring: uint64(rank + 11), Process: p.Process})
 	}
-	f.Calls(&moriensv1.Calls{
-		Ring: 11, OriginTicks: 1000, BurstTicks: []uint64{0, 10, 0, 20}, CallTicks: []uint64{1, 2, 3, 4},
+	f.Rows(&sectiontest.Rows{
+		Ring: 11, Origin: 1000, Burst: []uint64{0, 10, 0, 20}, Call: []uint64{1, 2, 3, 4},
 		Function: []uint32{recv, test, recv, test}, Path: []uint32{0, 0, 0, 0}, NoBurst: []uint32{0, 2},
 		PollsRow: []uint32{1, 3}, Polls: []uint64{1000, 2},
-		Counts: []*moriensv1.Counts{{Value: []int64{100}}, {Value: []int64{-7}}}, NoCounts: []uint32{0, 1, 2},
+		Counts: [][]int64{{100}, {-7}}, NoCounts: []uint32{0, 1, 2},
 	})
-	f.Calls(&moriensv1.Calls{
-		Ring: 11, First: 4, OriginTicks: 1040, BurstTicks: []uint64{5}, CallTicks: []uint64{1}, Function: []uint32{recv}, Path: []uint32{0},
-		Counts: []*moriensv1.Counts{{Value: []int64{200}}, {Value: []int64{9}}},
+	f.Rows(&sectiontest.Rows{
+		Ring: 11, First: 4, Origin: 1040, Burst: []uint64{5}, Call: []uint64{1}, Function: []uint32{recv}, Path: []uint32{0},
+		Counts: [][]int64{{200}, {9}},
 	})
-	f.Calls(&moriensv1.Calls{
-		Ring: 12, OriginTicks: 1000, BurstTicks: []uint64{0, 10}, CallTicks: []uint64{1, 2}, Function: []uint32{recv, recv}, Path: []uint32{0, 0},
-		NoBurst: []uint32{0}, Counts: []*moriensv1.Counts{{Value: []int64{11}}, {Value: []int64{300}}}, NoCounts: []uint32{0},
+	f.Rows(&sectiontest.Rows{
+		Ring: 12, Origin: 1000, Burst: []uint64{0, 10}, Call: []uint64{1, 2}, Function: []uint32{recv, recv}, Path: []uint32{0, 0},
+		NoBurst: []uint32{0}, Counts: [][]int64{{11}, {300}}, NoCounts: []uint32{0},
 	})
 	f.Clock(1_001_000, 1_001_000)
 	f.End(1, moriensv1.ProcessEnd_HOW_FINALIZED)
@@ -107,20 +108,15 @@ func threeKinds(t *testing.T) store.Frozen {
 	f.Clock(0, 0)
 	f.Process(&moriensv1.Process{Process: 1, Size: 1, World: "w", Clock: moriensv1.Clock_CLOCK_TSC})
 	f.Ring(&moriensv1.Ring{Ring: 11, Process: 1})
-	c := &moriensv1.Calls{Ring: 11, OriginTicks: 0, NoBurst: []uint32{0}}
-	add := func(name string, burst uint64) {
-		c.Function = append(c.Function, agenttest.Call(t, name))
-		c.BurstTicks = append(c.BurstTicks, burst)
-		c.CallTicks = append(c.CallTicks, 100)
-		c.Path = append(c.Path, 0)
-	}
+	c := &sectiontest.Rows{Ring: 11, Origin: 0, NoBurst: []uint32{0}}
+	add := func(name string, burst uint64) { c.Add(agenttest.Call(t, name), 0, burst, 100) }
 	add("MPI_Init", 0)
 	for i := range 40 {
 		add("MPI_Barrier", 1_000_000+uint64(i)*100)
 		add("MPI_Barrier", 50_000_000+uint64(i)*5000)
 		add("MPI_Allreduce", 4_000_000+uint64(i)*100)
 	}
-	f.Calls(c)
+	f.Rows(c)
 	f.Clock(1<<40, 1<<40)
 	f.End(1, moriensv1.ProcessEnd_HOW_FINALIZED)
 	return s.Freeze()
@@ -197,7 +193,7 @@ func TestWhyEmpty(t *testing.T) {
 			f.Clock(0, 0)
 			f.Process(&moriensv1.Process{Process: 1, Size: 1, Clock: moriensv1.Clock_CLOCK_TSC})
 			f.Ring(&moriensv1.Ring{Ring: 11, Process: 1})
-			f.Calls(&moriensv1.Calls{Ring: 11, BurstTicks: []uint64{0}, CallTicks: []uint64{1}, Function: []uint32{1}, Path: []uint32{0}, NoBurst: []uint32{0}})
+			f.Rows(&sectiontest.Rows{Ring: 11, Burst: []uint64{0}, Call: []uint64{1}, Function: []uint32{1}, Path: []uint32{0}, NoBurst: []uint32{0}})
 			f.Clock(100, 100)
 		}, "two MPI calls"},
 	}
@@ -262,7 +258,7 @@ func TestConcludeWithoutClusters(t *testing.T) {
 	f.Clock(0, 0)
 	f.Process(&moriensv1.Process{Process: 1, Size: 1, World: "w", Clock: moriensv1.Clock_CLOCK_TSC})
 	f.Ring(&moriensv1.Ring{Ring: 11, Process: 1})
-	f.Calls(&moriensv1.Calls{Ring: 11, BurstTicks: []uint64{0, 50}, CallTicks: []uint64{1, 1}, Function: []uint32{1, 1}, Path: []uint32{0, 0}, NoBurst: []uint32{0}})
+	f.Rows(&sectiontest.Rows{Ring: 11, Burst: []uint64{0, 50}, Call: []uint64{1, 1}, Function: []uint32{1, 1}, Path: []uint32{0, 0}, NoBurst: []uint32{0}})
 	f.Clock(1<<40, 1<<40)
 	o := options(t)
 	o.Filter = space.Filter{MinNS: -1}

@@ -44,12 +44,11 @@ func sendsInTurn(t *testing.T, messages int) (s *store.Store, transfers func(ran
 		f.Process(&moriensv1.Process{Process: process, Rank: int32(rank), Size: 2, World: "w", Clock: moriensv1.Clock_CLOCK_TSC})
 		f.Ring(&moriensv1.Ring{Ring: ring, Process: process})
 		f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: process, Comm: 1, Communicator: 1, Rank: uint32(rank)}}})
-		c := &moriensv1.Calls{Ring: ring, OriginTicks: 1000, NoBurst: []uint32{0}}
+		c := &sectiontest.Rows{Ring: ring, Origin: 1000, NoBurst: []uint32{0}}
 		for range messages {
-			c.BurstTicks, c.CallTicks = append(c.BurstTicks, 10), append(c.CallTicks, 5)
-			c.Function, c.Path = append(c.Function, function), append(c.Path, 0)
+			c.Add(function, 0, 10, 5)
 		}
-		f.Calls(c)
+		f.Rows(c)
 		n, bytes := uint64(messages), uint64(messages*100)
 		f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: &moriensv1.Traffic{
 			Process: process, Kind: kinds[rank : rank+1], Function: []uint32{function}, Path: []uint32{0}, Count: []uint64{n}, Bytes: []uint64{bytes},

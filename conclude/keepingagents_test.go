@@ -14,6 +14,7 @@ import (
 	"moriens/collector/windows"
 	"moriens/conclude/agenttest"
 	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -67,7 +68,11 @@ func (s keepingAgents) FetchAll(_ context.Context, processes ...uint64) (list []
 		}
 		for _, process := range processes {
 			if messages := a.held[process]; !a.gone && len(messages) > 0 {
-				f.Parts = append(f.Parts, &moriensv1.WindowPart{Process: process, Sections: encoded(messages)})
+				part := &moriensv1.WindowPart{Process: process}
+				for _, m := range encoded(messages) {
+					part.Sections = append(part.Sections, m.GetSections()...)
+				}
+				f.Parts = append(f.Parts, part)
 			}
 		}
 		list = append(list, f)
@@ -75,9 +80,9 @@ func (s keepingAgents) FetchAll(_ context.Context, processes ...uint64) (list []
 	return list
 }
 
-// encoded is what messages of calls, marks, collectives, gaps and sections say, as sections.
-func encoded(messages []*moriensv1.ReportRequest) (bytes []byte) {
-	e, b := new(section.Encoder), new(section.Block)
+// encoded is a copy of messages, with sections for what rings recorded: an agent's cells take messages of calls, marks,
+// collectives and gaps, and a collector takes sections.
+func encoded(messages []*moriensv1.ReportRequest) (list []*moriensv1.ReportRequest) {
 	met := make(map[uint64][]section.Collective) // by ring, with rows of the ring
 	for _, m := range messages {
 		row := int64(0)
@@ -88,56 +93,50 @@ func encoded(messages []*moriensv1.ReportRequest) (bytes []byte) {
 		}
 	}
 	for _, m := range messages {
-		b.Empty()
-		switch x := m.Body.(type) {
+		x := new(sectiontest.Rows)
+		switch b := m.Body.(type) {
 		case *moriensv1.ReportRequest_Calls:
-			fillBlock(b, x.Calls)
-			for _, c := range met[b.Ring] {
-				if row := uint64(c.Row); row >= b.First && row < b.First+uint64(b.Rows) {
-					c.Row -= uint32(b.First)
-					b.Collectives = append(b.Collectives, c)
+			x = rowsOf(b.Calls)
+			for _, c := range met[x.Ring] {
+				if row := uint64(c.Row); row >= x.First && row < x.First+uint64(len(x.Function)) {
+					c.Row -= uint32(x.First)
+					x.Collectives = append(x.Collectives, c)
 				}
 			}
 		case *moriensv1.ReportRequest_Marks:
-			k, now, values := x.Marks, x.Marks.OriginTicks, x.Marks.Value
-			b.Ring, b.FirstMark = k.Ring, k.First
+			k, now, values := b.Marks, b.Marks.OriginTicks, b.Marks.Value
+			x.Ring, x.FirstMark = k.Ring, k.First
 			for i, what := range k.What {
 				now += k.Ticks[i]
 				mark := section.Mark{Ticks: now, What: section.MarkKind(what), Name: k.Name[i]}
 				if what == moriensv1.Marks_WHAT_EVENT {
 					mark.Value, values = values[0], values[1:]
 				}
-				b.Marks = append(b.Marks, mark)
+				x.Marks = append(x.Marks, mark)
 			}
 		case *moriensv1.ReportRequest_Gaps:
-			b.Ring, b.GapsBefore, b.GapsInside = x.Gaps.Ring, append(b.GapsBefore, x.Gaps.Before...), append(b.GapsInside, x.Gaps.Inside...)
-		case *moriensv1.ReportRequest_Sections:
-			bytes = append(bytes, x.Sections...)
-			continue
+			x.Ring, x.GapsBefore, x.GapsInside = b.Gaps.Ring, b.Gaps.Before, b.Gaps.Inside
+		case *moriensv1.ReportRequest_Collectives:
+			continue // with their calls
 		default:
+			list = append(list, proto.CloneOf(m))
 			continue
 		}
-		bytes = e.Calls(bytes, b)
+		list = append(list, x.Message())
 	}
-	return bytes
+	return list
 }
 
-// fillBlock makes a block of calls that have no polls and all counts.
-func fillBlock(b *section.Block, c *moriensv1.Calls) {
-	b.Ring, b.First, b.Origin, b.Rows, b.Events = c.Ring, c.First, c.OriginTicks, len(c.Function), len(c.Counts)
-	sites := make(map[section.Site]uint16)
-	for row, function := range c.Function {
-		site := section.Site{Function: uint16(function), Path: c.Path[row]}
-		if _, known := sites[site]; !known {
-			sites[site] = uint16(len(b.Sites))
-			b.Sites = append(b.Sites, site)
-		}
-		b.Site[row], b.Burst[row], b.Call[row] = sites[site], c.BurstTicks[row], c.CallTicks[row]
+// rowsOf are calls that have no polls and all counts.
+func rowsOf(c *moriensv1.Calls) *sectiontest.Rows {
+	x := &sectiontest.Rows{
+		Ring: c.Ring, First: c.First, Origin: c.OriginTicks, Burst: c.BurstTicks, Call: c.CallTicks, Function: c.Function, Path: c.Path,
+		NoBurst: c.NoBurst, Unfinished: c.Unfinished,
 	}
-	for k := range c.Counts {
-		copy(b.Counts[k][:], c.Counts[k].Value)
+	for _, counts := range c.Counts {
+		x.Counts = append(x.Counts, counts.Value)
 	}
-	b.NoBurst, b.Unfinished = append(b.NoBurst, c.NoBurst...), c.Unfinished
+	return x
 }
 
 // ringOf is the ring that a message is of; 0: of none.

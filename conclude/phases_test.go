@@ -8,15 +8,17 @@ import (
 	"moriens/analysis/grouping"
 	"moriens/collector/store"
 	"moriens/conclude/agenttest"
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 	"moriens/trace/rundir"
 )
 
 const (
-	begin = moriensv1.Marks_WHAT_BEGIN
-	end   = moriensv1.Marks_WHAT_END
-	event = moriensv1.Marks_WHAT_EVENT
+	begin = section.BeginPhase
+	end   = section.EndPhase
+	event = section.Event
 )
 
 // One rank with phases that cross, end twice and never end, an event and a pause; and a thread of it that says
@@ -33,19 +35,16 @@ func TestRecountMarks(t *testing.T) {
 	}
 	send, recv := agenttest.Call(t, "MPI_Send"), agenttest.Call(t, "MPI_Recv")
 	// Calls at 1000–1010, 1100–1110, 1500–1510 (after a pause), 1600–1610.
-	f.Calls(&moriensv1.Calls{
-		Ring: 11, OriginTicks: 1000, BurstTicks: []uint64{0, 90, 390, 90}, CallTicks: []uint64{10, 10, 10, 10},
+	f.Rows(&sectiontest.Rows{
+		Ring: 11, Origin: 1000, Burst: []uint64{0, 90, 390, 90}, Call: []uint64{10, 10, 10, 10},
 		Function: []uint32{send, recv, send, recv}, Path: []uint32{0, 0, 0, 0}, NoBurst: []uint32{0, 2}, Paused: []uint32{2},
+		Marks: []section.Mark{
+			{Ticks: 1020, What: begin, Name: 1}, {Ticks: 1050, What: begin, Name: 2}, {Ticks: 1200, What: end, Name: 1}, {Ticks: 1210, What: end, Name: 2},
+			{Ticks: 1310, What: event, Name: 2, Value: -5},
+			{Ticks: 1510, What: begin, Name: 3}, {Ticks: 1540, What: begin, Name: 1}, {Ticks: 1560, What: end, Name: 1},
+		},
 	})
-	f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: &moriensv1.Marks{
-		Ring: 11, OriginTicks: 1020, Ticks: []uint64{0, 30, 150, 10, 100, 200, 30, 20},
-		//    1020 1050  1200 1210 1310  1510   1540  1560
-		What: []moriensv1.Marks_What{begin, begin, end, end, event, begin, begin, end},
-		Name: []uint32{1, 2, 1, 2, 2, 3, 1, 1}, Value: []int64{-5},
-	}}})
-	f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: &moriensv1.Marks{
-		Ring: 12, OriginTicks: 1300, Ticks: []uint64{0, 700}, What: []moriensv1.Marks_What{begin, end}, Name: []uint32{2, 2},
-	}}})
+	f.Rows(&sectiontest.Rows{Ring: 12, Marks: []section.Mark{{Ticks: 1300, What: begin, Name: 2}, {Ticks: 2000, What: end, Name: 2}}})
 	for ring, e := range map[uint64]*moriensv1.RingEnd{11: {Calls: 4, Marks: 8, Paused: 33, MarksInside: 2}, 12: {Marks: 2}} {
 		e.Ring = ring
 		f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: e}})

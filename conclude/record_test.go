@@ -109,7 +109,7 @@ func (r *record) frozen(t fatal, random *rand.Rand, of func(agent int) bool) sto
 		if err != nil {
 			t.Fatal(err)
 		}
-		open = append(open, &stream{agent: a, messages: r.agents[i].messages})
+		open = append(open, &stream{agent: a, messages: encoded(r.agents[i].messages)})
 	}
 	for len(open) > 0 {
 		k := random.IntN(len(open))
@@ -118,7 +118,7 @@ func (r *record) frozen(t fatal, random *rand.Rand, of func(agent int) bool) sto
 			open = slices.Delete(open, k, k+1)
 			continue
 		}
-		m := proto.CloneOf(x.messages[0])
+		m := x.messages[0]
 		x.messages = x.messages[1:]
 		x.next++
 		m.Sequence = x.next

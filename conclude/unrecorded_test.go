@@ -9,6 +9,7 @@ import (
 
 	"moriens/collector/store"
 	"moriens/conclude/agenttest"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace/rundir"
 )
@@ -21,7 +22,7 @@ func TestConcludeUnrecorded(t *testing.T) {
 	f.Clock(0, 0)
 	f.Process(&moriensv1.Process{Process: 1, Size: 6, World: "w", Host: "n1", Clock: moriensv1.Clock_CLOCK_TSC})
 	f.Ring(&moriensv1.Ring{Ring: 11, Process: 1})
-	f.Calls(&moriensv1.Calls{Ring: 11, BurstTicks: []uint64{0, 50}, CallTicks: []uint64{1, 1}, Function: []uint32{1, 1}, Path: []uint32{0, 0}, NoBurst: []uint32{0}})
+	f.Rows(&sectiontest.Rows{Ring: 11, Burst: []uint64{0, 50}, Call: []uint64{1, 1}, Function: []uint32{1, 1}, Path: []uint32{0, 0}, NoBurst: []uint32{0}})
 	f.Process(&moriensv1.Process{Process: 2, Rank: 1, Size: 6, World: "w", Host: "n1", Clock: moriensv1.Clock_CLOCK_TSC}) // and not a call
 	f.Fault(&moriensv1.Fault{Rank: 2, Errno: 28, Who: &moriensv1.Process{Rank: 2, Size: 6, Pid: 7}})
 	f.Fault(&moriensv1.Fault{Rank: 2, Errno: 28, Who: &moriensv1.Process{Rank: 2, Size: 6, Pid: 7}}) // by an agent that was started again
@@ -113,7 +114,7 @@ func TestConcludeDiedFirst(t *testing.T) {
 			f.Clock(0, 0)
 			f.Process(&moriensv1.Process{Process: 1, Size: 2, World: "w", Host: "n1", Clock: moriensv1.Clock_CLOCK_TSC})
 			f.Ring(&moriensv1.Ring{Ring: 11, Process: 1})
-			f.Calls(&moriensv1.Calls{Ring: 11, BurstTicks: []uint64{0, 50}, CallTicks: []uint64{1, 1}, Function: []uint32{1, 1}, Path: []uint32{0, 0}, NoBurst: []uint32{0}})
+			f.Rows(&sectiontest.Rows{Ring: 11, Burst: []uint64{0, 50}, Call: []uint64{1, 1}, Function: []uint32{1, 1}, Path: []uint32{0, 0}, NoBurst: []uint32{0}})
 			f.Process(&moriensv1.Process{Process: 2, Rank: 1, Size: 2, World: "w", Host: "n1", Clock: moriensv1.Clock_CLOCK_TSC})
 			if tt.end != nil {
 				f.Ring(&moriensv1.Ring{Ring: 21, Process: 2})

@@ -38,8 +38,8 @@ func (s *Store) nextToGo() (next logKey, any bool) {
 	return next, any
 }
 
-// evict removes a log. What is marked in it moves to that of the next rank. No chunk with so high a hash is kept
-// from now on, unless it is marked.
+// evict removes a log. What is marked in it moves to that of the next rank. No chunk with so high a hash is kept from
+// now on, unless it is marked.
 func (s *Store) evict(k logKey) error {
 	chunks, records, err := s.marked(k)
 	if err != nil {

@@ -280,8 +280,8 @@ func appendMoves(dst, sections []byte) ([]byte, error) {
 }
 
 // Replay gives take the sections of calls that are held, for a restarted agent, those of a ring in the order of its
-// rows, behind the messages that say who the processes are and before the ends of rings. It returns how many rows
-// of calls are gone. Nothing may be appended in that time.
+// rows, behind the messages that say who the processes are and before the ends of rings. It returns how many rows of
+// calls are gone. Nothing may be appended in that time.
 func (s *Store) Replay(define func([]*moriensv1.ReportRequest), take func(calls []byte) error) (gone uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,6 +17,7 @@ import (
 	"moriens/analysis/space"
 	"moriens/collector"
 	"moriens/internal/rendezvous"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -83,14 +84,11 @@ func sendRingOf(t *testing.T, outbox *spool.Outbox, process uint64, messages int
 	send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{Process: process, Size: 1}}})
 	send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: process + 1, Process: process}}})
 	for i := range messages {
-		c := &moriensv1.Calls{Ring: process + 1, First: uint64(i * rows)}
+		c := &sectiontest.Rows{Ring: process + 1, First: uint64(i * rows)}
 		for range rows {
-			c.BurstTicks = append(c.BurstTicks, uint64(i))
-			c.CallTicks = append(c.CallTicks, 1)
-			c.Function = append(c.Function, 1)
-			c.Path = append(c.Path, 0)
+			c.Add(1, 0, uint64(i), 1)
 		}
-		send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+		send(c.Message())
 	}
 	send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: process + 1, Calls: uint64(messages * rows)}}})
 	send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})

@@ -27,6 +27,7 @@ import (
 	"moriens/conclude/retention"
 	"moriens/internal/mpitest"
 	"moriens/internal/mpix"
+	"moriens/internal/section/sectiontest"
 	"moriens/internal/segment"
 	"moriens/internal/stage"
 	"moriens/internal/units"
@@ -171,10 +172,8 @@ func (r *recorded) apart() *recorded {
 			case m.GetClockExchange() != nil:
 				m.GetClockExchange().SentTicks += ahead
 				m.GetClockExchange().ReturnedTicks += ahead
-			case m.GetCalls() != nil:
-				m.GetCalls().OriginTicks += ahead
-			case m.GetMarks() != nil:
-				m.GetMarks().OriginTicks += ahead
+			case m.GetSections() != nil:
+				sectiontest.Shift(m.GetSections(), ahead)
 			case m.GetMember().GetOrigin().GetHow() > moriensv1.Origin_HOW_DERIVED:
 				m.GetMember().Origin.Began += ahead
 				m.GetMember().Origin.Ended += ahead

@@ -3,9 +3,9 @@
 //	make bench-app
 //
 // Plain and measured runs of LAMMPS and of a halo exchange alternate, on two ranks, with the agent and the collector on
-// the ranks' own cores; where EZTrace is installed, so do runs under that, which writes a trace of every call. Each round
-// gives two ratios for each tool: of the time that the program itself reports for its steps, and of the whole command,
-// which includes the program's start, and under moriens the analysis and the run directory.
+// the ranks' own cores; where EZTrace is installed, so do runs under that, which writes a trace of every call. Each
+// round gives two ratios for each tool: of the time that the program itself reports for its steps, and of the whole
+// command, which includes the program's start, and under moriens the analysis and the run directory.
 package main
 
 import (

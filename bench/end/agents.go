@@ -74,15 +74,16 @@ func (j job) node(s *sender, node int) error {
 			return err
 		}
 	}
+	m := new(maker)
 	for rank := node * ranksOfNode; rank < min((node+1)*ranksOfNode, j.ranks); rank++ {
-		if err := j.rank(s, node, rank); err != nil {
+		if err := j.rank(s, m, node, rank); err != nil {
 			return fmt.Errorf("rank %d: %w", rank, err)
 		}
 	}
 	return s.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
 }
 
-func (j job) rank(s *sender, node, rank int) error {
+func (j job) rank(s *sender, m *maker, node, rank int) error {
 	process := &moriensv1.Process{
 		Process: j.process(rank), Rank: int32(rank), Size: int32(j.ranks), World: "end", Host: fmt.Sprintf("n%04d", node),
 		Executable: "/opt/stencil", MpiLibrary: "none", Pid: uint32(rank%ranksOfNode + 1), Clock: moriensv1.Clock_CLOCK_MONOTONIC_RAW,
@@ -103,10 +104,9 @@ func (j job) rank(s *sender, node, rank int) error {
 	calls := uint64(0)
 	step := messageCalls / len(kinds[1]) // iterations
 	for first := 0; first < j.iterations; first += step {
-		c := j.from(rank, first, min(first+step, j.iterations))
-		list = append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c.calls}},
-			&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: c.meetings}})
-		calls += uint64(len(c.calls.Function))
+		j.from(&m.block, rank, first, min(first+step, j.iterations))
+		list = append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sections{Sections: m.encoder.Calls(nil, &m.block)}})
+		calls += uint64(m.block.Rows)
 	}
 	list = append(list,
 		&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: j.ring(rank), Calls: calls}}},
@@ -130,7 +130,7 @@ func (j job) FetchCalls(ctx context.Context, calls []windows.Calls) []windows.Fe
 	for node := range answers {
 		answers[node].Agent = uint64(node + 1)
 	}
-	sent, m := make(map[windows.Key]bool), new(mover)
+	sent, m := make(map[windows.Key]bool), new(maker)
 	for _, c := range calls {
 		rank := int(c.Ring>>8) - 1
 		a := &answers[rank/ranksOfNode]
@@ -146,7 +146,7 @@ func (j job) FetchCalls(ctx context.Context, calls []windows.Calls) []windows.Fe
 }
 
 // window is what the node of a rank has of a window; nothing where that is after the last meeting.
-func (j job) window(m *mover, rank int, w anchor.ID) []*moriensv1.WindowPart {
+func (j job) window(m *maker, rank int, w anchor.ID) []*moriensv1.WindowPart {
 	first := int(w.Anchors())
 	behind := first
 	for behind < j.iterations && anchor.After(uint64(behind)) == w {

@@ -10,6 +10,7 @@ import (
 	"moriens/conclude/retention"
 	"moriens/internal/anchor"
 	"moriens/internal/mpicall"
+	"moriens/internal/section"
 	"moriens/internal/units"
 )
 
@@ -81,9 +82,16 @@ func TestTables(t *testing.T) {
 // A node's windows have every call of its ranks once, and what those calls moved, of which the ends are known.
 func TestWindows(t *testing.T) {
 	j := newJob(3, 200_000, false) // more meetings than windows of one each
-	whole := j.from(1, 0, j.iterations)
+	var whole []uint32             // functions of all calls
+	b := new(section.Block)
+	for first := 0; first < j.iterations; first += 100 {
+		j.from(b, 1, first, min(first+100, j.iterations))
+		for _, site := range b.Site[:b.Rows] {
+			whole = append(whole, uint32(b.Sites[site].Function))
+		}
+	}
 	functions := map[uint8]uint32{2: uint32(mpicall.Irecv), 1: uint32(mpicall.Isend)}
-	s, m := store.New(), new(mover)
+	s, m := store.New(), new(maker)
 	if err := j.fill(s); err != nil {
 		t.Fatal(err)
 	}
@@ -105,8 +113,8 @@ func TestWindows(t *testing.T) {
 			}
 			for _, d := range details {
 				for i, posted := range d.Row {
-					if uint64(posted) < row || uint64(posted) >= part.BehindRow[0] || whole.calls.Function[posted] != functions[d.Kind[i]] ||
-						whole.calls.Function[d.Done[i]] != uint32(mpicall.Waitall) || d.OrdinalOf(i) != uint64(transfers/2+1) || d.Bytes[i] != haloBytes {
+					if uint64(posted) < row || uint64(posted) >= part.BehindRow[0] || whole[posted] != functions[d.Kind[i]] ||
+						whole[d.Done[i]] != uint32(mpicall.Waitall) || d.OrdinalOf(i) != uint64(transfers/2+1) || d.Bytes[i] != haloBytes {
 						t.Fatalf("transfer %d of row %d: %+v", transfers, posted, d)
 					}
 					transfers++
@@ -115,8 +123,8 @@ func TestWindows(t *testing.T) {
 			row = part.BehindRow[0]
 		}
 	}
-	if row != uint64(len(whole.calls.Function)) || transfers != 2*(j.iterations/2)*3 {
-		t.Errorf("%d of %d rows, %d transfers", row, len(whole.calls.Function), transfers)
+	if row != uint64(len(whole)) || transfers != 2*(j.iterations/2)*3 {
+		t.Errorf("%d of %d rows, %d transfers", row, len(whole), transfers)
 	}
 }
 
@@ -128,7 +136,7 @@ func TestMovesInSections(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := s.Freeze()
-	details, err := f.Details(j.moves(new(mover), 0, 0, j.iterations))
+	details, err := f.Details(j.moves(new(maker), 0, 0, j.iterations))
 	n := 0
 	for _, d := range details {
 		n += d.Len()

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 
 	"moriens/internal/mix"
@@ -99,13 +100,6 @@ func normal(rank, iteration, place int) float64 {
 	return mix.Normal(mix.Bits(uint64(rank)<<40 ^ uint64(iteration)<<8 ^ uint64(place)))
 }
 
-// columns are calls of a rank that follow each other, with the burst before each.
-type columns struct {
-	calls    *moriensv1.Calls
-	meetings *moriensv1.Collectives
-	met      int64 // row of the latest
-}
-
 // rows are those of the calls that from makes: first ≤ row < behind.
 func (j job) rows(first, behind int) (firstRow, behindRow int) {
 	firstRow, behindRow = j.row(first), j.row(behind)
@@ -118,40 +112,41 @@ func (j job) rows(first, behind int) (firstRow, behindRow int) {
 	return firstRow, behindRow
 }
 
-// from makes the calls of a rank's iterations, from one to before another. With the first iteration goes MPI_Init, with
-// the last MPI_Finalize.
-func (j job) from(rank, first, behind int) columns {
-	firstRow, behindRow := j.rows(first, behind)
-	rows := behindRow - firstRow
-	c := columns{calls: &moriensv1.Calls{
-		Ring: j.ring(rank), First: uint64(firstRow), OriginTicks: j.beginNS(first),
-		BurstTicks: make([]uint64, 0, rows), CallTicks: make([]uint64, 0, rows), Function: make([]uint32, 0, rows), Path: make([]uint32, 0, rows),
-	}, meetings: &moriensv1.Collectives{Ring: j.ring(rank)}}
+// from makes the block the calls of a rank's iterations, from one to before another. With the first iteration goes
+// MPI_Init, with the last MPI_Finalize.
+func (j job) from(b *section.Block, rank, first, behind int) {
+	firstRow, _ := j.rows(first, behind)
+	b.Empty()
+	b.Ring, b.First, b.Origin = j.ring(rank), uint64(firstRow), j.beginNS(first)
 	if first == 0 {
-		c.calls.OriginTicks, c.calls.NoBurst = originNS, []uint32{0}
-		c.add(0, initNS, mpicall.Init, 0)
+		b.Origin, b.NoBurst = originNS, append(b.NoBurst, 0)
+		add(b, 0, initNS, mpicall.Init, 0)
 	}
 	for i := first; i < behind; i++ {
-		j.iteration(&c, rank, i)
+		j.iteration(b, rank, i)
 	}
 	if behind == j.iterations {
-		c.add(5000, 100, mpicall.Finalize, 0)
+		add(b, 5000, 100, mpicall.Finalize, 0)
 	}
 	if j.counters {
-		c.count()
+		count(b)
 	}
-	return c
 }
 
-func (c *columns) add(burstNS, callNS uint64, function mpicall.ID, path uint32) {
-	m := c.calls
-	m.BurstTicks, m.CallTicks = append(m.BurstTicks, burstNS), append(m.CallTicks, callNS)
-	m.Function, m.Path = append(m.Function, uint32(function)), append(m.Path, path)
+func add(b *section.Block, burstNS, callNS uint64, function mpicall.ID, path uint32) {
+	site := section.Site{Function: uint16(function), Path: path}
+	number := slices.Index(b.Sites, site)
+	if number < 0 {
+		number = len(b.Sites)
+		b.Sites = append(b.Sites, site)
+	}
+	b.Site[b.Rows], b.Burst[b.Rows], b.Call[b.Rows] = uint16(number), burstNS, callNS
+	b.Rows++
 }
 
-func (j job) iteration(c *columns, rank, i int) {
+func (j job) iteration(b *section.Block, rank, i int) {
 	at, end := j.beginNS(i), j.beginNS(i+1)
-	half, row := j.half(i), j.row(i)
+	half := j.half(i)
 	for place, k := range kinds[half] {
 		ns := k.ns
 		if k.function == mpicall.Waitall {
@@ -166,34 +161,27 @@ func (j job) iteration(c *columns, rank, i int) {
 		switch k.function {
 		case mpicall.Allreduce:
 			call = end - at - burst
-			c.meet(row+place, i)
+			b.Collectives = append(b.Collectives, section.Collective{Row: uint32(b.Rows), Comm: worldComm, Ordinal: uint64(i), Sent: 8, Received: 8, Root: -1})
 		}
-		c.add(burst, call, k.function, uint32(half*len(kinds[1])+place+1))
+		add(b, burst, call, k.function, uint32(half*len(kinds[1])+place+1))
 		at += burst + call
 	}
 }
 
-func (c *columns) meet(row, iteration int) {
-	m := c.meetings
-	m.Row, m.Comm, m.Ordinal = append(m.Row, int64(row)-c.met), append(m.Comm, worldComm), append(m.Ordinal, uint64(iteration))
-	m.Sent, m.Received, m.Root = append(m.Sent, 8), append(m.Received, 8), append(m.Root, -1)
-	c.met = int64(row)
-}
-
-// A mover makes sections of moves. It has room for one at a time.
-type mover struct {
+// A maker makes sections. It has room for one at a time.
+type maker struct {
 	encoder  section.Encoder
 	gatherer section.Gatherer
 	block    section.Block
 }
 
-func (m *mover) begin(ring uint64) {
+func (m *maker) begin(ring uint64) {
 	m.block.Empty()
 	m.block.Ring = ring
 }
 
 // moves is what the calls of a rank's iterations have sent and received, from one to before another, as sections.
-func (j job) moves(m *mover, rank, first, behind int) (sections []byte) {
+func (j job) moves(m *maker, rank, first, behind int) (sections []byte) {
 	m.begin(j.ring(rank))
 	for i := first; i < behind; i++ {
 		for place, k := range kinds[j.half(i)] {
@@ -212,7 +200,7 @@ func (j job) moves(m *mover, rank, first, behind int) (sections []byte) {
 
 // exchange receives from the left and sends to the right, in an MPI_Irecv's row and the MPI_Isend's after it; the row
 // after that completes both.
-func (j job) exchange(m *mover, rank, iteration, row int) {
+func (j job) exchange(m *maker, rank, iteration, row int) {
 	half := j.iterations / 2
 	number := min(iteration, half) + 2*max(iteration-half, 0) // of the rank's exchanges
 	if row > j.row(iteration) {
@@ -229,13 +217,12 @@ func (j job) exchange(m *mover, rank, iteration, row int) {
 }
 
 // count gives each burst instructions and cycles.
-func (c *columns) count() {
-	instructions, cycles := make([]int64, 0, len(c.calls.BurstTicks)), make([]int64, 0, len(c.calls.BurstTicks))
-	for i, ns := range c.calls.BurstTicks {
-		cycles = append(cycles, int64(2.5*float64(ns)))
-		instructions = append(instructions, int64(float64(ns)*2.5*(.8+.2*float64(c.calls.Path[i]%7))))
+func count(b *section.Block) {
+	b.Events = 2
+	for row, ns := range b.Burst[:b.Rows] {
+		path := b.Sites[b.Site[row]].Path
+		b.Counts[0][row], b.Counts[1][row] = int64(float64(ns)*2.5*(.8+.2*float64(path%7))), int64(2.5*float64(ns))
 	}
-	c.calls.Counts = []*moriensv1.Counts{{Value: instructions}, {Value: cycles}}
 }
 
 func (j job) hello(node int) *moriensv1.Hello {

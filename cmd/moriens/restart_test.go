@@ -19,6 +19,7 @@ import (
 	"moriens/agent/spool"
 	"moriens/agent/uplink"
 	"moriens/internal/rendezvous"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace/rundir"
 )
@@ -89,17 +90,14 @@ func (a *testAgent) sample(t *testing.T, at uint64) {
 }
 
 func (a *testAgent) send(t *testing.T, rank int) {
-	c := &moriensv1.Calls{Ring: uint64(rank + 1), First: uint64(a.sent * restartRows), OriginTicks: uint64(a.sent) * restartRows * 1100}
+	c := &sectiontest.Rows{Ring: uint64(rank + 1), First: uint64(a.sent * restartRows), Origin: uint64(a.sent) * restartRows * 1100}
 	for range restartRows {
-		c.BurstTicks = append(c.BurstTicks, 1000)
-		c.CallTicks = append(c.CallTicks, 100)
-		c.Function = append(c.Function, 1)
-		c.Path = append(c.Path, 0)
+		c.Add(1, 0, 1000, 100)
 	}
 	if a.sent == 0 {
-		c.BurstTicks[0], c.NoBurst = 0, []uint32{0}
+		c.Burst[0], c.NoBurst = 0, []uint32{0}
 	}
-	a.commit(t, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+	a.commit(t, c.Message())
 	a.sent++
 }
 

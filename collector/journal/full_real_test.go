@@ -41,12 +41,12 @@ func TestFullFileSystem(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	rows := uint64(0)
 	for range 400 { // of about 8 KiB
-		m := calls(2, rows, 1024)
-		for i := range m.GetCalls().BurstTicks {
-			m.GetCalls().BurstTicks[i] = random.Uint64N(1 << 40)
+		c := rowsOf(2, rows, 1024)
+		for i := range c.Burst {
+			c.Burst[i] = random.Uint64N(1 << 40)
 		}
 		rows += 1024
-		if err := a.send(m); err != nil {
+		if err := a.send(c.Message()); err != nil {
 			t.Fatal(err)
 		}
 	}

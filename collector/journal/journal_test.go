@@ -18,6 +18,7 @@ import (
 	"moriens/collector/journal"
 	"moriens/collector/store"
 	"moriens/internal/mpicall"
+	"moriens/internal/section/sectiontest"
 	"moriens/internal/segment"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -89,14 +90,15 @@ func ring(id, process uint64) *moriensv1.ReportRequest {
 }
 
 func calls(ring, first uint64, rows int) *moriensv1.ReportRequest {
-	c := &moriensv1.Calls{Ring: ring, First: first}
+	return rowsOf(ring, first, rows).Message()
+}
+
+func rowsOf(ring, first uint64, rows int) *sectiontest.Rows {
+	c := &sectiontest.Rows{Ring: ring, First: first}
 	for i := range rows {
-		c.BurstTicks = append(c.BurstTicks, first+uint64(i*i))
-		c.CallTicks = append(c.CallTicks, 1)
-		c.Function = append(c.Function, uint32(1+i%3))
-		c.Path = append(c.Path, 0)
+		c.Add(uint32(1+i%3), 0, first+uint64(i*i), 1)
 	}
-	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}}
+	return c
 }
 
 // differ compares all that two stores hold, but not who is connected to them or waits for them.
@@ -224,11 +226,11 @@ func TestOrderIsOne(t *testing.T) {
 			s := greet(t, j, n)
 			messages := []*moriensv1.ReportRequest{process(n), ring(100+n, n)}
 			for i := range 100 {
-				m := calls(100+n, uint64(i)*20, 20)
-				for k := range m.GetCalls().Function {
-					m.GetCalls().Function[k] = known[(int(n)*7+i+k)%len(known)]
+				c := rowsOf(100+n, uint64(i)*20, 20)
+				for k := range c.Function {
+					c.Function[k] = known[(int(n)*7+i+k)%len(known)]
 				}
-				messages = append(messages, m)
+				messages = append(messages, c.Message())
 			}
 			for _, m := range messages {
 				if err := s.send(m); err != nil {

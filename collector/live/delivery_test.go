@@ -7,6 +7,8 @@ import (
 	"moriens/analysis/grouping"
 	"moriens/collector/store"
 	"moriens/internal/mpicall"
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -54,7 +56,7 @@ func (d *delivery) next(part, parts, rows int) {
 	for thread, end := range d.job.ThreadEnds {
 		upTo := begin + (end-begin)*(part+1)/parts
 		for from := begin + d.sent[thread]; from < upTo; {
-			to := min(upTo, from+rows)
+			to := min(upTo, from+min(rows, section.MaxRows))
 			d.send(thread, begin, from, to)
 			from = to
 		}
@@ -63,19 +65,17 @@ func (d *delivery) next(part, parts, rows int) {
 }
 
 func (d *delivery) send(thread, begin, from, to int) {
-	c := &moriensv1.Calls{Ring: uint64(thread), First: uint64(from - begin), OriginTicks: d.at[thread]}
-	for range d.job.Counters {
-		c.Counts = append(c.Counts, &moriensv1.Counts{})
+	c := &sectiontest.Rows{
+		Ring: uint64(thread), First: uint64(from - begin), Origin: d.at[thread], Counts: make([][]int64, len(d.job.Counters)),
 	}
 	for i := from; i < to; i++ {
 		d.start[i] = d.at[thread]
-		c.BurstTicks, c.CallTicks = append(c.BurstTicks, uint64(d.job.DurationNS[i])), append(c.CallTicks, callNS)
-		c.Function, c.Path = append(c.Function, uint32(mpicall.Allreduce)), append(c.Path, d.job.After[i])
+		c.Add(uint32(mpicall.Allreduce), d.job.After[i], uint64(d.job.DurationNS[i]), callNS)
 		for k, column := range d.job.Counters {
-			c.Counts[k].Value = append(c.Counts[k].Value, column[i])
+			c.Counts[k] = append(c.Counts[k], column[i])
 		}
 		d.at[thread] += uint64(d.job.DurationNS[i]) + callNS
 	}
 	d.sent[thread] = to - begin
-	d.apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+	d.apply(c.Message())
 }

@@ -8,6 +8,7 @@ import (
 
 	"moriens/analysis/grouping"
 	"moriens/analysis/space"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -25,14 +26,14 @@ func TestFollowed(t *testing.T) {
 		id := uint64(ring)
 		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{Process: id, Rank: int32(ring), Size: 3, Clock: clock}}})
 		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: id, Process: id}}})
-		c := &moriensv1.Calls{Ring: id, OriginTicks: 5e9 + 1e9, NoBurst: []uint32{0}, BurstTicks: []uint64{0}, CallTicks: []uint64{0}, Function: []uint32{1}, Path: []uint32{0}}
+		c := &sectiontest.Rows{Ring: id, Origin: 5e9 + 1e9, NoBurst: []uint32{0}}
+		c.Add(1, 0, 0, 0)
 		for range 10 { // seconds
 			for _, burst := range []uint64{500e6, 20e6, 20e6, 20e6, 20e6, 20e6} {
-				c.BurstTicks, c.CallTicks = append(c.BurstTicks, burst), append(c.CallTicks, 400_000_000/6)
-				c.Function, c.Path = append(c.Function, 1), append(c.Path, 0)
+				c.Add(1, 0, burst, 400_000_000/6)
 			}
 		}
-		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+		apply(c.Message())
 	}
 	l := New(s, grouping.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}}, slog.New(slog.DiscardHandler))
 	l.Follow()
@@ -68,9 +69,9 @@ func TestFollowed(t *testing.T) {
 
 	// The end takes what arrived last, and nothing after it.
 	second := func(n uint64) {
-		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: &moriensv1.Calls{
-			First: 61 + n, OriginTicks: 5e9 + (11+n)*1e9, BurstTicks: []uint64{500e6}, CallTicks: []uint64{500e6}, Function: []uint32{1}, Path: []uint32{0},
-		}}})
+		c := &sectiontest.Rows{First: 61 + n, Origin: 5e9 + (11+n)*1e9}
+		c.Add(1, 0, 500e6, 500e6)
+		apply(c.Message())
 	}
 	second(0)
 	l.Finish()
@@ -97,16 +98,17 @@ func TestFollowedWhileClusteringRests(t *testing.T) {
 	apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{}}})
 	calls, at := uint64(0), uint64(1)
 	burst := func(ns uint64, n int) {
-		c := &moriensv1.Calls{First: calls, OriginTicks: at}
+		c := &sectiontest.Rows{First: calls, Origin: at}
 		if calls == 0 {
-			c.NoBurst, c.BurstTicks, c.CallTicks, c.Function, c.Path = []uint32{0}, []uint64{0}, []uint64{0}, []uint32{1}, []uint32{0}
+			c.NoBurst = []uint32{0}
+			c.Add(1, 0, 0, 0)
 		}
 		for range n {
-			c.BurstTicks, c.CallTicks, c.Function, c.Path = append(c.BurstTicks, ns), append(c.CallTicks, 0), append(c.Function, 1), append(c.Path, 0)
+			c.Add(1, 0, ns, 0)
 			at += ns
 		}
-		calls += uint64(len(c.Path))
-		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+		calls += uint64(len(c.Function))
+		apply(c.Message())
 	}
 	l := New(s, grouping.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}}, slog.New(slog.DiscardHandler))
 	l.Follow()

@@ -10,6 +10,7 @@ import (
 	"moriens/analysis/grouping"
 	"moriens/analysis/space"
 	"moriens/collector/store"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -43,19 +44,16 @@ func TestClusterFollowsTheStore(t *testing.T) {
 	const rings = 3
 	var held [rings]uint64
 	burst := func(ring int, ticks ...uint64) {
-		c := &moriensv1.Calls{Ring: uint64(ring), First: held[ring]}
+		c := &sectiontest.Rows{Ring: uint64(ring), First: held[ring]}
 		if held[ring] == 0 {
 			c.NoBurst = []uint32{0} // a thread's first call
 			ticks = append([]uint64{0}, ticks...)
 		}
 		for _, n := range ticks {
-			c.BurstTicks = append(c.BurstTicks, n)
-			c.CallTicks = append(c.CallTicks, 1)
-			c.Function = append(c.Function, 1)
-			c.Path = append(c.Path, 0)
+			c.Add(1, 0, n, 1)
 		}
 		held[ring] += uint64(len(ticks))
-		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+		apply(c.Message())
 	}
 	for ring := range rings {
 		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{
@@ -98,12 +96,12 @@ func TestGatherCounts(t *testing.T) {
 			Clock: moriensv1.Clock_CLOCK_TSC, Ticks: at, MonotonicNs: int64(at),
 		}}})
 	}
-	calls := func(ring uint64, c *moriensv1.Calls) {
-		c.Ring, c.Path, c.CallTicks = ring, make([]uint32, len(c.BurstTicks)), make([]uint64, len(c.BurstTicks))
-		for range c.BurstTicks {
+	calls := func(ring uint64, c *sectiontest.Rows) {
+		c.Ring, c.Call = ring, make([]uint64, len(c.Burst))
+		for range c.Burst {
 			c.Function = append(c.Function, 1)
 		}
-		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+		apply(c.Message())
 	}
 	start := func(id uint64, events ...string) {
 		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{
@@ -114,17 +112,17 @@ func TestGatherCounts(t *testing.T) {
 	l := New(s, grouping.Options{By: grouping.ByAuto}, slog.New(slog.DiscardHandler))
 
 	start(1)
-	calls(1, &moriensv1.Calls{BurstTicks: []uint64{0, 10}, NoBurst: []uint32{0}})
+	calls(1, &sectiontest.Rows{Burst: []uint64{0, 10}, NoBurst: []uint32{0}})
 	l.cluster(time.Now())
 	if d := cmp.Diff(Progress{Totals: s.Totals(), Clusters: []Cluster{{ID: 1, Before: 1, After: 1, Bursts: 1, TimeNS: 10}}, Bursts: 1, Explained: 1}, l.Progress()); d != "" {
 		t.Error(d)
 	}
 	start(2, "PAPI_TOT_CYC", "PAPI_TOT_INS")
-	calls(2, &moriensv1.Calls{
-		BurstTicks: []uint64{0, 20, 30}, NoBurst: []uint32{0}, NoCounts: []uint32{0, 2},
-		Counts: []*moriensv1.Counts{{Value: []int64{5}}, {Value: []int64{6}}},
+	calls(2, &sectiontest.Rows{
+		Burst: []uint64{0, 20, 30}, NoBurst: []uint32{0}, NoCounts: []uint32{0, 2},
+		Counts: [][]int64{{5}, {6}},
 	})
-	calls(1, &moriensv1.Calls{First: 2, BurstTicks: []uint64{40}})
+	calls(1, &sectiontest.Rows{First: 2, Burst: []uint64{40}})
 	l.cluster(time.Now())
 	const n = space.NotRead
 	want := space.Columns{

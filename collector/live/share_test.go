@@ -16,6 +16,7 @@ import (
 	"moriens/analysis/space"
 	"moriens/collector/store"
 	"moriens/internal/mpicall"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -73,22 +74,21 @@ func (r *recorded) apply(m func() *moriensv1.ReportRequest) {
 // burst records bursts, each before a call.
 func (r *recorded) burst(ns []uint64, functions []uint32) {
 	r.apply(func() *moriensv1.ReportRequest {
-		c := &moriensv1.Calls{Ring: r.ring, First: r.calls, OriginTicks: r.at}
+		c := &sectiontest.Rows{Ring: r.ring, First: r.calls, Origin: r.at}
 		if r.calls == 0 {
 			c.NoBurst, c.NoCounts = []uint32{0}, []uint32{0}
 		}
 		for i := range ns {
-			c.BurstTicks, c.CallTicks = append(c.BurstTicks, ns[i]), append(c.CallTicks, 1000)
-			c.Function, c.Path = append(c.Function, functions[i]), append(c.Path, 0)
+			c.Add(functions[i], 0, ns[i], 1000)
 		}
 		for event := range r.events {
-			counts := &moriensv1.Counts{}
+			var counts []int64
 			for _, n := range ns[len(c.NoBurst):] {
-				counts.Value = append(counts.Value, int64(n)*int64(1+event))
+				counts = append(counts, int64(n)*int64(1+event))
 			}
 			c.Counts = append(c.Counts, counts)
 		}
-		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}}
+		return c.Message()
 	})
 	r.calls += uint64(len(ns))
 	for _, n := range ns {

@@ -11,6 +11,7 @@ import (
 	"moriens/analysis/efficiency"
 	"moriens/collector/store"
 	"moriens/internal/mpicall"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -63,7 +64,7 @@ type thread struct {
 	ring  uint64
 	rows  uint64
 	at    uint64
-	calls *moriensv1.Calls
+	calls *sectiontest.Rows
 }
 
 func (p *planted) thread(node, rank, size int) *thread {
@@ -79,21 +80,20 @@ func (t *thread) call(call mpicall.ID, enter, exit uint64, burst bool) {
 		if t.rows == 0 {
 			t.at = enter
 		}
-		t.calls = &moriensv1.Calls{Ring: t.ring, First: t.rows, OriginTicks: t.at}
+		t.calls = &sectiontest.Rows{Ring: t.ring, First: t.rows, Origin: t.at}
 	}
 	c := t.calls
 	if !burst {
 		c.NoBurst = append(c.NoBurst, uint32(len(c.Function)))
 	}
-	c.BurstTicks, c.CallTicks = append(c.BurstTicks, enter-t.at), append(c.CallTicks, exit-enter)
-	c.Function, c.Path = append(c.Function, uint32(call)), append(c.Path, 0)
+	c.Add(uint32(call), 0, enter-t.at, exit-enter)
 	t.rows++
 	t.at = exit
 }
 
 func (t *thread) flush() {
 	if t.calls != nil {
-		t.run.send(t.node, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: t.calls}})
+		t.run.send(t.node, t.calls.Message())
 		t.calls = nil
 	}
 }

@@ -99,7 +99,7 @@ func TestTimeBetweenMessages(t *testing.T) {
 	j := newJob(t, s, 1, 4000)
 	p := New(s, nil, asRun, quiet)
 	j.rounds(p, 6, 0)
-	j.ranks[0].calls.OriginTicks += 70_000_000
+	j.ranks[0].calls.Origin += 70_000_000
 	if list := j.rounds(p, 1, 0); len(list) != 1 || !strings.HasPrefix(list[0].reason, "an iteration of 7") {
 		t.Errorf("%+v", list)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"moriens/collector/store"
-	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/internal/section/sectiontest"
 )
 
 // A job is ranks that make so many calls a second each.
@@ -66,12 +66,10 @@ func (j *job) iterate(r *rank, kind int) {
 
 // flush hands over what the rank did since the last time.
 func (r *rank) flush() {
-	n, ticks := uint64(len(r.calls.Function)), r.calls.OriginTicks
-	for i, burst := range r.calls.BurstTicks {
-		ticks += burst + r.calls.CallTicks[i]
+	n, ticks := uint64(len(r.calls.Function)), r.calls.Origin
+	for i, burst := range r.calls.Burst {
+		ticks += burst + r.calls.Call[i]
 	}
 	r.done()
-	r.calls = &moriensv1.Calls{Ring: r.calls.Ring, First: r.calls.First + n, OriginTicks: ticks}
-	r.meets = &moriensv1.Collectives{Ring: r.meets.Ring}
-	r.row = int64(r.calls.First) // of each message the first row counts from the first call
+	r.calls = &sectiontest.Rows{Ring: r.calls.Ring, First: r.calls.First + n, Origin: ticks}
 }

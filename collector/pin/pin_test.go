@@ -16,6 +16,8 @@ import (
 	"moriens/collector/windows"
 	"moriens/internal/anchor"
 	"moriens/internal/mpicall"
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -26,9 +28,7 @@ type rank struct {
 	agent    *store.Agent
 	sequence uint64
 	ordinal  uint64
-	row      int64
-	calls    *moriensv1.Calls
-	meets    *moriensv1.Collectives
+	calls    *sectiontest.Rows
 }
 
 func newRank(t testing.TB, s *store.Store, number int32) *rank {
@@ -58,8 +58,7 @@ func newRankOf(t testing.TB, s *store.Store, number int32, size uint32) *rank {
 			Clock: moriensv1.Clock_CLOCK_TSC, Ticks: at, MonotonicNs: int64(at),
 		}}})
 	}
-	r.calls = &moriensv1.Calls{Ring: id, OriginTicks: 1000}
-	r.meets = &moriensv1.Collectives{Ring: id}
+	r.calls = &sectiontest.Rows{Ring: id, Origin: 1000}
 	return r
 }
 
@@ -79,27 +78,20 @@ func (r *rank) call(name string, burst uint64) {
 	if !known {
 		r.t.Fatal(name)
 	}
-	c := r.calls
-	c.Function, c.Path = append(c.Function, uint32(id)), append(c.Path, 0)
-	c.BurstTicks, c.CallTicks = append(c.BurstTicks, burst), append(c.CallTicks, 1000)
+	if len(r.calls.Function) == section.MaxRows {
+		r.flush()
+	}
+	r.calls.Add(uint32(id), 0, burst, 1000)
 	if name == "MPI_Allreduce" || name == "MPI_Barrier" {
-		m := r.meets
-		m.Row = append(m.Row, r.row)
-		r.row = 0
-		m.Comm, m.Ordinal, m.Root = append(m.Comm, 1), append(m.Ordinal, r.ordinal), append(m.Root, -1)
-		m.Sent, m.Received = append(m.Sent, 0), append(m.Received, 0)
+		r.calls.Meet(1, r.ordinal, -1, 0, 0)
 		r.ordinal++
 	}
-	r.row++
 }
 
 // done hands over what the rank did.
 func (r *rank) done() {
 	r.t.Helper()
-	r.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: r.calls}})
-	if len(r.meets.Row) > 0 {
-		r.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: r.meets}})
-	}
+	r.send(r.calls.Message())
 }
 
 // iterate has a rank do so many iterations, of which one takes longer by so much.

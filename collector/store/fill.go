@@ -221,7 +221,7 @@ func (x *filling) marks() {
 	list := slices.DeleteFunc(slices.Clone(x.later), func(l later) bool { return len(l.marks) == 0 || !unmarked[l.ring] })
 	slices.SortStableFunc(list, func(a, b later) int { return cmp.Compare(a.firstMark, b.firstMark) })
 	for _, l := range list {
-		if err := x.ending(l.ring, func() error { return l.ring.addMarksOf(l.ring.marks, l.marks) }); err != nil {
+		if err := x.ending(l.ring, func() error { return l.ring.addMarks(l.ring.marks, l.marks) }); err != nil {
 			x.refuse(fmt.Errorf("ring %016x, %w", l.ring.Info.Ring, err))
 		}
 	}

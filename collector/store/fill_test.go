@@ -71,7 +71,7 @@ func drawWindows(t *rapid.T) (list []drawnWindow, rows map[uint64]uint64) {
 			if first == 0 {
 				b.NoBurst = []uint32{0}
 			}
-			w := drawnWindow{ring: ring, first: first, rows: n, parts: [][]byte{encoded(b)}}
+			w := drawnWindow{ring: ring, first: first, rows: n, parts: [][]byte{sectiontest.Calls(b)}}
 			if len(moved) > 0 {
 				w.parts = append(w.parts, sectiontest.Moves(ring, 0, moved...))
 			}
@@ -81,9 +81,6 @@ func drawWindows(t *rapid.T) (list []drawnWindow, rows map[uint64]uint64) {
 	}
 	return list, rows
 }
-
-// encoded are blocks of calls as sections.
-func encoded(blocks ...*section.Block) []byte { return sections(blocks...).GetSections() }
 
 // What was fetched is as if it had arrived unasked; where windows are missing, what is there belongs to the calls that
 // it belonged to.
@@ -205,22 +202,15 @@ func checkFilled(t *rapid.T, f *Frozen, r *Ring, id uint64, has map[uint64]bool,
 	}
 }
 
-// pairOf is two calls of a ring.
-func pairOf(ring, first uint64) *section.Block {
-	b := &section.Block{Ring: ring, First: first, Origin: 10, Sites: []section.Site{{Function: 1}, {Function: 2}}, Rows: 2}
-	b.Site[1], b.Burst[0], b.Burst[1], b.Call[0], b.Call[1] = 1, 1, 2, 3, 4
-	return b
-}
-
 // Calls that overlap, of a ring that is not known, and bytes that are no section are refused, and cost the others
 // nothing.
 func TestFillRefuses(t *testing.T) {
 	stub := newStaying(t)
 	f := stub.store.Freeze()
-	overlap := pairOf(11, 1)
+	overlap := two(11, 1)
 	overlap.Collectives, overlap.GapsInside = []section.Collective{{Comm: 1, Root: -1}}, []uint64{1}
 	overlap.Marks = []section.Mark{{Ticks: 5, What: section.Event}}
-	filled := f.Fill([][]byte{encoded(pairOf(11, 0), overlap), encoded(pairOf(13, 0)), {7}, encoded(pairOf(12, 0))})
+	filled := f.Fill([][]byte{sectiontest.Calls(two(11, 0), overlap), sectiontest.Calls(two(13, 0)), {7}, sectiontest.Calls(two(12, 0))})
 	f.Renumber()
 	if len(filled.Refused) != 3 || filled.Calls != 4 || filled.Missing != 0 {
 		t.Errorf("%+v", filled)
@@ -228,7 +218,7 @@ func TestFillRefuses(t *testing.T) {
 	if r := f.Ring(11); len(r.Collectives)+len(r.Gaps.Inside)+len(r.Marks) > 0 {
 		t.Errorf("what belongs to rows that were refused is there: %+v", r)
 	}
-	if again := f.Fill([][]byte{encoded(pairOf(11, 2))}); len(again.Refused) != 1 || f.Ring(11).Calls != 2 {
+	if again := f.Fill([][]byte{sectiontest.Calls(two(11, 2))}); len(again.Refused) != 1 || f.Ring(11).Calls != 2 {
 		t.Errorf("a ring was filled twice: %+v", again)
 	}
 	if f.Number(1, 3, 1) == 0 || f.Number(1, 3, 1) != stub.store.Path(1, 3, 1) {
@@ -249,11 +239,11 @@ func TestFillRefuses(t *testing.T) {
 func TestFillRefusesWhatIsBesideCalls(t *testing.T) {
 	stub := newStaying(t)
 	f := stub.store.Freeze()
-	b := pairOf(11, 0)
+	b := two(11, 0)
 	b.Collectives, b.GapsInside = []section.Collective{{Comm: 7, Root: -1}}, []uint64{2}
 	b.Marks = []section.Mark{{Ticks: 5, What: section.BeginPhase, Name: 9}}
 	bad := sectiontest.Moves(11, 0, sectiontest.Move{Kind: 1, Peer: 1, Comm: 1, Transfer: section.Transfer{Row: 2}})
-	filled := f.Fill([][]byte{bad, encoded(b)})
+	filled := f.Fill([][]byte{bad, sectiontest.Calls(b)})
 	if len(filled.Refused) != 4 || filled.Calls != 2 {
 		t.Errorf("%+v", filled)
 	}
@@ -271,10 +261,10 @@ func TestFillRefusesWhatIsBesideCalls(t *testing.T) {
 func TestFillMarks(t *testing.T) {
 	stub := newStaying(t)
 	stub.must(markName(1, 3, "solve"))
-	stub.must(marks(phase(12, 0)))
+	stub.must(sections(phase(12, 0)))
 	f := stub.store.Freeze()
 	solve := func(ring, first, origin uint64) []byte {
-		return encoded(&section.Block{Ring: ring, FirstMark: first, Marks: []section.Mark{{Ticks: origin, What: section.BeginPhase, Name: 3}, {Ticks: origin + 5, What: section.EndPhase, Name: 3}}})
+		return sectiontest.Calls(&section.Block{Ring: ring, FirstMark: first, Marks: []section.Mark{{Ticks: origin, What: section.BeginPhase, Name: 3}, {Ticks: origin + 5, What: section.EndPhase, Name: 3}}})
 	}
 	filled := f.Fill([][]byte{solve(11, 9, 2000), solve(11, 3, 1000), solve(12, 3, 1500)})
 	if len(filled.Refused) > 0 {
@@ -297,13 +287,13 @@ func TestFillMarks(t *testing.T) {
 // A ring of which even one call has arrived unasked is not filled.
 func TestFillOfFullRings(t *testing.T) {
 	stub := newStaying(t)
-	stub.must(calls(&moriensv1.Calls{Ring: 12, OriginTicks: 10, BurstTicks: []uint64{0}, CallTicks: []uint64{3}, Function: []uint32{1}, Path: []uint32{1}, NoBurst: []uint32{0}}))
-	f := stub.store.Freeze()
 	one := func(ring, first uint64) []byte {
 		b := &section.Block{Ring: ring, First: first, Origin: 10, Sites: []section.Site{{Function: 1, Path: 1}}, Rows: 1, NoBurst: []uint32{0}}
 		b.Call[0] = 3
-		return encoded(b)
+		return sectiontest.Calls(b)
 	}
+	stub.must(sectiontest.Message(one(12, 0)))
+	f := stub.store.Freeze()
 	filled := f.Fill([][]byte{one(11, 0), one(12, 1), one(13, 0)})
 	if len(filled.Refused) != 2 || f.Ring(11).Calls != 1 || f.Ring(12).Calls != 1 {
 		t.Errorf("refused %v; %d and %d calls, want one of each", filled.Refused, f.Ring(11).Calls, f.Ring(12).Calls)

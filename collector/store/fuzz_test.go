@@ -23,22 +23,21 @@ func session() []*moriensv1.ReportRequest {
 		{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: 2, Process: 1}}},
 		{Body: &moriensv1.ReportRequest_CallPath{CallPath: &moriensv1.CallPath{Process: 1, Path: 1, Frames: []*moriensv1.Frame{{Module: "/a", Offset: 16}}}}},
 		{Body: &moriensv1.ReportRequest_MarkName{MarkName: &moriensv1.MarkName{Process: 1, Name: 1, Text: "p"}}},
-		{Body: &moriensv1.ReportRequest_Calls{Calls: &moriensv1.Calls{
-			Ring: 2, OriginTicks: 7, BurstTicks: []uint64{0, 5, 6}, CallTicks: []uint64{1, 2, 3}, Path: []uint32{0, 1, 1},
+		(&sectiontest.Rows{
+			Ring: 2, Origin: 7, Burst: []uint64{0, 5, 6}, Call: []uint64{1, 2, 3}, Path: []uint32{0, 1, 1},
 			Function: []uint32{uint32(mpicall.Init), uint32(mpicall.Isend), uint32(mpicall.Isend)}, NoBurst: []uint32{0},
-			PollsRow: []uint32{2}, Polls: []uint64{9}, NoCounts: []uint32{0}, Counts: []*moriensv1.Counts{{Value: []int64{4, 5}}}}}},
-		{Body: &moriensv1.ReportRequest_Marks{Marks: &moriensv1.Marks{
-			Ring: 2, Ticks: []uint64{0, 1}, What: []moriensv1.Marks_What{1, 2}, Name: []uint32{1, 1}}}},
+			PollsRow: []uint32{2}, Polls: []uint64{9}, NoCounts: []uint32{0}, Counts: [][]int64{{4, 5}}}).Message(),
+		sections(&section.Block{Ring: 2, Marks: []section.Mark{{What: section.BeginPhase, Name: 1}, {Ticks: 1, What: section.EndPhase, Name: 1}}}),
 		{Body: &moriensv1.ReportRequest_Communicator{Communicator: &moriensv1.Communicator{
 			Communicator: 1, Id: 8, Size: 2, Peers: 2, First: []int32{0}, Stride: []int32{1}, Count: []uint32{2}}}},
 		{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: 1, Comm: 1, Communicator: 1}}},
 		{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: 1, Comm: 2, Communicator: 1, Origin: &moriensv1.Origin{
 			How: moriensv1.Origin_HOW_SPAWNED, Began: 1, Ended: 2, Text: "7.0"}}}},
 		sectiontest.Message(sectiontest.Moves(2, 0, sectiontest.Move{Kind: 1, Peer: 1, Comm: 1, Transfer: section.Transfer{Row: 1, Done: 2, Bytes: 8}})),
-		{Body: &moriensv1.ReportRequest_Collectives{Collectives: &moriensv1.Collectives{
-			Ring: 2, Row: []int64{1}, Comm: []uint32{1}, Ordinal: []uint64{0}, Sent: []uint64{1}, Received: []uint64{2}, Root: []int32{-1}}}},
-		{Body: &moriensv1.ReportRequest_Gaps{Gaps: &moriensv1.Gaps{Ring: 2, Before: []uint64{1}}}},
-		sections(&section.Block{Ring: 2, First: 3, Origin: 90, Sites: []section.Site{{Function: uint16(mpicall.Send), Path: 1}}, Rows: 2, Events: 1}),
+		sections(&section.Block{Ring: 2, GapsBefore: []uint64{1}}),
+		sections(&section.Block{
+			Ring: 2, First: 3, Origin: 90, Sites: []section.Site{{Function: uint16(mpicall.Allreduce), Path: 1}}, Rows: 2, Events: 1,
+			Collectives: []section.Collective{{Row: 1, Comm: 1, Sent: 1, Received: 2, Root: -1}}}),
 		{Body: &moriensv1.ReportRequest_ClockExchange{ClockExchange: &moriensv1.ClockExchange{SentTicks: 1, ReceivedTicks: 2, RepliedTicks: 3, ReturnedTicks: 4}}},
 		{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 2, Calls: 5, Marks: 2, Dropped: 1}}},
 		{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 1}}},

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -21,16 +23,11 @@ func markName(process uint64, name uint32, text string) *moriensv1.ReportRequest
 	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_MarkName{MarkName: &moriensv1.MarkName{Process: process, Name: name, Text: text}}}
 }
 
-func marks(m *moriensv1.Marks) *moriensv1.ReportRequest {
-	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: m}}
-}
-
 // phase is a phase of name 3 with an event in it.
-func phase(ring, first uint64) *moriensv1.Marks {
-	return &moriensv1.Marks{
-		Ring: ring, First: first, OriginTicks: 1000, Ticks: []uint64{0, 5, 6}, What: []moriensv1.Marks_What{begin, event, end},
-		Name: []uint32{3, 0, 3}, Value: []int64{-7},
-	}
+func phase(ring, first uint64) *section.Block {
+	return &section.Block{Ring: ring, FirstMark: first, Marks: []section.Mark{
+		{Ticks: 1000, What: section.BeginPhase, Name: 3}, {Ticks: 1005, What: section.Event, Value: -7}, {Ticks: 1011, What: section.EndPhase, Name: 3},
+	}}
 }
 
 // Two processes that number the same name differently.
@@ -43,9 +40,8 @@ func TestMarks(t *testing.T) {
 	s.must(markName(1, 3, "solve"))
 	s.must(markName(2, 1, "other"))
 	s.must(markName(2, 3, "solve"))
-	s.must(marks(phase(11, 0)))
-	s.must(marks(phase(12, 0)))
-	s.must(marks(&moriensv1.Marks{Ring: 12, First: 3, OriginTicks: 2000, Ticks: []uint64{0}, What: []moriensv1.Marks_What{end}, Name: []uint32{1}}))
+	s.must(sections(phase(11, 0)))
+	s.must(sections(phase(12, 0), &section.Block{Ring: 12, FirstMark: 3, Marks: []section.Mark{{Ticks: 2000, What: section.EndPhase, Name: 1}}}))
 	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 12, Marks: 4, Paused: 9, MarksInside: 2}}})
 	f := s.store.Freeze()
 	if d := cmp.Diff([]string{"?", "other", "solve"}, f.MarkNames); d != "" || f.Name(0) != 0 || f.Name(1) != 2 || f.Name(2) != 1 {
@@ -67,32 +63,38 @@ func TestMarks(t *testing.T) {
 }
 
 func TestMarksRefused(t *testing.T) {
-	with := func(change func(*moriensv1.Marks)) *moriensv1.ReportRequest {
-		m := phase(11, 3)
-		change(m)
-		return marks(m)
+	with := func(change func(m []section.Mark)) *moriensv1.ReportRequest {
+		b := phase(11, 3)
+		change(b.Marks)
+		return sections(b)
 	}
+	without := func(column byte) *moriensv1.ReportRequest {
+		return sectiontest.Message(sectiontest.Without(sectiontest.Calls(phase(11, 3)), column))
+	}
+	const what, name, value = 32, 33, 34 // columns
 	paused := two(11, 0)
 	paused.NoBurst, paused.Paused = []uint32{0}, []uint32{1}
 	for _, tt := range []struct {
 		name    string
 		message *moriensv1.ReportRequest
 		want    string
+		counted uint64 // marks that are refused as such, and counted
 	}{
-		{"name of nobody", markName(77, 1, "x"), "unknown process"},
-		{"name 0", markName(1, 0, "x"), "taken"},
-		{"name twice", markName(1, 3, "x"), "taken"},
-		{"marks of nobody", marks(phase(77, 0)), "unknown ring"},
-		{"no marks", with(func(m *moriensv1.Marks) { m.Ticks = nil }), "no marks"},
-		{"short column", with(func(m *moriensv1.Marks) { m.What = m.What[:2] }), "columns of 3, 2 and 3"},
-		{"gap", with(func(m *moriensv1.Marks) { m.First = 4 }), "follows mark 2"},
-		{"origin too large", with(func(m *moriensv1.Marks) { m.OriginTicks = math.MaxUint64 }), "overflow"},
-		{"ticks too large", with(func(m *moriensv1.Marks) { m.Ticks[2] = math.MaxInt64 }), "overflow"},
-		{"unknown kind", with(func(m *moriensv1.Marks) { m.What[0] = 9 }), "kind 9"},
-		{"no kind", with(func(m *moriensv1.Marks) { m.What[0] = 0 }), "kind 0"},
-		{"undefined name", with(func(m *moriensv1.Marks) { m.Name[0] = 4 }), "name 4 is not defined"},
-		{"values", with(func(m *moriensv1.Marks) { m.Value = nil }), "0 values of 1 events"},
-		{"paused with a burst", calls(paused), "row 1 is paused and has a burst"},
+		{"name of nobody", markName(77, 1, "x"), "unknown process", 0},
+		{"name 0", markName(1, 0, "x"), "taken", 0},
+		{"name twice", markName(1, 3, "x"), "taken", 0},
+		{"marks of nobody", sections(phase(77, 0)), "unknown ring", 0},
+		{"no kinds", without(what), "columns of 3, 0 and 3", 0},
+		{"no names", without(name), "columns of 3, 3 and 0", 0},
+		{"gap", sections(phase(11, 4)), "follows mark 2", 0},
+		{"origin too large", with(func(m []section.Mark) { m[0].Ticks = math.MaxUint64 }), "overflow", 3},
+		{"ticks too large", with(func(m []section.Mark) { m[2].Ticks += math.MaxInt64 }), "overflow", 3},
+		{"ticks descend", with(func(m []section.Mark) { m[2].Ticks = 1004 }), "overflow", 3},
+		{"unknown kind", with(func(m []section.Mark) { m[0].What = 9 }), "kind 9", 0},
+		{"no kind", with(func(m []section.Mark) { m[0].What = 0 }), "kind 0", 0},
+		{"undefined name", with(func(m []section.Mark) { m[0].Name = 4 }), "name 4 is not defined", 3},
+		{"no values", without(value), "an event has no value", 0},
+		{"paused with a burst", sections(paused), "row 1 is paused and has a burst", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newStub(t)
@@ -100,13 +102,16 @@ func TestMarksRefused(t *testing.T) {
 			s.must(ring(11, 1))
 			s.must(callPath(1, 3))
 			s.must(markName(1, 3, "solve"))
-			s.must(marks(phase(11, 0)))
+			s.must(sections(phase(11, 0)))
 			err := s.apply(tt.message)
 			var content *ContentError
 			if !errors.As(err, &content) || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("error %v, want one with %q", err, tt.want)
 			}
-			s.must(marks(phase(11, 3))) // the ring continues as if nothing had arrived
+			s.must(sections(phase(11, 3+tt.counted)))
+			if n := len(s.store.rings[11].Marks); n != 2 {
+				t.Errorf("marks of %d messages are held, want 2", n)
+			}
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"moriens/internal/mpicall"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 )
@@ -63,14 +64,13 @@ func TestLinesWithoutAddress(t *testing.T) {
 	stores := []*Store{New(), New()}
 	for i, s := range stores {
 		p, r := uint64(1+i), uint64(11+i)
-		c := two(r, 0)
-		c.Function[1] = c.Function[0]
-		c.Path = []uint32{uint32(1 + 2*i), uint32(2 + 2*i)} // the two have no path in common
+		b := two(r, 0)
+		b.Sites = []section.Site{{Function: 1, Path: uint32(1 + 2*i)}, {Function: 1, Path: uint32(2 + 2*i)}} // the two have no path in common
 		messages := []*moriensv1.ReportRequest{process(p, int32(i), 2), ring(r, p)}
 		for k, frames := range lines {
 			messages = append(messages, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_CallPath{CallPath: &moriensv1.CallPath{Process: p, Path: uint32(k + 1), Frames: frames}}})
 		}
-		inStore(t, s, uint64(5-i), "n", append(messages, calls(c))...)
+		inStore(t, s, uint64(5-i), "n", append(messages, sections(b))...)
 	}
 	frozen, err := shareAll(stores...)
 	if err != nil {

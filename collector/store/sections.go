@@ -85,7 +85,7 @@ func (s *Store) addBlock(r *Ring, b *section.Block) error {
 			return err
 		}
 	}
-	return errors.Join(r.addCollectives(b), r.addMarksOf(b.FirstMark, b.Marks), r.addGaps(b.GapsBefore, b.GapsInside))
+	return errors.Join(r.addCollectives(b), r.addMarks(b.FirstMark, b.Marks), r.addGaps(b.GapsBefore, b.GapsInside))
 }
 
 // addRows takes the rows, if all of them are sound.
@@ -176,8 +176,8 @@ func (r *Ring) addCollectives(b *section.Block) error {
 	return nil
 }
 
-// addMarksOf takes a block's marks. Those that are refused are counted among the ring's, so that later ones follow.
-func (r *Ring) addMarksOf(first uint64, marks []section.Mark) error {
+// addMarks takes a block's marks. Those that are refused are counted among the ring's, so that later ones follow.
+func (r *Ring) addMarks(first uint64, marks []section.Mark) error {
 	switch {
 	case len(marks) == 0:
 		return nil

@@ -49,11 +49,11 @@ func TestShare(t *testing.T) {
 	stores := []*Store{New(), New(), New()} // no agent connected to the last
 	for i, offsets := range [][2]uint64{{0x30, 0x10}, {0x20, 0x30}} {
 		p, r := uint64(1+i), uint64(11+i)
-		c := two(r, 0)
-		c.Path = []uint32{1, 2}
-		inStore(t, stores[i], uint64(5-i), "n", process(p, int32(i), 2), ring(r, p), pathAt(p, 1, offsets[0]), pathAt(p, 2, offsets[1]), calls(c), markName(p, 1, []string{"z", "a"}[i]),
+		b := two(r, 0)
+		b.Sites[0].Path, b.Sites[1].Path = 1, 2
+		inStore(t, stores[i], uint64(5-i), "n", process(p, int32(i), 2), ring(r, p), pathAt(p, 1, offsets[0]), pathAt(p, 2, offsets[1]), sections(b), markName(p, 1, []string{"z", "a"}[i]),
 			&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: &moriensv1.Traffic{
-				Process: p, Kind: []moriensv1.Transfers_Kind{1}, Function: []uint32{c.Function[0]}, Path: []uint32{1}, Count: []uint64{3}, Bytes: []uint64{9},
+				Process: p, Kind: []moriensv1.Transfers_Kind{1}, Function: []uint32{1}, Path: []uint32{1}, Count: []uint64{3}, Bytes: []uint64{9},
 				PeerKind: []moriensv1.Transfers_Kind{1}, Comm: []uint32{0}, Peer: []int32{-1}, PeerCount: []uint64{3}, PeerBytes: []uint64{9},
 			}}})
 	}

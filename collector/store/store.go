@@ -270,10 +270,6 @@ func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
 		return s.addName(b.MarkName)
 	case *moriensv1.ReportRequest_Sections:
 		return s.addSections(b.Sections)
-	case *moriensv1.ReportRequest_Marks:
-		return s.addMarks(b.Marks)
-	case *moriensv1.ReportRequest_Calls:
-		return s.addCalls(b.Calls)
 	case *moriensv1.ReportRequest_RingEnd:
 		return s.endRing(b.RingEnd)
 	case *moriensv1.ReportRequest_ProcessEnd:
@@ -293,10 +289,6 @@ func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
 		return s.addMember(a, b.Member)
 	case *moriensv1.ReportRequest_Traffic:
 		return s.addTraffic(b.Traffic)
-	case *moriensv1.ReportRequest_Collectives:
-		return s.addCollectives(b.Collectives)
-	case *moriensv1.ReportRequest_Gaps:
-		return s.addGaps(b.Gaps)
 	case *moriensv1.ReportRequest_TransfersEnd:
 		return s.endTransfers(b.TransfersEnd)
 	case *moriensv1.ReportRequest_Done:

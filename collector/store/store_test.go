@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 )
@@ -57,8 +59,9 @@ func ring(id, process uint64) *moriensv1.ReportRequest {
 	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: id, Process: process}}}
 }
 
-func calls(c *moriensv1.Calls) *moriensv1.ReportRequest {
-	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}}
+// sections are blocks of calls as a message.
+func sections(blocks ...*section.Block) *moriensv1.ReportRequest {
+	return sectiontest.Message(sectiontest.Calls(blocks...))
 }
 
 func callPath(process uint64, path uint32, frames ...*moriensv1.Frame) *moriensv1.ReportRequest {
@@ -67,18 +70,17 @@ func callPath(process uint64, path uint32, frames ...*moriensv1.Frame) *moriensv
 	}}}
 }
 
-// two returns a sound message of two calls.
-func two(ring, first uint64) *moriensv1.Calls {
-	return &moriensv1.Calls{
-		Ring: ring, First: first, OriginTicks: 10,
-		BurstTicks: []uint64{1, 2}, CallTicks: []uint64{3, 4}, Function: []uint32{1, 2}, Path: []uint32{0, 0},
-	}
+// two is two calls of a ring, of two functions.
+func two(ring, first uint64) *section.Block {
+	b := &section.Block{Ring: ring, First: first, Origin: 10, Sites: []section.Site{{Function: 1}, {Function: 2}}, Rows: 2}
+	b.Site[1], b.Burst[0], b.Burst[1], b.Call[0], b.Call[1] = 1, 1, 2, 3, 4
+	return b
 }
 
-// counted gives a message the counts of one event.
-func counted(c *moriensv1.Calls) *moriensv1.Calls {
-	c.Counts = []*moriensv1.Counts{{Value: []int64{100, 200}}}
-	return c
+// counted gives two calls the counts of one event.
+func counted(b *section.Block) *section.Block {
+	b.Events, b.Counts[0][0], b.Counts[0][1] = 1, 100, 200
+	return b
 }
 
 func TestApplyHolds(t *testing.T) {
@@ -93,14 +95,13 @@ func TestApplyHolds(t *testing.T) {
 	// One place in a file, mapped and numbered differently by the two processes.
 	s.must(callPath(1, 1, frame("/opt/app")))
 	s.must(callPath(2, 5, frame("/mnt/opt/app")))
-	c := two(11, 0)
-	c.Path = []uint32{1, 0}
-	c.NoBurst = []uint32{0}
-	s.must(calls(c))
-	c = two(12, 0)
-	c.Path = []uint32{5, 5}
-	c.Function = []uint32{1, 1}
-	s.must(calls(c))
+	b := two(11, 0)
+	b.Sites[0].Path = 1
+	b.NoBurst = []uint32{0}
+	s.must(sections(b))
+	b = two(12, 0)
+	b.Sites, b.Site[1] = []section.Site{{Function: 1, Path: 5}}, 0
+	s.must(sections(b))
 
 	f := s.store.Freeze()
 	if got := f.Processes[0].Rings[0].Chunks[0].Path[0]; got != f.Processes[1].Rings[0].Chunks[0].Path[0] {
@@ -130,9 +131,9 @@ func TestApplyDropsDuplicates(t *testing.T) {
 	s := newStub(t)
 	s.must(process(1, 0, 1))
 	s.must(ring(11, 1))
-	m := calls(two(11, 0))
+	m := sections(two(11, 0))
 	s.must(m)
-	again := calls(two(11, 0))
+	again := sections(two(11, 0))
 	again.Sequence = m.Sequence
 	held, err := s.store.Apply(s.agent, again)
 	if held != m.Sequence || err != nil {
@@ -148,11 +149,15 @@ func TestApplyDropsDuplicates(t *testing.T) {
 }
 
 func TestApplyRefuses(t *testing.T) {
-	with := func(change func(*moriensv1.Calls)) *moriensv1.ReportRequest {
-		c := counted(two(11, 2))
-		change(c)
-		return calls(c)
+	with := func(change func(b *section.Block)) *moriensv1.ReportRequest {
+		b := counted(two(11, 2))
+		change(b)
+		return sections(b)
 	}
+	without := func(column byte) *moriensv1.ReportRequest {
+		return sectiontest.Message(sectiontest.Without(sectiontest.Calls(counted(two(11, 2))), column))
+	}
+	const callTicks, counts = 4, 64 // columns
 	body := func(m *moriensv1.ReportRequest) *moriensv1.ReportRequest { return m }
 	tests := []struct {
 		name    string
@@ -171,28 +176,33 @@ func TestApplyRefuses(t *testing.T) {
 		{"path of nobody", callPath(77, 1), "unknown process"},
 		{"path 0", callPath(1, 0), "taken"},
 		{"path twice", callPath(1, 3), "taken"},
-		{"calls of nobody", calls(two(77, 0)), "unknown ring"},
-		{"no calls", with(func(c *moriensv1.Calls) { *c = moriensv1.Calls{Ring: 11, First: 2} }), "no calls"},
-		{"short column", with(func(c *moriensv1.Calls) { c.CallTicks = c.CallTicks[:1] }), "columns of 2, 2, 2 and 1"},
-		{"gap", with(func(c *moriensv1.Calls) { c.First = 3 }), "follows call 1"},
-		{"overlap", with(func(c *moriensv1.Calls) { c.First = 1 }), "follows call 1"},
-		{"origin too large", with(func(c *moriensv1.Calls) { c.OriginTicks = math.MaxUint64 }), "overflow"},
-		{"burst too large", with(func(c *moriensv1.Calls) { c.BurstTicks[1] = math.MaxUint64 }), "overflow"},
-		{"call too large", with(func(c *moriensv1.Calls) { c.CallTicks[0] = math.MaxInt64 }), "overflow"},
-		{"sum too large", with(func(c *moriensv1.Calls) { c.OriginTicks = math.MaxInt64 - 5 }), "overflow"},
-		{"function 0", with(func(c *moriensv1.Calls) { c.Function[0] = 0 }), "unknown MPI function 0"},
-		{"function beyond 16 bits", with(func(c *moriensv1.Calls) { c.Function[0] = 1 << 16 }), "unknown MPI function"},
-		{"path not defined", with(func(c *moriensv1.Calls) { c.Path[1] = 4 }), "not defined"},
-		{"no_burst beyond rows", with(func(c *moriensv1.Calls) { c.NoBurst = []uint32{2} }), "no_burst"},
-		{"no_burst descends", with(func(c *moriensv1.Calls) { c.NoBurst = []uint32{1, 0} }), "no_burst"},
-		{"polls_row beyond rows", with(func(c *moriensv1.Calls) { c.PollsRow, c.Polls = []uint32{2}, []uint64{5} }), "polls_row"},
-		{"polls without a row", with(func(c *moriensv1.Calls) { c.Polls = []uint64{5} }), "0 runs of polls have 1"},
-		{"a run of one", with(func(c *moriensv1.Calls) { c.PollsRow, c.Polls = []uint32{0}, []uint64{1} }), "run of 1"},
-		{"a run without end", with(func(c *moriensv1.Calls) { c.PollsRow, c.Polls = []uint32{0}, []uint64{math.MaxUint64} }), "a run of"},
-		{"no counts", with(func(c *moriensv1.Calls) { c.Counts = nil }), "counts of 0 events, the process has 1"},
-		{"short counts", with(func(c *moriensv1.Calls) { c.Counts[0].Value = c.Counts[0].Value[:1] }), "1 counts for 2 rows"},
-		{"counts for too many", with(func(c *moriensv1.Calls) { c.NoCounts = []uint32{1} }), "2 counts for 2 rows without 1"},
-		{"no_counts descends", with(func(c *moriensv1.Calls) { c.NoCounts = []uint32{1, 0} }), "no_counts"},
+		{"calls of nobody", sections(two(77, 0)), "unknown ring"},
+		{"calls as a message", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: &moriensv1.Calls{Ring: 11}}}), "no body that this version knows"},
+		{"marks as a message", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: &moriensv1.Marks{Ring: 11}}}), "no body that this version knows"},
+		{"collectives as a message", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: &moriensv1.Collectives{Ring: 11}}}), "no body that this version knows"},
+		{"gaps as a message", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Gaps{Gaps: &moriensv1.Gaps{Ring: 11}}}), "no body that this version knows"},
+		{"no calls", with(func(b *section.Block) { *b = section.Block{Ring: 11, First: 2, Unfinished: true} }), "has none"},
+		{"no column", without(callTicks), "column 4 is missing"},
+		{"gap", with(func(b *section.Block) { b.First = 3 }), "follows call 1"},
+		{"overlap", with(func(b *section.Block) { b.First = 1 }), "follows call 1"},
+		{"origin too large", with(func(b *section.Block) { b.Origin = math.MaxUint64 }), "overflow"},
+		{"burst too large", with(func(b *section.Block) { b.Burst[1] = math.MaxUint64 }), "overflow"},
+		{"call too large", with(func(b *section.Block) { b.Call[0] = math.MaxInt64 }), "overflow"},
+		{"sum too large", with(func(b *section.Block) { b.Origin = math.MaxInt64 - 5 }), "overflow"},
+		{"function 0", with(func(b *section.Block) { b.Sites[0].Function = 0 }), "unknown MPI function 0"},
+		{"function of 16 bits", with(func(b *section.Block) { b.Sites[0].Function = math.MaxUint16 }), "unknown MPI function"},
+		{"path not defined", with(func(b *section.Block) { b.Sites[1].Path = 4 }), "not defined"},
+		{"no_burst beyond rows", with(func(b *section.Block) { b.NoBurst = []uint32{2} }), "column 10: row 2 of 2"},
+		{"no_burst descends", with(func(b *section.Block) { b.NoBurst = []uint32{1, 0} }), "column 10: row"},
+		{"polls_row beyond rows", with(func(b *section.Block) { b.PollsRow, b.Polls = []uint32{2}, []uint64{5} }), "column 13: row 2 of 2"},
+		{"polls without a row", with(func(b *section.Block) { b.Polls = []uint64{5} }), "0 runs of polls have 1"},
+		{"a run of one", with(func(b *section.Block) { b.PollsRow, b.Polls = []uint32{0}, []uint64{1} }), "run of 1"},
+		{"a run without end", with(func(b *section.Block) { b.PollsRow, b.Polls = []uint32{0}, []uint64{math.MaxUint64} }), "a run of"},
+		{"no counts", with(func(b *section.Block) { b.Events = 0 }), "counts of 0 events, the process has 1"},
+		{"no column of counts", without(counts), "counts of 0 events, the process has 1"},
+		{"no_counts beyond rows", with(func(b *section.Block) { b.NoCounts = []uint32{2} }), "column 12: row 2 of 2"},
+		{"no_counts descends", with(func(b *section.Block) { b.NoCounts = []uint32{1, 0} }), "column 12: row"},
+		{"a count of no event", with(func(b *section.Block) { b.NotRead = []section.NotRead{{Event: 1}} }), "count 1 of row 0 is not read"},
 		{"nine events", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{
 			Process: 9, Size: 1, Events: make([]string, 9)}}}), "9 events"},
 		{"end of nobody's ring", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{
@@ -208,7 +218,7 @@ func TestApplyRefuses(t *testing.T) {
 			s.must(p)
 			s.must(ring(11, 1))
 			s.must(callPath(1, 3))
-			s.must(calls(counted(two(11, 0))))
+			s.must(sections(counted(two(11, 0))))
 			before := s.store.Totals()
 			err := s.apply(tt.message)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -223,7 +233,7 @@ func TestApplyRefuses(t *testing.T) {
 			if before != after || len(s.agent.Refused) != 1 {
 				t.Errorf("totals %+v, want %+v; refused %q", after, before, s.agent.Refused)
 			}
-			s.must(calls(counted(two(11, 2)))) // the ring continues as if nothing had arrived
+			s.must(sections(counted(two(11, 2)))) // the ring continues as if nothing had arrived
 		})
 	}
 }
@@ -243,7 +253,7 @@ func TestApplyRefusesAfterEnd(t *testing.T) {
 	s := newStub(t)
 	s.must(process(1, 0, 1))
 	s.must(ring(11, 1))
-	s.must(calls(two(11, 0)))
+	s.must(sections(two(11, 0)))
 	end := func() *moriensv1.ReportRequest {
 		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 11, Calls: 7, Dropped: 5, Abandoned: 1}}}
 	}
@@ -254,7 +264,7 @@ func TestApplyRefusesAfterEnd(t *testing.T) {
 	if err := s.apply(end()); err == nil {
 		t.Error("a ring ended twice")
 	}
-	if err := s.apply(calls(two(11, 2))); err == nil {
+	if err := s.apply(sections(two(11, 2))); err == nil {
 		t.Error("calls arrived after the ring's end")
 	}
 	if totals := s.store.Totals(); totals.Dropped != 5 || totals.Abandoned != 1 {
@@ -359,9 +369,9 @@ func TestTotalsCountEachPoll(t *testing.T) {
 	s := newStub(t)
 	s.must(process(1, 0, 1))
 	s.must(ring(11, 1))
-	c := two(11, 0)
-	c.PollsRow, c.Polls = []uint32{1}, []uint64{1000}
-	s.must(calls(c))
+	b := two(11, 0)
+	b.PollsRow, b.Polls = []uint32{1}, []uint64{1000}
+	s.must(sections(b))
 	if got := s.store.Totals().Calls; got != 1001 {
 		t.Errorf("%d calls", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"moriens/internal/mpicall"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -31,19 +32,18 @@ func TestSumsOfChunks(t *testing.T) {
 		functions := []mpicall.ID{mpicall.Send, mpicall.Recv, mpicall.Allreduce, mpicall.Wait}[:rapid.IntRange(1, 4).Draw(t, "functions")]
 		at, first := uint64(5), uint64(0)
 		for range rapid.IntRange(1, 4).Draw(t, "chunks") {
-			c := &moriensv1.Calls{Ring: 11, First: first, OriginTicks: at}
+			c := &sectiontest.Rows{Ring: 11, First: first, Origin: at}
 			rows := rapid.IntRange(1, 3*timedRows).Draw(t, "rows")
 			without := rapid.IntRange(1, 9).Draw(t, "without")
 			for row := range rows {
 				x := rapid.Uint64Range(0, 1<<20).Draw(t, "row")
-				c.BurstTicks, c.CallTicks = append(c.BurstTicks, x%1000), append(c.CallTicks, x/1000%1000)
-				c.Function, c.Path = append(c.Function, uint32(functions[x%uint64(len(functions))])), append(c.Path, 0)
+				c.Add(uint32(functions[x%uint64(len(functions))]), 0, x%1000, x/1000%1000)
 				if x%10 >= uint64(without) {
 					c.NoBurst = append(c.NoBurst, uint32(row))
 				}
 				at += x%1000 + x/1000%1000
 			}
-			apply(calls(c))
+			apply(c.Message())
 			first += uint64(rows)
 		}
 		before := uint32(0)

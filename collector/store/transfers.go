@@ -148,23 +148,6 @@ func (p *Process) peer(comm uint32, rank int32) error {
 	return nil
 }
 
-// rows gives the rows of a column of differences; they are rows of the ring.
-func (r *Ring) rows(differences []int64) ([]uint32, error) {
-	rows := make([]uint32, len(differences))
-	at := int64(0)
-	for i, d := range differences {
-		if d > math.MaxUint32 || d < -math.MaxUint32 {
-			return nil, fmt.Errorf("rows %d apart", d)
-		}
-		at += d
-		if at < 0 || uint64(at) >= r.Calls || at > math.MaxUint32 {
-			return nil, fmt.Errorf("row %d of %d", at, r.Calls)
-		}
-		rows[i] = uint32(at)
-	}
-	return rows, nil
-}
-
 // addMoves takes what the section that was read moved, as a whole.
 func (s *Store) addMoves() error {
 	r, t, err := s.reader.moves(s.rings)
@@ -284,58 +267,6 @@ func doneRow(done *Ring, x *section.Transfer) (int64, error) {
 		return 0, fmt.Errorf("completed by row %d of %d", row, done.Calls)
 	}
 	return row, nil
-}
-
-func (s *Store) addCollectives(c *moriensv1.Collectives) error {
-	r := s.rings[c.Ring]
-	if r == nil {
-		return fmt.Errorf("collectives of unknown ring %016x", c.Ring)
-	}
-	n := len(c.Row)
-	if n == 0 || len(c.Comm) != n || len(c.Ordinal) != n || len(c.Sent) != n || len(c.Received) != n || len(c.Root) != n {
-		return fmt.Errorf("ring %016x, collectives: columns of %d, %d, %d, %d, %d and %d rows",
-			c.Ring, n, len(c.Comm), len(c.Ordinal), len(c.Sent), len(c.Received), len(c.Root))
-	}
-	rows, err := r.rows(c.Row)
-	if err != nil {
-		return fmt.Errorf("ring %016x, collectives: %w", c.Ring, err)
-	}
-	for i := range n {
-		root := c.Root[i]
-		if root == RootRank {
-			root = AnyRank
-		}
-		if err := r.Process.peer(c.Comm[i], root); err != nil {
-			return fmt.Errorf("ring %016x, collective in row %d: %w", c.Ring, rows[i], err)
-		}
-		if c.Sent[i] > maxBytes || c.Received[i] > maxBytes || c.Ordinal[i] > math.MaxInt64 {
-			return fmt.Errorf("ring %016x, collective in row %d: number %d of %d and %d bytes", c.Ring, rows[i], c.Ordinal[i], c.Sent[i], c.Received[i])
-		}
-	}
-	r.Collectives = append(r.Collectives, Collectives{
-		Row: rows, Comm: c.Comm, Ordinal: c.Ordinal, Sent: c.Sent, Received: c.Received, Root: c.Root,
-	})
-	return nil
-}
-
-func (s *Store) addGaps(g *moriensv1.Gaps) error {
-	r := s.rings[g.Ring]
-	if r == nil {
-		return fmt.Errorf("gaps of unknown ring %016x", g.Ring)
-	}
-	for _, row := range g.Before {
-		if row > r.Calls {
-			return fmt.Errorf("ring %016x: a gap before row %d of %d", g.Ring, row, r.Calls)
-		}
-	}
-	for _, row := range g.Inside {
-		if row >= r.Calls {
-			return fmt.Errorf("ring %016x: a gap in row %d of %d", g.Ring, row, r.Calls)
-		}
-	}
-	r.Gaps.Before = append(r.Gaps.Before, g.Before...)
-	r.Gaps.Inside = append(r.Gaps.Inside, g.Inside...)
-	return nil
 }
 
 func (s *Store) endTransfers(e *moriensv1.TransfersEnd) error {

@@ -23,14 +23,6 @@ func member(process uint64, comm, communicator, rank uint32) *moriensv1.ReportRe
 	}}}
 }
 
-func collectives(c *moriensv1.Collectives) *moriensv1.ReportRequest {
-	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: c}}
-}
-
-func gaps(g *moriensv1.Gaps) *moriensv1.ReportRequest {
-	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Gaps{Gaps: g}}
-}
-
 func pair() *moriensv1.Communicator {
 	return &moriensv1.Communicator{Communicator: 1, Id: 9, Size: 2, Peers: 2, First: []int32{0}, Stride: []int32{1}, Count: []uint32{2}}
 }
@@ -47,10 +39,11 @@ func moves(list ...sectiontest.Move) *moriensv1.ReportRequest {
 	return sectiontest.Message(sectiontest.Moves(11, 0, list...))
 }
 
-func allreduce() *moriensv1.Collectives {
-	return &moriensv1.Collectives{
-		Ring: 11, Row: []int64{1}, Comm: []uint32{3}, Ordinal: []uint64{1 << 33}, Sent: []uint64{8}, Received: []uint64{16}, Root: []int32{RootRank},
-	}
+// allreduce is two calls of ring 11, rows 2 and 3, of which the second is a sound collective.
+func allreduce() *section.Block {
+	b := two(11, 2)
+	b.Collectives = []section.Collective{{Row: 1, Comm: 3, Ordinal: 1 << 33, Sent: 8, Received: 16, Root: RootRank}}
+	return b
 }
 
 // meaningStub has a process with a communicator, two rings, and two calls in the first of them.
@@ -61,7 +54,7 @@ func meaningStub(t *testing.T) *agentStub {
 	s.must(ring(11, 1))
 	s.must(ring(12, 1))
 	s.must(ring(21, 2))
-	s.must(calls(two(11, 0)))
+	s.must(sections(two(11, 0)))
 	s.must(communicator(pair()))
 	s.must(member(1, 3, 1, 1))
 	return s
@@ -70,8 +63,7 @@ func meaningStub(t *testing.T) *agentStub {
 func TestMeaningHolds(t *testing.T) {
 	s := meaningStub(t)
 	s.must(moves(sendAndReceive()...))
-	s.must(collectives(allreduce()))
-	s.must(gaps(&moriensv1.Gaps{Ring: 11, Before: []uint64{0, 2}, Inside: []uint64{1}}))
+	s.must(sections(allreduce(), &section.Block{Ring: 11, GapsBefore: []uint64{0, 2}, GapsInside: []uint64{1}}))
 	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 2}}})
 	r := s.store.rings[11]
 	want := []Transfers{{
@@ -80,7 +72,11 @@ func TestMeaningHolds(t *testing.T) {
 	if d := cmp.Diff(want, r.Transfers); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]uint64{1 << 33}, r.Collectives[0].Ordinal); d != "" {
+	met := []Collectives{{Row: []uint32{3}, Comm: []uint32{3}, Ordinal: []uint64{1 << 33}, Sent: []uint64{8}, Received: []uint64{16}, Root: []int32{RootRank}}}
+	if d := cmp.Diff(met, r.Collectives); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(Gaps{Before: []uint64{0, 2}, Inside: []uint64{1}}, r.Gaps); d != "" {
 		t.Error(d)
 	}
 	if m := r.Process.Comms[3]; m.Rank != 1 || m.Info.Id != 9 || s.store.Totals().Transfers != 2 {
@@ -106,10 +102,14 @@ func TestMeaningRefuses(t *testing.T) {
 		change(m.GetSections())
 		return m
 	}
-	reduced := func(change func(*moriensv1.Collectives)) *moriensv1.ReportRequest {
-		c := allreduce()
-		change(c)
-		return collectives(c)
+	reduced := func(change func(c *section.Collective)) *moriensv1.ReportRequest {
+		b := allreduce()
+		change(&b.Collectives[0])
+		return sections(b)
+	}
+	const root = 25 // column
+	gaps := func(ring uint64, before, inside []uint64) *moriensv1.ReportRequest {
+		return sections(&section.Block{Ring: ring, GapsBefore: before, GapsInside: inside})
 	}
 	met := func(o *moriensv1.Origin) *moriensv1.ReportRequest {
 		m := member(2, 1, 1, 0)
@@ -162,14 +162,14 @@ func TestMeaningRefuses(t *testing.T) {
 		{"checksum", corrupt(func(b []byte) { b[len(b)-1]++ })},
 		{"2 transfers, not 3", corrupt(func(b []byte) { b[12]++; sectiontest.Seal(b) })},
 		{"corrupt section", corrupt(func(b []byte) { b[len(b)-9]++; sectiontest.Seal(b) })},
-		{"unknown ring", reduced(func(c *moriensv1.Collectives) { c.Ring = 99 })},
-		{"columns of", reduced(func(c *moriensv1.Collectives) { c.Root = nil })},
-		{"row 2 of 2", reduced(func(c *moriensv1.Collectives) { c.Row[0] = 2 })},
-		{"no peer 2", reduced(func(c *moriensv1.Collectives) { c.Root[0] = 2 })},
-		{"number", reduced(func(c *moriensv1.Collectives) { c.Ordinal[0] = 1 << 63 })},
-		{"unknown ring", gaps(&moriensv1.Gaps{Ring: 99})},
-		{"before row 3 of 2", gaps(&moriensv1.Gaps{Ring: 11, Before: []uint64{3}})},
-		{"in row 2 of 2", gaps(&moriensv1.Gaps{Ring: 11, Inside: []uint64{2}})},
+		{"0 collectives in column 25", sectiontest.Message(sectiontest.Without(sectiontest.Calls(allreduce()), root))},
+		{"row 2 of 2", reduced(func(c *section.Collective) { c.Row = 2 })},
+		{"no peer 2", reduced(func(c *section.Collective) { c.Root = 2 })},
+		{"communicator 4 is not defined", reduced(func(c *section.Collective) { c.Comm = 4 })},
+		{"number", reduced(func(c *section.Collective) { c.Ordinal = 1 << 63 })},
+		{"unknown ring", gaps(99, nil, nil)},
+		{"before row 3 of 2", gaps(11, []uint64{3}, nil)},
+		{"in row 2 of 2", gaps(11, nil, []uint64{2})},
 		{"unknown process", &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 7}}}},
 		{"has 5 transfers, 0 in its sums, 0 received", &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 5}}}},
 	} {
@@ -189,7 +189,7 @@ func TestMeaningRefuses(t *testing.T) {
 // The columns that few transfers have values in, and the epoch of the ordinals.
 func TestMovesHoldWhatIsRare(t *testing.T) {
 	s := meaningStub(t)
-	s.must(calls(two(12, 0)))
+	s.must(sections(two(12, 0)))
 	x := append(sendAndReceive(), sendAndReceive()...)
 	x[0].Done, x[0].Untold = 0, true
 	x[1].Ordinal, x[1].Channel = 4, 1
@@ -217,11 +217,9 @@ func TestMovesBesideOthers(t *testing.T) {
 	here := []sectiontest.Move{{Kind: moriensv1.Transfers_KIND_SENT, Peer: 1, Comm: 3, Transfer: section.Transfer{Done: 1, Bytes: 1}}}
 	bad := sendAndReceive()
 	bad[1].Peer = 2
-	m := sections(b)
-	for _, more := range [][]byte{sectiontest.Moves(12, 0, here...), sectiontest.Moves(11, 0, bad...), sectiontest.Moves(11, 0, sendAndReceive()...), {1, 2, 3}} {
-		m.Body.(*moriensv1.ReportRequest_Sections).Sections = append(m.GetSections(), more...)
-	}
-	err := s.apply(m)
+	err := s.apply(sectiontest.Message(slices.Concat(
+		sectiontest.Calls(b), sectiontest.Moves(12, 0, here...), sectiontest.Moves(11, 0, bad...), sectiontest.Moves(11, 0, sendAndReceive()...), []byte{1, 2, 3},
+	)))
 	if err == nil || !strings.Contains(err.Error(), "no peer 2") || !strings.Contains(err.Error(), "corrupt section") {
 		t.Error(err)
 	}
@@ -253,7 +251,7 @@ func TestDetailsOfDamagedSections(t *testing.T) {
 		{[][]byte{sound, none, sound}, 2, "ring 000000000000000b, transfers: 9223372036854775808 bytes of tag -1"},
 		{[][]byte{sound, {1, 2, 3}, sound}, 1, "corrupt section"},
 		{[][]byte{sound, none, sectiontest.Moves(99, 0, bad...), sound, {1}}, 2, "9223372036854775808 bytes of tag -1 (and 2 sections more)"},
-		{[][]byte{sections(&section.Block{Ring: 11}).GetSections(), sound}, 1, "a section of kind 1"},
+		{[][]byte{sectiontest.Calls(&section.Block{Ring: 11}), sound}, 1, "a section of kind 1"},
 	} {
 		list, err := f.Details(slices.Concat(tt.sections...))
 		if len(list) != tt.details || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {

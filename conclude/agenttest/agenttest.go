@@ -6,6 +6,7 @@ import (
 
 	"moriens/collector/store"
 	"moriens/internal/mpicall"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -52,9 +53,10 @@ func (f *Feeder) Ring(r *moriensv1.Ring) {
 	f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: r}})
 }
 
-// Calls sends calls.
-func (f *Feeder) Calls(c *moriensv1.Calls) {
-	f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+// Rows sends calls and what belongs to them.
+func (f *Feeder) Rows(x *sectiontest.Rows) {
+	f.t.Helper()
+	f.Send(x.Message())
 }
 
 // Clock sends a sample of the TSC.

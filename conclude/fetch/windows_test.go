@@ -44,12 +44,11 @@ func sends(t *testing.T) (*rebuild.Rebuilt, *store.Frozen) {
 		f.Process(&moriensv1.Process{Process: process, Rank: int32(rank), Size: 2, World: "w", Clock: moriensv1.Clock_CLOCK_TSC})
 		f.Ring(&moriensv1.Ring{Ring: ring, Process: process})
 		f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: process, Comm: 1, Communicator: 1, Rank: uint32(rank)}}})
-		c := &moriensv1.Calls{Ring: ring, OriginTicks: 1000, NoBurst: []uint32{0}}
+		c := &sectiontest.Rows{Ring: ring, Origin: 1000, NoBurst: []uint32{0}}
 		for range calls {
-			c.BurstTicks, c.CallTicks = append(c.BurstTicks, 10), append(c.CallTicks, 5)
-			c.Function, c.Path = append(c.Function, agenttest.Call(t, function)), append(c.Path, 0)
+			c.Add(agenttest.Call(t, function), 0, 10, 5)
 		}
-		f.Calls(c)
+		f.Rows(c)
 		kind := []moriensv1.Transfers_Kind{moriensv1.Transfers_Kind(rank + 1)}
 		f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: &moriensv1.Traffic{
 			Process: process, Kind: kind, Function: []uint32{agenttest.Call(t, function)}, Path: []uint32{0}, Count: []uint64{calls}, Bytes: []uint64{calls},

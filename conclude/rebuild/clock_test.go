@@ -15,6 +15,7 @@ import (
 	"moriens/analysis/clock"
 	"moriens/collector/store"
 	"moriens/conclude/agenttest"
+	"moriens/internal/section/sectiontest"
 	"moriens/internal/team"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
@@ -48,16 +49,13 @@ func (p *pretender) program(t *testing.T, rank, size int, enter, exit []float64)
 	process, ring := p.Agent.Hello.Agent*100, p.Agent.Hello.Agent*100+1
 	p.Process(&moriensv1.Process{Process: process, Rank: int32(rank), Size: int32(size), World: "w", Clock: moriensv1.Clock_CLOCK_MONOTONIC_RAW})
 	p.Ring(&moriensv1.Ring{Ring: ring, Process: process})
-	c := &moriensv1.Calls{Ring: ring, OriginTicks: p.at(enter[0]), NoBurst: []uint32{0}}
-	last := c.OriginTicks
+	c := &sectiontest.Rows{Ring: ring, Origin: p.at(enter[0]), NoBurst: []uint32{0}}
+	last := c.Origin
 	for i := range enter {
-		c.BurstTicks = append(c.BurstTicks, p.at(enter[i])-last)
+		c.Add(agenttest.Call(t, "MPI_Sendrecv"), 0, p.at(enter[i])-last, p.at(exit[i])-p.at(enter[i]))
 		last = p.at(exit[i])
-		c.CallTicks = append(c.CallTicks, last-p.at(enter[i]))
-		c.Function = append(c.Function, agenttest.Call(t, "MPI_Sendrecv"))
-		c.Path = append(c.Path, 0)
 	}
-	p.Calls(c)
+	p.Rows(c)
 	p.End(process, moriensv1.ProcessEnd_HOW_FINALIZED)
 }
 

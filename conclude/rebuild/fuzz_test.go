@@ -23,9 +23,10 @@ func FuzzMeaning(f *testing.F) {
 			sectiontest.Move{Kind: 1, Comm: 1, Transfer: section.Transfer{Done: 1, Bytes: 1, Ring: 1, Channel: 5}},
 			sectiontest.Move{Kind: 2, Peer: -1, Tag: -1, Transfer: section.Transfer{Row: 1, Done: -1, Bytes: 2, Untold: true}},
 			sectiontest.Move{Kind: 6, Peer: 1, Tag: 7, Comm: 1, Transfer: section.Transfer{Bytes: 3, Ordinal: 4}})),
-		{Body: &moriensv1.ReportRequest_Collectives{Collectives: &moriensv1.Collectives{
-			Ring: 1, Row: []int64{1}, Comm: []uint32{1}, Ordinal: []uint64{1 << 40}, Sent: []uint64{1}, Received: []uint64{2}, Root: []int32{-3}}}},
-		{Body: &moriensv1.ReportRequest_Gaps{Gaps: &moriensv1.Gaps{Ring: 1, Before: []uint64{0, 2}, Inside: []uint64{1}}}},
+		(&sectiontest.Rows{
+			Ring: 1, First: 2, Origin: 8, Burst: []uint64{0, 5}, Call: []uint64{1, 2}, Function: []uint32{uint32(mpicall.Send), uint32(mpicall.Allreduce)},
+			Collectives: []section.Collective{{Row: 1, Comm: 1, Ordinal: 1 << 40, Sent: 1, Received: 2, Root: -3}}}).Message(),
+		(&sectiontest.Rows{Ring: 1, GapsBefore: []uint64{0, 2}, GapsInside: []uint64{1}}).Message(),
 		{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 3}}},
 	} {
 		raw, err := proto.Marshal(m)
@@ -43,8 +44,7 @@ func FuzzMeaning(f *testing.F) {
 		messages := []*moriensv1.ReportRequest{
 			{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{Process: 1, Size: 2, Clock: moriensv1.Clock_CLOCK_MONOTONIC_RAW}}},
 			{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: 1, Process: 1}}},
-			{Body: &moriensv1.ReportRequest_Calls{Calls: &moriensv1.Calls{Ring: 1, BurstTicks: []uint64{0, 5}, CallTicks: []uint64{1, 2},
-				Function: []uint32{uint32(mpicall.Isend), uint32(mpicall.Recv)}, Path: []uint32{0, 0}}}},
+			(&sectiontest.Rows{Ring: 1, Burst: []uint64{0, 5}, Call: []uint64{1, 2}, Function: []uint32{uint32(mpicall.Isend), uint32(mpicall.Recv)}}).Message(),
 			{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: &moriensv1.ClockSample{Clock: moriensv1.Clock_CLOCK_MONOTONIC_RAW}}},
 			{Body: &moriensv1.ReportRequest_Communicator{Communicator: &moriensv1.Communicator{
 				Communicator: 1, Id: 8, Size: 2, Peers: 2, First: []int32{0}, Stride: []int32{1}, Count: []uint32{2}}}},

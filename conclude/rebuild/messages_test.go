@@ -130,7 +130,7 @@ func (p *plan) report(t fatal, gone [][]bool, ends []moriensv1.ProcessEnd_How) s
 		send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: id, Process: id}}})
 		// The communicator has the ranks the other way round.
 		send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: id, Comm: 3, Communicator: 1, Rank: uint32(n - 1 - rank)}}})
-		c, g := &moriensv1.Calls{Ring: id}, &moriensv1.Gaps{Ring: id}
+		c := &sectiontest.Rows{Ring: id}
 		var moves []sectiontest.Move
 		number := make([]int, p.rows[rank]) // of each row that is left
 		last, missing := uint64(0), false
@@ -141,23 +141,20 @@ func (p *plan) report(t fatal, gone [][]bool, ends []moriensv1.ProcessEnd_How) s
 			}
 			number[row] = len(c.Function)
 			if missing {
-				g.Before = append(g.Before, uint64(len(c.Function)))
+				c.GapsBefore = append(c.GapsBefore, uint64(len(c.Function)))
 			}
 			if missing || len(c.Function) == 0 {
 				c.NoBurst = append(c.NoBurst, uint32(len(c.Function)))
 			}
 			if len(c.Function) == 0 {
-				c.OriginTicks, last = enter(row), enter(row)
+				c.Origin, last = enter(row), enter(row)
 			}
 			missing = false
-			c.BurstTicks = append(c.BurstTicks, enter(row)-last)
-			c.CallTicks = append(c.CallTicks, 10)
-			c.Function = append(c.Function, uint32(mpicall.Waitall))
-			c.Path = append(c.Path, 0)
+			c.Add(uint32(mpicall.Waitall), 0, enter(row)-last, 10)
 			last = enter(row) + 10
 		}
 		if missing {
-			g.Before = append(g.Before, uint64(len(c.Function)))
+			c.GapsBefore = append(c.GapsBefore, uint64(len(c.Function)))
 		}
 		for _, o := range p.acts {
 			if o.of != rank || number[o.row] < 0 {
@@ -181,14 +178,9 @@ func (p *plan) report(t fatal, gone [][]bool, ends []moriensv1.ProcessEnd_How) s
 			moves = append(moves, sectiontest.Move{Kind: kind, Peer: peer, Tag: tag, Comm: 3, Transfer: section.Transfer{Row: uint64(number[o.row]), Done: done, Bytes: 8}})
 			o.row = number[o.row] // as it is reported
 		}
-		if len(c.Function) > 0 {
-			send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
-		}
+		send(c.Message())
 		if len(moves) > 0 {
 			send(sectiontest.Message(sectiontest.Moves(id, 0, moves...)))
-		}
-		if len(g.Before) > 0 {
-			send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Gaps{Gaps: g}})
 		}
 		send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: id, Transfers: uint64(len(moves))}}})
 		send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: id, How: ends[rank]}}})

@@ -8,6 +8,7 @@ import (
 
 	"moriens/collector/store"
 	"moriens/conclude/agenttest"
+	"moriens/internal/section/sectiontest"
 	"moriens/internal/team"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
@@ -35,12 +36,12 @@ func TestRebuild(t *testing.T) {
 	f.Process(&moriensv1.Process{Process: 1, Rank: 1, Size: 2, World: "w", Executable: "/opt/app", MpiLibrary: "Open MPI v4.1.4, package", Clock: moriensv1.Clock_CLOCK_TSC})
 	f.Ring(&moriensv1.Ring{Ring: 11, Process: 1})
 	init, send, recv, barrier := agenttest.Call(t, "MPI_Init"), agenttest.Call(t, "MPI_Send"), agenttest.Call(t, "MPI_Recv"), agenttest.Call(t, "MPI_Barrier")
-	f.Calls(&moriensv1.Calls{
-		Ring: 11, OriginTicks: 4000, BurstTicks: []uint64{0, 100}, CallTicks: []uint64{50, 20},
+	f.Rows(&sectiontest.Rows{
+		Ring: 11, Origin: 4000, Burst: []uint64{0, 100}, Call: []uint64{50, 20},
 		Function: []uint32{init, send}, Path: []uint32{0, 0}, NoBurst: []uint32{0},
 	})
-	f.Calls(&moriensv1.Calls{
-		Ring: 11, First: 2, OriginTicks: 4170, BurstTicks: []uint64{1000, 30}, CallTicks: []uint64{10, 0},
+	f.Rows(&sectiontest.Rows{
+		Ring: 11, First: 2, Origin: 4170, Burst: []uint64{1000, 30}, Call: []uint64{10, 0},
 		Function: []uint32{recv, barrier}, Path: []uint32{0, 0}, NoBurst: []uint32{0}, Unfinished: true,
 	})
 	f.Clock(20_000_002_000, 10_000_001_000)

@@ -37,18 +37,15 @@ func reportTraffic(t *testing.T, clocks [2]pretender, functions []mpicall.ID) (s
 			Communicator: 1, Id: 77, Size: 2, Peers: 2, First: []int32{0}, Stride: []int32{1}, Count: []uint32{2}}}})
 		p.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: ring, Comm: 1, Communicator: 1, Rank: uint32(rank)}}})
 		p.Ring(&moriensv1.Ring{Ring: ring, Process: ring})
-		c := &moriensv1.Calls{Ring: ring, OriginTicks: p.at(1e6), NoBurst: []uint32{0}}
+		c := &sectiontest.Rows{Ring: ring, Origin: p.at(1e6), NoBurst: []uint32{0}}
 		var moves []sectiontest.Move
-		m := &moriensv1.Collectives{Ring: ring}
-		last, lastMet := c.OriginTicks, 0
+		last := c.Origin
 		for i, function := range functions {
 			enter := 1e6 * float64(i+1)
 			exit := enter + 2000 + 1e4*random.ExpFloat64()
 			exits[rank] = append(exits[rank], exit)
-			c.BurstTicks = append(c.BurstTicks, p.at(enter)-last)
+			c.Add(uint32(function), 0, p.at(enter)-last, p.at(exit)-p.at(enter))
 			last = p.at(exit)
-			c.CallTicks = append(c.CallTicks, last-p.at(enter))
-			c.Function, c.Path = append(c.Function, uint32(function)), append(c.Path, 0)
 			if function == mpicall.Sendrecv {
 				for _, kind := range []moriensv1.Transfers_Kind{moriensv1.Transfers_KIND_SENT, moriensv1.Transfers_KIND_RECEIVED} {
 					moves = append(moves, sectiontest.Move{Kind: kind, Peer: int32(1 - rank), Tag: 5, Comm: 1, Transfer: section.Transfer{Row: uint64(i), Done: 1, Bytes: 8}})
@@ -59,16 +56,11 @@ func reportTraffic(t *testing.T, clocks [2]pretender, functions []mpicall.ID) (s
 			if function == mpicall.Bcast || function == mpicall.Reduce {
 				root = 1
 			}
-			m.Row, m.Comm, m.Ordinal = append(m.Row, int64(i-lastMet)), append(m.Comm, 1), append(m.Ordinal, uint64(len(m.Ordinal)))
-			m.Sent, m.Received, m.Root = append(m.Sent, 8), append(m.Received, 8), append(m.Root, root)
-			lastMet = i
+			c.Meet(1, uint64(len(c.Collectives)), root, 8, 8)
 		}
-		p.Calls(c)
+		p.Rows(c)
 		if len(moves) > 0 {
 			p.Send(sectiontest.Message(sectiontest.Moves(ring, 0, moves...)))
-		}
-		if len(m.Row) > 0 {
-			p.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: m}})
 		}
 		p.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: ring, Transfers: uint64(len(moves))}}})
 		p.End(ring, moriensv1.ProcessEnd_HOW_FINALIZED)

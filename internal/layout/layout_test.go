@@ -41,7 +41,7 @@ var rules = []rule{
 	{"conclude/fetch", []string{"collector/store", "collector/windows", "conclude/rebuild", "proto", "trace"}, []string{"anchor", "team", "units"}, []string{}},
 	{"conclude/cells", []string{"analysis", "collector/cells", "collector/store", "collector/windows", "conclude/clustering", "conclude/fetch", "conclude/rebuild", "conclude/retention", "proto", "trace"},
 		[]string{"mpicall", "relay", "stage", "units"}, []string{}},
-	{"conclude/agenttest", []string{"collector/store", "proto"}, []string{"mpicall"}, []string{}},
+	{"conclude/agenttest", []string{"collector/store", "proto"}, []string{"mpicall", "section"}, []string{}},
 	{"conclude", []string{"analysis", "collector/cells", "collector/store", "conclude/cells", "conclude/clustering", "conclude/fetch", "conclude/rebuild", "conclude/retention", "proto", "trace"},
 		[]string{"stage", "team", "units"}, []string{}},
 	{"collector/health", []string{}, []string{}, []string{}},

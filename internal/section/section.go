@@ -57,9 +57,9 @@ type Head struct {
 	Rows       int    // of Moves: transfers
 	Ring       uint64 // id
 	First      uint64 // number of the first row; of Moves, of the first call that posted one of the transfers
-	Origin     uint64 // ticks at which the first burst starts; of Moves, the first row of the block
+	Origin     uint64 // ticks at which the first burst starts; of Moves, the row from which that of the first transfer differs
 	Tail       uint64 // of the ring, in slots, behind the block
-	Chunk      uint64 // of windows that the rows are in
+	Chunk      uint64 // of windows that the rows are in; 0: not given, like Tail and Sequence
 	Sequence   uint64 // of the message that has the section
 }
 

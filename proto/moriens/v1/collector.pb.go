@@ -787,7 +787,7 @@ type ReportRequest_CallPath struct {
 }
 
 type ReportRequest_Calls struct {
-	Calls *Calls `protobuf:"bytes,6,opt,name=calls,proto3,oneof"`
+	Calls *Calls `protobuf:"bytes,6,opt,name=calls,proto3,oneof"` // inside an agent only, like Collectives, Gaps and Marks: sections have what they say
 }
 
 type ReportRequest_RingEnd struct {
@@ -827,11 +827,11 @@ type ReportRequest_Member struct {
 }
 
 type ReportRequest_Collectives struct {
-	Collectives *Collectives `protobuf:"bytes,25,opt,name=collectives,proto3,oneof"`
+	Collectives *Collectives `protobuf:"bytes,25,opt,name=collectives,proto3,oneof"` // inside an agent only
 }
 
 type ReportRequest_Gaps struct {
-	Gaps *Gaps `protobuf:"bytes,26,opt,name=gaps,proto3,oneof"`
+	Gaps *Gaps `protobuf:"bytes,26,opt,name=gaps,proto3,oneof"` // inside an agent only
 }
 
 type ReportRequest_TransfersEnd struct {
@@ -839,7 +839,7 @@ type ReportRequest_TransfersEnd struct {
 }
 
 type ReportRequest_Marks struct {
-	Marks *Marks `protobuf:"bytes,30,opt,name=marks,proto3,oneof"`
+	Marks *Marks `protobuf:"bytes,30,opt,name=marks,proto3,oneof"` // inside an agent only
 }
 
 type ReportRequest_MarkName struct {
@@ -889,7 +889,7 @@ type ReportRequest_Standing struct {
 
 type ReportRequest_Sections struct {
 	// Sections one after the other (docs/format/section.md): what rings of the node recorded, and what calls have moved
-	// by which clocks are compared. Agents make them of Calls, Marks, Collectives and Gaps, which they never send.
+	// by which clocks are compared.
 	Sections []byte `protobuf:"bytes,190,opt,name=sections,proto3,oneof"`
 }
 
@@ -1709,7 +1709,7 @@ type Process struct {
 	MpiLibrary    string                 `protobuf:"bytes,8,opt,name=mpi_library,json=mpiLibrary,proto3" json:"mpi_library,omitempty"`
 	Pid           uint32                 `protobuf:"varint,9,opt,name=pid,proto3" json:"pid,omitempty"`
 	Clock         Clock                  `protobuf:"varint,10,opt,name=clock,proto3,enum=moriens.v1.Clock" json:"clock,omitempty"`
-	Events        []string               `protobuf:"bytes,11,rep,name=events,proto3" json:"events,omitempty"`           // that are counted, in the order of Calls.counts
+	Events        []string               `protobuf:"bytes,11,rep,name=events,proto3" json:"events,omitempty"`           // that are counted, in the order of their columns
 	Unavailable   []string               `protobuf:"bytes,12,rep,name=unavailable,proto3" json:"unavailable,omitempty"` // events that were asked for and are not counted: "name: reason" or "name"
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2246,9 +2246,9 @@ func (x *Note) GetUnseen() bool {
 	return false
 }
 
-// Calls are what windows hold of consecutive outermost MPI calls of one ring, one per row, each with the computation
-// burst before it. A row can also be a run of polls: failed calls of one function from one place in direct succession.
-// All columns but the sparse ones have one length.
+// Calls are consecutive outermost MPI calls of one ring, one per row, each with the computation burst before it. A row
+// can also be a run of polls: failed calls of one function from one place in direct succession. All columns but the
+// sparse ones have one length. An agent makes sections of them.
 type Calls struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Ring        uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
@@ -2464,7 +2464,8 @@ func (x *MarkName) GetText() string {
 	return ""
 }
 
-// Marks are the calls of moriens.h by the program on one ring, in time order. All columns but value have one length.
+// Marks are the calls of moriens.h by the program on one ring, in time order. All columns but value have one length. An
+// agent makes sections of them.
 type Marks struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ring          uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
@@ -3518,13 +3519,13 @@ func (x *Spool) GetUnkeptProcesses() uint64 {
 type Standing struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Ring  []uint64               `protobuf:"fixed64,1,rep,packed,name=ring,proto3" json:"ring,omitempty"`
-	Rows  []uint64               `protobuf:"varint,2,rep,packed,name=rows,proto3" json:"rows,omitempty"`                                  // of the ring so far: Calls.first of the next one
+	Rows  []uint64               `protobuf:"varint,2,rep,packed,name=rows,proto3" json:"rows,omitempty"`                                  // of the ring so far: number of the next one
 	Ticks []uint64               `protobuf:"varint,3,rep,packed,name=ticks,proto3" json:"ticks,omitempty"`                                // when the agent looked
 	State []Standing_State       `protobuf:"varint,4,rep,packed,name=state,proto3,enum=moriens.v1.Standing_State" json:"state,omitempty"` // then, since the end of the last row
 	// Of the call that it is in, or of a run of polls that is not over; 0 = there is none.
 	Enter    []uint64 `protobuf:"varint,5,rep,packed,name=enter,proto3" json:"enter,omitempty"`
 	Exit     []uint64 `protobuf:"varint,10,rep,packed,name=exit,proto3" json:"exit,omitempty"`        // of the latest poll of such a run; 0 = it is in the call
-	Function []uint32 `protobuf:"varint,6,rep,packed,name=function,proto3" json:"function,omitempty"` // as in Calls
+	Function []uint32 `protobuf:"varint,6,rep,packed,name=function,proto3" json:"function,omitempty"` // MPI function, internal/mpicall
 	Path     []uint32 `protobuf:"varint,7,rep,packed,name=path,proto3" json:"path,omitempty"`         // CallPath of the process; 0 = unknown
 	// Where the call that has lasted longest was made, as file:line, once it has for seconds; empty = not known.
 	Longest uint64 `protobuf:"fixed64,8,opt,name=longest,proto3" json:"longest,omitempty"` // its ring
@@ -4102,13 +4103,13 @@ type Traffic struct {
 	Process uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"`
 	// By the calls that posted it. All columns have one length.
 	Kind     []Transfers_Kind `protobuf:"varint,2,rep,packed,name=kind,proto3,enum=moriens.v1.Transfers_Kind" json:"kind,omitempty"`
-	Function []uint32         `protobuf:"varint,3,rep,packed,name=function,proto3" json:"function,omitempty"` // as in Calls
+	Function []uint32         `protobuf:"varint,3,rep,packed,name=function,proto3" json:"function,omitempty"` // MPI function, internal/mpicall
 	Path     []uint32         `protobuf:"varint,4,rep,packed,name=path,proto3" json:"path,omitempty"`
 	Count    []uint64         `protobuf:"varint,5,rep,packed,name=count,proto3" json:"count,omitempty"`
 	Bytes    []uint64         `protobuf:"varint,6,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
 	// By the peer. All columns have one length.
 	PeerKind      []Transfers_Kind `protobuf:"varint,7,rep,packed,name=peer_kind,json=peerKind,proto3,enum=moriens.v1.Transfers_Kind" json:"peer_kind,omitempty"`
-	Comm          []uint32         `protobuf:"varint,8,rep,packed,name=comm,proto3" json:"comm,omitempty"` // as in Transfers
+	Comm          []uint32         `protobuf:"varint,8,rep,packed,name=comm,proto3" json:"comm,omitempty"` // the process's own number of the communicator, 0 = unknown
 	Peer          []int32          `protobuf:"zigzag32,9,rep,packed,name=peer,proto3" json:"peer,omitempty"`
 	PeerCount     []uint64         `protobuf:"varint,10,rep,packed,name=peer_count,json=peerCount,proto3" json:"peer_count,omitempty"`
 	PeerBytes     []uint64         `protobuf:"varint,11,rep,packed,name=peer_bytes,json=peerBytes,proto3" json:"peer_bytes,omitempty"`
@@ -4223,12 +4224,13 @@ func (x *Traffic) GetPeerBytes() []uint64 {
 	return nil
 }
 
-// Collectives are the collective calls of one ring, one per row. All columns have one length.
+// Collectives are the collective calls of one ring, one per row. All columns have one length. An agent makes sections
+// of them.
 type Collectives struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ring          uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
-	Row           []int64                `protobuf:"zigzag64,2,rep,packed,name=row,proto3" json:"row,omitempty"` // as in Transfers
-	Comm          []uint32               `protobuf:"varint,3,rep,packed,name=comm,proto3" json:"comm,omitempty"`
+	Row           []int64                `protobuf:"zigzag64,2,rep,packed,name=row,proto3" json:"row,omitempty"`         // of the call in its ring, less the one before
+	Comm          []uint32               `protobuf:"varint,3,rep,packed,name=comm,proto3" json:"comm,omitempty"`         // the process's own number of the communicator, 0 = unknown
 	Ordinal       []uint64               `protobuf:"varint,4,rep,packed,name=ordinal,proto3" json:"ordinal,omitempty"`   // of the call in its communicator, from 0
 	Sent          []uint64               `protobuf:"varint,5,rep,packed,name=sent,proto3" json:"sent,omitempty"`         // bytes that the rank contributes
 	Received      []uint64               `protobuf:"varint,6,rep,packed,name=received,proto3" json:"received,omitempty"` // bytes that the rank receives
@@ -4316,7 +4318,8 @@ func (x *Collectives) GetRoot() []int32 {
 	return nil
 }
 
-// Gaps say where a ring's records are incomplete, so that what its process has moved cannot be counted there.
+// Gaps say where a ring's records are incomplete, so that what its process has moved cannot be counted there. An agent
+// makes sections of them.
 type Gaps struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Ring  uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
