@@ -66,16 +66,22 @@ func (p *packed) messages(stay bool, compared []byte) []*moriensv1.ReportRequest
 			list = append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sections{Sections: bytes}})
 		}
 	}
-	if !stay {
-		from, to := 0, 0
-		for _, x := range p.sections {
-			if to += len(x); to-from > sectionBytes {
-				send(p.bytes[from:to])
-				from = to
+	if stay {
+		return append(list, p.behind...)
+	}
+	for _, bytes := range [][]byte{p.bytes, compared} {
+		for len(bytes) > 0 {
+			to := 0
+			for to < len(bytes) && to <= sectionBytes {
+				n, err := section.Length(bytes[to:])
+				if err != nil { // that is for the collector to say
+					n = len(bytes) - to
+				}
+				to += n
 			}
+			send(bytes[:to])
+			bytes = bytes[to:]
 		}
-		send(p.bytes[from:])
-		send(compared)
 	}
 	return append(list, p.behind...)
 }

@@ -215,3 +215,28 @@ func spread(list []*moriensv1.Calls) (rows [][]any) {
 	}
 	return rows
 }
+
+// However much a transaction has, no message is much larger than sectionBytes.
+func TestMessagesOfSectionsAreBounded(t *testing.T) {
+	e, b := new(section.Encoder), new(section.Block)
+	b.Ring, b.Rows, b.Sites = 1, section.MaxRows, []section.Site{{Function: 1}}
+	for i := range b.Rows {
+		b.Burst[i], b.Call[i] = uint64(i)*0x9e3779b97f4a7c15, uint64(i)*0x2545f4914f6cdd1d
+	}
+	var p packed
+	for range 100 {
+		p.bytes = e.Calls(p.bytes, b)
+	}
+	compared := slices.Clone(p.bytes)
+	var got []byte
+	messages := p.messages(false, compared)
+	for _, m := range messages {
+		if n := len(m.GetSections()); n > 2*sectionBytes || n == 0 {
+			t.Errorf("a message of %d bytes", n)
+		}
+		got = append(got, m.GetSections()...)
+	}
+	if len(messages) < 10 || !slices.Equal(got, slices.Concat(p.bytes, compared)) {
+		t.Errorf("%d messages have %d bytes of %d", len(messages), len(got), 2*len(compared))
+	}
+}

@@ -157,7 +157,7 @@ func (s *Store) encode(t *Transaction) {
 	s.records, s.bytes = s.records[:0], s.bytes[:0]
 	for _, g := range s.grouped(t.Moves) {
 		s.beginRecord(t.Number, chunkKey{g.ring.process.id, g.chunk}, s.level(g.chunk))
-		s.bytes = s.sections(s.bytes, g, t.Moves)
+		s.bytes = s.encodeGroup(s.bytes, g, t.Moves)
 		s.records[len(s.records)-1].to = len(s.bytes)
 	}
 	for _, rows := range t.Rows {
@@ -165,8 +165,8 @@ func (s *Store) encode(t *Transaction) {
 	}
 }
 
-// sections appends the sections of a group's moves.
-func (s *Store) sections(dst []byte, g *group, moves []Move) []byte {
+// encodeGroup appends the sections of a group's moves.
+func (s *Store) encodeGroup(dst []byte, g *group, moves []Move) []byte {
 	b := &s.block
 	b.Empty()
 	for _, x := range g.spans {
@@ -465,7 +465,7 @@ func (s *Store) compared(moves []Move) (bytes []byte) {
 	var now group
 	flush := func() {
 		if len(now.spans) > 0 {
-			bytes = s.sections(bytes, &now, moves)
+			bytes = s.encodeGroup(bytes, &now, moves)
 		}
 	}
 	var r *ring

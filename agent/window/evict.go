@@ -50,13 +50,22 @@ func (s *Store) evict(k logKey) error {
 	s.below[k.rank] = min(s.below[k.rank], edgeOf(k.level))
 	to := logKey{k.rank + 1, k.level}
 	n := &moriensv1.WindowState{Below: s.below[:], EvictedWindows: s.newlyGone(was), Marks: s.foundUnusual()}
-	offsets, err := s.move(to, records, bytes, n)
+	copied := int64(0)
+	for _, r := range records {
+		copied += int64(frameBytes + len(r))
+	}
+	var offsets []int64
+	err = errBound
+	if s.size()+copied <= s.max() {
+		offsets, err = s.move(to, records, bytes, n)
+	}
 	removed := s.remove(k)
 	if err != nil { // now there is room
 		offsets, err = s.move(to, records, bytes, n)
 	}
 	if err != nil {
-		s.tear(chunks)
+		n.Logs = []*moriensv1.WindowLog{{Rank: uint32(k.rank), Level: uint32(k.level)}}
+		s.tear(chunks, n)
 		s.fail(err)
 		return removed
 	}
@@ -147,8 +156,7 @@ func (s *Store) newlyGone(was [classes]uint64) (n uint64) {
 }
 
 // tear says that the marked windows of chunks are gone.
-func (s *Store) tear(chunks []chunkKey) {
-	n := new(moriensv1.WindowState)
+func (s *Store) tear(chunks []chunkKey, n *moriensv1.WindowState) {
 	for _, of := range chunks {
 		p := s.processes[of.process]
 		if p == nil {

@@ -49,12 +49,17 @@ func (s *Store) fetchWindows(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, emit
 		for n < len(wanted) && wanted[n].process == wanted[0].process && chunkOf(wanted[n].window) == chunkOf(wanted[0].window) {
 			n++
 		}
-		windows, records, err := s.read(wanted[:n], end)
+		windows, records := s.choose(wanted[:n], end)
+		complete, err := reader.read(s, windows, records)
 		if err != nil {
 			return err
 		}
-		if err := reader.answer(windows, records, emit); err != nil {
-			return err
+		for i := range windows {
+			if w := &windows[i]; !complete {
+				w.isGone(end)
+			} else if err := w.emit(emit); err != nil {
+				return err
+			}
 		}
 		wanted = wanted[n:]
 	}
@@ -93,58 +98,74 @@ func (s *Store) wanted(f *moriensv1.Fetch) []key {
 // A wantedWindow is one with the rows that are of it.
 type wantedWindow struct {
 	key
-	part *moriensv1.WindowPart // that is emitted next
-	rows map[uint64][2]uint64  // by ring: first, behind
+	parts []*moriensv1.WindowPart
+	rows  map[uint64][2]uint64 // by ring: first, behind
 }
 
-// read reads what is held of windows of one chunk of a process, and says which of them are gone.
-func (s *Store) read(wanted []key, end *moriensv1.WindowsEnd) (windows []wantedWindow, records [][]byte, err error) {
+func (w *wantedWindow) isGone(end *moriensv1.WindowsEnd) {
+	end.GoneProcess, end.GoneWindow = append(end.GoneProcess, w.process), append(end.GoneWindow, uint64(w.window))
+}
+
+func (w *wantedWindow) emit(emit func(*moriensv1.WindowPart) error) error {
+	for _, p := range w.parts {
+		if err := emit(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// choose says which windows of one chunk of a process are gone, and gives the others, with how many records the chunk
+// has.
+func (s *Store) choose(wanted []key, end *moriensv1.WindowsEnd) (windows []wantedWindow, records int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.processes[wanted[0].process]
-	if records, err = s.recordsOf(chunkKey{p.id, chunkOf(wanted[0].window)}); err != nil {
-		return nil, nil, err
-	}
 	for _, k := range wanted {
-		if !p.had(k.window) {
+		w := wantedWindow{key: k, rows: make(map[uint64][2]uint64)}
+		switch {
+		case !p.had(k.window):
+			continue
+		case s.gone(k):
+			w.isGone(end)
 			continue
 		}
-		if s.gone(k) {
-			end.GoneProcess, end.GoneWindow = append(end.GoneProcess, k.process), append(end.GoneWindow, uint64(k.window))
-			continue
-		}
-		w := wantedWindow{k, &moriensv1.WindowPart{Process: k.process, Window: uint64(k.window)}, make(map[uint64][2]uint64)}
+		part := &moriensv1.WindowPart{Process: k.process, Window: uint64(k.window)}
 		for _, r := range p.rings {
 			if first, behind, any := r.rowsOf(k.window); any {
 				w.rows[r.id] = [2]uint64{first, behind}
-				w.part.Ring = append(w.part.Ring, r.id)
-				w.part.FirstRow, w.part.BehindRow = append(w.part.FirstRow, first), append(w.part.BehindRow, behind)
+				part.Ring = append(part.Ring, r.id)
+				part.FirstRow, part.BehindRow = append(part.FirstRow, first), append(part.BehindRow, behind)
 			}
 		}
+		w.parts = append(w.parts, part)
 		windows = append(windows, w)
 	}
-	return windows, records, nil
+	if h := s.chunks[chunkKey{p.id, chunkOf(wanted[0].window)}]; h != nil {
+		records = len(h.offsets)
+	}
+	return windows, records
 }
 
-// recordsOf are the sections of each record of a chunk. Of a damaged log there are none: what it held is gone.
-func (s *Store) recordsOf(of chunkKey) (records [][]byte, err error) {
+// sections are those of one record of a chunk, by its number; there are none where the chunk is evicted by now. The
+// records of a chunk keep their numbers when it moves to another log. A damaged log is evicted.
+func (s *Store) sections(of chunkKey, number int) (sections []byte, held bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	h := s.chunks[of]
-	if h == nil {
-		return nil, nil
+	if h == nil || number >= len(h.offsets) {
+		return nil, false, nil
 	}
 	k := logKey{h.rank, s.level(of.chunk)}
-	for _, offset := range h.offsets {
-		record, err := s.logs[k].Record(offset)
-		if errors.Is(err, segment.ErrCorrupt) {
-			s.damaged(k, err)
-			return nil, s.remove(k)
-		}
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, record[recordHead:])
+	record, err := s.logs[k].Record(h.offsets[number])
+	switch {
+	case errors.Is(err, segment.ErrCorrupt):
+		s.damaged(k, err)
+		return nil, false, s.remove(k)
+	case err != nil:
+		return nil, false, err
 	}
-	return records, nil
+	return record[recordHead:], true, nil
 }
 
 // A reader takes records of moves apart.
@@ -157,38 +178,30 @@ type reader struct {
 	part     section.Block
 }
 
-// answer calls emit for windows, with those of the moves in records that they posted.
-func (r *reader) answer(windows []wantedWindow, records [][]byte, emit func(*moriensv1.WindowPart) error) error {
-	for _, bytes := range records {
+// read gives windows of one chunk their moves, out of so many records, and reports whether all of those are still held.
+func (r *reader) read(s *Store, windows []wantedWindow, records int) (complete bool, err error) {
+	for i := 0; i < records && len(windows) > 0; i++ {
+		of := chunkKey{windows[0].process, chunkOf(windows[0].window)}
+		bytes, held, err := s.sections(of, i)
+		if err != nil || !held {
+			return false, err
+		}
 		for len(bytes) > 0 {
-			var err error
 			if bytes, err = r.section.Read(bytes); err != nil {
-				return err
+				return false, err
 			}
 			if r.section.Kind != section.Moves {
 				continue
 			}
 			if err := r.decoder.Moves(&r.section, &r.block); err != nil {
-				return err
+				return false, err
 			}
 			for i := range windows {
-				w := &windows[i]
-				if r.add(w); len(w.part.Sections) < partBytes {
-					continue
-				}
-				if err := emit(w.part); err != nil {
-					return err
-				}
-				w.part = &moriensv1.WindowPart{Process: w.process, Window: uint64(w.window)}
+				r.add(&windows[i])
 			}
 		}
 	}
-	for _, w := range windows {
-		if err := emit(w.part); err != nil {
-			return err
-		}
-	}
-	return nil
+	return true, nil
 }
 
 // add gives a window a section with its moves of the block.
@@ -204,9 +217,15 @@ func (r *reader) add(w *wantedWindow) {
 			r.gatherer.Add(&r.part, r.block.Lanes[x.Lane], x)
 		}
 	}
-	if len(r.part.Transfers) > 0 {
-		w.part.Sections = r.encoder.Moves(w.part.Sections, &r.part)
+	if len(r.part.Transfers) == 0 {
+		return
 	}
+	part := w.parts[len(w.parts)-1]
+	if len(part.Sections) >= partBytes {
+		part = &moriensv1.WindowPart{Process: w.process, Window: uint64(w.window)}
+		w.parts = append(w.parts, part)
+	}
+	part.Sections = r.encoder.Moves(part.Sections, &r.part)
 }
 
 // fetchAll calls emit for parts with the moves of all windows of the processes that are asked for, or all that is
@@ -227,28 +246,38 @@ func (s *Store) fetchAll(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, emit fun
 	slices.SortFunc(chunks, func(a, b chunkKey) int {
 		return cmp.Or(cmp.Compare(a.process, b.process), cmp.Compare(a.chunk, b.chunk))
 	})
-	all := new(moriensv1.WindowPart)
-	for i, of := range chunks {
-		s.mu.Lock()
-		records, err := s.recordsOf(of)
-		s.mu.Unlock()
-		if err != nil {
-			return err
-		}
-		for _, sections := range records {
-			if f.Everything {
-				all.Sections = append(all.Sections, sections...)
-			} else if all.Sections, err = appendMoves(all.Sections, sections); err != nil {
+	part := new(moriensv1.WindowPart)
+	for _, of := range chunks {
+		for i := 0; ; i++ {
+			sections, held, err := s.sections(of, i)
+			if err != nil {
 				return err
 			}
+			if !held {
+				break
+			}
+			for len(sections) > 0 {
+				n, err := section.Length(sections)
+				if err != nil {
+					return err
+				}
+				if kind, _, _ := section.Of(sections); kind == section.Moves || f.Everything {
+					part.Sections = append(part.Sections, sections[:n]...)
+				}
+				if sections = sections[n:]; len(part.Sections) < partBytes {
+					continue
+				}
+				if err := emit(part); err != nil {
+					return err
+				}
+				part = new(moriensv1.WindowPart)
+			}
 		}
-		if n := len(all.Sections); n == 0 || n < partBytes && i < len(chunks)-1 {
-			continue
-		}
-		if err := emit(all); err != nil {
+	}
+	if len(part.Sections) > 0 {
+		if err := emit(part); err != nil {
 			return err
 		}
-		all = new(moriensv1.WindowPart)
 	}
 	if f.Everything {
 		s.mu.Lock()
@@ -262,21 +291,6 @@ func (s *Store) fetchAll(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, emit fun
 		}
 	}
 	return nil
-}
-
-// appendMoves appends the sections of moves among others.
-func appendMoves(dst, sections []byte) ([]byte, error) {
-	for len(sections) > 0 {
-		n, err := section.Length(sections)
-		if err != nil {
-			return dst, err
-		}
-		if kind, _, _ := section.Of(sections); kind == section.Moves {
-			dst = append(dst, sections[:n]...)
-		}
-		sections = sections[n:]
-	}
-	return dst, nil
 }
 
 // Replay gives take the sections of calls that are held, for a restarted agent, those of a ring in the order of its

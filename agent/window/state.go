@@ -64,6 +64,7 @@ func (s *Store) open() error {
 // readState reads the records of the state log that count: neither what recurs, nor what was undone.
 func (s *Store) readState() (notes []*moriensv1.WindowState, err error) {
 	last := uint64(0)
+	var pieces []*moriensv1.WindowState // of a rewrite, which counts when the last one is there
 	err = s.state.Read(segment.Position{}, func(_ segment.Position, record []byte) error {
 		n := new(moriensv1.WindowState)
 		if err := proto.Unmarshal(record, n); err != nil {
@@ -71,7 +72,10 @@ func (s *Store) readState() (notes []*moriensv1.WindowState, err error) {
 		}
 		switch {
 		case n.Complete:
-			notes, last = notes[:0], n.Transaction
+			if pieces = append(pieces, n); !n.More {
+				notes, last, pieces = pieces, n.Transaction, nil
+			}
+			return nil
 		case n.Transaction > s.config.Committed:
 			return nil
 		case n.Transaction > 0:
@@ -80,7 +84,7 @@ func (s *Store) readState() (notes []*moriensv1.WindowState, err error) {
 			}
 			last = n.Transaction
 		}
-		notes = append(notes, n)
+		notes, pieces = append(notes, n), nil
 		return nil
 	})
 	return notes, err
@@ -148,7 +152,11 @@ func (s *Store) reread(k logKey, end int64) error {
 		if len(record) < recordHead {
 			return fmt.Errorf("%w: %s at offset %d: a record of %d bytes", segment.ErrCorrupt, k.dir(), offset, len(record))
 		}
-		s.index(chunkKey{binary.LittleEndian.Uint64(record[8:]), chunk(binary.LittleEndian.Uint64(record[16:]))}, k.rank, offset)
+		of := chunkKey{binary.LittleEndian.Uint64(record[8:]), chunk(binary.LittleEndian.Uint64(record[16:]))}
+		if level := s.level(of.chunk); level != k.level {
+			return fmt.Errorf("%w: %s at offset %d: a record of level %d", segment.ErrCorrupt, k.dir(), offset, level)
+		}
+		s.index(of, k.rank, offset)
 		offset = at.Offset
 		return nil
 	})
@@ -261,6 +269,7 @@ func (s *Store) compact() {
 	if s.state.Bytes() < max(2*s.stateBytes, stateFrom) {
 		return
 	}
+	s.stateBytes = s.state.Bytes() // not again before it has doubled, whatever becomes of it
 	if err := s.save(); err != nil && !full(err) {
 		s.fail(err)
 	}
@@ -283,14 +292,50 @@ func (s *Store) describe(k logKey) *moriensv1.WindowLog {
 	return &moriensv1.WindowLog{Rank: uint32(k.rank), Level: uint32(k.level), End: uint64(s.logs[k].End().Offset)}
 }
 
+// pieceBytes is about how many bytes a record of a rewritten state has.
+const pieceBytes = 1 << 20
+
+// pieces are the records of a state that begins with n, and goes on with what is known of processes and rings.
+func (s *Store) pieces(n *moriensv1.WindowState) (records [][]byte, err error) {
+	size := 0
+	piece := func(bytes int) { // n is the one to which so much is added
+		if size += bytes; size <= pieceBytes || err != nil {
+			return
+		}
+		var record []byte
+		n.More = true
+		record, err = proto.Marshal(n)
+		records = append(records, record)
+		n, size = &moriensv1.WindowState{Complete: true, Transaction: n.Transaction}, bytes
+	}
+	for _, list := range [][]*moriensv1.ReportRequest{s.definitions, s.clockSamples()} {
+		for _, m := range list {
+			piece(proto.Size(m))
+			n.Definitions = append(n.Definitions, m)
+		}
+	}
+	for _, r := range s.rings {
+		if t := r.noted.track; t != nil {
+			piece(proto.Size(t))
+			n.Tracks = append(n.Tracks, t)
+		}
+		for edges := range slices.Chunk(r.edges[:r.noted.edges], pieceBytes/16) {
+			e := edgesOf(r.id, edges)
+			piece(proto.Size(e))
+			n.Edges = append(n.Edges, e)
+		}
+	}
+	record, last := proto.Marshal(n)
+	return append(records, record), errors.Join(err, last)
+}
+
 // save writes all of the state, as of the last transaction, to a new file of its log and removes the others.
 func (s *Store) save() error {
 	n := &moriensv1.WindowState{
-		Complete: true, Transaction: s.last, Definitions: slices.Clip(s.definitions), Below: s.below[:],
+		Complete: true, Transaction: s.last, Below: s.below[:],
 		EvictedBytes: s.stats.EvictedBytes, EvictedWindows: s.stats.EvictedWindows - s.pending.evicted,
 		Unusual: s.stats.Unusual - uint64(len(s.pending.unusual)),
 	}
-	n.Definitions = append(n.Definitions, s.clockSamples()...)
 	for k, m := range s.marks {
 		why := moriensv1.Keep_WHY_UNUSUAL
 		if m.class == pinned {
@@ -309,15 +354,7 @@ func (s *Store) save() error {
 	for k := range s.logs {
 		n.Logs = append(n.Logs, s.describe(k))
 	}
-	for _, r := range s.rings {
-		if r.noted.track != nil {
-			n.Tracks = append(n.Tracks, r.noted.track)
-		}
-		if r.noted.edges > 0 {
-			n.Edges = append(n.Edges, edgesOf(r.id, r.edges[:r.noted.edges]))
-		}
-	}
-	bytes, err := proto.Marshal(n)
+	records, err := s.pieces(n)
 	if err != nil {
 		return err
 	}
@@ -326,7 +363,7 @@ func (s *Store) save() error {
 			return err
 		}
 	}
-	if _, err := s.state.Append(bytes); err != nil {
+	if _, err := s.state.Append(records...); err != nil {
 		return err
 	}
 	s.stateBytes = s.state.End().Offset

@@ -84,7 +84,7 @@ func (r *ring) findAnchors(anchors []anchored, c *moriensv1.Collectives) []ancho
 // begin gives rows of calls to their window, and judges it where it ends with them.
 func (s *Store) begin(r *ring, c *moriensv1.Calls, x stretch) {
 	p, row := r.process, c.First+uint64(x.from)
-	if !p.had(x.window) && !s.retained(key{p.id, x.window}) {
+	if !s.retained(key{p.id, x.window}) && !p.had(x.window) {
 		s.stats.EvictedWindows++
 		s.pending.evicted++
 	}

@@ -156,7 +156,7 @@ func (p *process) pass(comm uint32, ordinal, ticks uint64) bool {
 
 // begin notes the window of the next row.
 func (r *ring) begin(row uint64, w anchor.ID) {
-	if n := len(r.edges); n == 0 || r.edges[n-1].window != w {
+	if n := len(r.edges); n == 0 || r.edges[n-1].window < w && r.edges[n-1].row < row {
 		r.edges = append(r.edges, edge{row, w})
 	}
 }

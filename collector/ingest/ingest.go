@@ -22,7 +22,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// maxMessageBytes bounds one message. An agent's largest, 4,096 calls, takes less than 0.2 MiB.
+// maxMessageBytes bounds one message. An agent's largest have 1 MiB of sections and one more, of 0.5 MiB at most.
 const maxMessageBytes = 4 << 20
 
 // A Server takes the agents' streams.

@@ -343,7 +343,10 @@ func (f *feed) takeBurst(b burstAt, x *stratum, of stand, follower *follower) {
 	if follower != nil {
 		m := f.moment(p)
 		m.startNS, m.known = line{p.view, follower.zeroNS}.at(p.Start(row))
-		m.fromNS, m.toNS, _ = follower.stretch(p)
+		var known bool
+		if m.fromNS, m.toNS, known = follower.stretch(p); !known {
+			m.fromNS, m.toNS = m.startNS, m.startNS
+		}
 		f.moments = append(f.moments, m)
 	}
 }

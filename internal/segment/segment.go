@@ -40,6 +40,8 @@ const (
 	Start = int64(headBytes)
 
 	frameBytes = 8 // of a frame's head: length, checksum
+	// keptFrame is how large the memory can be that is used again for the next frames.
+	keptFrame  = 1 << 20
 	compressed = 1 << 31
 	// compressFrom is from how many bytes on a record is compressed.
 	compressFrom = 128
@@ -239,6 +241,9 @@ func (l *Log) Append(records ...[]byte) (Position, error) {
 	}
 	l.begun = last.Bytes
 	last.Bytes += int64(len(l.frame))
+	if cap(l.frame) > keptFrame {
+		l.frame = nil
+	}
 	return Position{last.Number, last.Bytes}, nil
 }
 

@@ -371,7 +371,7 @@ type WindowState struct {
 	// Where windows begin from the first of these rows on: what is known of later rows is void.
 	Edges  []*WindowEdges  `protobuf:"bytes,5,rep,name=edges,proto3" json:"edges,omitempty"`
 	Passed []*WindowPassed `protobuf:"bytes,6,rep,name=passed,proto3" json:"passed,omitempty"`
-	// Hashes from which on chunks of windows are evicted: ordinary, unusual and pinned ones. Empty = as before.
+	// The highest hashes of chunks of windows that are not evicted: ordinary, unusual and pinned ones. Empty = as before.
 	Below          []uint64 `protobuf:"fixed64,7,rep,packed,name=below,proto3" json:"below,omitempty"`
 	EvictedBytes   uint64   `protobuf:"varint,8,opt,name=evicted_bytes,json=evictedBytes,proto3" json:"evicted_bytes,omitempty"` // since the record before
 	EvictedWindows uint64   `protobuf:"varint,9,opt,name=evicted_windows,json=evictedWindows,proto3" json:"evicted_windows,omitempty"`
@@ -380,6 +380,7 @@ type WindowState struct {
 	// Of logs that have changed since the record before; all are as of the transaction. End 0: it is gone.
 	Logs          []*WindowLog `protobuf:"bytes,12,rep,name=logs,proto3" json:"logs,omitempty"`
 	Complete      bool         `protobuf:"varint,13,opt,name=complete,proto3" json:"complete,omitempty"` // it says all: what records before it say is void
+	More          bool         `protobuf:"varint,14,opt,name=more,proto3" json:"more,omitempty"`         // of a complete one: the next record belongs to it, and it counts when the last one is there
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -498,6 +499,13 @@ func (x *WindowState) GetComplete() bool {
 	return false
 }
 
+func (x *WindowState) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
 var File_moriens_v1_window_proto protoreflect.FileDescriptor
 
 const file_moriens_v1_window_proto_rawDesc = "" +
@@ -529,7 +537,7 @@ const file_moriens_v1_window_proto_rawDesc = "" +
 	"\tWindowLog\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\rR\x04rank\x12\x14\n" +
 	"\x05level\x18\x02 \x01(\rR\x05level\x12\x10\n" +
-	"\x03end\x18\x03 \x01(\x04R\x03end\"\xf7\x03\n" +
+	"\x03end\x18\x03 \x01(\x04R\x03end\"\x8b\x04\n" +
 	"\vWindowState\x12;\n" +
 	"\vdefinitions\x18\x01 \x03(\v2\x19.moriens.v1.ReportRequestR\vdefinitions\x12,\n" +
 	"\x05marks\x18\x02 \x03(\v2\x16.moriens.v1.WindowMarkR\x05marks\x12/\n" +
@@ -543,7 +551,8 @@ const file_moriens_v1_window_proto_rawDesc = "" +
 	" \x01(\x04R\aunusual\x12 \n" +
 	"\vtransaction\x18\v \x01(\x04R\vtransaction\x12)\n" +
 	"\x04logs\x18\f \x03(\v2\x15.moriens.v1.WindowLogR\x04logs\x12\x1a\n" +
-	"\bcomplete\x18\r \x01(\bR\bcompleteJ\x04\b\x03\x10\x04B$Z\"moriens/proto/moriens/v1;moriensv1b\x06proto3"
+	"\bcomplete\x18\r \x01(\bR\bcomplete\x12\x12\n" +
+	"\x04more\x18\x0e \x01(\bR\x04moreJ\x04\b\x03\x10\x04B$Z\"moriens/proto/moriens/v1;moriensv1b\x06proto3"
 
 var (
 	file_moriens_v1_window_proto_rawDescOnce sync.Once
