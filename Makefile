@@ -146,7 +146,7 @@ RACE_NOT_NEEDED = agent/burst agent/mark agent/message agent/spare analysis/cell
 RACE_NOT = $(RACE_NOT_PROGRAMS) $(RACE_NOT_NEEDED)
 RACE     = $(filter-out $(RACE_NOT),$(TESTED))
 # Tests that take long, and whose goroutines other tests start too.
-RACE_SKIP = TestStormOfRequests TestPlantedHalo TestUnderMPI TestUnderSlurm TestStrangeLauncher TestManyClusters TestDamage TestTooMuchToCompare TestGridIsTheTree \
+RACE_SKIP = TestSampleHasTheFinalClusters TestStormOfRequests TestPlantedHalo TestUnderMPI TestUnderSlurm TestStrangeLauncher TestManyClusters TestDamage TestTooMuchToCompare TestGridIsTheTree \
 	TestClusterAtTheThreshold TestKDistanceOfManyPoints TestTargets TestManyGroupsOfOneBurst TestDamagedIterationsBeginAtTheirCalls TestStepsBetweenDelimiters \
 	TestPhasesBetweenDelimiters TestSizeHardlyGrows TestLongestPeriod TestSymmetricLabels TestStateLargerThanTheSpool TestPrint \
 	TestPrintOfARealTrace TestPrintOfARealTraceShuffled TestTeamEpoch TestEpochOnATeam TestExpansion TestRewritesRealTraces TestTypesOfSection \
