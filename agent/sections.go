@@ -205,7 +205,8 @@ func (s *sectioner) blocks(r *recorded, cuts cuts, emit func(*section.Block)) {
 // rows makes the block's rows some of calls: from ≤ row < to.
 func (s *sectioner) rows(c *moriensv1.Calls, from, to int) {
 	b := &s.block
-	b.Rows, b.Events, b.Unfinished = to-from, len(c.Counts), c.Unfinished && to == len(c.Function)
+	b.Grow(to-from, len(c.Counts))
+	b.Unfinished = c.Unfinished && to == len(c.Function)
 	clear(s.sites)
 	s.next = append(s.next[:0], 0)
 	last := 0
@@ -218,8 +219,8 @@ func (s *sectioner) rows(c *moriensv1.Calls, from, to int) {
 		}
 		b.Site[i], last = number, int(number)+1
 	}
-	copy(b.Burst[:], c.BurstTicks[from:to])
-	copy(b.Call[:], c.CallTicks[from:to])
+	copy(b.Burst, c.BurstTicks[from:to])
+	copy(b.Call, c.CallTicks[from:to])
 	b.NoBurst, _ = appendRows(b.NoBurst, c.NoBurst, from, to)
 	b.Paused, _ = appendRows(b.Paused, c.Paused, from, to)
 	without := 0 // of the rows before from

@@ -219,7 +219,8 @@ func spread(list []*moriensv1.Calls) (rows [][]any) {
 // However much a transaction has, no message is much larger than sectionBytes.
 func TestMessagesOfSectionsAreBounded(t *testing.T) {
 	e, b := new(section.Encoder), new(section.Block)
-	b.Ring, b.Rows, b.Sites = 1, section.MaxRows, []section.Site{{Function: 1}}
+	b.Ring, b.Sites = 1, []section.Site{{Function: 1}}
+	b.Grow(section.MaxRows, 0)
 	for i := range b.Rows {
 		b.Burst[i], b.Call[i] = uint64(i)*0x9e3779b97f4a7c15, uint64(i)*0x2545f4914f6cdd1d
 	}

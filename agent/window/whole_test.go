@@ -27,11 +27,12 @@ func rowsOf(messages []*moriensv1.ReportRequest, cuts func(ring, from, behind ui
 		for _, row := range cuts(c.Ring, c.First, c.First+uint64(len(c.Function))) {
 			to := int(row - c.First)
 			b.Empty()
-			b.Ring, b.First, b.Rows = c.Ring, c.First+uint64(from), to-from
+			b.Ring, b.First = c.Ring, c.First+uint64(from)
+			b.Grow(to-from, 0)
 			b.Sites = append(b.Sites, section.Site{Function: 1})
 			clear(b.Site[:b.Rows])
-			copy(b.Burst[:], c.BurstTicks[from:to])
-			copy(b.Call[:], c.CallTicks[from:to])
+			copy(b.Burst, c.BurstTicks[from:to])
+			copy(b.Call, c.CallTicks[from:to])
 			list = append(list, window.Rows{Ring: b.Ring, First: b.First, Section: encoder.Calls(nil, b)})
 			from = to
 		}

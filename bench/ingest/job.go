@@ -68,7 +68,8 @@ func (j *job) calls(number int) *moriensv1.ReportRequest {
 	first := uint64(number/ranksOfNode) * messageBursts
 	b := &j.block
 	b.Empty()
-	b.Ring, b.First, b.Origin, b.Rows, b.Events = j.ring(rank), first, j.ticks[rank], messageBursts, 2
+	b.Ring, b.First, b.Origin = j.ring(rank), first, j.ticks[rank]
+	b.Grow(messageBursts, 2)
 	for i := range kinds { // in the order of their first rows
 		b.Sites = append(b.Sites, section.Site{Function: uint16(mpicall.Allreduce), Path: uint32((int(first)+i)%len(kinds) + 1)})
 	}

@@ -17,7 +17,8 @@ const benchRows = 1024
 
 // record is a message of bursts with two counters, as it arrives over the wire, after room for the head.
 func record(b *testing.B, random *rand.Rand, sequence uint64) []byte {
-	x := &section.Block{Ring: 2, First: (sequence - 3) * benchRows, Rows: benchRows, Events: 2}
+	x := &section.Block{Ring: 2, First: (sequence - 3) * benchRows}
+	x.Grow(benchRows, 2)
 	for kind := range 4 {
 		x.Sites = append(x.Sites, section.Site{Function: uint16(1 + kind%3)})
 	}

@@ -50,7 +50,8 @@ func drawWindows(t *rapid.T) (list []drawnWindow, rows map[uint64]uint64) {
 		ticks := 50 * ring
 		for first := uint64(0); first < rows[ring]; {
 			n := min(uint64(rapid.IntRange(1, 8).Draw(t, "window")), rows[ring]-first)
-			b := &section.Block{Ring: ring, First: first, Origin: ticks, Sites: []section.Site{{Function: 1, Path: 1}}, Rows: int(n)}
+			b := &section.Block{Ring: ring, First: first, Origin: ticks, Sites: []section.Site{{Function: 1, Path: 1}}}
+			b.Grow(int(n), 0)
 			var moved []sectiontest.Move
 			for row := first; row < first+n; row++ {
 				b.Burst[row-first], b.Call[row-first] = 10, 1000*ring+row
@@ -288,7 +289,8 @@ func TestFillMarks(t *testing.T) {
 func TestFillOfFullRings(t *testing.T) {
 	stub := newStaying(t)
 	one := func(ring, first uint64) []byte {
-		b := &section.Block{Ring: ring, First: first, Origin: 10, Sites: []section.Site{{Function: 1, Path: 1}}, Rows: 1, NoBurst: []uint32{0}}
+		b := &section.Block{Ring: ring, First: first, Origin: 10, Sites: []section.Site{{Function: 1, Path: 1}}, NoBurst: []uint32{0}}
+		b.Grow(1, 0)
 		b.Call[0] = 3
 		return sectiontest.Calls(b)
 	}

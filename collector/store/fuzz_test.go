@@ -35,9 +35,10 @@ func session() []*moriensv1.ReportRequest {
 			How: moriensv1.Origin_HOW_SPAWNED, Began: 1, Ended: 2, Text: "7.0"}}}},
 		sectiontest.Message(sectiontest.Moves(2, 0, sectiontest.Move{Kind: 1, Peer: 1, Comm: 1, Transfer: section.Transfer{Row: 1, Done: 2, Bytes: 8}})),
 		sections(&section.Block{Ring: 2, GapsBefore: []uint64{1}}),
-		sections(&section.Block{
-			Ring: 2, First: 3, Origin: 90, Sites: []section.Site{{Function: uint16(mpicall.Allreduce), Path: 1}}, Rows: 2, Events: 1,
-			Collectives: []section.Collective{{Row: 1, Comm: 1, Sent: 1, Received: 2, Root: -1}}}),
+		(&sectiontest.Rows{
+			Ring: 2, First: 3, Origin: 90, Function: []uint32{uint32(mpicall.Allreduce), uint32(mpicall.Allreduce)}, Path: []uint32{1, 1},
+			Burst: []uint64{0, 0}, Call: []uint64{0, 0}, Counts: [][]int64{{0, 0}},
+			Collectives: []section.Collective{{Row: 1, Comm: 1, Sent: 1, Received: 2, Root: -1}}}).Message(),
 		{Body: &moriensv1.ReportRequest_ClockExchange{ClockExchange: &moriensv1.ClockExchange{SentTicks: 1, ReceivedTicks: 2, RepliedTicks: 3, ReturnedTicks: 4}}},
 		{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 2, Calls: 5, Marks: 2, Dropped: 1}}},
 		{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 1}}},

@@ -34,7 +34,8 @@ func described(t *testing.T) *agentStub {
 func planted(seed, first uint64, rows int) (*section.Block, *Ring) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	functions := []mpicall.ID{mpicall.Send, mpicall.Recv, mpicall.Allreduce}
-	b := &section.Block{Ring: 2, First: first, Origin: 7 + 1_000_000*first, Rows: rows, Events: 1}
+	b := &section.Block{Ring: 2, First: first, Origin: 7 + 1_000_000*first}
+	b.Grow(rows, 1)
 	c, x := Chunk{Origin: b.Origin, Counts: [][]int64{{}}}, Collectives{}
 	for i := range min(rows, len(functions)) {
 		b.Sites = append(b.Sites, section.Site{Function: uint16(functions[i]), Path: uint32(i % 2)})

@@ -72,14 +72,16 @@ func callPath(process uint64, path uint32, frames ...*moriensv1.Frame) *moriensv
 
 // two is two calls of a ring, of two functions.
 func two(ring, first uint64) *section.Block {
-	b := &section.Block{Ring: ring, First: first, Origin: 10, Sites: []section.Site{{Function: 1}, {Function: 2}}, Rows: 2}
+	b := &section.Block{Ring: ring, First: first, Origin: 10, Sites: []section.Site{{Function: 1}, {Function: 2}}}
+	b.Grow(2, 0)
 	b.Site[1], b.Burst[0], b.Burst[1], b.Call[0], b.Call[1] = 1, 1, 2, 3, 4
 	return b
 }
 
 // counted gives two calls the counts of one event.
 func counted(b *section.Block) *section.Block {
-	b.Events, b.Counts[0][0], b.Counts[0][1] = 1, 100, 200
+	b.Grow(2, 1)
+	b.Counts[0][0], b.Counts[0][1] = 100, 200
 	return b
 }
 

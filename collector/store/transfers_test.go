@@ -213,7 +213,8 @@ func TestMovesHoldWhatIsRare(t *testing.T) {
 // Transfers may be those of calls in the same message, before them. What is refused costs no other section anything.
 func TestMovesBesideOthers(t *testing.T) {
 	s := meaningStub(t)
-	b := &section.Block{Ring: 12, Origin: 10, Sites: []section.Site{{Function: 1}}, Rows: 1}
+	b := &section.Block{Ring: 12, Origin: 10, Sites: []section.Site{{Function: 1}}}
+	b.Grow(1, 0)
 	here := []sectiontest.Move{{Kind: moriensv1.Transfers_KIND_SENT, Peer: 1, Comm: 3, Transfer: section.Transfer{Done: 1, Bytes: 1}}}
 	bad := sendAndReceive()
 	bad[1].Peer = 2

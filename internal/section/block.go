@@ -1,5 +1,7 @@
 package section
 
+import "slices"
+
 // A Site is where calls are made: an MPI function, and a call path of the process, 0 = unknown.
 type Site struct {
 	Function uint16
@@ -7,7 +9,7 @@ type Site struct {
 }
 
 // A Block is rows of one ring with what belongs to them. A row is a call, or a run of polls, with the burst before it.
-// It is large: a process needs one for all of its rings.
+// It keeps the memory of the most rows that it has had.
 type Block struct {
 	Ring       uint64 // id
 	First      uint64 // number of the first row within the ring
@@ -20,10 +22,10 @@ type Block struct {
 
 	Sites       []Site // of the rows, in the order of their first
 	Rows        int
-	Site        [MaxRows]uint16 // in Sites
-	Burst, Call [MaxRows]uint64 // ticks before and inside the call
-	Events      int             // that the process counts
-	Counts      [MaxEvents][MaxRows]int64
+	Site        []uint16 // in Sites: of the first Rows; like Burst, Call and the columns of Counts
+	Burst, Call []uint64 // ticks before and inside the call
+	Events      int      // that the process counts
+	Counts      [][]int64
 	NoBurst     []uint32 // rows of the block, ascending, whose time before the call is no burst
 	Paused      []uint32 // those of NoBurst before which the program had paused recording
 	NoCounts    []uint32 // rows, ascending, that have no counts
@@ -111,6 +113,27 @@ func (b *Block) Empty() {
 	b.Collectives, b.Marks = b.Collectives[:0], b.Marks[:0]
 	b.GapsBefore, b.GapsInside = b.GapsBefore[:0], b.GapsInside[:0]
 	b.Lanes, b.Transfers = b.Lanes[:0], b.Transfers[:0]
+}
+
+// Grow has room for so many rows and events, which it has then.
+func (b *Block) Grow(rows, events int) {
+	b.Rows, b.Events = rows, events
+	for len(b.Counts) < events {
+		b.Counts = append(b.Counts, nil)
+	}
+	b.Site, b.Burst, b.Call = fit(b.Site, rows), fit(b.Burst, rows), fit(b.Call, rows)
+	for k := range b.Counts[:events] {
+		b.Counts[k] = fit(b.Counts[k], rows)
+	}
+}
+
+// fit is a column that is at least so long.
+func fit[T any](column []T, rows int) []T {
+	if len(column) < rows {
+		column = slices.Grow(column, rows-len(column))
+		column = column[:cap(column)]
+	}
+	return column
 }
 
 // Without is a column without some rows, which ascend.

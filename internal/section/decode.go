@@ -26,7 +26,8 @@ func (d *Decoder) Calls(s *Section, events int, b *Block) error {
 	}
 	b.Empty()
 	b.Ring, b.First, b.Origin, b.Tail, b.Chunk, b.Sequence = s.Ring, s.First, s.Origin, s.Tail, s.Chunk, s.Sequence
-	b.Unfinished, b.Rows, b.Events = s.Unfinished, s.Rows, events
+	b.Unfinished = s.Unfinished
+	b.Grow(s.Rows, events)
 	for _, read := range []func(*Section, *Block) error{d.rows, d.sparse, d.collectives, d.marks, d.gaps} {
 		if err := read(s, b); err != nil {
 			return err

@@ -10,7 +10,8 @@ import (
 // planted is a block like those of a halo exchange.
 func planted(rows, neighbours int) *Block {
 	random := rand.New(rand.NewPCG(3, 4))
-	b := &Block{Ring: 7, First: 1 << 20, Origin: 1 << 50, Tail: 1 << 22, Events: 2, Rows: rows}
+	b := &Block{Ring: 7, First: 1 << 20, Origin: 1 << 50, Tail: 1 << 22}
+	b.Grow(rows, 2)
 	for i := range 2*neighbours + 2 {
 		b.Sites = append(b.Sites, Site{uint16(i % 4), uint32(i + 1)})
 	}

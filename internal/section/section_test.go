@@ -71,7 +71,7 @@ func drawBlock(t *rapid.T) *Block {
 	b.Ring, b.First, b.Origin = drawValue(t), rapid.Uint64Range(0, 1<<40).Draw(t, "first"), rapid.Uint64Range(0, 1<<60).Draw(t, "origin")
 	b.Tail, b.Chunk, b.Sequence, b.LogBytes = drawValue(t), drawValue(t), drawValue(t), drawValue(t)
 	b.Unfinished = rapid.Bool().Draw(t, "unfinished")
-	b.Rows, b.Events = rapid.IntRange(0, 400).Draw(t, "rows"), rapid.IntRange(0, 3).Draw(t, "events")
+	b.Grow(rapid.IntRange(0, 400).Draw(t, "rows"), rapid.IntRange(0, 3).Draw(t, "events"))
 	seed := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	places := rapid.IntRange(1, 20).Draw(t, "places")
 	number := make(map[int]uint16)

@@ -45,7 +45,7 @@ func (x *Rows) Meet(comm uint32, ordinal uint64, root int32, sent, received uint
 func (x *Rows) fill(b *section.Block) {
 	b.Empty()
 	b.Ring, b.First, b.Origin, b.Unfinished = x.Ring, x.First, x.Origin, x.Unfinished
-	b.Rows, b.Events = len(x.Function), len(x.Counts)
+	b.Grow(len(x.Function), len(x.Counts))
 	sites := make(map[section.Site]uint16)
 	for row, function := range x.Function {
 		site := section.Site{Function: uint16(function)}
@@ -71,7 +71,7 @@ func (x *Rows) fill(b *section.Block) {
 	b.GapsBefore, b.GapsInside = append(b.GapsBefore, x.GapsBefore...), append(b.GapsInside, x.GapsInside...)
 }
 
-// A maker makes sections. It is large.
+// A maker makes sections. It is large: its encoder is.
 type maker struct {
 	encoder section.Encoder
 	block   section.Block
