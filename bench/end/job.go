@@ -140,8 +140,7 @@ func add(b *section.Block, burstNS, callNS uint64, function mpicall.ID, path uin
 		number = len(b.Sites)
 		b.Sites = append(b.Sites, site)
 	}
-	b.Site[b.Rows], b.Burst[b.Rows], b.Call[b.Rows] = uint16(number), burstNS, callNS
-	b.Rows++
+	b.Append(uint16(number), burstNS, callNS)
 }
 
 func (j job) iteration(b *section.Block, rank, i int) {
@@ -218,7 +217,7 @@ func (j job) exchange(m *maker, rank, iteration, row int) {
 
 // count gives each burst instructions and cycles.
 func count(b *section.Block) {
-	b.Events = 2
+	b.Grow(b.Rows, 2)
 	for row, ns := range b.Burst[:b.Rows] {
 		path := b.Sites[b.Site[row]].Path
 		b.Counts[0][row], b.Counts[1][row] = int64(float64(ns)*2.5*(.8+.2*float64(path%7))), int64(2.5*float64(ns))

@@ -1,7 +1,5 @@
 package section
 
-import "slices"
-
 // A Site is where calls are made: an MPI function, and a call path of the process, 0 = unknown.
 type Site struct {
 	Function uint16
@@ -42,6 +40,8 @@ type Block struct {
 	Epoch     uint32 // of the ordinals of transfers
 	Lanes     []Lane // of the transfers
 	Transfers []Transfer
+
+	room int // how many rows each column has room for
 }
 
 // NotRead is a count that could not be read: of an event, in the burst before a row. There Counts has the least int64
@@ -115,25 +115,42 @@ func (b *Block) Empty() {
 	b.Lanes, b.Transfers = b.Lanes[:0], b.Transfers[:0]
 }
 
-// Grow has room for so many rows and events, which it has then.
+// Grow makes it a block of so many rows and events. What is in new ones is to be set.
 func (b *Block) Grow(rows, events int) {
 	b.Rows, b.Events = rows, events
+	if rows <= b.room && events <= len(b.Counts) {
+		return
+	}
+	b.room = max(b.room, rows)
 	for len(b.Counts) < events {
 		b.Counts = append(b.Counts, nil)
 	}
-	b.Site, b.Burst, b.Call = fit(b.Site, rows), fit(b.Burst, rows), fit(b.Call, rows)
-	for k := range b.Counts[:events] {
-		b.Counts[k] = fit(b.Counts[k], rows)
+	b.Site, b.Burst, b.Call = fit(b.Site, b.room), fit(b.Burst, b.room), fit(b.Call, b.room)
+	for k := range b.Counts {
+		b.Counts[k] = fit(b.Counts[k], b.room)
 	}
 }
 
-// fit is a column that is at least so long.
-func fit[T any](column []T, rows int) []T {
-	if len(column) < rows {
-		column = slices.Grow(column, rows-len(column))
-		column = column[:cap(column)]
+// Append adds a row, of which the counts are to be set, and returns its number.
+func (b *Block) Append(site uint16, burst, call uint64) (row int) {
+	row = b.Rows
+	if row == b.room {
+		b.Grow(max(leastRoom, 2*row), b.Events)
 	}
-	return column
+	b.Rows = row + 1
+	b.Site[row], b.Burst[row], b.Call[row] = site, burst, call
+	return row
+}
+
+// leastRoom is for how many rows there is room, once there is some.
+const leastRoom = 64
+
+// fit is a column that has room for so many rows.
+func fit[T any](column []T, rows int) []T {
+	if len(column) >= rows {
+		return column
+	}
+	return append(column, make([]T, rows-len(column))...)
 }
 
 // Without is a column without some rows, which ascend.
