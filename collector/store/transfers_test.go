@@ -104,6 +104,8 @@ func TestMeaningRefuses(t *testing.T) {
 	}
 	reduced := func(change func(c *section.Collective)) *moriensv1.ReportRequest {
 		b := allreduce()
+		b.Grow(b.Rows+1, b.Events) // room for a row that it does not have
+		b.Rows--
 		change(&b.Collectives[0])
 		return sections(b)
 	}
