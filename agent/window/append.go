@@ -32,8 +32,9 @@ type Rows struct {
 
 // A Transaction is what the agent has read since the one before.
 type Transaction struct {
-	Number   uint64 // they grow
-	Messages []*moriensv1.ReportRequest
+	Number   uint64                     // they grow
+	Messages []*moriensv1.ReportRequest // that describe processes
+	Blocks   []*section.Block           // of calls: those of a ring in the order of rows
 	Moves    []Move
 	Rows     []Rows // where all detail is kept
 }
@@ -64,10 +65,10 @@ type cut struct {
 }
 
 // Append takes a transaction; one that is there already changes nothing. It returns the sections of moves by which
-// clocks are compared (anchor.ID.Compared), for the collector. The caller still owns the messages. What cannot be
+// clocks are compared (anchor.ID.Compared), for the collector. The caller still owns the blocks. What cannot be
 // held, because the disk or the bound is reached, is counted as evicted, and the ranks' next windows are held
 // again. After an error nothing of it is held, and it may be tried again: the disk has no room to say which windows
-// there are. Of messages that are malformed nothing is held.
+// there are. Of rings that are not known nothing is held.
 func (s *Store) Append(t Transaction) (compared []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +77,7 @@ func (s *Store) Append(t Transaction) (compared []byte, err error) {
 	}
 	s.latest = appended{number: s.last}
 	s.compact()
-	if err := s.take(t.Messages); err != nil {
+	if err := s.take(t.Messages, t.Blocks); err != nil {
 		s.fail(err)
 		t.Moves, t.Rows = nil, nil
 	}
@@ -203,12 +204,12 @@ func (s *Store) rankAt(level int) class {
 	return pinned
 }
 
-// Cuts learns from messages in which windows their calls are, and returns where the chunks of a ring begin: of rows
-// from ≤ row ≤ behind, the last one is behind.
-func (s *Store) Cuts(messages []*moriensv1.ReportRequest) func(ring, from, behind uint64) []uint64 {
+// Cuts learns in which windows calls are, and returns where the chunks of a ring begin: of rows from ≤ row ≤ behind, the
+// last one is behind.
+func (s *Store) Cuts(messages []*moriensv1.ReportRequest, blocks []*section.Block) func(ring, from, behind uint64) []uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.take(messages); err != nil {
+	if err := s.take(messages, blocks); err != nil {
 		s.fail(err)
 	}
 	return func(ring, from, behind uint64) (rows []uint64) {

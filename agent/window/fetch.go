@@ -23,7 +23,7 @@ const partBytes = 1 << 20
 func (s *Store) Fetch(f *moriensv1.Fetch, emit func(*moriensv1.WindowPart) error) *moriensv1.WindowsEnd {
 	end := &moriensv1.WindowsEnd{Number: f.Number}
 	if len(f.Ring) != len(f.FirstRow) || len(f.Ring) != len(f.BehindRow) {
-		end.Error = errColumns.Error()
+		end.Error = "windows: columns of different lengths"
 		return end
 	}
 	send := func(p *moriensv1.WindowPart) error {

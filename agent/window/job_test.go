@@ -5,6 +5,7 @@ import (
 	"moriens/internal/anchor"
 	"moriens/internal/mpicall"
 	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -54,8 +55,7 @@ func (j *job) iterate(number uint64, iterations int) window.Transaction {
 	x := window.Transaction{Number: number}
 	calls := j.sends + 1 // of an iteration
 	for rank := range uint64(j.ranks) {
-		c := &moriensv1.Calls{Ring: rank + 1, First: uint64(j.done * calls), OriginTicks: j.ticks[rank]}
-		a := &moriensv1.Collectives{Ring: rank + 1}
+		c := &sectiontest.Rows{Ring: rank + 1, First: uint64(j.done * calls), Origin: j.ticks[rank]}
 		for i := j.done; i < j.done+iterations; i++ {
 			scale := uint64(1)
 			if i == j.slow && rank == 0 {
@@ -66,12 +66,6 @@ func (j *job) iterate(number uint64, iterations int) window.Transaction {
 				function := mpicall.Isend
 				if k == j.sends {
 					function = mpicall.Allreduce
-					last := uint64(0)
-					for _, d := range a.Row {
-						last += uint64(d)
-					}
-					a.Row, a.Comm, a.Ordinal = append(a.Row, int64(row-last)), append(a.Comm, 1), append(a.Ordinal, j.window(i+1).Anchors()-1)
-					a.Sent, a.Received, a.Root = append(a.Sent, 8), append(a.Received, 8), append(a.Root, -1)
 				} else {
 					x.Moves = append(x.Moves, window.Move{Ring: rank + 1, Lane: section.Lane{Kind: 1, Comm: 1, Peer: int32(rank+1) % int32(j.ranks), Tag: int32(k % 4)},
 						Transfer: section.Transfer{Row: row, Done: int64(2 + k%3), Bytes: 8 * (row % 97), Ordinal: row + 1}})
@@ -84,12 +78,15 @@ func (j *job) iterate(number uint64, iterations int) window.Transaction {
 					c.PollsRow, c.Polls = append(c.PollsRow, n), append(c.Polls, 2)
 					function = mpicall.ID(100 + i)
 				}
-				c.Function, c.Path = append(c.Function, uint32(function)), append(c.Path, path)
-				c.BurstTicks, c.CallTicks = append(c.BurstTicks, scale*(1000+(row*31)%97)), append(c.CallTicks, 300+row%7)
-				j.ticks[rank] += c.BurstTicks[len(c.Function)-1] + c.CallTicks[len(c.Function)-1]
+				burst, call := scale*(1000+(row*31)%97), 300+row%7
+				c.Add(uint32(function), path, burst, call)
+				if k == j.sends {
+					c.Meet(1, j.window(i+1).Anchors()-1, -1, 8, 8)
+				}
+				j.ticks[rank] += burst + call
 			}
 		}
-		x.Messages = append(x.Messages, request(c), request(a))
+		x.Blocks = append(x.Blocks, c.Block())
 	}
 	j.done += iterations
 	return x

@@ -26,7 +26,8 @@ func largeStore(t *testing.T, dir string, committed uint64, rings int) *Store {
 		Process: 1, Size: 2, Clock: moriensv1.Clock_CLOCK_MONOTONIC_RAW,
 	}}}}}
 	for i := range rings {
-		x.Messages = append(x.Messages, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: uint64(i) + 1, Process: 1}}}, callOf(uint64(i)+1, 0))
+		x.Messages = append(x.Messages, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: uint64(i) + 1, Process: 1}}})
+		x.Blocks = append(x.Blocks, callOf(uint64(i)+1, 0))
 	}
 	if _, err := s.Append(x); err != nil {
 		t.Fatal(err)
@@ -34,10 +35,10 @@ func largeStore(t *testing.T, dir string, committed uint64, rings int) *Store {
 	return s
 }
 
-func callOf(ring, row uint64) *moriensv1.ReportRequest {
-	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: &moriensv1.Calls{
-		Ring: ring, First: row, OriginTicks: 10 * row, BurstTicks: []uint64{1}, CallTicks: []uint64{1}, Function: []uint32{1}, Path: []uint32{1},
-	}}}
+func callOf(ring, row uint64) *section.Block {
+	b := &section.Block{Ring: ring, First: row, Origin: 10 * row, Sites: []section.Site{{Function: 1, Path: 1}}}
+	b.Append(0, 1, 1)
+	return b
 }
 
 // However much one chunk has, or one transaction, no part of an answer is much larger than partBytes, and all moves are
@@ -55,7 +56,7 @@ func TestPartsAreBounded(t *testing.T) {
 			}})
 		}
 		number++
-		if _, err := s.Append(Transaction{Number: number, Messages: []*moriensv1.ReportRequest{callOf(1, row)}, Moves: moves}); err != nil {
+		if _, err := s.Append(Transaction{Number: number, Blocks: []*section.Block{callOf(1, row)}, Moves: moves}); err != nil {
 			t.Fatal(err)
 		}
 		sent += len(moves)

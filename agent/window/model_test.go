@@ -18,6 +18,7 @@ import (
 	"moriens/internal/anchor"
 	"moriens/internal/mpicall"
 	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -172,27 +173,20 @@ func (p *program) introduce() []*moriensv1.ReportRequest {
 }
 
 // report is what some calls of a thread become. before is when the call before them ended.
-func report(calls []call, before uint64) []*moriensv1.ReportRequest {
-	c := &moriensv1.Calls{Ring: calls[0].ring, First: calls[0].row, OriginTicks: before}
-	a := &moriensv1.Collectives{Ring: c.Ring}
-	var met uint64
+func report(calls []call, before uint64) *section.Block {
+	x := &sectiontest.Rows{Ring: calls[0].ring, First: calls[0].row, Origin: before}
 	for _, at := range calls {
-		c.BurstTicks, c.CallTicks = append(c.BurstTicks, at.enter-before), append(c.CallTicks, at.end-at.enter)
-		c.Path = append(c.Path, 1)
-		before = at.end
-		if at.comm == 0 {
-			c.Function = append(c.Function, uint32(mpicall.Send))
-			continue
+		function := mpicall.Send
+		if at.comm != 0 {
+			function = mpicall.Allreduce
 		}
-		c.Function = append(c.Function, uint32(mpicall.Allreduce))
-		a.Row, met = append(a.Row, int64(at.row-met)), at.row
-		a.Comm, a.Ordinal, a.Sent = append(a.Comm, at.comm), append(a.Ordinal, at.ordinal), append(a.Sent, 8)
-		a.Received, a.Root = append(a.Received, 8), append(a.Root, -1)
+		x.Add(uint32(function), 1, at.enter-before, at.end-at.enter)
+		if at.comm != 0 {
+			x.Meet(at.comm, at.ordinal, -1, 8, 8)
+		}
+		before = at.end
 	}
-	if len(a.Row) == 0 {
-		return []*moriensv1.ReportRequest{request(c)}
-	}
-	return []*moriensv1.ReportRequest{request(c), request(a)}
+	return x.Block()
 }
 
 // A model is what a store has to have.
@@ -269,7 +263,7 @@ func (m *model) advance(t *rapid.T) (x window.Transaction) {
 				if from > 0 {
 					before = calls[from-1].end
 				}
-				x.Messages = append(x.Messages, report(calls[from:n], before)...)
+				x.Blocks = append(x.Blocks, report(calls[from:n], before))
 				from = n
 			}
 		}
@@ -536,7 +530,7 @@ func TestModel(t *testing.T) {
 					}
 					if rapid.Bool().Draw(t, "more") {
 						more := m.advance(t)
-						x.Messages, x.Moves = append(x.Messages, more.Messages...), append(x.Moves, more.Moves...)
+						x.Messages, x.Blocks, x.Moves = append(x.Messages, more.Messages...), append(x.Blocks, more.Blocks...), append(x.Moves, more.Moves...)
 					}
 					m.append(t, s, x)
 				}

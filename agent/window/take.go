@@ -1,11 +1,10 @@
 package window
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -16,42 +15,29 @@ type anchored struct {
 	ordinal uint64
 }
 
-// take learns from messages in which windows their calls are. What is known already changes nothing.
-func (s *Store) take(messages []*moriensv1.ReportRequest) error {
+// take learns from what describes the processes, and from blocks of their calls, in which windows these are. What is
+// known already changes nothing.
+func (s *Store) take(messages []*moriensv1.ReportRequest, blocks []*section.Block) error {
 	for _, m := range messages {
 		if !slices.Contains(s.pending.definitions, m) && s.define(m) {
 			s.pending.definitions = append(s.pending.definitions, m)
 		}
 	}
-	anchors := make(map[*ring][]anchored)
-	for _, m := range messages {
-		if c := m.GetCollectives(); c != nil {
-			r, err := s.ring(c.Ring)
-			if err != nil {
-				return err
-			}
-			anchors[r] = r.findAnchors(anchors[r], c)
-		}
-	}
 	var lanes lanes
-	for _, m := range messages {
-		if c := m.GetCalls(); c != nil {
-			r, err := s.ring(c.Ring)
-			if err != nil {
-				return err
-			}
-			if n := len(c.Function); len(c.BurstTicks) != n || len(c.CallTicks) != n || len(c.Path) != n {
-				return errColumns
-			}
-			lanes.add(r, c, anchors[r])
+	for _, b := range blocks {
+		if b.Rows == 0 {
+			continue
 		}
+		r, err := s.ring(b.Ring)
+		if err != nil {
+			return err
+		}
+		l := lanes.of(r)
+		l.blocks, l.anchors = append(l.blocks, b), r.findAnchors(l.anchors, b)
 	}
 	s.walk(lanes, s.begin)
 	return nil
 }
-
-// errColumns is returned for a message whose columns do not fit each other.
-var errColumns = errors.New("windows: columns of different lengths")
 
 // ring returns a ring that was introduced, of which something is new.
 func (s *Store) ring(id uint64) (*ring, error) {
@@ -64,26 +50,25 @@ func (s *Store) ring(id uint64) (*ring, error) {
 }
 
 // findAnchors adds the rows that are anchors to those that are known. One whose row is long past counts from now on.
-func (r *ring) findAnchors(anchors []anchored, c *moriensv1.Collectives) []anchored {
-	row := uint64(0)
-	for i, d := range c.Row {
-		row += uint64(d)
-		if _, ofAll := r.process.anchors[c.Comm[i]]; !ofAll {
+func (r *ring) findAnchors(anchors []anchored, b *section.Block) []anchored {
+	for i := range b.Collectives {
+		c := &b.Collectives[i]
+		if _, ofAll := r.process.anchors[c.Comm]; !ofAll {
 			continue
 		}
+		row := b.First + uint64(c.Row)
 		if row < r.rows {
-			r.process.pass(c.Comm[i], c.Ordinal[i], r.process.since)
+			r.process.pass(c.Comm, c.Ordinal, r.process.since)
 			continue
 		}
-		anchors = append(anchors, anchored{row, c.Comm[i], c.Ordinal[i]})
+		anchors = append(anchors, anchored{row, c.Comm, c.Ordinal})
 	}
-	slices.SortStableFunc(anchors, func(a, b anchored) int { return cmp.Compare(a.row, b.row) })
 	return anchors
 }
 
 // begin gives rows of calls to their window, and judges it where it ends with them.
-func (s *Store) begin(r *ring, c *moriensv1.Calls, x stretch) {
-	p, row := r.process, c.First+uint64(x.from)
+func (s *Store) begin(r *ring, b *section.Block, x stretch) {
+	p, row := r.process, b.First+uint64(x.from)
 	if !s.retained(key{p.id, x.window}) && !p.had(x.window) {
 		s.stats.EvictedWindows++
 		s.pending.evicted++
@@ -94,14 +79,14 @@ func (s *Store) begin(r *ring, c *moriensv1.Calls, x stretch) {
 		r.sequence.begin(x.before)
 		r.sequence.torn = torn
 	}
-	k, _ := slices.BinarySearch(c.PollsRow, uint32(x.from))
-	polls := c.PollsRow[k:]
+	k, _ := slices.BinarySearch(b.PollsRow, uint32(x.from))
+	polls := b.PollsRow[k:]
 	for i := x.from; i < x.to; i++ {
 		for len(polls) > 0 && int(polls[0]) < i {
 			polls = polls[1:]
 		}
 		if len(polls) == 0 || int(polls[0]) != i {
-			r.sequence.add(c.Function[i], c.Path[i])
+			r.sequence.add(b.Sites[b.Site[i]])
 		}
 	}
 	if x.ends {
@@ -110,5 +95,5 @@ func (s *Store) begin(r *ring, c *moriensv1.Calls, x stretch) {
 		}
 		r.sequence.begin(x.end)
 	}
-	r.rows = max(r.rows, c.First+uint64(x.to))
+	r.rows = max(r.rows, b.First+uint64(x.to))
 }

@@ -1,5 +1,7 @@
 package window
 
+import "moriens/internal/section"
+
 const (
 	// usualWindows is how many of the latest windows of one sequence of calls show what is usual.
 	usualWindows = 31
@@ -21,8 +23,8 @@ type sequence struct {
 	torn  bool // part of it was not seen
 }
 
-func (q *sequence) add(function, path uint32) {
-	q.hash = (q.hash ^ uint64(function)<<32 ^ uint64(path)) * 0x9e3779b97f4a7c15
+func (q *sequence) add(at section.Site) {
+	q.hash = (q.hash ^ uint64(at.Function)<<32 ^ uint64(at.Path)) * 0x9e3779b97f4a7c15
 	q.hash ^= q.hash >> 29
 }
 

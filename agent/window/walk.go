@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"moriens/internal/anchor"
-	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/internal/section"
 )
 
-// A stretch is rows of a Calls message that follow each other in one window.
+// A stretch is rows of a block that follow each other in one window.
 type stretch struct {
 	from, to    int    // from ≤ row < to
 	before, end uint64 // ticks when the call before the first one ended, and the last one
@@ -19,33 +19,33 @@ type stretch struct {
 
 // A lane is calls of one ring that are next, in order.
 type lane struct {
-	ring     *ring
-	messages []*moriensv1.Calls
-	anchors  []anchored // among them
-	row      int        // of the first message
-	ticks    uint64     // when the call before it ended
-	open     bool
-	stretch  stretch // if one is open
+	ring    *ring
+	blocks  []*section.Block
+	anchors []anchored // among them
+	row     int        // of the first block
+	ticks   uint64     // when the call before it ended
+	open    bool
+	stretch stretch // if one is open
 }
 
 // lanes are those of several rings, at most one of each.
 type lanes []*lane
 
-// add adds a message to the lane of its ring.
-func (l *lanes) add(r *ring, c *moriensv1.Calls, anchors []anchored) {
+// of is the lane of a ring.
+func (l *lanes) of(r *ring) *lane {
 	i := slices.IndexFunc(*l, func(x *lane) bool { return x.ring == r })
 	if i < 0 {
 		i = len(*l)
-		*l = append(*l, &lane{ring: r, anchors: anchors})
+		*l = append(*l, &lane{ring: r})
 	}
-	(*l)[i].messages = append((*l)[i].messages, c)
+	return (*l)[i]
 }
 
 // walk calls visit for the stretches of calls that rings have not had, those of a ring in their order. The calls of a
 // process's threads are taken in the order in which they ended, in which the process has published them: each is in the
-// window that was open then. So a window is the same however what was read until some time is spread over messages and
+// window that was open then. So a window is the same however what was read until some time is spread over blocks and
 // transactions; a thread that was read later than others has its calls in a later window than they.
-func (s *Store) walk(all lanes, visit func(*ring, *moriensv1.Calls, stretch)) {
+func (s *Store) walk(all lanes, visit func(*ring, *section.Block, stretch)) {
 	slices.SortFunc(all, func(a, b *lane) int {
 		return cmp.Or(cmp.Compare(a.ring.process.id, b.ring.process.id), cmp.Compare(a.ring.id, b.ring.id))
 	})
@@ -62,7 +62,7 @@ func (s *Store) walk(all lanes, visit func(*ring, *moriensv1.Calls, stretch)) {
 }
 
 // walkProcess is walk of the rings of one process.
-func (s *Store) walkProcess(p *process, all lanes, visit func(*ring, *moriensv1.Calls, stretch)) {
+func (s *Store) walkProcess(p *process, all lanes, visit func(*ring, *section.Block, stretch)) {
 	all = slices.DeleteFunc(all, func(l *lane) bool { return !l.begin() })
 	for len(all) > 0 {
 		first, end := 0, all[0].nextEnd()
@@ -82,13 +82,12 @@ func (s *Store) walkProcess(p *process, all lanes, visit func(*ring, *moriensv1.
 
 // begin goes to the lane's first call that its ring has not had, if there is one.
 func (l *lane) begin() bool {
-	for ; len(l.messages) > 0; l.messages = l.messages[1:] {
-		c := l.messages[0]
-		n := len(c.BurstTicks)
-		for l.row, l.ticks = 0, c.OriginTicks; l.row < n && c.First+uint64(l.row) < l.ring.rows; l.row++ {
-			l.ticks += c.BurstTicks[l.row] + c.CallTicks[l.row]
+	for ; len(l.blocks) > 0; l.blocks = l.blocks[1:] {
+		b := l.blocks[0]
+		for l.row, l.ticks = 0, b.Origin; l.row < b.Rows && b.First+uint64(l.row) < l.ring.rows; l.row++ {
+			l.ticks += b.Burst[l.row] + b.Call[l.row]
 		}
-		if l.row < n {
+		if l.row < b.Rows {
 			return true
 		}
 	}
@@ -97,15 +96,15 @@ func (l *lane) begin() bool {
 
 // nextEnd is when the lane's next call ended.
 func (l *lane) nextEnd() uint64 {
-	c := l.messages[0]
-	return l.ticks + c.BurstTicks[l.row] + c.CallTicks[l.row]
+	b := l.blocks[0]
+	return l.ticks + b.Burst[l.row] + b.Call[l.row]
 }
 
 // run takes the lane's calls that ended until a time, and reports whether there are others.
-func (s *Store) run(p *process, l *lane, until uint64, visit func(*ring, *moriensv1.Calls, stretch)) bool {
+func (s *Store) run(p *process, l *lane, until uint64, visit func(*ring, *section.Block, stretch)) bool {
 	for {
-		c := l.messages[0]
-		burst, call := c.BurstTicks, c.CallTicks
+		b := l.blocks[0]
+		burst, call := b.Burst[:b.Rows], b.Call[:b.Rows]
 		for l.row < len(burst) {
 			enter := l.ticks + burst[l.row]
 			end := enter + call[l.row]
@@ -119,7 +118,7 @@ func (s *Store) run(p *process, l *lane, until uint64, visit func(*ring, *morien
 			if !l.open {
 				l.stretch, l.open = stretch{from: l.row, before: l.ticks, window: w}, true
 			}
-			row := c.First + uint64(l.row)
+			row := b.First + uint64(l.row)
 			l.ticks = end
 			l.row++
 			if len(l.anchors) > 0 && l.anchors[0].row <= row && s.pass(p, l, row) {
@@ -130,7 +129,7 @@ func (s *Store) run(p *process, l *lane, until uint64, visit func(*ring, *morien
 		if l.open {
 			l.close(visit)
 		}
-		l.messages = l.messages[1:]
+		l.blocks = l.blocks[1:]
 		if !l.begin() {
 			return false
 		}
@@ -146,7 +145,7 @@ func (s *Store) pass(p *process, l *lane, row uint64) bool {
 }
 
 // close ends a stretch with the call before the next one.
-func (l *lane) close(visit func(*ring, *moriensv1.Calls, stretch)) {
+func (l *lane) close(visit func(*ring, *section.Block, stretch)) {
 	l.stretch.to, l.stretch.end, l.open = l.row, l.ticks, false
-	visit(l.ring, l.messages[0], l.stretch)
+	visit(l.ring, l.blocks[0], l.stretch)
 }

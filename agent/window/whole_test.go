@@ -15,25 +15,15 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// rowsOf makes sections of the calls among messages, each cut where a store wants it.
-func rowsOf(messages []*moriensv1.ReportRequest, cuts func(ring, from, behind uint64) []uint64) (list []window.Rows) {
-	b, encoder := &reading.block, new(section.Encoder)
-	for _, m := range messages {
-		c := m.GetCalls()
-		if c == nil {
-			continue
-		}
+// rowsOf makes sections of blocks, each cut where a store wants it.
+func rowsOf(blocks []*section.Block, cuts func(ring, from, behind uint64) []uint64) (list []window.Rows) {
+	part, encoder := &reading.block, new(section.Encoder)
+	for _, b := range blocks {
 		from := 0
-		for _, row := range cuts(c.Ring, c.First, c.First+uint64(len(c.Function))) {
-			to := int(row - c.First)
-			b.Empty()
-			b.Ring, b.First = c.Ring, c.First+uint64(from)
-			b.Grow(to-from, 0)
-			b.Sites = append(b.Sites, section.Site{Function: 1})
-			clear(b.Site[:b.Rows])
-			copy(b.Burst, c.BurstTicks[from:to])
-			copy(b.Call, c.CallTicks[from:to])
-			list = append(list, window.Rows{Ring: b.Ring, First: b.First, Section: encoder.Calls(nil, b)})
+		for _, row := range cuts(b.Ring, b.First, b.First+uint64(b.Rows)) {
+			to := int(row - b.First)
+			b.Part(part, from, to)
+			list = append(list, window.Rows{Ring: part.Ring, First: part.First, Section: encoder.Calls(nil, part)})
 			from = to
 		}
 	}
@@ -69,7 +59,7 @@ func TestWhole(t *testing.T) {
 			t.Helper()
 			number++
 			x.Number = number
-			x.Rows = rowsOf(x.Messages, s.Cuts(x.Messages))
+			x.Rows = rowsOf(x.Blocks, s.Cuts(x.Messages, x.Blocks))
 			for _, r := range x.Rows {
 				_, ring, first := section.Of(r.Section)
 				n := uint64(0)
@@ -83,7 +73,7 @@ func TestWhole(t *testing.T) {
 			if rapid.IntRange(0, 5).Draw(t, "the outbox fails") == 0 {
 				s.Undo()
 				if rapid.Bool().Draw(t, "cuts again") {
-					s.Cuts(x.Messages)
+					s.Cuts(x.Messages, x.Blocks)
 				}
 				if _, err := s.Append(x); err != nil {
 					t.Fatal(err)
@@ -231,7 +221,7 @@ func TestWholeWithoutRoom(t *testing.T) {
 			bound = 1
 		}
 		x := j.iterate(n+2, 1)
-		x.Rows = rowsOf(x.Messages, s.Cuts(x.Messages))
+		x.Rows = rowsOf(x.Blocks, s.Cuts(x.Messages, x.Blocks))
 		if _, err := s.Append(x); err != nil {
 			t.Fatal(err)
 		}

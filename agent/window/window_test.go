@@ -71,10 +71,6 @@ func request(body any) *moriensv1.ReportRequest {
 		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Communicator{Communicator: b}}
 	case *moriensv1.Member:
 		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: b}}
-	case *moriensv1.Calls:
-		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: b}}
-	case *moriensv1.Collectives:
-		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: b}}
 	case *moriensv1.CallPath:
 		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_CallPath{CallPath: b}}
 	case *moriensv1.RingEnd:

@@ -41,6 +41,13 @@ func (x *Rows) Meet(comm uint32, ordinal uint64, root int32, sent, received uint
 	})
 }
 
+// Block is the rows as a block.
+func (x *Rows) Block() *section.Block {
+	b := new(section.Block)
+	x.fill(b)
+	return b
+}
+
 // fill makes b the rows and what belongs to them.
 func (x *Rows) fill(b *section.Block) {
 	b.Empty()
