@@ -8,18 +8,17 @@ import (
 	"time"
 
 	"moriens/agent/burst"
-	"moriens/agent/mark"
 	"moriens/agent/message"
 	"moriens/agent/ring"
+	"moriens/internal/mpicall"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 )
 
 const (
-	// batchCalls is how many calls of a ring go into one message.
-	batchCalls = 1024
-	// readRecords is how many records are read of a ring at a time.
-	readRecords = 256
+	// readRecords is how many records are read of a ring at a time: as many as the nearest cache holds.
+	readRecords = 64
 	// So long after a process's latest transaction the next one is due, at the next look at the rings: the one for the
 	// first transactions, the other later on, where each has its price.
 	batchWaitFirst = 200 * time.Millisecond
@@ -28,23 +27,44 @@ const (
 
 // A Process is one process of the job, with what the agent has read of it.
 type Process struct {
-	path      string
-	process   *ring.Process
-	modules   map[uint32]ring.Module
-	places    map[uint32]ring.Place
-	defined   map[uint32]bool       // call paths that were sent
-	sites     map[uint32]ring.Frame // their first frames
-	logDead   bool                  // its log is corrupt from here on
-	undefined uint64                // calls whose path the log does not define
-	names     map[uint32]bool       // of marks, that were sent
-	nameless  uint64                // marks whose name the log does not define
-	messages  *message.Matcher
-	means     *means // what it finds
-	tally     tally  // of their transfers
-	threads   []*thread
-	ended     bool   // its process has
-	slots     uint64 // of its rings that were read, at the latest scan
-	out       outgoing
+	path     string
+	process  *ring.Process
+	modules  map[uint32]ring.Module
+	places   map[uint32]ring.Place
+	sites    map[uint32]ring.Frame // first frames of call paths
+	log      defined
+	logDead  bool // its log is corrupt from here on
+	messages *message.Matcher
+	tally    tally // of their transfers
+	threads  []*thread
+	ended    bool   // its process has
+	slots    uint64 // of its rings that were read, at the latest scan
+	out      outgoing
+}
+
+// defined is what a process's log has defined, and was sent: a burst.Log. The rest happens only where the log is full
+// or corrupt.
+type defined struct {
+	paths, names        map[uint32]bool
+	undefined, nameless uint64 // calls whose path is not among them, and marks whose name is not
+}
+
+// Path is a call path, 0 where it is not defined.
+func (d *defined) Path(number uint32) uint32 {
+	if !d.paths[number] {
+		d.undefined++
+		return 0
+	}
+	return number
+}
+
+// Name is the name of a mark, 0 where it is not defined.
+func (d *defined) Name(number uint32) uint32 {
+	if !d.names[number] {
+		d.nameless++
+		return 0
+	}
+	return number
 }
 
 // tally is when the sums of a process's transfers were sent last, and how many transfers there were.
@@ -53,15 +73,12 @@ type tally struct {
 	transfers uint64
 }
 
-// A thread is one ring with the calls and marks that are not sent yet.
+// A thread is one ring.
 type thread struct {
-	path       string
-	reader     *ring.Reader
-	former     *burst.Former // nil until its process is known
-	markFormer *mark.Former  // likewise
-	calls      *moriensv1.Calls
-	marks      *moriensv1.Marks
-	corrupt    error
+	path    string
+	reader  *ring.Reader
+	former  *burst.Former // with what is not committed; nil until its process is known
+	corrupt error
 
 	messages *message.Thread // nil until its process is known
 	missed   uint64          // calls without a record, before the last read that emptied the ring
@@ -79,13 +96,18 @@ func openAgent(path string) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Process{
-		path: path, process: p, modules: make(map[uint32]ring.Module), places: make(map[uint32]ring.Place),
-		defined: make(map[uint32]bool), sites: make(map[uint32]ring.Frame), names: make(map[uint32]bool),
-	}
-	a.means = newMeans(&a.out, a.sendMeaning)
-	a.messages = message.New(a.means)
+	a := newProcess(path)
+	a.process = p
+	a.messages = message.New(&a.out)
 	return a, nil
+}
+
+// newProcess is one of which nothing is known but where its file is.
+func newProcess(path string) *Process {
+	return &Process{
+		path: path, modules: make(map[uint32]ring.Module), places: make(map[uint32]ring.Place), sites: make(map[uint32]ring.Frame),
+		log: defined{paths: make(map[uint32]bool), names: make(map[uint32]bool)},
+	}
 }
 
 func openThread(path string) (*thread, error) {
@@ -118,7 +140,7 @@ func (t *thread) guard(look func()) {
 	}
 }
 
-// read moves records from the ring to what waits to be committed, some at most, and reports whether there may be more.
+// read takes records from the ring, some at most, and reports whether there may be more.
 func (n *Node) read(a *Process, t *thread) bool {
 	if t.corrupt != nil {
 		return false
@@ -133,35 +155,84 @@ func (n *Node) read(a *Process, t *thread) bool {
 			t.corrupt = err
 		}
 	})
-	full := got == len(n.records)
-	if sound, err := n.sound(a, n.records[:got]); err != nil {
-		got, t.corrupt = sound, fmt.Errorf("%s: %w", t.path, err)
+	if err := n.take(a, t, n.records[:got]); err != nil {
+		t.corrupt = fmt.Errorf("%s: %w", t.path, err)
 	}
 	if t.corrupt != nil {
 		n.config.Log.Error("a ring buffer cannot be read further", "rank", a.process.Rank, "error", t.corrupt)
 	}
-	n.take(a, t, n.records[:got])
-	return full
+	return got == len(n.records)
 }
 
-// take forms calls and marks of records, once the call paths and names that they may name are sent: those
-// are in the process's log before any record that names it is in a ring.
-func (n *Node) take(a *Process, t *thread, records []ring.Record) {
+// take takes records up to the first that cannot be what it seems, once the call paths and names that they may name are
+// sent: those are in the process's log before any record that names it is in a ring.
+func (n *Node) take(a *Process, t *thread, records []ring.Record) error {
 	if len(records) == 0 {
-		return
+		return nil
 	}
-	a.out.begin()
-	n.define(a)
-	a.dropUndefined(records)
-	t.marks = t.markFormer.Form(t.marks, records)
-	n.form(a, t, records)
+	limit, err := n.limit(a)
+	if err != nil {
+		return err
+	}
+	n.prepare(a)
+	first := t.former.Calls()
 	for i := range records {
-		if len(records[i].Requests) > 0 {
-			records[i].Clear() // of thousands perhaps
+		r := &records[i]
+		if err = sound(r, limit); err != nil {
+			break
+		}
+		n.takeOne(a, t, r, false)
+		last := r.Call
+		t.finalized = last == mpicall.Finalize
+		t.finishes = t.finalized || last == mpicall.SessionFinalize
+		if len(r.Requests) > 0 {
+			r.Clear() // of thousands perhaps
 		}
 	}
-	if t.calls != nil && len(t.calls.Function) >= batchCalls || t.marks != nil && len(t.marks.Ticks) >= batchCalls {
-		a.flush(t)
+	n.taken(a, t, first)
+	return err
+}
+
+// prepare is for records that are about to be taken.
+func (n *Node) prepare(a *Process) {
+	a.out.begin()
+	n.define(a)
+	if a.process.Unrecorded() {
+		a.messages.Unrecorded()
+	}
+	a.messages.Expect(a.process.Threads())
+}
+
+// takeOne takes a record: as a row of bursts and for what it has moved, or as a mark. Unfinished says that the process
+// died inside it.
+func (n *Node) takeOne(a *Process, t *thread, r *ring.Record, unfinished bool) {
+	row := t.former.Calls()
+	switch {
+	case r.Mark != 0:
+		t.former.Mark(r)
+	case unfinished:
+		t.former.Unfinished(r)
+	default:
+		t.former.Call(r)
+	}
+	if r.IsCollective {
+		c := &r.Collective
+		comm, root, ordinal := a.messages.Collective(c)
+		t.former.Meet(row, section.Collective{Comm: comm, Root: root, Ordinal: ordinal, Sent: c.Sent, Received: c.Received})
+	}
+	t.messages.Add(row, r, unfinished)
+}
+
+// taken is for what was taken from a row on.
+func (n *Node) taken(a *Process, t *thread, first uint64) {
+	a.advance()
+	if n.config.Cells == nil {
+		return
+	}
+	for _, b := range t.former.Blocks() {
+		if behind := b.First + uint64(b.Rows); behind > first {
+			t.sums.add(b, int(max(first, b.First)-b.First))
+		}
 	}
 }
 
@@ -169,69 +240,32 @@ func (n *Node) take(a *Process, t *thread, records []ring.Record) {
 // of any counter, more than CPUs' counters differ.
 const clockSlack = 1 << 28
 
-// sound returns how many records, from the first, can be what they seem. A program that overwrites its
-// own memory may have hit its ring; one such rank must not cost the others of the node theirs.
-func (n *Node) sound(a *Process, records []ring.Record) (int, error) {
-	if len(records) == 0 {
-		return 0, nil
-	}
+// limit is the time behind which no record can be.
+func (n *Node) limit(a *Process) (uint64, error) {
 	now, err := n.config.Clocks.Now(a.process.Clock)
-	if err != nil {
-		return 0, err
-	}
-	limit := now + min(clockSlack, math.MaxUint64-now)
-	for i, r := range records {
-		if n := len(r.Polls); n > burst.MaxPlaces {
-			return i, fmt.Errorf("%w: a run of polls from %d places", ring.ErrCorrupt, n)
-		}
-		for _, p := range r.Polls {
-			if !p.Call.Known() {
-				return i, fmt.Errorf("%w: a run of polls by %s", ring.ErrCorrupt, p.Call)
-			}
-		}
-		switch {
-		case r.Mark != 0 && !r.Mark.Known():
-			return i, fmt.Errorf("%w: a mark of kind %#x", ring.ErrCorrupt, uint16(r.Mark))
-		case r.Mark == 0 && !r.Call.Known():
-			return i, fmt.Errorf("%w: a record of %s", ring.ErrCorrupt, r.Call)
-		case r.Enter > limit || r.Exit > limit:
-			return i, fmt.Errorf("%w: a record of the future, %d to %d ticks at %d", ring.ErrCorrupt, r.Enter, r.Exit, now)
-		}
-		if err := soundTransfers(&records[i]); err != nil {
-			return i, err
-		}
-	}
-	return len(records), nil
+	return now + min(clockSlack, math.MaxUint64-now), err
 }
 
-// flush sends the calls and marks that wait.
-func (a *Process) flush(t *thread) {
-	if t.marks != nil {
-		a.sendMarks(t.marks)
-		t.marks = nil
+// sound says why a record cannot be what it seems; nil if it can. A program that overwrites its own memory may have hit
+// its ring; one such rank must not cost the others of the node theirs.
+func sound(r *ring.Record, limit uint64) error {
+	if n := len(r.Polls); n > burst.MaxPlaces {
+		return fmt.Errorf("%w: a run of polls from %d places", ring.ErrCorrupt, n)
 	}
-	if t.calls != nil {
-		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: t.calls}})
-		t.calls = nil
+	for _, p := range r.Polls {
+		if !p.Call.Known() {
+			return fmt.Errorf("%w: a run of polls by %s", ring.ErrCorrupt, p.Call)
+		}
 	}
-}
-
-// form makes rows of records, and hands on what those mean.
-func (n *Node) form(a *Process, t *thread, records []ring.Record) {
-	first, before := t.former.Calls(), len(t.calls.GetFunction())
-	t.calls = t.former.Form(t.calls, records)
-	if n.config.Cells != nil {
-		t.sums.add(t.calls, before)
+	switch {
+	case r.Mark != 0 && !r.Mark.Known():
+		return fmt.Errorf("%w: a mark of kind %#x", ring.ErrCorrupt, uint16(r.Mark))
+	case r.Mark == 0 && !r.Call.Known():
+		return fmt.Errorf("%w: a record of %s", ring.ErrCorrupt, r.Call)
+	case r.Enter > limit || r.Exit > limit:
+		return fmt.Errorf("%w: a record of the future, %d to %d ticks, none can be behind %d", ring.ErrCorrupt, r.Enter, r.Exit, limit)
 	}
-	n.addMeaning(a, t, first, records, false)
-}
-
-// sendMeaning sends what rows mean, after the rows.
-func (a *Process) sendMeaning(m *moriensv1.ReportRequest) {
-	for _, t := range a.threads {
-		a.flush(t)
-	}
-	a.send(m)
+	return soundTransfers(r)
 }
 
 func (n *Node) define(a *Process) {
@@ -259,10 +293,10 @@ func (n *Node) define(a *Process) {
 	}
 	a.sendNames(l.Names)
 	for _, p := range l.Paths {
-		if a.defined[p.ID] {
+		if a.log.paths[p.ID] {
 			continue
 		}
-		a.defined[p.ID] = true
+		a.log.paths[p.ID] = true
 		a.site(p)
 		c := &moriensv1.CallPath{Process: a.process.ID, Path: p.ID}
 		for _, f := range p.Frames {
@@ -283,23 +317,6 @@ func (n *Node) define(a *Process) {
 	}
 }
 
-// dropUndefined makes a call path that the log does not define an unknown one. It happens only where the
-// log is corrupt.
-func (a *Process) dropUndefined(records []ring.Record) {
-	check := func(path *uint32) {
-		if *path != 0 && !a.defined[*path] {
-			*path = 0
-			a.undefined++
-		}
-	}
-	for i := range records {
-		check(&records[i].Path)
-		for k := range records[i].Polls {
-			check(&records[i].Polls[k].Path)
-		}
-	}
-}
-
 // endRing sends the rest of a ring, says that there is no more and has its file removed.
 func (n *Node) endRing(a *Process, t *thread) {
 	for n.read(a, t) {
@@ -316,14 +333,14 @@ func (n *Node) endRing(a *Process, t *thread) {
 		missing = t.reader.Missed() != t.covered && !t.finalized
 	})
 	n.droppedEnded += soundDrops(end.Dropped)
-	a.flush(t)
-	end.Calls, end.Marks = t.former.Calls(), t.markFormer.Marks()
+	end.Calls, end.Marks = t.former.Calls(), t.former.Marks()
 	t.messages.End(end.Calls, t.corrupt != nil || missing)
 	a.advance()
 	if t.corrupt != nil {
 		end.Corrupt = t.corrupt.Error()
 	}
 	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: end}})
+	a.out.blocks = t.former.Take(a.out.blocks)
 	a.threads = slices.DeleteFunc(a.threads, func(x *thread) bool { return x == t })
 	a.out.leave(t.path, t.close)
 }
@@ -339,24 +356,22 @@ func (n *Node) takeLeft(a *Process, t *thread) {
 	if len(left) == 0 {
 		return
 	}
-	if _, err := n.sound(a, left); err != nil {
+	limit, err := n.limit(a)
+	for i := range left {
+		if err == nil {
+			err = sound(&left[i], limit)
+		}
+	}
+	if err != nil {
 		t.corrupt = err
 		return
 	}
-	last := len(left)
-	if unfinished {
-		last--
-	}
-	n.take(a, t, left[:last])
-	if !unfinished {
-		return
-	}
-	n.define(a)
-	a.dropUndefined(left[last:])
+	n.prepare(a)
 	first := t.former.Calls()
-	t.calls = t.former.FormUnfinished(t.calls, left[last])
-	a.flush(t) // nothing can follow it
-	n.addMeaning(a, t, first, left[last:], true)
+	for i := range left {
+		n.takeOne(a, t, &left[i], unfinished && i == len(left)-1)
+	}
+	n.taken(a, t, first)
 }
 
 // recorded reports whether the process has recorded anything since this was asked last: then it need not be asked
@@ -415,7 +430,7 @@ func (a *Process) describeEnd(log *slog.Logger) *moriensv1.ProcessEnd {
 	}
 	return &moriensv1.ProcessEnd{
 		Process: a.process.ID, How: how, ThreadsFailed: uint32(l.ThreadsFailed), Fault: int32(l.Fault),
-		Unrecorded: l.Unrecorded, PathsLost: l.PathsLost + a.undefined, NamesLost: l.NamesLost + a.nameless,
+		Unrecorded: l.Unrecorded, PathsLost: l.PathsLost + a.log.undefined, NamesLost: l.NamesLost + a.log.nameless,
 	}
 }
 

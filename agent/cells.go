@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -38,11 +39,18 @@ func (n *Node) relearnCells() error {
 	started := time.Now()
 	store := n.config.Cells.Store
 	gone, err := n.windows.store.Replay(store.Add, func(calls []byte) error {
-		messages, err := n.sections.unpack(calls)
-		if err == nil {
-			store.Add(messages)
+		var (
+			x section.Section
+			b section.Block
+		)
+		if _, err := x.Read(calls); err != nil {
+			return err
 		}
-		return err
+		if err := new(section.Decoder).Calls(&x, x.Events(), &b); err != nil {
+			return err
+		}
+		store.Add(messagesOf(&b))
+		return nil
 	})
 	if err != nil {
 		return err

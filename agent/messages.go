@@ -7,10 +7,8 @@ import (
 	"math"
 	"time"
 
-	"moriens/agent/burst"
 	"moriens/agent/message"
 	"moriens/agent/ring"
-	"moriens/internal/mpicall"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -37,29 +35,6 @@ func soundTransfers(r *ring.Record) error {
 		}
 	}
 	return nil
-}
-
-// addMeaning hands what records mean to the process's matcher, once the rows that they became, from first
-// on, were sent.
-func (n *Node) addMeaning(a *Process, t *thread, first uint64, records []ring.Record, unfinished bool) {
-	if a.process.Unrecorded() {
-		a.messages.Unrecorded()
-	}
-	if len(records) > 0 && !unfinished {
-		last := records[len(records)-1].Call
-		t.finalized = last == mpicall.Finalize
-		t.finishes = t.finalized || last == mpicall.SessionFinalize
-	}
-	a.messages.Expect(a.process.Threads())
-	row := first
-	for i := range records {
-		if records[i].IsCollective {
-			a.means.collective(t.messages, a.messages, row, &records[i].Collective)
-		}
-		t.messages.Add(row, &records[i], unfinished && i == len(records)-1)
-		row += burst.Rows(&records[i])
-	}
-	a.advance()
 }
 
 // advance lets the matcher process all that was read, as far as possible. The results go out with the next transaction.
@@ -171,7 +146,6 @@ func (a *Process) traffic() *moriensv1.ReportRequest {
 // endMessages reports the outcome of everything that a process has moved.
 func (a *Process) endMessages() {
 	a.messages.End()
-	a.means.flush()
 	s := a.messages.Stats()
 	a.sendTraffic(0)
 	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{

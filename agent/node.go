@@ -22,6 +22,7 @@ import (
 	"syscall"
 	"time"
 
+	"moriens/agent/burst"
 	"moriens/agent/message"
 	"moriens/agent/ring"
 	"moriens/agent/sched"
@@ -101,7 +102,8 @@ type Node struct {
 	orphans       []*thread     // rings whose process file has not been seen yet
 	records       []ring.Record // that were read last
 	requests      *message.Room // of all processes
-	sections      *sectioner
+	blocks        burst.Room
+	packer        *packer
 	clocks        map[uint32]*sampler
 	scheduling    *sched.Watch
 	over          chan struct{} // closed when no new process is expected
@@ -146,7 +148,7 @@ func New(config Config) (*Node, error) {
 		sources:       make(sources),
 		communicators: make(map[[sha256.Size]byte]uint32),
 		requests:      message.NewRoom(memory() / requestShare),
-		sections:      newSectioner(),
+		packer:        new(packer),
 		records:       make([]ring.Record, readRecords),
 		clocks:        make(map[uint32]*sampler),
 		scheduling:    sched.New(procDir),

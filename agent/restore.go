@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"moriens/agent/burst"
-	"moriens/agent/mark"
 	"moriens/agent/message"
 	"moriens/agent/ring"
 	"moriens/agent/spool"
@@ -56,13 +55,9 @@ func (n *Node) restore() error {
 // restoreProcess takes up a process. If its files are gone, that is reported, with all that is
 // still known.
 func (n *Node) restoreProcess(process uint64, s *moriensv1.ProcessState) error {
-	a := &Process{
-		path: filepath.Join(n.directory.Path(), ring.ProcessFile(process)), logDead: s.LogDead, undefined: s.Undefined, nameless: s.Nameless,
-		modules: make(map[uint32]ring.Module), places: make(map[uint32]ring.Place), defined: make(map[uint32]bool), names: make(map[uint32]bool),
-		sites: make(map[uint32]ring.Frame),
-	}
-	a.means = newMeans(&a.out, a.sendMeaning)
-	matcher, threads, err := message.Restore(s.Matcher, a.means)
+	a := newProcess(filepath.Join(n.directory.Path(), ring.ProcessFile(process)))
+	a.logDead, a.log.undefined, a.log.nameless = s.LogDead, s.Undefined, s.Nameless
+	matcher, threads, err := message.Restore(s.Matcher, &a.out)
 	if err != nil {
 		return fmt.Errorf("process %016x: %w", process, err)
 	}
@@ -106,10 +101,10 @@ func (a *Process) relearn(end uint64) {
 		a.messages.Define(c.Number, c.Peers)
 	}
 	for _, name := range l.Names {
-		a.names[name.Number] = name.Number != 0
+		a.log.names[name.Number] = name.Number != 0
 	}
 	for _, p := range l.Paths {
-		a.defined[p.ID] = true
+		a.log.paths[p.ID] = true
 		a.site(p)
 	}
 }
@@ -128,7 +123,7 @@ func (n *Node) restoreThread(a *Process, s *moriensv1.ThreadState, m *message.Th
 		a.send(lostRing(s, err))
 		return
 	}
-	t.former, t.markFormer, t.messages = burst.Restore(s.Ring, len(a.process.Events), s.Burst), mark.Restore(s.Ring, s.Mark), m
+	t.former, t.messages = burst.Restore(s.Ring, len(a.process.Events), &a.log, &n.blocks, s.Burst, s.Mark), m
 	t.missed, t.covered, t.finalized = s.Missed, s.Covered, s.Finalized
 	if s.Corrupt != "" {
 		t.corrupt = errors.New(s.Corrupt)

@@ -15,7 +15,7 @@ import (
 // A process that has left nothing gives the room of its requests to others: those under way are not followed any more.
 func TestLostProcessTakesNoRoom(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	send := newMeans(new(outgoing), func(*moriensv1.ReportRequest) {})
+	send := new(outgoing)
 	isend := func(handle uint64) *ring.Record {
 		return &ring.Record{Enter: handle, Exit: handle + 1, Call: mpicall.Isend, Transfers: []ring.Transfer{{Kind: ring.Sent, Request: handle, Comm: 1}}}
 	}
@@ -40,7 +40,7 @@ func TestLostProcessTakesNoRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer outbox.Close()
-	n := &Node{config: Config{Log: log}, spool: s, outbox: outbox, directory: ring.NewDirectory(t.TempDir()), requests: requests, sections: newSectioner()}
+	n := &Node{config: Config{Log: log}, spool: s, outbox: outbox, directory: ring.NewDirectory(t.TempDir()), requests: requests, packer: new(packer)}
 	if n.windows, err = openWindows(s, outbox, uplink.New(nil, nil, outbox, log), nil, "run", log); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"moriens/agent/burst"
-	"moriens/agent/mark"
 	"moriens/agent/ring"
 	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -121,7 +120,7 @@ func (n *Node) adopt() {
 			kept = append(kept, t)
 			continue
 		}
-		t.former, t.markFormer = burst.NewFormer(t.reader.ID, len(a.process.Events)), mark.NewFormer(t.reader.ID)
+		t.former = burst.NewFormer(t.reader.ID, len(a.process.Events), &a.log, &n.blocks)
 		t.messages = a.messages.Thread(t.reader.ID)
 		a.threads = append(a.threads, t)
 		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{

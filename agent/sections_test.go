@@ -1,35 +1,34 @@
 package agent
 
 import (
-	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	diff "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"google.golang.org/protobuf/testing/protocmp"
 	"pgregory.net/rapid"
 
 	"moriens/internal/section"
-	"moriens/internal/shmabi"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// drawMessages is what a commit has of a ring from a row on.
-func drawMessages(t *rapid.T, ring, first uint64) (list []*moriensv1.ReportRequest, rows uint64) {
+// drawBlocks is what a commit has of a ring from a row on.
+func drawBlocks(t *rapid.T, ring, first uint64) (list []*section.Block, rows uint64) {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), ring))
-	add := func(m *moriensv1.ReportRequest) { list = append(list, m) }
-	events := 2
-	for range rapid.IntRange(0, 3).Draw(t, "messages") {
-		c := &moriensv1.Calls{Ring: ring, First: first + rows, OriginTicks: random.Uint64N(1 << 50)}
-		for range events {
-			c.Counts = append(c.Counts, new(moriensv1.Counts))
-		}
-		x, last := &moriensv1.Collectives{Ring: ring}, uint64(0)
+	origin := random.Uint64N(1 << 50)
+	for range rapid.IntRange(0, 3).Draw(t, "blocks") {
+		b := &section.Block{Ring: ring, First: first + rows, Origin: origin}
+		b.Grow(0, 2)
 		for i := range uint32(rapid.IntRange(1, 300).Draw(t, "rows")) {
-			c.BurstTicks, c.CallTicks = append(c.BurstTicks, random.Uint64N(1000)), append(c.CallTicks, random.Uint64N(1000))
-			c.Function, c.Path = append(c.Function, 1+random.Uint32N(3)), append(c.Path, random.Uint32N(5))
+			site := section.Site{Function: uint16(1 + random.Uint32N(3)), Path: random.Uint32N(5)}
+			number := slices.Index(b.Sites, site)
+			if number < 0 {
+				number = len(b.Sites)
+				b.Sites = append(b.Sites, site)
+			}
+			row := b.Append(uint16(number), random.Uint64N(1000), random.Uint64N(1000))
+			origin += b.Burst[row] + b.Call[row]
 			some := func(list *[]uint32) bool {
 				yes := random.IntN(10) == 0
 				if yes {
@@ -37,98 +36,108 @@ func drawMessages(t *rapid.T, ring, first uint64) (list []*moriensv1.ReportReque
 				}
 				return yes
 			}
-			if some(&c.NoBurst) {
-				some(&c.Paused)
+			if some(&b.NoBurst) {
+				some(&b.Paused)
 			}
-			if some(&c.PollsRow) {
-				c.Polls = append(c.Polls, 2+random.Uint64N(100))
+			if some(&b.PollsRow) {
+				b.Polls = append(b.Polls, 2+random.Uint64N(100))
 			}
-			if !some(&c.NoCounts) {
-				for k := range c.Counts {
-					value := random.Int64N(1 << 30)
-					if random.IntN(20) == 0 {
-						value = shmabi.NoCount
-					}
-					c.Counts[k].Value = append(c.Counts[k].Value, value)
+			without := some(&b.NoCounts)
+			for k := range b.Events {
+				if b.Counts[k][row] = random.Int64N(1 << 30); !without && random.IntN(20) == 0 {
+					b.NotRead = append(b.NotRead, section.NotRead{Row: i, Event: uint8(k)})
 				}
 			}
 			if random.IntN(4) == 0 {
-				row := c.First + uint64(i)
-				x.Row, last = append(x.Row, int64(row-last)), row
-				x.Comm, x.Ordinal, x.Root = append(x.Comm, random.Uint32N(3)), append(x.Ordinal, random.Uint64N(1000)), append(x.Root, random.Int32N(4)-1)
-				x.Sent, x.Received = append(x.Sent, random.Uint64N(1000)), append(x.Received, 8)
+				b.Collectives = append(b.Collectives, section.Collective{
+					Row: i, Comm: random.Uint32N(3), Ordinal: random.Uint64N(1000), Root: random.Int32N(4) - 1, Sent: random.Uint64N(1000), Received: 8,
+				})
 			}
 		}
-		rows += uint64(len(c.Function))
-		add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
-		if len(x.Row) > 0 {
-			add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: x}})
+		rows += uint64(b.Rows)
+		for range rapid.SampledFrom([]int{0, 0, 3, section.MaxRows}).Draw(t, "marks") {
+			b.Marks = append(b.Marks, section.Mark{Ticks: origin, What: section.Event, Name: random.Uint32N(3), Value: random.Int64()})
 		}
-	}
-	if n := rapid.SampledFrom([]int{0, 0, 3, 3, 3, 3, 3, section.MaxRows + 5}).Draw(t, "marks"); n > 0 {
-		m := &moriensv1.Marks{Ring: ring, First: 4, OriginTicks: 77}
-		for i := range n {
-			m.Ticks, m.Name = append(m.Ticks, uint64(min(i, 1))*random.Uint64N(9)), append(m.Name, random.Uint32N(3))
-			m.What = append(m.What, moriensv1.Marks_What(1+random.IntN(3)))
-			if m.What[i] == moriensv1.Marks_WHAT_EVENT {
-				m.Value = append(m.Value, random.Int64())
-			}
+		b.FirstMark = 4
+		if rapid.Bool().Draw(t, "gaps") {
+			b.GapsBefore, b.GapsInside = []uint64{first, first + rows}, []uint64{first}
 		}
-		add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: m}})
+		list = append(list, b)
 	}
-	if rapid.Bool().Draw(t, "gaps") {
-		add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Gaps{Gaps: &moriensv1.Gaps{Ring: ring, Before: []uint64{first, first + rows}}}})
+	if len(list) > 0 {
+		list[len(list)-1].Unfinished = rapid.Bool().Draw(t, "unfinished")
 	}
 	return list, rows
 }
 
-// joined puts the messages of one kind and ring together, as far as they follow each other.
-func joined(list []*moriensv1.ReportRequest) (calls []*moriensv1.Calls, collectives [][]int64, marks [][]any, gaps []*moriensv1.Gaps) {
-	ticks := make(map[uint64]uint64)
-	for _, m := range list {
-		switch b := m.Body.(type) {
-		case *moriensv1.ReportRequest_Calls:
-			calls = append(calls, b.Calls)
-		case *moriensv1.ReportRequest_Collectives:
-			row := int64(0)
-			for i, d := range b.Collectives.Row {
-				row += d
-				x := b.Collectives
-				collectives = append(collectives, []int64{int64(x.Ring), row, int64(x.Comm[i]), int64(x.Ordinal[i]), int64(x.Sent[i]), int64(x.Received[i]), int64(x.Root[i])})
-			}
-		case *moriensv1.ReportRequest_Marks:
-			x, values := b.Marks, b.Marks.Value
-			ticks[x.Ring] = x.OriginTicks
-			for i := range x.Ticks {
-				ticks[x.Ring] += x.Ticks[i]
-				mark := []any{x.Ring, x.First + uint64(i), ticks[x.Ring], x.What[i], x.Name[i]}
-				if x.What[i] == moriensv1.Marks_WHAT_EVENT {
-					mark, values = append(mark, values[0]), values[1:]
-				}
-				marks = append(marks, mark)
-			}
-		case *moriensv1.ReportRequest_Gaps:
-			gaps = append(gaps, b.Gaps)
-		}
-	}
-	return calls, collectives, marks, gaps
+// A said is what blocks say of a row of a ring, or beside its rows.
+type said struct {
+	Ring, Row         uint64
+	Origin            uint64
+	Burst, Call       uint64
+	Site              section.Site
+	NoBurst, Paused   bool
+	Unfinished        bool
+	Polls             uint64
+	Counts            []int64
+	Met               []section.Collective
+	FirstMark         uint64
+	Marks             []section.Mark
+	GapBefore, GapsIn []uint64
 }
 
-// Of the sections of messages the same messages can be made, and what they name is defined before, what names them
-// comes behind. Where sections are cut at rows, none has rows on both sides.
-func TestSectionsOfMessages(t *testing.T) {
-	s := newSectioner()
-	rapid.Check(t, func(t *rapid.T) {
-		var messages []*moriensv1.ReportRequest
-		ends := make(map[uint64]uint64)
-		for ring := range uint64(rapid.IntRange(1, 3).Draw(t, "rings")) {
-			list, rows := drawMessages(t, ring+1, 1000*ring)
-			messages = append(messages, list...)
-			ends[ring+1] = 1000*ring + rows
+// saidBy puts down blocks row by row.
+func saidBy(blocks []*section.Block) (rows, beside []said) {
+	for _, b := range blocks {
+		origin, met := b.Origin, b.Collectives
+		for i := range b.Rows {
+			has := func(list []uint32) bool { _, found := slices.BinarySearch(list, uint32(i)); return found }
+			x := said{
+				Ring: b.Ring, Row: b.First + uint64(i), Origin: origin, Burst: b.Burst[i], Call: b.Call[i], Site: b.Sites[b.Site[i]],
+				NoBurst: has(b.NoBurst), Paused: has(b.Paused), Unfinished: b.Unfinished && i == b.Rows-1,
+			}
+			origin += x.Burst + x.Call
+			if k, found := slices.BinarySearch(b.PollsRow, uint32(i)); found {
+				x.Polls = b.Polls[k]
+			}
+			for k := 0; k < b.Events && !has(b.NoCounts); k++ {
+				value := b.Counts[k][i]
+				if slices.Contains(b.NotRead, section.NotRead{Row: uint32(i), Event: uint8(k)}) {
+					value = -1
+				}
+				x.Counts = append(x.Counts, value)
+			}
+			for len(met) > 0 && met[0].Row == uint32(i) {
+				c := met[0]
+				c.Row, met = 0, met[1:]
+				x.Met = append(x.Met, c)
+			}
+			rows = append(rows, x)
 		}
-		end := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 1, Calls: ends[1]}}}
+		if len(b.Marks)+len(b.GapsBefore)+len(b.GapsInside) > 0 {
+			x := said{Ring: b.Ring, Marks: b.Marks, GapBefore: b.GapsBefore, GapsIn: b.GapsInside}
+			if len(b.Marks) > 0 {
+				x.FirstMark = b.FirstMark
+			}
+			beside = append(beside, x)
+		}
+	}
+	return rows, beside
+}
+
+// Sections of blocks say what the blocks do. What they name is defined before them, what names their rows comes behind.
+// Where blocks are cut at rows, no section has rows on both sides.
+func TestSectionsOfBlocks(t *testing.T) {
+	packer, decoder := new(packer), new(section.Decoder)
+	rapid.Check(t, func(t *rapid.T) {
+		var blocks []*section.Block
+		for ring := range uint64(rapid.IntRange(1, 3).Draw(t, "rings")) {
+			list, _ := drawBlocks(t, ring+1, 1000*ring)
+			blocks = append(blocks, list...)
+		}
+		end := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 1}}}
 		path := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_CallPath{CallPath: &moriensv1.CallPath{Path: 3}}}
-		messages = slices.Insert(messages, rapid.IntRange(0, len(messages)).Draw(t, "at"), end, path)
+		messages := []*moriensv1.ReportRequest{end, path}
 		every := uint64(rapid.SampledFrom([]int{0, 0, 1, 7, 100}).Draw(t, "cut every"))
 		var at cuts
 		if every > 0 {
@@ -139,7 +148,8 @@ func TestSectionsOfMessages(t *testing.T) {
 				return append(rows, behind)
 			}
 		}
-		p := s.pack(messages, func(ring uint64) uint64 { return ends[ring] }, at)
+		wantRows, wantBeside := saidBy(blocks)
+		p := packer.pack(messages, blocks, at)
 		compared := []byte{1}
 		for _, stay := range []bool{false, true} {
 			sent := p.messages(stay, compared)
@@ -154,66 +164,46 @@ func TestSectionsOfMessages(t *testing.T) {
 				t.Fatal("the messages have other sections")
 			}
 		}
-		var got []*moriensv1.ReportRequest
+		var got []*section.Block
 		for _, rows := range p.rows() {
-			list, err := newSectioner().unpack(rows.Section)
-			if err != nil {
+			x, b := new(section.Section), new(section.Block)
+			if _, err := x.Read(rows.Section); err != nil {
 				t.Fatal(err)
 			}
-			for _, m := range list {
-				if c := m.GetCalls(); c != nil && (c.Ring != rows.Ring || c.First != rows.First) {
-					t.Fatalf("a section of ring %d, row %d has ring %d, row %d", rows.Ring, rows.First, c.Ring, c.First)
-				}
-				if c := m.GetCalls(); c != nil && every > 0 && c.First/every != (c.First+uint64(len(c.Function))-1)/every {
-					t.Fatalf("%d rows from %d, cut every %d", len(c.Function), c.First, every)
-				}
+			if err := decoder.Calls(x, x.Events(), b); err != nil {
+				t.Fatal(err)
 			}
-			got = append(got, list...)
-		}
-		same := func(want, got any) {
-			t.Helper()
-			if d := diff.Diff(want, got, protocmp.Transform(), cmpopts.EquateEmpty()); d != "" {
-				t.Fatal(d)
+			if b.Ring != rows.Ring || b.First != rows.First {
+				t.Fatalf("a section of ring %d, row %d has ring %d, row %d", rows.Ring, rows.First, b.Ring, b.First)
 			}
+			if every > 0 && b.First/every != (b.First+uint64(b.Rows)-1)/every {
+				t.Fatalf("%d rows from %d, cut every %d", b.Rows, b.First, every)
+			}
+			got = append(got, b)
 		}
-		wantCalls, wantCollectives, wantMarks, wantGaps := joined(messages)
-		gotCalls, gotCollectives, gotMarks, gotGaps := joined(got)
-		byRing := func(a, b []int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }
-		slices.SortFunc(wantCollectives, byRing)
-		slices.SortFunc(gotCollectives, byRing)
-		same(spread(wantCalls), spread(gotCalls))
-		same(wantCollectives, gotCollectives)
-		same(wantMarks, gotMarks)
-		same(wantGaps, gotGaps)
-		if every == 0 {
-			same(wantCalls, gotCalls)
+		rows, beside := saidBy(got)
+		if d := cmp.Diff(wantRows, rows, cmpopts.EquateEmpty()); d != "" {
+			t.Fatal(d)
+		}
+		if d := cmp.Diff(wantBeside, beside, cmpopts.EquateEmpty()); d != "" {
+			t.Fatal(d)
 		}
 	})
 }
 
-// spread is the rows of calls, one by one.
-func spread(list []*moriensv1.Calls) (rows [][]any) {
-	for _, c := range list {
-		origin, values := c.OriginTicks, 0
-		for i := range c.Function {
-			row := []any{c.Ring, c.First + uint64(i), origin, c.BurstTicks[i], c.CallTicks[i], c.Function[i], c.Path[i]}
-			origin += c.BurstTicks[i] + c.CallTicks[i]
-			_, noBurst := slices.BinarySearch(c.NoBurst, uint32(i))
-			_, paused := slices.BinarySearch(c.Paused, uint32(i))
-			row = append(row, noBurst, paused)
-			if k, polls := slices.BinarySearch(c.PollsRow, uint32(i)); polls {
-				row = append(row, c.Polls[k])
-			}
-			if _, without := slices.BinarySearch(c.NoCounts, uint32(i)); !without {
-				for _, counts := range c.Counts {
-					row = append(row, counts.Value[values])
-				}
-				values++
-			}
-			rows = append(rows, row)
-		}
+// Gaps are in the latest block of their ring; of a ring without one in a block behind its rows, or where they are if
+// the ring is gone.
+func TestGapsHaveBlocks(t *testing.T) {
+	o := &outgoing{blocks: []*section.Block{{Ring: 1, First: 5}, {Ring: 2, First: 6}, {Ring: 1, First: 7}}}
+	o.gaps = []gap{{1, 6, false}, {2, 3, true}, {3, 9, false}, {3, 8, true}, {1, 7, true}, {4, 11, true}}
+	o.place(func(ring uint64) (uint64, bool) { return 99, ring == 3 })
+	want := []*section.Block{
+		{Ring: 1, First: 5}, {Ring: 2, First: 6, GapsInside: []uint64{3}}, {Ring: 1, First: 7, GapsBefore: []uint64{6}, GapsInside: []uint64{7}},
+		{Ring: 3, First: 99, GapsBefore: []uint64{9}, GapsInside: []uint64{8}}, {Ring: 4, First: 11, GapsInside: []uint64{11}},
 	}
-	return rows
+	if d := cmp.Diff(want, o.blocks, cmpopts.IgnoreUnexported(section.Block{})); d != "" || len(o.gaps) > 0 {
+		t.Errorf("%d gaps wait; -want +got:\n%s", len(o.gaps), d)
+	}
 }
 
 // However much a transaction has, no message is much larger than sectionBytes.

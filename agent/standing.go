@@ -11,6 +11,7 @@ import (
 	"moriens/agent/ring"
 	"moriens/agent/symbol"
 	"moriens/internal/mpicall"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -121,10 +122,10 @@ func (n *Node) lookAt(a *Process, t *thread) (in ring.Inside, state moriensv1.St
 	case missed != t.covered:
 		return ring.Inside{}, moriensv1.Standing_STATE_UNSPECIFIED, now
 	}
-	if in.Path != 0 && !a.defined[in.Path] {
+	if in.Path != 0 && !a.log.paths[in.Path] {
 		a.out.begin()
 		n.define(a)
-		if !a.defined[in.Path] {
+		if !a.log.paths[in.Path] {
 			in.Path = 0
 		}
 	}
@@ -142,30 +143,30 @@ type sums struct {
 	closed                       bool
 }
 
-// add adds the rows of a message from one on. MPI_Finalize is no part of main.
-func (s *sums) add(c *moriensv1.Calls, from int) {
-	if c == nil || from == len(c.Function) || s.closed {
+// add adds the rows of a block from one on. MPI_Finalize is no part of main.
+func (s *sums) add(b *section.Block, from int) {
+	if from == b.Rows || s.closed {
 		return
 	}
 	if s.until == 0 {
-		s.begin, s.until = c.OriginTicks, c.OriginTicks
+		s.begin, s.until = b.Origin, b.Origin
 	}
-	at, _ := slices.BinarySearch(c.NoBurst, uint32(from))
-	noBurst := c.NoBurst[at:]
-	for row := from; row < len(c.Function); row++ {
-		s.until += c.BurstTicks[row]
+	at, _ := slices.BinarySearch(b.NoBurst, uint32(from))
+	noBurst := b.NoBurst[at:]
+	for row := from; row < b.Rows; row++ {
+		s.until += b.Burst[row]
 		if len(noBurst) > 0 && int(noBurst[0]) == row {
 			noBurst = noBurst[1:]
 		} else {
-			s.computing += c.BurstTicks[row]
+			s.computing += b.Burst[row]
 		}
-		call := mpicall.ID(c.Function[row])
+		call := mpicall.ID(b.Sites[b.Site[row]].Function)
 		if call == mpicall.Finalize {
 			s.closed = true
 			return
 		}
-		s.until += c.CallTicks[row]
-		s.mpi += c.CallTicks[row]
+		s.until += b.Call[row]
+		s.mpi += b.Call[row]
 		if s.rows < initWithin {
 			s.rows++
 			if call == mpicall.Init || call == mpicall.InitThread {

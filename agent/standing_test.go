@@ -7,7 +7,6 @@ import (
 	"moriens/agent/burst"
 	"moriens/agent/ring"
 	"moriens/internal/mpicall"
-	moriensv1 "moriens/proto/moriens/v1"
 )
 
 // TestSums adds the rows of a thread in any pieces: computing, MPI and neither are as planted, from the exit of
@@ -15,18 +14,17 @@ import (
 func TestSums(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 5))
 	for range 50 {
-		f := burst.NewFormer(1, 0)
+		f := burst.NewFormer(1, 0, new(defined), new(burst.Room))
 		var s sums
-		var c *moriensv1.Calls
 		at, want := uint64(1000), sums{}
 		take := func(call mpicall.ID, lost bool) {
 			enter := at + random.Uint64N(100)
 			exit := enter + random.Uint64N(100)
-			before := len(c.GetFunction())
-			c = f.Form(c, []ring.Record{{Enter: enter, Exit: exit, Call: call, Lost: lost}})
-			s.add(c, before)
+			first := f.Call(&ring.Record{Enter: enter, Exit: exit, Call: call, Lost: lost})
+			b := f.Blocks()[0]
+			s.add(b, int(first-b.First))
 			if random.IntN(4) == 0 {
-				c = nil // it is sent
+				f.Take(nil)
 			}
 			switch {
 			case want.until > 0: // main is over

@@ -12,10 +12,11 @@ import (
 
 	"moriens/agent/spool"
 	"moriens/agent/window"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A process's records become messages, which wait here, with the state that is needed to continue after them, until
+// A process's records become blocks and messages, which wait here, with the state that is needed to continue after them, until
 // they are committed to the outbox as one transaction. Only then their slots are given back to the ring, and only then
 // they go to the collector. An agent that is killed before that has done nothing: a restarted agent finds the records
 // where they were. What belongs to the node as a whole goes with whichever transaction is next, of any process: it may
@@ -41,8 +42,9 @@ const (
 // outgoing is messages that wait to be committed.
 type outgoing struct {
 	messages []*moriensv1.ReportRequest
+	blocks   []*section.Block // of rings that have ended, and of all once a transaction is made
+	gaps     []gap
 	moves    []window.Move
-	rows     int
 	since    time.Time // when the first record that went into them was read; zero: none did
 	state    *moriensv1.NodeState
 	files    []leaving     // that are read to the end
@@ -60,7 +62,6 @@ type leaving struct {
 
 func (o *outgoing) add(m *moriensv1.ReportRequest) {
 	o.messages = append(o.messages, m)
-	o.rows += len(m.GetCalls().GetFunction()) + len(m.GetMarks().GetTicks()) + len(m.GetCollectives().GetRow())
 	o.begin()
 }
 
@@ -112,10 +113,14 @@ func (a *Process) due(now time.Time) bool {
 	if a.out.since.IsZero() {
 		return false
 	}
-	if a.out.rows >= max(commitRows, a.out.bytes/batchShare) {
+	if a.out.waits(now) > a.out.wait() {
 		return true
 	}
-	if a.out.waits(now) > a.out.wait() {
+	rows := len(a.out.moves)
+	for _, t := range a.threads {
+		rows += t.former.Waiting()
+	}
+	if rows >= max(commitRows, a.out.bytes/batchShare) {
 		return true
 	}
 	for _, t := range a.threads {
@@ -134,24 +139,24 @@ func (a *Process) soonDue(now time.Time) bool {
 // commit makes a transaction of what was read of a process.
 func (n *Node) commit(a *Process) error {
 	for _, t := range a.threads {
-		a.flush(t)
+		a.out.blocks = t.former.Take(a.out.blocks)
 	}
+	a.out.place(a.rows)
 	every := trafficEvery
 	if n.config.Cells != nil {
 		every = trafficEveryCells
 	}
 	a.sendTraffic(every)
-	a.means.flush()
 	t := spool.Transaction{Process: a.process.ID, Ended: a.out.ended}
 	if !a.out.ended {
 		t.State = a.snapshot()
 		a.out.bytes = proto.Size(t.State)
 	}
-	messages := a.out.messages
+	blocks := a.out.blocks
 	if err := n.transact(t, &a.out); err != nil {
 		return err
 	}
-	a.reuse(messages)
+	n.blocks.Put(blocks)
 	a.messages.Simplify()
 	for _, t := range a.threads {
 		if t.corrupt == nil {
@@ -159,17 +164,6 @@ func (n *Node) commit(a *Process) error {
 		}
 	}
 	return nil
-}
-
-// reuse gives back the memory of messages that are committed.
-func (a *Process) reuse(messages []*moriensv1.ReportRequest) {
-	for _, t := range a.threads {
-		for _, m := range messages {
-			if c := m.GetCalls(); c != nil && c.Ring == t.reader.ID {
-				t.former.Reuse(c)
-			}
-		}
-	}
 }
 
 // commitNode makes a transaction of what belongs to no process.
@@ -192,14 +186,14 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 		}
 		var cuts cuts
 		if n.config.Cells != nil {
-			cuts = n.windows.store.Cuts(messages)
+			cuts = n.windows.store.Cuts(messages, of.blocks)
 		}
-		packed := n.sections.pack(messages, n.rows, cuts)
-		err = n.keep(t, messages, packed, of.moves)
+		packed := n.packer.pack(messages, of.blocks, cuts)
+		err = n.keep(t, messages, packed, of)
 		if spool.Full(err) && time.Since(n.gaveWay) > fullEvery { // what waits for the collector goes before windows
 			n.gaveWay = time.Now()
 			n.windows.store.GiveWay()
-			err = n.keep(t, messages, packed, of.moves)
+			err = n.keep(t, messages, packed, of)
 		}
 	}
 	if err != nil {
@@ -211,7 +205,7 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 		return err
 	}
 	n.stalled = nil
-	n.windows.take(messages)
+	n.windows.take(messages, of.blocks)
 	n.out = outgoing{}
 	for _, f := range of.files {
 		f.close()
@@ -221,14 +215,14 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 	if cap(moves) > keptMoves && len(moves) < cap(moves)/4 {
 		moves = nil
 	}
-	*of = outgoing{moves: moves[:0], bytes: of.bytes, waited: of.wait(), latest: time.Now()}
+	*of = outgoing{blocks: of.blocks[:0], gaps: of.gaps[:0], moves: moves[:0], bytes: of.bytes, waited: of.wait(), latest: time.Now()}
 	return nil
 }
 
 // keep writes what the node keeps of a transaction, then what goes to the collector. What the windows have of a
 // transaction that the outbox has not is void: an agent that dies between the two finds the records where they were.
-func (n *Node) keep(t spool.Transaction, messages []*moriensv1.ReportRequest, p packed, moves []window.Move) error {
-	detail := window.Transaction{Number: n.outbox.Transactions() + 1, Messages: messages, Moves: moves}
+func (n *Node) keep(t spool.Transaction, messages []*moriensv1.ReportRequest, p packed, of *outgoing) error {
+	detail := window.Transaction{Number: n.outbox.Transactions() + 1, Messages: messages, Blocks: of.blocks, Moves: of.moves}
 	whole := n.config.Cells != nil
 	if whole {
 		detail.Rows = p.rows()
@@ -245,16 +239,14 @@ func (n *Node) keep(t spool.Transaction, messages []*moriensv1.ReportRequest, p 
 	return nil
 }
 
-// rows is how many a ring has.
-func (n *Node) rows(ring uint64) uint64 {
-	for _, a := range n.agents {
-		for _, t := range a.threads {
-			if t.reader.ID == ring {
-				return t.former.Calls()
-			}
+// rows is how many a ring of the process has, if it has not ended.
+func (a *Process) rows(ring uint64) (rows uint64, known bool) {
+	for _, t := range a.threads {
+		if t.reader.ID == ring {
+			return t.former.Calls(), true
 		}
 	}
-	return 0
+	return 0, false
 }
 
 // remove removes a file in shared memory that is read to the end.
@@ -272,13 +264,13 @@ func removeFile(path string, log *slog.Logger) {
 // snapshot is what a restarted agent would need to continue after what waits to be committed.
 func (a *Process) snapshot() *moriensv1.ProcessState {
 	s := &moriensv1.ProcessState{
-		LogBytes: a.process.LogRead(), LogDead: a.logDead, Undefined: a.undefined, Nameless: a.nameless, Matcher: a.messages.Snapshot(),
+		LogBytes: a.process.LogRead(), LogDead: a.logDead, Undefined: a.log.undefined, Nameless: a.log.nameless, Matcher: a.messages.Snapshot(),
 	}
 	for _, t := range a.threads {
 		x := &moriensv1.ThreadState{
 			Thread: uint32(t.reader.Thread), Ring: t.reader.ID, Tail: t.reader.Tail(), Missed: t.missed, Covered: t.covered, Finalized: t.finalized,
-			Burst: t.former.Snapshot(), Mark: t.markFormer.Snapshot(),
 		}
+		x.Burst, x.Mark = t.former.Snapshot()
 		if t.corrupt != nil {
 			x.Corrupt = t.corrupt.Error()
 		}

@@ -8,6 +8,7 @@ import (
 	"moriens/agent/spool"
 	"moriens/agent/uplink"
 	"moriens/agent/window"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -88,8 +89,11 @@ func (w *windows) describe() *moriensv1.Windows {
 }
 
 // take has the micro-cells take the messages of a transaction of the outbox.
-func (w *windows) take(messages []*moriensv1.ReportRequest) {
+func (w *windows) take(messages []*moriensv1.ReportRequest, blocks []*section.Block) {
 	if w.cellStore != nil {
+		for _, b := range blocks {
+			messages = append(messages, messagesOf(b)...)
+		}
 		w.cellStore.Add(messages)
 	}
 }

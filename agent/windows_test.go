@@ -9,6 +9,7 @@ import (
 	"moriens/agent/window"
 	"moriens/internal/anchor"
 	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -19,16 +20,13 @@ func TestWindowsRecur(t *testing.T) {
 	config := spool.Config{Dir: t.TempDir(), Max: spool.MinBytes, Run: "run", Shm: t.TempDir()}
 	const transactions = 3
 	messages := func(row uint64) []*moriensv1.ReportRequest {
-		list := []*moriensv1.ReportRequest{{Body: &moriensv1.ReportRequest_Calls{Calls: &moriensv1.Calls{
-			Ring: 2, First: row, BurstTicks: []uint64{1}, CallTicks: []uint64{1}, Function: []uint32{1}, Path: []uint32{0},
-		}}}}
 		if row > 0 {
-			return list
+			return nil
 		}
-		return append([]*moriensv1.ReportRequest{
+		return []*moriensv1.ReportRequest{
 			{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{Process: 1, Size: 1, Clock: moriensv1.Clock_CLOCK_MONOTONIC_RAW}}},
 			{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: 2, Process: 1}}},
-		}, list...)
+		}
 	}
 	for dies := range transactions {
 		for _, committed := range []bool{false, true} {
@@ -51,7 +49,9 @@ func TestWindowsRecur(t *testing.T) {
 				defer w.close()
 				for row := from; row < transactions; row++ {
 					x := window.Move{Ring: 2, Lane: section.Lane{Kind: 1}, Transfer: section.Transfer{Row: row, Bytes: row}}
-					if _, err := w.store.Append(window.Transaction{Number: outbox.Transactions() + 1, Messages: messages(row), Moves: []window.Move{x}}); err != nil {
+					call := (&sectiontest.Rows{Ring: 2, First: row, Function: []uint32{1}, Burst: []uint64{1}, Call: []uint64{1}}).Block()
+					transaction := window.Transaction{Number: outbox.Transactions() + 1, Messages: messages(row), Blocks: []*section.Block{call}, Moves: []window.Move{x}}
+					if _, err := w.store.Append(transaction); err != nil {
 						t.Fatal(err)
 					}
 					if dead(row) && !committed {

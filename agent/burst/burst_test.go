@@ -1,143 +1,328 @@
-package burst
+package burst_test
 
 import (
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/testing/protocmp"
 	"pgregory.net/rapid"
 
+	"moriens/agent/burst"
 	"moriens/agent/ring"
 	"moriens/internal/mpicall"
-	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/internal/section"
+	"moriens/internal/shmabi"
 )
 
-func TestForm(t *testing.T) {
-	f := NewFormer(7, 0)
-	if c := f.Form(nil, nil); c != nil {
-		t.Fatalf("Form(nil) = %v", c)
+// A row is what a block says of one of its rows, and a mark what it says of a mark.
+type row struct {
+	Number, Enter, Exit     uint64 // of the call
+	Burst                   uint64
+	Call                    mpicall.ID
+	Path                    uint32
+	NoBurst, Paused, Inside bool
+	Polls                   uint64
+	Counts                  []int64
+	Met                     []section.Collective
+}
+
+type mark struct {
+	Number uint64
+	section.Mark
+}
+
+// rowsOf are the rows and the marks of blocks.
+func rowsOf(t interface{ Fatalf(string, ...any) }, blocks []*section.Block) (rows []row, marks []mark) {
+	for _, b := range blocks {
+		if b.Ring != 7 || b.Rows > section.MaxRows || len(b.Marks) > section.MaxRows {
+			t.Fatalf("%d rows and %d marks of ring %d", b.Rows, len(b.Marks), b.Ring)
+		}
+		met := b.Collectives
+		at := b.Origin
+		for i := range b.Rows {
+			site := b.Sites[b.Site[i]]
+			has := func(list []uint32) bool { _, found := slices.BinarySearch(list, uint32(i)); return found }
+			x := row{
+				Number: b.First + uint64(i), Enter: at + b.Burst[i], Burst: b.Burst[i], Call: mpicall.ID(site.Function), Path: site.Path,
+				NoBurst: has(b.NoBurst), Paused: has(b.Paused), Inside: b.Unfinished && i == b.Rows-1, Polls: 1,
+			}
+			x.Exit = x.Enter + b.Call[i]
+			at = x.Exit
+			if k, found := slices.BinarySearch(b.PollsRow, uint32(i)); found {
+				x.Polls = b.Polls[k]
+			}
+			if !has(b.NoCounts) {
+				for k := range b.Events {
+					value := b.Counts[k][i]
+					if slices.Contains(b.NotRead, section.NotRead{Row: uint32(i), Event: uint8(k)}) {
+						value = shmabi.NoCount
+					}
+					x.Counts = append(x.Counts, value)
+				}
+			}
+			for len(met) > 0 && met[0].Row == uint32(i) {
+				c := met[0]
+				c.Row, met = 0, met[1:]
+				x.Met = append(x.Met, c)
+			}
+			rows = append(rows, x)
+		}
+		if len(met) > 0 {
+			t.Fatalf("a collective in row %d of %d", met[0].Row, b.Rows)
+		}
+		for i, m := range b.Marks {
+			marks = append(marks, mark{b.FirstMark + uint64(i), m})
+		}
 	}
-	got := []*moriensv1.Calls{
-		f.Form(nil, []ring.Record{{Enter: 100, Exit: 140, Call: 1, Path: 3}, {Enter: 200, Exit: 201, Call: 2}}),
-		f.Form(nil, []ring.Record{{Enter: 201, Exit: 250, Call: 1, Path: 3}}),
-		f.Form(nil, []ring.Record{{Enter: 900, Exit: 910, Call: 1, Path: 3, Lost: true}, {Enter: 920, Exit: 920, Call: 2}}),
-		f.FormUnfinished(nil, ring.Record{Enter: 1000, Exit: 77, Call: 2}),
+	return rows, marks
+}
+
+// every is a log that defines all numbers, but those from 100 on.
+type every struct{}
+
+func (every) Path(n uint32) uint32 { return every{}.Name(n) }
+func (every) Name(n uint32) uint32 {
+	if n >= 100 {
+		return 0
 	}
-	want := []*moriensv1.Calls{
-		{Ring: 7, First: 0, OriginTicks: 100, BurstTicks: []uint64{0, 60}, CallTicks: []uint64{40, 1},
-			Function: []uint32{1, 2}, Path: []uint32{3, 0}, NoBurst: []uint32{0}},
-		{Ring: 7, First: 2, OriginTicks: 201, BurstTicks: []uint64{0}, CallTicks: []uint64{49},
-			Function: []uint32{1}, Path: []uint32{3}},
-		{Ring: 7, First: 3, OriginTicks: 250, BurstTicks: []uint64{650, 10}, CallTicks: []uint64{10, 0},
-			Function: []uint32{1, 2}, Path: []uint32{3, 0}, NoBurst: []uint32{0}},
-		{Ring: 7, First: 5, OriginTicks: 920, BurstTicks: []uint64{80}, CallTicks: []uint64{0},
-			Function: []uint32{2}, Path: []uint32{0}, Unfinished: true},
-	}
-	if d := cmp.Diff(want, got, protocmp.Transform()); d != "" {
-		t.Errorf("calls differ (-want +got):\n%s", d)
-	}
-	if f.Calls() != 6 {
-		t.Errorf("Calls() = %d, want 6", f.Calls())
+	return n
+}
+
+func newFormer(events int) *burst.Former { return burst.NewFormer(7, events, every{}, new(burst.Room)) }
+
+// form has a Former take records.
+func form(f *burst.Former, records ...ring.Record) {
+	for i := range records {
+		r := records[i]
+		if r.Mark != 0 {
+			f.Mark(&r)
+			continue
+		}
+		n := f.Call(&r)
+		if r.IsCollective {
+			f.Meet(n, section.Collective{Comm: r.Collective.Comm})
+		}
 	}
 }
 
-// Marks are no rows and end no burst; what was lost or paused before them concerns the call that follows.
-func TestFormMarks(t *testing.T) {
-	mark := func(at uint64) ring.Record { return ring.Record{Enter: at, Exit: at, Mark: ring.Begin} }
-	lost, paused := mark(130), mark(230)
-	lost.Lost, paused.Paused = true, true
-	f := NewFormer(7, 0)
-	if c := f.Form(nil, []ring.Record{mark(5)}); c != nil {
-		t.Fatalf("Form of a mark = %v", c)
+func same(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, want, got any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Fatalf("-want +got:\n%s", d)
 	}
-	got := []*moriensv1.Calls{
-		f.Form(nil, []ring.Record{mark(90), {Enter: 100, Exit: 110, Call: 1}, mark(115), {Enter: 120, Exit: 125, Call: 1}, lost, {Enter: 150, Exit: 200, Call: 1}}),
-		f.Form(nil, []ring.Record{paused}),
-		f.Form(nil, []ring.Record{{Enter: 300, Exit: 310, Call: 1}, {Enter: 400, Exit: 410, Call: 1, Paused: true}, {Enter: 420, Exit: 430, Call: 1}}),
+}
+
+func TestForm(t *testing.T) {
+	f := newFormer(0)
+	if f.Take(nil) != nil {
+		t.Fatal("blocks of nothing")
 	}
-	want := []*moriensv1.Calls{
-		{Ring: 7, OriginTicks: 100, BurstTicks: []uint64{0, 10, 25}, CallTicks: []uint64{10, 5, 50},
-			Function: []uint32{1, 1, 1}, Path: []uint32{0, 0, 0}, NoBurst: []uint32{0, 2}},
-		nil,
-		{Ring: 7, First: 3, OriginTicks: 200, BurstTicks: []uint64{100, 90, 10}, CallTicks: []uint64{10, 10, 10},
-			Function: []uint32{1, 1, 1}, Path: []uint32{0, 0, 0}, NoBurst: []uint32{0, 1}, Paused: []uint32{0, 1}},
-	}
-	if d := cmp.Diff(want, got, protocmp.Transform()); d != "" {
-		t.Errorf("calls differ (-want +got):\n%s", d)
+	form(f, ring.Record{Enter: 100, Exit: 140, Call: 1, Path: 3}, ring.Record{Enter: 200, Exit: 201, Call: 2, Path: 100})
+	var blocks []*section.Block
+	blocks = f.Take(blocks)
+	form(f, ring.Record{Enter: 201, Exit: 250, Call: 1, Path: 3})
+	blocks = f.Take(blocks)
+	form(f, ring.Record{Enter: 900, Exit: 910, Call: 1, Path: 3, Lost: true}, ring.Record{Enter: 905, Exit: 890, Call: 2})
+	f.Unfinished(&ring.Record{Enter: 1000, Exit: 77, Call: 2})
+	blocks = f.Take(blocks)
+	rows, _ := rowsOf(t, blocks)
+	same(t, []row{
+		{Number: 0, Enter: 100, Exit: 140, Call: 1, Path: 3, NoBurst: true, Polls: 1},
+		{Number: 1, Enter: 200, Exit: 201, Burst: 60, Call: 2, Polls: 1},
+		{Number: 2, Enter: 201, Exit: 250, Call: 1, Path: 3, Polls: 1},
+		{Number: 3, Enter: 900, Exit: 910, Burst: 650, Call: 1, Path: 3, NoBurst: true, Polls: 1},
+		{Number: 4, Enter: 910, Exit: 910, Call: 2, Polls: 1}, // the clock steps back
+		{Number: 5, Enter: 1000, Exit: 1000, Burst: 90, Call: 2, Inside: true, Polls: 1},
+	}, rows)
+	if len(blocks) != 3 || f.Calls() != 6 || f.Waiting() != 0 {
+		t.Errorf("%d blocks, %d calls, %d wait", len(blocks), f.Calls(), f.Waiting())
 	}
 }
 
 // Polls from several places become rows that share the run's time; counts go with the first.
 func TestFormPollsAndCounts(t *testing.T) {
-	f := NewFormer(7, 2)
+	f := newFormer(2)
 	polls := func(call mpicall.ID, first, count uint64) ring.Polls {
 		return ring.Polls{Call: call, Path: uint32(call), First: first, Count: count}
 	}
-	got := f.Form(nil, []ring.Record{
-		{Enter: 100, Exit: 110, Call: 1, Path: 1},
-		{Enter: 150, Exit: 200, Call: 2, Path: 2, Counts: []int64{5, -6}, Polls: []ring.Polls{polls(3, 170, 1), polls(2, 175, 9), polls(4, 190, 3)}},
-		{Enter: 230, Exit: 240, Call: 1, Path: 1, Counts: []int64{1}}, // not as many as there are events
-		{Enter: 260, Exit: 261, Call: 3, Path: 3, Counts: []int64{7, 8}},
-	})
-	want := &moriensv1.Calls{
-		Ring: 7, OriginTicks: 100,
-		BurstTicks: []uint64{0, 40, 0, 0, 30, 20}, CallTicks: []uint64{10, 20, 20, 10, 10, 1},
-		Function: []uint32{1, 2, 3, 4, 1, 3}, Path: []uint32{1, 2, 3, 4, 1, 3},
-		NoBurst: []uint32{0, 2, 3}, PollsRow: []uint32{1, 3}, Polls: []uint64{10, 3},
-		Counts: []*moriensv1.Counts{{Value: []int64{5, 7}}, {Value: []int64{-6, 8}}}, NoCounts: []uint32{0, 2, 3, 4},
+	form(f,
+		ring.Record{Enter: 100, Exit: 110, Call: 1, Path: 1},
+		ring.Record{Enter: 150, Exit: 200, Call: 2, Path: 2, Counts: []int64{5, -6}, Polls: []ring.Polls{polls(3, 170, 1), polls(2, 175, 9), polls(4, 190, 3)}},
+		ring.Record{Enter: 230, Exit: 240, Call: 1, Path: 1, Counts: []int64{1}}, // not as many as there are events
+		ring.Record{Enter: 260, Exit: 261, Call: 3, Path: 3, Counts: []int64{7, shmabi.NoCount}},
+	)
+	rows, _ := rowsOf(t, f.Take(nil))
+	same(t, []row{
+		{Number: 0, Enter: 100, Exit: 110, Call: 1, Path: 1, NoBurst: true, Polls: 1},
+		{Number: 1, Enter: 150, Exit: 170, Burst: 40, Call: 2, Path: 2, Polls: 10, Counts: []int64{5, -6}},
+		{Number: 2, Enter: 170, Exit: 190, Call: 3, Path: 3, NoBurst: true, Polls: 1},
+		{Number: 3, Enter: 190, Exit: 200, Call: 4, Path: 4, NoBurst: true, Polls: 3},
+		{Number: 4, Enter: 230, Exit: 240, Burst: 30, Call: 1, Path: 1, Polls: 1},
+		{Number: 5, Enter: 260, Exit: 261, Burst: 20, Call: 3, Path: 3, Polls: 1, Counts: []int64{7, shmabi.NoCount}},
+	}, rows)
+}
+
+// Marks are no rows and end no burst; what was lost or paused before them concerns the call that follows. Where the
+// clock steps back a mark has the time of the one before it.
+func TestFormMarks(t *testing.T) {
+	at := func(ticks uint64, kind ring.MarkKind, name uint32, value int64) ring.Record {
+		return ring.Record{Enter: ticks, Exit: ticks, Mark: kind, Name: name, Value: value}
 	}
-	if d := cmp.Diff(want, got, protocmp.Transform()); d != "" {
-		t.Errorf("calls differ (-want +got):\n%s", d)
-	}
-	if next := f.Form(nil, []ring.Record{{Enter: 300, Exit: 301, Call: 1}}); next.First != 6 || f.Calls() != 7 {
-		t.Errorf("first %d of %d", next.First, f.Calls())
+	lost, paused := at(130, ring.Event, 4, -9), at(230, ring.End, 3, 0)
+	lost.Lost, paused.Paused = true, true
+	f := newFormer(0)
+	form(f, at(90, ring.Begin, 3, 0))
+	blocks := f.Take(nil)
+	form(f, ring.Record{Enter: 100, Exit: 110, Call: 1}, ring.Record{Enter: 120, Exit: 125, Call: 1}, lost, at(129, ring.Event, 400, 1<<62),
+		ring.Record{Enter: 150, Exit: 200, Call: 1}, paused)
+	blocks = f.Take(blocks)
+	form(f, at(240, ring.End, 0, 0), ring.Record{Enter: 300, Exit: 310, Call: 1}, ring.Record{Enter: 400, Exit: 410, Call: 1, Paused: true})
+	rows, marks := rowsOf(t, f.Take(blocks))
+	same(t, []row{
+		{Number: 0, Enter: 100, Exit: 110, Call: 1, NoBurst: true, Polls: 1},
+		{Number: 1, Enter: 120, Exit: 125, Burst: 10, Call: 1, Polls: 1},
+		{Number: 2, Enter: 150, Exit: 200, Burst: 25, Call: 1, NoBurst: true, Polls: 1},
+		{Number: 3, Enter: 300, Exit: 310, Burst: 100, Call: 1, NoBurst: true, Paused: true, Polls: 1},
+		{Number: 4, Enter: 400, Exit: 410, Burst: 90, Call: 1, NoBurst: true, Paused: true, Polls: 1},
+	}, rows)
+	same(t, []mark{
+		{0, section.Mark{Ticks: 90, What: section.BeginPhase, Name: 3}},
+		{1, section.Mark{Ticks: 130, What: section.Event, Name: 4, Value: -9}},
+		{2, section.Mark{Ticks: 130, What: section.Event, Value: 1 << 62}},
+		{3, section.Mark{Ticks: 230, What: section.EndPhase, Name: 3}},
+		{4, section.Mark{Ticks: 240, What: section.EndPhase}},
+	}, marks)
+	if f.Marks() != 5 {
+		t.Errorf("Marks() = %d, want 5", f.Marks())
 	}
 }
 
-// A dropped record before the very first must not be named twice.
+// A record lost before the very first must not be named twice.
 func TestFormLostFirst(t *testing.T) {
-	c := NewFormer(1, 0).Form(nil, []ring.Record{{Enter: 5, Exit: 6, Call: 1, Lost: true}})
-	if !slices.Equal(c.NoBurst, []uint32{0}) {
-		t.Errorf("NoBurst = %v, want [0]", c.NoBurst)
+	f := newFormer(0)
+	form(f, ring.Record{Enter: 5, Exit: 6, Call: 1, Lost: true, Paused: true})
+	if b := f.Take(nil)[0]; !slices.Equal(b.NoBurst, []uint32{0}) || len(b.Paused) > 0 {
+		t.Errorf("NoBurst %v, paused %v, want row 0 once", b.NoBurst, b.Paused)
 	}
 }
 
-// However records are cut into batches, the columns put end to end give back every time.
-func TestFormKeepsTimes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var records []ring.Record
-		at := rapid.Uint64Range(0, 1<<60).Draw(t, "start")
-		for range rapid.IntRange(1, 50).Draw(t, "records") {
-			r := ring.Record{Call: mpicall.ID(rapid.IntRange(1, 5).Draw(t, "call")), Path: rapid.Uint32Range(0, 9).Draw(t, "path")}
-			r.Enter = at + rapid.Uint64Range(0, 1000).Draw(t, "burst")
-			r.Exit = r.Enter + rapid.Uint64Range(0, 1000).Draw(t, "in call")
-			r.Lost = rapid.IntRange(0, 9).Draw(t, "lost") == 0
-			at = r.Exit
+// drawRecords is what a thread may record, with where each row and mark of it should be.
+func drawRecords(t *rapid.T, events int) (records []ring.Record, rows []row, marks []mark) {
+	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	at, lost, paused := random.Uint64N(1<<60), false, false
+	marked := uint64(0)
+	some := func(n int) bool { return random.IntN(n) == 0 }
+	for range rapid.SampledFrom([]int{1, 10, 300, 2*section.MaxRows + 9}).Draw(t, "records") {
+		r := ring.Record{Call: mpicall.ID(1 + random.IntN(5)), Path: random.Uint32N(9), Lost: some(10), Paused: some(20)}
+		lost, paused = lost || r.Lost, paused || r.Paused
+		r.Enter = at + random.Uint64N(1000)
+		if some(8) {
+			r = ring.Record{Enter: r.Enter, Exit: r.Enter, Mark: ring.Event, Name: random.Uint32N(9), Value: random.Int64(), Lost: r.Lost, Paused: r.Paused}
+			marked = max(marked, r.Enter) // that of a clock which steps back is the one before it
+			marks = append(marks, mark{uint64(len(marks)), section.Mark{Ticks: marked, What: section.Event, Name: r.Name, Value: r.Value}})
 			records = append(records, r)
+			continue
 		}
-		f := NewFormer(9, 0)
-		var got []ring.Record
+		r.Exit = r.Enter + random.Uint64N(1000)
+		x := row{Number: uint64(len(rows)), Enter: r.Enter, Exit: r.Exit, Burst: r.Enter - at, Call: r.Call, Path: r.Path, NoBurst: lost || paused, Paused: paused, Polls: 1}
+		if len(rows) == 0 {
+			x.Burst, x.NoBurst, x.Paused = 0, true, false
+		}
+		if events > 0 && !some(6) {
+			for range events {
+				r.Counts = append(r.Counts, random.Int64N(1<<40))
+			}
+			if some(5) {
+				r.Counts[random.IntN(events)] = shmabi.NoCount
+			}
+			x.Counts = slices.Clone(r.Counts)
+		}
+		if some(4) {
+			r.IsCollective, r.Collective.Comm = true, random.Uint32()
+			x.Met = []section.Collective{{Comm: r.Collective.Comm}}
+		}
+		if some(7) {
+			first := r.Enter + random.Uint64N(r.Exit-r.Enter+1)
+			r.Polls = []ring.Polls{{Call: r.Call, Path: r.Path, First: r.Enter, Count: 4}, {Call: 6, Path: 1, First: first, Count: 3}}
+			x.Exit, x.Polls = first, 5
+			rows = append(rows, x)
+			x = row{Number: x.Number + 1, Enter: first, Exit: r.Exit, Call: 6, Path: 1, NoBurst: true, Polls: 3}
+		}
+		at, lost, paused = r.Exit, false, false
+		records, rows = append(records, r), append(rows, x)
+	}
+	return records, rows, marks
+}
+
+// However records are cut into blocks, whatever the memory of these held, and however often a Former is taken down to
+// its snapshot, the blocks put end to end are the rows and marks of the records.
+func TestFormKeepsAll(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := rapid.IntRange(0, 3).Draw(t, "events")
+		records, wantRows, wantMarks := drawRecords(t, events)
+		room := new(burst.Room)
+		f := burst.NewFormer(7, events, every{}, room)
+		var rows []row
+		var marks []mark
+		take := func() {
+			blocks := f.Take(nil)
+			if f.Waiting() != 0 {
+				t.Fatalf("%d rows wait", f.Waiting())
+			}
+			r, m := rowsOf(t, blocks)
+			rows, marks = append(rows, r...), append(marks, m...)
+			room.Put(blocks)
+			if rapid.IntRange(0, 2).Draw(t, "restart") == 0 {
+				calls, m := f.Snapshot()
+				f = burst.Restore(7, events, every{}, room, calls, m)
+			}
+		}
+		waiting := 0
 		for rest := records; len(rest) > 0; {
-			n := rapid.IntRange(1, len(rest)).Draw(t, "batch")
-			c := f.Form(nil, rest[:n])
+			n := rapid.IntRange(1, min(len(rest), section.MaxRows)).Draw(t, "batch")
+			form(f, rest[:n]...)
 			rest = rest[n:]
-			if c.First != uint64(len(got)) {
-				t.Fatalf("First = %d, want %d", c.First, len(got))
+			if waiting += n; f.Waiting() < n {
+				t.Fatalf("%d wait of %d", f.Waiting(), n)
 			}
-			ticks := c.OriginTicks
-			for i := range c.Function {
-				r := ring.Record{Call: mpicall.ID(c.Function[i]), Path: c.Path[i]}
-				r.Enter = ticks + c.BurstTicks[i]
-				r.Exit = r.Enter + c.CallTicks[i]
-				r.Lost = slices.Contains(c.NoBurst, uint32(i))
-				ticks = r.Exit
-				got = append(got, r)
+			if rapid.Bool().Draw(t, "take") {
+				take()
 			}
 		}
-		records[0].Lost = true // a thread's first call ends no burst
-		if d := cmp.Diff(records, got); d != "" {
-			t.Fatalf("records differ (-want +got):\n%s", d)
+		take()
+		same(t, wantRows, rows)
+		same(t, wantMarks, marks)
+		if f.Calls() != uint64(len(rows)) || f.Marks() != uint64(len(marks)) {
+			t.Fatalf("%d calls of %d, %d marks of %d", f.Calls(), len(rows), f.Marks(), len(marks))
+		}
+		if n := len(rows); n > 0 && f.Until() != rows[n-1].Exit {
+			t.Fatalf("until %d, the last call ended at %d", f.Until(), rows[n-1].Exit)
 		}
 	})
+}
+
+// Forming allocates nothing once there are blocks.
+func TestFormAllocatesNothing(t *testing.T) {
+	room := new(burst.Room)
+	f := burst.NewFormer(7, 2, every{}, room)
+	var blocks []*section.Block
+	at := uint64(0)
+	round := func() {
+		for i := range uint32(3 * section.MaxRows / 2) {
+			at += 10
+			r := ring.Record{Enter: at, Exit: at + 5, Call: mpicall.Send, Path: i % 20, Counts: []int64{int64(i), math.MaxInt64}}
+			f.Call(&r)
+		}
+		blocks = f.Take(blocks[:0])
+		room.Put(blocks)
+	}
+	round()
+	if n := testing.AllocsPerRun(10, round); n > 0 {
+		t.Errorf("%.0f allocations for %d calls", n, 3*section.MaxRows/2)
+	}
 }

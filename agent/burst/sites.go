@@ -1,0 +1,45 @@
+package burst
+
+import "moriens/internal/section"
+
+// sites are where the rows of a block are, by number. They mostly recur in the same order.
+type sites struct {
+	numbers map[section.Site]uint16
+	then    []uint16 // the number that followed each the last time, by number plus 1; first, the one after none
+	latest  int      // number plus 1
+}
+
+func (s *sites) begin() {
+	if s.numbers == nil {
+		s.numbers = make(map[section.Site]uint16)
+	}
+	clear(s.numbers)
+	s.then, s.latest = append(s.then[:0], 0), 0
+}
+
+// number is that of the next row's site in the block. One that is new to it is looked up in the process's log.
+func (s *sites) number(b *section.Block, site section.Site, log Log) uint16 {
+	number := s.then[s.latest]
+	if int(number) >= len(b.Sites) || b.Sites[number] != site {
+		number = s.find(b, site, log)
+		s.then[s.latest] = number
+	}
+	s.latest = int(number) + 1
+	return number
+}
+
+func (s *sites) find(b *section.Block, site section.Site, log Log) uint16 {
+	number, known := s.numbers[site]
+	if known {
+		return number
+	}
+	if site.Path != 0 {
+		site.Path = log.Path(site.Path)
+	}
+	if number, known = s.numbers[site]; !known {
+		number = uint16(len(b.Sites))
+		s.numbers[site] = number
+		b.Sites, s.then = append(b.Sites, site), append(s.then, 0)
+	}
+	return number
+}
