@@ -28,18 +28,34 @@ func (s *sites) number(b *section.Block, site section.Site, log Log) uint16 {
 	return number
 }
 
+// fewSites is up to how many sites of a block are compared one by one.
+const fewSites = 12
+
 func (s *sites) find(b *section.Block, site section.Site, log Log) uint16 {
-	number, known := s.numbers[site]
+	number, known := s.known(b, site)
 	if known {
 		return number
 	}
 	if site.Path != 0 {
 		site.Path = log.Path(site.Path)
 	}
-	if number, known = s.numbers[site]; !known {
+	if number, known = s.known(b, site); !known {
 		number = uint16(len(b.Sites))
 		s.numbers[site] = number
 		b.Sites, s.then = append(b.Sites, site), append(s.then, 0)
 	}
 	return number
+}
+
+func (s *sites) known(b *section.Block, site section.Site) (number uint16, known bool) {
+	if len(b.Sites) > fewSites {
+		number, known = s.numbers[site]
+		return number, known
+	}
+	for i, x := range b.Sites {
+		if x == site {
+			return uint16(i), true
+		}
+	}
+	return 0, false
 }

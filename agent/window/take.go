@@ -53,7 +53,7 @@ func (s *Store) ring(id uint64) (*ring, error) {
 func (r *ring) findAnchors(anchors []anchored, b *section.Block) []anchored {
 	for i := range b.Collectives {
 		c := &b.Collectives[i]
-		if _, ofAll := r.process.anchors[c.Comm]; !ofAll {
+		if !r.process.anchors.has(c.Comm) {
 			continue
 		}
 		row := b.First + uint64(c.Row)

@@ -15,7 +15,7 @@ type process struct {
 	id      uint64
 	size    int32
 	clock   moriensv1.Clock
-	anchors map[uint32]uint64 // how many each communicator of all ranks has had, by the process's own number
+	anchors anchors   // of the communicators of all ranks
 	window  anchor.ID         // now
 	since   uint64            // ticks when it began
 	began   bool              // since is known
@@ -25,6 +25,32 @@ type process struct {
 	usual   usual
 	rings   []*ring
 	paths   map[uint32]bool // that are defined, where all detail is kept
+}
+
+// anchors are how many each communicator of all ranks has had, by the process's own number. They are few.
+type anchors struct {
+	comms  []uint32
+	counts []uint64
+	total  uint64
+}
+
+// has reports whether a communicator is one of all ranks.
+func (a *anchors) has(comm uint32) bool { return slices.Contains(a.comms, comm) }
+
+// add adds a communicator.
+func (a *anchors) add(comm uint32) { a.comms, a.counts = append(a.comms, comm), append(a.counts, 0) }
+
+// count says that a communicator has had so many, or more.
+func (a *anchors) count(comm uint32, n uint64) {
+	i := slices.Index(a.comms, comm)
+	if i < 0 {
+		i = len(a.comms)
+		a.add(comm)
+	}
+	if n > a.counts[i] {
+		a.total += n - a.counts[i]
+		a.counts[i] = n
+	}
 }
 
 // A ring is one of its threads.
@@ -59,7 +85,7 @@ func (s *Store) define(m *moriensv1.ReportRequest) bool {
 		if s.processes[p.Process] != nil {
 			return false
 		}
-		s.processes[p.Process] = &process{id: p.Process, size: p.Size, clock: p.Clock, anchors: make(map[uint32]uint64)}
+		s.processes[p.Process] = &process{id: p.Process, size: p.Size, clock: p.Clock}
 	case *moriensv1.ReportRequest_Ring:
 		p := s.processes[b.Ring.Process]
 		if p == nil || s.rings[b.Ring.Ring] != nil {
@@ -79,10 +105,10 @@ func (s *Store) define(m *moriensv1.ReportRequest) bool {
 		if p == nil || c == nil || !anchor.OfAllRanks(c, int64(p.size)) {
 			return false
 		}
-		if _, known := p.anchors[b.Member.Comm]; known {
+		if p.anchors.has(b.Member.Comm) {
 			return false
 		}
-		p.anchors[b.Member.Comm] = 0
+		p.anchors.add(b.Member.Comm)
 	case *moriensv1.ReportRequest_ClockSample:
 		c := b.ClockSample
 		list := append(s.clocks[c.Clock], reading{c.Ticks, c.MonotonicNs})
@@ -141,12 +167,8 @@ func (s *Store) enterPart(p *process, ticks uint64) anchor.ID {
 
 // pass counts an anchor, which ended at a time. It reports whether a window has ended with it.
 func (p *process) pass(comm uint32, ordinal, ticks uint64) bool {
-	p.anchors[comm] = max(p.anchors[comm], ordinal+1)
-	total := uint64(0)
-	for _, n := range p.anchors {
-		total += n
-	}
-	next := anchor.After(total)
+	p.anchors.count(comm, ordinal+1)
+	next := anchor.After(p.anchors.total)
 	if next <= p.window {
 		return false
 	}
@@ -208,10 +230,7 @@ func (r *ring) track() *moriensv1.WindowTrack {
 	t := &moriensv1.WindowTrack{
 		Process: p.id, Ring: r.id, Rows: r.rows, Window: uint64(p.window), SinceTicks: p.since,
 	}
-	for comm, n := range p.anchors {
-		t.Comm = append(t.Comm, comm)
-		t.Anchors = append(t.Anchors, n)
-	}
+	t.Comm, t.Anchors = slices.Clone(p.anchors.comms), slices.Clone(p.anchors.counts)
 	return t
 }
 
@@ -228,7 +247,7 @@ func (s *Store) resume(t *moriensv1.WindowTrack) {
 	}
 	for i, comm := range t.Comm {
 		if i < len(t.Anchors) {
-			p.anchors[comm] = max(p.anchors[comm], t.Anchors[i])
+			p.anchors.count(comm, t.Anchors[i])
 		}
 	}
 	r.sequence.torn = true
