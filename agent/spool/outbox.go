@@ -102,7 +102,6 @@ func (s *Spool) openOutbox() (*segment.Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("outbox: %w", err)
 	}
-	log.Compress(false) // sections are packed already
 	return log, nil
 }
 
