@@ -15,7 +15,7 @@ func (r *Reader) Open() (enter uint64, open bool) {
 		return 0, false
 	}
 	r.advance()
-	s := r.slot(r.tail)
+	s := r.slots().at(r.tail)
 	if atomic.LoadUint32(&s.Seq) != uint32(r.tail+1) || s.Slots == 0 || uint64(s.Slots) > r.segment().slots {
 		return 0, false
 	}

@@ -88,11 +88,17 @@ func (r *Reader) readable() (uint64, error) {
 	return head, nil
 }
 
-// slot is the slot of that number, which is in the segment that tail is in.
-func (r *Reader) slot(number uint64) *shmabi.Slot {
+// slots are those of the segment that tail is in, a power of two of them.
+func (r *Reader) slots() slots {
 	s := r.segment()
-	return at[shmabi.Slot](r.m, s.offset+(number&(s.slots-1))*shmabi.SlotBytes)
+	at[shmabi.Slot](r.m, s.offset+(s.slots-1)*shmabi.SlotBytes) // it is all there
+	return unsafe.Slice(at[shmabi.Slot](r.m, s.offset), s.slots)
 }
+
+type slots []shmabi.Slot
+
+// at is the slot of that number.
+func (s slots) at(number uint64) *shmabi.Slot { return &s[number&uint64(len(s)-1)] }
 
 // Read copies published records into dst, oldest first, and returns how many there were; 0 means that all is read. The
 // reader owns their slots until Release. The memory of dst's slices is used again. After an error, which wraps
@@ -106,17 +112,20 @@ func (r *Reader) Read(dst []Record) (int, error) {
 		r.err = err
 		return 0, err
 	}
-	n := 0
+	n, end, slots := 0, r.tail, slots(nil)
 	for n < len(dst) && r.tail != head {
-		end := min(head, r.advance())
-		s := *r.slot(r.tail)
+		if r.tail >= end {
+			end = min(head, r.advance())
+			slots = r.slots()
+		}
+		s := *slots.at(r.tail)
 		if s.Seq != uint32(r.tail+1) || s.Slots == 0 || uint64(s.Slots) > end-r.tail {
 			r.err = corrupt(r.name, "slot %d of %d: %+v", r.tail, r.segment().slots, s)
 			break
 		}
 		rec := &dst[n]
 		rec.Clear()
-		if _, r.err = r.decode(r.tail, s, rec); r.err != nil {
+		if _, r.err = r.decode(slots, r.tail, s, rec); r.err != nil {
 			break
 		}
 		n++
@@ -165,7 +174,7 @@ func (r *Reader) Resume(tail uint64) error {
 
 // decode fills in rec from the record whose first slot, s, has that number, and returns the poll that is
 // under way in it, if any. Slots of kinds that this version does not know are passed over.
-func (r *Reader) decode(number uint64, s shmabi.Slot, rec *Record) (inside *Record, err error) {
+func (r *Reader) decode(slots slots, number uint64, s shmabi.Slot, rec *Record) (inside *Record, err error) {
 	rec.Lost, rec.Paused = s.Flags&shmabi.SlotLost != 0, s.Flags&shmabi.SlotPaused != 0
 	if s.Call >= firstMark {
 		m := *(*shmabi.Mark)(unsafe.Pointer(&s))
@@ -179,7 +188,7 @@ func (r *Reader) decode(number uint64, s shmabi.Slot, rec *Record) (inside *Reco
 	rec.Exit = max(s.Enter, s.Exit)
 	rec.Call, rec.Path = mpicall.ID(s.Call), s.Path
 	for i := uint64(1); i < uint64(s.Slots); i++ {
-		at := r.slot(number + i)
+		at := slots.at(number + i)
 		switch kind := at.Slots; { // where a continuation slot has its kind
 		case kind == shmabi.SlotCounters:
 			c := *(*shmabi.Counters)(unsafe.Pointer(at))
@@ -231,13 +240,14 @@ func (r *Reader) Left() (records []Record, unfinished bool) {
 		return nil, false
 	}
 	r.advance()
-	seq := atomic.LoadUint32(&r.slot(head).Seq)
-	s := *r.slot(head)
+	slots := r.slots()
+	seq := atomic.LoadUint32(&slots.at(head).Seq)
+	s := *slots.at(head)
 	if seq != uint32(head+1) || s.Slots == 0 || uint64(s.Slots) > r.segment().slots {
 		return nil, false
 	}
 	var rec Record
-	inside, err := r.decode(head, s, &rec)
+	inside, err := r.decode(slots, head, s, &rec)
 	switch {
 	case err != nil:
 		return nil, false

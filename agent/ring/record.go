@@ -33,9 +33,8 @@ type Record struct {
 	Value int64    // of an event
 }
 
-// keptRequests is for how many requests a Record keeps its memory: a batch is thousands of Records, and MPI_Waitall may
-// be of thousands of requests.
-const keptRequests = 8
+// keptRequests is for how many requests a Record keeps its memory: MPI_Waitall may be of many thousands.
+const keptRequests = 128
 
 // Clear makes it empty and keeps the memory of its slices, except that of many requests.
 func (r *Record) Clear() {

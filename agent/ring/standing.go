@@ -26,7 +26,7 @@ func (r *Reader) Inside() (in Inside, quiet bool) {
 		return in, false
 	}
 	r.advance()
-	slot := r.slot(head)
+	slot := r.slots().at(head)
 	if atomic.LoadUint32(&slot.Seq) == uint32(head+1) && slot.Call < firstMark {
 		in = Inside{Enter: slot.Enter, Call: mpicall.ID(slot.Call), Path: slot.Path}
 		if slot.Flags&shmabi.SlotReturned != 0 {
