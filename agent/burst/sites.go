@@ -1,19 +1,19 @@
 package burst
 
-import "moriens/internal/section"
+import (
+	"moriens/internal/index"
+	"moriens/internal/section"
+)
 
 // sites are where the rows of a block are, by number. They mostly recur in the same order.
 type sites struct {
-	numbers map[section.Site]uint16
+	numbers index.Index
 	then    []uint16 // the number that followed each the last time, by number plus 1; first, the one after none
 	latest  int      // number plus 1
 }
 
 func (s *sites) begin() {
-	if s.numbers == nil {
-		s.numbers = make(map[section.Site]uint16)
-	}
-	clear(s.numbers)
+	s.numbers.Clear()
 	s.then, s.latest = append(s.then[:0], 0), 0
 }
 
@@ -41,7 +41,7 @@ func (s *sites) find(b *section.Block, site section.Site, log Log) uint16 {
 	}
 	if number, known = s.known(b, site); !known {
 		number = uint16(len(b.Sites))
-		s.numbers[site] = number
+		s.numbers.Put(spread(site), uint32(number))
 		b.Sites, s.then = append(b.Sites, site), append(s.then, 0)
 	}
 	return number
@@ -49,8 +49,8 @@ func (s *sites) find(b *section.Block, site section.Site, log Log) uint16 {
 
 func (s *sites) known(b *section.Block, site section.Site) (number uint16, known bool) {
 	if len(b.Sites) > fewSites {
-		number, known = s.numbers[site]
-		return number, known
+		n, known := s.numbers.Get(spread(site), nil)
+		return uint16(n), known
 	}
 	for i, x := range b.Sites {
 		if x == site {
@@ -58,4 +58,8 @@ func (s *sites) known(b *section.Block, site section.Site) (number uint16, known
 		}
 	}
 	return 0, false
+}
+
+func spread(site section.Site) uint64 {
+	return index.Spread(uint64(site.Function)<<32 | uint64(site.Path))
 }

@@ -2,6 +2,7 @@ package message
 
 import (
 	"moriens/agent/ring"
+	"moriens/internal/index"
 	"moriens/internal/mpicall"
 	"moriens/internal/shmabi"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -13,13 +14,14 @@ import (
 type fast struct {
 	on       bool
 	lanes    []fastLane
-	laneAt   index
+	laneAt   index.Index
 	latest   uint32 // lane that was posted to last
 	requests []fastRequest
-	at       index // of requests, by handle
+	at       index.Index // of requests, by handle
 	last     uint32
 	open     int
-	places   map[placeKey]*place
+	places   []*place
+	placeAt  index.Index
 	here     *place // of the latest call
 }
 
@@ -68,72 +70,6 @@ type place struct {
 type placeKey struct {
 	function mpicall.ID
 	path     uint32
-}
-
-// An index finds numbers by keys that are spread over all 64 bits, or are by mix.
-type index struct {
-	keys    []uint64
-	numbers []uint32 // plus 1; 0: free
-	used    int
-}
-
-func spread(k uint64) uint64 {
-	k *= 0x9e3779b97f4a7c15
-	return k ^ k>>32
-}
-
-// find returns where a key's number is, plus 1, or is to be put, 0 then. same compares what two such keys are of.
-func (x *index) find(key uint64, same func(number uint32) bool) *uint32 {
-	if 2*x.used >= len(x.keys) {
-		x.grow()
-	}
-	mask := uint64(len(x.keys) - 1)
-	for i := key & mask; ; i = (i + 1) & mask {
-		if x.numbers[i] == 0 {
-			x.keys[i] = key
-			x.used++
-			return &x.numbers[i]
-		}
-		if x.keys[i] == key && same(x.numbers[i]-1) {
-			return &x.numbers[i]
-		}
-	}
-}
-
-// get is the number of a key.
-func (x *index) get(key uint64, same func(number uint32) bool) (number uint32, known bool) {
-	if len(x.keys) == 0 {
-		return 0, false
-	}
-	mask := uint64(len(x.keys) - 1)
-	for i := key & mask; x.numbers[i] != 0; i = (i + 1) & mask {
-		if x.keys[i] == key && same(x.numbers[i]-1) {
-			return x.numbers[i] - 1, true
-		}
-	}
-	return 0, false
-}
-
-func (x *index) grow() {
-	old := *x
-	n := max(64, 2*len(old.keys))
-	x.keys, x.numbers = make([]uint64, n), make([]uint32, n)
-	for i, number := range old.numbers {
-		if number == 0 {
-			continue
-		}
-		at := old.keys[i] & uint64(n-1)
-		for x.numbers[at] != 0 {
-			at = (at + 1) & uint64(n-1)
-		}
-		x.keys[at], x.numbers[at] = old.keys[i], number
-	}
-}
-
-func (x *index) clear() {
-	clear(x.keys)
-	clear(x.numbers)
-	x.used = 0
 }
 
 // simply takes a record the simple way, and reports whether all of it has gone it; else how many of its transfers and
@@ -185,15 +121,14 @@ func (t *Thread) place(function mpicall.ID, path uint32) *place {
 			return next
 		}
 	}
-	key := placeKey{function, path}
-	at := f.places[key]
-	if at == nil {
-		if f.places == nil {
-			f.places = make(map[placeKey]*place)
-		}
-		at = &place{placeKey: key}
-		f.places[key] = at
+	key := index.Spread(uint64(function)<<32 | uint64(path))
+	n, known := f.placeAt.Get(key, nil)
+	if !known {
+		n = uint32(len(f.places))
+		f.places = append(f.places, &place{placeKey: placeKey{function, path}})
+		f.placeAt.Put(key, n)
 	}
+	at := f.places[n]
 	if f.here != nil {
 		f.here.then = at
 	}
@@ -211,7 +146,7 @@ func (m *Matcher) lane(x asked) *fastLane {
 		}
 	}
 	key := x.key()
-	n, known := f.laneAt.get(key, func(n uint32) bool { return f.lanes[n].asked == x })
+	n, known := f.laneAt.Get(key, func(n uint32) bool { return f.lanes[n].asked == x })
 	if !known {
 		l, simple := m.newLane(x)
 		if !simple {
@@ -219,7 +154,7 @@ func (m *Matcher) lane(x asked) *fastLane {
 		}
 		n = uint32(len(f.lanes))
 		f.lanes = append(f.lanes, l)
-		*f.laneAt.find(key, func(uint32) bool { return false }) = n + 1
+		f.laneAt.Put(key, n)
 	}
 	f.lanes[f.latest].next = n
 	f.latest = n
@@ -227,7 +162,7 @@ func (m *Matcher) lane(x asked) *fastLane {
 }
 
 func (x asked) key() uint64 {
-	return spread(uint64(x.kind)<<48 ^ uint64(x.comm)<<32 ^ uint64(uint32(x.peer))<<16 ^ spread(uint64(uint32(x.tag))))
+	return index.Spread(uint64(x.kind)<<48 ^ uint64(x.comm)<<32 ^ uint64(uint32(x.peer))<<16 ^ index.Spread(uint64(uint32(x.tag))))
 }
 
 // newLane makes a lane of a transfer, if it is simple.
@@ -312,12 +247,13 @@ func (f *fast) request(handle uint64) *fastRequest {
 	if len(f.requests) > 2*max(f.open, leastRequests) {
 		f.sweep()
 	}
-	at := f.at.find(spread(handle), func(n uint32) bool { return f.requests[n].handle == handle })
-	if *at == 0 {
+	n, known := f.at.Get(index.Spread(handle), nil)
+	if !known {
+		n = uint32(len(f.requests))
 		f.requests = append(f.requests, fastRequest{handle: handle})
-		*at = uint32(len(f.requests))
+		f.at.Put(index.Spread(handle), n)
 	}
-	return f.follow(*at - 1)
+	return f.follow(n)
 }
 
 // following is the request that followed the last one the last time, where that is the one of a handle; else nil.
@@ -350,10 +286,10 @@ func (f *fast) sweep() {
 		}
 	}
 	f.requests, f.last = kept, 0
-	f.at.clear()
+	f.at.Clear()
 	for i := range kept {
 		kept[i].next = 0
-		*f.at.find(spread(kept[i].handle), func(uint32) bool { return false }) = uint32(i) + 1
+		f.at.Put(index.Spread(kept[i].handle), uint32(i))
 	}
 }
 
@@ -409,7 +345,7 @@ func (f *fast) known(handle uint64) *fastRequest {
 	if r := f.following(handle); r != nil {
 		return r
 	}
-	n, known := f.at.get(spread(handle), func(n uint32) bool { return f.requests[n].handle == handle })
+	n, known := f.at.Get(index.Spread(handle), nil)
 	if !known {
 		return nil
 	}

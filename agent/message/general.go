@@ -44,8 +44,8 @@ func (m *Matcher) general() {
 
 func (f *fast) empty() {
 	f.lanes, f.requests, f.open, f.latest, f.last = f.lanes[:0], f.requests[:0], 0, 0, 0
-	f.laneAt.clear()
-	f.at.clear()
+	f.laneAt.Clear()
+	f.at.Clear()
 }
 
 // key is the lane as ordinals have it.
@@ -98,7 +98,7 @@ func (m *Matcher) Simplify() {
 		l.posted, l.sent = s.count, s.sent
 		numbers[at] = uint32(len(f.lanes))
 		f.lanes = append(f.lanes, l)
-		*f.laneAt.find(at.asked().key(), func(uint32) bool { return false }) = uint32(len(f.lanes))
+		f.laneAt.Put(at.asked().key(), uint32(len(f.lanes)-1))
 	}
 	for handle, q := range m.requests.queues {
 		if len(q.list) == 0 {

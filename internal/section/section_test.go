@@ -235,7 +235,8 @@ func TestBlocks(t *testing.T) {
 // Whatever bit is wrong, it is seen.
 func TestChecksum(t *testing.T) {
 	b := new(Block)
-	b.Sites, b.Rows = []Site{{1, 2}}, 3
+	b.Sites = []Site{{1, 2}}
+	b.Grow(3, 0)
 	bytes := new(Encoder).Calls(nil, b)
 	for i := range bytes {
 		for bit := range 8 {
