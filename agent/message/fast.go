@@ -93,9 +93,13 @@ func (t *Thread) simply(row uint64, r *ring.Record) (moved, ended int, all bool)
 }
 
 func (t *Thread) simplyMoved(row uint64, r *ring.Record) int {
+	if len(r.Transfers) == 0 {
+		return 0
+	}
+	at := t.place(r.Call, r.Path)
 	for i := range r.Transfers {
 		x := &r.Transfers[i]
-		if x.Request != 0 && len(r.Transfers) > 1 || i > 0 && x.Kind == r.Transfers[i-1].Kind || !t.post(t.place(r.Call, r.Path), row, r.Exit, x) {
+		if x.Request != 0 && len(r.Transfers) > 1 || i > 0 && x.Kind == r.Transfers[i-1].Kind || !t.post(at, row, r.Exit, x) {
 			return i
 		}
 	}
@@ -105,7 +109,7 @@ func (t *Thread) simplyMoved(row uint64, r *ring.Record) int {
 func (t *Thread) simplyEnded(row uint64, r *ring.Record) int {
 	for i := range r.Requests {
 		q := &r.Requests[i]
-		if q.Event == ring.Made && len(r.Requests) > 1 || !t.event(t.place(r.Call, r.Path), row, r.Exit, q) {
+		if q.Event == ring.Made && len(r.Requests) > 1 || !t.event(r, row, q) {
 			return i
 		}
 	}
@@ -294,7 +298,7 @@ func (f *fast) sweep() {
 }
 
 // event takes what a call did to a request, and reports whether the simple way has it. Where not, nothing has changed.
-func (t *Thread) event(at *place, row, exit uint64, q *ring.Request) bool {
+func (t *Thread) event(call *ring.Record, row uint64, q *ring.Request) bool {
 	m := t.m
 	f := &m.fast
 	if q.Event == ring.Made {
@@ -302,7 +306,7 @@ func (t *Thread) event(at *place, row, exit uint64, q *ring.Request) bool {
 		if r.active || m.room.taken >= m.room.limit {
 			return false
 		}
-		r.active, r.moves, r.null, r.row, r.ticks, r.at = true, false, false, row, exit, at
+		r.active, r.moves, r.null, r.row, r.ticks, r.at = true, false, false, row, call.Exit, t.place(call.Call, call.Path)
 		f.open++
 		m.room.taken++
 		return true
