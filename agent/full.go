@@ -147,12 +147,8 @@ var errUnkept = errors.New("the spool has no space for it")
 func (n *Node) unkept(err error) error {
 	s := n.describeSpool()
 	for _, a := range n.agents {
-		records := uint64(0)
-		for _, m := range a.out.messages {
-			records += uint64(len(m.GetCalls().GetFunction()) + len(m.GetMarks().GetTicks()))
-		}
-		if records > 0 {
-			s.Unkept += records
+		if records := a.waiting(); records > 0 {
+			s.Unkept += uint64(records)
 			s.UnkeptProcesses++
 		}
 	}

@@ -116,11 +116,7 @@ func (a *Process) due(now time.Time) bool {
 	if a.out.waits(now) > a.out.wait() {
 		return true
 	}
-	rows := len(a.out.moves)
-	for _, t := range a.threads {
-		rows += t.former.Waiting()
-	}
-	if rows >= max(commitRows, a.out.bytes/batchShare) {
+	if a.waiting()+len(a.out.moves) >= max(commitRows, a.out.bytes/batchShare) {
 		return true
 	}
 	for _, t := range a.threads {
@@ -129,6 +125,17 @@ func (a *Process) due(now time.Time) bool {
 		}
 	}
 	return false
+}
+
+// waiting is how many rows and marks are not committed.
+func (a *Process) waiting() (rows int) {
+	for _, b := range a.out.blocks {
+		rows += b.Rows + len(b.Marks)
+	}
+	for _, t := range a.threads {
+		rows += t.former.Waiting()
+	}
+	return rows
 }
 
 // soonDue reports whether more than half of the time until the next transaction is over.
