@@ -222,6 +222,10 @@ bench-app: ## how much slower LAMMPS and a halo exchange are under moriens (minu
 bench-agent: moriens ## what a node's agent takes, with 1, 4, 16 and 64 ranks (minutes)
 	go run ./bench/agent
 
+.PHONY: bench-log
+bench-log: ## what an agent does with calls, from the slots of their ring to the disk: ns a call of three programs (a minute)
+	go test ./agent -run '^$$' -bench Log -benchtime 300x -count 5
+
 .PHONY: bench-ingest
 bench-ingest: moriens ## how many bursts a collector takes, from the streams of 1, 100 and 1,000 nodes (minutes)
 	go run ./bench/ingest
