@@ -4,6 +4,7 @@ package sectiontest
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"math"
 	"slices"
 	"sync"
 
@@ -20,7 +21,7 @@ type Rows struct {
 	NoBurst, Paused, NoCounts []uint32
 	PollsRow                  []uint32
 	Polls                     []uint64
-	Counts                    [][]int64 // by event: of the rows but those of NoCounts
+	Counts                    [][]int64 // by event: of the rows but those of NoCounts; the least one was not read
 	Unfinished                bool
 	Collectives               []section.Collective
 	FirstMark                 uint64
@@ -57,9 +58,14 @@ func (x *Rows) fill(b *section.Block) {
 			b.Sites = append(b.Sites, site)
 		}
 		b.Site[row], b.Burst[row], b.Call[row] = sites[site], x.Burst[row], x.Call[row]
+		without, none := slices.BinarySearch(x.NoCounts, uint32(row))
 		for k, counts := range x.Counts {
-			without, none := slices.BinarySearch(x.NoCounts, uint32(row))
-			if b.Counts[k][row] = 0; !none {
+			b.Counts[k][row] = 0
+			switch {
+			case none:
+			case counts[row-without] == math.MinInt64:
+				b.NotRead = append(b.NotRead, section.NotRead{Row: uint32(row), Event: uint8(k)})
+			default:
 				b.Counts[k][row] = counts[row-without]
 			}
 		}
@@ -69,6 +75,13 @@ func (x *Rows) fill(b *section.Block) {
 	b.Collectives = append(b.Collectives, x.Collectives...)
 	b.FirstMark, b.Marks = x.FirstMark, append(b.Marks, x.Marks...)
 	b.GapsBefore, b.GapsInside = append(b.GapsBefore, x.GapsBefore...), append(b.GapsInside, x.GapsInside...)
+}
+
+// Block is the rows as an agent has formed them.
+func (x *Rows) Block() *section.Block {
+	b := new(section.Block)
+	x.fill(b)
+	return b
 }
 
 // A maker makes sections. It is large: its encoder is.
