@@ -115,8 +115,14 @@ func (j job) rows(first, behind int) (firstRow, behindRow int) {
 // from makes the block the calls of a rank's iterations, from one to before another. With the first iteration goes
 // MPI_Init, with the last MPI_Finalize.
 func (j job) from(b *section.Block, rank, first, behind int) {
-	firstRow, _ := j.rows(first, behind)
+	firstRow, behindRow := j.rows(first, behind)
 	b.Empty()
+	events := 0
+	if j.counters {
+		events = 2
+	}
+	b.Grow(behindRow-firstRow, events)
+	b.Rows = 0
 	b.Ring, b.First, b.Origin = j.ring(rank), uint64(firstRow), j.beginNS(first)
 	if first == 0 {
 		b.Origin, b.NoBurst = originNS, append(b.NoBurst, 0)
@@ -218,7 +224,6 @@ func (j job) exchange(m *maker, rank, iteration, row int) {
 
 // count gives each burst instructions and cycles.
 func count(b *section.Block) {
-	b.Events = 2
 	for row, ns := range b.Burst[:b.Rows] {
 		path := b.Sites[b.Site[row]].Path
 		b.Counts[0][row], b.Counts[1][row] = int64(float64(ns)*2.5*(.8+.2*float64(path%7))), int64(2.5*float64(ns))

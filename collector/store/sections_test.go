@@ -142,7 +142,7 @@ func TestSectionsRefused(t *testing.T) {
 		{"paused and has a burst", func(b *section.Block) { b.NoBurst, b.Paused = nil, []uint32{1} }, false},
 		{"a run of 1 polls", func(b *section.Block) { b.PollsRow, b.Polls = []uint32{1}, []uint64{1} }, false},
 		{"counts of 0 events", func(b *section.Block) { b.Events, b.NotRead = 0, nil }, false},
-		{"counts of 2 events", func(b *section.Block) { b.Events = 2 }, false},
+		{"counts of 2 events", func(b *section.Block) { b.Grow(b.Rows, 2) }, false},
 		{"ends inside a call", func(b *section.Block) { *b = section.Block{Ring: 2, First: 10, Unfinished: true} }, false},
 		{"communicator 7 is not defined", func(b *section.Block) { b.Collectives = []section.Collective{{Row: 1, Comm: 7}} }, true},
 		{"no peer 5", func(b *section.Block) { b.Collectives = []section.Collective{{Row: 1, Comm: 1, Root: 5}} }, true},
