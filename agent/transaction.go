@@ -12,6 +12,7 @@ import (
 
 	"moriens/agent/spool"
 	"moriens/agent/window"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -182,6 +183,7 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 		return nil
 	}
 	var messages []*moriensv1.ReportRequest
+	var packed packed
 	err := n.keepSpool() // which may have something to say
 	if err == nil {
 		messages = slices.Concat(n.out.messages, of.messages)
@@ -194,7 +196,7 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 		if n.config.Cells != nil {
 			cuts = n.windows.store.Cuts(messages)
 		}
-		packed := n.sections.pack(messages, n.rows, cuts)
+		packed = n.sections.pack(messages, n.rows, cuts)
 		err = n.keep(t, messages, packed, of.moves)
 		if spool.Full(err) && time.Since(n.gaveWay) > fullEvery { // what waits for the collector goes before windows
 			n.gaveWay = time.Now()
@@ -211,7 +213,7 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 		return err
 	}
 	n.stalled = nil
-	n.windows.take(messages)
+	n.windows.take(messages, n.blocks(packed))
 	n.out = outgoing{}
 	for _, f := range of.files {
 		f.close()
@@ -243,6 +245,23 @@ func (n *Node) keep(t spool.Transaction, messages []*moriensv1.ReportRequest, p 
 		return err
 	}
 	return nil
+}
+
+// blocks are the rows of a transaction, where micro-cells take them.
+func (n *Node) blocks(p packed) (blocks []*section.Block) {
+	if n.config.Cells == nil {
+		return nil
+	}
+	d := new(decoder)
+	for _, bytes := range p.sections {
+		b := new(section.Block)
+		if err := d.decode(bytes, b); err != nil {
+			n.config.Log.Error("micro-cells lack rows of calls", "error", err)
+			continue
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks
 }
 
 // rows is how many a ring has.

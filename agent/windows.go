@@ -8,6 +8,7 @@ import (
 	"moriens/agent/spool"
 	"moriens/agent/uplink"
 	"moriens/agent/window"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -87,10 +88,10 @@ func (w *windows) describe() *moriensv1.Windows {
 	return d
 }
 
-// take has the micro-cells take the messages of a transaction of the outbox.
-func (w *windows) take(messages []*moriensv1.ReportRequest) {
+// take has the micro-cells take a transaction of the outbox.
+func (w *windows) take(messages []*moriensv1.ReportRequest, blocks []*section.Block) {
 	if w.cellStore != nil {
-		w.cellStore.Add(messages)
+		w.cellStore.Add(messages, blocks)
 	}
 }
 
