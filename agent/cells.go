@@ -17,9 +17,9 @@ type Cells struct {
 // A CellStore keeps the bursts of a node as sequences of micro-cells: a cells.Store. Calls and their details are then
 // kept in the node's windows, and the collector asks the CellStore.
 type CellStore interface {
-	// Add takes the messages of a transaction, each once, in their order. The columns of calls and transfers are used
-	// again afterwards.
-	Add(messages []*moriensv1.ReportRequest)
+	// Add takes a transaction: its messages, each once, in their order, then its blocks, those of a ring in the order of
+	// their rows. The memory of blocks is used again afterwards.
+	Add(messages []*moriensv1.ReportRequest, blocks []*section.Block)
 	// Lost says that bursts are gone which the agent knew before it was started again.
 	Lost(bursts uint64)
 	// Answer calls emit for the parts of an answer; an error of emit ends it, and is returned. It may be called beside
@@ -30,6 +30,19 @@ type CellStore interface {
 // errSent is why an agent that sends its bursts has no micro-cells.
 var errSent = errors.New("this agent sends its bursts, and keeps no micro-cells")
 
+// A decoder makes blocks of sections of calls.
+type decoder struct {
+	section section.Section
+	decoder section.Decoder
+}
+
+func (d *decoder) decode(calls []byte, b *section.Block) error {
+	if _, err := d.section.Read(calls); err != nil {
+		return err
+	}
+	return d.decoder.Calls(&d.section, d.section.Events(), b)
+}
+
 // relearnCells gives the CellStore what the windows hold. Of rows that are gone it is not known which had a burst
 // before them: all count.
 func (n *Node) relearnCells() error {
@@ -38,19 +51,13 @@ func (n *Node) relearnCells() error {
 	}
 	started := time.Now()
 	store := n.config.Cells.Store
-	gone, err := n.windows.store.Replay(store.Add, func(calls []byte) error {
-		var (
-			x section.Section
-			b section.Block
-		)
-		if _, err := x.Read(calls); err != nil {
-			return err
+	d, b := new(decoder), new(section.Block)
+	gone, err := n.windows.store.Replay(func(definitions []*moriensv1.ReportRequest) { store.Add(definitions, nil) }, func(calls []byte) error {
+		err := d.decode(calls, b)
+		if err == nil {
+			store.Add(nil, []*section.Block{b})
 		}
-		if err := new(section.Decoder).Calls(&x, x.Events(), &b); err != nil {
-			return err
-		}
-		store.Add(messagesOf(&b))
-		return nil
+		return err
 	})
 	if err != nil {
 		return err

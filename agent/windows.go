@@ -88,13 +88,10 @@ func (w *windows) describe() *moriensv1.Windows {
 	return d
 }
 
-// take has the micro-cells take the messages of a transaction of the outbox.
+// take has the micro-cells take a transaction of the outbox.
 func (w *windows) take(messages []*moriensv1.ReportRequest, blocks []*section.Block) {
 	if w.cellStore != nil {
-		for _, b := range blocks {
-			messages = append(messages, messagesOf(b)...)
-		}
-		w.cellStore.Add(messages)
+		w.cellStore.Add(messages, blocks)
 	}
 }
 

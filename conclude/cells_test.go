@@ -22,7 +22,6 @@ import (
 	"moriens/internal/section/sectiontest"
 	"moriens/internal/stage"
 	"moriens/internal/units"
-	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
@@ -46,13 +45,13 @@ func TestCellsOfADrawnRun(t *testing.T) {
 					p.Events = []string{"PAPI_TOT_INS"}
 				}
 			}
-			a.messages = slices.DeleteFunc(a.messages, func(m *moriensv1.ReportRequest) bool { return m.GetSections() != nil })
+			a.messages = slices.DeleteFunc(a.messages, func(m said) bool { return m.GetSections() != nil })
 			for _, p := range a.kept {
 				if len(p.Sections) > 0 {
-					at := slices.IndexFunc(a.messages, func(o *moriensv1.ReportRequest) bool {
+					at := slices.IndexFunc(a.messages, func(o said) bool {
 						return o.GetRingEnd() != nil && o.GetRingEnd().Ring == p.Process
 					})
-					a.messages = slices.Insert(a.messages, at, sectiontest.Message(p.Sections))
+					a.messages = slices.Insert(a.messages, at, said{ReportRequest: sectiontest.Message(p.Sections)})
 				}
 			}
 		}

@@ -23,7 +23,7 @@ type keepingAgents map[uint64]*keepingAgent
 
 type keepingAgent struct {
 	kept *keeping.Store
-	held map[uint64][]*moriensv1.ReportRequest // by process: what its windows have
+	held map[uint64][]said // by process: what its windows have
 	gone bool
 }
 
@@ -67,9 +67,9 @@ func (s keepingAgents) FetchAll(_ context.Context, processes ...uint64) (list []
 			f.Err = windows.ErrGone
 		}
 		for _, process := range processes {
-			if messages := a.held[process]; !a.gone && len(messages) > 0 {
+			if held := a.held[process]; !a.gone && len(held) > 0 {
 				part := &moriensv1.WindowPart{Process: process}
-				for _, m := range encoded(messages) {
+				for _, m := range encoded(held) {
 					part.Sections = append(part.Sections, m.GetSections()...)
 				}
 				f.Parts = append(f.Parts, part)
@@ -80,72 +80,28 @@ func (s keepingAgents) FetchAll(_ context.Context, processes ...uint64) (list []
 	return list
 }
 
-// encoded is a copy of messages, with sections for what rings recorded: an agent's cells take messages of calls, marks,
-// collectives and gaps, and a collector takes sections.
-func encoded(messages []*moriensv1.ReportRequest) (list []*moriensv1.ReportRequest) {
-	met := make(map[uint64][]section.Collective) // by ring, with rows of the ring
-	for _, m := range messages {
-		row := int64(0)
-		for i, step := range m.GetCollectives().GetRow() {
-			c := m.GetCollectives()
-			row += step
-			met[c.Ring] = append(met[c.Ring], section.Collective{Row: uint32(row), Comm: c.Comm[i], Root: c.Root[i], Ordinal: c.Ordinal[i], Sent: c.Sent[i], Received: c.Received[i]})
+// encoded is what was said, as a collector receives it.
+func encoded(list []said) (messages []*moriensv1.ReportRequest) {
+	for _, m := range list {
+		if m.rows != nil {
+			messages = append(messages, m.rows.Message())
+		} else {
+			messages = append(messages, proto.CloneOf(m.ReportRequest))
 		}
 	}
-	for _, m := range messages {
-		x := new(sectiontest.Rows)
-		switch b := m.Body.(type) {
-		case *moriensv1.ReportRequest_Calls:
-			x = rowsOf(b.Calls)
-			for _, c := range met[x.Ring] {
-				if row := uint64(c.Row); row >= x.First && row < x.First+uint64(len(x.Function)) {
-					c.Row -= uint32(x.First)
-					x.Collectives = append(x.Collectives, c)
-				}
-			}
-		case *moriensv1.ReportRequest_Marks:
-			k, now, values := b.Marks, b.Marks.OriginTicks, b.Marks.Value
-			x.Ring, x.FirstMark = k.Ring, k.First
-			for i, what := range k.What {
-				now += k.Ticks[i]
-				mark := section.Mark{Ticks: now, What: section.MarkKind(what), Name: k.Name[i]}
-				if what == moriensv1.Marks_WHAT_EVENT {
-					mark.Value, values = values[0], values[1:]
-				}
-				x.Marks = append(x.Marks, mark)
-			}
-		case *moriensv1.ReportRequest_Gaps:
-			x.Ring, x.GapsBefore, x.GapsInside = b.Gaps.Ring, b.Gaps.Before, b.Gaps.Inside
-		case *moriensv1.ReportRequest_Collectives:
-			continue // with their calls
-		default:
-			list = append(list, proto.CloneOf(m))
-			continue
-		}
-		list = append(list, x.Message())
-	}
-	return list
+	return messages
 }
 
-// rowsOf are calls that have no polls and all counts.
-func rowsOf(c *moriensv1.Calls) *sectiontest.Rows {
-	x := &sectiontest.Rows{
-		Ring: c.Ring, First: c.First, Origin: c.OriginTicks, Burst: c.BurstTicks, Call: c.CallTicks, Function: c.Function, Path: c.Path,
-		NoBurst: c.NoBurst, Unfinished: c.Unfinished,
+// ring is the ring that something was recorded in; 0: in none.
+func (m said) ring() uint64 {
+	if m.rows != nil {
+		return m.rows.Ring
 	}
-	for _, counts := range c.Counts {
-		x.Counts = append(x.Counts, counts.Value)
-	}
-	return x
-}
-
-// ringOf is the ring that a message is of; 0: of none.
-func ringOf(m *moriensv1.ReportRequest) uint64 {
 	s := new(section.Section)
-	if _, err := s.Read(m.GetSections()); err == nil {
-		return s.Ring
+	if _, err := s.Read(m.GetSections()); err != nil {
+		return 0
 	}
-	return m.GetCalls().GetRing() + m.GetMarks().GetRing() + m.GetCollectives().GetRing() + m.GetGaps().GetRing()
+	return s.Ring
 }
 
 // keptBack has agents keep what those of a record have reported of calls, and report the rest.
@@ -153,7 +109,7 @@ func (r *record) keptBack(t fatal, random *rand.Rand, config keeping.Config) (st
 	agents := make(keepingAgents)
 	reported := &record{clocks: r.clocks}
 	for _, x := range r.agents {
-		a := &keepingAgent{held: make(map[uint64][]*moriensv1.ReportRequest)}
+		a := &keepingAgent{held: make(map[uint64][]said)}
 		var err error
 		if a.kept, err = keeping.New(config); err != nil {
 			t.Fatal(err)
@@ -162,13 +118,17 @@ func (r *record) keptBack(t fatal, random *rand.Rand, config keeping.Config) (st
 		rest.hello.Cells = "as agreed"
 		processes := make(map[uint64]uint64) // by ring
 		for _, m := range x.messages {
-			a.kept.Add([]*moriensv1.ReportRequest{proto.CloneOf(m)})
-			ring := ringOf(m)
+			if m.rows != nil {
+				a.kept.Add(nil, []*section.Block{m.rows.Block()})
+			} else {
+				a.kept.Add([]*moriensv1.ReportRequest{proto.CloneOf(m.ReportRequest)}, nil)
+			}
+			ring := m.ring()
 			if b := m.GetRing(); b != nil {
 				processes[b.Ring] = b.Process
 			}
 			if ring == 0 {
-				rest.say(m)
+				rest.say(m.ReportRequest)
 				continue
 			}
 			a.held[processes[ring]] = append(a.held[processes[ring]], m)
@@ -212,8 +172,7 @@ func planted(t *testing.T, n, iterations int) *record {
 		}
 		now, first := uint64(1000), uint64(0)
 		for window := range iterations / 10 {
-			c := &moriensv1.Calls{Ring: process, First: first, OriginTicks: now}
-			m := &moriensv1.Collectives{Ring: process}
+			x := &sectiontest.Rows{Ring: process, First: first, Origin: now}
 			for i := range 10 {
 				for call, function := range []uint32{allreduce, barrier} {
 					burst := 4e5 * (1 + .01*random.Float64())
@@ -223,23 +182,16 @@ func planted(t *testing.T, n, iterations int) *record {
 					case call == 1 && rank >= n/2:
 						burst *= 2.5
 					}
-					c.BurstTicks, c.CallTicks = append(c.BurstTicks, uint64(burst)), append(c.CallTicks, 2000)
-					c.Function, c.Path = append(c.Function, function), append(c.Path, uint32(call+1))
+					x.Add(function, uint32(call+1), uint64(burst), 2000)
+					x.Meet(1, uint64(20*window+2*i+call), -1, 8, 8)
 					now += uint64(burst) + 2000
-					row := int64(first) + int64(2*i+call)
-					if 2*i+call > 0 {
-						row = 1 // after the one before
-					}
-					m.Row, m.Comm, m.Ordinal = append(m.Row, row), append(m.Comm, 1), append(m.Ordinal, uint64(20*window+2*i+call))
-					m.Sent, m.Received, m.Root = append(m.Sent, 8), append(m.Received, 8), append(m.Root, -1)
 				}
 			}
 			if window == 0 {
-				c.NoBurst = []uint32{0}
+				x.NoBurst = []uint32{0}
 			}
 			first += 20
-			a.say(calls(c))
-			a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: m}})
+			a.record(x)
 		}
 		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: process, Calls: first}}})
 		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: process}}})
@@ -250,8 +202,4 @@ func planted(t *testing.T, n, iterations int) *record {
 		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
 	}
 	return r
-}
-
-func calls(c *moriensv1.Calls) *moriensv1.ReportRequest {
-	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}}
 }

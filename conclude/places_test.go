@@ -3,6 +3,7 @@ package conclude
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,7 +26,6 @@ func (r *record) deeper(frames int) *record {
 	for _, a := range r.agents {
 		other := &agentRecord{hello: a.hello, kept: a.kept}
 		for _, m := range a.messages {
-			m = proto.CloneOf(m)
 			if c := m.GetCallPath(); c != nil {
 				for k := range uint32(callers) {
 					path := proto.CloneOf(c)
@@ -38,14 +38,18 @@ func (r *record) deeper(frames int) *record {
 				}
 				continue
 			}
-			if c := m.GetCalls(); c != nil {
-				for i, path := range c.Path {
-					if path != 0 {
-						c.Path[i] = path*callers + random.Uint32N(callers)
-					}
+			if m.rows == nil {
+				other.say(proto.CloneOf(m.ReportRequest))
+				continue
+			}
+			x := *m.rows
+			x.Path = slices.Clone(x.Path)
+			for i, path := range x.Path {
+				if path != 0 {
+					x.Path[i] = path*callers + random.Uint32N(callers)
 				}
 			}
-			other.say(m)
+			other.record(&x)
 		}
 		deep.agents = append(deep.agents, other)
 	}

@@ -83,11 +83,21 @@ func (d nodes) fetch(of func(agent uint64, p *moriensv1.WindowPart) *moriensv1.W
 // agentRecord is what one agent has reported.
 type agentRecord struct {
 	hello    *moriensv1.Hello
-	messages []*moriensv1.ReportRequest
+	messages []said
 	kept     []*moriensv1.WindowPart // that its node has
 }
 
-func (a *agentRecord) say(m *moriensv1.ReportRequest) { a.messages = append(a.messages, m) }
+// said is a message, or rows of a ring with what belongs to them.
+type said struct {
+	*moriensv1.ReportRequest
+	rows *sectiontest.Rows
+}
+
+func (a *agentRecord) say(m *moriensv1.ReportRequest) {
+	a.messages = append(a.messages, said{ReportRequest: m})
+}
+
+func (a *agentRecord) record(x *sectiontest.Rows) { a.messages = append(a.messages, said{rows: x}) }
 
 // frozen is what a collector has that some of the agents have reported to, whose messages arrived in a random order.
 func (r *record) frozen(t fatal, random *rand.Rand, of func(agent int) bool) store.Frozen {
@@ -137,27 +147,23 @@ type player struct {
 	world, rank int
 	size        int
 	now         float64
-	calls       *moriensv1.Calls
+	rows        *sectiontest.Rows
 	moves       []sectiontest.Move
-	collectives *moriensv1.Collectives
 	sums        map[[2]int64]uint64 // by kind, peer: number
-	lastMet     int64
 	last        uint64
 	silent      bool // of its transfers only the sum arrived
 }
 
 func (p *player) call(function mpicall.ID, path uint32, exit float64) (row int64) {
-	c := p.calls
-	row = int64(len(c.Function))
+	x := p.rows
+	row = int64(len(x.Function))
 	if row == 0 {
-		c.OriginTicks, c.NoBurst = p.at(p.now), []uint32{0}
-		p.last = c.OriginTicks
+		x.Origin, x.NoBurst = p.at(p.now), []uint32{0}
+		p.last = x.Origin
 	}
-	c.BurstTicks = append(c.BurstTicks, p.at(p.now)-p.last)
+	x.Add(uint32(function), path, p.at(p.now)-p.last, p.at(exit)-p.at(p.now))
 	p.last = p.at(exit)
-	c.CallTicks = append(c.CallTicks, p.last-p.at(p.now))
-	c.Function, c.Path = append(c.Function, uint32(function)), append(c.Path, path)
-	c.Counts[0].Value = append(c.Counts[0].Value, row*7+int64(p.rank))
+	x.Counts[0] = append(x.Counts[0], row*7+int64(p.rank))
 	p.now = exit
 	return row
 }
@@ -167,13 +173,6 @@ func (p *player) move(kind moriensv1.Transfers_Kind, row int64, done int64, peer
 	p.moves = append(p.moves, sectiontest.Move{
 		Kind: kind, Comm: 1, Peer: peer, Tag: tag, Transfer: section.Transfer{Row: uint64(row), Done: done, Bytes: 8, Ordinal: ordinal},
 	})
-}
-
-func (p *player) meet(row int64, root int32, ordinal uint64) {
-	m := p.collectives
-	m.Row, m.Comm, m.Ordinal = append(m.Row, row-p.lastMet), append(m.Comm, 1), append(m.Ordinal, ordinal)
-	m.Sent, m.Received, m.Root = append(m.Sent, 8), append(m.Received, 8), append(m.Root, root)
-	p.lastMet = row
 }
 
 // drawRecord draws a job of several worlds, and what the agents of its nodes have reported: clocks of their own,
@@ -232,8 +231,7 @@ func drawRecord(t *rapid.T) *record {
 			for k, name := range []string{"app", "lib"} {
 				a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_CallPath{CallPath: &moriensv1.CallPath{Process: p.id, Path: uint32(2 - k), Frames: symbols(name)}}})
 			}
-			p.calls = &moriensv1.Calls{Ring: p.id, Counts: []*moriensv1.Counts{{}}}
-			p.collectives = &moriensv1.Collectives{Ring: p.id}
+			p.rows = &sectiontest.Rows{Ring: p.id, Counts: make([][]int64, 1)}
 			p.call(mpicall.Init, 0, p.now+1000)
 		}
 		play(t, random, players)
@@ -286,7 +284,8 @@ func play(t *rapid.T, random *rand.Rand, players []*player) {
 				latest = max(latest, p.now)
 			}
 			for _, p := range players {
-				p.meet(p.call(f, path, max(p.now+500, latest+1000*random.Float64())), root, met)
+				p.call(f, path, max(p.now+500, latest+1000*random.Float64()))
+				p.rows.Meet(1, met, root, 8, 8)
 			}
 			met++
 			continue
@@ -308,8 +307,8 @@ func play(t *rapid.T, random *rand.Rand, players []*player) {
 
 // finish says what a rank has done, and how it ended.
 func (p *player) finish(random *rand.Rand) {
-	a, rows := p.agent, uint64(len(p.calls.Function))
-	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: p.calls}})
+	a, rows := p.agent, uint64(len(p.rows.Function))
+	a.record(p.rows)
 	a.kept = append(a.kept, &moriensv1.WindowPart{Process: p.id, Ring: []uint64{p.id}, FirstRow: []uint64{0}, BehindRow: []uint64{rows - rows/9}}) // what followed them is gone
 	for half := (len(p.moves) + 1) / 2; len(p.moves) > 0; half = len(p.moves) {
 		moved := sectiontest.Moves(p.id, 0, p.moves[:half]...)
@@ -319,11 +318,8 @@ func (p *player) finish(random *rand.Rand) {
 		}
 		p.moves = p.moves[half:]
 	}
-	if len(p.collectives.Row) > 0 {
-		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: p.collectives}})
-	}
 	if random.IntN(4) == 0 && rows > 2 {
-		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Gaps{Gaps: &moriensv1.Gaps{Ring: p.id, Before: []uint64{rows / 2}, Inside: []uint64{rows/2 + 1}}}})
+		a.record(&sectiontest.Rows{Ring: p.id, GapsBefore: []uint64{rows / 2}, GapsInside: []uint64{rows/2 + 1}})
 	}
 	x := &moriensv1.Traffic{Process: p.id}
 	all := uint64(0)
@@ -340,18 +336,18 @@ func (p *player) finish(random *rand.Rand) {
 	}
 	name := []string{"solve", "write", fmt.Sprint("step", p.rank)}[random.IntN(3)]
 	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_MarkName{MarkName: &moriensv1.MarkName{Process: p.id, Name: 1, Text: name}}})
-	what := []moriensv1.Marks_What{moriensv1.Marks_WHAT_BEGIN, moriensv1.Marks_WHAT_EVENT, moriensv1.Marks_WHAT_END}[:2+random.IntN(2)]
-	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: &moriensv1.Marks{
-		Ring: p.id, OriginTicks: p.calls.OriginTicks + 5000, Ticks: []uint64{0, 900, 70000}[:len(what)], What: what, Name: []uint32{1, 1, 1}[:len(what)], Value: []int64{int64(p.rank)},
-	}}})
-	marks := uint64(len(what))
+	origin := p.rows.Origin
+	marks := []section.Mark{
+		{Ticks: origin + 5000, What: section.BeginPhase, Name: 1}, {Ticks: origin + 5900, What: section.Event, Name: 1, Value: int64(p.rank)},
+		{Ticks: origin + 75900, What: section.EndPhase, Name: 1},
+	}[:2+random.IntN(2)]
+	a.record(&sectiontest.Rows{Ring: p.id, Marks: marks})
 	// A thread that says something and never calls MPI.
 	if random.IntN(3) == 0 {
 		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: p.id + 1, Process: p.id, Thread: 1}}})
-		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: &moriensv1.Marks{
-			Ring: p.id + 1, OriginTicks: p.calls.OriginTicks + 7000, Ticks: []uint64{0}, What: []moriensv1.Marks_What{moriensv1.Marks_WHAT_EVENT}, Name: []uint32{1}, Value: []int64{3}}}})
+		a.record(&sectiontest.Rows{Ring: p.id + 1, Marks: []section.Mark{{Ticks: origin + 7000, What: section.Event, Name: 1, Value: 3}}})
 	}
-	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: p.id, Calls: rows, Marks: marks, Dropped: uint64(random.IntN(2))}}})
+	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: p.id, Calls: rows, Marks: uint64(len(marks)), Dropped: uint64(random.IntN(2))}}})
 	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: p.id, Transfers: all}}})
 	how := moriensv1.ProcessEnd_HOW_FINALIZED
 	if random.IntN(6) == 0 {

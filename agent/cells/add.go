@@ -2,11 +2,11 @@ package cells
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"moriens/analysis/space"
 	"moriens/internal/anchor"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -27,10 +27,9 @@ type process struct {
 	frames map[uint32]uint64 // hash of a call path's innermost frame, by its number
 	// Functions called from call paths, in order of arrival; the first stands for an unknown one.
 	sites   []site
-	siteOf  map[siteKey]uint32
+	siteOf  map[section.Site]uint32
 	groupOf map[sitePair]uint32
 	// What was looked up last, by some bits: the same few recur, and a map costs ten times as much.
-	recentSites  [64]uint32
 	recentGroups [256]pairGroup
 	anchors      map[uint32]uint64 // communicators of all ranks, by the process's number
 	rings        []*ring
@@ -45,24 +44,27 @@ type clock struct {
 	waiting    []waiting // until it is
 }
 
-// A waiting message is one that waits for its clock's rate.
+// A waiting block is one that waits for its clock's rate.
 type waiting struct {
 	ring  *ring
-	calls *moriensv1.Calls
+	block *section.Block
 }
 
-// Add takes the messages of a transaction in their order. The caller still owns them. What arrives twice counts once,
-// as definitions and rows when the agent resumes with what it has kept. A malformed message is left out, logged, and
-// counted.
-func (k *Store) Add(messages []*moriensv1.ReportRequest) {
+// Add takes a transaction: the definitions among its messages, then its blocks, those of a ring in the order of their
+// rows. The caller still owns both. What arrives twice counts once, as definitions and rows when the agent resumes with
+// what it has kept. A malformed message or block is left out, logged, and counted.
+func (k *Store) Add(messages []*moriensv1.ReportRequest, blocks []*section.Block) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, m := range messages {
 		k.refuse(k.add(m))
 	}
+	for _, b := range blocks {
+		k.refuse(k.addBlock(b))
+	}
 }
 
-// refuse counts a message that is left out, if there is an error.
+// refuse counts a message or block that is left out, if there is an error.
 func (k *Store) refuse(err error) {
 	if err == nil {
 		return
@@ -103,10 +105,6 @@ func (k *Store) add(m *moriensv1.ReportRequest) error {
 		}
 	case *moriensv1.ReportRequest_ClockSample:
 		k.addSample(b.ClockSample)
-	case *moriensv1.ReportRequest_Calls:
-		return k.addCalls(b.Calls)
-	case *moriensv1.ReportRequest_Collectives:
-		return k.addCollectives(b.Collectives)
 	}
 	return nil
 }
@@ -125,7 +123,7 @@ func (k *Store) addProcess(p *moriensv1.Process) error {
 	}
 	own := &process{
 		id: p.Process, size: int64(p.Size), clock: p.Clock, frames: make(map[uint32]uint64), sites: make([]site, 1),
-		siteOf: make(map[siteKey]uint32), groupOf: make(map[sitePair]uint32), anchors: make(map[uint32]uint64),
+		siteOf: make(map[section.Site]uint32), groupOf: make(map[sitePair]uint32), anchors: make(map[uint32]uint64),
 	}
 	for _, name := range p.Events {
 		at := slices.Index(k.counters, name)
@@ -176,8 +174,8 @@ func (k *Store) addSample(s *moriensv1.ClockSample) {
 	waiting := c.waiting
 	c.waiting = nil
 	for _, w := range waiting {
-		k.pendingRows -= len(w.calls.Function)
-		k.refuse(k.takeCalls(w.ring, w.calls, c.nsPerTick))
+		k.pendingRows -= w.block.Rows
+		k.refuse(k.takeRows(w.ring, w.block, c.nsPerTick))
 	}
 }
 
@@ -190,37 +188,13 @@ func (k *Store) clock(kind moriensv1.Clock) *clock {
 	return c
 }
 
-// addCollectives takes the anchors among collective calls.
-func (k *Store) addCollectives(c *moriensv1.Collectives) error {
-	r := k.byID[c.Ring]
-	if r == nil {
-		return fmt.Errorf("cells: collectives of unknown ring %016x", c.Ring)
-	}
-	if len(c.Comm) != len(c.Row) || len(c.Ordinal) != len(c.Row) {
-		return fmt.Errorf("cells: ring %016x, collectives: columns of %d, %d and %d rows", c.Ring, len(c.Row), len(c.Comm), len(c.Ordinal))
-	}
-	row := int64(0)
-	for i, d := range c.Row {
-		if row += d; row < 0 || row > math.MaxUint32 {
-			return fmt.Errorf("cells: ring %016x: a collective in row %d: want one from 0 to %d", c.Ring, row, uint32(math.MaxUint32))
-		}
-		if _, is := r.process.anchors[c.Comm[i]]; !is {
-			continue
-		}
-		if err := r.anchors.add(uint32(row), c.Comm[i], c.Ordinal[i]); err != nil {
-			return fmt.Errorf("cells: ring %016x: %w", c.Ring, err)
-		}
-	}
-	return nil
-}
-
-// columns are the bursts of a message at work. Each has the memory of the last.
+// columns are the bursts of a block at work. Each has the memory of the last.
 type columns struct {
 	space.Columns          // durations, and the counters of dimensions
-	rows          []int32  // of the message
-	sites         []uint32 // of all rows
+	rows          []int32  // of the block
+	sites         []uint32 // of the block, as the process numbers them
 	before, after []uint32
-	values        []int64 // counts of all events
+	counts        []int64 // of all events
 	complete      []int32
 	coords        []float64
 }

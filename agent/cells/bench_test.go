@@ -8,6 +8,7 @@ import (
 
 	"moriens/agent/cells"
 	"moriens/analysis/grouping"
+	"moriens/internal/section"
 	"moriens/internal/testenv"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -25,7 +26,7 @@ func iterations(b *testing.B, k *cells.Store, rings, rows int, events ...string)
 	k.Add([]*moriensv1.ReportRequest{
 		sample(1), sample(2),
 		request(&moriensv1.Communicator{Communicator: 1, Size: uint32(rings), First: []int32{0}, Stride: []int32{1}, Count: []uint32{uint32(rings)}}),
-	})
+	}, nil)
 	for i := range rings {
 		process := uint64(100 + i)
 		list := []*moriensv1.ReportRequest{
@@ -35,40 +36,34 @@ func iterations(b *testing.B, k *cells.Store, rings, rows int, events ...string)
 		for path := range uint32(benchStep) {
 			list = append(list, request(&moriensv1.CallPath{Process: process, Path: path + 1, Frames: []*moriensv1.Frame{{Offset: uint64(path)}}}))
 		}
-		k.Add(list)
+		k.Add(list, nil)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	const together = 1024
-	c := &moriensv1.Calls{
-		BurstTicks: make([]uint64, together), CallTicks: make([]uint64, together), Function: make([]uint32, together), Path: make([]uint32, together),
+	x := new(section.Block)
+	x.Grow(together, len(events))
+	for step := range uint32(benchStep) {
+		x.Sites = append(x.Sites, section.Site{Function: 1, Path: step + 1})
 	}
-	for range events {
-		c.Counts = append(c.Counts, &moriensv1.Counts{Value: make([]int64, together)})
-	}
-	x := new(moriensv1.Collectives)
 	for first := 0; first < rows; first += together {
 		for i := range rings {
-			c.Ring, c.First, c.NoBurst = uint64(100+i), uint64(first), nil
-			x.Ring, x.Row, x.Comm, x.Ordinal = c.Ring, nil, nil, nil
+			x.Ring, x.First, x.NoBurst, x.Collectives = uint64(100+i), uint64(first), nil, x.Collectives[:0]
 			if first == 0 {
-				c.NoBurst = []uint32{0}
+				x.NoBurst = []uint32{0}
 			}
-			at := int64(0)
 			for n := range together {
 				step := (first + n) % benchStep
-				c.BurstTicks[n] = uint64(math.Exp(float64(8+step)/2+.03*r.NormFloat64()) * 1000)
-				for _, counts := range c.Counts { // noise of a thousandth
-					counts.Value[n] = int64(math.Exp(float64(8+step)/2+.001*r.NormFloat64()) * 3000)
+				x.Burst[n] = uint64(math.Exp(float64(8+step)/2+.03*r.NormFloat64()) * 1000)
+				for _, counts := range x.Counts { // noise of a thousandth
+					counts[n] = int64(math.Exp(float64(8+step)/2+.001*r.NormFloat64()) * 3000)
 				}
-				c.CallTicks[n], c.Function[n], c.Path[n] = 700, 1, uint32(step+1)
+				x.Call[n], x.Site[n] = 700, uint16(step)
 				if step == benchStep-1 {
-					x.Row, x.Comm = append(x.Row, int64(first+n)-at), append(x.Comm, 1)
-					x.Ordinal = append(x.Ordinal, uint64((first+n)/benchStep))
-					at = int64(first + n)
+					x.Collectives = append(x.Collectives, section.Collective{Row: uint32(n), Comm: 1, Ordinal: uint64((first + n) / benchStep)})
 				}
 			}
-			k.Add([]*moriensv1.ReportRequest{request(c), request(x)})
-			bursts += together - len(c.NoBurst)
+			k.Add(nil, []*section.Block{x})
+			bursts += together - len(x.NoBurst)
 		}
 	}
 	return bursts
@@ -82,7 +77,7 @@ func benchStore(b *testing.B, points int64) *cells.Store {
 	return k
 }
 
-// BenchmarkAdd takes in what 16 ranks do, in messages of 1,024 rows: bursts of which the duration is known, and others
+// BenchmarkAdd takes in what 16 ranks do, in blocks of 1,024 rows: bursts of which the duration is known, and others
 // with instructions and cycles.
 func BenchmarkAdd(b *testing.B) {
 	for _, events := range [][]string{nil, {"PAPI_TOT_INS", "PAPI_TOT_CYC"}} {

@@ -9,6 +9,8 @@ import (
 	"moriens/agent/cells"
 	"moriens/analysis/grouping"
 	"moriens/analysis/sequence"
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -21,16 +23,20 @@ func TestAnswerKeepsItsGoroutines(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add([]*moriensv1.ReportRequest{
 		sample(1), sample(2), request(&moriensv1.Communicator{Communicator: 7, Size: rings, First: []int32{0}, Stride: []int32{1}, Count: []uint32{rings}}),
-	})
+	}, nil)
 	for i := range uint64(rings) {
-		x := &moriensv1.Collectives{Ring: i}
-		for row := range uint64(segments) {
-			x.Row, x.Comm, x.Ordinal = append(x.Row, int64(min(row, 1))), append(x.Comm, 1), append(x.Ordinal, row)
-		}
 		k.Add([]*moriensv1.ReportRequest{
 			request(&moriensv1.Process{Process: i, Size: rings, Clock: moriensv1.Clock_CLOCK_TSC}), request(&moriensv1.Ring{Ring: i, Process: i}),
-			request(&moriensv1.Member{Process: i, Comm: 1, Communicator: 7}), request(rows(i, 0, slices.Repeat([]int64{100}, segments)...)), request(x),
-		})
+			request(&moriensv1.Member{Process: i, Comm: 1, Communicator: 7}),
+		}, nil)
+		for first := uint64(0); first < segments; first += 1000 {
+			x := &sectiontest.Rows{Ring: i, First: first}
+			for row := range uint64(1000) {
+				x.Add(1, 0, 100/nsPerTick, 20)
+				x.Meet(1, first+row, -1, 0, 0)
+			}
+			k.Add(nil, blocks(x))
+		}
 	}
 	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
@@ -71,15 +77,12 @@ func TestAnswerKeepsItsGoroutines(t *testing.T) {
 func TestAskWhileMessagesArrive(t *testing.T) {
 	cells.Small(t, 16, 1000)
 	k := newStore(t, cells.Config{By: grouping.ByNone})
-	k.Add(one())
+	k.Add(one(), nil)
 	const messages = 300
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := range uint64(messages) {
-			k.Add([]*moriensv1.ReportRequest{
-				request(rows(2, 2*i, 100+int64(i), 1000)),
-				request(&moriensv1.Collectives{Ring: 2, Row: []int64{int64(2 * i)}, Comm: []uint32{1}, Ordinal: []uint64{i}}),
-			})
+			k.Add(nil, blocks(met(rows(2, 2*i, 100+int64(i), 1000), section.Collective{Comm: 1, Ordinal: i})))
 		}
 	})
 	c := &coordinator{t: t, store: k, sites: unnamed}
@@ -120,34 +123,41 @@ func TestAskWhileMessagesArrive(t *testing.T) {
 // and the calls before missing ones are not known.
 func TestRowsThatArriveAgain(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByCalls, Side: .1})
-	k.Add(one())
-	k.Add([]*moriensv1.ReportRequest{
-		request(rows(2, 0, 100, 100)), request(rows(2, 1, 100, 100, 100)), // row 1 is there
-		request(rows(2, 9, 100, 100, 100)), // 4 to 8 are gone
-		request(&moriensv1.Collectives{Ring: 2, Row: []int64{1, 7, 2}, Comm: []uint32{1, 1, 1}, Ordinal: []uint64{0, 4, 9}}),
-	})
-	k.Add([]*moriensv1.ReportRequest{request(&moriensv1.Collectives{Ring: 2, Row: []int64{8, 2}, Comm: []uint32{1, 1}, Ordinal: []uint64{4, 9}})})
-	if s := k.Stats(); s.Refused != 0 || s.Bursts != 7 {
-		t.Fatalf("%+v: want 7 bursts", s)
+	k.Add(one(), nil)
+	anchor := func(row uint32, ordinal uint64) section.Collective {
+		return section.Collective{Row: row, Comm: 1, Ordinal: ordinal}
+	}
+	alone := func(row, ordinal uint64) *sectiontest.Rows { // an anchor of whose row the path is not defined
+		x := met(rows(2, row, 100), anchor(0, ordinal))
+		x.Path[0] = 9
+		return x
+	}
+	k.Add(nil, blocks(
+		met(rows(2, 0, 100, 100), anchor(1, 0)), met(rows(2, 1, 100, 100, 100), anchor(0, 0)), // row 1 is there
+		alone(8, 4), met(rows(2, 9, 100, 100, 100), anchor(1, 9)), // 4 to 8 are gone
+	))
+	k.Add(nil, blocks(met(rows(2, 9, 100, 100, 100), anchor(1, 9)), alone(12, 10), rows(2, 13, 100)))
+	if s := k.Stats(); s.Refused != 2 || s.Bursts != 8 {
+		t.Fatalf("%+v: want 8 bursts, and the rows without a path refused", s)
 	}
 	c := &coordinator{t: t, store: k, sites: func(_ uint64, _, function uint32) string { return []string{"none", "some"}[function] }}
 	c.take()
-	if !slices.Equal(c.groups, []string{"none|some", "some|some"}) || c.units[0].count != 2 || c.units[1].count != 5 {
+	if !slices.Equal(c.groups, []string{"none|some", "some|some"}) || c.units[0].count != 3 || c.units[1].count != 5 {
 		t.Fatalf("groups %v", c.groups)
 	}
 	h := asked(c, &moriensv1.CellsRelabel{Begin: true})[0].GetHashes()
-	if !slices.Equal(h.Segment, []uint64{0, 1, 8, 1}) { // 9 anchors lie before that of row 10, whatever was before the rows that are gone
-		t.Fatalf("%v: want segments 0, 1, 9 and 10", h)
+	if !slices.Equal(h.Segment, []uint64{0, 1, 8, 1, 1}) { // 9 anchors lie before that of row 10, whatever was before the rows that are gone
+		t.Fatalf("%v: want segments 0, 1, 9, 10 and 11", h)
 	}
-	for i, segment := range []uint64{0, 1, 9, 10} {
+	for i, segment := range []uint64{0, 1, 9, 10, 11} {
 		w := &moriensv1.CellsWant{Segment: []uint64{segment}, High: h.High[i : i+1], Low: h.Low[i : i+1]}
-		if s := asked(c, w)[0].GetSequences(); !slices.Equal(s.Length, []uint32{uint32([]int{2, 2, 2, 1}[i])}) {
+		if s := asked(c, w)[0].GetSequences(); !slices.Equal(s.Length, []uint32{uint32([]int{2, 2, 2, 1, 1}[i])}) {
 			t.Errorf("segment %d: %v", segment, s)
 		}
 	}
 	sums := asked(c, &moriensv1.CellsSum{})[0].GetSums()
-	if !slices.Equal(sums.Count, []uint64{7, 7}) {
-		t.Errorf("%v: want 7 bursts and 7 calls", sums)
+	if !slices.Equal(sums.Count, []uint64{8, 8}) {
+		t.Errorf("%v: want 8 bursts and 8 calls", sums)
 	}
 }
 
@@ -155,13 +165,13 @@ func TestRowsThatArriveAgain(t *testing.T) {
 func TestSequencesAfterSplit(t *testing.T) {
 	cells.Small(t, 2, 1000)
 	k := newStore(t, cells.Config{By: grouping.ByNone, Side: .1})
-	k.Add(one())
-	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 1000, 1001, 5000, 1001))}) // whole chunks
+	k.Add(one(), nil)
+	k.Add(nil, blocks(rows(2, 0, 1000, 1001, 5000, 1001))) // whole chunks
 	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
 	h := asked(c, &moriensv1.CellsRelabel{Begin: true, Unit: []uint32{0, 1}, Label: []int32{4, 6}})[0].GetHashes()
 	c.split([]uint32{0})
-	k.Add([]*moriensv1.ReportRequest{request(rows(2, 4, 1000, 5000))})
+	k.Add(nil, blocks(rows(2, 4, 1000, 5000)))
 	s := asked(c, &moriensv1.CellsWant{Segment: []uint64{0}, High: h.High, Low: h.Low})[0].GetSequences()
 	if !slices.Equal(s.Label, []int32{4, 6, 4}) || !slices.Equal(s.Length, []uint32{2, 1, 1}) {
 		t.Errorf("%v: want labels 4 4 6 4", s)

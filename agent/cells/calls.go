@@ -6,19 +6,17 @@ import (
 	"math"
 	"slices"
 
-	"google.golang.org/protobuf/proto"
-
 	"moriens/analysis/grouping"
 	"moriens/analysis/kinds"
 	"moriens/analysis/space"
-	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/internal/section"
 )
 
 const (
-	// maxTicks bounds the ticks of a message, and maxPolls a run of polls, as in the collector's store.
+	// maxTicks bounds the ticks of a block, and maxPolls a run of polls, as in the collector's store.
 	maxTicks = math.MaxInt64
 	maxPolls = 1 << 40
-	// maxNS bounds one burst or call, so that the sums of a message do not overflow: 52 days.
+	// maxNS bounds one burst or call, so that the sums of a block do not overflow: 52 days.
 	maxNS = 1 << 52
 	// pendingMost is how many rows may wait for a clock's rate, which is known 0.1 s after the first process connects.
 	pendingMost = 1 << 20
@@ -30,62 +28,77 @@ const (
 	unitMissing uint32 = math.MaxUint32 - 2
 )
 
-// noCount stands for a count that is not there, as in Counts.
+// noCount stands for a count that is not there, or was not read.
 const noCount = math.MinInt64
 
-func (k *Store) addCalls(c *moriensv1.Calls) error {
-	r := k.byID[c.Ring]
+// addBlock takes a block's collectives, even where its rows are left out: these count the anchors.
+func (k *Store) addBlock(b *section.Block) error {
+	r := k.byID[b.Ring]
 	if r == nil {
-		return fmt.Errorf("cells: calls of unknown ring %016x", c.Ring)
+		return fmt.Errorf("cells: a block of unknown ring %016x", b.Ring)
 	}
-	if err := r.check(c); err != nil {
-		return fmt.Errorf("cells: ring %016x, call %d: %w", c.Ring, c.First, err)
-	}
-	clock := k.clock(r.process.clock)
-	if clock.nsPerTick == 0 {
-		if k.pendingRows += len(c.Function); k.pendingRows > pendingMost {
-			k.pendingRows -= len(c.Function)
-			k.tally.lost += uint64(len(c.Function) - len(c.NoBurst))
-			return fmt.Errorf("cells: ring %016x, call %d: the rate of the clock is not known, and there is no room for more that waits for it", c.Ring, c.First)
-		}
-		clock.waiting = append(clock.waiting, waiting{r, proto.CloneOf(c)})
+	if b.Rows+len(b.Collectives) == 0 && len(b.Marks)+len(b.GapsBefore)+len(b.GapsInside) > 0 {
 		return nil
 	}
-	return k.takeCalls(r, c, clock.nsPerTick)
+	if err := r.check(b); err != nil {
+		return fmt.Errorf("cells: ring %016x, call %d: %w", b.Ring, b.First, err)
+	}
+	return errors.Join(r.addCollectives(b), k.addRows(r, b))
 }
 
-// check validates a message as the collector's store does.
-func (r *ring) check(c *moriensv1.Calls) error {
-	n := len(c.Function)
-	if n == 0 || len(c.Path) != n || len(c.BurstTicks) != n || len(c.CallTicks) != n {
-		return fmt.Errorf("columns of %d, %d, %d and %d rows", n, len(c.Path), len(c.BurstTicks), len(c.CallTicks))
+// addRows takes the rows of a block, or has them wait for their clock's rate.
+func (k *Store) addRows(r *ring, b *section.Block) error {
+	clock := k.clock(r.process.clock)
+	if clock.nsPerTick > 0 {
+		return k.takeRows(r, b, clock.nsPerTick)
 	}
-	if c.First > math.MaxUint32-uint64(n) {
-		return fmt.Errorf("row %d: want at most %d", c.First, math.MaxUint32-n)
+	if k.pendingRows+b.Rows > pendingMost {
+		k.tally.lost += uint64(b.Rows - len(b.NoBurst))
+		return fmt.Errorf("cells: ring %016x, call %d: the rate of the clock is not known, and there is no room for more that waits for it", b.Ring, b.First)
 	}
-	for _, rows := range [][]uint32{c.NoBurst, c.PollsRow, c.NoCounts, c.Paused} {
+	k.pendingRows += b.Rows
+	clock.waiting = append(clock.waiting, waiting{r, b.Clone()})
+	return nil
+}
+
+// check validates a block as the collector's store does.
+func (r *ring) check(b *section.Block) error {
+	n := b.Rows
+	if n <= 0 || len(b.Site) < n || len(b.Burst) < n || len(b.Call) < n {
+		return fmt.Errorf("columns of %d, %d and %d values for %d rows", len(b.Site), len(b.Burst), len(b.Call), n)
+	}
+	if b.First > math.MaxUint32-uint64(n) {
+		return fmt.Errorf("row %d: want at most %d", b.First, math.MaxUint32-n)
+	}
+	for _, rows := range [][]uint32{b.NoBurst, b.PollsRow, b.NoCounts, b.Paused} {
 		for i, row := range rows {
 			if int(row) >= n || i > 0 && row <= rows[i-1] {
 				return errors.New("a column of rows does not ascend within the rows")
 			}
 		}
 	}
-	if len(c.Polls) != len(c.PollsRow) || len(c.Counts) != len(r.process.events) {
-		return fmt.Errorf("%d numbers of %d runs of polls, counts of %d events of %d", len(c.Polls), len(c.PollsRow), len(c.Counts), len(r.process.events))
+	if err := r.checkCounts(b); err != nil {
+		return err
 	}
-	for _, column := range c.Counts {
-		if len(column.Value) != n-len(c.NoCounts) {
-			return fmt.Errorf("%d counts for %d rows without %d", len(column.Value), n, len(c.NoCounts))
-		}
+	if len(b.Polls) != len(b.PollsRow) {
+		return fmt.Errorf("%d numbers of %d runs of polls", len(b.Polls), len(b.PollsRow))
 	}
-	for _, polls := range c.Polls {
+	for _, polls := range b.Polls {
 		if polls < 2 || polls > maxPolls {
 			return fmt.Errorf("a run of %d polls", polls)
 		}
 	}
+	for _, c := range b.Collectives {
+		if int(c.Row) >= n {
+			return fmt.Errorf("a collective in row %d of %d", c.Row, n)
+		}
+	}
 	sum := uint64(0)
-	for i := range n {
-		for _, ticks := range []uint64{c.BurstTicks[i], c.CallTicks[i]} {
+	for i, site := range b.Site[:n] {
+		if int(site) >= len(b.Sites) {
+			return fmt.Errorf("row %d: site %d of %d", i, site, len(b.Sites))
+		}
+		for _, ticks := range [...]uint64{b.Burst[i], b.Call[i]} {
 			if ticks > maxTicks-sum {
 				return errors.New("its ticks overflow")
 			}
@@ -95,50 +108,67 @@ func (r *ring) check(c *moriensv1.Calls) error {
 	return nil
 }
 
-// takeCalls takes the rows of a message that the ring has not had.
-func (k *Store) takeCalls(r *ring, c *moriensv1.Calls, nsPerTick float64) error {
-	n := uint64(len(c.Function))
-	if c.First+n <= r.rows {
-		return nil
+// checkCounts validates a block's counts.
+func (r *ring) checkCounts(b *section.Block) error {
+	if b.Events != len(r.process.events) || len(b.Counts) < b.Events {
+		return fmt.Errorf("counts of %d events of %d, in %d columns", b.Events, len(r.process.events), len(b.Counts))
 	}
-	from := 0
-	if c.First < r.rows {
-		from = int(r.rows - c.First)
-	}
-	b := &k.columns
-	var err error
-	if b.sites, err = r.process.sitesOf(c, b.sites[:0]); err != nil {
-		return fmt.Errorf("cells: ring %016x, call %d: %w", c.Ring, c.First, err)
-	}
-	if c.First > r.rows { // what was between is gone
-		r.skip(c.First)
-	}
-	b.gather(r, c, from, nsPerTick)
-	s, err := space.New(b.Columns, k.dims)
-	if err != nil {
-		return fmt.Errorf("cells: ring %016x, call %d: %w", c.Ring, c.First, err)
-	}
-	selection, err := s.Select(space.Filter{MinNS: k.config.MinNS})
-	if err != nil {
-		return fmt.Errorf("cells: ring %016x, call %d: %w", c.Ring, c.First, err)
-	}
-	b.complete = b.complete[:0]
-	for i, status := range selection.Status {
-		if status == space.Complete {
-			b.complete = append(b.complete, int32(i))
+	for _, column := range b.Counts[:b.Events] {
+		if len(column) < b.Rows {
+			return fmt.Errorf("%d counts for %d rows", len(column), b.Rows)
 		}
 	}
-	b.coords = s.Coordinates(b.coords[:0], b.complete)
-	k.place(r, c, from, selection.Status)
-	r.addCalls(c, b.sites, from, nsPerTick)
+	for i, x := range b.NotRead {
+		if int(x.Row) >= b.Rows || int(x.Event) >= b.Events || i > 0 && x.Row < b.NotRead[i-1].Row {
+			return errors.New("counts that are not read do not ascend within the rows")
+		}
+	}
 	return nil
 }
 
-// gather puts the bursts of a message, from a row on, into columns, and moves the ring's last call to the message's.
-func (b *columns) gather(r *ring, c *moriensv1.Calls, from int, nsPerTick float64) {
-	b.rows, b.before, b.after, b.DurationNS = b.rows[:0], b.before[:0], b.after[:0], b.DurationNS[:0]
-	noBurst, paused := c.NoBurst, c.Paused
-	for i, at := range b.sites {
+// takeRows takes the rows of a block that the ring has not had.
+func (k *Store) takeRows(r *ring, b *section.Block, nsPerTick float64) error {
+	if b.First+uint64(b.Rows) <= r.rows {
+		return nil
+	}
+	from := 0
+	if b.First < r.rows {
+		from = int(r.rows - b.First)
+	}
+	c := &k.columns
+	var err error
+	if c.sites, err = r.process.sitesOf(b, c.sites[:0]); err != nil {
+		return fmt.Errorf("cells: ring %016x, call %d: %w", b.Ring, b.First, err)
+	}
+	if b.First > r.rows { // what was between is gone
+		r.skip(b.First)
+	}
+	c.gather(r, b, from, nsPerTick)
+	s, err := space.New(c.Columns, k.dims)
+	if err != nil {
+		return fmt.Errorf("cells: ring %016x, call %d: %w", b.Ring, b.First, err)
+	}
+	selection, err := s.Select(space.Filter{MinNS: k.config.MinNS})
+	if err != nil {
+		return fmt.Errorf("cells: ring %016x, call %d: %w", b.Ring, b.First, err)
+	}
+	c.complete = c.complete[:0]
+	for i, status := range selection.Status {
+		if status == space.Complete {
+			c.complete = append(c.complete, int32(i))
+		}
+	}
+	c.coords = s.Coordinates(c.coords[:0], c.complete)
+	k.place(r, b, from, selection.Status)
+	r.addCalls(b, c.sites, from, nsPerTick)
+	return nil
+}
+
+// gather puts the bursts of a block, from a row on, into columns, and moves the ring's last call to the block's.
+func (c *columns) gather(r *ring, b *section.Block, from int, nsPerTick float64) {
+	c.rows, c.before, c.after, c.DurationNS = c.rows[:0], c.before[:0], c.after[:0], c.DurationNS[:0]
+	noBurst, paused := b.NoBurst, b.Paused
+	for i, site := range b.Site[:b.Rows] {
 		without := len(noBurst) > 0 && int(noBurst[0]) == i
 		if without {
 			noBurst = noBurst[1:]
@@ -149,25 +179,60 @@ func (b *columns) gather(r *ring, c *moriensv1.Calls, from int, nsPerTick float6
 		if i < from {
 			continue
 		}
+		at := c.sites[site]
 		if !without {
-			b.rows = append(b.rows, int32(i))
-			b.before, b.after = append(b.before, r.last), append(b.after, at)
-			b.DurationNS = append(b.DurationNS, inNS(c.BurstTicks[i], nsPerTick))
+			c.rows = append(c.rows, int32(i))
+			c.before, c.after = append(c.before, r.last), append(c.after, at)
+			c.DurationNS = append(c.DurationNS, inNS(b.Burst[i], nsPerTick))
 		}
-		if row := uint32(r.rows) + uint32(i-from); without && (len(paused) > 0 && int(paused[0]) == i || row > 0 && c.BurstTicks[i] > 0) {
+		if row := uint32(r.rows) + uint32(i-from); without && (len(paused) > 0 && int(paused[0]) == i || row > 0 && b.Burst[i] > 0) {
 			r.gap(row)
 		}
 		r.last = at
 	}
+	c.gatherCounts(b)
 	for axis, event := range r.process.axes {
-		b.Counters[axis] = b.Counters[axis][:0]
-		if event < 0 {
-			for range b.rows {
-				b.Counters[axis] = append(b.Counters[axis], space.NotRead)
+		c.Counters[axis] = c.Counters[axis][:0]
+		for i := range c.rows {
+			v := space.NotRead
+			if event >= 0 {
+				v = max(c.counts[i*b.Events+event], space.NotRead)
 			}
-			continue
+			c.Counters[axis] = append(c.Counters[axis], v)
 		}
-		eachCount(c, event, b.rows, func(v int64) { b.Counters[axis] = append(b.Counters[axis], max(v, space.NotRead)) })
+	}
+}
+
+// gatherCounts puts the counts of all events in the bursts of the columns into one list, burst by burst.
+func (c *columns) gatherCounts(b *section.Block) {
+	events := b.Events
+	c.counts = slices.Grow(c.counts[:0], events*len(c.rows))[:events*len(c.rows)]
+	for event, column := range b.Counts[:events] {
+		at := event
+		for _, row := range c.rows {
+			c.counts[at] = column[row]
+			at += events
+		}
+	}
+	burst := 0
+	has := func(row uint32) bool { // of rows that do not descend
+		for burst < len(c.rows) && uint32(c.rows[burst]) < row {
+			burst++
+		}
+		return burst < len(c.rows) && uint32(c.rows[burst]) == row
+	}
+	for _, x := range b.NotRead {
+		if has(x.Row) {
+			c.counts[burst*events+int(x.Event)] = noCount
+		}
+	}
+	burst = 0
+	for _, row := range b.NoCounts {
+		if has(row) {
+			for event := range events {
+				c.counts[burst*events+event] = noCount
+			}
+		}
 	}
 }
 
@@ -177,51 +242,36 @@ func inNS(ticks uint64, nsPerTick float64) int64 {
 	return int64(min(math.Round(float64(ticks)*nsPerTick), maxNS))
 }
 
-// eachCount calls visit with an event's count in each of some rows, noCount where there is none.
-func eachCount(c *moriensv1.Calls, event int, rows []int32, visit func(v int64)) {
-	values, noCounts := c.Counts[event].Value, c.NoCounts
-	for _, row := range rows {
-		for len(noCounts) > 0 && int32(noCounts[0]) < row {
-			noCounts = noCounts[1:]
-		}
-		if len(noCounts) > 0 && int32(noCounts[0]) == row {
-			visit(noCount)
-			continue
-		}
-		visit(values[int(row)-(len(c.NoCounts)-len(noCounts))])
-	}
-}
-
 // place gives each burst of the columns its unit, and counts it.
-func (k *Store) place(r *ring, c *moriensv1.Calls, from int, status []space.Status) {
-	b := &k.columns
-	b.gatherValues(r, c)
+func (k *Store) place(r *ring, b *section.Block, from int, status []space.Status) {
+	c := &k.columns
 	sites := k.by == grouping.ByNone
 	next, complete := from, 0
-	for i, row := range b.rows {
-		for ; next < int(row); next++ {
-			r.append(rowOf{site: b.sites[next]}, sites)
+	without := func(to int) { // rows without a burst
+		for ; next < to; next++ {
+			r.append(rowOf{site: c.sites[b.Site[next]]}, sites)
 		}
+	}
+	for i, row := range c.rows {
+		without(int(row))
 		next++
 		r.append(k.placeOne(r, i, status[i], &complete), sites)
 	}
-	for ; next < len(c.Function); next++ {
-		r.append(rowOf{site: b.sites[next]}, sites)
-	}
+	without(b.Rows)
 }
 
 // placeOne takes a burst of the columns.
 func (k *Store) placeOne(r *ring, i int, status space.Status, complete *int) rowOf {
-	b, events, dims := &k.columns, len(r.process.events), len(k.dims)
-	x := burst{ring: r.number, row: uint32(r.rows), site: b.after[i], ns: b.DurationNS[i], counts: b.values[i*events:][:events]}
+	c, events, dims := &k.columns, len(r.process.events), len(k.dims)
+	x := burst{ring: r.number, row: uint32(r.rows), site: c.after[i], ns: c.DurationNS[i], counts: c.counts[i*events:][:events]}
 	k.tally.bursts++
 	k.tally.total.Add(uint64(x.ns))
 	of, at := unitShort, []float64(nil)
 	switch status {
 	case space.Complete:
-		at = b.coords[*complete*dims:][:dims]
+		at = c.coords[*complete*dims:][:dims]
 		*complete++
-		of = k.unitOf(r.process, b.before[i], b.after[i], at)
+		of = k.unitOf(r.process, c.before[i], c.after[i], at)
 	case space.Missing:
 		of = unitMissing
 	}
@@ -241,19 +291,6 @@ func (k *Store) placeOne(r *ring, i int, status space.Status, complete *int) row
 		k.points.add(&k.units, of, &x)
 	}
 	return kept
-}
-
-// gatherValues puts the counts of all events in the bursts of the columns into one list, burst by burst.
-func (b *columns) gatherValues(r *ring, c *moriensv1.Calls) {
-	events := len(r.process.events)
-	b.values = slices.Grow(b.values[:0], events*len(b.rows))[:events*len(b.rows)]
-	for event := range events {
-		at := event
-		eachCount(c, event, b.rows, func(v int64) {
-			b.values[at] = v
-			at += events
-		})
-	}
 }
 
 // unitOf is the unit of a burst at a point; unitMissing where no cell can hold it.

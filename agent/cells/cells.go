@@ -1,13 +1,13 @@
 // Package cells keeps the bursts of a node's ranks as sequences of micro-cells, for runs with more bursts than a
 // collector can hold.
 //
-// In come the messages of a node's agent, transaction by transaction: Calls and Collectives, in ticks, and the messages
-// that describe the processes. The package forms the same bursts as the collector would. Each burst becomes the number
-// of a unit: the bursts between the same two call paths, where these count, that lie in one micro-cell of the burst
-// space. On request of the collector come out: the units with their sums (a survey); the places of the bursts of some
-// units (a split); and, by labels that the collector gives to units, hashes and counts of the sequences of labels
-// between anchors (internal/anchor), the sequences themselves, and exact sums by call path. A Store writes no file and
-// never talks to other nodes. docs/design/scale.md explains why this suffices.
+// In comes what a node's agent has read, transaction by transaction: blocks of calls and collectives, in ticks, and the
+// messages that describe the processes. The package forms the same bursts as the collector would. Each burst becomes
+// the number of a unit: the bursts between the same two call paths, where these count, that lie in one micro-cell of
+// the burst space. On request of the collector come out: the units with their sums (a survey); the places of the bursts
+// of some units (a split); and, by labels that the collector gives to units, hashes and counts of the sequences of
+// labels between anchors (internal/anchor), the sequences themselves, and exact sums by call path. A Store writes no
+// file and never talks to other nodes. docs/design/scale.md explains why this suffices.
 //
 // The duration of a burst is its ticks times the length of a tick, by the node's clock samples at the time. The end of
 // a run knows the clock's rate better, by some 10^-5, so that a burst near the edge of a cell may be put into the
@@ -98,7 +98,7 @@ type allRanks struct {
 type tally struct {
 	bursts, missing, short, lost uint64
 	total, missingNS, shortNS    moment.Exact
-	refused                      uint64 // messages
+	refused                      uint64 // messages and blocks
 	outside                      uint64 // bursts, of the missing ones
 }
 
@@ -107,7 +107,7 @@ type Stats struct {
 	Units       int    // places of units that were split included
 	Bursts      uint64 // in units or not
 	Lost        uint64 // bursts
-	Refused     uint64 // messages that were not what they seem
+	Refused     uint64 // messages and blocks that were not what they seem
 	Bytes       int64  // of memory, points included
 	PointsBytes int64
 	Forgotten   int // units of which points were given up, because there was no room

@@ -25,7 +25,7 @@ func dimsOf(t fataler, spec string) []space.Dim {
 	return dims
 }
 
-// At any time and for any messages, the answers of a Store are those of a plain pass over all messages.
+// At any time and for any messages and blocks, the answers of a Store are those of a plain pass over all of them.
 func TestStoreMatchesPlainSums(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cells.Small(t, rapid.SampledFrom([]int{1, 3, 4096}).Draw(t, "rows of a chunk"), rapid.SampledFrom([]int{200, 1 << 20}).Draw(t, "bytes of a part"))
@@ -55,13 +55,15 @@ func TestStoreMatchesPlainSums(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := &check{t: t, plain: p, split: map[string]bool{}, coordinator: &coordinator{t: t, store: k, sites: siteNames(j.messages)}}
-		rest := j.messages
+		x := &check{t: t, plain: p, split: map[string]bool{}, coordinator: &coordinator{t: t, store: k, sites: siteNames(messagesOf(j.list))}}
+		rest := j.list
 		for len(rest) > 0 {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "together")
-			k.Add(rest[:n])
+			blocks := j.blocks(rest[:n])
+			k.Add(messagesOf(rest[:n]), blocks)
+			reuse(blocks)
 			rest = rest[n:]
-			read(p, j.messages[:len(j.messages)-len(rest)])
+			read(p, j.list[:len(j.list)-len(rest)])
 			if len(p.processes) > 0 && rapid.IntRange(0, 2).Draw(t, "asked") == 0 {
 				x.everything()
 			}
@@ -77,9 +79,9 @@ func TestStoreMatchesPlainSums(t *testing.T) {
 func (j *job) bystander(id uint64, events []string) *thread {
 	p := &moriensv1.Process{Process: id, Rank: 3, Size: worldSize, Clock: moriensv1.Clock_CLOCK_TSC, Events: events}
 	x := &thread{ring: 10 * id, process: p, ordinals: map[uint32]uint64{}}
-	j.messages = append(j.messages, request(p), request(&moriensv1.Ring{Ring: x.ring, Process: p.Process}))
+	j.say(request(p), request(&moriensv1.Ring{Ring: x.ring, Process: p.Process}))
 	for path := range uint32(3) {
-		j.messages = append(j.messages, request(&moriensv1.CallPath{Process: p.Process, Path: path + 1, Frames: []*moriensv1.Frame{{Offset: uint64(path)}}}))
+		j.say(request(&moriensv1.CallPath{Process: p.Process, Path: path + 1, Frames: []*moriensv1.Frame{{Offset: uint64(path)}}}))
 	}
 	return x
 }

@@ -7,6 +7,7 @@ import (
 
 	"moriens/agent/cells"
 	"moriens/analysis/grouping"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -33,12 +34,10 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		k := newStore(t, cells.Config{By: grouping.ByNone})
-		k.Add(one("X"))
-		calls := rows(2, 0, 100, 101, 5000, 100, 9000)
-		calls.Counts = []*moriensv1.Counts{{Value: []int64{1, 2, 3, 4, 5}}}
-		k.Add([]*moriensv1.ReportRequest{
-			request(calls), request(&moriensv1.Collectives{Ring: 2, Row: []int64{1, 2}, Comm: []uint32{1, 1}, Ordinal: []uint64{0, 4}}),
-		})
+		k.Add(one("X"), nil)
+		x := met(rows(2, 0, 100, 101, 5000, 100, 9000), section.Collective{Row: 1, Comm: 1}, section.Collective{Row: 3, Comm: 1, Ordinal: 4})
+		x.Counts = [][]int64{{1, 2, 3, 4, 5}}
+		k.Add(nil, blocks(x))
 		c := &coordinator{t: t, store: k, sites: unnamed}
 		c.take()
 		for _, text := range [][]byte{first, second} {

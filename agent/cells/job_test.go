@@ -8,14 +8,93 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"pgregory.net/rapid"
 
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A job draws the messages of a node.
+// A job draws what the agent of a node reads.
 type job struct {
-	t        *rapid.T
-	messages []*moriensv1.ReportRequest
-	gaps     bool // some messages are lost, and some arrive twice, as when an agent resumes
+	t    *rapid.T
+	list []item
+	gaps bool // some rows are lost, and some arrive twice, as when an agent resumes
+}
+
+// An item is a message, or rows of a ring.
+type item struct {
+	message *moriensv1.ReportRequest
+	rows    *sectiontest.Rows
+}
+
+func (j *job) say(messages ...*moriensv1.ReportRequest) {
+	for _, m := range messages {
+		j.list = append(j.list, item{message: m})
+	}
+}
+
+// messagesOf are those among items.
+func messagesOf(list []item) (messages []*moriensv1.ReportRequest) {
+	for _, x := range list {
+		if x.message != nil {
+			messages = append(messages, x.message)
+		}
+	}
+	return messages
+}
+
+// blocks are the rows among items: as they were formed, where what has no count has any, or decoded.
+func (j *job) blocks(list []item) (blocks []*section.Block) {
+	for _, x := range list {
+		if x.rows == nil {
+			continue
+		}
+		b := x.rows.Block()
+		if rapid.Bool().Draw(j.t, "decoded") {
+			b = decoded(j.t, b)
+		}
+		anything := rapid.SampledFrom([]int64{0, 1000, math.MinInt64})
+		for _, x := range b.NotRead {
+			b.Counts[x.Event][x.Row] = anything.Draw(j.t, "not read")
+		}
+		for _, row := range b.NoCounts {
+			for _, counts := range b.Counts {
+				counts[row] = anything.Draw(j.t, "none")
+			}
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks
+}
+
+func decoded(t fataler, b *section.Block) *section.Block {
+	s, out := new(section.Section), new(section.Block)
+	_, err := s.Read(sectiontest.Calls(b))
+	if err == nil {
+		err = new(section.Decoder).Calls(s, s.Events(), out)
+	}
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return out
+}
+
+// reuse has blocks be of something else, as when the next transaction is read into their memory.
+func reuse(blocks []*section.Block) {
+	for _, b := range blocks {
+		clear(b.Sites)
+		clear(b.Burst)
+		clear(b.Call)
+		for _, counts := range b.Counts {
+			clear(counts)
+		}
+		for _, rows := range [][]uint32{b.NoBurst, b.Paused, b.NoCounts, b.PollsRow} {
+			clear(rows)
+		}
+		clear(b.NotRead)
+		clear(b.Polls)
+		clear(b.Collectives)
+		b.Empty()
+	}
 }
 
 const worldSize = 4
@@ -49,13 +128,11 @@ type thread struct {
 	process  *moriensv1.Process
 	rows     uint64
 	ordinals map[uint32]uint64
-	late     *moriensv1.Collectives
-	lateRow  uint64
 }
 
 // introduce draws processes with their threads, paths and communicators.
 func (j *job) introduce(events [][]string) []*thread {
-	j.messages = append(j.messages, sample(1))
+	j.say(sample(1))
 	for i, c := range []*moriensv1.Communicator{
 		{Size: worldSize, First: []int32{0}, Stride: []int32{1}, Count: []uint32{worldSize}},
 		{Size: worldSize, First: []int32{0}, Stride: []int32{1}, Count: []uint32{worldSize}},
@@ -63,7 +140,7 @@ func (j *job) introduce(events [][]string) []*thread {
 		{Size: worldSize, First: []int32{0}, Stride: []int32{1}, Count: []uint32{worldSize}, Inter: true},
 	} {
 		c.Communicator = uint32(i) + 1
-		j.messages = append(j.messages, request(c))
+		j.say(request(c))
 	}
 	var threads []*thread
 	for i := range rapid.IntRange(1, 3).Draw(j.t, "processes") {
@@ -71,18 +148,18 @@ func (j *job) introduce(events [][]string) []*thread {
 			Process: uint64(100 + i), Rank: int32(i), Size: worldSize, Clock: moriensv1.Clock_CLOCK_TSC,
 			Events: rapid.SampledFrom(events).Draw(j.t, "events"),
 		}
-		j.messages = append(j.messages, request(p))
+		j.say(request(p))
 		for number := range uint32(3) { // the same places have other numbers in other processes, and the file lies elsewhere
-			j.messages = append(j.messages, request(&moriensv1.CallPath{Process: p.Process, Path: 1 + (number+uint32(i))%3, Frames: []*moriensv1.Frame{
+			j.say(request(&moriensv1.CallPath{Process: p.Process, Path: 1 + (number+uint32(i))%3, Frames: []*moriensv1.Frame{
 				{Module: []string{"/a/app", "/b/app", "/c/app"}[i], BuildId: []byte{7}, Offset: uint64(number)}, {Offset: 9},
 			}}))
 		}
 		for comm := range uint32(4) {
-			j.messages = append(j.messages, request(&moriensv1.Member{Process: p.Process, Comm: comm + 11, Communicator: comm + 1, Rank: uint32(i)}))
+			j.say(request(&moriensv1.Member{Process: p.Process, Comm: comm + 11, Communicator: comm + 1, Rank: uint32(i)}))
 		}
 		for n := range rapid.IntRange(1, 2).Draw(j.t, "threads") {
 			t := &thread{ring: uint64(1000 + 10*i + n), process: p, ordinals: map[uint32]uint64{}}
-			j.messages = append(j.messages, request(&moriensv1.Ring{Ring: t.ring, Process: p.Process, Thread: uint32(n)}))
+			j.say(request(&moriensv1.Ring{Ring: t.ring, Process: p.Process, Thread: uint32(n)}))
 			threads = append(threads, t)
 		}
 	}
@@ -96,83 +173,56 @@ func (j *job) work(threads []*thread, batches int, events []string) {
 			threads = append(threads, j.bystander(201, events))
 		}
 		t := rapid.SampledFrom(threads).Draw(j.t, "thread")
-		c := j.calls(t)
+		x := j.rows(t)
 		fate := 0
 		if j.gaps {
 			fate = rapid.IntRange(0, 5).Draw(j.t, "fate")
 		}
 		if fate != 1 { // 1: it is lost
-			j.messages = append(j.messages, request(c))
+			j.list = append(j.list, item{rows: x})
 		}
 		if fate == 2 {
-			j.messages = append(j.messages, request(c))
-		}
-		if rapid.Bool().Draw(j.t, "collectives come") {
-			j.flush(t, fate == 1)
+			j.list = append(j.list, item{rows: x})
 		}
 		if batch == batches/3 {
-			j.messages = append(j.messages, sample(2))
+			j.say(sample(2))
 		}
 		if batch == batches/2 {
-			j.messages = append(j.messages, sample(9))
+			j.say(sample(9))
 		}
 	}
-	j.messages = append(j.messages, sample(10))
-	for _, t := range threads {
-		j.flush(t, false)
-	}
+	j.say(sample(10))
 }
 
-func (j *job) flush(t *thread, lost bool) {
-	if t.late != nil && !lost {
-		j.messages = append(j.messages, request(t.late))
-	}
-	t.late = nil
-}
-
-// calls draws some rows of a thread.
-func (j *job) calls(t *thread) *moriensv1.Calls {
-	c := &moriensv1.Calls{Ring: t.ring, First: t.rows, OriginTicks: 5}
-	for range t.process.Events {
-		c.Counts = append(c.Counts, new(moriensv1.Counts))
-	}
+// rows draws some rows of a thread.
+func (j *job) rows(t *thread) *sectiontest.Rows {
+	x := &sectiontest.Rows{Ring: t.ring, First: t.rows, Origin: 5, Counts: make([][]int64, len(t.process.Events))}
 	draw := func(name string, from, to int) int { return rapid.IntRange(from, to).Draw(j.t, name) }
 	for i := range uint32(draw("rows", 1, 12)) {
-		c.BurstTicks = append(c.BurstTicks, uint64(rapid.SampledFrom([]int{0, 1, 8, 1000, 1010, 1011, 2000, 2200, 5000, 900_000}).Draw(j.t, "burst")))
-		c.CallTicks = append(c.CallTicks, uint64(draw("call", 0, 90)))
-		c.Function = append(c.Function, uint32(draw("function", 1, 2)))
-		c.Path = append(c.Path, uint32(draw("path", 0, 3)))
+		burst := rapid.SampledFrom([]uint64{0, 1, 8, 1000, 1010, 1011, 2000, 2200, 5000, 900_000}).Draw(j.t, "burst")
+		x.Add(uint32(draw("function", 1, 2)), uint32(draw("path", 0, 3)), burst, uint64(draw("call", 0, 90)))
 		if t.rows == 0 && i == 0 || draw("no burst", 0, 9) == 0 {
-			c.NoBurst = append(c.NoBurst, i)
+			x.NoBurst = append(x.NoBurst, i)
 		}
 		if draw("polls", 0, 6) == 0 {
-			c.PollsRow, c.Polls = append(c.PollsRow, i), append(c.Polls, uint64(draw("of", 2, 30)))
+			x.PollsRow, x.Polls = append(x.PollsRow, i), append(x.Polls, uint64(draw("of", 2, 30)))
 		}
-		if len(c.Counts) > 0 && draw("no counts", 0, 4) == 0 {
-			c.NoCounts = append(c.NoCounts, i)
+		if len(x.Counts) > 0 && draw("no counts", 0, 4) == 0 {
+			x.NoCounts = append(x.NoCounts, i)
 		} else {
-			for _, counts := range c.Counts {
-				counts.Value = append(counts.Value, rapid.SampledFrom([]int64{math.MinInt64, -3, 0, 1000, 1001, 1020, 1500, 1 << 40}).Draw(j.t, "count"))
+			for k := range x.Counts {
+				x.Counts[k] = append(x.Counts[k], rapid.SampledFrom([]int64{math.MinInt64, -3, 0, 1000, 1001, 1020, 1500, 1 << 40}).Draw(j.t, "count"))
 			}
 		}
 		if draw("collective", 0, 3) == 0 {
-			j.collective(t, t.rows+uint64(i), uint32(draw("comm", 11, 14)))
+			comm := uint32(draw("comm", 11, 14))
+			x.Meet(comm, t.ordinals[comm], -1, 0, 0)
+			t.ordinals[comm]++
+			if draw("others", 0, 8) == 0 { // of another thread
+				t.ordinals[comm]++
+			}
 		}
 	}
-	t.rows += uint64(len(c.Function))
-	return c
-}
-
-func (j *job) collective(t *thread, row uint64, comm uint32) {
-	if t.late == nil {
-		t.late, t.lateRow = &moriensv1.Collectives{Ring: t.ring}, 0
-	}
-	x := t.late
-	x.Row = append(x.Row, int64(row-t.lateRow))
-	t.lateRow = row
-	x.Comm, x.Ordinal = append(x.Comm, comm), append(x.Ordinal, t.ordinals[comm])
-	t.ordinals[comm]++
-	if rapid.IntRange(0, 8).Draw(j.t, "others") == 0 { // of another thread
-		t.ordinals[comm]++
-	}
+	t.rows += uint64(len(x.Function))
+	return x
 }

@@ -9,6 +9,8 @@ import (
 	"moriens/agent/cells"
 	"moriens/analysis/grouping"
 	"moriens/analysis/sequence"
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -19,7 +21,7 @@ func TestManySegments(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone, Side: 1e-4})
 	k.Add([]*moriensv1.ReportRequest{
 		sample(1), sample(2), request(&moriensv1.Communicator{Communicator: 1, Size: ranks, First: []int32{0}, Stride: []int32{1}, Count: []uint32{ranks}}),
-	})
+	}, nil)
 	r := rand.New(rand.NewPCG(3, 4))
 	type key struct {
 		segment uint64
@@ -36,10 +38,8 @@ func TestManySegments(t *testing.T) {
 		k.Add([]*moriensv1.ReportRequest{
 			request(&moriensv1.Process{Process: rank, Rank: int32(rank), Size: ranks, Clock: moriensv1.Clock_CLOCK_TSC}),
 			request(&moriensv1.Ring{Ring: rank, Process: rank}), request(&moriensv1.Member{Process: rank, Comm: 1, Communicator: 1}),
-		})
-		var list []int64
-		x := &moriensv1.Collectives{Ring: rank}
-		last := int64(0)
+		}, nil)
+		x := &sectiontest.Rows{Ring: rank}
 		var labels []int32
 		segment := uint64(0)
 		note := func() {
@@ -55,19 +55,22 @@ func TestManySegments(t *testing.T) {
 			if row < perRank/2 && r.IntN(40) == 0 {
 				n = r.IntN(kinds)
 			}
-			list = append(list, duration(n))
+			if len(x.Function) == section.MaxRows {
+				k.Add(nil, blocks(x))
+				x = &sectiontest.Rows{Ring: rank, First: uint64(row)}
+			}
+			x.Add(1, 0, uint64(float64(duration(n))/nsPerTick), 20)
 			if label := int32(n%7) - 1; label >= 0 {
 				labels = append(labels, label)
 			}
 			if row%5 == 3 {
-				x.Row, x.Comm, x.Ordinal = append(x.Row, int64(row)-last), append(x.Comm, 1), append(x.Ordinal, segment)
-				last = int64(row)
+				x.Meet(1, segment, -1, 0, 0)
 				note()
 				segment++
 			}
 		}
 		note()
-		k.Add([]*moriensv1.ReportRequest{request(rows(rank, 0, list...)), request(x)})
+		k.Add(nil, blocks(x))
 	}
 	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
@@ -126,17 +129,20 @@ func TestManyGroups(t *testing.T) {
 	const functions = 50
 	cells.Small(t, 4096, 10_000)
 	k := newStore(t, cells.Config{By: grouping.ByCalls})
-	k.Add(one())
+	k.Add(one(), nil)
 	c := &coordinator{t: t, store: k, most: 12_500, sites: func(_ uint64, _, function uint32) string { return fmt.Sprint(function) }}
 	var want []string
 	seen, row, before := map[string]bool{}, uint64(0), uint32(0)
 	add := func(from, to int) {
-		x := &moriensv1.Calls{Ring: 2, First: row}
+		x := &sectiontest.Rows{Ring: 2, First: row}
 		for a := from; a < to; a++ {
 			for b := range functions {
 				for _, function := range []uint32{uint32(a + 1), uint32(b + 1)} {
-					x.BurstTicks, x.CallTicks = append(x.BurstTicks, 1000), append(x.CallTicks, 20)
-					x.Function, x.Path = append(x.Function, function), append(x.Path, 0)
+					if len(x.Function) == section.MaxRows {
+						k.Add(nil, blocks(x))
+						x = &sectiontest.Rows{Ring: 2, First: row}
+					}
+					x.Add(function, 0, 1000, 20)
 					if name := fmt.Sprint(before, "|", function); row > 0 && !seen[name] {
 						seen[name] = true
 						want = append(want, name)
@@ -146,7 +152,7 @@ func TestManyGroups(t *testing.T) {
 				}
 			}
 		}
-		k.Add([]*moriensv1.ReportRequest{request(x)})
+		k.Add(nil, blocks(x))
 	}
 	for _, more := range [][2]int{{0, functions - 1}, {functions - 1, functions}} {
 		add(more[0], more[1])

@@ -304,7 +304,7 @@ func (m *member) numberCalls() error {
 	m.store.mu.Lock()
 	for i, pair := range m.pairOf {
 		before, after := pair.process.sites[pair.before], pair.process.sites[pair.after]
-		list[i] = relay.Calls{Process: pair.process.id, Before: [2]uint32{before.function, before.path}, After: [2]uint32{after.function, after.path}}
+		list[i] = relay.Calls{Process: pair.process.id, Before: [2]uint32{uint32(before.Function), before.Path}, After: [2]uint32{uint32(after.Function), after.Path}}
 	}
 	m.store.mu.Unlock()
 	numbers, err := relay.Ask(m.team, list)

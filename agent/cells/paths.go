@@ -4,20 +4,18 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
-	"math"
 	"path/filepath"
 
 	"moriens/internal/mix"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
 // A site is a function called from a call path, as a process numbers both. The zero site is none that is known.
 type site struct {
-	siteKey
+	section.Site
 	hash uint64 // the same on all nodes; 0 of none
 }
-
-type siteKey struct{ function, path uint32 }
 
 // A sitePair is the sites of the calls before and after a burst, by their numbers in the process.
 type sitePair struct{ before, after uint32 }
@@ -60,39 +58,31 @@ func slot(a, b uint32) uint32 {
 	return (h ^ h>>15) * 0xc2b2ae35 >> 16
 }
 
-// sitesOf appends the numbers of the sites of a message's rows. A call path that is not defined is an error.
-func (p *process) sitesOf(c *moriensv1.Calls, sites []uint32) ([]uint32, error) {
-	for i, path := range c.Path {
-		key := siteKey{c.Function[i], path}
-		recent := &p.recentSites[slot(path, key.function)%uint32(len(p.recentSites))]
-		if *recent == 0 || p.sites[*recent].siteKey != key {
-			number, err := p.site(key)
-			if err != nil {
-				return nil, fmt.Errorf("row %d: %w", i, err)
-			}
-			*recent = number
+// sitesOf appends the numbers of a block's sites. A call path that is not defined is an error.
+func (p *process) sitesOf(b *section.Block, numbers []uint32) ([]uint32, error) {
+	for _, of := range b.Sites {
+		number, err := p.site(of)
+		if err != nil {
+			return nil, err
 		}
-		sites = append(sites, *recent)
+		numbers = append(numbers, number)
 	}
-	return sites, nil
+	return numbers, nil
 }
 
-func (p *process) site(key siteKey) (uint32, error) {
-	number, known := p.siteOf[key]
+func (p *process) site(of section.Site) (uint32, error) {
+	number, known := p.siteOf[of]
 	if known {
 		return number, nil
 	}
-	frames, defined := p.frames[key.path]
-	if !defined && key.path != 0 {
-		return 0, fmt.Errorf("call path %d is not defined", key.path)
-	}
-	if key.function > math.MaxUint16 {
-		return 0, fmt.Errorf("unknown MPI function %d", key.function)
+	frames, defined := p.frames[of.Path]
+	if !defined && of.Path != 0 {
+		return 0, fmt.Errorf("call path %d is not defined", of.Path)
 	}
 	number = uint32(len(p.sites))
-	hash := mix.Bits(mix.Bits(frames) + uint64(key.function)) // of path 0: no frames' hash is 0
-	p.sites = append(p.sites, site{key, max(hash, 1)})
-	p.siteOf[key] = number
+	hash := mix.Bits(mix.Bits(frames) + uint64(of.Function)) // of path 0: no frames' hash is 0
+	p.sites = append(p.sites, site{of, max(hash, 1)})
+	p.siteOf[of] = number
 	return number, nil
 }
 

@@ -9,10 +9,11 @@ import (
 	"sort"
 
 	"moriens/analysis/space"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// plain is what a Store should know, found in the plainest way: by going through all messages at the end.
+// plain is what a Store should know, found in the plainest way: by going through all of it at the end.
 type plain struct {
 	dims    []space.Dim
 	byCalls bool
@@ -58,16 +59,14 @@ const (
 	ticksPerSec = 1e9 / nsPerTick
 )
 
-func read(p *plain, messages []*moriensv1.ReportRequest) {
+func read(p *plain, list []item) {
 	p.processes, p.frames, p.all = map[uint64]*moriensv1.Process{}, map[[2]uint64]string{}, map[[2]uint64]bool{}
 	p.sizes = map[uint32]uint32{}
 	p.rings, p.samples = nil, 0
-	for _, m := range messages {
+	for _, m := range messagesOf(list) {
 		if m.GetClockSample() != nil {
 			p.samples++
 		}
-	}
-	for _, m := range messages {
 		switch b := m.Body.(type) {
 		case *moriensv1.ReportRequest_Process:
 			p.processes[b.Process.Process] = b.Process
@@ -89,19 +88,11 @@ func read(p *plain, messages []*moriensv1.ReportRequest) {
 			if p.sizes[b.Member.Communicator] == uint32(p.processes[b.Member.Process].Size) {
 				p.all[[2]uint64{b.Member.Process, uint64(b.Member.Comm)}] = true
 			}
-		case *moriensv1.ReportRequest_Calls:
-			if p.samples >= 2 {
-				p.calls(b.Calls)
-			}
-		case *moriensv1.ReportRequest_Collectives:
-			r := p.ring(b.Collectives.Ring)
-			row := int64(0)
-			for i, d := range b.Collectives.Row {
-				row += d
-				if p.all[[2]uint64{r.process.Process, uint64(b.Collectives.Comm[i])}] {
-					r.anchors[uint64(row)] = [2]uint64{uint64(b.Collectives.Comm[i]), b.Collectives.Ordinal[i]}
-				}
-			}
+		}
+	}
+	for _, x := range list {
+		if x.rows != nil {
+			p.take(x.rows)
 		}
 	}
 }
@@ -115,21 +106,29 @@ func (p *plain) ring(id uint64) *plainRing {
 	return nil
 }
 
-func (p *plain) calls(c *moriensv1.Calls) {
+func (p *plain) take(c *sectiontest.Rows) {
 	r := p.ring(c.Ring)
+	for _, m := range c.Collectives {
+		if p.all[[2]uint64{r.process.Process, uint64(m.Comm)}] {
+			r.anchors[c.First+uint64(m.Row)] = [2]uint64{uint64(m.Comm), m.Ordinal}
+		}
+	}
+	if p.samples < 2 { // the rows wait
+		return
+	}
 	value := 0
 	for i := range c.Function {
 		x := plainRow{row: c.First + uint64(i), function: c.Function[i], path: c.Path[i], calls: 1, counts: map[string]int64{}}
 		x.site = fmt.Sprint(c.Function[i], p.frames[[2]uint64{r.process.Process, uint64(c.Path[i])}])
-		x.callNS = int64(math.Round(float64(c.CallTicks[i]) * nsPerTick))
+		x.callNS = int64(math.Round(float64(c.Call[i]) * nsPerTick))
 		x.burst = !slices.Contains(c.NoBurst, uint32(i))
-		x.ns = int64(math.Round(float64(c.BurstTicks[i]) * nsPerTick))
+		x.ns = int64(math.Round(float64(c.Burst[i]) * nsPerTick))
 		if at := slices.Index(c.PollsRow, uint32(i)); at >= 0 {
 			x.calls = c.Polls[at]
 		}
 		if !slices.Contains(c.NoCounts, uint32(i)) {
 			for e, name := range r.process.Events {
-				if v := c.Counts[e].Value[value]; v != math.MinInt64 {
+				if v := c.Counts[e][value]; v != math.MinInt64 {
 					x.counts[name] = v
 				}
 			}

@@ -1,9 +1,10 @@
 package cells
 
 import (
+	"fmt"
 	"slices"
 
-	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/internal/section"
 )
 
 // chunkRows is how many rows of a ring are kept together at most, and sealAt how many are: fewer in tests alone.
@@ -90,19 +91,33 @@ func (r *ring) skip(to uint64) {
 	r.rows, r.last = to, 0
 }
 
-// addCalls sums up the MPI calls of a message, from a row on.
-func (r *ring) addCalls(c *moriensv1.Calls, sites []uint32, from int, nsPerTick float64) {
-	polls := c.PollsRow
-	for i, site := range sites {
+// addCalls sums up the MPI calls of a block, from a row on; sites are those of the block's.
+func (r *ring) addCalls(b *section.Block, sites []uint32, from int, nsPerTick float64) {
+	polls := b.PollsRow
+	for i, site := range b.Site[:b.Rows] {
 		calls := uint64(1)
 		if len(polls) > 0 && int(polls[0]) == i {
-			calls = c.Polls[len(c.Polls)-len(polls)]
+			calls = b.Polls[len(b.Polls)-len(polls)]
 			polls = polls[1:]
 		}
 		if i >= from {
-			r.sums.addCall(site, calls, inNS(c.CallTicks[i], nsPerTick))
+			r.sums.addCall(sites[site], calls, inNS(b.Call[i], nsPerTick))
 		}
 	}
+}
+
+// addCollectives takes the anchors among a block's collective calls.
+func (r *ring) addCollectives(b *section.Block) error {
+	for i := range b.Collectives {
+		c := &b.Collectives[i]
+		if _, is := r.process.anchors[c.Comm]; !is {
+			continue
+		}
+		if err := r.anchors.add(uint32(b.First)+c.Row, c.Comm, c.Ordinal); err != nil {
+			return fmt.Errorf("cells: ring %016x: %w", b.Ring, err)
+		}
+	}
+	return nil
 }
 
 // bytes is about what the ring takes of memory.

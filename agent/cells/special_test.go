@@ -12,6 +12,8 @@ import (
 	"moriens/agent/cells"
 	"moriens/analysis/grouping"
 	"moriens/analysis/sequence"
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -36,13 +38,25 @@ func one(events ...string) []*moriensv1.ReportRequest {
 
 // rows are calls of one function, without a path, of a ring that counts nothing: the burst before each takes so many
 // ns.
-func rows(ring, first uint64, ns ...int64) *moriensv1.Calls {
-	c := &moriensv1.Calls{Ring: ring, First: first}
+func rows(ring, first uint64, ns ...int64) *sectiontest.Rows {
+	x := &sectiontest.Rows{Ring: ring, First: first}
 	for _, d := range ns {
-		c.BurstTicks, c.CallTicks = append(c.BurstTicks, uint64(float64(d)/nsPerTick)), append(c.CallTicks, 20)
-		c.Function, c.Path = append(c.Function, 1), append(c.Path, 0)
+		x.Add(1, 0, uint64(float64(d)/nsPerTick), 20)
 	}
-	return c
+	return x
+}
+
+// met are rows of which some are collective calls.
+func met(x *sectiontest.Rows, calls ...section.Collective) *sectiontest.Rows {
+	x.Collectives = append(x.Collectives, calls...)
+	return x
+}
+
+func blocks(list ...*sectiontest.Rows) (blocks []*section.Block) {
+	for _, x := range list {
+		blocks = append(blocks, x.Block())
+	}
+	return blocks
 }
 
 func asked(c *coordinator, body proto.Message) []*moriensv1.CellsAnswer {
@@ -58,17 +72,18 @@ func TestByHand(t *testing.T) {
 	if want := "dims=auto by=auto side=auto min=0s"; k.Spec() != want {
 		t.Errorf("%s, want %s", k.Spec(), want)
 	}
-	k.Add(one())
+	k.Add(one(), nil)
 	if want := "dims=duration:log by=none side=0.1 min=0s"; k.Spec() != want {
 		t.Errorf("%s, want %s", k.Spec(), want)
 	}
 	k.Add([]*moriensv1.ReportRequest{
-		request(rows(2, 0, 100, 200, 100, 400)), request(rows(2, 9, 300)),
 		// Communicator 2 is that of another, larger world.
 		request(&moriensv1.Communicator{Communicator: 8, Size: 2, First: []int32{0}, Stride: []int32{1}, Count: []uint32{2}}),
 		request(&moriensv1.Member{Process: 1, Comm: 2, Communicator: 8}),
-		request(&moriensv1.Collectives{Ring: 2, Row: []int64{0, 1, 1, 7}, Comm: []uint32{1, 2, 1, 1}, Ordinal: []uint64{0, 0, 1, 5}}),
-	})
+	}, blocks(
+		met(rows(2, 0, 100, 200, 100, 400), section.Collective{Row: 0, Comm: 1}, section.Collective{Row: 1, Comm: 2}, section.Collective{Row: 2, Comm: 1, Ordinal: 1}),
+		met(rows(2, 9, 300), section.Collective{Row: 0, Comm: 1, Ordinal: 5}),
+	))
 	k.Lost(3)
 	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
@@ -110,14 +125,14 @@ func TestByHand(t *testing.T) {
 // sequences are what they were.
 func TestPointsForgotten(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone, Side: 1, PointsMax: 4000})
-	k.Add(one())
+	k.Add(one(), nil)
 	row := uint64(0)
 	for i := range int64(2000) {
 		list := []int64{10_000 + i%100}
 		if i%100 == 0 {
 			list = append(list, 100_000+i, 1_000_000+i)
 		}
-		k.Add([]*moriensv1.ReportRequest{request(rows(2, row, list...))})
+		k.Add(nil, blocks(rows(2, row, list...)))
 		row += uint64(len(list))
 	}
 	s := k.Stats()
@@ -135,7 +150,7 @@ func TestPointsForgotten(t *testing.T) {
 	if len(c.units) != 3+20+20 || c.units[0].count != 2000 || c.units[3].count != 1 || c.units[3].parent == 0 {
 		t.Errorf("%d units, %+v", len(c.units), c.units[0])
 	}
-	k.Add([]*moriensv1.ReportRequest{request(rows(2, row, 100_000, 100_001, 10_000))})
+	k.Add(nil, blocks(rows(2, row, 100_000, 100_001, 10_000)))
 	c.take()
 	if c.about.Whole || len(c.units) != 3+40+1 || c.units[3].count != 2 || c.units[43].count != 1 || c.units[0].count != 2001 {
 		t.Errorf("whole %v, %d units; at a place there are %d bursts", c.about.Whole, len(c.units), c.units[3].count)
@@ -152,8 +167,8 @@ func TestPointsForgotten(t *testing.T) {
 // of units from before a restart of the agent are refused.
 func TestBrokenAnswers(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
-	k.Add(one())
-	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 100, 200, 300))})
+	k.Add(one(), nil)
+	k.Add(nil, blocks(rows(2, 0, 100, 200, 300)))
 	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
 	c.take()
@@ -191,8 +206,8 @@ func TestBrokenAnswers(t *testing.T) {
 // Each mistake in a request is reported, and nothing changes.
 func TestWrongAsks(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
-	k.Add(one())
-	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 100, 200, 300))})
+	k.Add(one(), nil)
+	k.Add(nil, blocks(rows(2, 0, 100, 200, 300)))
 	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
 	c.split([]uint32{2})
@@ -248,8 +263,8 @@ func TestWrongConfig(t *testing.T) {
 	}
 	// The longest burst has a cell of the least side that is allowed.
 	k := newStore(t, cells.Config{By: grouping.ByNone, Side: 2.05e-8})
-	k.Add(one())
-	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 1<<52))})
+	k.Add(one(), nil)
+	k.Add(nil, blocks(rows(2, 0, 1<<52)))
 	if s := k.Stats(); s.Units != 1 {
 		t.Errorf("%+v: want a burst in a cell", s)
 	}
@@ -258,8 +273,8 @@ func TestWrongConfig(t *testing.T) {
 // Bursts with a coordinate 2^31 sides or more from 0 are in no cell: they lack data, and their number is reported.
 func TestOutside(t *testing.T) {
 	k := newStore(t, cells.Config{Dims: dimsOf(t, "duration:lin"), Side: 1e-6}) // 2,147 ns and less have a cell
-	k.Add(one())
-	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 2000, 2400, 2400, 1e6, 0))})
+	k.Add(one(), nil)
+	k.Add(nil, blocks(rows(2, 0, 2000, 2400, 2400, 1e6, 0)))
 	c := &coordinator{t: t, store: k, sites: unnamed}
 	for range 2 {
 		c.take()
@@ -273,44 +288,83 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// Messages that are not what they seem are counted, and what follows is taken.
+// Messages and blocks that are not what they seem are counted, and what follows is taken.
 func TestRefused(t *testing.T) {
-	spoil := func(f func(c *moriensv1.Calls)) *moriensv1.ReportRequest {
-		c := rows(2, 0, 1, 2)
-		f(c)
-		return request(c)
+	spoil := func(f func(b *section.Block)) *section.Block {
+		b := rows(2, 0, 1, 2).Block()
+		f(b)
+		return b
 	}
-	for name, m := range map[string]*moriensv1.ReportRequest{
-		"columns":              spoil(func(c *moriensv1.Calls) { c.Path = c.Path[1:] }),
-		"no rows":              request(rows(2, 0)),
-		"an unknown ring":      request(rows(3, 0, 1)),
-		"an unknown path":      spoil(func(c *moriensv1.Calls) { c.Path[1] = 4 }),
-		"a function too many":  spoil(func(c *moriensv1.Calls) { c.Function[1] = 1 << 16 }),
-		"rows outside":         spoil(func(c *moriensv1.Calls) { c.NoBurst = []uint32{2} }),
-		"rows that go back":    spoil(func(c *moriensv1.Calls) { c.PollsRow, c.Polls = []uint32{1, 0}, []uint64{2, 2} }),
-		"no polls":             spoil(func(c *moriensv1.Calls) { c.PollsRow, c.Polls = []uint32{1}, []uint64{1} }),
-		"polls without number": spoil(func(c *moriensv1.Calls) { c.PollsRow = []uint32{1} }),
-		"counts":               spoil(func(c *moriensv1.Calls) { c.Counts = []*moriensv1.Counts{{}} }),
-		"ticks":                spoil(func(c *moriensv1.Calls) { c.BurstTicks[1] = math.MaxUint64 }),
-		"rows too many":        request(rows(2, math.MaxUint32, 1)),
+	for name, what := range map[string]any{
+		"columns of sites":     spoil(func(b *section.Block) { b.Site = b.Site[:1] }),
+		"columns of bursts":    spoil(func(b *section.Block) { b.Burst = b.Burst[:1] }),
+		"columns of calls":     spoil(func(b *section.Block) { b.Call = b.Call[:1] }),
+		"no rows":              rows(2, 0).Block(),
+		"an unknown ring":      rows(3, 0, 1).Block(),
+		"an unknown path":      spoil(func(b *section.Block) { b.Sites[0].Path = 4 }),
+		"a site too many":      spoil(func(b *section.Block) { b.Site[1] = 1 }),
+		"rows outside":         spoil(func(b *section.Block) { b.NoBurst = []uint32{2} }),
+		"rows that go back":    spoil(func(b *section.Block) { b.PollsRow, b.Polls = []uint32{1, 0}, []uint64{2, 2} }),
+		"no polls":             spoil(func(b *section.Block) { b.PollsRow, b.Polls = []uint32{1}, []uint64{1} }),
+		"polls without number": spoil(func(b *section.Block) { b.PollsRow = []uint32{1} }),
+		"counts":               spoil(func(b *section.Block) { b.Grow(2, 1) }),
+		"ticks":                spoil(func(b *section.Block) { b.Burst[1] = math.MaxUint64 }),
+		"rows too many":        rows(2, math.MaxUint32, 1).Block(),
 		"a process of none":    request(&moriensv1.Process{Process: 9}),
 		"a ring of none":       request(&moriensv1.Ring{Ring: 9, Process: 9}),
 		"a path of none":       request(&moriensv1.CallPath{Process: 9}),
 		"a member of none":     request(&moriensv1.Member{Process: 9}),
 		"a communicator":       request(&moriensv1.Communicator{Communicator: 3, First: []int32{0}}),
-		"collectives of none":  request(&moriensv1.Collectives{Ring: 9}),
-		"collectives":          request(&moriensv1.Collectives{Ring: 2, Row: []int64{1}}),
-		"a row below 0":        request(&moriensv1.Collectives{Ring: 2, Row: []int64{-1}, Comm: []uint32{1}, Ordinal: []uint64{0}}),
-		"ordinals that go back": request(&moriensv1.Collectives{
-			Ring: 2, Row: []int64{0, 1}, Comm: []uint32{1, 1}, Ordinal: []uint64{5, 4}}),
-		"rows of anchors that go back": request(&moriensv1.Collectives{
-			Ring: 2, Row: []int64{5, -1}, Comm: []uint32{1, 1}, Ordinal: []uint64{5, 6}}),
+		"a collective outside": met(rows(2, 0, 1, 2), section.Collective{Row: 2, Comm: 1}).Block(),
+		"ordinals that go back": met(rows(2, 0, 1, 2), section.Collective{Row: 0, Comm: 1, Ordinal: 5},
+			section.Collective{Row: 1, Comm: 1, Ordinal: 4}).Block(),
+		"rows of anchors that go back": met(rows(2, 0, 1, 2), section.Collective{Row: 1, Comm: 1, Ordinal: 5},
+			section.Collective{Row: 0, Comm: 1, Ordinal: 6}).Block(),
+		"collectives without rows": met(&sectiontest.Rows{Ring: 2, GapsBefore: []uint64{1}}, section.Collective{Comm: 1}).Block(),
 	} {
 		k := newStore(t, cells.Config{By: grouping.ByNone})
-		k.Add(one())
-		k.Add([]*moriensv1.ReportRequest{m, request(rows(2, 0, 1, 2))})
+		k.Add(one(), nil)
+		switch what := what.(type) {
+		case *moriensv1.ReportRequest:
+			k.Add([]*moriensv1.ReportRequest{what}, blocks(rows(2, 0, 1, 2)))
+		case *section.Block:
+			k.Add(nil, []*section.Block{what, rows(2, 0, 1, 2).Block()})
+		}
 		if s := k.Stats(); s.Refused != 1 || s.Bursts != 2 {
-			t.Errorf("%s: %+v, want one message refused, and 2 bursts", name, s)
+			t.Errorf("%s: %+v, want one refused, and 2 bursts", name, s)
+		}
+	}
+}
+
+// Counts that are not what they seem are refused, and so are marks or gaps of no ring; those of a ring are no calls.
+func TestRefusedCounts(t *testing.T) {
+	spoil := func(f func(b *section.Block)) *section.Block {
+		x := rows(2, 0, 1, 2)
+		x.Counts = [][]int64{{3, 4}}
+		b := x.Block()
+		f(b)
+		return b
+	}
+	for name, tt := range map[string]struct {
+		block   *section.Block
+		refused uint64
+	}{
+		"none":              {rows(2, 0, 1, 2).Block(), 1},
+		"of no column":      {spoil(func(b *section.Block) { b.Counts = nil }), 1},
+		"a short column":    {spoil(func(b *section.Block) { b.Counts[0] = b.Counts[0][:1] }), 1},
+		"rows without":      {spoil(func(b *section.Block) { b.NoCounts = []uint32{2} }), 1},
+		"not read outside":  {spoil(func(b *section.Block) { b.NotRead = []section.NotRead{{Row: 2}} }), 1},
+		"not read, no such": {spoil(func(b *section.Block) { b.NotRead = []section.NotRead{{Event: 1}} }), 1},
+		"not read, back":    {spoil(func(b *section.Block) { b.NotRead = []section.NotRead{{Row: 1}, {Row: 0}} }), 1},
+		"marks of no ring":  {&section.Block{Ring: 3, Marks: []section.Mark{{What: section.Event}}}, 1},
+		"marks":             {&section.Block{Ring: 2, Marks: []section.Mark{{What: section.Event}}}, 0},
+		"gaps":              {&section.Block{Ring: 2, GapsInside: []uint64{7}}, 0},
+	} {
+		k := newStore(t, cells.Config{By: grouping.ByNone})
+		k.Add(one("X"), nil)
+		k.Add(nil, []*section.Block{tt.block, spoil(func(*section.Block) {})})
+		if s := k.Stats(); s.Refused != tt.refused || s.Bursts != 2 {
+			t.Errorf("%s: %+v, want %d refused, and 2 bursts", name, s, tt.refused)
 		}
 	}
 }
@@ -319,8 +373,8 @@ func TestRefused(t *testing.T) {
 // duration.
 func TestRounded(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
-	k.Add(one())
-	k.Add([]*moriensv1.ReportRequest{request(&moriensv1.Calls{Ring: 2, BurstTicks: []uint64{1, 3, 4, 0}, CallTicks: make([]uint64, 4), Function: []uint32{1, 1, 1, 1}, Path: make([]uint32, 4)})})
+	k.Add(one(), nil)
+	k.Add(nil, blocks(&sectiontest.Rows{Ring: 2, Burst: []uint64{1, 3, 4, 0}, Call: make([]uint64, 4), Function: []uint32{1, 1, 1, 1}}))
 	c := &coordinator{t: t, store: k, sites: unnamed}
 	c.take()
 	if a := c.about; a.Bursts != 4 || a.TimeNs != 1+2+2 || a.Missing != 1 {
@@ -331,33 +385,35 @@ func TestRounded(t *testing.T) {
 // Calls wait until their clock's rate is known. There is no room for all; the rest is counted.
 func TestWaiting(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
-	k.Add(one()[:5])
-	many := make([]int64, 1<<19)
-	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, many...)), request(rows(2, 1<<19, many...))})
+	k.Add(one()[:5], nil)
+	many := make([]int64, section.MaxRows)
+	for first := uint64(0); first < 1<<20; first += section.MaxRows {
+		k.Add(nil, blocks(rows(2, first, many...)))
+	}
 	if s := k.Stats(); s.Bursts != 0 || s.Lost != 0 {
 		t.Errorf("%+v", s)
 	}
-	k.Add([]*moriensv1.ReportRequest{request(rows(2, 1<<20, 7, 7))})
+	k.Add(nil, blocks(rows(2, 1<<20, 7, 7)))
 	if s := k.Stats(); s.Bursts != 0 || s.Lost != 2 {
 		t.Errorf("%+v: want that 2 are lost", s)
 	}
-	k.Add([]*moriensv1.ReportRequest{sample(1), sample(2)})
+	k.Add([]*moriensv1.ReportRequest{sample(1), sample(2)}, nil)
 	if s := k.Stats(); s.Bursts != 1<<20 || s.Lost != 2 {
 		t.Errorf("%+v: want %d bursts", s, 1<<20)
 	}
 }
 
-// Each message whose definition never arrives counts as refused.
+// Each block of which a definition never arrives counts as refused.
 func TestNeverDefinedIsRefused(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
-	k.Add(one()[:5])
+	k.Add(one()[:5], nil)
 	for i := range uint64(3) {
-		c := rows(2, i, 100)
-		c.Path[0] = 9 // which is not defined
-		k.Add([]*moriensv1.ReportRequest{request(c)})
+		x := rows(2, i, 100)
+		x.Path[0] = 9 // which is not defined
+		k.Add(nil, blocks(x))
 	}
-	k.Add([]*moriensv1.ReportRequest{sample(2), request(rows(2, 3, 100))})
+	k.Add([]*moriensv1.ReportRequest{sample(2)}, blocks(rows(2, 3, 100)))
 	if s := k.Stats(); s.Refused != 3 || s.Bursts != 1 {
-		t.Errorf("%+v: want 3 messages refused and one burst", s)
+		t.Errorf("%+v: want 3 blocks refused and one burst", s)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"moriens/analysis/moment"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -53,7 +54,7 @@ func (r *reply) sums(m *moriensv1.CellsSums) error {
 // A sumRow is bursts or calls of one site of a ring.
 type sumRow struct {
 	call     bool
-	site     siteKey
+	site     section.Site
 	of       labelled
 	count    uint64
 	time     moment.Sum
@@ -88,7 +89,7 @@ func (s *sumRows) add(i int, site uint32, of labelled, by *sharing, k int) {
 	if !known {
 		n = len(s.rows)
 		s.place[at] = n
-		s.rows = append(s.rows, sumRow{site: r.process.sites[site].siteKey, of: of, counters: make([]moment.Sum, s.counters)})
+		s.rows = append(s.rows, sumRow{site: r.process.sites[site].Site, of: of, counters: make([]moment.Sum, s.counters)})
 	}
 	s.rows[n].time.Merge(by.part(r.sums.times[i], k, true))
 	for e, counter := range r.process.events {
@@ -107,7 +108,7 @@ func (s *sumRows) sorted() []sumRow {
 	r := s.ring
 	for number, c := range r.sums.calls {
 		if c.calls > 0 {
-			rows = append(rows, sumRow{call: true, site: r.process.sites[number].siteKey, count: c.calls, time: c.time})
+			rows = append(rows, sumRow{call: true, site: r.process.sites[number].Site, count: c.calls, time: c.time})
 		}
 	}
 	slices.SortFunc(rows, func(a, b sumRow) int {
@@ -117,7 +118,7 @@ func (s *sumRows) sorted() []sumRow {
 		case b.call && !a.call:
 			return -1
 		}
-		return cmp.Or(cmp.Compare(a.site.path, b.site.path), cmp.Compare(a.site.function, b.site.function), cmp.Compare(a.of.label, b.of.label), cmp.Compare(a.of.kind, b.of.kind))
+		return cmp.Or(cmp.Compare(a.site.Path, b.site.Path), cmp.Compare(a.site.Function, b.site.Function), cmp.Compare(a.of.label, b.of.label), cmp.Compare(a.of.kind, b.of.kind))
 	})
 	return rows
 }
@@ -147,8 +148,8 @@ func (l *labelling) of(unit uint32) int32 {
 
 // send adds a row to a message.
 func (r *sumRow) send(m *moriensv1.CellsSums, ring uint64) {
-	m.Ring, m.Call, m.Path = append(m.Ring, ring), append(m.Call, r.call), append(m.Path, r.site.path)
-	m.Function, m.Count = append(m.Function, r.site.function), append(m.Count, r.count)
+	m.Ring, m.Call, m.Path = append(m.Ring, ring), append(m.Call, r.call), append(m.Path, r.site.Path)
+	m.Function, m.Count = append(m.Function, uint32(r.site.Function)), append(m.Count, r.count)
 	m.Label, m.Kind = append(m.Label, r.of.label), append(m.Kind, r.of.kind)
 	t := &r.time
 	m.Records, m.TotalNs = append(m.Records, uint64(t.N)), append(m.TotalNs, uint64(t.Total))

@@ -79,8 +79,8 @@ func (k *Store) describe(whole bool) *moriensv1.CellsSurveyed {
 	for _, g := range k.groups.list[k.surveyed.groups:] {
 		before, after := g.process.sites[g.pair.before], g.process.sites[g.pair.after]
 		s.Before, s.After, s.Example = append(s.Before, g.before), append(s.After, g.after), append(s.Example, g.process.id)
-		s.BeforePath, s.AfterPath = append(s.BeforePath, before.path), append(s.AfterPath, after.path)
-		s.BeforeFunction, s.AfterFunction = append(s.BeforeFunction, before.function), append(s.AfterFunction, after.function)
+		s.BeforePath, s.AfterPath = append(s.BeforePath, before.Path), append(s.AfterPath, after.Path)
+		s.BeforeFunction, s.AfterFunction = append(s.BeforeFunction, uint32(before.Function)), append(s.AfterFunction, uint32(after.Function))
 	}
 	for _, p := range k.order {
 		threads, anchored := uint32(0), uint32(0)

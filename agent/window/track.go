@@ -16,12 +16,12 @@ type process struct {
 	size    int32
 	clock   moriensv1.Clock
 	anchors anchors   // of the communicators of all ranks
-	window  anchor.ID         // now
-	since   uint64            // ticks when it began
-	began   bool              // since is known
-	whole   uint64            // ticks for which no window is cut by time; 0: that is not known
-	lost    anchor.ID         // up to which nothing is left
-	out     bool              // there is such a window
+	window  anchor.ID // now
+	since   uint64    // ticks when it began
+	began   bool      // since is known
+	whole   uint64    // ticks for which no window is cut by time; 0: that is not known
+	lost    anchor.ID // up to which nothing is left
+	out     bool      // there is such a window
 	usual   usual
 	rings   []*ring
 	paths   map[uint32]bool // that are defined, where all detail is kept

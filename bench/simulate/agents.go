@@ -44,13 +44,13 @@ func newCrowd(j job, config cells.Config) (*crowd, error) {
 		if err != nil {
 			return nil, err
 		}
-		k.Add(j.node()[:2])
+		k.Add(j.node()[:2], nil)
 		for rank := agent * j.Ranks; rank < (agent+1)*j.Ranks; rank++ {
 			messages := j.rank(rank)
 			if rank == agent*j.Ranks {
 				messages = slices.Insert(messages, 1, j.node()[2:]...)
 			}
-			k.Add(messages)
+			k.Add(messages, j.calls(rank))
 		}
 		if s := k.Stats(); s.Refused > 0 || s.Lost > 0 || s.Bursts != uint64(j.Ranks*j.bursts()) {
 			return nil, fmt.Errorf("agent %d has %d bursts, %d are lost, %d messages refused: want %d", agent, s.Bursts, s.Lost, s.Refused, j.Ranks*j.bursts())

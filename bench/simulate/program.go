@@ -7,14 +7,15 @@ import (
 
 	"moriens/internal/mix"
 	"moriens/internal/mpicall"
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
 const (
-	messageCalls = 1024
-	worldComm    = 1
-	originNS     = 1_000_000_000
-	initNS       = 5000
+	blockCalls = 1024
+	worldComm  = 1
+	originNS   = 1_000_000_000
+	initNS     = 5000
 	// rareEvery is how often the burst before the meeting is of the rare kind, on all ranks.
 	rareEvery = 8
 	// One rank of each so many is at the boundary, and one of so many slow.
@@ -166,7 +167,7 @@ func (j job) node() []*moriensv1.ReportRequest {
 	}}})
 }
 
-// rank is what an agent says of one rank, from first to last.
+// rank is what an agent says of one rank before its calls.
 func (j job) rank(rank int) []*moriensv1.ReportRequest {
 	process := &moriensv1.Process{
 		Process: j.process(rank), Rank: int32(rank), Size: int32(j.ranks()), World: "simulated", Host: fmt.Sprintf("n%04d", rank/j.Ranks),
@@ -185,55 +186,58 @@ func (j job) rank(rank int) []*moriensv1.ReportRequest {
 			Process: j.process(rank), Path: uint32(at + 1), Frames: []*moriensv1.Frame{{Module: "/opt/stencil", Offset: uint64(64 * (at + 1))}},
 		}}})
 	}
-	list = append(list, j.calls(rank)...)
-	return append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: j.ring(rank), Calls: uint64(1 + j.bursts())}}})
+	return list
 }
 
-// calls are a rank's calls, as the agent's scanner makes messages of them, and its meetings.
-func (j job) calls(rank int) []*moriensv1.ReportRequest {
-	var list []*moriensv1.ReportRequest
-	calls := &moriensv1.Calls{Ring: j.ring(rank), OriginTicks: ticksPerNS * originNS, NoBurst: []uint32{0}}
-	meetings := &moriensv1.Collectives{Ring: j.ring(rank)}
-	row, met := 0, 0
-	flush := func() {
-		list = append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: calls}},
-			&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: meetings}})
-		calls, meetings = &moriensv1.Calls{Ring: j.ring(rank), First: uint64(row)}, &moriensv1.Collectives{Ring: j.ring(rank)}
-		met = 0
-	}
-	add := func(p planted, function mpicall.ID, callNS uint64) {
-		calls.BurstTicks, calls.CallTicks = append(calls.BurstTicks, ticksPerNS*p.ns), append(calls.CallTicks, ticksPerNS*callNS)
-		calls.Function, calls.Path = append(calls.Function, uint32(function)), append(calls.Path, uint32(p.place))
-		if j.Counters {
-			if calls.Counts == nil {
-				calls.Counts = []*moriensv1.Counts{{}, {}}
-			}
-			for k, v := range p.counts {
-				calls.Counts[k].Value = append(calls.Counts[k].Value, v)
-			}
-		}
-		row++
-	}
-	add(planted{ns: initNS}, mpicall.Init, 0)
+// calls are a rank's calls and meetings, as the agent makes blocks of them.
+func (j job) calls(rank int) []*section.Block {
+	b := j.block(rank, 0)
+	b.Origin, b.NoBurst = ticksPerNS*originNS, []uint32{0}
+	add(b, planted{ns: initNS}, mpicall.Init, 0)
+	list := []*section.Block{b}
 	places := slices.Concat(phases[0], phases[1])
 	meeting := uint64(0)
 	for _, p := range j.of(rank) {
-		if len(calls.Function) == messageCalls {
-			flush()
+		if b.Rows == blockCalls {
+			b = j.block(rank, b.First+blockCalls)
+			list = append(list, b)
 		}
 		if p.place == 0 {
-			add(p, mpicall.Finalize, 100)
+			add(b, p, mpicall.Finalize, 100)
 			continue
 		}
 		k := places[p.place-1]
 		if k.function == mpicall.Allreduce {
-			meetings.Row, meetings.Comm, meetings.Ordinal = append(meetings.Row, int64(row-met)), append(meetings.Comm, worldComm), append(meetings.Ordinal, meeting)
-			meetings.Sent, meetings.Received, meetings.Root = append(meetings.Sent, 8), append(meetings.Received, 8), append(meetings.Root, -1)
-			met = row
+			b.Collectives = append(b.Collectives, section.Collective{Row: uint32(b.Rows), Comm: worldComm, Ordinal: meeting, Sent: 8, Received: 8, Root: -1})
 			meeting++
 		}
-		add(p, k.function, k.callNS)
+		add(b, p, k.function, k.callNS)
 	}
-	flush()
 	return list
+}
+
+// block is one with room for rows from one on.
+func (j job) block(rank int, first uint64) *section.Block {
+	b := &section.Block{Ring: j.ring(rank), First: first}
+	events := 0
+	if j.Counters {
+		events = len(planted{}.counts)
+	}
+	b.Grow(blockCalls, events)
+	b.Rows = 0
+	return b
+}
+
+func add(b *section.Block, p planted, function mpicall.ID, callNS uint64) {
+	site := section.Site{Function: uint16(function), Path: uint32(p.place)}
+	number := slices.Index(b.Sites, site)
+	if number < 0 {
+		number = len(b.Sites)
+		b.Sites = append(b.Sites, site)
+	}
+	b.Site[b.Rows], b.Burst[b.Rows], b.Call[b.Rows] = uint16(number), ticksPerNS*p.ns, ticksPerNS*callNS
+	for k := range b.Events {
+		b.Counts[k][b.Rows] = p.counts[k]
+	}
+	b.Rows++
 }

@@ -67,30 +67,26 @@ func TestLostKind(t *testing.T) {
 }
 
 // What an agent receives has every planted burst once, as long as it is.
-func TestMessages(t *testing.T) {
+func TestBlocks(t *testing.T) {
 	j := job{Agents: 1, Ranks: 3, Bursts: 3000, Noise: 1, Counters: true}
 	bursts, meetings, row := j.of(1), 0, uint64(0)
-	for _, m := range j.calls(1) {
-		for _, d := range m.GetCollectives().GetRow() {
+	for _, b := range j.calls(1) {
+		for i, c := range b.Collectives {
 			meetings++
-			if d < 0 {
-				t.Fatal("meetings go back")
+			if i > 0 && c.Row <= b.Collectives[i-1].Row || int(c.Row) >= b.Rows || b.Sites[b.Site[c.Row]].Function != uint16(mpicall.Allreduce) {
+				t.Fatalf("a meeting in row %d, or they go back", c.Row)
 			}
 		}
-		c := m.GetCalls()
-		if c == nil {
-			continue
+		if b.First != row {
+			t.Fatalf("a block begins with row %d, want %d", b.First, row)
 		}
-		if c.First != row {
-			t.Fatalf("a message begins with row %d, want %d", c.First, row)
-		}
-		for i, ticks := range c.BurstTicks {
+		for i, ticks := range b.Burst[:b.Rows] {
 			if row++; row == 1 {
 				continue // MPI_Init
 			}
-			b := bursts[row-2]
-			if ticks != ticksPerNS*b.ns || int(c.Path[i]) != b.place || c.Counts[0].Value[i] != b.counts[0] {
-				t.Fatalf("row %d: %d ticks at %d, want %+v", row-1, ticks, c.Path[i], b)
+			want, path := bursts[row-2], b.Sites[b.Site[i]].Path
+			if ticks != ticksPerNS*want.ns || int(path) != want.place || b.Counts[0][i] != want.counts[0] || b.Counts[1][i] != want.counts[1] {
+				t.Fatalf("row %d: %d ticks at %d, want %+v", row-1, ticks, path, want)
 			}
 		}
 	}

@@ -22,6 +22,8 @@ import (
 	"moriens/analysis/sequence"
 	"moriens/analysis/space"
 	"moriens/internal/relay"
+	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	"moriens/internal/testenv"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -106,7 +108,7 @@ func plantedAt(t testing.TB, r *plant.Run, agents, losses int, config keeping.Co
 		}
 		k.Add([]*moriensv1.ReportRequest{clock(0), clock(1 << 40), {Body: &moriensv1.ReportRequest_Communicator{Communicator: &moriensv1.Communicator{
 			Communicator: uint32(i + 3), Id: 99, Size: uint32(threads), Peers: uint32(threads), First: []int32{0}, Stride: []int32{1}, Count: []uint32{uint32(threads)},
-		}}}})
+		}}}}, nil)
 	}
 	begin := 0
 	for thread, end := range r.ThreadEnds {
@@ -136,60 +138,51 @@ func (p *planting) report(t testing.TB, r *plant.Run, thread, begin, end, agent,
 			Process: process, Path: path, Frames: []*moriensv1.Frame{{Module: "/opt/app", BuildId: []byte{1}, Offset: uint64(path)}},
 		}}})
 	}
-	k.Add(messages)
+	k.Add(messages, nil)
 	lost := make(map[int]bool)
 	for range losses {
 		lost[begin+1+random.IntN(end-begin-1)] = true
 	}
-	c := &moriensv1.Calls{Ring: ring, Function: []uint32{plantedFunction}, Path: []uint32{r.Before[begin]}, BurstTicks: []uint64{0}, CallTicks: []uint64{5}, NoBurst: []uint32{0}}
-	for range r.Counters {
-		c.Counts = append(c.Counts, new(moriensv1.Counts))
-	}
-	first, row, collectives := b.Len(), uint32(0), new(moriensv1.Collectives)
-	place, lastRow := []int{0}, int64(0)
+	x := &sectiontest.Rows{Ring: ring, NoBurst: []uint32{0}, Counts: make([][]int64, len(r.Counters))}
+	x.Add(plantedFunction, r.Before[begin], 0, 5)
+	first, row := b.Len(), uint32(0)
+	place := []int{0}
 	var gaps []int32
 	anchors := []sequence.Anchor(nil)
 	if r.Anchors != nil {
 		anchors = r.Anchors[thread]
 	}
 	flush := func() {
-		if len(c.Counts) > 0 {
-			c.NoCounts = slices.Clone(c.NoBurst)
+		if len(x.Counts) > 0 {
+			x.NoCounts = x.NoBurst
 		}
-		k.Add([]*moriensv1.ReportRequest{{Body: &moriensv1.ReportRequest_Calls{Calls: c}}})
-		next := &moriensv1.Calls{Ring: ring, First: c.First + uint64(len(c.Function))}
-		for range r.Counters {
-			next.Counts = append(next.Counts, new(moriensv1.Counts))
-		}
-		c = next
+		k.Add(nil, []*section.Block{x.Block()})
+		x = &sectiontest.Rows{Ring: ring, First: x.First + uint64(len(x.Function)), Counts: make([][]int64, len(r.Counters))}
 	}
 	for i := begin; i < end; i++ {
 		row++
-		c.Function, c.Path, c.CallTicks = append(c.Function, plantedFunction), append(c.Path, r.After[i]), append(c.CallTicks, 5)
-		c.BurstTicks = append(c.BurstTicks, uint64(r.DurationNS[i]))
+		x.Add(plantedFunction, r.After[i], uint64(r.DurationNS[i]), 5)
 		if lost[i] {
-			c.NoBurst = append(c.NoBurst, uint32(len(c.Function)-1))
+			x.NoBurst = append(x.NoBurst, uint32(len(x.Function)-1))
 			gaps = append(gaps, int32(b.Len()-first))
 		} else {
 			b.DurationNS, b.Before, b.After = append(b.DurationNS, r.DurationNS[i]), append(b.Before, r.Before[i]), append(b.After, r.After[i])
 			for e, column := range r.Counters {
 				b.Counters[e] = append(b.Counters[e], column[i])
-				c.Counts[e].Value = append(c.Counts[e].Value, column[i])
+				x.Counts[e] = append(x.Counts[e], column[i])
 			}
 			p.of, p.row = append(p.of, thread), append(p.row, row)
 		}
 		place = append(place, b.Len()-first)
 		for len(anchors) > 0 && anchors[0].At == i-begin+1 {
-			collectives.Row, collectives.Comm, collectives.Ordinal = append(collectives.Row, int64(row)-lastRow), append(collectives.Comm, 4), append(collectives.Ordinal, anchors[0].Event)
-			lastRow, anchors = int64(row), anchors[1:]
+			x.Meet(4, anchors[0].Event, -1, 0, 0)
+			anchors = anchors[1:]
 		}
-		if len(c.Function) == 700 {
+		if len(x.Function) == 700 {
 			flush()
 		}
 	}
 	flush()
-	collectives.Ring = ring
-	k.Add([]*moriensv1.ReportRequest{{Body: &moriensv1.ReportRequest_Collectives{Collectives: collectives}}})
 	if r.Anchors != nil {
 		var own []sequence.Anchor
 		for _, a := range r.Anchors[thread] {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"moriens/internal/section"
 	"moriens/internal/section/sectiontest"
@@ -161,6 +163,13 @@ func TestApplyRefuses(t *testing.T) {
 	}
 	const callTicks, counts = 4, 64 // columns
 	body := func(m *moriensv1.ReportRequest) *moriensv1.ReportRequest { return m }
+	field := func(number protowire.Number) *moriensv1.ReportRequest {
+		m := new(moriensv1.ReportRequest)
+		if err := proto.Unmarshal(protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), nil), m); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
 	tests := []struct {
 		name    string
 		message *moriensv1.ReportRequest
@@ -179,10 +188,10 @@ func TestApplyRefuses(t *testing.T) {
 		{"path 0", callPath(1, 0), "taken"},
 		{"path twice", callPath(1, 3), "taken"},
 		{"calls of nobody", sections(two(77, 0)), "unknown ring"},
-		{"calls as a message", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: &moriensv1.Calls{Ring: 11}}}), "no body that this version knows"},
-		{"marks as a message", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: &moriensv1.Marks{Ring: 11}}}), "no body that this version knows"},
-		{"collectives as a message", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: &moriensv1.Collectives{Ring: 11}}}), "no body that this version knows"},
-		{"gaps as a message", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Gaps{Gaps: &moriensv1.Gaps{Ring: 11}}}), "no body that this version knows"},
+		{"calls as a message", field(6), "no body that this version knows"},
+		{"marks as a message", field(30), "no body that this version knows"},
+		{"collectives as a message", field(25), "no body that this version knows"},
+		{"gaps as a message", field(26), "no body that this version knows"},
 		{"no calls", with(func(b *section.Block) { *b = section.Block{Ring: 11, First: 2, Unfinished: true} }), "has none"},
 		{"no column", without(callTicks), "column 4 is missing"},
 		{"gap", with(func(b *section.Block) { b.First = 3 }), "follows call 1"},

@@ -1,5 +1,7 @@
 package section
 
+import "slices"
+
 // A Site is where calls are made: an MPI function, and a call path of the process, 0 = unknown.
 type Site struct {
 	Function uint16
@@ -113,6 +115,23 @@ func (b *Block) Empty() {
 	b.Collectives, b.Marks = b.Collectives[:0], b.Marks[:0]
 	b.GapsBefore, b.GapsInside = b.GapsBefore[:0], b.GapsInside[:0]
 	b.Lanes, b.Transfers = b.Lanes[:0], b.Transfers[:0]
+}
+
+// Clone is a block of the same, in memory of its own.
+func (b *Block) Clone() *Block {
+	c := *b
+	c.Sites, c.Site, c.Burst, c.Call = slices.Clone(b.Sites), slices.Clone(b.Site[:b.Rows]), slices.Clone(b.Burst[:b.Rows]), slices.Clone(b.Call[:b.Rows])
+	c.Counts = make([][]int64, b.Events)
+	for k := range c.Counts {
+		c.Counts[k] = slices.Clone(b.Counts[k][:b.Rows])
+	}
+	c.NoBurst, c.Paused, c.NoCounts, c.NotRead = slices.Clone(b.NoBurst), slices.Clone(b.Paused), slices.Clone(b.NoCounts), slices.Clone(b.NotRead)
+	c.PollsRow, c.Polls = slices.Clone(b.PollsRow), slices.Clone(b.Polls)
+	c.Collectives, c.Marks = slices.Clone(b.Collectives), slices.Clone(b.Marks)
+	c.GapsBefore, c.GapsInside = slices.Clone(b.GapsBefore), slices.Clone(b.GapsInside)
+	c.Lanes, c.Transfers = slices.Clone(b.Lanes), slices.Clone(b.Transfers)
+	c.room = b.Rows
+	return &c
 }
 
 // Grow makes it a block of so many rows and events. What is in new ones is to be set.

@@ -1,9 +1,11 @@
 package section
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -228,6 +230,31 @@ func TestBlocks(t *testing.T) {
 		}
 		if diff := sameBlocks(reduced(b, true), got); diff != "" {
 			t.Fatal(diff)
+		}
+	})
+}
+
+// A clone is the block, and is that still when the block's memory is used again.
+func TestClone(t *testing.T) {
+	e := new(Encoder)
+	encoded := func(b *Block) []byte { return e.Moves(e.Calls(nil, b), b) }
+	rapid.Check(t, func(t *rapid.T) {
+		b := drawBlock(t)
+		want := encoded(b)
+		clone := b.Clone()
+		if diff := sameBlocks(b, clone); diff != "" {
+			t.Fatal(diff)
+		}
+		for _, counts := range b.Counts {
+			clear(counts)
+		}
+		for fields, i := reflect.ValueOf(b).Elem(), 0; i < fields.NumField(); i++ {
+			if f := fields.Field(i); f.Kind() == reflect.Slice {
+				f.Clear()
+			}
+		}
+		if !bytes.Equal(encoded(clone), want) {
+			t.Fatal("the clone has changed with the block")
 		}
 	})
 }

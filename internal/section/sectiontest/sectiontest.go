@@ -4,6 +4,7 @@ package sectiontest
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"math"
 	"slices"
 	"sync"
 
@@ -20,7 +21,7 @@ type Rows struct {
 	NoBurst, Paused, NoCounts []uint32
 	PollsRow                  []uint32
 	Polls                     []uint64
-	Counts                    [][]int64 // by event: of the rows but those of NoCounts
+	Counts                    [][]int64 // by event: of the rows but those of NoCounts; the least one was not read
 	Unfinished                bool
 	Collectives               []section.Collective
 	FirstMark                 uint64
@@ -41,7 +42,7 @@ func (x *Rows) Meet(comm uint32, ordinal uint64, root int32, sent, received uint
 	})
 }
 
-// Block is the rows as a block.
+// Block is the rows as an agent forms them.
 func (x *Rows) Block() *section.Block {
 	b := new(section.Block)
 	x.fill(b)
@@ -64,9 +65,14 @@ func (x *Rows) fill(b *section.Block) {
 			b.Sites = append(b.Sites, site)
 		}
 		b.Site[row], b.Burst[row], b.Call[row] = sites[site], x.Burst[row], x.Call[row]
+		without, none := slices.BinarySearch(x.NoCounts, uint32(row))
 		for k, counts := range x.Counts {
-			without, none := slices.BinarySearch(x.NoCounts, uint32(row))
-			if b.Counts[k][row] = 0; !none {
+			b.Counts[k][row] = 0
+			switch {
+			case none:
+			case counts[row-without] == math.MinInt64:
+				b.NotRead = append(b.NotRead, section.NotRead{Row: uint32(row), Event: uint8(k)})
+			default:
 				b.Counts[k][row] = counts[row-without]
 			}
 		}
