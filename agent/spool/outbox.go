@@ -324,6 +324,9 @@ func (o *Outbox) Last() uint64 {
 	return o.last
 }
 
+// Waiting is how many bytes wait for the collector, and how many may.
+func (o *Outbox) Waiting() (bytes, room int64) { return o.budget.Waiting(), o.budget.Max() }
+
 // Transactions is how many have been kept: the number of the last one.
 func (o *Outbox) Transactions() uint64 {
 	o.mu.Lock()

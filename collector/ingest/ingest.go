@@ -171,6 +171,7 @@ func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, m
 		if line.Take(m) {
 			continue
 		}
+		acks.arrived(len(record), m.GetDone() != nil)
 		err = s.Journal.Take(stream.Context(), agent, m, record, acks.set)
 		var content *store.ContentError
 		switch {
