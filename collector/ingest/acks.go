@@ -27,6 +27,7 @@ type acks struct {
 	next    time.Time             // when a newer one is due; zero: at once
 	bytes   int                   // that have arrived since one was sent
 	hurried bool                  // the agent waits, from now on
+	ended   func()                // called when what is safe includes its last message
 	alarm   *time.Timer           // at next; nil: none is needed
 	reply   *moriensv1.ClockReply // to the latest probe; nil when it was sent
 	changed chan struct{}         // holds a token when there is something newer than what was sent
@@ -82,6 +83,9 @@ func (a *acks) set(held uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.held, a.started = held, true
+	if a.hurried {
+		a.ended()
+	}
 	switch wait := time.Until(a.next); {
 	case a.hurried || a.bytes >= ackBytes || wait <= 0 && a.alarm == nil:
 		a.wake()

@@ -18,6 +18,8 @@ type mouth struct {
 	mu   sync.Mutex
 	said []uint64
 	at   []time.Time
+	// ended is how often it was reported that the last message is safe.
+	ended int
 }
 
 func (m *mouth) Send(r *moriensv1.ReportResponse) error {
@@ -31,6 +33,7 @@ func (m *mouth) Send(r *moriensv1.ReportResponse) error {
 func answering(t *testing.T, test func(a *acks, m *mouth)) {
 	synctest.Test(t, func(t *testing.T) {
 		a, m := newAcks(func() (uint64, uint32, error) { return 1, 0, nil }, nil, Linger{}), &mouth{}
+		a.ended = func() { m.ended++ }
 		ctx, stop := context.WithCancel(t.Context())
 		var sender sync.WaitGroup
 		sender.Go(func() { a.send(ctx, func(*moriensv1.ReportResponse) {}, m) })
@@ -92,9 +95,15 @@ func TestAcknowledgedAtOnce(t *testing.T) {
 		a.arrived(10, false)
 		a.set(3)
 		said(0, 2)
+		if m.ended > 0 {
+			t.Error("the last message is safe that has not arrived")
+		}
 		a.arrived(10, true)
 		a.set(4)
 		said(0, 2, 4)
+		if m.ended != 1 {
+			t.Error("nobody is informed that the last message is safe")
+		}
 		a.set(5)
 		said(0, 2, 4, 5)
 		a.set(6)
