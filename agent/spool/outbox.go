@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -71,6 +72,8 @@ type Outbox struct {
 	behind    behind
 	notify    func()
 	buffer    []byte // of the records that were appended last
+	looked    time.Time
+	sinceLook int // bytes of messages that were written since
 }
 
 // A messageFile is a file of the log.
@@ -151,6 +154,7 @@ func (o *Outbox) commit(t *Transaction) error {
 	for i, body := range x.Message {
 		o.recent = append(o.recent, Message{x.First + uint64(i), body})
 		o.bytes += len(body)
+		o.sinceLook += len(body)
 	}
 	n := 0
 	for ; o.bytes > recentBytes; n++ {
