@@ -288,6 +288,9 @@ func (a *Process) snapshot() *moriensv1.ProcessState {
 
 // keepSpool makes the spool again where it was removed: without it a restarted agent would know nothing.
 func (n *Node) keepSpool() error {
+	if n.stalled == nil && !n.outbox.Look(time.Now()) {
+		return nil
+	}
 	if !n.outbox.Gone() {
 		n.windows.store.Again(windowsDir(n.spool))
 		return nil

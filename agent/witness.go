@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"runtime"
 	"sync"
@@ -188,6 +189,16 @@ func (o *testimony) Held() uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.held
+}
+
+// Waiting is how many bytes wait for the collector. As many may as there are.
+func (o *testimony) Waiting() (bytes, room int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, m := range o.messages {
+		bytes += int64(len(m.Body))
+	}
+	return bytes, math.MaxInt64
 }
 
 // Next returns the first message after a sequence that the collector does not hold.

@@ -113,6 +113,8 @@ type Collector struct {
 	released    chan struct{} // closed when agents that are done may go
 	releaseOnce sync.Once
 
+	stirs stirs
+
 	rateMu sync.Mutex
 	rate   health.Rate // of bursts
 }
@@ -256,7 +258,8 @@ func (c *Collector) listen(config Config, host string) error {
 		linger.Until = ctx.Done()
 	}
 	ingest.Register(c.server, ingest.Config{
-		Journal: c.journal, Windows: c.requester, Clock: c.clock.now, Admission: c.admission, Finish: c.end.ordered, Linger: linger, Place: c.place(), Mode: c.mode, Log: config.Log,
+		Journal: c.journal, Windows: c.requester, Clock: c.clock.now, Admission: c.admission, Finish: c.end.ordered, Linger: linger, Place: c.place(), Mode: c.mode,
+		Stir: c.stirs.stir, Log: config.Log,
 	})
 	if first {
 		moriensv1.RegisterControlServiceServer(c.server, control{collector: c})

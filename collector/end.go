@@ -7,6 +7,9 @@ import (
 	"moriens/collector/store"
 )
 
+// attendEvery is how often those who wait for agents look whether the time has made a difference.
+const attendEvery = time.Second
+
 // WaitFinished waits, after Finish, until all agents that have connected, or are expected, and are not lost are done,
 // or ctx ends.
 func (c *Collector) WaitFinished(ctx context.Context) error { return c.wait(ctx, c.idle) }
@@ -52,17 +55,22 @@ func (c *Collector) alone() bool {
 	return (connected > 0 || lost) && time.Since(c.started) > min(returnGrace, c.grace)
 }
 
+// wait waits until something is over that depends on agents and on the time.
 func (c *Collector) wait(ctx context.Context, over func() bool) error {
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(attendEvery)
 	defer tick.Stop()
-	for !over() {
+	for {
+		stirred := c.stirs.wait() // before the look, which what comes after it changes
+		if over() {
+			return nil
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-stirred:
 		case <-tick.C:
 		}
 	}
-	return nil
 }
 
 // Freeze ends the intake and returns all that arrived: what agents send from now on is refused, and not part of the

@@ -294,6 +294,7 @@ func (c *Collector) rounds() {
 		c.peers.turns++
 		c.peers.mu.Unlock()
 		c.obey(given)
+		c.stirs.stir()
 		if given.Over {
 			c.peers.finish(given.By, nil)
 			return

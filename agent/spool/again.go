@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -16,6 +17,26 @@ func (o *Outbox) Gone() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.log.Removed()
+}
+
+const (
+	// lookEvery is how often it is to be looked whether the files are there.
+	lookEvery = time.Second
+	// lookBytes is after how many bytes of messages it is, however soon: what was written since the latest look has to be
+	// in memory still, for in removed files it is lost.
+	lookBytes = recentBytes / 4
+)
+
+// Look reports whether it is to be looked, by Gone, whether the files are there: for a while they were. It counts as
+// done.
+func (o *Outbox) Look(now time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if now.Sub(o.looked) < lookEvery && o.sinceLook < lookBytes {
+		return false
+	}
+	o.looked, o.sinceLook = now, 0
+	return true
 }
 
 // Again writes the spool and its outbox again from what is in memory: all of the state, and the newest messages; in

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -54,5 +55,50 @@ func TestAgainSaysWhatIsLost(t *testing.T) {
 		if s, err := b.State(); err != nil || s.Processes[1].GetLogBytes() != messages-1 {
 			t.Error(s, err)
 		}
+	}
+}
+
+// It is to be looked whether the files are there once a second, and before what was written since is out of memory: of
+// files that are removed between two looks nothing is lost that was not by the first one.
+func TestLook(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, Config{Dir: dir, Run: "run", Shm: dir})
+	defer b.close()
+	commit := func(text string) {
+		t.Helper()
+		if err := b.Commit(Transaction{Messages: []*moriensv1.ReportRequest{note(text)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := time.Now()
+	if !b.Look(now) {
+		t.Error("not at first")
+	}
+	commit("a")
+	if b.Look(now) || b.Look(now.Add(lookEvery-1)) {
+		t.Error("within a second")
+	}
+	if now = now.Add(lookEvery); !b.Look(now) || b.Look(now) {
+		t.Error("not once after a second")
+	}
+	if err := os.RemoveAll(b.spool.Path()); err != nil {
+		t.Fatal(err)
+	}
+	const bytes = 100 << 10
+	written := 0
+	for text := strings.Repeat("x", bytes); !b.Look(now); written++ {
+		commit(text)
+	}
+	if written*bytes < lookBytes-bytes || written*bytes > recentBytes-bytes {
+		t.Errorf("after %d messages of %d bytes", written, bytes)
+	}
+	if !b.Gone() {
+		t.Fatal("nobody has seen that it is gone")
+	}
+	if lost, err := b.Again("a test"); err != nil || lost != 0 || b.Gone() {
+		t.Errorf("%d messages are lost, %v", lost, err)
+	}
+	if all := b.texts(t, 0); len(all) != 1+written {
+		t.Errorf("%d messages of %d", len(all), 1+written)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -71,6 +72,8 @@ type Outbox struct {
 	behind    behind
 	notify    func()
 	buffer    []byte // of the records that were appended last
+	looked    time.Time
+	sinceLook int // bytes of messages that were written since
 }
 
 // A messageFile is a file of the log.
@@ -151,6 +154,7 @@ func (o *Outbox) commit(t *Transaction) error {
 	for i, body := range x.Message {
 		o.recent = append(o.recent, Message{x.First + uint64(i), body})
 		o.bytes += len(body)
+		o.sinceLook += len(body)
 	}
 	n := 0
 	for ; o.bytes > recentBytes; n++ {
@@ -323,6 +327,9 @@ func (o *Outbox) Last() uint64 {
 	defer o.mu.Unlock()
 	return o.last
 }
+
+// Waiting is how many bytes wait for the collector, and how many may.
+func (o *Outbox) Waiting() (bytes, room int64) { return o.budget.Waiting(), o.budget.Max() }
 
 // Transactions is how many have been kept: the number of the last one.
 func (o *Outbox) Transactions() uint64 {

@@ -20,5 +20,7 @@ func (u *Uplink) ReportStanding(m *moriensv1.Standing) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.standing.latest = m
-	u.changed.Broadcast()
+	if u.lives && u.due() {
+		u.changed.Broadcast()
+	}
 }

@@ -73,6 +73,7 @@ type Outbox interface {
 	Held() uint64 // up to which the collector is known to hold them
 	Next(after uint64) (m spool.Message, there bool, err error)
 	Acknowledge(held uint64) error
+	Waiting() (bytes, room int64) // what the collector is not known to hold, and how much that may be
 }
 
 // An Uplink is the way from one agent to the collector. All methods may be called concurrently.
@@ -95,6 +96,10 @@ type Uplink struct {
 	answers   answers
 	spool     spoolNews
 	standing  standingNews
+	pace      pace
+	lives     bool          // there is a stream
+	alarmed   bool          // the sender will look again
+	flushing  int           // how many wait for acknowledgements
 	linger    time.Duration // as the collector has reported last,
 	lingerSet time.Time     // and when
 
@@ -107,7 +112,7 @@ type Uplink struct {
 func New(find Find, hello *moriensv1.Hello, outbox Outbox, log *slog.Logger) *Uplink {
 	u := &Uplink{find: find, hello: hello, outbox: outbox, log: log, finish: make(chan struct{}), over: make(chan struct{})}
 	u.changed.L = &u.mu
-	outbox.Notify(u.wake)
+	outbox.Notify(u.committed)
 	return u
 }
 
@@ -140,6 +145,9 @@ func (u *Uplink) Flush(ctx context.Context) error {
 	defer context.AfterFunc(ctx, u.wake)()
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.flushing++
+	defer func() { u.flushing-- }()
+	u.changed.Broadcast()
 	for u.waiting() > 0 && u.fatal == nil && ctx.Err() == nil {
 		u.changed.Wait()
 	}
@@ -299,7 +307,8 @@ func (u *Uplink) stream(ctx context.Context, meet rendezvous.Rendezvous, conn *g
 	greet()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(leaveGrace, hangUp) })()
 	u.mu.Lock()
-	u.greeted, u.sent = false, 0
+	u.greeted, u.sent, u.lives = false, 0, true
+	u.pace.renew()
 	u.round.again()
 	u.answers.renew()
 	u.spool.renew()
@@ -324,6 +333,7 @@ func (u *Uplink) stream(ctx context.Context, meet rendezvous.Rendezvous, conn *g
 	}
 	err = <-received
 	u.mu.Lock()
+	u.lives = false
 	u.answers.renew()
 	u.changed.Broadcast()
 	u.mu.Unlock()
@@ -361,11 +371,13 @@ func (u *Uplink) acknowledge(held uint64) error {
 		return fmt.Errorf("%w: %w", errRefused, err)
 	}
 	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.greeted || u.flushing > 0 {
+		u.changed.Broadcast()
+	}
 	u.broke = nil
 	u.greeted = true
 	u.sent = max(u.sent, held)
-	u.mu.Unlock()
-	u.wake()
 	return nil
 }
 
@@ -374,7 +386,7 @@ func (u *Uplink) send(ctx context.Context, s stream) error {
 	defer context.AfterFunc(ctx, u.wake)()
 	for {
 		u.mu.Lock()
-		for !u.ready() && !u.round.due() && !u.spool.due() && !u.standing.due() && len(u.answers.queue) == 0 && ctx.Err() == nil {
+		for !u.due() && ctx.Err() == nil {
 			u.changed.Wait()
 		}
 		if ctx.Err() != nil {
@@ -401,20 +413,20 @@ func (u *Uplink) send(ctx context.Context, s stream) error {
 			u.mu.Unlock()
 			continue
 		}
-		if u.standing.due() {
-			m := u.standing.latest
-			u.standing.sent = m
-			u.mu.Unlock()
-			if s.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Standing{Standing: m}}) != nil {
-				return nil
-			}
-			continue
-		}
 		if len(u.answers.queue) > 0 {
 			m := u.answers.next()
 			u.changed.Broadcast()
 			u.mu.Unlock()
 			if s.Send(m) != nil {
+				return nil
+			}
+			continue
+		}
+		if u.standing.due() {
+			m := u.standing.latest
+			u.standing.sent = m
+			u.mu.Unlock()
+			if s.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Standing{Standing: m}}) != nil {
 				return nil
 			}
 			continue

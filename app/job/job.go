@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"moriens/internal/slack"
 )
 
 // Exit statuses that shells use too.
@@ -65,7 +67,7 @@ func Start(argv []string, p Preload) (*Job, error) {
 		Path: path, Args: argv, Env: env,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 	}}
-	if err := j.command.Start(); err != nil {
+	if err := slack.Start(j.command); err != nil {
 		return nil, notStarted(argv[0], err)
 	}
 	return j, nil

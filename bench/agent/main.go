@@ -23,7 +23,7 @@ import (
 func main() {
 	var p plan
 	flag.StringVar(&p.ranks, "ranks", "1,4,16,64", "numbers of ranks on the node")
-	flag.IntVar(&p.load.rate, "rate", 1000, "MPI calls a second of each rank")
+	flag.IntVar(&p.load.rate, "rate", 1000, "MPI calls a second of each rank; 0: every other rank is in one all the time, and the others compute")
 	flag.IntVar(&p.rounds, "rounds", 3, "measurements of each")
 	flag.DurationVar(&p.load.warm, "warm", 10*time.Second, "how long ranks run before it is measured")
 	flag.DurationVar(&p.load.span, "for", 30*time.Second, "how long is measured")
@@ -51,8 +51,8 @@ func run(out io.Writer, p plan) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "| ranks | calls/s of each | programs | agent, % of a core per rank | least … greatest | us a call | sleeps/s | MiB at most | of it rings, MiB | collector, us a call |")
-	fmt.Fprintln(out, "|"+strings.Repeat("---|", 10))
+	fmt.Fprintln(out, "| ranks | calls/s of each | programs | agent, ms/s | % of a core per rank | least … greatest | us a call | sleeps/s | MiB at most | of it rings, MiB | collector, ms/s | us a call | sleeps/s |")
+	fmt.Fprintln(out, "|"+strings.Repeat("---|", 13))
 	for _, ranks := range list {
 		costs := make([][]cost, len(p.bins))
 		l := p.load
@@ -88,6 +88,14 @@ func printRow(out io.Writer, bin string, l load, costs []cost) {
 	_, peak, _ := of(func(c cost) float64 { return c.peak })
 	_, rings, _ := of(func(c cost) float64 { return c.rings })
 	_, collector, _ := of(func(c cost) float64 { return c.collector })
-	fmt.Fprintf(out, "| %d | %d | %s | %.3f | %.3f … %.3f | %.2f | %.0f | %.0f | %.0f | %.2f |\n", l.ranks, l.rate, bin, median, least, greatest,
-		median*float64(l.ranks)*1e4/calls, sleeps, peak/mib, rings/mib, collector*1e6/calls)
+	_, itsSleeps, _ := of(func(c cost) float64 { return c.itsSleeps })
+	perCall := func(seconds float64) string {
+		if calls == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%.2f", seconds*1e6/calls)
+	}
+	agent := median * float64(l.ranks) / 100
+	fmt.Fprintf(out, "| %d | %d | %s | %.2f | %.3f | %.3f … %.3f | %s | %.0f | %.0f | %.0f | %.2f | %s | %.0f |\n", l.ranks, l.rate, bin, 1e3*agent, median, least, greatest,
+		perCall(agent), sleeps, peak/mib, rings/mib, 1e3*collector, perCall(collector), itsSleeps)
 }

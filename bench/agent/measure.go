@@ -17,7 +17,8 @@ import (
 // A cost is what was taken, each second of the measurement.
 type cost struct {
 	agent, collector float64 // seconds of processor time
-	sleeps           float64 // of the agent's threads
+	sleeps           float64 // of the agent's threads,
+	itsSleeps        float64 // and of the collector's
 	peak, rings      float64 // bytes of the agent's memory, at most and of it what it sees of the rings at the end
 }
 
@@ -78,7 +79,8 @@ func measure(bin string, l load) (c cost, err error) {
 	}
 	return cost{
 		agent: (agentAfter.CPU - agentBefore.CPU) / seconds, collector: (collectorAfter.CPU - collectorBefore.CPU) / seconds,
-		sleeps: (agentAfter.Switches - agentBefore.Switches) / seconds, peak: agentAfter.Peak, rings: agentAfter.Shared,
+		sleeps: (agentAfter.Switches - agentBefore.Switches) / seconds, itsSleeps: (collectorAfter.Switches - collectorBefore.Switches) / seconds,
+		peak: agentAfter.Peak, rings: agentAfter.Shared,
 	}, nil
 }
 

@@ -79,6 +79,13 @@ func (x *rank) run(l load, began time.Time, over <-chan struct{}) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	last, err := ticks.Now(ticks.Usual())
+	if l.rate == 0 && err == nil {
+		x.call(last, l.ranks, random)
+	}
+	waits := l.rate == 0 && x.number%2 == 0
+	if waits && err == nil {
+		x.ring.Enter(mpicall.Barrier, x.path, last+4000, 1, 1)
+	}
 	for ended := false; err == nil && !ended; {
 		var now uint64
 		if now, err = ticks.Now(ticks.Usual()); err != nil {
@@ -99,6 +106,9 @@ func (x *rank) run(l load, began time.Time, over <-chan struct{}) error {
 	}
 	if err != nil {
 		return err
+	}
+	if waits {
+		x.ring.Exit(last + 5000)
 	}
 	x.process.Finalize()
 	x.process.Exit()

@@ -50,13 +50,18 @@ type preloadedCommand struct {
 // user by the lock's file.
 func preloadedMain(args []string) int {
 	words := os.NewFile(preloadedLock, ring.AgentFile)
-	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--agent=") }) {
+	if !isAgent(args) {
 		return run(args, io.Discard, words)
 	}
 	if run(append(args, strings.Fields(os.Getenv("MORIENS_OPTIONS"))...), io.Discard, words) != 0 {
 		return statusFailure // statusUsage is how a crash ends, and no reason to try again
 	}
 	return 0
+}
+
+// isAgent reports whether it is the agent, and not its parent.
+func isAgent(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--agent=") })
 }
 
 // words is where messages to the user are printed.

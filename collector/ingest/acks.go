@@ -10,12 +10,25 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// acks sends the newest acknowledgement whenever there is one: many messages may arrive while one acknowledgement is
-// sent.
+const (
+	// ackEvery is the time between two acknowledgements where nobody waits for them: each has its price, at both ends.
+	ackEvery = time.Second
+	// ackBytes is how many bytes of messages are acknowledged sooner, for an agent's spool holds them until then. The
+	// smallest has four times as many.
+	ackBytes = 256 << 10
+)
+
+// acks sends the newest acknowledgement: once a second, sooner where much has arrived or the agent waits, and with
+// whatever else it is sent.
 type acks struct {
 	mu      sync.Mutex
 	held    uint64
 	started bool                  // held is known
+	next    time.Time             // when a newer one is due; zero: at once
+	bytes   int                   // that have arrived since one was sent
+	hurried bool                  // the agent waits, from now on
+	ended   func()                // called when what is safe includes its last message
+	alarm   *time.Timer           // at next; nil: none is needed
 	reply   *moriensv1.ClockReply // to the latest probe; nil when it was sent
 	changed chan struct{}         // holds a token when there is something newer than what was sent
 	closed  chan struct{}
@@ -68,9 +81,25 @@ func newAcks(now numbered, finish <-chan struct{}, linger Linger) *acks {
 // set says what is held, and safe.
 func (a *acks) set(held uint64) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.held, a.started = held, true
-	a.mu.Unlock()
-	a.wake()
+	if a.hurried {
+		a.ended()
+	}
+	switch wait := time.Until(a.next); {
+	case a.hurried || a.bytes >= ackBytes || wait <= 0 && a.alarm == nil:
+		a.wake()
+	case a.alarm == nil:
+		a.alarm = time.AfterFunc(wait, a.wake)
+	}
+}
+
+// arrived counts a message of so many bytes. Where it is the agent's last one, that waits until it is acknowledged.
+func (a *acks) arrived(bytes int, last bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.bytes += bytes
+	a.hurried = a.hurried || last
 }
 
 func (a *acks) wake() {
@@ -99,6 +128,7 @@ func (a *acks) send(ctx context.Context, ask func(*moriensv1.ReportResponse), st
 	finish, over, until := a.finish, a.linger.Over, a.linger.Until
 	again, stop := a.linger.again()
 	defer stop()
+	defer a.calm()
 	for {
 		select {
 		case <-ctx.Done():
@@ -124,6 +154,21 @@ func (a *acks) send(ctx context.Context, ask func(*moriensv1.ReportResponse), st
 	}
 }
 
+// calm ends the alarm.
+func (a *acks) calm() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.disarm()
+}
+
+// disarm does so with a.mu held.
+func (a *acks) disarm() {
+	if a.alarm != nil {
+		a.alarm.Stop()
+		a.alarm = nil
+	}
+}
+
 func (a *acks) sendHeld(ask func(*moriensv1.ReportResponse), stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse]) error {
 	a.mu.Lock()
 	if !a.started {
@@ -138,6 +183,8 @@ func (a *acks) sendHeld(ask func(*moriensv1.ReportResponse), stream grpc.BidiStr
 	default:
 	}
 	a.reply = nil
+	a.bytes, a.next = 0, time.Now().Add(ackEvery)
+	a.disarm()
 	a.mu.Unlock()
 	ask(response)
 	if response.ClockReply != nil {

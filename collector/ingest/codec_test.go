@@ -49,7 +49,7 @@ func TestMalformedMessage(t *testing.T) {
 	control := admission.New(j.Store().Refuse, quiet)
 	defer control.Close()
 	server := grpc.NewServer(append(ingest.Options(), control.ServerOptions(meet, rendezvous.PeerCredentials())...)...)
-	ingest.Register(server, ingest.Config{Journal: j, Windows: windows.New(), Clock: func() (uint64, error) { return 1, nil }, Admission: control, Log: quiet})
+	ingest.Register(server, ingest.Config{Journal: j, Windows: windows.New(), Clock: func() (uint64, error) { return 1, nil }, Admission: control, Stir: func() {}, Log: quiet})
 	go server.Serve(control.Listen(listener))
 	defer server.Stop()
 

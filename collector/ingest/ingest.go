@@ -49,6 +49,7 @@ type Config struct {
 	Linger    Linger             // how long agents keep running after they are done
 	Place     Place              // which agents belong here; nil: all
 	Mode      Mode               // which agents are not as the others are; nil: none
+	Stir      func()             // called when an agent has come, is done or has left
 	Log       *slog.Logger
 }
 
@@ -97,10 +98,15 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 		}
 		return ticks, s.Journal.Clock(agent), nil
 	}, s.Finish, s.Linger)
+	acks.ended = s.Stir
 	if agent, err = s.Journal.Greet(hello, acks.set); err != nil {
 		return over(err)
 	}
-	defer s.store.Leave(agent)
+	s.Stir()
+	defer func() {
+		s.store.Leave(agent)
+		s.Stir()
+	}()
 	log := s.Log.With("agent", hello.Host)
 	log.Info("agent connected", "held", s.store.Held(agent))
 
@@ -171,6 +177,7 @@ func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, m
 		if line.Take(m) {
 			continue
 		}
+		acks.arrived(len(record), m.GetDone() != nil)
 		err = s.Journal.Take(stream.Context(), agent, m, record, acks.set)
 		var content *store.ContentError
 		switch {

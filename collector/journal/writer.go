@@ -13,8 +13,8 @@ import (
 const (
 	// commitBytes bounds what is written at once, but for a single record.
 	commitBytes = 8 << 20
-	// commitEvery is the time between two beginnings of a write: what arrives in between is written together. It does not
-	// wait so long where somebody waits for it, or where commitFrom bytes do.
+	// commitEvery is how long a record waits for others, to be written with them. It does not wait so long where somebody
+	// waits for it, or where commitFrom bytes do.
 	commitEvery = 100 * time.Millisecond
 	commitFrom  = 1 << 20
 	// waitingBytes is how much may wait for the disk before agents have to wait as well.
@@ -84,10 +84,11 @@ type writer struct {
 
 	mu      sync.Mutex
 	changed sync.Cond
-	queue   []entry // the first ones may be on their way to the disk
-	records int     // in the queue
-	bytes   int     // of those
-	hurried bool    // somebody waits for what is in the queue
+	queue   []entry   // the first ones may be on their way to the disk
+	records int       // in the queue
+	bytes   int       // of those
+	since   time.Time // since when one waits that is not on its way
+	hurried bool      // somebody waits for what is in the queue
 	stats   Stats
 }
 
@@ -105,15 +106,25 @@ func (w *writer) addLater(record []byte, safe func()) { w.put(record, safe, fals
 
 func (w *writer) put(record []byte, safe func(), hurry bool) {
 	w.mu.Lock()
-	w.hurried = w.hurried || hurry
+	defer w.mu.Unlock()
+	if len(w.queue) == 0 {
+		w.since = time.Now()
+		w.changed.Broadcast()
+	}
 	w.queue = append(w.queue, entry{record, safe})
+	before := w.urgent()
+	w.hurried = w.hurried || hurry
 	if record != nil {
 		w.records++
 		w.bytes += len(record)
 	}
-	w.changed.Broadcast()
-	w.mu.Unlock()
+	if w.urgent() && !before {
+		w.changed.Broadcast()
+	}
 }
+
+// urgent reports whether what is in the queue does not wait for more, with w.mu held.
+func (w *writer) urgent() bool { return w.hurried || w.bytes >= commitFrom }
 
 // room waits while too much waits for the disk, or until ctx ends.
 func (w *writer) room(ctx context.Context) error {
@@ -160,12 +171,10 @@ func (w *writer) wake() {
 
 // run writes until ctx ends.
 func (w *writer) run(ctx context.Context) {
-	var begun time.Time
 	for {
-		if w.gather(ctx, begun.Add(commitEvery)) != nil {
+		if w.gather(ctx) != nil {
 			return
 		}
-		begun = time.Now()
 		batch := w.batch()
 		if !w.commit(ctx, batch) {
 			return
@@ -175,15 +184,19 @@ func (w *writer) run(ctx context.Context) {
 }
 
 // gather waits until something is to be written, and some time for more of it.
-func (w *writer) gather(ctx context.Context, until time.Time) error {
+func (w *writer) gather(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.wait(ctx, func() bool { return len(w.queue) > 0 }); err != nil {
 		return err
 	}
+	if w.urgent() {
+		return nil
+	}
+	until := w.since.Add(commitEvery)
 	alarm := time.AfterFunc(time.Until(until), w.wake)
 	defer alarm.Stop()
-	return w.wait(ctx, func() bool { return w.hurried || w.bytes >= commitFrom || !time.Now().Before(until) })
+	return w.wait(ctx, func() bool { return w.urgent() || !time.Now().Before(until) })
 }
 
 // batch is what is written next.
@@ -196,6 +209,7 @@ func (w *writer) batch() []entry {
 		n++
 	}
 	w.hurried = w.hurried && n < len(w.queue)
+	w.since = time.Now() // of those that come while these are written
 	return w.queue[:n:n]
 }
 

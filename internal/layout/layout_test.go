@@ -28,7 +28,7 @@ var rules = []rule{
 	{"cmd", []string{"agent", "analysis", "app", "collector", "conclude", "trace"}, nil, nil},
 	{"bench", []string{"agent", "analysis", "app", "bench/timing", "collector", "conclude", "cshim", "proto", "trace"}, nil, nil},
 	{"app", []string{"agent", "analysis", "app", "collector", "conclude", "proto", "trace", "viewer"},
-		[]string{"files", "hint", "plain", "rendezvous", "segment", "shmabi", "stage", "team", "units", "webguard"}, nil},
+		[]string{"files", "hint", "plain", "rendezvous", "segment", "shmabi", "slack", "stage", "team", "units", "webguard"}, nil},
 	{"conclude/match", []string{}, []string{"team"}, []string{}},
 	{"conclude/carry", []string{"trace"}, []string{"team"}, []string{}},
 	{"conclude/clustering", []string{"analysis", "trace"}, []string{"team", "units"}, []string{}},
