@@ -39,9 +39,14 @@ func (s *Server) receive(stream grpc.ServerStream) (*moriensv1.ReportRequest, []
 		s.countFault(stream.Context(), err)
 		return nil, nil, err
 	}
-	m := new(moriensv1.ReportRequest)
-	if err := proto.Unmarshal(w.record[journal.HeadBytes:], m); err != nil {
+	m, err := w.message()
+	if err != nil {
 		return nil, nil, s.refuse(stream.Context(), admission.Malformed, status.Error(codes.Internal, err.Error())) // as gRPC does
 	}
 	return m, w.record, nil
+}
+
+func (w *wire) message() (*moriensv1.ReportRequest, error) {
+	m := new(moriensv1.ReportRequest)
+	return m, proto.Unmarshal(w.record[journal.HeadBytes:], m)
 }

@@ -70,6 +70,7 @@ type Pins struct {
 	far       map[anchor.ID]bool
 	farPins   int
 	meetings  []store.Meeting // of the ring that is looked at
+	reader    store.Reader
 
 	looking  sync.Mutex // held while the store is read
 	finished bool

@@ -139,6 +139,7 @@ func FuzzApply(f *testing.F) {
 func checkTotals(t *testing.T, s *Store) {
 	t.Helper()
 	f := s.Freeze()
+	reader := new(Reader)
 	var got Totals
 	got.Agents = len(f.Agents)
 	for _, a := range f.Agents {
@@ -152,20 +153,23 @@ func checkTotals(t *testing.T, s *Store) {
 			got.ProcessesEnded++
 		}
 		for _, r := range p.Rings {
-			rows := uint64(0)
+			rows, before := uint64(0), uint32(0)
 			for i := range r.Chunks {
 				c := &r.Chunks[i]
-				rows += uint64(len(c.Path))
-				got.Bursts += uint64(len(c.Path) - len(c.NoBurst))
-				for _, n := range c.Polls {
+				x := reader.Calls(c)
+				rows += uint64(len(x.Path))
+				got.Bursts += uint64(len(x.Path) - len(x.NoBurst))
+				for _, n := range x.Polls {
 					got.Calls += n - 1
 				}
-				for k := range c.Counts {
-					if n := len(c.Column(k)); n != len(c.Path) {
-						t.Errorf("a column of %d for %d rows", n, len(c.Path))
-					}
+				if len(x.Path) != c.Rows || len(x.Burst) != c.Rows || len(x.Call) != c.Rows || len(x.Counts) != len(p.Info.Events) {
+					t.Errorf("columns of %d, %d and %d rows and %d events, for %d and %d", len(x.Path), len(x.Burst), len(x.Call), len(x.Counts), c.Rows, len(p.Info.Events))
 				}
-				for _, path := range c.Path {
+				if !p.CallsOnNode() {
+					checkSums(t, c, x, s.paths.lead, before)
+				}
+				before = s.paths.lead[c.LastPath]
+				for _, path := range x.Path {
 					if int(path) >= len(f.CallPaths) {
 						t.Errorf("call path %d of %d", path, len(f.CallPaths))
 					}

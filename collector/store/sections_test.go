@@ -29,13 +29,13 @@ func described(t *testing.T) *agentStub {
 	return s
 }
 
-// planted is a block of rows from one on, and what a store should hold of it: of its chunk without the numbers of call
-// paths.
-func planted(seed, first uint64, rows int) (*section.Block, *Ring) {
+// planted is a block of rows from one on, and what a store should hold of it: the rows without the numbers of their
+// call paths.
+func planted(seed, first uint64, rows int) (*section.Block, *Ring, *Calls) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	functions := []mpicall.ID{mpicall.Send, mpicall.Recv, mpicall.Allreduce}
 	b := &section.Block{Ring: 2, First: first, Origin: 7 + 1_000_000*first, Rows: rows, Events: 1}
-	c, x := Chunk{Origin: b.Origin, Counts: [][]int64{{}}}, Collectives{}
+	c, x := &Calls{Counts: [][]int64{{}}}, Collectives{}
 	for i := range min(rows, len(functions)) {
 		b.Sites = append(b.Sites, section.Site{Function: uint16(functions[i]), Path: uint32(i % 2)})
 	}
@@ -48,7 +48,7 @@ func planted(seed, first uint64, rows int) (*section.Block, *Ring) {
 			b.NoBurst, c.NoBurst = append(b.NoBurst, uint32(row)), append(c.NoBurst, uint32(row))
 			b.Paused, c.Paused = append(b.Paused, uint32(row)), append(c.Paused, uint32(row))
 		case 1:
-			b.NoCounts, c.NoCounts = append(b.NoCounts, uint32(row)), append(c.NoCounts, uint32(row))
+			b.NoCounts, c.Counts[0] = append(b.NoCounts, uint32(row)), append(c.Counts[0], trace.NoCount)
 			continue
 		case 2:
 			b.PollsRow, c.PollsRow = append(b.PollsRow, uint32(row)), append(c.PollsRow, uint32(row))
@@ -71,13 +71,13 @@ func planted(seed, first uint64, rows int) (*section.Block, *Ring) {
 	b.FirstMark = 2 * seed
 	b.GapsBefore, b.GapsInside = []uint64{first + uint64(rows)}, []uint64{first}
 	held := &Ring{
-		Calls: uint64(rows), Chunks: []Chunk{c}, Gaps: Gaps{Before: b.GapsBefore, Inside: b.GapsInside},
+		Calls: uint64(rows), Gaps: Gaps{Before: b.GapsBefore, Inside: b.GapsInside},
 		Marks: []MarkChunk{{Origin: b.Origin, Ticks: []uint64{0, 5}, What: []moriensv1.Marks_What{begin, event}, Name: []uint32{1, 0}, Value: []int64{-3}}},
 	}
 	if len(x.Row) > 0 {
 		held.Collectives = []Collectives{x}
 	}
-	return b, held
+	return b, held, c
 }
 
 // A store holds what the blocks were that the sections were made of.
@@ -85,37 +85,53 @@ func TestSectionsHold(t *testing.T) {
 	s := described(t)
 	var want Ring
 	var totals Totals
+	var rowsOf []*Calls
+	origins, ticks := []uint64{}, uint64(0)
 	for seed, rows := range []int{1, 100, 2000, section.MaxRows} {
-		b, held := planted(uint64(seed), want.Calls, rows)
+		b, held, c := planted(uint64(seed), want.Calls, rows)
 		s.must(sections(b))
-		c := &held.Chunks[0]
 		for row := range rows {
 			site := b.Sites[b.Site[row]]
 			c.Path = append(c.Path, s.store.Path(1, uint32(site.Function), site.Path))
+			ticks += c.Burst[row] + c.Call[row]
 		}
 		totals.Calls += uint64(rows + 4*len(c.Polls))
 		totals.Bursts += uint64(rows - len(c.NoBurst))
 		want.Calls += held.Calls
-		want.Chunks, want.Collectives, want.Marks = append(want.Chunks, *c), append(want.Collectives, held.Collectives...), append(want.Marks, held.Marks...)
+		rowsOf, origins = append(rowsOf, c), append(origins, b.Origin)
+		want.Collectives, want.Marks = append(want.Collectives, held.Collectives...), append(want.Marks, held.Marks...)
 		want.Gaps.Before, want.Gaps.Inside = append(want.Gaps.Before, held.Gaps.Before...), append(want.Gaps.Inside, held.Gaps.Inside...)
 	}
 	r := s.store.rings[2]
-	got := Ring{Calls: r.Calls, Chunks: r.Chunks, Collectives: r.Collectives, Marks: r.Marks, Gaps: r.Gaps}
-	sums := cmpopts.IgnoreFields(Chunk{}, "Strata", "Computing", "MPI", "Span") // TestSumsOfChunks has them
-	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Ring{}, Chunk{}), sums, cmpopts.EquateEmpty()); d != "" {
+	got := Ring{Calls: r.Calls, Collectives: r.Collectives, Marks: r.Marks, Gaps: r.Gaps}
+	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Ring{}), cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)
 	}
-	ticks := uint64(0)
-	for _, c := range want.Chunks {
-		for i := range c.Burst {
-			ticks += c.Burst[i] + c.Call[i]
+	reader := new(Reader)
+	if len(r.Chunks) != len(rowsOf) {
+		t.Fatalf("%d chunks", len(r.Chunks))
+	}
+	for i := range r.Chunks {
+		c, want := &r.Chunks[i], rowsOf[i]
+		last := len(want.Path) - 1
+		if c.Origin != origins[i] || c.Rows != last+1 || c.Bursts() != c.Rows-len(want.NoBurst) || c.LastPath != want.Path[last] || c.LastCall != want.Call[last] {
+			t.Errorf("chunk %d: %+v", i, c)
+		}
+		if got := reader.Paths(c); !slices.Equal(got.Path, want.Path) || !slices.Equal(got.NoBurst, want.NoBurst) {
+			t.Errorf("chunk %d: paths %v, no bursts %v", i, got.Path, got.NoBurst)
+		}
+		if got := reader.Ticks(c); !slices.Equal(got.Burst, want.Burst) || !slices.Equal(got.Call, want.Call) {
+			t.Errorf("chunk %d: bursts %v, calls %v", i, got.Burst, got.Call)
+		}
+		if d := cmp.Diff(want, reader.Calls(c), cmpopts.EquateEmpty()); d != "" {
+			t.Errorf("chunk %d: %s", i, d)
 		}
 	}
 	if x := s.store.Totals(); x.Calls != totals.Calls || x.Bursts != totals.Bursts || x.Refused != 0 || r.ticks != ticks || r.origin != 7 || r.marks != 8 {
 		t.Errorf("%+v, want %+v; %d ticks from %d on, want %d from 7 on; %d marks", x, totals, r.ticks, r.origin, ticks, r.marks)
 	}
 	paths := make(map[uint32]bool)
-	for _, path := range want.Chunks[1].Path {
+	for _, path := range rowsOf[1].Path {
 		paths[path] = true
 	}
 	if len(paths) != 3 || paths[0] {
@@ -155,11 +171,11 @@ func TestSectionsRefused(t *testing.T) {
 		{"a gap in row 20 of", func(b *section.Block) { b.GapsInside = []uint64{20} }, true},
 	} {
 		s := described(t)
-		before, _ := planted(0, 0, 10)
-		bad, _ := planted(1, 10, 10)
-		behind, _ := planted(1, 10, 10)
+		before, _, _ := planted(0, 0, 10)
+		bad, _, _ := planted(1, 10, 10)
+		behind, _, _ := planted(1, 10, 10)
 		if tt.rows {
-			behind, _ = planted(2, 20, 10)
+			behind, _, _ = planted(2, 20, 10)
 		}
 		tt.spoil(bad)
 		err := s.apply(sections(before, bad, behind))
@@ -176,7 +192,7 @@ func TestSectionsRefused(t *testing.T) {
 // A gap may be known later than the end of its ring.
 func TestGapBehindTheEnd(t *testing.T) {
 	s := described(t)
-	one, _ := planted(0, 0, 10)
+	one, _, _ := planted(0, 0, 10)
 	s.must(sections(one))
 	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 2, Calls: 10, Marks: 2}}})
 	s.must(sections(&section.Block{Ring: 2, GapsInside: []uint64{4}}))
@@ -188,8 +204,8 @@ func TestGapBehindTheEnd(t *testing.T) {
 // Behind bytes that are no section nothing of the message is taken; a ring that has ended takes none.
 func TestSectionsDamaged(t *testing.T) {
 	s := described(t)
-	one, _ := planted(0, 0, 10)
-	two, _ := planted(1, 10, 10)
+	one, _, _ := planted(0, 0, 10)
+	two, _, _ := planted(1, 10, 10)
 	m := sections(one, two)
 	m.GetSections()[len(sectiontest.Calls(one))+20]++
 	if err := s.apply(m); err == nil || !strings.Contains(err.Error(), "checksum") || s.store.rings[2].Calls != 10 {
