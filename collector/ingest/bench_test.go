@@ -19,7 +19,7 @@ import (
 // the store keeps of it: sections as agents send them of 2 ranks that make 15,000 calls a second each, and of 16 that
 // make 1,000. Ranks send with two counters; every tenth call is a reduction.
 func BenchmarkTake(b *testing.B) {
-	for _, load := range []struct{ ranks, rows, sections int }{{2, 4000, 50}, {16, 700, 20}} {
+	for _, load := range []struct{ ranks, rows, sections int }{{2, 4000, 200}, {16, 700, 140}} {
 		b.Run(fmt.Sprintf("ranks=%d/rows=%d", load.ranks, load.rows), func(b *testing.B) {
 			messages := messagesOf(b, load.ranks, load.rows, load.sections)
 			calls := load.ranks * load.rows * load.sections
