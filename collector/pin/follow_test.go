@@ -154,7 +154,7 @@ func TestBudget(t *testing.T) {
 	if !b.affords(recentBursts) || b.affords(2*recentBursts) || b.compare != 2*5*comparing {
 		t.Errorf("%+v", b)
 	}
-	if got := b.rows(); got != 300_000 {
+	if got := b.rows(); got != 150_000 {
 		t.Errorf("%d rows", got)
 	}
 }

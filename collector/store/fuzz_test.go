@@ -79,8 +79,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// FuzzApply has two agents say anything, in any order: nothing panics, what is held grows with what was sent, and the
-// totals are what is there.
+// FuzzApply has two agents say anything, in any order: nothing panics, what is held grows with what was sent, all rows
+// that are held can be read, and the totals are what is there.
 func FuzzApply(f *testing.F) {
 	whole := session()
 	f.Add(stream(f, whole))
@@ -89,6 +89,7 @@ func FuzzApply(f *testing.F) {
 	}
 	twice := append(whole[:6:6], whole[5], &moriensv1.ReportRequest{Sequence: 3}, &moriensv1.ReportRequest{Sequence: 1 << 40})
 	f.Add(stream(f, twice))
+	reader := new(Reader)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := New()
 		var agents []*Agent
@@ -131,15 +132,14 @@ func FuzzApply(f *testing.F) {
 		}
 		s.Progress()
 		s.Rings()
-		checkTotals(t, s)
+		checkTotals(t, s, reader)
 	})
 }
 
 // checkTotals counts again what a store holds.
-func checkTotals(t *testing.T, s *Store) {
+func checkTotals(t *testing.T, s *Store, reader *Reader) {
 	t.Helper()
 	f := s.Freeze()
-	reader := new(Reader)
 	var got Totals
 	got.Agents = len(f.Agents)
 	for _, a := range f.Agents {
