@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"moriens/internal/mpicall"
 	"moriens/internal/section"
@@ -220,5 +221,43 @@ func TestSectionsDamaged(t *testing.T) {
 	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 2, Calls: 10, Marks: 2}}})
 	if err := s.apply(sections(two)); err == nil || !strings.Contains(err.Error(), "has ended") {
 		t.Error(err)
+	}
+}
+
+// Of whatever section rows are taken, they can be read, and their sums are right: nothing is found to be wrong later.
+func TestWhatIsTakenCanBeRead(t *testing.T) {
+	reader := new(Reader)
+	whole := make([][]byte, 4)
+	for i := range whole {
+		b, _, _ := planted(uint64(i), 0, 10+70*i)
+		b.FirstMark = 0
+		whole[i] = sectiontest.Calls(b)
+	}
+	taken := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		bytes := slices.Clone(rapid.SampledFrom(whole).Draw(rt, "section"))
+		if rapid.Bool().Draw(rt, "without") {
+			bytes = sectiontest.Without(bytes, rapid.SampledFrom([]byte{1, 2, 3, 4, 31, 64}).Draw(rt, "column"))
+		}
+		for range rapid.IntRange(0, 3).Draw(rt, "wrong bytes") {
+			bytes[rapid.IntRange(32, len(bytes)-9).Draw(rt, "at")] = rapid.Byte().Draw(rt, "byte")
+		}
+		sectiontest.Seal(bytes)
+		s := described(t)
+		_ = s.apply(sectiontest.Message(bytes)) // it may be refused
+		r := s.store.rings[2]
+		if len(r.Chunks) == 0 {
+			return
+		}
+		taken++
+		c := &r.Chunks[0]
+		x := reader.Calls(c)
+		checkSums(rt, c, x, s.store.Places(), 0)
+		if last := c.Rows - 1; c.LastPath != x.Path[last] || c.LastCall != x.Call[last] || uint64(c.Rows) != r.Calls || r.ticks != c.Span || c.Bursts() != c.Rows-len(x.NoBurst) {
+			rt.Fatalf("%+v, of a ring of %d rows and %d ticks", c, r.Calls, r.ticks)
+		}
+	})
+	if taken == 0 {
+		t.Error("nothing was ever taken")
 	}
 }
