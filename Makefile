@@ -140,7 +140,7 @@ quick-generated: viewer/node_modules/.package-lock.json
 # The race detector runs over all packages with tests but these. Tests that try programs, not themselves:
 RACE_NOT_PROGRAMS = app/faults bench/agent bench/app bench/ingest bench/shim cmd/moriens cshim deploy/modulefile deploy/slurm internal/layout internal/shmabi internal/slurmtest
 # Packages that start no goroutine, have none started, share nothing and do without unsafe, as internal/layout sees to:
-RACE_NOT_NEEDED = agent/burst agent/mark agent/message agent/spare analysis/cell analysis/fidelity analysis/moment app/export app/job app/points \
+RACE_NOT_NEEDED = agent/burst agent/message analysis/cell analysis/fidelity analysis/moment app/export app/job app/points \
 	cmd/moriens-otf2 collector/health cshim/gen internal/anchor internal/files internal/mix internal/mpicall internal/plain internal/section internal/segment \
 	internal/ticks internal/units trace/csv trace/pack trace/palette trace/parquet trace/perfetto
 RACE_NOT = $(RACE_NOT_PROGRAMS) $(RACE_NOT_NEEDED)

@@ -63,8 +63,8 @@ func appendSections(list []*moriensv1.ReportRequest, bytes []byte) []*moriensv1.
 	return list
 }
 
-// pack makes sections of blocks, and sorts the messages of their transaction. Cuts, unless it is nil, says at which rows
-// another section begins.
+// pack makes sections of blocks, and sorts the messages of their transaction. Cuts, unless it is nil, says at which
+// rows another section begins.
 func (p *packer) pack(messages []*moriensv1.ReportRequest, blocks []*section.Block, cuts cuts) (x packed) {
 	for _, m := range messages {
 		if follows(m) {

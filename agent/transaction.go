@@ -16,11 +16,11 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A process's records become blocks and messages, which wait here, with the state that is needed to continue after them, until
-// they are committed to the outbox as one transaction. Only then their slots are given back to the ring, and only then
-// they go to the collector. An agent that is killed before that has done nothing: a restarted agent finds the records
-// where they were. What belongs to the node as a whole goes with whichever transaction is next, of any process: it may
-// be named there.
+// A process's records become blocks and messages, which wait here, with the state that is needed to continue after
+// them, until they are committed to the outbox as one transaction. Only then their slots are given back to the ring,
+// and only then they go to the collector. An agent that is killed before that has done nothing: a restarted agent finds
+// the records where they were. What belongs to the node as a whole goes with whichever transaction is next, of any
+// process: it may be named there.
 
 const (
 	// batchShare is how many bytes a process's state may have for each row that is committed with it: where many requests

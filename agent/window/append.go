@@ -204,8 +204,8 @@ func (s *Store) rankAt(level int) class {
 	return pinned
 }
 
-// Cuts learns in which windows calls are, and returns where the chunks of a ring begin: of rows from ≤ row ≤ behind, the
-// last one is behind.
+// Cuts learns in which windows calls are, and returns where the chunks of a ring begin: of rows from ≤ row ≤ behind,
+// the last one is behind.
 func (s *Store) Cuts(messages []*moriensv1.ReportRequest, blocks []*section.Block) func(ring, from, behind uint64) []uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -88,6 +88,9 @@ func (t *Track) Add(what What, from, to uint64) {
 // Room is the time that is in the latest bin alone, from where all is added: Sum may add to it.
 func (t *Track) Room() (from, to uint64) { return t.at, t.end }
 
+// All is what is added, in ticks.
+func (t *Track) All() (computing, mpi uint64) { return t.all[Computing], t.all[MPI] }
+
 // Sum adds what the location did in all of Room up to a tick.
 func (t *Track) Sum(to, computing, mpi uint64) {
 	t.at = to

@@ -156,15 +156,17 @@ func compare(t *testing.T, f store.Frozen, planters []*planter) {
 		t.Fatalf("%d processes, %d rings, %d messages refused: %v", len(f.Processes), len(rings), f.Totals.Refused, f.Agents[0].Refused)
 	}
 	lost, counted, transfers := uint64(0), uint64(0), uint64(0)
+	reader := new(store.Reader)
 	for _, p := range planters {
 		r := rings[p.ring.ID()]
 		var enter, exit []uint64
 		marks := 0
-		for _, c := range r.Chunks {
-			at := c.Origin
-			for i := range c.Path {
-				enter = append(enter, at+c.Burst[i])
-				at += c.Burst[i] + c.Call[i]
+		for i := range r.Chunks {
+			c := reader.Ticks(&r.Chunks[i])
+			at := r.Chunks[i].Origin
+			for row := range c.Path {
+				enter = append(enter, at+c.Burst[row])
+				at += c.Burst[row] + c.Call[row]
 				exit = append(exit, at)
 			}
 		}

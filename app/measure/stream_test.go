@@ -16,6 +16,7 @@ import (
 	"moriens/analysis/grouping"
 	"moriens/analysis/space"
 	"moriens/collector"
+	"moriens/collector/store"
 	"moriens/internal/rendezvous"
 	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -119,7 +120,9 @@ func checkRing(t *testing.T, c *collector.Collector, messages int) {
 	if len(chunks) != messages {
 		t.Fatalf("%d messages held, want %d", len(chunks), messages)
 	}
-	for i, chunk := range chunks {
+	reader := new(store.Reader)
+	for i := range chunks {
+		chunk := reader.Ticks(&chunks[i])
 		if chunk.Burst[0] != uint64(i) || len(chunk.Burst) != rows {
 			t.Fatalf("message %d holds %d calls of message %d", i, len(chunk.Burst), chunk.Burst[0])
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"moriens/collector/store"
 	"moriens/collector/windows"
@@ -105,7 +106,8 @@ func (j job) rank(s *sender, m *maker, node, rank int) error {
 	step := messageCalls / len(kinds[1]) // iterations
 	for first := 0; first < j.iterations; first += step {
 		j.from(&m.block, rank, first, min(first+step, j.iterations))
-		list = append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sections{Sections: m.encoder.Calls(nil, &m.block)}})
+		sections := slices.Clone(m.encoder.Calls(nil, &m.block)) // as long as what it holds, as from the wire
+		list = append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sections{Sections: sections}})
 		calls += uint64(m.block.Rows)
 	}
 	list = append(list,

@@ -32,14 +32,14 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// What is held is what the columns take, and little more.
+// What is held is the sections, and little more.
 func TestHeld(t *testing.T) {
 	bytes, err := held(200)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if columns := float64(8 + 8 + 4 + 2*8); bytes < columns || bytes > columns+12 {
-		t.Errorf("%.1f bytes a burst, its columns take %.0f", bytes, columns)
+	if section := float64(len(newJob(0).calls(0).GetSections())) / messageBursts; bytes < section || bytes > section+2 {
+		t.Errorf("%.1f bytes a burst, in sections it takes %.1f", bytes, section)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"moriens/collector/admission"
@@ -39,9 +40,44 @@ func (s *Server) receive(stream grpc.ServerStream) (*moriensv1.ReportRequest, []
 		s.countFault(stream.Context(), err)
 		return nil, nil, err
 	}
-	m := new(moriensv1.ReportRequest)
-	if err := proto.Unmarshal(w.record[journal.HeadBytes:], m); err != nil {
+	m, err := w.message()
+	if err != nil {
 		return nil, nil, s.refuse(stream.Context(), admission.Malformed, status.Error(codes.Internal, err.Error())) // as gRPC does
 	}
 	return m, w.record, nil
+}
+
+// message decodes the message. Sections, which are nearly all that arrives, remain where they are: the journal and the
+// store have the same bytes.
+func (w *wire) message() (*moriensv1.ReportRequest, error) {
+	bytes := w.record[journal.HeadBytes:]
+	if sequence, sections := sectionsOf(bytes); sections != nil {
+		return &moriensv1.ReportRequest{Sequence: sequence, Body: &moriensv1.ReportRequest_Sections{Sections: sections}}, nil
+	}
+	m := new(moriensv1.ReportRequest)
+	return m, proto.Unmarshal(bytes, m)
+}
+
+// The numbers of fields of ReportRequest.
+const sequenceField, sectionsField = 1, 190
+
+// sectionsOf is what a message says that has a sequence and sections behind it, and nothing else; nil of another.
+func sectionsOf(message []byte) (sequence uint64, sections []byte) {
+	field, kind, n := protowire.ConsumeTag(message)
+	if n < 0 || field != sequenceField || kind != protowire.VarintType {
+		return 0, nil
+	}
+	message = message[n:]
+	if sequence, n = protowire.ConsumeVarint(message); n < 0 {
+		return 0, nil
+	}
+	message = message[n:]
+	if field, kind, n = protowire.ConsumeTag(message); n < 0 || field != sectionsField || kind != protowire.BytesType {
+		return 0, nil
+	}
+	message = message[n:]
+	if sections, n = protowire.ConsumeBytes(message); n != len(message) {
+		return 0, nil
+	}
+	return sequence, sections
 }

@@ -19,6 +19,7 @@ type feed struct {
 	arrived
 	pieces  []piece
 	sampler sampler
+	reader  store.Reader
 	// member is which of so many collectors this is, which number their threads apart.
 	member, members int32
 }
@@ -93,11 +94,10 @@ func (f *feed) gather(views []store.RingView, places []uint32) (rows, bursts int
 		for ; f.seen[i] < len(v.Chunks) && bursts < portionBursts; f.seen[i]++ {
 			p := piece{Chunk: &v.Chunks[f.seen[i]], ring: int32(i), view: v, columns: columns}
 			if f.seen[i] > 0 {
-				path := v.Chunks[f.seen[i]-1].Path
-				p.before = places[path[len(path)-1]]
+				p.before = places[v.Chunks[f.seen[i]-1].LastPath]
 			}
 			f.pieces = append(f.pieces, p)
-			rows, bursts = rows+len(p.Path), bursts+p.Bursts()
+			rows, bursts = rows+p.Rows, bursts+p.Bursts()
 		}
 	}
 	return rows, bursts
@@ -105,22 +105,24 @@ func (f *feed) gather(views []store.RingView, places []uint32) (rows, bursts int
 
 // takeAll takes all bursts of a chunk.
 func (f *feed) takeAll(p *piece, places []uint32, follower *follower) {
-	noBurst, before := p.NoBurst, p.before
-	for row, path := range p.Path {
+	c := f.reader.Calls(p.Chunk)
+	noBurst, before := c.NoBurst, p.before
+	for row, path := range c.Path {
 		after := places[path]
 		if len(noBurst) > 0 && int(noBurst[0]) == row {
 			noBurst = noBurst[1:]
 		} else {
-			f.bursts.DurationNS = append(f.bursts.DurationNS, p.durationNS(row))
+			ns := p.ns(c.Burst[row])
+			f.bursts.DurationNS = append(f.bursts.DurationNS, ns)
 			f.bursts.Before = append(f.bursts.Before, before)
 			f.bursts.After = append(f.bursts.After, after)
-			f.stands = append(f.stands, stand{1, p.durationNS(row)})
+			f.stands = append(f.stands, stand{1, ns})
 		}
 		before = after
 	}
-	f.countAll(p)
+	f.countAll(p, c)
 	if follower != nil {
-		f.timeAll(p, follower)
+		f.timeAll(p, c, follower)
 	}
 }
 
@@ -133,22 +135,20 @@ func (p *piece) ns(ticks uint64) int64 {
 	return int64(min(float64(ticks)*p.view.NSPerTick, float64(mostNS)))
 }
 
-func (p *piece) durationNS(row int) int64 { return p.ns(p.Burst[row]) }
-
 // timeAll says when each burst of a chunk was, and counts the time of its calls.
-func (f *feed) timeAll(p *piece, follower *follower) {
+func (f *feed) timeAll(p *piece, c *store.Calls, follower *follower) {
 	m, l := f.moment(p), line{p.view, follower.zeroNS}
-	at, noBurst := p.Origin, p.NoBurst
-	for i := range p.Path {
+	at, noBurst := p.Origin, c.NoBurst
+	for i := range c.Path {
 		if len(noBurst) > 0 && int(noBurst[0]) == i {
 			noBurst = noBurst[1:]
 		} else {
 			m.startNS, m.known = l.at(at)
 			f.moments = append(f.moments, m)
 		}
-		at += p.Burst[i] + p.Call[i]
+		at += c.Burst[i] + c.Call[i]
 	}
-	follower.eachCall(p)
+	follower.eachCall(p, c)
 }
 
 func (f *feed) moment(p *piece) moment {
@@ -170,15 +170,15 @@ func (f *feed) columns(events []string) []int {
 }
 
 // countAll appends the counts of a chunk's bursts.
-func (f *feed) countAll(p *piece) {
+func (f *feed) countAll(p *piece, c *store.Calls) {
 	for column := range f.bursts.Counters {
 		event := slices.Index(p.columns, column)
 		if event < 0 {
 			f.bursts.Counters[column] = notRead(f.bursts.Counters[column], p.Bursts())
 			continue
 		}
-		noBurst := p.NoBurst
-		for row, v := range p.Column(event) {
+		noBurst := c.NoBurst
+		for row, v := range c.Counts[event] {
 			if len(noBurst) > 0 && int(noBurst[0]) == row {
 				noBurst = noBurst[1:]
 			} else {

@@ -179,22 +179,22 @@ func (f *follower) stretch(p *piece) (fromNS, toNS int64, known bool) {
 }
 
 // calls counts the time of a chunk's calls, evenly over it.
-func (f *follower) calls(p *piece) {
+func (f *follower) calls(p *piece, reader *store.Reader) {
 	from, to, known := f.stretch(p)
 	if !known {
-		f.eachCall(p)
+		f.eachCall(p, reader.Ticks(p.Chunk))
 		return
 	}
 	f.history.spread(CodeMPI, from, to, p.ns(p.MPI))
 }
 
 // eachCall counts the time of a chunk's calls where they were.
-func (f *follower) eachCall(p *piece) {
+func (f *follower) eachCall(p *piece, c *store.Calls) {
 	l, at := line{p.view, f.zeroNS}, p.Origin
-	for i := range p.Path {
-		at += p.Burst[i]
+	for i := range c.Path {
+		at += c.Burst[i]
 		enter, entered := l.at(at)
-		at += p.Call[i]
+		at += c.Call[i]
 		if exit, left := l.at(at); entered && left {
 			f.history.add(CodeMPI, enter, exit)
 		}

@@ -22,8 +22,9 @@ type group struct {
 	far        bool                // some place is too far away for that
 
 	clusters  []cluster
-	clustered int   // places that have been clustered as they are: the first ones
-	shortNS   int64 // for which they were described
+	label     []int32 // of places: their clusters
+	clustered int     // places that have been clustered as they are: the first ones
+	shortNS   int64   // for which they were described
 }
 
 // A cluster is one with what the filter keeps of it.
@@ -36,8 +37,8 @@ func newGroup(of calls, dims int, side float64) *group {
 	return &group{of: of, places: newPlaces(dims, side)}
 }
 
-// add takes bursts at one place.
-func (g *group) add(at []float64, x amount) {
+// add takes bursts at one place, and reports whether that has been clustered: then they are of its cluster.
+func (g *group) add(at []float64, x amount) (placed bool) {
 	i := g.places.add(g.key(at), x, 0)
 	if int(i) == len(g.more) {
 		g.more = append(g.more, false)
@@ -47,14 +48,27 @@ func (g *group) add(at []float64, x amount) {
 		g.more[i] = true
 	}
 	g.bursts += x.bursts
+	if int(i) < len(g.label) && g.label[i] != dbscan.Noise {
+		g.clusters[g.label[i]].add(x, g.keeps(int(i), g.shortNS))
+	}
 	if len(g.keys) > mostPlaces {
 		g.replace(g.bounded())
+	}
+	return int(i) < g.clustered
+}
+
+// add adds bursts to the cluster, of which the filter keeps all or none.
+func (k *cluster) add(x amount, kept bool) {
+	k.Bursts += x.bursts
+	k.TimeNS += x.timeNS
+	if kept {
+		k.kept += x.bursts
 	}
 }
 
 // replace moves the same bursts to other places. They are clustered again.
 func (g *group) replace(p places) {
-	g.places, g.clustering, g.clustered = p, nil, 0
+	g.places, g.clustering, g.clustered, g.label = p, nil, 0, nil
 	g.more, g.grown = make([]bool, len(p.keys)), g.grown[:0]
 	for i := range p.keys {
 		g.more[i] = true
@@ -79,7 +93,7 @@ func (g *group) cluster(o densityOptions, shortNS int64, lastID *int32) error {
 	}
 	g.shortNS = shortNS
 	if kept == 0 {
-		g.clusters, g.clustered = nil, len(g.keys)
+		g.clusters, g.clustered, g.label = nil, len(g.keys), nil
 		return nil
 	}
 	if err := g.chooseDensity(o, kept); err != nil {
@@ -180,12 +194,7 @@ func (g *group) describe(labels []int32, clusters int, lastID *int32) {
 		if label == dbscan.Noise {
 			continue
 		}
-		k := &g.clusters[label]
-		k.Bursts += g.count[i]
-		k.TimeNS += g.timeNS[i]
-		if g.keeps(i, g.shortNS) {
-			k.kept += g.count[i]
-		}
+		g.clusters[label].add(g.amount(i), g.keeps(i, g.shortNS))
 	}
 	for k, id := range g.identify(labels, lastID) {
 		g.clusters[k].ID, g.clusters[k].Before, g.clusters[k].After = id, g.of.before, g.of.after
@@ -196,7 +205,7 @@ func (g *group) describe(labels []int32, clusters int, lastID *int32) {
 			g.id[i] = g.clusters[label].ID
 		}
 	}
-	g.clustered = len(labels)
+	g.clustered, g.label = len(labels), append(g.label[:0], labels...)
 }
 
 // idAt is the cluster of what is at some coordinates, 0 = of none, and whether that place has been clustered.

@@ -3,9 +3,10 @@
 // In come, at intervals, the bursts that have reached the store since the last time: all of them, or where there are
 // many a sample in which each stands for as many as were left out for it (see sample.go), so that what this costs does
 // not grow with the bursts. It adds them to a clustering of the same definition and dimensions as the one that ends the
-// run (analysis/grouping), but without its refinement. Out come provisional clusters. The interval depends on the cost:
-// clustering takes at most a fiftieth of one core. While somebody watches, new bursts are taken every second all the
-// same, and a burst at a known place joins the cluster there at once.
+// run (analysis/grouping), but without its refinement. Out come provisional clusters. A burst at a known place joins
+// the cluster there at once. All are clustered again when the result may show something else (see stale), and when
+// nothing more arrives. The interval depends on the cost: clustering takes at most a fiftieth of one core. While
+// somebody watches, new bursts are taken every second all the same.
 //
 // Its memory grows not with the bursts but with the occupied places in the burst space. A place is a sixteenth of the
 // smallest Eps wide (see places), and bursts at one place are no longer distinguished. The axes are fixed, so that
@@ -57,8 +58,13 @@ type Live struct {
 	order     []*group // in order of arrival
 	durations space.Durations
 	bursts    int
-	grown     bool // since the last clustering
 	lastID    int32
+
+	// Of what has arrived since the last clustering:
+	grown     bool  // there is something,
+	appeared  bool  // of a group that has not been clustered,
+	unplaced  stand // at places that have not been,
+	clustered int   // and there were so many bursts before
 
 	mu       sync.Mutex
 	progress Progress
@@ -104,6 +110,7 @@ func (l *Live) restart() {
 	}
 	l.groups, l.order = make(map[calls]*group), nil
 	l.durations, l.bursts = space.Durations{}, 0
+	l.appeared, l.unplaced, l.clustered = false, stand{}, 0
 	l.merger.restart()
 	if l.sharer != nil {
 		l.sharer.restart()
@@ -150,7 +157,7 @@ func (l *Live) Finish() {
 	l.workMu.Lock()
 	defer l.workMu.Unlock()
 	if l.follower != nil && !l.finished {
-		l.due = time.Time{}
+		l.due, l.appeared = time.Time{}, true
 		l.work(time.Now())
 	}
 	l.finished = true
@@ -171,16 +178,20 @@ func (l *Live) work(now time.Time) (took time.Duration) {
 	if l.sharer != nil {
 		return pace.Processor(func() { l.share(views) })
 	}
+	before := l.bursts
 	took = pace.Processor(func() {
 		l.absorb()
 		l.take(views)
 		l.propose()
 	})
-	if l.grown && (l.follower == nil || !now.Before(l.due)) {
+	switch {
+	case l.grown && (l.stale() || l.bursts == before) && (l.follower == nil || !now.Before(l.due)):
 		clustering := pace.Processor(func() { l.update(len(views) + l.merger.threads()) })
 		l.due = now.Add(pace.Rest(clustering))
 		took += clustering
-		l.grown = false
+		l.grown, l.appeared, l.unplaced, l.clustered = false, false, stand{}, l.bursts
+	case l.bursts != before:
+		took += pace.Processor(l.report)
 	}
 	l.mu.Lock()
 	l.spent += took
@@ -231,6 +242,16 @@ func (l *Live) choose() (again bool) {
 		l.restart()
 	}
 	return again
+}
+
+// stale reports whether clusters may be others than those of the last clustering, as far as shows: bursts are between
+// other calls, or there are a quarter more, or of more than a hundredth of them or of their time it is not known in
+// which cluster they are. What other collectors report waits for all of its places.
+func (l *Live) stale() bool {
+	const more, part = 4, 100
+	return l.appeared || more*(l.bursts-l.clustered) >= l.clustered ||
+		part*l.unplaced.bursts > int64(l.bursts) || part*float64(l.unplaced.timeNS) > float64(l.durations.TotalNS()) ||
+		l.follower != nil && len(l.follower.lent) > 0
 }
 
 // update clusters the bursts that were added, of a job of so many threads. Those that wait are in a cluster then, or in
@@ -295,13 +316,21 @@ func (l *Live) add(a *arrived) error {
 			of = calls{b.Before[row], b.After[row]}
 		}
 		g := l.group(of)
-		g.add(coords[i*dims:(i+1)*dims], amount{1, a.stands[row]})
+		l.put(g, coords[i*dims:(i+1)*dims], amount{1, a.stands[row]})
 		groups[i] = g
 	}
 	if l.follower != nil {
 		l.follower.put(a, selection.Status, rows, groups, coords)
 	}
 	return nil
+}
+
+// put adds bursts at one place to a group.
+func (l *Live) put(g *group, at []float64, x amount) {
+	if !g.add(at, x) {
+		l.unplaced = stand{l.unplaced.bursts + x.bursts, min(l.unplaced.timeNS+x.timeNS, mostNS)}
+		l.appeared = l.appeared || g.clustered == 0
+	}
 }
 
 // group is that of bursts between calls.

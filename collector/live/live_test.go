@@ -144,3 +144,60 @@ func TestGatherCounts(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// What arrives at known places is counted where others are; all is clustered again when the clusters may be others, or
+// when nothing more arrives.
+func TestClusterWhenItMayShow(t *testing.T) {
+	s, apply := reported(t)
+	for _, at := range []uint64{1, 1e9} { // a tick is a nanosecond
+		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: &moriensv1.ClockSample{
+			Clock: moriensv1.Clock_CLOCK_TSC, Ticks: at, MonotonicNs: int64(at),
+		}}})
+	}
+	apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{Size: 1, Clock: moriensv1.Clock_CLOCK_TSC}}})
+	apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{}}})
+	calls := uint64(0)
+	burst := func(function uint32, ns uint64, n int) {
+		c := &sectiontest.Rows{First: calls}
+		for range n {
+			c.Add(function, 0, ns, 0)
+		}
+		calls += uint64(n)
+		apply(c.Message())
+	}
+	l := New(s, grouping.Options{By: grouping.ByCalls, Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}}, slog.New(slog.DiscardHandler))
+	for _, step := range []struct {
+		when      string
+		function  uint32
+		ns        uint64
+		n         int
+		clustered int // bursts by the latest clustering
+	}{
+		{"the first", 1, 1000, 1, 1},
+		{"between other calls", 1, 1000, 1000, 1001},
+		{"nothing", 1, 0, 0, 1001},
+		{"some at a known place", 1, 1000, 200, 1001},
+		{"and some more", 1, 1000, 49, 1001},
+		{"a quarter in all", 1, 1000, 2, 1252},
+		{"a few elsewhere", 1, 1010, 10, 1252},
+		{"more than a hundredth of all", 1, 1010, 3, 1265},
+		{"one that takes long", 1, 100_000, 1, 1266},
+		{"some at a known place again", 1, 1000, 20, 1266},
+		{"nothing any more", 1, 0, 0, 1286},
+	} {
+		if step.n > 0 {
+			burst(step.function, step.ns, step.n)
+		}
+		l.cluster(time.Now())
+		p, in := l.Progress(), int64(0)
+		for _, k := range p.Clusters {
+			in += k.Bursts
+		}
+		if l.clustered != step.clustered || p.Bursts != int(calls) {
+			t.Errorf("%s: %d bursts of which %d were clustered, want %d and %d", step.when, p.Bursts, l.clustered, calls, step.clustered)
+		}
+		if out := l.unplaced.bursts; in < int64(calls)-out-2 || in > int64(calls)-out {
+			t.Errorf("%s: %d bursts are in clusters, of %d without %d", step.when, in, calls, out)
+		}
+	}
+}

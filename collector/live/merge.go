@@ -114,7 +114,7 @@ func (l *Live) merge(s *Share) {
 	}
 	dims := len(l.chosen.Dims)
 	for i, group := range s.Group {
-		groups[group].add(s.Coords[i*dims:(i+1)*dims], amount{s.Sampled[i], stand{s.Count[i], s.TimeNS[i]}})
+		l.put(groups[group], s.Coords[i*dims:(i+1)*dims], amount{s.Sampled[i], stand{s.Count[i], s.TimeNS[i]}})
 	}
 	if l.follower != nil {
 		l.follower.putLent(s, groups, l.feed.bursts.CounterNames)

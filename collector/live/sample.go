@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"moriens/analysis/space"
+	"moriens/collector/store"
 )
 
 // Of a portion with more bursts than are clustered a sample is taken. Its strata are the bursts between calls from the
-// same two places, of which the store has the number and the time in each chunk. Runs of rows are read, spread over all
-// chunks; of what they hold, more of the larger strata is taken, and of the smaller ones a larger part. A stratum of
-// which they hold little is taken where chunks say that it has a burst, so that none is lost. What costs time for each
-// row is bounded by this, whatever has arrived; all else is for each chunk, and each stratum in it.
+// same two places, of which the store has the number and the time in each chunk. Some chunks are taken apart, spread
+// over all, and runs of their rows are read; of what these hold, more of the larger strata is taken, and of the smaller
+// ones a larger part. A stratum of which they hold little is taken where chunks say that it has a burst, so that none
+// is lost; those chunks are taken apart as well. All else is for each chunk, and each stratum in it.
 const (
 	// fedBursts are clustered of a portion at most, and one of each stratum: at .35 us for each that is .7 ms a second.
 	fedBursts = 2000
@@ -22,6 +23,9 @@ const (
 	// runRows are consecutive: with fewer, each row touches more lines of memory; with more, the sample is from fewer
 	// moments.
 	runRows = 64
+	// apartRows are about how many rows the chunks have whose runs are read. To know which rows there are takes 4 ns for
+	// each, to know the bursts in those that are taken 10 more.
+	apartRows = 1 << 15
 	// rareBursts is from how many on of a stratum what runs hold of it is enough.
 	rareBursts = 16
 	// sampleSeed makes the sample of the same chunks the same.
@@ -39,6 +43,9 @@ type sampler struct {
 	found    []burstAt // what was read
 	lists    []burstAt // the same by stratum
 	certain  []burstAt // that are taken by themselves
+	apart    []int32   // pieces that runs are read of
+	taken    []numbered
+	shares   []shared
 }
 
 // A stratum is the bursts of a portion between calls from two places.
@@ -53,7 +60,22 @@ type stratum struct {
 }
 
 // A burstAt is where a burst is.
-type burstAt struct{ piece, row, stratum int32 }
+type burstAt struct {
+	piece, row, stratum int32
+	ns                  int64 // how long it is, of one that is taken by itself
+}
+
+// A numbered burst is the one of a number in what has arrived.
+type numbered struct {
+	burstAt
+	number int
+}
+
+// shared is what bursts stand for together, from one number on up to another.
+type shared struct {
+	from, to       int
+	bursts, timeNS int64
+}
 
 func compareBursts(a, b burstAt) int {
 	return cmp.Or(cmp.Compare(a.piece, b.piece), cmp.Compare(a.row, b.row))
@@ -69,17 +91,22 @@ func (f *feed) takeSample(rows int, places []uint32, follower *follower) {
 	random := rand.New(rand.NewPCG(sampleSeed, s.portions))
 	s.portions++
 	s.sum(f.pieces)
-	s.read(f.pieces, rows, places, random)
+	s.read(f.pieces, s.spread(f.pieces, rows, random), places, random, &f.reader)
 	s.addRare(f.pieces)
 	s.list()
 	s.allot()
 	s.addLongest(f.pieces)
+	s.taken, s.shares = s.taken[:0], s.shares[:0]
 	for _, number := range s.active {
 		f.takeOf(number, random, follower)
 	}
+	f.readTaken(follower)
+	for _, x := range s.shares {
+		share(f.stands[x.from:x.to], f.bursts.DurationNS[x.from:x.to], x.bursts, x.timeNS)
+	}
 	if follower != nil {
 		for i := range f.pieces {
-			follower.calls(&f.pieces[i])
+			follower.calls(&f.pieces[i], &f.reader)
 		}
 	}
 }
@@ -112,8 +139,30 @@ func (s *sampler) sum(pieces []piece) {
 	}
 }
 
-// read finds bursts in runs of rows, one at a random place in each of as many stretches that are equally long.
-func (s *sampler) read(pieces []piece, rows int, places []uint32, random *rand.Rand) {
+// spread chooses the pieces that are taken apart, and returns how many rows these have: all, or as many as there are
+// rows for, each from another stretch of the rows.
+func (s *sampler) spread(pieces []piece, rows int, random *rand.Rand) (apart int) {
+	s.apart = s.apart[:0]
+	stretches := max(1, len(pieces)*apartRows/rows)
+	if rows <= apartRows {
+		stretches = len(pieces)
+	}
+	chance, behind, next := random.Float64(), 0, 0
+	for i := range pieces {
+		if behind += pieces[i].Rows; stretches < len(pieces) {
+			if float64(behind)*float64(stretches) <= (float64(next)+chance)*float64(rows) {
+				continue
+			}
+			next = int(math.Ceil(float64(behind)*float64(stretches)/float64(rows) - chance))
+		}
+		s.apart, apart = append(s.apart, int32(i)), apart+pieces[i].Rows
+	}
+	return apart
+}
+
+// read finds bursts in runs of rows of the pieces that are taken apart, one at a random place in each of as many
+// stretches that are equally long.
+func (s *sampler) read(pieces []piece, rows int, places []uint32, random *rand.Rand, reader *store.Reader) {
 	s.found = s.found[:0]
 	if len(s.latest) < len(places) {
 		s.latest = append(s.latest, make([]int32, len(places)-len(s.latest))...)
@@ -128,27 +177,27 @@ func (s *sampler) read(pieces []piece, rows int, places []uint32, random *rand.R
 		from += random.IntN(to - from - length + 1)
 		for to = from + length; from < to; {
 			for from >= behind {
-				behind += len(pieces[at].Path)
+				behind += pieces[s.apart[at]].Rows
 				at++
 			}
-			first := behind - len(pieces[at-1].Path)
-			s.readRun(pieces, at-1, from-first, min(to, behind)-first, places)
+			number := s.apart[at-1]
+			p := &pieces[number]
+			first := behind - p.Rows
+			s.readRun(reader.Paths(p.Chunk), p.before, number, from-first, min(to, behind)-first, places)
 			from = min(to, behind)
 		}
 	}
 }
 
-// readRun reads rows of a piece.
-func (s *sampler) readRun(pieces []piece, number, from, to int, places []uint32) {
-	p := &pieces[number]
-	before := p.before
+// readRun reads rows of a piece, which follows a call from a place.
+func (s *sampler) readRun(c *store.Calls, before uint32, number int32, from, to int, places []uint32) {
 	if from > 0 {
-		before = places[p.Path[from-1]]
+		before = places[c.Path[from-1]]
 	}
-	at, _ := slices.BinarySearch(p.NoBurst, uint32(from))
-	noBurst := p.NoBurst[at:]
+	at, _ := slices.BinarySearch(c.NoBurst, uint32(from))
+	noBurst := c.NoBurst[at:]
 	for row := from; row < to; row++ {
-		after := places[p.Path[row]]
+		after := places[c.Path[row]]
 		if len(noBurst) > 0 && int(noBurst[0]) == row {
 			noBurst, before = noBurst[1:], after
 			continue
@@ -159,7 +208,7 @@ func (s *sampler) readRun(pieces []piece, number, from, to int, places []uint32)
 			s.latest[after] = latest
 		}
 		s.strata[latest].found++
-		s.found = append(s.found, burstAt{int32(number), int32(row), latest})
+		s.found = append(s.found, burstAt{piece: number, row: int32(row), stratum: latest})
 		before = after
 	}
 }
@@ -182,7 +231,7 @@ func (s *sampler) addRare(pieces []piece) {
 			entry++
 			if of := &s.strata[number]; of.rare {
 				of.found += 2 // one of them may be the other, or was read: list finds out
-				s.found = append(s.found, burstAt{int32(i), int32(x.Row), number}, burstAt{int32(i), int32(x.Longest), number})
+				s.found = append(s.found, burstAt{piece: int32(i), row: int32(x.Row), stratum: number}, burstAt{piece: int32(i), row: int32(x.Longest), stratum: number})
 			}
 		}
 	}
@@ -254,8 +303,8 @@ func (s *sampler) addLongest(pieces []piece) {
 			entry++
 			of := &s.strata[number]
 			enough := 2 * float64(of.timeNS) / float64(of.quota)
-			if int64(of.quota) < of.bursts && float64(p.ns(x.Ticks)) >= enough && float64(p.durationNS(int(x.Longest))) >= enough {
-				s.certain = append(s.certain, burstAt{int32(i), int32(x.Longest), number})
+			if ns := p.ns(x.LongestTicks); int64(of.quota) < of.bursts && float64(ns) >= enough {
+				s.certain = append(s.certain, burstAt{int32(i), int32(x.Longest), number, ns})
 			}
 		}
 	}
@@ -286,9 +335,8 @@ func (f *feed) takeOf(number int32, random *rand.Rand, follower *follower) {
 		others, certain = certain, nil // nothing else would stand for the others
 	}
 	for _, b := range certain {
-		ns := f.pieces[b.piece].durationNS(int(b.row))
-		f.takeBurst(b, x, stand{1, ns}, follower)
-		bursts, timeNS = bursts-1, max(0, timeNS-ns)
+		f.takeBurst(b, x, stand{1, b.ns}, follower)
+		bursts, timeNS = bursts-1, max(0, timeNS-b.ns)
 	}
 	first := len(f.stands)
 	take := min(max(1, x.quota-len(certain)), len(others))
@@ -300,7 +348,7 @@ func (f *feed) takeOf(number int32, random *rand.Rand, follower *follower) {
 			}
 		}
 	}
-	share(f.stands[first:], f.bursts.DurationNS[first:], bursts, timeNS)
+	s.shares = append(s.shares, shared{first, len(f.stands), bursts, timeNS})
 	*x = stratum{calls: x.calls}
 }
 
@@ -327,26 +375,56 @@ func share(stands []stand, durationNS []int64, bursts, timeNS int64) {
 	}
 }
 
-// takeBurst takes one burst.
+// takeBurst takes one burst, which is read later.
 func (f *feed) takeBurst(b burstAt, x *stratum, of stand, follower *follower) {
-	p, row := &f.pieces[b.piece], int(b.row)
-	f.bursts.DurationNS = append(f.bursts.DurationNS, p.durationNS(row))
+	f.sampler.taken = append(f.sampler.taken, numbered{b, len(f.stands)})
+	f.bursts.DurationNS = append(f.bursts.DurationNS, 0)
 	f.bursts.Before, f.bursts.After = append(f.bursts.Before, x.before), append(f.bursts.After, x.after)
 	f.stands = append(f.stands, of)
 	for column := range f.bursts.Counters {
-		v := space.NotRead
-		if event := slices.Index(p.columns, column); event >= 0 {
-			v = max(p.Count(event, row), space.NotRead)
-		}
-		f.bursts.Counters[column] = append(f.bursts.Counters[column], v)
+		f.bursts.Counters[column] = append(f.bursts.Counters[column], space.NotRead)
 	}
 	if follower != nil {
-		m := f.moment(p)
-		m.startNS, m.known = line{p.view, follower.zeroNS}.at(p.Start(row))
-		var known bool
-		if m.fromNS, m.toNS, known = follower.stretch(p); !known {
+		f.moments = append(f.moments, moment{})
+	}
+}
+
+// readTaken reads the bursts that were taken, piece by piece.
+func (f *feed) readTaken(follower *follower) {
+	list := f.sampler.taken
+	slices.SortFunc(list, func(a, b numbered) int { return compareBursts(a.burstAt, b.burstAt) })
+	for len(list) > 0 {
+		p, n := &f.pieces[list[0].piece], 1
+		for n < len(list) && list[n].piece == list[0].piece {
+			n++
+		}
+		f.readBursts(p, f.reader.Calls(p.Chunk), list[:n], follower)
+		list = list[n:]
+	}
+}
+
+// readBursts reads some bursts of a chunk, in the order of its rows.
+func (f *feed) readBursts(p *piece, c *store.Calls, list []numbered, follower *follower) {
+	m, row, at := f.moment(p), int32(0), p.Origin
+	if follower != nil {
+		m.fromNS, m.toNS, m.known = follower.stretch(p)
+	}
+	whole := m.known
+	for _, x := range list {
+		f.bursts.DurationNS[x.number] = p.ns(c.Burst[x.row])
+		for event, column := range p.columns {
+			f.bursts.Counters[column][x.number] = max(c.Counts[event][x.row], space.NotRead)
+		}
+		if follower == nil {
+			continue
+		}
+		for ; row < x.row; row++ {
+			at += c.Burst[row] + c.Call[row]
+		}
+		m.startNS, m.known = line{p.view, follower.zeroNS}.at(at)
+		if !whole {
 			m.fromNS, m.toNS = m.startNS, m.startNS
 		}
-		f.moments = append(f.moments, m)
+		f.moments[x.number] = m
 	}
 }

@@ -44,14 +44,18 @@ type Meter struct {
 	locations map[*store.Ring]*location
 	views     []store.StandingView // of the latest look
 	stretch   Stretch              // of the tracks
+	reader    store.Reader
 }
 
 // A location is a thread that called MPI.
 type location struct {
 	track    efficiency.Track
-	chunks   int // that are added,
-	row      int // and so many rows of the next,
-	noBurst  int // and of its rows without a burst
+	chunks   int       // that are added,
+	row      int       // and so many rows of the next,
+	noBurst  int       // and of its rows without a burst
+	opened   bool      // the next has begun to be added:
+	whole    bool      // none of it was before what is added, so that
+	before   [2]uint64 // computing and MPI that was added before it tell what is left of it
 	at       uint64
 	looked   bool   // for MPI_Init
 	tracked  bool   // the track has begun
@@ -250,10 +254,10 @@ func (m *Meter) findInit(l *location, v *store.StandingView) {
 		return
 	}
 	l.first = v.Chunks[0].Origin
-	at := l.first
-	for row := range v.Chunks[0].Path[:min(initWithin, len(v.Chunks[0].Path))] {
-		at += v.Chunks[0].Burst[row] + v.Chunks[0].Call[row]
-		if f := m.function(v.Chunks[0].Path[row]); f == mpicall.Init.String() || f == mpicall.InitThread.String() {
+	at, x := l.first, m.reader.Ticks(&v.Chunks[0])
+	for row, path := range x.Path[:min(initWithin, len(x.Path))] {
+		at += x.Burst[row] + x.Call[row]
+		if f := m.function(path); f == mpicall.Init.String() || f == mpicall.InitThread.String() {
 			l.initExit = at
 			return
 		}
@@ -269,11 +273,10 @@ func (m *Meter) finalizes(v *store.StandingView) (enter uint64, does bool) {
 		return 0, false
 	}
 	c := &v.Chunks[len(v.Chunks)-1]
-	last := len(c.Path) - 1
-	if m.function(c.Path[last]) != mpicall.Finalize.String() {
+	if m.function(c.LastPath) != mpicall.Finalize.String() {
 		return 0, false
 	}
-	return v.Last - c.Call[last], true
+	return v.Last - c.LastCall, true
 }
 
 func (m *Meter) function(path uint32) string {

@@ -24,13 +24,13 @@ const (
 
 // A planted run is what agents of some nodes send to a store.
 type planted struct {
-	t      *testing.T
+	t      testing.TB
 	store  *store.Store
 	agents []*store.Agent
 	last   []uint64 // sequence
 }
 
-func plant(t *testing.T, nodes int, cells string) *planted {
+func plant(t testing.TB, nodes int, cells string) *planted {
 	p := &planted{t: t, store: store.New()}
 	for node := range nodes {
 		a, _, err := p.store.Greet(&moriensv1.Hello{Agent: uint64(node + 1), Host: fmt.Sprintf("n%d", node), Cells: cells})
@@ -251,7 +251,8 @@ func TestAsAWhole(t *testing.T) {
 func initExit(t *testing.T, p *planted, rank int) int64 {
 	for _, v := range p.store.Standings() {
 		if int(v.Ring.Process.Info.Rank) == rank {
-			return int64((v.Chunks[0].Origin + v.Chunks[0].Burst[0] + v.Chunks[0].Call[0]) / ticksPerNS)
+			first := new(store.Reader).Ticks(&v.Chunks[0])
+			return int64((v.Chunks[0].Origin + first.Burst[0] + first.Call[0]) / ticksPerNS)
 		}
 	}
 	t.Fatal("no such rank")
@@ -382,13 +383,12 @@ func TestSumsWait(t *testing.T) {
 func BenchmarkMeter(b *testing.B) {
 	const threads, rows = 64, 1024
 	views := make(fakeViews, threads)
-	chunk := store.Chunk{
-		Burst: make([]uint64, rows), Call: make([]uint64, rows), Path: make([]uint32, rows),
-		Computing: 5000 * rows, MPI: 5000 * rows, Span: 10000 * rows,
+	one := plant(b, 1, "").thread(0, 0, 1)
+	for range uint64(rows) {
+		one.call(mpicall.Send, one.at+5000, one.at+10000, true)
 	}
-	for i := range rows {
-		chunk.Burst[i], chunk.Call[i] = 5000, 5000
-	}
+	one.flush()
+	chunk := one.run.store.Rings()[0].Chunks[0]
 	for i := range views {
 		views[i] = store.StandingView{World: "w", Node: "n", RingView: store.RingView{
 			Ring: &store.Ring{Process: &store.Process{Info: &moriensv1.Process{Rank: int32(i)}}, Info: &moriensv1.Ring{}}, NSPerTick: 1,
@@ -410,7 +410,7 @@ func BenchmarkMeter(b *testing.B) {
 			}
 			v.Calls, v.Last = v.Calls+2*rows, v.Last+2*rows*10000
 			if l := m.locations[v.Ring]; l != nil {
-				l.chunks, l.row = 0, 0
+				l.chunks, l.row, l.opened = 0, 0, false
 			}
 		}
 		b.StartTimer()

@@ -78,7 +78,7 @@ func (m *Meter) To(s Stretch) *efficiency.Recent {
 			l.restart(line, s.BeginNS)
 		}
 		l.track.Fit(line)
-		l.to(v, line.TicksAt(s.UntilNS))
+		l.to(v, line.TicksAt(s.UntilNS), &m.reader)
 		r.Add(v.Node, &l.track)
 	}
 	return r
@@ -88,7 +88,7 @@ func (m *Meter) To(s Stretch) *efficiency.Recent {
 func (l *location) restart(line efficiency.Line, beginNS int64) {
 	l.track.Begin(line, beginNS)
 	l.tracked, l.at = true, l.first
-	l.chunks, l.row, l.noBurst = 0, 0, 0
+	l.chunks, l.row, l.noBurst, l.opened = 0, 0, 0, false
 	if l.begun.Until > 0 { // of what is added only the sum is left
 		l.sums = slices.Insert(l.sums, 0, l.begun)
 		l.begun = store.Sums{}
@@ -96,10 +96,10 @@ func (l *location) restart(line efficiency.Line, beginNS int64) {
 }
 
 // to adds what the thread did up to a tick.
-func (l *location) to(v *store.StandingView, end uint64) {
+func (l *location) to(v *store.StandingView, end uint64, reader *store.Reader) {
 	if v.OnNode {
 		l.toSums(end)
-	} else if !l.toCalls(v, end) {
+	} else if !l.toCalls(v, end, reader) {
 		return
 	}
 	if !holds(v, l.at) {
@@ -121,18 +121,27 @@ func (l *location) to(v *store.StandingView, end uint64) {
 	}
 }
 
-// toCalls adds calls with the bursts before them, and reports whether all that have arrived are added.
-func (l *location) toCalls(v *store.StandingView, end uint64) bool {
-	for ; l.chunks < len(v.Chunks); l.chunks, l.row, l.noBurst = l.chunks+1, 0, 0 {
-		c := &v.Chunks[l.chunks]
-		if l.row == 0 {
-			l.at = c.Origin
-			if from, room := l.track.Room(); l.at >= from && c.End() <= min(room, end) {
-				l.at = c.End()
-				l.track.Sum(l.at, c.Computing, c.MPI)
-				continue
-			}
+// toCalls adds calls with the bursts before them, and reports whether all that have arrived are added. A chunk whose
+// end is in the latest bin, as nearly all are, is added by its sums, whole or what is left of it.
+func (l *location) toCalls(v *store.StandingView, end uint64, reader *store.Reader) bool {
+	for ; l.chunks < len(v.Chunks); l.chunks, l.row, l.noBurst, l.opened = l.chunks+1, 0, 0, false {
+		chunk := &v.Chunks[l.chunks]
+		from, room := l.track.Room()
+		if !l.opened {
+			l.at, l.opened = chunk.Origin, true
+			l.whole = l.at >= from
+			l.before[efficiency.Computing], l.before[efficiency.MPI] = l.track.All()
 		}
+		if l.whole && chunk.End() <= min(room, end) {
+			computing, mpi := l.track.All()
+			l.at = chunk.End()
+			l.track.Sum(l.at, chunk.Computing-(computing-l.before[efficiency.Computing]), chunk.MPI-(mpi-l.before[efficiency.MPI]))
+			continue
+		}
+		if l.at >= end {
+			return false
+		}
+		c := reader.Ticks(chunk)
 		at, noBurst := l.at, c.NoBurst[l.noBurst:]
 		row := l.row
 		for ; row < len(c.Burst) && at < end; row++ {
@@ -169,7 +178,7 @@ func (l *location) toCalls(v *store.StandingView, end uint64) bool {
 
 // sum adds the rows that are in the latest bin whole, as nearly all are, from one on. It returns the tick after them,
 // the next row, and what of noBurst is of that and later ones.
-func (l *location) sum(c *store.Chunk, row int, noBurst []uint32, at, room uint64) (uint64, int, []uint32) {
+func (l *location) sum(c *store.Calls, row int, noBurst []uint32, at, room uint64) (uint64, int, []uint32) {
 	var computing, mpi uint64
 	next := len(c.Burst)
 	if len(noBurst) > 0 {

@@ -9,8 +9,8 @@ const (
 	comparing, searching = 300 * time.Microsecond, 200 * time.Microsecond
 	// collected is by how much more a search takes than its own thread shows: what it leaves is collected by others.
 	collected = 1.25
-	// callTime is what it takes at most to compare a call with the shapes.
-	callTime = 10 * time.Nanosecond
+	// callTime is what it takes at most to take a call out of its section and compare it with the shapes.
+	callTime = 20 * time.Nanosecond
 	// firstBurstTime is taken for what a search takes of each burst until one has shown it.
 	firstBurstTime = 2 * time.Microsecond
 )

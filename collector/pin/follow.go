@@ -75,7 +75,7 @@ func (f *follower) keep(m store.Met) {
 func rows(v *store.RingView, at cursor) uint32 {
 	n := at.row - uint32(at.k)
 	for _, c := range v.Chunks[at.chunk:] {
-		n += uint32(len(c.Path))
+		n += uint32(c.Rows)
 	}
 	return n
 }
@@ -85,10 +85,10 @@ func move(v *store.RingView, at cursor, row uint32) cursor {
 	start := at.row - uint32(at.k) // of the chunk
 	for row < start {
 		at.chunk--
-		start -= uint32(len(v.Chunks[at.chunk].Path))
+		start -= uint32(v.Chunks[at.chunk].Rows)
 	}
-	for at.chunk < len(v.Chunks) && row-start >= uint32(len(v.Chunks[at.chunk].Path)) {
-		start += uint32(len(v.Chunks[at.chunk].Path))
+	for at.chunk < len(v.Chunks) && row-start >= uint32(v.Chunks[at.chunk].Rows) {
+		start += uint32(v.Chunks[at.chunk].Rows)
 		at.chunk++
 	}
 	return cursor{at.chunk, int(row - start), row}
@@ -101,17 +101,20 @@ type watcher interface {
 }
 
 // follow reads the calls of a rank up to a row, or until the watcher does not want to go on.
-func (f *follower) follow(v *store.RingView, places []uint32, s *shapes, to uint32, w watcher) {
+func (f *follower) follow(v *store.RingView, d *store.Reader, places []uint32, s *shapes, to uint32, w watcher) {
 	open, before, ticks := f.open, f.before, f.ticks
 	defer func() { f.open, f.before, f.ticks = open, before, ticks }()
 	for f.at.chunk < len(v.Chunks) {
-		c := &v.Chunks[f.at.chunk]
+		if f.at.row == to {
+			return
+		}
+		c := d.Ticks(&v.Chunks[f.at.chunk])
 		noBurst := c.NoBurst
 		for len(noBurst) > 0 && int(noBurst[0]) < f.at.k {
 			noBurst = noBurst[1:]
 		}
 		if f.at.k == 0 {
-			ticks = c.Origin
+			ticks = v.Chunks[f.at.chunk].Origin
 		}
 		row := f.at.row - uint32(f.at.k)
 		for k := f.at.k; k < len(c.Path); k++ {
@@ -146,19 +149,22 @@ func (f *follower) follow(v *store.RingView, places []uint32, s *shapes, to uint
 }
 
 // jump goes on at another row.
-func (f *follower) jump(v *store.RingView, places []uint32, row uint32) {
+func (f *follower) jump(v *store.RingView, d *store.Reader, places []uint32, row uint32) {
 	f.at = move(v, f.at, row)
-	f.before, f.ticks, f.stuck = placeBefore(v, places, f.at), ticksAt(v, f.at), nil
+	f.before, f.ticks, f.stuck = placeBefore(v, d, places, f.at), ticksAt(v, d, f.at), nil
 	f.open = stretch{from: row, ticks: f.ticks}
 }
 
 // ticksAt is when the burst before a row's call begins.
-func ticksAt(v *store.RingView, at cursor) uint64 {
+func ticksAt(v *store.RingView, d *store.Reader, at cursor) uint64 {
 	if at.chunk == len(v.Chunks) {
 		return 0 // the next chunk says it
 	}
-	c := &v.Chunks[at.chunk]
-	ticks := c.Origin
+	ticks := v.Chunks[at.chunk].Origin
+	if at.k == 0 {
+		return ticks
+	}
+	c := d.Ticks(&v.Chunks[at.chunk])
 	for k := range at.k {
 		ticks += c.Burst[k] + c.Call[k]
 	}
@@ -166,10 +172,12 @@ func ticksAt(v *store.RingView, at cursor) uint64 {
 }
 
 // placeBefore is the place of the call before a row, 0 where there is none.
-func placeBefore(v *store.RingView, places []uint32, at cursor) uint32 {
-	if at.row == 0 {
+func placeBefore(v *store.RingView, d *store.Reader, places []uint32, at cursor) uint32 {
+	switch {
+	case at.row == 0:
 		return 0
+	case at.k == 0:
+		return places[v.Chunks[at.chunk-1].LastPath]
 	}
-	at = move(v, at, at.row-1)
-	return places[v.Chunks[at.chunk].Path[at.k]]
+	return places[d.Paths(&v.Chunks[at.chunk]).Path[at.k-1]]
 }

@@ -154,7 +154,7 @@ func TestBudget(t *testing.T) {
 	if !b.affords(recentBursts) || b.affords(2*recentBursts) || b.compare != 2*5*comparing {
 		t.Errorf("%+v", b)
 	}
-	if got := b.rows(); got != 300_000 {
+	if got := b.rows(); got != 150_000 {
 		t.Errorf("%d rows", got)
 	}
 }
@@ -183,7 +183,7 @@ func TestFollower(t *testing.T) {
 			row := at.row
 			for row -= uint32(at.k); at.chunk > 0; {
 				at.chunk--
-				row -= uint32(len(v.Chunks[at.chunk].Path))
+				row -= uint32(v.Chunks[at.chunk].Rows)
 			}
 			if row != 0 || at.row != from {
 				t.Fatalf("row %d is at %+v", from, at)

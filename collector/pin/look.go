@@ -26,14 +26,14 @@ func (l *look) meets() bool {
 	f := l.follower
 	l.total = rows(l.view, f.at)
 	if most := l.pins.budget.rows(); l.total-f.at.row > most {
-		f.jump(l.view, l.places, l.total-most)
+		f.jump(l.view, &l.pins.reader, l.places, l.total-most)
 	}
 	l.pins.meetings = l.pins.meetings[:0]
 	if !f.meets() || l.total > f.at.row {
 		l.pins.meetings = f.meetings(l.pins.store, l.view.Ring, f.at.row, l.pins.meetings)
 	}
 	if !f.meets() {
-		f.jump(l.view, l.places, l.total)
+		f.jump(l.view, &l.pins.reader, l.places, l.total)
 	}
 	return f.meets()
 }
@@ -41,14 +41,14 @@ func (l *look) meets() bool {
 func (l *look) run() {
 	p, f := l.pins, l.follower
 	if p.shapes.delimiter == 0 && !l.begin() {
-		f.jump(l.view, l.places, l.total)
+		f.jump(l.view, &l.pins.reader, l.places, l.total)
 		return
 	}
 	for range mostSearches {
 		if f.stuck != nil && !l.resolve() {
 			return
 		}
-		if f.follow(l.view, l.places, p.shapes, l.total, l); f.stuck == nil {
+		if f.follow(l.view, &l.pins.reader, l.places, p.shapes, l.total, l); f.stuck == nil {
 			break
 		}
 	}
@@ -70,7 +70,7 @@ func (l *look) begin() bool {
 		return false
 	}
 	l.search(l.total-n, l.total, once)
-	l.follower.jump(l.view, l.places, l.total-n)
+	l.follower.jump(l.view, &l.pins.reader, l.places, l.total-n)
 	return true
 }
 
@@ -85,7 +85,7 @@ func (l *look) resolve() bool {
 	}
 	l.search(from, to, once)
 	f.stuck.settle(once)
-	f.jump(l.view, l.places, from)
+	f.jump(l.view, &l.pins.reader, l.places, from)
 	return true
 }
 
@@ -107,7 +107,7 @@ func (l *look) search(from, to uint32, how level) {
 			return
 		}
 		at := move(l.view, l.follower.at, from)
-		seen, err := newSight(l.view, l.places, meetings, at, int(to-from), p.options)
+		seen, err := newSight(source{l.view, &l.pins.reader, l.places}, meetings, at, int(to-from), p.options)
 		var phases []period.Phase
 		if err == nil {
 			phases, err = seen.phases()
@@ -144,8 +144,8 @@ func (l *look) learn(seen *sight, phases []period.Phase, from cursor, to uint32,
 		t.phases = append(t.phases, taught{seen.rowOf(begins[0]), seen.rowOf(begins[len(begins)-1]), phases[i].MedianNS})
 	}
 	f := follower{at: from}
-	f.jump(l.view, l.places, from.row)
-	f.follow(l.view, l.places, s, to, &t)
+	f.jump(l.view, &l.pins.reader, l.places, from.row)
+	f.follow(l.view, &l.pins.reader, l.places, s, to, &t)
 	t.end()
 }
 

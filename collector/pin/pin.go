@@ -4,7 +4,7 @@
 // At intervals it looks at what ranks did since it last looked at them, one after the other. Where their calls do not
 // fit what is known of them it searches some of their bursts for iterations, as the analysis at the end does: by
 // clusters and the calls around bursts, or by the calls alone. For each kind of iteration it pins on all nodes the
-// windows of those nearest the median, and of some iterations that took much longer. Calls that fit take 10 ns each at
+// windows of those nearest the median, and of some iterations that took much longer. Calls that fit take 20 ns each at
 // most, a search some microseconds a burst; all of it takes half a millisecond of processor time a second. It pins a
 // bounded number of windows.
 package pin
@@ -70,6 +70,7 @@ type Pins struct {
 	far       map[anchor.ID]bool
 	farPins   int
 	meetings  []store.Meeting // of the ring that is looked at
+	reader    store.Reader
 
 	looking  sync.Mutex // held while the store is read
 	finished bool

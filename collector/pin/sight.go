@@ -24,11 +24,18 @@ type sight struct {
 
 type pair struct{ before, after uint32 }
 
+// A source is where rows are read.
+type source struct {
+	view   *store.RingView
+	reader *store.Reader
+	places []uint32
+}
+
 // newSight takes so many rows of a ring. Their symbols are those of the end of the run, as far as one rank shows: the
 // places of the calls round a burst, and its cluster among these bursts.
-func newSight(v *store.RingView, places []uint32, meetings []store.Meeting, from cursor, rows int, o grouping.Options) (*sight, error) {
-	s := &sight{rank: v.Ring.Process.Info.Rank, meeting: meetings}
-	bursts := s.take(v, places, from, rows)
+func newSight(of source, meetings []store.Meeting, from cursor, rows int, o grouping.Options) (*sight, error) {
+	s := &sight{rank: of.view.Ring.Process.Info.Rank, meeting: meetings}
+	bursts := s.take(of, from, rows)
 	for _, m := range meetings {
 		at, _ := slices.BinarySearch(s.rows, m.Row+1) // of the burst that ends with the meeting's call, the next one
 		if len(s.rows) > 0 && m.Row >= s.rows[0] {
@@ -83,23 +90,25 @@ func (s *sight) phases() ([]period.Phase, error) {
 }
 
 // take takes the columns of the bursts in so many rows.
-func (s *sight) take(v *store.RingView, places []uint32, from cursor, rows int) grouping.Bursts {
+func (s *sight) take(of source, from cursor, rows int) grouping.Bursts {
+	v, d, places := of.view, of.reader, of.places
 	var b grouping.Bursts
 	b.CounterNames = v.Ring.Process.Info.Events
 	b.Counters = make([][]int64, len(b.CounterNames))
-	before := placeBefore(v, places, from)
-	row, ticks := from.row, ticksAt(v, from)
+	before := placeBefore(v, d, places, from)
+	row, ticks := from.row, ticksAt(v, d, from)
 	origin := ticks
-	for i, c := range v.Chunks[from.chunk:] {
-		counts := make([][]int64, len(b.Counters))
-		for event := range counts {
-			counts[event] = c.Column(event)
+	for i := range v.Chunks[from.chunk:] {
+		if int(row-from.row) == rows {
+			break
 		}
+		chunk := &v.Chunks[from.chunk+i]
+		c := d.Calls(chunk)
 		first := 0
 		if i == 0 {
 			first = from.k
 		} else {
-			ticks = c.Origin
+			ticks = chunk.Origin
 		}
 		noBurst := c.NoBurst
 		for len(noBurst) > 0 && int(noBurst[0]) < first {
@@ -118,7 +127,7 @@ func (s *sight) take(v *store.RingView, places []uint32, from cursor, rows int) 
 				s.thread.BeginNS = append(s.thread.BeginNS, int64(float64(ticks-origin)*v.NSPerTick))
 				s.thread.DurationNS, b.DurationNS = append(s.thread.DurationNS, ns), append(b.DurationNS, ns)
 				b.Before, b.After = append(b.Before, before), append(b.After, path)
-				for event, column := range counts {
+				for event, column := range c.Counts {
 					b.Counters[event] = append(b.Counters[event], max(column[k], space.NotRead))
 				}
 				s.rows = append(s.rows, row)

@@ -146,6 +146,7 @@ func (x *filling) calls(list []piece) {
 
 func (x *filling) addCalls(r *Ring, p piece) error {
 	d := x.store.reader
+	x.store.whole = false
 	if _, err := d.section.Read(p.bytes); err != nil {
 		return err
 	}
@@ -171,9 +172,7 @@ func (x *filling) addRows(r *Ring, b *section.Block) error {
 	}
 	missing := first > h.next
 	if missing {
-		if len(b.NoBurst) == 0 || b.NoBurst[0] != 0 {
-			b.NoBurst = slices.Insert(b.NoBurst, 0, 0)
-		}
+		b.NoBurst = burstless(b.NoBurst)
 		if end := r.origin + r.ticks; r.Calls > 0 && b.Origin > end && b.Origin < maxTicks {
 			r.ticks += b.Origin - end
 		}

@@ -139,9 +139,10 @@ func TestFill(t *testing.T) {
 }
 
 func checkFilled(t *rapid.T, f *Frozen, r *Ring, id uint64, has map[uint64]bool, burstless int) {
+	reader := new(Reader)
 	ticksOf := func(r *Ring) (list []uint64) {
-		for _, c := range r.Chunks {
-			list = append(list, c.Call...)
+		for i := range r.Chunks {
+			list = append(list, reader.Ticks(&r.Chunks[i]).Call...)
 		}
 		return list
 	}
@@ -156,17 +157,22 @@ func checkFilled(t *rapid.T, f *Frozen, r *Ring, id uint64, has map[uint64]bool,
 		t.Fatalf("ring %d: %s", id, d)
 	}
 	without := 0
-	for _, c := range r.Chunks {
-		without += len(c.NoBurst)
+	for i := range r.Chunks {
+		c := &r.Chunks[i]
+		none := reader.Paths(c).NoBurst
+		without += len(none)
+		if c.Bursts() != c.Rows-len(none) {
+			t.Fatalf("ring %d: chunk %d has %d bursts in %d rows of which %d have none", id, i, c.Bursts(), c.Rows, len(none))
+		}
 	}
 	if without != burstless {
 		t.Fatalf("ring %d: %d calls have no burst before them, want %d", id, without, burstless)
 	}
 	if first, last := r.Span(); len(calls) > 0 {
-		end := r.Chunks[len(r.Chunks)-1]
+		end := &r.Chunks[len(r.Chunks)-1]
 		ticks := end.Origin
-		for i := range end.Call {
-			ticks += end.Burst[i] + end.Call[i]
+		for i, call := range reader.Ticks(end).Call {
+			ticks += reader.Ticks(end).Burst[i] + call
 		}
 		if first != r.Chunks[0].Origin || last != ticks {
 			t.Fatalf("ring %d: from %d to %d, want %d to %d", id, first, last, r.Chunks[0].Origin, ticks)

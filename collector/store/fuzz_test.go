@@ -80,8 +80,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// FuzzApply has two agents say anything, in any order: nothing panics, what is held grows with what was sent, and the
-// totals are what is there.
+// FuzzApply has two agents say anything, in any order: nothing panics, what is held grows with what was sent, all rows
+// that are held can be read, and the totals are what is there.
 func FuzzApply(f *testing.F) {
 	whole := session()
 	f.Add(stream(f, whole))
@@ -90,6 +90,7 @@ func FuzzApply(f *testing.F) {
 	}
 	twice := append(whole[:6:6], whole[5], &moriensv1.ReportRequest{Sequence: 3}, &moriensv1.ReportRequest{Sequence: 1 << 40})
 	f.Add(stream(f, twice))
+	reader := new(Reader)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := New()
 		var agents []*Agent
@@ -132,12 +133,12 @@ func FuzzApply(f *testing.F) {
 		}
 		s.Progress()
 		s.Rings()
-		checkTotals(t, s)
+		checkTotals(t, s, reader)
 	})
 }
 
 // checkTotals counts again what a store holds.
-func checkTotals(t *testing.T, s *Store) {
+func checkTotals(t *testing.T, s *Store, reader *Reader) {
 	t.Helper()
 	f := s.Freeze()
 	var got Totals
@@ -153,20 +154,23 @@ func checkTotals(t *testing.T, s *Store) {
 			got.ProcessesEnded++
 		}
 		for _, r := range p.Rings {
-			rows := uint64(0)
+			rows, before := uint64(0), uint32(0)
 			for i := range r.Chunks {
 				c := &r.Chunks[i]
-				rows += uint64(len(c.Path))
-				got.Bursts += uint64(len(c.Path) - len(c.NoBurst))
-				for _, n := range c.Polls {
+				x := reader.Calls(c)
+				rows += uint64(len(x.Path))
+				got.Bursts += uint64(len(x.Path) - len(x.NoBurst))
+				for _, n := range x.Polls {
 					got.Calls += n - 1
 				}
-				for k := range c.Counts {
-					if n := len(c.Column(k)); n != len(c.Path) {
-						t.Errorf("a column of %d for %d rows", n, len(c.Path))
-					}
+				if len(x.Path) != c.Rows || len(x.Burst) != c.Rows || len(x.Call) != c.Rows || len(x.Counts) != len(p.Info.Events) {
+					t.Errorf("columns of %d, %d and %d rows and %d events, for %d and %d", len(x.Path), len(x.Burst), len(x.Call), len(x.Counts), c.Rows, len(p.Info.Events))
 				}
-				for _, path := range c.Path {
+				if !p.CallsOnNode() {
+					checkSums(t, c, x, s.paths.lead, before)
+				}
+				before = s.paths.lead[c.LastPath]
+				for _, path := range x.Path {
 					if int(path) >= len(f.CallPaths) {
 						t.Errorf("call path %d of %d", path, len(f.CallPaths))
 					}

@@ -31,6 +31,7 @@ func (s *Store) takeApart() *reader {
 // with it.
 func (s *Store) addSections(bytes []byte) error {
 	d := s.takeApart()
+	s.whole = onlyCalls(bytes)
 	var refused []error
 	for len(bytes) > 0 {
 		rest, err := d.section.Read(bytes)
@@ -43,6 +44,22 @@ func (s *Store) addSections(bytes []byte) error {
 		}
 	}
 	return errors.Join(refused...)
+}
+
+// onlyCalls reports whether sections are all of calls, as far as they are sections. Then chunks are parts of the
+// message: else they would keep the others in memory.
+func onlyCalls(bytes []byte) bool {
+	for len(bytes) > 0 {
+		n, err := section.Length(bytes)
+		if err != nil {
+			return true
+		}
+		if kind, _, _ := section.Of(bytes); kind != section.Calls {
+			return false
+		}
+		bytes = bytes[n:]
+	}
+	return true
 }
 
 // addSection takes the section that was read.
@@ -65,10 +82,11 @@ func (s *Store) addSection() error {
 	return nil
 }
 
-// calls takes apart the section of calls of a ring that was read. The next section takes its room.
+// calls takes apart the section of calls of a ring that was read, but for the ticks and counts of its rows, which are
+// there. The next section takes its room.
 func (d *reader) calls(r *Ring) (*section.Block, error) {
 	b := &d.block
-	if err := d.decoder.Calls(&d.section, d.section.Events(), b); err != nil {
+	if err := d.decoder.Frame(&d.section, d.section.Events(), b); err != nil {
 		return nil, err
 	}
 	if events := len(r.Process.Info.Events); b.Rows > 0 && b.Events != events {
@@ -118,11 +136,17 @@ func (s *Store) addRows(r *Ring, b *section.Block) error {
 			return fmt.Errorf("a run of %d polls", polls)
 		}
 	}
-	ticks, err := sumTicks(r.ticks, b)
+	d := s.reader
+	rows, burst, call, err := d.decoder.Sorted(&d.section, b)
 	if err != nil {
 		return err
 	}
-	s.takeRows(r, b)
+	bursts, sound := addTicks(r.ticks, burst)
+	ticks, soundToo := addTicks(bursts, call)
+	if !sound || !soundToo || ticks > maxTicks-b.Origin {
+		return errTicks
+	}
+	s.takeRows(r, b, sorted{rows: rows, burst: burst, call: call, mpi: ticks - bursts, all: ticks - r.ticks})
 	r.ticks = ticks
 	return nil
 }
@@ -131,19 +155,30 @@ var errEnded = errors.New("the ring has ended")
 
 var errTicks = errors.New("its ticks overflow")
 
-// sumTicks adds the block's ticks to a sum.
-func sumTicks(sum uint64, b *section.Block) (uint64, error) {
-	for i := range b.Rows {
-		burst, call := b.Burst[i], b.Call[i]
-		if burst > maxTicks-sum || call > maxTicks-sum-burst {
-			return 0, errTicks
+// addTicks adds ticks to a sum; false: that is more than maxTicks.
+func addTicks(sum uint64, ticks []uint64) (uint64, bool) {
+	all, any := uint64(0), uint64(0)
+	for _, x := range ticks {
+		all += x
+		any |= x
+	}
+	if any < maxTicks/section.MaxRows && all <= maxTicks-sum { // all has not overflowed
+		return sum + all, true
+	}
+	for _, x := range ticks {
+		if x > maxTicks-sum {
+			return 0, false
 		}
-		sum += burst + call
+		sum += x
 	}
-	if sum > maxTicks-b.Origin {
-		return 0, errTicks
-	}
-	return sum, nil
+	return sum, true
+}
+
+// sorted are the ticks of a block's rows, site by site.
+type sorted struct {
+	rows        []uint16
+	burst, call []uint64
+	mpi, all    uint64 // ticks of all calls, and of all rows
 }
 
 func (p *Process) checkCollective(c *section.Collective) error {
@@ -219,36 +254,51 @@ func (r *Ring) addGaps(before, inside []uint64) error {
 	return nil
 }
 
-// takeRows makes a chunk of the block's rows.
-func (s *Store) takeRows(r *Ring, b *section.Block) {
-	numbers := make([]uint32, len(b.Sites))
-	for i, site := range b.Sites {
-		numbers[i] = s.paths.number(r.Process, mpicall.ID(site.Function), site.Path)
-	}
+// takeRows makes a chunk of the block's rows, which are in the section that was read.
+func (s *Store) takeRows(r *Ring, b *section.Block, x sorted) {
 	c := Chunk{
-		Origin: b.Origin, Burst: slices.Clone(b.Burst[:b.Rows]), Call: slices.Clone(b.Call[:b.Rows]), Path: make([]uint32, b.Rows),
-		NoBurst: slices.Clone(b.NoBurst), Paused: slices.Clone(b.Paused), Unfinished: b.Unfinished,
-		PollsRow: slices.Clone(b.PollsRow), Polls: slices.Clone(b.Polls), NoCounts: slices.Clone(b.NoCounts),
+		Origin: b.Origin, Rows: b.Rows, Span: x.all, MPI: x.mpi, paths: make([]uint32, len(b.Sites)), bursts: b.Rows - len(b.NoBurst),
+		section: s.reader.section.Bytes(), cut: len(b.NoBurst) > 0 && b.NoBurst[0] == 0,
 	}
-	for i, site := range b.Site[:b.Rows] {
-		c.Path[i] = numbers[site]
+	if !s.whole {
+		c.section = slices.Clone(c.section)
 	}
-	for k := range b.Events {
-		c.Counts = append(c.Counts, section.Without(b.Counts[k][:b.Rows], b.NoCounts))
+	for i, site := range b.Sites {
+		c.paths[i] = s.paths.number(r.Process, mpicall.ID(site.Function), site.Path)
+	}
+	c.LastPath = c.paths[b.Site[b.Rows-1]]
+	c.LastCall = x.call[slices.Index(x.rows, uint16(b.Rows-1))]
+	if !r.Process.CallsOnNode() { // of others nothing is asked while the job runs
+		before := uint32(0)
+		if n := len(r.Chunks); n > 0 {
+			before = s.paths.lead[r.Chunks[n-1].LastPath]
+		}
+		s.places = s.places[:0]
+		for _, path := range c.paths {
+			s.places = append(s.places, s.paths.lead[path])
+		}
+		c.Strata, c.Computing = s.summer.sum(b, before, s.places, x.rows, x.burst)
 	}
 	if r.Calls == 0 {
 		r.origin = b.Origin
 	}
-	s.addChunk(r, &c)
+	r.Chunks = append(r.Chunks, c)
+	r.Calls += uint64(c.Rows)
+	s.totals.Calls += uint64(c.Rows)
+	for _, n := range b.Polls {
+		s.totals.Calls += n - 1
+	}
+	s.totals.Bursts += uint64(c.bursts)
 }
 
 func collectivesOf(b *section.Block) Collectives {
-	var x Collectives
+	n := len(b.Collectives)
+	x := Collectives{
+		Row: make([]uint32, n), Comm: make([]uint32, n), Ordinal: make([]uint64, n), Sent: make([]uint64, n), Received: make([]uint64, n), Root: make([]int32, n),
+	}
 	for i := range b.Collectives {
 		c := &b.Collectives[i]
-		x.Row, x.Comm = append(x.Row, uint32(b.First)+c.Row), append(x.Comm, c.Comm)
-		x.Ordinal, x.Root = append(x.Ordinal, c.Ordinal), append(x.Root, c.Root)
-		x.Sent, x.Received = append(x.Sent, c.Sent), append(x.Received, c.Received)
+		x.Row[i], x.Comm[i], x.Ordinal[i], x.Sent[i], x.Received[i], x.Root[i] = uint32(b.First)+c.Row, c.Comm, c.Ordinal, c.Sent, c.Received, c.Root
 	}
 	return x
 }

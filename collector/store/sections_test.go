@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"moriens/internal/mpicall"
 	"moriens/internal/section"
@@ -29,14 +30,14 @@ func described(t *testing.T) *agentStub {
 	return s
 }
 
-// planted is a block of rows from one on, and what a store should hold of it: of its chunk without the numbers of call
-// paths.
-func planted(seed, first uint64, rows int) (*section.Block, *Ring) {
+// planted is a block of rows from one on, and what a store should hold of it: the rows without the numbers of their
+// call paths.
+func planted(seed, first uint64, rows int) (*section.Block, *Ring, *Calls) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	functions := []mpicall.ID{mpicall.Send, mpicall.Recv, mpicall.Allreduce}
 	b := &section.Block{Ring: 2, First: first, Origin: 7 + 1_000_000*first}
 	b.Grow(rows, 1)
-	c, x := Chunk{Origin: b.Origin, Counts: [][]int64{{}}}, Collectives{}
+	c, x := &Calls{Counts: [][]int64{{}}}, Collectives{}
 	for i := range min(rows, len(functions)) {
 		b.Sites = append(b.Sites, section.Site{Function: uint16(functions[i]), Path: uint32(i % 2)})
 	}
@@ -49,7 +50,7 @@ func planted(seed, first uint64, rows int) (*section.Block, *Ring) {
 			b.NoBurst, c.NoBurst = append(b.NoBurst, uint32(row)), append(c.NoBurst, uint32(row))
 			b.Paused, c.Paused = append(b.Paused, uint32(row)), append(c.Paused, uint32(row))
 		case 1:
-			b.NoCounts, c.NoCounts = append(b.NoCounts, uint32(row)), append(c.NoCounts, uint32(row))
+			b.NoCounts, c.Counts[0] = append(b.NoCounts, uint32(row)), append(c.Counts[0], trace.NoCount)
 			continue
 		case 2:
 			b.PollsRow, c.PollsRow = append(b.PollsRow, uint32(row)), append(c.PollsRow, uint32(row))
@@ -72,13 +73,13 @@ func planted(seed, first uint64, rows int) (*section.Block, *Ring) {
 	b.FirstMark = 2 * seed
 	b.GapsBefore, b.GapsInside = []uint64{first + uint64(rows)}, []uint64{first}
 	held := &Ring{
-		Calls: uint64(rows), Chunks: []Chunk{c}, Gaps: Gaps{Before: b.GapsBefore, Inside: b.GapsInside},
+		Calls: uint64(rows), Gaps: Gaps{Before: b.GapsBefore, Inside: b.GapsInside},
 		Marks: []MarkChunk{{Origin: b.Origin, Ticks: []uint64{0, 5}, What: []moriensv1.Marks_What{begin, event}, Name: []uint32{1, 0}, Value: []int64{-3}}},
 	}
 	if len(x.Row) > 0 {
 		held.Collectives = []Collectives{x}
 	}
-	return b, held
+	return b, held, c
 }
 
 // A store holds what the blocks were that the sections were made of.
@@ -86,37 +87,53 @@ func TestSectionsHold(t *testing.T) {
 	s := described(t)
 	var want Ring
 	var totals Totals
+	var rowsOf []*Calls
+	origins, ticks := []uint64{}, uint64(0)
 	for seed, rows := range []int{1, 100, 2000, section.MaxRows} {
-		b, held := planted(uint64(seed), want.Calls, rows)
+		b, held, c := planted(uint64(seed), want.Calls, rows)
 		s.must(sections(b))
-		c := &held.Chunks[0]
 		for row := range rows {
 			site := b.Sites[b.Site[row]]
 			c.Path = append(c.Path, s.store.Path(1, uint32(site.Function), site.Path))
+			ticks += c.Burst[row] + c.Call[row]
 		}
 		totals.Calls += uint64(rows + 4*len(c.Polls))
 		totals.Bursts += uint64(rows - len(c.NoBurst))
 		want.Calls += held.Calls
-		want.Chunks, want.Collectives, want.Marks = append(want.Chunks, *c), append(want.Collectives, held.Collectives...), append(want.Marks, held.Marks...)
+		rowsOf, origins = append(rowsOf, c), append(origins, b.Origin)
+		want.Collectives, want.Marks = append(want.Collectives, held.Collectives...), append(want.Marks, held.Marks...)
 		want.Gaps.Before, want.Gaps.Inside = append(want.Gaps.Before, held.Gaps.Before...), append(want.Gaps.Inside, held.Gaps.Inside...)
 	}
 	r := s.store.rings[2]
-	got := Ring{Calls: r.Calls, Chunks: r.Chunks, Collectives: r.Collectives, Marks: r.Marks, Gaps: r.Gaps}
-	sums := cmpopts.IgnoreFields(Chunk{}, "Strata", "Computing", "MPI", "Span") // TestSumsOfChunks has them
-	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Ring{}, Chunk{}), sums, cmpopts.EquateEmpty()); d != "" {
+	got := Ring{Calls: r.Calls, Collectives: r.Collectives, Marks: r.Marks, Gaps: r.Gaps}
+	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Ring{}), cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)
 	}
-	ticks := uint64(0)
-	for _, c := range want.Chunks {
-		for i := range c.Burst {
-			ticks += c.Burst[i] + c.Call[i]
+	reader := new(Reader)
+	if len(r.Chunks) != len(rowsOf) {
+		t.Fatalf("%d chunks", len(r.Chunks))
+	}
+	for i := range r.Chunks {
+		c, want := &r.Chunks[i], rowsOf[i]
+		last := len(want.Path) - 1
+		if c.Origin != origins[i] || c.Rows != last+1 || c.Bursts() != c.Rows-len(want.NoBurst) || c.LastPath != want.Path[last] || c.LastCall != want.Call[last] {
+			t.Errorf("chunk %d: %+v", i, c)
+		}
+		if got := reader.Paths(c); !slices.Equal(got.Path, want.Path) || !slices.Equal(got.NoBurst, want.NoBurst) {
+			t.Errorf("chunk %d: paths %v, no bursts %v", i, got.Path, got.NoBurst)
+		}
+		if got := reader.Ticks(c); !slices.Equal(got.Burst, want.Burst) || !slices.Equal(got.Call, want.Call) {
+			t.Errorf("chunk %d: bursts %v, calls %v", i, got.Burst, got.Call)
+		}
+		if d := cmp.Diff(want, reader.Calls(c), cmpopts.EquateEmpty()); d != "" {
+			t.Errorf("chunk %d: %s", i, d)
 		}
 	}
 	if x := s.store.Totals(); x.Calls != totals.Calls || x.Bursts != totals.Bursts || x.Refused != 0 || r.ticks != ticks || r.origin != 7 || r.marks != 8 {
 		t.Errorf("%+v, want %+v; %d ticks from %d on, want %d from 7 on; %d marks", x, totals, r.ticks, r.origin, ticks, r.marks)
 	}
 	paths := make(map[uint32]bool)
-	for _, path := range want.Chunks[1].Path {
+	for _, path := range rowsOf[1].Path {
 		paths[path] = true
 	}
 	if len(paths) != 3 || paths[0] {
@@ -156,11 +173,11 @@ func TestSectionsRefused(t *testing.T) {
 		{"a gap in row 20 of", func(b *section.Block) { b.GapsInside = []uint64{20} }, true},
 	} {
 		s := described(t)
-		before, _ := planted(0, 0, 10)
-		bad, _ := planted(1, 10, 10)
-		behind, _ := planted(1, 10, 10)
+		before, _, _ := planted(0, 0, 10)
+		bad, _, _ := planted(1, 10, 10)
+		behind, _, _ := planted(1, 10, 10)
 		if tt.rows {
-			behind, _ = planted(2, 20, 10)
+			behind, _, _ = planted(2, 20, 10)
 		}
 		tt.spoil(bad)
 		err := s.apply(sections(before, bad, behind))
@@ -177,7 +194,7 @@ func TestSectionsRefused(t *testing.T) {
 // A gap may be known later than the end of its ring.
 func TestGapBehindTheEnd(t *testing.T) {
 	s := described(t)
-	one, _ := planted(0, 0, 10)
+	one, _, _ := planted(0, 0, 10)
 	s.must(sections(one))
 	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 2, Calls: 10, Marks: 2}}})
 	s.must(sections(&section.Block{Ring: 2, GapsInside: []uint64{4}}))
@@ -189,8 +206,8 @@ func TestGapBehindTheEnd(t *testing.T) {
 // Behind bytes that are no section nothing of the message is taken; a ring that has ended takes none.
 func TestSectionsDamaged(t *testing.T) {
 	s := described(t)
-	one, _ := planted(0, 0, 10)
-	two, _ := planted(1, 10, 10)
+	one, _, _ := planted(0, 0, 10)
+	two, _, _ := planted(1, 10, 10)
 	m := sections(one, two)
 	m.GetSections()[len(sectiontest.Calls(one))+20]++
 	if err := s.apply(m); err == nil || !strings.Contains(err.Error(), "checksum") || s.store.rings[2].Calls != 10 {
@@ -205,5 +222,43 @@ func TestSectionsDamaged(t *testing.T) {
 	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 2, Calls: 10, Marks: 2}}})
 	if err := s.apply(sections(two)); err == nil || !strings.Contains(err.Error(), "has ended") {
 		t.Error(err)
+	}
+}
+
+// Of whatever section rows are taken, they can be read, and their sums are right: nothing is found to be wrong later.
+func TestWhatIsTakenCanBeRead(t *testing.T) {
+	reader := new(Reader)
+	whole := make([][]byte, 4)
+	for i := range whole {
+		b, _, _ := planted(uint64(i), 0, 10+70*i)
+		b.FirstMark = 0
+		whole[i] = sectiontest.Calls(b)
+	}
+	taken := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		bytes := slices.Clone(rapid.SampledFrom(whole).Draw(rt, "section"))
+		if rapid.Bool().Draw(rt, "without") {
+			bytes = sectiontest.Without(bytes, rapid.SampledFrom([]byte{1, 2, 3, 4, 31, 64}).Draw(rt, "column"))
+		}
+		for range rapid.IntRange(0, 3).Draw(rt, "wrong bytes") {
+			bytes[rapid.IntRange(32, len(bytes)-9).Draw(rt, "at")] = rapid.Byte().Draw(rt, "byte")
+		}
+		sectiontest.Seal(bytes)
+		s := described(t)
+		_ = s.apply(sectiontest.Message(bytes)) // it may be refused
+		r := s.store.rings[2]
+		if len(r.Chunks) == 0 {
+			return
+		}
+		taken++
+		c := &r.Chunks[0]
+		x := reader.Calls(c)
+		checkSums(rt, c, x, s.store.Places(), 0)
+		if last := c.Rows - 1; c.LastPath != x.Path[last] || c.LastCall != x.Call[last] || uint64(c.Rows) != r.Calls || r.ticks != c.Span || c.Bursts() != c.Rows-len(x.NoBurst) {
+			rt.Fatalf("%+v, of a ring of %d rows and %d ticks", c, r.Calls, r.ticks)
+		}
+	})
+	if taken == 0 {
+		t.Error("nothing was ever taken")
 	}
 }

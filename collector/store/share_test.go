@@ -96,8 +96,8 @@ func TestShare(t *testing.T) {
 			}
 			if chunks := r.Chunks; (len(chunks) > 0) != (p.Agent.Member == i) {
 				t.Errorf("collector %d has %d chunks of process %d", i, len(chunks), k)
-			} else if len(chunks) > 0 && f.CallPaths[f.Path(chunks[0].Path[0])].Frames[0].Offset != at {
-				t.Errorf("collector %d: process %d called from %v", i, k, f.CallPaths[f.Path(chunks[0].Path[0])])
+			} else if len(chunks) > 0 && f.CallPaths[f.Path(new(Reader).Paths(&chunks[0]).Path[0])].Frames[0].Offset != at {
+				t.Errorf("collector %d: process %d called from %v", i, k, f.CallPaths[f.Path(chunks[0].LastPath)])
 			}
 		}
 	}

@@ -38,7 +38,9 @@ type Store struct {
 	uncarried Uncarried
 	first     chan []string // what the first process counts
 	reader    *reader
+	whole     bool // the sections that are taken are all of calls
 	summer    summer
+	places    []uint32 // of the sites of a block
 }
 
 // Uncarried counts what no held message has, so that messages which are taken again, in a later process, do not restore

@@ -108,8 +108,9 @@ func TestApplyHolds(t *testing.T) {
 	s.must(sections(b))
 
 	f := s.store.Freeze()
-	if got := f.Processes[0].Rings[0].Chunks[0].Path[0]; got != f.Processes[1].Rings[0].Chunks[0].Path[0] {
-		t.Errorf("one call path has two numbers: %d and another", got)
+	first := func(process int) uint32 { return new(Reader).Paths(&f.Processes[process].Rings[0].Chunks[0]).Path[0] }
+	if first(0) != first(1) {
+		t.Errorf("one call path has two numbers: %d and %d", first(0), first(1))
 	}
 	want := []trace.CallPath{
 		{},
@@ -366,13 +367,21 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
+// A column has a value for each row, whatever of the counts is missing.
 func TestColumn(t *testing.T) {
-	c := Chunk{Path: make([]uint32, 5), Counts: [][]int64{{7, 8, 9}, {1, 2, trace.NoCount}}, NoCounts: []uint32{0, 3}}
+	s := newStub(t)
+	p := process(1, 0, 1)
+	p.GetProcess().Events = []string{"A", "B"}
+	s.must(p)
+	s.must(ring(11, 1))
 	n := trace.NoCount
-	for event, want := range [][]int64{{n, 7, 8, n, 9}, {n, 1, 2, n, n}} {
-		if d := cmp.Diff(want, c.Column(event)); d != "" {
-			t.Error(d)
-		}
+	b := &section.Block{Ring: 11, Sites: []section.Site{{Function: 1}}, Rows: 5, Events: 2, NoCounts: []uint32{0, 3}, NotRead: []section.NotRead{{Row: 4, Event: 1}}}
+	for row, counts := range [][2]int64{{}, {7, 1}, {8, 2}, {}, {9, 77}} {
+		b.Counts[0][row], b.Counts[1][row] = counts[0], counts[1]
+	}
+	s.must(sections(b))
+	if d := cmp.Diff([][]int64{{n, 7, 8, n, 9}, {n, 1, 2, n, n}}, new(Reader).Calls(&s.store.rings[11].Chunks[0]).Counts); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"moriens/internal/mpicall"
+	"moriens/internal/section"
 	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -33,7 +34,7 @@ func TestSumsOfChunks(t *testing.T) {
 		at, first := uint64(5), uint64(0)
 		for range rapid.IntRange(1, 4).Draw(t, "chunks") {
 			c := &sectiontest.Rows{Ring: 11, First: first, Origin: at}
-			rows := rapid.IntRange(1, 3*timedRows).Draw(t, "rows")
+			rows := rapid.IntRange(1, 400).Draw(t, "rows")
 			without := rapid.IntRange(1, 9).Draw(t, "without")
 			for row := range rows {
 				x := rapid.Uint64Range(0, 1<<20).Draw(t, "row")
@@ -47,90 +48,97 @@ func TestSumsOfChunks(t *testing.T) {
 			first += uint64(rows)
 		}
 		before := uint32(0)
+		reader := new(Reader)
 		for _, c := range s.Rings()[0].Chunks {
-			before = checkSums(t, &c, s.Places(), before)
+			before = checkSums(t, &c, reader.Calls(&c), s.Places(), before)
 		}
 	})
 }
 
-func checkSums(t *rapid.T, c *Chunk, places []uint32, before uint32) (after uint32) {
+// checkSums compares what a chunk says of its rows with these.
+func checkSums(t fataler, c *Chunk, x *Calls, places []uint32, before uint32) (after uint32) {
 	t.Helper()
 	type between struct{ before, after uint32 }
-	want, rows, longest := make(map[between]Stratum), make(map[between][]uint32), make(map[between]uint64)
+	want, rows, longest := make(map[between]Stratum), make(map[between][]uint16), make(map[between]uint64)
 	var order []between
 	var computing, mpi uint64
 	at := c.Origin
-	for row := range c.Path {
-		if start := c.Start(row); start != at {
-			t.Fatalf("row %d starts at %d, want %d", row, start, at)
-		}
-		after = places[c.Path[row]]
-		if _, none := slices.BinarySearch(c.NoBurst, uint32(row)); !none {
+	for row := range x.Path {
+		after = places[x.Path[row]]
+		if _, none := slices.BinarySearch(x.NoBurst, uint32(row)); !none {
 			k := between{before, after}
-			x := want[k]
-			if x.Bursts == 0 {
+			s := want[k]
+			if s.Bursts == 0 {
 				order = append(order, k)
 			}
-			x.Bursts++
-			x.Ticks += c.Burst[row]
-			want[k], rows[k], longest[k] = x, append(rows[k], uint32(row)), max(longest[k], c.Burst[row])
-			computing += c.Burst[row]
+			s.Bursts++
+			s.Ticks += x.Burst[row]
+			want[k], rows[k], longest[k] = s, append(rows[k], uint16(row)), max(longest[k], x.Burst[row])
+			computing += x.Burst[row]
 		}
-		mpi += c.Call[row]
-		at += c.Burst[row] + c.Call[row]
+		mpi += x.Call[row]
+		at += x.Burst[row] + x.Call[row]
 		before = after
 	}
 	if c.Computing != computing || c.MPI != mpi || c.End() != at || len(c.Strata) != len(order) {
 		t.Fatalf("%d, %d, until %d in %d strata; want %d, %d, %d, %d", c.Computing, c.MPI, c.End(), len(c.Strata), computing, mpi, at, len(order))
 	}
-	for i, x := range c.Strata {
-		k := between{x.Before, x.After}
+	for i, s := range c.Strata {
+		k := between{s.Before, s.After}
 		w := want[k]
-		if k != order[i] || x.Bursts != w.Bursts || x.Ticks != w.Ticks {
-			t.Fatalf("stratum %d is %+v, want %+v", i, x, w)
+		if k != order[i] || s.Bursts != w.Bursts || s.Ticks != w.Ticks || s.LongestTicks != longest[k] {
+			t.Fatalf("stratum %d is %+v, want %+v, the longest of %d", i, s, w, longest[k])
 		}
-		if !slices.Contains(rows[k], x.Row) || !slices.Contains(rows[k], x.Longest) || c.Burst[x.Longest] != longest[k] {
-			t.Fatalf("stratum %+v has the rows %v, and a longest burst of %d", x, rows[k], longest[k])
+		first := slices.IndexFunc(rows[k], func(row uint16) bool { return x.Burst[row] == longest[k] })
+		if !slices.Contains(rows[k], s.Row) || s.Longest != rows[k][first] {
+			t.Fatalf("stratum %+v has the rows %v, and the first of the longest in %d", s, rows[k], rows[k][first])
 		}
 	}
 	return after
 }
 
+// fataler is a test, a benchmark or one of rapid.
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
 // The row of a stratum is not always its first or its last.
 func TestRowsByChance(t *testing.T) {
 	s := summer{}
-	seen := make(map[uint32]bool)
-	for origin := range uint64(200) {
-		c := Chunk{Origin: origin, Burst: make([]uint64, 8), Call: make([]uint64, 8), Path: make([]uint32, 8)}
-		s.sum(&c, 0, []uint32{0})
-		seen[c.Strata[0].Row] = true
+	seen := make(map[uint16]bool)
+	b, ticks := &section.Block{Sites: make([]section.Site, 1), Rows: 8}, make([]uint64, 8)
+	for b.Origin = range uint64(200) {
+		strata, _ := s.sum(b, 0, []uint32{0}, []uint16{0, 1, 2, 3, 4, 5, 6, 7}, ticks)
+		seen[strata[0].Row] = true
 	}
 	if len(seen) != 8 {
 		t.Errorf("of 8 rows of a stratum only %d are ever taken", len(seen))
 	}
 }
 
-// BenchmarkSum is what a row costs, of a loop of calls and of calls in no order.
+// BenchmarkSum is what a row costs, of a loop of calls and of calls in no order, whose ticks are sorted.
 func BenchmarkSum(b *testing.B) {
-	const rows, places = 4096, 50
+	const rows, sites = section.MaxRows, 50
 	for _, name := range []string{"loop", "no order"} {
 		b.Run(name, func(b *testing.B) {
-			c := Chunk{Burst: make([]uint64, rows), Call: make([]uint64, rows), Path: make([]uint32, rows)}
-			lead := make([]uint32, places)
-			for i := range lead {
-				lead[i] = uint32(i)
-			}
+			block := &section.Block{Sites: make([]section.Site, sites), Rows: rows}
+			places, bySite := make([]uint32, sites), make([][]uint16, sites)
 			for i := range rows {
-				c.Burst[i], c.Call[i], c.Path[i] = mix(uint64(i))%1000, 5, uint32(i%places)
+				site := i % sites
 				if name != "loop" {
-					c.Path[i] = uint32(mix(uint64(i)) % places)
+					site = int(mix(uint64(i)) % sites)
 				}
+				block.Site[i], places[site], bySite[site] = uint16(site), uint32(site), append(bySite[site], uint16(i))
+			}
+			order, burst := slices.Concat(bySite...), make([]uint64, rows)
+			for i, row := range order {
+				burst[i] = mix(uint64(row)) % 1000
 			}
 			var s summer
 			b.ReportAllocs()
 			for b.Loop() {
-				x := c
-				s.sum(&x, 0, lead)
+				s.sum(block, 0, places, order, burst)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/row")
 		})

@@ -125,7 +125,7 @@ type Frozen struct {
 	fetched   map[*Ring][]Transfers // with what arrived unasked; a ring that is not in it has that alone
 }
 
-// Take gives a ring's chunks, in time order, and forgets them: the caller converts them, and lets go of one after the
+// Take gives a ring's chunks, in time order, and forgets them: the caller reads them, and lets go of one after the
 // other, because it needs the memory.
 func (f *Frozen) Take(r *Ring) []Chunk {
 	f.store.mu.Lock()

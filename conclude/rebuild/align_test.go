@@ -6,6 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"moriens/collector/store"
+	"moriens/conclude/agenttest"
+	"moriens/internal/section/sectiontest"
+	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 )
 
@@ -49,14 +52,22 @@ func TestMarksRemainBetweenTheirCalls(t *testing.T) {
 // Rows without a burst before them have lost calls, unless they are a thread's first, or follow a pause, or follow the
 // row before at once: that is a run of polls.
 func TestLostStretches(t *testing.T) {
-	c := store.Chunk{Origin: 100, Path: make([]uint32, 6), Burst: []uint64{5, 10, 0, 20, 30, 1}, Call: []uint64{1, 1, 1, 1, 1, 1}, NoBurst: []uint32{0, 2, 3, 4}, Paused: []uint32{4}}
+	st := store.New()
+	x := agenttest.New(t, st, 1, "n1")
+	x.Process(&moriensv1.Process{Process: 1, Size: 1})
+	x.Ring(&moriensv1.Ring{Ring: 11, Process: 1})
+	x.Rows(&sectiontest.Rows{
+		Ring: 11, Origin: 100, Function: []uint32{1, 1, 1, 1, 1, 1}, Burst: []uint64{5, 10, 0, 20, 30, 1}, Call: []uint64{1, 1, 1, 1, 1, 1},
+		NoBurst: []uint32{0, 2, 3, 4}, Paused: []uint32{4},
+	})
+	f := st.Freeze()
 	u := &unpacked{
 		run: &trace.Run{Threads: make([]trace.Thread, 1)}, cuts: make([]cuts, 1),
-		Threads: Threads{Own: []int{0}, Rings: []*store.Ring{{Calls: 6, Chunks: []store.Chunk{c}}}},
+		Threads: Threads{Own: []int{0}, Rings: []*store.Ring{f.Ring(11)}},
 	}
 	thread := &u.run.Threads[0]
 	u.allotCalls()
-	u.cuts[0] = chunked{[]store.Chunk{c}, nil, func(uint32) uint32 { return 0 }}.read(thread, func(ticks uint64) int64 { return int64(ticks) })
+	u.cuts[0] = chunked{f.Take(f.Ring(11)), new(store.Reader), nil, func(uint32) uint32 { return 0 }}.read(thread, func(ticks uint64) int64 { return int64(ticks) })
 	if d := cmp.Diff([]trace.Span{{BeginNS: 118, EndNS: 138, Window: -1}}, thread.Lost); d != "" {
 		t.Error(d)
 	}

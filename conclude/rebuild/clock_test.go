@@ -27,6 +27,7 @@ type pretender struct {
 	*feeder
 	offset, drift float64
 	stepAt, step  float64
+	early         bool // its program's first call is at 5 ticks, as stray pointers make it
 }
 
 func (p *pretender) at(ns float64) uint64 {
@@ -54,6 +55,9 @@ func (p *pretender) program(t *testing.T, rank, size int, enter, exit []float64)
 	for i := range enter {
 		c.Add(agenttest.Call(t, "MPI_Sendrecv"), 0, p.at(enter[i])-last, p.at(exit[i])-p.at(enter[i]))
 		last = p.at(exit[i])
+	}
+	if p.early {
+		c.Origin, c.Burst[1] = 5, c.Burst[1]+c.Origin-5
 	}
 	p.Rows(c)
 	p.End(process, moriensv1.ProcessEnd_HOW_FINALIZED)
@@ -272,9 +276,11 @@ func TestAlignMovesReceives(t *testing.T) {
 
 // What one rank's stray pointers do to its time stamps costs the others no precision.
 func TestAlignDamagedTimes(t *testing.T) {
-	f, traffic, _ := pingPong(t, [2]pretender{{offset: 1e18}, {offset: 1e18 + 3e9, drift: 50e-6}}, unnamed)
-	first := &f.Processes[1].Rings[0].Chunks[0]
-	first.Origin, first.Burst[1] = 5, first.Burst[1]+first.Origin-5 // the first call, at 5 ticks since the epoch
+	clocks := [2]pretender{{offset: 1e18}, {offset: 1e18 + 3e9, drift: 50e-6}}
+	f, traffic, _ := pingPong(t, clocks, unnamed)
+	clocks[1].early = true
+	damaged, _, _ := pingPong(t, clocks, unnamed)
+	f.Processes[1].Rings[0].Chunks = damaged.Processes[1].Rings[0].Chunks
 	u := unpack(f, team.Solo{}, 2)
 	a := alignBy(t, t.Context(), u, traffic)
 	m := a.at.describe(a.ordered)

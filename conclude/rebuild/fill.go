@@ -5,9 +5,10 @@ import (
 	"moriens/trace"
 )
 
-// chunked are a ring's chunks. Nothing else reads the store's columns of calls.
+// chunked are a ring's chunks. Nothing else reads the calls that the store has.
 type chunked struct {
 	chunks []store.Chunk
+	reader *store.Reader
 	events []int                      // the place of each of the run's counters among the events of the ring's process
 	pathOf func(number uint32) uint32 // the run's number of a call path
 }
@@ -15,7 +16,7 @@ type chunked struct {
 // burstsOf is how many bursts are in chunks.
 func burstsOf(chunks []store.Chunk) (n int) {
 	for i := range chunks {
-		n += len(chunks[i].Path) - len(chunks[i].NoBurst)
+		n += chunks[i].Bursts()
 	}
 	return n
 }
@@ -28,23 +29,23 @@ type cuts struct {
 
 // read moves the calls of a ring into the columns of its thread, which have the room, and what was counted in its
 // bursts. It lets go of each chunk that it has read. Bursts follow when calls are where they stay.
-func (of chunked) read(t *trace.Thread, at func(ticks uint64) int64) (c cuts) {
+func (of chunked) read(t *trace.Thread, at func(ticks uint64) int64) (cut cuts) {
 	if len(of.chunks) == 0 { // its calls were kept on the node, or it never calls MPI
-		return c
+		return cut
 	}
 	originNS := at(of.chunks[0].Origin)
 	var paused []int32 // rows before which the program had paused recording
 	row, bursts := 0, 0
 	for k := range of.chunks {
-		x := &of.chunks[k]
-		ticks := x.Origin
+		c, x := &of.chunks[k], of.reader.Calls(&of.chunks[k])
+		ticks := c.Origin
 		for i, number := range x.Path {
 			enter := ticks + x.Burst[i]
 			ticks = enter + x.Call[i]
 			t.Calls.EnterNS[row+i], t.Calls.ExitNS[row+i], t.Calls.Path[row+i] = at(enter), at(ticks), of.pathOf(number)
 		}
 		for _, i := range x.NoBurst {
-			c.gaps = append(c.gaps, int32(row)+int32(i))
+			cut.gaps = append(cut.gaps, int32(row)+int32(i))
 		}
 		for _, i := range x.Paused {
 			paused = append(paused, int32(row)+int32(i))
@@ -54,13 +55,13 @@ func (of chunked) read(t *trace.Thread, at func(ticks uint64) int64) (c cuts) {
 			copyCounts(t.Bursts.Counters[counter][bursts:], x, event)
 		}
 		t.Calls.Unfinished = x.Unfinished
-		row, bursts = row+len(x.Path), bursts+len(x.Path)-len(x.NoBurst)
-		*x = store.Chunk{}
+		row, bursts = row+c.Rows, bursts+c.Bursts()
+		*c = store.Chunk{}
 	}
-	c.firstNS = t.Calls.EnterNS[0] - originNS
-	c.addLost(t, paused)
+	cut.firstNS = t.Calls.EnterNS[0] - originNS
+	cut.addLost(t, paused)
 	t.BeginNS, t.EndNS = t.Calls.EnterNS[0], t.Calls.ExitNS[row-1]
-	return c
+	return cut
 }
 
 // addLost says where a thread's calls have no burst between them: the program had paused recording, or calls were lost.
@@ -83,7 +84,7 @@ func (c *cuts) addLost(t *trace.Thread, paused []int32) {
 
 // addPolls says how many calls each row of a chunk, the first of which is given, stands for; where all rows of a thread
 // are one call that is not kept.
-func addPolls(calls *trace.Calls, c *store.Chunk, first int) {
+func addPolls(calls *trace.Calls, c *store.Calls, first int) {
 	if calls.Count == nil && len(c.Polls) > 0 {
 		calls.Count = make([]int64, calls.Len())
 		for row := range calls.Count {
@@ -96,7 +97,7 @@ func addPolls(calls *trace.Calls, c *store.Chunk, first int) {
 }
 
 // copyCounts copies an event's counts in a chunk's bursts; event -1 was not counted.
-func copyCounts(to []int64, c *store.Chunk, event int) {
+func copyCounts(to []int64, c *store.Calls, event int) {
 	if event < 0 {
 		for i := range len(c.Path) - len(c.NoBurst) {
 			to[i] = trace.NoCount
@@ -104,7 +105,7 @@ func copyCounts(to []int64, c *store.Chunk, event int) {
 		return
 	}
 	noBurst, n := c.NoBurst, 0
-	for row, v := range c.Column(event) {
+	for row, v := range c.Counts[event] {
 		if len(noBurst) > 0 && int(noBurst[0]) == row {
 			noBurst = noBurst[1:]
 		} else {

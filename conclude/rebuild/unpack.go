@@ -3,6 +3,7 @@ package rebuild
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"moriens/analysis/clock"
 	"moriens/collector/store"
@@ -25,8 +26,8 @@ type unpacked struct {
 }
 
 // unpack turns what the store held into a trace in which each thread has the time of its node's clock: ticks become
-// nanoseconds, processes become ranks of worlds, and the columns that arrived over the wire become calls and the bursts
-// between them. The store lets go of those columns.
+// nanoseconds, processes become ranks of worlds, and the calls that arrived over the wire get the bursts between them.
+// The store lets go of those.
 func unpack(f store.Frozen, t team.Team, workers int) *unpacked {
 	c := readClocks(f)
 	u := &unpacked{run: &trace.Run{CallPaths: f.CallPaths, MarkNames: f.MarkNames}, frozen: f}
@@ -58,10 +59,13 @@ func unpack(f store.Frozen, t team.Team, workers int) *unpacked {
 	u.cuts = make([]cuts, len(u.Rings))
 	u.allotCalls()
 	marks := make([]Unbalanced, len(u.Rings))
+	readers := sync.Pool{New: func() any { return new(store.Reader) }}
 	u.each(func(i int) {
 		p, r, t := u.Processes[u.ProcessOf[i]].Process, u.Rings[i], &u.run.Threads[i]
 		_, line, _ := c.local(p)
-		u.cuts[i] = chunked{f.Take(r), places(u.run.Counters, p), f.Path}.read(t, line.at)
+		reader := readers.Get().(*store.Reader)
+		u.cuts[i] = chunked{f.Take(r), reader, places(u.run.Counters, p), f.Path}.read(t, line.at)
+		readers.Put(reader)
 		if len(r.Marks) == 0 {
 			return
 		}

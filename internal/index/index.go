@@ -9,7 +9,7 @@ func Spread(k uint64) uint64 {
 }
 
 // An Index has numbers by keys, which are spread over all 64 bits or are by Spread. Several numbers may have one key:
-// then same tells whether a number is the one that is looked for, else it is nil. The zero Index is empty.
+// then same shows whether a number is the one that is looked for, else it is nil. The zero Index is empty.
 type Index struct {
 	keys    []uint64
 	numbers []uint32 // plus 1; 0: free

@@ -24,7 +24,24 @@ func BenchmarkEncodeMoves(b *testing.B) {
 	perCall(b, MaxRows, len(dst))
 }
 
-// What a collector does with a section when it arrives.
+// What a collector does with a section when it arrives: all is tested, and its ticks are there to be added up.
+func BenchmarkFrame(b *testing.B) {
+	bytes, s, d, block := new(Encoder).Calls(nil, planted(MaxRows, 6)), new(Section), new(Decoder), new(Block)
+	for b.Loop() {
+		if _, err := s.Read(bytes); err != nil {
+			b.Fatal(err)
+		}
+		if err := d.Frame(s, 2, block); err != nil {
+			b.Fatal(err)
+		}
+		if _, _, _, err := d.Sorted(s, block); err != nil {
+			b.Fatal(err)
+		}
+	}
+	perCall(b, MaxRows, len(bytes))
+}
+
+// What everybody does first with a section.
 func BenchmarkRead(b *testing.B) {
 	bytes, s := new(Encoder).Calls(nil, planted(MaxRows, 6)), new(Section)
 	for b.Loop() {

@@ -8,7 +8,8 @@ import (
 // A Decoder takes sections apart. It has room for one at a time.
 type Decoder struct {
 	order    order
-	counts   []int
+	counts   []int // rows of each site
+	restored []int // as the rows say it
 	followed [MaxRows + 1]uint16
 	values   [MaxMoves]uint64
 	columns  [6][MaxMoves]uint64
@@ -18,6 +19,44 @@ type Decoder struct {
 
 // Calls makes b what the section of calls holds, of a process that counts so many events.
 func (d *Decoder) Calls(s *Section, events int, b *Block) error {
+	if err := d.Frame(s, events, b); err != nil {
+		return err
+	}
+	if err := d.Ticks(s, b); err != nil {
+		return err
+	}
+	return d.Counts(s, b)
+}
+
+// Frame makes b what the section holds, but for the ticks and the counts of its rows: Ticks and Counts of a section
+// that has a frame have no error.
+func (d *Decoder) Frame(s *Section, events int, b *Block) error {
+	if err := d.Order(s, events, b); err != nil {
+		return err
+	}
+	for _, read := range []func(*Section, *Block) error{d.collectives, d.marks, d.gaps} {
+		if err := read(s, b); err != nil {
+			return err
+		}
+	}
+	if b.Rows == 0 {
+		return nil
+	}
+	for k := -2; k < events; k++ { // Read has tested their packs
+		number := uint8(colCounts + k)
+		if k < 0 {
+			number = []uint8{colBurst, colCall}[k+2]
+		}
+		if _, there, err := s.find(number, bySite); err != nil || !there {
+			return corrupt("column %d is missing, or not by site", number)
+		}
+	}
+	return nil
+}
+
+// Order makes b what the section says of its rows but for their ticks and counts: of which site each is, and what few
+// of them have. Nothing else of b is set.
+func (d *Decoder) Order(s *Section, events int, b *Block) error {
 	if s.Kind != Calls {
 		return corrupt("kind %d has no calls", s.Kind)
 	}
@@ -28,12 +67,41 @@ func (d *Decoder) Calls(s *Section, events int, b *Block) error {
 	b.Ring, b.First, b.Origin, b.Tail, b.Chunk, b.Sequence = s.Ring, s.First, s.Origin, s.Tail, s.Chunk, s.Sequence
 	b.Unfinished = s.Unfinished
 	b.Grow(s.Rows, events)
-	for _, read := range []func(*Section, *Block) error{d.rows, d.sparse, d.collectives, d.marks, d.gaps} {
-		if err := read(s, b); err != nil {
+	if err := d.sites(s, b); err != nil {
+		return err
+	}
+	return d.sparse(s, b)
+}
+
+// Ticks gives the rows of a block that has their order their ticks.
+func (d *Decoder) Ticks(s *Section, b *Block) error {
+	if err := unsorted(d, s, colBurst, b.Burst[:b.Rows]); err != nil {
+		return err
+	}
+	return unsorted(d, s, colCall, b.Call[:b.Rows])
+}
+
+// Counts gives the rows of a block that has their order their counts.
+func (d *Decoder) Counts(s *Section, b *Block) error {
+	for k := range b.Events {
+		if err := unsorted(d, s, uint8(colCounts+k), b.Counts[k][:b.Rows]); err != nil {
 			return err
 		}
 	}
+	for _, x := range b.NotRead {
+		b.Counts[x.Event][x.Row] = math.MinInt64
+	}
 	return nil
+}
+
+// Sorted gives the ticks of a block that has the order of its rows as the section has them, site by site, and the row
+// of each. It is their room until the next block.
+func (d *Decoder) Sorted(s *Section, b *Block) (rows []uint16, burst, call []uint64, err error) {
+	burst, call = d.values[:b.Rows], d.columns[0][:b.Rows]
+	if err = d.sorted(s, colBurst, burst); err == nil {
+		err = d.sorted(s, colCall, call)
+	}
+	return d.order.rows[:b.Rows], burst, call, err
 }
 
 // Sites appends to sites what the section says of the sites of its rows, and to counts how many rows each has.
@@ -57,8 +125,8 @@ func (s *Section) Sites(sites []Site, counts []int) ([]Site, []int, error) {
 	return sites, counts, nil
 }
 
-// rows reads the columns that have a value for each row.
-func (d *Decoder) rows(s *Section, b *Block) (err error) {
+// sites reads of which site each row is, and orders them by it.
+func (d *Decoder) sites(s *Section, b *Block) (err error) {
 	if b.Sites, d.counts, err = s.Sites(b.Sites, d.counts[:0]); err != nil {
 		return err
 	}
@@ -68,11 +136,11 @@ func (d *Decoder) rows(s *Section, b *Block) (err error) {
 		if err != nil {
 			return err
 		}
-		counts := append([]int(nil), d.counts...)
-		if len(coded) != b.Rows || !restoreSites(coded, d.followed[:len(b.Sites)+1], counts, sites) {
+		d.restored = append(d.restored[:0], d.counts...)
+		if len(coded) != b.Rows || !restoreSites(coded, d.followed[:len(b.Sites)+1], d.restored, sites) {
 			return corrupt("the sites of %d rows", b.Rows)
 		}
-		for i, n := range counts {
+		for i, n := range d.restored {
 			if n != d.counts[i] {
 				return corrupt("site %d has %d rows, not %d", i, n, d.counts[i])
 			}
@@ -81,22 +149,24 @@ func (d *Decoder) rows(s *Section, b *Block) (err error) {
 		clear(sites)
 	}
 	d.order.of(sites, d.counts)
-	if err := unsorted(d, s, colBurst, b.Burst[:b.Rows]); err != nil {
+	return nil
+}
+
+// unsorted reads a column of the rows' values, which is in the order of their sites.
+func unsorted[T uint64 | int64](d *Decoder, s *Section, number uint8, values []T) error {
+	sorted := d.values[:len(values)]
+	if err := d.sorted(s, number, sorted); err != nil {
 		return err
 	}
-	if err := unsorted(d, s, colCall, b.Call[:b.Rows]); err != nil {
-		return err
-	}
-	for k := range b.Events {
-		if err := unsorted(d, s, uint8(colCounts+k), b.Counts[k][:b.Rows]); err != nil {
-			return err
-		}
+	rows := d.order.rows[:len(values)]
+	for i, x := range sorted {
+		values[rows[i]] = T(x)
 	}
 	return nil
 }
 
-// unsorted reads a column of the rows' values in the order of their sites.
-func unsorted[T uint64 | int64](d *Decoder, s *Section, number uint8, values []T) error {
+// sorted reads a column of the rows' values in the order of their sites.
+func (d *Decoder) sorted(s *Section, number uint8, values []uint64) error {
 	c, there, err := s.find(number, bySite)
 	if err != nil {
 		return err
@@ -104,19 +174,15 @@ func unsorted[T uint64 | int64](d *Decoder, s *Section, number uint8, values []T
 	if !there && len(values) > 0 {
 		return corrupt("column %d is missing", number)
 	}
-	v, at, ok := d.values[:len(values)], c.from, true
+	at, ok := c.from, true
 	for _, n := range d.order.groups {
-		if at, ok = readPacks(s.bytes, at, c.to, v[:n]); !ok {
+		if at, ok = readPacks(s.bytes, at, c.to, values[:n]); !ok {
 			return corrupt("the packs of column %d", number)
 		}
-		v = v[n:]
+		values = values[n:]
 	}
 	if at != c.to {
 		return corrupt("%d bytes too many in column %d", c.to-at, number)
-	}
-	rows := d.order.rows[:len(values)]
-	for i, x := range d.values[:len(values)] {
-		values[rows[i]] = T(x)
 	}
 	return nil
 }
@@ -220,7 +286,6 @@ func (d *Decoder) sparse(s *Section, b *Block) (err error) {
 			return corrupt("count %d of row %d is not read", event, row)
 		}
 		b.NotRead = append(b.NotRead, NotRead{uint32(row), event})
-		b.Counts[event][row] = math.MinInt64
 	}
 	if v, err = s.numbers(colLog); err == nil && v.more() {
 		b.LogBytes = v.next()

@@ -2,8 +2,10 @@ package section
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -37,7 +39,7 @@ func planted(rows, neighbours int) *Block {
 }
 
 // Whatever bytes a section has that has the right length and checksum: it is read or refused, and nothing panics. What
-// is read twice is the same.
+// is read twice is the same, and what has a frame has rows.
 func FuzzSection(f *testing.F) {
 	e := new(Encoder)
 	f.Add(e.Calls(nil, planted(100, 3)))
@@ -60,6 +62,23 @@ func FuzzSection(f *testing.F) {
 			return
 		}
 		d, first, second := new(Decoder), new(Block), new(Block)
+		for _, events := range []int{s.Events(), 2} {
+			if d.Frame(&s, events, first) != nil {
+				continue
+			}
+			if err := sameTicks(d, &s, first); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Counts(&s, first); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Calls(&s, events, second); err != nil {
+				t.Fatal(err)
+			}
+			if diff := sameBlocks(first, second); diff != "" {
+				t.Fatal(diff)
+			}
+		}
 		read := d.Calls
 		if s.Kind == Moves {
 			read = func(s *Section, _ int, b *Block) error { return d.Moves(s, b) }
@@ -74,4 +93,27 @@ func FuzzSection(f *testing.F) {
 			t.Fatal(diff)
 		}
 	})
+}
+
+// sameTicks gives a block that has a frame its ticks, and compares those that are sorted by sites with them.
+func sameTicks(d *Decoder, s *Section, b *Block) error {
+	rows, burst, call, err := d.Sorted(s, b)
+	if err != nil {
+		return err
+	}
+	rows, burst, call = slices.Clone(rows), slices.Clone(burst), slices.Clone(call)
+	if err := d.Ticks(s, b); err != nil {
+		return err
+	}
+	seen := make(map[uint16]bool)
+	for i, row := range rows {
+		if seen[row] || burst[i] != b.Burst[row] || call[i] != b.Call[row] {
+			return fmt.Errorf("row %d has %d and %d, sorted %d and %d", row, b.Burst[row], b.Call[row], burst[i], call[i])
+		}
+		seen[row] = true
+	}
+	if len(seen) != b.Rows {
+		return fmt.Errorf("%d rows of %d", len(seen), b.Rows)
+	}
+	return nil
 }

@@ -222,6 +222,12 @@ func TestBlocks(t *testing.T) {
 		if diff := sameBlocks(reduced(b, false), got); diff != "" {
 			t.Fatal(diff)
 		}
+		if err := d.Frame(s, b.Events, got); err != nil {
+			t.Fatal(err)
+		}
+		if err := sameTicks(d, s, got); err != nil {
+			t.Fatal(err)
+		}
 		if rest, err = s.Read(rest); err != nil || len(rest) > 0 {
 			t.Fatalf("%v, %d bytes left", err, len(rest))
 		}
