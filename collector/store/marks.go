@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 
+	"moriens/internal/section"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -29,11 +30,21 @@ func (n *names) number(text string) uint32 {
 	return number
 }
 
+// MarkKind is what a mark says.
+type MarkKind = section.MarkKind
+
+// The kinds of marks.
+const (
+	BeginPhase = section.BeginPhase
+	EndPhase   = section.EndPhase
+	Event      = section.Event
+)
+
 // A MarkChunk is marks of a ring that follow each other, one a row.
 type MarkChunk struct {
 	Origin uint64   // ticks of the first
 	Ticks  []uint64 // since the one before
-	What   []moriensv1.Marks_What
+	What   []MarkKind
 	Name   []uint32 // Store's number of the name
 	Value  []int64  // of the events among them
 }

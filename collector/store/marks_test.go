@@ -13,12 +13,6 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-const (
-	begin = moriensv1.Marks_WHAT_BEGIN
-	end   = moriensv1.Marks_WHAT_END
-	event = moriensv1.Marks_WHAT_EVENT
-)
-
 func markName(process uint64, name uint32, text string) *moriensv1.ReportRequest {
 	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_MarkName{MarkName: &moriensv1.MarkName{Process: process, Name: name, Text: text}}}
 }
@@ -48,8 +42,8 @@ func TestMarks(t *testing.T) {
 		t.Error(d, f.tables.names)
 	}
 	want := []MarkChunk{
-		{Origin: 1000, Ticks: []uint64{0, 5, 6}, What: []moriensv1.Marks_What{begin, event, end}, Name: []uint32{1, 0, 1}, Value: []int64{-7}},
-		{Origin: 2000, Ticks: []uint64{0}, What: []moriensv1.Marks_What{end}, Name: []uint32{2}},
+		{Origin: 1000, Ticks: []uint64{0, 5, 6}, What: []MarkKind{BeginPhase, Event, EndPhase}, Name: []uint32{1, 0, 1}, Value: []int64{-7}},
+		{Origin: 2000, Ticks: []uint64{0}, What: []MarkKind{EndPhase}, Name: []uint32{2}},
 	}
 	if d := cmp.Diff(want[:1], f.Processes[0].Rings[0].Marks); d != "" {
 		t.Error(d)

@@ -8,7 +8,6 @@ import (
 
 	"moriens/internal/mpicall"
 	"moriens/internal/section"
-	moriensv1 "moriens/proto/moriens/v1"
 )
 
 // A reader takes sections apart, one at a time.
@@ -309,7 +308,7 @@ func (r *Ring) marksOf(marks []section.Mark) MarkChunk {
 	for i := range marks {
 		x := &marks[i]
 		m.Ticks, last = append(m.Ticks, x.Ticks-last), x.Ticks
-		m.What, m.Name = append(m.What, moriensv1.Marks_What(x.What)), append(m.Name, r.Process.names[x.Name]) // 0 for 0
+		m.What, m.Name = append(m.What, x.What), append(m.Name, r.Process.names[x.Name]) // 0 for 0
 		if x.What == section.Event {
 			m.Value = append(m.Value, x.Value)
 		}

@@ -74,7 +74,7 @@ func planted(seed, first uint64, rows int) (*section.Block, *Ring, *Calls) {
 	b.GapsBefore, b.GapsInside = []uint64{first + uint64(rows)}, []uint64{first}
 	held := &Ring{
 		Calls: uint64(rows), Gaps: Gaps{Before: b.GapsBefore, Inside: b.GapsInside},
-		Marks: []MarkChunk{{Origin: b.Origin, Ticks: []uint64{0, 5}, What: []moriensv1.Marks_What{begin, event}, Name: []uint32{1, 0}, Value: []int64{-3}}},
+		Marks: []MarkChunk{{Origin: b.Origin, Ticks: []uint64{0, 5}, What: []MarkKind{BeginPhase, Event}, Name: []uint32{1, 0}, Value: []int64{-3}}},
 	}
 	if len(x.Row) > 0 {
 		held.Collectives = []Collectives{x}

@@ -375,7 +375,8 @@ func TestColumn(t *testing.T) {
 	s.must(p)
 	s.must(ring(11, 1))
 	n := trace.NoCount
-	b := &section.Block{Ring: 11, Sites: []section.Site{{Function: 1}}, Rows: 5, Events: 2, NoCounts: []uint32{0, 3}, NotRead: []section.NotRead{{Row: 4, Event: 1}}}
+	b := &section.Block{Ring: 11, Sites: []section.Site{{Function: 1}}, NoCounts: []uint32{0, 3}, NotRead: []section.NotRead{{Row: 4, Event: 1}}}
+	b.Grow(5, 2)
 	for row, counts := range [][2]int64{{}, {7, 1}, {8, 2}, {}, {9, 77}} {
 		b.Counts[0][row], b.Counts[1][row] = counts[0], counts[1]
 	}

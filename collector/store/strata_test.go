@@ -107,7 +107,8 @@ type fataler interface {
 func TestRowsByChance(t *testing.T) {
 	s := summer{}
 	seen := make(map[uint16]bool)
-	b, ticks := &section.Block{Sites: make([]section.Site, 1), Rows: 8}, make([]uint64, 8)
+	b, ticks := &section.Block{Sites: make([]section.Site, 1)}, make([]uint64, 8)
+	b.Grow(8, 0)
 	for b.Origin = range uint64(200) {
 		strata, _ := s.sum(b, 0, []uint32{0}, []uint16{0, 1, 2, 3, 4, 5, 6, 7}, ticks)
 		seen[strata[0].Row] = true
@@ -122,7 +123,8 @@ func BenchmarkSum(b *testing.B) {
 	const rows, sites = section.MaxRows, 50
 	for _, name := range []string{"loop", "no order"} {
 		b.Run(name, func(b *testing.B) {
-			block := &section.Block{Sites: make([]section.Site, sites), Rows: rows}
+			block := &section.Block{Sites: make([]section.Site, sites)}
+			block.Grow(rows, 0)
 			places, bySite := make([]uint32, sites), make([][]uint16, sites)
 			for i := range rows {
 				site := i % sites

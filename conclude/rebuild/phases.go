@@ -2,7 +2,6 @@ package rebuild
 
 import (
 	"moriens/collector/store"
-	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 )
 
@@ -29,13 +28,13 @@ func addMarks(t *trace.Thread, r *store.Ring, nameOf func(number uint32) uint32,
 			now, name := at(ticks), nameOf(c.Name[i])
 			t.EndNS = max(t.EndNS, now)
 			switch what {
-			case moriensv1.Marks_WHAT_EVENT:
+			case store.Event:
 				t.Events = append(t.Events, trace.Event{Name: name, TimeNS: now, Value: values[0]})
 				values = values[1:]
-			case moriensv1.Marks_WHAT_BEGIN:
+			case store.BeginPhase:
 				open = append(open, int32(len(t.Phases)))
 				t.Phases = append(t.Phases, trace.Phase{Name: name, Depth: int32(len(open) - 1), BeginNS: now})
-			case moriensv1.Marks_WHAT_END:
+			case store.EndPhase:
 				k := len(open) - 1
 				for k >= 0 && t.Phases[open[k]].Name != name {
 					k--

@@ -527,7 +527,7 @@ type CellsSurveyed struct {
 	Example    []uint64 `protobuf:"fixed64,12,rep,packed,name=example,proto3" json:"example,omitempty"`                        // a process that has both paths
 	BeforePath []uint32 `protobuf:"varint,13,rep,packed,name=before_path,json=beforePath,proto3" json:"before_path,omitempty"` // their numbers there, of its CallPaths
 	AfterPath  []uint32 `protobuf:"varint,14,rep,packed,name=after_path,json=afterPath,proto3" json:"after_path,omitempty"`
-	// The MPI functions that were called there, as in Calls. They are part of the hashes, since an unknown path does not
+	// The MPI functions that were called there, as in sections. They are part of the hashes, since an unknown path does not
 	// distinguish them. 0 with the hash 0 = no call is known there.
 	BeforeFunction []uint32 `protobuf:"varint,15,rep,packed,name=before_function,json=beforeFunction,proto3" json:"before_function,omitempty"`
 	AfterFunction  []uint32 `protobuf:"varint,16,rep,packed,name=after_function,json=afterFunction,proto3" json:"after_function,omitempty"`
@@ -1783,7 +1783,7 @@ type CellsSums struct {
 	Ring     []uint64               `protobuf:"fixed64,1,rep,packed,name=ring,proto3" json:"ring,omitempty"`
 	Call     []bool                 `protobuf:"varint,2,rep,packed,name=call,proto3" json:"call,omitempty"`         // MPI calls; else bursts
 	Path     []uint32               `protobuf:"varint,3,rep,packed,name=path,proto3" json:"path,omitempty"`         // CallPath of the process, 0 = unknown
-	Function []uint32               `protobuf:"varint,4,rep,packed,name=function,proto3" json:"function,omitempty"` // of the calls, or of the call that ends the bursts, as in Calls
+	Function []uint32               `protobuf:"varint,4,rep,packed,name=function,proto3" json:"function,omitempty"` // of the calls, or of the call that ends the bursts, as in sections
 	// Of bursts: as relabelled, -2 = shorter than the shortest, -3 = lacks data for a dimension; 0 for calls.
 	Label       []int32  `protobuf:"zigzag32,5,rep,packed,name=label,proto3" json:"label,omitempty"`
 	Count       []uint64 `protobuf:"varint,6,rep,packed,name=count,proto3" json:"count,omitempty"`     // bursts, or calls; a run of polls counts as the calls that it stands for

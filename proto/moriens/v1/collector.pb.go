@@ -133,58 +133,6 @@ func (Keep_Why) EnumDescriptor() ([]byte, []int) {
 	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{2, 0}
 }
 
-type Marks_What int32
-
-const (
-	Marks_WHAT_UNSPECIFIED Marks_What = 0
-	Marks_WHAT_BEGIN       Marks_What = 1 // of a phase
-	Marks_WHAT_END         Marks_What = 2 // of the innermost phase of that name
-	Marks_WHAT_EVENT       Marks_What = 3 // with a value
-)
-
-// Enum value maps for Marks_What.
-var (
-	Marks_What_name = map[int32]string{
-		0: "WHAT_UNSPECIFIED",
-		1: "WHAT_BEGIN",
-		2: "WHAT_END",
-		3: "WHAT_EVENT",
-	}
-	Marks_What_value = map[string]int32{
-		"WHAT_UNSPECIFIED": 0,
-		"WHAT_BEGIN":       1,
-		"WHAT_END":         2,
-		"WHAT_EVENT":       3,
-	}
-)
-
-func (x Marks_What) Enum() *Marks_What {
-	p := new(Marks_What)
-	*p = x
-	return p
-}
-
-func (x Marks_What) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (Marks_What) Descriptor() protoreflect.EnumDescriptor {
-	return file_moriens_v1_collector_proto_enumTypes[2].Descriptor()
-}
-
-func (Marks_What) Type() protoreflect.EnumType {
-	return &file_moriens_v1_collector_proto_enumTypes[2]
-}
-
-func (x Marks_What) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use Marks_What.Descriptor instead.
-func (Marks_What) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19, 0}
-}
-
 type ProcessEnd_How int32
 
 const (
@@ -224,11 +172,11 @@ func (x ProcessEnd_How) String() string {
 }
 
 func (ProcessEnd_How) Descriptor() protoreflect.EnumDescriptor {
-	return file_moriens_v1_collector_proto_enumTypes[3].Descriptor()
+	return file_moriens_v1_collector_proto_enumTypes[2].Descriptor()
 }
 
 func (ProcessEnd_How) Type() protoreflect.EnumType {
-	return &file_moriens_v1_collector_proto_enumTypes[3]
+	return &file_moriens_v1_collector_proto_enumTypes[2]
 }
 
 func (x ProcessEnd_How) Number() protoreflect.EnumNumber {
@@ -237,7 +185,7 @@ func (x ProcessEnd_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ProcessEnd_How.Descriptor instead.
 func (ProcessEnd_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19, 0}
 }
 
 type Standing_State int32
@@ -273,11 +221,11 @@ func (x Standing_State) String() string {
 }
 
 func (Standing_State) Descriptor() protoreflect.EnumDescriptor {
-	return file_moriens_v1_collector_proto_enumTypes[4].Descriptor()
+	return file_moriens_v1_collector_proto_enumTypes[3].Descriptor()
 }
 
 func (Standing_State) Type() protoreflect.EnumType {
-	return &file_moriens_v1_collector_proto_enumTypes[4]
+	return &file_moriens_v1_collector_proto_enumTypes[3]
 }
 
 func (x Standing_State) Number() protoreflect.EnumNumber {
@@ -286,7 +234,7 @@ func (x Standing_State) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Standing_State.Descriptor instead.
 func (Standing_State) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28, 0}
 }
 
 type Origin_How int32
@@ -334,11 +282,11 @@ func (x Origin_How) String() string {
 }
 
 func (Origin_How) Descriptor() protoreflect.EnumDescriptor {
-	return file_moriens_v1_collector_proto_enumTypes[5].Descriptor()
+	return file_moriens_v1_collector_proto_enumTypes[4].Descriptor()
 }
 
 func (Origin_How) Type() protoreflect.EnumType {
-	return &file_moriens_v1_collector_proto_enumTypes[5]
+	return &file_moriens_v1_collector_proto_enumTypes[4]
 }
 
 func (x Origin_How) Number() protoreflect.EnumNumber {
@@ -347,7 +295,7 @@ func (x Origin_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Origin_How.Descriptor instead.
 func (Origin_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32, 0}
 }
 
 type Transfers_Kind int32
@@ -395,11 +343,11 @@ func (x Transfers_Kind) String() string {
 }
 
 func (Transfers_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_moriens_v1_collector_proto_enumTypes[6].Descriptor()
+	return file_moriens_v1_collector_proto_enumTypes[5].Descriptor()
 }
 
 func (Transfers_Kind) Type() protoreflect.EnumType {
-	return &file_moriens_v1_collector_proto_enumTypes[6]
+	return &file_moriens_v1_collector_proto_enumTypes[5]
 }
 
 func (x Transfers_Kind) Number() protoreflect.EnumNumber {
@@ -408,7 +356,7 @@ func (x Transfers_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Transfers_Kind.Descriptor instead.
 func (Transfers_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{36, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33, 0}
 }
 
 type ReportRequest struct {
@@ -421,7 +369,6 @@ type ReportRequest struct {
 	//	*ReportRequest_Process
 	//	*ReportRequest_Ring
 	//	*ReportRequest_CallPath
-	//	*ReportRequest_Calls
 	//	*ReportRequest_RingEnd
 	//	*ReportRequest_ProcessEnd
 	//	*ReportRequest_ClockSample
@@ -431,10 +378,7 @@ type ReportRequest struct {
 	//	*ReportRequest_Note
 	//	*ReportRequest_Communicator
 	//	*ReportRequest_Member
-	//	*ReportRequest_Collectives
-	//	*ReportRequest_Gaps
 	//	*ReportRequest_TransfersEnd
-	//	*ReportRequest_Marks
 	//	*ReportRequest_MarkName
 	//	*ReportRequest_ClockProbe
 	//	*ReportRequest_ClockExchange
@@ -532,15 +476,6 @@ func (x *ReportRequest) GetCallPath() *CallPath {
 	return nil
 }
 
-func (x *ReportRequest) GetCalls() *Calls {
-	if x != nil {
-		if x, ok := x.Body.(*ReportRequest_Calls); ok {
-			return x.Calls
-		}
-	}
-	return nil
-}
-
 func (x *ReportRequest) GetRingEnd() *RingEnd {
 	if x != nil {
 		if x, ok := x.Body.(*ReportRequest_RingEnd); ok {
@@ -622,37 +557,10 @@ func (x *ReportRequest) GetMember() *Member {
 	return nil
 }
 
-func (x *ReportRequest) GetCollectives() *Collectives {
-	if x != nil {
-		if x, ok := x.Body.(*ReportRequest_Collectives); ok {
-			return x.Collectives
-		}
-	}
-	return nil
-}
-
-func (x *ReportRequest) GetGaps() *Gaps {
-	if x != nil {
-		if x, ok := x.Body.(*ReportRequest_Gaps); ok {
-			return x.Gaps
-		}
-	}
-	return nil
-}
-
 func (x *ReportRequest) GetTransfersEnd() *TransfersEnd {
 	if x != nil {
 		if x, ok := x.Body.(*ReportRequest_TransfersEnd); ok {
 			return x.TransfersEnd
-		}
-	}
-	return nil
-}
-
-func (x *ReportRequest) GetMarks() *Marks {
-	if x != nil {
-		if x, ok := x.Body.(*ReportRequest_Marks); ok {
-			return x.Marks
 		}
 	}
 	return nil
@@ -786,10 +694,6 @@ type ReportRequest_CallPath struct {
 	CallPath *CallPath `protobuf:"bytes,5,opt,name=call_path,json=callPath,proto3,oneof"`
 }
 
-type ReportRequest_Calls struct {
-	Calls *Calls `protobuf:"bytes,6,opt,name=calls,proto3,oneof"` // inside an agent only, like Collectives, Gaps and Marks: sections have what they say
-}
-
 type ReportRequest_RingEnd struct {
 	RingEnd *RingEnd `protobuf:"bytes,7,opt,name=ring_end,json=ringEnd,proto3,oneof"`
 }
@@ -826,20 +730,8 @@ type ReportRequest_Member struct {
 	Member *Member `protobuf:"bytes,23,opt,name=member,proto3,oneof"`
 }
 
-type ReportRequest_Collectives struct {
-	Collectives *Collectives `protobuf:"bytes,25,opt,name=collectives,proto3,oneof"` // inside an agent only
-}
-
-type ReportRequest_Gaps struct {
-	Gaps *Gaps `protobuf:"bytes,26,opt,name=gaps,proto3,oneof"` // inside an agent only
-}
-
 type ReportRequest_TransfersEnd struct {
 	TransfersEnd *TransfersEnd `protobuf:"bytes,27,opt,name=transfers_end,json=transfersEnd,proto3,oneof"`
-}
-
-type ReportRequest_Marks struct {
-	Marks *Marks `protobuf:"bytes,30,opt,name=marks,proto3,oneof"` // inside an agent only
 }
 
 type ReportRequest_MarkName struct {
@@ -901,8 +793,6 @@ func (*ReportRequest_Ring) isReportRequest_Body() {}
 
 func (*ReportRequest_CallPath) isReportRequest_Body() {}
 
-func (*ReportRequest_Calls) isReportRequest_Body() {}
-
 func (*ReportRequest_RingEnd) isReportRequest_Body() {}
 
 func (*ReportRequest_ProcessEnd) isReportRequest_Body() {}
@@ -921,13 +811,7 @@ func (*ReportRequest_Communicator) isReportRequest_Body() {}
 
 func (*ReportRequest_Member) isReportRequest_Body() {}
 
-func (*ReportRequest_Collectives) isReportRequest_Body() {}
-
-func (*ReportRequest_Gaps) isReportRequest_Body() {}
-
 func (*ReportRequest_TransfersEnd) isReportRequest_Body() {}
-
-func (*ReportRequest_Marks) isReportRequest_Body() {}
 
 func (*ReportRequest_MarkName) isReportRequest_Body() {}
 
@@ -2246,163 +2130,6 @@ func (x *Note) GetUnseen() bool {
 	return false
 }
 
-// Calls are consecutive outermost MPI calls of one ring, one per row, each with the computation burst before it. A row
-// can also be a run of polls: failed calls of one function from one place in direct succession. All columns but the
-// sparse ones have one length. An agent makes sections of them.
-type Calls struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Ring        uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
-	First       uint64                 `protobuf:"varint,2,opt,name=first,proto3" json:"first,omitempty"`                                    // number of the first row within the ring, from 0, lost calls not counted
-	OriginTicks uint64                 `protobuf:"varint,3,opt,name=origin_ticks,json=originTicks,proto3" json:"origin_ticks,omitempty"`     // where the first burst starts: the exit of the call before it
-	BurstTicks  []uint64               `protobuf:"varint,4,rep,packed,name=burst_ticks,json=burstTicks,proto3" json:"burst_ticks,omitempty"` // from the exit of the call before to this call's entry
-	CallTicks   []uint64               `protobuf:"varint,5,rep,packed,name=call_ticks,json=callTicks,proto3" json:"call_ticks,omitempty"`    // from this call's entry to its exit
-	Function    []uint32               `protobuf:"varint,6,rep,packed,name=function,proto3" json:"function,omitempty"`                       // MPI function, internal/mpicall
-	Path        []uint32               `protobuf:"varint,7,rep,packed,name=path,proto3" json:"path,omitempty"`                               // CallPath of the process, 0 = unknown
-	// Rows whose time before the entry is no burst: the first call of a thread, or calls were lost before it.
-	NoBurst []uint32 `protobuf:"varint,8,rep,packed,name=no_burst,json=noBurst,proto3" json:"no_burst,omitempty"`
-	// The last row is a call inside which the process died; its call_ticks is 0.
-	Unfinished bool `protobuf:"varint,9,opt,name=unfinished,proto3" json:"unfinished,omitempty"`
-	// Rows that are runs of polls, ascending, and how many calls each stands for.
-	PollsRow []uint32 `protobuf:"varint,10,rep,packed,name=polls_row,json=pollsRow,proto3" json:"polls_row,omitempty"`
-	Polls    []uint64 `protobuf:"varint,11,rep,packed,name=polls,proto3" json:"polls,omitempty"`
-	// One for each of the process's events.
-	Counts []*Counts `protobuf:"bytes,12,rep,name=counts,proto3" json:"counts,omitempty"`
-	// Rows, ascending, that have no value in any of counts: the events were not read at both ends of the burst.
-	NoCounts []uint32 `protobuf:"varint,13,rep,packed,name=no_counts,json=noCounts,proto3" json:"no_counts,omitempty"`
-	// Those of no_burst before which the program had paused recording.
-	Paused        []uint32 `protobuf:"varint,30,rep,packed,name=paused,proto3" json:"paused,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Calls) Reset() {
-	*x = Calls{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Calls) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Calls) ProtoMessage() {}
-
-func (x *Calls) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Calls.ProtoReflect.Descriptor instead.
-func (*Calls) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *Calls) GetRing() uint64 {
-	if x != nil {
-		return x.Ring
-	}
-	return 0
-}
-
-func (x *Calls) GetFirst() uint64 {
-	if x != nil {
-		return x.First
-	}
-	return 0
-}
-
-func (x *Calls) GetOriginTicks() uint64 {
-	if x != nil {
-		return x.OriginTicks
-	}
-	return 0
-}
-
-func (x *Calls) GetBurstTicks() []uint64 {
-	if x != nil {
-		return x.BurstTicks
-	}
-	return nil
-}
-
-func (x *Calls) GetCallTicks() []uint64 {
-	if x != nil {
-		return x.CallTicks
-	}
-	return nil
-}
-
-func (x *Calls) GetFunction() []uint32 {
-	if x != nil {
-		return x.Function
-	}
-	return nil
-}
-
-func (x *Calls) GetPath() []uint32 {
-	if x != nil {
-		return x.Path
-	}
-	return nil
-}
-
-func (x *Calls) GetNoBurst() []uint32 {
-	if x != nil {
-		return x.NoBurst
-	}
-	return nil
-}
-
-func (x *Calls) GetUnfinished() bool {
-	if x != nil {
-		return x.Unfinished
-	}
-	return false
-}
-
-func (x *Calls) GetPollsRow() []uint32 {
-	if x != nil {
-		return x.PollsRow
-	}
-	return nil
-}
-
-func (x *Calls) GetPolls() []uint64 {
-	if x != nil {
-		return x.Polls
-	}
-	return nil
-}
-
-func (x *Calls) GetCounts() []*Counts {
-	if x != nil {
-		return x.Counts
-	}
-	return nil
-}
-
-func (x *Calls) GetNoCounts() []uint32 {
-	if x != nil {
-		return x.NoCounts
-	}
-	return nil
-}
-
-func (x *Calls) GetPaused() []uint32 {
-	if x != nil {
-		return x.Paused
-	}
-	return nil
-}
-
 // MarkName is the name of a phase or an event, under a number of its process.
 type MarkName struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2415,7 +2142,7 @@ type MarkName struct {
 
 func (x *MarkName) Reset() {
 	*x = MarkName{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	mi := &file_moriens_v1_collector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2427,7 +2154,7 @@ func (x *MarkName) String() string {
 func (*MarkName) ProtoMessage() {}
 
 func (x *MarkName) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	mi := &file_moriens_v1_collector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2440,7 +2167,7 @@ func (x *MarkName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkName.ProtoReflect.Descriptor instead.
 func (*MarkName) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{18}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *MarkName) GetProcess() uint64 {
@@ -2464,146 +2191,6 @@ func (x *MarkName) GetText() string {
 	return ""
 }
 
-// Marks are the calls of moriens.h by the program on one ring, in time order. All columns but value have one length. An
-// agent makes sections of them.
-type Marks struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Ring          uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
-	First         uint64                 `protobuf:"varint,2,opt,name=first,proto3" json:"first,omitempty"`                                // number of the first mark within the ring, from 0, lost ones not counted
-	OriginTicks   uint64                 `protobuf:"varint,3,opt,name=origin_ticks,json=originTicks,proto3" json:"origin_ticks,omitempty"` // time of the first mark
-	Ticks         []uint64               `protobuf:"varint,4,rep,packed,name=ticks,proto3" json:"ticks,omitempty"`                         // since the mark before
-	What          []Marks_What           `protobuf:"varint,5,rep,packed,name=what,proto3,enum=moriens.v1.Marks_What" json:"what,omitempty"`
-	Name          []uint32               `protobuf:"varint,6,rep,packed,name=name,proto3" json:"name,omitempty"`     // MarkName of the process, 0 = unknown
-	Value         []int64                `protobuf:"zigzag64,7,rep,packed,name=value,proto3" json:"value,omitempty"` // of the events among them
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Marks) Reset() {
-	*x = Marks{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[19]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Marks) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Marks) ProtoMessage() {}
-
-func (x *Marks) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[19]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Marks.ProtoReflect.Descriptor instead.
-func (*Marks) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19}
-}
-
-func (x *Marks) GetRing() uint64 {
-	if x != nil {
-		return x.Ring
-	}
-	return 0
-}
-
-func (x *Marks) GetFirst() uint64 {
-	if x != nil {
-		return x.First
-	}
-	return 0
-}
-
-func (x *Marks) GetOriginTicks() uint64 {
-	if x != nil {
-		return x.OriginTicks
-	}
-	return 0
-}
-
-func (x *Marks) GetTicks() []uint64 {
-	if x != nil {
-		return x.Ticks
-	}
-	return nil
-}
-
-func (x *Marks) GetWhat() []Marks_What {
-	if x != nil {
-		return x.What
-	}
-	return nil
-}
-
-func (x *Marks) GetName() []uint32 {
-	if x != nil {
-		return x.Name
-	}
-	return nil
-}
-
-func (x *Marks) GetValue() []int64 {
-	if x != nil {
-		return x.Value
-	}
-	return nil
-}
-
-// Counts are what one event counted in the bursts of a Calls message: a value for each row that is not in
-// no_counts. The smallest sint64 stands for a value that could not be read.
-type Counts struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Value         []int64                `protobuf:"zigzag64,1,rep,packed,name=value,proto3" json:"value,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Counts) Reset() {
-	*x = Counts{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Counts) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Counts) ProtoMessage() {}
-
-func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Counts.ProtoReflect.Descriptor instead.
-func (*Counts) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{20}
-}
-
-func (x *Counts) GetValue() []int64 {
-	if x != nil {
-		return x.Value
-	}
-	return nil
-}
-
 // RingEnd says that a ring sends nothing more.
 type RingEnd struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2621,7 +2208,7 @@ type RingEnd struct {
 
 func (x *RingEnd) Reset() {
 	*x = RingEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[21]
+	mi := &file_moriens_v1_collector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2633,7 +2220,7 @@ func (x *RingEnd) String() string {
 func (*RingEnd) ProtoMessage() {}
 
 func (x *RingEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[21]
+	mi := &file_moriens_v1_collector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2646,7 +2233,7 @@ func (x *RingEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RingEnd.ProtoReflect.Descriptor instead.
 func (*RingEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RingEnd) GetRing() uint64 {
@@ -2721,7 +2308,7 @@ type ProcessEnd struct {
 
 func (x *ProcessEnd) Reset() {
 	*x = ProcessEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[22]
+	mi := &file_moriens_v1_collector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2733,7 +2320,7 @@ func (x *ProcessEnd) String() string {
 func (*ProcessEnd) ProtoMessage() {}
 
 func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[22]
+	mi := &file_moriens_v1_collector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2746,7 +2333,7 @@ func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEnd.ProtoReflect.Descriptor instead.
 func (*ProcessEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ProcessEnd) GetProcess() uint64 {
@@ -2815,7 +2402,7 @@ type ClockSample struct {
 
 func (x *ClockSample) Reset() {
 	*x = ClockSample{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[23]
+	mi := &file_moriens_v1_collector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2827,7 +2414,7 @@ func (x *ClockSample) String() string {
 func (*ClockSample) ProtoMessage() {}
 
 func (x *ClockSample) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[23]
+	mi := &file_moriens_v1_collector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2840,7 +2427,7 @@ func (x *ClockSample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockSample.ProtoReflect.Descriptor instead.
 func (*ClockSample) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ClockSample) GetClock() Clock {
@@ -2902,7 +2489,7 @@ type ClockProbe struct {
 
 func (x *ClockProbe) Reset() {
 	*x = ClockProbe{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[24]
+	mi := &file_moriens_v1_collector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2914,7 +2501,7 @@ func (x *ClockProbe) String() string {
 func (*ClockProbe) ProtoMessage() {}
 
 func (x *ClockProbe) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[24]
+	mi := &file_moriens_v1_collector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2927,7 +2514,7 @@ func (x *ClockProbe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockProbe.ProtoReflect.Descriptor instead.
 func (*ClockProbe) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ClockProbe) GetNumber() uint64 {
@@ -2950,7 +2537,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[25]
+	mi := &file_moriens_v1_collector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2962,7 +2549,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[25]
+	mi := &file_moriens_v1_collector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2975,7 +2562,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{25}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ClockReply) GetNumber() uint64 {
@@ -3021,7 +2608,7 @@ type ClockExchange struct {
 
 func (x *ClockExchange) Reset() {
 	*x = ClockExchange{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	mi := &file_moriens_v1_collector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3033,7 +2620,7 @@ func (x *ClockExchange) String() string {
 func (*ClockExchange) ProtoMessage() {}
 
 func (x *ClockExchange) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	mi := &file_moriens_v1_collector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3046,7 +2633,7 @@ func (x *ClockExchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockExchange.ProtoReflect.Descriptor instead.
 func (*ClockExchange) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{26}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ClockExchange) GetClock() Clock {
@@ -3113,7 +2700,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	mi := &file_moriens_v1_collector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3125,7 +2712,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	mi := &file_moriens_v1_collector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3138,7 +2725,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{27}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Fault) GetRank() int32 {
@@ -3218,7 +2805,7 @@ type Scheduling struct {
 
 func (x *Scheduling) Reset() {
 	*x = Scheduling{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[28]
+	mi := &file_moriens_v1_collector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3230,7 +2817,7 @@ func (x *Scheduling) String() string {
 func (*Scheduling) ProtoMessage() {}
 
 func (x *Scheduling) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[28]
+	mi := &file_moriens_v1_collector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3243,7 +2830,7 @@ func (x *Scheduling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduling.ProtoReflect.Descriptor instead.
 func (*Scheduling) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Scheduling) GetProcess() []uint64 {
@@ -3328,7 +2915,7 @@ type Done struct {
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[29]
+	mi := &file_moriens_v1_collector_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3340,7 +2927,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[29]
+	mi := &file_moriens_v1_collector_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3353,7 +2940,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Done) GetResent() uint64 {
@@ -3443,7 +3030,7 @@ type Spool struct {
 
 func (x *Spool) Reset() {
 	*x = Spool{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[30]
+	mi := &file_moriens_v1_collector_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3455,7 +3042,7 @@ func (x *Spool) String() string {
 func (*Spool) ProtoMessage() {}
 
 func (x *Spool) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[30]
+	mi := &file_moriens_v1_collector_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3468,7 +3055,7 @@ func (x *Spool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spool.ProtoReflect.Descriptor instead.
 func (*Spool) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Spool) GetFull() bool {
@@ -3541,7 +3128,7 @@ type Standing struct {
 
 func (x *Standing) Reset() {
 	*x = Standing{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	mi := &file_moriens_v1_collector_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3553,7 +3140,7 @@ func (x *Standing) String() string {
 func (*Standing) ProtoMessage() {}
 
 func (x *Standing) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	mi := &file_moriens_v1_collector_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3566,7 +3153,7 @@ func (x *Standing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Standing.ProtoReflect.Descriptor instead.
 func (*Standing) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Standing) GetRing() []uint64 {
@@ -3683,7 +3270,7 @@ type Windows struct {
 
 func (x *Windows) Reset() {
 	*x = Windows{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	mi := &file_moriens_v1_collector_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3695,7 +3282,7 @@ func (x *Windows) String() string {
 func (*Windows) ProtoMessage() {}
 
 func (x *Windows) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	mi := &file_moriens_v1_collector_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3708,7 +3295,7 @@ func (x *Windows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Windows.ProtoReflect.Descriptor instead.
 func (*Windows) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Windows) GetBytes() uint64 {
@@ -3783,7 +3370,7 @@ type Communicator struct {
 
 func (x *Communicator) Reset() {
 	*x = Communicator{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[33]
+	mi := &file_moriens_v1_collector_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3795,7 +3382,7 @@ func (x *Communicator) String() string {
 func (*Communicator) ProtoMessage() {}
 
 func (x *Communicator) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[33]
+	mi := &file_moriens_v1_collector_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3808,7 +3395,7 @@ func (x *Communicator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Communicator.ProtoReflect.Descriptor instead.
 func (*Communicator) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Communicator) GetCommunicator() uint32 {
@@ -3909,7 +3496,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[34]
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3921,7 +3508,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[34]
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3934,7 +3521,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Member) GetProcess() uint64 {
@@ -3990,7 +3577,7 @@ type Origin struct {
 
 func (x *Origin) Reset() {
 	*x = Origin{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[35]
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4002,7 +3589,7 @@ func (x *Origin) String() string {
 func (*Origin) ProtoMessage() {}
 
 func (x *Origin) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[35]
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4015,7 +3602,7 @@ func (x *Origin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Origin.ProtoReflect.Descriptor instead.
 func (*Origin) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Origin) GetHow() Origin_How {
@@ -4069,7 +3656,7 @@ type Transfers struct {
 
 func (x *Transfers) Reset() {
 	*x = Transfers{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[36]
+	mi := &file_moriens_v1_collector_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4081,7 +3668,7 @@ func (x *Transfers) String() string {
 func (*Transfers) ProtoMessage() {}
 
 func (x *Transfers) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[36]
+	mi := &file_moriens_v1_collector_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4094,7 +3681,7 @@ func (x *Transfers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transfers.ProtoReflect.Descriptor instead.
 func (*Transfers) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{36}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33}
 }
 
 // Traffic is what a process has moved so far, in total. The latest message is valid.
@@ -4119,7 +3706,7 @@ type Traffic struct {
 
 func (x *Traffic) Reset() {
 	*x = Traffic{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[37]
+	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4131,7 +3718,7 @@ func (x *Traffic) String() string {
 func (*Traffic) ProtoMessage() {}
 
 func (x *Traffic) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[37]
+	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4144,7 +3731,7 @@ func (x *Traffic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Traffic.ProtoReflect.Descriptor instead.
 func (*Traffic) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{37}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Traffic) GetProcess() uint64 {
@@ -4224,163 +3811,6 @@ func (x *Traffic) GetPeerBytes() []uint64 {
 	return nil
 }
 
-// Collectives are the collective calls of one ring, one per row. All columns have one length. An agent makes sections
-// of them.
-type Collectives struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Ring          uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
-	Row           []int64                `protobuf:"zigzag64,2,rep,packed,name=row,proto3" json:"row,omitempty"`         // of the call in its ring, less the one before
-	Comm          []uint32               `protobuf:"varint,3,rep,packed,name=comm,proto3" json:"comm,omitempty"`         // the process's own number of the communicator, 0 = unknown
-	Ordinal       []uint64               `protobuf:"varint,4,rep,packed,name=ordinal,proto3" json:"ordinal,omitempty"`   // of the call in its communicator, from 0
-	Sent          []uint64               `protobuf:"varint,5,rep,packed,name=sent,proto3" json:"sent,omitempty"`         // bytes that the rank contributes
-	Received      []uint64               `protobuf:"varint,6,rep,packed,name=received,proto3" json:"received,omitempty"` // bytes that the rank receives
-	Root          []int32                `protobuf:"zigzag32,7,rep,packed,name=root,proto3" json:"root,omitempty"`       // as a peer; -1 = it has none, -3 = this rank, for the other group
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Collectives) Reset() {
-	*x = Collectives{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[38]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Collectives) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Collectives) ProtoMessage() {}
-
-func (x *Collectives) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[38]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Collectives.ProtoReflect.Descriptor instead.
-func (*Collectives) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{38}
-}
-
-func (x *Collectives) GetRing() uint64 {
-	if x != nil {
-		return x.Ring
-	}
-	return 0
-}
-
-func (x *Collectives) GetRow() []int64 {
-	if x != nil {
-		return x.Row
-	}
-	return nil
-}
-
-func (x *Collectives) GetComm() []uint32 {
-	if x != nil {
-		return x.Comm
-	}
-	return nil
-}
-
-func (x *Collectives) GetOrdinal() []uint64 {
-	if x != nil {
-		return x.Ordinal
-	}
-	return nil
-}
-
-func (x *Collectives) GetSent() []uint64 {
-	if x != nil {
-		return x.Sent
-	}
-	return nil
-}
-
-func (x *Collectives) GetReceived() []uint64 {
-	if x != nil {
-		return x.Received
-	}
-	return nil
-}
-
-func (x *Collectives) GetRoot() []int32 {
-	if x != nil {
-		return x.Root
-	}
-	return nil
-}
-
-// Gaps say where a ring's records are incomplete, so that what its process has moved cannot be counted there. An agent
-// makes sections of them.
-type Gaps struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Ring  uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
-	// Rows before which calls are missing; the number of all rows if they are missing after the last.
-	Before        []uint64 `protobuf:"varint,2,rep,packed,name=before,proto3" json:"before,omitempty"`
-	Inside        []uint64 `protobuf:"varint,3,rep,packed,name=inside,proto3" json:"inside,omitempty"` // rows that moved something that is not recorded
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Gaps) Reset() {
-	*x = Gaps{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[39]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Gaps) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Gaps) ProtoMessage() {}
-
-func (x *Gaps) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[39]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Gaps.ProtoReflect.Descriptor instead.
-func (*Gaps) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{39}
-}
-
-func (x *Gaps) GetRing() uint64 {
-	if x != nil {
-		return x.Ring
-	}
-	return 0
-}
-
-func (x *Gaps) GetBefore() []uint64 {
-	if x != nil {
-		return x.Before
-	}
-	return nil
-}
-
-func (x *Gaps) GetInside() []uint64 {
-	if x != nil {
-		return x.Inside
-	}
-	return nil
-}
-
 // TransfersEnd says that no more transfers of a process follow, and what is not known of them.
 type TransfersEnd struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
@@ -4404,7 +3834,7 @@ type TransfersEnd struct {
 
 func (x *TransfersEnd) Reset() {
 	*x = TransfersEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[40]
+	mi := &file_moriens_v1_collector_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4416,7 +3846,7 @@ func (x *TransfersEnd) String() string {
 func (*TransfersEnd) ProtoMessage() {}
 
 func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[40]
+	mi := &file_moriens_v1_collector_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4429,7 +3859,7 @@ func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransfersEnd.ProtoReflect.Descriptor instead.
 func (*TransfersEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{40}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *TransfersEnd) GetProcess() uint64 {
@@ -4528,14 +3958,13 @@ var File_moriens_v1_collector_proto protoreflect.FileDescriptor
 const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"\x1amoriens/v1/collector.proto\x12\n" +
-	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\xaf\f\n" +
+	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\x8c\v\n" +
 	"\rReportRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12)\n" +
 	"\x05hello\x18\x02 \x01(\v2\x11.moriens.v1.HelloH\x00R\x05hello\x12/\n" +
 	"\aprocess\x18\x03 \x01(\v2\x13.moriens.v1.ProcessH\x00R\aprocess\x12&\n" +
 	"\x04ring\x18\x04 \x01(\v2\x10.moriens.v1.RingH\x00R\x04ring\x123\n" +
-	"\tcall_path\x18\x05 \x01(\v2\x14.moriens.v1.CallPathH\x00R\bcallPath\x12)\n" +
-	"\x05calls\x18\x06 \x01(\v2\x11.moriens.v1.CallsH\x00R\x05calls\x120\n" +
+	"\tcall_path\x18\x05 \x01(\v2\x14.moriens.v1.CallPathH\x00R\bcallPath\x120\n" +
 	"\bring_end\x18\a \x01(\v2\x13.moriens.v1.RingEndH\x00R\aringEnd\x129\n" +
 	"\vprocess_end\x18\b \x01(\v2\x16.moriens.v1.ProcessEndH\x00R\n" +
 	"processEnd\x12<\n" +
@@ -4546,11 +3975,8 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\asymbols\x18\x14 \x01(\v2\x13.moriens.v1.SymbolsH\x00R\asymbols\x12&\n" +
 	"\x04note\x18\x15 \x01(\v2\x10.moriens.v1.NoteH\x00R\x04note\x12>\n" +
 	"\fcommunicator\x18\x16 \x01(\v2\x18.moriens.v1.CommunicatorH\x00R\fcommunicator\x12,\n" +
-	"\x06member\x18\x17 \x01(\v2\x12.moriens.v1.MemberH\x00R\x06member\x12;\n" +
-	"\vcollectives\x18\x19 \x01(\v2\x17.moriens.v1.CollectivesH\x00R\vcollectives\x12&\n" +
-	"\x04gaps\x18\x1a \x01(\v2\x10.moriens.v1.GapsH\x00R\x04gaps\x12?\n" +
-	"\rtransfers_end\x18\x1b \x01(\v2\x18.moriens.v1.TransfersEndH\x00R\ftransfersEnd\x12)\n" +
-	"\x05marks\x18\x1e \x01(\v2\x11.moriens.v1.MarksH\x00R\x05marks\x123\n" +
+	"\x06member\x18\x17 \x01(\v2\x12.moriens.v1.MemberH\x00R\x06member\x12?\n" +
+	"\rtransfers_end\x18\x1b \x01(\v2\x18.moriens.v1.TransfersEndH\x00R\ftransfersEnd\x123\n" +
 	"\tmark_name\x18\x1f \x01(\v2\x14.moriens.v1.MarkNameH\x00R\bmarkName\x129\n" +
 	"\vclock_probe\x18( \x01(\v2\x16.moriens.v1.ClockProbeH\x00R\n" +
 	"clockProbe\x12B\n" +
@@ -4568,7 +3994,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"scheduling\x123\n" +
 	"\bstanding\x18\xb4\x01 \x01(\v2\x14.moriens.v1.StandingH\x00R\bstanding\x12\x1d\n" +
 	"\bsections\x18\xbe\x01 \x01(\fH\x00R\bsectionsB\x06\n" +
-	"\x04bodyJ\x04\b\x18\x10\x19\"\xa0\x02\n" +
+	"\x04bodyJ\x04\b\x06\x10\aJ\x04\b\x18\x10\x19J\x04\b\x19\x10\x1aJ\x04\b\x1a\x10\x1bJ\x04\b\x1e\x10\x1f\"\xa0\x02\n" +
 	"\x0eReportResponse\x12\"\n" +
 	"\facknowledged\x18\x01 \x01(\x04R\facknowledged\x127\n" +
 	"\vclock_reply\x18\x02 \x01(\v2\x16.moriens.v1.ClockReplyR\n" +
@@ -4692,48 +4118,11 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x04Note\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
-	"\x06unseen\x18\x03 \x01(\bR\x06unseen\"\x93\x03\n" +
-	"\x05Calls\x12\x12\n" +
-	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x14\n" +
-	"\x05first\x18\x02 \x01(\x04R\x05first\x12!\n" +
-	"\forigin_ticks\x18\x03 \x01(\x04R\voriginTicks\x12\x1f\n" +
-	"\vburst_ticks\x18\x04 \x03(\x04R\n" +
-	"burstTicks\x12\x1d\n" +
-	"\n" +
-	"call_ticks\x18\x05 \x03(\x04R\tcallTicks\x12\x1a\n" +
-	"\bfunction\x18\x06 \x03(\rR\bfunction\x12\x12\n" +
-	"\x04path\x18\a \x03(\rR\x04path\x12\x19\n" +
-	"\bno_burst\x18\b \x03(\rR\anoBurst\x12\x1e\n" +
-	"\n" +
-	"unfinished\x18\t \x01(\bR\n" +
-	"unfinished\x12\x1b\n" +
-	"\tpolls_row\x18\n" +
-	" \x03(\rR\bpollsRow\x12\x14\n" +
-	"\x05polls\x18\v \x03(\x04R\x05polls\x12*\n" +
-	"\x06counts\x18\f \x03(\v2\x12.moriens.v1.CountsR\x06counts\x12\x1b\n" +
-	"\tno_counts\x18\r \x03(\rR\bnoCounts\x12\x16\n" +
-	"\x06paused\x18\x1e \x03(\rR\x06paused\"L\n" +
+	"\x06unseen\x18\x03 \x01(\bR\x06unseen\"L\n" +
 	"\bMarkName\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\rR\x04name\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\"\x8c\x02\n" +
-	"\x05Marks\x12\x12\n" +
-	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x14\n" +
-	"\x05first\x18\x02 \x01(\x04R\x05first\x12!\n" +
-	"\forigin_ticks\x18\x03 \x01(\x04R\voriginTicks\x12\x14\n" +
-	"\x05ticks\x18\x04 \x03(\x04R\x05ticks\x12*\n" +
-	"\x04what\x18\x05 \x03(\x0e2\x16.moriens.v1.Marks.WhatR\x04what\x12\x12\n" +
-	"\x04name\x18\x06 \x03(\rR\x04name\x12\x14\n" +
-	"\x05value\x18\a \x03(\x12R\x05value\"J\n" +
-	"\x04What\x12\x14\n" +
-	"\x10WHAT_UNSPECIFIED\x10\x00\x12\x0e\n" +
-	"\n" +
-	"WHAT_BEGIN\x10\x01\x12\f\n" +
-	"\bWHAT_END\x10\x02\x12\x0e\n" +
-	"\n" +
-	"WHAT_EVENT\x10\x03\"\x1e\n" +
-	"\x06Counts\x12\x14\n" +
-	"\x05value\x18\x01 \x03(\x12R\x05value\"\xd6\x01\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"\xd6\x01\n" +
 	"\aRingEnd\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x14\n" +
 	"\x05calls\x18\x02 \x01(\x04R\x05calls\x12\x18\n" +
@@ -4915,19 +4304,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"peer_count\x18\n" +
 	" \x03(\x04R\tpeerCount\x12\x1d\n" +
 	"\n" +
-	"peer_bytes\x18\v \x03(\x04R\tpeerBytes\"\xa5\x01\n" +
-	"\vCollectives\x12\x12\n" +
-	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x10\n" +
-	"\x03row\x18\x02 \x03(\x12R\x03row\x12\x12\n" +
-	"\x04comm\x18\x03 \x03(\rR\x04comm\x12\x18\n" +
-	"\aordinal\x18\x04 \x03(\x04R\aordinal\x12\x12\n" +
-	"\x04sent\x18\x05 \x03(\x04R\x04sent\x12\x1a\n" +
-	"\breceived\x18\x06 \x03(\x04R\breceived\x12\x12\n" +
-	"\x04root\x18\a \x03(\x11R\x04root\"J\n" +
-	"\x04Gaps\x12\x12\n" +
-	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x16\n" +
-	"\x06before\x18\x02 \x03(\x04R\x06before\x12\x16\n" +
-	"\x06inside\x18\x03 \x03(\x04R\x06inside\"\xd3\x03\n" +
+	"peer_bytes\x18\v \x03(\x04R\tpeerBytes\"\xd3\x03\n" +
 	"\fTransfersEnd\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x1c\n" +
 	"\ttransfers\x18\x02 \x01(\x04R\ttransfers\x12!\n" +
@@ -4964,118 +4341,106 @@ func file_moriens_v1_collector_proto_rawDescGZIP() []byte {
 	return file_moriens_v1_collector_proto_rawDescData
 }
 
-var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
+var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_moriens_v1_collector_proto_goTypes = []any{
 	(Clock)(0),             // 0: moriens.v1.Clock
 	(Keep_Why)(0),          // 1: moriens.v1.Keep.Why
-	(Marks_What)(0),        // 2: moriens.v1.Marks.What
-	(ProcessEnd_How)(0),    // 3: moriens.v1.ProcessEnd.How
-	(Standing_State)(0),    // 4: moriens.v1.Standing.State
-	(Origin_How)(0),        // 5: moriens.v1.Origin.How
-	(Transfers_Kind)(0),    // 6: moriens.v1.Transfers.Kind
-	(*ReportRequest)(nil),  // 7: moriens.v1.ReportRequest
-	(*ReportResponse)(nil), // 8: moriens.v1.ReportResponse
-	(*Keep)(nil),           // 9: moriens.v1.Keep
-	(*Kept)(nil),           // 10: moriens.v1.Kept
-	(*Fetch)(nil),          // 11: moriens.v1.Fetch
-	(*WindowPart)(nil),     // 12: moriens.v1.WindowPart
-	(*WindowsEnd)(nil),     // 13: moriens.v1.WindowsEnd
-	(*Hello)(nil),          // 14: moriens.v1.Hello
-	(*Redirect)(nil),       // 15: moriens.v1.Redirect
-	(*RunOver)(nil),        // 16: moriens.v1.RunOver
-	(*Process)(nil),        // 17: moriens.v1.Process
-	(*Ring)(nil),           // 18: moriens.v1.Ring
-	(*CallPath)(nil),       // 19: moriens.v1.CallPath
-	(*Frame)(nil),          // 20: moriens.v1.Frame
-	(*Scope)(nil),          // 21: moriens.v1.Scope
-	(*Symbols)(nil),        // 22: moriens.v1.Symbols
-	(*Note)(nil),           // 23: moriens.v1.Note
-	(*Calls)(nil),          // 24: moriens.v1.Calls
-	(*MarkName)(nil),       // 25: moriens.v1.MarkName
-	(*Marks)(nil),          // 26: moriens.v1.Marks
-	(*Counts)(nil),         // 27: moriens.v1.Counts
-	(*RingEnd)(nil),        // 28: moriens.v1.RingEnd
-	(*ProcessEnd)(nil),     // 29: moriens.v1.ProcessEnd
-	(*ClockSample)(nil),    // 30: moriens.v1.ClockSample
-	(*ClockProbe)(nil),     // 31: moriens.v1.ClockProbe
-	(*ClockReply)(nil),     // 32: moriens.v1.ClockReply
-	(*ClockExchange)(nil),  // 33: moriens.v1.ClockExchange
-	(*Fault)(nil),          // 34: moriens.v1.Fault
-	(*Scheduling)(nil),     // 35: moriens.v1.Scheduling
-	(*Done)(nil),           // 36: moriens.v1.Done
-	(*Spool)(nil),          // 37: moriens.v1.Spool
-	(*Standing)(nil),       // 38: moriens.v1.Standing
-	(*Windows)(nil),        // 39: moriens.v1.Windows
-	(*Communicator)(nil),   // 40: moriens.v1.Communicator
-	(*Member)(nil),         // 41: moriens.v1.Member
-	(*Origin)(nil),         // 42: moriens.v1.Origin
-	(*Transfers)(nil),      // 43: moriens.v1.Transfers
-	(*Traffic)(nil),        // 44: moriens.v1.Traffic
-	(*Collectives)(nil),    // 45: moriens.v1.Collectives
-	(*Gaps)(nil),           // 46: moriens.v1.Gaps
-	(*TransfersEnd)(nil),   // 47: moriens.v1.TransfersEnd
-	(*CellsAnswer)(nil),    // 48: moriens.v1.CellsAnswer
-	(*CellsAsk)(nil),       // 49: moriens.v1.CellsAsk
+	(ProcessEnd_How)(0),    // 2: moriens.v1.ProcessEnd.How
+	(Standing_State)(0),    // 3: moriens.v1.Standing.State
+	(Origin_How)(0),        // 4: moriens.v1.Origin.How
+	(Transfers_Kind)(0),    // 5: moriens.v1.Transfers.Kind
+	(*ReportRequest)(nil),  // 6: moriens.v1.ReportRequest
+	(*ReportResponse)(nil), // 7: moriens.v1.ReportResponse
+	(*Keep)(nil),           // 8: moriens.v1.Keep
+	(*Kept)(nil),           // 9: moriens.v1.Kept
+	(*Fetch)(nil),          // 10: moriens.v1.Fetch
+	(*WindowPart)(nil),     // 11: moriens.v1.WindowPart
+	(*WindowsEnd)(nil),     // 12: moriens.v1.WindowsEnd
+	(*Hello)(nil),          // 13: moriens.v1.Hello
+	(*Redirect)(nil),       // 14: moriens.v1.Redirect
+	(*RunOver)(nil),        // 15: moriens.v1.RunOver
+	(*Process)(nil),        // 16: moriens.v1.Process
+	(*Ring)(nil),           // 17: moriens.v1.Ring
+	(*CallPath)(nil),       // 18: moriens.v1.CallPath
+	(*Frame)(nil),          // 19: moriens.v1.Frame
+	(*Scope)(nil),          // 20: moriens.v1.Scope
+	(*Symbols)(nil),        // 21: moriens.v1.Symbols
+	(*Note)(nil),           // 22: moriens.v1.Note
+	(*MarkName)(nil),       // 23: moriens.v1.MarkName
+	(*RingEnd)(nil),        // 24: moriens.v1.RingEnd
+	(*ProcessEnd)(nil),     // 25: moriens.v1.ProcessEnd
+	(*ClockSample)(nil),    // 26: moriens.v1.ClockSample
+	(*ClockProbe)(nil),     // 27: moriens.v1.ClockProbe
+	(*ClockReply)(nil),     // 28: moriens.v1.ClockReply
+	(*ClockExchange)(nil),  // 29: moriens.v1.ClockExchange
+	(*Fault)(nil),          // 30: moriens.v1.Fault
+	(*Scheduling)(nil),     // 31: moriens.v1.Scheduling
+	(*Done)(nil),           // 32: moriens.v1.Done
+	(*Spool)(nil),          // 33: moriens.v1.Spool
+	(*Standing)(nil),       // 34: moriens.v1.Standing
+	(*Windows)(nil),        // 35: moriens.v1.Windows
+	(*Communicator)(nil),   // 36: moriens.v1.Communicator
+	(*Member)(nil),         // 37: moriens.v1.Member
+	(*Origin)(nil),         // 38: moriens.v1.Origin
+	(*Transfers)(nil),      // 39: moriens.v1.Transfers
+	(*Traffic)(nil),        // 40: moriens.v1.Traffic
+	(*TransfersEnd)(nil),   // 41: moriens.v1.TransfersEnd
+	(*CellsAnswer)(nil),    // 42: moriens.v1.CellsAnswer
+	(*CellsAsk)(nil),       // 43: moriens.v1.CellsAsk
 }
 var file_moriens_v1_collector_proto_depIdxs = []int32{
-	14, // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
-	17, // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
-	18, // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
-	19, // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
-	24, // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
-	28, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
-	29, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
-	30, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
-	34, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
-	36, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
-	22, // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
-	23, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
-	40, // 12: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
-	41, // 13: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
-	45, // 14: moriens.v1.ReportRequest.collectives:type_name -> moriens.v1.Collectives
-	46, // 15: moriens.v1.ReportRequest.gaps:type_name -> moriens.v1.Gaps
-	47, // 16: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
-	26, // 17: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
-	25, // 18: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
-	31, // 19: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
-	33, // 20: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
-	10, // 21: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
-	12, // 22: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
-	13, // 23: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
-	44, // 24: moriens.v1.ReportRequest.traffic:type_name -> moriens.v1.Traffic
-	48, // 25: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
-	37, // 26: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
-	35, // 27: moriens.v1.ReportRequest.scheduling:type_name -> moriens.v1.Scheduling
-	38, // 28: moriens.v1.ReportRequest.standing:type_name -> moriens.v1.Standing
-	32, // 29: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
-	9,  // 30: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
-	11, // 31: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
-	49, // 32: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
-	1,  // 33: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
-	0,  // 34: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
-	20, // 35: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
-	21, // 36: moriens.v1.Frame.inlined:type_name -> moriens.v1.Scope
-	20, // 37: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
-	27, // 38: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
-	2,  // 39: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
-	3,  // 40: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
-	0,  // 41: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
-	0,  // 42: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
-	17, // 43: moriens.v1.Fault.who:type_name -> moriens.v1.Process
-	39, // 44: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
-	4,  // 45: moriens.v1.Standing.state:type_name -> moriens.v1.Standing.State
-	42, // 46: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
-	5,  // 47: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
-	6,  // 48: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
-	6,  // 49: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
-	7,  // 50: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	8,  // 51: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	51, // [51:52] is the sub-list for method output_type
-	50, // [50:51] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	13, // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
+	16, // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
+	17, // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
+	18, // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
+	24, // 4: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
+	25, // 5: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
+	26, // 6: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
+	30, // 7: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
+	32, // 8: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
+	21, // 9: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
+	22, // 10: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
+	36, // 11: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
+	37, // 12: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
+	41, // 13: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
+	23, // 14: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
+	27, // 15: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
+	29, // 16: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
+	9,  // 17: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
+	11, // 18: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
+	12, // 19: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
+	40, // 20: moriens.v1.ReportRequest.traffic:type_name -> moriens.v1.Traffic
+	42, // 21: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
+	33, // 22: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
+	31, // 23: moriens.v1.ReportRequest.scheduling:type_name -> moriens.v1.Scheduling
+	34, // 24: moriens.v1.ReportRequest.standing:type_name -> moriens.v1.Standing
+	28, // 25: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
+	8,  // 26: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
+	10, // 27: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
+	43, // 28: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
+	1,  // 29: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
+	0,  // 30: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
+	19, // 31: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
+	20, // 32: moriens.v1.Frame.inlined:type_name -> moriens.v1.Scope
+	19, // 33: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
+	2,  // 34: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
+	0,  // 35: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
+	0,  // 36: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
+	16, // 37: moriens.v1.Fault.who:type_name -> moriens.v1.Process
+	35, // 38: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
+	3,  // 39: moriens.v1.Standing.state:type_name -> moriens.v1.Standing.State
+	38, // 40: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
+	4,  // 41: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
+	5,  // 42: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
+	5,  // 43: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
+	6,  // 44: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	7,  // 45: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	45, // [45:46] is the sub-list for method output_type
+	44, // [44:45] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
@@ -5089,7 +4454,6 @@ func file_moriens_v1_collector_proto_init() {
 		(*ReportRequest_Process)(nil),
 		(*ReportRequest_Ring)(nil),
 		(*ReportRequest_CallPath)(nil),
-		(*ReportRequest_Calls)(nil),
 		(*ReportRequest_RingEnd)(nil),
 		(*ReportRequest_ProcessEnd)(nil),
 		(*ReportRequest_ClockSample)(nil),
@@ -5099,10 +4463,7 @@ func file_moriens_v1_collector_proto_init() {
 		(*ReportRequest_Note)(nil),
 		(*ReportRequest_Communicator)(nil),
 		(*ReportRequest_Member)(nil),
-		(*ReportRequest_Collectives)(nil),
-		(*ReportRequest_Gaps)(nil),
 		(*ReportRequest_TransfersEnd)(nil),
-		(*ReportRequest_Marks)(nil),
 		(*ReportRequest_MarkName)(nil),
 		(*ReportRequest_ClockProbe)(nil),
 		(*ReportRequest_ClockExchange)(nil),
@@ -5121,8 +4482,8 @@ func file_moriens_v1_collector_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_collector_proto_rawDesc), len(file_moriens_v1_collector_proto_rawDesc)),
-			NumEnums:      7,
-			NumMessages:   41,
+			NumEnums:      6,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
