@@ -527,8 +527,8 @@ type CellsSurveyed struct {
 	Example    []uint64 `protobuf:"fixed64,12,rep,packed,name=example,proto3" json:"example,omitempty"`                        // a process that has both paths
 	BeforePath []uint32 `protobuf:"varint,13,rep,packed,name=before_path,json=beforePath,proto3" json:"before_path,omitempty"` // their numbers there, of its CallPaths
 	AfterPath  []uint32 `protobuf:"varint,14,rep,packed,name=after_path,json=afterPath,proto3" json:"after_path,omitempty"`
-	// The MPI functions that were called there, as in sections. They are part of the hashes, since an unknown path does not
-	// distinguish them. 0 with the hash 0 = no call is known there.
+	// The MPI functions that were called there, as in sections. They are part of the hashes, since an unknown path does
+	// not distinguish them. 0 with the hash 0 = no call is known there.
 	BeforeFunction []uint32 `protobuf:"varint,15,rep,packed,name=before_function,json=beforeFunction,proto3" json:"before_function,omitempty"`
 	AfterFunction  []uint32 `protobuf:"varint,16,rep,packed,name=after_function,json=afterFunction,proto3" json:"after_function,omitempty"`
 	// Threads with bursts in units, by process. All columns have one length.
