@@ -12,12 +12,12 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// trafficEvery is how often, at most, the traffic of a process so far is reported.
-const trafficEvery = 10 * time.Second
+// sumsEvery is how often, at most, the sums of a process are reported.
+const sumsEvery = 10 * time.Second
 
-// trafficEveryCells is the same where bursts are kept on the node: with so many processes their sums would be most of
+// sumsEveryCells is the same where bursts are kept on the node: with so many processes their sums would be most of
 // the traffic.
-const trafficEveryCells = 10 * time.Minute
+const sumsEveryCells = 10 * time.Minute
 
 // soundTransfers says what of a record's meaning cannot be what it seems; nil if nothing.
 func soundTransfers(r *ring.Record) error {
@@ -126,28 +126,23 @@ func (n *Node) order(a *Process, now uint64) {
 	a.advance()
 }
 
-// sendTraffic reports the traffic of the process so far, if it has grown since the last report, at most once in
-// every.
-func (a *Process) sendTraffic(every time.Duration) {
+// sendSums reports the sums of the process, if they have grown since the last report, at most once in every.
+func (a *Process) sendSums(every time.Duration) {
 	n := a.messages.Stats().Transfers
 	if n == a.tally.transfers || time.Since(a.tally.at) < every {
 		return
 	}
 	a.tally.transfers, a.tally.at = n, time.Now()
-	a.send(a.traffic())
-}
-
-func (a *Process) traffic() *moriensv1.ReportRequest {
-	sums := a.messages.Traffic()
-	sums.Process = a.process.ID
-	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: sums}}
+	x := a.messages.Sums()
+	x.Process = a.process.ID
+	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sums{Sums: x}})
 }
 
 // endMessages reports the outcome of everything that a process has moved.
 func (a *Process) endMessages() {
 	a.messages.End()
 	s := a.messages.Stats()
-	a.sendTraffic(0)
+	a.sendSums(0)
 	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{
 		Process: a.process.ID, Transfers: s.Transfers, EndsUnknown: s.EndsUnknown, StartsUnknown: s.StartsUnknown,
 		RequestsLost: s.Lost, RequestsUnfollowed: s.Unfollowed, RequestsOpen: s.Open, HandlesShared: s.Shared, Cancelled: s.Cancelled, Late: s.Late,

@@ -92,7 +92,7 @@ func (p *packer) pack(messages []*moriensv1.ReportRequest, blocks []*section.Blo
 // follows reports whether a message may name rows of its transaction.
 func follows(m *moriensv1.ReportRequest) bool {
 	switch m.Body.(type) {
-	case *moriensv1.ReportRequest_RingEnd, *moriensv1.ReportRequest_Traffic, *moriensv1.ReportRequest_TransfersEnd, *moriensv1.ReportRequest_ProcessEnd,
+	case *moriensv1.ReportRequest_RingEnd, *moriensv1.ReportRequest_Sums, *moriensv1.ReportRequest_TransfersEnd, *moriensv1.ReportRequest_ProcessEnd,
 		*moriensv1.ReportRequest_Done:
 		return true
 	}

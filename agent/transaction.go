@@ -149,11 +149,11 @@ func (n *Node) commit(a *Process) error {
 		a.out.blocks = t.former.Take(a.out.blocks)
 	}
 	a.out.place(a.rows)
-	every := trafficEvery
+	every := sumsEvery
 	if n.config.Cells != nil {
-		every = trafficEveryCells
+		every = sumsEveryCells
 	}
-	a.sendTraffic(every)
+	a.sendSums(every)
 	t := spool.Transaction{Process: a.process.ID, Ended: a.out.ended}
 	if !a.out.ended {
 		t.State = a.snapshot()

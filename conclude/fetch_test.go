@@ -16,9 +16,11 @@ import (
 	"moriens/conclude/agenttest"
 	"moriens/conclude/retention"
 	"moriens/internal/anchor"
+	"moriens/internal/mpicall"
 	"moriens/internal/section"
 	"moriens/internal/section/sectiontest"
 	"moriens/internal/stage"
+	"moriens/internal/sums"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -50,10 +52,7 @@ func sendsInTurn(t *testing.T, messages int) (s *store.Store, transfers func(ran
 		}
 		f.Rows(c)
 		n, bytes := uint64(messages), uint64(messages*100)
-		f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: &moriensv1.Traffic{
-			Process: process, Kind: kinds[rank : rank+1], Function: []uint32{function}, Path: []uint32{0}, Count: []uint64{n}, Bytes: []uint64{bytes},
-			PeerKind: kinds[rank : rank+1], Comm: []uint32{1}, Peer: []int32{int32(1 - rank)}, PeerCount: []uint64{n}, PeerBytes: []uint64{bytes},
-		}}})
+		f.Sums(process, sums.Row{Key: sums.Site(kinds[rank], mpicall.ID(function), 0), Count: n, Bytes: bytes}, sums.Row{Key: sums.Peer(kinds[rank], 1, int32(1-rank)), Count: n, Bytes: bytes})
 		f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: process, Transfers: n}}})
 		f.End(process, moriensv1.ProcessEnd_HOW_FINALIZED)
 	}

@@ -17,6 +17,7 @@ import (
 	"moriens/internal/mpicall"
 	"moriens/internal/section"
 	"moriens/internal/section/sectiontest"
+	"moriens/internal/sums"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -321,18 +322,17 @@ func (p *player) finish(random *rand.Rand) {
 	if random.IntN(4) == 0 && rows > 2 {
 		a.record(&sectiontest.Rows{Ring: p.id, GapsBefore: []uint64{rows / 2}, GapsInside: []uint64{rows/2 + 1}})
 	}
-	x := &moriensv1.Traffic{Process: p.id}
+	var list []sums.Row
 	all := uint64(0)
 	for key, n := range p.sums {
 		kind := moriensv1.Transfers_Kind(key[0])
-		x.Kind, x.Function, x.Path = append(x.Kind, kind), append(x.Function, uint32(mpicall.Send)), append(x.Path, uint32(key[1]%3))
-		x.Count, x.Bytes = append(x.Count, n), append(x.Bytes, 8*n)
-		x.PeerKind, x.Comm, x.Peer = append(x.PeerKind, kind), append(x.Comm, 1), append(x.Peer, int32(key[1]))
-		x.PeerCount, x.PeerBytes = append(x.PeerCount, n), append(x.PeerBytes, 8*n)
+		list = append(list, sums.Row{Key: sums.Site(kind, mpicall.Send, uint32(key[1]%3)), Count: n, Bytes: 8 * n}, sums.Row{Key: sums.Peer(kind, 1, int32(key[1])), Count: n, Bytes: 8 * n})
 		all += n
 	}
 	if all > 0 {
-		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: x}})
+		x := sums.Encode(list)
+		x.Process = p.id
+		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sums{Sums: x}})
 	}
 	name := []string{"solve", "write", fmt.Sprint("step", p.rank)}[random.IntN(3)]
 	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_MarkName{MarkName: &moriensv1.MarkName{Process: p.id, Name: 1, Text: name}}})

@@ -5,6 +5,7 @@ import (
 	"moriens/internal/index"
 	"moriens/internal/mpicall"
 	"moriens/internal/shmabi"
+	"moriens/internal/sums"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -34,7 +35,7 @@ type fastLane struct {
 	posted uint64
 	open   int    // requests under way
 	sent   uint64 // number of the latest posting that was sent off, while others are under way
-	route  int    // in the sums, plus 1
+	row    int    // in the sums, plus 1
 }
 
 // asked is a lane as records have it.
@@ -191,13 +192,13 @@ func (m *Matcher) newLane(x asked) (l fastLane, simple bool) {
 func (m *Matcher) sum(at *place, l *fastLane, bytes uint64) {
 	of := &at.sums[l.asked.kind-ring.Sent]
 	if *of == 0 {
-		*of = int32(m.moved.sites.number(site{l.Kind, at.function, at.path})) + 1
+		*of = int32(m.sums.Row(sums.Site(l.Kind, at.function, at.path))) + 1
 	}
-	if l.route == 0 {
-		l.route = m.moved.routes.number(route{l.Kind, l.Comm, l.Peer}) + 1
+	if l.row == 0 {
+		l.row = m.sums.Row(sums.Peer(l.Kind, l.Comm, l.Peer)) + 1
 	}
-	m.moved.sites.list[*of-1].add(1, bytes)
-	m.moved.routes.list[l.route-1].add(1, bytes)
+	m.sums.Add(int(*of-1), bytes)
+	m.sums.Add(l.row-1, bytes)
 }
 
 // post takes what a call moves, or makes a request for, and reports whether the simple way has it. Where not, nothing

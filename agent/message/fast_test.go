@@ -22,7 +22,7 @@ func TestSimpleIsGeneral(t *testing.T) {
 		wild := rapid.IntRange(0, 3).Draw(t, "anything") == 3
 		general, fast := follow(1, limit), follow(1, limit)
 		now, open := uint64(0), make(map[uint64]ring.Transfer)
-		calls := make(map[[2]uint64]site)
+		calls := make(map[[2]uint64]placeKey)
 		for row := range uint64(rapid.IntRange(0, 120).Draw(t, "records")) {
 			if rapid.Bool().Draw(t, "commit") {
 				fast.m.Simplify()
@@ -32,7 +32,7 @@ func TestSimpleIsGeneral(t *testing.T) {
 				r = chaos(t, &now)
 				now = r.Exit // calls of one thread do not overlap
 			}
-			calls[[2]uint64{1, row}] = site{function: r.Call, path: r.Path}
+			calls[[2]uint64{1, row}] = placeKey{r.Call, r.Path}
 			same := r
 			general.threads[0].Add(row, &same, false)
 			same = r
@@ -46,7 +46,7 @@ func TestSimpleIsGeneral(t *testing.T) {
 		}
 		for _, f := range []*follower{general, fast} {
 			f.m.End()
-			checkTraffic(t, f, calls)
+			checkSums(t, f, calls)
 		}
 		g, f := general.m.Stats(), fast.m.Stats()
 		g.Unordered, f.Unordered = 0, 0 // what never ends is given up in any order, some of it with a number and some without

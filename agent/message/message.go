@@ -14,6 +14,7 @@ package message
 import (
 	"moriens/agent/ring"
 	"moriens/internal/mpicall"
+	"moriens/internal/sums"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -57,7 +58,7 @@ type Matcher struct {
 		defined bool
 	}
 	order ordinals
-	moved traffic
+	sums  sums.Table
 	stats Stats
 	sink  Sink
 	fast  fast
@@ -102,7 +103,7 @@ func New(sink Sink) *Matcher {
 	return &Matcher{
 		room: room, unfollowed: make(map[uint64]unfollowed),
 		requests: table{queues: make(map[uint64]*queue), room: room}, messages: make(map[uint64][]operation),
-		peers: make(map[uint32]int), ordinals: make(map[uint32]uint64), channels: make(map[channel]uint32), order: newOrdinals(), moved: newTraffic(), sink: sink,
+		peers: make(map[uint32]int), ordinals: make(map[uint32]uint64), channels: make(map[channel]uint32), order: newOrdinals(), sink: sink,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"moriens/internal/mpicall"
+	"moriens/internal/sums"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -45,7 +46,7 @@ func Restore(s *moriensv1.MatcherState, sink Sink) (*Matcher, map[uint64]*Thread
 	r.unfollowed(s)
 	r.numbers(s)
 	r.waiting(s)
-	r.traffic(s.GetTraffic())
+	r.sums(s.GetSums())
 	if r.err != nil {
 		return nil, nil, r.err
 	}
@@ -59,6 +60,14 @@ type reader struct {
 	posting []*posting
 	placed  map[*posting]bool // by events
 	err     error
+}
+
+// sums restores what was counted.
+func (r *reader) sums(s *moriensv1.Sums) {
+	var err error
+	if r.m.sums, err = sums.Restore(s); err != nil {
+		r.fail(err.Error())
+	}
 }
 
 func (r *reader) fail(what string) {

@@ -21,7 +21,7 @@ func (m *Matcher) Snapshot() *moriensv1.MatcherState {
 			Open: m.stats.Open, Unfollowed: m.stats.Unfollowed, Shared: m.stats.Shared, Cancelled: m.stats.Cancelled, Late: m.stats.Late,
 			Unordered: m.order.unknown, Void: m.order.void,
 		},
-		Traffic: m.Traffic(),
+		Sums: m.Sums(),
 	}}
 	if m.fast.on {
 		w.lanes(m)

@@ -107,7 +107,7 @@ func TestCutsChangeNothing(t *testing.T) {
 		whole, cut := follow(rings, limit), follow(rings, limit)
 		both := func(do func(f *follower)) { do(whole); do(cut) }
 		now, rows, ended := uint64(0), make([]uint64, rings), make([]bool, rings)
-		calls := make(map[[2]uint64]site)
+		calls := make(map[[2]uint64]placeKey)
 		for range rapid.IntRange(0, 80).Draw(t, "steps") {
 			i := rapid.IntRange(0, rings-1).Draw(t, "ring")
 			switch {
@@ -120,7 +120,7 @@ func TestCutsChangeNothing(t *testing.T) {
 				both(func(f *follower) { f.threads[i].Missing() })
 			default:
 				r := chaos(t, &now)
-				calls[[2]uint64{uint64(i + 1), rows[i]}] = site{function: r.Call, path: r.Path}
+				calls[[2]uint64{uint64(i + 1), rows[i]}] = placeKey{r.Call, r.Path}
 				both(func(f *follower) { f.add(i, rows[i], &r) })
 				rows[i]++
 			}
@@ -169,7 +169,7 @@ func TestCutsChangeNothing(t *testing.T) {
 		if d := gocmp.Diff(whole.got.gaps(), cut.got.gaps(), cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("gaps differ (-whole +cut):\n%s", d)
 		}
-		both(func(f *follower) { checkTraffic(t, f, calls) })
+		both(func(f *follower) { checkSums(t, f, calls) })
 		if d := gocmp.Diff(whole.met, cut.met); d != "" {
 			t.Fatalf("collectives differ (-whole +cut):\n%s", d)
 		}

@@ -17,7 +17,7 @@ import (
 const (
 	segmentKind = "outbox"
 	// formatVersion is that of the records.
-	formatVersion = 6
+	formatVersion = 7
 	// recentBytes is how much of the newest messages is kept in memory.
 	recentBytes = 4 << 20
 	// plainBytes is from how many bytes of messages on that wait for the collector transactions are compressed: files that

@@ -25,7 +25,7 @@ func FuzzJournal(f *testing.F) {
 		m.Sequence = sequence
 		return append([]byte{4, 0, 0, 0, 0}, record(0, m)[1:]...)
 	}
-	begin := record(1, &moriensv1.JournalBegin{Format: 2, Run: "r", Token: "t", Certificate: []byte("c"), Key: []byte("k")})
+	begin := record(1, &moriensv1.JournalBegin{Format: journal.Format, Run: "r", Token: "t", Certificate: []byte("c"), Key: []byte("k")})
 	start := record(2, &moriensv1.JournalStart{Clock: &moriensv1.ClockSample{Clock: 1, Ticks: 1}, CutBytes: 3})
 	hello := record(3, &moriensv1.Hello{Agent: 1})
 	f.Add(begin, start, hello, message(1, process(5)), message(2, ring(6, 5)), message(3, calls(6, 0, 3)))

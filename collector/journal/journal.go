@@ -28,7 +28,7 @@ import (
 
 const (
 	// Format is the version of the records; it grows when a reader of the one before would misread them.
-	Format = 2
+	Format = 3
 
 	segmentKind = "journal"
 	fileBytes   = 64 << 20

@@ -333,7 +333,7 @@ func TestRefuses(t *testing.T) {
 		}
 		return record
 	}
-	begin := encode(1, &moriensv1.JournalBegin{Format: 2, Run: "r", Token: "t", Certificate: []byte("c"), Key: []byte("k")})
+	begin := encode(1, &moriensv1.JournalBegin{Format: journal.Format, Run: "r", Token: "t", Certificate: []byte("c"), Key: []byte("k")})
 	hello := encode(3, &moriensv1.Hello{Agent: 1})
 	message := func(agent byte, sequence uint64) []byte {
 		return append([]byte{4, agent, 0, 0, 0}, encode(0, &moriensv1.ReportRequest{Sequence: sequence})[1:]...)
@@ -342,8 +342,9 @@ func TestRefuses(t *testing.T) {
 		name, want string
 		records    [][]byte
 	}{
-		{"another version", "format 9, written by moriens 9.1; this moriens reads format 2", [][]byte{encode(1, &moriensv1.JournalBegin{Format: 9, Version: "9.1"})}},
-		{"no token", "lacks the run, its token", [][]byte{encode(1, &moriensv1.JournalBegin{Format: 2, Run: "r"})}},
+		{"another version", "format 9, written by moriens 9.1; this moriens reads format 3", [][]byte{encode(1, &moriensv1.JournalBegin{Format: 9, Version: "9.1"})}},
+		{"the version before", "format 2, written by moriens 0.9; this moriens reads format 3", [][]byte{encode(1, &moriensv1.JournalBegin{Format: journal.Format - 1, Version: "0.9"})}},
+		{"no token", "lacks the run, its token", [][]byte{encode(1, &moriensv1.JournalBegin{Format: journal.Format, Run: "r"})}},
 		{"no begin", "one begin, in front", [][]byte{hello}},
 		{"two begins", "one begin, in front", [][]byte{begin, begin}},
 		{"empty", "empty", [][]byte{begin, {}}},

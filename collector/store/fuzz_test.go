@@ -35,6 +35,9 @@ func session() []*moriensv1.ReportRequest {
 			How: moriensv1.Origin_HOW_SPAWNED, Began: 1, Ended: 2, Text: "7.0"}}}},
 		sectiontest.Message(sectiontest.Moves(2, 0, sectiontest.Move{Kind: 1, Peer: 1, Comm: 1, Transfer: section.Transfer{Row: 1, Done: 2, Bytes: 8}})),
 		sections(&section.Block{Ring: 2, GapsBefore: []uint64{1}}),
+		{Body: &moriensv1.ReportRequest_Sums{Sums: &moriensv1.Sums{
+			Process: 1, What: []moriensv1.Sums_What{moriensv1.Sums_WHAT_SITE, moriensv1.Sums_WHAT_PEER}, Kind: []moriensv1.Transfers_Kind{sent, sent}, Rows: []uint32{1, 1},
+			A: []uint32{uint32(mpicall.Isend), 1}, B: []int32{1, 0}, Count: []uint64{1, 1}, Bytes: []uint64{8, 8}}}},
 		(&sectiontest.Rows{
 			Ring: 2, First: 3, Origin: 90, Function: []uint32{uint32(mpicall.Allreduce), uint32(mpicall.Allreduce)}, Path: []uint32{1, 1},
 			Burst: []uint64{0, 0}, Call: []uint64{0, 0}, Counts: [][]int64{{0, 0}},

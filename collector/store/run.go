@@ -52,7 +52,7 @@ type Process struct {
 	Comms  map[uint32]Member     // by the process's own number
 
 	TransfersEnd *moriensv1.TransfersEnd // nil until nothing more is moved
-	Traffic      Traffic                 // the latest
+	Sums         ProcessSums             // the latest
 	received     uint64                  // transfers
 	counted      uint64                  // of them, in the store's totals
 	lacking      uint64                  // of those of another collector's process: have not arrived there

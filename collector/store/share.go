@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"moriens/internal/sums"
 	"moriens/internal/team"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
@@ -100,7 +101,7 @@ func (a *Agent) encode() *moriensv1.ShareAgent {
 func (p *Process) encode(lacking uint64) *moriensv1.ShareProcess {
 	s := &moriensv1.ShareProcess{
 		Info: p.Info, Agent: p.Agent.Hello.Agent, End: p.End, Notes: p.Notes, Unseen: p.Unseen, TransfersEnd: p.TransfersEnd,
-		Transfers: p.Traffic.Transfers, Counted: p.counted, Lacking: lacking,
+		Transfers: p.Sums.Transfers, Counted: p.counted, Lacking: lacking, Sums: sums.Encode(p.Sums.rows),
 	}
 	for _, number := range slices.Sorted(maps.Keys(p.Comms)) {
 		m := p.Comms[number]
@@ -110,14 +111,6 @@ func (p *Process) encode(lacking uint64) *moriensv1.ShareProcess {
 	}
 	for _, r := range p.Rings {
 		s.Rings = append(s.Rings, &moriensv1.ShareRing{Info: r.Info, Calls: r.Calls, Marks: r.marks, OriginTicks: r.origin, Ticks: r.ticks, End: r.End})
-	}
-	for _, x := range p.Traffic.Sites {
-		s.Kind, s.Path = append(s.Kind, uint32(x.Kind)), append(s.Path, x.Path)
-		s.Count, s.Bytes = append(s.Count, x.Count), append(s.Bytes, x.Bytes)
-	}
-	for _, x := range p.Traffic.Routes {
-		s.PeerKind, s.Comm, s.Peer = append(s.PeerKind, uint32(x.Kind)), append(s.Comm, x.Comm), append(s.Peer, x.Peer)
-		s.PeerCount, s.PeerBytes = append(s.PeerCount, x.Count), append(s.PeerBytes, x.Bytes)
 	}
 	if x := p.Scheduling; x != nil {
 		s.Scheduling = &moriensv1.Scheduling{RunNs: []uint64{x.RunNS}, WaitNs: []uint64{x.WaitNS}, Voluntary: []uint64{x.Voluntary}, Involuntary: []uint64{x.Involuntary}}
@@ -283,7 +276,7 @@ func processOf(s *moriensv1.ShareProcess, a *Agent, behind int, paths []uint32) 
 	}
 	p := &Process{
 		Agent: a, Info: s.Info, End: s.End, Notes: s.Notes, Unseen: s.Unseen, TransfersEnd: s.TransfersEnd, counted: s.Counted, lacking: s.Lacking,
-		Traffic: Traffic{Transfers: s.Transfers},
+		Sums: ProcessSums{Transfers: s.Transfers},
 	}
 	if x := s.Scheduling; x != nil {
 		p.Scheduling = &Scheduling{RunNS: x.RunNs[0], WaitNS: x.WaitNs[0], Voluntary: x.Voluntary[0], Involuntary: x.Involuntary[0]}
@@ -297,14 +290,15 @@ func processOf(s *moriensv1.ShareProcess, a *Agent, behind int, paths []uint32) 
 	for _, x := range s.Rings {
 		p.Rings = append(p.Rings, &Ring{Process: p, Info: x.Info, Calls: x.Calls, marks: x.Marks, origin: x.OriginTicks, ticks: x.Ticks, End: x.End})
 	}
-	for i, kind := range s.Kind {
-		if int(s.Path[i]) >= len(paths) {
-			return nil, fmt.Errorf("process %016x names call path %d of %d", s.Info.Process, s.Path[i], len(paths))
-		}
-		p.Traffic.Sites = append(p.Traffic.Sites, Site{uint8(kind), uint32(behind) + paths[s.Path[i]], s.Count[i], s.Bytes[i]})
+	var err error
+	if p.Sums.rows, err = sums.Decode(s.Sums); err != nil {
+		return nil, fmt.Errorf("process %016x, sums: %w", s.Info.Process, err)
 	}
-	for i, kind := range s.PeerKind {
-		p.Traffic.Routes = append(p.Traffic.Routes, Route{uint8(kind), s.Comm[i], s.Peer[i], s.PeerCount[i], s.PeerBytes[i]})
+	for r := range p.Sums.Of(moriensv1.Sums_WHAT_SITE) {
+		if int(r.Path()) >= len(paths) {
+			return nil, fmt.Errorf("process %016x names call path %d of %d", s.Info.Process, r.Path(), len(paths))
+		}
+		r.Key = sums.Site(r.Kind, r.Function(), uint32(behind)+paths[r.Path()])
 	}
 	return p, nil
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"moriens/internal/mpix"
+	"moriens/internal/sums"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 )
@@ -52,10 +53,10 @@ func TestShare(t *testing.T) {
 		b := two(r, 0)
 		b.Sites[0].Path, b.Sites[1].Path = 1, 2
 		inStore(t, stores[i], uint64(5-i), "n", process(p, int32(i), 2), ring(r, p), pathAt(p, 1, offsets[0]), pathAt(p, 2, offsets[1]), sections(b), markName(p, 1, []string{"z", "a"}[i]),
-			&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: &moriensv1.Traffic{
-				Process: p, Kind: []moriensv1.Transfers_Kind{1}, Function: []uint32{1}, Path: []uint32{1}, Count: []uint64{3}, Bytes: []uint64{9},
-				PeerKind: []moriensv1.Transfers_Kind{1}, Comm: []uint32{0}, Peer: []int32{-1}, PeerCount: []uint64{3}, PeerBytes: []uint64{9},
-			}}})
+			totalled(&moriensv1.Sums{
+				Process: p, What: []moriensv1.Sums_What{moriensv1.Sums_WHAT_SITE, moriensv1.Sums_WHAT_PEER}, Kind: []moriensv1.Transfers_Kind{sent, sent}, Rows: []uint32{1, 1},
+				A: []uint32{1, 0}, B: []int32{1, -2}, Count: []uint64{3, 3}, Bytes: []uint64{9, 9},
+			}))
 	}
 	inStore(t, stores[1], 4, "n", &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Symbols{Symbols: &moriensv1.Symbols{Frames: []*moriensv1.Frame{
 		{Module: "/opt/app", Offset: 0x10, Function: "solve", File: "solve.c", Line: 3},
@@ -91,7 +92,10 @@ func TestShare(t *testing.T) {
 				t.Errorf("collector %d: process %d lacks %d transfers", i, k, f.Lacks(p))
 			}
 			at := []uint64{0x30, 0x20}[k]
-			if site := f.CallPaths[f.Path(p.Traffic.Sites[0].Path)]; site.Frames[0].Offset != at {
+			if len(p.Sums.rows) != 2 || p.Sums.rows[1] != (sums.Row{Key: sums.Peer(sent, 0, AnyRank), Count: 3, Bytes: 9}) {
+				t.Errorf("collector %d: process %d has the sums %v", i, k, p.Sums.rows)
+			}
+			if site := f.CallPaths[f.Path(p.Sums.rows[0].Path())]; site.Frames[0].Offset != at {
 				t.Errorf("collector %d: process %d moved at %v, want %#x", i, k, site, at)
 			}
 			if chunks := r.Chunks; (len(chunks) > 0) != (p.Agent.Member == i) {

@@ -289,8 +289,8 @@ func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
 		return s.addCommunicator(a, b.Communicator)
 	case *moriensv1.ReportRequest_Member:
 		return s.addMember(a, b.Member)
-	case *moriensv1.ReportRequest_Traffic:
-		return s.addTraffic(b.Traffic)
+	case *moriensv1.ReportRequest_Sums:
+		return s.addSums(b.Sums)
 	case *moriensv1.ReportRequest_TransfersEnd:
 		return s.endTransfers(b.TransfersEnd)
 	case *moriensv1.ReportRequest_Done:

@@ -279,7 +279,7 @@ func (s *Store) endTransfers(e *moriensv1.TransfersEnd) error {
 	}
 	p.TransfersEnd = e
 	if e.Transfers != p.counted {
-		return fmt.Errorf("process %016x has %d transfers, %d in its sums, %d received", e.Process, e.Transfers, p.Traffic.Transfers, p.received)
+		return fmt.Errorf("process %016x has %d transfers, %d in its sums, %d received", e.Process, e.Transfers, p.Sums.Transfers, p.received)
 	}
 	return nil
 }

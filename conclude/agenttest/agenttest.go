@@ -7,6 +7,7 @@ import (
 	"moriens/collector/store"
 	"moriens/internal/mpicall"
 	"moriens/internal/section/sectiontest"
+	"moriens/internal/sums"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -57,6 +58,13 @@ func (f *Feeder) Ring(r *moriensv1.Ring) {
 func (f *Feeder) Rows(x *sectiontest.Rows) {
 	f.t.Helper()
 	f.Send(x.Message())
+}
+
+// Sums are what a process has counted.
+func (f *Feeder) Sums(process uint64, rows ...sums.Row) {
+	x := sums.Encode(rows)
+	x.Process = process
+	f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sums{Sums: x}})
 }
 
 // Clock sends a sample of the TSC.

@@ -155,7 +155,7 @@ func (a *asker) classify(c clustered, sums map[uint64]*ringSums) (*sumClasses, e
 // sentBy is how many bytes each thread of a process has sent and received, as the process has counted, whose threads
 // share them evenly.
 func sentBy(p *store.Process) (sent, received int64) {
-	for _, x := range p.Traffic.Sites {
+	for x := range p.Sums.Of(moriensv1.Sums_WHAT_SITE) {
 		share := whole(x.Bytes) / int64(max(len(rebuild.RingsOf(p)), 1))
 		if rebuild.KindOf(x.Kind).Outgoing() {
 			sent += share

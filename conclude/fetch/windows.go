@@ -216,8 +216,8 @@ func (d *Windows) lost(of int, lacking map[uint32]int) (l lack) {
 		return l
 	}
 	moved, calls := make(map[uint32]uint64), make(map[uint32]int)
-	for _, x := range p.Traffic.Sites {
-		moved[d.frozen.Path(x.Path)] += x.Count
+	for x := range p.Sums.Of(moriensv1.Sums_WHAT_SITE) {
+		moved[d.frozen.Path(x.Path())] += x.Count
 	}
 	for _, thread := range p.Threads {
 		for _, path := range d.run.Run.Threads[thread].Calls.Path {

@@ -12,8 +12,10 @@ import (
 	"moriens/conclude/agenttest"
 	"moriens/conclude/rebuild"
 	"moriens/internal/anchor"
+	"moriens/internal/mpicall"
 	"moriens/internal/section"
 	"moriens/internal/section/sectiontest"
+	"moriens/internal/sums"
 	"moriens/internal/team"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
@@ -49,11 +51,8 @@ func sends(t *testing.T) (*rebuild.Rebuilt, *store.Frozen) {
 			c.Add(agenttest.Call(t, function), 0, 10, 5)
 		}
 		f.Rows(c)
-		kind := []moriensv1.Transfers_Kind{moriensv1.Transfers_Kind(rank + 1)}
-		f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: &moriensv1.Traffic{
-			Process: process, Kind: kind, Function: []uint32{agenttest.Call(t, function)}, Path: []uint32{0}, Count: []uint64{calls}, Bytes: []uint64{calls},
-			PeerKind: kind, Comm: []uint32{1}, Peer: []int32{int32(1 - rank)}, PeerCount: []uint64{calls}, PeerBytes: []uint64{calls},
-		}}})
+		kind := moriensv1.Transfers_Kind(rank + 1)
+		f.Sums(process, sums.Row{Key: sums.Site(kind, mpicall.ID(agenttest.Call(t, function)), 0), Count: calls, Bytes: calls}, sums.Row{Key: sums.Peer(kind, 1, int32(1-rank)), Count: calls, Bytes: calls})
 		f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: process, Transfers: calls}}})
 		f.End(process, moriensv1.ProcessEnd_HOW_FINALIZED)
 	}

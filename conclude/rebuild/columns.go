@@ -9,14 +9,14 @@ import (
 	"moriens/trace"
 )
 
-var transferKinds = map[uint8]trace.TransferKind{
-	uint8(moriensv1.Transfers_KIND_SENT): trace.Sent, uint8(moriensv1.Transfers_KIND_RECEIVED): trace.Received,
-	uint8(moriensv1.Transfers_KIND_PUT): trace.Put, uint8(moriensv1.Transfers_KIND_GOT): trace.Got,
-	uint8(moriensv1.Transfers_KIND_WRITTEN): trace.Written, uint8(moriensv1.Transfers_KIND_READ): trace.Read,
+var transferKinds = map[moriensv1.Transfers_Kind]trace.TransferKind{
+	moriensv1.Transfers_KIND_SENT: trace.Sent, moriensv1.Transfers_KIND_RECEIVED: trace.Received,
+	moriensv1.Transfers_KIND_PUT: trace.Put, moriensv1.Transfers_KIND_GOT: trace.Got,
+	moriensv1.Transfers_KIND_WRITTEN: trace.Written, moriensv1.Transfers_KIND_READ: trace.Read,
 }
 
 // KindOf is the kind of a transfer as the store has it.
-func KindOf(kind uint8) trace.TransferKind { return transferKinds[kind] }
+func KindOf(kind moriensv1.Transfers_Kind) trace.TransferKind { return transferKinds[kind] }
 
 // addColumns gives the threads that are here the columns of their transfers and collectives.
 func addColumns(u *unpacked, c *communicators) {
@@ -66,7 +66,7 @@ func transfers(c *communicators, of int, chunks []store.Transfers) trace.Transfe
 	for i, o := range order {
 		x := o.chunk
 		to := c.peer(of, x.Comm[o.at], x.Peer[o.at])
-		t.Call[i], t.Kind[i] = x.Row[o.at], transferKinds[x.Kind[o.at]]
+		t.Call[i], t.Kind[i] = x.Row[o.at], transferKinds[moriensv1.Transfers_Kind(x.Kind[o.at])]
 		t.Peer[i], t.Tag[i], t.Comm[i], t.Bytes[i] = int32(to.rank), x.Tag[o.at], c.comm(of, x.Comm[o.at]), int64(x.Bytes[o.at])
 		t.Done[i] = int32(x.Done[o.at])
 		if x.DoneRing[o.at] != nil {

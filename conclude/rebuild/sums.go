@@ -1,8 +1,8 @@
 package rebuild
 
 import (
-	"moriens/collector/store"
 	"moriens/conclude/match"
+	"moriens/internal/sums"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 )
@@ -15,18 +15,17 @@ func sumTraffic(u *unpacked, c *communicators, processes []match.Process) (*trac
 	for i := range u.Processes {
 		p := &u.Processes[i]
 		r := trace.RankTraffic{World: p.World, Rank: int(p.Info.Rank)}
-		for _, x := range p.Traffic.Sites {
-			r.Sites = append(r.Sites, trace.TrafficSite{Kind: transferKinds[x.Kind], Path: u.frozen.Path(x.Path), Count: int64(x.Count), Bytes: int64(x.Bytes)})
+		for x := range p.Sums.Of(moriensv1.Sums_WHAT_SITE) {
+			r.Sites = append(r.Sites, trace.TrafficSite{Kind: transferKinds[x.Kind], Path: u.frozen.Path(x.Path()), Count: int64(x.Count), Bytes: int64(x.Bytes)})
 		}
-		for k := range p.Traffic.Routes {
-			x := &p.Traffic.Routes[k]
-			to := c.peer(i, x.Comm, x.Peer)
+		for x := range p.Sums.Of(moriensv1.Sums_WHAT_PEER) {
+			to := c.peer(i, x.Comm(), x.Peer())
 			world := int32(p.World)
 			if to.world >= 0 {
 				world = int32(to.world)
 			}
 			r.Routes = append(r.Routes, trace.TrafficRoute{
-				Kind: transferKinds[x.Kind], PeerWorld: world, Peer: int32(to.rank), Comm: c.comm(i, x.Comm), Count: int64(x.Count), Bytes: int64(x.Bytes),
+				Kind: transferKinds[x.Kind], PeerWorld: world, Peer: int32(to.rank), Comm: c.comm(i, x.Comm()), Count: int64(x.Count), Bytes: int64(x.Bytes),
 			})
 			addRoute(routes, c, i, x, to)
 		}
@@ -38,17 +37,17 @@ func sumTraffic(u *unpacked, c *communicators, processes []match.Process) (*trac
 }
 
 // addRoute adds what one side has counted to its route, or to the messages without another side.
-func addRoute(routes *match.Routes, c *communicators, of int, x *store.Route, to peer) {
-	send := x.Kind == uint8(moriensv1.Transfers_KIND_SENT)
-	if !send && x.Kind != uint8(moriensv1.Transfers_KIND_RECEIVED) {
+func addRoute(routes *match.Routes, c *communicators, of int, x *sums.Row, to peer) {
+	send := x.Kind == moriensv1.Transfers_KIND_SENT
+	if !send && x.Kind != moriensv1.Transfers_KIND_RECEIVED {
 		return
 	}
-	member, known := c.member(of, x.Comm)
+	member, known := c.member(of, x.Comm())
 	why := to.unpaired(member)
 	switch {
 	case !known:
 		why = match.UnknownComm
-	case x.Peer < 0:
+	case x.Peer() < 0:
 		why = match.Unended
 	}
 	if why != "" {

@@ -359,6 +359,57 @@ func (Transfers_Kind) EnumDescriptor() ([]byte, []int) {
 	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33, 0}
 }
 
+type Sums_What int32
+
+const (
+	Sums_WHAT_UNSPECIFIED Sums_What = 0
+	// Transfers by the calls that posted them. a: MPI function, internal/mpicall; b: CallPath, 0 = unknown.
+	Sums_WHAT_SITE Sums_What = 1
+	// Transfers by the peer. a: the process's own number of the communicator, 0 = unknown; b: the peer, -1 = unknown.
+	Sums_WHAT_PEER Sums_What = 2
+)
+
+// Enum value maps for Sums_What.
+var (
+	Sums_What_name = map[int32]string{
+		0: "WHAT_UNSPECIFIED",
+		1: "WHAT_SITE",
+		2: "WHAT_PEER",
+	}
+	Sums_What_value = map[string]int32{
+		"WHAT_UNSPECIFIED": 0,
+		"WHAT_SITE":        1,
+		"WHAT_PEER":        2,
+	}
+)
+
+func (x Sums_What) Enum() *Sums_What {
+	p := new(Sums_What)
+	*p = x
+	return p
+}
+
+func (x Sums_What) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Sums_What) Descriptor() protoreflect.EnumDescriptor {
+	return file_moriens_v1_collector_proto_enumTypes[6].Descriptor()
+}
+
+func (Sums_What) Type() protoreflect.EnumType {
+	return &file_moriens_v1_collector_proto_enumTypes[6]
+}
+
+func (x Sums_What) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Sums_What.Descriptor instead.
+func (Sums_What) EnumDescriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34, 0}
+}
+
 type ReportRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1, 2, 3, … for this agent, over all of its streams; 0 in Hello, ClockProbe, Spool and Standing.
@@ -385,12 +436,12 @@ type ReportRequest struct {
 	//	*ReportRequest_Kept
 	//	*ReportRequest_WindowPart
 	//	*ReportRequest_WindowsEnd
-	//	*ReportRequest_Traffic
 	//	*ReportRequest_CellsAnswer
 	//	*ReportRequest_Spool
 	//	*ReportRequest_Scheduling
 	//	*ReportRequest_Standing
 	//	*ReportRequest_Sections
+	//	*ReportRequest_Sums
 	Body          isReportRequest_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -620,15 +671,6 @@ func (x *ReportRequest) GetWindowsEnd() *WindowsEnd {
 	return nil
 }
 
-func (x *ReportRequest) GetTraffic() *Traffic {
-	if x != nil {
-		if x, ok := x.Body.(*ReportRequest_Traffic); ok {
-			return x.Traffic
-		}
-	}
-	return nil
-}
-
 func (x *ReportRequest) GetCellsAnswer() *CellsAnswer {
 	if x != nil {
 		if x, ok := x.Body.(*ReportRequest_CellsAnswer); ok {
@@ -669,6 +711,15 @@ func (x *ReportRequest) GetSections() []byte {
 	if x != nil {
 		if x, ok := x.Body.(*ReportRequest_Sections); ok {
 			return x.Sections
+		}
+	}
+	return nil
+}
+
+func (x *ReportRequest) GetSums() *Sums {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_Sums); ok {
+			return x.Sums
 		}
 	}
 	return nil
@@ -759,10 +810,6 @@ type ReportRequest_WindowsEnd struct {
 	WindowsEnd *WindowsEnd `protobuf:"bytes,62,opt,name=windows_end,json=windowsEnd,proto3,oneof"`
 }
 
-type ReportRequest_Traffic struct {
-	Traffic *Traffic `protobuf:"bytes,90,opt,name=traffic,proto3,oneof"`
-}
-
 type ReportRequest_CellsAnswer struct {
 	CellsAnswer *CellsAnswer `protobuf:"bytes,100,opt,name=cells_answer,json=cellsAnswer,proto3,oneof"`
 }
@@ -783,6 +830,10 @@ type ReportRequest_Sections struct {
 	// Sections one after the other (docs/format/section.md): what rings of the node recorded, and what calls have moved
 	// by which clocks are compared.
 	Sections []byte `protobuf:"bytes,190,opt,name=sections,proto3,oneof"`
+}
+
+type ReportRequest_Sums struct {
+	Sums *Sums `protobuf:"bytes,200,opt,name=sums,proto3,oneof"`
 }
 
 func (*ReportRequest_Hello) isReportRequest_Body() {}
@@ -825,8 +876,6 @@ func (*ReportRequest_WindowPart) isReportRequest_Body() {}
 
 func (*ReportRequest_WindowsEnd) isReportRequest_Body() {}
 
-func (*ReportRequest_Traffic) isReportRequest_Body() {}
-
 func (*ReportRequest_CellsAnswer) isReportRequest_Body() {}
 
 func (*ReportRequest_Spool) isReportRequest_Body() {}
@@ -836,6 +885,8 @@ func (*ReportRequest_Scheduling) isReportRequest_Body() {}
 func (*ReportRequest_Standing) isReportRequest_Body() {}
 
 func (*ReportRequest_Sections) isReportRequest_Body() {}
+
+func (*ReportRequest_Sums) isReportRequest_Body() {}
 
 type ReportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3684,40 +3735,38 @@ func (*Transfers) Descriptor() ([]byte, []int) {
 	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33}
 }
 
-// Traffic is what a process has moved so far, in total. The latest message is valid.
-type Traffic struct {
+// Sums are what a process has counted so far, in total, of what is needed exactly whatever becomes of the calls: a
+// table whose rows have a key (what, kind, a, b) and columns that add up. The latest message is valid.
+type Sums struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Process uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"`
-	// By the calls that posted it. All columns have one length.
-	Kind     []Transfers_Kind `protobuf:"varint,2,rep,packed,name=kind,proto3,enum=moriens.v1.Transfers_Kind" json:"kind,omitempty"`
-	Function []uint32         `protobuf:"varint,3,rep,packed,name=function,proto3" json:"function,omitempty"` // MPI function, internal/mpicall
-	Path     []uint32         `protobuf:"varint,4,rep,packed,name=path,proto3" json:"path,omitempty"`
-	Count    []uint64         `protobuf:"varint,5,rep,packed,name=count,proto3" json:"count,omitempty"`
-	Bytes    []uint64         `protobuf:"varint,6,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
-	// By the peer. All columns have one length.
-	PeerKind      []Transfers_Kind `protobuf:"varint,7,rep,packed,name=peer_kind,json=peerKind,proto3,enum=moriens.v1.Transfers_Kind" json:"peer_kind,omitempty"`
-	Comm          []uint32         `protobuf:"varint,8,rep,packed,name=comm,proto3" json:"comm,omitempty"` // the process's own number of the communicator, 0 = unknown
-	Peer          []int32          `protobuf:"zigzag32,9,rep,packed,name=peer,proto3" json:"peer,omitempty"`
-	PeerCount     []uint64         `protobuf:"varint,10,rep,packed,name=peer_count,json=peerCount,proto3" json:"peer_count,omitempty"`
-	PeerBytes     []uint64         `protobuf:"varint,11,rep,packed,name=peer_bytes,json=peerBytes,proto3" json:"peer_bytes,omitempty"`
+	// Runs of rows with one what and kind, and how many rows each has. All three have one length.
+	What []Sums_What      `protobuf:"varint,2,rep,packed,name=what,proto3,enum=moriens.v1.Sums_What" json:"what,omitempty"`
+	Kind []Transfers_Kind `protobuf:"varint,3,rep,packed,name=kind,proto3,enum=moriens.v1.Transfers_Kind" json:"kind,omitempty"`
+	Rows []uint32         `protobuf:"varint,4,rep,packed,name=rows,proto3" json:"rows,omitempty"`
+	// One for each row.
+	A             []uint32 `protobuf:"varint,5,rep,packed,name=a,proto3" json:"a,omitempty"`
+	B             []int32  `protobuf:"zigzag32,6,rep,packed,name=b,proto3" json:"b,omitempty"`       // less that of the row before, modulo 2^32
+	Count         []uint64 `protobuf:"varint,7,rep,packed,name=count,proto3" json:"count,omitempty"` // > 0
+	Bytes         []uint64 `protobuf:"varint,8,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Traffic) Reset() {
-	*x = Traffic{}
+func (x *Sums) Reset() {
+	*x = Sums{}
 	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Traffic) String() string {
+func (x *Sums) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Traffic) ProtoMessage() {}
+func (*Sums) ProtoMessage() {}
 
-func (x *Traffic) ProtoReflect() protoreflect.Message {
+func (x *Sums) ProtoReflect() protoreflect.Message {
 	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3729,84 +3778,63 @@ func (x *Traffic) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Traffic.ProtoReflect.Descriptor instead.
-func (*Traffic) Descriptor() ([]byte, []int) {
+// Deprecated: Use Sums.ProtoReflect.Descriptor instead.
+func (*Sums) Descriptor() ([]byte, []int) {
 	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34}
 }
 
-func (x *Traffic) GetProcess() uint64 {
+func (x *Sums) GetProcess() uint64 {
 	if x != nil {
 		return x.Process
 	}
 	return 0
 }
 
-func (x *Traffic) GetKind() []Transfers_Kind {
+func (x *Sums) GetWhat() []Sums_What {
+	if x != nil {
+		return x.What
+	}
+	return nil
+}
+
+func (x *Sums) GetKind() []Transfers_Kind {
 	if x != nil {
 		return x.Kind
 	}
 	return nil
 }
 
-func (x *Traffic) GetFunction() []uint32 {
+func (x *Sums) GetRows() []uint32 {
 	if x != nil {
-		return x.Function
+		return x.Rows
 	}
 	return nil
 }
 
-func (x *Traffic) GetPath() []uint32 {
+func (x *Sums) GetA() []uint32 {
 	if x != nil {
-		return x.Path
+		return x.A
 	}
 	return nil
 }
 
-func (x *Traffic) GetCount() []uint64 {
+func (x *Sums) GetB() []int32 {
+	if x != nil {
+		return x.B
+	}
+	return nil
+}
+
+func (x *Sums) GetCount() []uint64 {
 	if x != nil {
 		return x.Count
 	}
 	return nil
 }
 
-func (x *Traffic) GetBytes() []uint64 {
+func (x *Sums) GetBytes() []uint64 {
 	if x != nil {
 		return x.Bytes
-	}
-	return nil
-}
-
-func (x *Traffic) GetPeerKind() []Transfers_Kind {
-	if x != nil {
-		return x.PeerKind
-	}
-	return nil
-}
-
-func (x *Traffic) GetComm() []uint32 {
-	if x != nil {
-		return x.Comm
-	}
-	return nil
-}
-
-func (x *Traffic) GetPeer() []int32 {
-	if x != nil {
-		return x.Peer
-	}
-	return nil
-}
-
-func (x *Traffic) GetPeerCount() []uint64 {
-	if x != nil {
-		return x.PeerCount
-	}
-	return nil
-}
-
-func (x *Traffic) GetPeerBytes() []uint64 {
-	if x != nil {
-		return x.PeerBytes
 	}
 	return nil
 }
@@ -3958,7 +3986,7 @@ var File_moriens_v1_collector_proto protoreflect.FileDescriptor
 const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"\x1amoriens/v1/collector.proto\x12\n" +
-	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\x8c\v\n" +
+	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\x8a\v\n" +
 	"\rReportRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12)\n" +
 	"\x05hello\x18\x02 \x01(\v2\x11.moriens.v1.HelloH\x00R\x05hello\x12/\n" +
@@ -3985,16 +4013,16 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\vwindow_part\x18= \x01(\v2\x16.moriens.v1.WindowPartH\x00R\n" +
 	"windowPart\x129\n" +
 	"\vwindows_end\x18> \x01(\v2\x16.moriens.v1.WindowsEndH\x00R\n" +
-	"windowsEnd\x12/\n" +
-	"\atraffic\x18Z \x01(\v2\x13.moriens.v1.TrafficH\x00R\atraffic\x12<\n" +
+	"windowsEnd\x12<\n" +
 	"\fcells_answer\x18d \x01(\v2\x17.moriens.v1.CellsAnswerH\x00R\vcellsAnswer\x12*\n" +
 	"\x05spool\x18\xa1\x01 \x01(\v2\x11.moriens.v1.SpoolH\x00R\x05spool\x129\n" +
 	"\n" +
 	"scheduling\x18\xa8\x01 \x01(\v2\x16.moriens.v1.SchedulingH\x00R\n" +
 	"scheduling\x123\n" +
 	"\bstanding\x18\xb4\x01 \x01(\v2\x14.moriens.v1.StandingH\x00R\bstanding\x12\x1d\n" +
-	"\bsections\x18\xbe\x01 \x01(\fH\x00R\bsectionsB\x06\n" +
-	"\x04bodyJ\x04\b\x06\x10\aJ\x04\b\x18\x10\x19J\x04\b\x19\x10\x1aJ\x04\b\x1a\x10\x1bJ\x04\b\x1e\x10\x1f\"\xa0\x02\n" +
+	"\bsections\x18\xbe\x01 \x01(\fH\x00R\bsections\x12'\n" +
+	"\x04sums\x18\xc8\x01 \x01(\v2\x10.moriens.v1.SumsH\x00R\x04sumsB\x06\n" +
+	"\x04bodyJ\x04\b\x06\x10\aJ\x04\b\x18\x10\x19J\x04\b\x19\x10\x1aJ\x04\b\x1a\x10\x1bJ\x04\b\x1e\x10\x1fJ\x04\bZ\x10[\"\xa0\x02\n" +
 	"\x0eReportResponse\x12\"\n" +
 	"\facknowledged\x18\x01 \x01(\x04R\facknowledged\x127\n" +
 	"\vclock_reply\x18\x02 \x01(\v2\x16.moriens.v1.ClockReplyR\n" +
@@ -4289,22 +4317,20 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\bKIND_PUT\x10\x03\x12\f\n" +
 	"\bKIND_GOT\x10\x04\x12\x10\n" +
 	"\fKIND_WRITTEN\x10\x05\x12\r\n" +
-	"\tKIND_READ\x10\x06\"\xce\x02\n" +
-	"\aTraffic\x12\x18\n" +
-	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12.\n" +
-	"\x04kind\x18\x02 \x03(\x0e2\x1a.moriens.v1.Transfers.KindR\x04kind\x12\x1a\n" +
-	"\bfunction\x18\x03 \x03(\rR\bfunction\x12\x12\n" +
-	"\x04path\x18\x04 \x03(\rR\x04path\x12\x14\n" +
-	"\x05count\x18\x05 \x03(\x04R\x05count\x12\x14\n" +
-	"\x05bytes\x18\x06 \x03(\x04R\x05bytes\x127\n" +
-	"\tpeer_kind\x18\a \x03(\x0e2\x1a.moriens.v1.Transfers.KindR\bpeerKind\x12\x12\n" +
-	"\x04comm\x18\b \x03(\rR\x04comm\x12\x12\n" +
-	"\x04peer\x18\t \x03(\x11R\x04peer\x12\x1d\n" +
-	"\n" +
-	"peer_count\x18\n" +
-	" \x03(\x04R\tpeerCount\x12\x1d\n" +
-	"\n" +
-	"peer_bytes\x18\v \x03(\x04R\tpeerBytes\"\xd3\x03\n" +
+	"\tKIND_READ\x10\x06\"\x93\x02\n" +
+	"\x04Sums\x12\x18\n" +
+	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12)\n" +
+	"\x04what\x18\x02 \x03(\x0e2\x15.moriens.v1.Sums.WhatR\x04what\x12.\n" +
+	"\x04kind\x18\x03 \x03(\x0e2\x1a.moriens.v1.Transfers.KindR\x04kind\x12\x12\n" +
+	"\x04rows\x18\x04 \x03(\rR\x04rows\x12\f\n" +
+	"\x01a\x18\x05 \x03(\rR\x01a\x12\f\n" +
+	"\x01b\x18\x06 \x03(\x11R\x01b\x12\x14\n" +
+	"\x05count\x18\a \x03(\x04R\x05count\x12\x14\n" +
+	"\x05bytes\x18\b \x03(\x04R\x05bytes\":\n" +
+	"\x04What\x12\x14\n" +
+	"\x10WHAT_UNSPECIFIED\x10\x00\x12\r\n" +
+	"\tWHAT_SITE\x10\x01\x12\r\n" +
+	"\tWHAT_PEER\x10\x02\"\xd3\x03\n" +
 	"\fTransfersEnd\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x1c\n" +
 	"\ttransfers\x18\x02 \x01(\x04R\ttransfers\x12!\n" +
@@ -4341,7 +4367,7 @@ func file_moriens_v1_collector_proto_rawDescGZIP() []byte {
 	return file_moriens_v1_collector_proto_rawDescData
 }
 
-var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
 var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_moriens_v1_collector_proto_goTypes = []any{
 	(Clock)(0),             // 0: moriens.v1.Clock
@@ -4350,92 +4376,93 @@ var file_moriens_v1_collector_proto_goTypes = []any{
 	(Standing_State)(0),    // 3: moriens.v1.Standing.State
 	(Origin_How)(0),        // 4: moriens.v1.Origin.How
 	(Transfers_Kind)(0),    // 5: moriens.v1.Transfers.Kind
-	(*ReportRequest)(nil),  // 6: moriens.v1.ReportRequest
-	(*ReportResponse)(nil), // 7: moriens.v1.ReportResponse
-	(*Keep)(nil),           // 8: moriens.v1.Keep
-	(*Kept)(nil),           // 9: moriens.v1.Kept
-	(*Fetch)(nil),          // 10: moriens.v1.Fetch
-	(*WindowPart)(nil),     // 11: moriens.v1.WindowPart
-	(*WindowsEnd)(nil),     // 12: moriens.v1.WindowsEnd
-	(*Hello)(nil),          // 13: moriens.v1.Hello
-	(*Redirect)(nil),       // 14: moriens.v1.Redirect
-	(*RunOver)(nil),        // 15: moriens.v1.RunOver
-	(*Process)(nil),        // 16: moriens.v1.Process
-	(*Ring)(nil),           // 17: moriens.v1.Ring
-	(*CallPath)(nil),       // 18: moriens.v1.CallPath
-	(*Frame)(nil),          // 19: moriens.v1.Frame
-	(*Scope)(nil),          // 20: moriens.v1.Scope
-	(*Symbols)(nil),        // 21: moriens.v1.Symbols
-	(*Note)(nil),           // 22: moriens.v1.Note
-	(*MarkName)(nil),       // 23: moriens.v1.MarkName
-	(*RingEnd)(nil),        // 24: moriens.v1.RingEnd
-	(*ProcessEnd)(nil),     // 25: moriens.v1.ProcessEnd
-	(*ClockSample)(nil),    // 26: moriens.v1.ClockSample
-	(*ClockProbe)(nil),     // 27: moriens.v1.ClockProbe
-	(*ClockReply)(nil),     // 28: moriens.v1.ClockReply
-	(*ClockExchange)(nil),  // 29: moriens.v1.ClockExchange
-	(*Fault)(nil),          // 30: moriens.v1.Fault
-	(*Scheduling)(nil),     // 31: moriens.v1.Scheduling
-	(*Done)(nil),           // 32: moriens.v1.Done
-	(*Spool)(nil),          // 33: moriens.v1.Spool
-	(*Standing)(nil),       // 34: moriens.v1.Standing
-	(*Windows)(nil),        // 35: moriens.v1.Windows
-	(*Communicator)(nil),   // 36: moriens.v1.Communicator
-	(*Member)(nil),         // 37: moriens.v1.Member
-	(*Origin)(nil),         // 38: moriens.v1.Origin
-	(*Transfers)(nil),      // 39: moriens.v1.Transfers
-	(*Traffic)(nil),        // 40: moriens.v1.Traffic
-	(*TransfersEnd)(nil),   // 41: moriens.v1.TransfersEnd
-	(*CellsAnswer)(nil),    // 42: moriens.v1.CellsAnswer
-	(*CellsAsk)(nil),       // 43: moriens.v1.CellsAsk
+	(Sums_What)(0),         // 6: moriens.v1.Sums.What
+	(*ReportRequest)(nil),  // 7: moriens.v1.ReportRequest
+	(*ReportResponse)(nil), // 8: moriens.v1.ReportResponse
+	(*Keep)(nil),           // 9: moriens.v1.Keep
+	(*Kept)(nil),           // 10: moriens.v1.Kept
+	(*Fetch)(nil),          // 11: moriens.v1.Fetch
+	(*WindowPart)(nil),     // 12: moriens.v1.WindowPart
+	(*WindowsEnd)(nil),     // 13: moriens.v1.WindowsEnd
+	(*Hello)(nil),          // 14: moriens.v1.Hello
+	(*Redirect)(nil),       // 15: moriens.v1.Redirect
+	(*RunOver)(nil),        // 16: moriens.v1.RunOver
+	(*Process)(nil),        // 17: moriens.v1.Process
+	(*Ring)(nil),           // 18: moriens.v1.Ring
+	(*CallPath)(nil),       // 19: moriens.v1.CallPath
+	(*Frame)(nil),          // 20: moriens.v1.Frame
+	(*Scope)(nil),          // 21: moriens.v1.Scope
+	(*Symbols)(nil),        // 22: moriens.v1.Symbols
+	(*Note)(nil),           // 23: moriens.v1.Note
+	(*MarkName)(nil),       // 24: moriens.v1.MarkName
+	(*RingEnd)(nil),        // 25: moriens.v1.RingEnd
+	(*ProcessEnd)(nil),     // 26: moriens.v1.ProcessEnd
+	(*ClockSample)(nil),    // 27: moriens.v1.ClockSample
+	(*ClockProbe)(nil),     // 28: moriens.v1.ClockProbe
+	(*ClockReply)(nil),     // 29: moriens.v1.ClockReply
+	(*ClockExchange)(nil),  // 30: moriens.v1.ClockExchange
+	(*Fault)(nil),          // 31: moriens.v1.Fault
+	(*Scheduling)(nil),     // 32: moriens.v1.Scheduling
+	(*Done)(nil),           // 33: moriens.v1.Done
+	(*Spool)(nil),          // 34: moriens.v1.Spool
+	(*Standing)(nil),       // 35: moriens.v1.Standing
+	(*Windows)(nil),        // 36: moriens.v1.Windows
+	(*Communicator)(nil),   // 37: moriens.v1.Communicator
+	(*Member)(nil),         // 38: moriens.v1.Member
+	(*Origin)(nil),         // 39: moriens.v1.Origin
+	(*Transfers)(nil),      // 40: moriens.v1.Transfers
+	(*Sums)(nil),           // 41: moriens.v1.Sums
+	(*TransfersEnd)(nil),   // 42: moriens.v1.TransfersEnd
+	(*CellsAnswer)(nil),    // 43: moriens.v1.CellsAnswer
+	(*CellsAsk)(nil),       // 44: moriens.v1.CellsAsk
 }
 var file_moriens_v1_collector_proto_depIdxs = []int32{
-	13, // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
-	16, // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
-	17, // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
-	18, // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
-	24, // 4: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
-	25, // 5: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
-	26, // 6: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
-	30, // 7: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
-	32, // 8: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
-	21, // 9: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
-	22, // 10: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
-	36, // 11: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
-	37, // 12: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
-	41, // 13: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
-	23, // 14: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
-	27, // 15: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
-	29, // 16: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
-	9,  // 17: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
-	11, // 18: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
-	12, // 19: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
-	40, // 20: moriens.v1.ReportRequest.traffic:type_name -> moriens.v1.Traffic
-	42, // 21: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
-	33, // 22: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
-	31, // 23: moriens.v1.ReportRequest.scheduling:type_name -> moriens.v1.Scheduling
-	34, // 24: moriens.v1.ReportRequest.standing:type_name -> moriens.v1.Standing
-	28, // 25: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
-	8,  // 26: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
-	10, // 27: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
-	43, // 28: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
+	14, // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
+	17, // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
+	18, // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
+	19, // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
+	25, // 4: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
+	26, // 5: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
+	27, // 6: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
+	31, // 7: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
+	33, // 8: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
+	22, // 9: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
+	23, // 10: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
+	37, // 11: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
+	38, // 12: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
+	42, // 13: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
+	24, // 14: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
+	28, // 15: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
+	30, // 16: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
+	10, // 17: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
+	12, // 18: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
+	13, // 19: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
+	43, // 20: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
+	34, // 21: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
+	32, // 22: moriens.v1.ReportRequest.scheduling:type_name -> moriens.v1.Scheduling
+	35, // 23: moriens.v1.ReportRequest.standing:type_name -> moriens.v1.Standing
+	41, // 24: moriens.v1.ReportRequest.sums:type_name -> moriens.v1.Sums
+	29, // 25: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
+	9,  // 26: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
+	11, // 27: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
+	44, // 28: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
 	1,  // 29: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
 	0,  // 30: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
-	19, // 31: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
-	20, // 32: moriens.v1.Frame.inlined:type_name -> moriens.v1.Scope
-	19, // 33: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
+	20, // 31: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
+	21, // 32: moriens.v1.Frame.inlined:type_name -> moriens.v1.Scope
+	20, // 33: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
 	2,  // 34: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
 	0,  // 35: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
 	0,  // 36: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
-	16, // 37: moriens.v1.Fault.who:type_name -> moriens.v1.Process
-	35, // 38: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
+	17, // 37: moriens.v1.Fault.who:type_name -> moriens.v1.Process
+	36, // 38: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
 	3,  // 39: moriens.v1.Standing.state:type_name -> moriens.v1.Standing.State
-	38, // 40: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
+	39, // 40: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
 	4,  // 41: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
-	5,  // 42: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
-	5,  // 43: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
-	6,  // 44: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	7,  // 45: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	6,  // 42: moriens.v1.Sums.what:type_name -> moriens.v1.Sums.What
+	5,  // 43: moriens.v1.Sums.kind:type_name -> moriens.v1.Transfers.Kind
+	7,  // 44: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	8,  // 45: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
 	45, // [45:46] is the sub-list for method output_type
 	44, // [44:45] is the sub-list for method input_type
 	44, // [44:44] is the sub-list for extension type_name
@@ -4470,19 +4497,19 @@ func file_moriens_v1_collector_proto_init() {
 		(*ReportRequest_Kept)(nil),
 		(*ReportRequest_WindowPart)(nil),
 		(*ReportRequest_WindowsEnd)(nil),
-		(*ReportRequest_Traffic)(nil),
 		(*ReportRequest_CellsAnswer)(nil),
 		(*ReportRequest_Spool)(nil),
 		(*ReportRequest_Scheduling)(nil),
 		(*ReportRequest_Standing)(nil),
 		(*ReportRequest_Sections)(nil),
+		(*ReportRequest_Sums)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_collector_proto_rawDesc), len(file_moriens_v1_collector_proto_rawDesc)),
-			NumEnums:      6,
+			NumEnums:      7,
 			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,

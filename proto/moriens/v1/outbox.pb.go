@@ -878,7 +878,7 @@ type MatcherState struct {
 	Unfollowed           []uint64 `protobuf:"fixed64,80,rep,packed,name=unfollowed,proto3" json:"unfollowed,omitempty"`
 	UnfollowedEnds       []uint32 `protobuf:"varint,81,rep,packed,name=unfollowed_ends,json=unfollowedEnds,proto3" json:"unfollowed_ends,omitempty"`
 	UnfollowedPersistent []bool   `protobuf:"varint,82,rep,packed,name=unfollowed_persistent,json=unfollowedPersistent,proto3" json:"unfollowed_persistent,omitempty"`
-	Traffic              *Traffic `protobuf:"bytes,90,opt,name=traffic,proto3" json:"traffic,omitempty"`
+	Sums                 *Sums    `protobuf:"bytes,200,opt,name=sums,proto3" json:"sums,omitempty"` // without the process
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
 }
@@ -1102,9 +1102,9 @@ func (x *MatcherState) GetUnfollowedPersistent() []bool {
 	return nil
 }
 
-func (x *MatcherState) GetTraffic() *Traffic {
+func (x *MatcherState) GetSums() *Sums {
 	if x != nil {
-		return x.Traffic
+		return x.Sums
 	}
 	return nil
 }
@@ -1867,7 +1867,7 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\x06paused\x18\x05 \x01(\bR\x06paused\"5\n" +
 	"\tMarkState\x12\x14\n" +
 	"\x05marks\x18\x01 \x01(\x04R\x05marks\x12\x12\n" +
-	"\x04last\x18\x02 \x01(\x04R\x04last\"\x8b\b\n" +
+	"\x04last\x18\x02 \x01(\x04R\x04last\"\x89\b\n" +
 	"\fMatcherState\x121\n" +
 	"\x06thread\x18\x01 \x03(\v2\x19.moriens.v1.MatcherThreadR\x06thread\x12\x12\n" +
 	"\x04came\x18\x02 \x01(\rR\x04came\x12\x16\n" +
@@ -1902,8 +1902,8 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"unfollowed\x18P \x03(\x06R\n" +
 	"unfollowed\x12'\n" +
 	"\x0funfollowed_ends\x18Q \x03(\rR\x0eunfollowedEnds\x123\n" +
-	"\x15unfollowed_persistent\x18R \x03(\bR\x14unfollowedPersistent\x12-\n" +
-	"\atraffic\x18Z \x01(\v2\x13.moriens.v1.TrafficR\atraffic\"\xdb\x03\n" +
+	"\x15unfollowed_persistent\x18R \x03(\bR\x14unfollowedPersistent\x12%\n" +
+	"\x04sums\x18\xc8\x01 \x01(\v2\x10.moriens.v1.SumsR\x04sumsJ\x04\bZ\x10[\"\xdb\x03\n" +
 	"\rMatcherThread\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x12\n" +
 	"\x04gone\x18\x02 \x01(\bR\x04gone\x12\x1d\n" +
@@ -2004,7 +2004,7 @@ var file_moriens_v1_outbox_proto_goTypes = []any{
 	(*MatcherPostings)(nil),   // 14: moriens.v1.MatcherPostings
 	(*MatcherLanes)(nil),      // 15: moriens.v1.MatcherLanes
 	(*MatcherStats)(nil),      // 16: moriens.v1.MatcherStats
-	(*Traffic)(nil),           // 17: moriens.v1.Traffic
+	(*Sums)(nil),              // 17: moriens.v1.Sums
 }
 var file_moriens_v1_outbox_proto_depIdxs = []int32{
 	1,  // 0: moriens.v1.OutboxRecord.whole:type_name -> moriens.v1.OutboxWhole
@@ -2025,7 +2025,7 @@ var file_moriens_v1_outbox_proto_depIdxs = []int32{
 	13, // 15: moriens.v1.MatcherState.waiting:type_name -> moriens.v1.MatcherOperations
 	14, // 16: moriens.v1.MatcherState.posting:type_name -> moriens.v1.MatcherPostings
 	15, // 17: moriens.v1.MatcherState.lane:type_name -> moriens.v1.MatcherLanes
-	17, // 18: moriens.v1.MatcherState.traffic:type_name -> moriens.v1.Traffic
+	17, // 18: moriens.v1.MatcherState.sums:type_name -> moriens.v1.Sums
 	13, // 19: moriens.v1.MatcherThread.taken:type_name -> moriens.v1.MatcherOperations
 	12, // 20: moriens.v1.MatcherThread.request:type_name -> moriens.v1.MatcherRequests
 	13, // 21: moriens.v1.MatcherRequests.operation:type_name -> moriens.v1.MatcherOperations

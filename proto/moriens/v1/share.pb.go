@@ -707,18 +707,8 @@ type ShareProcess struct {
 	Counted       uint64                 `protobuf:"varint,9,opt,name=counted,proto3" json:"counted,omitempty"`                              // the larger of transfers and the number received
 	Lacking       uint64                 `protobuf:"varint,10,opt,name=lacking,proto3" json:"lacking,omitempty"`                             // of these that were not received
 	Unseen        []string               `protobuf:"bytes,11,rep,name=unseen,proto3" json:"unseen,omitempty"`                                // notes that say which calls are not recorded
-	// Its totals by the calls that posted the transfers. All columns have one length.
-	Kind  []uint32 `protobuf:"varint,20,rep,packed,name=kind,proto3" json:"kind,omitempty"` // Transfers.Kind
-	Path  []uint32 `protobuf:"varint,21,rep,packed,name=path,proto3" json:"path,omitempty"` // number in Share.paths; 0 = unknown
-	Count []uint64 `protobuf:"varint,22,rep,packed,name=count,proto3" json:"count,omitempty"`
-	Bytes []uint64 `protobuf:"varint,23,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
-	// And by the peer. All columns have one length.
-	PeerKind      []uint32    `protobuf:"varint,24,rep,packed,name=peer_kind,json=peerKind,proto3" json:"peer_kind,omitempty"`
-	Comm          []uint32    `protobuf:"varint,25,rep,packed,name=comm,proto3" json:"comm,omitempty"`
-	Peer          []int32     `protobuf:"zigzag32,26,rep,packed,name=peer,proto3" json:"peer,omitempty"`
-	PeerCount     []uint64    `protobuf:"varint,27,rep,packed,name=peer_count,json=peerCount,proto3" json:"peer_count,omitempty"`
-	PeerBytes     []uint64    `protobuf:"varint,28,rep,packed,name=peer_bytes,json=peerBytes,proto3" json:"peer_bytes,omitempty"`
-	Scheduling    *Scheduling `protobuf:"bytes,168,opt,name=scheduling,proto3" json:"scheduling,omitempty"` // of this process only; absent = not reported
+	Scheduling    *Scheduling            `protobuf:"bytes,168,opt,name=scheduling,proto3" json:"scheduling,omitempty"`                       // of this process only; absent = not reported
+	Sums          *Sums                  `protobuf:"bytes,200,opt,name=sums,proto3" json:"sums,omitempty"`                                   // with the numbers of call paths in Share.paths
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -830,72 +820,16 @@ func (x *ShareProcess) GetUnseen() []string {
 	return nil
 }
 
-func (x *ShareProcess) GetKind() []uint32 {
-	if x != nil {
-		return x.Kind
-	}
-	return nil
-}
-
-func (x *ShareProcess) GetPath() []uint32 {
-	if x != nil {
-		return x.Path
-	}
-	return nil
-}
-
-func (x *ShareProcess) GetCount() []uint64 {
-	if x != nil {
-		return x.Count
-	}
-	return nil
-}
-
-func (x *ShareProcess) GetBytes() []uint64 {
-	if x != nil {
-		return x.Bytes
-	}
-	return nil
-}
-
-func (x *ShareProcess) GetPeerKind() []uint32 {
-	if x != nil {
-		return x.PeerKind
-	}
-	return nil
-}
-
-func (x *ShareProcess) GetComm() []uint32 {
-	if x != nil {
-		return x.Comm
-	}
-	return nil
-}
-
-func (x *ShareProcess) GetPeer() []int32 {
-	if x != nil {
-		return x.Peer
-	}
-	return nil
-}
-
-func (x *ShareProcess) GetPeerCount() []uint64 {
-	if x != nil {
-		return x.PeerCount
-	}
-	return nil
-}
-
-func (x *ShareProcess) GetPeerBytes() []uint64 {
-	if x != nil {
-		return x.PeerBytes
-	}
-	return nil
-}
-
 func (x *ShareProcess) GetScheduling() *Scheduling {
 	if x != nil {
 		return x.Scheduling
+	}
+	return nil
+}
+
+func (x *ShareProcess) GetSums() *Sums {
+	if x != nil {
+		return x.Sums
 	}
 	return nil
 }
@@ -1060,7 +994,7 @@ const file_moriens_v1_share_proto_rawDesc = "" +
 	"\x05spool\x18\xa1\x01 \x01(\v2\x11.moriens.v1.SpoolR\x05spool\x127\n" +
 	"\n" +
 	"scheduling\x18\xa8\x01 \x01(\v2\x16.moriens.v1.SchedulingR\n" +
-	"scheduling\"\xad\x05\n" +
+	"scheduling\"\x83\x04\n" +
 	"\fShareProcess\x12'\n" +
 	"\x04info\x18\x01 \x01(\v2\x13.moriens.v1.ProcessR\x04info\x12\x14\n" +
 	"\x05agent\x18\x02 \x01(\x06R\x05agent\x12(\n" +
@@ -1073,21 +1007,11 @@ const file_moriens_v1_share_proto_rawDesc = "" +
 	"\acounted\x18\t \x01(\x04R\acounted\x12\x18\n" +
 	"\alacking\x18\n" +
 	" \x01(\x04R\alacking\x12\x16\n" +
-	"\x06unseen\x18\v \x03(\tR\x06unseen\x12\x12\n" +
-	"\x04kind\x18\x14 \x03(\rR\x04kind\x12\x12\n" +
-	"\x04path\x18\x15 \x03(\rR\x04path\x12\x14\n" +
-	"\x05count\x18\x16 \x03(\x04R\x05count\x12\x14\n" +
-	"\x05bytes\x18\x17 \x03(\x04R\x05bytes\x12\x1b\n" +
-	"\tpeer_kind\x18\x18 \x03(\rR\bpeerKind\x12\x12\n" +
-	"\x04comm\x18\x19 \x03(\rR\x04comm\x12\x12\n" +
-	"\x04peer\x18\x1a \x03(\x11R\x04peer\x12\x1d\n" +
-	"\n" +
-	"peer_count\x18\x1b \x03(\x04R\tpeerCount\x12\x1d\n" +
-	"\n" +
-	"peer_bytes\x18\x1c \x03(\x04R\tpeerBytes\x127\n" +
+	"\x06unseen\x18\v \x03(\tR\x06unseen\x127\n" +
 	"\n" +
 	"scheduling\x18\xa8\x01 \x01(\v2\x16.moriens.v1.SchedulingR\n" +
-	"scheduling\"\xbd\x01\n" +
+	"scheduling\x12%\n" +
+	"\x04sums\x18\xc8\x01 \x01(\v2\x10.moriens.v1.SumsR\x04sumsJ\x04\b\x14\x10\x1d\"\xbd\x01\n" +
 	"\tShareRing\x12$\n" +
 	"\x04info\x18\x01 \x01(\v2\x10.moriens.v1.RingR\x04info\x12\x14\n" +
 	"\x05calls\x18\x02 \x01(\x04R\x05calls\x12\x14\n" +
@@ -1133,8 +1057,9 @@ var file_moriens_v1_share_proto_goTypes = []any{
 	(*ProcessEnd)(nil),    // 20: moriens.v1.ProcessEnd
 	(*Member)(nil),        // 21: moriens.v1.Member
 	(*TransfersEnd)(nil),  // 22: moriens.v1.TransfersEnd
-	(*Ring)(nil),          // 23: moriens.v1.Ring
-	(*RingEnd)(nil),       // 24: moriens.v1.RingEnd
+	(*Sums)(nil),          // 23: moriens.v1.Sums
+	(*Ring)(nil),          // 24: moriens.v1.Ring
+	(*RingEnd)(nil),       // 25: moriens.v1.RingEnd
 }
 var file_moriens_v1_share_proto_depIdxs = []int32{
 	6,  // 0: moriens.v1.Share.agents:type_name -> moriens.v1.ShareAgent
@@ -1163,13 +1088,14 @@ var file_moriens_v1_share_proto_depIdxs = []int32{
 	22, // 23: moriens.v1.ShareProcess.transfers_end:type_name -> moriens.v1.TransfersEnd
 	8,  // 24: moriens.v1.ShareProcess.rings:type_name -> moriens.v1.ShareRing
 	18, // 25: moriens.v1.ShareProcess.scheduling:type_name -> moriens.v1.Scheduling
-	23, // 26: moriens.v1.ShareRing.info:type_name -> moriens.v1.Ring
-	24, // 27: moriens.v1.ShareRing.end:type_name -> moriens.v1.RingEnd
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	23, // 26: moriens.v1.ShareProcess.sums:type_name -> moriens.v1.Sums
+	24, // 27: moriens.v1.ShareRing.info:type_name -> moriens.v1.Ring
+	25, // 28: moriens.v1.ShareRing.end:type_name -> moriens.v1.RingEnd
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_share_proto_init() }

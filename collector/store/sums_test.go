@@ -8,30 +8,34 @@ import (
 
 	"moriens/internal/section"
 	"moriens/internal/section/sectiontest"
+	"moriens/internal/sums"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// sums returns sound sums of three transfers.
-func sums() *moriensv1.Traffic {
-	sent, received := moriensv1.Transfers_KIND_SENT, moriensv1.Transfers_KIND_RECEIVED
-	return &moriensv1.Traffic{
-		Process: 1, Kind: []moriensv1.Transfers_Kind{sent, received}, Function: []uint32{1, 2}, Path: []uint32{0, 0}, Count: []uint64{2, 1}, Bytes: []uint64{1 << 40, 5},
-		PeerKind: []moriensv1.Transfers_Kind{sent, received}, Comm: []uint32{3, 0}, Peer: []int32{1, -1}, PeerCount: []uint64{2, 1}, PeerBytes: []uint64{1 << 40, 5},
-	}
+// sound returns sound sums of three transfers: a row of sites and one of peers for each kind.
+func sound() *moriensv1.Sums {
+	x := sums.Encode([]sums.Row{
+		{Key: sums.Site(sent, 1, 0), Count: 2, Bytes: 1 << 40}, {Key: sums.Site(received, 2, 0), Count: 1, Bytes: 5},
+		{Key: sums.Peer(sent, 3, 1), Count: 2, Bytes: 1 << 40}, {Key: sums.Peer(received, 0, -1), Count: 1, Bytes: 5},
+	})
+	x.Process = 1
+	return x
 }
 
-func traffic(x *moriensv1.Traffic) *moriensv1.ReportRequest {
-	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: x}}
+const sent, received = moriensv1.Transfers_KIND_SENT, moriensv1.Transfers_KIND_RECEIVED
+
+func totalled(x *moriensv1.Sums) *moriensv1.ReportRequest {
+	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sums{Sums: x}}
 }
 
 // The latest sums count, and what arrived unasked is part of them.
-func TestTrafficIsATotal(t *testing.T) {
+func TestSumsAreTotals(t *testing.T) {
 	s := meaningStub(t)
 	s.must(moves(sendAndReceive()...))
 	for n := uint64(1); n < 4; n++ {
-		x := sums()
-		x.Count[0], x.PeerCount[0] = n, n
-		s.must(traffic(x))
+		x := sound()
+		x.Count[0], x.Count[2] = n, n
+		s.must(totalled(x))
 		if got := s.store.Totals().Transfers; got != n+1 {
 			t.Errorf("%d transfers, want %d", got, n+1)
 		}
@@ -39,8 +43,15 @@ func TestTrafficIsATotal(t *testing.T) {
 	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 4}}})
 	f := s.store.Freeze()
 	p := f.Processes[0]
-	if len(p.Traffic.Sites) != 2 || f.CallPaths[p.Traffic.Sites[0].Path].Function == "" || p.Traffic.Routes[0] != (Route{1, 3, 1, 3, 1 << 40}) {
-		t.Errorf("%+v", p.Traffic)
+	var sites, peers []sums.Row
+	for r := range p.Sums.Of(moriensv1.Sums_WHAT_SITE) {
+		sites = append(sites, *r)
+	}
+	for r := range p.Sums.Of(moriensv1.Sums_WHAT_PEER) {
+		peers = append(peers, *r)
+	}
+	if len(sites) != 2 || f.CallPaths[sites[0].Path()].Function == "" || len(peers) != 2 || peers[0] != (sums.Row{Key: sums.Peer(sent, 3, 1), Count: 3, Bytes: 1 << 40}) {
+		t.Errorf("%+v", p.Sums)
 	}
 	if f.Lacks(p) != 2 || f.Lacks(f.Processes[1]) != 0 {
 		t.Errorf("%d and %d transfers are missing, want 2 and 0", f.Lacks(p), f.Lacks(f.Processes[1]))
@@ -51,7 +62,7 @@ func TestTrafficIsATotal(t *testing.T) {
 func TestFetchedTransfers(t *testing.T) {
 	s := meaningStub(t)
 	s.must(moves(sendAndReceive()...))
-	s.must(traffic(sums()))
+	s.must(totalled(sound()))
 	f := s.store.Freeze()
 	kept := sectiontest.Moves(11, 0,
 		sectiontest.Move{Kind: 1, Peer: 1, Tag: 7, Comm: 3, Transfer: section.Transfer{Done: 1, Bytes: 1, Ordinal: 4}},
@@ -80,31 +91,30 @@ func TestFetchedTransfers(t *testing.T) {
 }
 
 // Sums that are malformed are refused whole.
-func TestTrafficRefuses(t *testing.T) {
+func TestSumsRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		want   string
-		change func(*moriensv1.Traffic)
+		change func(*moriensv1.Sums)
 	}{
-		{"unknown process", func(x *moriensv1.Traffic) { x.Process = 7 }},
-		{"columns of", func(x *moriensv1.Traffic) { x.Bytes = nil }},
-		{"columns of", func(x *moriensv1.Traffic) { x.PeerBytes = nil }},
-		{"kind 0", func(x *moriensv1.Traffic) { x.Kind[0] = 0 }},
-		{"kind 7", func(x *moriensv1.Traffic) { x.PeerKind[1] = 7 }},
-		{"by calls and", func(x *moriensv1.Traffic) { x.Count[0]++ }},
-		{"transfers and", func(x *moriensv1.Traffic) { x.Count[0], x.Count[1] = 1<<56, 1 }},
-		{"transfers and", func(x *moriensv1.Traffic) { x.PeerCount[0] = 0 }},
-		{"unknown MPI function", func(x *moriensv1.Traffic) { x.Function[0] = 1 << 16 }},
-		{"call path 9", func(x *moriensv1.Traffic) { x.Path[0] = 9 }},
-		{"no peer 2", func(x *moriensv1.Traffic) { x.Peer[0] = 2 }},
-		{"communicator 4", func(x *moriensv1.Traffic) { x.Comm[0] = 4 }},
-		{"there have been 3", func(x *moriensv1.Traffic) { x.Count[0], x.PeerCount[0] = 1, 1 }},
+		{"unknown process", func(x *moriensv1.Sums) { x.Process = 7 }},
+		{"columns of", func(x *moriensv1.Sums) { x.Bytes = nil }},
+		{"kind 0", func(x *moriensv1.Sums) { x.Kind[0] = 0 }},
+		{"kind 7", func(x *moriensv1.Sums) { x.Kind[3] = 7 }},
+		{"by calls and", func(x *moriensv1.Sums) { x.Count[0]++ }},
+		{"transfers and", func(x *moriensv1.Sums) { x.Count[0], x.Count[1] = 1<<56, 1 }},
+		{"counts nothing", func(x *moriensv1.Sums) { x.Count[2] = 0 }},
+		{"unknown MPI function", func(x *moriensv1.Sums) { x.A[0] = 1 << 16 }},
+		{"call path 9", func(x *moriensv1.Sums) { x.B[0] = 9 }},
+		{"no peer 2", func(x *moriensv1.Sums) { x.B[2] = 2 }},
+		{"communicator 4", func(x *moriensv1.Sums) { x.A[2] = 4 }},
+		{"there have been 3", func(x *moriensv1.Sums) { x.Count[0], x.Count[2] = 1, 1 }},
 	} {
 		t.Run(tt.want, func(t *testing.T) {
 			s := meaningStub(t)
-			s.must(traffic(sums()))
-			x := sums()
+			s.must(totalled(sound()))
+			x := sound()
 			tt.change(x)
-			if err := s.apply(traffic(x)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if err := s.apply(totalled(x)); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
 			if n := s.store.Totals().Transfers; n != 3 {
