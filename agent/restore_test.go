@@ -40,7 +40,10 @@ func TestLostProcessTakesNoRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer outbox.Close()
-	n := &Node{config: Config{Log: log}, spool: s, outbox: outbox, directory: ring.NewDirectory(t.TempDir()), requests: requests, packer: new(packer)}
+	n := &Node{
+		committer: committer{log: log, spool: s, outbox: outbox, directory: ring.NewDirectory(t.TempDir())},
+		config:    Config{Log: log}, requests: requests,
+	}
 	if n.windows, err = openWindows(s, outbox, uplink.New(nil, nil, outbox, log), nil, "run", log); err != nil {
 		t.Fatal(err)
 	}

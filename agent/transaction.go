@@ -1,11 +1,7 @@
 package agent
 
 import (
-	"fmt"
-	"log/slog"
-	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -87,9 +83,6 @@ func (o *outgoing) leave(path string, close func()) {
 
 // send has a message of the process go with its next transaction.
 func (a *Process) send(m *moriensv1.ReportRequest) { a.out.add(m) }
-
-// send has a message of the node go with the next transaction.
-func (n *Node) send(m *moriensv1.ReportRequest) { n.out.add(m) }
 
 // wait is how long the first of what waits may do so.
 func (o *outgoing) wait() time.Duration {
@@ -173,79 +166,6 @@ func (n *Node) commit(a *Process) error {
 	return nil
 }
 
-// commitNode makes a transaction of what belongs to no process.
-func (n *Node) commitNode() error { return n.transact(spool.Transaction{}, &outgoing{}) }
-
-// transact commits what waits of the node and of a process. While the disk is full it is kept as it is, and reading of
-// the rings pauses.
-func (n *Node) transact(t spool.Transaction, of *outgoing) error {
-	if len(n.out.messages)+len(of.messages) == 0 && n.out.state == nil && of.state == nil && t.State == nil && !t.Ended {
-		return nil
-	}
-	var messages []*moriensv1.ReportRequest
-	err := n.keepSpool() // which may have something to say
-	if err == nil {
-		messages = slices.Concat(n.out.messages, of.messages)
-		t.Node = n.out.state
-		if of.state != nil {
-			t.Node = proto.CloneOf(n.out.node())
-			proto.Merge(t.Node, of.state)
-		}
-		var cuts cuts
-		if n.config.Cells != nil {
-			cuts = n.windows.store.Cuts(messages, of.blocks)
-		}
-		packed := n.packer.pack(messages, of.blocks, cuts)
-		err = n.keep(t, messages, packed, of)
-		if spool.Full(err) && time.Since(n.gaveWay) > fullEvery { // what waits for the collector goes before windows
-			n.gaveWay = time.Now()
-			n.windows.store.GiveWay()
-			err = n.keep(t, messages, packed, of)
-		}
-	}
-	if err != nil {
-		if now := time.Now(); n.stalled == nil && now.Sub(n.stalledSaid) > stalledEvery { // it may recur
-			n.stalledSaid = now
-			n.config.Log.Error("the spool cannot be written; the ring buffers wait", "spool", n.spool.Path(), "error", err)
-		}
-		n.stalled = err
-		return err
-	}
-	n.stalled = nil
-	n.windows.take(messages, of.blocks)
-	n.out = outgoing{}
-	for _, f := range of.files {
-		f.close()
-		n.remove(filepath.Base(f.path))
-	}
-	moves := of.moves
-	if cap(moves) > keptMoves && len(moves) < cap(moves)/4 {
-		moves = nil
-	}
-	*of = outgoing{blocks: of.blocks[:0], gaps: of.gaps[:0], moves: moves[:0], bytes: of.bytes, waited: of.wait(), latest: time.Now()}
-	return nil
-}
-
-// keep writes what the node keeps of a transaction, then what goes to the collector. What the windows have of a
-// transaction that the outbox has not is void: an agent that dies between the two finds the records where they were.
-func (n *Node) keep(t spool.Transaction, messages []*moriensv1.ReportRequest, p packed, of *outgoing) error {
-	detail := window.Transaction{Number: n.outbox.Transactions() + 1, Messages: messages, Blocks: of.blocks, Moves: of.moves}
-	whole := n.config.Cells != nil
-	if whole {
-		detail.Rows = p.rows()
-	}
-	compared, err := n.windows.store.Append(detail)
-	if err != nil {
-		return err
-	}
-	t.Messages = p.messages(whole, compared)
-	if err := n.outbox.Commit(t); err != nil {
-		n.windows.store.Undo()
-		return err
-	}
-	return nil
-}
-
 // rows is how many a ring of the process has, if it has not ended.
 func (a *Process) rows(ring uint64) (rows uint64, known bool) {
 	for _, t := range a.threads {
@@ -254,18 +174,6 @@ func (a *Process) rows(ring uint64) (rows uint64, known bool) {
 		}
 	}
 	return 0, false
-}
-
-// remove removes a file in shared memory that is read to the end.
-func (n *Node) remove(name string) {
-	removeFile(filepath.Join(n.directory.Path(), name), n.config.Log)
-	n.outbox.Removed(name)
-}
-
-func removeFile(path string, log *slog.Logger) {
-	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-		log.Warn("a file is left in shared memory", "error", err)
-	}
 }
 
 // snapshot is what a restarted agent would need to continue after what waits to be committed.
@@ -284,39 +192,6 @@ func (a *Process) snapshot() *moriensv1.ProcessState {
 		s.Thread = append(s.Thread, x)
 	}
 	return s
-}
-
-// keepSpool makes the spool again where it was removed: without it a restarted agent would know nothing.
-func (n *Node) keepSpool() error {
-	if n.stalled == nil && !n.outbox.Look(time.Now()) {
-		return nil
-	}
-	if !n.outbox.Gone() {
-		n.windows.store.Again(windowsDir(n.spool))
-		return nil
-	}
-	was := n.spool.Path()
-	why := fmt.Sprintf("the spool %s was removed while ranks ran", was)
-	lost, err := n.outbox.Again(why)
-	if err != nil {
-		return err
-	}
-	n.windows.store.Again(windowsDir(n.spool))
-	if n.spool.Path() != was {
-		n.saySpool()
-	}
-	log := n.config.Log.With("spool", n.spool.Path())
-	if lost == 0 {
-		log.Error("the spool was removed and is created again: nothing else is lost")
-		return nil
-	}
-	var ranks []int
-	for _, a := range n.agents {
-		ranks = append(ranks, a.process.Rank)
-	}
-	slices.Sort(ranks)
-	log.Error("the spool was removed, with all data that the collector had not acknowledged", "messages", lost, "ranks", ranks)
-	return nil
 }
 
 // commitDue makes the transactions that are due. Reports of a process that has ended are left to its end.
