@@ -157,6 +157,7 @@ func (n *Node) commit(a *Process) error {
 		return err
 	}
 	n.blocks.Put(blocks)
+	clear(blocks) // what the room does not keep is free
 	a.messages.Simplify()
 	for _, t := range a.threads {
 		if t.corrupt == nil {

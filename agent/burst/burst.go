@@ -81,6 +81,7 @@ func (f *Former) Take(list []*section.Block) []*section.Block {
 		}
 	}
 	list = append(list, f.blocks...)
+	clear(f.blocks)
 	f.blocks, f.rows = f.blocks[:0], 0
 	return list
 }

@@ -35,9 +35,6 @@ func (p *pace) end(now time.Time) {
 	}
 }
 
-// renew begins again, on another stream.
-func (p *pace) renew() { *p = pace{} }
-
 // hurry reports whether what waits is to be sent at once, with u.mu held.
 func (u *Uplink) hurry() bool {
 	if u.flushing > 0 {
@@ -63,19 +60,27 @@ func (u *Uplink) due() bool {
 	if u.pace.begin(now, u.hurry()) {
 		return true
 	}
-	if !u.alarmed {
-		u.alarmed = true
-		time.AfterFunc(u.pace.next.Sub(now), u.alarm)
+	if u.alarm == nil {
+		u.alarm = time.AfterFunc(u.pace.next.Sub(now), u.ring)
 	}
 	return false
 }
 
-// alarm makes the sender look again.
-func (u *Uplink) alarm() {
+// ring makes the sender look again.
+func (u *Uplink) ring() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.alarmed = false
+	u.alarm = nil
 	u.changed.Broadcast()
+}
+
+// renewPace begins again, on another stream, with u.mu held.
+func (u *Uplink) renewPace() {
+	u.pace = pace{}
+	if u.alarm != nil {
+		u.alarm.Stop()
+		u.alarm = nil
+	}
 }
 
 // committed makes the sender look again if there is something to be sent now. It does not otherwise: there are many

@@ -223,3 +223,51 @@ func TestSentAtOnce(t *testing.T) {
 		})
 	})
 }
+
+// An alarm that was set on a stream before is no reason to send nothing for longer than the first pause of the next.
+func TestAlarmOfAStreamBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &list{room: 1 << 40}
+		u := New(nil, &moriensv1.Hello{}, l, slog.New(slog.DiscardHandler))
+		u.greeted, u.lives = true, true
+		due := func() bool {
+			u.mu.Lock()
+			defer u.mu.Unlock()
+			return u.due()
+		}
+		sent := func() {
+			u.mu.Lock()
+			u.sent = l.Last()
+			u.mu.Unlock()
+			due()
+		}
+		for range 6 { // the pause is a second now
+			l.commit()
+			for !due() {
+				time.Sleep(10 * time.Millisecond)
+			}
+			sent()
+		}
+		l.commit()
+		if due() {
+			t.Fatal("what can wait does not")
+		}
+		u.mu.Lock()
+		u.renewPace() // another stream, at once
+		u.mu.Unlock()
+		if !due() {
+			t.Fatal("the first message on a stream waits")
+		}
+		sent()
+		l.commit()
+		began := time.Now()
+		u.mu.Lock()
+		for !u.due() {
+			u.changed.Wait()
+		}
+		u.mu.Unlock()
+		if waited := time.Since(began); waited != paceFirst {
+			t.Errorf("the second message on a stream waits %v, want %v", waited, paceFirst)
+		}
+	})
+}

@@ -98,7 +98,7 @@ type Uplink struct {
 	standing  standingNews
 	pace      pace
 	lives     bool          // there is a stream
-	alarmed   bool          // the sender will look again
+	alarm     *time.Timer   // at which the sender will look again; nil: there is none
 	flushing  int           // how many wait for acknowledgements
 	linger    time.Duration // as the collector has reported last,
 	lingerSet time.Time     // and when
@@ -308,7 +308,7 @@ func (u *Uplink) stream(ctx context.Context, meet rendezvous.Rendezvous, conn *g
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(leaveGrace, hangUp) })()
 	u.mu.Lock()
 	u.greeted, u.sent, u.lives = false, 0, true
-	u.pace.renew()
+	u.renewPace()
 	u.round.again()
 	u.answers.renew()
 	u.spool.renew()

@@ -13,8 +13,8 @@ import (
 const (
 	// ackEvery is the time between two acknowledgements where nobody waits for them: each has its price, at both ends.
 	ackEvery = time.Second
-	// ackBytes is how many bytes of messages are acknowledged sooner, for an agent's spool holds them until then. The
-	// smallest has four times as many.
+	// ackBytes is how many bytes of messages that are safe are acknowledged sooner, for an agent's spool holds them until
+	// then. The smallest has four times as many.
 	ackBytes = 256 << 10
 )
 
@@ -25,7 +25,7 @@ type acks struct {
 	held    uint64
 	started bool                  // held is known
 	next    time.Time             // when a newer one is due; zero: at once
-	bytes   int                   // that have arrived since one was sent
+	bytes   int                   // of messages that are safe and were not acknowledged
 	hurried bool                  // the agent waits, from now on
 	ended   func()                // called when what is safe includes its last message
 	alarm   *time.Timer           // at next; nil: none is needed
@@ -78,11 +78,12 @@ func newAcks(now numbered, finish <-chan struct{}, linger Linger) *acks {
 	return &acks{now: now, finish: finish, linger: linger, changed: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
-// set says what is held, and safe.
-func (a *acks) set(held uint64) {
+// set says what is held, and safe, with so many bytes of a message more.
+func (a *acks) set(held uint64, bytes int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.held, a.started = held, true
+	a.bytes += bytes
 	if a.hurried {
 		a.ended()
 	}
@@ -94,12 +95,11 @@ func (a *acks) set(held uint64) {
 	}
 }
 
-// arrived counts a message of so many bytes. Where it is the agent's last one, that waits until it is acknowledged.
-func (a *acks) arrived(bytes int, last bool) {
+// last says that the agent's last message has arrived: it waits until that is acknowledged.
+func (a *acks) last() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.bytes += bytes
-	a.hurried = a.hurried || last
+	a.hurried = true
 }
 
 func (a *acks) wake() {

@@ -47,15 +47,14 @@ func answering(t *testing.T, test func(a *acks, m *mouth)) {
 func TestAcknowledgedOnceASecond(t *testing.T) {
 	answering(t, func(a *acks, m *mouth) {
 		began := time.Now()
-		a.set(7)
+		a.set(7, 0)
 		synctest.Wait()
 		if len(m.said) != 1 || m.said[0] != 7 {
 			t.Fatalf("at first: %d", m.said)
 		}
 		for i := range uint64(500) {
 			time.Sleep(20 * time.Millisecond)
-			a.arrived(100, false)
-			a.set(8 + i)
+			a.set(8+i, 100)
 		}
 		time.Sleep(ackEvery)
 		synctest.Wait()
@@ -84,33 +83,50 @@ func TestAcknowledgedAtOnce(t *testing.T) {
 				t.Fatalf("%d, want %d", m.said, want)
 			}
 		}
-		a.set(0)
+		a.set(0, 0)
 		said(0)
-		a.arrived(ackBytes-1, false)
-		a.set(1)
+		a.set(1, ackBytes-1)
 		said(0)
-		a.arrived(1, false)
-		a.set(2)
+		a.set(2, 1)
 		said(0, 2)
-		a.arrived(10, false)
-		a.set(3)
+		a.set(3, 10)
 		said(0, 2)
+		a.set(17, 2*ackBytes) // much becomes safe behind what was acknowledged
+		said(0, 2, 17)
 		if m.ended > 0 {
 			t.Error("the last message is safe that has not arrived")
 		}
-		a.arrived(10, true)
-		a.set(4)
-		said(0, 2, 4)
+		a.last()
+		a.set(18, 10)
+		said(0, 2, 17, 18)
 		if m.ended != 1 {
 			t.Error("nobody is informed that the last message is safe")
 		}
-		a.set(5)
-		said(0, 2, 4, 5)
-		a.set(6)
+		a.set(19, 10)
+		said(0, 2, 17, 18, 19)
+		a.set(20, 10)
 		a.close()
 		synctest.Wait()
-		if last := m.said[len(m.said)-1]; last != 6 {
+		if last := m.said[len(m.said)-1]; last != 20 {
 			t.Errorf("at the end of the stream: %d", m.said)
+		}
+	})
+}
+
+// What becomes safe behind an answer to something else is not taken for acknowledged with it.
+func TestAcknowledgedBehindAnAnswer(t *testing.T) {
+	answering(t, func(a *acks, m *mouth) {
+		a.set(0, 0)
+		synctest.Wait()
+		a.set(1, ackBytes/2)
+		a.probe(&moriensv1.ClockProbe{Number: 1})
+		synctest.Wait()
+		a.set(2, ackBytes/2)
+		synctest.Wait()
+		a.set(3, ackBytes/2)
+		synctest.Wait()
+		if n := len(m.said); n != 3 || m.said[1] != 1 || m.said[2] != 3 {
+			t.Errorf("%d, want 0, 1 with the answer, and 3", m.said)
 		}
 	})
 }
@@ -118,9 +134,9 @@ func TestAcknowledgedAtOnce(t *testing.T) {
 // With an answer to something else goes what is held.
 func TestAcknowledgedAlong(t *testing.T) {
 	answering(t, func(a *acks, m *mouth) {
-		a.set(1)
+		a.set(1, 0)
 		synctest.Wait()
-		a.set(2)
+		a.set(2, 10)
 		a.probe(&moriensv1.ClockProbe{Number: 1})
 		synctest.Wait()
 		if len(m.said) != 2 || m.said[1] != 2 {

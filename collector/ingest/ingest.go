@@ -99,7 +99,7 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 		return ticks, s.Journal.Clock(agent), nil
 	}, s.Finish, s.Linger)
 	acks.ended = s.Stir
-	if agent, err = s.Journal.Greet(hello, acks.set); err != nil {
+	if agent, err = s.Journal.Greet(hello, func(held uint64) { acks.set(held, 0) }); err != nil {
 		return over(err)
 	}
 	s.Stir()
@@ -177,8 +177,11 @@ func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, m
 		if line.Take(m) {
 			continue
 		}
-		acks.arrived(len(record), m.GetDone() != nil)
-		err = s.Journal.Take(stream.Context(), agent, m, record, acks.set)
+		if m.GetDone() != nil {
+			acks.last()
+		}
+		bytes := len(record)
+		err = s.Journal.Take(stream.Context(), agent, m, record, func(held uint64) { acks.set(held, bytes) })
 		var content *store.ContentError
 		switch {
 		case errors.Is(err, store.ErrFrozen):
