@@ -169,6 +169,13 @@ func (s *sequence) during(t *Thread, beginNS, endNS int64) *section {
 	return best
 }
 
+const (
+	// matchedIterations is of about how many iterations the times are compared to find where a thread's may begin among
+	// the reference's, and matchedNear how far from there all are compared.
+	matchedIterations = 1024
+	matchedNear       = 32
+)
+
 // matchByTime gives the thread's iterations the reference's numbers. Where both have as many, these are by count. Else
 // they are moved so that their begins are nearest in time; what the thread lacks is empty, and what it has more is left
 // out. nil: the thread has less than half or more than twice as many, and does something else.
@@ -180,17 +187,29 @@ func matchByTime(begins []int32, t *Thread, ofRef []int32, ref *Thread) []int32 
 	if 2*n < want || n > 2*want {
 		return nil
 	}
-	best, bestNS := 0, math.Inf(1)
-	for shift := min(0, want-n); shift <= max(0, want-n); shift++ { // iteration k of the thread is k+shift
+	distance := func(shift, step int) float64 { // of begins in time, where iteration k of the thread is k+shift
 		sum, count := 0., 0
-		for k := max(0, -shift); k <= n && k+shift <= want; k++ {
+		for k := max(0, -shift); k <= n && k+shift <= want; k += step {
 			sum += math.Abs(float64(t.timeAt(begins[k]) - ref.timeAt(ofRef[k+shift])))
 			count++
 		}
-		if sum /= float64(count); sum < bestNS {
-			best, bestNS = shift, sum
-		}
+		return sum / float64(count)
 	}
+	nearest := func(from, to, step int) int {
+		best, bestNS := from, math.Inf(1)
+		for shift := from; shift <= to; shift++ {
+			if ns := distance(shift, step); ns < bestNS {
+				best, bestNS = shift, ns
+			}
+		}
+		return best
+	}
+	from, to := min(0, want-n), max(0, want-n)
+	if step := min(n, want) / matchedIterations; step > 1 && to-from > 2*matchedNear { // first by some of the iterations
+		about := nearest(from, to, step)
+		from, to = max(from, about-matchedNear), min(to, about+matchedNear)
+	}
+	best := nearest(from, to, 1)
 	matched := make([]int32, want+1)
 	for k := range matched {
 		matched[k] = begins[min(max(0, k-best), n)]
