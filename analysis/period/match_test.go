@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A thread that lacks iterations at the begin, at the end or at both gets the numbers of those that it has, however many
-// they are; one that has more leaves them out.
+// A thread that lacks iterations at the begin, at the end or at both gets the numbers of those that it has, however
+// many they are; one that has more leaves them out.
 func TestMatchByTime(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 9))
 	for range 60 {
