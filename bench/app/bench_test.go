@@ -20,7 +20,7 @@ func TestBench(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var out bytes.Buffer
-	if err := run(&out, "../..", bin, 2, 20); err != nil {
+	if err := run(&out, "../..", bin, "", 2, 20); err != nil {
 		t.Fatal(err)
 	}
 	for _, program := range []string{"| LAMMPS | Open MPI", "| halo exchange | Open MPI", "| halo exchange | MPICH"} {

@@ -43,14 +43,15 @@ func main() {
 	rounds := flag.Int("rounds", 11, "runs under each tool")
 	steps := flag.Int("steps", 2000, "steps of LAMMPS; the halo exchange makes five times as many iterations")
 	bin := flag.String("bin", "bin", "directory with moriens and libmoriens.so")
+	only := flag.String("only", "", "a part of the names of the programs that are run, such as halo; all by default")
 	flag.Parse()
-	if err := run(os.Stdout, ".", *bin, *rounds, *steps); err != nil {
+	if err := run(os.Stdout, ".", *bin, *only, *rounds, *steps); err != nil {
 		fmt.Fprintln(os.Stderr, "app:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out io.Writer, root, bin string, rounds, steps int) error {
+func run(out io.Writer, root, bin, only string, rounds, steps int) error {
 	work, err := os.MkdirTemp("", "moriens-bench-")
 	if err != nil {
 		return err
@@ -80,6 +81,9 @@ func run(out io.Writer, root, bin string, rounds, steps int) error {
 	fmt.Fprintln(out, "| program | MPI | under | rounds | steps, s | slower, % | interval | whole command, s | slower, % | interval |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|---|")
 	for _, p := range programs {
+		if !strings.Contains(p.name, only) {
+			continue
+		}
 		if err := p.compare(out, tools, work, rounds); err != nil {
 			return err
 		}
