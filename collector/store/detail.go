@@ -39,7 +39,7 @@ func (f *Frozen) Details(sections []byte) (list []*Detail, err error) {
 			refuse(fmt.Errorf("a section of kind %d in the place of transfers", kind))
 			continue
 		}
-		r, t, why := f.reader.moves(f.rings)
+		r, t, why := f.reader.moves(f.rings, arrived)
 		if why != nil {
 			refuse(why)
 			continue

@@ -134,14 +134,26 @@ func (x *filling) calls(list []piece) {
 			x.refuse(fmt.Errorf("ring %016x, call %d: %w", p.ring, p.first, err))
 		}
 	}
-	for r, h := range x.rings {
-		h.all = h.next
-		if r.End != nil && r.End.Calls > h.next && r.End.Calls <= math.MaxUint32 {
-			h.all = r.End.Calls
-			x.miss(h, h.all)
-			r.Gaps.Before = append(r.Gaps.Before, h.all)
+	for _, r := range x.siblings() {
+		h := x.of(r)
+		if r.Calls > 0 && h.next == 0 { // its calls had arrived
+			h.next, h.all = r.Calls, r.Calls
+			continue
+		}
+		if h.all = h.next; r.End != nil && r.End.Calls <= math.MaxUint32 {
+			h.all = max(h.all, r.End.Calls)
 		}
 	}
+}
+
+// siblings are all rings of the processes of which calls were taken.
+func (x *filling) siblings() (list []*Ring) {
+	for _, p := range x.store.processes {
+		if slices.ContainsFunc(p.Rings, func(r *Ring) bool { return x.rings[r] != nil }) {
+			list = append(list, p.Rings...)
+		}
+	}
+	return list
 }
 
 func (x *filling) addCalls(r *Ring, p piece) error {
@@ -236,7 +248,7 @@ func (x *filling) moved(moves []piece) {
 	for _, p := range moves {
 		_, err := x.store.reader.section.Read(p.bytes)
 		if err == nil {
-			err = x.store.addMoves()
+			err = x.store.addMoves(x.completed)
 		}
 		x.refuse(err)
 	}
@@ -248,10 +260,51 @@ func (x *filling) moved(moves []piece) {
 	for r := range x.rings {
 		r.Calls = received[r]
 	}
+	x.missAtEnd()
 	for r, h := range x.rings {
-		if len(h.list) > 0 || slices.ContainsFunc(r.Process.Rings, func(o *Ring) bool { return x.rings[o] != nil && len(x.rings[o].list) > 0 }) {
+		if slices.ContainsFunc(r.Process.Rings, func(o *Ring) bool { return len(x.rings[o].list) > 0 }) {
 			x.renumber(r, h)
 		}
+	}
+}
+
+// completed is how many calls of a ring may have completed what others posted: any number where its end has not
+// arrived. A window that was evicted may hold the call that completed what a window that was not has posted.
+func (x *filling) completed(r *Ring) uint64 {
+	h := x.rings[r]
+	switch {
+	case h == nil:
+		return r.Calls
+	case r.End == nil:
+		return math.MaxUint32
+	}
+	return h.all
+}
+
+// missAtEnd says which rows are missing behind all others of their rings, as far as the ring's end shows them, or what
+// they completed.
+func (x *filling) missAtEnd() {
+	for r := range x.rings {
+		for k := range r.Transfers {
+			t := &r.Transfers[k]
+			for i, row := range t.Done {
+				done := r
+				if other := t.DoneRing[i]; other != nil {
+					done = other
+				}
+				h := x.rings[done]
+				h.all = max(h.all, uint64(row+1))
+			}
+		}
+	}
+	for r, h := range x.rings {
+		if h.all == h.next {
+			continue
+		}
+		if r.Calls > 0 {
+			r.Gaps.Before = append(r.Gaps.Before, h.all)
+		}
+		x.miss(h, h.all)
 	}
 }
 
@@ -291,7 +344,7 @@ func (x *filling) renumber(r *Ring, h *holes) {
 			t.Row[i] = uint32(now)
 			done := h
 			if other := t.DoneRing[i]; other != nil {
-				done = x.of(other)
+				done = x.rings[other]
 			}
 			if t.Done[i] < 0 {
 				continue

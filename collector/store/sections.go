@@ -65,7 +65,7 @@ func onlyCalls(bytes []byte) bool {
 func (s *Store) addSection() error {
 	x := &s.reader.section
 	if x.Kind == section.Moves {
-		return s.addMoves()
+		return s.addMoves(arrived)
 	}
 	r := s.rings[x.Ring]
 	if r == nil {

@@ -149,8 +149,8 @@ func (p *Process) peer(comm uint32, rank int32) error {
 }
 
 // addMoves takes what the section that was read moved, as a whole.
-func (s *Store) addMoves() error {
-	r, t, err := s.reader.moves(s.rings)
+func (s *Store) addMoves(completed func(*Ring) uint64) error {
+	r, t, err := s.reader.moves(s.rings, completed)
 	if err != nil {
 		return err
 	}
@@ -160,8 +160,12 @@ func (s *Store) addMoves() error {
 	return nil
 }
 
-// moves takes apart the section of moves that was read, and validates it.
-func (d *reader) moves(rings map[uint64]*Ring) (*Ring, Transfers, error) {
+// arrived is how many calls of a ring there are.
+func arrived(r *Ring) uint64 { return r.Calls }
+
+// moves takes apart the section of moves that was read, and validates it. completed is how many calls of a ring may
+// have completed what others posted.
+func (d *reader) moves(rings map[uint64]*Ring, completed func(*Ring) uint64) (*Ring, Transfers, error) {
 	r := rings[d.section.Ring]
 	if r == nil {
 		return nil, Transfers{}, fmt.Errorf("transfers of unknown ring %016x", d.section.Ring)
@@ -169,7 +173,7 @@ func (d *reader) moves(rings map[uint64]*Ring) (*Ring, Transfers, error) {
 	err := d.decoder.Moves(&d.section, &d.block)
 	var t Transfers
 	if err == nil {
-		t, err = transfersOf(rings, r, &d.block)
+		t, err = transfersOf(rings, r, &d.block, completed)
 	}
 	if err != nil {
 		return nil, Transfers{}, fmt.Errorf("ring %016x, transfers: %w", d.section.Ring, err)
@@ -178,7 +182,7 @@ func (d *reader) moves(rings map[uint64]*Ring) (*Ring, Transfers, error) {
 }
 
 // transfersOf validates a block's transfers, of a ring, and makes columns of them.
-func transfersOf(rings map[uint64]*Ring, r *Ring, b *section.Block) (Transfers, error) {
+func transfersOf(rings map[uint64]*Ring, r *Ring, b *section.Block, completed func(*Ring) uint64) (Transfers, error) {
 	n := len(b.Transfers)
 	if n == 0 {
 		return Transfers{}, errors.New("none")
@@ -217,7 +221,7 @@ func transfersOf(rings map[uint64]*Ring, r *Ring, b *section.Block) (Transfers, 
 			put(&t.Unreported, i, true)
 		}
 		var err error
-		if t.Done[i], err = doneRow(done, x); err != nil {
+		if t.Done[i], err = doneRow(completed(done), x); err != nil {
 			return Transfers{}, err
 		}
 		t.Kind[i], t.Row[i], t.Bytes[i] = uint8(lane.Kind), uint32(x.Row), x.Bytes
@@ -250,8 +254,8 @@ func (p *Process) checkLane(l *section.Lane) error {
 	return nil
 }
 
-// doneRow is the row of the call of a ring that completed a transfer.
-func doneRow(done *Ring, x *section.Transfer) (int64, error) {
+// doneRow is the row of the call that completed a transfer, in a ring of so many.
+func doneRow(calls uint64, x *section.Transfer) (int64, error) {
 	distance := x.Done
 	if distance == 0 {
 		return -1, nil
@@ -263,8 +267,8 @@ func doneRow(done *Ring, x *section.Transfer) (int64, error) {
 		return 0, fmt.Errorf("completed %d rows further on", distance)
 	}
 	row := int64(x.Row) + distance
-	if row < 0 || uint64(row) >= done.Calls {
-		return 0, fmt.Errorf("completed by row %d of %d", row, done.Calls)
+	if row < 0 || uint64(row) >= calls {
+		return 0, fmt.Errorf("completed by row %d of %d", row, calls)
 	}
 	return row, nil
 }

@@ -33,18 +33,19 @@ func appendPacks(dst []byte, v []uint64) []byte {
 // appendPack appends one pack: the least value, the width of what the others have above it, these in that width, and
 // what those have beyond it that are exceptions.
 func appendPack(dst []byte, v []uint64) []byte {
-	n, least := len(v), int64(v[0])
+	n, least, most := len(v), int64(v[0]), int64(v[0])
 	for _, x := range v[1:] {
-		least = min(least, int64(x))
+		least, most = min(least, int64(x)), max(most, int64(x))
 	}
-	all := uint64(0)
+	if least == most { // so are most packs of what calls moved
+		return append(binary.AppendUvarint(dst, zigzag(least)), 0)
+	}
+	top := bits.Len64(uint64(most - least))
 	var lengths [65]uint8
 	for i := range v {
 		v[i] -= uint64(least)
-		all |= v[i]
 		lengths[bits.Len64(v[i])]++
 	}
-	top := bits.Len64(all)
 	width := chooseWidth(n, top, &lengths)
 	dst = binary.AppendUvarint(dst, zigzag(least))
 	if width > widest {
