@@ -47,7 +47,12 @@ func Widen() {
 	if set(wide) != nil {
 		return
 	}
+	var files unix.Rlimit
+	limited := unix.Getrlimit(unix.RLIMIT_NOFILE, &files)
 	syscall.Exec(path, os.Args, append(os.Environ(), variable+"="+strconv.Itoa(now)))
+	if limited == nil { // Exec has lowered it to what it was before Go raised it
+		unix.Prlimit(0, unix.RLIMIT_NOFILE, &files, nil)
+	}
 	set(now)
 }
 

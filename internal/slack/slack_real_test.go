@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // role makes the test program another one: what it does before it reports.
@@ -32,6 +34,7 @@ type report struct {
 	Leaves       bool   // the variable is in its environment,
 	LeavesChild  bool   // or in that of a program that it starts
 	ChildFailure string
+	Files        unix.Rlimit // open files
 }
 
 func TestMain(m *testing.M) {
@@ -53,9 +56,12 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// displace removes the file of this program, or has another one take its place.
+// displace removes the file of this program, has another one take its place, or makes it one that nobody may start.
 func displace(what string) error {
 	path, err := os.Executable()
+	if err == nil && what == "no program" {
+		return os.Chmod(path, 0o600)
+	}
 	if err == nil {
 		err = os.Remove(path)
 	}
@@ -74,6 +80,7 @@ func look() (r report) {
 	name, _ := os.ReadFile("/proc/self/comm")
 	r.Name = strings.TrimSpace(string(name))
 	r.Own, _ = of()
+	unix.Getrlimit(unix.RLIMIT_NOFILE, &r.Files)
 	_, r.Leaves = os.LookupEnv(variable)
 	tasks, _ := os.ReadDir("/proc/self/task")
 	for _, task := range tasks {
@@ -196,13 +203,26 @@ func TestWiden(t *testing.T) {
 	}
 }
 
-// A program whose file is gone, or another one, goes on as it is.
+// A program whose file is gone, is another one or cannot be started goes on as it is, with as many open files as Go
+// gives it.
 func TestWidenWithoutFile(t *testing.T) {
-	for _, what := range []string{"deleted", "replaced"} {
+	var all unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &all); err != nil {
+		t.Fatal(err)
+	}
+	few := unix.Rlimit{Cur: 256, Max: all.Max}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &all)
+	for _, what := range []string{"deleted", "replaced", "no program"} {
 		t.Run(what, func(t *testing.T) {
 			r := started(t, copied(t), 60_000, role+"="+what)
 			if r.Own != 60_000 || r.Child != 60_000 {
 				t.Errorf("%d ns, of a program that it starts %d", r.Own, r.Child)
+			}
+			if r.Files.Cur <= few.Cur {
+				t.Errorf("%d open files of %d", r.Files.Cur, r.Files.Max)
 			}
 		})
 	}
