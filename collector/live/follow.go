@@ -52,9 +52,9 @@ type follower struct {
 	known    bool  // when the run began
 	zeroNS   int64 // which was then, since the epoch
 	history  history
-	members  int32              // collectors, each of which has its part of the latest
-	latest   map[latest][]Burst // in no order once it is full
-	next     map[latest]int     // place in it that is overwritten next
+	members  int32             // collectors, each of which has its part of the latest
+	latest   map[latest][]kept // in no order once it is full
+	next     map[latest]int    // place in it that is overwritten next
 	waiting  []waiting
 	coords   []float64
 	counters []int64
@@ -62,11 +62,17 @@ type follower struct {
 	lent     []lent   // by other collectors, wait as well
 }
 
+// A kept burst has its counters as they were read.
+type kept struct {
+	Burst
+	counters []int64
+}
+
 // latest bursts are those of a cluster that arrived at one collector.
 type latest struct{ cluster, member int32 }
 
 func newFollower(members int32) *follower {
-	return &follower{members: members, latest: make(map[latest][]Burst), next: make(map[latest]int)}
+	return &follower{members: members, latest: make(map[latest][]kept), next: make(map[latest]int)}
 }
 
 // Followed is what a page shows of a run in progress.
@@ -94,7 +100,10 @@ func (l *Live) Followed() Followed {
 	for _, id := range append([]int32{-1}, ids(named)...) {
 		for member := range f.members {
 			list := f.latest[latest{id, member}]
-			shown.Bursts = append(shown.Bursts, list[:min(len(list), max(1, each))]...)
+			for _, b := range list[:min(len(list), max(1, each))] {
+				b.Counters = counts(b.counters)
+				shown.Bursts = append(shown.Bursts, b.Burst)
+			}
 		}
 	}
 	return shown
@@ -241,12 +250,12 @@ func (f *follower) keep(b Burst, counters []int64) {
 	most := max(1, latestBursts/8/int(f.members))
 	its := latest{b.Cluster, b.Thread % f.members}
 	list, at := f.latest[its], f.next[its]
-	b.Counters = counts(counters)
 	if len(list) < most {
-		f.latest[its] = append(list, b)
+		f.latest[its] = append(list, kept{b, slices.Clone(counters)})
 		return
 	}
-	list[at%most] = b
+	of := &list[at%most]
+	of.Burst, of.counters = b, append(of.counters[:0], counters...)
 	f.next[its] = at + 1
 }
 

@@ -25,7 +25,7 @@ const (
 	runRows = 64
 	// apartRows are about how many rows the chunks have whose runs are read. To know which rows there are takes 4 ns for
 	// each, to know the bursts in those that are taken 10 more.
-	apartRows = 1 << 15
+	apartRows = 1 << 14
 	// rareBursts is from how many on of a stratum what runs hold of it is enough.
 	rareBursts = 16
 	// sampleSeed makes the sample of the same chunks the same.
