@@ -46,7 +46,7 @@ func writeDetails(b *strings.Builder, r *Results) {
 	if !m.Nobody() {
 		fmt.Fprintf(b, "losses: %s\n", losses(m))
 	}
-	if text := overhead(m.Overhead); text != "" {
+	if text := overhead(m, r.Efficiency); text != "" {
 		fmt.Fprintf(b, "overhead: %s\n", text)
 	}
 	for _, n := range m.Notes {

@@ -12,7 +12,7 @@ import (
 type agentCommand struct {
 	Dir  string        `help:"Run directory of the collector." placeholder:"DIR" type:"path" env:"MORIENS_DIR" required:""`
 	Wait time.Duration `help:"Maximum time to wait for the collector." default:"60s"`
-	Idle time.Duration `help:"End when no rank has run on this node for this long; 0s: only on request." default:"5s"`
+	Idle time.Duration `help:"End when ranks have run on this node and none has for this long; 0s: only on request." default:"5s"`
 	shmFlag
 	spoolFlags
 	cellsFlags

@@ -336,6 +336,7 @@ test('losses are listed by cause, each with its number', () => {
     'not measured on some rank: PAPI_L3_TCM',
     'rank 3 ended without MPI_Finalize (signal 9); what it did last is missing',
   ]);
+  expect(lossesOf(readManifest({ losses: { agents_unfinished: ['n1', 'n2'] } }))).toEqual(['2 agents did not finish, on n1, n2']);
   expect(lossesOf(readManifest({}))).toEqual([]);
 });
 
@@ -447,6 +448,10 @@ test('what measuring has taken is said once for each process, and what is not kn
   expect(said(o)).toBe('Processor time: agents 1.5 s, collector 500 ms (2 % of the ranks’ time); 500 ns per MPI call; each agent at most 30 MiB of memory.');
   expect(said({ ...o, agent_seconds: 0, shared: true, ns_per_call: 125 }, 0)).toBe('Processor time: collector and agent in one process 500 ms; 125 ns per MPI call; each agent at most 30 MiB of memory.');
   expect(said({ ...o, collector_seconds: null, ns_per_call: null })).toBe('Processor time: agents 1.5 s, collector an unknown amount; each agent at most 30 MiB of memory.');
+  const killed = readManifest({ agents: [{ ...agents[0], restarts: 1 }], overhead: o, losses: { collector_restarts: 1 } });
+  expect(overheadOf(killed, 0).replace(/\u202f/g, ' ')).toContain('agents at least 1.5 s, collector at least 500 ms;');
+  const lost = readManifest({ agents, overhead: o, losses: { agents_unfinished: ['n2'] } });
+  expect(overheadOf(lost, 0).replace(/\u202f/g, ' ')).toContain('agents at least 1.5 s, collector 500 ms;');
   expect(said(undefined)).toBe('1 agent used 1.5 s of processor time (1.5 % of the ranks’ time); each agent at most 30 MiB of memory.');
   expect(overheadOf(readManifest({}), 1)).toBe('');
 });

@@ -35,6 +35,7 @@ export function lossesOf(m: Manifest): string[] {
   if (l.hidden_by_tools.length > 0) said.push(`MPI calls that another tool made without calling moriens are missing: ${l.hidden_by_tools.join(', ')}`);
   if (l.journal_bytes_cut > 0) said.push(`${bytes(l.journal_bytes_cut)} of an unfinished journal were cut off; agents sent them again`);
   if (l.counters_unavailable.length > 0) said.push(`not measured on some rank: ${l.counters_unavailable.join(', ')}`);
+  if (l.agents_unfinished.length > 0) said.push(`${plural(l.agents_unfinished.length, 'agent')} did not finish, on ${l.agents_unfinished.join(', ')}`);
   said.push(...died(m));
   const q = m.messages.requests;
   add(q.ends_unknown, 'completion of an unknown request', 'completions of unknown requests');

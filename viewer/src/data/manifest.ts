@@ -78,6 +78,7 @@ const losses = object({
   ranks_died: list(object({ world: count, rank: count, how: text, cut_off: flag })),
   ranks_missing: count,
   ranks_unrecorded: count,
+  agents_unfinished: list(text),
   threads_unrecorded: count,
   calls_unrecorded: count,
   call_paths_lost: count,
