@@ -99,6 +99,7 @@ type Node struct {
 	droppedEnded  uint64 // by rings that have ended
 	standing      standing
 	allEnded      time.Time // since when all processes that are there have ended; zero: one lives
+	saidAlone     bool      // that there is no rank
 
 	// From earlier lives of this agent.
 	started  bool // a process has been seen

@@ -64,7 +64,9 @@ func (n *Node) watch(ctx context.Context) {
 			}
 		case !overSince.IsZero():
 			return
-		case n.config.Idle > 0 && n.started && now.Sub(n.lastSeen) > n.config.Idle:
+		case n.config.Idle > 0 && !n.started:
+			n.alone(now.Sub(n.lastSeen))
+		case n.config.Idle > 0 && now.Sub(n.lastSeen) > n.config.Idle:
 			return
 		}
 		timer.Reset(nextPoll(now.Sub(looked), fullest, n.longestPoll(now, !overSince.IsZero())))
@@ -89,6 +91,19 @@ func (n *Node) watch(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// aloneAfter is how long an agent that waits for ranks says nothing.
+const aloneAfter = time.Minute
+
+// alone says once that no rank has come in all the time that was waited: a job whose ranks are not recorded looks the
+// same as one that has not begun.
+func (n *Node) alone(waited time.Duration) {
+	if waited < aloneAfter || n.saidAlone {
+		return
+	}
+	n.saidAlone = true
+	n.config.Log.Error("no rank has appeared on this node; only ranks whose environment has LD_PRELOAD and MORIENS_RUN are recorded (moriens env)", "waited", aloneAfter)
 }
 
 // longestPoll is how long to wait for the next look at most.

@@ -16,8 +16,8 @@ import (
 
 const (
 	segmentKind = "outbox"
-	// formatVersion is that of the records.
-	formatVersion = 7
+	// Format is the version of the records.
+	Format = 7
 	// recentBytes is how much of the newest messages is kept in memory.
 	recentBytes = 4 << 20
 	// plainBytes is from how many bytes of messages on that wait for the collector transactions are compressed: files that
@@ -250,7 +250,7 @@ func (o *Outbox) Removed(finished ...string) {
 // whole is the beginning of a file whose messages follow one with that sequence.
 func (o *Outbox) whole(sequence uint64) []*moriensv1.OutboxRecord {
 	records := []*moriensv1.OutboxRecord{{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{
-		Version: formatVersion, Sequence: sequence, Transaction: o.number, Node: o.node, Processes: uint32(len(o.processes)),
+		Version: Format, Sequence: sequence, Transaction: o.number, Node: o.node, Processes: uint32(len(o.processes)),
 	}}}}
 	for process, state := range o.processes {
 		records = append(records, &moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Process{

@@ -349,14 +349,14 @@ func written(t *testing.T, records ...[]byte) *Spool {
 
 // An outbox of another version is refused, by its version.
 func TestAnotherVersion(t *testing.T) {
-	record, err := proto.Marshal(&moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{Version: formatVersion - 1}}})
+	record, err := proto.Marshal(&moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{Version: Format - 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := written(t, record)
 	defer s.Close()
 	var version *VersionError
-	if _, err := s.Outbox(); !errors.As(err, &version) || version.Version != formatVersion-1 {
+	if _, err := s.Outbox(); !errors.As(err, &version) || version.Version != Format-1 {
 		t.Errorf("%v", err)
 	}
 }
@@ -364,7 +364,7 @@ func TestAnotherVersion(t *testing.T) {
 // FuzzOutbox: records that no Outbox has written are an error, or an Outbox that works.
 func FuzzOutbox(f *testing.F) {
 	records := []*moriensv1.OutboxRecord{
-		{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{Version: formatVersion, Processes: 1, Sequence: 3}}},
+		{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{Version: Format, Processes: 1, Sequence: 3}}},
 		{Body: &moriensv1.OutboxRecord_Process{Process: &moriensv1.OutboxProcess{Process: 1}}},
 		{Body: &moriensv1.OutboxRecord_Transaction{Transaction: &moriensv1.OutboxTransaction{Number: 1, First: 4, Message: [][]byte{{1}, {2}}, Process: 1}}},
 	}
@@ -376,7 +376,7 @@ func FuzzOutbox(f *testing.F) {
 	f.Add(encoded[0], encoded[2], encoded[2])
 	f.Add(encoded[2], encoded[1], encoded[0])
 	whole := func(sequence uint64) []byte {
-		encoded, _ := proto.Marshal(&moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{Version: formatVersion, Sequence: sequence}}})
+		encoded, _ := proto.Marshal(&moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{Version: Format, Sequence: sequence}}})
 		return encoded
 	}
 	f.Add(whole(3), encoded[2], whole(1)) // what was known before, repeated after a transaction

@@ -17,7 +17,7 @@ var errRecord = errors.New("not a record of an outbox")
 type VersionError struct{ Version uint32 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("it has format version %d, this agent reads %d", e.Version, formatVersion)
+	return fmt.Sprintf("it has format version %d, this agent reads %d", e.Version, Format)
 }
 
 func decode(record []byte) (*moriensv1.OutboxRecord, error) {
@@ -95,7 +95,7 @@ func (o *Outbox) isWhole(number uint64) (bool, error) {
 		case missing < 0 && r.GetWhole() == nil:
 			return errRecord
 		case missing < 0:
-			if v := r.GetWhole().Version; v != formatVersion {
+			if v := r.GetWhole().Version; v != Format {
 				return &VersionError{v}
 			}
 			missing = int(r.GetWhole().Processes)

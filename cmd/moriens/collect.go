@@ -64,7 +64,7 @@ func (c *collectCommand) collect(members team.Team, given []string, log *slog.Lo
 
 // keepWorkFlag says what becomes of working state.
 type keepWorkFlag struct {
-	KeepWork bool `help:"Keep the agent's spool and the collector's journal after the run."`
+	KeepWork bool `help:"Keep the collector's journal, in the run directory, and the agent's spool, in moriens-UID of --spool, after the run."`
 }
 
 // pageAddress is where a page listens; empty = nowhere.

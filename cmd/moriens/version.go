@@ -6,6 +6,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"moriens/agent/spool"
+	"moriens/collector/journal"
 	"moriens/internal/mpix"
 	"moriens/internal/shmabi"
 	"moriens/trace/rundir"
@@ -21,8 +23,8 @@ type versionCommand struct{}
 
 func (versionCommand) Run(app *kong.Kong) error {
 	p := program()
-	_, err := fmt.Fprintf(app.Stdout, "moriens %s, commit %s, run directory format %d (%s %d, %s %d), shared memory layout %d, MPI %s\n",
-		p.Version, p.Commit, rundir.ManifestFormat, rundir.ClustersFile, rundir.ClustersFormat, rundir.StructureFile, rundir.StructureFormat, shmabi.Version,
+	_, err := fmt.Fprintf(app.Stdout, "moriens %s, commit %s, run directory format %d (%s %d, %s %d), journal format %d, spool format %d, shared memory layout %d, MPI %s\n",
+		p.Version, p.Commit, rundir.ManifestFormat, rundir.ClustersFile, rundir.ClustersFormat, rundir.StructureFile, rundir.StructureFormat, journal.Format, spool.Format, shmabi.Version,
 		cmp.Or(mpix.Library(), "none"))
 	return err
 }
