@@ -100,7 +100,8 @@ func form(f *burst.Former, records ...ring.Record) {
 			f.Mark(&r)
 			continue
 		}
-		n := f.Call(&r)
+		n := f.Calls()
+		f.Call(&r)
 		if r.IsCollective {
 			f.Meet(n, section.Collective{Comm: r.Collective.Comm})
 		}
