@@ -46,7 +46,7 @@ func (c *committer) saySpool() {
 		return
 	}
 	level := slog.LevelWarn
-	if c.placed { // its place is given
+	if c.placed {
 		level = slog.LevelError
 	}
 	c.say(level, text)
@@ -116,7 +116,7 @@ func (c *committer) transact(t spool.Transaction, of *outgoing) error {
 func (c *committer) keep(t spool.Transaction, messages []*moriensv1.ReportRequest, p packed, of *outgoing) error {
 	detail := window.Transaction{Number: c.outbox.Transactions() + 1, Messages: messages, Blocks: of.blocks, Moves: of.moves}
 	if c.whole {
-		detail.Rows = p.rows()
+		detail.Rows = p.rows
 	}
 	compared, err := c.windows.store.Append(detail)
 	if err != nil {

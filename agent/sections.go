@@ -16,25 +16,16 @@ type cuts func(ring, first, behind uint64) []uint64
 type packer struct {
 	encoder section.Encoder
 	part    section.Block
-	bytes   []byte // of the latest sections
-	ends    []int  // of each
+	bytes   []byte        // of the latest sections
+	rows    []window.Rows // each of them, or a copy that bytes has outgrown
 }
 
 // packed is what a transaction has for the collector: sections, which are valid until the next transaction is packed,
 // behind what defines what they name, before what names their rows.
 type packed struct {
 	before, behind []*moriensv1.ReportRequest
-	sections       [][]byte // that follow each other
-	bytes          []byte   // of all of them
-}
-
-// rows are the sections as windows keep them.
-func (p *packed) rows() (list []window.Rows) {
-	for _, bytes := range p.sections {
-		_, ring, first := section.Of(bytes)
-		list = append(list, window.Rows{Ring: ring, First: first, Section: bytes})
-	}
-	return list
+	rows           []window.Rows // the sections
+	bytes          []byte        // all of them, one after the other
 }
 
 // messages are those for the collector: where bursts stay on the node, without sections.
@@ -73,7 +64,7 @@ func (p *packer) pack(messages []*moriensv1.ReportRequest, blocks []*section.Blo
 			x.before = append(x.before, m)
 		}
 	}
-	p.bytes, p.ends = p.bytes[:0], p.ends[:0]
+	p.bytes, p.rows = p.bytes[:0], p.rows[:0]
 	for _, b := range blocks {
 		if cuts == nil || b.Rows == 0 {
 			p.encode(b)
@@ -81,11 +72,7 @@ func (p *packer) pack(messages []*moriensv1.ReportRequest, blocks []*section.Blo
 		}
 		p.cut(b, cuts(b.Ring, b.First, b.First+uint64(b.Rows)))
 	}
-	x.bytes = p.bytes
-	from := 0
-	for _, to := range p.ends {
-		x.sections, from = append(x.sections, p.bytes[from:to]), to
-	}
+	x.rows, x.bytes = p.rows, p.bytes
 	return x
 }
 
@@ -100,8 +87,9 @@ func follows(m *moriensv1.ReportRequest) bool {
 }
 
 func (p *packer) encode(b *section.Block) {
+	from := len(p.bytes)
 	p.bytes = p.encoder.Calls(p.bytes, b)
-	p.ends = append(p.ends, len(p.bytes))
+	p.rows = append(p.rows, window.Rows{Ring: b.Ring, First: b.First, Section: p.bytes[from:]})
 }
 
 // cut makes sections of parts of a block, each up to one of the rows. Marks and gaps are in the last one.

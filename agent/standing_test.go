@@ -20,7 +20,8 @@ func TestSums(t *testing.T) {
 		take := func(call mpicall.ID, lost bool) {
 			enter := at + random.Uint64N(100)
 			exit := enter + random.Uint64N(100)
-			first := f.Call(&ring.Record{Enter: enter, Exit: exit, Call: call, Lost: lost})
+			first := f.Calls()
+			f.Call(&ring.Record{Enter: enter, Exit: exit, Call: call, Lost: lost})
 			b := f.Blocks()[0]
 			s.add(b, int(first-b.First))
 			if random.IntN(4) == 0 {

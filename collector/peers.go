@@ -36,7 +36,6 @@ type peers struct {
 	mu     sync.Mutex
 	turns  int    // rounds that were completed
 	orders orders // of the first, for the next round
-	over   bool   // the run is
 	by     string // what ended it
 	err    error  // why there are no more rounds, where the run is not over
 	asked  string // a signal that asked this one for the end of the run
@@ -207,7 +206,7 @@ func (w *peers) others() []report {
 	return slices.Delete(slices.Clone(w.reports), w.team.Rank(), w.team.Rank()+1)
 }
 
-// exchange is one round. With over there is none after it.
+// exchange is one round.
 func (w *peers) exchange(mine report) (given orders, err error) {
 	parts := make([][]byte, w.team.Size())
 	if w.first() {
@@ -262,7 +261,7 @@ func (w *peers) order(change func(*orders)) {
 func (w *peers) finish(by string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.over, w.by, w.err = err == nil, by, err
+	w.by, w.err = by, err
 	close(w.ended)
 }
 

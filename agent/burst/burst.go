@@ -86,15 +86,15 @@ func (f *Former) Take(list []*section.Block) []*section.Block {
 	return list
 }
 
-// Call forms the row of a call, and returns its number. A record that stands for polls from several places becomes a
-// row for each, from its first poll to the first of the next; there is no burst between them. What the record means
-// belongs to the first of them. Call paths that the log does not define become unknown, in the record too.
+// Call forms the row of a call. A record that stands for polls from several places becomes a row for each, from its
+// first poll to the first of the next; there is no burst between them. What the record means belongs to the first of
+// them. Call paths that the log does not define become unknown, in the record too.
 //
 // A row has no burst where the time before it is not known to be computation: the first call of a
 // thread, and a call before which records were lost or recording was paused. A clock that steps back makes the burst or
 // the call zero long rather than wrapping round.
-func (f *Former) Call(r *ring.Record) (first uint64) {
-	first = f.calls
+func (f *Former) Call(r *ring.Record) {
+	first := f.calls
 	lost, paused := r.Lost || f.lost, r.Paused || f.paused
 	f.lost, f.paused = false, false
 	own, places := uint64(1), r.Polls
@@ -127,15 +127,13 @@ func (f *Former) Call(r *ring.Record) (first uint64) {
 		b.NoBurst = append(b.NoBurst, uint32(row))
 		f.counts(b, row, nil)
 	}
-	return first
 }
 
 // Unfinished forms the row of the call inside which the process died, with the burst before it. Nothing can follow it.
-func (f *Former) Unfinished(r *ring.Record) (first uint64) {
+func (f *Former) Unfinished(r *ring.Record) {
 	r.Exit = r.Enter
-	first = f.Call(r)
+	f.Call(r)
 	f.last().Unfinished = true
-	return first
 }
 
 // places are those of a record that become rows of their own, and how many calls its own row stands for.

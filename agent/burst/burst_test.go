@@ -13,21 +13,13 @@ import (
 	"moriens/agent/ring"
 	"moriens/internal/mpicall"
 	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	"moriens/internal/shmabi"
 )
 
-// A row is what a block says of one of its rows, and a mark what it says of a mark.
-type row struct {
-	Number, Enter, Exit     uint64 // of the call
-	Burst                   uint64
-	Call                    mpicall.ID
-	Path                    uint32
-	NoBurst, Paused, Inside bool
-	Polls                   uint64
-	Counts                  []int64
-	Met                     []section.Collective
-}
+type row = sectiontest.Row
 
+// A mark is what a block says of one of its marks.
 type mark struct {
 	Number uint64
 	section.Mark
@@ -39,39 +31,7 @@ func rowsOf(t interface{ Fatalf(string, ...any) }, blocks []*section.Block) (row
 		if b.Ring != 7 || b.Rows > section.MaxRows || len(b.Marks) > section.MaxRows {
 			t.Fatalf("%d rows and %d marks of ring %d", b.Rows, len(b.Marks), b.Ring)
 		}
-		met := b.Collectives
-		at := b.Origin
-		for i := range b.Rows {
-			site := b.Sites[b.Site[i]]
-			has := func(list []uint32) bool { _, found := slices.BinarySearch(list, uint32(i)); return found }
-			x := row{
-				Number: b.First + uint64(i), Enter: at + b.Burst[i], Burst: b.Burst[i], Call: mpicall.ID(site.Function), Path: site.Path,
-				NoBurst: has(b.NoBurst), Paused: has(b.Paused), Inside: b.Unfinished && i == b.Rows-1, Polls: 1,
-			}
-			x.Exit = x.Enter + b.Call[i]
-			at = x.Exit
-			if k, found := slices.BinarySearch(b.PollsRow, uint32(i)); found {
-				x.Polls = b.Polls[k]
-			}
-			if !has(b.NoCounts) {
-				for k := range b.Events {
-					value := b.Counts[k][i]
-					if slices.Contains(b.NotRead, section.NotRead{Row: uint32(i), Event: uint8(k)}) {
-						value = shmabi.NoCount
-					}
-					x.Counts = append(x.Counts, value)
-				}
-			}
-			for len(met) > 0 && met[0].Row == uint32(i) {
-				c := met[0]
-				c.Row, met = 0, met[1:]
-				x.Met = append(x.Met, c)
-			}
-			rows = append(rows, x)
-		}
-		if len(met) > 0 {
-			t.Fatalf("a collective in row %d of %d", met[0].Row, b.Rows)
-		}
+		rows = append(rows, sectiontest.RowsOf(b)...)
 		for i, m := range b.Marks {
 			marks = append(marks, mark{b.FirstMark + uint64(i), m})
 		}
@@ -100,7 +60,8 @@ func form(f *burst.Former, records ...ring.Record) {
 			f.Mark(&r)
 			continue
 		}
-		n := f.Call(&r)
+		n := f.Calls()
+		f.Call(&r)
 		if r.IsCollective {
 			f.Meet(n, section.Collective{Comm: r.Collective.Comm})
 		}

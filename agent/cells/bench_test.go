@@ -22,7 +22,7 @@ const (
 
 // iterations feeds a Store rings that repeat the same iteration: each burst of an iteration has a call path of its own,
 // and a fixed duration with some noise. It returns how many bursts there were.
-func iterations(b *testing.B, k *cells.Store, rings, rows int, events ...string) (bursts int) {
+func iterations(k *cells.Store, rings, rows int, events ...string) (bursts int) {
 	k.Add([]*moriensv1.ReportRequest{
 		sample(1), sample(2),
 		request(&moriensv1.Communicator{Communicator: 1, Size: uint32(rings), First: []int32{0}, Stride: []int32{1}, Count: []uint32{uint32(rings)}}),
@@ -85,7 +85,7 @@ func BenchmarkAdd(b *testing.B) {
 			began, total := testenv.ProcessorTime(), 0
 			for b.Loop() {
 				k := benchStore(b, 1<<30)
-				bursts := iterations(b, k, benchRings, benchRows/16, events...)
+				bursts := iterations(k, benchRings, benchRows/16, events...)
 				total += bursts
 				s := k.Stats()
 				b.ReportMetric(float64(s.Bytes-s.PointsBytes)/float64(bursts), "B/burst")
@@ -101,7 +101,7 @@ func BenchmarkAdd(b *testing.B) {
 // two are alike.
 func BenchmarkRelabel(b *testing.B) {
 	k := benchStore(b, 1<<20)
-	bursts := iterations(b, k, benchRings, benchRows)
+	bursts := iterations(k, benchRings, benchRows)
 	s := k.Stats()
 	for _, by := range []string{"path", "unit"} {
 		for _, whole := range []bool{false, true} {

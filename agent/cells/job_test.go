@@ -1,11 +1,8 @@
 package cells_test
 
 import (
-	"fmt"
 	"math"
 
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"pgregory.net/rapid"
 
 	"moriens/internal/section"
@@ -99,22 +96,7 @@ func reuse(blocks []*section.Block) {
 
 const worldSize = 4
 
-func request(body proto.Message) *moriensv1.ReportRequest {
-	return wrap(new(moriensv1.ReportRequest), body)
-}
-
-// wrap makes a message the body of another, in the field of its kind.
-func wrap[M proto.Message](m M, body proto.Message) M {
-	of := m.ProtoReflect()
-	fields := of.Descriptor().Oneofs().ByName("body").Fields()
-	for i := range fields.Len() {
-		if f := fields.Get(i); f.Message() == body.ProtoReflect().Descriptor() {
-			of.Set(f, protoreflect.ValueOfMessage(body.ProtoReflect()))
-			return m
-		}
-	}
-	panic(fmt.Sprintf("%T is no body of %T", body, m))
-}
+var request = sectiontest.Request
 
 func sample(seconds int) *moriensv1.ReportRequest {
 	return request(&moriensv1.ClockSample{

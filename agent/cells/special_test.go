@@ -61,7 +61,7 @@ func blocks(list ...*sectiontest.Rows) (blocks []*section.Block) {
 
 func asked(c *coordinator, body proto.Message) []*moriensv1.CellsAnswer {
 	c.t.Helper()
-	return c.must(wrap(new(moriensv1.CellsAsk), body))
+	return c.must(sectiontest.Wrap(new(moriensv1.CellsAsk), body))
 }
 
 func unnamed(uint64, uint32, uint32) string { return "" }

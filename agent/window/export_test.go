@@ -2,9 +2,6 @@ package window
 
 import "moriens/internal/anchor"
 
-// Levels is how many logs one rank can have.
-const Levels = levels
-
 // Last is the last transaction that is in the store.
 func (s *Store) Last() uint64 {
 	s.mu.Lock()

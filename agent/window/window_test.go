@@ -12,6 +12,7 @@ import (
 	"moriens/agent/window"
 	"moriens/internal/anchor"
 	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -61,23 +62,7 @@ func openWith(t tester, config window.Config, maxBytes int64) *window.Store {
 	return s
 }
 
-func request(body any) *moriensv1.ReportRequest {
-	switch b := body.(type) {
-	case *moriensv1.Process:
-		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: b}}
-	case *moriensv1.Ring:
-		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: b}}
-	case *moriensv1.Communicator:
-		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Communicator{Communicator: b}}
-	case *moriensv1.Member:
-		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: b}}
-	case *moriensv1.CallPath:
-		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_CallPath{CallPath: b}}
-	case *moriensv1.RingEnd:
-		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: b}}
-	}
-	panic("no such body")
-}
+var request = sectiontest.Request
 
 // moves are some, of whichever place among the lanes of its section, with how often each is there.
 type moves map[window.Move]int

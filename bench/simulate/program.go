@@ -235,9 +235,8 @@ func add(b *section.Block, p planted, function mpicall.ID, callNS uint64) {
 		number = len(b.Sites)
 		b.Sites = append(b.Sites, site)
 	}
-	b.Site[b.Rows], b.Burst[b.Rows], b.Call[b.Rows] = uint16(number), ticksPerNS*p.ns, ticksPerNS*callNS
+	row := b.Append(uint16(number), ticksPerNS*p.ns, ticksPerNS*callNS)
 	for k := range b.Events {
-		b.Counts[k][b.Rows] = p.counts[k]
+		b.Counts[k][row] = p.counts[k]
 	}
-	b.Rows++
 }

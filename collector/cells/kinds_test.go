@@ -113,7 +113,7 @@ func plantedAt(t testing.TB, r *plant.Run, agents, losses int, config keeping.Co
 	begin := 0
 	for thread, end := range r.ThreadEnds {
 		agent := thread * agents / threads
-		p.report(t, r, thread, begin, end, agent, losses, random)
+		p.report(r, thread, begin, end, agent, losses, random)
 		p.threads = append(p.threads, Thread{uint64(agent + 1), uint64(thread + 500)})
 		b.Nodes = append(b.Nodes, int32(agent))
 		begin = end
@@ -122,7 +122,7 @@ func plantedAt(t testing.TB, r *plant.Run, agents, losses int, config keeping.Co
 }
 
 // report reports one thread.
-func (p *planting) report(t testing.TB, r *plant.Run, thread, begin, end, agent, losses int, random *rand.Rand) {
+func (p *planting) report(r *plant.Run, thread, begin, end, agent, losses int, random *rand.Rand) {
 	process, ring := uint64(thread+100), uint64(thread+500)
 	k, b := p.agents[agent], &p.bursts
 	head := &moriensv1.Process{Process: process, Rank: int32(thread), Size: int32(len(r.ThreadEnds)), Events: b.CounterNames}

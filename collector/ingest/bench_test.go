@@ -105,7 +105,8 @@ func messagesOf(b *testing.B, ranks, rows, sections int) (list [][]byte) {
 	for n := range sections {
 		for rank := range ranks {
 			block.Empty()
-			block.Ring, block.First, block.Origin, block.Rows, block.Events = uint64(rank), uint64(n*rows), at[rank], rows, 2
+			block.Ring, block.First, block.Origin = uint64(rank), uint64(n*rows), at[rank]
+			block.Grow(rows, 2)
 			for row := range rows {
 				site := (n*rows + row) % sites
 				if row < sites {

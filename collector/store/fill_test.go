@@ -147,12 +147,12 @@ func TestFill(t *testing.T) {
 			rt.Fatalf("call paths %v", f.CallPaths)
 		}
 		for _, id := range []uint64{11, 12} {
-			checkFilled(rt, &f, f.Ring(id), id, has[id], burstless[id])
+			checkFilled(rt, f.Ring(id), id, has[id], burstless[id])
 		}
 	})
 }
 
-func checkFilled(t *rapid.T, f *Frozen, r *Ring, id uint64, has map[uint64]bool, burstless int) {
+func checkFilled(t *rapid.T, r *Ring, id uint64, has map[uint64]bool, burstless int) {
 	reader := new(Reader)
 	ticksOf := func(r *Ring) (list []uint64) {
 		for i := range r.Chunks {

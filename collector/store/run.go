@@ -17,7 +17,6 @@ const maxEvents = 8
 // An Agent is one node of the run.
 type Agent struct {
 	Hello   *moriensv1.Hello
-	Number  int                                          // 0, 1, 2, … in order of arrival
 	Samples map[moriensv1.Clock][]*moriensv1.ClockSample // in order of arrival
 	// Exchanges compare its clocks with the collector's, in order of arrival.
 	Exchanges map[moriensv1.Clock][]*moriensv1.ClockExchange

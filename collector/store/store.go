@@ -88,7 +88,6 @@ func (s *Store) Greet(h *moriensv1.Hello) (*Agent, uint64, error) {
 	if a == nil {
 		a = &Agent{
 			Hello:     h,
-			Number:    len(s.agents),
 			Samples:   make(map[moriensv1.Clock][]*moriensv1.ClockSample),
 			Exchanges: make(map[moriensv1.Clock][]*moriensv1.ClockExchange),
 		}

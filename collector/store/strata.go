@@ -3,6 +3,8 @@ package store
 import (
 	"math"
 
+	"moriens/internal/index"
+	"moriens/internal/mix"
 	"moriens/internal/section"
 )
 
@@ -19,10 +21,9 @@ type Stratum struct {
 // A summer sums chunks up. It has room for one at a time.
 type summer struct {
 	strata []Stratum
-	latest []uint16 // per site: the number of the latest stratum before a call from it; 0 = none yet
-	of     []uint16 // per row: the stratum of the burst before it; 0 = of none
-	table  []uint16 // by hash: the number of a stratum
-	used   []uint32 // entries of the table
+	latest []uint16    // per site: the number of the latest stratum before a call from it; 0 = none yet
+	of     []uint16    // per row: the stratum of the burst before it; 0 = of none
+	number index.Index // of a stratum, by what it is between
 }
 
 // sum finds the strata of a chunk of a block's rows, whose bursts are sorted by sites, and the ticks of all its bursts.
@@ -47,7 +48,7 @@ func (s *summer) sum(b *section.Block, before uint32, places []uint32, rows []ui
 
 // divide finds of which stratum each burst is.
 func (s *summer) divide(b *section.Block, before uint32, places []uint32) {
-	chance := uint16(mix(b.Origin) % uint64(b.Rows))
+	chance := uint16(mix.Bits(b.Origin) % uint64(b.Rows))
 	noBurst, none := b.NoBurst, b.Rows // rows without a burst, and the first of them
 	if len(noBurst) > 0 {
 		none = int(noBurst[0])
@@ -79,10 +80,6 @@ func (s *summer) divide(b *section.Block, before uint32, places []uint32) {
 
 // begin has room for so many rows and sites. The first stratum is none: it is between no calls.
 func (s *summer) begin(rows, sites int) {
-	for _, k := range s.used {
-		s.table[k] = 0
-	}
-	s.used = s.used[:0]
 	if len(s.of) < rows {
 		s.of = make([]uint16, rows)
 	}
@@ -90,35 +87,18 @@ func (s *summer) begin(rows, sites int) {
 		s.latest = make([]uint16, sites)
 	}
 	clear(s.latest[:sites])
-	if len(s.table) < 2*rows {
-		size := 1 << 10
-		for size < 2*rows {
-			size *= 2
-		}
-		s.table = make([]uint16, size)
-	}
+	s.number.Clear()
 	s.strata = append(s.strata[:0], Stratum{Before: math.MaxUint32})
 }
 
 // find is the number of a stratum, which has a burst in a row if it is new.
 func (s *summer) find(before, after uint32, row uint16) uint16 {
-	mask := uint32(len(s.table) - 1)
-	k := uint32(mix(uint64(before)<<32|uint64(after))) & mask
-	for ; s.table[k] != 0; k = (k + 1) & mask {
-		if x := &s.strata[s.table[k]]; x.Before == before && x.After == after {
-			return s.table[k]
-		}
+	key := index.Spread(uint64(before)<<32 | uint64(after))
+	n, known := s.number.Get(key, nil)
+	if !known {
+		n = uint32(len(s.strata))
+		s.strata = append(s.strata, Stratum{Before: before, After: after, Row: row, Longest: row})
+		s.number.Put(key, n)
 	}
-	number := uint16(len(s.strata))
-	s.strata = append(s.strata, Stratum{Before: before, After: after, Row: row, Longest: row})
-	s.table[k], s.used = number, append(s.used, k)
-	return number
-}
-
-// mix spreads a number over all bits (splitmix64).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return uint16(n)
 }

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"moriens/internal/mix"
 	"moriens/internal/mpicall"
 	"moriens/internal/section"
 	"moriens/internal/section/sectiontest"
@@ -129,13 +130,13 @@ func BenchmarkSum(b *testing.B) {
 			for i := range rows {
 				site := i % sites
 				if name != "loop" {
-					site = int(mix(uint64(i)) % sites)
+					site = int(mix.Bits(uint64(i)) % sites)
 				}
 				block.Site[i], places[site], bySite[site] = uint16(site), uint32(site), append(bySite[site], uint16(i))
 			}
 			order, burst := slices.Concat(bySite...), make([]uint64, rows)
 			for i, row := range order {
-				burst[i] = mix(uint64(row)) % 1000
+				burst[i] = mix.Bits(uint64(row)) % 1000
 			}
 			var s summer
 			b.ReportAllocs()

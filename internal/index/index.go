@@ -62,9 +62,6 @@ func (x *Index) grow() {
 	}
 }
 
-// Len is how many numbers there are.
-func (x *Index) Len() int { return x.used }
-
 // Clear removes all numbers, and keeps the memory.
 func (x *Index) Clear() {
 	if x.used > 0 {

@@ -46,7 +46,7 @@ var rules = []rule{
 		[]string{"stage", "team", "units"}, []string{}},
 	{"collector/health", []string{}, []string{}, []string{}},
 	{"collector", []string{"analysis", "collector", "proto", "trace", "viewer"},
-		[]string{"anchor", "files", "mix", "mpicall", "relay", "rendezvous", "section", "segment", "stage", "sums", "team", "ticks", "units", "webguard", "wire"}, nil},
+		[]string{"anchor", "files", "index", "mix", "mpicall", "relay", "rendezvous", "section", "segment", "stage", "sums", "team", "ticks", "units", "webguard", "wire"}, nil},
 	{"agent", []string{"agent", "analysis", "proto", "trace"},
 		[]string{"anchor", "files", "index", "mix", "mpicall", "relay", "rendezvous", "section", "segment", "shmabi", "sums", "team", "ticks", "units", "wire"}, nil},
 	{"analysis", []string{"analysis"}, []string{"mix", "team", "units"}, []string{"gonum.org"}},

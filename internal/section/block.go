@@ -171,14 +171,3 @@ func fit[T any](column []T, rows int) []T {
 	}
 	return append(column, make([]T, rows-len(column))...)
 }
-
-// Without is a column without some rows, which ascend.
-func Without(column []int64, rows []uint32) []int64 {
-	kept := make([]int64, 0, len(column)-len(rows))
-	from := 0
-	for _, row := range rows {
-		kept = append(kept, column[from:row]...)
-		from = int(row) + 1
-	}
-	return append(kept, column[from:]...)
-}

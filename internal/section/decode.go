@@ -8,8 +8,7 @@ import (
 // A Decoder takes sections apart. It has room for one at a time.
 type Decoder struct {
 	order    order
-	counts   []int // rows of each site
-	restored []int // as the rows say it
+	restored []int // rows of each site, as the rows say it
 	followed [MaxRows + 1]uint16
 	values   [MaxMoves]uint64
 	columns  [6][MaxMoves]uint64
@@ -104,51 +103,50 @@ func (d *Decoder) Sorted(s *Section, b *Block) (rows []uint16, burst, call []uin
 	return d.order.rows[:b.Rows], burst, call, err
 }
 
-// Sites appends to sites what the section says of the sites of its rows, and to counts how many rows each has.
-func (s *Section) Sites(sites []Site, counts []int) ([]Site, []int, error) {
+// readSites reads the sites of the rows, and how many rows each has.
+func (s *Section) readSites() error {
+	s.sites, s.counts = s.sites[:0], s.counts[:0]
 	v, err := s.numbers(colSites)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	left := s.Rows
 	for v.more() {
 		function, path, rows := v.next(), v.next(), v.next()
 		if v.bad || function > math.MaxUint16 || path > math.MaxUint32 || rows == 0 || rows > uint64(left) {
-			return nil, nil, corrupt("a site of function %d, path %d and %d rows", function, path, rows)
+			return corrupt("a site of function %d, path %d and %d rows", function, path, rows)
 		}
 		left -= int(rows)
-		sites, counts = append(sites, Site{uint16(function), uint32(path)}), append(counts, int(rows))
+		s.sites, s.counts = append(s.sites, Site{uint16(function), uint32(path)}), append(s.counts, int(rows))
 	}
 	if left != 0 {
-		return nil, nil, corrupt("%d rows of no site", left)
+		return corrupt("%d rows of no site", left)
 	}
-	return sites, counts, nil
+	return nil
 }
 
 // sites reads of which site each row is, and orders them by it.
-func (d *Decoder) sites(s *Section, b *Block) (err error) {
-	if b.Sites, d.counts, err = s.Sites(b.Sites, d.counts[:0]); err != nil {
-		return err
-	}
+func (d *Decoder) sites(s *Section, b *Block) error {
+	b.Sites = append(b.Sites, s.sites...)
 	sites := b.Site[:b.Rows]
 	if len(b.Sites) > 1 {
 		coded, err := s.packs(colSite, d.values[:])
 		if err != nil {
 			return err
 		}
-		d.restored = append(d.restored[:0], d.counts...)
+		d.restored = append(d.restored[:0], s.counts...)
 		if len(coded) != b.Rows || !restoreSites(coded, d.followed[:len(b.Sites)+1], d.restored, sites) {
 			return corrupt("the sites of %d rows", b.Rows)
 		}
 		for i, n := range d.restored {
-			if n != d.counts[i] {
-				return corrupt("site %d has %d rows, not %d", i, n, d.counts[i])
+			if n != s.counts[i] {
+				return corrupt("site %d has %d rows, not %d", i, n, s.counts[i])
 			}
 		}
 	} else {
 		clear(sites)
 	}
-	d.order.of(sites, d.counts)
+	d.order.of(sites, s.counts)
 	return nil
 }
 

@@ -71,8 +71,8 @@ func (e *Encoder) Calls(dst []byte, b *Block) []byte {
 	dst = e.sparse(dst, b)
 	dst = e.collectives(dst, b)
 	dst = e.marks(dst, b)
-	dst = e.number(dst, colGapsBefore, appendRows(dst, b.GapsBefore, b.First))
-	dst = e.number(dst, colGapsInside, appendRows(dst, b.GapsInside, b.First))
+	dst = e.number(colGapsBefore, appendRows(dst, b.GapsBefore, b.First))
+	dst = e.number(colGapsInside, appendRows(dst, b.GapsInside, b.First))
 	for k := range b.Events {
 		dst = sorted(e, dst, uint8(colCounts+k), b.Counts[k][:b.Rows])
 	}
@@ -90,7 +90,7 @@ func grow(dst []byte, n int) []byte {
 }
 
 // number ends a column of varints.
-func (e *Encoder) number(_ []byte, column uint8, dst []byte) []byte {
+func (e *Encoder) number(column uint8, dst []byte) []byte {
 	e.writer.end(dst, column, asNumber)
 	return dst
 }
@@ -126,7 +126,7 @@ func (e *Encoder) rows(dst []byte, b *Block) []byte {
 		e.counts[site]++
 	}
 	e.order.of(sites, e.counts)
-	dst = e.number(dst, colSites, appendSites(dst, b.Sites, e.counts))
+	dst = e.number(colSites, appendSites(dst, b.Sites, e.counts))
 	if len(b.Sites) > 1 {
 		predictSites(sites, e.followed[:len(b.Sites)+1], e.values[:b.Rows])
 		dst = e.packed(dst, colSite, e.values[:b.Rows])
@@ -140,21 +140,21 @@ func (e *Encoder) sparse(dst []byte, b *Block) []byte {
 	if b.LogBytes > 0 {
 		dst = binary.AppendUvarint(dst, b.LogBytes)
 	}
-	dst = e.number(dst, colLog, dst)
-	dst = e.number(dst, colNoBurst, appendAscending(dst, b.NoBurst))
-	dst = e.number(dst, colPaused, appendAscending(dst, b.Paused))
-	dst = e.number(dst, colNoCounts, appendAscending(dst, b.NoCounts))
-	dst = e.number(dst, colPollsRow, appendAscending(dst, b.PollsRow))
+	dst = e.number(colLog, dst)
+	dst = e.number(colNoBurst, appendAscending(dst, b.NoBurst))
+	dst = e.number(colPaused, appendAscending(dst, b.Paused))
+	dst = e.number(colNoCounts, appendAscending(dst, b.NoCounts))
+	dst = e.number(colPollsRow, appendAscending(dst, b.PollsRow))
 	for _, n := range b.Polls {
 		dst = binary.AppendUvarint(dst, n)
 	}
-	dst = e.number(dst, colPolls, dst)
+	dst = e.number(colPolls, dst)
 	last := uint32(0)
 	for _, x := range b.NotRead {
 		dst = append(binary.AppendUvarint(dst, uint64(x.Row-last)), x.Event)
 		last = x.Row
 	}
-	return e.number(dst, colNotRead, dst)
+	return e.number(colNotRead, dst)
 }
 
 // appendAscending appends numbers as the differences between them.
@@ -208,7 +208,7 @@ func (e *Encoder) marks(dst []byte, b *Block) []byte {
 	if len(list) == 0 {
 		return dst
 	}
-	dst = e.number(dst, colMarkFirst, binary.AppendUvarint(dst, b.FirstMark))
+	dst = e.number(colMarkFirst, binary.AppendUvarint(dst, b.FirstMark))
 	v, last := e.values[:len(list)], b.Origin
 	for i := range list {
 		v[i] = zigzag(int64(list[i].Ticks - last))
@@ -239,14 +239,14 @@ func (e *Encoder) Moves(dst []byte, b *Block) []byte {
 	columns := len(dst)
 	e.writer.begin(dst)
 	lowest := e.split(b)
-	dst = e.number(dst, colLanes, appendLanes(dst, b.Lanes))
+	dst = e.number(colLanes, appendLanes(dst, b.Lanes))
 	for k := range colOrdinal - colLane + 1 {
 		dst = e.packed(dst, uint8(colLane+k), e.columns[k][:n])
 	}
 	if b.Epoch > 0 {
 		dst = binary.AppendUvarint(dst, uint64(b.Epoch))
 	}
-	dst = e.number(dst, colEpoch, dst)
+	dst = e.number(colEpoch, dst)
 	dst = e.rare(dst, b.Transfers)
 	return e.writer.seal(dst, start, columns, &Head{
 		Kind: Moves, Rows: n, Ring: b.Ring, First: lowest, Origin: b.First, Tail: b.Tail, Chunk: b.Chunk,
@@ -303,10 +303,10 @@ func (e *Encoder) rare(dst []byte, list []Transfer) []byte {
 		}
 		return dst
 	}
-	dst = e.number(dst, colElsewhere, places(func(x *Transfer) bool { return x.Ring != 0 },
+	dst = e.number(colElsewhere, places(func(x *Transfer) bool { return x.Ring != 0 },
 		func(dst []byte, x *Transfer) []byte { return binary.LittleEndian.AppendUint64(dst, x.Ring) }))
-	dst = e.number(dst, colPartitioned, places(func(x *Transfer) bool { return x.Channel != 0 },
+	dst = e.number(colPartitioned, places(func(x *Transfer) bool { return x.Channel != 0 },
 		func(dst []byte, x *Transfer) []byte { return binary.AppendUvarint(dst, uint64(x.Channel)) }))
-	return e.number(dst, colUntold, places(func(x *Transfer) bool { return x.Untold },
+	return e.number(colUntold, places(func(x *Transfer) bool { return x.Untold },
 		func(dst []byte, _ *Transfer) []byte { return dst }))
 }

@@ -277,7 +277,7 @@ func (s *Section) check() (err error) {
 		return corrupt("%d rows", s.Rows)
 	}
 	if s.Kind == Calls {
-		if s.sites, s.counts, err = s.Sites(s.sites[:0], s.counts[:0]); err != nil {
+		if err = s.readSites(); err != nil {
 			return err
 		}
 		s.groups = groupsOf(s.groups[:0], s.counts)

@@ -1,4 +1,4 @@
-// Package sectiontest makes sections, for tests of what takes them.
+// Package sectiontest makes sections and messages, for tests of what takes them.
 package sectiontest
 
 import (
