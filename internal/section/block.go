@@ -14,11 +14,8 @@ type Block struct {
 	Ring       uint64 // id
 	First      uint64 // number of the first row within the ring
 	Origin     uint64 // ticks at which the first burst starts: the exit of the call before it
-	Tail       uint64 // of the ring, in slots, behind the block
 	Chunk      uint64 // of windows
-	Sequence   uint64 // of the message that has the block
 	Unfinished bool   // the process died inside the last row, whose call has no ticks
-	LogBytes   uint64 // of the process's log that were read by then; 0 = as before
 
 	Sites       []Site // of the rows, in the order of their first
 	Rows        int
@@ -107,7 +104,7 @@ type Transfer struct {
 
 // Empty makes it a block of nothing, and keeps its memory.
 func (b *Block) Empty() {
-	b.Ring, b.First, b.Origin, b.Tail, b.Chunk, b.Sequence, b.Unfinished, b.LogBytes = 0, 0, 0, 0, 0, 0, false, 0
+	b.Ring, b.First, b.Origin, b.Chunk, b.Unfinished = 0, 0, 0, 0, false
 	b.Rows, b.Events, b.FirstMark, b.Epoch = 0, 0, 0, 0
 	b.Sites = b.Sites[:0]
 	b.NoBurst, b.Paused, b.NoCounts, b.NotRead = b.NoBurst[:0], b.Paused[:0], b.NoCounts[:0], b.NotRead[:0]

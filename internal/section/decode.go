@@ -63,7 +63,7 @@ func (d *Decoder) Order(s *Section, events int, b *Block) error {
 		return corrupt("counts of %d events", events)
 	}
 	b.Empty()
-	b.Ring, b.First, b.Origin, b.Tail, b.Chunk, b.Sequence = s.Ring, s.First, s.Origin, s.Tail, s.Chunk, s.Sequence
+	b.Ring, b.First, b.Origin, b.Chunk = s.Ring, s.First, s.Origin, s.Chunk
 	b.Unfinished = s.Unfinished
 	b.Grow(s.Rows, events)
 	if err := d.sites(s, b); err != nil {
@@ -285,13 +285,7 @@ func (d *Decoder) sparse(s *Section, b *Block) (err error) {
 		}
 		b.NotRead = append(b.NotRead, NotRead{uint32(row), event})
 	}
-	if v, err = s.numbers(colLog); err == nil && v.more() {
-		b.LogBytes = v.next()
-	}
-	if v.bad {
-		return corrupt("column %d", colLog)
-	}
-	return err
+	return nil
 }
 
 // collectives reads their columns.
@@ -399,7 +393,7 @@ func (d *Decoder) Moves(s *Section, b *Block) error {
 		return corrupt("kind %d has no moves", s.Kind)
 	}
 	b.Empty()
-	b.Ring, b.First, b.Tail, b.Chunk = s.Ring, s.Origin, s.Tail, s.Chunk
+	b.Ring, b.First, b.Chunk = s.Ring, s.Origin, s.Chunk
 	if err := d.readLanes(s, b); err != nil {
 		return err
 	}

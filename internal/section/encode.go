@@ -8,7 +8,6 @@ const (
 	colSite     = 2
 	colBurst    = 3
 	colCall     = 4
-	colLog      = 9
 	colNoBurst  = 10
 	colPaused   = 11
 	colNoCounts = 12
@@ -77,7 +76,7 @@ func (e *Encoder) Calls(dst []byte, b *Block) []byte {
 		dst = sorted(e, dst, uint8(colCounts+k), b.Counts[k][:b.Rows])
 	}
 	return e.writer.seal(dst, start, columns, &Head{
-		Kind: Calls, Unfinished: b.Unfinished, Rows: b.Rows, Ring: b.Ring, First: b.First, Origin: b.Origin, Tail: b.Tail, Chunk: b.Chunk, Sequence: b.Sequence,
+		Kind: Calls, Unfinished: b.Unfinished, Rows: b.Rows, Ring: b.Ring, First: b.First, Origin: b.Origin, Chunk: b.Chunk,
 	})
 }
 
@@ -137,10 +136,6 @@ func (e *Encoder) rows(dst []byte, b *Block) []byte {
 
 // sparse appends the columns of some rows.
 func (e *Encoder) sparse(dst []byte, b *Block) []byte {
-	if b.LogBytes > 0 {
-		dst = binary.AppendUvarint(dst, b.LogBytes)
-	}
-	dst = e.number(colLog, dst)
 	dst = e.number(colNoBurst, appendAscending(dst, b.NoBurst))
 	dst = e.number(colPaused, appendAscending(dst, b.Paused))
 	dst = e.number(colNoCounts, appendAscending(dst, b.NoCounts))
@@ -249,7 +244,7 @@ func (e *Encoder) Moves(dst []byte, b *Block) []byte {
 	dst = e.number(colEpoch, dst)
 	dst = e.rare(dst, b.Transfers)
 	return e.writer.seal(dst, start, columns, &Head{
-		Kind: Moves, Rows: n, Ring: b.Ring, First: lowest, Origin: b.First, Tail: b.Tail, Chunk: b.Chunk,
+		Kind: Moves, Rows: n, Ring: b.Ring, First: lowest, Origin: b.First, Chunk: b.Chunk,
 	})
 }
 

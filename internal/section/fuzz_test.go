@@ -12,7 +12,7 @@ import (
 // planted is a block like those of a halo exchange.
 func planted(rows, neighbours int) *Block {
 	random := rand.New(rand.NewPCG(3, 4))
-	b := &Block{Ring: 7, First: 1 << 20, Origin: 1 << 50, Tail: 1 << 22}
+	b := &Block{Ring: 7, First: 1 << 20, Origin: 1 << 50, Chunk: 3}
 	b.Grow(rows, 2)
 	for i := range 2*neighbours + 2 {
 		b.Sites = append(b.Sites, Site{uint16(i % 4), uint32(i + 1)})
@@ -47,7 +47,7 @@ func FuzzSection(f *testing.F) {
 	b := planted(50, 2)
 	b.NoBurst, b.Paused, b.NoCounts, b.PollsRow, b.Polls = []uint32{0, 9}, []uint32{9}, []uint32{3}, []uint32{4}, []uint64{99}
 	b.Marks, b.GapsBefore, b.GapsInside = []Mark{{Ticks: 9, What: Event, Value: -4}, {Ticks: 10, What: BeginPhase, Name: 3}}, []uint64{1}, []uint64{2}
-	b.NotRead, b.LogBytes, b.Epoch = []NotRead{{4, 1}}, 77, 3
+	b.NotRead, b.Epoch = []NotRead{{4, 1}}, 3
 	b.Transfers[0].Ring, b.Transfers[1].Channel, b.Transfers[2].Untold = 5, 6, true
 	f.Add(e.Calls(nil, b))
 	f.Add(e.Moves(nil, b))

@@ -58,12 +58,10 @@ type Head struct {
 	Ring       uint64 // id
 	First      uint64 // number of the first row; of Moves, of the first call that posted one of the transfers
 	Origin     uint64 // ticks at which the first burst starts; of Moves, the row from which that of the first transfer differs
-	Tail       uint64 // of the ring, in slots, behind the block
-	Chunk      uint64 // of windows that the rows are in; 0: not given, like Tail and Sequence
-	Sequence   uint64 // of the message that has the section
+	Chunk      uint64 // of windows that the rows are in; 0: the first one, or not given
 }
 
-// Offsets in the head.
+// Offsets in the head. What it has beside these is 0.
 const (
 	atLength   = 0
 	atChecksum = 4
@@ -74,9 +72,7 @@ const (
 	atRing     = 16
 	atFirst    = 24
 	atOrigin   = 32
-	atTail     = 40
 	atChunk    = 48
-	atSequence = 56
 )
 
 // An encoding of a column.
@@ -147,10 +143,11 @@ func (w *writer) seal(dst []byte, start, columns int, h *Head) []byte {
 	}
 	binary.LittleEndian.PutUint16(b[atFlags:], flags)
 	binary.LittleEndian.PutUint32(b[atRows:], uint32(h.Rows))
+	clear(b[atOrigin:headBytes])
 	for _, x := range []struct {
 		at    int
 		value uint64
-	}{{atRing, h.Ring}, {atFirst, h.First}, {atOrigin, h.Origin}, {atTail, h.Tail}, {atChunk, h.Chunk}, {atSequence, h.Sequence}} {
+	}{{atRing, h.Ring}, {atFirst, h.First}, {atOrigin, h.Origin}, {atChunk, h.Chunk}} {
 		binary.LittleEndian.PutUint64(b[x.at:], x.value)
 	}
 	binary.LittleEndian.PutUint32(b[atChecksum:], crc32.Checksum(b[atKind:], castagnoli))
@@ -209,7 +206,7 @@ func (s *Section) Read(b []byte) (rest []byte, err error) {
 	s.Head = Head{
 		Kind: Kind(b[atKind]), Unfinished: binary.LittleEndian.Uint16(b[atFlags:])&flagUnfinished != 0,
 		Rows: int(binary.LittleEndian.Uint32(b[atRows:])), Ring: number(atRing), First: number(atFirst), Origin: number(atOrigin),
-		Tail: number(atTail), Chunk: number(atChunk), Sequence: number(atSequence),
+		Chunk: number(atChunk),
 	}
 	if err := s.readDirectory(); err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ func TestPacksAreSmall(t *testing.T) {
 func drawBlock(t *rapid.T) *Block {
 	b := new(Block)
 	b.Ring, b.First, b.Origin = drawValue(t), rapid.Uint64Range(0, 1<<40).Draw(t, "first"), rapid.Uint64Range(0, 1<<60).Draw(t, "origin")
-	b.Tail, b.Chunk, b.Sequence, b.LogBytes = drawValue(t), drawValue(t), drawValue(t), drawValue(t)
+	b.Chunk = drawValue(t)
 	b.Unfinished = rapid.Bool().Draw(t, "unfinished")
 	b.Grow(rapid.IntRange(0, 400).Draw(t, "rows"), rapid.IntRange(0, 3).Draw(t, "events"))
 	seed := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
@@ -166,7 +166,7 @@ func reduced(b *Block, moves bool) *Block {
 	*r = *b
 	if moves {
 		r.Empty()
-		r.Ring, r.First, r.Tail, r.Chunk, r.Epoch, r.Lanes, r.Transfers = b.Ring, b.First, b.Tail, b.Chunk, b.Epoch, b.Lanes, b.Transfers
+		r.Ring, r.First, r.Chunk, r.Epoch, r.Lanes, r.Transfers = b.Ring, b.First, b.Chunk, b.Epoch, b.Lanes, b.Transfers
 	} else {
 		r.Epoch, r.Lanes, r.Transfers = 0, nil, nil
 	}
@@ -176,23 +176,23 @@ func reduced(b *Block, moves bool) *Block {
 func sameBlocks(a, b *Block) string {
 	view := func(b *Block) any {
 		x := struct {
-			Ring, First, Origin, Tail, Chunk, Sequence, LogBytes, FirstMark uint64
-			Unfinished                                                      bool
-			Rows, Events                                                    int
-			Epoch                                                           uint32
-			Sites                                                           []Site
-			Site                                                            []uint16
-			Burst, Call                                                     []uint64
-			Counts                                                          [][]int64
-			NoBurst, Paused, NoCounts, PollsRow                             []uint32
-			NotRead                                                         []NotRead
-			Polls, GapsBefore, GapsInside                                   []uint64
-			Collectives                                                     []Collective
-			Marks                                                           []Mark
-			Lanes                                                           []Lane
-			Transfers                                                       []Transfer
+			Ring, First, Origin, Chunk, FirstMark uint64
+			Unfinished                            bool
+			Rows, Events                          int
+			Epoch                                 uint32
+			Sites                                 []Site
+			Site                                  []uint16
+			Burst, Call                           []uint64
+			Counts                                [][]int64
+			NoBurst, Paused, NoCounts, PollsRow   []uint32
+			NotRead                               []NotRead
+			Polls, GapsBefore, GapsInside         []uint64
+			Collectives                           []Collective
+			Marks                                 []Mark
+			Lanes                                 []Lane
+			Transfers                             []Transfer
 		}{
-			b.Ring, b.First, b.Origin, b.Tail, b.Chunk, b.Sequence, b.LogBytes, b.FirstMark, b.Unfinished, b.Rows, b.Events, b.Epoch,
+			b.Ring, b.First, b.Origin, b.Chunk, b.FirstMark, b.Unfinished, b.Rows, b.Events, b.Epoch,
 			b.Sites, b.Site[:b.Rows], b.Burst[:b.Rows], b.Call[:b.Rows], nil, b.NoBurst, b.Paused, b.NoCounts, b.PollsRow, b.NotRead, b.Polls,
 			b.GapsBefore, b.GapsInside, b.Collectives, b.Marks, b.Lanes, b.Transfers,
 		}
