@@ -134,6 +134,10 @@ type Thread struct {
 	Bursts              Bursts
 	Transfers           Transfers
 	Collectives         Collectives
+	Waits               Waits
+	// The parts of its time in which the critical path of the run is on the thread, by begin, apart from each other; nil
+	// in all threads: it is not known.
+	Critical []Stretch
 
 	Phases []Phase // by begin, the outer one first
 	Events []Event // by time

@@ -1,0 +1,163 @@
+package rundir
+
+// WaitsFile and WaitsTableFile have who waited for whom, and why.
+const (
+	WaitsFile      = "waits.json"
+	WaitsTableFile = "waits.parquet"
+)
+
+// WaitsFormat is the version of both files.
+const WaitsFormat = 1
+
+// What waits were computed from.
+const (
+	WaitsFull        = "full"        // collectives and all messages
+	WaitsCollectives = "collectives" // blocking collectives: messages are known in some windows at most
+)
+
+// Waits are waits.json, and what `moriens waits --json` prints: how long calls waited, who caused it, and the critical
+// path. Times are seconds, sums over all threads that called MPI unless they say otherwise; null: not known.
+type Waits struct {
+	Format   int         `json:"format"`
+	WholeRun *WaitsTable `json:"whole_run"`     // null: not known, why says why
+	Windows  *WaitsTable `json:"windows"`       // the same of what is kept in full detail; null where whole_run is of basis full
+	Why      []string    `json:"why,omitempty"` // what is not known or marked, each a sentence without a full stop
+}
+
+// A WaitsTable is the waits of a run, or of its windows.
+type WaitsTable struct {
+	Basis     string `json:"basis"`            // full or collectives
+	Marked    bool   `json:"marked,omitempty"` // clocks do not agree well enough to trust all of it
+	Ranks     int    `json:"ranks"`
+	Locations int    `json:"locations"` // threads that called MPI
+
+	Seconds     Number `json:"seconds"`             // elapsed: the length of the critical path
+	MPI         Number `json:"mpi_seconds"`         // in MPI: waiting, residual and what is not explained
+	Waiting     Number `json:"wait_seconds"`        // the sum of kinds, and of causes
+	Residual    Number `json:"residual_seconds"`    // in MPI without waiting: the library, its trees, progress, noise, transfers
+	Uncertain   Number `json:"uncertain_seconds"`   // would be waits, but are shorter than clocks of two hosts agree; part of the residual
+	Unexplained Number `json:"unexplained_seconds"` // of the waits: their cause lies before what is kept
+
+	Kinds       []WaitsKind     `json:"kinds"`      // by seconds, descending, like all lists below
+	CallPaths   []WaitsCallPath `json:"call_paths"` // of calls that waited
+	Causes      []WaitsCause    `json:"causes"`     // the largest; causes_total says how many there are: waits.parquet has all
+	CausesTotal int             `json:"causes_total"`
+	Clusters    []WaitsCluster  `json:"clusters"`
+	ByRank      []WaitsRank     `json:"by_rank"` // the largest by caused + waiting; ranks says how many there are: waits.parquet has all
+	Links       []WaitsLink     `json:"links"`   // of messages, the largest; links_total says how many there are
+	LinksTotal  int             `json:"links_total"`
+	Path        WaitsPath       `json:"critical_path"`
+
+	NotExplained     []WaitsNotExplained `json:"not_explained"`                 // calls that may have waited for others, but not for whom
+	Contradictions   int64               `json:"contradictions"`                // calls that ended before what they waited for: clocks or records are wrong
+	Incomplete       int64               `json:"collectives_incomplete"`        // collectives of which not all members are known: their waits are lower bounds
+	NotSynchronising int64               `json:"collectives_not_synchronising"` // of which a member left before the last one came, though all could wait for all
+	OneSided         int64               `json:"messages_one_sided"`            // messages of which one side alone is known: their waits are residual
+	Eager            []WaitsEager        `json:"eager"`                         // up to which size sends do not wait for their receivers, as far as was seen
+}
+
+// A WaitsKind is all waits of one kind.
+type WaitsKind struct {
+	Kind    string `json:"kind"` // trace.WaitKind
+	Count   int64  `json:"count"`
+	Seconds Number `json:"seconds"`
+	Longest Number `json:"longest_seconds"`
+}
+
+// A WaitsCallPath is the waits of one kind at one call path.
+type WaitsCallPath struct {
+	CallPath string `json:"call_path"`
+	Kind     string `json:"kind"`
+	Count    int64  `json:"count"`
+	Seconds  Number `json:"seconds"`
+	Residual Number `json:"residual_seconds"` // of these calls
+}
+
+// What a cause is.
+const (
+	CauseComputing = "computing" // bursts of a cluster, or in none
+	CauseMPI       = "MPI"       // residual in calls
+	CauseOutside   = "outside"   // before the thread's first record, or not recorded: paused, lost
+)
+
+// A WaitsCause is what one thread did for longer than those that had to wait for it.
+type WaitsCause struct {
+	ThreadName
+	What     string `json:"what"`           // computing, MPI or outside
+	Cluster  *int32 `json:"cluster"`        // of computing; null: in none
+	CallPath string `json:"call_path"`      // of computing the call that ends the burst, of MPI the call
+	Seconds  Number `json:"seconds"`        // waits charged to it
+	Direct   Number `json:"direct_seconds"` // of those, waits of others for this very rank; the rest was handed on by ranks that waited for it
+	Share    Number `json:"share"`          // of all waits
+	Waits    int64  `json:"waits"`          // direct ones
+	More     Number `json:"more_seconds"`   // by how much it took longer than on the rank that waited, mean of the direct waits
+}
+
+// A WaitsCluster is what a cluster costs.
+type WaitsCluster struct {
+	Cluster   int32  `json:"cluster"`
+	Caused    Number `json:"caused_seconds"`
+	Path      Number `json:"path_seconds"`
+	PathShare Number `json:"path_share"`
+	Imbalance Number `json:"path_imbalance_seconds"` // on the path, less the mean over the locations: what balance could save to a first order
+}
+
+// A WaitsRank is what a thread waits, and what it makes others wait.
+type WaitsRank struct {
+	ThreadName
+	Waiting Number `json:"wait_seconds"`
+	Caused  Number `json:"caused_seconds"`
+	Direct  Number `json:"direct_seconds"`
+	Path    Number `json:"path_seconds"`
+}
+
+// A WaitsLink is the waits of one rank for another in messages.
+type WaitsLink struct {
+	Waiting   ThreadName `json:"waiting"` // who waits
+	For       ThreadName `json:"for"`
+	Count     int64      `json:"count"`
+	Seconds   Number     `json:"seconds"`
+	Computing Number     `json:"computing_seconds"` // what of it is charged to computing of the other,
+	MPI       Number     `json:"mpi_seconds"`       // to its residual in MPI,
+	Outside   Number     `json:"outside_seconds"`   // to what was not recorded,
+	HandedOn  Number     `json:"handed_on_seconds"` // and to those for whom it waited itself
+}
+
+// A WaitsPath is the critical path: what the run did from its end back to its begin, at each wait on the thread that
+// was waited for. Its parts add up to the elapsed time.
+type WaitsPath struct {
+	Seconds Number          `json:"seconds"`
+	Changes int             `json:"changes"` // how often it goes from one thread to another
+	Parts   []WaitsPathPart `json:"parts"`
+	Ranks   []WaitsPathRank `json:"ranks"` // the largest
+}
+
+// A WaitsPathPart is what the path has of a cluster and call path.
+type WaitsPathPart struct {
+	What     string `json:"what"`
+	Cluster  *int32 `json:"cluster"`
+	CallPath string `json:"call_path"`
+	Seconds  Number `json:"seconds"`
+	Share    Number `json:"share"`
+}
+
+// A WaitsPathRank is what the path has of a thread.
+type WaitsPathRank struct {
+	ThreadName
+	Seconds Number `json:"seconds"`
+	Share   Number `json:"share"`
+}
+
+// A WaitsNotExplained is time in calls of which it is not recorded for whom they wait.
+type WaitsNotExplained struct {
+	What    string `json:"what"` // neighbourhood collectives, one-sided synchronisation, input and output, …
+	Calls   int64  `json:"calls"`
+	Seconds Number `json:"seconds"`
+}
+
+// A WaitsEager is the largest message between ranks of one host, or of two, that was sent without waiting for its
+// receive; null: none was seen.
+type WaitsEager struct {
+	SameNode bool   `json:"same_node"`
+	Bytes    *int64 `json:"bytes"`
+}
