@@ -1,0 +1,178 @@
+package waits
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A candidate is what a call of a collective waits for.
+type candidate struct {
+	row  int32
+	from place
+	kind Kind
+}
+
+// collectives makes edges, meetings and candidates of the collectives of the run.
+func (s *solver) collectives() [][]candidate {
+	x := newOperations(s)
+	for i := range x.list {
+		o := &x.list[i]
+		if o.members == 0 {
+			continue
+		}
+		if o.size > o.members && !o.inter {
+			s.result.Incomplete++
+		}
+		if !o.mixed && o.members > 1 && !o.synchronises() {
+			s.result.NotSynchronising++
+		}
+	}
+	list := make([][]candidate, len(s.lanes))
+	s.each(func(i int) {
+		thread := int32(i)
+		for k := range x.parts[i] {
+			p := &x.parts[i][k]
+			o := &x.list[p.op]
+			if p.done < 0 || !p.takes || !o.synchronises() {
+				continue
+			}
+			switch o.flow {
+			case allToAll, start, end:
+				if o.latestNS == math.MinInt64 {
+					continue
+				}
+				list[i] = append(list[i], candidate{p.done, o.latest, o.kind})
+				if p.gives && !o.begins {
+					s.met[i] = append(s.met[i], meeting{p.done, p.op})
+				}
+			case fromRoot:
+				if o.hasRoot && o.root.thread != thread {
+					s.edges[i] = append(s.edges[i], edge{p.done, o.root, o.kind})
+				}
+			}
+		}
+		slices.SortStableFunc(s.met[i], func(a, b meeting) int { return cmp.Compare(a.row, b.row) })
+	})
+	s.toRoots(x)
+	x.scans(func(thread int32, p *part, before place) {
+		if p.done >= 0 {
+			s.edges[thread] = append(s.edges[thread], edge{p.done, before, Scan})
+		}
+	})
+	return list
+}
+
+// toRoots makes edges of what each member has given to the root.
+func (s *solver) toRoots(x *operations) {
+	rootDone := make(map[int32]int32) // by operation: row of the root's call that completed it
+	for i := range x.parts {
+		for k := range x.parts[i] {
+			if p := &x.parts[i][k]; p.root && p.done >= 0 && x.list[p.op].flow == toRoot {
+				rootDone[p.op] = p.done
+			}
+		}
+	}
+	for i := range x.parts {
+		for k := range x.parts[i] {
+			p := &x.parts[i][k]
+			o := &x.list[p.op]
+			if o.flow != toRoot || !p.gives || !o.synchronises() || !o.hasRoot {
+				continue
+			}
+			if row, known := rootDone[p.op]; known {
+				s.edges[o.root.thread] = append(s.edges[o.root.thread], edge{row, place{int32(i), p.start}, o.kind})
+			}
+		}
+	}
+}
+
+// find makes the waits of each thread: for the latest that a call was left after.
+func (s *solver) find(candidates [][]candidate) {
+	type sums struct {
+		waitNS, uncertainNS, contradictions, contradictionNS int64
+	}
+	all := make([]sums, len(s.lanes))
+	s.each(func(i int) {
+		l, edges, x := &s.lanes[i], s.edges[i], candidates[i]
+		slices.SortFunc(edges, func(a, b edge) int {
+			return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.from.thread, b.from.thread), cmp.Compare(a.from.row, b.from.row), cmp.Compare(a.kind, b.kind))
+		})
+		slices.SortFunc(x, func(a, b candidate) int {
+			return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.from.thread, b.from.thread), cmp.Compare(a.from.row, b.from.row), cmp.Compare(a.kind, b.kind))
+		})
+		last := make(map[int32]int32) // by thread: the last edge from it
+		met := int32(-1)
+		for e, k := 0, 0; e < len(edges) || k < len(x); {
+			row := int32(math.MaxInt32)
+			if e < len(edges) {
+				row = edges[e].row
+			}
+			if k < len(x) {
+				row = min(row, x[k].row)
+			}
+			first := e
+			best, untilNS := candidate{row: row}, l.EnterNS[row]
+			consider := func(from place, kind Kind) {
+				if ns := s.enterNS(from); ns > untilNS {
+					best.from, best.kind, untilNS = from, kind, ns
+				}
+			}
+			for ; e < len(edges) && edges[e].row == row; e++ {
+				consider(edges[e].from, edges[e].kind)
+			}
+			for ; k < len(x) && x[k].row == row; k++ {
+				consider(x[k].from, x[k].kind)
+			}
+			for int(met)+1 < len(s.met[i]) && s.met[i][met+1].row < row {
+				met++
+			}
+			if best.kind != None {
+				if untilNS > l.ExitNS[row] {
+					all[i].contradictions++
+					all[i].contradictionNS += untilNS - l.ExitNS[row]
+					untilNS = l.ExitNS[row]
+				}
+				switch ns := untilNS - l.EnterNS[row]; {
+				case ns <= 0:
+				case ns <= s.uncertainNS(int32(i), best.from.thread):
+					all[i].uncertainNS += ns
+				default:
+					all[i].waitNS += ns
+					w := wait{Wait: Wait{row, best.from.thread, best.from.row, best.kind, untilNS}, edge: -1, met: met}
+					if n, known := last[best.from.thread]; known {
+						w.edge = n
+					}
+					s.waits[i] = append(s.waits[i], w)
+				}
+			}
+			for n := first; n < e; n++ {
+				last[edges[n].from.thread] = int32(n)
+			}
+		}
+		s.wrongOrder(i)
+	})
+	for i := range all {
+		s.result.WaitNS += all[i].waitNS
+		s.result.UncertainNS += all[i].uncertainNS
+		s.result.Contradictions += all[i].contradictions
+		s.result.ContradictionNS += all[i].contradictionNS
+	}
+}
+
+// wrongOrder names the late senders while whose receivers waited another message was under way, which they took later.
+func (s *solver) wrongOrder(thread int) {
+	edges, list := s.edges[thread], s.waits[thread]
+	firstNS, e := int64(math.MaxInt64), len(edges)
+	for k := len(list) - 1; k >= 0; k-- {
+		w := &list[k]
+		for ; e > 0 && edges[e-1].row > w.Row; e-- {
+			if edges[e-1].kind == LateSender {
+				firstNS = min(firstNS, s.enterNS(edges[e-1].from))
+			}
+		}
+		if w.Kind == LateSender && firstNS < w.UntilNS {
+			w.Kind = WrongOrder
+		}
+	}
+}
