@@ -21,8 +21,32 @@ const (
 	inOut
 )
 
-// notExplained names what is not known for whom it waits.
-var notExplained = map[flow]string{neighbours: "neighbourhood collectives", oneSided: "one-sided synchronisation", inOut: "input and output"}
+// reasons are why it is not known for whom calls wait.
+var reasons = [...]string{
+	"neighbourhood collectives", "one-sided synchronisation", "input and output", "collectives between two groups", "calls in which the process ended",
+}
+
+// The reasons.
+const (
+	ofNeighbours = iota
+	ofOneSided
+	ofInOut
+	ofGroups
+	ofDeath
+)
+
+// unexplained is the reason why it is not known for whom a call waits.
+func (c *call) unexplained() (reason int, is bool) {
+	switch c.flow {
+	case neighbours:
+		return ofNeighbours, true
+	case oneSided:
+		return ofOneSided, true
+	case inOut:
+		return ofInOut, true
+	}
+	return 0, false
+}
 
 // A call is what an MPI function means for those that wait.
 type call struct {
@@ -33,7 +57,17 @@ type call struct {
 	begins bool // nonblocking or persistent: another call completes it
 	making bool // of a persistent operation: nothing moves yet
 	sends  sending
+	polls  polling
 }
+
+// A polling is how a function looks for what another call then receives.
+type polling uint8
+
+const (
+	noPoll polling = iota
+	probe          // a message that the next receive takes
+	test           // requests; it found them not complete, and the next call asks again
+)
 
 // A sending is how a function sends.
 type sending uint8
@@ -90,6 +124,12 @@ func callOf(function string) call {
 		return call{sends: synchronous, begins: true}
 	case "Bsend", "Ibsend", "Rsend", "Irsend", "Sendrecv", "Sendrecv_replace", "Isendrecv", "Isendrecv_replace":
 		return call{sends: buffered}
+	}
+	switch name {
+	case "Probe", "Mprobe", "Iprobe", "Improbe":
+		return call{polls: probe}
+	case "Test", "Testall", "Testany", "Testsome":
+		return call{polls: test}
 	}
 	if c, is := collectives[name]; is {
 		return c

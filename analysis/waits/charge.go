@@ -23,7 +23,9 @@ type charger struct {
 	links        []Link
 	linkAt       index.Index
 	excess       []piece
-	redo         []place // waits to which more was handed on after they had been charged
+	groups       []int32    // by key: keys of one are compared in sum
+	more         [][2]int64 // by group: how much more the cause has, and the same of those keys alone of which it has more
+	redo         []place    // waits to which more was handed on after they had been charged
 }
 
 // A stretch is what a thread has done in a part of its time.
@@ -55,6 +57,8 @@ func (x *stretch) clear() {
 func (s *solver) charge() {
 	c := &charger{s: s, ties: newTies(s), sums: make([][]int64, len(s.lanes)), of: place{-1, -1}}
 	c.cause.ns, c.other.ns = make([]int64, len(s.keys)), make([]int64, len(s.keys))
+	c.groups = s.groups()
+	c.more = make([][2]int64, int(slices.Max(c.groups))+1)
 	s.each(func(i int) {
 		sums := make([]int64, len(s.waits[i])+1)
 		for k := range s.waits[i] {
@@ -109,19 +113,7 @@ func (c *charger) wait(p place) {
 	}
 	c.other.clear()
 	s.stretch(&c.other, place{p.thread, w.Row}, t.waiting)
-	total := int64(0)
-	c.excess = c.excess[:0]
-	for _, key := range c.cause.keys {
-		if more := c.cause.ns[key] - c.other.ns[key]; more > 0 {
-			c.excess = append(c.excess, piece{key, more})
-			total += more
-		}
-	}
-	waited := max(0, c.cause.waitNS-c.other.waitNS)
-	if waited > 0 {
-		c.excess = append(c.excess, piece{waitKey, waited})
-		total += waited
-	}
+	total := c.compare()
 	var link *Link
 	if w.Kind <= LateReceiver && !w.done {
 		link = c.link(p.thread, w.For)
@@ -132,6 +124,47 @@ func (c *charger) wait(p place) {
 	}
 	c.divide(w, w.passedNS, total, nil, false)
 	w.done, w.passedNS = true, 0
+}
+
+// compare finds what the cause has more of: in each cluster, in MPI, outside, and in waiting. What it has more of in a
+// cluster, or in MPI, is divided among the call paths at which it has more.
+func (c *charger) compare() (total int64) {
+	c.excess = c.excess[:0]
+	for _, key := range c.cause.keys {
+		of := &c.more[c.groups[key]]
+		more := c.cause.ns[key] - c.other.ns[key]
+		of[0] += more
+		of[1] += max(0, more)
+	}
+	for _, key := range c.other.keys {
+		if c.cause.ns[key] == 0 {
+			c.more[c.groups[key]][0] -= c.other.ns[key]
+		}
+	}
+	for _, key := range c.cause.keys {
+		of := &c.more[c.groups[key]]
+		more := max(0, c.cause.ns[key]-c.other.ns[key])
+		if of[0] <= 0 || more == 0 {
+			continue
+		}
+		n := part64(of[0], more, of[1])
+		of[0], of[1] = of[0]-n, of[1]-more
+		if n > 0 {
+			c.excess = append(c.excess, piece{key, n})
+			total += n
+		}
+	}
+	for _, key := range c.cause.keys {
+		c.more[c.groups[key]] = [2]int64{}
+	}
+	for _, key := range c.other.keys {
+		c.more[c.groups[key]] = [2]int64{}
+	}
+	if waited := c.cause.waitNS - c.other.waitNS; waited > 0 {
+		c.excess = append(c.excess, piece{waitKey, waited})
+		total += waited
+	}
+	return total
 }
 
 // waitKey stands in an excess for waiting.

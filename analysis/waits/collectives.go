@@ -245,7 +245,10 @@ func (x *operations) ends(world int) {
 		x.list, x.s.commOf = append(x.list, operation{}), append(x.s.commOf, int32(-1-world))
 		for _, thread := range x.s.worlds[world].threads {
 			l := &x.s.lanes[thread]
-			row := x.s.tallies[thread].first[of]
+			row := l.start
+			if of == end {
+				row = l.end
+			}
 			if row < 0 {
 				continue
 			}

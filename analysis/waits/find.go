@@ -48,7 +48,7 @@ func (s *solver) collectives() [][]candidate {
 				}
 			case fromRoot:
 				if o.hasRoot && o.root.thread != thread {
-					s.edges[i] = append(s.edges[i], edge{p.done, o.root, o.kind})
+					s.edges[i] = append(s.edges[i], edge{row: p.done, from: o.root, kind: o.kind})
 				}
 			}
 		}
@@ -57,7 +57,7 @@ func (s *solver) collectives() [][]candidate {
 	s.toRoots(x)
 	x.scans(func(thread int32, p *part, before place) {
 		if p.done >= 0 {
-			s.edges[thread] = append(s.edges[thread], edge{p.done, before, Scan})
+			s.edges[thread] = append(s.edges[thread], edge{row: p.done, from: before, kind: Scan})
 		}
 	})
 	return list
@@ -81,7 +81,7 @@ func (s *solver) toRoots(x *operations) {
 				continue
 			}
 			if row, known := rootDone[p.op]; known {
-				s.edges[o.root.thread] = append(s.edges[o.root.thread], edge{row, place{int32(i), p.start}, o.kind})
+				s.edges[o.root.thread] = append(s.edges[o.root.thread], edge{row: row, from: place{int32(i), p.start}, kind: o.kind})
 			}
 		}
 	}
@@ -95,12 +95,14 @@ func (s *solver) find(candidates [][]candidate) {
 	all := make([]sums, len(s.lanes))
 	s.each(func(i int) {
 		l, edges, x := &s.lanes[i], s.edges[i], candidates[i]
-		slices.SortFunc(edges, func(a, b edge) int {
-			return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.from.thread, b.from.thread), cmp.Compare(a.from.row, b.from.row), cmp.Compare(a.kind, b.kind))
-		})
+		slices.SortFunc(edges, edge.compare)
 		slices.SortFunc(x, func(a, b candidate) int {
 			return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.from.thread, b.from.thread), cmp.Compare(a.from.row, b.from.row), cmp.Compare(a.kind, b.kind))
 		})
+		if s.polling && len(edges) > 0 {
+			edges = s.polls(l, edges)
+			s.edges[i] = edges
+		}
 		last := make(map[int32]int32) // by thread: the last edge from it
 		met := int32(-1)
 		for e, k := 0, 0; e < len(edges) || k < len(x); {
@@ -113,24 +115,26 @@ func (s *solver) find(candidates [][]candidate) {
 			}
 			first := e
 			best, untilNS := candidate{row: row}, l.EnterNS[row]
-			consider := func(from place, kind Kind) {
-				if ns := s.enterNS(from); ns > untilNS {
-					best.from, best.kind, untilNS = from, kind, ns
+			polled := false // what is waited for is received by a later call
+			for ; e < len(edges) && edges[e].row == row; e++ {
+				if ns := s.enterNS(edges[e].from); ns > untilNS {
+					best.from, best.kind, untilNS, polled = edges[e].from, edges[e].kind, ns, edges[e].polled
 				}
 			}
-			for ; e < len(edges) && edges[e].row == row; e++ {
-				consider(edges[e].from, edges[e].kind)
-			}
 			for ; k < len(x) && x[k].row == row; k++ {
-				consider(x[k].from, x[k].kind)
+				if ns := s.enterNS(x[k].from); ns > untilNS {
+					best.from, best.kind, untilNS, polled = x[k].from, x[k].kind, ns, false
+				}
 			}
 			for int(met)+1 < len(s.met[i]) && s.met[i][met+1].row < row {
 				met++
 			}
 			if best.kind != None {
 				if untilNS > l.ExitNS[row] {
-					all[i].contradictions++
-					all[i].contradictionNS += untilNS - l.ExitNS[row]
+					if !polled {
+						all[i].contradictions++
+						all[i].contradictionNS += untilNS - l.ExitNS[row]
+					}
 					untilNS = l.ExitNS[row]
 				}
 				switch ns := untilNS - l.EnterNS[row]; {
@@ -160,6 +164,49 @@ func (s *solver) find(candidates [][]candidate) {
 	}
 }
 
+func (e edge) compare(o edge) int {
+	return cmp.Or(cmp.Compare(e.row, o.row), cmp.Compare(e.from.thread, o.from.thread), cmp.Compare(e.from.row, o.from.row), cmp.Compare(e.kind, o.kind))
+}
+
+// polls adds edges of the calls that looked for messages before another call received them: a probe, and tests that
+// followed each other until one found its requests complete. edges are in order, and what is returned is.
+func (s *solver) polls(l *lane, edges []edge) []edge {
+	var more []edge
+	next := len(edges) // the first edge of the calls from the one behind row on
+	alone := true      // calls from row + 1 to that of the edge are all tests
+	for row := l.calls() - 1; row >= 0; row-- {
+		first := next
+		for first > 0 && edges[first-1].row >= int32(row) {
+			first--
+		}
+		of := s.of(l.Path[row])
+		switch {
+		case first < next: // it receives
+			next, alone = first, of.polls == test
+			continue
+		case of.polls == noPoll:
+			alone = false
+			continue
+		case next == len(edges) || of.polls == test && !alone:
+			continue
+		}
+		for n := next; n < len(edges) && edges[n].row == edges[next].row; n++ {
+			e := edges[n]
+			if ns := s.enterNS(e.from); e.kind != LateSender || of.polls == probe && ns > l.ExitNS[row] {
+				continue // another message was found, or none
+			}
+			e.row, e.polled = int32(row), true
+			more = append(more, e)
+		}
+	}
+	if len(more) == 0 {
+		return edges
+	}
+	edges = append(edges, more...)
+	slices.SortFunc(edges, edge.compare)
+	return edges
+}
+
 // wrongOrder names the late senders while whose receivers waited another message was under way, which they took later.
 func (s *solver) wrongOrder(thread int) {
 	edges, list := s.edges[thread], s.waits[thread]
@@ -171,7 +218,7 @@ func (s *solver) wrongOrder(thread int) {
 				firstNS = min(firstNS, s.enterNS(edges[e-1].from))
 			}
 		}
-		if w.Kind == LateSender && firstNS < w.UntilNS {
+		if w.Kind == LateSender && firstNS < w.UntilNS && s.of(s.lanes[thread].Path[w.Row]).polls == noPoll {
 			w.Kind = WrongOrder
 		}
 	}

@@ -17,37 +17,30 @@ const (
 // mpiKey is the key of the residual in calls of a path.
 func mpiKey(path uint32) int32 { return firstMPIKey + int32(path) }
 
-// codes number what threads compute before it is known what there is: by label and call path.
-type codes struct {
-	paths int
-	least int32 // label
-}
+// leastLabel is that of bursts in no cluster with the least number.
+const leastLabel = -3
 
-func newCodes(threads []Thread, paths int) (c codes, err error) {
-	least, most := int32(0), int32(0)
-	for i := range threads {
-		for _, label := range threads[i].Cluster {
-			least, most = min(least, label), max(most, label)
-		}
+// codes number what threads compute before it is known what there is: by label and call path.
+type codes struct{ paths, clusters int }
+
+func newCodes(paths, clusters int) (codes, error) {
+	if n := int64(clusters+1-leastLabel) * int64(paths); n > math.MaxInt32-int64(paths)-int64(firstMPIKey) {
+		return codes{}, fmt.Errorf("%d clusters and %d call paths are more than can be told apart", clusters, paths)
 	}
-	c = codes{paths, least}
-	if n := (int64(most) - int64(least) + 1) * int64(paths); n > math.MaxInt32-int64(paths)-int64(firstMPIKey) {
-		return c, fmt.Errorf("labels from %d to %d, and %d call paths, are more than can be told apart", least, most, paths)
-	}
-	return c, nil
+	return codes{paths, clusters}, nil
 }
 
 func (c codes) first() int32 { return firstMPIKey + int32(c.paths) }
 
 // of is the code of a burst.
 func (c codes) of(label int32, path uint32) int32 {
-	return c.first() + (label-c.least)*int32(c.paths) + int32(path)
+	return c.first() + (label-leastLabel)*int32(c.paths) + int32(path)
 }
 
 // key is what a code stands for.
 func (c codes) key(code int32) Key {
 	code -= c.first()
-	return Key{Computing, code/int32(c.paths) + c.least, uint32(code % int32(c.paths))}
+	return Key{Computing, code/int32(c.paths) + leastLabel, uint32(code % int32(c.paths))}
 }
 
 // settle gives the lanes keys in the place of codes, and lists what they stand for.
@@ -97,5 +90,25 @@ func (c codes) settle(lanes []lane) []Key {
 		}
 		return now
 	})
+	return list
+}
+
+// groups gives each key the number of its group: the keys of one cluster or label, those of MPI, and the others each.
+func (s *solver) groups() []int32 {
+	type group struct {
+		what    What
+		cluster int32
+	}
+	numbers := make(map[group]int32)
+	list := make([]int32, len(s.keys))
+	for k, key := range s.keys {
+		g := group{key.What, key.Cluster}
+		n, known := numbers[g]
+		if !known {
+			n = int32(len(numbers))
+			numbers[g] = n
+		}
+		list[k] = n
+	}
 	return list
 }

@@ -11,6 +11,8 @@ import (
 // A lane is what Solve has of a thread: its calls, and what it does between them.
 type lane struct {
 	*Thread
+	rows []int32 // of its calls, where it has some of the thread's alone: the others are among what is between; nil = all
+	tally
 	// By row the key of what the thread does from the exit of the call before it to its entry, and behind them of what
 	// follows the last; several: pieces has them.
 	gap    []int32
@@ -28,6 +30,14 @@ type piece struct {
 }
 
 func (l *lane) calls() int { return len(l.EnterNS) }
+
+// row is that of a call among the thread's.
+func (l *lane) row(call int32) int32 {
+	if l.rows == nil {
+		return call
+	}
+	return l.rows[call]
+}
 
 // gapNS is from when to when the thread is in no call before one, or behind the last.
 func (l *lane) gapNS(row int) Span {
@@ -55,7 +65,7 @@ func (l *lane) eachPiece(row int, give func(key int32, ns int64)) {
 }
 
 // check says what of the thread does not fit together.
-func (t *Thread) check(functions, comms int, durationNS int64) error {
+func (t *Thread) check(run *Run) error {
 	n, bursts, c := len(t.EnterNS), len(t.StartNS), &t.Collectives
 	operations := len(c.Call)
 	short := func(columns ...int) bool {
@@ -79,19 +89,22 @@ func (t *Thread) check(functions, comms int, durationNS int64) error {
 	}
 	for i := range t.EnterNS {
 		switch {
-		case t.ExitNS[i] < t.EnterNS[i] || t.EnterNS[i] < 0 || t.ExitNS[i] > durationNS || i > 0 && t.EnterNS[i] < t.ExitNS[i-1]:
+		case t.ExitNS[i] < t.EnterNS[i] || t.EnterNS[i] < 0 || t.ExitNS[i] > run.DurationNS || i > 0 && t.EnterNS[i] < t.ExitNS[i-1]:
 			return fmt.Errorf("call %d lasts less than 0 ns, is outside of the run, or begins before the one before it ends", i)
-		case int(t.Path[i]) >= functions:
-			return fmt.Errorf("call %d is of call path %d of %d", i, t.Path[i], functions)
+		case int(t.Path[i]) >= len(run.Functions):
+			return fmt.Errorf("call %d is of call path %d of %d", i, t.Path[i], len(run.Functions))
 		}
 	}
 	for i, d := range t.DurationNS {
 		if d < 0 || i > 0 && t.StartNS[i] < t.StartNS[i-1]+t.DurationNS[i-1] {
 			return fmt.Errorf("burst %d lasts less than 0 ns, or begins before the one before it ends", i)
 		}
+		if t.Cluster[i] < leastLabel || int(t.Cluster[i]) > run.Clusters {
+			return fmt.Errorf("burst %d is in cluster %d of %d", i, t.Cluster[i], run.Clusters)
+		}
 	}
 	for i := range c.Call {
-		if int(c.Call[i]) >= n || c.Done != nil && int(c.Done[i]) >= n || int(c.Comm[i]) >= comms {
+		if int(c.Call[i]) >= n || c.Done != nil && int(c.Done[i]) >= n || int(c.Comm[i]) >= len(run.Comms) {
 			return fmt.Errorf("collective %d is of a call or a communicator that is not there", i)
 		}
 	}

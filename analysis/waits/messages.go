@@ -8,98 +8,120 @@ import (
 // eagerShare is the part of the sizes that were seen to be sent without waiting up to which a message counts as one.
 const eagerShare = .99
 
-// An ack is a message of which the call that completed the send is known, and the one that posted the receive.
-type ack struct {
-	sent, posted place
-	bytes        int64
-	sameNode     bool
-	synchronous  bool
+// A located is a message by the calls that posted and completed it; -1: not known.
+type located struct {
+	send, sent int32 // on the sender's thread
+	done       place // of the receive: on that thread of the receiver's rank
+	posted     int32 // on the receiver's thread
+}
+
+// locate finds the calls of messages, as far as they are of threads that are here.
+func locate(run *Run, lanes []lane, m *meaning, mine func(thread int) bool) []located {
+	list := make([]located, run.Messages)
+	hints := make([][3]int, len(lanes)) // of searches in each thread's calls, as neighbours are near each other
+	for i := range list {
+		x, of := run.Message(i), located{-1, -1, place{-1, -1}, -1}
+		if mine(int(x.From)) {
+			from := &lanes[x.From]
+			of.send, of.sent = int32(enteredAt(from.EnterNS, x.SendNS, &hints[x.From][0])), x.Sent
+			if of.send >= 0 && of.sent < 0 && !m.of(from.Path[of.send]).begins {
+				of.sent = of.send
+			}
+		}
+		if mine(int(x.To)) {
+			of.done = completing(lanes, &x, hints)
+			of.posted = int32(enteredAt(lanes[x.To].EnterNS, x.RecvNS, &hints[x.To][1]))
+		}
+		list[i] = of
+	}
+	return list
 }
 
 // messages makes edges of the messages of the run.
 func (s *solver) messages() {
-	n := len(s.lanes)
-	hints := make([][3]int, n) // of searches in each thread's calls, as neighbours are near each other
-	var acks []ack
-	var proofs [2][]int64 // sizes that were sent without waiting, to another node and on the same one
-	for i := range s.run.Messages {
-		m := s.run.Message(i)
-		from, to := &s.lanes[m.From], &s.lanes[m.To]
-		send := enteredAt(from.EnterNS, m.SendNS, &hints[m.From][0])
-		done, row := s.completing(&m, hints)
-		if send < 0 || row < 0 {
+	eager := s.eager()
+	s.result.Eager = []Eager{{true, eager[1]}, {false, eager[0]}}
+	for i := range s.located {
+		m, of := s.run.Message(i), &s.located[i]
+		if of.send < 0 || of.done.row < 0 {
 			s.result.OneSided++
 			continue
 		}
-		if done != m.From {
-			s.edges[done] = append(s.edges[done], edge{int32(row), place{m.From, int32(send)}, LateSender})
+		if of.done.thread != m.From {
+			s.edges[of.done.thread] = append(s.edges[of.done.thread], edge{row: of.done.row, from: place{m.From, of.send}, kind: LateSender})
 		}
-		of := s.calls[s.function[from.Path[send]]]
-		sent := int(m.Sent)
-		if sent < 0 && !of.begins {
-			sent = send
-		}
-		if of.sends != standard && of.sends != synchronous || sent < 0 || from.World == to.World && from.Rank == to.Rank {
-			continue
-		}
-		posted := enteredAt(to.EnterNS, m.RecvNS, &hints[m.To][1])
-		if posted < 0 {
-			continue
-		}
-		a := ack{place{m.From, int32(sent)}, place{m.To, int32(posted)}, m.Bytes, from.Node == to.Node, of.sends == synchronous}
-		acks = append(acks, a)
-		if left := from.ExitNS[sent]; !a.synchronous && left < m.RecvNS && m.RecvNS-left > s.uncertainNS(m.From, m.To) {
-			k := 0
-			if a.sameNode {
-				k = 1
-			}
-			proofs[k] = append(proofs[k], m.Bytes)
-		}
-	}
-	var eager [2]int64
-	for k, sizes := range proofs {
-		eager[k] = -1
-		if len(sizes) > 0 {
-			slices.Sort(sizes)
-			eager[k] = sizes[int(math.Ceil(eagerShare*float64(len(sizes))))-1]
-		}
-	}
-	s.result.Eager = []Eager{{true, eager[1]}, {false, eager[0]}}
-	for i := range acks {
-		a := &acks[i]
-		limit := eager[0]
-		if a.sameNode {
-			limit = eager[1]
-		}
-		if a.synchronous || a.bytes > limit {
-			s.edges[a.sent.thread] = append(s.edges[a.sent.thread], edge{a.sent.row, a.posted, LateReceiver})
+		// A send that was over before its receive began has not waited for it, however large it is.
+		waits := func() bool { return m.Bytes > eager[s.near(&m)] && s.lanes[m.From].ExitNS[of.sent] >= m.RecvNS }
+		if kind := s.sends(&m, of); kind == synchronous || kind == standard && waits() {
+			s.edges[m.From] = append(s.edges[m.From], edge{row: of.sent, from: place{m.To, of.posted}, kind: LateReceiver})
 		}
 	}
 }
 
+// sends is how a message was sent; not where it is not known when its send was over, or its receive begun, or where
+// both are of one rank.
+func (s *solver) sends(m *Message, of *located) sending {
+	from, to := &s.lanes[m.From], &s.lanes[m.To]
+	if of.send < 0 || of.sent < 0 || of.posted < 0 || from.World == to.World && from.Rank == to.Rank {
+		return noSend
+	}
+	return s.of(from.Path[of.send]).sends
+}
+
+// near is 1 of a message within a node, else 0.
+func (s *solver) near(m *Message) int {
+	if s.lanes[m.From].Node == s.lanes[m.To].Node {
+		return 1
+	}
+	return 0
+}
+
+// eager is up to which size messages do not wait for their receivers, between nodes and within one, by those that did
+// not; -1: none was seen.
+func (s *solver) eager() (limits [2]int64) {
+	var proofs [2][]int64
+	for i := range s.located {
+		m, of := s.run.Message(i), &s.located[i]
+		if s.sends(&m, of) != standard {
+			continue
+		}
+		if left := s.lanes[m.From].ExitNS[of.sent]; m.RecvNS-left > s.uncertainNS(m.From, m.To) {
+			proofs[s.near(&m)] = append(proofs[s.near(&m)], m.Bytes)
+		}
+	}
+	for k, sizes := range proofs {
+		limits[k] = -1
+		if len(sizes) > 0 {
+			slices.Sort(sizes)
+			limits[k] = sizes[int(math.Ceil(eagerShare*float64(len(sizes))))-1]
+		}
+	}
+	return limits
+}
+
 // completing is the call that completed the receive of a message: the one that ended when it was there, on the thread
 // that has posted it, or else on another of the rank; or the one that posted it and was still inside. -1 = none.
-func (s *solver) completing(m *Message, hints [][3]int) (thread int32, row int) {
-	own := &s.lanes[m.To]
+func completing(lanes []lane, m *Message, hints [][3]int) place {
+	own := &lanes[m.To]
 	if row := leftAt(own.ExitNS, m.DoneNS, &hints[m.To][2]); row >= 0 {
-		return m.To, row
+		return place{m.To, int32(row)}
 	}
 	if row := enteredAt(own.EnterNS, m.RecvNS, &hints[m.To][1]); row >= 0 && m.DoneNS >= m.RecvNS && m.DoneNS < own.ExitNS[row] {
-		return m.To, row
+		return place{m.To, int32(row)}
 	}
 	same := func(i int32) bool {
-		return i >= 0 && int(i) < len(s.lanes) && s.lanes[i].World == own.World && s.lanes[i].Rank == own.Rank
+		return i >= 0 && int(i) < len(lanes) && lanes[i].World == own.World && lanes[i].Rank == own.Rank
 	}
 	first := m.To
 	for same(first - 1) {
 		first--
 	}
 	for i := first; same(i); i++ {
-		if row := leftAt(s.lanes[i].ExitNS, m.DoneNS, &hints[i][2]); row >= 0 {
-			return i, row
+		if row := leftAt(lanes[i].ExitNS, m.DoneNS, &hints[i][2]); row >= 0 {
+			return place{i, int32(row)}
 		}
 	}
-	return -1, -1
+	return place{-1, -1}
 }
 
 // firstFrom is the first place in a column that ascends at which there is ns or more, near the hint most of the time.

@@ -1,46 +1,21 @@
 package waits
 
-import (
-	"cmp"
-	"fmt"
-	"slices"
-)
-
-// Solve finds waits, causes and the critical path of a run. Columns that do not fit each other are errors that name the
-// thread.
-func Solve(run *Run) (*Result, error) {
-	for i := range run.Threads {
-		if err := run.Threads[i].check(len(run.Functions), len(run.Comms), run.DurationNS); err != nil {
-			return nil, fmt.Errorf("waits: thread %d: %w", i, err)
-		}
+// Solve finds waits, causes and the critical path of a run, of which all lanes are here. It changes x.
+func (x *Lanes) Solve() *Result {
+	n := len(x.list)
+	s := &solver{
+		run: x.run, lanes: x.list, located: x.located, meaning: x.meaning, result: new(Result),
+		edges: make([][]edge, n), met: make([][]meeting, n), waits: make([][]wait, n),
 	}
-	countOrdinals(run.Threads)
-	codes, err := newCodes(run.Threads, len(run.Functions))
-	if err != nil {
-		return nil, fmt.Errorf("waits: %w", err)
-	}
-	s := &solver{run: run, lanes: make([]lane, len(run.Threads)), result: new(Result)}
-	for i := range run.Threads {
-		s.lanes[i].Thread = &run.Threads[i]
-	}
-	s.each(func(i int) { s.lanes[i] = newLane(&run.Threads[i], run.DurationNS, codes.of) })
-	s.keys = codes.settle(s.lanes)
-	s.solve()
-	return s.result, nil
-}
-
-func (s *solver) solve() {
-	n := len(s.lanes)
-	s.edges, s.met, s.waits = make([][]edge, n), make([][]meeting, n), make([][]wait, n)
-	s.functions()
+	s.keys = x.codes.settle(s.lanes)
 	s.findWorlds()
-	s.count()
 	candidates := s.collectives()
 	s.messages()
 	s.find(candidates)
 	s.charge()
 	s.path()
 	s.report()
+	return s.result
 }
 
 // report puts what was found into the result.
@@ -48,21 +23,23 @@ func (s *solver) report() {
 	r := s.result
 	r.Keys = s.keys
 	r.Waits = make([][]Wait, len(s.waits))
-	all := make(map[string]NotExplained)
+	sums := make([]NotExplained, len(reasons))
 	for i := range s.waits {
 		for k := range s.waits[i] {
-			r.Waits[i] = append(r.Waits[i], s.waits[i][k].Wait)
+			w := s.waits[i][k].Wait
+			w.Row, w.ForRow = s.lanes[i].row(w.Row), s.lanes[w.For].row(w.ForRow)
+			r.Waits[i] = append(r.Waits[i], w)
 		}
-		r.MPINS += s.tallies[i].mpiNS
-		for what, n := range s.tallies[i].notExplained {
-			sum := all[what]
-			all[what] = NotExplained{what, sum.Calls + n.Calls, sum.NS + n.NS}
+		r.MPINS += s.lanes[i].mpiNS
+		for k, n := range s.lanes[i].notExplained {
+			sums[k].Calls += n.calls
+			sums[k].NS += n.ns
 		}
 	}
-	for _, n := range all {
-		r.NotExplained = append(r.NotExplained, n)
+	for k, n := range sums {
+		if n.Calls > 0 {
+			n.What = reasons[k]
+			r.NotExplained = append(r.NotExplained, n)
+		}
 	}
-	slices.SortFunc(r.NotExplained, func(a, b NotExplained) int {
-		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.What, b.What))
-	})
 }

@@ -2,24 +2,21 @@ package waits
 
 import (
 	"math"
-
-	"moriens/analysis/workers"
 )
 
 // A solver finds the waits of a run of which all lanes are here.
 type solver struct {
-	run      *Run
-	lanes    []lane
-	keys     []Key
-	function []int32 // by call path
-	calls    []call  // by function
-	worlds   []world
-	tallies  []tally
-	edges    [][]edge // by thread, by row
-	met      [][]meeting
-	commOf   []int32  // by operation: its communicator, or below 0 of a world's start and end
-	waits    [][]wait // by thread, by row
-	result   *Result
+	run     *Run
+	lanes   []lane
+	located []located // by message
+	keys    []Key
+	meaning
+	worlds []world
+	edges  [][]edge // by thread, by row
+	met    [][]meeting
+	commOf []int32  // by operation: its communicator, or below 0 of a world's start and end
+	waits  [][]wait // by thread, by row
+	result *Result
 }
 
 // A world is one MPI_COMM_WORLD.
@@ -30,16 +27,17 @@ type world struct {
 
 // A tally is what there is to count in a thread's calls.
 type tally struct {
-	first        map[flow]int32 // row of its MPI_Init and MPI_Finalize; -1: none
+	start, end   int32 // its MPI_Init and MPI_Finalize; -1: none
 	mpiNS        int64
-	notExplained map[string]NotExplained
+	notExplained [len(reasons)]struct{ calls, ns int64 }
 }
 
 // An edge says that a call is left when another thread has entered one.
 type edge struct {
-	row  int32
-	from place
-	kind Kind
+	row    int32
+	from   place
+	kind   Kind
+	polled bool // a later call receives it
 }
 
 // A meeting is a blocking collective that a thread has left after all others have entered it.
@@ -56,19 +54,63 @@ type wait struct {
 
 func (w *wait) source() place { return place{w.For, w.ForRow} }
 
-// functions find out what call paths mean.
-func (s *solver) functions() {
+// A meaning is what call paths mean.
+type meaning struct {
+	function []int32 // by call path
+	calls    []call  // by function
+	polling  bool    // some look for messages
+}
+
+func meaningOf(functions []string) (m meaning) {
 	of := make(map[string]int32)
-	s.function = make([]int32, len(s.run.Functions))
-	for i, name := range s.run.Functions {
+	m.function = make([]int32, len(functions))
+	for i, name := range functions {
 		f, known := of[name]
 		if !known {
-			f = int32(len(s.calls))
+			f = int32(len(m.calls))
 			of[name] = f
-			s.calls = append(s.calls, callOf(name))
+			m.calls = append(m.calls, callOf(name))
+			m.polling = m.polling || m.calls[f].polls != noPoll
 		}
-		s.function[i] = f
+		m.function[i] = f
 	}
+	return m
+}
+
+// of is what calls of a path mean.
+func (m *meaning) of(path uint32) *call { return &m.calls[m.function[path]] }
+
+// count goes through all calls of a thread once.
+func (m *meaning) count(l *lane, comms []Comm) {
+	l.start, l.end = -1, -1
+	for row, path := range l.Path {
+		ns := l.ExitNS[row] - l.EnterNS[row]
+		l.mpiNS += ns
+		c := m.of(path)
+		reason, is := c.unexplained()
+		if l.Unfinished && row == l.calls()-1 {
+			reason, is = ofDeath, true
+		}
+		switch {
+		case is:
+			l.tally.add(reason, ns)
+		case c.flow == start && l.start < 0:
+			l.start = int32(row)
+		case c.flow == end && l.end < 0:
+			l.end = int32(row)
+		}
+	}
+	c := &l.Collectives
+	for k, row := range c.Call {
+		if comm := c.Comm[k]; comm >= 0 && comms[comm].Inter && m.of(l.Path[row]).flow == allToAll {
+			l.tally.add(ofGroups, l.ExitNS[row]-l.EnterNS[row])
+		}
+	}
+}
+
+func (t *tally) add(reason int, ns int64) {
+	t.notExplained[reason].calls++
+	t.notExplained[reason].ns += ns
 }
 
 func (s *solver) findWorlds() {
@@ -85,42 +127,8 @@ func (s *solver) findWorlds() {
 	}
 }
 
-// count goes through all calls once.
-func (s *solver) count() {
-	s.tallies = make([]tally, len(s.lanes))
-	s.each(func(i int) {
-		l := &s.lanes[i]
-		t := &s.tallies[i]
-		t.first, t.notExplained = map[flow]int32{start: -1, end: -1}, make(map[string]NotExplained)
-		for row, path := range l.Path {
-			ns := l.ExitNS[row] - l.EnterNS[row]
-			t.mpiNS += ns
-			c := &s.calls[s.function[path]]
-			what := notExplained[c.flow]
-			if l.Unfinished && row == l.calls()-1 {
-				what = "calls in which the process ended"
-			}
-			if c.flow == start || c.flow == end {
-				if t.first[c.flow] < 0 {
-					t.first[c.flow] = int32(row)
-				}
-			}
-			if what != "" {
-				n := t.notExplained[what]
-				t.notExplained[what] = NotExplained{what, n.Calls + 1, n.NS + ns}
-			}
-		}
-	})
-}
-
 // each does work for all threads.
-func (s *solver) each(work func(i int)) {
-	sizes := make([]int, len(s.lanes))
-	for i := range sizes {
-		sizes[i] = s.lanes[i].calls() + 1
-	}
-	workers.Every(sizes, s.run.Workers, work)
-}
+func (s *solver) each(work func(i int)) { each(s.lanes, s.run.Workers, work) }
 
 // uncertainNS is how far the clocks of two threads may be apart.
 func (s *solver) uncertainNS(a, b int32) int64 {

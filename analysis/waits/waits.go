@@ -48,7 +48,7 @@ type Thread struct {
 	Kept        []Span   // what of its time is here, by begin; nil = all
 
 	StartNS, DurationNS []int64 // of bursts
-	Cluster             []int32 // of bursts: a label
+	Cluster             []int32 // of bursts: a cluster from 1 on, 0, or a label from -3 to -1
 
 	Collectives Collectives
 }
@@ -84,6 +84,7 @@ type Message struct {
 type Run struct {
 	Threads       []Thread // sorted by world, rank
 	Functions     []string // of call paths: the MPI function
+	Clusters      int      // how many there are
 	Comms         []Comm
 	Messages      int // how many there are, by SendNS
 	Message       func(i int) Message

@@ -7,6 +7,7 @@ import (
 	"moriens/analysis/grouping"
 	"moriens/analysis/waits"
 	"moriens/conclude/clustering"
+	"moriens/internal/team"
 	"moriens/internal/testenv"
 	"moriens/trace/prv"
 )
@@ -22,10 +23,11 @@ func TestEpoch(t *testing.T) {
 		if _, err := clustering.Cluster(run, grouping.Options{By: grouping.ByAuto, Normalise: true, Workers: 2}); err != nil {
 			t.Fatal(err)
 		}
-		r, err := waits.Solve(inputOf(run, nil, true, 2))
+		lanes, err := waits.Local(inputOf(run, nil, true, 2), team.Threads{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		r := lanes.Solve()
 		kinds := make(map[waits.Kind]int64)
 		n := 0
 		for i, list := range r.Waits {

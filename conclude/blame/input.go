@@ -14,7 +14,7 @@ import (
 func inputOf(run *trace.Run, uncertaintyNS []int64, messages bool, workers int) *waits.Run {
 	in := &waits.Run{
 		Threads: make([]waits.Thread, len(run.Threads)), Functions: make([]string, len(run.CallPaths)), Comms: make([]waits.Comm, len(run.Communicators)),
-		UncertaintyNS: uncertaintyNS, DurationNS: run.DurationNS, Workers: workers,
+		Clusters: len(run.Clusters), UncertaintyNS: uncertaintyNS, DurationNS: run.DurationNS, Workers: workers,
 	}
 	for i := range run.CallPaths {
 		in.Functions[i] = run.CallPaths[i].Function

@@ -1,0 +1,245 @@
+package waits
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"moriens/internal/mpix/mpixtest"
+	"moriens/internal/team"
+)
+
+// random draws a program that does not hang: rounds, each of one pattern of all ranks.
+func random(t *rapid.T) *machine {
+	ranks := rapid.IntRange(1, 6).Draw(t, "ranks")
+	m := newMachine(ranks)
+	m.residual = rapid.Int64Range(1, 3).Draw(t, "residual")
+	var even, odd []int
+	for r := range ranks {
+		if r%2 == 0 {
+			even = append(even, r)
+		} else {
+			odd = append(odd, r)
+		}
+	}
+	m.comms = append(m.comms, even, odd)
+	if ranks > 1 { // which shows that no send of these programs is synchronous that is not called so
+		m.do(0, send(1, 1<<20))
+		m.do(1, compute(1, 100), recv(0))
+	}
+	work := func(r int) {
+		if rapid.Bool().Draw(t, "works") {
+			m.do(r, compute(rapid.Int32Range(-3, 4).Draw(t, "cluster"), rapid.Int64Range(0, 30).Draw(t, "ns")))
+		}
+		if rapid.IntRange(0, 4).Draw(t, "local") == 0 {
+			m.do(r, step{what: "local"})
+		}
+	}
+	for range rapid.IntRange(0, 12).Draw(t, "rounds") {
+		pattern := rapid.IntRange(0, 6).Draw(t, "pattern")
+		what := rapid.SampledFrom([]string{"barrier", "allreduce", "bcast", "reduce", "scan", "alltoallv"}).Draw(t, "what")
+		root := rapid.IntRange(0, ranks-1).Draw(t, "root")
+		synchronous := rapid.Bool().Draw(t, "synchronous")
+		for r := range ranks {
+			work(r)
+			left, right := (r+ranks-1)%ranks, (r+1)%ranks
+			switch {
+			case pattern == 0:
+				m.do(r, collective(what, root))
+			case pattern == 1 && what != "bcast" && what != "reduce":
+				x := collective(what, 0)
+				x.comm = 1 + r%2
+				m.do(r, x)
+			case pattern == 2 && ranks > 1:
+				m.do(r, sendrecv(right, left, 8))
+			case pattern == 3 && ranks > 1:
+				s := isend("s", right, 16)
+				if synchronous {
+					s.function = "MPI_Issend"
+				}
+				m.do(r, irecv("r", left), s)
+				work(r)
+				m.do(r, waitall("r", "s"))
+			case pattern == 4 && ranks > 1 && r > 0: // to one
+				if synchronous {
+					m.do(r, ssend(0, 8))
+				} else {
+					m.do(r, send(0, 8))
+				}
+			case pattern == 4 && ranks > 1:
+				order := rapid.Permutation(slices.Collect(func(yield func(int) bool) {
+					for o := 1; o < ranks && yield(o); o++ {
+					}
+				})).Draw(t, "order")
+				for _, other := range order {
+					m.do(0, recv(other))
+					work(0)
+				}
+			case pattern == 5: // a chain
+				if r > 0 {
+					m.do(r, recv(r-1))
+					work(r)
+				}
+				if r < ranks-1 {
+					m.do(r, send(r+1, 8))
+				}
+			case pattern == 6:
+				m.do(r, step{what: "iallreduce", handle: "c", bytes: 8})
+				work(r)
+				m.do(r, waitall("c"))
+			}
+		}
+	}
+	return m
+}
+
+// Of any program the waits are those that it had, charges add up to them, and the path is the run.
+func TestRandomPrograms(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := random(t)
+		if err := m.run(); err != nil {
+			t.Fatal(err)
+		}
+		run := m.recorded()
+		r := solved(t, run)
+		var want int64
+		for rank, x := range m.ranks {
+			var own, found int64
+			for _, ns := range x.waited {
+				own += ns
+			}
+			for _, w := range r.Waits[rank] {
+				found += w.UntilNS - run.Threads[rank].EnterNS[w.Row]
+			}
+			if want += own; own != found {
+				t.Fatalf("rank %d has waited %d ns, not %d: %+v", rank, own, found, x.waited)
+			}
+		}
+		if r.WaitNS != want || r.Contradictions != 0 || r.UnexplainedNS != 0 || r.OneSided != 0 || r.NotSynchronising != 0 || r.Incomplete != 0 {
+			t.Fatalf("waits of %d ns, want %d; %d contradictions, %d ns not explained, %d messages of one side, %d, %d", r.WaitNS, want, r.Contradictions, r.UnexplainedNS, r.OneSided, r.NotSynchronising, r.Incomplete)
+		}
+		rebuilt(t, run, r)
+	})
+}
+
+// rebuilt makes each call's times anew, from what is before it, what it waits for, and its residual: they are those that
+// were recorded.
+func rebuilt(t *rapid.T, run *Run, r *Result) {
+	lanes, err := Local(run, team.Threads{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range lanes.list {
+		l := &lanes.list[i]
+		ns, k := int64(0), 0
+		for row := range l.EnterNS {
+			l.eachPiece(row, func(_ int32, piece int64) { ns += piece })
+			if ns != l.EnterNS[row] {
+				t.Fatalf("thread %d enters call %d at %d, not %d", i, row, l.EnterNS[row], ns)
+			}
+			if k < len(r.Waits[i]) && int(r.Waits[i][k].Row) == row {
+				w := r.Waits[i][k]
+				ns = max(ns, min(run.Threads[w.For].EnterNS[w.ForRow], l.ExitNS[row]))
+				k++
+			}
+			if residual := l.ExitNS[row] - ns; residual < 0 {
+				t.Fatalf("thread %d: call %d has a residual of %d", i, row, residual)
+			}
+			ns = l.ExitNS[row]
+		}
+	}
+}
+
+// However columns are spoilt, there is an error, or the identities hold.
+func TestSpoiltRecords(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := random(t)
+		if err := m.run(); err != nil {
+			t.Fatal(err)
+		}
+		run := m.recorded()
+		for range rapid.IntRange(1, 4).Draw(t, "faults") {
+			th := &run.Threads[rapid.IntRange(0, len(run.Threads)-1).Draw(t, "thread")]
+			shift := rapid.Int64Range(-40, 40).Draw(t, "shift")
+			switch fault := rapid.IntRange(0, 6).Draw(t, "fault"); {
+			case fault == 0 && run.Messages > 0: // a clock that is wrong, or a call that is lost
+				at, old := rapid.IntRange(0, run.Messages-1).Draw(t, "message"), run.Message
+				run.Message = func(i int) Message {
+					x := old(i)
+					if i == at {
+						x.SendNS += shift
+					}
+					return x
+				}
+			case fault == 1 && len(th.EnterNS) > 0: // a clock that is behind from some time on
+				from := rapid.IntRange(0, len(th.EnterNS)-1).Draw(t, "from")
+				for k := from; k < len(th.EnterNS); k++ {
+					th.EnterNS[k] += max(shift, 0)
+					th.ExitNS[k] += max(shift, 0)
+				}
+				for k := range th.StartNS {
+					if th.StartNS[k] >= th.EnterNS[from]-max(shift, 0) {
+						th.StartNS[k] += max(shift, 0)
+					}
+				}
+				th.EndNS += max(shift, 0)
+				run.DurationNS = max(run.DurationNS, th.EndNS)
+			case fault == 2 && len(th.Collectives.Call) > 0:
+				k := rapid.IntRange(0, len(th.Collectives.Call)-1).Draw(t, "collective")
+				th.Collectives.Ordinal[k] += rapid.SampledFrom([]int64{1, -1, 1 << 31, 1 << 62}).Draw(t, "ordinal")
+			case fault == 3 && len(th.Collectives.Call) > 0:
+				k := rapid.IntRange(0, len(th.Collectives.Call)-1).Draw(t, "collective")
+				th.Collectives.Root[k] = rapid.Int32Range(-3, 9).Draw(t, "root")
+				th.Collectives.Comm[k] = rapid.Int32Range(-1, 2).Draw(t, "comm")
+			case fault == 4 && len(th.EnterNS) > 0:
+				th.Unfinished = true
+			case fault == 5 && len(th.EnterNS) > 0: // the begin is not there
+				th.Kept = []Span{{rapid.Int64Range(0, run.DurationNS).Draw(t, "kept"), run.DurationNS}}
+			case fault == 6 && len(th.Path) > 0:
+				th.Path[rapid.IntRange(0, len(th.Path)-1).Draw(t, "call")] = rapid.Uint32Range(0, uint32(len(run.Functions)-1)).Draw(t, "path")
+			}
+		}
+		if lanes, err := Local(run, team.Threads{}); err == nil {
+			sums(t, run, lanes.Solve())
+		}
+	})
+}
+
+// However the threads are distributed, the first member of a team finds what one process finds.
+func TestTeam(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := random(t)
+		if err := m.run(); err != nil {
+			t.Fatal(err)
+		}
+		want := solved(t, m.recorded())
+		members := rapid.Int32Range(2, 4).Draw(t, "members")
+		of := rapid.SliceOfN(rapid.Int32Range(0, members-1), len(m.ranks), len(m.ranks)).Draw(t, "owners")
+		all, err := mpixtest.Run(int(members), func(member team.Team) (*Result, error) {
+			run := m.recorded()
+			for i := range run.Threads {
+				if int(of[i]) != member.Rank() {
+					th := &run.Threads[i]
+					*th = Thread{World: th.World, Rank: th.Rank, Node: th.Node}
+				}
+			}
+			owners := team.Threads{Team: member, Of: of}
+			lanes, err := Local(run, owners)
+			if err == nil {
+				err = lanes.Merge(owners)
+			}
+			if err != nil || member.Rank() != 0 {
+				return nil, err
+			}
+			return lanes.Solve(), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := all[0]; !reflect.DeepEqual(got, want) {
+			t.Fatalf("threads at %v:\n%+v\nwant\n%+v", of, got, want)
+		}
+	})
+}
