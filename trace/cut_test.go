@@ -157,8 +157,8 @@ func compareCut(t *rapid.T, whole, cut *trace.Thread, kept []trace.Span) {
 	}
 }
 
-// compareCutPath checks at each time at which anything begins or ends, and right behind it, whether the critical path of
-// the cut is there: where that of the whole is, in a span. Its parts lie in spans, apart.
+// compareCutPath checks at each time at which anything begins or ends whether the critical path of the cut is there:
+// where that of the whole is, in a span. Its parts are apart.
 func compareCutPath(t *rapid.T, whole, cut *trace.Thread, kept []trace.Span) {
 	on := func(list []trace.Stretch, at int64) bool {
 		return slices.ContainsFunc(list, func(s trace.Stretch) bool { return s.BeginNS <= at && at < s.EndNS })

@@ -163,8 +163,9 @@ func (w *traceWriter) body() error {
 }
 
 // joint writes what happens on a thread at one of its times: the end of the item before, the begin of the next, or
-// both; or the end of a wait. The state is first, then the events. Cluster end, counters and MPI entry share a line, and
-// so do MPI exit and cluster begin. Two calls that touch do not, nor two bursts: the order of their events would be lost.
+// both; or the end of a wait. The state is first, then the events. Cluster end, counters and MPI entry share a line,
+// and so do MPI exit and cluster begin. Two calls that touch do not, nor two bursts: the order of their events would be
+// lost.
 func (w *traceWriter) joint(c *cursor) error {
 	nowNS := c.nextNS
 	ending := c.ending(nowNS)
