@@ -6,9 +6,9 @@ import (
 )
 
 // Cut returns the part of a run that lies in windows. kept has for each thread the spans of its time, by begin, apart,
-// each in one of the windows. Calls, bursts, transfers, collectives and messages that do not lie in a span as a whole
-// are left out. So are phases that touch none, and events, pauses and losses that lie in none. The rest is shared with
-// the run, or copied. The run is not changed.
+// each in one of the windows. Calls with their waits, bursts, transfers, collectives and messages that do not lie in a
+// span as a whole are left out. So are phases that touch none, and events, pauses and losses that lie in none. The
+// critical path is cut at the ends of spans. The rest is shared with the run, or copied. The run is not changed.
 func (r *Run) Cut(windows []Window, kept [][]Span) *Run {
 	c := *r
 	c.Windows = windows
@@ -47,6 +47,8 @@ func (t *Thread) cut(kept []Span) Thread {
 	c.Bursts = t.Bursts.rows(rowsWithin(kept, t.Bursts.StartNS, func(i int) int64 { return t.Bursts.StartNS[i] + t.Bursts.DurationNS[i] }))
 	c.Transfers = t.Transfers.of(calls)
 	c.Collectives = t.Collectives.of(calls)
+	c.Waits = t.Waits.of(calls)
+	c.Critical = cutStretches(t.Critical, kept)
 	c.Pauses = slices.DeleteFunc(slices.Clone(t.Pauses), func(p Pause) bool { return !within(kept, p.BeginNS, p.EndNS) })
 	c.Lost = slices.DeleteFunc(slices.Clone(t.Lost), func(s Span) bool { return !within(kept, s.BeginNS, s.EndNS) })
 	c.Events = slices.DeleteFunc(slices.Clone(t.Events), func(e Event) bool { return !within(kept, e.TimeNS, e.TimeNS) })
@@ -130,6 +132,38 @@ func (x *Collectives) of(calls []uint32) Collectives {
 		c.Call[i] = renumber(calls, c.Call[i])
 	}
 	return c
+}
+
+// of takes the waits of some calls, ascending.
+func (w *Waits) of(calls []uint32) Waits {
+	rows := rowsOf(calls, w.Call)
+	c := Waits{Call: pick(w.Call, rows), Kind: pick(w.Kind, rows), UntilNS: pick(w.UntilNS, rows), For: pick(w.For, rows)}
+	for i := range c.Call {
+		c.Call[i] = renumber(calls, c.Call[i])
+	}
+	return c
+}
+
+// cutStretches is what spans have of stretches. Where spans touch, a stretch goes on from one into the next.
+func cutStretches(stretches []Stretch, kept []Span) []Stretch {
+	var list []Stretch
+	k := 0
+	for _, s := range stretches {
+		for k < len(kept) && kept[k].EndNS <= s.BeginNS {
+			k++
+		}
+		for i := k; i < len(kept) && kept[i].BeginNS < s.EndNS; i++ {
+			x := Stretch{max(s.BeginNS, kept[i].BeginNS), min(s.EndNS, kept[i].EndNS)}
+			switch n := len(list); {
+			case x.BeginNS == x.EndNS:
+			case n > 0 && list[n-1].EndNS == x.BeginNS:
+				list[n-1].EndNS = x.EndNS
+			default:
+				list = append(list, x)
+			}
+		}
+	}
+	return list
 }
 
 // rowsOf are the rows of some calls, ascending, in a column of calls.

@@ -109,6 +109,22 @@ func compareCut(t *rapid.T, whole, cut *trace.Thread, kept []trace.Span) {
 	if bursts != cut.Bursts.Len() {
 		t.Fatalf("%d bursts, want %d", cut.Bursts.Len(), bursts)
 	}
+	waits := 0
+	for i, call := range whole.Waits.Call {
+		now, here := number[call]
+		if !here {
+			continue
+		}
+		x, w := &cut.Waits, &whole.Waits
+		if waits >= x.Len() || x.Call[waits] != uint32(now) || x.Kind[waits] != w.Kind[i] || x.UntilNS[waits] != w.UntilNS[i] || x.For[waits] != w.For[i] {
+			t.Fatalf("wait %d is not the cut's %d", i, waits)
+		}
+		waits++
+	}
+	if waits != cut.Waits.Len() {
+		t.Fatalf("%d waits, want %d", cut.Waits.Len(), waits)
+	}
+	compareCutPath(t, whole, cut, kept)
 	transfers := 0
 	for i, call := range whole.Transfers.Call {
 		now, here := number[call]
@@ -138,5 +154,31 @@ func compareCut(t *rapid.T, whole, cut *trace.Thread, kept []trace.Span) {
 	}
 	if transfers != cut.Transfers.Len() || collectives != cut.Collectives.Len() {
 		t.Fatalf("%d transfers, want %d; %d collectives, want %d", cut.Transfers.Len(), transfers, cut.Collectives.Len(), collectives)
+	}
+}
+
+// compareCutPath checks at each time at which anything begins or ends whether the critical path of the cut is there:
+// where that of the whole is, in a span. Its parts are apart.
+func compareCutPath(t *rapid.T, whole, cut *trace.Thread, kept []trace.Span) {
+	on := func(list []trace.Stretch, at int64) bool {
+		return slices.ContainsFunc(list, func(s trace.Stretch) bool { return s.BeginNS <= at && at < s.EndNS })
+	}
+	var times []int64
+	for _, s := range slices.Concat(whole.Critical, cut.Critical) {
+		times = append(times, s.BeginNS, s.EndNS)
+	}
+	for _, s := range kept {
+		times = append(times, s.BeginNS, s.EndNS)
+	}
+	for _, at := range times {
+		in := slices.ContainsFunc(kept, func(s trace.Span) bool { return s.BeginNS <= at && at < s.EndNS })
+		if got, want := on(cut.Critical, at), in && on(whole.Critical, at); got != want {
+			t.Fatalf("at %d ns the path is on the cut thread: %t, want %t", at, got, want)
+		}
+	}
+	for i, s := range cut.Critical {
+		if s.EndNS <= s.BeginNS || i > 0 && s.BeginNS <= cut.Critical[i-1].EndNS {
+			t.Fatalf("parts %v of the path", cut.Critical)
+		}
 	}
 }

@@ -47,6 +47,16 @@ func (r *Run) RankName(world, rank int) string {
 	return fmt.Sprintf("rank %d", rank)
 }
 
+// ThreadName distinguishes a thread from the others of the run likewise: the first of a rank goes by the name of that.
+func (r *Run) ThreadName(i int) string {
+	t := &r.Threads[i]
+	name := r.RankName(t.World, t.Rank)
+	if t.Thread != 0 {
+		name += fmt.Sprintf(" thread %d", t.Thread)
+	}
+	return name
+}
+
 // Bursts is how many there are of all threads.
 func (r *Run) Bursts() int {
 	n := 0

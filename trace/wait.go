@@ -48,7 +48,7 @@ type Waits struct {
 	Call    []uint32 // row of Calls, ascending, each once
 	Kind    []WaitKind
 	UntilNS []int64 // when what it waited for was there: after the entry, at the exit at the latest
-	For     []int32 // index into Run.Threads: who was waited for
+	For     []int32 // index into Run.Threads: who was waited for; -1 = a thread that is not in the run
 }
 
 // Len returns the number of waits.

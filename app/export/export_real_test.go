@@ -77,6 +77,8 @@ func TestFormats(t *testing.T) {
 	}{
 		{"planted", func(*testing.T) *trace.Run { return tracetest.Planted() }},
 		{"windows", func(*testing.T) *trace.Run { return tracetest.PlantedWindows() }},
+		{"waiting", func(*testing.T) *trace.Run { return tracetest.Waiting() }},
+		{"waiting windows", func(*testing.T) *trace.Run { return tracetest.WaitingWindows() }},
 		{"real", func(t *testing.T) *trace.Run {
 			read, err := prv.ReadFile(testenv.RealTrace(t, "epoch_4proc.prv.gz"), prv.Options{})
 			if err != nil {
@@ -130,9 +132,13 @@ func checkParaver(t *testing.T, dir string, run *trace.Run) {
 			names = append(names, f.Name())
 		}
 		wantNames := []string{"größe.x.cluster.cfg", "größe.x.pcf", "größe.x" + ending, "größe.x.row"}
-		if len(prv.Views(run)) == 2 {
-			wantNames = slices.Insert(wantNames, 1, "größe.x.ipc.cfg")
+		if slices.ContainsFunc(run.Counters, func(c trace.Counter) bool { return c.Name == "PAPI_TOT_CYC" }) {
+			wantNames = append(wantNames, "größe.x.ipc.cfg")
 		}
+		if slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return t.Waits.Len() > 0 }) {
+			wantNames = append(wantNames, "größe.x.path.cfg", "größe.x.waits.cfg")
+		}
+		slices.Sort(wantNames)
 		if d := cmp.Diff(wantNames, names); d != "" {
 			t.Error(d)
 		}

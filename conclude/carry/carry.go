@@ -79,7 +79,7 @@ type codec struct {
 }
 
 func (c *codec) thread(t *trace.Thread) {
-	calls, x, y := &t.Calls, &t.Transfers, &t.Collectives
+	calls, x, y, waits := &t.Calls, &t.Transfers, &t.Collectives, &t.Waits
 	column(c, &calls.EnterNS)
 	column(c, &calls.ExitNS)
 	column(c, &calls.Path)
@@ -103,6 +103,11 @@ func (c *codec) thread(t *trace.Thread) {
 	column(c, &y.Sent)
 	column(c, &y.Received)
 	column(c, &y.Root)
+	column(c, &waits.Call)
+	column(c, &waits.Kind)
+	column(c, &waits.UntilNS)
+	column(c, &waits.For)
+	column(c, &t.Critical)
 	column(c, &t.Phases)
 	column(c, &t.Events)
 	column(c, &t.Pauses)

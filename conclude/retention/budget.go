@@ -318,6 +318,7 @@ func withBursts(run *trace.Run, owners team.Threads, bursts []trace.Bursts) *tra
 		t := &with.Threads[i]
 		if owners.Size() > 1 {
 			t.Calls, t.Transfers, t.Collectives, t.Events, t.Pauses = trace.Calls{}, trace.Transfers{}, trace.Collectives{}, nil, nil
+			t.Waits, t.Critical = trace.Waits{}, nil
 			t.Phases = phasesWith(t.Phases, &bursts[i])
 		}
 		t.Bursts = bursts[i]

@@ -123,9 +123,29 @@ func TestTablesHoldTheRun(t *testing.T) {
 				} else {
 					same(place+" sent", calls.text(callRow, "sent_bytes"), "")
 				}
+				wait := [5]any{"", "", "", "", ""}
+				if n := slices.Index(th.Waits.Call, uint32(k)); n >= 0 {
+					wait[0], wait[1] = th.Waits.Kind[n], th.Waits.UntilNS[n]-th.Calls.EnterNS[k]
+					if n := th.Waits.For[n]; n >= 0 {
+						wait[2], wait[3], wait[4] = run.Threads[n].World, run.Threads[n].Rank, run.Threads[n].Thread
+					}
+				}
+				for c, column := range []string{"wait", "wait_ns", "wait_for_world", "wait_for", "wait_for_thread"} {
+					same(place+" "+column, calls.text(callRow, column), wait[c])
+				}
 				callRow++
 			}
 		}
+		path, stretch := all["critical_path"], 0
+		for i := range run.Threads {
+			for _, s := range run.Threads[i].Critical {
+				place := at(path, stretch, &run.Threads[i])
+				same(place+" begin", path.text(stretch, "begin_ns"), s.BeginNS)
+				same(place+" duration", path.text(stretch, "duration_ns"), s.EndNS-s.BeginNS)
+				stretch++
+			}
+		}
+		same("critical path", len(path.rows), stretch)
 		same("bursts", len(bursts.rows), row)
 		same("calls", len(calls.rows), callRow)
 		messages := all["messages"]
@@ -174,6 +194,21 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	golden.Check(t, "small.txt", text.Bytes())
+}
+
+// The tables of a run in which calls wait.
+func TestGoldenOfWaits(t *testing.T) {
+	var text bytes.Buffer
+	for _, x := range table.All(tracetest.Waiting()) {
+		if x.Name != "calls" && x.Name != "critical_path" {
+			continue
+		}
+		text.WriteString("== " + x.Name + ".csv\n")
+		if err := Write(&text, x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden.Check(t, "waiting.txt", text.Bytes())
 }
 
 // A text that is a formula to a spreadsheet is none in the file, and comes back; numbers are as they were.

@@ -13,9 +13,10 @@ _Static_assert(OTF2_REGION_ROLE_FUNCTION == 1 && OTF2_REGION_ROLE_CODE == 4 && O
                        OTF2_REGION_ROLE_FILE_IO == 27 && OTF2_REGION_ROLE_POINT2POINT == 28 && OTF2_REGION_ROLE_RMA == 29 &&
                        OTF2_REGION_ROLE_ARTIFICIAL == 31,
                "roles of regions");
-_Static_assert(OTF2_TYPE_UINT8 == 1 && OTF2_TYPE_UINT64 == 4 && OTF2_TYPE_INT32 == 7 && OTF2_TYPE_DOUBLE == 10 && OTF2_TYPE_CALLING_CONTEXT == 21, "types");
+_Static_assert(OTF2_TYPE_UINT8 == 1 && OTF2_TYPE_UINT64 == 4 && OTF2_TYPE_INT32 == 7 && OTF2_TYPE_DOUBLE == 10 && OTF2_TYPE_STRING == 11 && OTF2_TYPE_CALLING_CONTEXT == 21, "types");
 _Static_assert(sizeof(OTF2_Type) == 1, "a type is a byte");
 _Static_assert(OTF2_PARAMETER_TYPE_STRING == 0 && OTF2_PARAMETER_TYPE_INT64 == 1, "parameters");
+_Static_assert(OTF2_METRIC_ACCUMULATED_START == 0 && OTF2_METRIC_ABSOLUTE_NEXT == 49 && OTF2_METRIC_SYNCHRONOUS == 1 && OTF2_METRIC_ASYNCHRONOUS == 2, "metrics");
 _Static_assert(OTF2_GROUP_TYPE_COMM_LOCATIONS == 4 && OTF2_GROUP_TYPE_COMM_GROUP == 5, "groups");
 _Static_assert(OTF2_MEASUREMENT_ON == 1 && OTF2_MEASUREMENT_OFF == 2, "measurement");
 _Static_assert((uint32_t)OTF2_COLLECTIVE_ROOT_SELF == UINT32_MAX - 1 && (uint32_t)OTF2_COLLECTIVE_ROOT_NONE == UINT32_MAX, "roots");
@@ -152,6 +153,9 @@ static OTF2_ErrorCode add_attribute(OTF2_AttributeList *list, uint32_t ref, uint
 	case OTF2_TYPE_DOUBLE:
 		memcpy(&value.float64, &bits, sizeof bits);
 		break;
+	case OTF2_TYPE_STRING:
+		value.stringRef = (OTF2_StringRef)bits;
+		break;
 	case OTF2_TYPE_CALLING_CONTEXT:
 		value.callingContextRef = (OTF2_CallingContextRef)bits;
 		break;
@@ -199,13 +203,13 @@ OTF2_ErrorCode archive_definitions(struct archive *a, const uint64_t *locations,
 	return a->definitions != NULL ? OTF2_SUCCESS : OTF2_ERROR_INTEGRITY_FAULT;
 }
 
-OTF2_ErrorCode archive_member(struct archive *a, uint32_t number, uint32_t name, uint32_t unit, int papi) {
+OTF2_ErrorCode archive_member(struct archive *a, uint32_t number, uint32_t name, uint32_t unit, int papi, uint8_t mode) {
 	return OTF2_GlobalDefWriter_WriteMetricMember(a->definitions, number, name, 0, papi ? OTF2_METRIC_TYPE_PAPI : OTF2_METRIC_TYPE_OTHER,
-	                                              OTF2_METRIC_ACCUMULATED_START, OTF2_TYPE_INT64, OTF2_BASE_DECIMAL, 0, unit);
+	                                              mode, OTF2_TYPE_INT64, OTF2_BASE_DECIMAL, 0, unit);
 }
 
-OTF2_ErrorCode archive_class(struct archive *a, uint32_t number, const uint32_t *members, uint8_t n) {
-	return OTF2_GlobalDefWriter_WriteMetricClass(a->definitions, number, n, members, OTF2_METRIC_SYNCHRONOUS, OTF2_RECORDER_KIND_CPU);
+OTF2_ErrorCode archive_class(struct archive *a, uint32_t number, const uint32_t *members, uint8_t n, uint8_t occurrence) {
+	return OTF2_GlobalDefWriter_WriteMetricClass(a->definitions, number, n, members, occurrence, OTF2_RECORDER_KIND_CPU);
 }
 
 OTF2_ErrorCode archive_close(struct archive *a) {

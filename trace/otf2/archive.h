@@ -11,8 +11,8 @@ struct event {
 	uint32_t kind;
 	uint32_t ref;
 	uint64_t args[5];
-	uint64_t attr[3];
-	uint32_t attr_ref[3];
+	uint64_t attr[6];
+	uint32_t attr_ref[6];
 	uint32_t attrs;
 };
 
@@ -53,8 +53,8 @@ OTF2_ErrorCode archive_events(struct archive *a, const struct event *e, size_t n
 OTF2_ErrorCode archive_end(struct archive *a, uint64_t *count);
 // Ends the events and begins the definitions: local ones of each location, which are none, then the global ones.
 OTF2_ErrorCode archive_definitions(struct archive *a, const uint64_t *locations, size_t n);
-OTF2_ErrorCode archive_member(struct archive *a, uint32_t number, uint32_t name, uint32_t unit, int papi);
-OTF2_ErrorCode archive_class(struct archive *a, uint32_t number, const uint32_t *members, uint8_t n);
+OTF2_ErrorCode archive_member(struct archive *a, uint32_t number, uint32_t name, uint32_t unit, int papi, uint8_t mode);
+OTF2_ErrorCode archive_class(struct archive *a, uint32_t number, const uint32_t *members, uint8_t n, uint8_t occurrence);
 OTF2_ErrorCode archive_close(struct archive *a);
 // Reads a closed archive again: the library does not notice every write that fails. Each location must have as many
 // events as counts says.

@@ -37,10 +37,10 @@ func (a *archive) define(d *definitions) error {
 		if x.papi {
 			papi = 1
 		}
-		w.put(C.archive_member(a.c, C.uint32_t(i), C.uint32_t(x.name), C.uint32_t(x.unit), papi))
+		w.put(C.archive_member(a.c, C.uint32_t(i), C.uint32_t(x.name), C.uint32_t(x.unit), papi, C.uint8_t(x.mode)))
 	}
-	for i, members := range d.classes {
-		w.put(C.archive_class(a.c, C.uint32_t(i), (*C.uint32_t)(unsafe.Pointer(&members[0])), C.uint8_t(len(members))))
+	for i, x := range d.classes {
+		w.put(C.archive_class(a.c, C.uint32_t(i), (*C.uint32_t)(unsafe.Pointer(&x.members[0])), C.uint8_t(len(x.members)), C.uint8_t(x.occurrence)))
 	}
 	for i, x := range d.parameters {
 		w.put(C.OTF2_GlobalDefWriter_WriteParameter(w.w, C.OTF2_ParameterRef(i), C.OTF2_StringRef(x.name), C.OTF2_ParameterType(x.kind)))

@@ -35,7 +35,7 @@ type archive struct {
 	ids     []C.uint64_t
 }
 
-const attributes = attrCalls + 1
+const attributes = attrWaitFor + 1
 
 func open(dir, creator string) (*archive, error) {
 	a := &archive{

@@ -44,9 +44,13 @@ func (s *stream) callEvents(call, side int, timeNS int64) {
 	}
 }
 
-// placeMarks takes phases, events and windows: they lie anywhere.
+// placeMarks takes phases, events, windows and the critical path: they lie anywhere.
 func (s *stream) placeMarks() {
 	s.placePhases()
+	for _, c := range s.t.Critical {
+		s.placeCritical(c.BeginNS, 1)
+		s.placeCritical(c.EndNS, 0)
+	}
 	for _, e := range s.t.Events {
 		s.loosely(e.TimeNS, event{kind: eventInt, ref: s.d.event[e.Name], args: [5]uint64{uint64(e.Value)}})
 	}
@@ -63,6 +67,11 @@ func (s *stream) placePhases() {
 		s.loosely(timeNS, event{kind: eventString, ref: s.d.phaseLevel[p.Depth], args: [5]uint64{uint64(name)}})
 	}
 	s.t.EachPhase(func(p *trace.Phase) { put(p.BeginNS, p, s.d.marks[p.Name]) }, func(p *trace.Phase) { put(p.EndNS, p, 0) })
+}
+
+func (s *stream) placeCritical(timeNS int64, value uint64) {
+	s.loosely(timeNS, event{kind: eventValues, ref: 1, args: [5]uint64{value}})
+	s.loosely(timeNS, event{kind: eventMetric, ref: s.d.critical})
 }
 
 func (s *stream) loosely(timeNS int64, e event) {

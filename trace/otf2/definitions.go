@@ -23,8 +23,8 @@ type definitions struct {
 	regions    []region
 	sources    []source
 	contexts   []context
-	metrics    []metric   // by counter
-	classes    [][]uint32 // metrics that are reported together: first of all counters, then each alone
+	metrics    []metric // by counter
+	classes    []class  // first of all counters, then of each alone, at last of the critical path
 	parameters []parameter
 	groups     []group
 	comms      []comm
@@ -39,6 +39,9 @@ type definitions struct {
 	window      uint32   // parameter
 	windows     []uint32 // strings
 	marks       []uint32 // strings, by number in Run.MarkNames
+	critical    uint32   // class
+	waitKinds   []uint32 // strings, by kind; nil where no call waits
+	threadNames []uint32 // strings, by number in Run.Threads; likewise
 	ranks       ranks
 	commOf      []uint32   // by number in Run.Communicators; undefined for windows and files
 	channels    [][]uint32 // communicators of messages, by channel and world, and at last of all worlds
@@ -57,6 +60,10 @@ const (
 	attrReceived
 	attrPath  // on the enter of a call
 	attrCalls // on the enter of several calls as one
+	// On the leave of a call that waited.
+	attrWaitKind
+	attrWaitNS
+	attrWaitFor // unless that is not known
 )
 
 type attribute struct {
@@ -99,6 +106,13 @@ type context struct {
 type metric struct {
 	name, unit uint32
 	papi       bool
+	mode       uint8
+}
+
+// A class is metrics that are reported together.
+type class struct {
+	members    []uint32
+	occurrence uint8
 }
 
 type parameter struct {
@@ -156,6 +170,7 @@ func define(run *trace.Run, p *plan) *definitions {
 	d.dropped = d.region("dropped", "time without kept detail: calls and bursts were dropped", roleArtificial, paradigmMeasurement)
 	d.defineCounters(run)
 	d.defineMarks(run)
+	d.defineWaits(run)
 	d.defineCommunicators(run, p)
 	return d
 }
@@ -173,6 +188,9 @@ func (d *definitions) defineAttributes() {
 		attrReceived:   {"bytes received", "from the other ranks of the collective", typeUint64},
 		attrPath:       {"path", "number of the call path in callpaths.json of the run directory", typeUint64},
 		attrCalls:      {"calls", "number of calls that it represents: consecutive polls without a result", typeUint64},
+		attrWaitKind:   {"wait", "what the call waited for, from its enter on", typeString},
+		attrWaitNS:     {"wait ns", "how long it waited", typeUint64},
+		attrWaitFor:    {"wait for", "the rank, or its thread, that it waited for", typeString},
 	} {
 		d.attributes = append(d.attributes, attribute{d.strings.of(a.name), d.strings.of(a.about), a.kind})
 	}
@@ -232,16 +250,16 @@ func (c *clusterRegions) of(label int32) (uint32, error) {
 func (d *definitions) defineCounters(run *trace.Run) {
 	var all []uint32
 	for i, c := range run.Counters {
-		d.metrics = append(d.metrics, metric{d.strings.of(c.Name), d.strings.of(c.Unit), strings.HasPrefix(c.Name, "PAPI_")})
+		d.metrics = append(d.metrics, metric{d.strings.of(c.Name), d.strings.of(c.Unit), strings.HasPrefix(c.Name, "PAPI_"), metricAccumulated})
 		all = append(all, uint32(i))
 	}
 	if len(all) == 0 {
 		return
 	}
-	d.classes = append(d.classes, all)
+	d.classes = append(d.classes, class{all, metricSynchronous})
 	if slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return lacksSome(&t.Bursts, len(all)) }) {
 		for i := range all {
-			d.classes = append(d.classes, all[i:i+1])
+			d.classes = append(d.classes, class{all[i : i+1], metricSynchronous})
 		}
 	}
 }
@@ -296,5 +314,23 @@ func (d *definitions) defineMarks(run *trace.Run) {
 	for i := range run.Windows {
 		w := &run.Windows[i]
 		d.windows = append(d.windows, d.strings.of(fmt.Sprintf("%d: %s: %s", i+1, w.Why, w.Reason)))
+	}
+}
+
+// defineWaits defines the words for waits, and the critical path as a metric that is 1 on the thread that it is on.
+func (d *definitions) defineWaits(run *trace.Run) {
+	if slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return len(t.Critical) > 0 }) {
+		d.critical = uint32(len(d.classes))
+		d.classes = append(d.classes, class{[]uint32{uint32(len(d.metrics))}, metricAsynchronous})
+		d.metrics = append(d.metrics, metric{name: d.strings.of("critical path"), mode: metricNext})
+	}
+	if !slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return t.Waits.Len() > 0 }) {
+		return
+	}
+	for kind := range trace.WaitKinds {
+		d.waitKinds = append(d.waitKinds, d.strings.of(trace.WaitKind(kind).String()))
+	}
+	for i := range run.Threads {
+		d.threadNames = append(d.threadNames, d.strings.of(run.ThreadName(i)))
 	}
 }

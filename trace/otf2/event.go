@@ -6,8 +6,8 @@ type event struct {
 	kind    uint32
 	ref     uint32    // what it is of: region, metric, communicator, parameter
 	args    [5]uint64 // by kind
-	attr    [3]uint64
-	attrRef [3]uint32
+	attr    [6]uint64
+	attrRef [6]uint32
 	attrs   uint32 // how many attributes there are
 }
 

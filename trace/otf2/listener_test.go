@@ -133,6 +133,10 @@ func (l *listener) hear(h heard) error {
 		l.open = l.open[:len(l.open)-1]
 		return l.left(top, &h)
 	case "metric":
+		if on, is := h.counts["critical path"]; is {
+			l.add("critical path %d at %d", on, h.timeNS)
+			return nil
+		}
 		if top == nil {
 			return fmt.Errorf("%+v outside of all regions", h)
 		}
@@ -224,6 +228,9 @@ func (l *listener) left(top *opened, h *heard) error {
 		}
 		if h.fields["unfinished"] == "1" {
 			tail += ", unfinished"
+		}
+		if kind, has := h.fields["wait"]; has {
+			tail += fmt.Sprintf(", waited %s ns for %s: %s", h.fields["wait ns"], cmp.Or(h.fields["wait for"], "nobody"), kind)
 		}
 		if n, has := top.fields["path"]; has {
 			tail += ", path " + n

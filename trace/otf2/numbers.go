@@ -25,10 +25,17 @@ const (
 	typeUint64  = 4
 	typeInt32   = 7
 	typeDouble  = 10
+	typeString  = 11
 	typeContext = 21
 
 	parameterString = 0
 	parameterInt    = 1
+
+	metricAccumulated = 0  // since the location's begin
+	metricNext        = 49 // absolute, until the next value
+
+	metricSynchronous  = 1
+	metricAsynchronous = 2
 
 	groupCommLocations = 4
 	groupComm          = 5

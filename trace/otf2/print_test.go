@@ -65,6 +65,8 @@ func TestPrint(t *testing.T) {
 	t.Run("small", func(t *testing.T) { printed(t, tracetest.Small()) })
 	t.Run("planted", func(t *testing.T) { printed(t, tracetest.Planted()) })
 	t.Run("planted windows", func(t *testing.T) { printed(t, tracetest.PlantedWindows()) })
+	t.Run("waiting", func(t *testing.T) { printed(t, tracetest.Waiting()) })
+	t.Run("waiting windows", func(t *testing.T) { printed(t, tracetest.WaitingWindows()) })
 	t.Run("rare", func(t *testing.T) { printed(t, rare()) })
 	for seed := range 6 {
 		t.Run(fmt.Sprintf("random %d", seed), func(t *testing.T) {
@@ -222,7 +224,7 @@ var (
 	contextLine  = regexp.MustCompile(`^CALLING_CONTEXT +(\d+)  Region: "(.*)" <\d+>, Source code location: .*, Parent: (?:UNDEFINED|".*" <(\d+)>)$`)
 	eventLine    = regexp.MustCompile(`^([A-Z_0-9]+) +(\d+) +(\d+)  (.*)$`)
 	metricPart   = regexp.MustCompile(`\("(.*?)" <\d+>; INT64; (-?\d+)\)`)
-	attrPart     = regexp.MustCompile(`\("([^"]*)" <\d+>; [A-Z_0-9]+; (.*?)\)(?:, |$)`)
+	attrPart     = regexp.MustCompile(`\("([^"]*)" <\d+>; ([A-Z_0-9]+); (.*?)\)(?:, |$)`)
 	reference    = regexp.MustCompile(`^"(.*)" <(\d+)>$`)
 	messageText  = regexp.MustCompile(`^(?:Receiver|Sender): (\d+) .*, Communicator: "(.*)" <\d+>, Tag: (\d+), Length: (\d+)(?:, Request: (\d+))?$`)
 	requestText  = regexp.MustCompile(`^Request: (\d+)$`)
@@ -307,9 +309,12 @@ func (p *printout) attributes(list string) error {
 		return fmt.Errorf("attributes not understood: %s", list)
 	}
 	for _, m := range parts {
-		value := m[2]
+		value := m[3]
 		if r := reference.FindStringSubmatch(value); r != nil {
-			value = p.paths[r[2]]
+			value = r[1]
+			if m[2] == "CALLING_CONTEXT" {
+				value = p.paths[r[2]]
+			}
 		}
 		p.waiting.fields[m[1]] = value
 	}

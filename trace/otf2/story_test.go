@@ -95,6 +95,16 @@ func (s *story) calls(run *trace.Run, t *trace.Thread) {
 		if t.Calls.Unfinished && i == t.Calls.Len()-1 {
 			unfinished = ", unfinished"
 		}
+		if k := slices.Index(t.Waits.Call, uint32(i)); k >= 0 {
+			who := "nobody"
+			if thread := t.Waits.For[k]; thread >= 0 {
+				who = run.RankName(run.Threads[thread].World, run.Threads[thread].Rank)
+				if n := run.Threads[thread].Thread; n > 0 {
+					who += fmt.Sprintf(" thread %d", n)
+				}
+			}
+			unfinished += fmt.Sprintf(", waited %d ns for %s: %v", t.Waits.UntilNS[k]-enter, who, t.Waits.Kind[k])
+		}
 		if n := t.Calls.Path[i]; n != 0 {
 			unfinished += fmt.Sprintf(", path %d", n)
 		}
@@ -169,6 +179,10 @@ func (s *story) marks(run *trace.Run, t *trace.Thread) {
 	}
 	for _, e := range t.Events {
 		s.add("event %s at %d: %d", oneLine(run.MarkNames[e.Name]), e.TimeNS, e.Value)
+	}
+	for _, c := range t.Critical {
+		s.add("critical path 1 at %d", c.BeginNS)
+		s.add("critical path 0 at %d", c.EndNS)
 	}
 	if run.Windows == nil {
 		return

@@ -43,6 +43,7 @@ type stream struct {
 	last             item
 	open             []item // outermost first
 	collective       int
+	wait             int          // next of the waits
 	loose            []looseEvent // in the order of time
 	atCall           []callEvent  // in the order of calls
 	total            []uint64     // of each counter, so far; it may wrap
@@ -219,7 +220,25 @@ func (s *stream) leaveCall(x item) {
 	if s.t.Calls.Unfinished && x.index == s.t.Calls.Len()-1 {
 		e.attribute(attrUnfinished, 1)
 	}
+	s.waited(x, &e)
 	s.putAs(e, edge, 0)
+}
+
+// waited says on the leave of a call for whom it waited, and how long.
+func (s *stream) waited(x item, leave *event) {
+	w := &s.t.Waits
+	for s.wait < w.Len() && int(w.Call[s.wait]) < x.index {
+		s.wait++
+	}
+	i := s.wait
+	if i == w.Len() || int(w.Call[i]) != x.index {
+		return
+	}
+	leave.attribute(attrWaitKind, uint64(s.d.waitKinds[w.Kind[i]]))
+	leave.attribute(attrWaitNS, uint64(w.UntilNS[i]-x.beginNS))
+	if w.For[i] >= 0 {
+		leave.attribute(attrWaitFor, uint64(s.d.threadNames[w.For[i]]))
+	}
 }
 
 func (s *stream) enterBurst(x item) {

@@ -27,7 +27,7 @@ func TestStream(t *testing.T) {
 }
 
 func TestStreamOfOneOfEach(t *testing.T) {
-	for _, run := range []*trace.Run{tracetest.Small(), tracetest.Planted(), tracetest.PlantedWindows(), rare()} {
+	for _, run := range []*trace.Run{tracetest.Small(), tracetest.Planted(), tracetest.PlantedWindows(), rare(), tracetest.Waiting(), tracetest.WaitingWindows()} {
 		expectStreams(t, run)
 	}
 }
@@ -194,6 +194,8 @@ func (x *explainer) hear(e event) error {
 			value = fmt.Sprint(int32(uint32(e.attr[i])))
 		case typeDouble:
 			value = fmt.Sprintf("%g", math.Float64frombits(e.attr[i]))
+		case typeString:
+			value = x.text(uint32(e.attr[i]))
 		case typeContext:
 			var names []string
 			for c := uint32(e.attr[i]); c != undefined; c = d.contexts[c].parent {
@@ -224,10 +226,11 @@ func (x *explainer) hear(e event) error {
 		return nil
 	case eventMetric:
 		h.kind, h.counts = "metric", make(map[string]int64)
-		if len(x.values) != len(d.classes[e.ref]) {
-			return fmt.Errorf("%d values of class %v", len(x.values), d.classes[e.ref])
+		members := d.classes[e.ref].members
+		if len(x.values) != len(members) {
+			return fmt.Errorf("%d values of class %v", len(x.values), members)
 		}
-		for i, member := range d.classes[e.ref] {
+		for i, member := range members {
 			h.counts[x.text(d.metrics[member].name)] = int64(x.values[i])
 		}
 		x.values = nil

@@ -32,10 +32,41 @@ func (x *threadWriter) call(i item, track uint64) {
 	}
 	x.flow(eventFlow, x.messages.sends(i.beginNS, i.endNS, nextNS))
 	x.at(i.beginNS)
+	x.waited(i, track)
 
 	x.packetWriter.close(track)
 	x.arrived(x.messages.arrivals(i.beginNS, i.endNS))
 	x.at(i.endNS)
+}
+
+// waited writes what a call waited for as a slice in it, from its begin on.
+func (x *threadWriter) waited(i item, track uint64) {
+	w := &x.t.Waits
+	for x.wait < w.Len() && int(w.Call[x.wait]) < i.index {
+		x.wait++
+	}
+	k := x.wait
+	if k == w.Len() || int(w.Call[k]) != i.index {
+		return
+	}
+	x.open(sliceBegin, track, categoryWait, "waits: "+w.Kind[k].String())
+	n := x.notes()
+	n.int("wait_ns", w.UntilNS[k]-i.beginNS)
+	if w.For[k] >= 0 {
+		who := &x.run.Threads[w.For[k]]
+		n.text("for", x.run.ThreadName(int(w.For[k])))
+		if who.World != x.t.World {
+			n.int("for_world", int64(who.World))
+		}
+		n.int("for_rank", int64(who.Rank))
+		if who.Thread != 0 {
+			n.int("for_thread", int64(who.Thread))
+		}
+	}
+	n.done()
+	x.at(i.beginNS)
+	x.packetWriter.close(track)
+	x.at(w.UntilNS[k])
 }
 
 func (x *threadWriter) flow(field protowire.Number, messages []int32) {

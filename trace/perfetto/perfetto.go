@@ -1,9 +1,9 @@
 // Package perfetto writes a trace.Run as a Perfetto trace, which ui.perfetto.dev and trace_processor open: protobuf,
 // written field by field. Times are nanoseconds since the run's time 0.
 //
-// A rank is a process; a thread has slices for its bursts, its MPI calls, and the time that was dropped; counters are
-// tracks, messages are flows. docs/format/perfetto.md describes the trace. Memory holds the names of one rank, and two
-// numbers for each message.
+// A rank is a process; a thread has slices for its bursts, its MPI calls with what they waited for, and the time that
+// was dropped; counters and the critical path are tracks, messages are flows. docs/format/perfetto.md describes the
+// trace. Memory holds the names of one rank, and two numbers for each message.
 package perfetto
 
 import (
@@ -23,6 +23,8 @@ const (
 	categoryPhase        = "phase"
 	categoryEvent        = "event"
 	categoryMessage      = "message" // an end of one that lies in no call
+	categoryWait         = "wait"
+	categoryCritical     = "critical path"
 	categoryWindow       = "window"
 	categoryCommunicator = "communicator"
 	categoryCluster      = "cluster"

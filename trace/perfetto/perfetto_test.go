@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,32 @@ func TestSmall(t *testing.T) {
 	run.Threads[0].Kept = []trace.Span{{BeginNS: 400_000, EndNS: 5_000_000}, {BeginNS: 5_000_000, EndNS: 8_500_000, Window: 1}}
 	run.Threads[1].Kept = []trace.Span{{BeginNS: 2000, EndNS: 9_100_000}}
 	perfettotest.Compare(t, run, written(t, run))
+}
+
+// A wait is a slice in its call, on the same track; the critical path has one of its own.
+func TestWaits(t *testing.T) {
+	for _, run := range []*trace.Run{tracetest.Waiting(), tracetest.WaitingWindows()} {
+		file := written(t, run)
+		perfettotest.Compare(t, run, file)
+		d := perfettotest.Decode(t, file)
+		path := make(map[uint64]bool)
+		for _, s := range d.Slices {
+			path[s.Track] = path[s.Track] || s.Category == "critical path"
+		}
+		for _, s := range d.Slices {
+			if s.Category != "critical path" && path[s.Track] {
+				t.Errorf("%s %s is on the track of the critical path", s.Category, s.Name)
+			}
+			if s.Category != "wait" {
+				continue
+			}
+			if !slices.ContainsFunc(d.Slices, func(c *perfettotest.Event) bool {
+				return c.Category == "mpi" && c.Track == s.Track && c.BeginNS == s.BeginNS && s.EndNS <= c.EndNS
+			}) {
+				t.Errorf("%s, %d to %d ns, lies in no call", s.Name, s.BeginNS, s.EndNS)
+			}
+		}
+	}
 }
 
 // Where a thread is running inside MPI, bursts and calls have tracks of their own, on which slices do not overlap.

@@ -58,6 +58,7 @@ type threadWriter struct {
 	counters []uint64 // tracks, by rate
 	messages *messageWalk
 	moves    movesWalk
+	wait     int // next
 }
 
 func (w *writer) thread(i, pid int) error {
@@ -85,6 +86,12 @@ func (w *writer) thread(i, pid int) error {
 	}
 	if len(t.Phases)+len(t.Events) > 0 {
 		x.marks(child("phases", nil))
+	}
+	if len(t.Critical) > 0 {
+		path := child("critical path", nil)
+		for k, s := range t.Critical {
+			x.plain(item{index: k, beginNS: s.BeginNS, endNS: s.EndNS}, path, categoryCritical, "critical path")
+		}
 	}
 	dropped := droppedTime(w.run, t)
 	all := []kind{isCall, isBurst, isDropped, isPause}

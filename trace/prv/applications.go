@@ -126,6 +126,14 @@ func keepOnly(run *trace.Run, one int, place []int) (messages int64) {
 	}
 	clear(run.Threads[n:])
 	run.Threads = run.Threads[:n]
+	for i := range run.Threads {
+		list := run.Threads[i].Waits.For
+		for k, thread := range list {
+			if thread >= 0 {
+				list[k] = int32(threads[thread])
+			}
+		}
+	}
 	for i, k := range place {
 		place[i] = threads[k]
 	}

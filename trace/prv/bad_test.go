@@ -151,6 +151,8 @@ func FuzzRead(f *testing.F) {
 		[]byte("EVENT_TYPE\n0 70000001 C\nVALUES\n3 a..c [abc]\n4 a..c (d..e) [12 (abc, d\n\nEVENT_TYPE\n0 80000001 L\nVALUES\n3 12 (a..b) [12 (ab, c)]\n"), []byte{})
 	f.Add([]byte("#Paraver (x):90_ns:1(1):1:1(1:1)\n1:0:1:1:1:0:20:1000\n2:0:1:1:1:20:90000101:1\n1:0:1:1:1:20:22:4\n2:0:1:1:1:20:50000001:1\n1:0:1:1:1:22:38:1\n2:0:1:1:1:22:50000001:0\n2:0:1:1:1:38:90000101:2\n2:0:1:1:1:40:90000101:0\n"),
 		[]byte("EVENT_TYPE\n9 90000101 moriens window\nVALUES\n0 Dropped\n1 representative, phase 0, 20 to 38 ns: x\n2 y\n"), []byte{})
+	f.Add([]byte("#Paraver (x):90_ns:1(1):1:1(2:1)\n2:0:1:1:2:0:90000106:1\n2:0:1:1:1:5:50000001:2:90000104:1003:90000105:2\n2:0:1:1:1:7:90000104:0:90000105:0\n2:0:1:1:2:8:90000106:0\n2:0:1:1:1:9:50000001:0\n"),
+		[]byte("EVENT_TYPE\n9 90000104 MPI wait: kind\nVALUES\n0 None\n1003 late receiver\n"), []byte{})
 	f.Fuzz(func(t *testing.T, prv, pcf, row []byte) {
 		for _, lenient := range []bool{false, true} {
 			r, err := Read(bytes.NewReader(prv), Options{Labels: bytes.NewReader(pcf), Names: bytes.NewReader(row), Lenient: lenient})
@@ -195,6 +197,21 @@ func FuzzRead(f *testing.F) {
 			if again.Bursts() != r.Run.Bursts() || again.Calls() != r.Run.Calls() {
 				t.Fatalf("%d bursts and %d calls, written and read again %d and %d", r.Run.Bursts(), r.Run.Calls(), again.Bursts(), again.Calls())
 			}
+			if was, is := waitsText(r.Run), waitsText(again); was != is {
+				t.Fatalf("waits and critical path %s, written and read again %s", was, is)
+			}
 		}
 	})
+}
+
+// waitsText shows the waits and the critical path of all threads. What a thread waited for is not in it: one that has
+// nothing to write is not in the trace.
+func waitsText(run *trace.Run) string {
+	var b strings.Builder
+	for i := range run.Threads {
+		if t := &run.Threads[i]; t.Waits.Len()+len(t.Critical) > 0 {
+			fmt.Fprint(&b, t.Name(), t.Waits.Call, t.Waits.Kind, t.Waits.UntilNS, t.Critical)
+		}
+	}
+	return b.String()
 }

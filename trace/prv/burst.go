@@ -1,6 +1,7 @@
 package prv
 
 import (
+	"cmp"
 	"fmt"
 
 	"moriens/trace"
@@ -22,6 +23,10 @@ type threadReader struct {
 	openEvent                 callEvent
 	bursts                    trace.Bursts
 	collectives               trace.Collectives
+	waits                     trace.Waits // For is a thread's number
+	waiting                   bool        // the last of them has not ended
+	critical                  []trace.Stretch
+	onPath                    bool // likewise
 	pauses                    []trace.Pause
 	cover                     cover
 	records                   int64
@@ -107,8 +112,10 @@ type eventLine struct {
 	clusterEnded bool
 	collective   collectiveEvents // of the call that begins
 	polls        int64            // of the call that begins; 0 where the line does not say
-	path         int64            // number of the call path of the call that begins; 0 = unknown
-	tracing      bool             // the tracer was switched on or off
+	wait         waitEvent
+	more         bool  // than what is of the critical path
+	path         int64 // number of the call path of the call that begins; 0 = unknown
+	tracing      bool  // the tracer was switched on or off
 	traces       bool
 	flushing     bool // a flush begins or ends
 	flushes      bool
@@ -130,7 +137,9 @@ func (l *eventLine) reset(timeNS int64) {
 
 // events takes an event record; paths gives the call path of an event.
 func (t *threadReader) events(l *eventLine, path func(callEvent) uint32, comms commsByID) error {
-	t.touch(l.timeNS, l.timeNS)
+	if l.more { // the critical path may come to a thread before that does anything
+		t.touch(l.timeNS, l.timeNS)
+	}
 	t.finishBefore(l.timeNS)
 	if l.windowed {
 		if err := t.window(l.window, l.timeNS); err != nil {
@@ -166,12 +175,23 @@ func (t *threadReader) events(l *eventLine, path func(callEvent) uint32, comms c
 	if l.sets {
 		t.set, t.setKnown = l.set, true
 	}
+	wrong := t.path(&l.wait, l.timeNS) // with the rest of the line nothing is
+	if l.wait.ends {
+		wrong = cmp.Or(wrong, t.endWait(l.timeNS))
+	}
 	for _, c := range l.calls {
 		if err := t.call(c, l.timeNS, path); err != nil {
 			return err
 		}
 		if c.value != 0 {
 			t.polls(l.polls)
+		}
+		switch {
+		case c.value == 0 && t.waiting:
+			t.dropWait()
+			wrong = cmp.Or(wrong, errWaitOpen)
+		case c.value != 0 && l.wait.kind != 0:
+			t.beginWait(&l.wait)
 		}
 		if c.value != 0 && l.collective.seen {
 			t.collective(&l.collective, t.calls.Len()-1, comms)
@@ -191,7 +211,10 @@ func (t *threadReader) events(l *eventLine, path func(callEvent) uint32, comms c
 			t.clusterAt, t.clusterLabel = l.timeNS, l.label
 		}
 	}
-	return nil
+	if l.wait.kind != 0 && !callBegins {
+		wrong = cmp.Or(wrong, errWaitOutside)
+	}
+	return wrong
 }
 
 // count takes the counters of a line; callEnds: a call ends there, resets: what sets counters sets other ones.
@@ -318,6 +341,7 @@ func (t *threadReader) close(counters int, runEndNS int64) trace.Thread {
 		p.endNS = min(p.endNS, runEndNS)
 	}
 	t.closeCover(runEndNS)
+	t.closeWaits()
 	for t.first < len(t.pending) {
 		t.finish()
 	}
@@ -337,7 +361,7 @@ func (t *threadReader) close(counters int, runEndNS int64) trace.Thread {
 	t.bursts.Before, t.bursts.After = make([]uint32, t.bursts.Len()), make([]uint32, t.bursts.Len())
 	th := trace.Thread{
 		World: t.world, Rank: t.rank, Thread: t.thread, Node: t.node,
-		BeginNS: t.beginNS, EndNS: t.endNS, Calls: t.calls, Bursts: t.bursts, Collectives: t.collectives, Pauses: t.pauses, Kept: t.kept,
+		BeginNS: t.beginNS, EndNS: t.endNS, Calls: t.calls, Bursts: t.bursts, Collectives: t.collectives, Waits: t.waits, Critical: t.critical, Pauses: t.pauses, Kept: t.kept,
 	}
 	at := 0
 	for i, next := range t.nextCall {

@@ -36,10 +36,15 @@ type cursor struct {
 	current     [isBurst + 1]item // begun, not yet ended, by kind
 	inCalls     int               // the next of the bursts with counts of calls
 	inCall      int               // that of them which ended last; -1: none has
+	wait        int               // the next of the waits
 	nextNS      int64             // of the next joint
-	over        bool
-	err         error
+	// When the wait of the call that has begun ends; noWait where it does not wait any more.
+	waitsUntilNS int64
+	over         bool
+	err          error
 }
+
+const noWait = -1
 
 func newCursor(run *trace.Run, thread int) (*cursor, error) {
 	t := &run.Threads[thread]
@@ -70,7 +75,10 @@ func newCursor(run *trace.Run, thread int) (*cursor, error) {
 	if err := checkDetail(run, t); err != nil {
 		return nil, err
 	}
-	c := &cursor{t: t, thread: thread, object: appendObject(nil, t), inCall: -1}
+	if err := checkWaits(run, t); err != nil {
+		return nil, err
+	}
+	c := &cursor{t: t, thread: thread, object: appendObject(nil, t), inCall: -1, waitsUntilNS: noWait}
 	c.schedule()
 	return c, c.err
 }
@@ -166,6 +174,9 @@ func (c *cursor) schedule() {
 		if x.kind != isNothing {
 			c.nextNS, c.over = min(c.nextNS, x.endNS), false
 		}
+	}
+	if c.waitsUntilNS != noWait {
+		c.nextNS = min(c.nextNS, c.waitsUntilNS)
 	}
 	next, ok := c.peek()
 	if !ok {

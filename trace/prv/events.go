@@ -24,6 +24,7 @@ const (
 	classTracing
 	classFlush
 	classPath
+	classWait
 )
 
 // An eventKind is what a reader does with an event type.
@@ -85,6 +86,9 @@ func (r *reader) events(line []byte) error {
 	if err != nil {
 		return err
 	}
+	if n := l.wait.thread; n > int64(r.header.threads) {
+		return fmt.Errorf("a wait for thread %d of %d", n, r.header.threads)
+	}
 	if now < t.lastNS {
 		return errDisorder
 	}
@@ -102,6 +106,7 @@ func (r *reader) events(line []byte) error {
 
 // take takes one event of the line.
 func (l *eventLine) take(kind *eventKind, value int64) error {
+	l.more = l.more || kind.eventType != typeCritical
 	switch kind.class {
 	case classCounter:
 		l.counters = append(l.counters, counterDelta{int(kind.column), value})
@@ -126,6 +131,8 @@ func (l *eventLine) take(kind *eventKind, value int64) error {
 		}
 	case classPath:
 		l.path = value
+	case classWait:
+		return l.takeWait(kind.eventType, value)
 	case classWindow:
 		l.windowed, l.window = true, value
 	case classTracing:
@@ -154,6 +161,8 @@ func (r *reader) kind(eventType uint32) (eventKind, error) {
 	case eventType == typePath:
 		k.class = classPath
 		r.own = true
+	case eventType == typeWaitKind, eventType == typeWaitFor, eventType == typeCritical:
+		k.class = classWait
 	case eventType == typeWindow:
 		k.class = classWindow
 	case eventType >= typeMPI && eventType <= typeMPILast:

@@ -20,6 +20,7 @@ type header struct {
 	cpus      []int   // by node
 	cpuNode   []int32 // by global CPU, 0-based, nil where cpus is
 	tasks     [][]task
+	threads   int   // of all tasks
 	commLines int64 // that the header announces, of all applications; noCount where it does not say
 }
 
@@ -137,6 +138,7 @@ func (h *header) applications(p *headerParser) {
 	if n < 1 {
 		p.fail("no application")
 	}
+	h.threads = int(total)
 }
 
 // communicators reads the number of communicators behind an application's list, unless a list of tasks is what follows

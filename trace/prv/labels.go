@@ -76,6 +76,7 @@ func WriteLabels(w io.Writer, run *trace.Run) error {
 	if c := palette.Dropped; run.Windows != nil && colours <= stateDropped {
 		fmt.Fprintf(out, "%-4d {%d,%d,%d}\n", stateDropped, c.R, c.G, c.B)
 	}
+	writeWaitColours(out, run, colours)
 	writeCallLabels(out, c)
 	writeCallerLabels(out, c.callers)
 	writeCollectiveLabels(out, run)
@@ -92,6 +93,9 @@ func WriteLabels(w io.Writer, run *trace.Run) error {
 			variant = fmt.Sprintf(", variant of %d", x.VariantOf)
 		}
 		fmt.Fprintf(out, "%-4d Cluster %d%s\n", x.ID+clusterNoise, x.ID, variant)
+	}
+	if err := writeWaitLabels(out, run); err != nil {
+		return err
 	}
 	writeWindowLabels(out, run)
 	writeMarkLabels(out, run)

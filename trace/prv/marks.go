@@ -25,8 +25,9 @@ const (
 	first  = -1
 )
 
-// markLines lists what a run's programs have said, pauses of the recording, and kept and dropped time: in the order of
-// time, those of a thread at one time so that phases nest. A phase's value is its name's number + 1.
+// markLines lists what a run's programs have said, pauses of the recording, the critical path, and kept and dropped
+// time: in the order of time, those of a thread at one time so that phases nest. A phase's value is its name's number
+// + 1.
 func markLines(run *trace.Run) []markLine {
 	var lines []markLine
 	for i := range run.Threads {
@@ -45,6 +46,7 @@ func markLines(run *trace.Run) []markLine {
 				lines = append(lines, markLine{timeNS: p.BeginNS, thread: i, state: statePaused, value: p.EndNS})
 			}
 		}
+		lines = appendCritical(lines, t, i)
 		lines = appendWindows(lines, run, i)
 	}
 	slices.SortStableFunc(lines, func(a, b markLine) int {

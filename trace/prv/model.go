@@ -44,6 +44,7 @@ func (r *reader) run(result *Result) error {
 		place[t.index] = i
 		run.Threads[i] = t.close(len(run.Counters), run.DurationNS)
 	}
+	r.settleWaits(run)
 	result.Applications = r.applications(run.Threads)
 	otherMessages := int64(0)
 	one := choose(result.Applications, r.application)

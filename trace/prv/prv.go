@@ -34,6 +34,9 @@ const (
 	typeUserEvent   = 92000000 // + the name's number from 1 on; the value is the event's
 	typePolls       = 90000102 // with a call's begin: how many calls it stands for, one after the other
 	typePath        = 90000103 // with a call's begin: the number of its call path
+	typeWaitKind    = 90000104 // with a call's begin: the kind of its wait; 0 at the wait's end
+	typeWaitFor     = 90000105 // likewise: the number of the thread that it waits for, see numberThreads; 0 = none
+	typeCritical    = 90000106 // the critical path comes to the thread, or, 0, leaves it
 	typeWindow      = 90000101 // the window of which the thread's detail is here, from here on; 0 = none, it was dropped
 )
 

@@ -109,6 +109,7 @@ func canonical(run *trace.Run) *trace.Run {
 	place := make([]int, len(run.Threads))
 	for i, t := range run.Threads {
 		if t.Calls.Len() == 0 && t.Bursts.Len() == 0 && run.Windows == nil {
+			place[i] = -1
 			continue
 		}
 		place[i] = len(c.Threads)
@@ -123,6 +124,15 @@ func canonical(run *trace.Run) *trace.Run {
 		t.Bursts.Counters = columns
 		t.Collectives = canonicalCollectives(run, &t)
 		c.Threads = append(c.Threads, t)
+	}
+	for i := range c.Threads {
+		w := &c.Threads[i].Waits
+		w.For = slices.Clone(w.For)
+		for k, thread := range w.For {
+			if thread >= 0 {
+				w.For[k] = int32(place[thread])
+			}
+		}
 	}
 	c.Communicators = nil
 	for _, x := range run.Communicators {

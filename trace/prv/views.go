@@ -47,8 +47,8 @@ const (
 	drawRandom  = 4 // any that is not zero: the maximum of cluster numbers would mean nothing
 )
 
-// Views are the configurations that a run has the data for: the cluster of each burst in the cluster's colour, and its
-// instructions per cycle where those were counted.
+// Views are the configurations that a run has the data for: the cluster of each burst in the cluster's colour, its
+// instructions per cycle where those were counted, what calls waited for, and where the critical path is.
 func Views(run *trace.Run) []View {
 	views := []View{{
 		Name: "cluster", About: "clusters over time", run: run,
@@ -57,23 +57,42 @@ func Views(run *trace.Run) []View {
 			colour: codeColours, maximum: float64(clusterNoise + len(run.Clusters)), open: true,
 		}},
 	}}
+	if ipc, counted := ipcView(run); counted {
+		views = append(views, ipc)
+	}
+	waits, critical := waitsOf(run)
+	if waits {
+		views = append(views, View{Name: "waits", About: "what MPI calls waited for, over time", run: run, lines: []line{{
+			name: "moriens: waits by kind", function: "Last Evt Val", events: typeWaitKind,
+			colour: codeColours, maximum: float64(waitValue(trace.WaitKind(trace.WaitKinds - 1))), open: true,
+		}}})
+	}
+	if critical {
+		views = append(views, View{Name: "path", About: "the critical path over time", run: run, lines: []line{{
+			name: "moriens: critical path", function: "Last Evt Val", events: typeCritical, colour: gradient, maximum: 1, open: true,
+		}}})
+	}
+	return views
+}
+
+func ipcView(run *trace.Run) (view View, counted bool) {
 	coding := newCoding(run)
 	types := make(map[string]uint32)
 	for i, c := range run.Counters {
 		types[c.Name] = coding.counters[i]
 	}
 	if types[instructions] == 0 || types[cycles] == 0 {
-		return views
+		return view, false
 	}
 	// Counters are written at the end of what they measure, so that the next value is that of the burst; and also of the
 	// call before it, where the first line has it zero.
-	return append(views, View{Name: "ipc", About: "instructions per cycle over time", run: run, lines: []line{
+	return View{Name: "ipc", About: "instructions per cycle over time", run: run, lines: []line{
 		{name: "moriens: in a burst", function: "Useful", colour: gradient, maximum: 1},
 		{name: "moriens: instructions", function: "Next Evt Val", events: types[instructions], colour: gradient, measure: true},
 		{name: "moriens: cycles", function: "Next Evt Val", events: types[cycles], colour: gradient, measure: true},
 		{name: "moriens: instructions / cycles", operation: "divide", left: 2, right: 3, colour: gradient, measure: true},
 		{name: "moriens: IPC", operation: "product", left: 1, right: 4, colour: gradient, measure: true, open: true},
-	}})
+	}}, true
 }
 
 // Write writes the configuration.

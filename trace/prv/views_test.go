@@ -24,6 +24,8 @@ func counted() *trace.Run {
 
 func TestViews(t *testing.T) {
 	run := counted()
+	run.Threads[0].Waits = trace.Waits{Call: []uint32{3}, Kind: []trace.WaitKind{trace.LateSender}, UntilNS: []int64{5_100_000}, For: []int32{1}}
+	run.Threads[1].Critical = []trace.Stretch{{BeginNS: 2_000, EndNS: 9_100_000}}
 	all := make(map[string][]map[string]string)
 	for _, v := range Views(run) {
 		var b bytes.Buffer
@@ -43,8 +45,15 @@ func TestViews(t *testing.T) {
 		}
 		all[v.Name] = windows
 	}
-	if len(all) != 2 {
-		t.Fatalf("views %v, want two", all)
+	if len(all) != 4 {
+		t.Fatalf("views %v, want four", all)
+	}
+	waits, path := all["waits"][0], all["path"][0]
+	if waits["window_filter_module"] != "evt_type 1 90000104" || waits["window_maximum_y"] != "1011.000000000000" { // kind 11, the last one
+		t.Errorf("the view of waits looks at %q, to %s", waits["window_filter_module"], waits["window_maximum_y"])
+	}
+	if path["window_filter_module"] != "evt_type 1 90000106" || path["window_maximum_y"] != "1.000000000000" {
+		t.Errorf("the view of the critical path looks at %q, to %s", path["window_filter_module"], path["window_maximum_y"])
 	}
 	cluster := all["cluster"][0]
 	if got := cluster["window_filter_module"]; got != "evt_type 1 90000001" {
@@ -52,6 +61,30 @@ func TestViews(t *testing.T) {
 	}
 	if got := cluster["window_maximum_y"]; got != "7.000000000000" { // cluster 2 is the value 7
 		t.Errorf("the cluster view ends at %s", got)
+	}
+}
+
+// A run that waits, but has no critical path, and the other way round, has the view of the one alone.
+func TestViewsOfWaits(t *testing.T) {
+	run := tracetest.Waiting()
+	for i := range run.Threads {
+		run.Threads[i].Critical = nil
+	}
+	names := func(views []View) (list []string) {
+		for _, v := range views {
+			list = append(list, v.Name)
+		}
+		return list
+	}
+	if got := names(Views(run)); !slices.Equal(got, []string{"cluster", "waits"}) {
+		t.Errorf("views %v", got)
+	}
+	run = tracetest.Waiting()
+	for i := range run.Threads {
+		run.Threads[i].Waits = trace.Waits{}
+	}
+	if got := names(Views(run)); !slices.Equal(got, []string{"cluster", "path"}) {
+		t.Errorf("views %v", got)
 	}
 }
 

@@ -33,30 +33,28 @@ type traceWriter struct {
 	out    *bufio.Writer
 	line   []byte // reused
 
+	numbers    []int64    // of threads; nil where nothing waits
 	marks      []markLine // not written yet
 	messages   int        // written so far
 	lastSendNS int64
 }
 
-// header counts a rank's threads by the highest thread number, because the numbers of a task's threads have no gaps in
-// the format.
 func (w *traceWriter) header() error {
 	run := w.run
 	endNS := run.DurationNS
-	tasks := make([][]int, len(run.Worlds)) // threads of each rank
+	tasks, err := taskThreads(run)
+	if err != nil {
+		return err
+	}
 	nodes := make([][]int, len(run.Worlds))
 	for i, world := range run.Worlds {
-		tasks[i], nodes[i] = make([]int, world.Size), make([]int, world.Size)
+		nodes[i] = make([]int, world.Size)
 	}
 	for i := range run.Threads {
 		t := &run.Threads[i]
-		if t.World < 0 || t.World >= len(run.Worlds) || t.Rank < 0 || t.Rank >= run.Worlds[t.World].Size {
-			return fmt.Errorf("thread %d: no rank %d in world %d", i, t.Rank, t.World)
-		}
 		if t.Node < 0 || t.Node >= max(len(run.Nodes), 1) {
 			return fmt.Errorf("thread %d: no node %d", i, t.Node)
 		}
-		tasks[t.World][t.Rank] = max(tasks[t.World][t.Rank], t.Thread+1)
 		nodes[t.World][t.Rank] = t.Node
 		endNS = max(endNS, t.EndNS)
 	}
@@ -87,7 +85,7 @@ func (w *traceWriter) header() error {
 				w.out.WriteByte(',')
 			}
 			// A missing rank keeps its place, so that task numbers are ranks; node 0 would be refused.
-			fmt.Fprintf(w.out, "%d:%d", max(threads, 1), nodes[i][r]+1)
+			fmt.Fprintf(w.out, "%d:%d", threads, nodes[i][r]+1)
 		}
 		w.out.WriteByte(')')
 	}
@@ -96,6 +94,9 @@ func (w *traceWriter) header() error {
 		if grouped(&run.Communicators[i]) {
 			groups++
 		}
+	}
+	if waits, _ := waitsOf(run); waits {
+		w.numbers = numberThreads(run.Threads, tasks)
 	}
 	if groups > 0 {
 		fmt.Fprintf(w.out, ",%d", groups)
@@ -162,8 +163,9 @@ func (w *traceWriter) body() error {
 }
 
 // joint writes what happens on a thread at one of its times: the end of the item before, the begin of the next, or
-// both. The state is first, then the events. Cluster end, counters and MPI entry share a line, and so do MPI exit and
-// cluster begin. Two calls that touch do not, nor two bursts: the order of their events would be lost.
+// both; or the end of a wait. The state is first, then the events. Cluster end, counters and MPI entry share a line,
+// and so do MPI exit and cluster begin. Two calls that touch do not, nor two bursts: the order of their events would be
+// lost.
 func (w *traceWriter) joint(c *cursor) error {
 	nowNS := c.nextNS
 	ending := c.ending(nowNS)
@@ -244,6 +246,11 @@ func (w *traceWriter) events(c *cursor, nowNS int64, ending, beginning item) err
 			event(w.coding.calls[c.t.Calls.Path[ending.index]].eventType, 0)
 		}
 	}
+	if c.waitsUntilNS == nowNS {
+		event(typeWaitKind, waitEnd)
+		event(typeWaitFor, 0)
+		c.waitsUntilNS = noWait
+	}
 	switch beginning.kind {
 	case isBurst:
 		if label := c.t.Bursts.Cluster[beginning.index]; label != 0 {
@@ -267,6 +274,11 @@ func (w *traceWriter) events(c *cursor, nowNS int64, ending, beginning item) err
 		}
 		if i, is := c.collectiveOf(beginning.index); is {
 			collective(w.run, c.t, i, event)
+		}
+		if i, is := c.waitOf(beginning.index); is {
+			event(typeWaitKind, waitValue(c.t.Waits.Kind[i]))
+			event(typeWaitFor, w.numberOf(c.t.Waits.For[i]))
+			c.waitsUntilNS = c.t.Waits.UntilNS[i]
 		}
 	}
 	if len(b) > empty {

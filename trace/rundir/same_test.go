@@ -147,6 +147,7 @@ func comparable(run *trace.Run, transfers bool) any {
 	place := make([]int, len(run.Threads))
 	for i, t := range run.Threads {
 		if t.Calls.Len()+t.Bursts.Len() == 0 && run.Windows == nil {
+			place[i] = -1
 			continue
 		}
 		place[i] = len(c.Threads)
@@ -188,6 +189,15 @@ func comparable(run *trace.Run, transfers bool) any {
 			t.Collectives.Root[k] = root
 		}
 		c.Threads = append(c.Threads, t)
+	}
+	for i := range c.Threads {
+		w := &c.Threads[i].Waits
+		w.For = slices.Clone(w.For)
+		for k, thread := range w.For {
+			if thread >= 0 {
+				w.For[k] = int32(place[thread])
+			}
+		}
 	}
 	c.Communicators = nil
 	for _, x := range run.Communicators {

@@ -12,7 +12,8 @@ func calls(run *trace.Run) Table {
 		Column{Name: "calls", Few: true}, Column{Name: "unfinished", Kind: Bool},
 		maybe(Column{Name: "sent_bytes"}), few("sent_to_world"), few("sent_to"), few("sent_tag"),
 		maybe(Column{Name: "received_bytes"}), few("received_from_world"), few("received_from"), few("received_tag"),
-		few("communicator"), few("root"), Column{Name: "path", Few: true})
+		few("communicator"), few("root"), Column{Name: "path", Few: true},
+		maybe(name("wait")), maybe(time("wait_ns")), few("wait_for_world"), few("wait_for"), few("wait_for_thread"))
 	return Table{"calls", columns, func(s Sink) error {
 		names := run.Names()
 		for i := range run.Threads {
@@ -33,6 +34,7 @@ type callWalk struct {
 	run                  *trace.Run
 	t                    *trace.Thread
 	transfer, collective int // next of each
+	wait                 int
 }
 
 // moved is what a call moved one way. The partner and the tag are those of all of it; below 0 where they differ, or are
@@ -79,6 +81,31 @@ func (w *callWalk) put(s Sink, k int, names []string) {
 	}
 	putKnown(s, root)
 	s.Int(int64(c.Path[k]))
+	w.putWait(s, k)
+}
+
+// putWait writes what a call waited for; calls come in their order.
+func (w *callWalk) putWait(s Sink, call int) {
+	x := &w.t.Waits
+	for w.wait < x.Len() && int(x.Call[w.wait]) < call {
+		w.wait++
+	}
+	i := w.wait
+	waited := i < x.Len() && int(x.Call[i]) == call
+	if !waited {
+		s.Null()
+		s.Null()
+	} else {
+		s.Text(x.Kind[i].String())
+		s.Int(x.UntilNS[i] - w.t.Calls.EnterNS[call])
+	}
+	if waited && x.For[i] >= 0 {
+		putPlace(s, &w.run.Threads[x.For[i]])
+		return
+	}
+	for range place {
+		s.Null()
+	}
 }
 
 // transfers sums up what a call sent and received; calls come in their order.

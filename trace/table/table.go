@@ -52,6 +52,7 @@ type Table struct {
 func All(run *trace.Run) []Table {
 	return []Table{
 		bursts(run), calls(run), messages(run), ranks(run), clusters(run), communicators(run), windows(run), phases(run), events(run), pauses(run),
+		path(run),
 	}
 }
 
@@ -204,6 +205,14 @@ func pauses(run *trace.Run) Table {
 	return ofThreads(run, "pauses", columns, func(t *trace.Thread) []trace.Pause { return t.Pauses }, func(s Sink, p trace.Pause) {
 		s.Int(p.BeginNS)
 		s.Int(p.EndNS - p.BeginNS)
+	})
+}
+
+func path(run *trace.Run) Table {
+	columns := append(slices.Clone(place), time("begin_ns"), time("duration_ns"))
+	return ofThreads(run, "critical_path", columns, func(t *trace.Thread) []trace.Stretch { return t.Critical }, func(s Sink, x trace.Stretch) {
+		s.Int(x.BeginNS)
+		s.Int(x.EndNS - x.BeginNS)
 	})
 }
 

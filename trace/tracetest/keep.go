@@ -26,6 +26,7 @@ func Keep(t *rapid.T, run *trace.Run) {
 		th.Kept = spans(t, th, len(run.Windows))
 		keepCalls(th)
 		keepBursts(th)
+		keepCritical(th)
 		for _, s := range th.Kept {
 			w := &run.Windows[s.Window]
 			if len(w.Threads) == 0 {
@@ -112,6 +113,18 @@ func keepCalls(th *trace.Thread) {
 	x.Sent, x.Received, x.Root = pick(x.Sent, collectives), pick(x.Received, collectives), pick(x.Root, collectives)
 	for i, call := range x.Call {
 		x.Call[i] = row[call]
+	}
+
+	var waits []int
+	w := &th.Waits
+	for i, call := range w.Call {
+		if _, kept := row[call]; kept {
+			waits = append(waits, i)
+		}
+	}
+	w.Call, w.Kind, w.UntilNS, w.For = pick(w.Call, waits), pick(w.Kind, waits), pick(w.UntilNS, waits), pick(w.For, waits)
+	for i, call := range w.Call {
+		w.Call[i] = row[call]
 	}
 
 	var transfers []int

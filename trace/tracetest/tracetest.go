@@ -57,6 +57,7 @@ func Run(t *rapid.T) *trace.Run {
 	messages(t, run)
 	collectives(t, run)
 	marks(t, run)
+	waits(t, run)
 	run.SummariseClusters()
 	return run
 }

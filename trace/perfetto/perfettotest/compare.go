@@ -19,8 +19,8 @@ func nameOf(run *trace.Run, t *trace.Thread) string {
 	return fmt.Sprintf("rank %d thread %d", t.Rank, t.Thread)
 }
 
-// Compare checks that a trace holds the bursts, calls, transfers, messages, phases, events, pauses, windows,
-// communicators and clusters of a run.
+// Compare checks that a trace holds the bursts, calls, transfers, messages, phases, events, pauses, waits,
+// windows, communicators and clusters of a run, and its critical path.
 func Compare(t T, run *trace.Run, file []byte) {
 	t.Helper()
 	d := Decode(t, file)

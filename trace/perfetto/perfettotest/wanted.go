@@ -23,6 +23,7 @@ func wantedOf(run *trace.Run) map[string][]string {
 		w.bursts(name, th)
 		w.calls(name, th)
 		w.marks(name, th)
+		w.waits(name, th)
 		w.dropped(name, th)
 	}
 	for i, x := range run.Windows {
@@ -161,6 +162,29 @@ func (w *wanted) marks(name string, th *trace.Thread) {
 	}
 	for _, p := range th.Pauses {
 		w.add("pause", "%s: paused %d-%d ", name, p.BeginNS, p.EndNS)
+	}
+}
+
+// waits are those of calls, and the critical path.
+func (w *wanted) waits(name string, th *trace.Thread) {
+	for k, call := range th.Waits.Call {
+		enter := th.Calls.EnterNS[call]
+		notes := map[string]any{"wait_ns": th.Waits.UntilNS[k] - enter}
+		if i := th.Waits.For[k]; i >= 0 {
+			who := &w.run.Threads[i]
+			notes["for_rank"] = int64(who.Rank)
+			notes["for"] = strings.TrimSuffix(nameOf(w.run, who), " thread 0")
+			if who.World != th.World {
+				notes["for_world"] = int64(who.World)
+			}
+			if who.Thread != 0 {
+				notes["for_thread"] = int64(who.Thread)
+			}
+		}
+		w.add("wait", "%s: waits: %v %d-%d %s", name, th.Waits.Kind[k], enter, th.Waits.UntilNS[k], notesText(notes))
+	}
+	for _, s := range th.Critical {
+		w.add("critical path", "%s: critical path %d-%d ", name, s.BeginNS, s.EndNS)
 	}
 }
 
