@@ -282,6 +282,7 @@ type Cluster struct {
 	// How far the threads do it at the same time: 1 if all do wherever one does. 0 = not defined or not known.
 	Score float64
 	Kinship
+	Costs *Costs // nil = not known
 	// Places of the calls round its bursts, most frequent first.
 	Before, After []PathCount
 	// Whole call paths of these calls, the most frequent ones; nil = not known.
@@ -293,6 +294,14 @@ type Cluster struct {
 // Kind is the ID of the cluster that stands for its kind of computation: its own, or that of the one of which it is a
 // variant.
 func (c *Cluster) Kind() int32 { return cmp.Or(c.VariantOf, c.ID) }
+
+// Costs are what a cluster costs the run. NaN: not known.
+type Costs struct {
+	LostNS          float64 // the most that a location spends in it, less the mean
+	CausedNS        float64 // waits of other ranks, summed over them
+	PathNS          float64 // on the critical path
+	PathImbalanceNS float64 // of that, what is more than the mean over the locations
+}
 
 // A Stretch is a part of the run's time.
 type Stretch struct{ BeginNS, EndNS int64 }

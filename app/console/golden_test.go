@@ -2,6 +2,8 @@ package console
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,6 +37,9 @@ func unpacked(t *testing.T, dir string) *Results {
 		t.Fatal(err)
 	}
 	if r.Efficiency, err = rundir.ReadEfficiency(whole); err != nil {
+		t.Fatal(err)
+	}
+	if r.Waits, err = rundir.ReadWaits(whole); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
 	return r

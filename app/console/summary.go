@@ -18,8 +18,9 @@ import (
 	"moriens/trace/rundir"
 )
 
-// lineWidth is how many characters a line of the summary has at most; status --long gives what was cut.
-const lineWidth = 100
+// lineWidth is how many characters a line of the summary has at most, and mostLines how many lines it has; status --long
+// gives what was cut.
+const lineWidth, mostLines = 100, 20
 
 // Results are what a run directory has.
 type Results struct {
@@ -27,6 +28,7 @@ type Results struct {
 	Manifest   *rundir.Manifest
 	Clusters   *rundir.Clusters
 	Efficiency *rundir.Efficiency // nil: not known
+	Waits      *rundir.Waits      // nil: not known
 	Dir        string
 	Written    []rundir.File
 }
@@ -35,7 +37,7 @@ type Results struct {
 func ResultsOf(c *rundir.Content, dir string, written []rundir.File) *Results {
 	r := &Results{Run: c.Run, Manifest: c.Manifest, Clusters: c.Clusters, Dir: dir, Written: written}
 	if c.Levels != nil {
-		r.Efficiency = c.Levels.Efficiency
+		r.Efficiency, r.Waits = c.Levels.Efficiency, c.Levels.Waits
 	}
 	return r
 }
@@ -43,7 +45,7 @@ func ResultsOf(c *rundir.Content, dir string, written []rundir.File) *Results {
 // safe are the results as they can be shown.
 func (r *Results) safe() *Results {
 	run := plain.Of(*r.Run) // what has no text in it is not copied
-	return &Results{&run, plain.Of(r.Manifest), plain.Of(r.Clusters), plain.Of(r.Efficiency), r.Dir, plain.Of(r.Written)}
+	return &Results{&run, plain.Of(r.Manifest), plain.Of(r.Clusters), plain.Of(r.Efficiency), plain.Of(r.Waits), r.Dir, plain.Of(r.Written)}
 }
 
 // Summary prints the results of a run: how well it used its processors, where the time goes, and what to look at. It is
@@ -63,12 +65,17 @@ func Summary(w io.Writer, r *Results) error {
 		fmt.Fprintf(&b, "%s\n", warned(text))
 	}
 	writeEfficiency(&b, r)
+	writeWaits(&b, r, lineWidth)
+	var end strings.Builder
+	writeNotes(&end, r)
+	writeResults(&end, r)
 	if m.Empty == "" {
 		b.WriteByte('\n')
-		writeTable(&b, timeTable(r))
+		const headAndRest = 2
+		left := mostLines + 1 - strings.Count(b.String()+end.String(), "\n") - headAndRest // the first line is empty
+		writeTable(&b, timeTable(r, min(timeRows, left)))
 	}
-	writeNotes(&b, r)
-	writeResults(&b, r)
+	b.WriteString(end.String())
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -85,6 +92,7 @@ func Long(w io.Writer, r *Results) error {
 	writeApplications(&b, m)
 	if !m.Nobody() {
 		writeEfficiency(&b, r)
+		writeWaits(&b, r, 0)
 	}
 	writeDetails(&b, r)
 	_, err := io.WriteString(w, b.String())

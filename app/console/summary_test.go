@@ -124,7 +124,7 @@ func TestNamedClusterHasARow(t *testing.T) {
 		r.Run.Clusters = append(r.Run.Clusters, x)
 	}
 	r.Efficiency.Runs[0].Clusters[0].ID = 11
-	rows, others := timeKinds(r.Run.Clusters, namedCluster(r))
+	rows, others := timeKinds(r.Run.Clusters, timeRows, namedCluster(r))
 	if len(rows) != timeRows || len(others) != 11-timeRows || rows[timeRows-1].cluster.ID != 11 || rows[0].cluster.ID != 1 {
 		t.Errorf("%d rows, the last of cluster %d; %d others", len(rows), rows[len(rows)-1].cluster.ID, len(others))
 	}

@@ -13,7 +13,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// timeRows is how many kinds of computation have a row.
+// timeRows is how many kinds of computation have a row, where there is room for them.
 const timeRows = 6
 
 // A timeRow is a kind of computation.
@@ -24,13 +24,13 @@ type timeRow struct {
 	apart   string // what distinguishes it from others between the same calls; empty: nothing needs to
 }
 
-// timeTable shows the kinds with most time, and what all others have.
-func timeTable(r *Results) table {
+// timeTable shows so many kinds with most time, and what all others have.
+func timeTable(r *Results, most int) table {
 	t := table{
 		head: []string{"cluster", "share", "bursts", "mean", "imbalance", "computing time between the MPI calls"},
 		left: []bool{false, false, false, false, false, true},
 	}
-	rows, others := timeKinds(r.Run.Clusters, namedCluster(r))
+	rows, others := timeKinds(r.Run.Clusters, most, namedCluster(r), waitedFor(r))
 	distinguish(r, rows)
 	lost := make(map[int32]rundir.Number)
 	if e := r.Efficiency; e != nil && len(e.Runs) == 1 {
@@ -197,9 +197,9 @@ func (r *timeRow) mean() float64 {
 	return float64(x.TimeNS) / float64(r.bursts())
 }
 
-// timeKinds are the kinds with most time, and the others. A kind has its variants and disturbed bursts. The one that is
-// named elsewhere in the summary is the last of the first, if it is not one of them anyway.
-func timeKinds(clusters []trace.Cluster, named int32) (rows, others []timeRow) {
+// timeKinds are so many kinds with most time, and the others. A kind has its variants and disturbed bursts. Those that
+// are named elsewhere in the summary are among the first, the last ones if they have less time.
+func timeKinds(clusters []trace.Cluster, most int, named ...int32) (rows, others []timeRow) {
 	for i := range clusters {
 		x := &clusters[i]
 		if x.VariantOf != 0 {
@@ -212,16 +212,24 @@ func timeKinds(clusters []trace.Cluster, named int32) (rows, others []timeRow) {
 		rows = append(rows, timeRow{cluster: x, share: share})
 	}
 	slices.SortStableFunc(rows, func(a, b timeRow) int { return cmp.Compare(b.share, a.share) })
-	n := min(len(rows), timeRows)
+	n := min(len(rows), most)
 	for n > 1 && rows[n-1].share < tableShare {
 		n--
 	}
-	if k := slices.IndexFunc(rows, func(r timeRow) bool { return r.cluster.ID == named }); k >= n {
-		x := rows[k]
-		if n < timeRows {
-			n++
+	for _, id := range named {
+		k := slices.IndexFunc(rows, func(r timeRow) bool { return r.cluster.ID == id })
+		if k < n {
+			continue
 		}
-		rows = slices.Insert(slices.Delete(rows, k, k+1), n-1, x)
+		place := n
+		if n < most {
+			n++
+		} else {
+			for place--; place > 0 && slices.Contains(named, rows[place].cluster.ID); {
+				place--
+			}
+		}
+		rows[place], rows[k] = rows[k], rows[place]
 	}
 	return rows[:n], rows[n:]
 }

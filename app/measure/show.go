@@ -10,6 +10,7 @@ import (
 
 	"moriens/app/console"
 	"moriens/app/efficiency"
+	"moriens/app/waiting"
 )
 
 // A Show says what is printed of results.
@@ -50,10 +51,19 @@ func (s *State) results() (*console.Results, error) {
 	if s.Manifest.Nobody() {
 		return r, nil
 	}
+	var notes []string
+	unknown := func(what string, err error) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // else the analysis has not come to it
+			notes = append(notes, fmt.Sprintf("%s not known: %v", what, err))
+		}
+	}
 	r.Efficiency, _, err = efficiency.Read(s.Directory, s.Manifest)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // else the analysis has not come to it
+	unknown("the efficiency is", err)
+	r.Waits, err = waiting.Read(s.Directory, s.Manifest)
+	unknown("the waits are", err)
+	if len(notes) > 0 {
 		m := *s.Manifest
-		m.Notes = slices.Insert(slices.Clone(m.Notes), 0, fmt.Sprintf("the efficiency is not known: %v", err))
+		m.Notes = slices.Concat(notes, m.Notes)
 		r.Manifest = &m
 	}
 	return r, nil

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 
 	pq "github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/encoding"
 
 	"moriens/trace"
 )
@@ -58,17 +56,6 @@ type ProfileCounter struct {
 	Missing       int64
 }
 
-// A profileColumn is a column with its way to and from rows. put is not asked where has says that a row has none.
-type profileColumn struct {
-	name string
-	node pq.Node
-	unit string
-	has  func(r *ProfileRow) bool // nil = every row, and the column is required
-	get  func(r *ProfileRow) pq.Value
-	set  func(r *ProfileRow, v pq.Value)
-	late bool // it was added after format 1: files may lack it
-}
-
 func ofThread(r *ProfileRow) bool { return r.Kind == ProfileComputation || r.Kind == ProfileMPI }
 func ofRank(r *ProfileRow) bool   { return ofThread(r) || r.Kind == ProfileTraffic }
 func ofBursts(r *ProfileRow) bool { return r.Kind == ProfileComputation }
@@ -78,52 +65,10 @@ func ofBytes(r *ProfileRow) bool {
 func ofCluster(r *ProfileRow) bool    { return r.Kind == ProfileComputation || r.Kind == ProfileDurations }
 func ofIterations(r *ProfileRow) bool { return r.Kind == ProfileIterations }
 
-func int32Column(name string, has func(*ProfileRow) bool, field func(*ProfileRow) *int32) profileColumn {
-	return profileColumn{
-		name: name, node: pq.Encoded(pq.Int(32), &pq.RLEDictionary), has: has,
-		get: func(r *ProfileRow) pq.Value { return pq.Int32Value(*field(r)) }, set: func(r *ProfileRow, v pq.Value) { *field(r) = v.Int32() },
-	}
-}
-
-func int64Column(name, unit string, has func(*ProfileRow) bool, field func(*ProfileRow) *int64) profileColumn {
-	return profileColumn{
-		name: name, node: pq.Encoded(pq.Int(64), &pq.DeltaBinaryPacked), unit: unit, has: has,
-		get: func(r *ProfileRow) pq.Value { return pq.Int64Value(*field(r)) }, set: func(r *ProfileRow, v pq.Value) { *field(r) = v.Int64() },
-	}
-}
-
-func doubleColumn(name, unit string, has func(*ProfileRow) bool, field func(*ProfileRow) *float64) profileColumn {
-	return profileColumn{
-		name: name, node: pq.Leaf(pq.DoubleType), unit: unit, has: has,
-		get: func(r *ProfileRow) pq.Value { return pq.DoubleValue(*field(r)) }, set: func(r *ProfileRow, v pq.Value) { *field(r) = v.Double() },
-	}
-}
-
-func textColumn(name string, encoding encoding.Encoding, has func(*ProfileRow) bool, field func(*ProfileRow) *string) profileColumn {
-	once := make(interned)
-	return profileColumn{
-		name: name, node: pq.Encoded(pq.String(), encoding), has: has,
-		get: func(r *ProfileRow) pq.Value { return pq.ByteArrayValue([]byte(*field(r))) },
-		set: func(r *ProfileRow, v pq.Value) { *field(r) = once.text(v.ByteArray()) },
-	}
-}
-
-// interned keeps each text once, however many rows have it.
-type interned map[string]string
-
-func (t interned) text(b []byte) string {
-	s, known := t[string(b)]
-	if !known {
-		s = string(b)
-		t[s] = s
-	}
-	return s
-}
-
 // profileColumns are all columns, in their order. The columns of a counter have its name and what they hold after a
 // dot, so that no counter is called like another column.
-func profileColumns(counters []trace.Counter) ([]profileColumn, error) {
-	list := []profileColumn{
+func profileColumns(counters []trace.Counter) ([]column[ProfileRow], error) {
+	list := []column[ProfileRow]{
 		textColumn(columnOfKind, &pq.RLEDictionary, nil, func(r *ProfileRow) *string { return &r.Kind }),
 		int32Column("world", ofRank, func(r *ProfileRow) *int32 { return &r.World }),
 		int32Column("rank", ofRank, func(r *ProfileRow) *int32 { return &r.Rank }),
@@ -131,7 +76,7 @@ func profileColumns(counters []trace.Counter) ([]profileColumn, error) {
 		textColumn("call_path", &pq.RLEDictionary, ofRank, func(r *ProfileRow) *string { return &r.CallPath }),
 		int32Column("cluster", ofCluster, func(r *ProfileRow) *int32 { return &r.Cluster }),
 		late(int32Column("of_kind", ofBursts, func(r *ProfileRow) *int32 { return &r.OfKind })),
-		textColumn("phase", &pq.RLEDictionary, func(r *ProfileRow) bool { return r.InPhase }, func(r *ProfileRow) *string { return &r.Phase }),
+		phaseColumn(),
 		int32Column("iterations", func(r *ProfileRow) bool { return r.Iterations >= 0 }, func(r *ProfileRow) *int32 { return &r.Iterations }),
 		int64Column("first", "", ofIterations, func(r *ProfileRow) *int64 { return &r.First }),
 		int64Column("count", "", nil, func(r *ProfileRow) *int64 { return &r.Count }),
@@ -141,7 +86,7 @@ func profileColumns(counters []trace.Counter) ([]profileColumn, error) {
 		int64Column("max_ns", unitTime, ofTimes, func(r *ProfileRow) *int64 { return &r.MaxNS }),
 		doubleColumn("squares_ns2", "ns2", ofThread, func(r *ProfileRow) *float64 { return &r.SquaresNS2 }),
 		int64Column("elapsed_ns", unitTime, ofIterations, func(r *ProfileRow) *int64 { return &r.ElapsedNS }),
-		int64Column(sentBytes, "bytes", ofBytes, func(r *ProfileRow) *int64 { return &r.SentBytes }),
+		sentColumn(),
 		int64Column("received_bytes", "bytes", ofBytes, func(r *ProfileRow) *int64 { return &r.ReceivedBytes }),
 	}
 	names := make(map[string]bool)
@@ -168,31 +113,27 @@ func profileColumns(counters []trace.Counter) ([]profileColumn, error) {
 	return list, nil
 }
 
-func late(c profileColumn) profileColumn {
-	c.late = true
+// phaseColumn has a value in rows of a phase.
+func phaseColumn() column[ProfileRow] {
+	c := textColumn("phase", &pq.RLEDictionary, func(r *ProfileRow) bool { return r.InPhase }, func(r *ProfileRow) *string { return &r.Phase })
+	set := c.set
+	c.set = func(r *ProfileRow, v pq.Value) {
+		set(r, v)
+		r.InPhase = true
+	}
+	return c
+}
+
+// sentColumn has no value in rows of MPI whose bytes are in a row of traffic.
+func sentColumn() column[ProfileRow] {
+	c := int64Column("sent_bytes", "bytes", ofBytes, func(r *ProfileRow) *int64 { return &r.SentBytes })
+	c.null = func(r *ProfileRow) { r.InTraffic = r.Kind == ProfileMPI }
 	return c
 }
 
 func ofTimes(r *ProfileRow) bool { return r.Kind != ProfileIterations && r.Kind != ProfileTraffic }
 
-const (
-	columnOfKind = "kind" // of the row
-	suffixSum    = ".sum"
-	sentBytes    = "sent_bytes"
-)
-
-func profileSchema(columns []profileColumn) *pq.Schema {
-	r := record{Group: pq.Group{}}
-	for _, c := range columns {
-		node := c.node
-		if c.has != nil {
-			node = pq.Optional(node)
-		}
-		r.Group[c.name] = node
-		r.order = append(r.order, c.name)
-	}
-	return pq.NewSchema("profile", r)
-}
+const suffixSum = ".sum"
 
 // WriteProfile writes every row.
 func WriteProfile(w io.Writer, p *Profile) error {
@@ -200,47 +141,12 @@ func WriteProfile(w io.Writer, p *Profile) error {
 	if err != nil {
 		return err
 	}
-	options := []pq.WriterOption{
-		profileSchema(columns), pq.Compression(codec), pq.CreatedBy("moriens", "", ""), pq.KeyValueMetadata(keyFormat, strconv.Itoa(FormatVersion)),
-		pq.SkipPageBounds("call_path"),
-	}
-	for _, c := range columns {
-		if c.unit != "" {
-			options = append(options, pq.KeyValueMetadata(keyUnit+c.name, c.unit))
+	for i := range p.Rows {
+		if n := len(p.Rows[i].Counters); ofBursts(&p.Rows[i]) && n != len(p.Counters) {
+			return fmt.Errorf("row %d has %d counters, not %d", i, n, len(p.Counters))
 		}
 	}
-	out := pq.NewGenericWriter[any](w, options...)
-	values := make([]pq.Value, rowsPerBatch)
-	for from := 0; from < len(p.Rows); from += rowsPerBatch {
-		rows := p.Rows[from:min(from+rowsPerBatch, len(p.Rows))]
-		for i := range rows {
-			if n := len(rows[i].Counters); ofBursts(&rows[i]) && n != len(p.Counters) {
-				return fmt.Errorf("row %d has %d counters, not %d", from+i, n, len(p.Counters))
-			}
-		}
-		writers := out.ColumnWriters()
-		for place, c := range columns {
-			for i := range rows {
-				switch {
-				case c.has == nil:
-					values[i] = c.get(&rows[i])
-				case c.has(&rows[i]):
-					values[i] = c.get(&rows[i]).Level(0, 1, place)
-				default:
-					values[i] = pq.NullValue().Level(0, 0, place)
-				}
-			}
-			if _, err := writers[place].WriteRowValues(values[:len(rows)]); err != nil {
-				return fmt.Errorf("column %s: %w", c.name, err)
-			}
-		}
-		if (from+rowsPerBatch)%rowsPerGroup == 0 {
-			if err := out.Flush(); err != nil {
-				return err
-			}
-		}
-	}
-	return out.Close()
+	return writeColumns(w, "profile", columns, p.Rows, "call_path")
 }
 
 // ReadProfileFile reads a file that WriteProfile wrote.
@@ -264,44 +170,21 @@ func ReadProfile(in io.ReaderAt, bytes int64) (p *Profile, err error) {
 func ScanProfile(in io.ReaderAt, bytes int64, wanted []string, give func(batch *Profile)) error {
 	return withFile(in, bytes, func(f *pq.File) error {
 		p := &Profile{Counters: profileCounters(f)}
-		columns, places, err := p.columnsOf(f, wanted)
+		columns, err := profileColumns(p.Counters)
 		if err != nil {
 			return err
 		}
-		for _, g := range f.RowGroups() {
-			if err := p.scanGroup(g, columns, places, give); err != nil {
-				return err
+		return scanColumns(f, columns, wanted, p.empty, func(rows []ProfileRow) error {
+			for k := range rows {
+				if !ofBursts(&rows[k]) {
+					rows[k].Counters = nil
+				}
 			}
-		}
-		if f.NumRows() == 0 {
+			p.Rows = rows
 			give(p)
-		}
-		return nil
+			return nil
+		})
 	})
-}
-
-// columnsOf are the columns that are read, and where they are in the file.
-func (p *Profile) columnsOf(f *pq.File, wanted []string) ([]profileColumn, []int, error) {
-	columns, err := profileColumns(p.Counters)
-	if err != nil {
-		return nil, nil, err
-	}
-	columns = slices.DeleteFunc(columns, func(c profileColumn) bool {
-		_, ok := f.Schema().Lookup(c.name)
-		return c.late && !ok || len(wanted) > 0 && c.name != columnOfKind && !slices.Contains(wanted, c.name)
-	})
-	places := make([]int, len(columns))
-	for i, c := range columns {
-		column, ok := f.Schema().Lookup(c.name)
-		if !ok {
-			return nil, nil, fmt.Errorf("no column %s", c.name)
-		}
-		if column.Node.Type().Kind() != c.node.Type().Kind() || column.Node.Optional() != (c.has != nil) {
-			return nil, nil, fmt.Errorf("column %s is of type %s", c.name, column.Node.Type())
-		}
-		places[i] = column.ColumnIndex
-	}
-	return columns, places, nil
 }
 
 // profileCounters finds the counters in the names of the columns.
@@ -316,50 +199,13 @@ func profileCounters(f *pq.File) []trace.Counter {
 	return list
 }
 
-func (p *Profile) scanGroup(g pq.RowGroup, columns []profileColumn, places []int, give func(batch *Profile)) error {
-	readers := make([]*columnReader, len(columns))
-	for i, place := range places {
-		readers[i] = newColumnReader(g.ColumnChunks()[place])
-		defer readers[i].pages.Close()
-	}
-	for left := g.NumRows(); left > 0; {
-		n := int(min(left, rowsPerBatch))
-		p.empty(n)
-		for i, c := range columns {
-			if err := readers[i].read(n); err != nil {
-				return err
-			}
-			for k := range n {
-				r := &p.Rows[k]
-				v := readers[i].values[k]
-				if c.name == sentBytes {
-					r.InTraffic = v.IsNull() && r.Kind == ProfileMPI
-				}
-				if !v.IsNull() {
-					c.set(r, v)
-					if c.name == "phase" {
-						r.InPhase = true
-					}
-				}
-			}
-		}
-		for k := range p.Rows {
-			if !ofBursts(&p.Rows[k]) {
-				p.Rows[k].Counters = nil
-			}
-		}
-		give(p)
-		left -= int64(n)
-	}
-	return nil
-}
-
 // empty makes so many rows without anything. Their counters are new ones, so that a copy of a row keeps its own.
-func (p *Profile) empty(n int) {
+func (p *Profile) empty(n int) []ProfileRow {
 	p.Rows = slices.Grow(p.Rows[:0], n)[:n]
 	each := len(p.Counters)
 	counters := make([]ProfileCounter, n*each)
 	for k := range p.Rows {
 		p.Rows[k] = ProfileRow{Iterations: -1, Counters: counters[k*each : (k+1)*each : (k+1)*each]}
 	}
+	return p.Rows
 }

@@ -1,11 +1,29 @@
 package parquet
 
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	pq "github.com/parquet-go/parquet-go"
+
+	"moriens/trace"
+)
+
 // Kinds of rows of waits.parquet: docs/format/waits.md.
 const (
 	WaitsWait  = "wait"  // calls of a thread and call path that waited, by kind
 	WaitsCause = "cause" // what a thread did for longer than those that had to wait for it
 	WaitsPath  = "path"  // what the critical path has of a thread
 	WaitsLink  = "link"  // waits of a thread for another in messages
+)
+
+// What a thread did.
+const (
+	WaitsComputing = "computing" // bursts of a cluster, or in none
+	WaitsMPI       = "MPI"       // residual in calls
+	WaitsOutside   = "outside"   // before the thread's first record, or not recorded: paused, lost
 )
 
 // A WaitsRow is one row. Which fields mean anything depends on its kind; the others are null in the file.
@@ -28,4 +46,130 @@ type WaitsRow struct {
 	PathNS                int64 // of path
 	ComputingNS, MPINS    int64 // of link: what of the waits is charged to what the other did,
 	OutsideNS, HandedOnNS int64 // and to those for whom it waited itself
+}
+
+func (r *WaitsRow) is(kinds ...string) bool { return slices.Contains(kinds, r.Kind) }
+
+// ofWhat says that a row is of what a thread did.
+func (r *WaitsRow) ofWhat() bool { return r.is(WaitsCause, WaitsPath) }
+
+// waitsColumns are all columns, in their order.
+func waitsColumns() []column[WaitsRow] {
+	text := func(name string, has func(*WaitsRow) bool, field func(*WaitsRow) *string) column[WaitsRow] {
+		return textColumn(name, &pq.RLEDictionary, has, field)
+	}
+	waits := func(r *WaitsRow) bool { return r.is(WaitsWait) }
+	causes := func(r *WaitsRow) bool { return r.is(WaitsCause) }
+	links := func(r *WaitsRow) bool { return r.is(WaitsLink) }
+	return []column[WaitsRow]{
+		text(columnOfKind, nil, func(r *WaitsRow) *string { return &r.Kind }),
+		int32Column("world", nil, func(r *WaitsRow) *int32 { return &r.World }),
+		ascending(int32Column("rank", nil, func(r *WaitsRow) *int32 { return &r.Rank })),
+		int32Column("thread", nil, func(r *WaitsRow) *int32 { return &r.Thread }),
+		text("call_path", func(r *WaitsRow) bool { return !links(r) }, func(r *WaitsRow) *string { return &r.CallPath }),
+		int32Column("iterations", func(r *WaitsRow) bool { return waits(r) && r.Iterations >= 0 }, func(r *WaitsRow) *int32 { return &r.Iterations }),
+		text("wait", waits, func(r *WaitsRow) *string { return &r.Wait }),
+		text("what", (*WaitsRow).ofWhat, func(r *WaitsRow) *string { return &r.What }),
+		int32Column("cluster", func(r *WaitsRow) bool { return r.ofWhat() && r.What == WaitsComputing }, func(r *WaitsRow) *int32 { return &r.Cluster }),
+		int32Column("for_world", links, func(r *WaitsRow) *int32 { return &r.ForWorld }),
+		ascending(int32Column("for_rank", links, func(r *WaitsRow) *int32 { return &r.ForRank })),
+		int32Column("for_thread", links, func(r *WaitsRow) *int32 { return &r.ForThread }),
+		int64Column("count", "", func(r *WaitsRow) bool { return !r.is(WaitsPath) }, func(r *WaitsRow) *int64 { return &r.Count }),
+		int64Column("wait_ns", unitTime, func(r *WaitsRow) bool { return r.is(WaitsWait, WaitsLink) }, func(r *WaitsRow) *int64 { return &r.WaitNS }),
+		int64Column("residual_ns", unitTime, waits, func(r *WaitsRow) *int64 { return &r.ResidualNS }),
+		int64Column("charged_ns", unitTime, causes, func(r *WaitsRow) *int64 { return &r.ChargedNS }),
+		int64Column("more_ns", unitTime, causes, func(r *WaitsRow) *int64 { return &r.MoreNS }),
+		int64Column("path_ns", unitTime, func(r *WaitsRow) bool { return r.is(WaitsPath) }, func(r *WaitsRow) *int64 { return &r.PathNS }),
+		int64Column("computing_ns", unitTime, links, func(r *WaitsRow) *int64 { return &r.ComputingNS }),
+		int64Column("mpi_ns", unitTime, links, func(r *WaitsRow) *int64 { return &r.MPINS }),
+		int64Column("outside_ns", unitTime, links, func(r *WaitsRow) *int64 { return &r.OutsideNS }),
+		handedOnColumn(),
+	}
+}
+
+// handedOnColumn has, of a cause, what is charged to it and not direct: mostly 0, which takes less room than the same
+// time twice.
+func handedOnColumn() column[WaitsRow] {
+	c := int64Column("handed_on_ns", unitTime, func(r *WaitsRow) bool { return r.is(WaitsCause, WaitsLink) }, func(r *WaitsRow) *int64 { return &r.HandedOnNS })
+	get, set := c.get, c.set
+	c.get = func(r *WaitsRow) pq.Value {
+		if r.Kind == WaitsCause {
+			return pq.Int64Value(r.ChargedNS - r.DirectNS)
+		}
+		return get(r)
+	}
+	c.set = func(r *WaitsRow, v pq.Value) {
+		if r.Kind == WaitsCause {
+			r.DirectNS = r.ChargedNS - v.Int64()
+			return
+		}
+		set(r, v)
+	}
+	return c
+}
+
+// WriteWaits writes every row.
+func WriteWaits(w io.Writer, rows []WaitsRow) error {
+	for i := range rows {
+		if err := rows[i].check(); err != nil {
+			return fmt.Errorf("row %d: %w", i, err)
+		}
+	}
+	return writeColumns(w, "waits", waitsColumns(), rows, "call_path")
+}
+
+// ScanWaits hands out the rows that WriteWaits wrote, some at a time; each call overwrites those of the call before.
+// Columns of a later version are left out.
+func ScanWaits(in io.ReaderAt, bytes int64, give func(rows []WaitsRow)) error {
+	var rows []WaitsRow
+	empty := func(n int) []WaitsRow {
+		rows = slices.Grow(rows[:0], n)[:n]
+		for k := range rows {
+			rows[k] = WaitsRow{Iterations: -1}
+		}
+		return rows
+	}
+	return withFile(in, bytes, func(f *pq.File) error {
+		return scanColumns(f, waitsColumns(), nil, empty, func(rows []WaitsRow) error {
+			for k := range rows {
+				if err := rows[k].check(); err != nil {
+					return err
+				}
+			}
+			give(rows)
+			return nil
+		})
+	})
+}
+
+// ReadWaits reads what WriteWaits wrote.
+func ReadWaits(in io.ReaderAt, bytes int64) (rows []WaitsRow, err error) {
+	err = ScanWaits(in, bytes, func(batch []WaitsRow) { rows = append(rows, batch...) })
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// check refuses what no row says.
+func (r *WaitsRow) check() error {
+	if !r.is(WaitsWait, WaitsCause, WaitsPath, WaitsLink) {
+		return fmt.Errorf("there is no kind of rows %q", r.Kind)
+	}
+	if _, known := trace.ParseWaitKind(r.Wait); r.Kind == WaitsWait && !known {
+		return fmt.Errorf("there is no kind of waits %q", r.Wait)
+	}
+	if r.ofWhat() && r.What != WaitsComputing && r.What != WaitsMPI && r.What != WaitsOutside {
+		return fmt.Errorf("there is no cause %q", r.What)
+	}
+	if min(r.World, r.Rank, r.Thread, r.ForWorld, r.ForRank, r.ForThread) < 0 {
+		return errors.New("a thread below 0")
+	}
+	if min(r.Count, r.WaitNS, r.ResidualNS, r.ChargedNS, r.DirectNS, r.MoreNS, r.PathNS, r.ComputingNS, r.MPINS, r.OutsideNS, r.HandedOnNS) < 0 {
+		return errors.New("a time or number below 0")
+	}
+	if r.DirectNS > r.ChargedNS {
+		return errors.New("more direct waits than waits")
+	}
+	return nil
 }

@@ -92,6 +92,7 @@ type Cluster struct {
 	Rare    bool   `json:"rare"`
 	Score   Number `json:"score"` // null = not defined
 	Kinship
+	*Costs              // nil in a file of an earlier version
 	Before []PathBursts `json:"before"`
 	After  []PathBursts `json:"after"`
 	// Whole call paths, the most frequent ones; nil = those of Before and After.
@@ -117,6 +118,52 @@ type Kinship struct {
 	DisturbedBursts int      `json:"disturbed_bursts"`
 	Disturbed       Number   `json:"disturbed_seconds"`
 	Extra           Number   `json:"extra_seconds"`
+}
+
+// Costs are trace.Costs in the words of the file, s. null: not known.
+type Costs struct {
+	Lost          Number `json:"lost_seconds"` // of efficiency.json
+	Caused        Number `json:"caused_seconds"`
+	Path          Number `json:"path_seconds"`
+	PathImbalance Number `json:"path_imbalance_seconds"`
+}
+
+// takeCosts fills in what clusters cost, as far as that is known.
+func (c *Clusters) takeCosts(e *Efficiency, w *Waits) {
+	lost, waits := make(map[int32]Number), make(map[int32]WaitsCluster)
+	if e != nil && len(e.Runs) == 1 {
+		for _, x := range e.Runs[0].Clusters {
+			lost[x.ID] = x.Lost
+		}
+	}
+	unknown := Number(math.NaN())
+	other := WaitsCluster{Caused: unknown, Path: unknown, Imbalance: unknown}
+	if w != nil && w.WholeRun != nil {
+		other = WaitsCluster{Imbalance: unknown} // nobody waits for it, and it is not on the path
+		for _, x := range w.WholeRun.Clusters {
+			waits[x.Cluster] = x
+		}
+	}
+	for i := range c.Clusters {
+		x := &c.Clusters[i]
+		x.Costs = &Costs{unknown, other.Caused, other.Path, other.Imbalance}
+		if seconds, known := lost[x.ID]; known {
+			x.Lost = seconds
+		}
+		if of, known := waits[x.ID]; known {
+			x.Caused, x.Path, x.PathImbalance = of.Caused, of.Path, of.Imbalance
+		}
+	}
+}
+
+// restore is what takeCosts has filled in; nil where nothing is known.
+func (c *Costs) restore() *trace.Costs {
+	known := func(v Number) bool { return !math.IsNaN(float64(v)) }
+	if c == nil || !known(c.Lost) && !known(c.Caused) && !known(c.Path) {
+		return nil
+	}
+	ns := func(v Number) float64 { return math.Round(float64(v) * 1e9) }
+	return &trace.Costs{LostNS: ns(c.Lost), CausedNS: ns(c.Caused), PathNS: ns(c.Path), PathImbalanceNS: ns(c.PathImbalance)}
 }
 
 // A Stretch is a part of the run's time.

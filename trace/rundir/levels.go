@@ -11,6 +11,8 @@ type Levels struct {
 	Profile    *parquet.Profile // level 1
 	Structure  *Structure       // level 2
 	Efficiency *Efficiency
+	Waits      *Waits             // who waited for whom, and why
+	WaitsRows  []parquet.WaitsRow // the whole run of it, complete; not nil where Waits has a whole run
 }
 
 // files are those that are there, as they are to be written.
@@ -24,6 +26,12 @@ func (l *Levels) files() []file {
 	}
 	if l != nil && l.Efficiency != nil {
 		list = append(list, file{EfficiencyFile, "efficiency: load balance, communication, by cluster, phase and node", l.Efficiency.Write})
+	}
+	if l != nil && l.Waits != nil {
+		list = append(list, file{WaitsFile, "waits: kinds, causes, critical path", l.Waits.Write})
+		if l.Waits.WholeRun != nil {
+			list = append(list, file{WaitsTableFile, "waits of all ranks: by call path, causes, critical path, links", func(w io.Writer) error { return parquet.WriteWaits(w, l.WaitsRows) }})
+		}
 	}
 	return list
 }

@@ -45,6 +45,12 @@ func (c *Content) RenderSums(threadsAtWork int) (int64, error) {
 	return c.render(c.sumFiles(), threadsAtWork)
 }
 
+// TakeWindowWaits adds the waits of windows to those of the whole run, which may have been rendered before.
+func (c *Content) TakeWindowWaits(windows *WaitsTable) {
+	c.Levels.Waits.Windows = windows
+	delete(c.made, WaitsFile)
+}
+
 // RenderPictures does the same for the pictures. Members of a team draw them together, one after the other, and the
 // first has them then.
 func (c *Content) RenderPictures(threadsAtWork int) (int64, error) {

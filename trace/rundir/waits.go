@@ -1,5 +1,16 @@
 package rundir
 
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"moriens/internal/files"
+	"moriens/internal/hint"
+	"moriens/trace"
+	"moriens/trace/parquet"
+)
+
 // WaitsFile and WaitsTableFile have who waited for whom, and why.
 const (
 	WaitsFile      = "waits.json"
@@ -75,9 +86,9 @@ type WaitsCallPath struct {
 
 // What a cause is.
 const (
-	CauseComputing = "computing" // bursts of a cluster, or in none
-	CauseMPI       = "MPI"       // residual in calls
-	CauseOutside   = "outside"   // before the thread's first record, or not recorded: paused, lost
+	CauseComputing = parquet.WaitsComputing // bursts of a cluster, or in none
+	CauseMPI       = parquet.WaitsMPI       // residual in calls
+	CauseOutside   = parquet.WaitsOutside   // before the thread's first record, or not recorded: paused, lost
 )
 
 // A WaitsCause is what one thread did for longer than those that had to wait for it.
@@ -161,3 +172,167 @@ type WaitsEager struct {
 	SameNode bool   `json:"same_node"`
 	Bytes    *int64 `json:"bytes"`
 }
+
+// Write writes the file.
+func (w *Waits) Write(to io.Writer) error {
+	w.WholeRun.fillEmpty()
+	w.Windows.fillEmpty()
+	return writeJSON(to, w)
+}
+
+// fillEmpty makes lists that are nil empty ones.
+func (t *WaitsTable) fillEmpty() {
+	if t == nil {
+		return
+	}
+	some(&t.Kinds)
+	some(&t.CallPaths)
+	some(&t.Causes)
+	some(&t.Clusters)
+	some(&t.ByRank)
+	some(&t.Links)
+	some(&t.Path.Parts)
+	some(&t.Path.Ranks)
+	some(&t.NotExplained)
+	some(&t.Eager)
+}
+
+// ReadWaits reads waits.json of a run directory, and refuses figures that cannot be.
+func ReadWaits(dir string) (*Waits, error) {
+	w := new(Waits)
+	if err := readJSON(files.Dir(dir), WaitsFile, WaitsFormat, w); err != nil {
+		return nil, err
+	}
+	if !w.WholeRun.plausible() || !w.Windows.plausible() {
+		return nil, hint.With(fmt.Errorf("%s has figures that cannot be", WaitsFile), adviseDamage)
+	}
+	return w, nil
+}
+
+// plausible says that the figures of a table can be: those are there that every run has, times are no less than 0,
+// shares are 0 to 1, and words are those of the format.
+func (t *WaitsTable) plausible() bool {
+	if t == nil {
+		return true
+	}
+	f := waitsFigures{right: true}
+	f.word(t.Basis == WaitsFull || t.Basis == WaitsCollectives)
+	f.known(t.Seconds, t.MPI, t.Waiting, t.Residual, t.Path.Seconds)
+	f.times(t.Uncertain, t.Unexplained)
+	f.counts(int64(t.Ranks)-1, int64(t.Locations)-1, int64(t.CausesTotal), int64(t.LinksTotal), int64(t.Path.Changes), t.Contradictions, t.Incomplete, t.NotSynchronising, t.OneSided)
+	for _, x := range t.Kinds {
+		f.kind(x.Kind)
+		f.counts(x.Count)
+		f.times(x.Seconds, x.Longest)
+	}
+	for _, x := range t.CallPaths {
+		f.kind(x.Kind)
+		f.counts(x.Count)
+		f.times(x.Seconds, x.Residual)
+	}
+	for _, x := range t.Causes {
+		f.what(x.What)
+		f.thread(x.ThreadName)
+		f.counts(x.Waits)
+		f.times(x.Seconds, x.Direct, x.More)
+		f.shares(x.Share)
+	}
+	for _, x := range t.Clusters {
+		f.times(x.Caused, x.Path)
+		f.shares(x.PathShare)
+	}
+	for _, x := range t.ByRank {
+		f.thread(x.ThreadName)
+		f.times(x.Waiting, x.Caused, x.Direct, x.Path)
+	}
+	for _, x := range t.Links {
+		f.thread(x.Waiting)
+		f.thread(x.For)
+		f.counts(x.Count)
+		f.times(x.Seconds, x.Computing, x.MPI, x.Outside, x.HandedOn)
+	}
+	for _, x := range t.Path.Parts {
+		f.what(x.What)
+		f.times(x.Seconds)
+		f.shares(x.Share)
+	}
+	for _, x := range t.Path.Ranks {
+		f.thread(x.ThreadName)
+		f.times(x.Seconds)
+		f.shares(x.Share)
+	}
+	for _, x := range t.NotExplained {
+		f.counts(x.Calls)
+		f.times(x.Seconds)
+	}
+	for _, x := range t.Eager {
+		f.counts(orZero(x.Bytes))
+	}
+	return f.right
+}
+
+// waitsFigures says whether all figures that it was asked about can be.
+type waitsFigures struct{ right bool }
+
+func (f *waitsFigures) word(known bool) { f.right = f.right && known }
+
+func (f *waitsFigures) kind(word string) {
+	_, known := trace.ParseWaitKind(word)
+	f.word(known)
+}
+
+func (f *waitsFigures) what(word string) {
+	f.word(word == CauseComputing || word == CauseMPI || word == CauseOutside)
+}
+
+func (f *waitsFigures) thread(n ThreadName) { f.word(min(n.World, n.Rank, n.Thread) >= 0) }
+
+func (f *waitsFigures) counts(list ...int64) {
+	for _, n := range list {
+		f.word(n >= 0)
+	}
+}
+
+// times are seconds; null is one that is not known.
+func (f *waitsFigures) times(list ...Number) {
+	const longest = 1e12
+	for _, x := range list {
+		f.word(!(x < 0 || x > longest))
+	}
+}
+
+func (f *waitsFigures) known(list ...Number) {
+	f.times(list...)
+	for _, x := range list {
+		f.word(!math.IsNaN(float64(x)))
+	}
+}
+
+func (f *waitsFigures) shares(list ...Number) {
+	for _, x := range list {
+		f.word(!(x < 0 || x > 1+1e-9))
+	}
+}
+
+func orZero(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// WaitsLists is what `moriens waits --by --json` prints: lists of a table, complete.
+type WaitsLists struct {
+	Format    int              `json:"format"`
+	Of        string           `json:"of"` // whole_run or windows
+	By        string           `json:"by"` // cluster, callpath, rank or kind
+	Basis     string           `json:"basis"`
+	Kinds     *[]WaitsKind     `json:"kinds,omitempty"`      // by kind
+	CallPaths *[]WaitsCallPath `json:"call_paths,omitempty"` // by kind and by callpath
+	Causes    *[]WaitsCause    `json:"causes,omitempty"`     // by callpath
+	Clusters  *[]WaitsCluster  `json:"clusters,omitempty"`   // by cluster
+	ByRank    *[]WaitsRank     `json:"by_rank,omitempty"`    // by rank
+}
+
+// Write writes it like the files of a run directory.
+func (l *WaitsLists) Write(w io.Writer) error { return writeJSON(w, l) }

@@ -172,9 +172,11 @@ func (c *Content) Describe() {
 	c.Manifest.describe(c.Run, f)
 	c.Clusters.describe(c.Run, f)
 	c.Manifest.Score = c.Clusters.Score
-	if c.Levels != nil && c.Levels.Efficiency != nil {
-		c.Levels.Efficiency.Runs[0].Bounded(c.Manifest.timeless)
+	levels := cmp.Or(c.Levels, new(Levels))
+	if levels.Efficiency != nil {
+		levels.Efficiency.Runs[0].Bounded(c.Manifest.timeless)
 	}
+	c.Clusters.takeCosts(levels.Efficiency, levels.Waits)
 	fillEmpty(c.Manifest, c.Clusters)
 }
 

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"math"
 	"slices"
 
 	"moriens/trace"
@@ -91,6 +92,7 @@ func clusters(run *trace.Run) Table {
 		{Name: "rare", Kind: Bool}, number("score"), {Name: "kind"}, number("median_ns"), number("core"), number("predicted"), maybe(name("call_path_before")), maybe(name("call_path_after")),
 	}
 	columns = append(columns, maybe(Column{Name: "path_before", Few: true}), maybe(Column{Name: "path_after", Few: true}))
+	columns = append(columns, maybe(time("lost_ns")), maybe(time("caused_ns")), maybe(time("path_ns")), maybe(time("path_imbalance_ns")))
 	for _, c := range run.Counters {
 		unit := ""
 		if c.Unit != "" {
@@ -134,6 +136,7 @@ func clusters(run *trace.Run) Table {
 			first(c.After)
 			putFirst(s, c.Before)
 			putFirst(s, c.After)
+			putCosts(s, c.Costs)
 			for k := range run.Counters {
 				if k < len(c.CounterMean) && k < len(c.CounterStd) {
 					putFloat(s, c.CounterMean[k])
@@ -192,6 +195,19 @@ func windows(run *trace.Run) Table {
 		}
 		return nil
 	}}
+}
+
+func putCosts(s Sink, c *trace.Costs) {
+	if c == nil {
+		c = &trace.Costs{LostNS: math.NaN(), CausedNS: math.NaN(), PathNS: math.NaN(), PathImbalanceNS: math.NaN()}
+	}
+	for _, ns := range [...]float64{c.LostNS, c.CausedNS, c.PathNS, c.PathImbalanceNS} {
+		if math.IsNaN(ns) {
+			s.Null()
+		} else {
+			s.Int(int64(math.Round(ns)))
+		}
+	}
 }
 
 // putFirst writes the number of the most frequent call path.

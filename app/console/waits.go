@@ -1,0 +1,255 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"moriens/internal/plain"
+	"moriens/internal/units"
+	"moriens/trace/rundir"
+)
+
+// A WaitsForm says how waits are printed.
+type WaitsForm struct {
+	Dir     string
+	By      string // cluster, callpath, rank, kind; empty: an overview
+	Windows bool   // the table is that of windows
+	Others  bool   // windows have a table too, which is not this one
+}
+
+// How many entries the overview has of each list.
+const mostCauses, mostParts, mostLinks = 5, 6, 5
+
+// Waits prints who waited for whom, and why. why is what is not known or marked.
+func Waits(to io.Writer, t *rundir.WaitsTable, why []string, form WaitsForm) error {
+	w := waitWordsOf(plain.Of(t))
+	var b strings.Builder
+	w.writeHead(&b, form)
+	switch form.By {
+	case "cluster":
+		writeTable(&b, w.clusterTable())
+	case "callpath":
+		writeTable(&b, w.callPathTable())
+		b.WriteByte('\n')
+		writeTable(&b, w.causeTable())
+		w.writeRest(&b, w.CausesTotal-len(w.Causes), "more cause")
+	case "rank":
+		writeTable(&b, w.rankTable())
+		w.writeRest(&b, w.Locations-len(w.ByRank), "more "+w.location())
+	case "kind":
+		writeTable(&b, w.kindTable(true))
+	default:
+		w.writeOverview(&b, form)
+	}
+	w.writeDoubts(&b, plain.Of(why))
+	if form.By == "" {
+		w.writeNext(&b, form)
+	}
+	_, err := io.WriteString(to, b.String())
+	return err
+}
+
+func (w waitWords) location() string {
+	if w.Locations > w.Ranks {
+		return "thread"
+	}
+	return "rank"
+}
+
+func (w waitWords) writeHead(b *strings.Builder, form WaitsForm) {
+	fields := []string{"whole run", units.Counted(w.Ranks, "rank")}
+	if form.Windows {
+		fields[0] = "windows"
+	}
+	if w.Locations != w.Ranks {
+		fields[1] += fmt.Sprintf(" (%s that called MPI)", units.Counted(w.Locations, "thread"))
+	}
+	basis := "collectives and messages"
+	if w.Basis == rundir.WaitsCollectives {
+		basis = "blocking collectives only: waits for messages are in the residual"
+	}
+	fmt.Fprintf(b, "%s: %s\n", plain.Line(form.Dir), strings.Join(append(fields, spent(w.Seconds), basis), separator))
+	fmt.Fprintf(b, "waits: %s, %s of %s in MPI, %s of the ranks' time\n\n", spent(w.Waiting), ratioText(float64(w.Waiting/w.MPI)), spent(w.MPI), ratioText(float64(w.Waiting/(w.Seconds*rundir.Number(w.Locations)))))
+}
+
+func (w waitWords) writeOverview(b *strings.Builder, form WaitsForm) {
+	writeTable(b, w.kindTable(false))
+	if len(w.Causes) > 0 {
+		b.WriteByte('\n')
+	}
+	shown := w.Causes[:min(mostCauses, len(w.Causes))]
+	for i := range shown {
+		fmt.Fprintf(b, "%s\n", w.cause(&shown[i]))
+		if text := handedOn(&shown[i]); text != "" {
+			fmt.Fprintf(b, "  %s\n", text)
+		}
+	}
+	w.writeRest(b, w.CausesTotal-len(shown), "more cause")
+	if len(w.Links) > 0 {
+		b.WriteByte('\n')
+		links := w.Links[:min(mostLinks, len(w.Links))]
+		writeTable(b, w.linkTable(links))
+		w.writeRest(b, w.LinksTotal-len(links), "more pair")
+	}
+	fmt.Fprintf(b, "\ncritical path: %s, with %s of %s\n", spent(w.Path.Seconds), units.Counted(w.Path.Changes, "change"), w.location())
+	parts := w.Path.Parts[:min(mostParts, len(w.Path.Parts))]
+	t := table{left: []bool{true, false, false}}
+	for i := range parts {
+		p := &parts[i]
+		c := rundir.WaitsCause{What: p.What, Cluster: p.Cluster, CallPath: p.CallPath}
+		t.rows = append(t.rows, []string{"  " + strings.TrimPrefix(did(&c, true), "in "), spent(p.Seconds), percent(float64(p.Share))})
+	}
+	writeTable(b, t)
+	w.writeRest(b, len(w.Path.Parts)-len(parts), "more part")
+	if len(w.Path.Ranks) > 0 {
+		p := &w.Path.Ranks[0]
+		fmt.Fprintf(b, "longest on %s: %s, %s\n", w.who(p.ThreadName), spent(p.Seconds), percent(float64(p.Share)))
+	}
+}
+
+// writeRest says how many there are besides those that are printed.
+func (w waitWords) writeRest(b *strings.Builder, n int, what string) {
+	if n > 0 {
+		fmt.Fprintf(b, "%s\n", units.Counted(n, what))
+	}
+}
+
+// writeDoubts says what is not known, or not certain.
+func (w waitWords) writeDoubts(b *strings.Builder, why []string) {
+	var list []string
+	say := func(there bool, format string, args ...any) {
+		if there {
+			list = append(list, fmt.Sprintf(format, args...))
+		}
+	}
+	say(w.Marked, "marked: clocks do not agree well enough to trust all of it")
+	say(w.Uncertain > 0, "uncertain: %s more would be waits, but are shorter than the clocks of two hosts agree; they are in the residual", spent(w.Uncertain))
+	say(w.Unexplained > 0, "unexplained: the cause of %s of the waits lies before what is kept", spent(w.Unexplained))
+	say(w.Contradictions > 0, "contradictions: %s ended before what it waited for: clocks or records are wrong", units.Count(w.Contradictions, "call"))
+	say(w.Incomplete > 0, "incomplete: not all members of %s are known: their waits are lower bounds", units.Count(w.Incomplete, "collective"))
+	say(w.NotSynchronising > 0, "not synchronising: a member left %s before the last one came", units.Count(w.NotSynchronising, "collective"))
+	say(w.OneSided > 0, "one side known: waits for %s are in the residual", units.Count(w.OneSided, "message"))
+	for _, e := range w.Eager {
+		between := "between nodes"
+		if e.SameNode {
+			between = "within a node"
+		}
+		if e.Bytes != nil {
+			say(true, "eager: sends of up to %s %s do not wait for their receivers", units.Bytes(*e.Bytes), between)
+		}
+	}
+	for _, text := range why {
+		say(true, "note: %s", text)
+	}
+	if len(list) > 0 {
+		fmt.Fprintf(b, "\n%s\n", strings.Join(list, "\n"))
+	}
+}
+
+// writeNext says how to see more.
+func (w waitWords) writeNext(b *strings.Builder, form WaitsForm) {
+	windows := ""
+	if form.Windows {
+		windows = " --windows"
+	}
+	fmt.Fprintf(b, "\nnext: moriens waits%s --by rank %s (or callpath, cluster, kind)", windows, quoted(plain.Line(form.Dir)))
+	if form.Others {
+		b.WriteString("; --windows: what is kept in full detail, with messages")
+	}
+	b.WriteString("; docs/waits.md\n")
+}
+
+// kindTable has the time in MPI by kind of wait, long with the call paths of each.
+func (w waitWords) kindTable(long bool) table {
+	t := table{head: []string{"waits by kind", "calls", "time", "longest", "of MPI"}, left: []bool{true, false, false, false, false}}
+	share := func(s rundir.Number) string { return ratioText(float64(s / w.MPI)) }
+	for _, k := range w.Kinds {
+		t.rows = append(t.rows, []string{k.Kind, count(k.Count), spent(k.Seconds), spent(k.Longest), share(k.Seconds)})
+		for _, p := range w.CallPaths {
+			if long && p.Kind == k.Kind {
+				t.rows = append(t.rows, []string{"  " + p.CallPath, count(p.Count), spent(p.Seconds), "", share(p.Seconds)})
+			}
+		}
+	}
+	t.rows = append(t.rows, []string{"residual: in MPI, not waiting", "", spent(w.Residual), "", share(w.Residual)})
+	for _, x := range w.NotExplained {
+		t.rows = append(t.rows, []string{"not explained: " + x.What, count(x.Calls), spent(x.Seconds), "", share(x.Seconds)})
+	}
+	return t
+}
+
+func count(n int64) string { return units.Integer(int(n)) }
+
+// spent is a time, or a dash for one that is not known.
+func spent(s rundir.Number) string {
+	return orDash(float64(s), func(s float64) string { return Duration(s * 1e9) })
+}
+
+func (w waitWords) clusterTable() table {
+	t := table{head: []string{"cluster", "makes others wait", "on the critical path", "share", "imbalance on it"}, left: make([]bool, 5)}
+	for _, c := range w.Clusters {
+		t.rows = append(t.rows, []string{fmt.Sprint(c.Cluster), spent(c.Caused), spent(c.Path), ratioText(float64(c.PathShare)), spent(c.Imbalance)})
+	}
+	return t
+}
+
+func (w waitWords) callPathTable() table {
+	t := table{head: []string{"calls that wait", "kind", "calls", "time", "residual"}, left: []bool{true, true, false, false, false}}
+	for _, p := range w.CallPaths {
+		t.rows = append(t.rows, []string{p.CallPath, p.Kind, count(p.Count), spent(p.Seconds), spent(p.Residual)})
+	}
+	return t
+}
+
+// causeTable has the causes by what was done and by call path, over all ranks.
+func (w waitWords) causeTable() table {
+	type key struct {
+		what, path string
+		cluster    int32 // 0: none
+	}
+	sums := make(map[key]*rundir.WaitsCause)
+	ranks := make(map[key]map[rundir.ThreadName]bool)
+	var keys []key
+	for i := range w.Causes {
+		c := &w.Causes[i]
+		k := key{what: c.What, path: c.CallPath}
+		if c.Cluster != nil {
+			k.cluster = *c.Cluster
+		}
+		if sums[k] == nil {
+			sums[k], ranks[k] = &rundir.WaitsCause{What: c.What, Cluster: c.Cluster, CallPath: c.CallPath}, make(map[rundir.ThreadName]bool)
+			keys = append(keys, k)
+		}
+		s := sums[k]
+		s.Seconds, s.Direct, s.Share = s.Seconds+c.Seconds, s.Direct+c.Direct, s.Share+c.Share
+		ranks[k][c.ThreadName] = true
+	}
+	slices.SortStableFunc(keys, func(a, b key) int { return cmp.Compare(sums[b].Seconds, sums[a].Seconds) })
+	t := table{head: []string{"longer on some than on others", w.location() + "s", "makes others wait", "directly", "of all waits"}, left: []bool{true, false, false, false, false}}
+	for _, k := range keys {
+		s := sums[k]
+		t.rows = append(t.rows, []string{did(s, true), units.Integer(len(ranks[k])), spent(s.Seconds), spent(s.Direct), percent(float64(s.Share))})
+	}
+	return t
+}
+
+func (w waitWords) rankTable() table {
+	t := table{head: []string{w.location(), "waits", "makes others wait", "directly", "on the critical path"}, left: []bool{true, false, false, false, false}}
+	for _, r := range w.ByRank {
+		t.rows = append(t.rows, []string{w.who(r.ThreadName), spent(r.Waiting), spent(r.Caused), spent(r.Direct), spent(r.Path)})
+	}
+	return t
+}
+
+func (w waitWords) linkTable(links []rundir.WaitsLink) table {
+	t := table{
+		head: []string{"waits", "for", "calls", "time", "computing", "MPI", "outside", "handed on"}, left: []bool{true, true, false, false, false, false, false, false},
+	}
+	for _, l := range links {
+		t.rows = append(t.rows, []string{w.who(l.Waiting), w.who(l.For), count(l.Count), spent(l.Seconds), spent(l.Computing), spent(l.MPI), spent(l.Outside), spent(l.HandedOn)})
+	}
+	return t
+}

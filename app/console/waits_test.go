@@ -1,0 +1,227 @@
+package console
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"moriens/internal/golden"
+	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
+)
+
+// What moriens waits prints, to the letter.
+func TestGoldenWaits(t *testing.T) {
+	w, _ := rundirtest.Waits()
+	for _, by := range []string{"", "cluster", "callpath", "rank", "kind"} {
+		for name, form := range map[string]WaitsForm{"whole": {Dir: "/run/a b", By: by, Others: true}, "windows": {Dir: "/run/a", By: by, Windows: true}} {
+			table, why := w.WholeRun, w.Why
+			if form.Windows {
+				table, why = w.Windows, nil
+			}
+			var b bytes.Buffer
+			if err := Waits(&b, table, why, form); err != nil {
+				t.Fatal(err)
+			}
+			if by != "" {
+				name += "-" + by
+			}
+			golden.Check(t, filepath.Join("waits", name+".txt"), b.Bytes())
+		}
+	}
+}
+
+// A table without any wait has no cause and says so.
+func TestWaitsOfNone(t *testing.T) {
+	table := &rundir.WaitsTable{Basis: rundir.WaitsFull, Ranks: 1, Locations: 2, Seconds: 1, Path: rundir.WaitsPath{Seconds: 1}}
+	var b bytes.Buffer
+	if err := Waits(&b, table, nil, WaitsForm{Dir: "d"}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `d: whole run · 1 rank (2 threads that called MPI) · 1.00 s · collectives and messages
+waits: 0 s, - of 0 s in MPI, 0.0 % of the ranks' time
+
+waits by kind                  calls  time  longest  of MPI
+residual: in MPI, not waiting          0 s                -
+
+critical path: 1.00 s, with 0 changes of thread
+
+next: moriens waits --by rank d (or callpath, cluster, kind); docs/waits.md
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+func TestCauseSentences(t *testing.T) {
+	three, unknown := int32(3), rundir.Number(math.NaN())
+	one := rundir.ThreadName{Rank: 1}
+	for want, c := range map[string]rundir.WaitsCause{
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits): 500 us longer in cluster 3 before MPI_Send":                                    {What: "computing", Cluster: &three, CallPath: "MPI_Send", More: .0005},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits): in cluster 3 before MPI_Send":                                                  {What: "computing", Cluster: &three, CallPath: "MPI_Send", More: unknown},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits): 1.00 ms longer in bursts of no cluster before MPI_Send":                        {What: "computing", CallPath: "MPI_Send", More: .001},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits): 20.0 us longer in MPI_Wait@halo.c:3":                                           {What: "MPI", CallPath: "MPI_Wait@halo.c:3", More: .00002},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits): 50.0 ms longer before its first MPI call, or where it was not recorded":        {What: "outside", More: .05},
+		"world 2 rank 1 thread 4 makes others wait 2.00 s (50.0 % of all waits): 50.0 ms longer in MPI":                                        {ThreadName: rundir.ThreadName{World: 2, Rank: 1, Thread: 4}, What: "MPI", More: .05},
+		"world 2 rank 1 makes others wait 2.00 s (50.0 % of all waits): before its first MPI call, or where it was not recorded":               {ThreadName: rundir.ThreadName{World: 2, Rank: 1}, What: "outside"},
+		"world 1 rank 1 makes others wait 2.00 s (50.0 % of all waits): 1.00 s longer before its first MPI call, or where it was not recorded": {ThreadName: rundir.ThreadName{World: 1, Rank: 1}, What: "outside", More: 1},
+	} {
+		if c.ThreadName == (rundir.ThreadName{}) {
+			c.ThreadName = one
+		}
+		c.Seconds, c.Share = 2, .5
+		w := waitWordsOf(&rundir.WaitsTable{Ranks: 2, Locations: 2, Causes: []rundir.WaitsCause{c}})
+		if got := w.cause(&c); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+	for direct, want := range map[rundir.Number]string{
+		2: "", 1.999: "", 1.5: "500 ms of it handed on by ranks that wait for it", 0: "all of it handed on by ranks that wait for it",
+	} {
+		if got := handedOn(&rundir.WaitsCause{Seconds: 2, Direct: direct}); got != want {
+			t.Errorf("%v direct: %q, want %q", direct, got, want)
+		}
+	}
+}
+
+// waiting is a run with waits that its summary speaks of.
+func waiting() *Results {
+	r := unequal()
+	r.Waits, _ = rundirtest.Waits()
+	return r
+}
+
+func TestSummaryOfAWaitingRun(t *testing.T) {
+	r := waiting()
+	var b strings.Builder
+	if err := Summary(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	const want = `MPI_Init to MPI_Finalize
+waits: 9.70 s (80.8 % of MPI; collectives only): rank 2 causes 9.00 s: 500 us longer in cluster 3
+critical path: cluster 1 61.0 %, cluster 3 22.0 %, MPI 9.0 %, outside 5.0 %, no cluster 3.0 %
+
+cluster   share`
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	b.Reset()
+	if err := Long(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	const long = "\nwaits: 9.70 s (80.8 % of the time in MPI; blocking collectives only): rank 2 makes others wait 9.00 s: 500 us longer in cluster 3 before MPI_Allreduce@main.c:42\ncritical path: cluster 1 "
+	if !strings.Contains(b.String(), long) {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), long)
+	}
+}
+
+// Waits below a hundredth of the ranks' time, and those that are not known, have no line.
+func TestSummaryWithoutWaits(t *testing.T) {
+	for what, change := range map[string]func(*Results){
+		"below the floor":  func(r *Results) { r.Waits.WholeRun.Waiting = .0099 * 4 * 7.8 },
+		"of windows alone": func(r *Results) { r.Waits.WholeRun = nil },
+		"not known":        func(r *Results) { r.Waits = nil },
+	} {
+		r, same := waiting(), unequal()
+		change(r)
+		var got, want strings.Builder
+		if err := Summary(&got, r); err != nil {
+			t.Fatal(err)
+		}
+		if err := Summary(&want, same); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != want.String() {
+			t.Errorf("%s:\n%s", what, got.String())
+		}
+	}
+	r := waiting()
+	r.Waits.WholeRun.Waiting = .0101 * 4 * 7.8
+	var b strings.Builder
+	if err := Summary(&b, r); err != nil || !strings.Contains(b.String(), "\nwaits: 315 ms ") {
+		t.Errorf("above the floor: %v\n%s", err, b.String())
+	}
+}
+
+// Whatever there is to say, a summary with waits is at most 20 lines of 100 characters, and the clusters that its lines
+// name have rows.
+func TestSummaryWithWaitsFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := waiting()
+		m, w := r.Manifest, r.Waits.WholeRun
+		word := rapid.StringMatching(`[a-z]{1,12}( [a-z]{1,12}){0,30}`)
+		m.Notes = rapid.SliceOfN(word, 0, 9).Draw(t, "notes")
+		if rapid.Bool().Draw(t, "crowded") {
+			m.Scheduling = &rundir.Scheduling{Warning: word.Draw(t, "warning")}
+		}
+		first := r.Run.Clusters[0]
+		r.Run.Clusters = nil
+		n := int32(rapid.IntRange(4, 40).Draw(t, "clusters"))
+		for id := range n {
+			first.ID, first.Share = id+1, 1/float64(id+2)
+			r.Run.Clusters = append(r.Run.Clusters, first)
+		}
+		least, most := rapid.Int32Range(1, n).Draw(t, "waited for"), rapid.Int32Range(1, n).Draw(t, "computing most")
+		w.Causes[0].Cluster, r.Efficiency.Runs[0].Clusters[0].ID = &least, most
+		w.Causes[0].Rank, w.Causes[0].Thread = rapid.IntRange(0, 1<<20).Draw(t, "rank"), rapid.IntRange(0, 9).Draw(t, "thread")
+		w.Causes[0].What = rapid.SampledFrom([]string{rundir.CauseComputing, rundir.CauseMPI, rundir.CauseOutside}).Draw(t, "what")
+		w.Causes[0].CallPath = strings.Repeat("x", rapid.IntRange(0, 90).Draw(t, "call"))
+		w.Marked = rapid.Bool().Draw(t, "marked")
+		w.Waiting = rundir.Number(rapid.Float64Range(1, 1e9).Draw(t, "waits"))
+		for id := range int32(30) {
+			w.Path.Parts = append(w.Path.Parts, rundir.WaitsPathPart{What: rundir.CauseComputing, Cluster: &id, Share: .02})
+		}
+		var b strings.Builder
+		if err := Summary(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.Trim(b.String(), "\n"), "\n")
+		if len(lines) > 20 {
+			t.Fatalf("%d lines:\n%s", len(lines), b.String())
+		}
+		rows := make(map[string]bool)
+		for _, line := range lines {
+			if n := utf8.RuneCountInString(line); n > lineWidth {
+				t.Fatalf("%d characters:\n%s", n, line)
+			}
+			if fields := strings.Fields(line); len(fields) > 0 {
+				rows[fields[0]] = true
+			}
+		}
+		for _, id := range []int32{waitedFor(r), namedCluster(r)} {
+			if !rows[fmt.Sprint(id)] {
+				t.Fatalf("cluster %d is named, and has no row:\n%s", id, b.String())
+			}
+		}
+	})
+}
+
+// Names that a program has chosen do nothing to a terminal.
+func TestHostileWaits(t *testing.T) {
+	for _, by := range []string{"", "cluster", "callpath", "rank", "kind"} {
+		var lines [2]int
+		for i, text := range []string{"tame", hostile} {
+			table := new(rundir.WaitsTable)
+			poison(reflect.ValueOf(table).Elem(), text, 0)
+			var b strings.Builder
+			if err := Waits(&b, table, []string{text}, WaitsForm{Dir: text, By: by}); err != nil {
+				t.Fatal(err)
+			}
+			lines[i] = strings.Count(b.String(), "\n")
+			if k := strings.IndexFunc(b.String(), func(r rune) bool { return r != '\n' && unicode.IsControl(r) || r == '\u202e' }); k >= 0 {
+				t.Errorf("%q: something that a terminal obeys at byte %d of %q", by, k, b.String())
+			}
+		}
+		if lines[0] != lines[1] {
+			t.Errorf("%q: %d lines where there should be %d", by, lines[1], lines[0])
+		}
+	}
+}

@@ -1,0 +1,176 @@
+// Package waiting answers who waited for whom in a run, and why: it reads waits.json of a run directory, and waits.parquet
+// where a list is to be complete.
+package waiting
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"moriens/internal/files"
+	"moriens/internal/hint"
+	"moriens/trace/parquet"
+	"moriens/trace/rundir"
+)
+
+// A By is what waits are listed by.
+type By string
+
+// What they may be listed by.
+const (
+	Overview   By = ""
+	ByCluster  By = "cluster"
+	ByCallPath By = "callpath"
+	ByRank     By = "rank"
+	ByKind     By = "kind"
+)
+
+// A Question is what is asked of a run directory.
+type Question struct {
+	Dir     string
+	By      By
+	Windows bool // of what is kept in full detail, not of the whole run
+}
+
+// An Answer is the waits of a run.
+type Answer struct {
+	*rundir.Waits                    // as they are in the file
+	Table         *rundir.WaitsTable // the one that was asked for; nil: not known
+	question      Question
+}
+
+// A UsageError is a question that has no answer.
+type UsageError struct{ error }
+
+// Unwrap returns what is wrong.
+func (e UsageError) Unwrap() error { return e.error }
+
+func misuse(advice, format string, args ...any) error {
+	return UsageError{hint.With(fmt.Errorf(format, args...), advice)}
+}
+
+const damaged = "the run directory is damaged: copy it again from its origin"
+
+// Ask reads what a run directory has.
+func Ask(q Question) (*Answer, error) {
+	a, err := ask(q)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", q.Dir, err)
+	}
+	return a, nil
+}
+
+func ask(q Question) (*Answer, error) {
+	m, err := rundir.ReadManifest(q.Dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, rundir.NoManifest(q.Dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if m.Nobody() {
+		return nil, misuse("moriens status "+q.Dir+" says what is known", "no rank was recorded: %s", m.Empty)
+	}
+	w, err := Read(q.Dir, m)
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{Waits: w, Table: w.WholeRun, question: q}
+	if q.Windows {
+		a.Table = w.Windows
+	} else if a.Table != nil && (q.By == ByRank || q.By == ByCallPath) {
+		err = a.complete()
+	}
+	return a, err
+}
+
+// Read is what a run directory with this manifest has. Where it has no waits.json, the error is fs.ErrNotExist.
+func Read(dir string, m *rundir.Manifest) (*rundir.Waits, error) {
+	w, err := rundir.ReadWaits(dir)
+	if err == nil {
+		return w, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, hint.Default(err, damaged)
+	}
+	for _, text := range m.Reduction.Missing {
+		if strings.HasPrefix(text, rundir.WaitsFile+" is missing") {
+			return nil, hint.With(lacking{errors.New(text)}, "measure again with more time for the analysis: --moriens-timeout (docs/reduction.md)")
+		}
+	}
+	return nil, hint.With(lacking{fmt.Errorf("it has no %s: a version of moriens wrote it that did not compute waits", rundir.WaitsFile)}, "measure, or analyze, again with this version")
+}
+
+// lacking is an error for files that are not there.
+type lacking struct{ error }
+
+func (lacking) Is(err error) bool { return err == fs.ErrNotExist }
+
+// complete makes the lists of causes and ranks complete, from waits.parquet.
+func (a *Answer) complete() error {
+	f, err := files.Open(filepath.Join(a.question.Dir, rundir.WaitsTableFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return hint.With(lacking{fmt.Errorf("it has no %s beside %s", rundir.WaitsTableFile, rundir.WaitsFile)}, damaged)
+	}
+	if err != nil {
+		return hint.Default(err, damaged)
+	}
+	defer f.Close()
+	var s sums
+	if err := parquet.ScanWaits(f, f.Size(), s.add); err != nil {
+		return hint.Default(fmt.Errorf("%s: %w", rundir.WaitsTableFile, err), damaged)
+	}
+	whole := *a.Table
+	whole.Causes, whole.ByRank = s.causes(float64(whole.Waiting)), s.ranks()
+	whole.CausesTotal = len(whole.Causes)
+	a.Table = &whole
+	return nil
+}
+
+// Known is nil where there is what was asked for, else it says why there is not.
+func (a *Answer) Known() error {
+	switch q := a.question; {
+	case a.Table != nil:
+		return nil
+	case q.Windows && a.WholeRun != nil && a.WholeRun.Basis == rundir.WaitsFull:
+		return misuse("leave out --windows", "%s: the whole run is known in full detail, windows have no table of their own", q.Dir)
+	case !q.Windows && a.Windows != nil:
+		return misuse("--windows shows those of what is kept in full detail", "%s: the waits of the whole run are not known%s", q.Dir, a.why())
+	default:
+		return misuse("docs/waits.md says of which runs they are known", "%s: the waits are not known%s", q.Dir, a.why())
+	}
+}
+
+func (a *Answer) why() string {
+	if len(a.Why) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(a.Why, "; ")
+}
+
+// WriteJSON prints the file as it is, or the lists that were asked for.
+func (a *Answer) WriteJSON(w io.Writer) error {
+	if a.question.By == Overview {
+		return a.Waits.Write(w)
+	}
+	t := a.Table
+	lists := &rundir.WaitsLists{Format: rundir.WaitsFormat, Of: "whole_run", By: string(a.question.By), Basis: t.Basis}
+	if a.question.Windows {
+		lists.Of = "windows"
+	}
+	switch a.question.By {
+	case ByCluster:
+		lists.Clusters = &t.Clusters
+	case ByCallPath:
+		lists.CallPaths, lists.Causes = &t.CallPaths, &t.Causes
+	case ByRank:
+		lists.ByRank = &t.ByRank
+	case ByKind:
+		lists.Kinds, lists.CallPaths = &t.Kinds, &t.CallPaths
+	}
+	return lists.Write(w)
+}

@@ -1,0 +1,165 @@
+// Package rundirtest has contents of run directories with closed figures, for tests.
+package rundirtest
+
+import (
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+
+	"moriens/trace"
+	"moriens/trace/parquet"
+	"moriens/trace/rundir"
+)
+
+// Call paths of Waits.
+const (
+	Solve   = "MPI_Allreduce@main.c:42"
+	Norm    = "MPI_Allreduce@norm.c:9"
+	Barrier = "MPI_Barrier@main.c:50"
+	Input   = "MPI_Bcast@input.c:7"
+	Halo    = "MPI_Wait@halo.c:31"
+)
+
+// Waits are those of 4 ranks over 7.8 s: rank 2 takes half a millisecond longer than the others in cluster 3, 900 times.
+// Collectives are known of the whole run, messages of windows. The rows are those of the whole run.
+func Waits() (*rundir.Waits, []parquet.WaitsRow) {
+	n := func(rank int) rundir.ThreadName { return rundir.ThreadName{Rank: rank} }
+	of := func(id int32) *int32 { return &id }
+	nToN, barrier, broadcast := trace.AtNToN.String(), trace.AtBarrier.String(), trace.LateBroadcast.String()
+	unknown := rundir.Number(math.NaN())
+	whole := &rundir.WaitsTable{
+		Basis: rundir.WaitsCollectives, Ranks: 4, Locations: 4,
+		Seconds: 7.8, MPI: 12, Waiting: 9.7, Residual: 2.25, Uncertain: .1, Unexplained: .02,
+		Kinds: []rundir.WaitsKind{
+			{Kind: nToN, Count: 2990, Seconds: 9, Longest: .012}, {Kind: barrier, Count: 40, Seconds: .5, Longest: .02}, {Kind: broadcast, Count: 2, Seconds: .2, Longest: .1},
+		},
+		CallPaths: []rundir.WaitsCallPath{
+			{CallPath: Solve, Kind: nToN, Count: 2700, Seconds: 8.5, Residual: 1.2}, {CallPath: Norm, Kind: nToN, Count: 290, Seconds: .5, Residual: .3},
+			{CallPath: Barrier, Kind: barrier, Count: 40, Seconds: .5, Residual: .5}, {CallPath: Input, Kind: broadcast, Count: 2, Seconds: .2, Residual: .2},
+		},
+		Causes: []rundir.WaitsCause{
+			{ThreadName: n(2), What: rundir.CauseComputing, Cluster: of(3), CallPath: Solve, Seconds: 9, Direct: 5.9, Share: 9 / 9.7, Waits: 2700, More: .0005},
+			{ThreadName: n(0), What: rundir.CauseMPI, CallPath: Barrier, Seconds: .4, Direct: .4, Share: .4 / 9.7, Waits: 40, More: .001},
+			{ThreadName: n(1), What: rundir.CauseOutside, Seconds: .1, Direct: .1, Share: .1 / 9.7, Waits: 2, More: .05},
+			{ThreadName: n(3), What: rundir.CauseComputing, CallPath: Norm, Seconds: .1, Share: .1 / 9.7, More: unknown},
+		},
+		CausesTotal: 6,
+		Clusters: []rundir.WaitsCluster{
+			{Cluster: 3, Caused: 9, Path: 1.716, PathShare: .22, Imbalance: 1.2}, {Cluster: 1, Caused: .1, Path: 4.758, PathShare: .61, Imbalance: .02}, {Cluster: 2, Imbalance: -.3},
+		},
+		ByRank: []rundir.WaitsRank{{ThreadName: n(2), Waiting: .1, Caused: 9, Direct: 5.9, Path: 6}, {ThreadName: n(0), Waiting: 3.3, Caused: .4, Direct: .4, Path: 1.8}},
+		Path: rundir.WaitsPath{
+			Seconds: 7.8, Changes: 12,
+			Parts: []rundir.WaitsPathPart{
+				{What: rundir.CauseComputing, Cluster: of(1), CallPath: Barrier, Seconds: 3, Share: 3 / 7.8},
+				{What: rundir.CauseComputing, Cluster: of(1), CallPath: Norm, Seconds: 1.758, Share: 1.758 / 7.8},
+				{What: rundir.CauseComputing, Cluster: of(3), CallPath: Solve, Seconds: 1.716, Share: .22},
+				{What: rundir.CauseMPI, CallPath: Solve, Seconds: .702, Share: .09},
+				{What: rundir.CauseOutside, Seconds: .39, Share: .05},
+				{What: rundir.CauseComputing, CallPath: Norm, Seconds: .234, Share: .03},
+			},
+			Ranks: []rundir.WaitsPathRank{{ThreadName: n(2), Seconds: 6, Share: 6 / 7.8}, {ThreadName: n(0), Seconds: 1.8, Share: 1.8 / 7.8}},
+		},
+		NotExplained:   []rundir.WaitsNotExplained{{What: "one-sided synchronisation", Calls: 12, Seconds: .05}},
+		Contradictions: 1, Incomplete: 2, NotSynchronising: 3,
+	}
+	w := &rundir.Waits{Format: rundir.WaitsFormat, WholeRun: whole, Windows: windows(n, of), Why: []string{"messages are known in windows alone"}}
+	return w, rows()
+}
+
+// windows are 0.2 s in which rank 1 waits for messages of rank 2, which is late because rank 3 was.
+func windows(n func(int) rundir.ThreadName, of func(int32) *int32) *rundir.WaitsTable {
+	late, order := trace.LateSender.String(), trace.WrongOrder.String()
+	return &rundir.WaitsTable{
+		Basis: rundir.WaitsFull, Ranks: 4, Locations: 4, Seconds: .2, MPI: .1, Waiting: .06, Residual: .04,
+		Kinds:     []rundir.WaitsKind{{Kind: late, Count: 20, Seconds: .05, Longest: .004}, {Kind: order, Count: 1, Seconds: .01, Longest: .01}},
+		CallPaths: []rundir.WaitsCallPath{{CallPath: Halo, Kind: late, Count: 20, Seconds: .05, Residual: .03}, {CallPath: Halo, Kind: order, Count: 1, Seconds: .01}},
+		Causes: []rundir.WaitsCause{
+			{ThreadName: n(3), What: rundir.CauseComputing, Cluster: of(3), CallPath: Halo, Seconds: .04, Direct: .02, Share: .04 / .06, Waits: 10, More: .002},
+			{ThreadName: n(2), What: rundir.CauseMPI, CallPath: Halo, Seconds: .02, Direct: .02, Share: .02 / .06, Waits: 11, More: .001},
+		},
+		CausesTotal: 2,
+		Clusters:    []rundir.WaitsCluster{{Cluster: 3, Caused: .04, Path: .12, PathShare: .6, Imbalance: .01}},
+		ByRank:      []rundir.WaitsRank{{ThreadName: n(1), Waiting: .04}, {ThreadName: n(2), Waiting: .02, Caused: .02, Direct: .02}},
+		Links: []rundir.WaitsLink{
+			{Waiting: n(1), For: n(2), Count: 11, Seconds: .04, MPI: .02, HandedOn: .02}, {Waiting: n(2), For: n(3), Count: 10, Seconds: .02, Computing: .02},
+		},
+		LinksTotal: 3,
+		Path: rundir.WaitsPath{
+			Seconds: .2, Changes: 1,
+			Parts: []rundir.WaitsPathPart{
+				{What: rundir.CauseComputing, Cluster: of(3), CallPath: Halo, Seconds: .12, Share: .6}, {What: rundir.CauseMPI, CallPath: Halo, Seconds: .08, Share: .4},
+			},
+			Ranks: []rundir.WaitsPathRank{{ThreadName: n(3), Seconds: .2, Share: 1}},
+		},
+		OneSided: 4,
+		Eager:    []rundir.WaitsEager{{SameNode: true, Bytes: eager()}, {}},
+	}
+}
+
+func eager() *int64 {
+	bytes := int64(4096)
+	return &bytes
+}
+
+// rows are those of the whole run.
+func rows() (list []parquet.WaitsRow) {
+	const ms = 1_000_000
+	wait := func(kind trace.WaitKind, path string, residualMS int64, counts, waitMS [4]int64) {
+		for rank := range counts {
+			if counts[rank] > 0 {
+				list = append(list, parquet.WaitsRow{
+					Kind: parquet.WaitsWait, Rank: int32(rank), CallPath: path, Iterations: -1, Wait: kind.String(), Count: counts[rank], WaitNS: waitMS[rank] * ms, ResidualNS: residualMS * ms,
+				})
+			}
+		}
+	}
+	wait(trace.AtNToN, Solve, 400, [4]int64{900, 900, 0, 900}, [4]int64{2900, 2800, 0, 2800})
+	wait(trace.AtNToN, Norm, 100, [4]int64{100, 100, 0, 90}, [4]int64{200, 200, 0, 100})
+	wait(trace.AtBarrier, Barrier, 125, [4]int64{10, 10, 10, 10}, [4]int64{100, 100, 100, 200})
+	wait(trace.LateBroadcast, Input, 100, [4]int64{1, 1, 0, 0}, [4]int64{100, 100, 0, 0})
+	cause := func(rank int32, what string, cluster int32, path string, count, chargedMS, directMS, moreMS int64) {
+		list = append(list, parquet.WaitsRow{
+			Kind: parquet.WaitsCause, Rank: rank, CallPath: path, Iterations: -1, What: what, Cluster: cluster,
+			Count: count, ChargedNS: chargedMS * ms, DirectNS: directMS * ms, MoreNS: moreMS * ms,
+		})
+	}
+	cause(2, parquet.WaitsComputing, 3, Solve, 2700, 9000, 5900, 1350)
+	cause(0, parquet.WaitsMPI, 0, Barrier, 40, 400, 400, 40)
+	cause(1, parquet.WaitsOutside, 0, "", 2, 100, 100, 100)
+	cause(3, parquet.WaitsComputing, 0, Norm, 0, 100, 0, 0)
+	cause(3, parquet.WaitsComputing, 1, Norm, 90, 60, 60, 60)
+	cause(1, parquet.WaitsComputing, 1, Norm, 90, 40, 40, 40)
+	path := func(rank int32, what string, cluster int32, call string, pathMS int64) {
+		list = append(list, parquet.WaitsRow{Kind: parquet.WaitsPath, Rank: rank, CallPath: call, Iterations: -1, What: what, Cluster: cluster, PathNS: pathMS * ms})
+	}
+	path(2, parquet.WaitsComputing, 1, Barrier, 3000)
+	path(2, parquet.WaitsComputing, 3, Solve, 1716)
+	path(2, parquet.WaitsMPI, 0, Solve, 702)
+	path(2, parquet.WaitsOutside, 0, "", 348)
+	path(2, parquet.WaitsComputing, 0, Norm, 234)
+	path(0, parquet.WaitsComputing, 1, Norm, 1758)
+	path(0, parquet.WaitsOutside, 0, "", 42)
+	return list
+}
+
+// WriteWaits puts the files of waits into a run directory that has none.
+func WriteWaits(dir string, w *rundir.Waits, rows []parquet.WaitsRow) error {
+	if err := write(filepath.Join(dir, rundir.WaitsFile), w.Write); err != nil {
+		return err
+	}
+	return write(filepath.Join(dir, rundir.WaitsTableFile), func(f io.Writer) error { return parquet.WriteWaits(f, rows) })
+}
+
+func write(path string, content func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := content(f); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
