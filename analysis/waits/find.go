@@ -117,12 +117,12 @@ func (s *solver) find(candidates [][]candidate) {
 			best, untilNS := candidate{row: row}, l.EnterNS[row]
 			polled := false // what is waited for is received by a later call
 			for ; e < len(edges) && edges[e].row == row; e++ {
-				if ns := s.enterNS(edges[e].from); ns > untilNS {
+				if ns := s.enterNS(edges[e].from); ns > untilNS && edges[e].from.thread != int32(i) {
 					best.from, best.kind, untilNS, polled = edges[e].from, edges[e].kind, ns, edges[e].polled
 				}
 			}
 			for ; k < len(x) && x[k].row == row; k++ {
-				if ns := s.enterNS(x[k].from); ns > untilNS {
+				if ns := s.enterNS(x[k].from); ns > untilNS && x[k].from.thread != int32(i) {
 					best.from, best.kind, untilNS, polled = x[k].from, x[k].kind, ns, false
 				}
 			}
