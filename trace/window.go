@@ -23,9 +23,10 @@ const (
 	Outlier                       // its ranks differ from their class
 	Peer                          // its ranks exchange messages with chosen ones
 	Fallback                      // nothing repeats; it explains most for its size
+	CriticalPath                  // the critical path of the run is on its ranks
 )
 
-var whys = [...]string{"", "representative", "anomaly", "outlier", "peer", "fallback"}
+var whys = [...]string{"", "representative", "anomaly", "outlier", "peer", "fallback", "critical path"}
 
 // String returns the lower-case word that files have for it; empty for none.
 func (w Why) String() string {

@@ -1,6 +1,7 @@
 package represent
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -25,6 +26,8 @@ type Keeping struct {
 	Bytes func(w *Window, thread int) int64
 	// Peers are the threads that exchange messages with one inside a window, the most important first; nil = not known.
 	Peers func(w *Window, thread int) []int32
+	// OnPath are how long the critical path is on which threads in a window; nil = not known.
+	OnPath func(w *Window) map[int32]int64
 }
 
 // Candidates turns classes and windows into candidates: Windows[i] has number i, Anomalies[i] len(Windows)+i. In each
@@ -76,6 +79,7 @@ func (b *builder) add(number int, w *Window, all bool) {
 			})
 			chosen = append(chosen, int32(u.Thread))
 		}
+		chosen = b.onPath(number, w, chosen)
 	}
 	chosen = distinct(chosen, nil)
 	if all {
@@ -96,6 +100,40 @@ func (b *builder) add(number int, w *Window, all bool) {
 	case Representative:
 		b.peers(number, w, chosen, chosen)
 	}
+}
+
+// leastOnPath is for which share of a window the critical path has to be on a thread that is kept for that.
+const leastOnPath = .05
+
+// onPath adds the threads that the critical path is on, those with most of it first, and returns them with those that
+// are chosen already.
+func (b *builder) onPath(number int, w *Window, chosen []int32) []int32 {
+	if b.keeping.OnPath == nil {
+		return chosen
+	}
+	onNS := b.keeping.OnPath(w)
+	var list []int32
+	total := int64(0)
+	for thread, ns := range onNS {
+		list = append(list, thread)
+		total += ns
+	}
+	slices.SortFunc(list, func(x, y int32) int { return cmp.Or(cmp.Compare(onNS[y], onNS[x]), cmp.Compare(x, y)) })
+	for _, thread := range list {
+		share := float64(onNS[thread]) / float64(total)
+		if share < leastOnPath {
+			break
+		}
+		if slices.Contains(chosen, thread) {
+			continue
+		}
+		b.append(w, Candidate{
+			Window: number, Why: CriticalPath, Threads: []int32{thread}, Rank: len(chosen), BenefitNS: w.ExplainsNS,
+			Reason: fmt.Sprintf("the critical path is on %s for %.0f %% of this window", b.name.name(int(thread)), 100*share),
+		})
+		chosen = append(chosen, thread)
+	}
+	return chosen
 }
 
 // peers adds those of threads, each once, that are not chosen for another reason.

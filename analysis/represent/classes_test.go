@@ -322,7 +322,7 @@ func TestWhy(t *testing.T) {
 	for w := represent.Representative; w <= represent.Fallback+1; w++ {
 		list = append(list, w.String())
 	}
-	if got := strings.Join(list, " "); got != "representative outlier anomaly peer fallback Why(5)" {
+	if got := strings.Join(list, " "); got != "representative outlier critical path anomaly peer fallback Why(6)" {
 		t.Error(got)
 	}
 }

@@ -22,6 +22,7 @@ type Why int
 const (
 	Representative Why = iota // stands for a phase, done by an exemplar of a class
 	Outlier                   // the same windows, done by a thread that is unlike its class
+	CriticalPath              // the same windows, done by a thread that the critical path of the run is on
 	Anomaly                   // a window in which something unusual happened
 	Peer                      // exchanges messages with a thread that is kept, in the same window
 	Fallback                  // explains time that nothing else does: clusters in no other window, and all where there are no iterations
@@ -33,6 +34,8 @@ func (w Why) String() string {
 		return "representative"
 	case Outlier:
 		return "outlier"
+	case CriticalPath:
+		return "critical path"
 	case Anomaly:
 		return "anomaly"
 	case Peer:

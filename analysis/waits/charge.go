@@ -105,6 +105,13 @@ func (c *charger) again(most int) {
 func (c *charger) wait(p place) {
 	s := c.s
 	w := &s.waits[p.thread][p.row]
+	if w.ForRow < 0 { // what caused it is not here
+		if s.result.UnexplainedNS += w.passedNS; !w.done {
+			s.result.UnexplainedNS += s.waitNS(p.thread, w)
+		}
+		w.done, w.passedNS = true, 0
+		return
+	}
 	t := c.ties.of(p.thread, w)
 	if source := w.source(); c.of != source || c.from != t.cause {
 		c.cause.clear()

@@ -9,7 +9,8 @@ import (
 // A candidate is what a call of a collective waits for.
 type candidate struct {
 	row  int32
-	from place
+	from place // row -1: a call that is not here
+	ns   int64 // when that is entered
 	kind Kind
 }
 
@@ -18,7 +19,7 @@ func (s *solver) collectives() [][]candidate {
 	x := newOperations(s)
 	for i := range x.list {
 		o := &x.list[i]
-		if o.members == 0 {
+		if o.members == 0 || s.run.Known {
 			continue
 		}
 		if o.size > o.members && !o.inter {
@@ -42,18 +43,24 @@ func (s *solver) collectives() [][]candidate {
 				if o.latestNS == math.MinInt64 {
 					continue
 				}
-				list[i] = append(list[i], candidate{p.done, o.latest, o.kind})
+				if !s.run.Known {
+					list[i] = append(list[i], candidate{p.done, o.latest, o.latestNS, o.kind})
+				}
 				if p.gives && !o.begins {
 					s.met[i] = append(s.met[i], meeting{p.done, p.op})
 				}
 			case fromRoot:
-				if o.hasRoot && o.root.thread != thread {
+				if o.hasRoot && !s.run.Known && o.root.thread != thread {
 					s.edges[i] = append(s.edges[i], edge{row: p.done, from: o.root, kind: o.kind})
 				}
 			}
 		}
 		slices.SortStableFunc(s.met[i], func(a, b meeting) int { return cmp.Compare(a.row, b.row) })
 	})
+	if s.run.Known {
+		s.known(list)
+		return list
+	}
 	s.toRoots(x)
 	x.scans(func(thread int32, p *part, before place) {
 		if p.done >= 0 {
@@ -61,6 +68,17 @@ func (s *solver) collectives() [][]candidate {
 		}
 	})
 	return list
+}
+
+// known makes candidates of the waits that are known already.
+func (s *solver) known(list [][]candidate) {
+	for i := range s.lanes {
+		for _, w := range s.lanes[i].Known {
+			hint := 0
+			row := enteredAt(s.lanes[w.For].EnterNS, w.UntilNS, &hint)
+			list[i] = append(list[i], candidate{w.Row, place{w.For, int32(row)}, w.UntilNS, w.Kind})
+		}
+	}
 }
 
 // toRoots makes edges of what each member has given to the root.
@@ -122,8 +140,8 @@ func (s *solver) find(candidates [][]candidate) {
 				}
 			}
 			for ; k < len(x) && x[k].row == row; k++ {
-				if ns := s.enterNS(x[k].from); ns > untilNS && x[k].from.thread != int32(i) {
-					best.from, best.kind, untilNS, polled = x[k].from, x[k].kind, ns, false
+				if x[k].ns > untilNS && x[k].from.thread != int32(i) {
+					best.from, best.kind, untilNS, polled = x[k].from, x[k].kind, x[k].ns, false
 				}
 			}
 			for int(met)+1 < len(s.met[i]) && s.met[i][met+1].row < row {

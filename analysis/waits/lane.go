@@ -103,6 +103,11 @@ func (t *Thread) check(run *Run) error {
 			return fmt.Errorf("burst %d is in cluster %d of %d", i, t.Cluster[i], run.Clusters)
 		}
 	}
+	for i := range t.Known {
+		if w := &t.Known[i]; int(w.Row) >= n || w.Row < 0 || int(w.For) >= len(run.Threads) || w.For < 0 || w.Kind == None || w.Kind >= Kinds {
+			return fmt.Errorf("known wait %d is of a call, a thread or a kind that is not there", i)
+		}
+	}
 	for i := range c.Call {
 		if int(c.Call[i]) >= n || c.Done != nil && int(c.Done[i]) >= n || int(c.Comm[i]) >= len(run.Comms) {
 			return fmt.Errorf("collective %d is of a call or a communicator that is not there", i)

@@ -13,7 +13,9 @@ func (x *Lanes) Solve() *Result {
 	s.messages()
 	s.find(candidates)
 	s.charge()
-	s.path()
+	if !s.run.Known { // then not all that it goes through is here
+		s.path()
+	}
 	s.report()
 	return s.result
 }
@@ -22,12 +24,15 @@ func (x *Lanes) Solve() *Result {
 func (s *solver) report() {
 	r := s.result
 	r.Keys = s.keys
-	r.Waits = make([][]Wait, len(s.waits))
+	r.Waits, r.WaitedNS = make([][]Wait, len(s.waits)), make([]int64, len(s.waits))
 	sums := make([]NotExplained, len(reasons))
 	for i := range s.waits {
 		for k := range s.waits[i] {
 			w := s.waits[i][k].Wait
-			w.Row, w.ForRow = s.lanes[i].row(w.Row), s.lanes[w.For].row(w.ForRow)
+			r.WaitedNS[i] += s.waitNS(int32(i), &s.waits[i][k])
+			if w.Row = s.lanes[i].row(w.Row); w.ForRow >= 0 {
+				w.ForRow = s.lanes[w.For].row(w.ForRow)
+			}
 			r.Waits[i] = append(r.Waits[i], w)
 		}
 		r.MPINS += s.lanes[i].mpiNS

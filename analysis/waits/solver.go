@@ -133,7 +133,7 @@ func (s *solver) each(work func(i int)) { each(s.lanes, s.run.Workers, work) }
 // uncertainNS is how far the clocks of two threads may be apart.
 func (s *solver) uncertainNS(a, b int32) int64 {
 	x, y := s.lanes[a].Node, s.lanes[b].Node
-	if x == y || int(x) >= len(s.run.UncertaintyNS) || int(y) >= len(s.run.UncertaintyNS) {
+	if x == y || s.run.Clock != nil && s.run.Clock[x] == s.run.Clock[y] || int(x) >= len(s.run.UncertaintyNS) || int(y) >= len(s.run.UncertaintyNS) {
 		return 0
 	}
 	if s.run.UncertaintyNS[x] > math.MaxInt64/2 || s.run.UncertaintyNS[y] > math.MaxInt64/2 {

@@ -51,6 +51,9 @@ type Thread struct {
 	Cluster             []int32 // of bursts: a cluster from 1 on, 0, or a label from -3 to -1
 
 	Collectives Collectives
+	// Waits of its collectives that are known already, by row, where not all members of these are here; their ForRow is not
+	// asked for. nil in all threads: they are found.
+	Known []Wait
 }
 
 // Collectives are the collective operations of a thread, in the order of their calls; all columns have one length.
@@ -89,6 +92,8 @@ type Run struct {
 	Messages      int // how many there are, by SendNS
 	Message       func(i int) Message
 	UncertaintyNS []int64 // by node: how far its clock may be off
+	Clock         []int32 // by node: which clock it has; nil = each its own
+	Known         bool    // waits of collectives are known: threads have them
 	DurationNS    int64   // of the run
 	Workers       int     // that share the work; below 1 means 1
 }
@@ -115,7 +120,7 @@ type Key struct {
 type Wait struct {
 	Row     int32 // of the call
 	For     int32 // thread that it waited for
-	ForRow  int32 // its call
+	ForRow  int32 // its call; -1: it is not here
 	Kind    Kind
 	UntilNS int64
 }
@@ -174,10 +179,11 @@ type Result struct {
 	Path   []Part   // by time: the parts follow each other from 0 to the run's end
 	Shares []Share  // of the path, by thread and key
 
-	MPINS         int64 // in calls, of all threads
-	WaitNS        int64 // of that, waits
-	UncertainNS   int64 // would be waits, but are shorter than clocks agree
-	UnexplainedNS int64 // of the waits: their cause lies in what was not kept
+	MPINS         int64   // in calls, of all threads
+	WaitNS        int64   // of that, waits
+	WaitedNS      []int64 // by thread
+	UncertainNS   int64   // would be waits, but are shorter than clocks agree
+	UnexplainedNS int64   // of the waits: their cause lies in what was not kept
 
 	Contradictions   int64 // calls that were left before what they waited for was there
 	ContradictionNS  int64

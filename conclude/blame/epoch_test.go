@@ -23,7 +23,7 @@ func TestEpoch(t *testing.T) {
 		if _, err := clustering.Cluster(run, grouping.Options{By: grouping.ByAuto, Normalise: true, Workers: 2}); err != nil {
 			t.Fatal(err)
 		}
-		lanes, err := waits.Local(inputOf(run, nil, true, 2), team.Threads{})
+		lanes, err := waits.Local(inputOf(run, Options{Workers: 2}, true), team.Threads{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,10 +11,10 @@ import (
 
 // inputOf is a run as analysis/waits takes it. messages says whether messages are taken in: where those of some windows
 // alone are known, they are not.
-func inputOf(run *trace.Run, uncertaintyNS []int64, messages bool, workers int) *waits.Run {
+func inputOf(run *trace.Run, o Options, messages bool) *waits.Run {
 	in := &waits.Run{
 		Threads: make([]waits.Thread, len(run.Threads)), Functions: make([]string, len(run.CallPaths)), Comms: make([]waits.Comm, len(run.Communicators)),
-		Clusters: len(run.Clusters), UncertaintyNS: uncertaintyNS, DurationNS: run.DurationNS, Workers: workers,
+		Clusters: len(run.Clusters), UncertaintyNS: o.UncertaintyNS, Clock: o.Clock, DurationNS: run.DurationNS, Workers: o.Workers,
 	}
 	for i := range run.CallPaths {
 		in.Functions[i] = run.CallPaths[i].Function

@@ -20,12 +20,13 @@ import (
 
 const (
 	// In a run with iterations, whose outliers and exemplars stand for the rest, these parts of what everything would take
-	// are for anomalies, for clusters in no other window, and for the peers of what is kept; but each may always have
+	// are for anomalies, for clusters in no other window, for the peers of what is kept, and for the critical path; but each may always have
 	// leastExtra bytes. A noisy machine has something unusual in every tenth iteration, which must not outweigh the
 	// others.
 	anomaliesOfFull = 1. / 500
 	clustersOfFull  = 1. / 800
 	peersOfFull     = 1. / 400
+	pathOfFull      = 1. / 400
 	// A window of an anomaly should take this part of what is for them with each of its threads, but a dozen bursts or so
 	// are needed to see anything.
 	nearOfAnomalies, leastNear = 1. / 16, 16
@@ -153,7 +154,7 @@ func (r *Reduction) extra() map[represent.Why]int64 {
 		return nil
 	}
 	return map[represent.Why]int64{
-		represent.Anomaly: r.sizes.part(anomaliesOfFull), represent.Fallback: r.sizes.part(clustersOfFull), represent.Peer: r.sizes.part(peersOfFull),
+		represent.Anomaly: r.sizes.part(anomaliesOfFull), represent.Fallback: r.sizes.part(clustersOfFull), represent.Peer: r.sizes.part(peersOfFull), represent.CriticalPath: r.sizes.part(pathOfFull),
 	}
 }
 
@@ -269,6 +270,9 @@ func (b *budget) cut(whole *trace.Run) error {
 	}
 	all, err := carry.Run(r.owners, r.Kept)
 	r.Kept = cmp.Or(all, r.Kept)
+	if err == nil && r.blame != nil && r.owners.Rank() == 0 {
+		r.Levels.Waits.Windows, err = r.blame.Windows(r.Kept)
+	}
 	return err
 }
 

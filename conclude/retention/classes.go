@@ -27,10 +27,6 @@ type grouped struct {
 
 // classify groups the threads by what they have done in sum, and by who waited for whom at meetings.
 func (r *Reduction) classify(run *trace.Run, o Options) (*grouped, error) {
-	waits, err := r.waits(run, o.Workers)
-	if err != nil {
-		return nil, err
-	}
 	calls := len(run.Clusters) + 1 // after the clusters, the first of which is none
 	bytes := calls + int(represent.OtherCalls) + 1
 	ofKinds := slices.ContainsFunc(run.Clusters, func(x trace.Cluster) bool { return x.Known() })
@@ -40,6 +36,10 @@ func (r *Reduction) classify(run *trace.Run, o Options) (*grouped, error) {
 	paths := make([]represent.CallClass, len(run.CallPaths))
 	for i := range run.CallPaths {
 		paths[i] = CallClass(run.CallPaths[i].Function)
+	}
+	causedNS, sufferedNS, err := r.atCollectives(run)
+	if err != nil {
+		return nil, err
 	}
 	messageSent, messageReceived, err := movedByMessages(run, r.owners)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *Reduction) classify(run *trace.Run, o Options) (*grouped, error) {
 		}
 		sent, received := moved(t, run.Traffic == nil)
 		row[bytes], row[bytes+1] = float64(sent+messageSent[i]), float64(received+messageReceived[i])
-		row[bytes+2], row[bytes+3] = float64(waits.CausedNS[i]), float64(waits.SufferedNS[i])
+		row[bytes+2], row[bytes+3] = float64(causedNS[i]), float64(sufferedNS[i])
 		row[len(row)-1] = float64(t.Bursts.Len()) // for people alone: threads are not compared by it
 		rows[i] = row
 	}

@@ -28,7 +28,7 @@ func (b *budget) peers(w *represent.Window, thread int) []int32 {
 func (b *budget) keeping() (represent.Keeping, error) {
 	r := b.reduction
 	if r.owners.Size() == 1 {
-		return represent.Keeping{Bytes: b.bytesOf, Peers: b.peers}, nil
+		return represent.Keeping{Bytes: b.bytesOf, Peers: b.peers, OnPath: r.onPath()}, nil
 	}
 	windows := slices.Concat(r.found.Windows, r.found.Anomalies)
 	asked := r.asked(windows)
@@ -69,7 +69,7 @@ func (b *budget) keeping() (represent.Keeping, error) {
 	}
 	return represent.Keeping{
 		Bytes: func(w *represent.Window, thread int) int64 { return bytes[thread][number[w]] },
-		Peers: func(w *represent.Window, thread int) []int32 { return of[int32(thread)][number[w]] },
+		Peers: func(w *represent.Window, thread int) []int32 { return of[int32(thread)][number[w]] }, OnPath: r.onPath(),
 	}, nil
 }
 

@@ -113,22 +113,6 @@ func (m *meetings) before() [][]int32 {
 	return list
 }
 
-// times gives for each thread when it entered and left each meeting.
-func (m *meetings) times(run *trace.Run) (enterNS, exitNS [][]int64) {
-	enterNS, exitNS = make([][]int64, len(m.calls)), make([][]int64, len(m.calls))
-	for i, calls := range m.calls {
-		t := &run.Threads[i].Calls
-		for _, c := range calls {
-			enterNS[i] = append(enterNS[i], t.EnterNS[c.Call])
-			exitNS[i] = append(exitNS[i], t.ExitNS[c.Call])
-		}
-		for len(enterNS[i]) < len(m.ordinals) {
-			enterNS[i], exitNS[i] = append(enterNS[i], represent.Absent), append(exitNS[i], represent.Absent)
-		}
-	}
-	return enterNS, exitNS
-}
-
 // timesOf are when phases begin and end, over all threads that have bursts in them.
 func timesOf(run *trace.Run, owners team.Threads, phases []period.Phase) ([]trace.Span, error) {
 	begins, ends := make([]int64, len(phases)), make([]int64, len(phases))

@@ -26,6 +26,7 @@ func Reduce(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, 
 		return err
 	}
 	c.Levels = r.Levels
+	r.wait(ctx, s, c, o)
 	if !o.All {
 		r.classes, r.bursts = r.findClasses(ctx, s, c.Run, o)
 	}

@@ -24,6 +24,7 @@ import (
 	"moriens/analysis/period"
 	"moriens/analysis/profile"
 	"moriens/analysis/represent"
+	"moriens/conclude/blame"
 	"moriens/conclude/levels"
 	"moriens/internal/stage"
 	"moriens/internal/team"
@@ -52,6 +53,7 @@ type Reduction struct {
 	exact     *profile.Profile // level 1 by kinds
 	structure *loops.Structure
 	fidelity  *rundir.Fidelity
+	blame     *blame.Blame
 	classes   *represent.Classes
 	bursts    []int // of each thread; nil = not known
 	found     *represent.Selection

@@ -12,7 +12,7 @@ import (
 // whys are the words of the model for what windows are chosen for.
 var whys = map[represent.Why]trace.Why{
 	represent.Representative: trace.Representative, represent.Outlier: trace.Outlier, represent.Anomaly: trace.Anomaly,
-	represent.Peer: trace.Peer, represent.Fallback: trace.Fallback,
+	represent.Peer: trace.Peer, represent.Fallback: trace.Fallback, represent.CriticalPath: trace.CriticalPath,
 }
 
 // A part is a window of some threads that is kept.

@@ -1,44 +1,84 @@
 package retention
 
 import (
+	"context"
+	"math"
+
 	"moriens/analysis/represent"
-	"moriens/internal/team"
+	"moriens/conclude/blame"
+	"moriens/internal/stage"
 	"moriens/trace"
+	"moriens/trace/parquet"
+	"moriens/trace/rundir"
 )
 
-// waits are who waited for whom at meetings. Of several members each looks at some of the meetings, on all threads.
-func (r *Reduction) waits(run *trace.Run, workers int) (*represent.Waits, error) {
-	enterNS, exitNS := r.meetings.times(run)
-	if r.owners.Size() == 1 {
-		return represent.WaitsAt(enterNS, exitNS, workers)
+// wait finds out what calls waited for, who caused it, and the critical path, and puts them into the run and its levels.
+// It is collective.
+func (r *Reduction) wait(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options) {
+	run := c.Run
+	if o.Sums != nil {
+		r.Levels.Waits = &rundir.Waits{Format: rundir.WaitsFormat, Why: []string{"with --cells calls stay on the nodes, and the times of all ranks at a call are nowhere together"}}
+		return
 	}
-	members, n := r.owners.Size(), len(r.meetings.ordinals)
-	parts := make([][]int64, members)
-	for i := range run.Threads {
-		if r.owners.Mine(i) {
-			for rank := range parts {
-				from, to := rank*n/members, (rank+1)*n/members
-				parts[rank] = append(append(parts[rank], enterNS[i][from:to]...), exitNS[i][from:to]...)
+	type found struct {
+		*blame.Blame
+		waits *rundir.Waits
+		rows  []parquet.WaitsRow
+	}
+	f := try(ctx, r, s, stage.Waits, rundir.WaitsFile+" is missing", func(context.Context) (*found, error) {
+		uncertaintyNS, clock := clocksOf(run, c.Manifest)
+		b, err := blame.Measure(run, r.owners, blame.Options{
+			Phases: r.phases(), UncertaintyNS: uncertaintyNS, Clock: clock, MovedNS: c.Manifest.Order.TotalNS, Workers: o.Workers,
+		})
+		if err != nil {
+			return nil, err
+		}
+		waits, rows, err := b.Describe(run, r.owners)
+		return &found{b, waits, rows}, err
+	})
+	if f == nil {
+		return
+	}
+	r.blame, r.Levels.Waits, r.Levels.WaitsRows = f.Blame, f.waits, f.rows
+	f.Apply(run)
+}
+
+// clocksOf are how far the clocks of nodes may be off, and which clock each has; nil where there is one, or nothing is
+// said.
+func clocksOf(run *trace.Run, m *rundir.Manifest) (uncertaintyNS []int64, clock []int32) {
+	uncertaintyNS, clock = make([]int64, len(run.Nodes)), make([]int32, len(run.Nodes))
+	several := false
+	for i := range uncertaintyNS {
+		for k := range m.Clocks {
+			c := &m.Clocks[k]
+			if c.Host != run.NodeName(i) {
+				continue
+			}
+			several = several || c.Clock != m.Clocks[0].Clock
+			clock[i], uncertaintyNS[i] = int32(c.Clock), math.MaxInt64
+			if ns := float64(c.UncertaintyNS); ns >= 0 && ns < math.MaxInt64/4 {
+				uncertaintyNS[i] = int64(math.Ceil(ns))
 			}
 		}
 	}
-	lists, err := team.Exchange(r.owners, parts)
-	if err != nil {
-		return nil, err
+	if !several {
+		return nil, nil
 	}
-	own := (r.owners.Rank()+1)*n/members - r.owners.Rank()*n/members
-	for i := range run.Threads {
-		list := &lists[r.owners.Owner(i)]
-		enterNS[i], exitNS[i], *list = (*list)[:own], (*list)[own:2*own], (*list)[2*own:]
+	return uncertaintyNS, clock
+}
+
+// atCollectives are how long each thread was waited for, and has waited, at collectives; 0 where that is not known.
+func (r *Reduction) atCollectives(run *trace.Run) (causedNS, sufferedNS []int64, err error) {
+	if r.blame == nil {
+		return make([]int64, len(run.Threads)), make([]int64, len(run.Threads)), nil
 	}
-	w, err := represent.WaitsAt(enterNS, exitNS, workers)
-	if err := team.Explain(r.owners, err); err != nil {
-		return nil, err
+	return r.blame.AtCollectives(run, r.owners)
+}
+
+// onPath says which threads the critical path is on in a window; nil where it is not known.
+func (r *Reduction) onPath() func(w *represent.Window) map[int32]int64 {
+	if r.blame == nil {
+		return nil
 	}
-	for _, sums := range [][]int64{w.CausedNS, w.SufferedNS, w.Last} {
-		if err := r.owners.AllReduce(sums, team.Sum); err != nil {
-			return nil, err
-		}
-	}
-	return w, nil
+	return func(w *represent.Window) map[int32]int64 { return r.blame.OnPath(w.BeginNS, w.EndNS) }
 }

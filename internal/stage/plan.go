@@ -47,6 +47,7 @@ var (
 	Periods          = Step{Name: "periods", Until: .58, Least: least}
 	Profile          = Step{Name: "profile", Until: .62, Least: least}
 	Structure        = Step{Name: "structure", Until: .64, Least: least}
+	Waits            = Step{Name: "waits", Until: .65, Least: least}
 	Classes          = Step{Name: "classes", Until: .66, Least: least}
 	Efficiency       = Step{Name: "efficiency", Until: .67, Least: least}
 	Size             = Step{Name: "size", Until: .69, Least: least}
@@ -69,5 +70,5 @@ func Shown(name string) string { return cmp.Or(shown[name], name) }
 // Plan are all steps of a run whose bursts arrived, in the order in which conclude takes them: tests hold runs against
 // it.
 var Plan = []Step{
-	Freeze, Return, FetchAll, Recount, ProfileByCalls, StructureByCalls, Cluster, Sample, Symbols, Periods, Profile, Structure, Classes, Size, Windows, Choose, Fetch, Fit, Error, Efficiency, Write,
+	Freeze, Return, FetchAll, Recount, ProfileByCalls, StructureByCalls, Cluster, Sample, Symbols, Periods, Profile, Structure, Waits, Classes, Size, Windows, Choose, Fetch, Fit, Error, Efficiency, Write,
 }

@@ -41,6 +41,7 @@ type WaitsRow struct {
 
 	Count                 int64 // of wait and link calls that waited, of cause direct waits
 	WaitNS, ResidualNS    int64 // of wait; WaitNS of link too
+	LongestNS             int64 // of wait: of one call
 	ChargedNS, DirectNS   int64 // of cause
 	MoreNS                int64 // of cause: by how much it took longer than on the ranks that waited, sum of direct waits
 	PathNS                int64 // of path
@@ -77,6 +78,7 @@ func waitsColumns() []column[WaitsRow] {
 		int64Column("count", "", func(r *WaitsRow) bool { return !r.is(WaitsPath) }, func(r *WaitsRow) *int64 { return &r.Count }),
 		int64Column("wait_ns", unitTime, func(r *WaitsRow) bool { return r.is(WaitsWait, WaitsLink) }, func(r *WaitsRow) *int64 { return &r.WaitNS }),
 		int64Column("residual_ns", unitTime, waits, func(r *WaitsRow) *int64 { return &r.ResidualNS }),
+		int64Column("longest_ns", unitTime, waits, func(r *WaitsRow) *int64 { return &r.LongestNS }),
 		int64Column("charged_ns", unitTime, causes, func(r *WaitsRow) *int64 { return &r.ChargedNS }),
 		int64Column("more_ns", unitTime, causes, func(r *WaitsRow) *int64 { return &r.MoreNS }),
 		int64Column("path_ns", unitTime, func(r *WaitsRow) bool { return r.is(WaitsPath) }, func(r *WaitsRow) *int64 { return &r.PathNS }),

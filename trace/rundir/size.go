@@ -81,8 +81,12 @@ func (c *Content) render(list []file, threadsAtWork int) (size int64, err error)
 		c.made = make(map[string][]byte)
 	}
 	for i, f := range list {
-		c.made[f.name] = texts[i]
 		size += int64(len(texts[i]))
+		if f.name == WaitsFile { // it gets the waits of windows, about as much again, when they are known
+			size += int64(len(texts[i]))
+			continue
+		}
+		c.made[f.name] = texts[i]
 	}
 	return size, nil
 }

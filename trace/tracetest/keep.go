@@ -15,7 +15,7 @@ func Keep(t *rapid.T, run *trace.Run) {
 	for range rapid.IntRange(0, 3).Draw(t, "windows") {
 		run.Windows = append(run.Windows, trace.Window{
 			Phase:  rapid.IntRange(-1, 2).Draw(t, "phase"),
-			Why:    trace.Why(rapid.IntRange(int(trace.Representative), int(trace.Fallback)).Draw(t, "why")),
+			Why:    trace.Why(rapid.IntRange(int(trace.Representative), int(trace.CriticalPath)).Draw(t, "why")),
 			Reason: rapid.SampledFrom([]string{"", "iterations 412-413 of phase 1: nearest its median", "rank 7: 2.1 x → «slow»", "a: b, c: 1 to 2 ns"}).Draw(t, "reason"),
 		})
 	}

@@ -1,0 +1,61 @@
+package blame
+
+import (
+	"fmt"
+	"math"
+
+	"moriens/analysis/waits"
+	"moriens/internal/team"
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+// Windows finds the waits of what is kept of a run in full detail, for messages too, and puts them into its threads: it
+// has the waits at collectives, which those of the whole run were found for. nil: messages were taken in there.
+func (b *Blame) Windows(kept *trace.Run) (*rundir.WaitsTable, error) {
+	if b.Full || b.givenUp() {
+		return nil, nil
+	}
+	in := inputOf(kept, b.options, true)
+	in.Known = true
+	for i := range kept.Threads {
+		w := &kept.Threads[i].Waits
+		for k, row := range w.Call {
+			if w.For[k] >= 0 {
+				in.Threads[i].Known = append(in.Threads[i].Known, waits.Wait{Row: int32(row), For: w.For[k], Kind: waits.Kind(w.Kind[k]), UntilNS: w.UntilNS[k]})
+			}
+		}
+	}
+	lanes, err := waits.Local(in, team.Threads{})
+	if err != nil {
+		return nil, fmt.Errorf("waits of windows: %w", err)
+	}
+	found := &Blame{Result: lanes.Solve(), Full: true, options: b.options}
+	locations := 0
+	for i := range kept.Threads {
+		t := &kept.Threads[i]
+		if t.Calls.Len() > 0 {
+			locations++
+		}
+		t.Waits = waitsOf(found.Waits[i])
+	}
+	found.options.Phases = nil
+	d := found.describer(kept, locations)
+	table := d.table(d.waitRows(team.Threads{}))
+	table.Seconds, table.Path.Seconds = windowSeconds(kept), rundir.Number(math.NaN())
+	for k := range table.Clusters {
+		c := &table.Clusters[k]
+		c.Path, c.PathShare, c.Imbalance = rundir.Number(math.NaN()), rundir.Number(math.NaN()), rundir.Number(math.NaN())
+	}
+	return table, nil
+}
+
+// windowSeconds is how much of the run's time windows cover.
+func windowSeconds(kept *trace.Run) rundir.Number {
+	total, toNS := int64(0), int64(math.MinInt64)
+	for _, w := range kept.Windows { // by begin
+		total += max(0, w.EndNS-max(w.BeginNS, toNS))
+		toNS = max(toNS, w.EndNS)
+	}
+	return seconds(total)
+}
