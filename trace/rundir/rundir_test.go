@@ -378,6 +378,46 @@ func TestIPCView(t *testing.T) {
 	}
 }
 
+// Waits and the critical path have their views where they are known, and count in the size of what is kept.
+func TestWaitsAreWritten(t *testing.T) {
+	views := func(run *trace.Run) (names []string) {
+		dir := t.TempDir()
+		m, c := filled()
+		if _, err := Write(&Content{Run: run, Manifest: m, Clusters: c}, dir); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := os.ReadDir(filepath.Join(dir, ViewsDir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	bytes := func(run *trace.Run) int64 {
+		n, err := DetailBytes(HasOf(run), run, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	with, without := tracetest.Waiting(), tracetest.Waiting()
+	for i := range without.Threads {
+		without.Threads[i].Waits, without.Threads[i].Critical = trace.Waits{}, nil
+	}
+	if got := views(with); !slices.Equal(got, []string{"cluster.cfg", "path.cfg", "waits.cfg"}) {
+		t.Errorf("views %v", got)
+	}
+	if got := views(without); !slices.Equal(got, []string{"cluster.cfg"}) {
+		t.Errorf("views without waits %v", got)
+	}
+	// Begin and end of a wait take at least ":90000104:1001:90000105:1" and as much with zeros.
+	if more, least := bytes(with)-bytes(without), int64(12*(25+22)); more < least {
+		t.Errorf("waits take %d bytes, want %d at least", more, least)
+	}
+}
+
 // What was made to be measured is written as it is, and is what would have been written without.
 func TestRenderedIsWritten(t *testing.T) {
 	want := t.TempDir()
