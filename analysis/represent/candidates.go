@@ -111,29 +111,40 @@ func (b *builder) onPath(number int, w *Window, chosen []int32) []int32 {
 	if b.keeping.OnPath == nil {
 		return chosen
 	}
-	onNS := b.keeping.OnPath(w)
-	var list []int32
-	total := int64(0)
-	for thread, ns := range onNS {
-		list = append(list, thread)
-		total += ns
-	}
-	slices.SortFunc(list, func(x, y int32) int { return cmp.Or(cmp.Compare(onNS[y], onNS[x]), cmp.Compare(x, y)) })
-	for _, thread := range list {
-		share := float64(onNS[thread]) / float64(total)
-		if share < leastOnPath {
-			break
-		}
-		if slices.Contains(chosen, thread) {
+	for _, x := range MostOnPath(b.keeping.OnPath(w)) {
+		if slices.Contains(chosen, x.Thread) {
 			continue
 		}
 		b.append(w, Candidate{
-			Window: number, Why: CriticalPath, Threads: []int32{thread}, Rank: len(chosen), BenefitNS: w.ExplainsNS,
-			Reason: fmt.Sprintf("the critical path is on %s for %.0f %% of this window", b.name.name(int(thread)), 100*share),
+			Window: number, Why: CriticalPath, Threads: []int32{x.Thread}, Rank: len(chosen), BenefitNS: w.ExplainsNS,
+			Reason: fmt.Sprintf("the critical path is on %s for %.0f %% of this window", b.name.name(int(x.Thread)), 100*x.Share),
 		})
-		chosen = append(chosen, thread)
+		chosen = append(chosen, x.Thread)
 	}
 	return chosen
+}
+
+// A PathShare is the part of a window, 0–1, in which the critical path is on a thread.
+type PathShare struct {
+	Thread int32
+	Share  float64
+}
+
+// MostOnPath are the threads that are kept because the critical path is on them, those with most of it first.
+func MostOnPath(onNS map[int32]int64) (list []PathShare) {
+	total := int64(0)
+	for _, ns := range onNS {
+		total += ns
+	}
+	for thread, ns := range onNS {
+		if share := float64(ns) / float64(total); share >= leastOnPath {
+			list = append(list, PathShare{thread, share})
+		}
+	}
+	slices.SortFunc(list, func(a, b PathShare) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Thread, b.Thread))
+	})
+	return list
 }
 
 // peers adds those of threads, each once, that are not chosen for another reason.

@@ -15,7 +15,7 @@ import (
 )
 
 // So many causes, links and ranks are listed in waits.json; waits.parquet has all.
-const mostListed = 64
+const mostListed = 32
 
 // From these shares of the waits on, of what may be wrong about clocks, waits are marked, and given up.
 const markedFrom, givenUpFrom = .01, .1

@@ -11,9 +11,9 @@ import (
 )
 
 // Windows finds the waits of what is kept of a run in full detail, for messages too, and puts them into its threads: it
-// has the waits at collectives, which those of the whole run were found for. nil: messages were taken in there.
+// has the waits at collectives, which those of the whole run were found for. nil: nothing is kept, or messages were taken in there.
 func (b *Blame) Windows(kept *trace.Run) (*rundir.WaitsTable, error) {
-	if b.Full || b.givenUp() {
+	if b.Full || b.givenUp() || len(kept.Windows) == 0 {
 		return nil, nil
 	}
 	in := inputOf(kept, b.options, true)

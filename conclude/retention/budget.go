@@ -38,10 +38,11 @@ const (
 	// sampleRow is about what a row of the sample takes, bytes.
 	sampleRow = 40
 	// The marks of a picture may take this part of what clusters.json and the levels of all ranks take, but always
-	// leastPicture bytes, and never more than that part of the budget. There are three: burst space, the timeline, and the
+	// leastPicture bytes, and never more than that part of the budget, and of what these leave of it. There are three: burst space, the timeline, and the
 	// overview that pages draw it from.
 	pictureOfSums   = 1. / 8
 	pictureOfBudget = 1. / 24
+	pictureOfLeft   = 1. / 12
 	leastPicture    = 7_000
 	// fits is how often windows may be chosen again because they take more than estimated; then none is kept.
 	fits = 4
@@ -90,15 +91,17 @@ func (b *budget) render(ctx context.Context) error {
 	if err := errors.Join(err, sumsErr, b.reduction.ended(ctx)); err != nil {
 		return err
 	}
-	most := min(float64(b.options.Budget)*pictureOfBudget, picture.DefaultBytes)
+	left := max(0, float64(b.options.Budget)-float64(b.fixed))
+	most := min(float64(b.options.Budget)*pictureOfBudget, left*pictureOfLeft, picture.DefaultBytes)
 	c.Picture = int(max(1, min(max(float64(b.fixed)*pictureOfSums, leastPicture), most)))
 	drawn, drawErr := c.RenderPictures(b.options.Workers)
 	if err := team.Explain(owners, drawErr); err != nil {
 		return err
 	}
 	pictures, err := team.First(owners, func() (int64, error) { return drawn, nil })
-	b.fixed += pictures
-	return err
+	later, laterErr := team.First(owners, func() (int64, error) { return c.LaterBytes(), nil })
+	b.fixed += pictures + later
+	return errors.Join(err, laterErr)
 }
 
 // weigh finds out what room there is for detail, beside the files that every run has and a manifest that reports what

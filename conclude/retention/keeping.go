@@ -86,6 +86,11 @@ func (r *Reduction) asked(windows []represent.Window) map[int32]bool {
 		for _, t := range windows[i].Threads {
 			asked[t] = true
 		}
+		if on := r.onPath(); on != nil {
+			for _, x := range represent.MostOnPath(on(&windows[i])) {
+				asked[x.Thread] = true
+			}
+		}
 	}
 	return asked
 }

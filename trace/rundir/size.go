@@ -62,6 +62,15 @@ func (c *Content) RenderPictures(threadsAtWork int) (int64, error) {
 	return size, err
 }
 
+// waitsOfWindows says that waits.json gets those of windows, when they are known.
+func (c *Content) waitsOfWindows() bool {
+	return c.Levels != nil && c.Levels.Waits != nil && c.Levels.Waits.WholeRun != nil && c.Levels.Waits.WholeRun.Basis == WaitsCollectives
+}
+
+// LaterBytes is about how much the files that RenderSums has made grow by what is only known of what is kept: the waits
+// of windows take about as much as those of the whole run.
+func (c *Content) LaterBytes() int64 { return c.waitsBytes }
+
 func (c *Content) render(list []file, threadsAtWork int) (size int64, err error) {
 	texts, errs := make([][]byte, len(list)), make([]error, len(list))
 	free := make(chan struct{}, max(1, threadsAtWork))
@@ -82,11 +91,11 @@ func (c *Content) render(list []file, threadsAtWork int) (size int64, err error)
 	}
 	for i, f := range list {
 		size += int64(len(texts[i]))
-		if f.name == WaitsFile { // it gets the waits of windows, about as much again, when they are known
-			size += int64(len(texts[i]))
-			continue
+		if f.name != WaitsFile || !c.waitsOfWindows() {
+			c.made[f.name] = texts[i]
+		} else {
+			c.waitsBytes = int64(len(texts[i]))
 		}
-		c.made[f.name] = texts[i]
 	}
 	return size, nil
 }
