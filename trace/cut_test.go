@@ -23,6 +23,7 @@ func TestCut(t *testing.T) {
 		run := tracetest.Run(t)
 		windows := []trace.Window{{Why: trace.Representative, Reason: "a test"}}
 		kept := make([][]trace.Span, len(run.Threads))
+		tracetest.Complete(t, run)
 		for i := range run.Threads {
 			th := &run.Threads[i]
 			addTransfers(t, th)
@@ -133,6 +134,17 @@ func compareCut(t *rapid.T, whole, cut *trace.Thread, kept []trace.Span) {
 		}
 		if x := &cut.Collectives; x.Call[collectives] != uint32(now) || x.Ordinal[collectives] != whole.Collectives.Ordinal[i] {
 			t.Fatalf("collective %d is not the cut's %d", i, collectives)
+		}
+		if x := &cut.Collectives; x.Done != nil {
+			done, ended := number[uint32(max(whole.Collectives.Done[i], 0))]
+			if !ended || whole.Collectives.Done[i] < 0 {
+				done = -1
+			}
+			if x.Done[collectives] != done || x.Instance[collectives] != whole.Collectives.Instance[i] {
+				t.Fatalf("collective %d was completed by %d, start %d", i, x.Done[collectives], x.Instance[collectives])
+			}
+		} else if whole.Collectives.Done != nil {
+			t.Fatal("which calls completed collectives is not known any more")
 		}
 		collectives++
 	}

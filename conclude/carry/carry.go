@@ -103,6 +103,8 @@ func (c *codec) thread(t *trace.Thread) {
 	column(c, &y.Sent)
 	column(c, &y.Received)
 	column(c, &y.Root)
+	column(c, &y.Done)
+	column(c, &y.Instance)
 	column(c, &t.Phases)
 	column(c, &t.Events)
 	column(c, &t.Pauses)

@@ -110,6 +110,9 @@ func addBytes(t *trace.Thread, c *profile.Calls, transfers bool) {
 		}
 	}
 	for k, call := range t.Collectives.Call {
+		if t.Collectives.Started(k) {
+			continue
+		}
 		c.Sent[call] += t.Collectives.Sent[k]
 		c.Received[call] += t.Collectives.Received[k]
 	}

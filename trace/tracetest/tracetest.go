@@ -197,6 +197,42 @@ func messages(t *rapid.T, run *trace.Run) {
 	}
 }
 
+// Complete says of the collectives of threads, of most of them, which call completed each, and has calls that are none
+// start some of persistent requests. No file has that.
+func Complete(t *rapid.T, run *trace.Run) {
+	for i := range run.Threads {
+		if rapid.IntRange(0, 3).Draw(t, "completed") > 0 {
+			complete(t, &run.Threads[i], int32(min(len(run.Communicators), 1)-1))
+		}
+	}
+}
+
+// complete has starts of persistent requests on a communicator.
+func complete(t *rapid.T, th *trace.Thread, comm int32) {
+	was := th.Collectives
+	c := trace.Collectives{Done: []int32{}, Instance: []int32{}}
+	end := func(call uint32, instance int32) {
+		c.Call, c.Instance = append(c.Call, call), append(c.Instance, instance)
+		c.Done = append(c.Done, int32(rapid.IntRange(-1, th.Calls.Len()-1).Draw(t, "done")))
+	}
+	k := 0
+	for call := range uint32(th.Calls.Len()) {
+		if k < was.Len() && was.Call[k] == call {
+			c.Comm, c.Ordinal, c.Root = append(c.Comm, was.Comm[k]), append(c.Ordinal, was.Ordinal[k]), append(c.Root, was.Root[k])
+			c.Sent, c.Received = append(c.Sent, was.Sent[k]), append(c.Received, was.Received[k])
+			end(call, -1)
+			k++
+			continue
+		}
+		for n := range rapid.IntRange(0, 2).Draw(t, "starts") {
+			c.Comm, c.Ordinal, c.Root = append(c.Comm, comm), append(c.Ordinal, int64(n)), append(c.Root, 0)
+			c.Sent, c.Received = append(c.Sent, 1<<40), append(c.Received, 1<<41)
+			end(call, int32(call))
+		}
+	}
+	th.Collectives = c
+}
+
 func collectives(t *rapid.T, run *trace.Run) {
 	for i := range run.Threads {
 		c := &run.Threads[i].Collectives
