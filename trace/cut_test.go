@@ -20,10 +20,9 @@ func holds(kept []trace.Span, beginNS, endNS int64) bool {
 // before.
 func TestCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		run := tracetest.Run(t)
+		run := tracetest.Completed(t, tracetest.Run(t))
 		windows := []trace.Window{{Why: trace.Representative, Reason: "a test"}}
 		kept := make([][]trace.Span, len(run.Threads))
-		tracetest.Complete(t, run)
 		for i := range run.Threads {
 			th := &run.Threads[i]
 			addTransfers(t, th)

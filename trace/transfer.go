@@ -80,6 +80,16 @@ func (c *Collectives) Len() int { return len(c.Call) }
 // that of the call that made the request: not all starts are known.
 func (c *Collectives) Started(row int) bool { return c.Instance != nil && c.Instance[row] >= 0 }
 
+// Calls counts the rows that are calls, not starts.
+func (c *Collectives) Calls() (n int) {
+	for row := range c.Len() {
+		if !c.Started(row) {
+			n++
+		}
+	}
+	return n
+}
+
 // CallAt is the row, from one on, of the collective that a call is; not of what it has started. If the call is none, it
 // is the row of the next call that is one, or the number of rows.
 func (c *Collectives) CallAt(call uint32, from int) (row int, is bool) {

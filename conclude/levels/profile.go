@@ -51,7 +51,7 @@ func profileThread(t *trace.Thread, number int, phases []period.Phase, transfers
 	if phases != nil {
 		locateCalls(t, &p)
 	}
-	if t.Transfers.Len()+t.Collectives.Len() > 0 {
+	if t.Transfers.Len()+t.Collectives.Calls() > 0 {
 		addBytes(t, &p.Calls, transfers)
 	}
 	return p

@@ -4,6 +4,7 @@ package tracetest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"pgregory.net/rapid"
@@ -197,14 +198,17 @@ func messages(t *rapid.T, run *trace.Run) {
 	}
 }
 
-// Complete says of the collectives of threads, of most of them, which call completed each, and has calls that are none
-// start some of persistent requests. No file has that.
-func Complete(t *rapid.T, run *trace.Run) {
-	for i := range run.Threads {
+// Completed is a run of which is known, for most threads, which call completed each collective, and of which calls that
+// are none have started some of persistent requests. All else is the run's. No file has that.
+func Completed(t *rapid.T, run *trace.Run) *trace.Run {
+	c := *run
+	c.Threads = slices.Clone(run.Threads)
+	for i := range c.Threads {
 		if rapid.IntRange(0, 3).Draw(t, "completed") > 0 {
-			complete(t, &run.Threads[i], int32(min(len(run.Communicators), 1)-1))
+			complete(t, &c.Threads[i], int32(min(len(run.Communicators), 1)-1))
 		}
 	}
+	return &c
 }
 
 // complete has starts of persistent requests on a communicator.
