@@ -147,6 +147,6 @@ func (a *Process) endMessages() {
 		Process: a.process.ID, Transfers: s.Transfers, EndsUnknown: s.EndsUnknown, StartsUnknown: s.StartsUnknown,
 		RequestsLost: s.Lost, RequestsUnfollowed: s.Unfollowed, RequestsOpen: s.Open, HandlesShared: s.Shared, Cancelled: s.Cancelled, Late: s.Late,
 		OrdinalsUnknown: s.Unordered, OrdinalsVoid: s.Void,
-		CommsLost: a.process.Losses().CommsLost,
+		CommsLost: a.process.Losses().CommsLost, Collectives: s.Collectives,
 	}}})
 }

@@ -112,25 +112,33 @@ func (t *Transfers) of(calls []uint32) Transfers {
 	}
 	for i := range c.Call {
 		c.Call[i] = renumber(calls, c.Call[i])
-		if done, here := slices.BinarySearch(calls, uint32(max(c.Done[i], 0))); here && c.Done[i] >= 0 {
-			c.Done[i] = int32(done)
-		} else {
-			c.Done[i] = -1
-		}
 	}
+	renumberDone(calls, c.Done)
 	return c
 }
 
-// of takes the collectives that some calls, ascending, are.
+// renumberDone gives a column of calls, -1 = none, their places among some; those that are not there are none.
+func renumberDone(calls []uint32, column []int32) {
+	for i, call := range column {
+		if done, here := slices.BinarySearch(calls, uint32(max(call, 0))); here && call >= 0 {
+			column[i] = int32(done)
+		} else {
+			column[i] = -1
+		}
+	}
+}
+
+// of takes the collectives that some calls, ascending, are or have started.
 func (x *Collectives) of(calls []uint32) Collectives {
 	rows := rowsOf(calls, x.Call)
 	c := Collectives{
 		Call: pick(x.Call, rows), Comm: pick(x.Comm, rows), Ordinal: pick(x.Ordinal, rows), Sent: pick(x.Sent, rows),
-		Received: pick(x.Received, rows), Root: pick(x.Root, rows),
+		Received: pick(x.Received, rows), Root: pick(x.Root, rows), Done: pick(x.Done, rows), Instance: pick(x.Instance, rows),
 	}
 	for i := range c.Call {
 		c.Call[i] = renumber(calls, c.Call[i])
 	}
+	renumberDone(calls, c.Done)
 	return c
 }
 

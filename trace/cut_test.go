@@ -20,7 +20,7 @@ func holds(kept []trace.Span, beginNS, endNS int64) bool {
 // before.
 func TestCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		run := tracetest.Run(t)
+		run := tracetest.Completed(t, tracetest.Run(t))
 		windows := []trace.Window{{Why: trace.Representative, Reason: "a test"}}
 		kept := make([][]trace.Span, len(run.Threads))
 		for i := range run.Threads {
@@ -149,6 +149,17 @@ func compareCut(t *rapid.T, whole, cut *trace.Thread, kept []trace.Span) {
 		}
 		if x := &cut.Collectives; x.Call[collectives] != uint32(now) || x.Ordinal[collectives] != whole.Collectives.Ordinal[i] {
 			t.Fatalf("collective %d is not the cut's %d", i, collectives)
+		}
+		if x := &cut.Collectives; x.Done != nil {
+			done, ended := number[uint32(max(whole.Collectives.Done[i], 0))]
+			if !ended || whole.Collectives.Done[i] < 0 {
+				done = -1
+			}
+			if x.Done[collectives] != done || x.Instance[collectives] != whole.Collectives.Instance[i] {
+				t.Fatalf("collective %d was completed by %d, start %d", i, x.Done[collectives], x.Instance[collectives])
+			}
+		} else if whole.Collectives.Done != nil {
+			t.Fatal("which calls completed collectives is not known any more")
 		}
 		collectives++
 	}

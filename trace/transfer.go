@@ -51,16 +51,50 @@ type Transfers struct {
 // Len returns the number of transfers.
 func (t *Transfers) Len() int { return len(t.Call) }
 
-// Collectives are the collective calls of a thread, in the order of time; all columns have one length.
+// Collectives are the collective calls of a thread, and starts of persistent ones of which it is known which call
+// completed them, in the order of time; all columns have one length. A call is one collective, or has started several.
 type Collectives struct {
-	Call           []uint32 // row of Calls
-	Comm           []int32  // index into Run.Communicators; -1 = unknown
-	Ordinal        []int64  // of the call in its communicator, from 0: the same on all ranks
-	Sent, Received []int64  // bytes that the rank contributes, and that it is given
+	Call []uint32 // row of Calls; of a start that of MPI_Start or MPI_Startall
+	Comm []int32  // index into Run.Communicators; -1 = unknown
+	// Ordinal is that of the call in its communicator, from 0: the same on all ranks. A start has that of the call that
+	// made its request.
+	Ordinal        []int64
+	Sent, Received []int64 // bytes that the rank contributes, and that it is given
 	// Root is a rank in the communicator (of an intercommunicator, in the other group); -1 = none or unknown, -3 = this
 	// rank is the other group's.
 	Root []int32
+	// Done is the row of Calls that completed it: the own one of a call that blocks; -1 = another thread's, or none that
+	// is known, as of one that has only made a persistent request. nil: of a call that blocks its own, of others none.
+	Done []int32
+	// Instance is, of a start, its number among those of its request, from 0: those with one Comm, Ordinal and Instance
+	// belong together on all ranks. -1 = it is no start. nil: there is none. A row that has only made a persistent request
+	// (MPI_Allreduce_init) is no start. It moves nothing and waits for nobody: its Sent, Received and Root are what each
+	// of its starts moves, which have them too where that row is among the process's, and else 0, 0 and -1.
+	Instance []int32
 }
 
-// Len returns the number of collective calls.
+// Len returns the number of rows.
 func (c *Collectives) Len() int { return len(c.Call) }
+
+// Started reports whether a row is a start of a persistent collective. What is counted by calls, or said of them, is
+// that of the call that made the request: not all starts are known.
+func (c *Collectives) Started(row int) bool { return c.Instance != nil && c.Instance[row] >= 0 }
+
+// Calls counts the rows that are calls, not starts.
+func (c *Collectives) Calls() (n int) {
+	for row := range c.Len() {
+		if !c.Started(row) {
+			n++
+		}
+	}
+	return n
+}
+
+// CallAt is the row, from one on, of the collective that a call is; not of what it has started. If the call is none, it
+// is the row of the next call that is one, or the number of rows.
+func (c *Collectives) CallAt(call uint32, from int) (row int, is bool) {
+	for from < c.Len() && (c.Call[from] < call || c.Started(from)) {
+		from++
+	}
+	return from, from < c.Len() && c.Call[from] == call
+}

@@ -51,13 +51,15 @@ type fastRequest struct {
 	next    uint32 // that was used after this one, the latest time
 	active  bool
 	moves   bool // something, in its lane
+	null    bool // from or to MPI_PROC_NULL, with the tag of its lane
+	met     bool // it is a collective's
 	lane    uint32
-	null    bool   // from or to MPI_PROC_NULL, with the tag of its lane
+	comm    uint32 // of a collective
 	at      *place // of the call that made it
 	row     uint64
 	ticks   uint64 // exit of the call that made it
 	bytes   uint64
-	ordinal uint64
+	ordinal uint64 // in its lane, of a collective in its communicator, plus 1
 	number  uint64 // of the posting
 }
 
@@ -231,7 +233,7 @@ func (t *Thread) post(at *place, row, exit uint64, x *ring.Transfer) bool {
 	if r.active || m.room.taken >= m.room.limit {
 		return false
 	}
-	r.active, r.moves, r.row, r.ticks = true, !l.null, row, exit
+	r.active, r.moves, r.met, r.row, r.ticks = true, !l.null, false, row, exit
 	r.lane, r.null, r.at, r.bytes = f.latest, l.null, at, x.Bytes
 	if r.moves {
 		r.ordinal, r.number = l.posted+1, m.order.next
@@ -308,6 +310,10 @@ func (t *Thread) event(call *ring.Record, row uint64, q *ring.Request) bool {
 			return false
 		}
 		r.active, r.moves, r.null, r.row, r.ticks, r.at = true, false, false, row, call.Exit, t.place(call.Call, call.Path)
+		if r.met = call.IsCollective; r.met {
+			comm, _, ordinal := m.Collective(&call.Collective)
+			r.comm, r.ordinal = comm, ordinal+1
+		}
 		f.open++
 		m.room.taken++
 		return true
@@ -325,7 +331,11 @@ func (t *Thread) event(call *ring.Record, row uint64, q *ring.Request) bool {
 			return false
 		}
 	}
-	if r.moves {
+	switch {
+	case r.met:
+		o := t.meeting(r.row, r.comm, r.ordinal)
+		m.complete(&o, t, row)
+	case r.moves:
 		untold := false
 		l := &f.lanes[r.lane]
 		if l.Kind == moriensv1.Transfers_KIND_RECEIVED {

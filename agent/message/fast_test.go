@@ -108,7 +108,12 @@ func tame(t *rapid.T, now *uint64, open map[uint64]ring.Transfer) ring.Record {
 		r.Transfers = []ring.Transfer{x}
 	case 4:
 		r.Call = mpicall.Ibarrier
+		if _, is := open[handle]; is && number("twice", 59) > 0 {
+			break
+		}
+		r.IsCollective, r.Collective = true, ring.Collective{Comm: 1, Root: ring.Any, Ordinal: uint32(number("ordinal", 5))}
 		r.Requests = []ring.Request{{Event: ring.Made, Handle: handle}}
+		open[handle] = ring.Transfer{Peer: ring.Any, Tag: ring.Any}
 	default:
 		r.Call = mpicall.Waitall
 		for _, handle := range slices.Sorted(maps.Keys(open)) {

@@ -36,6 +36,9 @@ func (m *Matcher) general() {
 		case r.null:
 			x.count = 1
 			x.operations[0] = m.nullOf(t, r)
+		case r.met:
+			x.count = 1
+			x.operations[0] = t.meeting(r.row, r.comm, r.ordinal)
 		}
 		m.requests.add(q, x)
 	}
@@ -105,13 +108,18 @@ func (m *Matcher) Simplify() {
 			continue
 		}
 		r, o := f.request(handle), &q.list[0].operations[0]
-		r.active, r.ticks, r.moves = true, q.last, q.list[0].count == 1 && o.peer != ring.ProcNull
+		has := q.list[0].count == 1
+		r.active, r.ticks, r.met = true, q.last, has && o.collective()
+		r.moves, r.null = has && !r.met && o.peer != ring.ProcNull, has && !r.met && o.peer == ring.ProcNull
 		r.row, r.bytes, r.at = o.row, o.bytes, &place{placeKey: placeKey{o.function, o.path}}
-		if r.moves {
+		switch {
+		case r.met:
+			r.comm, r.ordinal = o.comm, o.ordinal
+		case r.moves:
 			r.lane = numbers[o.posting.lane]
 			r.ordinal, r.number = o.posting.ordinal+1, o.posting.number
 			f.lanes[r.lane].open++
-		} else if r.null = q.list[0].count == 1; r.null {
+		case r.null:
 			m.lane(lane{o.receives(), o.comm, ring.ProcNull, o.tag}.asked())
 			r = f.known(handle)
 			r.lane = f.latest
@@ -169,6 +177,9 @@ func (m *Matcher) simple() bool {
 		if r.count == 0 {
 			continue
 		}
+		if r.operations[0].collective() {
+			continue
+		}
 		if o := &r.operations[0]; o.peer == ring.ProcNull {
 			if _, defined := m.peersOf(o.comm); !defined {
 				return false
@@ -222,6 +233,9 @@ func (w *writer) underWay(m *Matcher) {
 		case r.null:
 			x.count = 1
 			x.operations[0] = m.nullOf(m.threads[0], r)
+		case r.met:
+			x.count = 1
+			x.operations[0] = m.threads[0].meeting(r.row, r.comm, r.ordinal)
 		}
 		s.Handle, s.Last, s.Length = append(s.Handle, r.handle), append(s.Last, r.ticks), append(s.Length, 1)
 		w.request(s.Request, &x)

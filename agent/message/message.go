@@ -1,5 +1,6 @@
 // Package message turns the records of a process into the operations that the collector matches: each send and each
-// receive, with the call that posted it, the call that completed it, and its peer.
+// receive, with the call that posted it, the call that completed it, and its peer. Collectives that do not block, and
+// starts of persistent ones, go out with the call that completed them.
 //
 // In come the records of all threads of one process, those of a thread in order, in ticks, each with the number of its
 // row. Out come, to a Sink, moves and gaps. A request is known by its handle only. Several requests can
@@ -12,6 +13,8 @@
 package message
 
 import (
+	"math"
+
 	"moriens/agent/ring"
 	"moriens/internal/mpicall"
 	"moriens/internal/sums"
@@ -27,6 +30,7 @@ const maxHeld = 1 << 16
 // Stats count what could not be determined.
 type Stats struct {
 	Transfers     uint64 // that went out
+	Collectives   uint64 // that did not block and went out, with the call that completed each
 	EndsUnknown   uint64 // requests that ended and whose making was not seen
 	StartsUnknown uint64 // persistent requests that were started and whose making was not seen
 	Lost          uint64 // requests that were under way when records were lost or recording was paused
@@ -47,12 +51,12 @@ type Matcher struct {
 	requests    table
 	messages    map[uint64][]operation // that matched probes took, by handle
 	probed      int                    // in messages
-	ordinals    map[uint32]uint64      // of the last collective by communicator
-	channels    map[channel]uint32     // partitioned requests so far
-	held        int                    // events in all threads' queues
-	gaps        int                    // threads of which records are missing just now
-	peers       map[uint32]int         // of the communicators that are defined
-	looked      struct {               // up last
+	meetings    meetings
+	channels    map[channel]uint32 // partitioned requests so far
+	held        int                // events in all threads' queues
+	gaps        int                // threads of which records are missing just now
+	peers       map[uint32]int     // of the communicators that are defined
+	looked      struct {           // up last
 		comm    uint32
 		peers   int
 		defined bool
@@ -70,14 +74,16 @@ type Matcher struct {
 	unfollowed map[uint64]unfollowed // by handle
 }
 
-// A Move is an operation whose outcome is known, as far as it will be.
+// A Move is an operation whose outcome is known, as far as it will be. One of KIND_COLLECTIVE moves nothing: a call has
+// completed the collective that another one has begun. Its tag is then the number of the start among those of its
+// persistent request, from 0 and modulo 2^31; -1 where it is not persistent.
 type Move struct {
 	Lane
 	Row     uint64  // of the call that posted it
 	By      *Thread // whose call completed it; nil: none is known
 	Done    uint64  // row of that call
 	Bytes   uint64
-	Ordinal uint64 // from 1, among those that the process posted in the lane in the epoch; 0 = not known
+	Ordinal uint64 // from 1, among those that the process posted in the lane in the epoch, of a collective in its communicator; 0 = not known
 	Epoch   uint32
 	Channel int64 // of a partitioned one: which of the process's requests in the lane it belongs to, from 0; else -1
 	Untold  bool  // a receive whose result MPI has not reported: Bytes is the most that it can be
@@ -103,7 +109,7 @@ func New(sink Sink) *Matcher {
 	return &Matcher{
 		room: room, unfollowed: make(map[uint64]unfollowed),
 		requests: table{queues: make(map[uint64]*queue), room: room}, messages: make(map[uint64][]operation),
-		peers: make(map[uint32]int), ordinals: make(map[uint32]uint64), channels: make(map[channel]uint32), order: newOrdinals(), sink: sink,
+		peers: make(map[uint32]int), meetings: newMeetings(), channels: make(map[channel]uint32), order: newOrdinals(), sink: sink,
 	}
 }
 
@@ -116,14 +122,17 @@ func (m *Matcher) Stats() Stats {
 
 // complete sends an operation off with the call that completed it.
 func (m *Matcher) complete(o *operation, by *Thread, row uint64) {
-	if o.peer != ring.ProcNull {
+	switch {
+	case o.collective():
+		o.thread.met(o, by, row)
+	case o.peer != ring.ProcNull:
 		m.arrive(o, by, row)
 	}
 }
 
-// leave sends an operation off of which no end was seen.
+// leave sends an operation off of which no end was seen. Of a collective nothing but its end counts.
 func (m *Matcher) leave(o *operation) {
-	if o.peer != ring.ProcNull {
+	if o.peer != ring.ProcNull && !o.collective() {
 		m.lost(o)
 		o.thread.transfer(o, nil, 0)
 		if o.posting != nil {
@@ -227,6 +236,9 @@ func (m *Matcher) start(t *Thread, e *event) {
 			o := &r.operations[k]
 			o.thread, o.row = t, e.row
 			o.function, o.path = e.request.operations[0].function, e.request.operations[0].path
+			if o.collective() {
+				o.tag = (o.tag + 1) & math.MaxInt32
+			}
 			if o.posting = t.placeOf(o, e.began, e.ticks); o.posting != nil {
 				m.post(o.posting)
 			}
@@ -293,6 +305,10 @@ func (m *Matcher) finish(t *Thread, e *event, r *request) {
 	for k := range r.operations[:r.count] {
 		o := r.operations[k]
 		switch {
+		case o.collective():
+			if e.what == completed {
+				m.complete(&o, t, e.row)
+			}
 		case e.what == cancelled:
 			m.stats.Cancelled++
 			m.cancel(o.posting)
@@ -432,17 +448,6 @@ func (m *Matcher) End() {
 	m.stats.Open += m.active()
 	m.forget()
 	m.stats.Lost = lost
-}
-
-// ordinal makes the low 32 bits of a collective's ordinal whole: the one nearest to the last of its communicator.
-func (m *Matcher) ordinal(comm, low uint32) uint64 {
-	last, known := m.ordinals[comm]
-	whole := uint64(low)
-	if known {
-		whole = last + uint64(int64(int32(low-uint32(last))))
-	}
-	m.ordinals[comm] = max(last, whole)
-	return whole
 }
 
 // persistent reports whether the requests that a call makes are at rest until they are started.

@@ -22,6 +22,7 @@ type sent struct {
 	Bytes          uint64
 	DoneRing, Done uint64 // 0, 0: none
 	Unreported     bool
+	Meeting        uint64 // ordinal of a collective, plus 1
 }
 
 // placed is a transfer with its place in its lane.
@@ -55,6 +56,9 @@ func (s *sink) Moved(t *Thread, m *Move) {
 	if m.By != nil {
 		o.DoneRing, o.Done = m.By.ring, m.Done
 	}
+	if m.Kind == wasMet {
+		o.Meeting = m.Ordinal
+	}
 	s.all = append(s.all, o)
 	s.placed = append(s.placed, placed{o, m.Epoch, m.Ordinal})
 }
@@ -67,7 +71,7 @@ func (none) Moved(*Thread, *Move)      {}
 
 func (s *sink) sorted() []sent {
 	slices.SortFunc(s.all, func(a, b sent) int {
-		return cmp.Or(cmp.Compare(a.Ring, b.Ring), cmp.Compare(a.Row, b.Row), cmp.Compare(a.Tag, b.Tag), cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Kind, b.Kind))
+		return cmp.Or(cmp.Compare(a.Ring, b.Ring), cmp.Compare(a.Row, b.Row), cmp.Compare(a.Tag, b.Tag), cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Meeting, b.Meeting))
 	})
 	return s.all
 }
@@ -84,6 +88,8 @@ type program struct {
 	freed     []uint64
 	want      []sent
 	cancelled uint64
+	met       uint64 // of want, collectives
+	meetings  uint32 // of the process's communicator so far
 	unique    int32
 }
 
@@ -157,6 +163,10 @@ func (p *program) post(th *planned) {
 		asked, askedTag = ring.Any, ring.Any
 	}
 	if kind == 0 {
+		if call = mpicall.Iallreduce; x.persistent {
+			call = mpicall.AllreduceInit
+		}
+		r.IsCollective, r.Collective = true, ring.Collective{Comm: 1, Root: ring.Any, Ordinal: p.meetings, Sent: bytes, Received: bytes}
 		r.Requests = []ring.Request{{Event: ring.Made, Handle: x.handle}}
 	} else {
 		r.Transfers = []ring.Transfer{{Kind: kind, Bytes: bytes, Request: x.handle, Peer: asked, Tag: askedTag, Comm: 1}}
@@ -164,6 +174,10 @@ func (p *program) post(th *planned) {
 	row := p.record(th, call, r)
 	x.posted = sent{Kind: kindOf(kind), Ring: th.ring, Row: row, Peer: asked, Tag: askedTag, Comm: 1, Bytes: bytes}
 	x.resolved = sent{Peer: peer, Tag: tag, Bytes: bytes / 2}
+	if kind == 0 {
+		p.meetings++
+		x.posted = sent{Kind: wasMet, Ring: th.ring, Row: row, Peer: ring.Any, Tag: ring.Any, Comm: 1, Meeting: uint64(p.meetings)}
+	}
 	x.active, x.ready = !x.persistent, r.Exit
 	p.live = append(p.live, x)
 	p.tasks = append(p.tasks, x)
@@ -183,7 +197,9 @@ func (p *program) start(th *planned) {
 	n := rapid.IntRange(1, len(rest)).Draw(p.t, "starts")
 	row := uint64(len(th.records))
 	for _, x := range rest[:n] {
-		x.active, x.ready, x.posted.Ring, x.posted.Row = true, r.Exit, th.ring, row
+		if x.active, x.ready, x.posted.Ring, x.posted.Row = true, r.Exit, th.ring, row; x.kind == 0 {
+			x.posted.Tag++
+		}
 		r.Requests = append(r.Requests, ring.Request{Event: ring.Started, Handle: x.handle})
 	}
 	p.record(th, mpicall.Startall, r)
@@ -252,6 +268,11 @@ func older(x, y *task, by uint64) bool {
 // finish notes the outcome of an active request.
 func (p *program) finish(x *task, q *ring.Request, by, row uint64) {
 	if x.kind == 0 {
+		if o := x.posted; q.Event == ring.Completed {
+			o.DoneRing, o.Done = by, row
+			p.met++
+			p.want = append(p.want, o)
+		}
 		return
 	}
 	switch o := x.posted; q.Event {
@@ -302,8 +323,8 @@ func TestMatchesModel(t *testing.T) {
 			t.Fatalf("operations differ (-want +got):\n%s", d)
 		}
 		s := m.Stats()
-		if s.EndsUnknown+s.StartsUnknown+s.Lost+s.Late != 0 || s.Open != open || s.Cancelled != p.cancelled || s.Transfers != uint64(len(p.want)) {
-			t.Fatalf("stats %+v; open %d, cancelled %d, transfers %d", s, open, p.cancelled, len(p.want))
+		if s.EndsUnknown+s.StartsUnknown+s.Lost+s.Late != 0 || s.Open != open || s.Cancelled != p.cancelled || s.Transfers+p.met != uint64(len(p.want)) || s.Collectives != p.met {
+			t.Fatalf("stats %+v; open %d, cancelled %d, transfers and collectives %d, collectives %d", s, open, p.cancelled, len(p.want), p.met)
 		}
 	})
 }
@@ -347,4 +368,38 @@ func feedInto(t *rapid.T, p *program, missing []bool, room *Room, to *sink) *Mat
 	}
 	m.End()
 	return m
+}
+
+// A collective that reads a file moves what it reads at once and has an end besides; a start is counted from the making
+// of its request on.
+func TestCollectivesEnd(t *testing.T) {
+	var s sink
+	m, th := one(&s)
+	call := func(row uint64, of mpicall.ID, r ring.Record) {
+		r.Call, r.Enter, r.Exit = of, 10*row, 10*row+5
+		th.Add(row, &r, false)
+	}
+	meet := func(ordinal uint32) ring.Collective {
+		return ring.Collective{Comm: 1, Root: ring.Any, Ordinal: ordinal}
+	}
+	does := func(event ring.RequestEvent, handle uint64) []ring.Request {
+		return []ring.Request{{Event: event, Handle: handle, Source: ring.Any, Tag: ring.Any}}
+	}
+	call(0, mpicall.FileIreadAll, ring.Record{
+		Transfers:    []ring.Transfer{{Kind: ring.Read, Bytes: 9, Request: 5, Peer: ring.Any, Tag: ring.Any, Comm: 1}},
+		IsCollective: true, Collective: meet(3),
+	})
+	call(1, mpicall.BarrierInit, ring.Record{IsCollective: true, Collective: meet(4), Requests: does(ring.Made, 6)})
+	call(2, mpicall.Start, ring.Record{Requests: does(ring.Started, 6)})
+	call(3, mpicall.Waitall, ring.Record{Requests: append(does(ring.Completed, 5), does(ring.Completed, 6)...)})
+	call(4, mpicall.Start, ring.Record{Requests: does(ring.Started, 6)})
+	call(5, mpicall.Wait, ring.Record{Requests: does(ring.Completed, 6)})
+	call(6, mpicall.Start, ring.Record{Requests: does(ring.Started, 6)})
+	call(7, mpicall.RequestFree, ring.Record{Requests: does(ring.Freed, 6)}) // never known to be complete
+	call(8, mpicall.Ibarrier, ring.Record{IsCollective: true, Collective: meet(5), Requests: does(ring.Made, 6)})
+	expect(t, &s, m, Stats{Collectives: 3, Open: 1},
+		sent{Kind: wasMet, Ring: 1, Peer: -1, Tag: -1, Comm: 1, Meeting: 4, DoneRing: 1, Done: 3},
+		sent{Kind: moriensv1.Transfers_KIND_READ, Ring: 1, Peer: -1, Tag: -1, Comm: 1, Bytes: 9},
+		sent{Kind: wasMet, Ring: 1, Row: 2, Peer: -1, Tag: 0, Comm: 1, Meeting: 5, DoneRing: 1, Done: 3},
+		sent{Kind: wasMet, Ring: 1, Row: 4, Peer: -1, Tag: 1, Comm: 1, Meeting: 5, DoneRing: 1, Done: 5})
 }

@@ -18,6 +18,15 @@ func (t *Thread) transfer(o *operation, by *Thread, done uint64) {
 	t.m.sink.Moved(t, &t.m.move)
 }
 
+// met hands on a collective that a call has completed. It moves nothing: no sum has it.
+func (t *Thread) met(o *operation, by *Thread, done uint64) {
+	t.m.stats.Collectives++
+	t.m.move = Move{
+		Lane: Lane{o.kind, o.comm, ring.Any, o.tag}, Row: o.row, By: by, Done: done, Ordinal: o.ordinal, Epoch: t.m.order.epoch, Channel: -1,
+	}
+	t.m.sink.Moved(t, &t.m.move)
+}
+
 // addUp adds an operation to the sums of its call path and of its peer.
 func (m *Matcher) addUp(o *operation, comm uint32, peer int32) {
 	m.sums.Add(m.sums.Row(sums.Site(o.kind, o.function, o.path)), o.bytes)
@@ -33,7 +42,7 @@ func (m *Matcher) Collective(c *ring.Collective) (comm uint32, root int32, ordin
 	if c.Root == ring.Root {
 		root = ring.Root
 	}
-	return comm, root, m.ordinal(c.Comm, c.Ordinal)
+	return comm, root, m.meetings.ordinal(c.Comm, c.Ordinal)
 }
 
 // known makes a communicator that is not defined, and a peer that it does not have, unknown ones: a program that

@@ -17,6 +17,7 @@ type operation struct {
 	comm       uint32
 	bytes      uint64
 	channel    int64    // -1: not partitioned
+	ordinal    uint64   // of a collective, in its communicator, plus 1
 	unreported bool     // a receive that has ended of which MPI has not reported the bytes, nor a peer or tag that was any
 	posting    *posting // nil: it has no ordinal
 }
@@ -50,3 +51,7 @@ func kindOf(k ring.TransferKind) moriensv1.Transfers_Kind {
 func (o *operation) receives() bool { return o.kind == moriensv1.Transfers_KIND_RECEIVED }
 
 func (o *operation) message() bool { return message(o.kind) }
+
+// collective reports whether it is one that does not block. Its tag is the number of its latest start where it is
+// persistent, -1 before the first.
+func (o *operation) collective() bool { return o.kind == moriensv1.Transfers_KIND_COLLECTIVE }

@@ -186,7 +186,7 @@ func (r *reader) requestList(s *moriensv1.MatcherRequests) []request {
 func (r *reader) operations(s *moriensv1.MatcherOperations) []operation {
 	n := len(s.GetKind())
 	if !r.same("operations", n, len(s.GetThread()), len(s.GetRow()), len(s.GetPeer()), len(s.GetTag()), len(s.GetComm()), len(s.GetBytes()), len(s.GetChannel()), len(s.GetPosting()),
-		len(s.GetFunction()), len(s.GetPath())) {
+		len(s.GetFunction()), len(s.GetPath()), len(s.GetOrdinal())) {
 		return nil
 	}
 	list := make([]operation, n)
@@ -198,7 +198,8 @@ func (r *reader) operations(s *moriensv1.MatcherOperations) []operation {
 		list[i] = operation{
 			kind: moriensv1.Transfers_Kind(s.Kind[i] &^ flagUnreported), unreported: s.Kind[i]&flagUnreported != 0, thread: r.numbered(s.Thread[i]), row: s.Row[i],
 			function: mpicall.ID(s.Function[i]), path: s.Path[i],
-			peer: s.Peer[i], tag: s.Tag[i], comm: s.Comm[i], bytes: s.Bytes[i], channel: s.Channel[i], posting: r.posted(s.Posting[i]),
+			peer: s.Peer[i], tag: s.Tag[i], comm: s.Comm[i], bytes: s.Bytes[i], channel: s.Channel[i], ordinal: s.Ordinal[i],
+			posting: r.posted(s.Posting[i]),
 		}
 	}
 	return list
@@ -268,7 +269,7 @@ func (r *reader) numbers(s *moriensv1.MatcherState) {
 		return
 	}
 	for i, comm := range s.GetComm() {
-		r.m.ordinals[comm] = s.Ordinal[i]
+		r.m.meetings.set(comm, s.Ordinal[i])
 	}
 	for i, o := range channels {
 		r.m.channels[channel{o.kind, o.comm, o.peer, o.tag}] = s.Channels[i]
@@ -277,5 +278,6 @@ func (r *reader) numbers(s *moriensv1.MatcherState) {
 	r.m.stats = Stats{
 		Transfers: x.GetTransfers(), EndsUnknown: x.GetEndsUnknown(), StartsUnknown: x.GetStartsUnknown(), Lost: x.GetLost(),
 		Open: x.GetOpen(), Unfollowed: x.GetUnfollowed(), Shared: x.GetShared(), Cancelled: x.GetCancelled(), Late: x.GetLate(),
+		Collectives: x.GetCollectives(),
 	}
 }

@@ -19,7 +19,7 @@ func (m *Matcher) Snapshot() *moriensv1.MatcherState {
 		Stats: &moriensv1.MatcherStats{
 			Transfers: m.stats.Transfers, EndsUnknown: m.stats.EndsUnknown, StartsUnknown: m.stats.StartsUnknown, Lost: m.stats.Lost,
 			Open: m.stats.Open, Unfollowed: m.stats.Unfollowed, Shared: m.stats.Shared, Cancelled: m.stats.Cancelled, Late: m.stats.Late,
-			Unordered: m.order.unknown, Void: m.order.void,
+			Unordered: m.order.unknown, Void: m.order.void, Collectives: m.stats.Collectives,
 		},
 		Sums: m.Sums(),
 	}}
@@ -50,9 +50,9 @@ func (m *Matcher) Snapshot() *moriensv1.MatcherState {
 		w.state.UnfollowedPersistent = append(w.state.UnfollowedPersistent, u.persistent)
 	}
 	w.waiting(m)
-	for comm, ordinal := range m.ordinals {
+	for comm, last := range m.meetings.last {
 		w.state.Comm = append(w.state.Comm, comm)
-		w.state.Ordinal = append(w.state.Ordinal, ordinal)
+		w.state.Ordinal = append(w.state.Ordinal, *last)
 	}
 	for c, n := range m.channels {
 		w.operation(w.state.Channel, &operation{kind: c.kind, comm: c.comm, peer: c.peer, tag: c.tag})
@@ -90,7 +90,7 @@ func grow(s *moriensv1.MatcherState, n int) {
 	o.Kind, o.Thread, o.Row, o.Peer = slices.Grow(o.Kind, n), slices.Grow(o.Thread, n), slices.Grow(o.Row, n), slices.Grow(o.Peer, n)
 	o.Tag, o.Comm, o.Bytes = slices.Grow(o.Tag, n), slices.Grow(o.Comm, n), slices.Grow(o.Bytes, n)
 	o.Channel, o.Posting = slices.Grow(o.Channel, n), slices.Grow(o.Posting, n)
-	o.Function, o.Path = slices.Grow(o.Function, n), slices.Grow(o.Path, n)
+	o.Function, o.Path, o.Ordinal = slices.Grow(o.Function, n), slices.Grow(o.Path, n), slices.Grow(o.Ordinal, n)
 }
 
 // A writer puts a Matcher into a MatcherState.
@@ -231,4 +231,5 @@ func (w *writer) operation(s *moriensv1.MatcherOperations, o *operation) {
 	s.Posting = append(s.Posting, w.posting(o.posting))
 	s.Function = append(s.Function, uint32(o.function))
 	s.Path = append(s.Path, o.path)
+	s.Ordinal = append(s.Ordinal, o.ordinal)
 }

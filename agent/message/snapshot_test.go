@@ -178,7 +178,7 @@ func TestCutsChangeNothing(t *testing.T) {
 
 func (f *follower) order(a, b sent) bool {
 	x := func(s sent) []uint64 {
-		return []uint64{s.Ring, s.Row, s.DoneRing, s.Done, uint64(s.Kind), uint64(uint32(s.Peer)), uint64(uint32(s.Tag)), uint64(s.Comm), s.Bytes}
+		return []uint64{s.Ring, s.Row, s.DoneRing, s.Done, uint64(s.Kind), uint64(uint32(s.Peer)), uint64(uint32(s.Tag)), uint64(s.Comm), s.Bytes, s.Meeting}
 	}
 	p, q := x(a), x(b)
 	for i := range p {

@@ -17,7 +17,7 @@ type queue struct {
 
 // A request is what a call made that another one ends.
 type request struct {
-	operations [2]operation // MPI_Isendrecv's are two, a collective has none
+	operations [2]operation // MPI_Isendrecv's are two
 	count      uint8
 	persistent bool    // at rest when it is made, and again when it has ended
 	active     bool    // not at rest

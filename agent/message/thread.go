@@ -181,7 +181,9 @@ func (t *Thread) begins(row uint64, r *ring.Record, message, unfinished bool) {
 			}
 		case i > 0 && r.Transfers[i-1].Request == x.Request: // made together with the one before
 		default:
-			t.addEvent(&event{what: made, ticks: r.Exit, row: row, handle: x.Request, request: t.request(r, i, rest)})
+			made := event{what: made, ticks: r.Exit, row: row, handle: x.Request, request: t.request(r, i, rest)}
+			t.meet(row, r, &made.request)
+			t.addEvent(&made)
 		}
 	}
 	for i := range r.Requests {
@@ -189,6 +191,7 @@ func (t *Thread) begins(row uint64, r *ring.Record, message, unfinished bool) {
 		case ring.Made:
 			made := event{what: made, ticks: r.Exit, row: row, handle: q.Handle}
 			made.request = request{persistent: rest, active: !rest, by: t}
+			t.meet(row, r, &made.request)
 			t.addEvent(&made)
 		case ring.Started:
 			call := request{operations: [2]operation{{thread: t, row: row, function: r.Call, path: r.Path}}}
@@ -216,6 +219,22 @@ func (t *Thread) request(r *ring.Record, i int, rest bool) request {
 		}
 	}
 	return q
+}
+
+// meet adds the collective to a call's request, where the call is one.
+func (t *Thread) meet(row uint64, r *ring.Record, q *request) {
+	if r.IsCollective && int(q.count) < len(q.operations) {
+		comm, _, ordinal := t.m.Collective(&r.Collective)
+		q.operations[q.count] = t.meeting(row, comm, ordinal+1)
+		q.count++
+	}
+}
+
+// meeting is a collective that a row has begun, of an ordinal plus 1.
+func (t *Thread) meeting(row uint64, comm uint32, ordinal uint64) operation {
+	return operation{
+		kind: moriensv1.Transfers_KIND_COLLECTIVE, thread: t, row: row, peer: ring.Any, tag: ring.Any, comm: comm, ordinal: ordinal, channel: -1,
+	}
 }
 
 func (m *Matcher) channel(o *operation) int64 {

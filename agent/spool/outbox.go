@@ -17,7 +17,7 @@ import (
 const (
 	segmentKind = "outbox"
 	// Format is the version of the records.
-	Format = 7
+	Format = 8
 	// recentBytes is how much of the newest messages is kept in memory.
 	recentBytes = 4 << 20
 	// plainBytes is from how many bytes of messages on that wait for the collector transactions are compressed: files that

@@ -133,8 +133,8 @@ func (c *charger) wait(p place) {
 	w.done, w.passedNS = true, 0
 }
 
-// compare finds what the cause has more of: in each cluster, in MPI, outside, and in waiting. What it has more of in a
-// cluster, or in MPI, is divided among the call paths at which it has more.
+// compare finds what the cause has more of: in each kind of computation, in MPI, outside, and in waiting. What it has
+// more of in a kind, or in MPI, is divided among the call paths at which it has more.
 func (c *charger) compare() (total int64) {
 	c.excess = c.excess[:0]
 	for _, key := range c.cause.keys {

@@ -93,7 +93,7 @@ func (c codes) settle(lanes []lane) []Key {
 	return list
 }
 
-// groups gives each key the number of its group: the keys of one cluster or label, those of MPI, and the others each.
+// groups gives each key the number of its group: the keys of one kind of computation or label, those of MPI, and the others each.
 func (s *solver) groups() []int32 {
 	type group struct {
 		what    What
@@ -103,6 +103,9 @@ func (s *solver) groups() []int32 {
 	list := make([]int32, len(s.keys))
 	for k, key := range s.keys {
 		g := group{key.What, key.Cluster}
+		if id := key.Cluster; id > 0 && int(id) <= len(s.run.Kinds) {
+			g.cluster = s.run.Kinds[id-1]
+		}
 		n, known := numbers[g]
 		if !known {
 			n = int32(len(numbers))

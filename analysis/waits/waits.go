@@ -88,6 +88,7 @@ type Run struct {
 	Threads       []Thread // sorted by world, rank
 	Functions     []string // of call paths: the MPI function
 	Clusters      int      // how many there are
+	Kinds         []int32  // of each cluster, from 1 on: the one that stands for its kind of computation; nil = all differ
 	Comms         []Comm
 	Messages      int // how many there are, by SendNS
 	Message       func(i int) Message

@@ -28,7 +28,7 @@ import (
 
 const (
 	// Format is the version of the records; it grows when a reader of the one before would misread them.
-	Format = 3
+	Format = 4
 
 	segmentKind = "journal"
 	fileBytes   = 64 << 20

@@ -342,8 +342,8 @@ func TestRefuses(t *testing.T) {
 		name, want string
 		records    [][]byte
 	}{
-		{"another version", "format 9, written by moriens 9.1; this moriens reads format 3", [][]byte{encode(1, &moriensv1.JournalBegin{Format: 9, Version: "9.1"})}},
-		{"the version before", "format 2, written by moriens 0.9; this moriens reads format 3", [][]byte{encode(1, &moriensv1.JournalBegin{Format: journal.Format - 1, Version: "0.9"})}},
+		{"another version", "format 9, written by moriens 9.1; this moriens reads format 4", [][]byte{encode(1, &moriensv1.JournalBegin{Format: 9, Version: "9.1"})}},
+		{"the version before", "format 3, written by moriens 0.9; this moriens reads format 4", [][]byte{encode(1, &moriensv1.JournalBegin{Format: journal.Format - 1, Version: "0.9"})}},
 		{"no token", "lacks the run, its token", [][]byte{encode(1, &moriensv1.JournalBegin{Format: journal.Format, Run: "r"})}},
 		{"no begin", "one begin, in front", [][]byte{hello}},
 		{"two begins", "one begin, in front", [][]byte{begin, begin}},

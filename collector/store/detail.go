@@ -127,11 +127,30 @@ func (f *Frozen) Lacks(p *Process) uint64 {
 	if p.Agent.Member != f.member {
 		return p.lacking
 	}
-	received := uint64(0)
+	received, _ := f.received(p)
+	return p.counted - min(received, p.counted)
+}
+
+// LacksCollectives is of how many collectives of a process that did not block it has not arrived which call completed
+// them, as far as is known how many there were. Of a process of another member nothing is.
+func (f *Frozen) LacksCollectives(p *Process) uint64 {
+	if p.Agent.Member != f.member {
+		return 0
+	}
+	_, received := f.received(p)
+	n := p.TransfersEnd.GetCollectives()
+	return n - min(received, n)
+}
+
+// received counts what arrived of a process.
+func (f *Frozen) received(p *Process) (transfers, collectives uint64) {
 	for _, r := range p.Rings {
-		for i := range f.Transfers(r) {
-			received += uint64(f.Transfers(r)[i].Len())
+		chunks := f.Transfers(r)
+		for i := range chunks {
+			n := chunks[i].Collectives()
+			transfers += uint64(chunks[i].Len() - n)
+			collectives += uint64(n)
 		}
 	}
-	return p.counted - min(received, p.counted)
+	return transfers, collectives
 }

@@ -33,7 +33,8 @@ func session() []*moriensv1.ReportRequest {
 		{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: 1, Comm: 1, Communicator: 1}}},
 		{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: 1, Comm: 2, Communicator: 1, Origin: &moriensv1.Origin{
 			How: moriensv1.Origin_HOW_SPAWNED, Began: 1, Ended: 2, Text: "7.0"}}}},
-		sectiontest.Message(sectiontest.Moves(2, 0, sectiontest.Move{Kind: 1, Peer: 1, Comm: 1, Transfer: section.Transfer{Row: 1, Done: 2, Bytes: 8}})),
+		sectiontest.Message(sectiontest.Moves(2, 0, sectiontest.Move{Kind: 1, Peer: 1, Comm: 1, Transfer: section.Transfer{Row: 1, Done: 2, Bytes: 8}},
+			sectiontest.Move{Kind: moriensv1.Transfers_KIND_COLLECTIVE, Peer: -1, Tag: 3, Comm: 1, Transfer: section.Transfer{Row: 1, Done: 2, Ordinal: 1}})),
 		sections(&section.Block{Ring: 2, GapsBefore: []uint64{1}}),
 		{Body: &moriensv1.ReportRequest_Sums{Sums: &moriensv1.Sums{
 			Process: 1, What: []moriensv1.Sums_What{moriensv1.Sums_WHAT_SITE, moriensv1.Sums_WHAT_PEER}, Kind: []moriensv1.Transfers_Kind{sent, sent}, Rows: []uint32{1, 1},
@@ -44,7 +45,7 @@ func session() []*moriensv1.ReportRequest {
 			Collectives: []section.Collective{{Row: 1, Comm: 1, Sent: 1, Received: 2, Root: -1}}}).Message(),
 		{Body: &moriensv1.ReportRequest_ClockExchange{ClockExchange: &moriensv1.ClockExchange{SentTicks: 1, ReceivedTicks: 2, RepliedTicks: 3, ReturnedTicks: 4}}},
 		{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 2, Calls: 5, Marks: 2, Dropped: 1}}},
-		{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 1}}},
+		{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 1, Collectives: 1}}},
 		{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: 1, How: moriensv1.ProcessEnd_HOW_FINALIZED}}},
 		{Body: &moriensv1.ReportRequest_Symbols{Symbols: &moriensv1.Symbols{Frames: []*moriensv1.Frame{{Module: "/a", Offset: 16, Function: "f", Line: 3}}}}},
 		{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: 1, Text: "n"}}},

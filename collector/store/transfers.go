@@ -34,23 +34,35 @@ type Member struct {
 // Transfers are what rows of a ring move between their rank and one other, in order of arrival. All columns but the
 // sparse ones have one length.
 type Transfers struct {
-	Kind       []uint8  // moriensv1.Transfers_Kind
+	Kind       []uint8  // moriensv1.Transfers_Kind; of KIND_COLLECTIVE is what moves nothing: a call has completed a collective
 	Row        []uint32 // of the call that posted it
 	Done       []int64  // of the call that completed it; -1: none that is known
-	Peer, Tag  []int32
+	Peer, Tag  []int32  // of a start of a persistent collective the tag is its number among those of its request, from 0
 	Comm       []uint32 // of Process.Comms; 0 = unknown
 	Bytes      []uint64
 	DoneRing   map[int]*Ring  // by place: the ring of the completing row, where it is another one
 	Channel    map[int]uint32 // by place: those that are partitioned, and which of the process's requests that match in order each is
 	Unreported map[int]bool   // by place: receives of which Bytes are the most that they can be, and Peer or Tag may be unknown
-	Ordinal    []uint64       // which of its kind each is, plus 1; 0 = not known. nil: of none
-	Epoch      uint32         // 0: ordinals count from the beginning
+	Ordinal    []uint64       // which of its kind each is, of a collective in its communicator, plus 1; 0 = not known. nil: of none
+	Epoch      uint32         // 0: ordinals of sends and receives count from the beginning
 }
 
 // Len returns the number of transfers.
 func (t *Transfers) Len() int { return len(t.Row) }
 
-// OrdinalOf is which of its kind a transfer is from the beginning on, plus 1; 0 where that is not known.
+// Collectives counts those that move nothing: a call has completed a collective.
+func (t *Transfers) Collectives() (n int) {
+	for _, kind := range t.Kind {
+		if kind == collective {
+			n++
+		}
+	}
+	return n
+}
+
+const collective = uint8(moriensv1.Transfers_KIND_COLLECTIVE)
+
+// OrdinalOf is which of its kind a send or a receive is from the beginning on, plus 1; 0 where that is not known.
 func (t *Transfers) OrdinalOf(i int) uint64 {
 	if t.Epoch != 0 || t.Ordinal == nil {
 		return 0
@@ -155,7 +167,7 @@ func (s *Store) addMoves(completed func(*Ring) uint64) error {
 		return err
 	}
 	r.Transfers = append(r.Transfers, t)
-	r.Process.received += uint64(t.Len())
+	r.Process.received += uint64(t.Len() - t.Collectives())
 	s.count(r.Process)
 	return nil
 }
@@ -207,6 +219,9 @@ func transfersOf(rings map[uint64]*Ring, r *Ring, b *section.Block, completed fu
 		if x.Bytes > maxBytes {
 			return Transfers{}, fmt.Errorf("%d bytes of tag %d", x.Bytes, lane.Tag)
 		}
+		if x.Bytes > 0 && uint8(lane.Kind) == collective {
+			return Transfers{}, fmt.Errorf("a collective of %d bytes", x.Bytes)
+		}
 		done := r
 		if x.Ring != 0 {
 			if done = rings[x.Ring]; done == nil || done.Process != r.Process {
@@ -242,8 +257,11 @@ func put[V any](to *map[int]V, place int, value V) {
 }
 
 func (p *Process) checkLane(l *section.Lane) error {
-	if kind := moriensv1.Transfers_Kind(l.Kind); kind <= moriensv1.Transfers_KIND_UNSPECIFIED || kind > moriensv1.Transfers_KIND_READ {
+	if kind := moriensv1.Transfers_Kind(l.Kind); kind <= moriensv1.Transfers_KIND_UNSPECIFIED || kind > moriensv1.Transfers_KIND_COLLECTIVE {
 		return fmt.Errorf("kind %d", l.Kind)
+	}
+	if uint8(l.Kind) == collective && l.Peer != AnyRank {
+		return fmt.Errorf("a collective with peer %d", l.Peer)
 	}
 	if err := p.peer(l.Comm, l.Peer); err != nil {
 		return err

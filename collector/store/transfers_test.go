@@ -152,7 +152,9 @@ func TestMeaningRefuses(t *testing.T) {
 		{"further on", moved(func(x []sectiontest.Move) { x[0].Done = -1 << 62 })},
 		{"further on", moved(func(x []sectiontest.Move) { x[0].Done = 1 << 62 })},
 		{"kind 0", moved(func(x []sectiontest.Move) { x[0].Kind = 0 })},
-		{"kind 7", moved(func(x []sectiontest.Move) { x[0].Kind = 7 })},
+		{"kind 8", moved(func(x []sectiontest.Move) { x[0].Kind = 8 })},
+		{"a collective of 5 bytes", moved(func(x []sectiontest.Move) { x[0].Kind = moriensv1.Transfers_KIND_COLLECTIVE })},
+		{"a collective with peer 1", moved(func(x []sectiontest.Move) { x[1].Kind, x[1].Bytes = moriensv1.Transfers_KIND_COLLECTIVE, 0 })},
 		{"no peer 2", moved(func(x []sectiontest.Move) { x[1].Peer = 2 })},
 		{"no peer -2", moved(func(x []sectiontest.Move) { x[1].Peer = -2 })},
 		{"communicator 4 is not defined", moved(func(x []sectiontest.Move) { x[0].Comm = 4 })},
@@ -209,6 +211,28 @@ func TestMovesHoldWhatIsRare(t *testing.T) {
 	}
 	if r.Process.received != 4 || s.store.Totals().Transfers != 4 {
 		t.Errorf("%d received, totals %+v", r.Process.received, s.store.Totals())
+	}
+}
+
+// Which call completed a collective arrives with what calls have moved, and is no transfer.
+func TestCompletedCollectivesAreNoTransfers(t *testing.T) {
+	s := meaningStub(t)
+	completed := sectiontest.Move{Kind: moriensv1.Transfers_KIND_COLLECTIVE, Peer: -1, Tag: 2, Comm: 3, Transfer: section.Transfer{Done: 2, Ordinal: 1 << 33}}
+	s.must(moves(append(sendAndReceive(), completed)...))
+	s.must(totalled(sound()))
+	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 3, Collectives: 3}}})
+	f := s.store.Freeze()
+	p, r := f.Processes[0], f.Ring(11)
+	if n := f.Totals.Transfers; n != 3 || f.Lacks(p) != 1 || f.LacksCollectives(p) != 2 || f.LacksCollectives(f.Processes[1]) != 0 {
+		t.Errorf("%d transfers, %d and %d lacking", n, f.Lacks(p), f.LacksCollectives(p))
+	}
+	list, err := f.Details(slices.Concat(sectiontest.Moves(11, 0, completed, completed, completed), sectiontest.Moves(11, 0, sendAndReceive()...)))
+	if err != nil || len(list) != 2 || list[0].Collectives() != 3 || list[1].Collectives() != 0 || list[0].Tag[0] != 2 || list[0].Ordinal[0] != 1<<33 {
+		t.Fatal(list, err)
+	}
+	f.Fetched(list)
+	if f.Lacks(p) != 1 || f.LacksCollectives(p) != 0 || len(f.Transfers(r)) != 2 {
+		t.Errorf("%d and %d lacking", f.Lacks(p), f.LacksCollectives(p))
 	}
 }
 

@@ -396,7 +396,9 @@ func (d *describer) path(t *rundir.WaitsTable) {
 		order = append(order, x)
 	}
 	slices.SortFunc(order, func(a, b doing) int { return cmp.Or(cmp.Compare(parts[b], parts[a]), a.compare(b)) })
-	for _, x := range order {
+	p.PartsTotal, p.Rest = len(order), seconds(total)
+	for _, x := range order[:min(len(order), mostListed)] {
+		p.Rest -= seconds(parts[x])
 		p.Parts = append(p.Parts, rundir.WaitsPathPart{What: whatOf[x.what], Cluster: x.clusterID(), CallPath: x.place, Seconds: seconds(parts[x]), Share: share(parts[x])})
 	}
 	var threads []int32

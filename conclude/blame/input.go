@@ -26,6 +26,9 @@ func inputOf(run *trace.Run, o Options, messages bool) *waits.Run {
 			in.Comms[i].Ranks[k] = int32(rank)
 		}
 	}
+	for i := range run.Clusters {
+		in.Kinds = append(in.Kinds, run.Clusters[i].Kind())
+	}
 	numbered := numbered(run)
 	for i := range run.Threads {
 		in.Threads[i] = threadOf(&run.Threads[i], numbered)
@@ -59,7 +62,7 @@ func threadOf(t *trace.Thread, numbered bool) waits.Thread {
 		World: int32(t.World), Rank: int32(t.Rank), Node: int32(t.Node), EndNS: t.EndNS,
 		EnterNS: t.Calls.EnterNS, ExitNS: t.Calls.ExitNS, Path: t.Calls.Path, Unfinished: t.Calls.Unfinished,
 		StartNS: t.Bursts.StartNS, DurationNS: t.Bursts.DurationNS, Cluster: t.Bursts.Cluster,
-		Collectives: waits.Collectives{Call: c.Call, Comm: c.Comm, Sent: c.Sent, Received: c.Received, Root: c.Root},
+		Collectives: waits.Collectives{Call: c.Call, Comm: c.Comm, Sent: c.Sent, Received: c.Received, Root: c.Root, Done: c.Done, Instance: c.Instance},
 	}
 	if numbered {
 		x.Collectives.Ordinal = c.Ordinal

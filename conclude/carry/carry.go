@@ -108,6 +108,8 @@ func (c *codec) thread(t *trace.Thread) {
 	column(c, &waits.UntilNS)
 	column(c, &waits.For)
 	column(c, &t.Critical)
+	column(c, &y.Done)
+	column(c, &y.Instance)
 	column(c, &t.Phases)
 	column(c, &t.Events)
 	column(c, &t.Pauses)

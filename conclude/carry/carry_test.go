@@ -22,6 +22,7 @@ func TestRun(t *testing.T) {
 		if rapid.Bool().Draw(t, "cut") {
 			tracetest.Keep(t, run)
 		}
+		run = tracetest.Completed(t, run)
 		members := rapid.Int32Range(1, 4).Draw(t, "members")
 		of := rapid.SliceOfN(rapid.Int32Range(0, members-1), len(run.Threads), len(run.Threads)).Draw(t, "owners")
 		got, errs := make([]*trace.Run, members), make([]error, members)

@@ -59,7 +59,7 @@ func meetingsOn(run *trace.Run, comm int32) [][]Meeting {
 		burst := 0
 		list[i] = make([]Meeting, 0, countOf(c.Comm, comm))
 		for k, of := range c.Comm {
-			if of != comm {
+			if of != comm || c.Started(k) {
 				continue
 			}
 			if c.Ordinal[k] <= last {
@@ -94,8 +94,9 @@ func worldCommunicator(run *trace.Run, owners team.Threads) (int32, error) {
 	}
 	calls := make([]int64, len(run.Communicators))
 	for i := range run.Threads {
-		for _, comm := range run.Threads[i].Collectives.Comm {
-			if comm >= 0 {
+		c := &run.Threads[i].Collectives
+		for k, comm := range c.Comm {
+			if comm >= 0 && !c.Started(k) {
 				calls[comm]++
 			}
 		}

@@ -20,11 +20,11 @@ type Agents interface {
 	FetchCalls(ctx context.Context, calls []windows.Calls) []windows.Fetched
 }
 
-// Transfers is collective: it gets the transfers of all windows from the nodes, where not all have arrived unasked, and
-// says what is missing, each a sentence without a full stop. Each member asks its own agents, if it has any. What the
-// stores hold must not be shared yet. An error is the team's.
+// Transfers is collective: it gets the transfers of all windows from the nodes, and which calls completed collectives,
+// where not all have arrived unasked, and says what is missing, each a sentence without a full stop. Each member asks
+// its own agents, if it has any. What the stores hold must not be shared yet. An error is the team's.
 func Transfers(ctx context.Context, t team.Team, f *store.Frozen, agents Agents) (missing []string, err error) {
-	lacking, err := team.Any(t, slices.ContainsFunc(f.Processes, func(p *store.Process) bool { return f.Lacks(p) > 0 }))
+	lacking, err := team.Any(t, slices.ContainsFunc(f.Processes, func(p *store.Process) bool { return f.Lacks(p)+f.LacksCollectives(p) > 0 }))
 	if err != nil || !lacking {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func profileThread(t *trace.Thread, number int, phases []period.Phase, transfers
 	if phases != nil {
 		locateCalls(t, &p)
 	}
-	if t.Transfers.Len()+t.Collectives.Len() > 0 {
+	if t.Transfers.Len()+t.Collectives.Calls() > 0 {
 		addBytes(t, &p.Calls, transfers)
 	}
 	return p
@@ -110,6 +110,9 @@ func addBytes(t *trace.Thread, c *profile.Calls, transfers bool) {
 		}
 	}
 	for k, call := range t.Collectives.Call {
+		if t.Collectives.Started(k) {
+			continue
+		}
 		c.Sent[call] += t.Collectives.Sent[k]
 		c.Received[call] += t.Collectives.Received[k]
 	}

@@ -36,6 +36,7 @@ func addColumns(u *unpacked, c *communicators) {
 		}
 		t.Transfers = transfers(c, of, u.frozen.Transfers(ring))
 	})
+	u.complete(u.run, c, func(i int) []store.Transfers { return u.frozen.Transfers(u.Rings[i]) })
 }
 
 // transfers puts those of a ring of a process in the order of the calls that posted them.
@@ -47,15 +48,17 @@ func transfers(c *communicators, of int, chunks []store.Transfers) trace.Transfe
 	}
 	n := 0
 	for k := range chunks {
-		n += chunks[k].Len()
+		n += chunks[k].Len() - chunks[k].Collectives()
 	}
 	if n == 0 {
 		return trace.Transfers{}
 	}
 	order := make([]entry, 0, n)
 	for k := range chunks {
-		for i := range chunks[k].Len() {
-			order = append(order, entry{&chunks[k], i})
+		for i, kind := range chunks[k].Kind {
+			if kind != met {
+				order = append(order, entry{&chunks[k], i})
+			}
 		}
 	}
 	slices.SortStableFunc(order, func(a, b entry) int { return cmp.Compare(a.chunk.Row[a.at], b.chunk.Row[b.at]) })

@@ -22,7 +22,9 @@ func FuzzMeaning(f *testing.F) {
 		sectiontest.Message(sectiontest.Moves(1, 0,
 			sectiontest.Move{Kind: 1, Comm: 1, Transfer: section.Transfer{Done: 1, Bytes: 1, Ring: 1, Channel: 5}},
 			sectiontest.Move{Kind: 2, Peer: -1, Tag: -1, Transfer: section.Transfer{Row: 1, Done: -1, Bytes: 2, Untold: true}},
-			sectiontest.Move{Kind: 6, Peer: 1, Tag: 7, Comm: 1, Transfer: section.Transfer{Bytes: 3, Ordinal: 4}})),
+			sectiontest.Move{Kind: 6, Peer: 1, Tag: 7, Comm: 1, Transfer: section.Transfer{Bytes: 3, Ordinal: 4}},
+			sectiontest.Move{Kind: 7, Peer: -1, Tag: 7, Comm: 1, Transfer: section.Transfer{Row: 1, Done: 1, Ordinal: 1<<40 + 1}},
+			sectiontest.Move{Kind: 7, Peer: -1, Tag: -1, Comm: 1, Transfer: section.Transfer{Done: 2, Ordinal: 2}})),
 		(&sectiontest.Rows{
 			Ring: 1, First: 2, Origin: 8, Burst: []uint64{0, 5}, Call: []uint64{1, 2}, Function: []uint32{uint32(mpicall.Send), uint32(mpicall.Allreduce)},
 			Collectives: []section.Collective{{Row: 1, Comm: 1, Ordinal: 1 << 40, Sent: 1, Received: 2, Root: -3}}}).Message(),

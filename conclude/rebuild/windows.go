@@ -9,21 +9,21 @@ import (
 	"moriens/trace"
 )
 
-// With is collective: it gives a run the transfers of windows that were fetched, by ring, and the messages of which
-// both sides are there, at whichever member.
+// With is collective: it gives a run the transfers of windows that were fetched, by ring, which calls completed their
+// collectives, and the messages of which both sides are there, at whichever member.
 func (r *Rebuilt) With(run *trace.Run, fetched map[*store.Ring][]*store.Detail) (*trace.Run, error) {
 	with := *run
 	with.Threads = slices.Clone(run.Threads)
 	ordinals := make(match.Ordinals)
+	chunks := make([][]store.Transfers, len(r.Rings))
 	for _, i := range r.Own {
-		of := r.ProcessOf[i]
-		var chunks []store.Transfers
 		for _, t := range fetched[r.Rings[i]] {
-			chunks = append(chunks, t.Transfers)
+			chunks[i] = append(chunks[i], t.Transfers)
 			r.addOrdinals(ordinals, i, t)
 		}
-		with.Threads[i].Transfers = transfers(r.comms, of, chunks)
+		with.Threads[i].Transfers = transfers(r.comms, r.ProcessOf[i], chunks[i])
 	}
+	r.complete(&with, r.comms, func(i int) []store.Transfers { return chunks[i] })
 	pairs, err := ordinals.Match(r.Team, r.forMatching())
 	if err != nil {
 		return &with, err
@@ -43,6 +43,9 @@ func (r *Rebuilt) addOrdinals(to match.Ordinals, thread int, t *store.Detail) {
 		return
 	}
 	for i := range t.Len() {
+		if t.Kind[i] == met {
+			continue
+		}
 		ordinal := t.OrdinalOf(i)
 		member, known := r.comms.member(of, t.Comm[i])
 		if ordinal == 0 || t.Done[i] < 0 && t.Kind[i] != uint8(moriensv1.Transfers_KIND_SENT) || !known {

@@ -93,6 +93,9 @@ func moved(t *trace.Thread, transfers bool) (sent, received int64) {
 		}
 	}
 	for k := range t.Collectives.Call {
+		if t.Collectives.Started(k) {
+			continue
+		}
 		sent += t.Collectives.Sent[k]
 		received += t.Collectives.Received[k]
 	}

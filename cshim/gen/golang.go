@@ -26,7 +26,7 @@ func renderGo(calls []call) ([]byte, error) {
 	b.WriteString(")\n\n// calls holds the facts of a call at its id; an id that no call has is left zero.\nvar calls = [...]facts{\n")
 	for _, c := range calls {
 		class, _ := classNamed(c.class)
-		fmt.Fprintf(&b, "%s: {%q, %s, %d, %d, %d},\n", goName(c.name), c.name, class.goName, c.eventType, c.value, c.state)
+		fmt.Fprintf(&b, "%s: {%q, %s, %d, %d, %d, %t},\n", goName(c.name), c.name, class.goName, c.eventType, c.value, c.state, c.has("request"))
 	}
 	b.WriteString("}\n")
 	return format.Source(b.Bytes())

@@ -37,7 +37,7 @@ var rules = []rule{
 	{"conclude/retention", []string{"analysis", "conclude/carry", "conclude/clustering", "conclude/factors", "conclude/levels", "trace"},
 		[]string{"mpicall", "stage", "team", "units"}, []string{}},
 	{"conclude/rebuild", []string{"analysis", "collector/store", "conclude/match", "proto", "trace"},
-		[]string{"sums", "team", "units"}, []string{"google.golang.org/protobuf"}},
+		[]string{"mpicall", "sums", "team", "units"}, []string{"google.golang.org/protobuf"}},
 	{"conclude/fetch", []string{"collector/store", "collector/windows", "conclude/rebuild", "proto", "trace"}, []string{"anchor", "team", "units"}, []string{}},
 	{"conclude/cells", []string{"analysis", "collector/cells", "collector/store", "collector/windows", "conclude/clustering", "conclude/fetch", "conclude/rebuild", "conclude/retention", "proto", "trace"},
 		[]string{"mpicall", "relay", "stage", "units"}, []string{}},

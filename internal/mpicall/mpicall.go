@@ -69,6 +69,7 @@ type facts struct {
 	paraverType  uint32
 	paraverValue int64
 	paraverState int
+	request      bool
 }
 
 func (id ID) facts() facts {
@@ -95,6 +96,12 @@ func (id ID) String() string {
 // Class is the call's kind, Unknown for a number that the table does not hold.
 func (id ID) Class() Class {
 	return id.facts().class
+}
+
+// HasRequest reports whether the call makes, starts or ends one request. A collective that does is not over when the
+// call returns.
+func (id ID) HasRequest() bool {
+	return id.facts().request
 }
 
 // Paraver gives the event type and value that stand for the call in a Paraver trace: those of

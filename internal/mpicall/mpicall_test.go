@@ -32,6 +32,18 @@ func TestFacts(t *testing.T) {
 	}
 }
 
+// Collective calls with a request are those that do not block, and those that make a persistent one.
+func TestHasRequest(t *testing.T) {
+	for id, want := range map[ID]bool{
+		Barrier: false, Ibarrier: true, BarrierInit: true, IallreduceC: true, Allreduce: false, IneighborAllgather: true, CommIdup: true, CommDup: false,
+		FileIreadAll: true, FileReadAll: false, WinFence: false, 0: false, 65535: false,
+	} {
+		if id.HasRequest() != want {
+			t.Errorf("%v: %v", id, !want)
+		}
+	}
+}
+
 func TestAll(t *testing.T) {
 	events := map[[2]int64]ID{}
 	for i, id := range All() {

@@ -137,7 +137,7 @@ func drawTransfers(t *rapid.T, seed *rand.Rand, b *Block) {
 	b.Epoch = uint32(rapid.IntRange(0, 2).Draw(t, "epoch"))
 	for range rapid.IntRange(0, 12).Draw(t, "lanes") {
 		b.Lanes = append(b.Lanes, Lane{
-			Kind: MoveKind(1 + seed.IntN(6)), Comm: uint32(seed.IntN(9)), Peer: int32(seed.IntN(100)) - 1, Tag: int32(seed.Uint32()),
+			Kind: MoveKind(1 + seed.IntN(7)), Comm: uint32(seed.IntN(9)), Peer: int32(seed.IntN(100)) - 1, Tag: int32(seed.Uint32()),
 			Bytes: seed.Uint64N(1 << 20), Ordinal: seed.Uint64N(1000),
 		})
 	}

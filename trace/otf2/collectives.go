@@ -2,11 +2,8 @@ package otf2
 
 // thisCollective finds the collective that a call is, -1 = none; calls come in their order.
 func (s *stream) thisCollective(call int) int {
-	calls := s.t.Collectives.Call
-	for s.collective < len(calls) && int(calls[s.collective]) < call {
-		s.collective++
-	}
-	if s.collective < len(calls) && int(calls[s.collective]) == call {
+	var is bool
+	if s.collective, is = s.t.Collectives.CallAt(uint32(call), s.collective); is {
 		return s.collective
 	}
 	return -1

@@ -23,6 +23,7 @@ func TestStream(t *testing.T) {
 			tracetest.Keep(t, run)
 		}
 		expectStreams(t, run)
+		expectStory(t, tracetest.Completed(t, run), run) // which is of calls alone
 	})
 }
 
@@ -66,6 +67,12 @@ type fatal interface {
 // expectStreams compares the streams of a run with the expected ones, and returns their events by their stamps.
 func expectStreams(t fatal, run *trace.Run) (map[uint64]*story, *plan) {
 	t.Helper()
+	return expectStory(t, run, run)
+}
+
+// expectStory checks that the events of a run show what the model has of another.
+func expectStory(t fatal, run, model *trace.Run) (map[uint64]*story, *plan) {
+	t.Helper()
 	if err := check(run); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +107,7 @@ func expectStreams(t fatal, run *trace.Run) (map[uint64]*story, *plan) {
 			t.Fatalf("location %d: %v", l.id, err)
 		}
 	}
-	compare(t, stories(run), exact)
+	compare(t, stories(model), exact)
 	inOrder(t, run, p, stamped)
 	want := make(map[uint64]*story)
 	for id, l := range stamped {

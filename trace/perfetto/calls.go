@@ -148,10 +148,8 @@ func (w *movesWalk) note(n *dict, call uint32) {
 		n.list("transfers", count, func(i int, d *dict) { w.noteTransfer(d, from+i) })
 	}
 	c := &w.t.Collectives
-	for w.collective < c.Len() && c.Call[w.collective] < call {
-		w.collective++
-	}
-	if w.collective < c.Len() && c.Call[w.collective] == call {
+	var is bool
+	if w.collective, is = c.CallAt(call, w.collective); is {
 		n.int("sent_bytes", c.Sent[w.collective])
 		n.int("received_bytes", c.Received[w.collective])
 		w.noteCommunicator(n, c.Comm[w.collective])

@@ -33,7 +33,11 @@ func TestHoldsTheRun(t *testing.T) {
 		if rapid.Bool().Draw(t, "windows") {
 			tracetest.Keep(t, run)
 		}
-		perfettotest.Compare(t, run, written(t, run))
+		file := written(t, run)
+		perfettotest.Compare(t, run, file)
+		if !bytes.Equal(file, written(t, tracetest.Completed(t, run))) {
+			t.Fatal("what completed collectives, and starts of persistent ones, change the file")
+		}
 	})
 }
 

@@ -50,7 +50,7 @@ func collective(run *trace.Run, t *trace.Thread, i int, event func(eventType uin
 }
 
 func writeCollectiveLabels(out *bufio.Writer, run *trace.Run) {
-	if !slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return t.Collectives.Len() > 0 }) {
+	if !slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return t.Collectives.Calls() > 0 }) {
 		return
 	}
 	out.WriteString("\n\nEVENT_TYPE\n")

@@ -66,7 +66,7 @@ func newCursor(run *trace.Run, thread int) (*cursor, error) {
 		}
 	}
 	x := &t.Collectives
-	if n := x.Len(); len(x.Comm) != n || len(x.Sent) != n || len(x.Received) != n || len(x.Root) != n {
+	if n := x.Len(); len(x.Comm) != n || len(x.Sent) != n || len(x.Received) != n || len(x.Root) != n || x.Instance != nil && len(x.Instance) != n {
 		return nil, fmt.Errorf("columns of the collectives differ in length")
 	}
 	if err := checkKept(run, t); err != nil {
@@ -85,11 +85,8 @@ func newCursor(run *trace.Run, thread int) (*cursor, error) {
 
 // collectiveOf finds the collective that a call is; calls come in their order.
 func (c *cursor) collectiveOf(call int) (i int, is bool) {
-	calls := c.t.Collectives.Call
-	for c.collective < len(calls) && int(calls[c.collective]) < call {
-		c.collective++
-	}
-	return c.collective, c.collective < len(calls) && int(calls[c.collective]) == call
+	c.collective, is = c.t.Collectives.CallAt(uint32(call), c.collective)
+	return c.collective, is
 }
 
 // takeInCall finds what of the counters of a burst that ends is of the call of 0 ns that begins there.

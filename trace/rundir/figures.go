@@ -144,6 +144,9 @@ func (f *figures) addMoved(t *trace.Thread) {
 		}
 	}
 	for k, comm := range t.Collectives.Comm {
+		if t.Collectives.Started(k) {
+			continue
+		}
 		c := at(comm)
 		c.CollectiveCalls++
 		c.CollectiveSent += t.Collectives.Sent[k]

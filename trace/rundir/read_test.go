@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,12 +50,39 @@ func TestRunReadsBack(t *testing.T) {
 		}
 		sameRun(t, run, back)
 		sameNumbers(t, run, back)
+		if rapid.IntRange(0, 3).Draw(t, "completed") == 0 {
+			sameFiles(t, tracetest.Completed(t, run), dir)
+		}
 		older(t, dir)
 		if back, _, _, err = Read(dir); err != nil {
 			t.Fatal(err)
 		}
 		sameRun(t, run, back)
 	})
+}
+
+// sameFiles checks that a run makes the files of a directory.
+func sameFiles(t fatal, run *trace.Run, dir string) {
+	t.Helper()
+	other := dir + "-again"
+	if err := os.Mkdir(other, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(other)
+	files, err := Write(&Content{Run: run, Manifest: &Manifest{}, Clusters: &Clusters{}}, other)
+	if err != nil || len(files) == 0 {
+		t.Fatal(len(files), err)
+	}
+	for _, f := range files {
+		want, err := os.ReadFile(filepath.Join(dir, f.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(other, f.Name))
+		if err != nil || !bytes.Equal(want, got) {
+			t.Fatalf("%s is not the same, %v", f.Name, err)
+		}
+	}
 }
 
 // older makes of a directory what an earlier version has written, without numbers of call paths.

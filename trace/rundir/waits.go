@@ -137,10 +137,12 @@ type WaitsLink struct {
 // A WaitsPath is the critical path: what the run did from its end back to its begin, at each wait on the thread that
 // was waited for. Its parts add up to the elapsed time.
 type WaitsPath struct {
-	Seconds Number          `json:"seconds"`
-	Changes int             `json:"changes"` // how often it goes from one thread to another
-	Parts   []WaitsPathPart `json:"parts"`
-	Ranks   []WaitsPathRank `json:"ranks"` // the largest
+	Seconds    Number          `json:"seconds"`
+	Changes    int             `json:"changes"`      // how often it goes from one thread to another
+	Parts      []WaitsPathPart `json:"parts"`        // the largest
+	PartsTotal int             `json:"parts_total"`  // how many there are: waits.parquet has all
+	Rest       Number          `json:"rest_seconds"` // of those that are not listed
+	Ranks      []WaitsPathRank `json:"ranks"`        // the largest
 }
 
 // A WaitsPathPart is what the path has of a cluster and call path.

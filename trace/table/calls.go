@@ -166,9 +166,6 @@ func (m *moved) put(s Sink) {
 }
 
 func (w *callWalk) collectiveOf(call uint32) (i int, is bool) {
-	calls := w.t.Collectives.Call
-	for w.collective < len(calls) && calls[w.collective] < call {
-		w.collective++
-	}
-	return w.collective, w.collective < len(calls) && calls[w.collective] == call
+	w.collective, is = w.t.Collectives.CallAt(call, w.collective)
+	return w.collective, is
 }

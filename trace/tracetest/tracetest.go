@@ -4,6 +4,7 @@ package tracetest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"pgregory.net/rapid"
@@ -196,6 +197,45 @@ func messages(t *rapid.T, run *trace.Run) {
 		}
 		run.Communicators = append(run.Communicators, c)
 	}
+}
+
+// Completed is a run of which is known, for most threads, which call completed each collective, and of which calls that
+// are none have started some of persistent requests. All else is the run's. No file has that.
+func Completed(t *rapid.T, run *trace.Run) *trace.Run {
+	c := *run
+	c.Threads = slices.Clone(run.Threads)
+	for i := range c.Threads {
+		if rapid.IntRange(0, 3).Draw(t, "completed") > 0 {
+			complete(t, &c.Threads[i], int32(min(len(run.Communicators), 1)-1))
+		}
+	}
+	return &c
+}
+
+// complete has starts of persistent requests on a communicator.
+func complete(t *rapid.T, th *trace.Thread, comm int32) {
+	was := th.Collectives
+	c := trace.Collectives{Done: []int32{}, Instance: []int32{}}
+	end := func(call uint32, instance int32) {
+		c.Call, c.Instance = append(c.Call, call), append(c.Instance, instance)
+		c.Done = append(c.Done, int32(rapid.IntRange(-1, th.Calls.Len()-1).Draw(t, "done")))
+	}
+	k := 0
+	for call := range uint32(th.Calls.Len()) {
+		if k < was.Len() && was.Call[k] == call {
+			c.Comm, c.Ordinal, c.Root = append(c.Comm, was.Comm[k]), append(c.Ordinal, was.Ordinal[k]), append(c.Root, was.Root[k])
+			c.Sent, c.Received = append(c.Sent, was.Sent[k]), append(c.Received, was.Received[k])
+			end(call, -1)
+			k++
+			continue
+		}
+		for n := range rapid.IntRange(0, 2).Draw(t, "starts") {
+			c.Comm, c.Ordinal, c.Root = append(c.Comm, comm), append(c.Ordinal, int64(n)), append(c.Root, 0)
+			c.Sent, c.Received = append(c.Sent, 1<<40), append(c.Received, 1<<41)
+			end(call, int32(call))
+		}
+	}
+	th.Collectives = c
 }
 
 func collectives(t *rapid.T, run *trace.Run) {

@@ -308,6 +308,8 @@ const (
 	Transfers_KIND_GOT         Transfers_Kind = 4
 	Transfers_KIND_WRITTEN     Transfers_Kind = 5
 	Transfers_KIND_READ        Transfers_Kind = 6
+	// Nothing that moves: a nonblocking collective, or a start of a persistent one, that a call has completed.
+	Transfers_KIND_COLLECTIVE Transfers_Kind = 7
 )
 
 // Enum value maps for Transfers_Kind.
@@ -320,6 +322,7 @@ var (
 		4: "KIND_GOT",
 		5: "KIND_WRITTEN",
 		6: "KIND_READ",
+		7: "KIND_COLLECTIVE",
 	}
 	Transfers_Kind_value = map[string]int32{
 		"KIND_UNSPECIFIED": 0,
@@ -329,6 +332,7 @@ var (
 		"KIND_GOT":         4,
 		"KIND_WRITTEN":     5,
 		"KIND_READ":        6,
+		"KIND_COLLECTIVE":  7,
 	}
 )
 
@@ -3856,6 +3860,7 @@ type TransfersEnd struct {
 	// Whether ordinals that were sent are wrong, because a message was cancelled after which others had been posted.
 	OrdinalsVoid       bool   `protobuf:"varint,12,opt,name=ordinals_void,json=ordinalsVoid,proto3" json:"ordinals_void,omitempty"`
 	RequestsUnfollowed uint64 `protobuf:"varint,30,opt,name=requests_unfollowed,json=requestsUnfollowed,proto3" json:"requests_unfollowed,omitempty"` // requests in progress for which the agent had no room
+	Collectives        uint64 `protobuf:"varint,210,opt,name=collectives,proto3" json:"collectives,omitempty"`                                        // moves of KIND_COLLECTIVE, which are not among the transfers
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
 }
@@ -3977,6 +3982,13 @@ func (x *TransfersEnd) GetOrdinalsVoid() bool {
 func (x *TransfersEnd) GetRequestsUnfollowed() uint64 {
 	if x != nil {
 		return x.RequestsUnfollowed
+	}
+	return 0
+}
+
+func (x *TransfersEnd) GetCollectives() uint64 {
+	if x != nil {
+		return x.Collectives
 	}
 	return 0
 }
@@ -4308,8 +4320,8 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\fHOW_ACCEPTED\x10\x04\x12\x11\n" +
 	"\rHOW_CONNECTED\x10\x05\x12\x0e\n" +
 	"\n" +
-	"HOW_JOINED\x10\x06\"\x88\x01\n" +
-	"\tTransfers\"{\n" +
+	"HOW_JOINED\x10\x06\"\x9e\x01\n" +
+	"\tTransfers\"\x90\x01\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tKIND_SENT\x10\x01\x12\x11\n" +
@@ -4317,7 +4329,8 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\bKIND_PUT\x10\x03\x12\f\n" +
 	"\bKIND_GOT\x10\x04\x12\x10\n" +
 	"\fKIND_WRITTEN\x10\x05\x12\r\n" +
-	"\tKIND_READ\x10\x06\"\x93\x02\n" +
+	"\tKIND_READ\x10\x06\x12\x13\n" +
+	"\x0fKIND_COLLECTIVE\x10\a\"\x93\x02\n" +
 	"\x04Sums\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12)\n" +
 	"\x04what\x18\x02 \x03(\x0e2\x15.moriens.v1.Sums.WhatR\x04what\x12.\n" +
@@ -4330,7 +4343,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x04What\x12\x14\n" +
 	"\x10WHAT_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tWHAT_SITE\x10\x01\x12\r\n" +
-	"\tWHAT_PEER\x10\x02\"\xd3\x03\n" +
+	"\tWHAT_PEER\x10\x02\"\xf6\x03\n" +
 	"\fTransfersEnd\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x1c\n" +
 	"\ttransfers\x18\x02 \x01(\x04R\ttransfers\x12!\n" +
@@ -4346,7 +4359,8 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	" \x01(\x04R\tcommsLost\x12)\n" +
 	"\x10ordinals_unknown\x18\v \x01(\x04R\x0fordinalsUnknown\x12#\n" +
 	"\rordinals_void\x18\f \x01(\bR\fordinalsVoid\x12/\n" +
-	"\x13requests_unfollowed\x18\x1e \x01(\x04R\x12requestsUnfollowed*X\n" +
+	"\x13requests_unfollowed\x18\x1e \x01(\x04R\x12requestsUnfollowed\x12!\n" +
+	"\vcollectives\x18\xd2\x01 \x01(\x04R\vcollectives*X\n" +
 	"\x05Clock\x12\x15\n" +
 	"\x11CLOCK_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tCLOCK_TSC\x10\x01\x12\x10\n" +

@@ -1374,6 +1374,7 @@ type MatcherOperations struct {
 	Posting       []uint32               `protobuf:"varint,70,rep,packed,name=posting,proto3" json:"posting,omitempty"`   // MatcherState.posting, from 1; 0 = none
 	Function      []uint32               `protobuf:"varint,90,rep,packed,name=function,proto3" json:"function,omitempty"` // of the call that posted it
 	Path          []uint32               `protobuf:"varint,91,rep,packed,name=path,proto3" json:"path,omitempty"`
+	Ordinal       []uint64               `protobuf:"varint,210,rep,packed,name=ordinal,proto3" json:"ordinal,omitempty"` // of a collective, in its communicator
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1481,6 +1482,13 @@ func (x *MatcherOperations) GetFunction() []uint32 {
 func (x *MatcherOperations) GetPath() []uint32 {
 	if x != nil {
 		return x.Path
+	}
+	return nil
+}
+
+func (x *MatcherOperations) GetOrdinal() []uint64 {
+	if x != nil {
+		return x.Ordinal
 	}
 	return nil
 }
@@ -1687,6 +1695,7 @@ type MatcherStats struct {
 	Unordered     uint64                 `protobuf:"varint,60,opt,name=unordered,proto3" json:"unordered,omitempty"`
 	Void          bool                   `protobuf:"varint,61,opt,name=void,proto3" json:"void,omitempty"`
 	Unfollowed    uint64                 `protobuf:"varint,80,opt,name=unfollowed,proto3" json:"unfollowed,omitempty"`
+	Collectives   uint64                 `protobuf:"varint,210,opt,name=collectives,proto3" json:"collectives,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1794,6 +1803,13 @@ func (x *MatcherStats) GetVoid() bool {
 func (x *MatcherStats) GetUnfollowed() uint64 {
 	if x != nil {
 		return x.Unfollowed
+	}
+	return 0
+}
+
+func (x *MatcherStats) GetCollectives() uint64 {
+	if x != nil {
+		return x.Collectives
 	}
 	return 0
 }
@@ -1929,7 +1945,7 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\x05flags\x18\x01 \x03(\rR\x05flags\x12\x0e\n" +
 	"\x02by\x18\x02 \x03(\rR\x02by\x12\x12\n" +
 	"\x04held\x18\x03 \x03(\rR\x04held\x12;\n" +
-	"\toperation\x18\x04 \x01(\v2\x1d.moriens.v1.MatcherOperationsR\toperation\"\x85\x02\n" +
+	"\toperation\x18\x04 \x01(\v2\x1d.moriens.v1.MatcherOperationsR\toperation\"\xa0\x02\n" +
 	"\x11MatcherOperations\x12\x12\n" +
 	"\x04kind\x18\x01 \x03(\rR\x04kind\x12\x16\n" +
 	"\x06thread\x18\x02 \x03(\rR\x06thread\x12\x10\n" +
@@ -1941,7 +1957,8 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\achannel\x18\b \x03(\x12R\achannel\x12\x18\n" +
 	"\aposting\x18F \x03(\rR\aposting\x12\x1a\n" +
 	"\bfunction\x18Z \x03(\rR\bfunction\x12\x12\n" +
-	"\x04path\x18[ \x03(\rR\x04path\"\xbb\x01\n" +
+	"\x04path\x18[ \x03(\rR\x04path\x12\x19\n" +
+	"\aordinal\x18\xd2\x01 \x03(\x04R\aordinal\"\xbb\x01\n" +
 	"\x0fMatcherPostings\x12\x14\n" +
 	"\x05flags\x18\x01 \x03(\rR\x05flags\x12\x12\n" +
 	"\x04comm\x18\x02 \x03(\rR\x04comm\x12\x12\n" +
@@ -1957,7 +1974,7 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\x04peer\x18\x03 \x03(\x11R\x04peer\x12\x10\n" +
 	"\x03tag\x18\x04 \x03(\x11R\x03tag\x12\x14\n" +
 	"\x05count\x18\x05 \x03(\x04R\x05count\x12\x12\n" +
-	"\x04sent\x18\x06 \x03(\x04R\x04sent\"\xba\x02\n" +
+	"\x04sent\x18\x06 \x03(\x04R\x04sent\"\xdd\x02\n" +
 	"\fMatcherStats\x12\x1c\n" +
 	"\ttransfers\x18\x01 \x01(\x04R\ttransfers\x12!\n" +
 	"\fends_unknown\x18\x02 \x01(\x04R\vendsUnknown\x12%\n" +
@@ -1971,7 +1988,8 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\x04void\x18= \x01(\bR\x04void\x12\x1e\n" +
 	"\n" +
 	"unfollowed\x18P \x01(\x04R\n" +
-	"unfollowedB$Z\"moriens/proto/moriens/v1;moriensv1b\x06proto3"
+	"unfollowed\x12!\n" +
+	"\vcollectives\x18\xd2\x01 \x01(\x04R\vcollectivesB$Z\"moriens/proto/moriens/v1;moriensv1b\x06proto3"
 
 var (
 	file_moriens_v1_outbox_proto_rawDescOnce sync.Once
