@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
-	"sort"
 
 	"moriens/internal/index"
 )
@@ -67,8 +66,8 @@ func (s *solver) charge() {
 		c.sums[i] = sums
 	})
 	order := s.order()
-	for _, p := range order {
-		c.wait(p)
+	for i := range order {
+		c.wait(order[i].place)
 	}
 	c.again(len(order))
 	s.result.Causes, s.result.Links = c.causes, c.links
@@ -115,11 +114,11 @@ func (c *charger) wait(p place) {
 	t := c.ties.of(p.thread, w)
 	if source := w.source(); c.of != source || c.from != t.cause {
 		c.cause.clear()
-		s.stretch(&c.cause, source, t.cause)
+		s.stretch(&c.cause, source, t.cause, c.ties.waits)
 		c.of, c.from = source, t.cause
 	}
 	c.other.clear()
-	s.stretch(&c.other, place{p.thread, w.Row}, t.waiting)
+	s.stretch(&c.other, place{p.thread, w.Row}, t.waiting, int(p.row))
 	total := c.compare()
 	var link *Link
 	if w.Kind <= LateReceiver && !w.done {
@@ -295,12 +294,13 @@ func (c *charger) link(thread, other int32) *Link {
 	return &c.links[n]
 }
 
-// stretch is what a thread does up to the entry of a call.
-func (s *solver) stretch(x *stretch, to place, begin from) {
+// stretch is what a thread does up to the entry of a call, before which it has so many waits.
+func (s *solver) stretch(x *stretch, to place, begin from, before int) {
 	l, waits := &s.lanes[to.thread], s.waits[to.thread]
-	x.first = sort.Search(len(waits), func(k int) bool {
-		return waits[k].Row > begin.row || waits[k].Row == begin.row && begin.entry
-	})
+	x.first = before
+	for x.first > 0 && (waits[x.first-1].Row > begin.row || waits[x.first-1].Row == begin.row && begin.entry) {
+		x.first--
+	}
 	x.after, x.waitNS = x.first, 0
 	if begin.row >= to.row {
 		return
@@ -346,30 +346,4 @@ func (l *lane) addGap(x *stretch, row int32) {
 		ns -= l.ExitNS[row-1]
 	}
 	x.add(l.gap[row], ns)
-}
-
-// order are the waits, by their places among those of their threads, by the time at which they end, the latest first.
-func (s *solver) order() []place {
-	type key struct {
-		ns int64
-		place
-	}
-	n := 0
-	for i := range s.waits {
-		n += len(s.waits[i])
-	}
-	keys := make([]key, 0, n)
-	for i := range s.waits {
-		for k := range s.waits[i] {
-			keys = append(keys, key{s.waits[i][k].UntilNS, place{int32(i), int32(k)}})
-		}
-	}
-	slices.SortFunc(keys, func(a, b key) int {
-		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.thread, b.thread), cmp.Compare(b.row, a.row))
-	})
-	list := make([]place, n)
-	for i := range keys {
-		list[i] = keys[i].place
-	}
-	return list
 }

@@ -111,17 +111,22 @@ func (s *solver) find(candidates [][]candidate) {
 		waitNS, uncertainNS, contradictions, contradictionNS int64
 	}
 	all := make([]sums, len(s.lanes))
+	s.last.New = func() any { return make([]int32, len(s.lanes)) }
 	s.each(func(i int) {
 		l, edges, x := &s.lanes[i], s.edges[i], candidates[i]
 		slices.SortFunc(edges, edge.compare)
-		slices.SortFunc(x, func(a, b candidate) int {
+		byRow := func(a, b candidate) int {
 			return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.from.thread, b.from.thread), cmp.Compare(a.from.row, b.from.row), cmp.Compare(a.kind, b.kind))
-		})
+		}
+		if !slices.IsSortedFunc(x, byRow) {
+			slices.SortFunc(x, byRow)
+		}
 		if s.polling && len(edges) > 0 {
 			edges = s.polls(l, edges)
 			s.edges[i] = edges
 		}
-		last := make(map[int32]int32) // by thread: the last edge from it
+		last := s.last.Get().([]int32) // by thread: the last edge from it, or what is left of other threads' edges
+		defer s.last.Put(last)
 		met := int32(-1)
 		for e, k := 0, 0; e < len(edges) || k < len(x); {
 			row := int32(math.MaxInt32)
@@ -162,7 +167,7 @@ func (s *solver) find(candidates [][]candidate) {
 				default:
 					all[i].waitNS += ns
 					w := wait{Wait: Wait{row, best.from.thread, best.from.row, best.kind, untilNS}, edge: -1, met: met}
-					if n, known := last[best.from.thread]; known {
+					if n := last[best.from.thread]; int(n) < first && edges[n].from.thread == best.from.thread {
 						w.edge = n
 					}
 					s.waits[i] = append(s.waits[i], w)

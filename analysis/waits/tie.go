@@ -23,23 +23,41 @@ type tie struct{ waiting, cause from }
 // ties finds where the threads of a wait were last together.
 type ties struct {
 	s     *solver
-	byFor [][]int32             // by thread: its waits by whom they were for, and row
-	comms []map[int32][]meeting // by thread, of those where it was asked for: by communicator
+	byFor [][]int32             // by thread, of those where it was asked for: its waits by whom they were for, and row
+	comms []map[int32][]meeting // likewise: by communicator
+	// Of the call that was asked for last as a cause: how many meetings and waits its thread has before it.
+	source     place
+	met, waits int
 }
 
 func newTies(s *solver) *ties {
-	t := &ties{s: s, byFor: make([][]int32, len(s.lanes)), comms: make([]map[int32][]meeting, len(s.lanes))}
-	s.each(func(i int) {
-		list := make([]int32, len(s.waits[i]))
-		for k := range list {
-			list[k] = int32(k)
-		}
-		slices.SortFunc(list, func(a, b int32) int {
-			return cmp.Or(cmp.Compare(s.waits[i][a].For, s.waits[i][b].For), cmp.Compare(a, b))
-		})
-		t.byFor[i] = list
-	})
-	return t
+	return &ties{s: s, byFor: make([][]int32, len(s.lanes)), comms: make([]map[int32][]meeting, len(s.lanes)), source: place{-1, -1}}
+}
+
+// ofThread are the waits of a thread by whom they were for, and row.
+func (t *ties) ofThread(thread int32) []int32 {
+	if t.byFor[thread] != nil {
+		return t.byFor[thread]
+	}
+	waits := t.s.waits[thread]
+	list := make([]int32, len(waits))
+	for k := range list {
+		list[k] = int32(k)
+	}
+	slices.SortFunc(list, func(a, b int32) int { return cmp.Or(cmp.Compare(waits[a].For, waits[b].For), cmp.Compare(a, b)) })
+	t.byFor[thread] = list
+	return list
+}
+
+// look finds what the thread of a cause has before it. Causes are mostly asked for several times in a row.
+func (t *ties) look(source place) {
+	if t.source == source {
+		return
+	}
+	met, waits := t.s.met[source.thread], t.s.waits[source.thread]
+	t.source = source
+	t.met = sort.Search(len(met), func(n int) bool { return met[n].row >= source.row })
+	t.waits = sort.Search(len(waits), func(n int) bool { return waits[n].Row >= source.row })
 }
 
 // of is the tie of a wait of a thread. It is the latest of
@@ -50,6 +68,7 @@ func newTies(s *solver) *ties {
 //   - what the other waited for it: likewise the other way round. What lay ready when the other came does not say that
 //     the one that now waits was in time then.
 func (t *ties) of(thread int32, w *wait) tie {
+	t.look(w.source())
 	found := tie{from{row: -1}, from{row: -1}}
 	take := func(x tie) {
 		if found.waiting.before(x.waiting) {
@@ -64,15 +83,17 @@ func (t *ties) of(thread int32, w *wait) tie {
 			take(tie{from{row: e.row}, from{e.from.row, true}})
 		}
 	}
-	if other := t.lastWait(w.source(), thread); other != nil && other.ForRow <= w.Row {
-		take(tie{from{other.ForRow, true}, from{row: other.Row}})
+	if waits := t.s.waits[w.For]; t.waits > 0 && waits[t.waits-1].Row > found.cause.row { // else it cannot be later
+		if other := t.lastWait(w.source(), thread); other != nil && other.ForRow <= w.Row {
+			take(tie{from{other.ForRow, true}, from{row: other.Row}})
+		}
 	}
 	return found
 }
 
 // lastWait is the last wait of a thread for another before a call.
 func (t *ties) lastWait(before place, other int32) *wait {
-	list, waits := t.byFor[before.thread], t.s.waits[before.thread]
+	list, waits := t.ofThread(before.thread), t.s.waits[before.thread]
 	n := sort.Search(len(list), func(n int) bool {
 		w := &waits[list[n]]
 		return w.For > other || w.For == other && w.Row >= before.row
@@ -89,11 +110,10 @@ func (t *ties) lastMeeting(thread int32, w *wait) (waiting, cause int32, met boo
 		return 0, 0, false
 	}
 	a, other := t.s.met[thread][w.met], t.s.met[w.For]
-	n := sort.Search(len(other), func(n int) bool { return other[n].row >= w.ForRow })
-	if n == 0 {
+	if t.met == 0 {
 		return 0, 0, false
 	}
-	if b := other[n-1]; a.op == b.op { // as most of the time
+	if b := other[t.met-1]; a.op == b.op { // as most of the time
 		return a.row, b.row, true
 	}
 	mine, theirs := t.ofComms(thread), t.ofComms(w.For)
