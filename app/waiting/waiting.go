@@ -1,5 +1,5 @@
-// Package waiting answers who waited for whom in a run, and why: it reads waits.json of a run directory, and waits.parquet
-// where a list is to be complete.
+// Package waiting answers who waited for whom in a run, and why: it reads waits.json of a run directory, and
+// waits.parquet where a list is to be complete.
 package waiting
 
 import (
