@@ -117,9 +117,9 @@ func unnumbered(levels []rundir.Level) []rundir.Level {
 	return levels
 }
 
-// withoutWhole are clusters without their whole call paths, which with cells are those of the bursts that were kept, and
-// without what they cost, which is taken from efficiency.json and waits.json: with cells these are of another part of
-// the run, or not known (docs/cells.md).
+// withoutWhole are clusters without their whole call paths, which with cells are those of the bursts that were kept,
+// and without what they cost, which is taken from efficiency.json and waits.json: with cells these are of another part
+// of the run, or not known (docs/cells.md).
 func withoutWhole(clusters []rundir.Cluster) []rundir.Cluster {
 	clusters = slices.Clone(clusters)
 	for i := range clusters {
