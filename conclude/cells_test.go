@@ -120,12 +120,14 @@ func unnumbered(levels []rundir.Level) []rundir.Level {
 	return levels
 }
 
-// withoutWhole are clusters without their whole call paths: with cells they are those of the bursts that were kept.
+// withoutWhole are clusters without their whole call paths, which with cells are those of the bursts that were kept,
+// and without what they cost, which is taken from efficiency.json and waits.json: with cells these are of another part
+// of the run, or not known (docs/cells.md).
 func withoutWhole(clusters []rundir.Cluster) []rundir.Cluster {
 	clusters = slices.Clone(clusters)
 	for i := range clusters {
 		clusters[i].WholeBefore, clusters[i].WholeAfter = nil, nil
-		clusters[i].Costs = nil // with cells nobody knows who waited for whom
+		clusters[i].LostSeconds, clusters[i].WaitCosts = nil, nil
 	}
 	return clusters
 }

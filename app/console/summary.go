@@ -18,8 +18,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// lineWidth is how many characters a line of the summary has at most, and mostLines how many lines it has; status --long
-// gives what was cut.
+// lineWidth is how many characters a line of the summary has at most, and mostLines how many lines it has; status
+// --long gives what was cut.
 const lineWidth, mostLines = 100, 20
 
 // Results are what a run directory has.

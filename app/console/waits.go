@@ -130,7 +130,7 @@ func (w waitWords) writeDoubts(b *strings.Builder, why []string) {
 	say(w.Unexplained > 0, "unexplained: the cause of %s of the waits lies before what is kept", spent(w.Unexplained))
 	say(w.Contradictions > 0, "contradictions: %s ended before what it waited for: clocks or records are wrong", units.Count(w.Contradictions, "call"))
 	say(w.Incomplete > 0, "incomplete: not all members of %s are known: their waits are lower bounds", units.Count(w.Incomplete, "collective"))
-	say(w.NotSynchronising > 0, "not synchronising: a member left %s before the last one came", units.Count(w.NotSynchronising, "collective"))
+	say(w.NotSynchronising > 0, "not synchronising: a member left %s before the last one entered it", units.Count(w.NotSynchronising, "collective"))
 	say(w.OneSided > 0, "one side known: waits for %s are in the residual", units.Count(w.OneSided, "message"))
 	for _, e := range w.Eager {
 		between := "between nodes"

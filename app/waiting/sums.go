@@ -10,10 +10,19 @@ import (
 	"moriens/trace/rundir"
 )
 
-// sums gathers what rows of waits.parquet say of each thread, and its causes.
+// sums gathers what rows of waits.parquet say of each thread, and the causes.
 type sums struct {
 	threads map[rundir.ThreadName]*threadSums
 	rows    []parquet.WaitsRow // of causes
+}
+
+// addCauses gathers causes alone.
+func (s *sums) addCauses(rows []parquet.WaitsRow) {
+	for i := range rows {
+		if rows[i].Kind == parquet.WaitsCause {
+			s.rows = append(s.rows, rows[i])
+		}
+	}
 }
 
 // threadSums are nanoseconds.
@@ -23,7 +32,8 @@ func nameOf(r *parquet.WaitsRow) rundir.ThreadName {
 	return rundir.ThreadName{World: int(r.World), Rank: int(r.Rank), Thread: int(r.Thread)}
 }
 
-func (s *sums) add(rows []parquet.WaitsRow) {
+// addThreads gathers what there is of threads alone.
+func (s *sums) addThreads(rows []parquet.WaitsRow) {
 	for i := range rows {
 		r := &rows[i]
 		if r.Kind == parquet.WaitsLink {
@@ -41,9 +51,6 @@ func (s *sums) add(rows []parquet.WaitsRow) {
 		t.caused += r.ChargedNS
 		t.direct += r.DirectNS
 		t.path += r.PathNS
-		if r.Kind == parquet.WaitsCause {
-			s.rows = append(s.rows, *r)
-		}
 	}
 }
 

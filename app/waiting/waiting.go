@@ -1,5 +1,5 @@
-// Package waiting answers who waited for whom in a run, and why: it reads waits.json of a run directory, and waits.parquet
-// where a list is to be complete.
+// Package waiting answers who waited for whom in a run, and why: it reads waits.json of a run directory, and
+// waits.parquet where a list is to be complete.
 package waiting
 
 import (
@@ -110,7 +110,7 @@ type lacking struct{ error }
 
 func (lacking) Is(err error) bool { return err == fs.ErrNotExist }
 
-// complete makes the lists of causes and ranks complete, from waits.parquet.
+// complete makes the list of causes or ranks complete, from waits.parquet.
 func (a *Answer) complete() error {
 	f, err := files.Open(filepath.Join(a.question.Dir, rundir.WaitsTableFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,12 +121,20 @@ func (a *Answer) complete() error {
 	}
 	defer f.Close()
 	var s sums
-	if err := parquet.ScanWaits(f, f.Size(), s.add); err != nil {
+	add := s.addThreads
+	if a.question.By == ByCallPath {
+		add = s.addCauses
+	}
+	if err := parquet.ScanWaits(f, f.Size(), add); err != nil {
 		return hint.Default(fmt.Errorf("%s: %w", rundir.WaitsTableFile, err), damaged)
 	}
 	whole := *a.Table
-	whole.Causes, whole.ByRank = s.causes(float64(whole.Waiting)), s.ranks()
-	whole.CausesTotal = len(whole.Causes)
+	if a.question.By == ByRank {
+		whole.ByRank = s.ranks()
+	} else {
+		whole.Causes = s.causes(float64(whole.Waiting))
+		whole.CausesTotal = len(whole.Causes)
+	}
 	a.Table = &whole
 	return nil
 }

@@ -10,12 +10,16 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // Each file of testdata/script is a session of commands that need no MPI. Besides testscript's own commands there are
 //
 //	exits STATUS COMMAND…          the command ends with that status
 //	mistake STATUS TEXT COMMAND…   it does, and says so in a line with TEXT and one with a hint, and nothing on stdout
+//	plantwaits DIR [cells]         a run directory has the waits of rundirtest, or those of --cells
 //
 // and the variables RECORDED, the traces of testdata/recorded, and SMALL, a trace of a few records.
 func TestScript(t *testing.T) {
@@ -43,6 +47,7 @@ func TestScript(t *testing.T) {
 				}
 				exits(s, args[0], args[1:])
 			},
+			"plantwaits": plantWaits,
 			"mistake": func(s *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) < 3 {
 					s.Fatalf("usage: mistake STATUS TEXT COMMAND…")
@@ -75,4 +80,15 @@ func exits(s *testscript.TestScript, want string, command []string) {
 	if got := strconv.Itoa(status); got != want {
 		s.Fatalf("status %s, want %s", got, want)
 	}
+}
+
+func plantWaits(s *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		s.Fatalf("usage: plantwaits DIR [cells]")
+	}
+	w, rows := rundirtest.Waits()
+	if len(args) > 1 {
+		w, rows = &rundir.Waits{Format: rundir.WaitsFormat, Why: []string{"bursts stay on their nodes (--cells)"}}, nil
+	}
+	s.Check(rundirtest.WriteWaits(s.MkAbs(args[0]), w, rows))
 }

@@ -105,6 +105,7 @@ var (
 	// row is a row of the table with its numbers masked: the figures, what distinguishes it, and the calls.
 	row     = regexp.MustCompile(`^(N N % N TIME (?:TIME|-) )(?:(?:long|short|longest|shortest|Nth longest|from .+?|in .+?): )?(.* → .*)$`)
 	classes = regexp.MustCompile(`[\w<>…~]+(?:::[\w<>…~]+)*::`)
+	path    = regexp.MustCompile(`^critical path: (?:(?:cluster N|MPI|no cluster|outside) N %(?:, |$))+$`)
 	more    = regexp.MustCompile(` and N more`)
 
 	temporary = regexp.MustCompile(`/tmp/Test\w+/\d+`)
@@ -117,6 +118,9 @@ func masked(line, dir string) string {
 	line = ordinals.ReplaceAllString(line, "Nth longest: ")
 	line = numbers.ReplaceAllString(offsets.ReplaceAllString(line, ""), "N")
 	line = strings.TrimSpace(blanks.ReplaceAllString(line, " "))
+	if path.MatchString(line) {
+		line = "critical path: PARTS"
+	}
 	if found := row.FindStringSubmatch(line); found != nil {
 		line = found[1] + more.ReplaceAllString(classes.ReplaceAllString(found[2], ""), "")
 	}
@@ -354,6 +358,38 @@ func TestStatusIsGolden(t *testing.T) {
 			if got := strings.ReplaceAll(o.stdout, dir, "/run/"+filepath.Base(dir)); got != string(want) || o.stderr != "" {
 				t.Errorf("%s %s: status %d\n%s%s", recorded, name, o.status, got, o.stderr)
 			}
+		}
+	}
+}
+
+// The lines about waits are those that the list of a program's lines has.
+func TestWaitsAreListed(t *testing.T) {
+	recorded, dir := filepath.Join(summaries, "heat-waits"), t.TempDir()
+	golden.Unpack(t, recorded, dir)
+	m, err := rundir.ReadManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(recorded, "summary.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	lines = lines[:len(lines)-1] // when it was finished
+	waits := 0
+	for i, line := range lines {
+		if strings.HasPrefix(line, "waits: ") || strings.HasPrefix(line, "critical path: ") {
+			waits++
+		}
+		lines[i] = masked(line, "/run/heat-waits")
+	}
+	l := readListed(t, filepath.Join(summaries, "heat", "masked.txt"), m)
+	if err := l.match(lines); err != nil || waits != 2 {
+		t.Errorf("%d lines about waits: %v", waits, err)
+	}
+	for _, wrong := range []string{"waits: TIME (N % of MPI): rank N causes TIME: TIME longer in module N", "critical path: cluster N N %, magic N %"} {
+		if err := l.match(append(slices.Clone(lines[:6]), masked(wrong, ""))); err == nil || !strings.Contains(err.Error(), "not ") {
+			t.Errorf("%s: %v", wrong, err)
 		}
 	}
 }

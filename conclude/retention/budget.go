@@ -274,7 +274,9 @@ func (b *budget) cut(whole *trace.Run) error {
 	all, err := carry.Run(r.owners, r.Kept)
 	r.Kept = cmp.Or(all, r.Kept)
 	if err == nil && r.blame != nil && r.owners.Rank() == 0 {
-		r.Levels.Waits.Windows, err = r.blame.Windows(r.Kept)
+		var windows *rundir.WaitsTable
+		windows, err = r.blame.Windows(r.Kept)
+		b.content.TakeWindowWaits(windows)
 	}
 	return err
 }

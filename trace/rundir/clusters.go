@@ -92,9 +92,10 @@ type Cluster struct {
 	Rare    bool   `json:"rare"`
 	Score   Number `json:"score"` // null = not defined
 	Kinship
-	*Costs              // nil in a file of an earlier version
-	Before []PathBursts `json:"before"`
-	After  []PathBursts `json:"after"`
+	*LostSeconds              // nil in a file of an earlier version
+	*WaitCosts                // nil where the waits of the whole run are not known
+	Before       []PathBursts `json:"before"`
+	After        []PathBursts `json:"after"`
 	// Whole call paths, the most frequent ones; nil = those of Before and After.
 	WholeBefore []PathBursts  `json:"whole_before,omitempty"`
 	WholeAfter  []PathBursts  `json:"whole_after,omitempty"`
@@ -120,50 +121,66 @@ type Kinship struct {
 	Extra           Number   `json:"extra_seconds"`
 }
 
-// Costs are trace.Costs in the words of the file, s. null: not known.
-type Costs struct {
-	Lost          Number `json:"lost_seconds"` // of efficiency.json
+// LostSeconds are what is lost in a cluster.
+type LostSeconds struct {
+	Lost Number `json:"lost_seconds"` // of efficiency.json; null: not known
+}
+
+// WaitCosts are what a cluster costs those that wait, s.
+type WaitCosts struct {
 	Caused        Number `json:"caused_seconds"`
 	Path          Number `json:"path_seconds"`
-	PathImbalance Number `json:"path_imbalance_seconds"`
+	PathImbalance Number `json:"path_imbalance_seconds"` // null: not known
 }
 
 // takeCosts fills in what clusters cost, as far as that is known.
 func (c *Clusters) takeCosts(e *Efficiency, w *Waits) {
-	lost, waits := make(map[int32]Number), make(map[int32]WaitsCluster)
+	lost, waits := make(map[int32]Number), make(map[int32]WaitCosts)
 	if e != nil && len(e.Runs) == 1 {
 		for _, x := range e.Runs[0].Clusters {
 			lost[x.ID] = x.Lost
 		}
 	}
-	unknown := Number(math.NaN())
-	other := WaitsCluster{Caused: unknown, Path: unknown, Imbalance: unknown}
-	if w != nil && w.WholeRun != nil {
-		other = WaitsCluster{Imbalance: unknown} // nobody waits for it, and it is not on the path
+	known := w != nil && w.WholeRun != nil
+	if known {
 		for _, x := range w.WholeRun.Clusters {
-			waits[x.Cluster] = x
+			waits[x.Cluster] = WaitCosts{x.Caused, x.Path, x.Imbalance}
 		}
 	}
+	unknown := Number(math.NaN())
 	for i := range c.Clusters {
 		x := &c.Clusters[i]
-		x.Costs = &Costs{unknown, other.Caused, other.Path, other.Imbalance}
-		if seconds, known := lost[x.ID]; known {
-			x.Lost = seconds
+		seconds, there := lost[x.ID]
+		if !there {
+			seconds = unknown
 		}
-		if of, known := waits[x.ID]; known {
-			x.Caused, x.Path, x.PathImbalance = of.Caused, of.Path, of.Imbalance
+		x.LostSeconds = &LostSeconds{seconds}
+		if !known {
+			continue
 		}
+		costs, there := waits[x.ID]
+		if !there {
+			costs.PathImbalance = unknown // nobody waits for it, and it is not on the path
+		}
+		x.WaitCosts = &costs
 	}
 }
 
-// restore is what takeCosts has filled in; nil where nothing is known.
-func (c *Costs) restore() *trace.Costs {
-	known := func(v Number) bool { return !math.IsNaN(float64(v)) }
-	if c == nil || !known(c.Lost) && !known(c.Caused) && !known(c.Path) {
+// restoreCosts is what takeCosts has filled in; nil where nothing is known.
+func (c *Cluster) restoreCosts() *trace.Costs {
+	nan := math.NaN()
+	x := &trace.Costs{LostNS: nan, CausedNS: nan, PathNS: nan, PathImbalanceNS: nan}
+	ns := func(v Number) float64 { return math.Round(float64(v) * 1e9) }
+	if c.LostSeconds != nil {
+		x.LostNS = ns(c.Lost)
+	}
+	if c.WaitCosts != nil {
+		x.CausedNS, x.PathNS, x.PathImbalanceNS = ns(c.Caused), ns(c.Path), ns(c.PathImbalance)
+	}
+	if math.IsNaN(x.LostNS) && c.WaitCosts == nil {
 		return nil
 	}
-	ns := func(v Number) float64 { return math.Round(float64(v) * 1e9) }
-	return &trace.Costs{LostNS: ns(c.Lost), CausedNS: ns(c.Caused), PathNS: ns(c.Path), PathImbalanceNS: ns(c.PathImbalance)}
+	return x
 }
 
 // A Stretch is a part of the run's time.

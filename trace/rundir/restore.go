@@ -286,7 +286,7 @@ func (r *restorer) restoreClusters(paths *pathBook) error {
 		x := trace.Cluster{
 			ID: c.ID, Bursts: c.Bursts, TimeNS: int64(math.Round(float64(c.Seconds) * 1e9)), Share: float64(c.Share),
 			MeanNS: float64(c.MeanNS), StdNS: float64(c.StdNS), Eps: float64(c.Eps), MinPts: c.MinPts, Rare: c.Rare, Score: float64(c.Score),
-			Kinship: c.Kinship.restore(), Costs: c.Costs.restore(),
+			Kinship: c.Kinship.restore(), Costs: c.restoreCosts(),
 		}
 		if int(x.VariantOf) > len(r.clusters.Clusters) || x.VariantOf < 0 {
 			return fmt.Errorf("%s: cluster %d is a variant of cluster %d, of which it says nothing", ClustersFile, c.ID, x.VariantOf)

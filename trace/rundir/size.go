@@ -91,9 +91,8 @@ func (c *Content) render(list []file, threadsAtWork int) (size int64, err error)
 	}
 	for i, f := range list {
 		size += int64(len(texts[i]))
-		if f.name != WaitsFile || !c.waitsOfWindows() {
-			c.made[f.name] = texts[i]
-		} else {
+		c.made[f.name] = texts[i]
+		if f.name == WaitsFile && c.waitsOfWindows() {
 			c.waitsBytes = int64(len(texts[i]))
 		}
 	}

@@ -62,7 +62,7 @@ type WaitsTable struct {
 	NotExplained     []WaitsNotExplained `json:"not_explained"`                 // calls that may have waited for others, but not for whom
 	Contradictions   int64               `json:"contradictions"`                // calls that ended before what they waited for: clocks or records are wrong
 	Incomplete       int64               `json:"collectives_incomplete"`        // collectives of which not all members are known: their waits are lower bounds
-	NotSynchronising int64               `json:"collectives_not_synchronising"` // of which a member left before the last one came, though all could wait for all
+	NotSynchronising int64               `json:"collectives_not_synchronising"` // of which a member left before the last one entered it, though all could wait for all
 	OneSided         int64               `json:"messages_one_sided"`            // messages of which one side alone is known: their waits are residual
 	Eager            []WaitsEager        `json:"eager"`                         // up to which size sends do not wait for their receivers, as far as was seen
 }

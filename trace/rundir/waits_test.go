@@ -73,11 +73,9 @@ func TestWaitsComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Cluster 1 is known to both; 2 is on no path, and not all have it.
-	want := map[int32]rundir.Costs{
-		1: {Lost: .25, Caused: .1, Path: 4.758, PathImbalance: .02}, 2: {Lost: rundir.Number(math.NaN()), PathImbalance: -.3},
-	}
+	want := map[int32][4]rundir.Number{1: {.25, .1, 4.758, .02}, 2: {rundir.Number(math.NaN()), 0, 0, -.3}}
 	for _, x := range clusters.Clusters {
-		if d := cmp.Diff(want[x.ID], *x.Costs, sameNumbers); d != "" {
+		if d := cmp.Diff(want[x.ID], [4]rundir.Number{x.Lost, x.Caused, x.Path, x.PathImbalance}, sameNumbers); d != "" {
 			t.Errorf("cluster %d:\n%s", x.ID, d)
 		}
 	}
@@ -97,7 +95,7 @@ func TestWaitsComeBack(t *testing.T) {
 	}
 }
 
-// What is not known of clusters is null, and of a run without waits there are no files.
+// What is not known of clusters is not there, and of a run without waits there are no files.
 func TestWithoutWaits(t *testing.T) {
 	dir, c := t.TempDir(), waiting()
 	c.Levels = nil
@@ -126,7 +124,7 @@ func TestWithoutWaits(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, rundir.ClustersFile), []byte(`{"format": 2, "clusters": [{"id": 1}]}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if old, err := rundir.ReadClusters(dir); err != nil || old.Clusters[0].Costs != nil {
+	if old, err := rundir.ReadClusters(dir); err != nil || old.Clusters[0].LostSeconds != nil {
 		t.Errorf("of an earlier version: %v, %+v", err, old.Clusters)
 	}
 }

@@ -21,8 +21,8 @@ const (
 	Halo    = "MPI_Wait@halo.c:31"
 )
 
-// Waits are those of 4 ranks over 7.8 s: rank 2 takes half a millisecond longer than the others in cluster 3, 900 times.
-// Collectives are known of the whole run, messages of windows. The rows are those of the whole run.
+// Waits are those of 4 ranks over 7.8 s: rank 2 takes half a millisecond longer than the others in cluster 3, 900
+// times. Collectives are known of the whole run, messages of windows. The rows are those of the whole run.
 func Waits() (*rundir.Waits, []parquet.WaitsRow) {
 	n := func(rank int) rundir.ThreadName { return rundir.ThreadName{Rank: rank} }
 	of := func(id int32) *int32 { return &id }
@@ -119,18 +119,18 @@ func rows() (list []parquet.WaitsRow) {
 	wait(trace.AtNToN, Norm, 100, [4]int64{100, 100, 0, 90}, [4]int64{200, 200, 0, 100})
 	wait(trace.AtBarrier, Barrier, 125, [4]int64{10, 10, 10, 10}, [4]int64{100, 100, 100, 200})
 	wait(trace.LateBroadcast, Input, 100, [4]int64{1, 1, 0, 0}, [4]int64{100, 100, 0, 0})
-	cause := func(rank int32, what string, cluster int32, path string, count, chargedMS, directMS, moreMS int64) {
-		list = append(list, parquet.WaitsRow{
-			Kind: parquet.WaitsCause, Rank: rank, CallPath: path, Iterations: -1, What: what, Cluster: cluster,
-			Count: count, ChargedNS: chargedMS * ms, DirectNS: directMS * ms, MoreNS: moreMS * ms,
-		})
+	type row = parquet.WaitsRow
+	for _, r := range []row{
+		{Rank: 2, What: parquet.WaitsComputing, Cluster: 3, CallPath: Solve, Count: 2700, ChargedNS: 9000 * ms, DirectNS: 5900 * ms, MoreNS: 1350 * ms},
+		{Rank: 0, What: parquet.WaitsMPI, CallPath: Barrier, Count: 40, ChargedNS: 400 * ms, DirectNS: 400 * ms, MoreNS: 40 * ms},
+		{Rank: 1, What: parquet.WaitsOutside, Count: 2, ChargedNS: 100 * ms, DirectNS: 100 * ms, MoreNS: 100 * ms},
+		{Rank: 3, What: parquet.WaitsComputing, CallPath: Norm, ChargedNS: 100 * ms},
+		{Rank: 3, What: parquet.WaitsComputing, Cluster: 1, CallPath: Norm, Count: 90, ChargedNS: 60 * ms, DirectNS: 60 * ms, MoreNS: 60 * ms},
+		{Rank: 1, What: parquet.WaitsComputing, Cluster: 1, CallPath: Norm, Count: 90, ChargedNS: 40 * ms, DirectNS: 40 * ms, MoreNS: 40 * ms},
+	} {
+		r.Kind, r.Iterations = parquet.WaitsCause, -1
+		list = append(list, r)
 	}
-	cause(2, parquet.WaitsComputing, 3, Solve, 2700, 9000, 5900, 1350)
-	cause(0, parquet.WaitsMPI, 0, Barrier, 40, 400, 400, 40)
-	cause(1, parquet.WaitsOutside, 0, "", 2, 100, 100, 100)
-	cause(3, parquet.WaitsComputing, 0, Norm, 0, 100, 0, 0)
-	cause(3, parquet.WaitsComputing, 1, Norm, 90, 60, 60, 60)
-	cause(1, parquet.WaitsComputing, 1, Norm, 90, 40, 40, 40)
 	path := func(rank int32, what string, cluster int32, call string, pathMS int64) {
 		list = append(list, parquet.WaitsRow{Kind: parquet.WaitsPath, Rank: rank, CallPath: call, Iterations: -1, What: what, Cluster: cluster, PathNS: pathMS * ms})
 	}
