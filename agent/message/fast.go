@@ -333,8 +333,7 @@ func (t *Thread) event(call *ring.Record, row uint64, q *ring.Request) bool {
 	}
 	switch {
 	case r.met:
-		o := t.meeting(r.row, r.comm, r.ordinal)
-		m.complete(&o, t, row)
+		t.met(Lane{moriensv1.Transfers_KIND_COLLECTIVE, r.comm, ring.Any, ring.Any}, r.row, r.ordinal, t, row)
 	case r.moves:
 		untold := false
 		l := &f.lanes[r.lane]

@@ -124,7 +124,7 @@ func (m *Matcher) Stats() Stats {
 func (m *Matcher) complete(o *operation, by *Thread, row uint64) {
 	switch {
 	case o.collective():
-		o.thread.met(o, by, row)
+		o.thread.met(Lane{o.kind, o.comm, ring.Any, o.tag}, o.row, o.ordinal, by, row)
 	case o.peer != ring.ProcNull:
 		m.arrive(o, by, row)
 	}

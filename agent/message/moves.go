@@ -18,12 +18,10 @@ func (t *Thread) transfer(o *operation, by *Thread, done uint64) {
 	t.m.sink.Moved(t, &t.m.move)
 }
 
-// met hands on a collective that a call has completed. It moves nothing: no sum has it.
-func (t *Thread) met(o *operation, by *Thread, done uint64) {
+// met hands on a collective of a row that another one has completed. It moves nothing: no sum has it.
+func (t *Thread) met(l Lane, row, ordinal uint64, by *Thread, done uint64) {
 	t.m.stats.Collectives++
-	t.m.move = Move{
-		Lane: Lane{o.kind, o.comm, ring.Any, o.tag}, Row: o.row, By: by, Done: done, Ordinal: o.ordinal, Epoch: t.m.order.epoch, Channel: -1,
-	}
+	t.m.move = Move{Lane: l, Row: row, By: by, Done: done, Ordinal: ordinal, Epoch: t.m.order.epoch, Channel: -1}
 	t.m.sink.Moved(t, &t.m.move)
 }
 

@@ -56,7 +56,11 @@ func (t *Thread) End(rows uint64, missing bool) {
 	}
 	if t.gap {
 		t.gapBefore(rows)
-		t.addEvent(&event{what: gapEnds, ticks: t.lastTicks})
+		behind := t.lastTicks // they may have ended what other threads made up to now
+		for _, other := range t.m.threads {
+			behind = max(behind, other.lastTicks)
+		}
+		t.addEvent(&event{what: gapEnds, ticks: behind})
 	}
 	t.until, t.ended = math.MaxUint64, true
 }
