@@ -70,7 +70,7 @@ func TestCellsOfADrawnRun(t *testing.T) {
 		want.Describe()
 		got.Describe()
 		sameWays(t, want.Run, got.Run)
-		for i := range want.Run.Threads { // with cells nobody knows who waited for whom
+		for i := range want.Run.Threads { // with cells it is not known who waited for whom
 			want.Run.Threads[i].Waits, want.Run.Threads[i].Critical = trace.Waits{}, nil
 		}
 		if d := cmp.Diff(want.Run.Threads, got.Run.Threads, cmpopts.EquateEmpty()); d != "" {

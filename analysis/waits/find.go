@@ -111,7 +111,10 @@ func (s *solver) find(candidates [][]candidate) {
 		waitNS, uncertainNS, contradictions, contradictionNS int64
 	}
 	all := make([]sums, len(s.lanes))
-	s.last.New = func() any { return make([]int32, len(s.lanes)) }
+	s.last.New = func() any {
+		list := make([]int32, len(s.lanes))
+		return &list
+	}
 	s.each(func(i int) {
 		l, edges, x := &s.lanes[i], s.edges[i], candidates[i]
 		slices.SortFunc(edges, edge.compare)
@@ -125,8 +128,9 @@ func (s *solver) find(candidates [][]candidate) {
 			edges = s.polls(l, edges)
 			s.edges[i] = edges
 		}
-		last := s.last.Get().([]int32) // by thread: the last edge from it, or what is left of other threads' edges
-		defer s.last.Put(last)
+		room := s.last.Get().(*[]int32)
+		defer s.last.Put(room)
+		last := *room // by thread: the last edge from it, or what is left of other threads' edges
 		met := int32(-1)
 		for e, k := 0, 0; e < len(edges) || k < len(x); {
 			row := int32(math.MaxInt32)

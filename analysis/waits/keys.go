@@ -25,7 +25,7 @@ type codes struct{ paths, clusters int }
 
 func newCodes(paths, clusters int) (codes, error) {
 	if n := int64(clusters+1-leastLabel) * int64(paths); n > math.MaxInt32-int64(paths)-int64(firstMPIKey) {
-		return codes{}, fmt.Errorf("%d clusters and %d call paths are more than can be told apart", clusters, paths)
+		return codes{}, fmt.Errorf("%d clusters and %d call paths are more than can be distinguished", clusters, paths)
 	}
 	return codes{paths, clusters}, nil
 }
@@ -93,7 +93,8 @@ func (c codes) settle(lanes []lane) []Key {
 	return list
 }
 
-// groups gives each key the number of its group: the keys of one kind of computation or label, those of MPI, and the others each.
+// groups gives each key the number of its group: the keys of one kind of computation, of one label, those of MPI, and
+// the others each.
 func (s *solver) groups() []int32 {
 	type group struct {
 		what    What

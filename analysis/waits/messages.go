@@ -126,8 +126,8 @@ func completing(lanes []lane, m *Message, hints [][3]int) place {
 
 // firstFrom is the first place in a column that ascends at which there is ns or more, near the hint most of the time.
 func firstFrom(column []int64, ns int64, hint *int) int {
-	lo, hi, step := 0, len(column), 1
-	at := min(*hint, len(column))
+	var lo, hi int
+	step, at := 1, min(*hint, len(column))
 	if at < len(column) && column[at] < ns {
 		for lo = at + 1; lo+step <= len(column) && column[lo+step-1] < ns; step *= 2 {
 			lo += step

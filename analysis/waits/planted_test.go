@@ -239,7 +239,7 @@ func TestPipeline(t *testing.T) {
 	m.do(1, recv(0), send(2, 8))
 	m.do(2, recv(1), send(3, 8))
 	m.do(3, recv(2))
-	run, r = solve(t, m)
+	_, r = solve(t, m)
 	same(t, "causes", caused(r), byCluster{{0, 1}: 3000})
 	same(t, "path", pathOf(r), byCluster{{0, 1}: 1000})
 }
@@ -407,7 +407,7 @@ func TestNothingToGive(t *testing.T) {
 	same(t, "causes", caused(r), byCluster{{1, 1}: 300})
 	same(t, "contradictions", r.Contradictions, 0)
 
-	// Of an MPI_Alltoallv nobody knows who has something for whom: if one leaves early, it has not waited.
+	// Of an MPI_Alltoallv it is not known who has something for whom: if one leaves early, it has not waited.
 	m = newMachine(3)
 	for rank, ns := range []int64{100, 400, 900} {
 		m.do(rank, compute(1, ns), collective("alltoallv", 0))
@@ -541,7 +541,8 @@ func TestReadyMessageTies(t *testing.T) {
 	same(t, "causes", caused(r), byCluster{{1, 4}: 40})
 }
 
-// One that was sent without being waited for does not tie its sender: that the other was late then is part of the cause.
+// One that was sent without being waited for does not tie its sender: that the other was late then is part of the
+// cause.
 func TestUnawaitedMessageDoesNotTie(t *testing.T) {
 	m := newMachine(2)
 	m.residual = 0

@@ -124,8 +124,8 @@ func TestRandomPrograms(t *testing.T) {
 	})
 }
 
-// rebuilt makes each call's times anew, from what is before it, what it waits for, and its residual: they are those that
-// were recorded.
+// rebuilt makes each call's times again, from what is before it, what it waits for, and its residual: they are those
+// that were recorded.
 func rebuilt(t *rapid.T, run *Run, r *Result) {
 	lanes, err := Local(run, team.Threads{})
 	if err != nil {

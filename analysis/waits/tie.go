@@ -65,8 +65,8 @@ func (t *ties) look(source place) {
 //   - a blocking collective that both have left after all had entered it: from its residual on, for both;
 //   - what the one that waits received of the other before: from the residual of that call on, on the other from the
 //     entry of the call that sent it, so that what that call waited for comes behind it;
-//   - what the other waited for it: likewise the other way round. What lay ready when the other came does not say that
-//     the one that now waits was in time then.
+//   - what the other waited for it: likewise the other way round. What lay ready when the other asked for it does not
+//     say that the one that now waits was in time then.
 func (t *ties) of(thread int32, w *wait) tie {
 	t.look(w.source())
 	found := tie{from{row: -1}, from{row: -1}}

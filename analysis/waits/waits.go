@@ -51,8 +51,8 @@ type Thread struct {
 	Cluster             []int32 // of bursts: a cluster from 1 on, 0, or a label from -3 to -1
 
 	Collectives Collectives
-	// Waits of its collectives that are known already, by row, where not all members of these are here; their ForRow is not
-	// asked for. nil in all threads: they are found.
+	// Waits of its collectives that are known already, by row, where not all members of these are here; their ForRow does
+	// not count.
 	Known []Wait
 }
 
@@ -189,7 +189,7 @@ type Result struct {
 	Contradictions   int64 // calls that were left before what they waited for was there
 	ContradictionNS  int64
 	Incomplete       int64 // operations of which not all members are known
-	NotSynchronising int64 // operations that a member left before the last one came, though all might have waited for all
+	NotSynchronising int64 // operations that a member left before the last one entered, though all might have waited for all
 	OneSided         int64 // messages of which a call is not known
 	NotExplained     []NotExplained
 	Eager            []Eager

@@ -14,13 +14,23 @@ import (
 	"moriens/trace/rundir"
 )
 
-// So many causes, links and ranks are listed in waits.json; waits.parquet has all.
-const mostListed = 32
+// So many causes, links, ranks and parts of the path are listed in waits.json, but none with less than that share of
+// the waits or of the path; waits.parquet has all.
+const mostListed, leastListed = 32, .001
 
 // From these shares of the waits on, of what may be wrong about clocks, waits are marked, and given up.
 const markedFrom, givenUpFrom = .01, .1
 
 func seconds(ns int64) rundir.Number { return rundir.Number(float64(ns) / 1e9) }
+
+// shareDecimals is how many decimals shares have.
+const shareDecimals = 7
+
+// listed is how many of a list are listed, of which the shares descend.
+func listed(n int, share func(i int) float64) int {
+	n = min(n, mostListed)
+	return sort.Search(n, func(i int) bool { return share(i) < leastListed })
+}
 
 // describer puts what was found into the words of files.
 type describer struct {
@@ -329,14 +339,14 @@ func (d *describer) causes(t *rundir.WaitsTable) {
 	}
 	slices.SortFunc(order, func(a, b doing) int { return cmp.Or(cmp.Compare(sums[b].NS, sums[a].NS), a.compare(b)) })
 	t.CausesTotal = len(order)
-	for _, x := range order[:min(len(order), mostListed)] {
+	for _, x := range order[:listed(len(order), func(i int) float64 { return float64(sums[order[i]].NS) / float64(max(d.WaitNS, 1)) })] {
 		s := sums[x]
 		c := rundir.WaitsCause{
 			ThreadName: d.threads[x.thread], What: whatOf[x.what], Cluster: x.clusterID(), CallPath: x.place, Seconds: seconds(s.NS), Direct: seconds(s.DirectNS),
-			Share: rundir.Number(float64(s.NS) / float64(max(d.WaitNS, 1))), Waits: s.Waits, More: rundir.Number(math.NaN()),
+			Share: rundir.Rounded(float64(s.NS)/float64(max(d.WaitNS, 1)), shareDecimals), Waits: s.Waits, More: rundir.Number(math.NaN()),
 		}
 		if s.Waits > 0 {
-			c.More = rundir.Number(float64(s.MoreNS) / float64(s.Waits) / 1e9)
+			c.More = seconds(s.MoreNS / s.Waits)
 		}
 		t.Causes = append(t.Causes, c)
 	}
@@ -372,7 +382,7 @@ func (d *describer) links(t *rundir.WaitsTable) {
 	list := slices.Clone(d.Links)
 	slices.SortStableFunc(list, func(a, b waits.Link) int { return cmp.Compare(b.NS, a.NS) })
 	t.LinksTotal = len(list)
-	for _, l := range list[:min(len(list), mostListed)] {
+	for _, l := range list[:listed(len(list), func(i int) float64 { return float64(list[i].NS) / float64(max(d.WaitNS, 1)) })] {
 		t.Links = append(t.Links, rundir.WaitsLink{
 			Waiting: d.threads[l.Thread], For: d.threads[l.For], Count: l.Waits, Seconds: seconds(l.NS), Computing: seconds(l.ComputingNS), MPI: seconds(l.MPINS),
 			Outside: seconds(l.OutsideNS), HandedOn: seconds(l.HandedOnNS),
@@ -388,7 +398,8 @@ func (d *describer) path(t *rundir.WaitsTable) {
 		ranks[s.Thread] += s.NS
 		total += s.NS
 	}
-	share := func(ns int64) rundir.Number { return rundir.Number(float64(ns) / float64(max(total, 1))) }
+	of := func(ns int64) float64 { return float64(ns) / float64(max(total, 1)) }
+	share := func(ns int64) rundir.Number { return rundir.Rounded(of(ns), shareDecimals) }
 	p := &t.Path
 	p.Seconds, p.Changes = seconds(total), max(0, len(d.Path)-1)
 	order := make([]doing, 0, len(parts))
@@ -396,11 +407,12 @@ func (d *describer) path(t *rundir.WaitsTable) {
 		order = append(order, x)
 	}
 	slices.SortFunc(order, func(a, b doing) int { return cmp.Or(cmp.Compare(parts[b], parts[a]), a.compare(b)) })
-	p.PartsTotal, p.Rest = len(order), seconds(total)
-	for _, x := range order[:min(len(order), mostListed)] {
-		p.Rest -= seconds(parts[x])
+	rest := total
+	for _, x := range order[:listed(len(order), func(i int) float64 { return of(parts[order[i]]) })] {
+		rest -= parts[x]
 		p.Parts = append(p.Parts, rundir.WaitsPathPart{What: whatOf[x.what], Cluster: x.clusterID(), CallPath: x.place, Seconds: seconds(parts[x]), Share: share(parts[x])})
 	}
+	p.PartsTotal, p.Rest = len(order), seconds(rest)
 	var threads []int32
 	for thread := range ranks {
 		threads = append(threads, thread)
@@ -428,8 +440,8 @@ func (d *describer) clusters(t *rundir.WaitsTable) {
 	for i := range d.run.Clusters {
 		c := &d.run.Clusters[i]
 		t.Clusters = append(t.Clusters, rundir.WaitsCluster{
-			Cluster: c.ID, Caused: seconds(caused[c.ID]), Path: seconds(path[c.ID]), PathShare: rundir.Number(float64(path[c.ID]) / float64(max(total, 1))),
-			Imbalance: rundir.Number((float64(path[c.ID]) - float64(c.TimeNS)/float64(max(d.locations, 1))) / 1e9),
+			Cluster: c.ID, Caused: seconds(caused[c.ID]), Path: seconds(path[c.ID]), PathShare: rundir.Rounded(float64(path[c.ID])/float64(max(total, 1)), shareDecimals),
+			Imbalance: seconds(path[c.ID] - c.TimeNS/int64(max(d.locations, 1))),
 		})
 	}
 	slices.SortStableFunc(t.Clusters, func(a, b rundir.WaitsCluster) int { return cmp.Compare(b.Caused, a.Caused) })

@@ -101,7 +101,7 @@ func described(t *testing.T, run *trace.Run, b *Blame) {
 		t.Errorf("rows have waits of %d ns, charges of %d, a path of %d, links of %d", waited, charged, path, linked)
 	}
 	x := w.WholeRun
-	if x.Basis != rundir.WaitsFull || x.Ranks != len(run.Threads) || len(w.Why) > 0 || w.Windows != nil || x.CausesTotal < len(x.Causes) || len(x.Causes) != mostListed {
+	if x.Basis != rundir.WaitsFull || x.Ranks != len(run.Threads) || len(w.Why) > 0 || w.Windows != nil || x.CausesTotal < len(x.Causes) || len(x.Causes) != mostListed || x.Path.PartsTotal <= len(x.Path.Parts) {
 		t.Errorf("%+v", w)
 	}
 	sum := 0.

@@ -10,8 +10,9 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Windows finds the waits of what is kept of a run in full detail, for messages too, and puts them into its threads: it
-// has the waits at collectives, which those of the whole run were found for. nil: nothing is kept, or messages were taken in there.
+// Windows finds the waits of what is kept of a run in full detail, for messages too, and puts them into its threads. It
+// has the waits at collectives, which were found for the whole run. nil: nothing is kept, or messages were taken in
+// there.
 func (b *Blame) Windows(kept *trace.Run) (*rundir.WaitsTable, error) {
 	if b.Full || b.givenUp() || len(kept.Windows) == 0 {
 		return nil, nil

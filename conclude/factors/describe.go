@@ -183,8 +183,8 @@ func (d *describer) mostOutsideMPI(s efficiency.Span, sums []efficiency.Sum) flo
 func (d *describer) group(name string, sums []efficiency.Sum, members []int, whole *efficiency.Factors) rundir.EfficiencyGroup {
 	f := efficiency.Solve(sums, d.nodes, whole.TNS, members)
 	return rundir.EfficiencyGroup{
-		Name: name, Locations: len(members), Mean: seconds(f.MeanNS()), OfMost: rundir.Number(f.MeanNS() / whole.LongestNS()),
-		MPI: rundir.Number(float64(f.Budget.MPINS) / float64(f.Budget.TotalNS)),
+		Name: name, Locations: len(members), Mean: seconds(f.MeanNS()), OfMost: rundir.Rounded(f.MeanNS()/whole.LongestNS(), 9),
+		MPI: rundir.Rounded(float64(f.Budget.MPINS)/float64(f.Budget.TotalNS), 9),
 	}
 }
 
@@ -210,8 +210,8 @@ func (d *describer) clusters(sums [][]efficiency.ClusterSum) []rundir.Efficiency
 	list := []rundir.EfficiencyCluster{}
 	for _, c := range efficiency.Clusters(own, alike) {
 		list = append(list, rundir.EfficiencyCluster{
-			ID: c.ID, Share: rundir.Number(c.Share), Bursts: c.Bursts, Seconds: seconds(float64(c.TimeNS)), Ranks: c.Locations,
-			Balance: rundir.Number(c.Balance), Lost: seconds(c.LostNS), Most: d.name(members[c.Longest]), IPC: rundir.Number(c.IPC), Best: rundir.Number(c.Best),
+			ID: c.ID, Share: rundir.Rounded(c.Share, 9), Bursts: c.Bursts, Seconds: seconds(float64(c.TimeNS)), Ranks: c.Locations,
+			Balance: rundir.Rounded(c.Balance, 9), Lost: seconds(c.LostNS), Most: d.name(members[c.Longest]), IPC: rundir.Rounded(c.IPC, 9), Best: rundir.Rounded(c.Best, 9),
 		})
 	}
 	return list
@@ -235,13 +235,13 @@ func (d *describer) threads(sums []efficiency.Sum) []rundir.EfficiencyLocation {
 }
 
 // mostIterations is about how many entries the iterations of a phase are described in.
-const mostIterations = 50
+const mostIterations = 32
 
 func iterations(phase int, l *efficiency.LoopSum) (list []rundir.EfficiencyIteration) {
 	for _, x := range l.Iterations(mostIterations) {
 		list = append(list, rundir.EfficiencyIteration{
-			Phase: phase, Iteration: x.First, Count: x.Count, Seconds: seconds(float64(x.TNS)), Parallel: rundir.Number(x.Parallel),
-			Balance: rundir.Number(x.Balance), Communication: rundir.Number(x.Communication), Skewed: x.Skewed,
+			Phase: phase, Iteration: x.First, Count: x.Count, Seconds: seconds(float64(x.TNS)), Parallel: rundir.Rounded(x.Parallel, 5),
+			Balance: rundir.Rounded(x.Balance, 5), Communication: rundir.Rounded(x.Communication, 5), Skewed: x.Skewed,
 		})
 	}
 	return list

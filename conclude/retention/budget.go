@@ -20,13 +20,13 @@ import (
 
 const (
 	// In a run with iterations, whose outliers and exemplars stand for the rest, these parts of what everything would take
-	// are for anomalies, for clusters in no other window, for the peers of what is kept, and for the critical path; but each may always have
-	// leastExtra bytes. A noisy machine has something unusual in every tenth iteration, which must not outweigh the
-	// others.
+	// are for anomalies, for clusters in no other window, for the peers of what is kept, and for the critical path; but
+	// each may always have leastExtra bytes. A noisy machine has something unusual in every tenth iteration, which must
+	// not outweigh the others.
 	anomaliesOfFull = 1. / 500
 	clustersOfFull  = 1. / 800
-	peersOfFull     = 1. / 400
-	pathOfFull      = 1. / 400
+	peersOfFull     = 1. / 600
+	pathOfFull      = 1. / 600
 	// A window of an anomaly should take this part of what is for them with each of its threads, but a dozen bursts or so
 	// are needed to see anything.
 	nearOfAnomalies, leastNear = 1. / 16, 16
@@ -38,9 +38,9 @@ const (
 	// sampleRow is about what a row of the sample takes, bytes.
 	sampleRow = 40
 	// The marks of a picture may take this part of what clusters.json and the levels of all ranks take, but always
-	// leastPicture bytes, and never more than that part of the budget, and of what these leave of it. There are three: burst space, the timeline, and the
-	// overview that pages draw it from.
-	pictureOfSums   = 1. / 8
+	// leastPicture bytes, and never more than that part of the budget, and of what these leave of it. There are three:
+	// burst space, the timeline, and the overview that pages draw it from.
+	pictureOfSums   = 1. / 12
 	pictureOfBudget = 1. / 24
 	pictureOfLeft   = 1. / 12
 	leastPicture    = 7_000

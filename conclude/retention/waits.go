@@ -12,8 +12,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// wait finds out what calls waited for, who caused it, and the critical path, and puts them into the run and its levels.
-// It is collective.
+// wait finds out what calls waited for, who caused it, and the critical path, and puts them into the run and its
+// levels. It is collective.
 func (r *Reduction) wait(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options) {
 	run := c.Run
 	if o.Sums != nil {

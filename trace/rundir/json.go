@@ -23,6 +23,15 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
+// Rounded is a number with so many decimals: what files have many of need not take more room than it says.
+func Rounded(x float64, decimals int) Number {
+	unit := math.Pow10(decimals)
+	if r := math.Round(x * unit); !math.IsInf(r, 0) {
+		return Number(r / unit)
+	}
+	return Number(x)
+}
+
 // UnmarshalJSON reads a number or null.
 func (n *Number) UnmarshalJSON(text []byte) error {
 	if string(text) == "null" {
