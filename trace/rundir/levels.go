@@ -11,6 +11,7 @@ type Levels struct {
 	Profile    *parquet.Profile // level 1
 	Structure  *Structure       // level 2
 	Efficiency *Efficiency
+	Waits      *Waits
 }
 
 // files are those that are there, as they are to be written.

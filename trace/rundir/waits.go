@@ -1,5 +1,7 @@
 package rundir
 
+import "moriens/internal/files"
+
 // WaitsFile and WaitsTableFile have who waited for whom, and why.
 const (
 	WaitsFile      = "waits.json"
@@ -160,4 +162,10 @@ type WaitsNotExplained struct {
 type WaitsEager struct {
 	SameNode bool   `json:"same_node"`
 	Bytes    *int64 `json:"bytes"`
+}
+
+// ReadWaits reads waits.json of a run directory.
+func ReadWaits(dir string) (*Waits, error) {
+	w := new(Waits)
+	return w, readJSON(files.Dir(dir), WaitsFile, WaitsFormat, w)
 }
