@@ -1,6 +1,7 @@
 // Colours the raster and puts it, and what lies over it, on a canvas.
-import { LOST, NO_DATA, NOTHING } from '../data/codes';
+import { kindOf, LOST, NO_DATA, NOTHING } from '../data/codes';
 import type { Span } from '../draw/span';
+import { linesOf, TILE } from '../draw/waits';
 import { mixed, rgbOf, wordOf } from '../rgb';
 import { COARSE, plain, UNLIT, type Raster } from './raster';
 
@@ -9,6 +10,7 @@ interface Look {
   ground: string; // behind everything, "#rrggbb"
   hatch: string;
   variant: (code: number) => boolean;
+  wait: (kind: number) => string; // the lines of a kind
 }
 
 const PALE = 0.45; // how much of its colour a cell of the overview keeps where bursts would be much finer
@@ -46,8 +48,11 @@ export function paintRaster(context: CanvasRenderingContext2D, raster: Raster, p
   const top = (raster.first - place.rows.from) * place.rowHeight;
   context.imageSmoothingEnabled = false;
   context.drawImage(image, 0, 0, width, lines, 0, top, width, lines * each * place.rowHeight);
-  hatch(context, raster, top, each * place.rowHeight, look.hatch, (code) => code === NO_DATA || code === LOST, 1);
-  hatch(context, raster, top, each * place.rowHeight, look.ground, look.variant, WIDE);
+  hatch(context, raster, top, each * place.rowHeight, stripes(context, look.hatch), (code) => code === NO_DATA || code === LOST, 1);
+  hatch(context, raster, top, each * place.rowHeight, stripes(context, look.ground), look.variant, WIDE);
+  for (const kind of new Set([...known.keys()].map((code) => kindOf(plain(code))))) {
+    if (kind > 0) hatch(context, raster, top, each * place.rowHeight, linesOver(context, kind, look.wait(kind)), (code) => kindOf(code) === kind, NARROW);
+  }
   if (place.rowHeight >= 6) {
     context.fillStyle = look.ground;
     const gap = Math.max(1, Math.round(place.rowHeight / 14));
@@ -65,11 +70,14 @@ function pixelOf(code: number, look: Look, kept: number): number {
 // Narrower stretches of a variant have the colour of its kind alone: lines would make another one of it.
 const WIDE = 5;
 
-// hatch draws lines over stretches of some codes that are so many pixels long: over what has no data, so that nobody
-// takes it for a colour, and over variants.
-function hatch(context: CanvasRenderingContext2D, raster: Raster, top: number, height: number, colour: string, of: (code: number) => boolean, wide: number) {
+// Waits have the colour of their lines below them too, so that short ones are seen.
+const NARROW = 3;
+
+// hatch draws a pattern over stretches of some codes that are so many pixels long: over what has no data, so that nobody
+// takes it for a colour, over variants and over waits.
+function hatch(context: CanvasRenderingContext2D, raster: Raster, top: number, height: number, pattern: CanvasPattern, of: (code: number) => boolean, wide: number) {
   const { width, lines, codes } = raster;
-  context.fillStyle = stripes(context, colour);
+  context.fillStyle = pattern;
   for (let line = 0; line < lines; line++) {
     let begin = -1;
     for (let p = 0; p <= width; p++) {
@@ -93,5 +101,14 @@ function stripes(context: CanvasRenderingContext2D, colour: string): CanvasPatte
     c.lineTo(x + 8, 0);
   }
   c.stroke();
+  return context.createPattern(tile, 'repeat')!;
+}
+
+function linesOver(context: CanvasRenderingContext2D, kind: number, colour: string): CanvasPattern {
+  const tile = new OffscreenCanvas(TILE, TILE);
+  const c = tile.getContext('2d')!;
+  c.strokeStyle = colour;
+  c.lineWidth = 1.5;
+  c.stroke(new Path2D(linesOf(kind)));
   return context.createPattern(tile, 'repeat')!;
 }
