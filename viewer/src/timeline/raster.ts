@@ -12,8 +12,7 @@ const FLAGS = COARSE | UNLIT;
 
 export const plain = (code: number) => (code & ~FLAGS) >>> 0;
 
-// Waits are a part of MPI.
-const outer = (code: number) => (kindOf(plain(code)) > 0 ? ((code & FLAGS) | MPI) >>> 0 : code);
+const inMPI = (code: number) => code === MPI || kindOf(code) > 0;
 
 export interface Overview {
   time: Span;
@@ -97,9 +96,13 @@ class Ballot {
   }
 
   fill(from: number, to: number, code: number, factor: number) {
-    const shown = outer(code);
-    this.all.fill(from, to, shown, factor);
-    if (plain(shown) === MPI) this.mpi.fill(from, to, code, factor);
+    this.all.fill(from, to, code, factor);
+  }
+
+  // fillMPI takes a stretch in MPI, whose code says for what it waits, if it does.
+  fillMPI(from: number, to: number, code: number, factor: number) {
+    this.all.fill(from, to, ((code & FLAGS) | MPI) >>> 0, factor);
+    this.mpi.fill(from, to, code, factor);
   }
 
   // lay puts what won over what is there.
@@ -170,17 +173,23 @@ function drawCells(o: Overview, flag: number, from: number, to: number, time: Sp
       const code = o.cell[row * o.bins + b]!;
       if (plain(code) === NOTHING) continue;
       const x = (o.time.from + b * bin - time.from) * pixels;
-      line.fill(x, x + bin * pixels, (code | flag) >>> 0, Math.max(1, o.share[row * o.bins + b]!) / 255);
+      const factor = Math.max(1, o.share[row * o.bins + b]!) / 255;
+      if (inMPI(plain(code))) line.fillMPI(x, x + bin * pixels, (code | flag) >>> 0, factor);
+      else line.fill(x, x + bin * pixels, (code | flag) >>> 0, factor);
     }
   }
 }
 
 function drawDetail(source: Source, thread: number, time: Span, line: Ballot, width: number): number {
   const pixels = width / (time.to - time.from);
-  const draw = (start: number, end: number, code: number) => {
-    if (end >= time.from && start <= time.to) line.fill((start - time.from) * pixels, (end - time.from) * pixels, code, 1);
-  };
   const { calls, bursts, gap, code, waits } = source;
+  const draw = (start: number, end: number, code: number) => {
+    if (end < time.from || start > time.to) return;
+    const from = (start - time.from) * pixels;
+    const to = (end - time.from) * pixels;
+    if (waits && inMPI(code)) line.fillMPI(from, to, code, 1);
+    else line.fill(from, to, code, 1);
+  };
   for (let k = firstAfter(calls, thread, time.from); k < calls.first[thread + 1]! && calls.start[k]! <= time.to; k++) {
     const wait = waits?.of[calls.item[k]!] ?? -1;
     if (!waits || wait < 0) {

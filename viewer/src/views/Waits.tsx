@@ -1,10 +1,10 @@
 // Who waits for whom, and why: causes, the critical path, kinds of waits, and links between ranks.
 import { usePack } from '../data/context';
 import { onlyCollectives, type Cause } from '../data/waits';
-import { count, percent, seconds } from '../format';
+import { count, seconds } from '../format';
 import { Empty } from '../parts/Panel';
 import { select, useParam, useSelection } from '../store';
-import { Bar, Listing } from '../waits/Listing';
+import { Listing, Share } from '../waits/Listing';
 import { clustersOf, holds, KindName, threadsOf, toggle, useRanks, whatName, WhatName, who } from '../waits/names';
 import { Path } from '../waits/Path';
 import { useScope } from '../waits/scope';
@@ -51,11 +51,7 @@ export function Waits() {
           { title: 'Makes others wait', says: 'waits that are charged to it, of all ranks together', show: (c) => seconds(c.seconds), csv: 'seconds', value: (c) => c.seconds },
           {
             title: 'Of all waits',
-            show: (c) => (
-              <>
-                <Bar share={c.share} /> {percent(c.share)}
-              </>
-            ),
+            show: (c) => <Share of={c.share} />,
             csv: 'share',
             value: (c) => c.share,
           },
@@ -76,11 +72,7 @@ export function Waits() {
             { title: 'Time', show: (k) => seconds(k.seconds), csv: 'seconds', value: (k) => k.seconds },
             {
               title: 'Share',
-              show: (k) => (
-                <>
-                  <Bar share={share(k.seconds)} /> {percent(share(k.seconds))}
-                </>
-              ),
+              show: (k) => <Share of={share(k.seconds)} />,
               csv: 'share',
               value: (k) => share(k.seconds),
             },
@@ -117,11 +109,7 @@ export function Waits() {
           { title: 'Waiting', show: (p) => seconds(p.seconds), csv: 'seconds', value: (p) => p.seconds },
           {
             title: 'Of all waits',
-            show: (p) => (
-              <>
-                <Bar share={share(p.seconds)} /> {percent(share(p.seconds))}
-              </>
-            ),
+            show: (p) => <Share of={share(p.seconds)} />,
             csv: 'share',
             value: (p) => share(p.seconds),
           },

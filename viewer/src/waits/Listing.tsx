@@ -1,7 +1,7 @@
 // A table of waits.json: its first rows, all at a click; a row that stands for ranks or a cluster selects them.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { count } from '../format';
+import { count, percent } from '../format';
 import { Heads } from '../parts/Heads';
 import { Panel } from '../parts/Panel';
 import { SaveTools } from '../save/SaveTools';
@@ -90,11 +90,14 @@ export function Listing<R>({ title, name, note, tools, before, fields, rows, tot
   );
 }
 
-// Bar shows a share, 0-1, beside its figure.
-export function Bar({ share, fill }: { share: number; fill?: string | undefined }) {
+// Share shows a share, 0-1, as a bar and a figure.
+export function Share({ of }: { of: number }) {
   return (
-    <svg class="share" width="60" height="9" aria-hidden="true">
-      <rect width={60 * Math.min(1, Math.max(0, share || 0))} height="9" {...(fill ? { fill } : {})} />
-    </svg>
+    <>
+      <svg class="share" width="60" height="9" aria-hidden="true">
+        <rect width={60 * Math.min(1, Math.max(0, of || 0))} height="9" />
+      </svg>
+      <span class="share">{percent(of)}</span>
+    </>
   );
 }

@@ -10,7 +10,7 @@ import { hideTip, showTip } from '../parts/tooltip';
 import { SaveTools } from '../save/SaveTools';
 import { goTo, select, useSelection } from '../store';
 import { useTheme } from '../theme';
-import { Bar, Listing } from './Listing';
+import { Listing, Share } from './Listing';
 import { clustersOf, holds, threadsOf, useRanks, whatName, WhatName, who } from './names';
 
 // A part gets its name where it has this share of the bar, in percent.
@@ -114,11 +114,7 @@ export function Path({ table }: { table: Table }) {
             { title: 'On the path', show: (r) => seconds(r.seconds), csv: 'seconds', value: (r) => r.seconds },
             {
               title: 'Share',
-              show: (r) => (
-                <>
-                  <Bar share={r.share} /> {percent(r.share)}
-                </>
-              ),
+              show: (r) => <Share of={r.share} />,
               csv: 'share',
               value: (r) => r.share,
             },

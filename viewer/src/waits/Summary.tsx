@@ -6,7 +6,7 @@ import { Heads, numbers } from '../parts/Heads';
 import { Panel } from '../parts/Panel';
 import { SaveTools } from '../save/SaveTools';
 import { goTo } from '../store';
-import { Bar } from './Listing';
+import { Share } from './Listing';
 import { clustersOf, threadsOf, whatName, who } from './names';
 import { ScopeField } from './scope';
 
@@ -32,22 +32,21 @@ export function Summary({ scope }: { scope: Scope }) {
       <div class="waits-columns">
         <div>
           <table>
-            <Heads of={['Time in MPI', numbers('Time', 'of all threads together'), numbers('Share', 'of the time in MPI'), '']} />
+            <Heads of={['Time in MPI', numbers('Time', 'of all threads together'), numbers('Share', 'of the time in MPI')]} />
             <tbody>
               {rows.map(([name, s, says]) => (
                 <tr key={name} title={says}>
                   <th scope="row">{name}</th>
                   <td class="n">{seconds(s)}</td>
-                  <td class="n">{percent(s / t.mpi_seconds)}</td>
-                  <td>
-                    <Bar share={s / t.mpi_seconds} />
+                  <td class="n">
+                    <Share of={s / t.mpi_seconds} />
                   </td>
                 </tr>
               ))}
               <tr class="sum">
                 <th scope="row">In MPI</th>
                 <td class="n">{seconds(t.mpi_seconds)}</td>
-                <td class="n" colSpan={2}>
+                <td class="n">
                   {percent(t.mpi_seconds / (t.locations * t.seconds))} of {plural(t.locations, t.locations > t.ranks ? 'thread' : 'rank')} × {seconds(t.seconds)}
                 </td>
               </tr>
