@@ -35,21 +35,7 @@ const InLost int32 = -98
 // Each cuts the calls, bursts and losses of a thread at the edges of the bins, and hands out the parts in the order of
 // time: InMPI, InLost or the label of a burst, and how long it lasts in the bin.
 func (b Bins) Each(t *trace.Thread, add func(bin int, label int32, ns int64)) {
-	bin := 0
-	spread := func(label int32, fromNS, toNS int64) {
-		for fromNS < toNS {
-			// Most things begin where the one before them has ended.
-			if bin >= b.Count || fromNS < b.Edge(bin) || fromNS >= b.Edge(bin+1) {
-				bin = b.Of(fromNS)
-			}
-			end := min(toNS, b.Edge(bin+1))
-			if end <= fromNS {
-				end = toNS // beyond the last bin
-			}
-			add(bin, label, end-fromNS)
-			fromNS = end
-		}
-	}
+	spread := spread(b, add)
 	call, burst, lost := 0, 0, 0
 	for call < t.Calls.Len() || burst < t.Bursts.Len() || lost < len(t.Lost) {
 		if lost < len(t.Lost) && (call == t.Calls.Len() || t.Lost[lost].BeginNS < t.Calls.EnterNS[call]) &&
@@ -66,5 +52,32 @@ func (b Bins) Each(t *trace.Thread, add func(bin int, label int32, ns int64)) {
 		start := t.Bursts.StartNS[burst]
 		spread(t.Bursts.Cluster[burst], start, start+t.Bursts.DurationNS[burst])
 		burst++
+	}
+}
+
+// EachWait cuts the waits of a thread likewise: of the time that Each hands out as InMPI, what is waiting.
+func (b Bins) EachWait(t *trace.Thread, add func(bin int, kind trace.WaitKind, ns int64)) {
+	spread := spread(b, add)
+	for i, call := range t.Waits.Call {
+		spread(t.Waits.Kind[i], t.Calls.EnterNS[call], t.Waits.UntilNS[i])
+	}
+}
+
+// spread returns what cuts a time at the edges of the bins. It is quickest for times in their order.
+func spread[K any](b Bins, add func(bin int, what K, ns int64)) func(what K, fromNS, toNS int64) {
+	bin := 0
+	return func(what K, fromNS, toNS int64) {
+		for fromNS < toNS {
+			// Most things begin where the one before them has ended.
+			if bin >= b.Count || fromNS < b.Edge(bin) || fromNS >= b.Edge(bin+1) {
+				bin = b.Of(fromNS)
+			}
+			end := min(toNS, b.Edge(bin+1))
+			if end <= fromNS {
+				end = toNS // beyond the last bin
+			}
+			add(bin, what, end-fromNS)
+			fromNS = end
+		}
 	}
 }

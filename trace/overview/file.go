@@ -35,6 +35,9 @@ func (o *Overview) AddTo(c *pack.Columns) {
 	pack.Add(c, "overview.cell", o.Cell)
 	pack.Add(c, "overview.share", o.Share)
 	pack.Add(c, "overview.profile", o.Profile)
+	if o.Wait != nil {
+		pack.Add(c, "overview.wait", o.Wait)
+	}
 }
 
 type document struct {
@@ -99,10 +102,13 @@ func parse(b []byte) (*Overview, error) {
 		return nil, fmt.Errorf("it is of a part of the run, from %d ns on", d.FromNS)
 	}
 	o := &Overview{EndNS: d.ToNS, Bins: d.Bins, Rows: d.Rows, Codes: d.Codes}
-	var errs [3]error
+	var errs [4]error
 	o.Cell, errs[0] = pack.Get[uint16](c, "overview.cell")
 	o.Share, errs[1] = pack.Get[uint8](c, "overview.share")
 	o.Profile, errs[2] = pack.Get[float32](c, "overview.profile")
+	if _, there := c.Places["overview.wait"]; there {
+		o.Wait, errs[3] = pack.Get[uint8](c, "overview.wait")
+	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -116,6 +122,9 @@ func (o *Overview) check() error {
 	}
 	if o.Bins < 1 || o.Bins > maxFile || o.EndNS < 1 || len(o.Cell) != len(o.Rows)*o.Bins || len(o.Share) != len(o.Cell) || len(o.Profile) != len(o.Codes)*o.Bins {
 		return fmt.Errorf("%d rows of %d bins, %d codes: there are %d cells, %d shares, %d sums", len(o.Rows), o.Bins, len(o.Codes), len(o.Cell), len(o.Share), len(o.Profile))
+	}
+	if o.Wait != nil && len(o.Wait) != len(o.Cell) {
+		return fmt.Errorf("there are %d cells, %d waits", len(o.Cell), len(o.Wait))
 	}
 	next := 0
 	for i, row := range o.Rows {

@@ -54,6 +54,7 @@ type Overview struct {
 	Cell    []uint16  // code by row and bin
 	Share   []uint8   // of the cell's time that its code has: 255 = all
 	Profile []float32 // seconds by bin and code, summed over all threads
+	Wait    []uint8   // by row and bin: the kind of wait that the cell's time in MPI shows, 0 = none; nil: no wait is known
 }
 
 // codeOf is the code of a label, or of InMPI, in a run in which so many clusters have one.
@@ -129,11 +130,20 @@ func on(run *trace.Run, owners team.Threads, rows [][2]int, bins int) (*Overview
 	if lost {
 		o.Codes = append(o.Codes, Lost)
 	}
+	waits, err := team.Any(owners, slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return t.Waits.Len() > 0 }))
+	if err != nil {
+		return nil, err
+	}
+	d.stride = len(o.Codes)
+	if waits {
+		d.stride += trace.WaitKinds
+		o.Wait = make([]uint8, len(o.Cell))
+	}
 	others, err := d.exchange()
 	if err != nil {
 		return nil, err
 	}
-	total := make([]int64, o.Bins*len(o.Codes))
+	total := make([]int64, o.Bins*d.stride)
 	var mu sync.Mutex
 	var taken atomic.Int64
 	var wg sync.WaitGroup
@@ -148,7 +158,7 @@ func on(run *trace.Run, owners team.Threads, rows [][2]int, bins int) (*Overview
 				for _, x := range others[row] {
 					sums[x.at] += x.ns
 				}
-				o.draw(row, sums)
+				d.draw(row, sums)
 				mu.Lock()
 				for i, ns := range sums {
 					total[i] += ns
@@ -161,21 +171,24 @@ func on(run *trace.Run, owners team.Threads, rows [][2]int, bins int) (*Overview
 	if err := d.collect(total); err != nil {
 		return nil, err
 	}
-	o.Profile = make([]float32, len(total))
-	for i, ns := range total {
-		o.Profile[i] = float32(float64(ns) / 1e9)
+	o.Profile = make([]float32, 0, o.Bins*len(o.Codes))
+	for bin := range o.Bins {
+		for _, ns := range total[bin*d.stride:][:len(o.Codes)] {
+			o.Profile = append(o.Profile, float32(float64(ns)/1e9))
+		}
 	}
 	return o, nil
 }
 
 // draw fills in a row from its nanoseconds by bin and code, to which it adds what is in nothing.
-func (o *Overview) draw(row int, sums []int64) {
-	codes := len(o.Codes)
+func (d *drawing) draw(row int, sums []int64) {
+	o, codes := d.Overview, len(d.Codes)
 	bins := Bins{o.Bins, o.EndNS}
 	rows := o.Rows[row]
-	owed := make([]int64, codes)
+	owed, owedWaits := make([]int64, codes), make([]int64, d.stride-codes)
 	for bin := range o.Bins {
-		in := sums[bin*codes : (bin+1)*codes]
+		in := sums[bin*d.stride:][:codes]
+		waits := sums[bin*d.stride:][codes:d.stride]
 		recorded := int64(0)
 		for _, ns := range in {
 			recorded += ns
@@ -185,16 +198,35 @@ func (o *Overview) draw(row int, sums []int64) {
 		if all == 0 {
 			continue // bins shorter than a nanosecond
 		}
-		chosen := -1
-		for code, ns := range in {
-			owed[code] += ns
-			if ns > 0 && (chosen < 0 || owed[code] > owed[chosen]) {
-				chosen = code
+		at := row*o.Bins + bin
+		chosen := most(owed, in)
+		owed[chosen] -= all
+		if len(waits) > 0 {
+			// The time in MPI, too, is divided between its cells.
+			waits[0] = in[MPI]
+			for _, ns := range waits[1:] {
+				waits[0] -= ns
+			}
+			kind := most(owedWaits, waits)
+			if chosen == MPI && kind >= 0 {
+				owedWaits[kind] -= all
+				o.Wait[at] = uint8(kind)
 			}
 		}
-		owed[chosen] -= all
-		at := row*o.Bins + bin
 		o.Cell[at] = uint16(o.Codes[chosen])
 		o.Share[at] = uint8(max(1, math.Round(float64(in[chosen])/float64(all)*math.MaxUint8/shareStep)) * shareStep)
 	}
+}
+
+// most adds what there is of each part to what it is owed, and returns the one of those there that is owed most; -1:
+// nothing is there.
+func most(owed, in []int64) int {
+	chosen := -1
+	for i, ns := range in {
+		owed[i] += ns
+		if ns > 0 && (chosen < 0 || owed[i] > owed[chosen]) {
+			chosen = i
+		}
+	}
+	return chosen
 }

@@ -51,6 +51,11 @@ func cut(t *trace.Thread, beginNS, endNS int64) trace.Thread {
 		c.Calls.EnterNS = append(c.Calls.EnterNS, within(t.Calls.EnterNS[i]))
 		c.Calls.ExitNS = append(c.Calls.ExitNS, within(t.Calls.ExitNS[i]))
 	}
+	w, _ := slices.BinarySearch(t.Waits.Call, uint32(first))
+	for ; w < t.Waits.Len() && int(t.Waits.Call[w]) < next; w++ {
+		c.Waits.Call, c.Waits.Kind = append(c.Waits.Call, t.Waits.Call[w]-uint32(first)), append(c.Waits.Kind, t.Waits.Kind[w])
+		c.Waits.UntilNS = append(c.Waits.UntilNS, within(t.Waits.UntilNS[w]))
+	}
 	first, next = span(t.Bursts.Len(), func(i int) int64 { return t.Bursts.StartNS[i] })
 	for i := first; i < next; i++ {
 		start := within(t.Bursts.StartNS[i])

@@ -12,6 +12,7 @@ type drawing struct {
 	run      *trace.Run
 	owners   team.Threads
 	clusters int // that have codes of their own
+	stride   int // sums of a bin: one for each code and, where there are waits, one for each kind; the first, of none, is left to draw
 }
 
 // column is where in Codes the code of a label is, of InMPI or of InLost, which is the last.
@@ -29,7 +30,10 @@ func (d *drawing) add(row int, sums []int64) {
 	clear(sums)
 	bins := Bins{d.Bins, d.EndNS}
 	for i := d.Rows[row][0]; i <= d.Rows[row][1]; i++ {
-		bins.Each(&d.run.Threads[i], func(bin int, label int32, ns int64) { sums[bin*len(d.Codes)+d.column(label)] += ns })
+		bins.Each(&d.run.Threads[i], func(bin int, label int32, ns int64) { sums[bin*d.stride+d.column(label)] += ns })
+		if d.Wait != nil {
+			bins.EachWait(&d.run.Threads[i], func(bin int, kind trace.WaitKind, ns int64) { sums[bin*d.stride+len(d.Codes)+int(kind)] += ns })
+		}
 	}
 }
 
@@ -42,7 +46,7 @@ func (d *drawing) exchange() (map[int][]part, error) {
 		return nil, nil
 	}
 	parts := make([][]int64, d.owners.Size())
-	sums := make([]int64, d.Bins*len(d.Codes))
+	sums := make([]int64, d.Bins*d.stride)
 	for row, threads := range d.Rows {
 		here := false
 		for i := threads[0]; i <= threads[1]; i++ {
@@ -79,9 +83,13 @@ func (d *drawing) collect(total []int64) error {
 		return nil
 	}
 	// What a member has not drawn is 0.
-	cells := make([]int64, 2*len(d.Cell))
+	n := len(d.Cell)
+	cells := make([]int64, 2*n+len(d.Wait))
 	for i := range d.Cell {
-		cells[i], cells[len(d.Cell)+i] = int64(d.Cell[i]), int64(d.Share[i])
+		cells[i], cells[n+i] = int64(d.Cell[i]), int64(d.Share[i])
+	}
+	for i, kind := range d.Wait {
+		cells[2*n+i] = int64(kind)
 	}
 	for _, list := range [][]int64{cells, total} {
 		if err := d.owners.AllReduce(list, team.Sum); err != nil {
@@ -89,7 +97,10 @@ func (d *drawing) collect(total []int64) error {
 		}
 	}
 	for i := range d.Cell {
-		d.Cell[i], d.Share[i] = uint16(cells[i]), uint8(cells[len(d.Cell)+i])
+		d.Cell[i], d.Share[i] = uint16(cells[i]), uint8(cells[n+i])
+	}
+	for i := range d.Wait {
+		d.Wait[i] = uint8(cells[2*n+i])
 	}
 	return nil
 }

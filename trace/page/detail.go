@@ -132,6 +132,7 @@ func (b *builder) leftOut(format string, values ...any) {
 func (b *builder) addCalls(c chosen) {
 	var thread, function, path []int32
 	var enter, exit []float64
+	var waits waits
 	if run := b.source.Detail; run != nil {
 		numbers, paths := b.numbersOf(run), b.pathsOf(run)
 		functions := b.functionsOf(run)
@@ -144,6 +145,9 @@ func (b *builder) addCalls(c chosen) {
 				}
 				thread, enter, exit = append(thread, numbers[i]), append(enter, float64(ns)), append(exit, float64(t.Calls.ExitNS[k]))
 				function, path = append(function, functions[t.Calls.Path[k]]), append(path, paths[t.Calls.Path[k]])
+				if w, waited := slices.BinarySearch(t.Waits.Call, uint32(k)); waited {
+					waits.add(len(thread)-1, t, w, numbers)
+				}
 			}
 		}
 	}
@@ -153,6 +157,7 @@ func (b *builder) addCalls(c chosen) {
 	pack.Add(&b.columns, "calls.exit_ns", exit)
 	pack.Add(&b.columns, "calls.function", function)
 	pack.Add(&b.columns, "calls.path", path)
+	b.addWaits(&waits)
 }
 
 // functionsOf numbers the functions of a run's call paths; -1 where there is none.

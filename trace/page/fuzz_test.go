@@ -41,7 +41,14 @@ func FuzzOpen(f *testing.F) {
 	if err := errors.Join(parquet.WriteProfile(profile, &parquet.Profile{Counters: run.Counters, Rows: rows}), profile.Close()); err != nil {
 		f.Fatal(err)
 	}
-	names := []string{rundir.ManifestFile, rundir.ClustersFile, rundir.TraceFile, rundir.LabelsFile, rundir.BurstsFile, rundir.ProfileFile, rundir.OverviewFile}
+	waits, err := json.Marshal(caused())
+	if err != nil {
+		f.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, rundir.WaitsFile), waits, 0o666); err != nil {
+		f.Fatal(err)
+	}
+	names := []string{rundir.ManifestFile, rundir.ClustersFile, rundir.TraceFile, rundir.LabelsFile, rundir.BurstsFile, rundir.ProfileFile, rundir.OverviewFile, rundir.WaitsFile}
 	whole := make(map[string][]byte)
 	for i, name := range names {
 		text, err := os.ReadFile(filepath.Join(dir, name))
@@ -93,12 +100,15 @@ func FuzzOpen(f *testing.F) {
 // fits compares the lengths of columns with the description, as viewer/src/data/pack.ts does.
 func fits(t *testing.T, s shown) {
 	d := s.Document
-	rows := map[string]int{"thread": d.Threads, "points": d.Points.Count, "rank": len(d.Groups), "calls": d.Detail.Calls, "messages": d.Detail.Messages, "heat": len(s.Floats["heat.group"])}
+	rows := map[string]int{"thread": d.Threads, "points": d.Points.Count, "rank": len(d.Groups), "calls": d.Detail.Calls, "waits": d.Detail.Waits, "messages": d.Detail.Messages, "critical": d.Detail.Critical, "heat": len(s.Floats["heat.group"])}
 	for name, column := range s.Floats {
 		table, _, _ := strings.Cut(name, ".")
 		if n, known := rows[table]; known && n != len(column) {
 			t.Fatalf("%s has %d rows, not %d", name, len(column), n)
 		}
+	}
+	if o, waits := d.Overview, s.Floats["overview.wait"]; o != nil && waits != nil && len(waits) != len(o.Rows)*o.Bins {
+		t.Fatalf("%d rows of %d bins, %d waits", len(o.Rows), o.Bins, len(waits))
 	}
 	if o := d.Overview; o != nil && (len(s.Floats["overview.cell"]) != len(o.Rows)*o.Bins || len(s.Floats["overview.profile"]) != len(o.Codes)*o.Bins) {
 		t.Fatalf("%d rows of %d bins, %d cells, %d sums of %d codes", len(o.Rows), o.Bins, len(s.Floats["overview.cell"]), len(s.Floats["overview.profile"]), len(o.Codes))

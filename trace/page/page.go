@@ -37,14 +37,14 @@ const (
 )
 
 // Limits are how much of each kind a page holds at most.
-type Limits struct{ Points, Calls, Messages, Rows int }
+type Limits struct{ Points, Calls, Messages, Critical, Rows int }
 
 // LimitsOf are those of a mode: a report is a file to send to others, a served page is read on the same machine.
 func LimitsOf(m Mode) Limits {
 	if m == Report {
-		return Limits{Points: 60_000, Calls: 40_000, Messages: 20_000, Rows: 1024}
+		return Limits{Points: 60_000, Calls: 40_000, Messages: 20_000, Critical: 20_000, Rows: 1024}
 	}
-	return Limits{Points: MostOfView, Calls: MostOfView, Messages: 500_000, Rows: 10_000}
+	return Limits{Points: MostOfView, Calls: MostOfView, Messages: 500_000, Critical: 500_000, Rows: 10_000}
 }
 
 // MostOfView is how many bursts, and how many calls, a served page holds if nobody says otherwise.
@@ -60,6 +60,7 @@ type Source struct {
 	Profile                    *parquet.Profile
 	Overview                   *overview.Overview
 	Efficiency                 *rundir.Efficiency
+	Waits                      *rundir.Waits
 	Problems                   []string
 }
 
@@ -86,6 +87,7 @@ type Document struct {
 	Columns    map[string]pack.Column `json:"columns"`
 
 	Efficiency *rundir.Efficiency `json:"efficiency"`
+	Waits      *rundir.Waits      `json:"waits"`
 }
 
 // A Dimension is what a point can be drawn by.
@@ -109,10 +111,12 @@ type Points struct {
 	How   string `json:"how"`
 }
 
-// A Detail says how many calls and messages there are.
+// A Detail says how many calls, waits in them, messages, and parts of the critical path there are.
 type Detail struct {
 	Calls    int    `json:"calls"`
+	Waits    int    `json:"waits"`
 	Messages int    `json:"messages"`
+	Critical int    `json:"critical"`
 	LeftOut  string `json:"left_out"`
 }
 
@@ -143,9 +147,11 @@ func Write(w io.Writer, m Mode, s Source, l Limits) error {
 	b.doc.Bins = m == View && b.doc.Detail.LeftOut != ""
 	b.addCalls(chosen)
 	b.addMessages(chosen)
+	b.addCritical(chosen)
 	b.addOverview()
 	b.addRanks()
 	b.addEfficiency()
+	b.doc.Waits = b.source.Waits
 	b.doc.Resolution = strings.Join(b.coarse, " ")
 	b.doc.Columns = b.columns.Places
 	return pack.Write(w, b.doc, &b.columns)

@@ -30,7 +30,7 @@ func Of(c *rundir.Content, manifest json.RawMessage) (Source, error) {
 	detail, rows := c.Detail()
 	s := Source{ManifestJSON: manifest, ClustersJSON: clusters, Manifest: c.Manifest, Clusters: c.Clusters, Detail: detail, Rows: rows, Overview: grid}
 	if c.Levels != nil {
-		s.Profile, s.Efficiency = c.Levels.Profile, c.Levels.Efficiency
+		s.Profile, s.Efficiency, s.Waits = c.Levels.Profile, c.Levels.Efficiency, c.Levels.Waits
 	}
 	return s, nil
 }
@@ -72,6 +72,12 @@ func Open(dir string) (Source, error) {
 		s.Efficiency = nil // those of earlier versions do not have it
 		if !errors.Is(err, fs.ErrNotExist) {
 			s.problem(dir, rundir.EfficiencyFile, err)
+		}
+	}
+	if s.Waits, err = rundir.ReadWaits(dir); err != nil {
+		s.Waits = nil // likewise
+		if !errors.Is(err, fs.ErrNotExist) {
+			s.problem(dir, rundir.WaitsFile, err)
 		}
 	}
 	return s, nil

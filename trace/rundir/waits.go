@@ -205,21 +205,24 @@ func ReadWaits(dir string) (*Waits, error) {
 	if err := readJSON(files.Dir(dir), WaitsFile, WaitsFormat, w); err != nil {
 		return nil, err
 	}
-	if !w.WholeRun.plausible() || !w.Windows.plausible() {
+	if !w.WholeRun.plausible(true) || !w.Windows.plausible(false) {
 		return nil, hint.With(fmt.Errorf("%s has figures that cannot be", WaitsFile), adviseDamage)
 	}
 	return w, nil
 }
 
 // plausible says that the figures of a table can be: those are there that every run has, times are no less than 0,
-// shares are 0 to 1, and words are those of the format.
-func (t *WaitsTable) plausible() bool {
+// shares are 0 to 1, and words are those of the format. Windows have no critical path.
+func (t *WaitsTable) plausible(path bool) bool {
 	if t == nil {
 		return true
 	}
 	f := waitsFigures{right: true}
 	f.word(t.Basis == WaitsFull || t.Basis == WaitsCollectives)
-	f.known(t.Seconds, t.MPI, t.Waiting, t.Residual, t.Path.Seconds)
+	f.known(t.Seconds, t.MPI, t.Waiting, t.Residual)
+	if path {
+		f.known(t.Path.Seconds)
+	}
 	f.times(t.Uncertain, t.Unexplained)
 	f.counts(int64(t.Ranks)-1, int64(t.Locations)-1, int64(t.CausesTotal), int64(t.LinksTotal), int64(t.Path.Changes), t.Contradictions, t.Incomplete, t.NotSynchronising, t.OneSided)
 	for _, x := range t.Kinds {

@@ -2,8 +2,14 @@
 // same as in every other picture of the run; on a dark page dark colours are raised in lightness, by one rule, and keep
 // their hue.
 import { FILTERED, MISSING } from './data/clusters';
-import { rgbOf, type RGB } from './rgb';
+import { mixed, rgbOf, type RGB } from './rgb';
 import { nowTheme, type Theme } from './theme';
+
+// Waits are in MPI's grey under lines: one colour for messages, one for collectives, one for start and end.
+const waits: Record<Theme, readonly [message: string, collective: string, edge: string]> = {
+  light: ['#8a4b00', '#5a3a9e', '#4f5660'],
+  dark: ['#e9b765', '#bca8f5', '#a5acb6'],
+};
 
 type Grey = 'mpi' | 'noise' | 'others' | 'filtered' | 'missing' | 'dropped' | 'lost';
 
@@ -15,6 +21,20 @@ const greys: Record<Theme, Record<Grey, string>> = {
 export function greyOf(what: Grey, theme: Theme = nowTheme()): string {
   return greys[theme][what];
 }
+
+// waitColour gives the colour of the lines over waits of a kind.
+export function waitColour(kind: number, theme: Theme = nowTheme()): string {
+  return waits[theme][kind <= 3 ? 0 : kind <= 9 ? 1 : 2];
+}
+
+const TINT = 0.34; // of the lines' colour: stretches too narrow for lines have it too
+
+// waitGround gives the colour below the lines.
+export function waitGround(kind: number, theme: Theme = nowTheme()): string {
+  return '#' + mixed(rgbOf(waitColour(kind, theme)), rgbOf(greyOf('mpi', theme)), TINT).map(hex).join('');
+}
+
+const hex = (v: number) => v.toString(16).padStart(2, '0');
 
 // The colours of clusters by id, set when a pack is opened and when a run in progress reports its clusters.
 let given = new Map<number, string>();
@@ -92,7 +112,7 @@ function hexOf(lightness: number, a: number, b: number): string {
   for (let chroma = 1; ; chroma -= 0.05) {
     const rgb = fromOklab(lightness, a * Math.max(chroma, 0), b * Math.max(chroma, 0));
     if (chroma <= 0 || rgb.every((v) => v >= -0.001 && v <= 1.001)) {
-      return '#' + rgb.map((v) => Math.round(255 * Math.min(1, Math.max(0, v))).toString(16).padStart(2, '0')).join('');
+      return '#' + rgb.map((v) => hex(Math.round(255 * Math.min(1, Math.max(0, v))))).join('');
     }
   }
 }

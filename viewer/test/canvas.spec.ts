@@ -84,7 +84,7 @@ function source(): Source {
   const end = [30, 10, 41, 25];
   const thread = [0, 0, 0, 1];
   const bursts = makeLanes(2, thread, start, (i) => end[i]!);
-  return { threads: 2, bursts, code: Uint32Array.of(codeOf(2), codeOf(1), codeOf(3), codeOf(4)), gap: Uint8Array.of(1, 1, 0, 0), calls: makeLanes(2, [], [], () => 0), overview: null, bins: null };
+  return { threads: 2, bursts, code: Uint32Array.of(codeOf(2), codeOf(1), codeOf(3), codeOf(4)), gap: Uint8Array.of(1, 1, 0, 0), calls: makeLanes(2, [], [], () => 0), waits: null, overview: null, bins: null };
 }
 
 test('lanes are in the order of time, and found by it', () => {

@@ -48,7 +48,7 @@ async function shows(page: Page): Promise<void> {
   const drawn = () => page.evaluate(() => (window as unknown as { __moriens?: { drawn: { space?: { of: number } } } }).__moriens?.drawn.space?.of);
   await expect.poll(drawn).toBe(m.kept.bursts + m.kept.sampled_bursts);
 
-  await page.keyboard.press('8');
+  await page.keyboard.press('9');
   const names = await page.locator('.files tbody tr td:first-child').allInnerTexts();
   expect(names).toEqual([...m.files.map((f) => f.name), 'manifest.json']);
   const sizes = await page.locator('.files tbody tr td:nth-child(2)').allInnerTexts();

@@ -74,7 +74,7 @@ test('title, pointer and keys are right from the moment that a view is there, be
   if (!threads) throw new Error('no timeline');
   await page.mouse.move(threads.x + threads.width * 0.1, threads.y + (threads.height * 3.4) / 8);
   await expect.poll(() => page.locator('.tip').allInnerTexts()).toEqual([expect.stringMatching(/^\s*cluster 1 · rank 3/)]);
-  await page.keyboard.press('8');
+  await page.keyboard.press('9');
   await expect.poll(() => viewOf(page)).toBe('Files');
   expect(await page.title()).toBe('Files · halo · moriens');
   await done(opened);
@@ -88,7 +88,7 @@ test('keys do nothing while somebody types', async () => {
     document.body.append(field);
     field.focus();
   });
-  await page.keyboard.press('8');
+  await page.keyboard.press('9');
   await page.keyboard.press('Escape');
   expect(await viewOf(page)).toBe('Overview');
   expect(await chips(page)).toHaveLength(1);
@@ -101,7 +101,7 @@ test('the selection is in the address, and the address restores it', async () =>
   await page.getByRole('button', { name: 'cluster 3', exact: true }).click();
   await page.getByRole('button', { name: 'cluster 1', exact: true }).click({ modifiers: ['Control'] });
   await expect.poll(() => hashOf(page)).toContain('cluster=3,1');
-  await page.keyboard.press('8');
+  await page.keyboard.press('9');
   await expect.poll(() => hashOf(page)).toContain('view=files');
   await page.reload();
   await page.waitForSelector('main');
@@ -323,7 +323,7 @@ test('text from a run is never markup, and no number breaks a view', async () =>
 test('a view that fails leaves the others alone', async () => {
   const opened = await open(browser, html());
   const { page, errors, close } = opened;
-  await page.keyboard.press('8');
+  await page.keyboard.press('9');
   await page.evaluate(() => {
     const get = Object.getOwnPropertyDescriptor(Map.prototype, 'get')?.value as (key: unknown) => unknown;
     Map.prototype.get = function (key: unknown) {
@@ -333,7 +333,7 @@ test('a view that fails leaves the others alone', async () => {
   });
   await page.keyboard.press('1');
   await expect.poll(() => page.locator('main').innerText()).toMatch(/Overview could not be drawn[\s\S]*planted/);
-  await page.keyboard.press('8');
+  await page.keyboard.press('9');
   expect(await page.locator('main').innerText()).toContain('trace.prv');
   expect(errors.some((e) => e.includes('planted'))).toBe(true);
   await close();

@@ -3,6 +3,7 @@
 // 1 + slow(r) of the usual time in cluster 2; every 50th burst is noise.
 import { efficiencyOf } from './efficiency';
 import { packBytes } from './pack';
+import { waitsOf } from './waits';
 
 export interface Shape {
   readonly ranks: number;
@@ -13,6 +14,7 @@ export interface Shape {
   readonly detailRanks?: number; // from rank 0: of these calls and messages are kept
   readonly manifest?: Record<string, unknown>; // fields to put in place of the usual
   readonly efficiency?: Record<string, unknown> | null; // fields of the run in efficiency.json; null: there is no such file
+  readonly waits?: Record<string, unknown>; // calls wait for the last of detailRanks, each iteration of the critical path is on the next rank; fields to put in place of those of waits.json
   readonly page?: Record<string, unknown>;
 }
 
@@ -30,6 +32,7 @@ export interface Synthetic {
 // The first colours of trace/palette.
 export const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#d55e00', '#56b4e9', '#cc79a7', '#660088', '#aa00ff'];
 export const NOISE_EVERY = 50;
+export const [LATE_SENDER, N_TO_N] = [1, 5];
 
 // randoms is mulberry32: the same run every time.
 function randoms(seed: number): () => number {
@@ -91,6 +94,7 @@ export function synthetic(shape: Shape): Synthetic {
   const detailRanks = shape.detailRanks ?? Math.min(4, ranks);
   const calls = { thread: [] as number[], enter: [] as number[], exit: [] as number[], function: [] as number[], path: [] as number[] };
   const messages = { from: [] as number[], to: [] as number[], sent: [] as number[], received: [] as number[], bytes: [] as number[], tag: [] as number[] };
+  const waits = { call: [] as number[], kind: [] as number[], ns: [] as number[], for: [] as number[] };
   const spent: number[][] = [];
   const steps: number[][] = []; // computing seconds by rank and iteration
   let p = 0;
@@ -128,6 +132,12 @@ export function synthetic(shape: Shape): Synthetic {
         const step = (steps[rank] ??= []);
         step[it] = (step[it] ?? 0) + ns / 1e9;
         if (rank < detailRanks && it < 2) {
+          if (shape.waits && rank < detailRanks - 1) {
+            waits.call.push(calls.thread.length);
+            waits.kind.push(id % 2 ? LATE_SENDER : N_TO_N);
+            waits.ns.push(Math.floor((now - begin) / 2));
+            waits.for.push(detailRanks - 1);
+          }
           calls.thread.push(rank);
           calls.enter.push(begin);
           calls.exit.push(now);
@@ -173,6 +183,7 @@ export function synthetic(shape: Shape): Synthetic {
     manifest: { ...manifestOf(shape, { n, endNS, total, slowRank, iterationNS, detailRanks, calls: calls.thread.length }), ...shape.manifest },
     clusters: clustersOf(clusters, seconds, bursts, total, shape.kinds ?? false),
     efficiency: shape.efficiency === null ? null : efficiencyOf({ spent, steps, mpi: [...mpiSeconds], endSeconds: endNS / 1e9, iterationSeconds: iterationNS / 1e9 }, shape.efficiency),
+    waits: shape.waits ? { ...waitsOf(ranks, endNS / 1e9), ...shape.waits } : null,
     problems: [],
     resolution: '',
     threads: ranks,
@@ -200,7 +211,7 @@ export function synthetic(shape: Shape): Synthetic {
       codes,
     },
     groups: Array.from({ length: ranks }, (_, i) => [i, i]),
-    detail: { calls: calls.thread.length, messages: messages.from.length, left_out: '' },
+    detail: { calls: calls.thread.length, waits: waits.call.length, messages: messages.from.length, critical: shape.waits ? iterations : 0, left_out: '' },
     ...shape.page,
   };
   const columns = {
@@ -235,6 +246,18 @@ export function synthetic(shape: Shape): Synthetic {
     'messages.received_ns': Float64Array.from(messages.received),
     'messages.bytes': Float64Array.from(messages.bytes),
     'messages.tag': Int32Array.from(messages.tag),
+    ...(shape.waits
+      ? {
+          'overview.wait': Uint8Array.from(cell, (code) => (code === 1 ? N_TO_N : 0)),
+          'waits.call': Int32Array.from(waits.call),
+          'waits.kind': Uint8Array.from(waits.kind),
+          'waits.ns': Float64Array.from(waits.ns),
+          'waits.for': Int32Array.from(waits.for),
+          'critical.thread': Int32Array.from({ length: iterations }, (_, it) => it % ranks),
+          'critical.begin_ns': Float64Array.from({ length: iterations }, (_, it) => it * iterationNS),
+          'critical.ns': new Float64Array(iterations).fill(iterationNS),
+        }
+      : {}),
   };
   // What shape.page says of how much there is holds for the columns too.
   const { threads, points: said, overview } = json as { threads: number; points: { count: number }; overview: unknown };

@@ -1,5 +1,6 @@
 // All clusters, in the order of any column.
 import { usePack } from '../data/context';
+import type { Table as Waits } from '../data/waits';
 import { byKinds, SCORE, unclustered, type CallPath, type Clusters } from '../data/clusters';
 import { whyNot, type ClusterLoss, type Part } from '../data/efficiency';
 import type { ThreadName } from '../data/manifest';
@@ -10,6 +11,7 @@ import { Swatch } from '../parts/Swatch';
 import { usePart, Within } from '../parts/Within';
 import { SaveTools } from '../save/SaveTools';
 import { toggleCluster, useParam, useSelection } from '../store';
+import { useScope } from '../waits/scope';
 
 export interface Row {
   readonly id: number;
@@ -31,10 +33,13 @@ export interface Row {
   readonly balance: number;
   readonly most: number; // rank
   readonly best: number; // IPC of the best alike
+  readonly caused: number; // s, that others wait
+  readonly path: number; // share of the critical path
+  readonly imbalance: number; // s, on the path
   readonly who: ThreadName | null;
 }
 
-type Key = 'id' | 'seconds' | 'share' | 'bursts' | 'mean' | 'spread' | 'kind' | 'median' | 'core' | 'predicted' | 'score' | 'lost' | 'balance' | 'most' | 'best';
+type Key = 'id' | 'caused' | 'path' | 'imbalance' | 'seconds' | 'share' | 'bursts' | 'mean' | 'spread' | 'kind' | 'median' | 'core' | 'predicted' | 'score' | 'lost' | 'balance' | 'most' | 'best';
 
 interface Column {
   readonly key: Key;
@@ -43,6 +48,7 @@ interface Column {
   readonly show: (r: Row) => string;
   readonly kinds?: boolean; // true: only where clusters were found by kinds; false: only where not
   readonly losses?: boolean; // of efficiency.json
+  readonly waits?: boolean; // of waits.json
 }
 
 const columns: readonly Column[] = [
@@ -52,6 +58,9 @@ const columns: readonly Column[] = [
   { key: 'balance', title: 'Balance', says: 'mean over largest time of a thread in it and the variants of its kind', show: (r) => percent(r.balance), losses: true },
   { key: 'most', title: 'Most', says: 'who has the largest time in it and the variants of its kind', show: (r) => (r.who ? nameOf(r.who, r.who.world > 0) : '–'), losses: true },
   { key: 'best', title: 'IPC of best', says: 'its instructions per cycle over those of the best cluster between the same calls', show: (r) => percent(r.best), losses: true },
+  { key: 'caused', title: 'Makes wait', says: 'waits of others that are charged to it: it takes longer on one rank than on those that wait for that one', show: (r) => seconds(r.caused), waits: true },
+  { key: 'path', title: 'On path', says: 'its part of the critical path: to a first order, what the run gains if it vanishes', show: (r) => percent(r.path), waits: true },
+  { key: 'imbalance', title: 'Imbalance', says: 'its time on the critical path less the mean of all threads: to a first order, what balance can gain; below 0 the path passes where it takes less', show: (r) => seconds(r.imbalance), waits: true },
   { key: 'bursts', title: 'Bursts', says: 'how many there were in the run', show: (r) => count(r.bursts) },
   { key: 'mean', title: 'Mean', says: 'mean duration', show: (r) => ns(r.mean), kinds: false },
   { key: 'spread', title: 'Spread', says: 'standard deviation of the durations, as part of their mean', show: (r) => percent(r.spread), kinds: false },
@@ -62,10 +71,12 @@ const columns: readonly Column[] = [
   { key: 'score', title: 'Score', says: SCORE, show: (r) => score(r.score) },
 ];
 
-export function rowsOf(c: Clusters, part: Part | null = null): Row[] {
+export function rowsOf(c: Clusters, part: Part | null = null, waits: Waits | null = null): Row[] {
+  const cost = new Map(waits?.clusters.map((w) => [w.cluster, w]));
   const [losses, rated] = [part?.kinds, part?.clusters].map((list) => new Map(list?.map((l) => [l.id, l])));
   return c.clusters.map((k) => ({
     ...lossOf(losses?.get(k.id), rated?.get(k.id)),
+    ...costOf(cost.get(k.id)),
     id: k.id,
     seconds: k.seconds,
     share: k.share,
@@ -89,11 +100,16 @@ function lossOf(l?: ClusterLoss, rated?: ClusterLoss): Pick<Row, 'lost' | 'balan
   return { lost: l?.lost_seconds ?? NaN, balance: l?.load_balance ?? NaN, most: l?.most?.rank ?? NaN, best: rated?.ipc_of_best ?? NaN, who: l?.most ?? null };
 }
 
+// costOf has what it makes others wait, and what it has of the critical path.
+function costOf(w?: Waits['clusters'][number]): Pick<Row, 'caused' | 'path' | 'imbalance'> {
+  return { caused: w?.caused_seconds ?? NaN, path: w?.path_share ?? NaN, imbalance: w?.path_imbalance_seconds ?? NaN };
+}
+
 // restOf are the bursts that are in no cluster; they are always below all clusters.
 function restOf(c: Clusters): Row[] {
   return unclustered(c)
     .filter((r) => r.bursts > 0)
-    .map((r) => ({ ...r, mean: (r.seconds * 1e9) / r.bursts, spread: NaN, kind: NaN, median: NaN, core: NaN, predicted: NaN, why: '', eps: NaN, minPts: NaN, after: null, ...lossOf() }));
+    .map((r) => ({ ...r, mean: (r.seconds * 1e9) / r.bursts, spread: NaN, kind: NaN, median: NaN, core: NaN, predicted: NaN, why: '', eps: NaN, minPts: NaN, after: null, ...lossOf(), ...costOf() }));
 }
 
 export function sorted(rows: readonly Row[], by: string): Row[] {
@@ -108,13 +124,14 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
   const selection = useSelection();
   const [by, sortBy] = useParam('sort', 'id');
   const { part } = usePart();
-  const rows = [...sorted(rowsOf(clusters, part), by), ...restOf(clusters)];
+  const waits = useScope().scope?.table ?? null;
+  const rows = [...sorted(rowsOf(clusters, part, waits), by), ...restOf(clusters)];
   const most = Math.max(...rows.map((r) => r.share), 0);
   const kinds = byKinds(clusters);
-  const shown = columns.filter((c) => (c.kinds === undefined || c.kinds === kinds) && (!c.losses || part !== null));
+  const shown = columns.filter((c) => (c.kinds === undefined || c.kinds === kinds) && (!c.losses || part !== null) && (!c.waits || waits !== null));
   const table = () => ({
-    columns: ['cluster', 'seconds', 'share', 'bursts', 'mean_ns', 'spread', 'score', 'eps', 'min_pts', 'ends_with', 'kind', 'median_ns', 'core', 'predicted', 'why', 'lost_seconds', 'load_balance', 'most', 'ipc_of_best'],
-    rows: rows.map((r) => [cluster(r.id), r.seconds, r.share, r.bursts, r.mean, r.spread, r.score, r.eps, r.minPts, r.after?.name ?? '', r.kind, r.median, r.core, r.predicted, r.why, r.lost, r.balance, r.who ? nameOf(r.who, r.who.world > 0) : '', r.best]),
+    columns: ['cluster', 'seconds', 'share', 'bursts', 'mean_ns', 'spread', 'score', 'eps', 'min_pts', 'ends_with', 'kind', 'median_ns', 'core', 'predicted', 'why', 'lost_seconds', 'load_balance', 'most', 'ipc_of_best', 'caused_seconds', 'path_share', 'path_imbalance_seconds'],
+    rows: rows.map((r) => [cluster(r.id), r.seconds, r.share, r.bursts, r.mean, r.spread, r.score, r.eps, r.minPts, r.after?.name ?? '', r.kind, r.median, r.core, r.predicted, r.why, r.lost, r.balance, r.who ? nameOf(r.who, r.who.world > 0) : '', r.best, r.caused, r.path, r.imbalance]),
   });
   return (
     <Panel title="Clusters" note={`${count(clusters.clusters.length)}, of ${pack.json.manifest ? count(pack.json.manifest.bursts) : count(clusters.total.bursts)} bursts. Ctrl-click adds one to compare.${selection.level === null ? '' : ' These are the answer; drawings follow the chosen step.'}`} tools={
@@ -143,7 +160,7 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
                   </button>
                 </th>
                 {shown.map((c) => (
-                  <td key={c.key} class={c.key === 'share' ? 'n bar' : 'n'} title={c.key === 'kind' ? r.why : c.losses && Number.isNaN(r[c.key]) ? whyNot(pack.json.efficiency, part, r.id, c.key === 'best') : undefined}>
+                  <td key={c.key} class={c.key === 'share' ? 'n bar' : 'n'} title={c.waits && Number.isNaN(r[c.key]) ? 'makes nobody wait, and is not on the critical path' : c.key === 'kind' ? r.why : c.losses && Number.isNaN(r[c.key]) ? whyNot(pack.json.efficiency, part, r.id, c.key === 'best') : undefined}>
                     {c.key === 'share' && most > 0 ? <span class="fill" style={{ width: `${(38 * r.share) / most}px` }} /> : null}
                     {c.show(r)}
                   </td>

@@ -7,6 +7,9 @@ export const NO_DATA = 4; // bursts that lack a counter
 export const LOST = 0xffff; // MPI calls for which there was no room
 export const OTHERS = 5; // clusters that have no code of their own; cluster 1 is 6
 
+// What is in MPI and waits has this and the number of the kind.
+const WAITING = 0x20000000;
+
 const unclustered = new Map([
   [2, NOISE],
   [3, FILTERED],
@@ -16,4 +19,9 @@ const unclustered = new Map([
 export const codeOf = (cluster: number) => (cluster > 0 ? OTHERS + cluster : cluster === NOISE ? 2 : cluster === FILTERED ? 3 : NO_DATA);
 
 // clusterOf gives the cluster of a code, or 0 where it is none's.
-export const clusterOf = (code: number) => (code === LOST ? 0 : code > OTHERS ? code - OTHERS : (unclustered.get(code) ?? 0));
+export const clusterOf = (code: number) => (code === LOST || code > WAITING ? 0 : code > OTHERS ? code - OTHERS : (unclustered.get(code) ?? 0));
+
+export const waiting = (kind: number) => WAITING + kind;
+
+// kindOf gives the kind of wait of a code, or 0 where it is none's.
+export const kindOf = (code: number) => (code > WAITING ? code - WAITING : 0);

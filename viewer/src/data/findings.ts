@@ -8,6 +8,7 @@ import { groupsOf, median, secondsIn, type Group } from './groups';
 import type { Manifest } from './manifest';
 import { nameOf, numberOf, shortPath, threadName, threadsName } from './names';
 import type { Pack } from './pack';
+import { clusterOf as computed, onlyCollectives, pathBy, scopesOf, type Cause } from './waits';
 
 interface Finding {
   readonly text: string;
@@ -26,6 +27,8 @@ export function findings(pack: Pack): Finding[] {
   return [
     ...largest(pack),
     ...balance(pack),
+    ...causes(pack),
+    ...criticalPath(pack),
     ...outliers(pack),
     ...slowRanks(pack, groups),
     ...waiting(pack, groups),
@@ -69,6 +72,62 @@ function balance(pack: Pack): Finding[] {
   const where = c && c.lost_seconds > 0 ? `; most is lost in cluster ${c.id}: ${seconds(c.lost_seconds)}` : '';
   const text = `Within ${within?.title ?? e.within} the load balance is ${percent(e.load_balance)}: ${n < 0 ? nameOf(e.most_computing, e.worlds.length > 0) : threadName(pack, n)} computes for ${seconds(e.most_computing_seconds)}, ranks on average for ${seconds(e.mean_computing_seconds)}${where}.`;
   return [{ text, show: { view: 'ranks', selection: n < 0 ? {} : { threads: [[n, n]] } } }];
+}
+
+// So many causes of waits have a sentence each, of those that have this share of the time of all threads.
+const CAUSES = 3;
+const COSTS = 0.01;
+
+// causes reports who makes others wait, and by what.
+function causes(pack: Pack): Finding[] {
+  const [scope] = scopesOf(pack.json.waits);
+  if (!scope) return [];
+  const t = scope.table;
+  const cost = t.causes.filter((c) => c.seconds >= COSTS * t.locations * t.seconds);
+  const told = cost.slice(0, CAUSES).map((c): Finding => {
+    const n = numberOf(pack, c);
+    const id = computed(c);
+    const who = n < 0 ? nameOf(c, (pack.json.manifest?.worlds.length ?? 0) > 1) : threadName(pack, n);
+    const where = onlyCollectives(t) ? ' in collectives' : '';
+    return {
+      text: `${capital(who)} makes others wait ${seconds(c.seconds)}${where}, ${percent(c.share)} of all waiting: ${doing(c)}.`,
+      ...(id !== null && id > 0 && { cluster: id }),
+      show: { view: 'waits', selection: { clusters: id !== null && id > 0 ? [id] : null, threads: n < 0 ? null : [[n, n]] } },
+    };
+  });
+  const rest = cost.length - told.length;
+  if (rest > 0) told.push({ text: `${plural(rest, 'more cause')} of waits ${rest === 1 ? 'costs' : 'cost'} 1 % of the time of all ranks or more.`, show: { view: 'waits', selection: {} } });
+  return told;
+}
+
+// doing says what a cause is, and by how much longer it took.
+function doing(c: Cause): string {
+  const id = computed(c);
+  const at = c.call_path ? `, ${id === null ? 'at' : 'before'} ${shortPath(c.call_path)}` : '';
+  const longer = Number.isFinite(c.more_seconds) && c.waits > 0 ? `${seconds(c.more_seconds)} more ` : 'it takes longer ';
+  const often = Number.isFinite(c.more_seconds) && c.waits > 1 ? `, ${count(c.waits)} times` : '';
+  if (id !== null) return `${longer}in ${id > 0 ? clusterName(id) : 'no cluster'}${often}${at}`;
+  return c.what === 'MPI' ? `${longer}in MPI without waiting${often}${at}` : `${longer}before its first record, or while it was not recorded${often}`;
+}
+
+// criticalPath reports what most of the critical path is.
+function criticalPath(pack: Pack): Finding[] {
+  const [scope] = scopesOf(pack.json.waits);
+  const parts = scope ? pathBy(scope.table).filter((p) => p.share >= COSTS) : [];
+  const [first] = parts;
+  if (!scope || !first) return [];
+  const told = parts.slice(0, 4).map((p) => {
+    const id = computed(p);
+    return `${percent(p.share)} in ${id === null ? (p.what === 'MPI' ? 'MPI' : 'what was not recorded') : id > 0 ? clusterName(id) : 'no cluster'}`;
+  });
+  const id = computed(first);
+  return [
+    {
+      text: `Critical path: ${told.join(', ')}; it changes threads ${plural(scope.table.critical_path.changes, 'time')}.`,
+      ...(id !== null && id > 0 && { cluster: id }),
+      show: { view: 'waits', selection: {} },
+    },
+  ];
 }
 
 // slowRanks reports who spends 10 % more in a cluster than the median of its class, and 1 % of its computing time more.

@@ -4,6 +4,7 @@ import { readClusters, type Clusters } from './clusters';
 import { count, flag, isObject, list, object, optional, pair, text, type Of } from './coerce';
 import { readEfficiency, type Efficiency } from './efficiency';
 import { readManifest, type Manifest } from './manifest';
+import { readWaits, type Waits } from './waits';
 
 const MAGIC = 'MORIENSPAGE1\n';
 const HEADER_BYTES = 24;
@@ -35,11 +36,11 @@ const readPage = object({
   points: object({ count: count, of: count, how: text }),
   overview: optional(readPlace),
   groups: list(pair(count)),
-  detail: object({ calls: count, messages: count, left_out: text }),
+  detail: object({ calls: count, waits: count, messages: count, critical: count, left_out: text }),
   bins: flag,
 });
 
-export type Page = Of<typeof readPage> & { manifest: Manifest | null; clusters: Clusters | null; efficiency: Efficiency | null };
+export type Page = Of<typeof readPage> & { manifest: Manifest | null; clusters: Clusters | null; efficiency: Efficiency | null; waits: Waits | null };
 
 const views = {
   u8: Uint8Array,
@@ -80,6 +81,7 @@ export function loadPack(bytes: Uint8Array): Pack {
     manifest: isObject(document['manifest']) ? readManifest(document['manifest']) : null,
     clusters: isObject(document['clusters']) ? readClusters(document['clusters']) : null,
     efficiency: isObject(document['efficiency']) ? readEfficiency(document['efficiency']) : null,
+    waits: isObject(document['waits']) ? readWaits(document['waits']) : null,
   };
   checkFormat(json.format);
   checkLengths(json, columns);
@@ -91,6 +93,7 @@ export interface Bins {
   readonly place: Of<typeof readPlace>;
   readonly cell: Column;
   readonly share: Column;
+  readonly wait: Column; // of length 0 where no wait is known
 }
 
 export function loadBins(bytes: Uint8Array): Bins {
@@ -98,11 +101,12 @@ export function loadBins(bytes: Uint8Array): Bins {
   checkFormat(count(document['format']));
   const place = readPlace(document);
   const [cell, share] = [columns.get('overview.cell'), columns.get('overview.share')];
+  const wait = columns.get('overview.wait') ?? new Uint8Array(0);
   const cells = place.rows.length * place.bins;
-  if (!cell || !share || cell.length !== cells || share.length !== cells || !(place.bins > 0) || !(place.to_ns > place.from_ns)) {
+  if (!cell || !share || cell.length !== cells || share.length !== cells || ![0, cells].includes(wait.length) || !(place.bins > 0) || !(place.to_ns > place.from_ns)) {
     throw new PackError('The answer of the server does not belong to this run.', 'Start moriens view again.');
   }
-  return { place, cell, share };
+  return { place, cell, share, wait };
 }
 
 function checkFormat(format: number): void {
@@ -139,10 +143,13 @@ function checkLengths(json: Page, columns: ReadonlyMap<string, Column>): void {
     points: json.points.count,
     rank: json.groups.length,
     calls: json.detail.calls,
+    waits: json.detail.waits,
     messages: json.detail.messages,
+    critical: json.detail.critical,
     heat: columns.get('heat.group')?.length ?? 0,
     'overview.cell': cells,
     'overview.share': cells,
+    'overview.wait': cells,
     'overview.profile': (json.overview?.bins ?? 0) * (json.overview?.codes.length ?? 0),
   };
   for (const [name, column] of columns) {

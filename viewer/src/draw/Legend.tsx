@@ -1,16 +1,27 @@
 // The colours of a drawing. Each cluster is a button that selects it; with Ctrl it is added to those selected.
 import { MISSING } from '../data/clusters';
+import { KINDS } from '../data/waits';
 import type { Levels } from '../data/levels';
 import { percent, seconds } from '../format';
 import { greyOf } from '../palette';
-import { Patch } from '../parts/Swatch';
+import { Patch, WaitPatch } from '../parts/Swatch';
 import { toggleCluster, useSelection } from '../store';
 import { useTheme } from '../theme';
 
 const MOST = 24; // clusters; the view of clusters has them all
 
+interface Props {
+  levels: Levels;
+  mpi?: boolean;
+  waits?: readonly number[]; // kinds that occur
+  where?: string; // waits are known
+  path?: boolean; // the critical path is drawn
+  kept?: boolean;
+  lost?: boolean;
+}
+
 // With MPI it is that of a drawing over time, where missing data are hatched, as is what was lost.
-export function Legend({ levels, mpi, kept, lost }: { levels: Levels; mpi?: boolean; kept?: boolean; lost?: boolean }) {
+export function Legend({ levels, mpi, waits = [], where, path, kept, lost }: Props) {
   const theme = useTheme();
   const selection = useSelection();
   const all = [...levels.of].filter(([label, c]) => c.bursts > 0 && !(mpi && label === MISSING));
@@ -54,6 +65,18 @@ export function Legend({ levels, mpi, kept, lost }: { levels: Levels; mpi?: bool
               <Patch fill={greyOf('mpi', theme)} /> MPI
             </span>
           </li>
+          {waits.map((kind) => (
+            <li key={kind}>
+              <span title={KINDS[kind]?.says} data-wait={kind}>
+                <WaitPatch kind={kind} /> waits: {KINDS[kind]?.name ?? 'unknown'}
+              </span>
+            </li>
+          ))}
+          {where ? (
+            <li>
+              <span>{where}</span>
+            </li>
+          ) : null}
           <li>
             <span>
               <Patch fill={greyOf('dropped', theme)} hatched /> missing data
@@ -65,6 +88,16 @@ export function Legend({ levels, mpi, kept, lost }: { levels: Levels; mpi?: bool
         <li>
           <span>
             <Patch fill={greyOf('lost', theme)} hatched /> lost: MPI calls dropped for lack of space
+          </span>
+        </li>
+      ) : null}
+      {path ? (
+        <li>
+          <span title="what the run did from its end back to its begin, at each wait on the thread that was waited for: only what is shorter here shortens the run">
+            <svg class="swatch" viewBox="0 0 14 10" width="14" height="10" aria-hidden="true">
+              <path class="critical" d="M0 2.5H7V7.5H14" />
+            </svg>{' '}
+            critical path
           </span>
         </li>
       ) : null}

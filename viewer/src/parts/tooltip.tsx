@@ -9,6 +9,7 @@ export interface Tip {
   readonly title?: string;
   readonly cluster?: number; // whose colour stands before the title
   readonly rows?: readonly (readonly [label: string, value: string])[];
+  readonly says?: readonly string[]; // sentences below
 }
 
 const tip = new Signal<Tip | null>(null);
@@ -53,6 +54,11 @@ export function TooltipLayer() {
           ))}
         </dl>
       ) : null}
+      {now.says?.map((text) => (
+        <p key={text} class="says">
+          {text}
+        </p>
+      ))}
     </div>
   );
 }

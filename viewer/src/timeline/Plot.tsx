@@ -15,9 +15,10 @@ import { Overlay, type Box } from './Overlay';
 import { Profile } from './Profile';
 import type { Source } from './raster';
 import { step } from './step';
-import { Threads } from './Threads';
-import { clusterAt, sayWhat, tipOf } from './say';
-import { whatAt } from './what';
+import type { Critical } from './critical';
+import { Threads, type Drawn } from './Threads';
+import { clusterAt, sayWhat, tipOf, waitsFor } from './say';
+import { whatAt, type What } from './what';
 
 export const LEAST_NS = 20;
 
@@ -29,14 +30,16 @@ export interface PlotProps {
   rows: Span;
   kept: Span[];
   messages: boolean;
+  critical: Critical | null; // that is shown
   colour: (code: number) => string;
   variant: (code: number) => boolean;
   coded: (code: number) => number;
   setTime: (time: Span) => void;
   setRows: (rows: Span) => void;
-  drawn: (messages: number, lines: number) => void;
-  say: (text: string) => void;
+  drawn: (d: Drawn) => void;
+  say: (text: string, whom?: number) => void; // whom is waited for there
   switchMessages: () => void;
+  switchCritical: () => void;
 }
 
 export function Plot(props: PlotProps) {
@@ -54,6 +57,9 @@ export function Plot(props: PlotProps) {
   const leastRows = Math.min(4, allRows.to);
   const threadAt = (y: number) => Math.max(0, Math.min(pack.json.threads - 1, Math.floor(rowAt(frame, y))));
   const look = (x: number, y: number) => whatAt(source, threadAt(y), timeAt(frame, x), (3 * length(time)) / frame.width);
+
+  const tell = (what: What, thread: number, at: number) => tipOf(pack, what, thread, at, { waits: source.waits, critical: props.critical });
+  const sayAt = (what: What, thread: number, at: number) => props.say(sayWhat(tell(what, thread, at)), waitsFor(pack, what, source.waits));
 
   const boxOf = ({ from, to }: Drag): Box => {
     const zone = zoneAt(frame, from.x, from.y);
@@ -93,7 +99,7 @@ export function Plot(props: PlotProps) {
       const what = look(x, y);
       const cluster = clusterAt(pack, what);
       if (what) setCursor({ thread: threadAt(y), time: what.time });
-      props.say(what ? sayWhat(pack, what, threadAt(y)) : '');
+      sayAt(what, threadAt(y), timeAt(frame, x));
       if (cluster !== null) toggleCluster(cluster, !more);
     },
     double: ({ x, y }) => {
@@ -108,7 +114,10 @@ export function Plot(props: PlotProps) {
     },
     hover: (at, event) => {
       const what = at && zoneAt(frame, at.x, at.y) === 'threads' ? look(at.x, at.y) : null;
-      if (what && at) showTip({ x: event.clientX, y: event.clientY, ...tipOf(pack, what, threadAt(at.y)) });
+      const words = at && zoneAt(frame, at.x, at.y) === 'threads' ? tell(what, threadAt(at.y), timeAt(frame, at.x)) : null;
+      const whom = waitsFor(pack, what, source.waits);
+      const more = whom < 0 ? [] : [`Click for why: it is known of all waits for ${threadName(pack, whom)} together.`];
+      if (words) showTip({ x: event.clientX, y: event.clientY, ...words, says: [...(words.says ?? []), ...more] });
       else hideTip();
     },
   });
@@ -117,8 +126,10 @@ export function Plot(props: PlotProps) {
     const next = step(source, cursor, key, frame);
     if (!next) return;
     setCursor(next);
-    const what = whatAt(source, next.thread, (next.time.from + next.time.to) / 2, 0);
-    props.say(what ? sayWhat(pack, what, next.thread) : `${threadName(pack, next.thread)}: nothing recorded`);
+    const middle = (next.time.from + next.time.to) / 2;
+    const what = whatAt(source, next.thread, middle, 0);
+    if (what) sayAt(what, next.thread, middle);
+    else props.say(`${threadName(pack, next.thread)}: nothing recorded`);
     if (next.time.to < time.from || next.time.from > time.to) setTime(inside({ from: next.time.from - length(time) / 2, to: next.time.from + length(time) / 2 }, whole));
     if (next.thread < rows.from || next.thread + 1 > rows.to) setRows(inside({ from: next.thread - length(rows) / 2, to: next.thread + length(rows) / 2 }, allRows));
   };
@@ -146,6 +157,7 @@ export function Plot(props: PlotProps) {
       '[': () => cursor && select({ fromNS: Math.round(cursor.time.from), toNS: Math.max(selection.toNS ?? whole.to, cursor.time.from) }),
       ']': () => cursor && select({ fromNS: Math.min(selection.fromNS ?? whole.from, cursor.time.to), toNS: Math.round(cursor.time.to) }),
       m: props.switchMessages,
+      p: props.switchCritical,
       r: () => cursor && select({ threads: [[cursor.thread, cursor.thread]] }),
       Enter: () => {
         const what = cursor && whatAt(source, cursor.thread, (cursor.time.from + cursor.time.to) / 2, 0);
@@ -171,7 +183,7 @@ export function Plot(props: PlotProps) {
       aria-label={labelOf(pack.json.threads, frame)}
     >
       <Profile frame={frame} colour={props.colour} variant={props.variant} coded={props.coded} />
-      <Threads frame={frame} source={source} colour={props.colour} variant={props.variant} messages={props.messages} drawn={props.drawn} />
+      <Threads frame={frame} source={source} colour={props.colour} variant={props.variant} messages={props.messages} critical={props.critical} drawn={props.drawn} />
       <Overlay frame={frame} box={dragged} cursor={cursor && { time: cursor.time, rows: { from: cursor.thread, to: cursor.thread + 1 } }} kept={kept} />
     </div>
   );

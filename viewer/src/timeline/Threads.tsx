@@ -4,9 +4,11 @@ import { clusterOf } from '../data/codes';
 import { usePack } from '../data/context';
 import { probe } from '../draw/probe';
 import { css, nextFrame, sized, usePixelRatio } from '../draw/surface';
+import { waitColour } from '../palette';
 import { onPaper } from '../shell/paper';
 import { useSelection, type Selection } from '../store';
 import { useTheme } from '../theme';
+import { paintCritical, type Critical } from './critical';
 import { GUTTER, xOf, yOf, type Frame } from './frame';
 import { inView, paintMessages, uncrowded } from './messages';
 import { keptOf, paintRaster } from './paint';
@@ -17,7 +19,25 @@ import { cellWidth, drawRaster, finer, inSight, plain, type Raster, type Source 
 const MANY = 150_000;
 const REST = 160; // ms without a change after which a view rests
 
-export function Threads({ frame, source, colour, variant, messages, drawn }: { frame: Frame; source: Source; colour: (code: number) => string; variant: (code: number) => boolean; messages: boolean; drawn: (messages: number, lines: number) => void }) {
+// Drawn is how much of what lies over the threads is in view, and how much of that is drawn.
+export interface Drawn {
+  readonly messages: number;
+  readonly lines: number;
+  readonly changes: number; // of threads on the critical path
+  readonly connected: number;
+}
+
+interface Props {
+  frame: Frame;
+  source: Source;
+  colour: (code: number) => string;
+  variant: (code: number) => boolean;
+  messages: boolean;
+  critical: Critical | null;
+  drawn: (d: Drawn) => void;
+}
+
+export function Threads({ frame, source, colour, variant, messages, critical, drawn }: Props) {
   const pack = usePack();
   const theme = useTheme();
   const ratio = usePixelRatio();
@@ -34,13 +54,14 @@ export function Threads({ frame, source, colour, variant, messages, drawn }: { f
     const context = sized(canvas.current, width, height);
     const raster = drawRaster(source, frame.time, frame.rows, width, height, detail);
     const place = { rows: frame.rows, rowHeight: height / (frame.rows.to - frame.rows.from) };
-    paintRaster(context, raster, place, { colour, ground: css('--paper'), hatch: css('--ink-2'), variant }, detail && source.overview ? keptOf(cellWidth(source.overview, frame.time, width)) : 1);
+    paintRaster(context, raster, place, { colour, ground: css('--paper'), hatch: css('--ink-2'), variant, wait: (kind) => waitColour(kind, theme) }, detail && source.overview ? keptOf(cellWidth(source.overview, frame.time, width)) : 1);
     veil(context, selection, frame, ratio);
     const lines = uncrowded(pack, crossing, frame.time, frame.rows, frame.width);
     paintMessages(context, pack, lines, frame.time, place, width, css('--ink'), ratio);
-    drawn(crossing.length, lines.length);
+    const path = critical ? paintCritical(context, critical, frame.time, place, width, { colour: css('--critical'), halo: css('--paper') }, ratio) : { changes: 0, drawn: 0 };
+    drawn({ messages: crossing.length, lines: lines.length, changes: path.changes, connected: path.drawn });
     const milliseconds = performance.now() - began;
-    probe('timeline', () => ({ ...countsOf(raster, colour), time: frame.time, rows: frame.rows, width, height, bursts: raster.bursts, messages: crossing.length, lines: lines.length, detail, milliseconds, bins: source.bins && { time: source.bins.time, bins: source.bins.bins, rows: new Set(source.bins.rowOf).size - (source.bins.rowOf.includes(-1) ? 1 : 0) } }));
+    probe('timeline', () => ({ ...countsOf(raster, colour), time: frame.time, rows: frame.rows, width, height, bursts: raster.bursts, messages: crossing.length, lines: lines.length, path: critical && path, detail, milliseconds, bins: source.bins && { time: source.bins.time, bins: source.bins.bins, rows: new Set(source.bins.rowOf).size - (source.bins.rowOf.includes(-1) ? 1 : 0) } }));
   };
   useEffect(() => {
     let rest = 0;
@@ -55,7 +76,7 @@ export function Threads({ frame, source, colour, variant, messages, drawn }: { f
       takeBack();
       clearTimeout(rest);
     };
-  }, [source, colour, theme, selection, crossing, width, height, from, to, frame.rows.from, frame.rows.to]);
+  }, [source, colour, theme, selection, crossing, critical, width, height, from, to, frame.rows.from, frame.rows.to]);
   return <canvas ref={canvas} aria-hidden="true" style={{ left: `${GUTTER}px`, top: `${frame.top}px`, width: `${frame.width}px`, height: `${frame.height}px` }} />;
 }
 

@@ -1,6 +1,7 @@
 // Colours the raster and puts it, and what lies over it, on a canvas.
-import { LOST, NO_DATA, NOTHING } from '../data/codes';
+import { kindOf, LOST, NO_DATA, NOTHING } from '../data/codes';
 import type { Span } from '../draw/span';
+import { linesOf, TILE } from '../draw/waits';
 import { mixed, rgbOf, wordOf } from '../rgb';
 import { COARSE, plain, UNLIT, type Raster } from './raster';
 
@@ -9,6 +10,7 @@ interface Look {
   ground: string; // behind everything, "#rrggbb"
   hatch: string;
   variant: (code: number) => boolean;
+  wait: (kind: number) => string; // the lines of a kind
 }
 
 const PALE = 0.45; // how much of its colour a cell of the overview keeps where bursts would be much finer
@@ -46,8 +48,11 @@ export function paintRaster(context: CanvasRenderingContext2D, raster: Raster, p
   const top = (raster.first - place.rows.from) * place.rowHeight;
   context.imageSmoothingEnabled = false;
   context.drawImage(image, 0, 0, width, lines, 0, top, width, lines * each * place.rowHeight);
-  hatch(context, raster, top, each * place.rowHeight, look.hatch, (code) => code === NO_DATA || code === LOST, 1);
-  hatch(context, raster, top, each * place.rowHeight, look.ground, look.variant, WIDE);
+  const height = each * place.rowHeight;
+  hatch(context, raster, top, height, [stripes(context, look.hatch)], (code) => (code === NO_DATA || code === LOST ? 1 : 0), 1);
+  hatch(context, raster, top, height, [stripes(context, look.ground)], (code) => (look.variant(code) ? 1 : 0), WIDE);
+  const kinds = [...new Set([...known.keys()].map((code) => kindOf(plain(code))))].filter((kind) => kind > 0);
+  if (kinds.length > 0) hatch(context, raster, top, height, kinds.map((kind) => linesOver(context, kind, look.wait(kind))), (code) => kinds.indexOf(kindOf(code)) + 1, NARROW);
   if (place.rowHeight >= 6) {
     context.fillStyle = look.ground;
     const gap = Math.max(1, Math.round(place.rowHeight / 14));
@@ -65,20 +70,30 @@ function pixelOf(code: number, look: Look, kept: number): number {
 // Narrower stretches of a variant have the colour of its kind alone: lines would make another one of it.
 const WIDE = 5;
 
-// hatch draws lines over stretches of some codes that are so many pixels long: over what has no data, so that nobody
-// takes it for a colour, and over variants.
-function hatch(context: CanvasRenderingContext2D, raster: Raster, top: number, height: number, colour: string, of: (code: number) => boolean, wide: number) {
+// Waits have the colour of their lines below them too, so that short ones are seen.
+const NARROW = 3;
+
+// hatch draws patterns over stretches that are so many pixels long, of codes of which `of` gives the number of a pattern,
+// from 1, not 0: over what has no data, so that nobody takes it for a colour, over variants and over waits.
+function hatch(context: CanvasRenderingContext2D, raster: Raster, top: number, height: number, patterns: readonly CanvasPattern[], of: (code: number) => number, wide: number) {
   const { width, lines, codes } = raster;
-  context.fillStyle = stripes(context, colour);
+  const numbers = new Map<number, number>();
+  const numberOf = (code: number) => {
+    let n = numbers.get(code);
+    if (n === undefined) numbers.set(code, (n = of(plain(code))));
+    return n;
+  };
   for (let line = 0; line < lines; line++) {
-    let begin = -1;
+    let [begin, drawn, code, number] = [0, 0, -1, 0];
     for (let p = 0; p <= width; p++) {
-      const hatched = p < width && of(plain(codes[line * width + p]!));
-      if (hatched && begin < 0) begin = p;
-      if (!hatched && begin >= 0) {
-        if (p - begin >= wide) context.fillRect(begin, top + line * height, p - begin, height);
-        begin = -1;
+      if (p === width) number = 0;
+      else if (codes[line * width + p] !== code) number = numberOf((code = codes[line * width + p]!));
+      if (number === drawn) continue;
+      if (drawn > 0 && p - begin >= wide) {
+        context.fillStyle = patterns[drawn - 1]!;
+        context.fillRect(begin, top + line * height, p - begin, height);
       }
+      [begin, drawn] = [p, number];
     }
   }
 }
@@ -93,5 +108,14 @@ function stripes(context: CanvasRenderingContext2D, colour: string): CanvasPatte
     c.lineTo(x + 8, 0);
   }
   c.stroke();
+  return context.createPattern(tile, 'repeat')!;
+}
+
+function linesOver(context: CanvasRenderingContext2D, kind: number, colour: string): CanvasPattern {
+  const tile = new OffscreenCanvas(TILE, TILE);
+  const c = tile.getContext('2d')!;
+  c.strokeStyle = colour;
+  c.lineWidth = 1.5;
+  c.stroke(new Path2D(linesOf(kind)));
   return context.createPattern(tile, 'repeat')!;
 }

@@ -1,6 +1,6 @@
 // The timeline as an image of codes: a column a pixel, a line for each thread, or for several where there are more
 // threads than pixels.
-import { MPI, NOTHING } from '../data/codes';
+import { kindOf, MPI, NOTHING, waiting } from '../data/codes';
 import type { Span } from '../draw/span';
 import { firstAfter, firstStarted, type Lanes } from './lanes';
 
@@ -11,6 +11,8 @@ export const UNLIT = 0x40000000;
 const FLAGS = COARSE | UNLIT;
 
 export const plain = (code: number) => (code & ~FLAGS) >>> 0;
+
+const inMPI = (code: number) => code === MPI || kindOf(code) > 0;
 
 export interface Overview {
   time: Span;
@@ -28,6 +30,14 @@ export interface Source {
   code: Uint32Array; // of each row of the pack's points
   gap: Uint8Array; // of each of `bursts`: 1 = the thread is in MPI from its end to the start of the next
   calls: Lanes;
+  waits: Waits | null;
+}
+
+// Waits are those of calls, by the calls' row in the pack.
+export interface Waits {
+  of: Int32Array; // row of the wait; -1 = the call does not wait
+  kind: ArrayLike<number>;
+  ns: ArrayLike<number>; // from the call's start
 }
 
 export interface Raster {
@@ -65,6 +75,45 @@ class Line {
   }
 }
 
+// Of a pixel two lines vote: what it shows, with all that is in MPI as one, and then, of MPI, for what it waits. So
+// waits take no pixel from what else there is, and no pixel of MPI is one of a wait that has less of it.
+class Ballot {
+  private readonly all: Line;
+  private readonly mpi: Line;
+  private readonly codes: Uint32Array;
+  private readonly waits: Uint32Array;
+  private readonly weights: readonly Float32Array[];
+
+  constructor(private width: number) {
+    [this.codes, this.waits] = [new Uint32Array(width), new Uint32Array(width)];
+    this.weights = [new Float32Array(width), new Float32Array(width)];
+    this.all = new Line(this.codes, this.weights[0]!);
+    this.mpi = new Line(this.waits, this.weights[1]!);
+  }
+
+  clear() {
+    for (const list of [this.codes, this.waits, ...this.weights]) list.fill(0);
+  }
+
+  fill(from: number, to: number, code: number, factor: number) {
+    this.all.fill(from, to, code, factor);
+  }
+
+  // fillMPI takes a stretch in MPI, whose code says for what it waits, if it does.
+  fillMPI(from: number, to: number, code: number, factor: number) {
+    this.all.fill(from, to, ((code & FLAGS) | MPI) >>> 0, factor);
+    this.mpi.fill(from, to, code, factor);
+  }
+
+  // lay puts what won over what is there.
+  lay(over: Uint32Array) {
+    for (let p = 0; p < this.width; p++) {
+      const code = this.codes[p]!;
+      if (code !== NOTHING) over[p] = plain(code) === MPI && kindOf(plain(this.waits[p]!)) > 0 ? this.waits[p]! : code;
+    }
+  }
+}
+
 // drawRaster draws threads rows.from … rows.to (the last one not included) and the time in view; with detail, bursts
 // and calls over the overview.
 export function drawRaster(source: Source, time: Span, rows: Span, width: number, height: number, detail: boolean): Raster {
@@ -73,18 +122,16 @@ export function drawRaster(source: Source, time: Span, rows: Span, width: number
   const each = Math.max(1, Math.ceil(threads / Math.max(1, height)));
   const lines = Math.ceil(threads / each);
   const raster: Raster = { width, lines, each, first: firstThread, codes: new Uint32Array(width * lines), bursts: 0 };
-  const weight = new Float32Array(width);
-  const fine = new Uint32Array(width);
+  const ballot = new Ballot(width);
   for (let line = 0; line < lines; line++) {
     const from = firstThread + line * each;
     const to = Math.min(from + each, firstThread + threads);
     const codes = raster.codes.subarray(line * width, (line + 1) * width);
     // over draws in a line of its own and lays it over what is there.
-    const over = (draw: (line: Line) => void) => {
-      weight.fill(0);
-      fine.fill(NOTHING);
-      draw(new Line(fine, weight));
-      for (let p = 0; p < width; p++) if (fine[p] !== NOTHING) codes[p] = fine[p]!;
+    const over = (draw: (line: Ballot) => void) => {
+      ballot.clear();
+      draw(ballot);
+      ballot.lay(codes);
     };
     const { overview, bins } = source;
     if (overview) over((own) => drawCells(overview, COARSE, from, to, time, own, width));
@@ -112,7 +159,7 @@ export function inSight({ bursts, threads }: Source, time: Span, rows: Span): nu
   return n;
 }
 
-function drawCells(o: Overview, flag: number, from: number, to: number, time: Span, line: Line, width: number) {
+function drawCells(o: Overview, flag: number, from: number, to: number, time: Span, line: Ballot, width: number) {
   const pixels = width / (time.to - time.from);
   const bin = (o.time.to - o.time.from) / o.bins;
   const first = Math.max(0, Math.floor((time.from - o.time.from) / bin));
@@ -126,18 +173,33 @@ function drawCells(o: Overview, flag: number, from: number, to: number, time: Sp
       const code = o.cell[row * o.bins + b]!;
       if (plain(code) === NOTHING) continue;
       const x = (o.time.from + b * bin - time.from) * pixels;
-      line.fill(x, x + bin * pixels, (code | flag) >>> 0, Math.max(1, o.share[row * o.bins + b]!) / 255);
+      const factor = Math.max(1, o.share[row * o.bins + b]!) / 255;
+      if (inMPI(plain(code))) line.fillMPI(x, x + bin * pixels, (code | flag) >>> 0, factor);
+      else line.fill(x, x + bin * pixels, (code | flag) >>> 0, factor);
     }
   }
 }
 
-function drawDetail(source: Source, thread: number, time: Span, line: Line, width: number): number {
+function drawDetail(source: Source, thread: number, time: Span, line: Ballot, width: number): number {
   const pixels = width / (time.to - time.from);
+  const { calls, bursts, gap, code, waits } = source;
   const draw = (start: number, end: number, code: number) => {
-    if (end >= time.from && start <= time.to) line.fill((start - time.from) * pixels, (end - time.from) * pixels, code, 1);
+    if (end < time.from || start > time.to) return;
+    const from = (start - time.from) * pixels;
+    const to = (end - time.from) * pixels;
+    if (waits && inMPI(code)) line.fillMPI(from, to, code, 1);
+    else line.fill(from, to, code, 1);
   };
-  const { calls, bursts, gap, code } = source;
-  for (let k = firstAfter(calls, thread, time.from); k < calls.first[thread + 1]! && calls.start[k]! <= time.to; k++) draw(calls.start[k]!, calls.end[k]!, MPI);
+  for (let k = firstAfter(calls, thread, time.from); k < calls.first[thread + 1]! && calls.start[k]! <= time.to; k++) {
+    const wait = waits?.of[calls.item[k]!] ?? -1;
+    if (!waits || wait < 0) {
+      draw(calls.start[k]!, calls.end[k]!, MPI);
+      continue;
+    }
+    const until = Math.min(calls.end[k]!, calls.start[k]! + waits.ns[wait]!);
+    draw(calls.start[k]!, until, waiting(waits.kind[wait]!));
+    if (until < calls.end[k]!) draw(until, calls.end[k]!, MPI);
+  }
   let seen = 0;
   let k = firstAfter(bursts, thread, time.from);
   if (k > bursts.first[thread]!) k--; // the gap behind the one before may reach into view

@@ -1,10 +1,10 @@
 // The timeline's data, out of a pack.
-import { clusterOf, codeOf } from '../data/codes';
+import { clusterOf, codeOf, MPI, waiting } from '../data/codes';
 import type { Bins, Pack } from '../data/pack';
 import type { Levels } from '../data/levels';
 import type { Span } from '../draw/span';
 import { at, makeLanes, type Lanes } from './lanes';
-import { UNLIT, type Overview, type Source } from './raster';
+import { UNLIT, type Overview, type Source, type Waits } from './raster';
 
 export function bursts(pack: Pack): Lanes {
   const start = pack.column('points.start_ns');
@@ -38,13 +38,30 @@ export function overview(pack: Pack, coded: (code: number) => number): Overview 
   const place = pack.json.overview;
   const cell = pack.column('overview.cell');
   if (!place || !(place.bins > 0) || !(place.to_ns > place.from_ns) || cell.length < place.bins * place.rows.length) return null;
-  return cells({ place, cell, share: pack.column('overview.share') }, pack.json.threads, coded);
+  return cells({ place, cell, share: pack.column('overview.share'), wait: pack.column('overview.wait') }, pack.json.threads, coded);
 }
 
-export function cells({ place, cell, share }: Bins, threads: number, coded: (code: number) => number): Overview {
+export function cells({ place, cell, share, wait }: Bins, threads: number, coded: (code: number) => number): Overview {
   const rowOf = new Int32Array(threads).fill(-1);
   place.rows.forEach(([first, last], row) => rowOf.fill(row, Math.max(0, first), Math.max(0, last + 1)));
-  return { time: { from: place.from_ns, to: place.to_ns }, bins: place.bins, rowOf, cell: Uint32Array.from(cell, coded), share };
+  return { time: { from: place.from_ns, to: place.to_ns }, bins: place.bins, rowOf, cell: Uint32Array.from(cell, (code, i) => (code === MPI && wait[i] ? waiting(wait[i]) : coded(code))), share };
+}
+
+// waits gives the calls that wait, or null where none does.
+export function waits(pack: Pack): Waits | null {
+  const call = pack.column('waits.call');
+  if (call.length === 0) return null;
+  const of = new Int32Array(pack.json.detail.calls).fill(-1);
+  for (let i = 0; i < call.length; i++) if (call[i]! >= 0 && call[i]! < of.length) of[call[i]!] = i;
+  return { of, kind: pack.column('waits.kind'), ns: pack.column('waits.ns') };
+}
+
+// kindsOf lists the kinds of waits that the drawing may show.
+export function kindsOf(pack: Pack): number[] {
+  const found = new Set<number>();
+  for (const name of ['waits.kind', 'overview.wait']) for (const kind of pack.column(name)) found.add(kind);
+  found.delete(0);
+  return [...found].sort((a, b) => a - b);
 }
 
 // coder gives the code of a code of the overview, which is of the answer's clusters, at the level that is shown.

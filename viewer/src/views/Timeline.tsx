@@ -1,21 +1,26 @@
 // Threads over time: what each one computed and when it was in MPI.
 import '../draw/canvas.css';
 import { useCallback, useMemo, useRef, useState } from 'preact/hooks';
-import { clusterOf, LOST, MPI, NO_DATA, OTHERS } from '../data/codes';
+import { clusterOf, kindOf, LOST, MPI, NO_DATA, OTHERS } from '../data/codes';
 import { usePack } from '../data/context';
 import { labelsAt } from '../data/levels';
+import type { Pack } from '../data/pack';
+import { onlyCollectives, scopesOf } from '../data/waits';
+import { threadName } from '../data/names';
 import { length } from '../draw/span';
 import { Legend } from '../draw/Legend';
 import { count, ns, plural } from '../format';
-import { greyOf } from '../palette';
+import { greyOf, waitGround } from '../palette';
 import { useKeyHelp, type Keys } from '../parts/keys';
 import { Empty } from '../parts/Panel';
 import { SizedBox } from '../parts/SizedBox';
 import { SaveTools } from '../save/SaveTools';
-import { useParam, useSelection } from '../store';
+import { goTo, useParam, useSelection } from '../store';
 import { useTheme } from '../theme';
+import { critical } from '../timeline/critical';
 import { LEAST_NS, Plot } from '../timeline/Plot';
-import { bursts, calls, coder, codes, gaps, overview, wholeTime } from '../timeline/source';
+import { bursts, calls, coder, codes, gaps, kindsOf, overview, waits, wholeTime } from '../timeline/source';
+import type { Drawn } from '../timeline/Threads';
 import { useZoom } from '../timeline/zoom';
 
 const KEYS: Keys = {
@@ -32,6 +37,7 @@ const KEYS: Keys = {
     ['f', 'zoom to what is selected'],
     ['0', 'show everything'],
     ['m', 'messages on and off'],
+    ['p', 'critical path on and off'],
   ],
 };
 
@@ -44,22 +50,27 @@ export function Timeline() {
   const gap = useMemo(() => gaps(pack, lanes.bursts, lanes.calls), [pack, lanes]);
   const coded = useMemo(() => coder(levels, selection.clusters), [levels, selection.clusters]);
   const source = useMemo(
-    () => ({ threads: pack.json.threads, ...lanes, gap, overview: overview(pack, coded), code: codes(pack, levels, selection.clusters) }),
+    () => ({ threads: pack.json.threads, ...lanes, gap, waits: waits(pack), overview: overview(pack, coded), code: codes(pack, levels, selection.clusters) }),
     [pack, lanes, gap, coded, levels, selection.clusters],
   );
   const whole = useMemo(() => wholeTime(pack, lanes), [pack, lanes]);
   const kept = useMemo(() => (pack.json.points.count < pack.json.points.of ? (pack.json.manifest?.kept.windows ?? []) : []).map((w) => ({ from: w.begin_ns, to: w.end_ns })), [pack]);
   const colour = useCallback(
-    (code: number) => (code === MPI ? greyOf('mpi', theme) : code === NO_DATA ? greyOf('dropped', theme) : code === LOST ? greyOf('lost', theme) : code === OTHERS ? greyOf('others', theme) : levels.colour(clusterOf(code), theme)),
+    (code: number) => (code === MPI ? greyOf('mpi', theme) : code === NO_DATA ? greyOf('dropped', theme) : code === LOST ? greyOf('lost', theme) : code === OTHERS ? greyOf('others', theme) : kindOf(code) ? waitGround(kindOf(code), theme) : levels.colour(clusterOf(code), theme)),
     [levels, theme],
   );
   const variant = useCallback((code: number) => levels.variant(clusterOf(code)), [levels]);
   const [time, setTime] = useZoom('zoom', whole, LEAST_NS);
   const [rows, setRows] = useZoom('rows', useMemo(() => ({ from: 0, to: Math.max(1, pack.json.threads) }), [pack]), Math.min(4, pack.json.threads));
   const [lines, setLines] = useParam('messages', 'yes');
-  const [said, say] = useState('');
-  const [crossing, setCrossing] = useState({ messages: 0, lines: 0 });
-  const drawn = useCallback((messages: number, lines: number) => setCrossing((c) => (c.messages === messages && c.lines === lines ? c : { messages, lines })), []);
+  const [path, setPath] = useParam('path', 'yes');
+  const way = useMemo(() => critical(pack), [pack]);
+  const kinds = useMemo(() => kindsOf(pack), [pack]);
+  const [{ text, whom }, setSaid] = useState({ text: '', whom: -1 });
+  const say = useCallback((text: string, whom = -1) => setSaid({ text, whom }), []);
+  const [, showOnly] = useParam('only', '');
+  const [over, setOver] = useState<Drawn>({ messages: 0, lines: 0, changes: 0, connected: 0 });
+  const drawn = useCallback((d: Drawn) => setOver((o) => (JSON.stringify(o) === JSON.stringify(d) ? o : d)), []);
   const picture = useRef<HTMLDivElement>(null);
   useKeyHelp(KEYS);
   if (pack.json.threads === 0 || (source.bursts.item.length === 0 && !source.overview && source.calls.item.length === 0)) {
@@ -87,22 +98,54 @@ export function Timeline() {
             <input type="checkbox" checked={lines === 'yes'} onChange={(e) => setLines(e.currentTarget.checked ? 'yes' : 'no')} /> Messages
           </label>
         ) : null}
-        {crossing.lines < crossing.messages ? (
+        {way ? (
+          <label>
+            <input type="checkbox" checked={path === 'yes'} onChange={(e) => setPath(e.currentTarget.checked ? 'yes' : 'no')} /> Critical path
+          </label>
+        ) : null}
+        {over.lines < over.messages ? (
           <span class="note">
-            {crossing.lines ? `${count(crossing.lines)} of ` : ''}
-            {count(crossing.messages)} messages {crossing.lines ? 'drawn: zoom in to see the others' : 'here: zoom in to see them'}
+            {over.lines ? `${count(over.lines)} of ` : ''}
+            {count(over.messages)} messages {over.lines ? 'drawn: zoom in to see the others' : 'here: zoom in to see them'}
+          </span>
+        ) : null}
+        {over.connected < over.changes ? (
+          <span class="note">
+            {plural(over.changes, 'change')} of threads on the path, {count(over.connected)} drawn one by one: zoom in
           </span>
         ) : null}
         <span class="stretch" />
         <SaveTools name="timeline" picture={picture} />
       </div>
-      <Legend levels={levels} mpi kept={kept.length > 0} lost={pack.json.overview?.codes.includes(LOST) ?? false} />
+      <Legend levels={levels} mpi waits={kinds} where={whereOf(pack)} path={way !== null && path === 'yes'} kept={kept.length > 0} lost={pack.json.overview?.codes.includes(LOST) ?? false} />
       <SizedBox class="timeline-box">
-        {(size) => <Plot size={size} source={source} whole={whole} time={time} rows={rows} kept={kept} messages={lines === 'yes'} colour={colour} variant={variant} coded={coded} setTime={setTime} setRows={setRows} drawn={drawn} say={say} switchMessages={() => setLines(lines === 'yes' ? 'no' : 'yes')} />}
+        {(size) => <Plot size={size} source={source} whole={whole} time={time} rows={rows} kept={kept} messages={lines === 'yes'} critical={path === 'yes' ? way : null} colour={colour} variant={variant} coded={coded} setTime={setTime} setRows={setRows} drawn={drawn} say={say} switchMessages={() => setLines(lines === 'yes' ? 'no' : 'yes')} switchCritical={() => setPath(path === 'yes' ? 'no' : 'yes')} />}
       </SizedBox>
       <p class="said-at" role="status">
-        {said}
+        {whom >= 0 ? (
+          <>
+            <button
+              type="button"
+              class="link"
+              title="For whom a call waits is known of each call, why of all waits for that rank together"
+              onClick={() => {
+                showOnly('selected');
+                goTo('waits', { threads: [[whom, whom]], clusters: null });
+              }}
+            >
+              Why {threadName(pack, whom)} is late: its causes
+            </button>{' '}
+          </>
+        ) : null}
+        {text}
       </p>
     </div>
   );
+}
+
+// whereOf says where waits are drawn, unless it is everywhere.
+function whereOf(pack: Pack): string {
+  if (pack.json.detail.waits > 0 && !pack.has('overview.wait')) return 'Waits are drawn where calls are.';
+  const [scope] = scopesOf(pack.json.waits);
+  return scope && onlyCollectives(scope.table) ? 'Waits for messages are known in the kept windows only.' : '';
 }

@@ -9,6 +9,7 @@ import { Ranks } from './Ranks';
 import { Refinement } from './Refinement';
 import { Space } from './Space';
 import { Timeline } from './Timeline';
+import { Waits } from './Waits';
 
 export interface View extends Name {
   readonly component: ComponentType;
@@ -21,6 +22,7 @@ const components: Record<Id, ComponentType> = {
   clusters: Clusters,
   refinement: Refinement,
   ranks: Ranks,
+  waits: Waits,
   live: Live,
   files: Files,
 };

@@ -16,8 +16,9 @@ const all = [
   { id: 'clusters', title: 'Clusters', key: '4' },
   { id: 'refinement', title: 'Refinement', key: '5' },
   { id: 'ranks', title: 'Ranks', key: '6' },
-  { id: 'live', title: 'Live', key: '7', inProgress: true, hidden: (pack: Pack) => pack.json.mode !== 'live' },
-  { id: 'files', title: 'Files', key: '8', inProgress: true },
+  { id: 'waits', title: 'Waits', key: '7' },
+  { id: 'live', title: 'Live', key: '8', inProgress: true, hidden: (pack: Pack) => pack.json.mode !== 'live' },
+  { id: 'files', title: 'Files', key: '9', inProgress: true },
 ] as const satisfies readonly Name[];
 
 export type Id = (typeof all)[number]['id'];

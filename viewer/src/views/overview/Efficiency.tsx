@@ -3,6 +3,7 @@
 import { tree, type Budget, type Efficiency, type Factor, type Factors, type Part } from '../../data/efficiency';
 import { nameOf, numberOf } from '../../data/names';
 import type { Pack } from '../../data/pack';
+import { scopesOf, type Waits } from '../../data/waits';
 import { count, percent, plural, seconds } from '../../format';
 import { Heads, numbers } from '../../parts/Heads';
 import { Empty, Panel } from '../../parts/Panel';
@@ -39,7 +40,7 @@ export function EfficiencyPanel({ pack }: { pack: Pack }) {
       <div class="efficiency-columns">
         <div>
           <Tree rows={rows} part={part} bound={e.bound} />
-          <Next rows={rows} part={part} />
+          <Next rows={rows} part={part} waits={pack.json.waits} />
         </div>
         <div>
           <BudgetTable budget={part.budget} part={part} locations={e.locations} ranks={e.ranks} />
@@ -106,7 +107,7 @@ function Bar({ from, to }: { from: number; to: number }) {
 }
 
 // Next says which factor costs most, and where to look.
-function Next({ rows, part }: { rows: readonly Factor[]; part: Part }) {
+function Next({ rows, part, waits }: { rows: readonly Factor[]; part: Part; waits: Waits | null }) {
   const [, sortBy] = useParam('sort', 'id');
   const lost = (r: Factor) => r.to - r.from;
   const of = (name: string) => rows.find((r) => r.name === name);
@@ -139,7 +140,17 @@ function Next({ rows, part }: { rows: readonly Factor[]; part: Part }) {
   if (most === communication)
     return (
       <p class="next">
-        Communication costs most: {cost}. Who is in MPI, and when:{' '}
+        Communication costs most: {cost}.{' '}
+        {scopesOf(waits).length > 0 ? (
+          <>
+            Who waits for whom, and why:{' '}
+            <button type="button" class="link" onClick={() => goTo('waits')}>
+              Waits
+            </button>
+            .{' '}
+          </>
+        ) : null}
+        Who is in MPI, and when:{' '}
         <button type="button" class="link" onClick={() => goTo('ranks')}>
           Ranks
         </button>

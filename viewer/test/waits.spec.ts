@@ -1,0 +1,270 @@
+// Who waits for whom, and why: hatched in the timeline, the critical path over it, causes in sentences and tables.
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { clusterOf, codeOf, kindOf, MPI, waiting } from '../src/data/codes';
+import { findings } from '../src/data/findings';
+import { loadBins, loadPack, PackError } from '../src/data/pack';
+import { KINDS, pathBy, scopesOf } from '../src/data/waits';
+import { linesOf } from '../src/draw/waits';
+import { seconds as time } from '../src/format';
+import { critical, next } from '../src/timeline/critical';
+import { makeLanes } from '../src/timeline/lanes';
+import { drawRaster, plain, type Source } from '../src/timeline/raster';
+import { cells, kindsOf, waits } from '../src/timeline/source';
+import { accessible, launch, open, report } from './browser';
+import { packBytes } from './pack';
+import { LATE_SENDER, N_TO_N, synthetic } from './synthetic';
+import { tableOf } from './waits';
+
+const run = synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: {} });
+const endNS = 20 * run.iterationNS;
+const waited = 0.1 * 8 * (endNS / 1e9);
+
+function must<T>(v: T | null | undefined): T {
+  if (v === null || v === undefined) throw new Error('it is not there');
+  return v;
+}
+
+const sum = (of: ArrayLike<number>) => Array.from(of).reduce((a, b) => a + b, 0);
+
+describe('data', () => {
+  test('a code says of which kind a wait is, and is no cluster', () => {
+    for (let kind = 1; kind < KINDS.length; kind++) {
+      expect(kindOf(waiting(kind))).toBe(kind);
+      expect(clusterOf(waiting(kind))).toBe(0);
+    }
+    for (const code of [0, MPI, 4, codeOf(1), codeOf(65000), 0xffff]) expect(kindOf(code)).toBe(0);
+    expect(clusterOf(codeOf(65000))).toBe(65000);
+  });
+
+  test('no two kinds of a colour have the same lines', () => {
+    for (const kinds of [[1, 2, 3], [4, 5, 6, 7, 8, 9], [10, 11]]) {
+      expect(new Set(kinds.map(linesOf)).size).toBe(kinds.length);
+      kinds.forEach((k) => expect(linesOf(k)).not.toBe(''));
+    }
+  });
+
+  test('columns that do not fit together are reported', () => {
+    expect(() => loadPack(packBytes({ ...run.json, detail: { calls: 0, waits: 2, messages: 0, critical: 0 } }, { 'waits.kind': new Uint8Array(1) }))).toThrow(/waits\.kind has 1 rows, not 2/);
+    const place = { format: 1, from_ns: 0, to_ns: 9, bins: 2, rows: [[0, 0]], codes: [] };
+    const columns = { 'overview.cell': new Uint16Array(2), 'overview.share': new Uint8Array(2) };
+    expect(loadBins(packBytes(place, columns)).wait).toHaveLength(0);
+    expect([...loadBins(packBytes(place, { ...columns, 'overview.wait': Uint8Array.of(0, 5) })).wait]).toEqual([0, 5]);
+    expect(() => loadBins(packBytes(place, { ...columns, 'overview.wait': new Uint8Array(3) }))).toThrow(PackError);
+  });
+
+  test('the path is joined by what it is, and followed from thread to thread', () => {
+    const pack = loadPack(run.bytes);
+    const [scope] = scopesOf(pack.json.waits);
+    const parts = pathBy(must(scope).table);
+    expect(parts.map((p) => [p.what, p.cluster, Math.round(p.share * 100)])).toEqual([['computing', 1, 60], ['computing', 2, 25], ['MPI', null, 10], ['outside', null, 5]]);
+    const path = must(critical(pack));
+    expect(Array.from({ length: 20 }, (_, i) => next(path, i))).toEqual([...Array.from({ length: 19 }, (_, i) => (i + 1) % 8), -1]);
+    expect(critical(loadPack(synthetic({ ranks: 2, iterations: 3, clusters: 2 }).bytes))).toBeNull();
+  });
+});
+
+// One thread, 100 ns: a burst of 40, then a call of 60 that waits for 50.
+function source(): Source {
+  return {
+    threads: 1, bursts: makeLanes(1, [0], [0], () => 40), code: Uint32Array.of(codeOf(1)), gap: Uint8Array.of(0), calls: makeLanes(1, [0], [40], () => 100),
+    waits: { of: Int32Array.of(0), kind: [LATE_SENDER], ns: [50] }, overview: null, bins: null,
+  };
+}
+
+describe('raster', () => {
+  const shown = (s: Source, width: number) => [...drawRaster(s, { from: 0, to: 100 }, { from: 0, to: 1 }, width, 1, true).codes].map(plain);
+
+  test('a wait lasts from the entry of the call, the rest of it is MPI', () => {
+    expect(shown(source(), 10)).toEqual([...Array<number>(4).fill(codeOf(1)), ...Array<number>(5).fill(waiting(LATE_SENDER)), MPI]);
+  });
+
+  test('a pixel of MPI shows the wait if that has most of the time in MPI, and waits take none from others', () => {
+    expect(shown(source(), 1)).toEqual([waiting(LATE_SENDER)]);
+    const short = source();
+    expect(shown({ ...short, waits: { ...must(short.waits), ns: [25] } }, 1)).toEqual([MPI]);
+    const burst = { ...source(), bursts: makeLanes(1, [0], [0], () => 55), calls: makeLanes(1, [0], [55], () => 100) };
+    expect(shown(burst, 1)).toEqual([codeOf(1)]);
+    // Two kinds and the rest: none has more than the burst, all together do.
+    const two = { ...source(), calls: makeLanes(1, [0, 0], [40, 70], (i) => (i === 0 ? 70 : 100)), waits: { of: Int32Array.of(0, 1), kind: [LATE_SENDER, N_TO_N], ns: [28, 30] } };
+    expect(shown(two, 1)).toEqual([waiting(N_TO_N)]);
+  });
+
+  test('cells of the overview show waits too', () => {
+    const place = { from_ns: 0, to_ns: 100, bins: 4, rows: [[0, 0]] as [number, number][], codes: [] };
+    const overview = cells({ place, cell: Uint16Array.of(1, 1, 6, 0), share: new Uint8Array(4).fill(255), wait: Uint8Array.of(0, N_TO_N, 0, 0) }, 1, (code) => code);
+    const s: Source = { ...source(), bursts: makeLanes(1, [], [], () => 0), calls: makeLanes(1, [], [], () => 0), overview };
+    expect(shown(s, 4)).toEqual([MPI, waiting(N_TO_N), 6, 0]);
+  });
+});
+
+test('sentences name the causes that cost 1 %, and what the critical path is', () => {
+  const pack = loadPack(run.bytes);
+  const told = findings(pack);
+  const of = (text: string) => told.filter((f) => f.text.includes(text));
+  expect(of('makes others wait').map((f) => f.text.replace(/\s/g, ' '))).toEqual([
+    `Rank 5 makes others wait ${time(0.5 * waited)}, 50 % of all waiting: 500 µs more in cluster 2, 40 times, before MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
+    `Rank 3 makes others wait ${time(0.3 * waited)}, 30 % of all waiting: 500 µs more in no cluster, 30 times, before MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
+    `Rank 3 makes others wait ${time(0.15 * waited)}, 15 % of all waiting: it takes longer in MPI without waiting, at MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
+  ]);
+  expect(of('makes others wait')[0]).toMatchObject({ cluster: 2, show: { view: 'waits', selection: { clusters: [2], threads: [[5, 5]] } } });
+  expect(of('Critical path').map((f) => f.text.replace(/\s/g, ' '))).toEqual(['Critical path: 60 % in cluster 1, 25 % in cluster 2, 10 % in MPI, 5 % in what was not recorded; it changes threads 19 times.']);
+  // The last cause has 5 % of the waits, which are 10 % of the time.
+  expect(told.some((f) => f.text.includes('Rank 1 makes'))).toBe(false);
+  const collectives = synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: { whole_run: { ...tableOf(8, endNS / 1e9), basis: 'collectives' } } });
+  expect(findings(loadPack(collectives.bytes)).filter((f) => f.text.includes('in collectives,'))).toHaveLength(3);
+  const none = synthetic({ ranks: 8, iterations: 20, clusters: 4 });
+  expect(findings(loadPack(none.bytes)).filter((f) => /makes others wait|Critical path/.test(f.text))).toEqual([]);
+});
+
+interface Drawn {
+  pixels: Record<string, number>;
+  colours: Record<string, string>;
+  width: number;
+  time: { from: number; to: number };
+  path: { changes: number; drawn: number } | null;
+}
+
+describe('page', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launch();
+  });
+  afterAll(() => browser.close());
+
+  const drawn = async (page: Page, good: (d: Drawn) => boolean = () => true): Promise<Drawn> => {
+    const read = async () => (await page.evaluate(() => window.__moriens?.drawn['timeline'])) as Drawn | undefined;
+    await expect.poll(async () => { const d = await read(); return d ? good(d) : false; }).toBe(true);
+    return must(await read());
+  };
+  const panel = (page: Page, title: string) => page.locator('.panel', { has: page.getByRole('heading', { name: title, exact: true }) });
+  const texts = async (page: Page, title: string) => (await panel(page, title).locator('tbody tr').allInnerTexts()).map((s) => s.replace(/\s+/g, ' ').trim());
+  const hash = (page: Page) => page.evaluate(() => new URLSearchParams(location.hash.slice(1)).toString());
+
+  test.each(['light', 'dark'] as const)('the timeline hatches waits by kind, for as long as they take, %s', async (colorScheme) => {
+    const { page, errors, close } = await open(browser, report(run.bytes), `view=timeline&probe=1&path=no&messages=no&zoom=0~${2 * run.iterationNS}&rows=0~4`, { colorScheme });
+    const d = await drawn(page, (d) => d.time.to === 2 * run.iterationNS);
+    const pack = loadPack(run.bytes);
+    const { kind, ns } = must(waits(pack));
+    for (const k of [LATE_SENDER, N_TO_N]) {
+      const wanted = sum(Array.from(ns, (v, i) => (kind[i] === k ? v : 0)));
+      const pixelNS = (2 * run.iterationNS) / d.width;
+      expect(Math.abs((d.pixels[waiting(k)] ?? 0) * pixelNS - wanted)).toBeLessThan(pixelNS * 0.5 * 2 * ns.length);
+    }
+    const colours = [MPI, waiting(LATE_SENDER), waiting(N_TO_N)].map((code) => d.colours[code]);
+    expect(new Set(colours).size).toBe(3);
+    expect(kindsOf(pack)).toEqual([LATE_SENDER, N_TO_N]);
+    expect(await page.locator('.legend [data-wait]').allInnerTexts()).toEqual([' waits: late sender', ' waits: N-to-N'].map((s) => expect.stringContaining(s.trim()) as string));
+    await accessible(page);
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('zoomed out, cells show waits', async () => {
+    const { page, errors, close } = await open(browser, report(synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: {}, bins: 1000 }).bytes), 'view=timeline&probe=1');
+    const d = await drawn(page);
+    expect(d.pixels[waiting(N_TO_N)]).toBeGreaterThan(0);
+    expect(d.path?.changes).toBe(19);
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('pointing at a wait says for whom, a click leads to the causes, and the path can be switched off', async () => {
+    const { page, errors, close } = await open(browser, report(run.bytes), `view=timeline&probe=1&messages=no&zoom=0~${run.iterationNS}&rows=0~4`);
+    await drawn(page, (d) => d.time.to === run.iterationNS);
+    const box = await page.locator('.timeline-plot > canvas').nth(1).boundingBox();
+    if (!box) throw new Error('no timeline');
+    // The first call of rank 1: late sender, for rank 3.
+    const pack = loadPack(run.bytes);
+    const row = Array.from(pack.column('calls.thread')).indexOf(1);
+    const [enter, exit] = [must(pack.column('calls.enter_ns')[row]), must(pack.column('calls.exit_ns')[row])];
+    const x = (ns: number) => box.x + (box.width * ns) / run.iterationNS;
+    const y = (rank: number) => box.y + (box.height * (rank + 0.5)) / 4;
+    const ms = time((exit - enter) / 2e9);
+    await page.mouse.move(x((enter * 3 + exit) / 4), y(1));
+    await expect.poll(() => page.locator('.tip').innerText()).toContain(`Waits ${ms} for rank 3 (late sender, MPI_Wait@halo.c:51): rank 3 began to send ${ms} later.`);
+    await page.mouse.move(x(enter / 2), y(0));
+    await expect.poll(() => page.locator('.tip').innerText()).toMatch(/On the critical path in cluster 1, for .*: rank 0 has it for .*, from 0\s*s, then rank 1\./);
+    expect((await drawn(page)).path).not.toBeNull();
+    await page.keyboard.press('p');
+    await drawn(page, (d) => d.path === null);
+    expect(await page.getByLabel('Critical path').isChecked()).toBe(false);
+    await page.mouse.move(x(enter / 2), y(0) + 3);
+    await expect.poll(() => page.locator('.tip').innerText()).not.toContain('critical path');
+    await page.mouse.click(x((enter * 3 + exit) / 4), y(1));
+    await page.getByRole('button', { name: 'Why rank 3 is late: its causes' }).click();
+    await expect.poll(() => hash(page)).toContain('threads=3');
+    expect(await texts(page, 'Who makes others wait, and by what')).toEqual([expect.stringMatching(/^rank 3 .*in no cluster/), expect.stringMatching(/^rank 3 .*MPI/)]);
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('the view lists causes, kinds, links and the path, and selects what they are of', async () => {
+    const { page, errors, close } = await open(browser, report(run.bytes), 'view=waits');
+    const causes = await texts(page, 'Who makes others wait, and by what');
+    expect(causes).toHaveLength(4);
+    expect(causes[0]).toBe(`rank 5 cluster 2 MPI_Wait@halo.c:51 ${time(0.5 * waited)} 50 % ${time(0.4 * waited)} 40 500 µs`.replace(/\s+/g, ' '));
+    expect(await panel(page, 'Who makes others wait, and by what').innerText()).toContain('17 in all; here are the 4 largest');
+    expect((await texts(page, 'Waits by kind')).map((s) => s.split(' ')[0])).toEqual(['N-to-N', 'late']);
+    expect(await texts(page, 'Waits by call path')).toHaveLength(2);
+    expect((await texts(page, 'Who waits for whom in messages'))[0]).toMatch(/^rank 3 rank 5 20 /);
+    expect(await page.locator('[data-part]').evaluateAll((parts) => parts.map((p) => [p.getAttribute('data-part'), Math.round(parseFloat(p.getAttribute('width') ?? ''))]))).toEqual([
+      ['cluster 1', 60], ['cluster 2', 25], ['MPI', 10], ['not recorded', 5],
+    ]);
+    expect(await page.locator('.unknown').innerText()).toMatch(/Nothing: each wait has its cause\.[^]*up to 4\s*KiB to a rank of the same node/);
+    await panel(page, 'Who makes others wait, and by what').getByRole('button', { name: 'rank 5' }).click();
+    await expect.poll(() => hash(page)).toMatch(/cluster=2&threads=5|threads=5&cluster=2/);
+    expect(await panel(page, 'Who makes others wait, and by what').locator('tr.chosen').count()).toBe(1);
+    await page.getByLabel('Only what is selected').check();
+    await expect.poll(() => texts(page, 'Who makes others wait, and by what')).toHaveLength(1);
+    await panel(page, 'Who makes others wait, and by what').getByRole('button', { name: 'rank 5' }).click();
+    await expect.poll(() => hash(page)).not.toContain('threads');
+    await accessible(page);
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('what is not known is said', async () => {
+    const whole = { ...tableOf(8, endNS / 1e9), basis: 'collectives', marked: true, uncertain_seconds: 0.002, unexplained_seconds: 0.003, contradictions: 4, collectives_incomplete: 5, collectives_not_synchronising: 6, messages_one_sided: 7, links: [], links_total: 0, not_explained: [{ what: 'one-sided synchronisation', calls: 8, seconds: 0.004 }] };
+    const { bytes } = synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: { whole_run: whole, windows: tableOf(8, 1), why: ['files cannot tell'] } });
+    const { page, errors, close } = await open(browser, report(bytes), 'view=waits');
+    const said = (await page.locator('.unknown').innerText()).replace(/\s/g, ' ');
+    for (const words of ['Files cannot tell.', 'Clocks of the nodes', '2 ms would be waits', '3 ms of the waits have no cause', '4 calls ended before', 'Of 5 collectives', 'In 6 collectives', 'Of 7 messages', 'For whom one-sided synchronisation wait is not recorded: 8 calls, 4 ms']) {
+      expect(said).toContain(words);
+    }
+    expect(await panel(page, 'Waiting').innerText()).toMatch(/messages are known in the kept windows only[^]*waits for messages included/);
+    expect(await panel(page, 'Who waits for whom in messages').innerText()).toContain('Not known: messages are known in the kept windows only.');
+    await page.getByLabel('Waits of').selectOption('kept windows');
+    await expect.poll(() => hash(page)).toContain('waits=windows');
+    expect(await panel(page, 'Who waits for whom in messages').locator('tbody tr').count()).toBe(1);
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('without waits the view says why', async () => {
+    for (const [waits, words] of [[undefined, /no waits\.json/], [{ whole_run: null, why: ['the bursts stay on their nodes'] }, /not known: the bursts stay on their nodes\./]] as const) {
+      const { bytes } = synthetic({ ranks: 2, iterations: 3, clusters: 2, ...(waits ? { waits } : {}) });
+      const { page, errors, close } = await open(browser, report(bytes), 'view=waits');
+      expect(await page.locator('main').innerText()).toMatch(words);
+      expect(await page.locator('main table').count()).toBe(0);
+      await page.evaluate(() => (location.hash = 'view=clusters'));
+      await page.waitForSelector('table.sortable');
+      expect(await page.locator('table.sortable thead').innerText()).not.toContain('Makes wait');
+      expect(errors).toEqual([]);
+      await close();
+    }
+  });
+
+  test('clusters say what they cost', async () => {
+    const { page, errors, close } = await open(browser, report(run.bytes), 'view=clusters&sort=-caused');
+    const cellsOf = async (id: number) => (await page.locator(`tr[data-cluster="${id}"] td`).allInnerTexts()).map((s) => s.replace(/\s/g, ' '));
+    const heads = await page.locator('table.sortable thead th').allInnerTexts();
+    const at = (title: string) => heads.findIndex((h) => h.includes(title)) - 1;
+    expect(await page.locator('table.sortable tbody tr').first().getAttribute('data-cluster')).toBe('2');
+    const two = await cellsOf(2);
+    expect([two[at('Makes wait')], two[at('On path')], two[at('Imbalance')]]).toEqual([time(0.5 * waited), '25 %', '20 ms'].map((s) => s.replace(/\s/g, ' ')));
+    expect((await cellsOf(3))[at('On path')]).toBe('–');
+    expect(errors).toEqual([]);
+    await close();
+  });
+});
