@@ -121,3 +121,15 @@ func TestWaitsShared(t *testing.T) {
 		}
 	}
 }
+
+// Waits cost little: the file is no larger than one may be.
+func TestWaitsOfManyThreads(t *testing.T) {
+	run := waiting(3000, 50)
+	var b bytes.Buffer
+	if err := overview.Of(run, overview.DefaultBytes).Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if b.Len() > overview.DefaultBytes {
+		t.Errorf("%d bytes", b.Len())
+	}
+}
