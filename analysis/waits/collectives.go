@@ -85,7 +85,7 @@ func newOperations(s *solver) *operations {
 		}
 		n += int32(numbers)
 	}
-	x.list = make([]operation, n)
+	x.list = make([]operation, n, int(n)+2*len(s.worlds))
 	for i := range s.lanes {
 		x.add(int32(i))
 	}
@@ -138,8 +138,8 @@ func (x *operations) add(thread int32) {
 	if len(c.Call) == 0 {
 		return
 	}
-	made := make(map[[2]int64]int32) // persistent operations: the function that made them
-	parts := make([]part, 0, len(c.Call))
+	made := make(map[[2]int64]int32)        // persistent operations: the function that made them
+	parts := make([]part, 0, len(c.Call)+2) // and the thread's start and end
 	for k, row := range c.Call {
 		f, instance, comm := x.s.function[l.Path[row]], int64(-1), c.Comm[k]
 		of := x.s.calls[f]

@@ -31,7 +31,16 @@ func (s *solver) collectives() [][]candidate {
 	}
 	list := make([][]candidate, len(s.lanes))
 	s.each(func(i int) {
-		thread := int32(i)
+		l, thread := &s.lanes[i], int32(i)
+		s.met[i] = make([]meeting, 0, len(x.parts[i]))
+		late := func(o *operation, row int32) bool { return o.latestNS > l.EnterNS[row] }
+		n := 0
+		for k := range x.parts[i] {
+			if p := &x.parts[i][k]; p.done >= 0 && p.takes && late(&x.list[p.op], p.done) {
+				n++
+			}
+		}
+		list[i] = make([]candidate, 0, n)
 		for k := range x.parts[i] {
 			p := &x.parts[i][k]
 			o := &x.list[p.op]
@@ -43,7 +52,7 @@ func (s *solver) collectives() [][]candidate {
 				if o.latestNS == math.MinInt64 {
 					continue
 				}
-				if !s.run.Known {
+				if !s.run.Known && late(o, p.done) {
 					list[i] = append(list[i], candidate{p.done, o.latest, o.latestNS, o.kind})
 				}
 				if p.gives && !o.begins {
@@ -132,6 +141,7 @@ func (s *solver) find(candidates [][]candidate) {
 		defer s.last.Put(room)
 		last := *room // by thread: the last edge from it, or what is left of other threads' edges
 		met := int32(-1)
+		s.waits[i] = make([]wait, 0, len(x)+s.late(l, edges))
 		for e, k := 0, 0; e < len(edges) || k < len(x); {
 			row := int32(math.MaxInt32)
 			if e < len(edges) {
@@ -170,7 +180,7 @@ func (s *solver) find(candidates [][]candidate) {
 					all[i].uncertainNS += ns
 				default:
 					all[i].waitNS += ns
-					w := wait{Wait: Wait{row, best.from.thread, best.from.row, best.kind, untilNS}, edge: -1, met: met}
+					w := wait{Row: row, For: best.from.thread, ForRow: best.from.row, Kind: best.kind, UntilNS: untilNS, edge: -1, met: met}
 					if n := last[best.from.thread]; int(n) < first && edges[n].from.thread == best.from.thread {
 						w.edge = n
 					}
@@ -232,6 +242,18 @@ func (s *solver) polls(l *lane, edges []edge) []edge {
 	edges = append(edges, more...)
 	slices.SortFunc(edges, edge.compare)
 	return edges
+}
+
+// late counts the calls that have an edge from a later entry.
+func (s *solver) late(l *lane, edges []edge) (calls int) {
+	last := int32(-1)
+	for _, e := range edges {
+		if e.row != last && s.enterNS(e.from) > l.EnterNS[e.row] {
+			calls++
+			last = e.row
+		}
+	}
+	return calls
 }
 
 // wrongOrder names the late senders while whose receivers waited another message was under way, which they took later.

@@ -41,6 +41,15 @@ func locate(run *Run, lanes []lane, m *meaning, mine func(thread int) bool) []lo
 func (s *solver) messages() {
 	eager := s.eager()
 	s.result.Eager = []Eager{{true, eager[1]}, {false, eager[0]}}
+	room := make([]int, len(s.lanes))
+	for i := range s.located {
+		if of := &s.located[i]; of.send >= 0 && of.done.row >= 0 {
+			room[of.done.thread]++
+		}
+	}
+	for i, n := range room {
+		s.edges[i] = slices.Grow(s.edges[i], n)
+	}
 	for i := range s.located {
 		m, of := s.run.Message(i), &s.located[i]
 		if of.send < 0 || of.done.row < 0 {

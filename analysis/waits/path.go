@@ -78,6 +78,10 @@ func (p *walk) step() {
 func (p *walk) gap(l *lane) {
 	row := p.row + 1
 	s := l.gapNS(row)
+	if l.gap[row] != several {
+		p.spend(l.gap[row], p.ns-s.BeginNS)
+		return
+	}
 	over := s.EndNS - p.ns // the path has come from within
 	var list []piece
 	l.eachPiece(row, func(key int32, ns int64) { list = append(list, piece{key, ns}) })

@@ -1,5 +1,7 @@
 package waits
 
+import "slices"
+
 // Solve finds waits, causes and the critical path of a run, of which all lanes are here. It changes x.
 func (x *Lanes) Solve() *Result {
 	n := len(x.list)
@@ -12,7 +14,9 @@ func (x *Lanes) Solve() *Result {
 	candidates := s.collectives()
 	s.messages()
 	s.find(candidates)
+	s.located, x.located = nil, nil
 	s.charge()
+	s.edges, s.met = nil, nil
 	if !s.run.Known { // then not all that it goes through is here
 		s.path()
 	}
@@ -27,8 +31,10 @@ func (s *solver) report() {
 	r.Waits, r.WaitedNS = make([][]Wait, len(s.waits)), make([]int64, len(s.waits))
 	sums := make([]NotExplained, len(reasons))
 	for i := range s.waits {
+		r.Waits[i] = slices.Grow(r.Waits[i], len(s.waits[i]))
 		for k := range s.waits[i] {
-			w := s.waits[i][k].Wait
+			of := &s.waits[i][k]
+			w := Wait{of.Row, of.For, of.ForRow, of.Kind, of.UntilNS}
 			r.WaitedNS[i] += s.waitNS(int32(i), &s.waits[i][k])
 			if w.Row = s.lanes[i].row(w.Row); w.ForRow >= 0 {
 				w.ForRow = s.lanes[w.For].row(w.ForRow)

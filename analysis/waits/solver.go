@@ -45,13 +45,15 @@ type edge struct {
 // A meeting is a blocking collective that a thread has left after all others have entered it.
 type meeting struct{ row, op int32 }
 
-// A wait is that of a call, with what ties the two threads.
+// A wait is that of a call, as a Wait has it, with what ties the two threads.
 type wait struct {
-	Wait
-	edge     int32 // the last one before it from that thread, index into edges; -1: none
-	met      int32 // the last meeting before it, index into met; -1
-	passedNS int64 // waits of others that were handed on to it
-	done     bool  // it has been charged to its causes
+	Row, For, ForRow int32
+	Kind             Kind
+	done             bool // it has been charged to its causes
+	UntilNS          int64
+	edge             int32 // the last one before it from that thread, index into edges; -1: none
+	met              int32 // the last meeting before it, index into met; -1
+	passedNS         int64 // waits of others that were handed on to it
 }
 
 func (w *wait) source() place { return place{w.For, w.ForRow} }
