@@ -82,7 +82,7 @@ func outcomes(t *testing.T, r *Result, dir string) map[string]bool {
 		"cluster": unlabelled == 0 && len(r.Run.Clusters) > 0, "profile": profile, "structure": structure, "windows": len(m.Kept.Windows) > 0,
 		"judge": m.Reduction.Error != nil, "classes": m.Kept.Grouped != "", "size": m.Reduction.FullBytes > 0,
 		"efficiency": r.Levels.Efficiency != nil, "waits": r.Levels.Waits != nil && r.Levels.WaitsRows != nil,
-		"periods":    slices.ContainsFunc(m.Kept.Phases, func(p rundir.Iterations) bool { return p.Iterations > 0 }),
+		"periods": slices.ContainsFunc(m.Kept.Phases, func(p rundir.Iterations) bool { return p.Iterations > 0 }),
 	}
 }
 

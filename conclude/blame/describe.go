@@ -68,13 +68,15 @@ func (b *Blame) Describe(run *trace.Run, owners team.Threads) (*rundir.Waits, []
 		return cmp.Or(cmp.Compare(a.World, b.World), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Thread, b.Thread))
 	})
 	w := &rundir.Waits{Format: rundir.WaitsFormat, Why: b.why()}
-	if !b.givenUp() {
-		w.WholeRun = d.table(rows)
-		rows = append(rows, d.otherRows()...)
-	} else {
-		rows = nil
+	switch {
+	case locations == 0:
+		w.Why = []string{"no call of MPI is known"}
+		return w, nil, nil
+	case b.givenUp():
+		return w, nil, nil
 	}
-	return w, rows, nil
+	w.WholeRun = d.table(rows)
+	return w, append(rows, d.otherRows()...), nil
 }
 
 // doubt is which part of the waits may be wrong for what clocks disagree.
@@ -396,11 +398,13 @@ func (d *describer) path(t *rundir.WaitsTable) {
 		order = append(order, x)
 	}
 	slices.SortFunc(order, func(a, b doing) int { return cmp.Or(cmp.Compare(parts[b], parts[a]), a.compare(b)) })
-	p.PartsTotal, p.Rest = len(order), seconds(total)
+	p.PartsTotal = len(order)
+	rest := total
 	for _, x := range order[:min(len(order), mostListed)] {
-		p.Rest -= seconds(parts[x])
+		rest -= parts[x]
 		p.Parts = append(p.Parts, rundir.WaitsPathPart{What: whatOf[x.what], Cluster: x.clusterID(), CallPath: x.place, Seconds: seconds(parts[x]), Share: share(parts[x])})
 	}
+	p.Rest = seconds(rest)
 	var threads []int32
 	for thread := range ranks {
 		threads = append(threads, thread)
