@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -93,6 +94,9 @@ func (w waitWords) writeOverview(b *strings.Builder, form WaitsForm) {
 		links := w.Links[:min(mostLinks, len(w.Links))]
 		writeTable(b, w.linkTable(links))
 		w.writeRest(b, w.LinksTotal-len(links), "more pair")
+	}
+	if math.IsNaN(float64(w.Path.Seconds)) {
+		return
 	}
 	fmt.Fprintf(b, "\ncritical path: %s, with %s of %s\n", spent(w.Path.Seconds), units.Counted(w.Path.Changes, "change"), w.location())
 	parts := w.Path.Parts[:min(mostParts, len(w.Path.Parts))]

@@ -18,6 +18,7 @@ import (
 	"moriens/trace/parquet"
 	"moriens/trace/prv"
 	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // analysis is what Analyze has left.
@@ -60,6 +61,9 @@ func analyzeFile(t *testing.T, path string, change func(*AnalyzeConfig)) analysi
 		change(&c)
 	}
 	err := Analyze(c)
+	if err == nil {
+		rundirtest.CheckWaits(t, c.Out)
+	}
 	return analysis{c.Out, stdout.String(), stderr.String(), err}
 }
 

@@ -24,6 +24,7 @@ import (
 	"moriens/internal/stage"
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // A halo is a planted job that exchanges halos on a grid, to the nanosecond: in the first half of its iterations each
@@ -212,6 +213,7 @@ func writeRun(t *testing.T, c *collector.Collector, f held, keep retention.Optio
 	if m, err = rundir.ReadManifest(dir); err != nil {
 		t.Fatal(err)
 	}
+	rundirtest.CheckWaits(t, dir)
 	return dir, m
 }
 

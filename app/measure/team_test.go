@@ -33,6 +33,7 @@ import (
 	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // A recorded run is what a collector's journal has of one, in order.
@@ -232,6 +233,7 @@ func (r *recorded) concluded(t *testing.T, members int, at []int, keep retention
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
+	rundirtest.CheckWaits(t, dir)
 	files := make(map[string]string)
 	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

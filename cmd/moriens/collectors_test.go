@@ -16,6 +16,7 @@ import (
 
 	"moriens/collector/health"
 	"moriens/internal/mpitest"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // collectAs starts so many collectors of one run.
@@ -80,6 +81,7 @@ func TestJobOfTwoCollectors(t *testing.T) {
 		if err := collect.Wait(); err != nil {
 			t.Fatalf("%v\n%s", err, output)
 		}
+		rundirtest.CheckWaits(t, out)
 		m := readManifest(t, out)
 		if d := cmp.Diff(sum(mpitest.Counts(t, counts)), m.MPICalls); d != "" {
 			t.Errorf("MPI calls differ (-made +recorded):\n%s", d)

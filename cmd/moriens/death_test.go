@@ -17,7 +17,7 @@ func TestJobDies(t *testing.T) {
 	t.Parallel()
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		app := mpi.App(t, "die")
-		for _, how := range []string{"kill", "segv", "abort", "exit"} {
+		for _, how := range []string{"kill", "segv", "abort", "exit", "inside"} {
 			t.Run(how, func(t *testing.T) {
 				counts, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
 				args := append([]string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--"}, mpi.Args(2, "", app, how, "2000")...)
@@ -30,7 +30,12 @@ func TestJobDies(t *testing.T) {
 					}
 				}
 				m := readManifest(t, out)
-				if d := cmp.Diff(sum(mpitest.Counts(t, counts)), m.MPICalls); d != "" {
+				made, inside := sum(mpitest.Counts(t, counts)), int64(0) // calls in which a rank dies
+				if how == "inside" {
+					made["MPI_Recv"]++
+					inside = 1
+				}
+				if d := cmp.Diff(made, m.MPICalls); d != "" {
 					t.Errorf("MPI calls differ (-made +recorded):\n%s", d)
 				}
 				if len(m.Losses.RanksDied) == 0 || m.ExitCode != o.status {
@@ -38,6 +43,9 @@ func TestJobDies(t *testing.T) {
 				}
 				contains(t, o.stderr, "did not call MPI_Finalize", "hint: ")
 				checkTrace(t, out, readBursts(t, out))
+				if died := unexplained(t, out, "calls in which the process ended"); died != inside {
+					t.Errorf("%d calls in which a rank died are not explained, want %d", died, inside)
+				}
 			})
 		}
 	})

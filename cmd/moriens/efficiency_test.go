@@ -13,6 +13,7 @@ import (
 	"moriens/internal/testenv"
 	"moriens/trace"
 	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // recount checks the factors of a run of which all bursts were kept, by a script that shares no code with moriens and
@@ -50,6 +51,7 @@ func plantedImbalance(t *testing.T, mpi mpitest.MPI, threads int) {
 		t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
 	}
 	recount(t, out)
+	rundirtest.CheckWaits(t, out)
 	work, run := mpitest.ReadWork(t, worked), readBursts(t, out)
 	if len(work) != ranks*threads || len(run.Threads) != len(work) {
 		t.Fatalf("%d threads, recorded %d", len(work), len(run.Threads))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // plantedRounds is how often the ranks of unequalTrace meet.
@@ -87,5 +88,6 @@ func TestUnequalTrace(t *testing.T) {
 		contains(t, o.stdout, "\nparallel efficiency 50.0 % = load balance 62.6 % × communication efficiency 79.9 %\n", "\nmost computing: rank 3, 1.60 times the mean; mainly in cluster 1, which no other rank has\n")
 		checkWhere(t, readBursts(t, out), o.stdout, 3)
 		recount(t, out)
+		rundirtest.CheckWaits(t, out)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"moriens/internal/mpitest"
 	"moriens/trace/prv"
 	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // A line is a message by its sender, its number among the sender's, and its receiver.
@@ -36,6 +37,7 @@ func TestMessages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		rundirtest.CheckWaits(t, out)
 		number := make(map[int]int)
 		var got []line
 		for _, m := range r.Run.Messages { // in the order of their sends
@@ -112,6 +114,7 @@ func TestIsendrecv(t *testing.T) {
 			if o.status != 0 || o.stderr != "" {
 				t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
 			}
+			rundirtest.CheckWaits(t, out)
 			m := readManifest(t, out)
 			if d := gocmp.Diff(c.unmatched, m.Messages.Unmatched, cmpopts.EquateEmpty()); d != "" || m.Messages.Matched != c.matched {
 				t.Errorf("%+v\n%s", m.Messages, d)

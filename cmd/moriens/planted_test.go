@@ -13,6 +13,7 @@ import (
 	"moriens/trace"
 	"moriens/trace/parquet"
 	"moriens/trace/prv"
+	"moriens/trace/rundir/rundirtest"
 )
 
 func readBursts(t testing.TB, dir string) *trace.Run {
@@ -149,9 +150,11 @@ func (k *kinds) check(t *testing.T) {
 
 func within(x, least, most int64) bool { return least <= x && x <= most }
 
-// checkTrace checks that trace.prv holds the same bursts, calls and times as bursts.parquet and manifest.json.
+// checkTrace checks that trace.prv holds the same bursts, calls and times as bursts.parquet and manifest.json, and that
+// waits add up.
 func checkTrace(t *testing.T, dir string, bursts *trace.Run) {
 	t.Helper()
+	rundirtest.CheckWaits(t, dir)
 	read, err := prv.ReadFile(filepath.Join(dir, "trace.prv"), prv.Options{})
 	if err != nil {
 		t.Fatal(err)

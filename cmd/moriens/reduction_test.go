@@ -11,6 +11,7 @@ import (
 	"moriens/internal/testenv"
 	"moriens/trace/prv"
 	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // reduced measures a mini-app under Open MPI with the default options and reads what is left of it.
@@ -28,6 +29,7 @@ func left(t *testing.T, job []string) (o outcome, m *rundir.Manifest) {
 	if err != nil {
 		t.Fatalf("%v\n%s%s", err, o.stdout, o.stderr)
 	}
+	rundirtest.CheckWaits(t, out)
 	run, _, _, err := rundir.Read(out)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"moriens/internal/mpitest"
 	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // Of many threads those are recorded for which shared memory has room; the others are counted, and the result says so.
@@ -42,6 +43,7 @@ func TestKeptThreads(t *testing.T) {
 			if d := cmp.Diff(sum(mpitest.Counts(t, counts)), readManifest(t, out).MPICalls); d != "" {
 				t.Errorf("MPI calls differ (-made +recorded):\n%s", d)
 			}
+			rundirtest.CheckWaits(t, out)
 			m, err := rundir.ReadManifest(out)
 			if err != nil {
 				t.Fatal(err)

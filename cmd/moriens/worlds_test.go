@@ -10,6 +10,7 @@ import (
 
 	"moriens/internal/mpitest"
 	"moriens/trace/prv"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // Processes that a job starts by MPI_Comm_spawn are a world of their own.
@@ -21,6 +22,7 @@ func TestSpawn(t *testing.T) {
 	if o.status != 0 {
 		t.Fatalf("status %d\n%s", o.status, o.stderr)
 	}
+	rundirtest.CheckWaits(t, out)
 	m := readManifest(t, out)
 	if d := cmp.Diff(sum(mpitest.Counts(t, counts)), m.MPICalls); d != "" {
 		t.Errorf("MPI calls differ (-made +recorded):\n%s", d)
@@ -46,6 +48,7 @@ func TestSiblings(t *testing.T) {
 	if o.status != 0 {
 		t.Fatalf("status %d\n%s", o.status, o.stderr)
 	}
+	rundirtest.CheckWaits(t, out)
 	m := readManifest(t, out)
 	if x := m.Messages; len(x.Unmatched) != 0 || x.Sends != 40 || x.Matched != 40 || x.Bytes != 4000 || len(m.Worlds) != 3 {
 		t.Errorf("%+v", x)
@@ -61,6 +64,7 @@ func TestWorlds(t *testing.T) {
 	if o.status != 0 {
 		t.Fatalf("status %d\n%s", o.status, o.stderr)
 	}
+	rundirtest.CheckWaits(t, out)
 	m := readManifest(t, out)
 	if d := cmp.Diff(sum(mpitest.Counts(t, counts)), m.MPICalls); d != "" {
 		t.Errorf("MPI calls differ (-made +recorded):\n%s", d)

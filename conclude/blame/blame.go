@@ -25,10 +25,10 @@ type Blame struct {
 	options Options
 }
 
-// Measure is collective: it finds the waits of a run, whose threads members of a team have. The first member does so,
-// with what the others send of their threads.
+// Measure is collective: it finds the waits of a whole run, whose threads members of a team have. The first member does
+// so, with what the others send of their threads.
 func Measure(run *trace.Run, owners team.Threads, o Options) (*Blame, error) {
-	full := whole(run)
+	full := run.Traffic == nil // all messages are known one by one
 	in := inputOf(run, o, full)
 	lanes, err := waits.Local(in, owners)
 	if err := team.Explain(owners, err); err != nil {
@@ -43,9 +43,6 @@ func Measure(run *trace.Run, owners team.Threads, o Options) (*Blame, error) {
 	}
 	return &Blame{r, full, o}, nil
 }
-
-// whole says whether all messages of a run are known one by one.
-func whole(run *trace.Run) bool { return run.Traffic == nil && run.Windows == nil }
 
 // Apply puts waits and critical path into the threads of a run.
 func (b *Blame) Apply(run *trace.Run) {

@@ -11,10 +11,16 @@ import (
 )
 
 // Windows finds the waits of what is kept of a run in full detail, for messages too, and puts them into its threads. It
-// has the waits at collectives, which were found for the whole run. nil: nothing is kept, or messages were taken in
+// has the waits at collectives, which were found for the whole run. nil: no call is kept, or messages were taken in
 // there.
 func (b *Blame) Windows(kept *trace.Run) (*rundir.WaitsTable, error) {
-	if b.Full || b.givenUp() || len(kept.Windows) == 0 {
+	locations := 0
+	for i := range kept.Threads {
+		if kept.Threads[i].Calls.Len() > 0 {
+			locations++
+		}
+	}
+	if b.Full || b.givenUp() || locations == 0 {
 		return nil, nil
 	}
 	in := inputOf(kept, b.options, true)
@@ -32,23 +38,28 @@ func (b *Blame) Windows(kept *trace.Run) (*rundir.WaitsTable, error) {
 		return nil, fmt.Errorf("waits of windows: %w", err)
 	}
 	found := &Blame{Result: lanes.Solve(), Full: true, options: b.options}
-	locations := 0
 	for i := range kept.Threads {
-		t := &kept.Threads[i]
-		if t.Calls.Len() > 0 {
-			locations++
-		}
-		t.Waits = waitsOf(found.Waits[i])
+		kept.Threads[i].Waits = waitsOf(found.Waits[i])
 	}
 	found.options.Phases = nil
 	d := found.describer(kept, locations)
 	table := d.table(d.waitRows(team.Threads{}))
-	table.Seconds, table.Path.Seconds = windowSeconds(kept), rundir.Number(math.NaN())
-	for k := range table.Clusters {
-		c := &table.Clusters[k]
-		c.Path, c.PathShare, c.Imbalance = rundir.Number(math.NaN()), rundir.Number(math.NaN()), rundir.Number(math.NaN())
-	}
+	table.Seconds = windowSeconds(kept)
+	pathUnknown(table)
 	return table, nil
+}
+
+// pathUnknown says that not all that the critical path goes through is in a table.
+func pathUnknown(t *rundir.WaitsTable) {
+	unknown := rundir.Number(math.NaN())
+	t.Path.Seconds = unknown
+	for k := range t.Clusters {
+		c := &t.Clusters[k]
+		c.Path, c.PathShare, c.Imbalance = unknown, unknown, unknown
+	}
+	for k := range t.ByRank {
+		t.ByRank[k].Path = unknown
+	}
 }
 
 // windowSeconds is how much of the run's time windows cover.

@@ -16,8 +16,8 @@ import (
 // levels. It is collective.
 func (r *Reduction) wait(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options) {
 	run := c.Run
-	if o.Sums != nil {
-		r.Levels.Waits = &rundir.Waits{Format: rundir.WaitsFormat, Why: []string{"with --cells calls stay on the nodes, and the times of all ranks at a call are nowhere together"}}
+	if why := unknown(run, o); why != "" {
+		r.Levels.Waits = &rundir.Waits{Format: rundir.WaitsFormat, Why: []string{why}}
 		return
 	}
 	type found struct {
@@ -41,6 +41,17 @@ func (r *Reduction) wait(ctx context.Context, s *stage.Stages, c *rundir.Content
 	}
 	r.blame, r.Levels.Waits, r.Levels.WaitsRows = f.Blame, f.waits, f.rows
 	f.Apply(run)
+}
+
+// unknown says why it cannot be found out what calls waited for; empty: it can.
+func unknown(run *trace.Run, o Options) string {
+	switch {
+	case o.Sums != nil:
+		return "with --cells calls stay on the nodes, and the times of all ranks at a call are nowhere together"
+	case run.Windows != nil:
+		return "the trace has only windows of a run: which collectives of its ranks belong together depends on those outside of them"
+	}
+	return ""
 }
 
 // clocksOf are how far the clocks of nodes may be off, and which clock each has; nil where there is one, or nothing is

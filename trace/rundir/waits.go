@@ -135,7 +135,7 @@ type WaitsLink struct {
 }
 
 // A WaitsPath is the critical path: what the run did from its end back to its begin, at each wait on the thread that
-// was waited for. Its parts add up to the elapsed time.
+// was waited for. Its parts add up to the elapsed time. It is that of the whole run: of windows it is not known.
 type WaitsPath struct {
 	Seconds    Number          `json:"seconds"`
 	Changes    int             `json:"changes"`      // how often it goes from one thread to another
@@ -205,7 +205,7 @@ func ReadWaits(dir string) (*Waits, error) {
 	if err := readJSON(files.Dir(dir), WaitsFile, WaitsFormat, w); err != nil {
 		return nil, err
 	}
-	if !w.WholeRun.plausible(true) || !w.Windows.plausible(false) {
+	if !w.WholeRun.plausible() || !w.Windows.plausible() || w.WholeRun != nil && math.IsNaN(float64(w.WholeRun.Path.Seconds)) {
 		return nil, hint.With(fmt.Errorf("%s has figures that cannot be", WaitsFile), adviseDamage)
 	}
 	return w, nil
@@ -213,17 +213,14 @@ func ReadWaits(dir string) (*Waits, error) {
 
 // plausible says that the figures of a table can be: those are there that every run has, times are no less than 0,
 // shares are 0 to 1, and words are those of the format. Windows have no critical path.
-func (t *WaitsTable) plausible(path bool) bool {
+func (t *WaitsTable) plausible() bool {
 	if t == nil {
 		return true
 	}
 	f := waitsFigures{right: true}
 	f.word(t.Basis == WaitsFull || t.Basis == WaitsCollectives)
 	f.known(t.Seconds, t.MPI, t.Waiting, t.Residual)
-	if path {
-		f.known(t.Path.Seconds)
-	}
-	f.times(t.Uncertain, t.Unexplained)
+	f.times(t.Uncertain, t.Unexplained, t.Path.Seconds, t.Path.Rest)
 	f.counts(int64(t.Ranks)-1, int64(t.Locations)-1, int64(t.CausesTotal), int64(t.LinksTotal), int64(t.Path.Changes), t.Contradictions, t.Incomplete, t.NotSynchronising, t.OneSided)
 	for _, x := range t.Kinds {
 		f.kind(x.Kind)

@@ -185,11 +185,11 @@ func TestImpossibleWaits(t *testing.T) {
 		"without a length": func(t *rundir.WaitsTable) { t.Path.Seconds = null },
 	} {
 		w, rows := rundirtest.Waits()
-		if what == "without a length" { // which windows are
-			spoil(w.WholeRun)
-		} else {
-			spoil(w.Windows)
+		table := w.Windows
+		if what == "part" || what == "path" || what == "without a length" { // of the path, which windows do not have
+			table = w.WholeRun
 		}
+		spoil(table)
 		dir := t.TempDir()
 		if err := rundirtest.WriteWaits(dir, w, rows); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,144 @@
+/*
+ * Planted waits. Each rank sleeps, in place of computing, so that this needs no core and takes as long on a machine
+ * that is shared; then it meets others, ITERATIONS times. One of them sleeps LATE_US more than the others:
+ *
+ *	late allreduce|barrier|ring|chain|threads [LATE [LATE_US [ITERATIONS]]]
+ *
+ *	allreduce, barrier   all ranks meet; rank LATE is late
+ *	ring                 each rank sends to the next and receives from the one before; rank LATE is late
+ *	chain                rank 0 is late and sends to rank 1, which receives, sleeps and sends to rank 2, and so on; an
+ *	                     MPI_Allreduce at the end
+ *	threads              thread t of a rank meets those of the same number on other ranks; thread 1 of rank LATE is late
+ */
+#include "checked.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <string.h>
+
+enum { THREADS = 3 };
+
+static const int64_t step_us = 2000;
+static int size, late = 1;
+static int64_t late_us = 8000, iterations = 40;
+static sem_t begun;
+
+static void sleep_us(int64_t us)
+{
+	int64_t ns = now_ns() + us * 1000;
+	struct timespec until = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0)
+		;
+}
+
+static void allreduce(MPI_Comm comm)
+{
+	int one = 1, sum = 0;
+
+	MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm); /* all meet */
+	expect(sum == size, "the sum");
+}
+
+static void barrier(MPI_Comm comm)
+{
+	expect(MPI_Barrier(comm) == MPI_SUCCESS, "the barrier"); /* all meet in a barrier */
+}
+
+static void ring(MPI_Comm comm)
+{
+	int got = -1, before = (rank + size - 1) % size;
+
+	MPI_Send(&rank, 1, MPI_INT, (rank + 1) % size, 7, comm); /* to the next */
+	MPI_Recv(&got, 1, MPI_INT, before, 7, comm, MPI_STATUS_IGNORE);
+	expect(got == before, "the ring");
+}
+
+/* The longer way to the place where others wait. */
+static __attribute__((noinline)) void be_late(void) { sleep_us(step_us + late_us); }
+
+static void iterate(void (*meet)(MPI_Comm), MPI_Comm comm, int is_late)
+{
+	for (int64_t i = 0; i < iterations; i++) {
+		if (is_late)
+			be_late();
+		else
+			sleep_us(step_us);
+		meet(comm);
+	}
+}
+
+static void chain(void)
+{
+	for (int64_t i = 0; i < iterations; i++) {
+		int64_t number = i;
+
+		if (rank == 0) {
+			be_late();
+		} else {
+			MPI_Recv(&number, 1, MPI_INT64_T, rank - 1, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+			sleep_us(step_us);
+		}
+		expect(number == i, "the chain");
+		if (rank + 1 < size)
+			MPI_Send(&number, 1, MPI_INT64_T, rank + 1, 8, MPI_COMM_WORLD); /* down the chain */
+	}
+	allreduce(MPI_COMM_WORLD);
+}
+
+/* Threads make their first calls in the order of their numbers. */
+static void *work(void *argument)
+{
+	int number = (int)(intptr_t)argument;
+	MPI_Comm comm;
+
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	if (number > 0)
+		sem_post(&begun);
+	iterate(allreduce, comm, rank == late && number == 1);
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t others[THREADS];
+
+	sem_init(&begun, 0, 0);
+	for (intptr_t t = 1; t < THREADS; t++) {
+		expect(pthread_create(&others[t], NULL, work, (void *)t) == 0, "pthread_create");
+		while (sem_wait(&begun) != 0)
+			;
+	}
+	work(NULL);
+	for (int t = 1; t < THREADS; t++)
+		pthread_join(others[t], NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "allreduce";
+	int with_threads = strcmp(how, "threads") == 0, provided;
+
+	if (argc > 2)
+		late = atoi(argv[2]);
+	if (argc > 3)
+		late_us = atol(argv[3]);
+	if (argc > 4)
+		iterations = atol(argv[4]);
+	MPI_Init_thread(&argc, &argv, with_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	expect(!with_threads || provided == MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE");
+	if (with_threads)
+		threads();
+	else if (strcmp(how, "chain") == 0)
+		chain();
+	else if (strcmp(how, "ring") == 0)
+		iterate(ring, MPI_COMM_WORLD, rank == late);
+	else if (strcmp(how, "barrier") == 0)
+		iterate(barrier, MPI_COMM_WORLD, rank == late);
+	else
+		iterate(allreduce, MPI_COMM_WORLD, rank == late);
+	MPI_Finalize();
+	return 0;
+}
