@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"testing"
-	"time"
 
 	"moriens/internal/team"
 )
@@ -96,7 +95,8 @@ func peak(run *Run) float64 {
 			select {
 			case <-stop:
 				return
-			case <-time.After(time.Millisecond):
+			default:
+				runtime.Gosched()
 				most = max(most, heap()-before)
 			}
 		}

@@ -38,8 +38,7 @@ import (
 //	*  the lines with this mark that follow each other: any of them, any number of times, in any order
 //
 // In it [a|b] is a, b or nothing, {a|b} is a or b, CALL an MPI function that the run has called, PLACE where in a
-// program, PART what the critical path has, HOST a name; a line @FILE stands for the lines of that file. Masked in the
-// summary are, in this order:
+// program, HOST a name; a line @FILE stands for the lines of that file. Masked in the summary are, in this order:
 //
 //   - the directory of the results, the only path: DIR
 //   - sizes (3.2 MiB): SIZE; durations (4.86 ms): TIME; there are no dates
@@ -248,7 +247,6 @@ func (x *listed) pattern(form string) *regexp.Regexp {
 	text := regexp.QuoteMeta(form)
 	text = strings.ReplaceAll(text, "CALL", "(?:"+strings.Join(calls, "|")+")")
 	text = strings.ReplaceAll(text, "PLACE", `(?:@\S+)?(?: in \S+)?`)
-	text = strings.ReplaceAll(text, "PART", "(?:cluster N|no cluster|MPI|outside) N %")
 	text = strings.ReplaceAll(text, "HOST", `\S+`)
 	return regexp.MustCompile("^" + text + "$")
 }

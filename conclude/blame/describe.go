@@ -78,13 +78,15 @@ func (b *Blame) Describe(run *trace.Run, owners team.Threads) (*rundir.Waits, []
 		return cmp.Or(cmp.Compare(a.World, b.World), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Thread, b.Thread))
 	})
 	w := &rundir.Waits{Format: rundir.WaitsFormat, Why: b.why()}
-	if !b.givenUp() {
-		w.WholeRun = d.table(rows)
-		rows = append(rows, d.otherRows()...)
-	} else {
-		rows = nil
+	switch {
+	case locations == 0:
+		w.Why = []string{"no call of MPI is known"}
+		return w, nil, nil
+	case b.givenUp():
+		return w, nil, nil
 	}
-	return w, rows, nil
+	w.WholeRun = d.table(rows)
+	return w, append(rows, d.otherRows()...), nil
 }
 
 // doubt is which part of the waits may be wrong for what clocks disagree.
