@@ -24,6 +24,7 @@ const (
 // reasons are why it is not known for whom calls wait.
 var reasons = [...]string{
 	"neighbourhood collectives", "one-sided synchronisation", "input and output", "collectives between two groups", "calls in which the process ended",
+	"collectives of unknown communicators",
 }
 
 // The reasons.
@@ -33,6 +34,7 @@ const (
 	ofInOut
 	ofGroups
 	ofDeath
+	ofUnknown
 )
 
 // unexplained is the reason why it is not known for whom a call waits.
@@ -47,6 +49,9 @@ func (c *call) unexplained() (reason int, is bool) {
 	}
 	return 0, false
 }
+
+// meets says that all members of a communicator make the call.
+func (c *call) meets() bool { return c.kind != None && allToAll <= c.flow && c.flow <= prefix }
 
 // A call is what an MPI function means for those that wait.
 type call struct {

@@ -552,3 +552,37 @@ func TestUnawaitedMessageDoesNotTie(t *testing.T) {
 	same(t, "kinds", kinds(run, r), byKind{LateSender: 250})
 	same(t, "causes", caused(r), byCluster{{1, 1}: 250})
 }
+
+// For whom a collective waits is not known without its communicator, and that is reported; of a nonblocking one it is
+// the call that completes it that waits.
+func TestUnknownCommunicators(t *testing.T) {
+	m := newMachine(2)
+	for rank, ns := range []int64{100, 400} {
+		m.do(rank, compute(1, ns), barrier(), compute(1, ns), barrier())
+	}
+	if err := m.run(); err != nil {
+		t.Fatal(err)
+	}
+	run := m.recorded()
+	run.Threads[0].Collectives.Comm[0], run.Threads[1].Collectives.Comm[0] = -1, -1
+	r := solved(t, run)
+	inside := int64(0)
+	for i := range run.Threads {
+		inside += run.Threads[i].ExitNS[0] - run.Threads[i].EnterNS[0]
+	}
+	same(t, "kinds", kinds(run, r), byKind{Barrier: 300})
+	same(t, "not explained", r.NotExplained, []NotExplained{{"collectives of unknown communicators", 2, inside}})
+	for i := range run.Threads {
+		run.Threads[i].Collectives = Collectives{}
+	}
+	if r = solved(t, run); len(r.NotExplained) != 1 || r.NotExplained[0].Calls != 4 || r.WaitNS != 0 {
+		t.Errorf("without collectives: %+v", r.NotExplained)
+	}
+	run.Functions = []string{"", "MPI_Ibarrier"}
+	for i := range run.Threads {
+		for row := range run.Threads[i].Path {
+			run.Threads[i].Path[row] = 1
+		}
+	}
+	same(t, "nonblocking ones", len(solved(t, run).NotExplained), 0)
+}

@@ -84,16 +84,23 @@ func meaningOf(functions []string) (m meaning) {
 // of is what calls of a path mean.
 func (m *meaning) of(path uint32) *call { return &m.calls[m.function[path]] }
 
-// count goes through all calls of a thread once.
-func (m *meaning) count(l *lane, comms []Comm) {
+// count goes through all calls of a thread once. known says that waits of its collectives are known already.
+func (m *meaning) count(l *lane, comms []Comm, known bool) {
 	l.start, l.end = -1, -1
+	collective := 0
 	for row, path := range l.Path {
 		ns := l.ExitNS[row] - l.EnterNS[row]
 		l.mpiNS += ns
 		c := m.of(path)
 		reason, is := c.unexplained()
-		if l.Unfinished && row == l.calls()-1 {
+		for collective < len(l.Collectives.Call) && int(l.Collectives.Call[collective]) < row {
+			collective++
+		}
+		switch {
+		case l.Unfinished && row == l.calls()-1:
 			reason, is = ofDeath, true
+		case c.meets() && !c.begins && !known && !l.Collectives.of(collective, row):
+			reason, is = ofUnknown, true
 		}
 		switch {
 		case is:
@@ -110,6 +117,11 @@ func (m *meaning) count(l *lane, comms []Comm) {
 			l.tally.add(ofGroups, l.ExitNS[row]-l.EnterNS[row])
 		}
 	}
+}
+
+// of says that a collective is that of a call, and its communicator is known.
+func (c *Collectives) of(k, row int) bool {
+	return k < len(c.Call) && int(c.Call[k]) == row && c.Comm[k] >= 0
 }
 
 func (t *tally) add(reason int, ns int64) {

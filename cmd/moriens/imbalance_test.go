@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"moriens/trace/rundir"
 	"moriens/trace/rundir/rundirtest"
 )
@@ -89,5 +91,44 @@ func TestUnequalTrace(t *testing.T) {
 		checkWhere(t, readBursts(t, out), o.stdout, 3)
 		recount(t, out)
 		rundirtest.CheckWaits(t, out)
+		if n := unexplained(t, out, "collectives of unknown communicators"); n != 4*(plantedRounds+1) {
+			t.Errorf("%d barriers are not explained", n)
+		}
+	}
+}
+
+// Where the trace has communicators the waits are those of its definition, to the nanosecond, and all are due to the
+// rank that works longest. There are no messages in it.
+func TestUnequalTraceWaits(t *testing.T) {
+	dir := t.TempDir()
+	path, out := filepath.Join(dir, "unequal.prv"), filepath.Join(dir, "run")
+	head, events, _ := strings.Cut(unequalTrace([4]int{1, 1, 1, 2}), "\n")
+	events = strings.ReplaceAll(events, ":50000002:8\n", ":50000002:8:50100001:0:50100002:0:50100003:0:50100004:1\n")
+	if err := os.WriteFile(path, []byte(head+",1\nc:1:1:4:1:2:3:4\n"+events), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if o := execute(t, nil, binary(t), "analyze", path, "--out", out, "--keep-bursts", "all"); o.status != 0 {
+		t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
+	}
+	w := rundirtest.CheckWaits(t, out)
+	x := w.WholeRun
+	kinds := []rundir.WaitsKind{
+		{Kind: "barrier", Count: 3 * plantedRounds, Seconds: plantedRounds * .3, Longest: .15}, {Kind: "end", Count: 3, Seconds: .006, Longest: .003},
+	}
+	if d := cmp.Diff(kinds, x.Kinds, cmp.Comparer(func(a, b rundir.Number) bool { return math.Abs(float64(a-b)) < 1e-12 })); d != "" {
+		t.Error(d)
+	}
+	for _, c := range x.Causes {
+		if c.Rank != 3 || c.What != rundir.CauseComputing {
+			t.Errorf("a cause is %+v", c)
+		}
+	}
+	first := &x.Causes[0]
+	if first.CallPath != "MPI_Barrier" || first.Cluster == nil || *first.Cluster != 1 || first.Waits != 3*plantedRounds || len(x.NotExplained)+len(w.Why) > 0 || x.LinksTotal > 0 || x.Contradictions > 0 {
+		t.Errorf("%+v", x)
+	}
+	o := execute(t, nil, binary(t), "waits", out)
+	if contains(t, o.stdout, "\n\nrank 3 makes others wait 6.00 s ", " in cluster 1 before MPI_Barrier\n"); o.status != 0 {
+		t.Errorf("status %d\n%s", o.status, o.stderr)
 	}
 }
