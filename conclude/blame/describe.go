@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"moriens/analysis/waits"
+	"moriens/analysis/workers"
 	"moriens/internal/team"
 	"moriens/trace"
 	"moriens/trace/parquet"
@@ -113,24 +114,35 @@ func (b *Blame) why() (why []string) {
 }
 
 // waitRows are the waits of this member's threads, by call path, kind and phase of iterations.
-func (d *describer) waitRows(owners team.Threads) (rows []parquet.WaitsRow) {
+func (d *describer) waitRows(owners team.Threads) []parquet.WaitsRow {
+	lists, sizes := make([][]parquet.WaitsRow, len(d.Waits)), make([]int, len(d.Waits))
+	for i := range sizes {
+		sizes[i] = len(d.Waits[i])
+	}
+	workers.Every(sizes, d.options.Workers, func(i int) {
+		if owners.Mine(i) {
+			lists[i] = d.rowsOf(i)
+		}
+	})
+	return slices.Concat(lists...)
+}
+
+// rowsOf are the waits of a thread.
+func (d *describer) rowsOf(thread int) (rows []parquet.WaitsRow) {
 	type key struct {
 		path  uint32
 		kind  waits.Kind
 		phase int32
 	}
-	for i, list := range d.Waits {
-		if !owners.Mine(i) || len(list) == 0 {
-			continue
-		}
-		t := &d.run.Threads[i]
-		at := make(map[key]int)
-		first := len(rows)
-		for _, w := range list {
-			enterNS := t.Calls.EnterNS[w.Row]
-			k := key{t.Calls.Path[w.Row], w.Kind, d.phaseOf(i, enterNS)}
-			n, known := at[k]
-			if !known {
+	t := &d.run.Threads[thread]
+	at := make(map[key]int)
+	phaseOf := d.phasesOf(thread)
+	before, n := key{phase: math.MinInt32}, 0 // most are like the one before
+	for _, w := range d.Waits[thread] {
+		enterNS := t.Calls.EnterNS[w.Row]
+		if k := (key{t.Calls.Path[w.Row], w.Kind, phaseOf(enterNS)}); k != before {
+			var known bool
+			if n, known = at[k]; !known {
 				n = len(rows)
 				at[k] = n
 				rows = append(rows, parquet.WaitsRow{
@@ -138,30 +150,41 @@ func (d *describer) waitRows(owners team.Threads) (rows []parquet.WaitsRow) {
 					CallPath: d.names[k.path], Wait: trace.WaitKind(k.kind).String(), Iterations: k.phase,
 				})
 			}
-			rows[n].Count++
-			rows[n].WaitNS += w.UntilNS - enterNS
-			rows[n].LongestNS = max(rows[n].LongestNS, w.UntilNS-enterNS)
-			rows[n].ResidualNS += t.Calls.ExitNS[w.Row] - w.UntilNS
+			before = k
 		}
-		slices.SortFunc(rows[first:], func(a, b parquet.WaitsRow) int {
-			return cmp.Or(cmp.Compare(a.CallPath, b.CallPath), cmp.Compare(a.Wait, b.Wait), cmp.Compare(a.Iterations, b.Iterations))
-		})
+		r := &rows[n]
+		r.Count++
+		r.WaitNS += w.UntilNS - enterNS
+		r.LongestNS = max(r.LongestNS, w.UntilNS-enterNS)
+		r.ResidualNS += t.Calls.ExitNS[w.Row] - w.UntilNS
 	}
+	slices.SortFunc(rows, func(a, b parquet.WaitsRow) int {
+		return cmp.Or(cmp.Compare(a.CallPath, b.CallPath), cmp.Compare(a.Wait, b.Wait), cmp.Compare(a.Iterations, b.Iterations))
+	})
 	return rows
 }
 
-// phaseOf is the phase of iterations that a call is in, by when it is entered; -1: none.
-func (d *describer) phaseOf(thread int, enterNS int64) int32 {
+// phasesOf says in which phase of iterations the calls of a thread are, asked in the order of time: that of the last
+// burst before them; -1: none.
+func (d *describer) phasesOf(thread int) func(enterNS int64) int32 {
 	b := &d.run.Threads[thread].Bursts
-	last := int32(sort.Search(b.Len(), func(k int) bool { return b.StartNS[k]+b.DurationNS[k] > enterNS }) - 1)
-	last = max(last, 0)
-	for k := range d.options.Phases {
-		p := &d.options.Phases[k]
-		if loop := &p.Threads[thread]; p.Iterations > 0 && loop.From <= last && last < loop.To {
-			return int32(k)
+	behind := int32(0) // bursts that are over
+	return func(enterNS int64) int32 {
+		if len(d.options.Phases) == 0 {
+			return -1
 		}
+		for int(behind) < b.Len() && b.StartNS[behind]+b.DurationNS[behind] <= enterNS {
+			behind++
+		}
+		last := max(behind-1, 0)
+		for k := range d.options.Phases {
+			p := &d.options.Phases[k]
+			if loop := &p.Threads[thread]; p.Iterations > 0 && loop.From <= last && last < loop.To {
+				return int32(k)
+			}
+		}
+		return -1
 	}
-	return -1
 }
 
 // otherRows are causes, links and the path.
