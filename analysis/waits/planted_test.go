@@ -86,37 +86,33 @@ func kinds(run *Run, r *Result) map[Kind]int64 {
 }
 
 // caused are the charges by thread and cluster; of MPI the cluster is 1000, of what is outside 2000.
-func caused(r *Result) map[[2]int32]int64 {
-	sums := make(map[[2]int32]int64)
+func caused(r *Result) byCluster {
+	sums := make(byCluster)
 	for _, c := range r.Causes {
-		k := r.Keys[c.Key]
-		cluster := k.Cluster
-		switch k.What {
-		case MPI:
-			cluster = 1000
-		case Outside:
-			cluster = 2000
-		}
-		sums[[2]int32{c.Thread, cluster}] += c.NS
+		sums.add(r, c.Thread, c.Key, c.NS)
 	}
 	return sums
 }
 
 // pathOf is what the critical path has, likewise.
-func pathOf(r *Result) map[[2]int32]int64 {
-	sums := make(map[[2]int32]int64)
+func pathOf(r *Result) byCluster {
+	sums := make(byCluster)
 	for _, c := range r.Shares {
-		k := r.Keys[c.Key]
-		cluster := k.Cluster
-		switch k.What {
-		case MPI:
-			cluster = 1000
-		case Outside:
-			cluster = 2000
-		}
-		sums[[2]int32{c.Thread, cluster}] += c.NS
+		sums.add(r, c.Thread, c.Key, c.NS)
 	}
 	return sums
+}
+
+func (sums byCluster) add(r *Result, thread, key int32, ns int64) {
+	k := r.Keys[key]
+	cluster := k.Cluster
+	switch k.What {
+	case MPI:
+		cluster = 1000
+	case Outside:
+		cluster = 2000
+	}
+	sums[[2]int32{thread, cluster}] += ns
 }
 
 func same(t *testing.T, what string, got, want any) {
@@ -127,7 +123,7 @@ func same(t *testing.T, what string, got, want any) {
 }
 
 type byKind = map[Kind]int64
-type byCluster = map[[2]int32]int64
+type byCluster map[[2]int32]int64
 
 // One of two ranks is late by 300 ns: the other waits so long for its message, and that is charged to its cluster. The
 // path is on the late rank until it sends.

@@ -83,7 +83,7 @@ func (b *Blame) Describe(run *trace.Run, owners team.Threads) (*rundir.Waits, []
 	case locations == 0:
 		w.Why = []string{"no call of MPI is known"}
 		return w, nil, nil
-	case b.givenUp():
+	case b.GivenUp():
 		return w, nil, nil
 	}
 	w.WholeRun = d.table(rows)
@@ -98,11 +98,12 @@ func (b *Blame) doubt() float64 {
 // several says that threads are on nodes whose clocks may differ.
 func (b *Blame) several() bool { return b.options.UncertaintyNS != nil }
 
-func (b *Blame) givenUp() bool { return b.several() && b.doubt() >= givenUpFrom }
+// GivenUp says that clocks do not agree well enough to say who waits for whom.
+func (b *Blame) GivenUp() bool { return b.several() && b.doubt() >= givenUpFrom }
 
 func (b *Blame) why() (why []string) {
 	switch {
-	case b.givenUp():
+	case b.GivenUp():
 		return []string{fmt.Sprintf("clocks of hosts do not agree well enough: waits of %.3g s are shorter than their uncertainty, calls were moved by %.3g s in sum, for waits of %.3g s", seconds(b.UncertainNS), seconds(b.options.MovedNS), seconds(b.WaitNS))}
 	case b.several() && b.doubt() >= markedFrom:
 		why = append(why, fmt.Sprintf("clocks of hosts do not agree to better than %.2g %% of the waits", 100*b.doubt()))

@@ -20,7 +20,7 @@ func (b *Blame) Windows(kept *trace.Run) (*rundir.WaitsTable, error) {
 			locations++
 		}
 	}
-	if b.Full || b.givenUp() || locations == 0 {
+	if b.Full || b.GivenUp() || locations == 0 {
 		return nil, nil
 	}
 	in := inputOf(kept, b.options, true)
@@ -41,7 +41,7 @@ func (b *Blame) Windows(kept *trace.Run) (*rundir.WaitsTable, error) {
 	for i := range kept.Threads {
 		kept.Threads[i].Waits = waitsOf(found.Waits[i])
 	}
-	found.options.Phases = nil
+	found.options.Phases, found.options.MovedNS = nil, 0 // by how much calls of windows were moved is not known
 	d := found.describer(kept, locations)
 	table := d.table(d.waitRows(team.Threads{}))
 	table.Seconds = windowSeconds(kept)
