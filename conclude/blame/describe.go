@@ -238,9 +238,13 @@ func (d *describer) name(names []string, path uint32) string {
 
 // table is waits.json of the run, or of its windows; rows are those of waits.
 func (d *describer) table(rows []parquet.WaitsRow) *rundir.WaitsTable {
+	residualNS := d.MPINS - d.WaitNS
+	for _, n := range d.NotExplained {
+		residualNS -= n.NS
+	}
 	t := &rundir.WaitsTable{
 		Basis: rundir.WaitsCollectives, Marked: d.several() && d.doubt() >= markedFrom, Locations: d.locations, Seconds: seconds(d.run.DurationNS),
-		MPI: seconds(d.MPINS), Waiting: seconds(d.WaitNS), Residual: seconds(d.MPINS - d.WaitNS), Uncertain: seconds(d.UncertainNS), Unexplained: seconds(d.UnexplainedNS),
+		MPI: seconds(d.MPINS), Waiting: seconds(d.WaitNS), Residual: seconds(residualNS), Uncertain: seconds(d.UncertainNS), Unexplained: seconds(d.UnexplainedNS),
 		Contradictions: d.Contradictions, Incomplete: d.Incomplete, NotSynchronising: d.NotSynchronising, OneSided: d.OneSided,
 	}
 	if d.Full {
