@@ -165,11 +165,11 @@ func (x *operations) add(thread int32) {
 		}
 		p := part{op: x.number(comm, c.Ordinal[k], instance), start: int32(row), done: int32(row)}
 		if of.begins {
-			if p.done = -1; c.Done != nil {
+			if p.done = -1; c.Done != nil && c.Done[k] >= 0 && x.s.completes(place{thread, c.Done[k]}) {
 				p.done = c.Done[k]
 			}
 		}
-		if p.done >= 0 && l.Unfinished && int(p.done) == l.calls()-1 {
+		if l.Unfinished && int(p.done) == l.calls()-1 {
 			p.done = -1
 		}
 		x.role(&p, of, l, k)

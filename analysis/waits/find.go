@@ -44,7 +44,7 @@ func (s *solver) collectives() [][]candidate {
 		for k := range x.parts[i] {
 			p := &x.parts[i][k]
 			o := &x.list[p.op]
-			if p.done < 0 || !p.takes || !o.synchronises() {
+			if p.done < 0 || !p.takes && o.flow != prefix || !o.synchronises() {
 				continue
 			}
 			switch o.flow {
@@ -56,7 +56,11 @@ func (s *solver) collectives() [][]candidate {
 					list[i] = append(list[i], candidate{p.done, o.latest, o.latestNS, o.kind})
 				}
 				if p.gives {
-					s.met[i] = append(s.met[i], meeting{p.start, p.done, p.op})
+					s.met[i] = append(s.met[i], meeting{p.start, p.done, p.op, -1})
+				}
+			case prefix:
+				if p.gives && p.rank >= 0 {
+					s.met[i] = append(s.met[i], meeting{p.start, p.done, p.op, p.rank})
 				}
 			case fromRoot:
 				if o.hasRoot && !s.run.Known && o.root.thread != thread {

@@ -56,20 +56,20 @@ func (s *solver) messages() {
 			s.result.OneSided++
 			continue
 		}
-		if of.done.thread != m.From && s.passes(of.done) {
+		if of.done.thread != m.From && s.completes(of.done) {
 			s.edges[of.done.thread] = append(s.edges[of.done.thread], edge{row: of.done.row, from: place{m.From, of.send}, kind: LateSender})
 		}
 		// A send that was over before its receive began has not waited for it, however large it is.
 		waits := func() bool { return m.Bytes > eager[s.near(&m)] && s.lanes[m.From].ExitNS[of.sent] >= m.RecvNS }
-		if kind := s.sends(&m, of); (kind == synchronous || kind == standard && waits()) && s.passes(place{m.From, of.sent}) {
+		if kind := s.sends(&m, of); (kind == synchronous || kind == standard && waits()) && s.completes(place{m.From, of.sent}) {
 			s.edges[m.From] = append(s.edges[m.From], edge{row: of.sent, from: place{m.To, of.posted}, kind: LateReceiver})
 		}
 	}
 }
 
-// passes says that a call may have passed messages on: it is one of point to point, and not the one in which its process
+// completes says that a call may complete requests: it is no collective or the like, and not the one in which its process
 // ended, of which it is not known for what it waited.
-func (s *solver) passes(p place) bool {
+func (s *solver) completes(p place) bool {
 	l := &s.lanes[p.thread]
 	return s.of(l.Path[p.row]).flow == noFlow && !(l.Unfinished && int(p.row) == l.calls()-1)
 }

@@ -465,6 +465,19 @@ func TestNonblockingTies(t *testing.T) {
 	same(t, "causes", caused(r), byCluster{{1, 1}: 100, {1, 2}: 100})
 }
 
+// A scan ties a rank to all lower ones, whomever of these it waited for: that rank 1 took longer than rank 2 before the
+// first one delayed nobody.
+func TestScanTies(t *testing.T) {
+	m := newMachine(3)
+	m.residual = 0
+	for rank, ns := range [][2]int64{{110, 10}, {80, 110}, {10, 10}} {
+		m.do(rank, compute(int32(1+rank), ns[0]), collective("scan", 0), compute(4, ns[1]), collective("scan", 0))
+	}
+	run, r := solve(t, m)
+	same(t, "kinds", kinds(run, r), byKind{Scan: 30 + 100 + 100})
+	same(t, "causes", caused(r), byCluster{{0, 1}: 130, {1, 4}: 100})
+}
+
 // A call that is left before what it waits for is there shows that clocks or records are wrong: it waits until it is
 // left at most, and is counted. Waits shorter than clocks of two hosts agree are no waits.
 func TestClocks(t *testing.T) {

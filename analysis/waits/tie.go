@@ -62,8 +62,8 @@ func (t *ties) look(source place) {
 
 // of is the tie of a wait of a thread. It is the latest of
 //
-//   - a collective that both have left after all had entered it: from its residual on, for both; of one that is not
-//     blocking, on the other from the entry of the call that began it;
+//   - a collective that both have left after all had entered it, or a scan of which the other has a lower rank: from its
+//     residual on, for both; of one that is not blocking, on the other from the entry of the call that began it;
 //   - what the one that waits received of the other before: from the residual of that call on, on the other from the
 //     entry of the call that sent it, so that what that call waited for comes behind it;
 //   - what the other waited for it: likewise the other way round. What lay ready when the other asked for it does not
@@ -81,7 +81,7 @@ func (t *ties) of(thread int32, w *wait) tie {
 	for n >= 0 && mine[n].done >= w.Row { // it has begun, and is not over
 		n--
 	}
-	same := n >= 0 && t.met > 0 && mine[n].op == t.s.met[w.For][t.met-1].op // as most of the time
+	same := n >= 0 && t.met > 0 && mine[n].ties(t.s.met[w.For][t.met-1]) // as most of the time
 	if same {
 		take(tieOf(mine[n], t.s.met[w.For][t.met-1]))
 	}
@@ -101,6 +101,9 @@ func (t *ties) of(thread int32, w *wait) tie {
 	return found
 }
 
+// ties says that a thread has left a meeting after another one has entered it.
+func (m meeting) ties(cause meeting) bool { return m.op == cause.op && (m.rank < 0 || m.rank > cause.rank) }
+
 // tieOf is that of a meeting, as the one that waits and the other have it.
 func tieOf(waiting, cause meeting) tie {
 	if cause.start != cause.done {
@@ -117,7 +120,7 @@ func (t *ties) meetings(thread, n int32, w *wait, take func(tie), found *tie) {
 		a := mine[n]
 		list, of := theirs[t.s.commOf[a.op]], func(m meeting, op int32) int { return cmp.Compare(m.op, op) }
 		k, both := slices.BinarySearchFunc(list, a.op, of)
-		if both && a.done < w.Row && list[k].start < w.ForRow {
+		if both && a.ties(list[k]) && a.done < w.Row && list[k].start < w.ForRow {
 			take(tieOf(a, list[k]))
 			return
 		}
