@@ -98,13 +98,15 @@ func (b *Blame) doubt() float64 {
 // several says that threads are on nodes whose clocks may differ.
 func (b *Blame) several() bool { return b.options.UncertaintyNS != nil }
 
+func (b *Blame) marked() bool { return b.several() && b.doubt() >= markedFrom }
+
 func (b *Blame) givenUp() bool { return b.several() && b.doubt() >= givenUpFrom }
 
 func (b *Blame) why() (why []string) {
 	switch {
 	case b.givenUp():
 		return []string{fmt.Sprintf("clocks of hosts do not agree well enough: waits of %.3g s are shorter than their uncertainty, calls were moved by %.3g s in sum, for waits of %.3g s", seconds(b.UncertainNS), seconds(b.options.MovedNS), seconds(b.WaitNS))}
-	case b.several() && b.doubt() >= markedFrom:
+	case b.marked():
 		why = append(why, fmt.Sprintf("clocks of hosts do not agree to better than %.2g %% of the waits", 100*b.doubt()))
 	}
 	if !b.Full {
@@ -243,7 +245,7 @@ func (d *describer) table(rows []parquet.WaitsRow) *rundir.WaitsTable {
 		residualNS -= n.NS
 	}
 	t := &rundir.WaitsTable{
-		Basis: rundir.WaitsCollectives, Marked: d.several() && d.doubt() >= markedFrom, Locations: d.locations, Seconds: seconds(d.run.DurationNS),
+		Basis: rundir.WaitsCollectives, Marked: d.marked(), Locations: d.locations, Seconds: seconds(d.run.DurationNS),
 		MPI: seconds(d.MPINS), Waiting: seconds(d.WaitNS), Residual: seconds(residualNS), Uncertain: seconds(d.UncertainNS), Unexplained: seconds(d.UnexplainedNS),
 		Contradictions: d.Contradictions, Incomplete: d.Incomplete, NotSynchronising: d.NotSynchronising, OneSided: d.OneSided,
 	}

@@ -39,8 +39,11 @@ func (r *Reduction) wait(ctx context.Context, s *stage.Stages, c *rundir.Content
 	if f == nil {
 		return
 	}
-	r.blame, r.Levels.Waits, r.Levels.WaitsRows = f.Blame, f.waits, f.rows
-	f.Apply(run)
+	r.Levels.Waits, r.Levels.WaitsRows = f.waits, f.rows
+	if f.waits.WholeRun != nil { // else they are given up
+		r.blame = f.Blame
+		f.Apply(run)
+	}
 }
 
 // unknown says why it cannot be found out what calls waited for; empty: it can.
