@@ -69,6 +69,7 @@ func newOperations(s *solver) *operations {
 			}
 		}
 	}
+	x.findFar()
 	n := int32(0)
 	for k := range x.dense {
 		o := &x.dense[k]
@@ -76,8 +77,7 @@ func newOperations(s *solver) *operations {
 			continue
 		}
 		numbers := o.most - o.least + 1
-		if uint64(o.most-o.least) >= uint64(4*o.count+1024) {
-			o.list = x.ordinalsOf(int32(k))
+		if o.far() {
 			numbers = int64(len(o.list))
 		}
 		for range numbers {
@@ -95,18 +95,23 @@ func newOperations(s *solver) *operations {
 	return x
 }
 
-// ordinalsOf are those of a communicator, ascending.
-func (x *operations) ordinalsOf(comm int32) (list []int64) {
+// far says that the ordinals lie so far apart that most numbers between them would stand for nothing.
+func (o *ordinals) far() bool { return o.count > 0 && uint64(o.most-o.least) >= uint64(4*o.count) }
+
+// findFar lists the ordinals of those communicators whose lie far apart.
+func (x *operations) findFar() {
 	for i := range x.s.lanes {
 		c := &x.s.lanes[i].Collectives
-		for k := range c.Comm {
-			if c.Comm[k] == comm && !c.persistent(k) {
-				list = append(list, c.Ordinal[k])
+		for k, comm := range c.Comm {
+			if comm >= 0 && !c.persistent(k) && x.dense[comm].far() {
+				x.dense[comm].list = append(x.dense[comm].list, c.Ordinal[k])
 			}
 		}
 	}
-	slices.Sort(list)
-	return slices.Compact(list)
+	for k := range x.dense {
+		slices.Sort(x.dense[k].list)
+		x.dense[k].list = slices.Compact(x.dense[k].list)
+	}
 }
 
 func (c *Collectives) persistent(k int) bool { return c.Instance != nil && c.Instance[k] >= 0 }
@@ -160,11 +165,11 @@ func (x *operations) add(thread int32) {
 		}
 		p := part{op: x.number(comm, c.Ordinal[k], instance), start: int32(row), done: int32(row)}
 		if of.begins {
-			if p.done = -1; c.Done != nil {
+			if p.done = -1; c.Done != nil && c.Done[k] >= 0 && x.s.completes(place{thread, c.Done[k]}) {
 				p.done = c.Done[k]
 			}
 		}
-		if p.done >= 0 && l.Unfinished && int(p.done) == l.calls()-1 {
+		if l.Unfinished && int(p.done) == l.calls()-1 {
 			p.done = -1
 		}
 		x.role(&p, of, l, k)

@@ -44,7 +44,7 @@ func (s *solver) collectives() [][]candidate {
 		for k := range x.parts[i] {
 			p := &x.parts[i][k]
 			o := &x.list[p.op]
-			if p.done < 0 || !p.takes || !o.synchronises() {
+			if p.done < 0 || !p.takes && o.flow != prefix || !o.synchronises() {
 				continue
 			}
 			switch o.flow {
@@ -55,8 +55,12 @@ func (s *solver) collectives() [][]candidate {
 				if !s.run.Known && late(o, p.done) {
 					list[i] = append(list[i], candidate{p.done, o.latest, o.latestNS, o.kind})
 				}
-				if p.gives && !o.begins {
-					s.met[i] = append(s.met[i], meeting{p.done, p.op})
+				if p.gives {
+					s.met[i] = append(s.met[i], meeting{p.start, p.done, p.op, -1})
+				}
+			case prefix:
+				if p.gives && p.rank >= 0 {
+					s.met[i] = append(s.met[i], meeting{p.start, p.done, p.op, p.rank})
 				}
 			case fromRoot:
 				if o.hasRoot && !s.run.Known && o.root.thread != thread {
@@ -64,7 +68,7 @@ func (s *solver) collectives() [][]candidate {
 				}
 			}
 		}
-		slices.SortStableFunc(s.met[i], func(a, b meeting) int { return cmp.Compare(a.row, b.row) })
+		slices.SortStableFunc(s.met[i], func(a, b meeting) int { return cmp.Compare(a.start, b.start) })
 	})
 	if s.run.Known {
 		s.known(list)
@@ -163,7 +167,7 @@ func (s *solver) find(candidates [][]candidate) {
 					best.from, best.kind, untilNS, polled = x[k].from, x[k].kind, x[k].ns, false
 				}
 			}
-			for int(met)+1 < len(s.met[i]) && s.met[i][met+1].row < row {
+			for int(met)+1 < len(s.met[i]) && s.met[i][met+1].start < row {
 				met++
 			}
 			if best.kind != None {
@@ -188,7 +192,9 @@ func (s *solver) find(candidates [][]candidate) {
 				}
 			}
 			for n := first; n < e; n++ {
-				last[edges[n].from.thread] = int32(n)
+				if !edges[n].polled { // else it may not have been there yet
+					last[edges[n].from.thread] = int32(n)
+				}
 			}
 		}
 		s.wrongOrder(i)
@@ -205,8 +211,9 @@ func (e edge) compare(o edge) int {
 	return cmp.Or(cmp.Compare(e.row, o.row), cmp.Compare(e.from.thread, o.from.thread), cmp.Compare(e.from.row, o.from.row), cmp.Compare(e.kind, o.kind))
 }
 
-// polls adds edges of the calls that looked for messages before another call received them: a probe, and tests that
-// followed each other until one found its requests complete. edges are in order, and what is returned is.
+// polls adds edges of the calls that looked for messages before another call received them, each from the latest: of a
+// probe, and of tests that followed each other until one found its requests complete. edges are in order, and what
+// is returned is.
 func (s *solver) polls(l *lane, edges []edge) []edge {
 	var more []edge
 	next := len(edges) // the first edge of the calls from the one behind row on
@@ -227,13 +234,19 @@ func (s *solver) polls(l *lane, edges []edge) []edge {
 		case next == len(edges) || of.polls == test && !alone:
 			continue
 		}
+		latest, untilNS := edge{row: int32(row), polled: true}, l.EnterNS[row]
 		for n := next; n < len(edges) && edges[n].row == edges[next].row; n++ {
-			e := edges[n]
-			if ns := s.enterNS(e.from); e.kind != LateSender || of.polls == probe && ns > l.ExitNS[row] {
+			e := &edges[n]
+			ns := s.enterNS(e.from)
+			if e.kind != LateSender || of.polls == probe && ns > l.ExitNS[row] {
 				continue // another message was found, or none
 			}
-			e.row, e.polled = int32(row), true
-			more = append(more, e)
+			if ns > untilNS {
+				latest.from, latest.kind, untilNS = e.from, e.kind, ns
+			}
+		}
+		if latest.kind != None {
+			more = append(more, latest)
 		}
 	}
 	if len(more) == 0 {

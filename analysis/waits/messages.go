@@ -56,15 +56,22 @@ func (s *solver) messages() {
 			s.result.OneSided++
 			continue
 		}
-		if of.done.thread != m.From {
+		if of.done.thread != m.From && s.completes(of.done) {
 			s.edges[of.done.thread] = append(s.edges[of.done.thread], edge{row: of.done.row, from: place{m.From, of.send}, kind: LateSender})
 		}
 		// A send that was over before its receive began has not waited for it, however large it is.
 		waits := func() bool { return m.Bytes > eager[s.near(&m)] && s.lanes[m.From].ExitNS[of.sent] >= m.RecvNS }
-		if kind := s.sends(&m, of); kind == synchronous || kind == standard && waits() {
+		if kind := s.sends(&m, of); (kind == synchronous || kind == standard && waits()) && s.completes(place{m.From, of.sent}) {
 			s.edges[m.From] = append(s.edges[m.From], edge{row: of.sent, from: place{m.To, of.posted}, kind: LateReceiver})
 		}
 	}
+}
+
+// completes says that a call may complete requests: it is no collective or the like, and not the one in which its
+// process ended, of which it is not known for what it waited.
+func (s *solver) completes(p place) bool {
+	l := &s.lanes[p.thread]
+	return s.of(l.Path[p.row]).flow == noFlow && !(l.Unfinished && int(p.row) == l.calls()-1)
 }
 
 // sends is how a message was sent; not where it is not known when its send was over, or its receive begun, or where

@@ -53,6 +53,13 @@ func sums(t fatal, run *Run, r *Result) {
 		}
 		charges += c.NS
 	}
+	apart := waits
+	for _, n := range r.NotExplained {
+		apart += n.NS
+	}
+	if apart > r.MPINS {
+		t.Fatalf("waits of %d ns and %+v in %d ns of MPI", waits, r.NotExplained, r.MPINS)
+	}
 	if waits != r.WaitNS || charges+r.UnexplainedNS != waits {
 		t.Fatalf("waits %d, in sum %d; charges %d, unexplained %d", waits, r.WaitNS, charges, r.UnexplainedNS)
 	}
@@ -344,6 +351,14 @@ func TestPolls(t *testing.T) {
 		t.Errorf("%d contradictions", r.Contradictions)
 	}
 
+	m = newMachine(2) // what follows the message before is the cause of all waits for the next one
+	poll := step{what: "test", ns: 20}
+	m.do(0, recv(1), irecv("a", 1), poll, poll, poll, step{what: "test", handles: []string{"a"}})
+	m.do(1, compute(1, 100), send(0, 8), compute(2, 100), send(0, 8))
+	run, r = solve(t, m)
+	same(t, "kinds", kinds(run, r), byKind{LateSender: 100 + 90})
+	same(t, "causes", caused(r), byCluster{{1, 1}: 100, {1, 2}: 90})
+
 	m = newMachine(2)
 	m.do(0, compute(1, 100), step{what: "probe", peer: 1}, compute(2, 20), recv(1))
 	m.do(1, compute(1, 800), send(0, 8))
@@ -429,6 +444,34 @@ func TestNonblocking(t *testing.T) {
 	same(t, "kinds", kinds(run, r), byKind{NToN: 600})
 	same(t, "causes", caused(r), byCluster{{1, 1}: 600})
 	same(t, "path", pathOf(r), byCluster{{1, 1}: 900, {1, 2}: 200})
+}
+
+// A nonblocking collective ties those who have completed it to those who have begun it: what delays the second one is
+// computed after the first.
+func TestNonblockingTies(t *testing.T) {
+	m := newMachine(2)
+	m.residual = 0
+	for rank, ns := range []int64{10, 110} {
+		for cluster := range int32(2) {
+			m.do(rank, compute(1+cluster, ns), step{what: "iallreduce", handle: "a", bytes: 8}, waitall("a"))
+		}
+	}
+	run, r := solve(t, m)
+	same(t, "kinds", kinds(run, r), byKind{NToN: 200})
+	same(t, "causes", caused(r), byCluster{{1, 1}: 100, {1, 2}: 100})
+}
+
+// A scan ties a rank to all lower ones, whomever of these it waited for: that rank 1 took longer than rank 2 before the
+// first one delayed nobody.
+func TestScanTies(t *testing.T) {
+	m := newMachine(3)
+	m.residual = 0
+	for rank, ns := range [][2]int64{{110, 10}, {80, 110}, {10, 10}} {
+		m.do(rank, compute(int32(1+rank), ns[0]), collective("scan", 0), compute(4, ns[1]), collective("scan", 0))
+	}
+	run, r := solve(t, m)
+	same(t, "kinds", kinds(run, r), byKind{Scan: 30 + 100 + 100})
+	same(t, "causes", caused(r), byCluster{{0, 1}: 130, {1, 4}: 100})
 }
 
 // A call that is left before what it waits for is there shows that clocks or records are wrong: it waits until it is
@@ -520,6 +563,9 @@ func TestDeath(t *testing.T) {
 	r := solved(t, run)
 	same(t, "kinds", kinds(run, r), byKind{Barrier: 500})
 	same(t, "not explained", r.NotExplained, []NotExplained{{"calls in which the process ended", 1, 810}})
+	run.Comms[0].Inter = true // which is a reason more, but the call is counted once
+	same(t, "not explained between groups", solved(t, run).NotExplained, []NotExplained{{"collectives between two groups", 2, 510 + 10}, {"calls in which the process ended", 1, 810}})
+	run.Comms[0].Inter = false
 	run.Threads[2].EnterNS, run.Threads[2].ExitNS, run.Threads[2].Path, run.Threads[2].Collectives = nil, nil, nil, Collectives{}
 	r = solved(t, run)
 	same(t, "incomplete", r.Incomplete, 1)

@@ -38,7 +38,7 @@ func random(t *rapid.T) *machine {
 		}
 	}
 	for range rapid.IntRange(0, 12).Draw(t, "rounds") {
-		pattern := rapid.IntRange(0, 6).Draw(t, "pattern")
+		pattern := rapid.IntRange(0, 7).Draw(t, "pattern")
 		what := rapid.SampledFrom([]string{"barrier", "allreduce", "bcast", "reduce", "scan", "alltoallv"}).Draw(t, "what")
 		root := rapid.IntRange(0, ranks-1).Draw(t, "root")
 		synchronous := rapid.Bool().Draw(t, "synchronous")
@@ -87,6 +87,13 @@ func random(t *rapid.T) *machine {
 				}
 			case pattern == 6:
 				m.do(r, step{what: "iallreduce", handle: "c", bytes: 8})
+				work(r)
+				m.do(r, waitall("c"))
+			case pattern == 7: // two of different communicators at a time, one of which goes on during other calls
+				row := step{what: "iallreduce", handle: "d", bytes: 8, comm: 1 + r%2}
+				m.do(r, step{what: "ibarrier", handle: "c"}, row)
+				work(r)
+				m.do(r, waitall("d"), barrier())
 				work(r)
 				m.do(r, waitall("c"))
 			}

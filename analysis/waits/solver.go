@@ -42,8 +42,12 @@ type edge struct {
 	polled bool // a later call receives it
 }
 
-// A meeting is a blocking collective that a thread has left after all others have entered it.
-type meeting struct{ row, op int32 }
+// A meeting is a collective that a thread has left, by the call done, after all others have entered it, or of a scan
+// all of lower rank. It has begun it by the call start, which is the same of a blocking one.
+type meeting struct {
+	start, done, op int32
+	rank            int32 // of scans: in the communicator; else -1
+}
 
 // A wait is that of a call, as a Wait has it, with what ties the two threads.
 type wait struct {
@@ -52,7 +56,7 @@ type wait struct {
 	done             bool // it has been charged to its causes
 	UntilNS          int64
 	edge             int32 // the last one before it from that thread, index into edges; -1: none
-	met              int32 // the last meeting before it, index into met; -1
+	met              int32 // the last meeting that began before it, index into met; -1
 	passedNS         int64 // waits of others that were handed on to it
 }
 
@@ -87,34 +91,31 @@ func (m *meaning) of(path uint32) *call { return &m.calls[m.function[path]] }
 // count goes through all calls of a thread once. known says that waits of its collectives are known already.
 func (m *meaning) count(l *lane, comms []Comm, known bool) {
 	l.start, l.end = -1, -1
-	collective := 0
+	c := &l.Collectives
+	k := 0 // the first collective of the call, or of a later one
 	for row, path := range l.Path {
 		ns := l.ExitNS[row] - l.EnterNS[row]
 		l.mpiNS += ns
-		c := m.of(path)
-		reason, is := c.unexplained()
-		for collective < len(l.Collectives.Call) && int(l.Collectives.Call[collective]) < row {
-			collective++
+		of := m.of(path)
+		reason, is := of.unexplained()
+		for k < len(c.Call) && int(c.Call[k]) < row {
+			k++
 		}
 		switch {
 		case l.Unfinished && row == l.calls()-1:
 			reason, is = ofDeath, true
-		case c.meets() && !c.begins && !known && !l.Collectives.of(collective, row):
+		case of.meets() && !of.begins && !known && !c.of(k, row):
 			reason, is = ofUnknown, true
+		case of.flow == allToAll && c.of(k, row) && comms[c.Comm[k]].Inter:
+			reason, is = ofGroups, true
 		}
 		switch {
 		case is:
 			l.tally.add(reason, ns)
-		case c.flow == start && l.start < 0:
+		case of.flow == start && l.start < 0:
 			l.start = int32(row)
-		case c.flow == end && l.end < 0:
+		case of.flow == end && l.end < 0:
 			l.end = int32(row)
-		}
-	}
-	c := &l.Collectives
-	for k, row := range c.Call {
-		if comm := c.Comm[k]; comm >= 0 && comms[comm].Inter && m.of(l.Path[row]).flow == allToAll {
-			l.tally.add(ofGroups, l.ExitNS[row]-l.EnterNS[row])
 		}
 	}
 }

@@ -56,13 +56,14 @@ func (t *ties) look(source place) {
 	}
 	met, waits := t.s.met[source.thread], t.s.waits[source.thread]
 	t.source = source
-	t.met = sort.Search(len(met), func(n int) bool { return met[n].row >= source.row })
+	t.met = sort.Search(len(met), func(n int) bool { return met[n].start >= source.row })
 	t.waits = sort.Search(len(waits), func(n int) bool { return waits[n].Row >= source.row })
 }
 
 // of is the tie of a wait of a thread. It is the latest of
 //
-//   - a blocking collective that both have left after all had entered it: from its residual on, for both;
+//   - a collective that both have left after all had entered it, or a scan of which the other has a lower rank: from
+//     its residual on, for both; of one that is not blocking, on the other from the entry of the call that began it;
 //   - what the one that waits received of the other before: from the residual of that call on, on the other from the
 //     entry of the call that sent it, so that what that call waited for comes behind it;
 //   - what the other waited for it: likewise the other way round. What lay ready when the other asked for it does not
@@ -75,8 +76,14 @@ func (t *ties) of(thread int32, w *wait) tie {
 			found = x
 		}
 	}
-	if a, b, met := t.lastMeeting(thread, w); met {
-		take(tie{from{row: a}, from{row: b}})
+	mine := t.s.met[thread]
+	n := w.met
+	for n >= 0 && mine[n].done >= w.Row { // it has begun, and is not over
+		n--
+	}
+	same := n >= 0 && t.met > 0 && mine[n].ties(t.s.met[w.For][t.met-1]) // as most of the time
+	if same {
+		take(tieOf(mine[n], t.s.met[w.For][t.met-1]))
 	}
 	if w.edge >= 0 {
 		if e := &t.s.edges[thread][w.edge]; e.from.row < w.ForRow {
@@ -88,7 +95,38 @@ func (t *ties) of(thread int32, w *wait) tie {
 			take(tie{from{other.ForRow, true}, from{row: other.Row}})
 		}
 	}
+	if !same {
+		t.meetings(thread, n, w, take, &found)
+	}
 	return found
+}
+
+// ties says that a thread has left a meeting after another one has entered it.
+func (m meeting) ties(cause meeting) bool {
+	return m.op == cause.op && (m.rank < 0 || m.rank > cause.rank)
+}
+
+// tieOf is that of a meeting, as the one that waits and the other have it.
+func tieOf(waiting, cause meeting) tie {
+	if cause.start != cause.done {
+		return tie{from{row: waiting.done}, from{cause.start, true}}
+	}
+	return tie{from{row: waiting.done}, from{row: cause.done}}
+}
+
+// meetings takes the last meeting of both, if it is later than what was found. The search goes no further back than
+// that, so it takes no longer than the stretch that is compared then.
+func (t *ties) meetings(thread, n int32, w *wait, take func(tie), found *tie) {
+	mine, theirs := t.s.met[thread], t.ofComms(w.For)
+	for ; n >= 0 && mine[n].start >= found.waiting.row; n-- {
+		a := mine[n]
+		list, of := theirs[t.s.commOf[a.op]], func(m meeting, op int32) int { return cmp.Compare(m.op, op) }
+		k, both := slices.BinarySearchFunc(list, a.op, of)
+		if both && a.ties(list[k]) && a.done < w.Row && list[k].start < w.ForRow {
+			take(tieOf(a, list[k]))
+			return
+		}
+	}
 }
 
 // lastWait is the last wait of a thread for another before a call.
@@ -104,48 +142,16 @@ func (t *ties) lastWait(before place, other int32) *wait {
 	return &waits[list[n-1]]
 }
 
-// lastMeeting gives the calls by which both were last in one collective.
-func (t *ties) lastMeeting(thread int32, w *wait) (waiting, cause int32, met bool) {
-	if w.met < 0 {
-		return 0, 0, false
-	}
-	a, other := t.s.met[thread][w.met], t.s.met[w.For]
-	if t.met == 0 {
-		return 0, 0, false
-	}
-	if b := other[t.met-1]; a.op == b.op { // as most of the time
-		return a.row, b.row, true
-	}
-	mine, theirs := t.ofComms(thread), t.ofComms(w.For)
-	waiting = -1
-	for comm, list := range mine {
-		a, b := until(list, w.Row), until(theirs[comm], w.ForRow)
-		for len(a) > 0 && len(b) > 0 && a[len(a)-1].op != b[len(b)-1].op {
-			if a[len(a)-1].op > b[len(b)-1].op {
-				a = a[:len(a)-1]
-			} else {
-				b = b[:len(b)-1]
-			}
-		}
-		if len(a) > 0 && len(b) > 0 && a[len(a)-1].row > waiting {
-			waiting, cause = a[len(a)-1].row, b[len(b)-1].row
-		}
-	}
-	return waiting, cause, waiting >= 0
-}
-
-// until are those of a list before a row.
-func until(list []meeting, row int32) []meeting {
-	return list[:sort.Search(len(list), func(n int) bool { return list[n].row >= row })]
-}
-
-// ofComms are the meetings of a thread by communicator; the operations of one have ascending numbers.
+// ofComms are the meetings of a thread by communicator, and by operation.
 func (t *ties) ofComms(thread int32) map[int32][]meeting {
 	if t.comms[thread] == nil {
 		t.comms[thread] = make(map[int32][]meeting)
 		for _, m := range t.s.met[thread] {
 			comm := t.s.commOf[m.op]
 			t.comms[thread][comm] = append(t.comms[thread][comm], m)
+		}
+		for _, list := range t.comms[thread] {
+			slices.SortStableFunc(list, func(a, b meeting) int { return cmp.Compare(a.op, b.op) })
 		}
 	}
 	return t.comms[thread]

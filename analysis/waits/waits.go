@@ -158,7 +158,7 @@ type Share struct {
 	NS     int64
 }
 
-// NotExplained is time in calls of which it is not recorded for whom they wait.
+// NotExplained is time in calls of which it is not recorded for whom they wait: none of it is in waits.
 type NotExplained struct {
 	What  string
 	Calls int64

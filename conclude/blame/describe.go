@@ -83,7 +83,7 @@ func (b *Blame) Describe(run *trace.Run, owners team.Threads) (*rundir.Waits, []
 	case locations == 0:
 		w.Why = []string{"no call of MPI is known"}
 		return w, nil, nil
-	case b.GivenUp():
+	case b.givenUp():
 		return w, nil, nil
 	}
 	w.WholeRun = d.table(rows)
@@ -98,14 +98,15 @@ func (b *Blame) doubt() float64 {
 // several says that threads are on nodes whose clocks may differ.
 func (b *Blame) several() bool { return b.options.UncertaintyNS != nil }
 
-// GivenUp says that clocks do not agree well enough to say who waits for whom.
-func (b *Blame) GivenUp() bool { return b.several() && b.doubt() >= givenUpFrom }
+func (b *Blame) marked() bool { return b.several() && b.doubt() >= markedFrom }
+
+func (b *Blame) givenUp() bool { return b.several() && b.doubt() >= givenUpFrom }
 
 func (b *Blame) why() (why []string) {
 	switch {
-	case b.GivenUp():
+	case b.givenUp():
 		return []string{fmt.Sprintf("clocks of hosts do not agree well enough: waits of %.3g s are shorter than their uncertainty, calls were moved by %.3g s in sum, for waits of %.3g s", seconds(b.UncertainNS), seconds(b.options.MovedNS), seconds(b.WaitNS))}
-	case b.several() && b.doubt() >= markedFrom:
+	case b.marked():
 		why = append(why, fmt.Sprintf("clocks of hosts do not agree to better than %.2g %% of the waits", 100*b.doubt()))
 	}
 	if !b.Full {
@@ -239,9 +240,13 @@ func (d *describer) name(names []string, path uint32) string {
 
 // table is waits.json of the run, or of its windows; rows are those of waits.
 func (d *describer) table(rows []parquet.WaitsRow) *rundir.WaitsTable {
+	residualNS := d.MPINS - d.WaitNS
+	for _, n := range d.NotExplained {
+		residualNS -= n.NS
+	}
 	t := &rundir.WaitsTable{
-		Basis: rundir.WaitsCollectives, Marked: d.several() && d.doubt() >= markedFrom, Locations: d.locations, Seconds: seconds(d.run.DurationNS),
-		MPI: seconds(d.MPINS), Waiting: seconds(d.WaitNS), Residual: seconds(d.MPINS - d.WaitNS), Uncertain: seconds(d.UncertainNS), Unexplained: seconds(d.UnexplainedNS),
+		Basis: rundir.WaitsCollectives, Marked: d.marked(), Locations: d.locations, Seconds: seconds(d.run.DurationNS),
+		MPI: seconds(d.MPINS), Waiting: seconds(d.WaitNS), Residual: seconds(residualNS), Uncertain: seconds(d.UncertainNS), Unexplained: seconds(d.UnexplainedNS),
 		Contradictions: d.Contradictions, Incomplete: d.Incomplete, NotSynchronising: d.NotSynchronising, OneSided: d.OneSided,
 	}
 	if d.Full {

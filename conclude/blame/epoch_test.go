@@ -130,6 +130,27 @@ func epoch(t testing.TB, file string) *trace.Run {
 	return run
 }
 
+// What is not explained is apart from the residual: with the waits they are the time in MPI.
+func TestTimeInMPI(t *testing.T) {
+	run := loops(3, 20, 4)
+	run.Threads[1].Calls.Unfinished = true
+	b, err := Measure(run, team.Threads{}, Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, _, err := b.Describe(run, team.Threads{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := w.WholeRun
+	if len(x.NotExplained) != 1 || x.NotExplained[0].Seconds <= 0 {
+		t.Fatalf("%+v", x.NotExplained)
+	}
+	if sum := x.Waiting + x.Residual + x.NotExplained[0].Seconds; math.Abs(float64(sum-x.MPI)) > 1e-12 {
+		t.Errorf("waits of %v, a residual of %v, and %v not explained in %v of MPI", x.Waiting, x.Residual, x.NotExplained[0].Seconds, x.MPI)
+	}
+}
+
 // The kinds of waits have the same numbers in the model.
 func TestKinds(t *testing.T) {
 	if int(waits.Kinds) != trace.WaitKinds {

@@ -12,7 +12,7 @@ import (
 
 // Windows finds the waits of what is kept of a run in full detail, for messages too, and puts them into its threads. It
 // has the waits at collectives, which were found for the whole run. nil: no call is kept, or messages were taken in
-// there.
+// there. How far calls were moved is not known of windows: where the whole run is marked for that, so are they.
 func (b *Blame) Windows(kept *trace.Run) (*rundir.WaitsTable, error) {
 	locations := 0
 	for i := range kept.Threads {
@@ -20,7 +20,7 @@ func (b *Blame) Windows(kept *trace.Run) (*rundir.WaitsTable, error) {
 			locations++
 		}
 	}
-	if b.Full || b.GivenUp() || locations == 0 {
+	if b.Full || locations == 0 {
 		return nil, nil
 	}
 	in := inputOf(kept, b.options, true)
@@ -38,13 +38,15 @@ func (b *Blame) Windows(kept *trace.Run) (*rundir.WaitsTable, error) {
 		return nil, fmt.Errorf("waits of windows: %w", err)
 	}
 	found := &Blame{Result: lanes.Solve(), Full: true, options: b.options}
+	found.options.MovedNS = 0
 	for i := range kept.Threads {
 		kept.Threads[i].Waits = waitsOf(found.Waits[i])
 	}
-	found.options.Phases, found.options.MovedNS = nil, 0 // by how much calls of windows were moved is not known
+	found.options.Phases = nil
 	d := found.describer(kept, locations)
 	table := d.table(d.waitRows(team.Threads{}))
 	table.Seconds = windowSeconds(kept)
+	table.Marked = table.Marked || b.marked()
 	pathUnknown(table)
 	return table, nil
 }

@@ -40,7 +40,7 @@ func (r *Reduction) wait(ctx context.Context, s *stage.Stages, c *rundir.Content
 		return
 	}
 	r.Levels.Waits, r.Levels.WaitsRows = f.waits, f.rows
-	if !f.GivenUp() {
+	if f.waits.WholeRun != nil { // else they are given up
 		r.blame = f.Blame
 		f.Apply(run)
 	}
