@@ -67,8 +67,8 @@ func (s *solver) messages() {
 	}
 }
 
-// completes says that a call may complete requests: it is no collective or the like, and not the one in which its process
-// ended, of which it is not known for what it waited.
+// completes says that a call may complete requests: it is no collective or the like, and not the one in which its
+// process ended, of which it is not known for what it waited.
 func (s *solver) completes(p place) bool {
 	l := &s.lanes[p.thread]
 	return s.of(l.Path[p.row]).flow == noFlow && !(l.Unfinished && int(p.row) == l.calls()-1)

@@ -42,8 +42,8 @@ type edge struct {
 	polled bool // a later call receives it
 }
 
-// A meeting is a collective that a thread has left, by the call done, after all others have entered it, or of a scan all
-// of lower rank. It has begun it by the call start, which is the same of a blocking one.
+// A meeting is a collective that a thread has left, by the call done, after all others have entered it, or of a scan
+// all of lower rank. It has begun it by the call start, which is the same of a blocking one.
 type meeting struct {
 	start, done, op int32
 	rank            int32 // of scans: in the communicator; else -1

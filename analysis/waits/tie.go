@@ -62,8 +62,8 @@ func (t *ties) look(source place) {
 
 // of is the tie of a wait of a thread. It is the latest of
 //
-//   - a collective that both have left after all had entered it, or a scan of which the other has a lower rank: from its
-//     residual on, for both; of one that is not blocking, on the other from the entry of the call that began it;
+//   - a collective that both have left after all had entered it, or a scan of which the other has a lower rank: from
+//     its residual on, for both; of one that is not blocking, on the other from the entry of the call that began it;
 //   - what the one that waits received of the other before: from the residual of that call on, on the other from the
 //     entry of the call that sent it, so that what that call waited for comes behind it;
 //   - what the other waited for it: likewise the other way round. What lay ready when the other asked for it does not
@@ -102,7 +102,9 @@ func (t *ties) of(thread int32, w *wait) tie {
 }
 
 // ties says that a thread has left a meeting after another one has entered it.
-func (m meeting) ties(cause meeting) bool { return m.op == cause.op && (m.rank < 0 || m.rank > cause.rank) }
+func (m meeting) ties(cause meeting) bool {
+	return m.op == cause.op && (m.rank < 0 || m.rank > cause.rank)
+}
 
 // tieOf is that of a meeting, as the one that waits and the other have it.
 func tieOf(waiting, cause meeting) tie {
@@ -112,8 +114,8 @@ func tieOf(waiting, cause meeting) tie {
 	return tie{from{row: waiting.done}, from{row: cause.done}}
 }
 
-// meetings takes the last meeting of both, if it is later than what was found. The search goes no further back than that,
-// so it takes no longer than the stretch that is compared then.
+// meetings takes the last meeting of both, if it is later than what was found. The search goes no further back than
+// that, so it takes no longer than the stretch that is compared then.
 func (t *ties) meetings(thread, n int32, w *wait, take func(tie), found *tie) {
 	mine, theirs := t.s.met[thread], t.ofComms(w.For)
 	for ; n >= 0 && mine[n].start >= found.waiting.row; n-- {
