@@ -99,9 +99,11 @@ func (c *charger) again(most int) {
 		p := c.redo[len(c.redo)-1]
 		c.redo = c.redo[:len(c.redo)-1]
 		w := &c.s.waits[p.thread][p.row]
-		if n < most {
+		switch {
+		case w.passedNS == 0: // it was charged since
+		case n < most:
 			c.wait(p)
-		} else {
+		default:
 			c.s.result.UnexplainedNS += w.passedNS
 			w.passedNS = 0
 		}

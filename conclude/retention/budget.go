@@ -278,7 +278,7 @@ func (b *budget) cut(whole *trace.Run) error {
 		windows, err = r.blame.Windows(r.Kept)
 		b.content.TakeWindowWaits(windows)
 	}
-	return err
+	return team.Explain(r.owners, err) // the others have not tried
 }
 
 // none keeps no window: not even what is left for them takes as little as there is room for.
