@@ -24,7 +24,11 @@ type charger struct {
 	excess       []piece
 	groups       []int32    // by key: keys of one are compared in sum
 	more         [][2]int64 // by group: how much more the cause has, and the same of those keys alone of which it has more
-	redo         []place    // waits to which more was handed on after they had been charged
+	deeds        []int32    // by key
+	counted      []place    // by deed: the last wait that counts for it
+	direct       []Direct
+	directAt     index.Index
+	redo         []place // waits to which more was handed on after they had been charged
 }
 
 // A stretch is what a thread has done in a part of its time.
@@ -56,7 +60,8 @@ func (x *stretch) clear() {
 func (s *solver) charge() {
 	c := &charger{s: s, ties: newTies(s), sums: make([][]int64, len(s.lanes)), of: place{-1, -1}}
 	c.cause.ns, c.other.ns = make([]int64, len(s.keys)), make([]int64, len(s.keys))
-	c.groups = s.groups()
+	c.groups, c.deeds = s.groups(), s.deeds()
+	c.counted = slices.Repeat([]place{{-1, -1}}, int(slices.Max(c.deeds))+1)
 	c.more = make([][2]int64, int(slices.Max(c.groups))+1)
 	s.each(func(i int) {
 		sums := make([]int64, len(s.waits[i])+1)
@@ -70,7 +75,10 @@ func (s *solver) charge() {
 		c.wait(order[i].place)
 	}
 	c.again(len(order))
-	s.result.Causes, s.result.Links = c.causes, c.links
+	s.result.Causes, s.result.Links, s.result.Direct, s.result.Deeds = c.causes, c.links, c.direct, c.deeds
+	slices.SortFunc(s.result.Direct, func(a, b Direct) int {
+		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Deed, b.Deed))
+	})
 	slices.SortFunc(s.result.Causes, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Key, b.Key))
 	})
@@ -91,9 +99,11 @@ func (c *charger) again(most int) {
 		p := c.redo[len(c.redo)-1]
 		c.redo = c.redo[:len(c.redo)-1]
 		w := &c.s.waits[p.thread][p.row]
-		if n < most {
+		switch {
+		case w.passedNS == 0: // it was charged since
+		case n < most:
 			c.wait(p)
-		} else {
+		default:
 			c.s.result.UnexplainedNS += w.passedNS
 			w.passedNS = 0
 		}
@@ -127,6 +137,7 @@ func (c *charger) wait(p place) {
 	}
 	if !w.done {
 		c.divide(w, s.waitNS(p.thread, w), total, link, true)
+		c.count(p, w.For)
 	}
 	c.divide(w, w.passedNS, total, nil, false)
 	w.done, w.passedNS = true, 0
@@ -260,6 +271,25 @@ func (c *charger) give(w *wait, e piece, ns int64, own bool) {
 		of.DirectNS += ns
 		of.MoreNS += e.ns
 		of.Waits++
+	}
+}
+
+// count counts a wait once for each deed that it is charged to.
+func (c *charger) count(p place, cause int32) {
+	for _, e := range c.excess {
+		if e.key == waitKey || c.s.keys[e.key].What == NotKept || c.counted[c.deeds[e.key]] == p {
+			continue
+		}
+		deed := c.deeds[e.key]
+		c.counted[deed] = p
+		key := index.Spread(uint64(cause)<<32 | uint64(deed))
+		n, known := c.directAt.Get(key, nil)
+		if !known {
+			n = uint32(len(c.direct))
+			c.direct = append(c.direct, Direct{Thread: cause, Deed: deed})
+			c.directAt.Put(key, n)
+		}
+		c.direct[n].Waits++
 	}
 }
 

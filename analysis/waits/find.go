@@ -211,9 +211,9 @@ func (e edge) compare(o edge) int {
 	return cmp.Or(cmp.Compare(e.row, o.row), cmp.Compare(e.from.thread, o.from.thread), cmp.Compare(e.from.row, o.from.row), cmp.Compare(e.kind, o.kind))
 }
 
-// polls adds edges of the calls that looked for messages before another call received them, each from the latest: of a
-// probe, and of tests that followed each other until one found its requests complete. edges are in order, and what
-// is returned is.
+// polls adds edges of the calls that looked for messages before another call received them, each from the latest: of
+// probes, and of tests that followed each other until one found its requests complete. edges are in
+// order, and what is returned is.
 func (s *solver) polls(l *lane, edges []edge) []edge {
 	var more []edge
 	next := len(edges) // the first edge of the calls from the one behind row on

@@ -116,3 +116,23 @@ func (s *solver) groups() []int32 {
 	}
 	return list
 }
+
+// deeds gives each key the number of its deed: what is done, in which cluster, if any, and before, or in, the calls of
+// which place.
+func (s *solver) deeds() []int32 {
+	numbers := make(map[Key]int32)
+	list := make([]int32, len(s.keys))
+	for k, key := range s.keys {
+		key.Cluster = max(key.Cluster, 0)
+		if int(key.Path) < len(s.run.Places) {
+			key.Path = s.run.Places[key.Path]
+		}
+		n, known := numbers[key]
+		if !known {
+			n = int32(len(numbers))
+			numbers[key] = n
+		}
+		list[k] = n
+	}
+	return list
+}

@@ -86,6 +86,8 @@ func (t *Thread) check(run *Run) error {
 		return errors.New("the columns of its collectives differ in length")
 	case n >= math.MaxInt32:
 		return fmt.Errorf("%d calls are more than there can be", n)
+	case t.Node < 0 || run.Clock != nil && int(t.Node) >= len(run.Clock):
+		return fmt.Errorf("it is on node %d of %d", t.Node, len(run.Clock))
 	}
 	for i := range t.EnterNS {
 		switch {

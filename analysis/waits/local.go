@@ -24,6 +24,11 @@ func Local(run *Run, owners team.Threads) (*Lanes, error) {
 			return nil, fmt.Errorf("waits: thread %d: %w", i, err)
 		}
 	}
+	for i := range run.Messages {
+		if err := run.check(run.Message(i), owners); err != nil {
+			return nil, fmt.Errorf("waits: message %d: %w", i, err)
+		}
+	}
 	codes, err := newCodes(max(1, len(run.Functions)), run.Clusters)
 	if err != nil {
 		return nil, fmt.Errorf("waits: %w", err)
@@ -41,6 +46,18 @@ func Local(run *Run, owners team.Threads) (*Lanes, error) {
 	})
 	x.located = locate(run, x.list, &x.meaning, owners.Mine)
 	return x, nil
+}
+
+// check says whether the threads of a message are there, and the call that completed it, if its sender is of this member.
+func (r *Run) check(m Message, owners team.Threads) error {
+	threads := int32(len(r.Threads))
+	switch {
+	case min(m.From, m.To) < 0 || max(m.From, m.To) >= threads:
+		return fmt.Errorf("it goes from thread %d to %d of %d", m.From, m.To, threads)
+	case owners.Mine(int(m.From)) && int(m.Sent) >= len(r.Threads[m.From].EnterNS):
+		return fmt.Errorf("call %d of %d completed its send", m.Sent, len(r.Threads[m.From].EnterNS))
+	}
+	return nil
 }
 
 // each does work for all threads.

@@ -2,6 +2,7 @@ package waits
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"moriens/internal/team"
@@ -199,6 +200,35 @@ func TestBarrier(t *testing.T) {
 	if c := r.Causes[0]; c.Waits != 3 || c.MoreNS != 1400 {
 		t.Errorf("%+v", c)
 	}
+}
+
+// A wait that is charged to what comes before several calls of one place counts once there, and so do waits that are
+// charged to different ones.
+func TestPlaces(t *testing.T) {
+	m := newMachine(2)
+	for k := range 8 {
+		what := []string{"barrier", "allreduce"}[k%2]
+		for rank, ns := range []int64{10, 60} {
+			m.do(rank, compute(1, ns), step{what: "local"}, compute(1, ns), collective(what, 0), compute(2, 10))
+		}
+	}
+	if err := m.run(); err != nil {
+		t.Fatal(err)
+	}
+	run := m.recorded()
+	waits := func() (list []int64) {
+		r := solved(t, run)
+		for _, c := range r.Causes {
+			if k := r.Keys[c.Key]; k.Cluster == 1 && c.DirectNS > 0 {
+				at := slices.IndexFunc(r.Direct, func(d Direct) bool { return d.Thread == c.Thread && d.Deed == r.Deeds[c.Key] })
+				list = append(list, r.Direct[at].Waits)
+			}
+		}
+		return list
+	}
+	same(t, "waits by call path", waits(), []int64{8, 4, 4})
+	run.Places = make([]uint32, len(run.Functions))
+	same(t, "waits by place", waits(), []int64{8, 8, 8})
 }
 
 // A is unequal, B behind it is not: only A is charged, though rank 1 is in B while rank 0 waits.

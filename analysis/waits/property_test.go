@@ -250,3 +250,53 @@ func TestTeam(t *testing.T) {
 		}
 	})
 }
+
+// What does not fit together is an error, and no index beyond what is there.
+func TestSpoiltColumns(t *testing.T) {
+	message := func(change func(m *Message)) func(run *Run) {
+		return func(run *Run) {
+			old := run.Message
+			run.Message = func(i int) Message {
+				m := old(i)
+				change(&m)
+				return m
+			}
+		}
+	}
+	for name, x := range map[string]struct {
+		fits  bool
+		spoil func(run *Run)
+	}{
+		"sent":       {false, message(func(m *Message) { m.Sent = 1 << 20 })},
+		"from":       {false, message(func(m *Message) { m.From = 1 << 20 })},
+		"to":         {false, message(func(m *Message) { m.To = -1 })},
+		"node":       {false, func(run *Run) { run.Threads[0].Node = -1 }},
+		"node above": {false, func(run *Run) { run.UncertaintyNS, run.Clock, run.Threads[0].Node = []int64{0, 0}, []int32{0, 1}, 7 }},
+		"comm above": {false, func(run *Run) { run.Threads[0].Collectives.Comm[0] = 7 }},
+		"done above": {false, func(run *Run) { run.Threads[0].Collectives.Done[0] = 70 }},
+		"cluster":    {false, func(run *Run) { run.Threads[0].Cluster[0] = 70 }},
+		"world":      {true, func(run *Run) { run.Threads[1].World = 1 << 30 }},
+		"comm":       {true, func(run *Run) { run.Threads[0].Collectives.Comm[0] = -7 }},
+		"root":       {true, func(run *Run) { run.Threads[0].Collectives.Root[0] = 1 << 30 }},
+		"done":       {true, func(run *Run) { run.Threads[0].Collectives.Done[0] = -9 }},
+		"kinds":      {true, func(run *Run) { run.Kinds = []int32{9} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(2)
+			m.do(0, compute(1, 10), recv(1), barrier(), compute(1, 10), barrier(), recv(1))
+			m.do(1, compute(1, 30), send(0, 8), barrier(), compute(1, 30), barrier(), compute(1, 50), send(0, 8))
+			if err := m.run(); err != nil {
+				t.Fatal(err)
+			}
+			run := m.recorded()
+			x.spoil(run)
+			lanes, err := Local(run, team.Threads{})
+			if (err == nil) != x.fits {
+				t.Fatalf("error %v", err)
+			}
+			if err == nil {
+				sums(t, run, lanes.Solve())
+			}
+		})
+	}
+}

@@ -133,10 +133,10 @@ func (t *tally) add(reason int, ns int64) {
 func (s *solver) findWorlds() {
 	for i := range s.lanes {
 		l := &s.lanes[i]
-		for int(l.World) >= len(s.worlds) {
+		if i == 0 || l.World != s.lanes[i-1].World {
 			s.worlds = append(s.worlds, world{})
 		}
-		w := &s.worlds[l.World]
+		w := &s.worlds[len(s.worlds)-1]
 		w.threads = append(w.threads, int32(i))
 		if n := len(w.ranks); n == 0 || w.ranks[n-1] != l.Rank {
 			w.ranks = append(w.ranks, l.Rank)

@@ -87,6 +87,7 @@ type Message struct {
 type Run struct {
 	Threads       []Thread // sorted by world, rank
 	Functions     []string // of call paths: the MPI function
+	Places        []uint32 // of call paths: the one that stands for its place; nil = each itself
 	Clusters      int      // how many there are
 	Kinds         []int32  // of each cluster, from 1 on: the one that stands for its kind of computation; nil = all differ
 	Comms         []Comm
@@ -136,6 +137,14 @@ type Cause struct {
 	MoreNS   int64 // by how much longer it took than where was waited, sum of these
 }
 
+// A Direct is how many waits for a thread are charged, among others, to what it did for longer at one place: a wait
+// that is charged to several keys of one deed is one.
+type Direct struct {
+	Thread int32
+	Deed   int32
+	Waits  int64
+}
+
 // A Link is the waits of a thread for another in messages.
 type Link struct {
 	Thread, For                                 int32
@@ -174,8 +183,10 @@ type Eager struct {
 // A Result is what there is to know of the waits of a run.
 type Result struct {
 	Keys   []Key
+	Deeds  []int32  // by key: which deed it is: keys of one label, or of none, and of one place are one
 	Waits  [][]Wait // by thread, by row
 	Causes []Cause  // by thread and key
+	Direct []Direct // by thread and deed
 	Links  []Link   // by threads
 	Path   []Part   // by time: the parts follow each other from 0 to the run's end
 	Shares []Share  // of the path, by thread and key

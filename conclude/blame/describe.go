@@ -362,7 +362,13 @@ func (d *describer) causes(t *rundir.WaitsTable) {
 		s.NS += c.NS
 		s.DirectNS += c.DirectNS
 		s.MoreNS += c.MoreNS
-		s.Waits = max(s.Waits, c.Waits) // a wait that is charged to several call paths of one place is one
+	}
+	keyOf := make(map[int32]int32) // by deed
+	for key, deed := range d.Deeds {
+		keyOf[deed] = int32(key)
+	}
+	for _, x := range d.Direct {
+		sums[d.doing(x.Thread, keyOf[x.Deed])].Waits += x.Waits
 	}
 	order := make([]doing, 0, len(sums))
 	for x := range sums {

@@ -14,7 +14,7 @@ import (
 func inputOf(run *trace.Run, o Options, messages bool) *waits.Run {
 	in := &waits.Run{
 		Threads: make([]waits.Thread, len(run.Threads)), Functions: make([]string, len(run.CallPaths)), Comms: make([]waits.Comm, len(run.Communicators)),
-		Clusters: len(run.Clusters), UncertaintyNS: o.UncertaintyNS, Clock: o.Clock, DurationNS: run.DurationNS, Workers: o.Workers,
+		Places: run.Places(), Clusters: len(run.Clusters), UncertaintyNS: o.UncertaintyNS, Clock: o.Clock, DurationNS: run.DurationNS, Workers: o.Workers,
 	}
 	for i := range run.CallPaths {
 		in.Functions[i] = run.CallPaths[i].Function

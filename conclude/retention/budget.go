@@ -99,9 +99,9 @@ func (b *budget) render(ctx context.Context) error {
 		return err
 	}
 	pictures, err := team.First(owners, func() (int64, error) { return drawn, nil })
-	later, laterErr := team.First(owners, func() (int64, error) { return c.LaterBytes(), nil })
-	b.fixed += pictures + later
-	return errors.Join(err, laterErr)
+	b.later, sumsErr = team.First(owners, func() (int64, error) { return c.LaterBytes(), nil })
+	b.fixed += pictures + b.later
+	return errors.Join(err, sumsErr)
 }
 
 // weigh finds out what room there is for detail, beside the files that every run has and a manifest that reports what
@@ -273,11 +273,18 @@ func (b *budget) cut(whole *trace.Run) error {
 	}
 	all, err := carry.Run(r.owners, r.Kept)
 	r.Kept = cmp.Or(all, r.Kept)
-	if err == nil && r.blame != nil && r.owners.Rank() == 0 {
-		var windows *rundir.WaitsTable
-		windows, err = r.blame.Windows(r.Kept)
-		b.content.TakeWindowWaits(windows)
+	if err := team.Explain(r.owners, err); err != nil || r.blame == nil {
+		return err
 	}
+	later, err := team.First(r.owners, func() (int64, error) {
+		windows, err := r.blame.Windows(r.Kept)
+		if err != nil {
+			return 0, err
+		}
+		return b.content.TakeWindowWaits(windows)
+	})
+	b.fixed += later - b.later
+	b.later = later
 	return err
 }
 

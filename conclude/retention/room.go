@@ -15,6 +15,7 @@ type budget struct {
 	options    Options
 	detail     Detail  // nil: the run has all of it
 	fixed      int64   // bytes of the files that every run has
+	later      int64   // of that, what waits.json gets when it has the waits of windows
 	manifest   int64   // its bytes
 	room       int64   // bytes that detail may take
 	known      bool    // what rows take in files is

@@ -45,10 +45,13 @@ func (c *Content) RenderSums(threadsAtWork int) (int64, error) {
 	return c.render(c.sumFiles(), threadsAtWork)
 }
 
-// TakeWindowWaits adds the waits of windows to those of the whole run, which may have been rendered before.
-func (c *Content) TakeWindowWaits(windows *WaitsTable) {
+// TakeWindowWaits adds the waits of windows to those of the whole run, which may have been rendered before. It returns
+// by how many bytes waits.json is larger then than RenderSums has said.
+func (c *Content) TakeWindowWaits(windows *WaitsTable) (int64, error) {
 	c.Levels.Waits.Windows = windows
 	delete(c.made, WaitsFile)
+	bytes, err := size([]file{{WaitsFile, "", c.Levels.Waits.Write}})
+	return max(0, bytes-c.waitsBytes), err
 }
 
 // RenderPictures does the same for the pictures. Members of a team draw them together, one after the other, and the
@@ -69,7 +72,12 @@ func (c *Content) waitsOfWindows() bool {
 
 // LaterBytes is about how much the files that RenderSums has made grow by what is only known of what is kept: the waits
 // of windows take about as much as those of the whole run.
-func (c *Content) LaterBytes() int64 { return c.waitsBytes }
+func (c *Content) LaterBytes() int64 {
+	if !c.waitsOfWindows() {
+		return 0
+	}
+	return c.waitsBytes
+}
 
 func (c *Content) render(list []file, threadsAtWork int) (size int64, err error) {
 	texts, errs := make([][]byte, len(list)), make([]error, len(list))
@@ -92,7 +100,7 @@ func (c *Content) render(list []file, threadsAtWork int) (size int64, err error)
 	for i, f := range list {
 		size += int64(len(texts[i]))
 		c.made[f.name] = texts[i]
-		if f.name == WaitsFile && c.waitsOfWindows() {
+		if f.name == WaitsFile {
 			c.waitsBytes = int64(len(texts[i]))
 		}
 	}

@@ -147,7 +147,9 @@ func TestWindowsAreAdded(t *testing.T) {
 	if _, err := c.RenderSums(1); err != nil {
 		t.Fatal(err)
 	}
-	c.TakeWindowWaits(windows)
+	if more, err := c.TakeWindowWaits(windows); err != nil || more <= 0 {
+		t.Errorf("%d bytes more, %v", more, err)
+	}
 	if _, err := rundir.Write(c, dir); err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ type Content struct {
 
 	figures       *figures           // that Count has counted; nil = Run has all columns
 	made          map[string][]byte  // by name, files that RenderSums and RenderPictures have made
-	waitsBytes    int64              // of waits.json before it has the waits of windows; 0: it gets none
+	waitsBytes    int64              // of waits.json before it has the waits of windows
 	drawn         bool               // RenderPictures has made them
 	overview      *overview.Overview // as it was last drawn, for so many bytes
 	overviewBytes int
