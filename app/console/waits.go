@@ -107,7 +107,7 @@ func (w waitWords) writeOverview(b *strings.Builder, form WaitsForm) {
 		t.rows = append(t.rows, []string{"  " + strings.TrimPrefix(did(&c, true), "in "), spent(p.Seconds), percent(float64(p.Share))})
 	}
 	writeTable(b, t)
-	w.writeRest(b, len(w.Path.Parts)-len(parts), "more part")
+	w.writeRest(b, w.Path.PartsTotal-len(parts), "more part")
 	if len(w.Path.Ranks) > 0 {
 		p := &w.Path.Ranks[0]
 		fmt.Fprintf(b, "longest on %s: %s, %s\n", w.who(p.ThreadName), spent(p.Seconds), percent(float64(p.Share)))
@@ -142,7 +142,7 @@ func (w waitWords) writeDoubts(b *strings.Builder, why []string) {
 			between = "within a node"
 		}
 		if e.Bytes != nil {
-			say(true, "eager: sends of up to %s %s do not wait for their receivers", units.Bytes(*e.Bytes), between)
+			say(true, "eager: sends of up to %s %s did not wait for their receivers; larger ones are taken to wait", units.Bytes(*e.Bytes), between)
 		}
 	}
 	for _, text := range why {

@@ -205,6 +205,7 @@ describe('page', () => {
     expect(causes).toHaveLength(4);
     expect(causes[0]).toBe(`rank 5 cluster 2 MPI_Wait@halo.c:51 ${time(0.5 * waited)} 50 % ${time(0.4 * waited)} 40 500 µs`.replace(/\s+/g, ' '));
     expect(await panel(page, 'Who makes others wait, and by what').innerText()).toContain('17 in all; here are the 4 largest');
+    expect(await panel(page, 'On the critical path, by cluster and call path').innerText()).toContain('7 in all; here are the 5 largest');
     expect((await texts(page, 'Waits by kind')).map((s) => s.split(' ')[0])).toEqual(['N-to-N', 'late']);
     expect(await texts(page, 'Waits by call path')).toHaveLength(2);
     expect((await texts(page, 'Who waits for whom in messages'))[0]).toMatch(/^rank 3 rank 5 20 /);

@@ -47,6 +47,7 @@ export function tableOf(ranks: number, seconds: number): Record<string, unknown>
       seconds,
       changes: 19,
       parts: [part('computing', 1, 0.5), part('computing', 2, 0.25), part('computing', 1, 0.1), part('MPI', null, 0.1), part('outside', null, 0.05)],
+      parts_total: 7,
       ranks: [{ ...rank(5), seconds: 0.9 * seconds, share: 0.9 }],
     },
     not_explained: [],

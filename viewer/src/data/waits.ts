@@ -32,6 +32,7 @@ const readTable = object({
     seconds: number,
     changes: count,
     parts: list(object({ what: text, cluster: optional(count), call_path: text, seconds: number, share: number })),
+    parts_total: count,
     ranks: list(object({ ...name, seconds: number, share: number })),
   }),
   not_explained: list(object({ what: text, calls: count, seconds: number })),

@@ -92,6 +92,7 @@ export function Path({ table }: { table: Table }) {
           title="On the critical path, by cluster and call path"
           name="path-parts"
           rows={path.parts}
+          total={path.parts_total}
           chosen={(p) => holds(selection, clustersOf(p))}
           pick={(p) => select({ clusters: holds(selection, clustersOf(p)) ? null : clustersOf(p) })}
           empty="Nothing is on it."
