@@ -48,7 +48,8 @@ func Local(run *Run, owners team.Threads) (*Lanes, error) {
 	return x, nil
 }
 
-// check says whether the threads of a message are there, and the call that completed it, if its sender is of this member.
+// check says whether the threads of a message are there, and the call that completed its send, if that is of this
+// member.
 func (r *Run) check(m Message, owners team.Threads) error {
 	threads := int32(len(r.Threads))
 	switch {
