@@ -127,8 +127,8 @@ func describeFidelity(run *trace.Run, r *fidelity.Result) *rundir.Fidelity {
 	}
 }
 
-// mostRanks is how many ranks' errors are reported.
-const mostRanks = 256
+// MostRanks is how many ranks' errors are reported.
+const MostRanks = 256
 
 // rankErrors adds up the threads of each rank.
 func rankErrors(run *trace.Run, threads []fidelity.Time) rundir.RankErrors {
@@ -158,7 +158,7 @@ func rankErrors(run *trace.Run, threads []fidelity.Time) rundir.RankErrors {
 	slices.SortStableFunc(e.List, func(a, b rundir.RankError) int { return cmp.Compare(b.Time, a.Time) })
 	worst := e.List[0]
 	e.Worst = &worst
-	e.More = max(0, len(e.List)-mostRanks)
+	e.More = max(0, len(e.List)-MostRanks)
 	e.List = e.List[:len(e.List)-e.More]
 	slices.SortFunc(e.List, byPlace)
 	return e

@@ -142,8 +142,10 @@ func (b *budget) unjudged() *rundir.Fidelity {
 			windows.Curves = append(windows.Curves, rundir.CurveError{Phase: i, Points: p.Phases[i].Iterations, Mean: number, Worst: number, At: p.Phases[i].Iterations})
 		}
 	}
+	rank := rundir.RankError{World: len(run.Worlds), Rank: len(run.Threads), Time: number, ExactSeconds: number, RebuiltSeconds: number}
+	ranks := rundir.RankErrors{Mean: number, Worst: &rank, List: slices.Repeat([]rundir.RankError{rank}, min(len(run.Threads), levels.MostRanks)), More: len(run.Threads)}
 	return &rundir.Fidelity{
-		Represented: number, Inside: number, Windows: windows, Weighted: weighted,
+		Ranks: ranks, Represented: number, Inside: number, Windows: windows, Weighted: weighted,
 		Sources: rundir.Sources{Thread: number, Class: number, Run: number, Sample: number, Nothing: number},
 	}
 }
