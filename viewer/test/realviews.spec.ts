@@ -77,7 +77,9 @@ const colourOf = (id: number) => (id === -2 ? FILTERED : (clusters.clusters.find
 test('clusters: the table and the histogram have the figures of clusters.json and bursts.parquet', async () => {
   const opened = await open('view=clusters');
   const { page } = opened;
-  const rows = await page.locator('tr[data-cluster]').evaluateAll((list) => list.map((r) => [Number((r as HTMLElement).dataset['cluster']), r.querySelector('.swatch rect')?.getAttribute('fill'), r.querySelectorAll('td')[6]?.textContent]));
+  await page.locator('tr[data-cluster]').first().waitFor();
+  const n = (await page.locator('table:has(tr[data-cluster]) thead th').allInnerTexts()).findIndex((text) => text.startsWith('Bursts')) - 1; // the first is a th in each row
+  const rows = await page.locator('tr[data-cluster]').evaluateAll((list, n) => list.map((r) => [Number((r as HTMLElement).dataset['cluster']), r.querySelector('.swatch rect')?.getAttribute('fill'), r.querySelectorAll('td')[n]?.textContent]), n);
   const rest = [[-1, NOISE, clusters.total.noise_bursts], [-2, FILTERED, clusters.total.filtered_bursts]].filter(([, , n]) => Number(n) > 0);
   expect(rows).toEqual([...clusters.clusters.map((c) => [c.id, c.colour, c.bursts]), ...rest].map(([id, colour, n]) => [id, colour, count(Number(n))]));
 
@@ -164,7 +166,7 @@ test('timeline: each call and burst is shown for as long as the trace has it', a
   const bursts = tables.bursts.filter((b) => b.rank === rank);
   const middle = calls.length >> 1;
   const time = { from: calls[middle]?.enterNS ?? 0, to: calls[middle + 40]?.exitNS ?? 0 };
-  await page.evaluate((hash) => (location.hash = hash), `view=timeline&messages=no&zoom=${time.from}~${time.to}&threads=${rank}`);
+  await page.evaluate((hash) => (location.hash = hash), `view=timeline&messages=no&path=no&zoom=${time.from}~${time.to}&threads=${rank}`);
   const d = await drawn<{ time: { from: number; to: number }; width: number; height: number; detail: boolean; colours: Record<string, string> }>(page, 'timeline', (t) => t.time.from === time.from && t.time.to === time.to);
   expect(d.detail).toBe(true);
   // The row of the rank, pixel by pixel: what has most of each pixel's time is what has its colour. Lines across a
@@ -177,15 +179,24 @@ test('timeline: each call and burst is shown for as long as the trace has it', a
     },
     [rank, RANKS] as const,
   );
-  let [sure, right, hatched, plain] = [0, 0, 0, 0];
+  let [sure, right, hatched, plain, waiting, striped] = [0, 0, 0, 0, 0, 0];
+  const filled = new Set(['#e4e4e4', NOISE, FILTERED, ...clusters.clusters.map((c) => c.colour)]);
   for (let p = 0; p < row.length; p++) {
     const pixel = { from: time.from + ((time.to - time.from) * p) / row.length, to: time.from + ((time.to - time.from) * (p + 1)) / row.length };
     const share = new Map<string, number>();
     const add = (colour: string, from: number, to: number) => share.set(colour, (share.get(colour) ?? 0) + overlap(from, to, pixel));
-    for (const c of calls) add('#e4e4e4', c.enterNS, c.exitNS);
+    for (const c of calls) {
+      add('waits', c.enterNS, c.enterNS + c.waitNS);
+      add('#e4e4e4', c.enterNS + c.waitNS, c.exitNS);
+    }
     for (const b of bursts) add(colourOf(b.cluster) + (isVariant(b.cluster) ? ' hatched' : ''), b.startNS, b.startNS + b.durationNS);
     const [[what, ns] = ['', 0]] = [...share].sort((a, b) => b[1] - a[1]);
     if (ns < 0.6 * (pixel.to - pixel.from)) continue;
+    if (what === 'waits') {
+      waiting++;
+      if (!filled.has(row[p] ?? '')) striped++;
+      continue;
+    }
     const [colour, lines] = what.split(' ');
     if (lines !== undefined) {
       hatched++;
@@ -195,7 +206,8 @@ test('timeline: each call and burst is shown for as long as the trace has it', a
     sure++;
     if (row[p] === colour) right++;
   }
-  expect(sure + hatched).toBeGreaterThan(0.8 * row.length);
+  expect(sure + hatched + waiting).toBeGreaterThan(0.8 * row.length);
+  expect(striped).toBe(waiting);
   expect(plain).toBeGreaterThanOrEqual((hatched - 8) / 3); // of a short stretch lines may take most
   expect(right).toBe(sure);
   await done(opened);
@@ -250,7 +262,7 @@ test('refinement: each step recolours burst space, timeline and profile by its n
     await go(page, `view=timeline&messages=no&level=${step}`);
     const timeline = await drawn<{ colours: Record<string, string> }>(page, 'timeline');
     const allowed = new Set([...colours.values(), FILTERED, '#e4e4e4']);
-    const shown = Object.entries(timeline.colours).filter(([code]) => Number(code) > 5);
+    const shown = Object.entries(timeline.colours).filter(([code]) => Number(code) > 5 && Number(code) < 0x20000000); // above that, kinds of waits
     expect(shown.length).toBeGreaterThan(0);
     for (const [code, colour] of shown) expect(colour, `step ${step}, code ${code}`).toBe(colours.get(Number(code) - 5));
     await go(page, `view=ranks&level=${step}`);

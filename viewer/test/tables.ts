@@ -21,6 +21,7 @@ export interface Call {
   readonly rank: number;
   readonly enterNS: number;
   readonly exitNS: number;
+  readonly waitNS: number; // of the call's begin
 }
 
 export interface Tables {
@@ -38,7 +39,7 @@ export async function tablesOf(dir: string): Promise<Tables> {
   const bursts = read('bursts.csv').map((of) => ({
     rank: Number(of('rank')), startNS: Number(of('start_ns')), durationNS: Number(of('duration_ns')), cluster: Number(of('cluster')), weight: Number(of('weight')), nodes: of('nodes'),
   }));
-  const calls = read('calls.csv').map((of) => ({ rank: Number(of('rank')), enterNS: Number(of('enter_ns')), exitNS: Number(of('exit_ns')) }));
+  const calls = read('calls.csv').map((of) => ({ rank: Number(of('rank')), enterNS: Number(of('enter_ns')), exitNS: Number(of('exit_ns')), waitNS: Number(of('wait_ns') || 0) }));
   rmSync(out, { recursive: true, force: true });
   return { bursts, calls };
 }
