@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
-
-	"moriens/internal/index"
 )
 
 // A charger divides waits among what caused them, the latest wait first: each then has all that later ones hand on to
@@ -17,17 +15,14 @@ type charger struct {
 	cause, other stretch   // of the thread that was waited for, and of the one that waited
 	of           place     // whose stretch cause is
 	from         from
-	causes       []Cause
-	causeAt      index.Index
-	links        []Link
-	linkAt       index.Index
+	causes       pairs[Cause]
+	links        pairs[Link]
 	excess       []piece
 	groups       []int32    // by key: keys of one are compared in sum
 	more         [][2]int64 // by group: how much more the cause has, and the same of those keys alone of which it has more
 	deeds        []int32    // by key
 	counted      []place    // by deed: the last wait that counts for it
-	direct       []Direct
-	directAt     index.Index
+	direct       pairs[Direct]
 	redo         []place // waits to which more was handed on after they had been charged
 }
 
@@ -75,7 +70,7 @@ func (s *solver) charge() {
 		c.wait(order[i].place)
 	}
 	c.again(len(order))
-	s.result.Causes, s.result.Links, s.result.Direct, s.result.Deeds = c.causes, c.links, c.direct, c.deeds
+	s.result.Causes, s.result.Links, s.result.Direct, s.result.Deeds = c.causes.list, c.links.list, c.direct.list, c.deeds
 	slices.SortFunc(s.result.Direct, func(a, b Direct) int {
 		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Deed, b.Deed))
 	})
@@ -258,14 +253,7 @@ func (c *charger) give(w *wait, e piece, ns int64, own bool) {
 		c.s.result.UnexplainedNS += ns
 		return
 	}
-	key := index.Spread(uint64(w.For)<<32 | uint64(e.key))
-	n, known := c.causeAt.Get(key, nil)
-	if !known {
-		n = uint32(len(c.causes))
-		c.causes = append(c.causes, Cause{Thread: w.For, Key: e.key})
-		c.causeAt.Put(key, n)
-	}
-	of := &c.causes[n]
+	of := c.causes.of(w.For, e.key, Cause{Thread: w.For, Key: e.key})
 	of.NS += ns
 	if own {
 		of.DirectNS += ns
@@ -282,14 +270,7 @@ func (c *charger) count(p place, cause int32) {
 		}
 		deed := c.deeds[e.key]
 		c.counted[deed] = p
-		key := index.Spread(uint64(cause)<<32 | uint64(deed))
-		n, known := c.directAt.Get(key, nil)
-		if !known {
-			n = uint32(len(c.direct))
-			c.direct = append(c.direct, Direct{Thread: cause, Deed: deed})
-			c.directAt.Put(key, n)
-		}
-		c.direct[n].Waits++
+		c.direct.of(cause, deed, Direct{Thread: cause, Deed: deed}).Waits++
 	}
 }
 
@@ -314,14 +295,7 @@ func (c *charger) handOn(thread int32, ns int64) {
 
 // link is that of two threads.
 func (c *charger) link(thread, other int32) *Link {
-	key := index.Spread(uint64(thread)<<32 | uint64(other))
-	n, known := c.linkAt.Get(key, nil)
-	if !known {
-		n = uint32(len(c.links))
-		c.links = append(c.links, Link{Thread: thread, For: other})
-		c.linkAt.Put(key, n)
-	}
-	return &c.links[n]
+	return c.links.of(thread, other, Link{Thread: thread, For: other})
 }
 
 // stretch is what a thread does up to the entry of a call, before which it has so many waits.

@@ -4,20 +4,17 @@ import (
 	"cmp"
 	"slices"
 	"sort"
-
-	"moriens/internal/index"
 )
 
 // A walk goes the critical path from the end of the run backwards.
 type walk struct {
-	s       *solver
-	thread  int32
-	ns      int64 // it is here now
-	row     int   // the last call of the thread that begins before
-	shares  []Share
-	shareAt index.Index
-	parts   []Part
-	still   int // how often it has changed threads at this very moment
+	s      *solver
+	thread int32
+	ns     int64 // it is here now
+	row    int   // the last call of the thread that begins before
+	shares pairs[Share]
+	parts  []Part
+	still  int // how often it has changed threads at this very moment
 }
 
 // path finds the critical path.
@@ -38,7 +35,7 @@ func (s *solver) path() {
 	}
 	slices.Reverse(p.parts)
 	p.parts = slices.DeleteFunc(p.parts, func(x Part) bool { return x.BeginNS == x.EndNS })
-	s.result.Path, s.result.Shares = p.parts, p.shares
+	s.result.Path, s.result.Shares = p.parts, p.shares.list
 	slices.SortFunc(s.result.Shares, func(a, b Share) int {
 		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Key, b.Key))
 	})
@@ -100,14 +97,7 @@ func (p *walk) spend(key int32, ns int64) {
 	}
 	p.ns -= ns
 	p.still = 0
-	at := index.Spread(uint64(p.thread)<<32 | uint64(key))
-	n, known := p.shareAt.Get(at, nil)
-	if !known {
-		n = uint32(len(p.shares))
-		p.shares = append(p.shares, Share{Thread: p.thread, Key: key})
-		p.shareAt.Put(at, n)
-	}
-	p.shares[n].NS += ns
+	p.shares.of(p.thread, key, Share{Thread: p.thread, Key: key}).NS += ns
 }
 
 // waitOf is the wait of a call; nil: it has none.

@@ -84,7 +84,7 @@ function causes(pack: Pack): Finding[] {
   if (!scope) return [];
   const t = scope.table;
   const cost = t.causes.filter((c) => c.seconds >= COSTS * t.locations * t.seconds);
-  const told = cost.slice(0, CAUSES).map((c): Finding => {
+  const named = cost.slice(0, CAUSES).map((c): Finding => {
     const n = numberOf(pack, c);
     const id = computed(c);
     const who = n < 0 ? nameOf(c, (pack.json.manifest?.worlds.length ?? 0) > 1) : threadName(pack, n);
@@ -95,9 +95,9 @@ function causes(pack: Pack): Finding[] {
       show: { view: 'waits', selection: { clusters: id !== null && id > 0 ? [id] : null, threads: n < 0 ? null : [[n, n]] } },
     };
   });
-  const rest = cost.length - told.length;
-  if (rest > 0) told.push({ text: `${plural(rest, 'more cause')} of waits ${rest === 1 ? 'costs' : 'cost'} 1 % of the time of all ranks or more.`, show: { view: 'waits', selection: {} } });
-  return told;
+  const rest = cost.length - named.length;
+  if (rest > 0) named.push({ text: `${plural(rest, 'more cause')} of waits ${rest === 1 ? 'costs' : 'cost'} 1 % of the time of all ranks or more.`, show: { view: 'waits', selection: {} } });
+  return named;
 }
 
 // doing says what a cause is, and by how much longer it took.
@@ -116,14 +116,14 @@ function criticalPath(pack: Pack): Finding[] {
   const parts = scope ? pathBy(scope.table).filter((p) => p.share >= COSTS) : [];
   const [first] = parts;
   if (!scope || !first) return [];
-  const told = parts.slice(0, 4).map((p) => {
+  const named = parts.slice(0, 4).map((p) => {
     const id = computed(p);
     return `${percent(p.share)} in ${id === null ? (p.what === 'MPI' ? 'MPI' : 'what was not recorded') : id > 0 ? clusterName(id) : 'no cluster'}`;
   });
   const id = computed(first);
   return [
     {
-      text: `Critical path: ${told.join(', ')}; it changes threads ${plural(scope.table.critical_path.changes, 'time')}.`,
+      text: `Critical path: ${named.join(', ')}; it changes threads ${plural(scope.table.critical_path.changes, 'time')}.`,
       ...(id !== null && id > 0 && { cluster: id }),
       show: { view: 'waits', selection: {} },
     },
