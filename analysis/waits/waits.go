@@ -97,6 +97,7 @@ type Run struct {
 	Clock         []int32 // by node: which clock it has; nil = each its own
 	Known         bool    // waits of collectives are known: threads have them
 	DurationNS    int64   // of the run
+	Main          Span    // from the latest exit of MPI_Init to the earliest entry of MPI_Finalize; all of the run where there are none
 	Workers       int     // that share the work; below 1 means 1
 }
 
@@ -135,6 +136,8 @@ type Cause struct {
 	DirectNS int64 // of that by waits for this very thread
 	Waits    int64 // such
 	MoreNS   int64 // by how much longer it took than where was waited, sum of these
+	// Of NS and DirectNS, what is charged for the part of waits that lies within Run.Main.
+	MainNS, MainDirectNS int64
 }
 
 // A Direct is how many waits for a thread are charged, among others, to what it did for longer at one place: a wait
@@ -152,6 +155,7 @@ type Link struct {
 	NS                                          int64
 	ComputingNS, MPINS, OutsideNS, NotExplained int64 // what of it is charged to what the other did,
 	HandedOnNS                                  int64 // and to those for whom it waited itself
+	MainNS                                      int64 // of NS, within Run.Main
 }
 
 // A Part is a part of the critical path: what a thread does from one time to another.
@@ -165,6 +169,7 @@ type Share struct {
 	Thread int32
 	Key    int32
 	NS     int64
+	MainNS int64 // of that, within Run.Main
 }
 
 // NotExplained is time in calls of which it is not recorded for whom they wait: none of it is in waits.
@@ -196,6 +201,9 @@ type Result struct {
 	WaitedNS      []int64 // by thread
 	UncertainNS   int64   // would be waits, but are shorter than clocks agree
 	UnexplainedNS int64   // of the waits: their cause lies in what was not kept
+
+	MainWaitNS        int64 // what of WaitNS lies within Run.Main
+	MainUnexplainedNS int64 // what of UnexplainedNS is for waits within Run.Main
 
 	Contradictions   int64 // calls that were left before what they waited for was there
 	ContradictionNS  int64
