@@ -116,6 +116,48 @@ func BenchmarkCalls(b *testing.B) {
 	}
 }
 
+// rotating makes a run of ranks that each repeat a burst and MPI_Bcast, each time of another root: two of them are
+// hardly ever tied.
+func rotating(ranks, rounds int) *Run {
+	random := rand.New(rand.NewPCG(1, 2))
+	run := &Run{Functions: []string{"MPI_Bcast"}, Clusters: 2, Comms: []Comm{{}}, Threads: make([]Thread, ranks), Workers: 2}
+	now := make([]int64, ranks)
+	for r := range ranks {
+		run.Comms[0].Ranks = append(run.Comms[0].Ranks, int32(r))
+		run.Threads[r].Rank = int32(r)
+	}
+	for k := range rounds {
+		root := k * 7 % ranks
+		for r := range ranks {
+			t, ns := &run.Threads[r], 900+int64(random.Uint32N(200))
+			t.StartNS, t.DurationNS, t.Cluster = append(t.StartNS, now[r]), append(t.DurationNS, ns), append(t.Cluster, int32(1+k%2))
+			now[r] += ns
+			t.EnterNS, t.Path = append(t.EnterNS, now[r]), append(t.Path, 0)
+		}
+		rootNS := now[root]
+		for r := range ranks {
+			t, sent, received := &run.Threads[r], int64(0), int64(8)
+			if r == root {
+				sent, received = 8, 0
+			}
+			now[r] = max(now[r], rootNS) + 50
+			c := &t.Collectives
+			t.ExitNS = append(t.ExitNS, now[r])
+			c.Call, c.Comm, c.Ordinal, c.Sent, c.Received, c.Root = append(c.Call, uint32(k)), append(c.Comm, 0), append(c.Ordinal, int64(k)), append(c.Sent, sent), append(c.Received, received), append(c.Root, int32(root))
+		}
+	}
+	for r := range ranks {
+		run.Threads[r].EndNS = now[r]
+		run.DurationNS = max(run.DurationNS, now[r])
+	}
+	return run
+}
+
+func BenchmarkRotatingRoots(b *testing.B) {
+	run := rotating(10_000, 1000)
+	benchmark(b, run, "calls", 10_000_000)
+}
+
 // ring makes a run of ranks that exchange messages with their neighbours by MPI_Sendrecv, and meet in every so many-th
 // round, if ever.
 func ring(ranks, rounds, every int) *Run {

@@ -4,72 +4,68 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"moriens/analysis/workers"
 )
 
 // A charger divides waits among what caused them, the latest wait first: each then has all that later ones hand on to
 // it.
 type charger struct {
-	s            *solver
-	ties         *ties
-	sums         [][]int64 // by thread: of its waits, up to each
-	cause, other stretch   // of the thread that was waited for, and of the one that waited
-	of           place     // whose stretch cause is
-	from         from
-	causes       pairs[Cause]
-	links        pairs[Link]
-	excess       []piece
-	groups       []int32    // by key: keys of one are compared in sum
-	more         [][2]int64 // by group: how much more the cause has, and the same of those keys alone of which it has more
-	deeds        []int32    // by key
-	counted      []place    // by deed: the last wait that counts for it
-	direct       pairs[Direct]
-	redo         []place // waits to which more was handed on after they had been charged
+	s       *solver
+	sums    [][]int64 // by thread: of its waits, up to each
+	causes  pairs[Cause]
+	links   pairs[Link]
+	deeds   []int32 // by key
+	counted []place // by deed: the last wait that counts for it
+	direct  pairs[Direct]
+	redo    []place // waits to which more was handed on after they had been charged
 }
 
-// A stretch is what a thread has done in a part of its time.
-type stretch struct {
-	ns           []int64 // by key
-	keys         []int32 // that it has
-	first, after int     // its waits
-	waitNS       int64
-}
+// spent is time of waits, by whether they lie within Run.Main.
+type spent struct{ mainNS, restNS int64 }
 
-func (x *stretch) add(key int32, ns int64) {
-	if ns == 0 {
-		return
+func (t spent) ns() int64 { return t.mainNS + t.restNS }
+
+func (t *spent) add(o spent) { t.mainNS, t.restNS = t.mainNS+o.mainNS, t.restNS+o.restNS }
+
+// take takes a part of it, rounded down; part ≤ whole.
+func (t *spent) take(from spent, part, whole int64) (taken spent) {
+	if from.mainNS > 0 {
+		taken.mainNS = part64(from.mainNS, part, whole)
 	}
-	if x.ns[key] == 0 {
-		x.keys = append(x.keys, key)
+	if from.restNS > 0 {
+		taken.restNS = part64(from.restNS, part, whole)
 	}
-	x.ns[key] += ns
+	t.mainNS, t.restNS = t.mainNS-taken.mainNS, t.restNS-taken.restNS
+	return taken
 }
 
-func (x *stretch) clear() {
-	for _, key := range x.keys {
-		x.ns[key] = 0
-	}
-	x.keys = x.keys[:0]
-}
+// block is how many waits one worker finds the causes of at a time.
+const block = 1024
 
-// charge finds the causes of all waits.
+// charge finds the causes of all waits. What a wait is charged to is found by all workers; how much is handed on is
+// known only when all later waits are charged, one by one.
 func (s *solver) charge() {
-	c := &charger{s: s, ties: newTies(s), sums: make([][]int64, len(s.lanes)), of: place{-1, -1}}
-	c.cause.ns, c.other.ns = make([]int64, len(s.keys)), make([]int64, len(s.keys))
-	c.groups, c.deeds = s.groups(), s.deeds()
-	c.counted = slices.Repeat([]place{{-1, -1}}, int(slices.Max(c.deeds))+1)
-	c.more = make([][2]int64, int(slices.Max(c.groups))+1)
-	s.each(func(i int) {
-		sums := make([]int64, len(s.waits[i])+1)
-		for k := range s.waits[i] {
-			sums[k+1] = sums[k] + s.waitNS(int32(i), &s.waits[i][k])
-		}
-		c.sums[i] = sums
-	})
 	order := s.order()
-	for i := range order {
-		c.wait(order[i].place)
+	c := &charger{s: s, sums: s.sums(), deeds: s.deeds()}
+	c.counted = slices.Repeat([]place{{-1, -1}}, int(slices.Max(c.deeds))+1)
+	shared := newShared(s, c.sums)
+	part := func(n int) []place { return order[n*block : min((n+1)*block, len(order))] }
+	begin := func() func(n int, found *excesses) {
+		f := newFinder(shared)
+		return func(n int, found *excesses) {
+			found.clear()
+			for _, p := range part(n) {
+				f.find(p, found)
+			}
+		}
 	}
-	c.again(len(order))
+	workers.InOrder((len(order)+block-1)/block, s.run.Workers, begin, func(n int, found *excesses) {
+		for k, p := range part(n) {
+			c.wait(p, found.of(k))
+		}
+	})
+	c.again(len(order), newFinder(shared))
 	s.result.Causes, s.result.Links, s.result.Direct, s.result.Deeds = c.causes.list, c.links.list, c.direct.list, c.deeds
 	slices.SortFunc(s.result.Direct, func(a, b Direct) int {
 		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Deed, b.Deed))
@@ -82,101 +78,75 @@ func (s *solver) charge() {
 	})
 }
 
+// sums are, by thread, those of its waits, up to each.
+func (s *solver) sums() [][]int64 {
+	list := make([][]int64, len(s.lanes))
+	s.each(func(i int) {
+		list[i] = make([]int64, len(s.waits[i])+1)
+		for k := range s.waits[i] {
+			list[i][k+1] = list[i][k] + s.waitNS(int32(i), &s.waits[i][k])
+		}
+	})
+	return list
+}
+
 // waitNS is how long a wait is.
 func (s *solver) waitNS(thread int32, w *wait) int64 {
 	return w.UntilNS - s.lanes[thread].EnterNS[w.Row]
 }
 
+// spentIn is what a wait takes.
+func (s *solver) spentIn(thread int32, w *wait) spent {
+	enterNS := s.lanes[thread].EnterNS[w.Row]
+	ns := s.run.Main.within(enterNS, w.UntilNS)
+	return spent{ns, w.UntilNS - enterNS - ns}
+}
+
 // again charges what was handed on late: where a call is left, and another entered, in the same nanosecond, the order
 // of waits does not show who comes first. What goes round in a circle of such calls is charged to nothing.
-func (c *charger) again(most int) {
+func (c *charger) again(most int, f *finder) {
+	var found excesses
 	for n := 0; len(c.redo) > 0; n++ {
 		p := c.redo[len(c.redo)-1]
 		c.redo = c.redo[:len(c.redo)-1]
 		w := &c.s.waits[p.thread][p.row]
 		switch {
-		case w.passedNS == 0: // it was charged since
+		case w.passed == (spent{}): // it was charged since
 		case n < most:
-			c.wait(p)
+			found.clear()
+			f.find(p, &found)
+			c.wait(p, found.of(0))
 		default:
-			c.s.result.UnexplainedNS += w.passedNS
-			w.passedNS = 0
+			c.unexplained(w.passed)
+			w.passed = spent{}
 		}
 	}
+}
+
+func (c *charger) unexplained(t spent) {
+	c.s.result.UnexplainedNS += t.ns()
+	c.s.result.MainUnexplainedNS += t.mainNS
 }
 
 // wait charges a wait, given by its place among those of its thread, and what was handed on to it.
-func (c *charger) wait(p place) {
+func (c *charger) wait(p place, x excess) {
 	s := c.s
 	w := &s.waits[p.thread][p.row]
-	if w.ForRow < 0 { // what caused it is not here
-		if s.result.UnexplainedNS += w.passedNS; !w.done {
-			s.result.UnexplainedNS += s.waitNS(p.thread, w)
-		}
-		w.done, w.passedNS = true, 0
-		return
-	}
-	t := c.ties.of(p.thread, w)
-	if source := w.source(); c.of != source || c.from != t.cause {
-		c.cause.clear()
-		s.stretch(&c.cause, source, t.cause, c.ties.waits)
-		c.of, c.from = source, t.cause
-	}
-	c.other.clear()
-	s.stretch(&c.other, place{p.thread, w.Row}, t.waiting, int(p.row))
-	total := c.compare()
-	var link *Link
-	if w.Kind <= LateReceiver && !w.done {
-		link = c.link(p.thread, w.For)
-		link.Waits++
-	}
 	if !w.done {
-		c.divide(w, s.waitNS(p.thread, w), total, link, true)
-		c.count(p, w.For)
-	}
-	c.divide(w, w.passedNS, total, nil, false)
-	w.done, w.passedNS = true, 0
-}
-
-// compare finds what the cause has more of: in each kind of computation, in MPI, outside, and in waiting. What it has
-// more of in a kind, or in MPI, is divided among the call paths at which it has more.
-func (c *charger) compare() (total int64) {
-	c.excess = c.excess[:0]
-	for _, key := range c.cause.keys {
-		of := &c.more[c.groups[key]]
-		more := c.cause.ns[key] - c.other.ns[key]
-		of[0] += more
-		of[1] += max(0, more)
-	}
-	for _, key := range c.other.keys {
-		if c.cause.ns[key] == 0 {
-			c.more[c.groups[key]][0] -= c.other.ns[key]
+		t := s.spentIn(p.thread, w)
+		s.result.MainWaitNS += t.mainNS
+		var link *Link
+		if w.Kind <= LateReceiver && w.ForRow >= 0 {
+			link = c.link(p.thread, w.For)
+			link.Waits++
+			link.NS += t.ns()
+			link.MainNS += t.mainNS
 		}
+		c.divide(w, t, x, link, true)
+		c.count(p, w.For, x)
 	}
-	for _, key := range c.cause.keys {
-		of := &c.more[c.groups[key]]
-		more := max(0, c.cause.ns[key]-c.other.ns[key])
-		if of[0] <= 0 || more == 0 {
-			continue
-		}
-		n := part64(of[0], more, of[1])
-		of[0], of[1] = of[0]-n, of[1]-more
-		if n > 0 {
-			c.excess = append(c.excess, piece{key, n})
-			total += n
-		}
-	}
-	for _, key := range c.cause.keys {
-		c.more[c.groups[key]] = [2]int64{}
-	}
-	for _, key := range c.other.keys {
-		c.more[c.groups[key]] = [2]int64{}
-	}
-	if waited := c.cause.waitNS - c.other.waitNS; waited > 0 {
-		c.excess = append(c.excess, piece{waitKey, waited})
-		total += waited
-	}
-	return total
+	c.divide(w, w.passed, x, nil, false)
+	w.done, w.passed = true, spent{}
 }
 
 // waitKey stands in an excess for waiting.
@@ -184,32 +154,30 @@ const waitKey = -1
 
 // divide gives each of the excesses its part of some time; own says that it is a wait for that thread, and not handed
 // on by others.
-func (c *charger) divide(w *wait, ns, total int64, link *Link, own bool) {
-	if ns == 0 {
+func (c *charger) divide(w *wait, t spent, x excess, link *Link, own bool) {
+	if t == (spent{}) {
 		return
 	}
-	if link != nil {
-		link.NS += ns
-	}
-	if total == 0 {
-		c.s.result.UnexplainedNS += ns
+	if x.total == 0 {
+		c.unexplained(t)
 		return
 	}
-	left, largest := ns, 0
-	for k := range c.excess {
-		if c.excess[k].ns > c.excess[largest].ns {
+	left, largest := t, 0
+	for k := range x.list {
+		if x.list[k].ns > x.list[largest].ns {
 			largest = k
 		}
-		left -= part64(ns, c.excess[k].ns, total)
+		left.take(t, x.list[k].ns, x.total)
 	}
-	for k, e := range c.excess {
-		n := part64(ns, e.ns, total)
+	for k, e := range x.list {
+		var rest spent
+		part := rest.take(t, e.ns, x.total)
 		if k == largest {
-			n += left
+			part.add(left)
 		}
-		c.give(w, e, n, own)
+		c.give(w, e, part, x, own)
 		if link != nil {
-			link.add(c.s.what(e.key), e.key == waitKey, n)
+			link.add(c.s.what(e.key), e.key == waitKey, part.ns())
 		}
 	}
 }
@@ -244,27 +212,29 @@ func (l *Link) add(what What, waiting bool, ns int64) {
 }
 
 // give charges time to a cause, or hands it on to the waits of the thread that was waited for.
-func (c *charger) give(w *wait, e piece, ns int64, own bool) {
+func (c *charger) give(w *wait, e piece, t spent, x excess, own bool) {
 	switch {
 	case e.key == waitKey:
-		c.handOn(w.For, ns)
+		c.handOn(w.For, t, x)
 		return
 	case c.s.keys[e.key].What == NotKept:
-		c.s.result.UnexplainedNS += ns
+		c.unexplained(t)
 		return
 	}
 	of := c.causes.of(w.For, e.key, Cause{Thread: w.For, Key: e.key})
-	of.NS += ns
+	of.NS += t.ns()
+	of.MainNS += t.mainNS
 	if own {
-		of.DirectNS += ns
+		of.DirectNS += t.ns()
+		of.MainDirectNS += t.mainNS
 		of.MoreNS += e.ns
 		of.Waits++
 	}
 }
 
 // count counts a wait once for each deed that it is charged to.
-func (c *charger) count(p place, cause int32) {
-	for _, e := range c.excess {
+func (c *charger) count(p place, cause int32, x excess) {
+	for _, e := range x.list {
 		if e.key == waitKey || c.s.keys[e.key].What == NotKept || c.counted[c.deeds[e.key]] == p {
 			continue
 		}
@@ -275,20 +245,20 @@ func (c *charger) count(p place, cause int32) {
 }
 
 // handOn divides time among the waits of the stretch of the thread that was waited for.
-func (c *charger) handOn(thread int32, ns int64) {
-	if ns == 0 {
+func (c *charger) handOn(thread int32, t spent, x excess) {
+	if t == (spent{}) {
 		return
 	}
-	left, sums := ns, c.sums[thread]
-	for k := c.cause.after - 1; k >= c.cause.first; k-- {
-		n := left
-		if k > c.cause.first {
-			n = part64(ns, sums[k+1]-sums[k], c.cause.waitNS)
+	left, sums := t, c.sums[thread]
+	waited := sums[x.after] - sums[x.first]
+	for k := x.after - 1; k >= x.first; k-- {
+		part := left
+		if k > x.first {
+			part = left.take(t, sums[k+1]-sums[k], waited)
 		}
-		left -= n
 		w := &c.s.waits[thread][k]
-		if w.passedNS += n; w.done && n > 0 {
-			c.redo = append(c.redo, place{thread, int32(k)})
+		if w.passed.add(part); w.done && part != (spent{}) {
+			c.redo = append(c.redo, place{thread, k})
 		}
 	}
 }
@@ -296,58 +266,4 @@ func (c *charger) handOn(thread int32, ns int64) {
 // link is that of two threads.
 func (c *charger) link(thread, other int32) *Link {
 	return c.links.of(thread, other, Link{Thread: thread, For: other})
-}
-
-// stretch is what a thread does up to the entry of a call, before which it has so many waits.
-func (s *solver) stretch(x *stretch, to place, begin from, before int) {
-	l, waits := &s.lanes[to.thread], s.waits[to.thread]
-	x.first = before
-	for x.first > 0 && (waits[x.first-1].Row > begin.row || waits[x.first-1].Row == begin.row && begin.entry) {
-		x.first--
-	}
-	x.after, x.waitNS = x.first, 0
-	if begin.row >= to.row {
-		return
-	}
-	at := x.first
-	row := begin.row
-	if row >= 0 {
-		fromNS := l.EnterNS[row]
-		switch {
-		case at < len(waits) && waits[at].Row == row:
-			x.waitNS += waits[at].UntilNS - fromNS
-			fromNS = waits[at].UntilNS
-			at++
-		case at > 0 && waits[at-1].Row == row: // which is before the stretch
-			fromNS = waits[at-1].UntilNS
-		}
-		x.add(mpiKey(l.Path[row]), l.ExitNS[row]-fromNS)
-	}
-	for row++; row < to.row; row++ {
-		l.addGap(x, row)
-		fromNS := l.EnterNS[row]
-		if at < len(waits) && waits[at].Row == row {
-			x.waitNS += waits[at].UntilNS - fromNS
-			fromNS = waits[at].UntilNS
-			at++
-		}
-		x.add(mpiKey(l.Path[row]), l.ExitNS[row]-fromNS)
-	}
-	l.addGap(x, to.row)
-	x.after = at
-}
-
-// addGap adds what is before a call.
-func (l *lane) addGap(x *stretch, row int32) {
-	if l.gap[row] == several {
-		for _, p := range l.pieces[row] {
-			x.add(p.key, p.ns)
-		}
-		return
-	}
-	ns := l.EnterNS[row]
-	if row > 0 {
-		ns -= l.ExitNS[row-1]
-	}
-	x.add(l.gap[row], ns)
 }

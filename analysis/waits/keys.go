@@ -1,8 +1,8 @@
 package waits
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -44,53 +44,59 @@ func (c codes) key(code int32) Key {
 }
 
 // settle gives the lanes keys in the place of codes, and lists what they stand for.
-func (c codes) settle(lanes []lane) []Key {
+func (c codes) settle(lanes []lane, workers int) []Key {
 	list := make([]Key, c.first())
 	list[outsideKey].What, list[notKeptKey].What = Outside, NotKept
 	for p := range c.paths {
 		list[mpiKey(uint32(p))] = Key{What: MPI, Path: uint32(p)}
 	}
-	used := make(map[int32]int32)
-	each := func(change func(code int32) int32) {
-		for i := range lanes {
-			for row, code := range lanes[i].gap {
-				if code >= c.first() {
-					lanes[i].gap[row] = change(code)
-				}
+	seen := make([]map[int32]bool, len(lanes))
+	each(lanes, workers, func(i int) {
+		seen[i] = make(map[int32]bool)
+		last := int32(-1)
+		c.change(&lanes[i], func(code int32) int32 {
+			if code != last { // as mostly not
+				seen[i][code], last = true, code
 			}
-			for _, pieces := range lanes[i].pieces {
-				for k := range pieces {
-					if pieces[k].key >= c.first() {
-						pieces[k].key = change(pieces[k].key)
-					}
-				}
-			}
-		}
-	}
-	last := int32(-1)
-	each(func(code int32) int32 {
-		if code != last {
-			used[code], last = 0, code
-		}
-		return code
+			return code
+		})
 	})
-	order := make([]int32, 0, len(used))
-	for code := range used {
-		order = append(order, code)
+	keys := make(map[int32]int32) // by code
+	for _, codes := range seen {
+		for code := range codes {
+			keys[code] = 0
+		}
 	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(a, b) })
-	for _, code := range order {
-		used[code] = int32(len(list))
+	for _, code := range slices.Sorted(maps.Keys(keys)) {
+		keys[code] = int32(len(list))
 		list = append(list, c.key(code))
 	}
-	last, now := -1, int32(0)
-	each(func(code int32) int32 {
-		if code != last {
-			last, now = code, used[code]
-		}
-		return now
+	each(lanes, workers, func(i int) {
+		last, now := int32(-1), int32(0)
+		c.change(&lanes[i], func(code int32) int32 {
+			if code != last {
+				last, now = code, keys[code]
+			}
+			return now
+		})
 	})
 	return list
+}
+
+// change puts something into the place of each code that a lane has.
+func (c codes) change(l *lane, change func(code int32) int32) {
+	for row, code := range l.gap {
+		if code >= c.first() {
+			l.gap[row] = change(code)
+		}
+	}
+	for _, pieces := range l.pieces {
+		for k := range pieces {
+			if pieces[k].key >= c.first() {
+				pieces[k].key = change(pieces[k].key)
+			}
+		}
+	}
 }
 
 // groups gives each key the number of its group: the keys of one kind of computation, of one label, those of MPI, and

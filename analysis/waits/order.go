@@ -13,7 +13,7 @@ const digit = 11
 
 // order are the waits by the time at which they end, the latest first; of those that end together by thread, the later
 // call first.
-func (s *solver) order() []due {
+func (s *solver) order() []place {
 	n, most := 0, uint64(0)
 	for i := range s.waits {
 		n += len(s.waits[i])
@@ -44,5 +44,9 @@ func (s *solver) order() []due {
 		}
 		list, other = other, list
 	}
-	return list
+	places := make([]place, n)
+	for i := range list {
+		places[i] = list[i].place
+	}
+	return places
 }

@@ -95,9 +95,12 @@ func (p *walk) spend(key int32, ns int64) {
 	if ns == 0 {
 		return
 	}
+	main := p.s.run.Main
+	of := p.shares.of(p.thread, key, Share{Thread: p.thread, Key: key})
+	of.NS += ns
+	of.MainNS += main.within(p.ns-ns, p.ns)
 	p.ns -= ns
 	p.still = 0
-	p.shares.of(p.thread, key, Share{Thread: p.thread, Key: key}).NS += ns
 }
 
 // waitOf is the wait of a call; nil: it has none.

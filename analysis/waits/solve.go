@@ -4,17 +4,8 @@ import "slices"
 
 // Solve finds waits, causes and the critical path of a run, of which all lanes are here. It changes x.
 func (x *Lanes) Solve() *Result {
-	n := len(x.list)
-	s := &solver{
-		run: x.run, lanes: x.list, located: x.located, meaning: x.meaning, result: new(Result),
-		edges: make([][]edge, n), met: make([][]meeting, n), waits: make([][]wait, n),
-	}
-	s.keys = x.codes.settle(s.lanes)
-	s.findWorlds()
-	candidates := s.collectives()
-	s.messages()
-	s.find(candidates)
-	s.located, x.located = nil, nil
+	s := x.solver()
+	s.find(s.connect())
 	s.charge()
 	s.edges, s.met = nil, nil
 	if !s.run.Known { // then not all that it goes through is here
@@ -22,6 +13,27 @@ func (x *Lanes) Solve() *Result {
 	}
 	s.report()
 	return s.result
+}
+
+// solver takes over what the lanes have.
+func (x *Lanes) solver() *solver {
+	n := len(x.list)
+	s := &solver{
+		run: x.run, lanes: x.list, located: x.located, meaning: x.meaning, result: new(Result),
+		edges: make([][]edge, n), met: make([][]meeting, n), waits: make([][]wait, n),
+	}
+	x.located = nil
+	s.keys = x.codes.settle(s.lanes, s.run.Workers)
+	s.findWorlds()
+	return s
+}
+
+// connect finds what calls depend on: edges, meetings, and the candidates that it returns.
+func (s *solver) connect() [][]candidate {
+	candidates := s.collectives()
+	s.messages()
+	s.located = nil
+	return candidates
 }
 
 // report puts what was found into the result.
@@ -41,6 +53,7 @@ func (s *solver) report() {
 			}
 			r.Waits[i] = append(r.Waits[i], w)
 		}
+		s.waits[i] = nil
 		r.MPINS += s.lanes[i].mpiNS
 		for k, n := range s.lanes[i].notExplained {
 			sums[k].Calls += n.calls

@@ -57,7 +57,7 @@ type wait struct {
 	UntilNS          int64
 	edge             int32 // the last one before it from that thread, index into edges; -1: none
 	met              int32 // the last meeting that began before it, index into met; -1
-	passedNS         int64 // waits of others that were handed on to it
+	passed           spent // waits of others that were handed on to it
 }
 
 func (w *wait) source() place { return place{w.For, w.ForRow} }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"sync"
 )
 
 // A from is where a stretch of a thread begins: with a call as a whole, or with its residual; row -1: with the run.
@@ -20,33 +21,34 @@ func (f from) before(o from) bool {
 // A tie is where two threads were last together: from there on their stretches are compared.
 type tie struct{ waiting, cause from }
 
-// ties finds where the threads of a wait were last together.
+// ties finds where the threads of a wait were last together, for one goroutine.
 type ties struct {
-	s     *solver
-	byFor [][]int32             // by thread, of those where it was asked for: its waits by whom they were for, and row
-	comms []map[int32][]meeting // likewise: by communicator
+	*shared
 	// Of the call that was asked for last as a cause: how many meetings and waits its thread has before it.
 	source     place
 	met, waits int
 }
 
-func newTies(s *solver) *ties {
-	return &ties{s: s, byFor: make([][]int32, len(s.lanes)), comms: make([]map[int32][]meeting, len(s.lanes)), source: place{-1, -1}}
+// waitLists are orders of what a thread has, made where they are asked for.
+type waitLists struct {
+	onceFor, onceComms sync.Once
+	byFor              []int32             // its waits by whom they were for, and row
+	comms              map[int32][]meeting // its meetings by communicator
 }
 
-// ofThread are the waits of a thread by whom they were for, and row.
-func (t *ties) ofThread(thread int32) []int32 {
-	if t.byFor[thread] != nil {
-		return t.byFor[thread]
-	}
-	waits := t.s.waits[thread]
-	list := make([]int32, len(waits))
-	for k := range list {
-		list[k] = int32(k)
-	}
-	slices.SortFunc(list, func(a, b int32) int { return cmp.Or(cmp.Compare(waits[a].For, waits[b].For), cmp.Compare(a, b)) })
-	t.byFor[thread] = list
-	return list
+// byFor are the waits of a thread by whom they were for, and row.
+func (x *shared) byFor(thread int32) []int32 {
+	lists := &x.lists[thread]
+	lists.onceFor.Do(func() {
+		waits := x.s.waits[thread]
+		list := make([]int32, len(waits))
+		for k := range list {
+			list[k] = int32(k)
+		}
+		slices.SortFunc(list, func(a, b int32) int { return cmp.Or(cmp.Compare(waits[a].For, waits[b].For), cmp.Compare(a, b)) })
+		lists.byFor = list
+	})
+	return lists.byFor
 }
 
 // look finds what the thread of a cause has before it. Causes are mostly asked for several times in a row.
@@ -117,7 +119,7 @@ func tieOf(waiting, cause meeting) tie {
 // meetings takes the last meeting of both, if it is later than what was found. The search goes no further back than
 // that, so it takes no longer than the stretch that is compared then.
 func (t *ties) meetings(thread, n int32, w *wait, take func(tie), found *tie) {
-	mine, theirs := t.s.met[thread], t.ofComms(w.For)
+	mine, theirs := t.s.met[thread], t.comms(w.For)
 	for ; n >= 0 && mine[n].start >= found.waiting.row; n-- {
 		a := mine[n]
 		list, of := theirs[t.s.commOf[a.op]], func(m meeting, op int32) int { return cmp.Compare(m.op, op) }
@@ -131,7 +133,7 @@ func (t *ties) meetings(thread, n int32, w *wait, take func(tie), found *tie) {
 
 // lastWait is the last wait of a thread for another before a call.
 func (t *ties) lastWait(before place, other int32) *wait {
-	list, waits := t.ofThread(before.thread), t.s.waits[before.thread]
+	list, waits := t.byFor(before.thread), t.s.waits[before.thread]
 	n := sort.Search(len(list), func(n int) bool {
 		w := &waits[list[n]]
 		return w.For > other || w.For == other && w.Row >= before.row
@@ -142,17 +144,18 @@ func (t *ties) lastWait(before place, other int32) *wait {
 	return &waits[list[n-1]]
 }
 
-// ofComms are the meetings of a thread by communicator, and by operation.
-func (t *ties) ofComms(thread int32) map[int32][]meeting {
-	if t.comms[thread] == nil {
-		t.comms[thread] = make(map[int32][]meeting)
-		for _, m := range t.s.met[thread] {
-			comm := t.s.commOf[m.op]
-			t.comms[thread][comm] = append(t.comms[thread][comm], m)
+// comms are the meetings of a thread by communicator, and by operation.
+func (x *shared) comms(thread int32) map[int32][]meeting {
+	lists := &x.lists[thread]
+	lists.onceComms.Do(func() {
+		lists.comms = make(map[int32][]meeting)
+		for _, m := range x.s.met[thread] {
+			comm := x.s.commOf[m.op]
+			lists.comms[comm] = append(lists.comms[comm], m)
 		}
-		for _, list := range t.comms[thread] {
+		for _, list := range lists.comms {
 			slices.SortStableFunc(list, func(a, b meeting) int { return cmp.Compare(a.op, b.op) })
 		}
-	}
-	return t.comms[thread]
+	})
+	return lists.comms
 }

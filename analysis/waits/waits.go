@@ -36,6 +36,11 @@ const (
 // A Span is a part of a thread's time.
 type Span struct{ BeginNS, EndNS int64 }
 
+// within is how much of a time lies in it.
+func (s Span) within(beginNS, endNS int64) int64 {
+	return max(0, min(endNS, s.EndNS)-max(beginNS, s.BeginNS))
+}
+
 // A Thread is what one thread did. Calls and bursts are in the order of time, and no two of them overlap.
 type Thread struct {
 	World, Rank int32
@@ -97,7 +102,7 @@ type Run struct {
 	Clock         []int32 // by node: which clock it has; nil = each its own
 	Known         bool    // waits of collectives are known: threads have them
 	DurationNS    int64   // of the run
-	Main          Span    // from the latest exit of MPI_Init to the earliest entry of MPI_Finalize; all of the run where there are none
+	Main          Span    // from the latest exit of MPI_Init to the earliest entry of MPI_Finalize
 	Workers       int     // that share the work; below 1 means 1
 }
 

@@ -145,3 +145,64 @@ func Lists(n, lists, workers int, of func(i int) int32) [][]int32 {
 	})
 	return all
 }
+
+// InOrder calls work once for every piece, side by side, and take for each in order, in the caller's goroutine. begin
+// makes the work of one goroutine. What work fills is used again for a later piece, once it was taken. workers below 1
+// means 1.
+func InOrder[R any](pieces, workers int, begin func() (work func(piece int, fill *R)), take func(piece int, filled *R)) {
+	if workers <= 1 || pieces < 2 {
+		work, room := begin(), new(R)
+		for piece := range pieces {
+			work(piece, room)
+			take(piece, room)
+		}
+		return
+	}
+	// A piece begins when it has a room, and rooms come back in the order of pieces: so no two that are under way, or
+	// wait to be taken, have the same place.
+	rooms := make(chan *R, 2*workers)
+	filled := make([]chan *R, cap(rooms))
+	for k := range filled {
+		rooms <- new(R)
+		filled[k] = make(chan *R, 1)
+	}
+	var (
+		begun  atomic.Int64
+		all    crowd
+		once   sync.Once
+		failed = make(chan struct{})
+	)
+	defer func() {
+		close(rooms)
+		all.wait()
+	}()
+	for range min(workers, pieces) {
+		all.goOn(func() {
+			over := false
+			defer func() {
+				if !over {
+					once.Do(func() { close(failed) })
+				}
+			}()
+			work := begin()
+			for room := range rooms {
+				piece := int(begun.Add(1)) - 1
+				if piece >= pieces {
+					break
+				}
+				work(piece, room)
+				filled[piece%len(filled)] <- room
+			}
+			over = true
+		})
+	}
+	for piece := range pieces {
+		select {
+		case room := <-filled[piece%len(filled)]:
+			take(piece, room)
+			rooms <- room
+		case <-failed:
+			return
+		}
+	}
+}

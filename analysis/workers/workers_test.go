@@ -2,8 +2,10 @@ package workers_test
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"moriens/analysis/workers"
@@ -108,5 +110,56 @@ func TestListsAreComplete(t *testing.T) {
 	}
 	if got := workers.Lists(0, 2, 3, nil); len(got) != 2 || len(got[0])+len(got[1]) > 0 {
 		t.Errorf("of nothing: %v", got)
+	}
+}
+
+// However many work, each piece is worked at once, and taken in order, with what was filled for it.
+func TestPiecesAreTakenInOrder(t *testing.T) {
+	for _, pieces := range []int{0, 1, 2, 3, 100, 1000} {
+		for _, n := range []int{-1, 0, 1, 2, 8} {
+			var begun atomic.Int32
+			begin := func() func(piece int, fill *[]int) {
+				begun.Add(1)
+				return func(piece int, fill *[]int) {
+					if piece%3 == 0 {
+						runtime.Gosched()
+					}
+					*fill = append((*fill)[:0], piece, piece*piece)
+				}
+			}
+			var taken []int
+			workers.InOrder(pieces, n, begin, func(piece int, filled *[]int) {
+				if !slices.Equal(*filled, []int{piece, piece * piece}) {
+					t.Errorf("piece %d of %d on %d workers: %v", piece, pieces, n, *filled)
+				}
+				taken = append(taken, piece)
+			})
+			if len(taken) != pieces || !slices.IsSorted(taken) || int(begun.Load()) > max(1, min(n, pieces)) {
+				t.Errorf("%d pieces on %d workers: taken %v, begun %d times", pieces, n, taken, begun.Load())
+			}
+		}
+	}
+}
+
+// A panic at work, and one of the taker, comes out where the pieces were given.
+func TestPanicOfPiecesInOrder(t *testing.T) {
+	for _, n := range []int{1, 2, 8} {
+		for _, of := range []string{"work", "take"} {
+			func() {
+				defer func() {
+					if p := recover(); p != of {
+						t.Errorf("%s on %d workers: %v", of, n, p)
+					}
+				}()
+				fail := func(at string, piece int) {
+					if at == of && piece == 5 {
+						panic(of)
+					}
+				}
+				begin := func() func(int, *int) { return func(piece int, _ *int) { fail("work", piece) } }
+				workers.InOrder(100, n, begin, func(piece int, _ *int) { fail("take", piece) })
+				t.Errorf("%s on %d workers: no panic", of, n)
+			}()
+		}
 	}
 }

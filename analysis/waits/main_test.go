@@ -1,0 +1,77 @@
+package waits
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Rank 1 computes for longer, twice: rank 0 waits from 100 to 300 and from 410 to 510. What of it lies in main counts
+// there, with its causes and its part of the path.
+func TestMainClosed(t *testing.T) {
+	m := newMachine(2)
+	m.residual = 10
+	m.do(0, compute(1, 100), barrier(), compute(2, 100), barrier())
+	m.do(1, compute(1, 300), barrier(), compute(2, 200), barrier())
+	if err := m.run(); err != nil {
+		t.Fatal(err)
+	}
+	run := m.recorded()
+	run.Main = Span{250, 450}
+	r := solved(t, run)
+	if r.WaitNS != 300 || r.MainWaitNS != 50+40 {
+		t.Fatalf("waits of %d ns, %d in main", r.WaitNS, r.MainWaitNS)
+	}
+	want := map[int32][3]int64{1: {200, 50, 50}, 2: {100, 40, 140}} // by cluster: charged, that in main, on the path in main
+	for cluster, x := range want {
+		var got [3]int64
+		for _, c := range r.Causes {
+			if r.Keys[c.Key].Cluster == cluster {
+				got[0], got[1] = got[0]+c.NS, got[1]+c.MainNS
+			}
+		}
+		for _, s := range r.Shares {
+			if r.Keys[s.Key].Cluster == cluster && r.Keys[s.Key].What == Computing {
+				got[2] += s.MainNS
+			}
+		}
+		if got != x {
+			t.Errorf("cluster %d: %v, not %v", cluster, got, x)
+		}
+	}
+}
+
+// Two parts of a run have its waits and its path together, and what is charged to anything in one of them adds up.
+func TestMainParts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := random(t)
+		if err := m.run(); err != nil {
+			t.Fatal(err)
+		}
+		run := m.recorded()
+		cut := rapid.Int64Range(0, run.DurationNS).Draw(t, "cut")
+		var waits, path int64
+		for _, run.Main = range []Span{{0, cut}, {cut, run.DurationNS}} {
+			r := solved(t, run)
+			charged, direct, on := r.MainUnexplainedNS, int64(0), int64(0)
+			for _, c := range r.Causes {
+				if charged += c.MainNS; c.MainNS < 0 || c.MainNS > c.NS || c.MainDirectNS < 0 || c.MainDirectNS > c.DirectNS {
+					t.Fatalf("%+v", c)
+				}
+				direct += c.MainDirectNS
+			}
+			for _, s := range r.Shares {
+				if on += s.MainNS; s.MainNS < 0 || s.MainNS > s.NS {
+					t.Fatalf("%+v", s)
+				}
+			}
+			if charged != r.MainWaitNS || direct > charged || on != run.Main.EndNS-run.Main.BeginNS {
+				t.Fatalf("within %v: %d ns are charged, %d directly, of %d; a path of %d ns", run.Main, charged, direct, r.MainWaitNS, on)
+			}
+			waits, path = waits+r.MainWaitNS, path+on
+			if waits > r.WaitNS || run.Main.EndNS == run.DurationNS && run.Main.BeginNS == cut && (waits != r.WaitNS || path != run.DurationNS) {
+				t.Fatalf("%d ns of waits of %d, a path of %d of %d", waits, r.WaitNS, path, run.DurationNS)
+			}
+		}
+	})
+}
