@@ -86,8 +86,13 @@ func newOperations(s *solver) *operations {
 		n += int32(numbers)
 	}
 	x.list = make([]operation, n, int(n)+2*len(s.worlds))
-	for i := range s.lanes {
-		x.add(int32(i))
+	for first := 0; first < len(s.lanes); {
+		behind := first + 1
+		for behind < len(s.lanes) && s.lanes[behind].World == s.lanes[first].World && s.lanes[behind].Rank == s.lanes[first].Rank {
+			behind++
+		}
+		x.addRank(first, behind)
+		first = behind
 	}
 	for w := range s.worlds {
 		x.ends(w)
@@ -136,47 +141,97 @@ func (x *operations) number(comm int32, ordinal, instance int64) int32 {
 	return n
 }
 
+// addRank takes in the collectives of a rank's threads: one of them may start what another one has made.
+func (x *operations) addRank(first, behind int) {
+	made := make(map[[2]int64]int32) // persistent operations: the function that made them
+	for i := first; i < behind; i++ {
+		l := &x.s.lanes[i]
+		for k, row := range l.Collectives.Call {
+			if f := x.s.function[l.Path[row]]; x.s.calls[f].starts != nil {
+				made[[2]int64{int64(l.Collectives.Comm[k]), l.Collectives.Ordinal[k]}] = f
+			}
+		}
+	}
+	for i := first; i < behind; i++ {
+		x.add(int32(i), made)
+	}
+}
+
 // add takes in the collectives of a thread.
-func (x *operations) add(thread int32) {
+func (x *operations) add(thread int32, made map[[2]int64]int32) {
 	l := &x.s.lanes[thread]
 	c := &l.Collectives
 	if len(c.Call) == 0 {
 		return
 	}
-	made := make(map[[2]int64]int32)        // persistent operations: the function that made them
+	counted := int32(-1)                    // the last row of which it is counted that it is not explained
 	parts := make([]part, 0, len(c.Call)+2) // and the thread's start and end
-	for k, row := range c.Call {
-		f, instance, comm := x.s.function[l.Path[row]], int64(-1), c.Comm[k]
-		of := x.s.calls[f]
-		switch {
-		case of.making:
-			made[[2]int64{int64(comm), c.Ordinal[k]}] = f
-			continue
-		case c.persistent(k):
-			instance = int64(c.Instance[k])
-			maker, known := made[[2]int64{int64(comm), c.Ordinal[k]}]
-			if !known {
-				continue
+	for k := range c.Call {
+		f, of, reason := x.meaningOf(l, k, made)
+		row, comm := int32(c.Call[k]), c.Comm[k]
+		done := row
+		if of.begins {
+			if done = -1; c.Done != nil {
+				done = c.Done[k]
 			}
-			f, of = maker, x.s.calls[maker]
+		}
+		dead := l.Unfinished && int(max(row, done)) == l.calls()-1
+		p := part{start: row, done: done}
+		if dead && int(done) == l.calls()-1 || of.begins && done >= 0 && !x.s.completes(place{thread, done}) {
+			p.done = -1
+		}
+		if reason < 0 && p.done < 0 && of.kind != None && comm >= 0 && !x.between(of, comm) && !x.s.run.Known { // in windows it may be outside
+			reason = ofCompletion
+		}
+		if reason >= 0 && !dead && row != counted {
+			counted = row
+			l.tally.add(reason, l.ExitNS[row]-l.EnterNS[row])
 		}
 		if of.kind == None || comm < 0 {
 			continue
 		}
-		p := part{op: x.number(comm, c.Ordinal[k], instance), start: int32(row), done: int32(row)}
-		if of.begins {
-			if p.done = -1; c.Done != nil && c.Done[k] >= 0 && x.s.completes(place{thread, c.Done[k]}) {
-				p.done = c.Done[k]
-			}
+		instance := int64(-1)
+		if c.persistent(k) {
+			instance = int64(c.Instance[k])
 		}
-		if l.Unfinished && int(p.done) == l.calls()-1 {
-			p.done = -1
-		}
+		p.op = x.number(comm, c.Ordinal[k], instance)
 		x.role(&p, of, l, k)
 		x.meet(&p, of, f, thread, &x.s.run.Comms[comm])
 		parts = append(parts, p)
 	}
 	x.parts[thread] = parts
+}
+
+// meaningOf is what a collective of a thread is, and the function that says so; of a start what has made it. The reason
+// is why it is not explained, if it is for what is recorded of a begun one, else below 0.
+func (x *operations) meaningOf(l *lane, k int, made map[[2]int64]int32) (function int32, of call, reason int) {
+	c := &l.Collectives
+	f := x.s.function[l.Path[c.Call[k]]]
+	if !c.persistent(k) {
+		return f, x.s.calls[f], -1
+	}
+	maker, known := made[[2]int64{int64(c.Comm[k]), c.Ordinal[k]}]
+	switch {
+	case c.Comm[k] < 0:
+		return f, call{}, ofUnknown
+	case !known && x.s.run.Known: // it may be outside of the window
+		return f, call{}, -1
+	case !known:
+		return f, call{}, ofMaking
+	}
+	of = *x.s.calls[maker].starts
+	reason = -1
+	if why, is := of.unexplained(); is {
+		reason = why
+	} else if x.between(of, c.Comm[k]) {
+		reason = ofGroups
+	}
+	return maker, of, reason
+}
+
+// between says that a collective has no root, and is between two groups.
+func (x *operations) between(of call, comm int32) bool {
+	return of.flow == allToAll && x.s.run.Comms[comm].Inter
 }
 
 // role says what a thread gives and takes in one of its collectives.

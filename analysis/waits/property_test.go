@@ -266,6 +266,8 @@ func TestSpoiltColumns(t *testing.T) {
 		"comm above": {false, func(run *Run) { run.Threads[0].Collectives.Comm[0] = 7 }},
 		"done above": {false, func(run *Run) { run.Threads[0].Collectives.Done[0] = 70 }},
 		"cluster":    {false, func(run *Run) { run.Threads[0].Cluster[0] = 70 }},
+		"call order": {false, func(run *Run) { slices.Reverse(run.Threads[0].Collectives.Call) }},
+		"one call":   {true, func(run *Run) { c := &run.Threads[0].Collectives; c.Call[1] = c.Call[0] }},
 		"world":      {true, func(run *Run) { run.Threads[1].World = 1 << 30 }},
 		"comm":       {true, func(run *Run) { run.Threads[0].Collectives.Comm[0] = -7 }},
 		"root":       {true, func(run *Run) { run.Threads[0].Collectives.Root[0] = 1 << 30 }},
