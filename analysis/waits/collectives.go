@@ -16,6 +16,7 @@ type operation struct {
 	size     int32 // of its group
 	members  int32 // that were seen
 	mixed    bool  // they do not agree on what it is
+	unclear  bool  // some left it early, or none: those that are here do not say
 	inter    bool
 	latest   place // the last one that has something to give, and when it entered
 	latestNS int64
@@ -26,7 +27,7 @@ type operation struct {
 
 // synchronises says that members waited for each other as the function has it.
 func (o *operation) synchronises() bool {
-	return !o.mixed && o.members > 1 && !(o.loose && o.leftNS < o.latestNS)
+	return !o.mixed && !o.unclear && o.members > 1 && !(o.loose && o.leftNS < o.latestNS)
 }
 
 // A part is what one thread has in an operation.
@@ -351,6 +352,37 @@ func (x *operations) scans(give func(thread int32, p *part, before place)) {
 		}
 		if ns := x.s.lanes[e.thread].EnterNS[e.row]; e.part.gives && ns > latestNS {
 			latest, latestNS = e.place, ns
+		}
+	}
+}
+
+// judge finds out which operations with members that are not here synchronised, of those that need not have: the ones
+// at which a wait is known. Others are incomplete.
+func (x *operations) judge() {
+	for i := range x.list {
+		o := &x.list[i]
+		o.unclear = o.loose && o.members > 1 && o.members < o.size && !o.inter
+	}
+	for i := range x.parts {
+		kind := make(map[int32]Kind) // by row: of the wait that is known
+		for _, w := range x.s.lanes[i].Known {
+			kind[w.Row] = w.Kind
+		}
+		completed := make(map[int32]int) // by row: how many operations of that kind, for one of which it waited
+		for _, p := range x.parts[i] {
+			if x.list[p.op].kind == kind[p.done] {
+				completed[p.done]++
+			}
+		}
+		for _, p := range x.parts[i] {
+			if o := &x.list[p.op]; completed[p.done] == 1 && o.kind == kind[p.done] {
+				o.unclear = false
+			}
+		}
+	}
+	for i := range x.list {
+		if x.list[i].unclear {
+			x.s.result.Incomplete++
 		}
 	}
 }

@@ -17,6 +17,9 @@ type candidate struct {
 // collectives makes edges, meetings and candidates of the collectives of the run.
 func (s *solver) collectives() [][]candidate {
 	x := newOperations(s)
+	if s.run.Known {
+		x.judge()
+	}
 	for i := range x.list {
 		o := &x.list[i]
 		if o.members == 0 || s.run.Known {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-
-	"moriens/internal/team"
 )
 
 // inCall is how long all threads are in the call of a row.
@@ -144,14 +142,7 @@ func TestStartsOfPersistent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run := persistent(t, x.first)
 			x.spoil(run)
-			lanes, err := Local(run, team.Threads{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := lanes.Solve()
-			if !run.Known {
-				sums(t, run, r)
-			}
+			r := solved(t, run)
 			same(t, "not explained", fmt.Sprint(r.NotExplained), fmt.Sprint(x.want))
 			explained := int64(300 - 10)
 			if x.want != nil || run.Known {
