@@ -6,16 +6,18 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"strings"
 	"testing"
 
 	"moriens/internal/team"
 )
 
-// loops makes a run of ranks that each repeat: a burst, a local call, a burst, and MPI_Allreduce in every so many-th
-// round, else another local call.
-func loops(ranks, calls, every int) *Run {
+// loops makes a run of ranks that each repeat: a burst, a local call, a burst, and a collective in every so many-th
+// round, else another local call. The collectives, one after the other, are MPI_Allreduce, MPI_Reduce or MPI_Bcast
+// with rank 0 as their root.
+func loops(collectives []string, ranks, calls, every int) *Run {
 	random := rand.New(rand.NewPCG(1, 2))
-	run := &Run{Functions: []string{"MPI_Comm_rank", "MPI_Iprobe_", "MPI_Allreduce"}, Clusters: 8, Comms: []Comm{{}}, Workers: 2}
+	run := &Run{Functions: append([]string{"MPI_Comm_rank", "MPI_Iprobe_"}, collectives...), Clusters: 8, Comms: []Comm{{}}, Workers: 2}
 	now := make([]int64, ranks)
 	run.Threads = make([]Thread, ranks)
 	for r := range ranks {
@@ -28,7 +30,8 @@ func loops(ranks, calls, every int) *Run {
 	ordinal := int64(0)
 	for k := range calls {
 		together := (k+1)%every == 0
-		latest := int64(0)
+		which := int(ordinal) % len(collectives)
+		collective, latest := collectives[which], int64(0)
 		for r := range ranks {
 			t := &run.Threads[r]
 			ns := 900 + int64(random.Uint32N(200))
@@ -37,7 +40,7 @@ func loops(ranks, calls, every int) *Run {
 			t.EnterNS[k] = now[r]
 			t.Path[k] = uint32(k % 2)
 			if together {
-				t.Path[k] = 2
+				t.Path[k] = uint32(2 + which)
 				latest = max(latest, now[r])
 			} else {
 				now[r] += 100
@@ -47,9 +50,23 @@ func loops(ranks, calls, every int) *Run {
 		for r := 0; together && r < ranks; r++ {
 			t := &run.Threads[r]
 			c := &t.Collectives
-			now[r] = latest + 50
+			sent, received, root := int64(8), int64(8), int32(0)
+			switch {
+			case collective == "MPI_Allreduce":
+				now[r], root = latest+50, -1
+			case collective == "MPI_Reduce" && r == 0:
+				now[r] = latest + 50
+			case collective == "MPI_Reduce":
+				now[r] += 50
+				received = 0
+			case r == 0:
+				now[r] += 50
+			default:
+				now[r] = max(now[r], run.Threads[0].EnterNS[k]) + 50
+				sent = 0
+			}
 			t.ExitNS[k] = now[r]
-			c.Call, c.Comm, c.Ordinal, c.Sent, c.Received, c.Root = append(c.Call, uint32(k)), append(c.Comm, 0), append(c.Ordinal, ordinal), append(c.Sent, 8), append(c.Received, 8), append(c.Root, -1)
+			c.Call, c.Comm, c.Ordinal, c.Sent, c.Received, c.Root = append(c.Call, uint32(k)), append(c.Comm, 0), append(c.Ordinal, ordinal), append(c.Sent, sent), append(c.Received, received), append(c.Root, root)
 		}
 		if together {
 			ordinal++
@@ -111,8 +128,18 @@ func peak(run *Run) float64 {
 
 func BenchmarkCalls(b *testing.B) {
 	for _, x := range []struct{ ranks, calls, every int }{{2, 5_000_000, 2}, {2, 5_000_000, 10}, {1000, 10_000, 2}, {1000, 10_000, 10}, {10_000, 1000, 10}} {
-		run := loops(x.ranks, x.calls, x.every)
+		run := loops([]string{"MPI_Allreduce"}, x.ranks, x.calls, x.every)
 		b.Run(fmt.Sprintf("%dranks/every%d", x.ranks, x.every), func(b *testing.B) { benchmark(b, run, "calls", x.ranks*x.calls) })
+	}
+}
+
+// A root waits for all, or all for it.
+func BenchmarkRoots(b *testing.B) {
+	for _, collectives := range [][]string{{"MPI_Reduce"}, {"MPI_Bcast"}, {"MPI_Reduce", "MPI_Allreduce"}, {"MPI_Bcast", "MPI_Allreduce"}} {
+		for _, ranks := range []int{1000, 10_000} {
+			run := loops(collectives, ranks, 10_000_000/ranks, 2)
+			b.Run(fmt.Sprintf("%s/%dranks", strings.Join(collectives, "+"), ranks), func(b *testing.B) { benchmark(b, run, "calls", 10_000_000) })
+		}
 	}
 }
 

@@ -92,3 +92,45 @@ func TestUnawaitedMessageDoesNotTie(t *testing.T) {
 	same(t, "kinds", kinds(run, r), byKind{LateSender: 250})
 	same(t, "causes", caused(r), byCluster{{1, 1}: 250})
 }
+
+// A reduction ties its root to all others, a broadcast all others to its root: what delays the second one is computed
+// after the first.
+func TestRootTies(t *testing.T) {
+	for _, what := range []string{"reduce", "bcast"} {
+		m := newMachine(2)
+		m.residual = 0
+		root := 0
+		if what == "bcast" {
+			root = 1
+		}
+		for rank, ns := range []int64{10, 110} {
+			m.do(rank, compute(1, ns), collective(what, root), compute(2, ns), collective(what, root))
+		}
+		run, r := solve(t, m)
+		same(t, what, waited(kinds(run, r)), 200)
+		same(t, what, caused(r), byCluster{{1, 1}: 100, {1, 2}: 100})
+	}
+}
+
+func waited(kinds byKind) (ns int64) {
+	for _, of := range kinds {
+		ns += of
+	}
+	return ns
+}
+
+// Of a reduction and a message the later one ties the root to the other, in whichever order they come.
+func TestRootAndMessageTie(t *testing.T) {
+	for _, order := range [][2][2]step{
+		{{collective("reduce", 0), recv(1)}, {collective("reduce", 0), send(0, 8)}},
+		{{recv(1), collective("reduce", 0)}, {send(0, 8), collective("reduce", 0)}},
+	} {
+		m := newMachine(2)
+		m.residual = 0
+		m.do(0, compute(5, 100), order[0][0], compute(5, 30), order[0][1], compute(5, 10), collective("reduce", 0))
+		m.do(1, compute(1, 50), order[1][0], compute(2, 50), order[1][1], compute(3, 60), collective("reduce", 0))
+		run, r := solve(t, m)
+		same(t, "kinds", kinds(run, r), byKind{EarlyReduce: 20})
+		same(t, "causes", caused(r), byCluster{{1, 3}: 20})
+	}
+}
