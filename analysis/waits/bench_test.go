@@ -6,16 +6,18 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"strings"
 	"testing"
 
 	"moriens/internal/team"
 )
 
-// loops makes a run of ranks that each repeat: a burst, a local call, a burst, and MPI_Allreduce in every so many-th
-// round, else another local call.
-func loops(ranks, calls, every int) *Run {
+// loops makes a run of ranks that each repeat: a burst, a local call, a burst, and a collective in every so many-th
+// round, else another local call. The collectives, one after the other, are MPI_Allreduce, MPI_Reduce or MPI_Bcast
+// with rank 0 as their root, or with each in turn.
+func loops(collectives []string, turns bool, ranks, calls, every int) *Run {
 	random := rand.New(rand.NewPCG(1, 2))
-	run := &Run{Functions: []string{"MPI_Comm_rank", "MPI_Iprobe_", "MPI_Allreduce"}, Clusters: 8, Comms: []Comm{{}}, Workers: 2}
+	run := &Run{Functions: append([]string{"MPI_Comm_rank", "MPI_Iprobe_"}, collectives...), Clusters: 8, Comms: []Comm{{}}, Workers: 2}
 	now := make([]int64, ranks)
 	run.Threads = make([]Thread, ranks)
 	for r := range ranks {
@@ -28,7 +30,8 @@ func loops(ranks, calls, every int) *Run {
 	ordinal := int64(0)
 	for k := range calls {
 		together := (k+1)%every == 0
-		latest := int64(0)
+		which := int(ordinal) % len(collectives)
+		collective, latest := collectives[which], int64(0)
 		for r := range ranks {
 			t := &run.Threads[r]
 			ns := 900 + int64(random.Uint32N(200))
@@ -37,7 +40,7 @@ func loops(ranks, calls, every int) *Run {
 			t.EnterNS[k] = now[r]
 			t.Path[k] = uint32(k % 2)
 			if together {
-				t.Path[k] = 2
+				t.Path[k] = uint32(2 + which)
 				latest = max(latest, now[r])
 			} else {
 				now[r] += 100
@@ -47,9 +50,26 @@ func loops(ranks, calls, every int) *Run {
 		for r := 0; together && r < ranks; r++ {
 			t := &run.Threads[r]
 			c := &t.Collectives
-			now[r] = latest + 50
+			sent, received, root := int64(8), int64(8), 0
+			if turns {
+				root = int(ordinal) * 7 % ranks
+			}
+			switch {
+			case collective == "MPI_Allreduce":
+				now[r], root = latest+50, -1
+			case collective == "MPI_Reduce" && r == root:
+				now[r] = latest + 50
+			case collective == "MPI_Reduce":
+				now[r] += 50
+				received = 0
+			case r == root:
+				now[r] += 50
+			default:
+				now[r] = max(now[r], run.Threads[root].EnterNS[k]) + 50
+				sent = 0
+			}
 			t.ExitNS[k] = now[r]
-			c.Call, c.Comm, c.Ordinal, c.Sent, c.Received, c.Root = append(c.Call, uint32(k)), append(c.Comm, 0), append(c.Ordinal, ordinal), append(c.Sent, 8), append(c.Received, 8), append(c.Root, -1)
+			c.Call, c.Comm, c.Ordinal, c.Sent, c.Received, c.Root = append(c.Call, uint32(k)), append(c.Comm, 0), append(c.Ordinal, ordinal), append(c.Sent, sent), append(c.Received, received), append(c.Root, int32(root))
 		}
 		if together {
 			ordinal++
@@ -111,51 +131,21 @@ func peak(run *Run) float64 {
 
 func BenchmarkCalls(b *testing.B) {
 	for _, x := range []struct{ ranks, calls, every int }{{2, 5_000_000, 2}, {2, 5_000_000, 10}, {1000, 10_000, 2}, {1000, 10_000, 10}, {10_000, 1000, 10}} {
-		run := loops(x.ranks, x.calls, x.every)
+		run := loops([]string{"MPI_Allreduce"}, false, x.ranks, x.calls, x.every)
 		b.Run(fmt.Sprintf("%dranks/every%d", x.ranks, x.every), func(b *testing.B) { benchmark(b, run, "calls", x.ranks*x.calls) })
 	}
 }
 
-// rotating makes a run of ranks that each repeat a burst and MPI_Bcast, each time of another root: two of them are
-// hardly ever tied.
-func rotating(ranks, rounds int) *Run {
-	random := rand.New(rand.NewPCG(1, 2))
-	run := &Run{Functions: []string{"MPI_Bcast"}, Clusters: 2, Comms: []Comm{{}}, Threads: make([]Thread, ranks), Workers: 2}
-	now := make([]int64, ranks)
-	for r := range ranks {
-		run.Comms[0].Ranks = append(run.Comms[0].Ranks, int32(r))
-		run.Threads[r].Rank = int32(r)
-	}
-	for k := range rounds {
-		root := k * 7 % ranks
-		for r := range ranks {
-			t, ns := &run.Threads[r], 900+int64(random.Uint32N(200))
-			t.StartNS, t.DurationNS, t.Cluster = append(t.StartNS, now[r]), append(t.DurationNS, ns), append(t.Cluster, int32(1+k%2))
-			now[r] += ns
-			t.EnterNS, t.Path = append(t.EnterNS, now[r]), append(t.Path, 0)
-		}
-		rootNS := now[root]
-		for r := range ranks {
-			t, sent, received := &run.Threads[r], int64(0), int64(8)
-			if r == root {
-				sent, received = 8, 0
-			}
-			now[r] = max(now[r], rootNS) + 50
-			c := &t.Collectives
-			t.ExitNS = append(t.ExitNS, now[r])
-			c.Call, c.Comm, c.Ordinal, c.Sent, c.Received, c.Root = append(c.Call, uint32(k)), append(c.Comm, 0), append(c.Ordinal, int64(k)), append(c.Sent, sent), append(c.Received, received), append(c.Root, int32(root))
+// A root waits for all, or all for it.
+func BenchmarkRoots(b *testing.B) {
+	for _, collectives := range [][]string{{"MPI_Reduce"}, {"MPI_Bcast"}, {"MPI_Reduce", "MPI_Allreduce"}, {"MPI_Bcast", "MPI_Allreduce"}} {
+		for _, ranks := range []int{1000, 10_000} {
+			run := loops(collectives, false, ranks, 10_000_000/ranks, 2)
+			b.Run(fmt.Sprintf("%s/%dranks", strings.Join(collectives, "+"), ranks), func(b *testing.B) { benchmark(b, run, "calls", 10_000_000) })
 		}
 	}
-	for r := range ranks {
-		run.Threads[r].EndNS = now[r]
-		run.DurationNS = max(run.DurationNS, now[r])
-	}
-	return run
-}
-
-func BenchmarkRotatingRoots(b *testing.B) {
-	run := rotating(10_000, 1000)
-	benchmark(b, run, "calls", 10_000_000)
+	run := loops([]string{"MPI_Bcast"}, true, 10_000, 1000, 1) // two ranks are hardly ever tied
+	b.Run("MPI_Bcast/turns", func(b *testing.B) { benchmark(b, run, "calls", 10_000_000) })
 }
 
 // ring makes a run of ranks that exchange messages with their neighbours by MPI_Sendrecv, and meet in every so many-th

@@ -9,22 +9,22 @@ import (
 type flow uint8
 
 const (
-	noFlow     flow = iota
-	allToAll        // all for the last
-	fromRoot        // all others for the root
-	toRoot          // the root for the last
-	prefix          // each for the lower ranks
-	start           // as allToAll, of a world: MPI_Init
-	end             // MPI_Finalize
-	neighbours      // and all below: it is not known for whom
-	oneSided
-	inOut
+	noFlow   flow = iota
+	allToAll      // all for the last
+	fromRoot      // all others for the root
+	toRoot        // the root for the last
+	prefix        // each for the lower ranks
+	start         // as allToAll, of a world: MPI_Init
+	end           // MPI_Finalize
+	hidden        // it is not recorded for whom; a reason says why
 )
 
 // reasons are why it is not known for whom calls wait.
 var reasons = [...]string{
-	"neighbourhood collectives", "one-sided synchronisation", "input and output", "collectives between two groups", "calls in which the process ended",
-	"collectives of unknown communicators",
+	ofNeighbours: "neighbourhood collectives", ofOneSided: "one-sided synchronisation", ofInOut: "input and output", ofGroups: "collectives between two groups",
+	ofDeath: "calls in which the process ended", ofUnknown: "collectives of unknown communicators", ofCompletion: "collectives whose completion is not known",
+	ofMaking: "persistent collectives whose making is not known", ofSubset: "makings of communicators by some ranks", ofProcesses: "calls that spawn or connect processes",
+	ofSessions: "starts and ends of sessions", ofBuffers: "flushes of buffered sends",
 }
 
 // The reasons.
@@ -35,20 +35,16 @@ const (
 	ofGroups
 	ofDeath
 	ofUnknown
+	ofCompletion
+	ofMaking
+	ofSubset
+	ofProcesses
+	ofSessions
+	ofBuffers
 )
 
-// unexplained is the reason why it is not known for whom a call waits.
-func (c *call) unexplained() (reason int, is bool) {
-	switch c.flow {
-	case neighbours:
-		return ofNeighbours, true
-	case oneSided:
-		return ofOneSided, true
-	case inOut:
-		return ofInOut, true
-	}
-	return 0, false
-}
+// unexplained is the reason why it is not known for whom a call waits, whatever is recorded of it.
+func (c *call) unexplained() (reason int, is bool) { return c.reason, c.flow == hidden }
 
 // meets says that all members of a communicator make the call.
 func (c *call) meets() bool { return c.kind != None && allToAll <= c.flow && c.flow <= prefix }
@@ -57,10 +53,11 @@ func (c *call) meets() bool { return c.kind != None && allToAll <= c.flow && c.f
 type call struct {
 	flow
 	kind   Kind
-	moves  bool // who has no data of its own takes no part
-	loose  bool // that a member leaves before the last one comes is no contradiction
-	begins bool // nonblocking or persistent: another call completes it
-	making bool // of a persistent operation: nothing moves yet
+	reason int   // of hidden ones
+	moves  bool  // who has no data of its own takes no part
+	loose  bool  // that a member leaves before the last one comes is no contradiction
+	begins bool  // another call completes it, and it completes none itself
+	starts *call // of what makes a persistent collective: what each of its starts is
 	sends  sending
 	polls  polling
 }
@@ -98,14 +95,30 @@ var collectives = map[string]call{
 	"Scan":    {flow: prefix, kind: Scan, moves: true}, "Exscan": {flow: prefix, kind: Scan, moves: true},
 }
 
-// makers make communicators: their members have to agree.
+// makers make, change and free communicators, for which all members have to agree.
 var makers = []string{
 	"Comm_dup", "Comm_dup_with_info", "Comm_split", "Comm_split_type", "Comm_create", "Cart_create", "Cart_sub", "Graph_create",
-	"Dist_graph_create", "Dist_graph_create_adjacent", "Intercomm_create", "Intercomm_merge", "Comm_create_from_group",
+	"Dist_graph_create", "Dist_graph_create_adjacent", "Intercomm_merge", "Comm_set_info", "Comm_free", "Comm_disconnect",
 }
 
 // windows are the collective calls of one-sided communication.
-var windows = []string{"Win_fence", "Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "Win_free"}
+var windows = []string{"Win_fence", "Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "Win_set_info", "Win_free"}
+
+// unrecorded are functions of which it is not recorded for whom they wait.
+var unrecorded = map[int][]string{
+	ofOneSided: {
+		"Win_lock", "Win_lock_all", "Win_unlock", "Win_unlock_all", "Win_flush", "Win_flush_all", "Win_flush_local", "Win_flush_local_all",
+		"Win_post", "Win_start", "Win_complete", "Win_wait", "Win_test",
+	},
+	ofGroups:    {"Intercomm_create"}, // all of its communicator make it, and wait for the other group
+	ofSubset:    {"Comm_create_group", "Comm_create_from_group", "Intercomm_create_from_groups"},
+	ofProcesses: {"Comm_spawn", "Comm_spawn_multiple", "Comm_accept", "Comm_connect", "Comm_join"},
+	ofSessions:  {"Session_init", "Session_finalize"},
+	ofBuffers: {
+		"Buffer_detach", "Buffer_flush", "Buffer_iflush", "Comm_detach_buffer", "Comm_flush_buffer", "Comm_iflush_buffer",
+		"Session_detach_buffer", "Session_flush_buffer", "Session_iflush_buffer",
+	},
+}
 
 // callOf is what a function means.
 func callOf(function string) call {
@@ -131,22 +144,27 @@ func callOf(function string) call {
 		return call{sends: buffered}
 	}
 	switch name {
+	case "Start", "Startall":
+		return call{begins: true}
 	case "Probe", "Mprobe", "Iprobe", "Improbe":
 		return call{polls: probe}
-	case "Test", "Testall", "Testany", "Testsome":
+	case "Test", "Testall", "Testany", "Testsome", "Request_get_status", "Request_get_status_all", "Request_get_status_any", "Request_get_status_some", "Parrived":
 		return call{polls: test}
 	}
 	if c, is := collectives[name]; is {
 		return c
 	}
 	if slices.Contains(makers, name) {
-		return call{flow: allToAll, kind: NToN, loose: true}
+		return agreement
 	}
 	if slices.Contains(windows, name) {
 		return call{flow: allToAll, kind: Window, loose: true}
 	}
 	return otherCall(name)
 }
+
+// agreement is a call that no member may leave before all agree, though some libraries let them.
+var agreement = call{flow: allToAll, kind: NToN, loose: true}
 
 // otherCall is what a function means that is none of the blocking ones with a meaning of their own.
 func otherCall(name string) call {
@@ -155,29 +173,38 @@ func otherCall(name string) call {
 		base = strings.ToUpper(name[1:2]) + name[2:]
 	}
 	if name == "Comm_idup" || name == "Comm_idup_with_info" {
-		return call{flow: allToAll, kind: NToN, loose: true, begins: true}
-	}
-	if c, is := collectives[base]; is && base != name {
-		c.begins, c.making = true, persistent
+		c := agreement
+		c.begins = true
 		return c
 	}
-	switch {
-	case strings.HasPrefix(base, "Neighbor_"):
-		return call{flow: neighbours, begins: base != name, making: persistent}
-	case strings.HasPrefix(name, "File_"):
-		return call{flow: inOut}
-	case strings.HasPrefix(name, "Win_") && synchronises(name):
-		return call{flow: oneSided}
+	if c, is := collectives[base]; is && base != name {
+		return c.begun(persistent)
+	}
+	if strings.HasPrefix(base, "Neighbor_") {
+		c := call{flow: hidden, reason: ofNeighbours}
+		if base != name {
+			return c.begun(persistent)
+		}
+		return c
+	}
+	if strings.HasPrefix(name, "File_") {
+		return call{flow: hidden, reason: ofInOut}
+	}
+	for reason, functions := range unrecorded {
+		if slices.Contains(functions, name) {
+			return call{flow: hidden, reason: reason}
+		}
 	}
 	return call{}
 }
 
-// synchronises says that a call of a window may wait for other ranks.
-func synchronises(name string) bool {
-	for _, part := range []string{"_lock", "_unlock", "_flush", "_post", "_start", "_complete", "_wait", "_test", "_sync"} {
-		if strings.HasPrefix(name, "Win"+part) {
-			return true
-		}
+// begun is what begins a collective that another call completes: its nonblocking form, or what makes a persistent one.
+func (c call) begun(persistent bool) call {
+	c.begins = true
+	if persistent {
+		made := agreement
+		made.starts = &c
+		return made
 	}
-	return false
+	return c
 }

@@ -16,6 +16,7 @@ type operation struct {
 	size     int32 // of its group
 	members  int32 // that were seen
 	mixed    bool  // they do not agree on what it is
+	unclear  bool  // some left it early, or none: those that are here do not say
 	inter    bool
 	latest   place // the last one that has something to give, and when it entered
 	latestNS int64
@@ -26,7 +27,7 @@ type operation struct {
 
 // synchronises says that members waited for each other as the function has it.
 func (o *operation) synchronises() bool {
-	return !o.mixed && o.members > 1 && !(o.loose && o.leftNS < o.latestNS)
+	return !o.mixed && !o.unclear && o.members > 1 && !(o.loose && o.leftNS < o.latestNS)
 }
 
 // A part is what one thread has in an operation.
@@ -86,8 +87,13 @@ func newOperations(s *solver) *operations {
 		n += int32(numbers)
 	}
 	x.list = make([]operation, n, int(n)+2*len(s.worlds))
-	for i := range s.lanes {
-		x.add(int32(i))
+	for first := 0; first < len(s.lanes); {
+		behind := first + 1
+		for behind < len(s.lanes) && s.lanes[behind].World == s.lanes[first].World && s.lanes[behind].Rank == s.lanes[first].Rank {
+			behind++
+		}
+		x.addRank(first, behind)
+		first = behind
 	}
 	for w := range s.worlds {
 		x.ends(w)
@@ -136,47 +142,97 @@ func (x *operations) number(comm int32, ordinal, instance int64) int32 {
 	return n
 }
 
+// addRank takes in the collectives of a rank's threads: one of them may start what another one has made.
+func (x *operations) addRank(first, behind int) {
+	made := make(map[[2]int64]int32) // persistent operations: the function that made them
+	for i := first; i < behind; i++ {
+		l := &x.s.lanes[i]
+		for k, row := range l.Collectives.Call {
+			if f := x.s.function[l.Path[row]]; x.s.calls[f].starts != nil {
+				made[[2]int64{int64(l.Collectives.Comm[k]), l.Collectives.Ordinal[k]}] = f
+			}
+		}
+	}
+	for i := first; i < behind; i++ {
+		x.add(int32(i), made)
+	}
+}
+
 // add takes in the collectives of a thread.
-func (x *operations) add(thread int32) {
+func (x *operations) add(thread int32, made map[[2]int64]int32) {
 	l := &x.s.lanes[thread]
 	c := &l.Collectives
 	if len(c.Call) == 0 {
 		return
 	}
-	made := make(map[[2]int64]int32)        // persistent operations: the function that made them
+	counted := int32(-1)                    // the last row of which it is counted that it is not explained
 	parts := make([]part, 0, len(c.Call)+2) // and the thread's start and end
-	for k, row := range c.Call {
-		f, instance, comm := x.s.function[l.Path[row]], int64(-1), c.Comm[k]
-		of := x.s.calls[f]
-		switch {
-		case of.making:
-			made[[2]int64{int64(comm), c.Ordinal[k]}] = f
-			continue
-		case c.persistent(k):
-			instance = int64(c.Instance[k])
-			maker, known := made[[2]int64{int64(comm), c.Ordinal[k]}]
-			if !known {
-				continue
+	for k := range c.Call {
+		f, of, reason := x.meaningOf(l, k, made)
+		row, comm := int32(c.Call[k]), c.Comm[k]
+		done := row
+		if of.begins {
+			if done = -1; c.Done != nil {
+				done = c.Done[k]
 			}
-			f, of = maker, x.s.calls[maker]
+		}
+		dead := l.Unfinished && int(max(row, done)) == l.calls()-1
+		p := part{start: row, done: done}
+		if dead && int(done) == l.calls()-1 || of.begins && done >= 0 && !x.s.completes(place{thread, done}) {
+			p.done = -1
+		}
+		if reason < 0 && p.done < 0 && of.kind != None && comm >= 0 && !x.between(of, comm) && !x.s.run.Known { // in windows it may be outside
+			reason = ofCompletion
+		}
+		if reason >= 0 && !dead && row != counted {
+			counted = row
+			l.tally.add(reason, l.ExitNS[row]-l.EnterNS[row])
 		}
 		if of.kind == None || comm < 0 {
 			continue
 		}
-		p := part{op: x.number(comm, c.Ordinal[k], instance), start: int32(row), done: int32(row)}
-		if of.begins {
-			if p.done = -1; c.Done != nil && c.Done[k] >= 0 && x.s.completes(place{thread, c.Done[k]}) {
-				p.done = c.Done[k]
-			}
+		instance := int64(-1)
+		if c.persistent(k) {
+			instance = int64(c.Instance[k])
 		}
-		if l.Unfinished && int(p.done) == l.calls()-1 {
-			p.done = -1
-		}
+		p.op = x.number(comm, c.Ordinal[k], instance)
 		x.role(&p, of, l, k)
 		x.meet(&p, of, f, thread, &x.s.run.Comms[comm])
 		parts = append(parts, p)
 	}
 	x.parts[thread] = parts
+}
+
+// meaningOf is what a collective of a thread is, and the function that says so; of a start what has made it. The reason
+// is why it is not explained, if it is for what is recorded of a begun one, else below 0.
+func (x *operations) meaningOf(l *lane, k int, made map[[2]int64]int32) (function int32, of call, reason int) {
+	c := &l.Collectives
+	f := x.s.function[l.Path[c.Call[k]]]
+	if !c.persistent(k) {
+		return f, x.s.calls[f], -1
+	}
+	maker, known := made[[2]int64{int64(c.Comm[k]), c.Ordinal[k]}]
+	switch {
+	case c.Comm[k] < 0:
+		return f, call{}, ofUnknown
+	case !known && x.s.run.Known: // it may be outside of the window
+		return f, call{}, -1
+	case !known:
+		return f, call{}, ofMaking
+	}
+	of = *x.s.calls[maker].starts
+	reason = -1
+	if why, is := of.unexplained(); is {
+		reason = why
+	} else if x.between(of, c.Comm[k]) {
+		reason = ofGroups
+	}
+	return maker, of, reason
+}
+
+// between says that a collective has no root, and is between two groups.
+func (x *operations) between(of call, comm int32) bool {
+	return of.flow == allToAll && x.s.run.Comms[comm].Inter
 }
 
 // role says what a thread gives and takes in one of its collectives.
@@ -296,6 +352,37 @@ func (x *operations) scans(give func(thread int32, p *part, before place)) {
 		}
 		if ns := x.s.lanes[e.thread].EnterNS[e.row]; e.part.gives && ns > latestNS {
 			latest, latestNS = e.place, ns
+		}
+	}
+}
+
+// judge finds out which operations with members that are not here synchronised, of those that need not have: the ones
+// at which a wait is known. Others are incomplete.
+func (x *operations) judge() {
+	for i := range x.list {
+		o := &x.list[i]
+		o.unclear = o.loose && o.members > 1 && o.members < o.size && !o.inter
+	}
+	for i := range x.parts {
+		kind := make(map[int32]Kind) // by row: of the wait that is known
+		for _, w := range x.s.lanes[i].Known {
+			kind[w.Row] = w.Kind
+		}
+		completed := make(map[int32]int) // by row: how many operations of that kind, for one of which it waited
+		for _, p := range x.parts[i] {
+			if x.list[p.op].kind == kind[p.done] {
+				completed[p.done]++
+			}
+		}
+		for _, p := range x.parts[i] {
+			if o := &x.list[p.op]; completed[p.done] == 1 && o.kind == kind[p.done] {
+				o.unclear = false
+			}
+		}
+	}
+	for i := range x.list {
+		if x.list[i].unclear {
+			x.s.result.Incomplete++
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 )
 
 // A candidate is what a call of a collective waits for.
@@ -14,9 +15,18 @@ type candidate struct {
 	kind Kind
 }
 
+// candidates are what calls of collectives wait for, by thread, and what ties them to others.
+type candidates struct {
+	list          [][]candidate
+	contributions *contributions
+}
+
 // collectives makes edges, meetings and candidates of the collectives of the run.
-func (s *solver) collectives() [][]candidate {
+func (s *solver) collectives() candidates {
 	x := newOperations(s)
+	if s.run.Known {
+		x.judge()
+	}
 	for i := range x.list {
 		o := &x.list[i]
 		if o.members == 0 || s.run.Known {
@@ -31,7 +41,7 @@ func (s *solver) collectives() [][]candidate {
 	}
 	list := make([][]candidate, len(s.lanes))
 	s.each(func(i int) {
-		l, thread := &s.lanes[i], int32(i)
+		l := &s.lanes[i]
 		s.met[i] = make([]meeting, 0, len(x.parts[i]))
 		late := func(o *operation, row int32) bool { return o.latestNS > l.EnterNS[row] }
 		n := 0
@@ -47,14 +57,11 @@ func (s *solver) collectives() [][]candidate {
 			if p.done < 0 || !p.takes && o.flow != prefix || !o.synchronises() {
 				continue
 			}
+			if o.flow != prefix && !s.run.Known && late(o, p.done) {
+				list[i] = append(list[i], candidate{p.done, o.latest, o.latestNS, o.kind})
+			}
 			switch o.flow {
 			case allToAll, start, end:
-				if o.latestNS == math.MinInt64 {
-					continue
-				}
-				if !s.run.Known && late(o, p.done) {
-					list[i] = append(list[i], candidate{p.done, o.latest, o.latestNS, o.kind})
-				}
 				if p.gives {
 					s.met[i] = append(s.met[i], meeting{p.start, p.done, p.op, -1})
 				}
@@ -62,25 +69,21 @@ func (s *solver) collectives() [][]candidate {
 				if p.gives && p.rank >= 0 {
 					s.met[i] = append(s.met[i], meeting{p.start, p.done, p.op, p.rank})
 				}
-			case fromRoot:
-				if o.hasRoot && !s.run.Known && o.root.thread != thread {
-					s.edges[i] = append(s.edges[i], edge{row: p.done, from: o.root, kind: o.kind})
-				}
 			}
 		}
 		slices.SortStableFunc(s.met[i], func(a, b meeting) int { return cmp.Compare(a.start, b.start) })
 	})
+	found := candidates{list, x.contributions()}
 	if s.run.Known {
 		s.known(list)
-		return list
+		return found
 	}
-	s.toRoots(x)
 	x.scans(func(thread int32, p *part, before place) {
 		if p.done >= 0 {
 			s.edges[thread] = append(s.edges[thread], edge{row: p.done, from: before, kind: Scan})
 		}
 	})
-	return list
+	return found
 }
 
 // known makes candidates of the waits that are known already.
@@ -94,32 +97,8 @@ func (s *solver) known(list [][]candidate) {
 	}
 }
 
-// toRoots makes edges of what each member has given to the root.
-func (s *solver) toRoots(x *operations) {
-	rootDone := make(map[int32]int32) // by operation: row of the root's call that completed it
-	for i := range x.parts {
-		for k := range x.parts[i] {
-			if p := &x.parts[i][k]; p.root && p.done >= 0 && x.list[p.op].flow == toRoot {
-				rootDone[p.op] = p.done
-			}
-		}
-	}
-	for i := range x.parts {
-		for k := range x.parts[i] {
-			p := &x.parts[i][k]
-			o := &x.list[p.op]
-			if o.flow != toRoot || !p.gives || !o.synchronises() || !o.hasRoot {
-				continue
-			}
-			if row, known := rootDone[p.op]; known {
-				s.edges[o.root.thread] = append(s.edges[o.root.thread], edge{row: row, from: place{int32(i), p.start}, kind: o.kind})
-			}
-		}
-	}
-}
-
 // find makes the waits of each thread: for the latest that a call was left after.
-func (s *solver) find(candidates [][]candidate) {
+func (s *solver) find(candidates candidates) {
 	type sums struct {
 		waitNS, uncertainNS, contradictions, contradictionNS int64
 	}
@@ -128,8 +107,12 @@ func (s *solver) find(candidates [][]candidate) {
 		list := make([]int32, len(s.lanes))
 		return &list
 	}
+	histories := sync.Pool{New: func() any {
+		list := make([]latest, len(s.lanes))
+		return &list
+	}}
 	s.each(func(i int) {
-		l, edges, x := &s.lanes[i], s.edges[i], candidates[i]
+		l, edges, x := &s.lanes[i], s.edges[i], candidates.list[i]
 		slices.SortFunc(edges, edge.compare)
 		byRow := func(a, b candidate) int {
 			return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.from.thread, b.from.thread), cmp.Compare(a.from.row, b.from.row), cmp.Compare(a.kind, b.kind))
@@ -144,6 +127,10 @@ func (s *solver) find(candidates [][]candidate) {
 		room := s.last.Get().(*[]int32)
 		defer s.last.Put(room)
 		last := *room // by thread: the last edge from it, or what is left of other threads' edges
+		given := histories.Get().(*[]latest)
+		defer histories.Put(given)
+		taken := history{of: candidates.contributions, last: *given}
+		var ties []edge // of contributions: they come behind the others, which are in order
 		met := int32(-1)
 		s.waits[i] = make([]wait, 0, len(x)+s.late(l, edges))
 		for e, k := 0, 0; e < len(edges) || k < len(x); {
@@ -188,6 +175,11 @@ func (s *solver) find(candidates [][]candidate) {
 					if n := last[best.from.thread]; int(n) < first && edges[n].from.thread == best.from.thread {
 						w.edge = n
 					}
+					taken.before(int32(i), row)
+					if e, later := taken.tie(int32(i), w.For, edges, w.edge); later {
+						w.edge = int32(len(edges) + len(ties))
+						ties = append(ties, e)
+					}
 					s.waits[i] = append(s.waits[i], w)
 				}
 			}
@@ -198,6 +190,7 @@ func (s *solver) find(candidates [][]candidate) {
 			}
 		}
 		s.wrongOrder(i)
+		s.edges[i] = append(s.edges[i], ties...)
 	})
 	for i := range all {
 		s.result.WaitNS += all[i].waitNS

@@ -114,6 +114,9 @@ func (t *Thread) check(run *Run) error {
 		if int(c.Call[i]) >= n || c.Done != nil && int(c.Done[i]) >= n || int(c.Comm[i]) >= len(run.Comms) {
 			return fmt.Errorf("collective %d is of a call or a communicator that is not there", i)
 		}
+		if i > 0 && c.Call[i] < c.Call[i-1] {
+			return fmt.Errorf("collective %d is of call %d, the one before it of call %d: they are not in the order of calls", i, c.Call[i], c.Call[i-1])
+		}
 	}
 	return nil
 }

@@ -67,11 +67,12 @@ func (s *solver) messages() {
 	}
 }
 
-// completes says that a call may complete requests: it is no collective or the like, and not the one in which its
-// process ended, of which it is not known for what it waited.
+// completes says that a call may complete requests: it is no collective or the like, begins none, and is not the one in
+// which its process ended, of which it is not known for what it waited.
 func (s *solver) completes(p place) bool {
 	l := &s.lanes[p.thread]
-	return s.of(l.Path[p.row]).flow == noFlow && !(l.Unfinished && int(p.row) == l.calls()-1)
+	of := s.of(l.Path[p.row])
+	return of.flow == noFlow && !of.begins && !(l.Unfinished && int(p.row) == l.calls()-1)
 }
 
 // sends is how a message was sent; not where it is not known when its send was over, or its receive begun, or where

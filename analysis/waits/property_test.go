@@ -106,10 +106,7 @@ func random(t *rapid.T) *machine {
 func TestRandomPrograms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := random(t)
-		if err := m.run(); err != nil {
-			t.Fatal(err)
-		}
-		run := m.recorded()
+		run := recorded(t, m)
 		r := solved(t, run)
 		var want int64
 		for rank, x := range m.ranks {
@@ -163,10 +160,7 @@ func rebuilt(t *rapid.T, run *Run, r *Result) {
 func TestSpoiltRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := random(t)
-		if err := m.run(); err != nil {
-			t.Fatal(err)
-		}
-		run := m.recorded()
+		run := recorded(t, m)
 		for range rapid.IntRange(1, 4).Draw(t, "faults") {
 			th := &run.Threads[rapid.IntRange(0, len(run.Threads)-1).Draw(t, "thread")]
 			shift := rapid.Int64Range(-40, 40).Draw(t, "shift")
@@ -218,10 +212,7 @@ func TestSpoiltRecords(t *testing.T) {
 func TestTeam(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := random(t)
-		if err := m.run(); err != nil {
-			t.Fatal(err)
-		}
-		want := solved(t, m.recorded())
+		want := solved(t, recorded(t, m))
 		members := rapid.Int32Range(2, 4).Draw(t, "members")
 		of := rapid.SliceOfN(rapid.Int32Range(0, members-1), len(m.ranks), len(m.ranks)).Draw(t, "owners")
 		all, err := mpixtest.Run(int(members), func(member team.Team) (*Result, error) {
@@ -275,6 +266,8 @@ func TestSpoiltColumns(t *testing.T) {
 		"comm above": {false, func(run *Run) { run.Threads[0].Collectives.Comm[0] = 7 }},
 		"done above": {false, func(run *Run) { run.Threads[0].Collectives.Done[0] = 70 }},
 		"cluster":    {false, func(run *Run) { run.Threads[0].Cluster[0] = 70 }},
+		"call order": {false, func(run *Run) { slices.Reverse(run.Threads[0].Collectives.Call) }},
+		"one call":   {true, func(run *Run) { c := &run.Threads[0].Collectives; c.Call[1] = c.Call[0] }},
 		"world":      {true, func(run *Run) { run.Threads[1].World = 1 << 30 }},
 		"comm":       {true, func(run *Run) { run.Threads[0].Collectives.Comm[0] = -7 }},
 		"root":       {true, func(run *Run) { run.Threads[0].Collectives.Root[0] = 1 << 30 }},
@@ -285,10 +278,7 @@ func TestSpoiltColumns(t *testing.T) {
 			m := newMachine(2)
 			m.do(0, compute(1, 10), recv(1), barrier(), compute(1, 10), barrier(), recv(1))
 			m.do(1, compute(1, 30), send(0, 8), barrier(), compute(1, 30), barrier(), compute(1, 50), send(0, 8))
-			if err := m.run(); err != nil {
-				t.Fatal(err)
-			}
-			run := m.recorded()
+			run := recorded(t, m)
 			x.spoil(run)
 			lanes, err := Local(run, team.Threads{})
 			if (err == nil) != x.fits {

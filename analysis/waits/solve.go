@@ -29,11 +29,11 @@ func (x *Lanes) solver() *solver {
 }
 
 // connect finds what calls depend on: edges, meetings, and the candidates that it returns.
-func (s *solver) connect() [][]candidate {
-	candidates := s.collectives()
+func (s *solver) connect() candidates {
+	found := s.collectives()
 	s.messages()
 	s.located = nil
-	return candidates
+	return found
 }
 
 // report puts what was found into the result.

@@ -104,7 +104,7 @@ func (m *meaning) count(l *lane, comms []Comm, known bool) {
 		switch {
 		case l.Unfinished && row == l.calls()-1:
 			reason, is = ofDeath, true
-		case of.meets() && !of.begins && !known && !c.of(k, row):
+		case of.meets() && !known && !c.of(k, row):
 			reason, is = ofUnknown, true
 		case of.flow == allToAll && c.of(k, row) && comms[c.Comm[k]].Inter:
 			reason, is = ofGroups, true

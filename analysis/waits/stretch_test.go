@@ -11,7 +11,7 @@ import (
 // A long stretch is the sum of what its calls have one by one.
 func TestLongStretches(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	for _, run := range []*Run{ring(4, 700, 30), anyone(6, 6000), loops(3, 2000, 3)} {
+	for _, run := range []*Run{ring(4, 700, 30), anyone(6, 6000), loops([]string{"MPI_Allreduce"}, false, 3, 2000, 3)} {
 		for i := range run.Threads { // what is between two calls may be several things
 			th := &run.Threads[i]
 			for k := range th.DurationNS {

@@ -278,16 +278,32 @@ func (b *budget) cut(whole *trace.Run) error {
 	if err := team.Explain(r.owners, err); err != nil || r.blame == nil {
 		return err
 	}
-	later, err := team.First(r.owners, func() (int64, error) {
-		windows, err := r.blame.Windows(r.Kept)
-		if err != nil {
-			return 0, err
+	found, err := team.First(r.owners, b.waitsOfKept)
+	if err != nil {
+		return err
+	}
+	b.fixed += found.Later - b.later
+	b.later, r.unwaited = found.Later, found.Why
+	return nil
+}
+
+// A windowWaits is by how much waits.json is larger with the waits of windows, or why it has none.
+type windowWaits struct {
+	Later int64
+	Why   string
+}
+
+// waitsOfKept finds the waits of what is kept, and adds them to those of the whole run.
+func (b *budget) waitsOfKept() (windowWaits, error) {
+	windows, err := b.reduction.blame.Windows(b.reduction.Kept)
+	if err == nil {
+		var later int64
+		if later, err = b.content.TakeWindowWaits(windows); err == nil {
+			return windowWaits{Later: later}, nil
 		}
-		return b.content.TakeWindowWaits(windows)
-	})
-	b.fixed += later - b.later
-	b.later = later
-	return err
+	}
+	later, none := b.content.TakeWindowWaits(nil)
+	return windowWaits{later, err.Error()}, none
 }
 
 // none keeps no window: not even what is left for them takes as little as there is room for.

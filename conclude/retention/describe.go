@@ -10,6 +10,7 @@ import (
 	"moriens/analysis/period"
 	"moriens/analysis/profile"
 	"moriens/analysis/represent"
+	"moriens/internal/stage"
 	"moriens/trace"
 	"moriens/trace/rundir"
 )
@@ -35,6 +36,10 @@ func (r *Reduction) describe(c *rundir.Content, o Options) {
 	}
 	m.Reduction.Missing = append(append(m.Reduction.Missing, r.missing...), r.lacking...)
 	m.Reduction.GivenUp = append(m.Reduction.GivenUp, r.givenUp...)
+	if r.unwaited != "" {
+		text := missed(stage.Waits.Name, rundir.WaitsFile+" has no waits of windows", r.unwaited)
+		m.Reduction.Missing, m.Reduction.GivenUp = append(m.Reduction.Missing, text), append(m.Reduction.GivenUp, text)
+	}
 	m.Losses.TransfersLost += r.lost
 	if r.Kept == nil {
 		return

@@ -42,6 +42,7 @@ type Reduction struct {
 	names     []string // of threads
 	missing   []string // what could not be done or got, and why
 	lacking   []string // what of Kept could not be got
+	unwaited  string   // why its waits are not known; empty: they are, or are those of the whole run
 	lost      int64    // transfers of those
 	givenUp   []string // those of them for lack of time, or by fault of the analysis
 	notes     []string
@@ -116,6 +117,9 @@ func try[T any](ctx context.Context, r *Reduction, s *stage.Stages, step stage.S
 }
 
 func (r *Reduction) miss(name, without string, err error) {
-	text := fmt.Sprintf("%s: %s: %v", without, name, err)
+	text := missed(name, without, err.Error())
 	r.missing, r.givenUp = append(r.missing, text), append(r.givenUp, text)
 }
+
+// missed says what is missing without a stage, and why.
+func missed(name, without, why string) string { return fmt.Sprintf("%s: %s: %s", without, name, why) }

@@ -2,6 +2,8 @@ package retention
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	"moriens/internal/stage"
@@ -34,6 +36,45 @@ func TestWaitsGivenUp(t *testing.T) {
 			if (waits == 0) != given || (critical == 0) != given {
 				t.Errorf("moved by %d ns: %d waits, and %d parts of the critical path", moved, waits, critical)
 			}
+		}
+	}
+}
+
+// A spoiler gives the detail of a run in which collectives have a communicator that there is not.
+type spoiler struct{}
+
+func (spoiler) Fetch(context.Context, [][]trace.Span) []string { return nil }
+func (spoiler) Lacking([][]trace.Span) (int64, []string)       { return 0, nil }
+func (spoiler) Add(run *trace.Run) *trace.Run {
+	with := *run
+	with.Threads = slices.Clone(run.Threads)
+	for i := range with.Threads {
+		c := &with.Threads[i].Collectives
+		c.Comm = slices.Repeat([]int32{1}, len(c.Comm))
+	}
+	return &with
+}
+
+// Where the waits of windows cannot be found, windows are kept without them, and the manifest says so.
+func TestWaitsOfWindowsFail(t *testing.T) {
+	for _, detail := range []Detail{nil, spoiler{}} {
+		run := plant(4, 200, func(rank, _ int, ns int64) int64 { return ns * int64(1+rank) })
+		run.Traffic = new(trace.Traffic) // messages of windows alone are known
+		c := &rundir.Content{Run: run, Manifest: new(rundir.Manifest), Clusters: new(rundir.Clusters)}
+		if err := Reduce(context.Background(), stage.New(0), c, Options{Budget: DefaultBudget, Windows: 2, Outliers: -1, Workers: 2}, detail); err != nil {
+			t.Fatal(err)
+		}
+		m, fails := c.Manifest, detail != nil
+		says := func(list []string) bool {
+			return slices.ContainsFunc(list, func(text string) bool {
+				return strings.HasPrefix(text, "waits.json has no waits of windows: waits: waits of windows: ") && strings.Contains(text, "collective 0 is of")
+			})
+		}
+		if len(m.Kept.Windows) < 2 || c.Kept == nil || len(c.Kept.Windows) != len(m.Kept.Windows) || m.Bursts == 0 {
+			t.Errorf("%d windows in the manifest", len(m.Kept.Windows))
+		}
+		if w := c.Levels.Waits; w.WholeRun == nil || (w.Windows == nil) != fails || says(m.Reduction.Missing) != fails || says(m.Reduction.GivenUp) != fails {
+			t.Errorf("spoilt %v: waits %+v; missing %q, given up %q", fails, w, m.Reduction.Missing, m.Reduction.GivenUp)
 		}
 	}
 }

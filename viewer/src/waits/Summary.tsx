@@ -87,7 +87,7 @@ function Unknown({ t }: { t: Table }) {
   if (t.uncertain_seconds > 0) said.push(`${seconds(t.uncertain_seconds)} would be waits, but are shorter than the clocks of two nodes agree: they count as time in MPI without waiting.`);
   if (t.unexplained_seconds > 0) said.push(`${seconds(t.unexplained_seconds)} of the waits have no cause here: it lies before what is kept.`);
   if (t.contradictions > 0) said.push(`${plural(t.contradictions, 'call')} ended before what ${t.contradictions === 1 ? 'it' : 'they'} waited for: clocks or records are wrong there.`);
-  if (t.collectives_incomplete > 0) said.push(`Of ${plural(t.collectives_incomplete, 'collective')} not all members are known: their waits are lower bounds.`);
+  if (t.collectives_incomplete > 0) said.push(`Of ${plural(t.collectives_incomplete, 'collective')} not all members are known: waits there, and what ties their members, are known in part.`);
   if (t.collectives_not_synchronising > 0) said.push(`In ${plural(t.collectives_not_synchronising, 'collective')} in which all might wait for all, a member left before the last one entered: nobody waits there.`);
   if (t.messages_one_sided > 0) said.push(`Of ${plural(t.messages_one_sided, 'message')} one side alone is known: waits for the other are not.`);
   for (const e of t.not_explained) said.push(`For whom ${e.what} wait is not recorded: ${plural(e.calls, 'call')}, ${seconds(e.seconds)}.`);
