@@ -3,8 +3,9 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clusterOf, codeOf, kindOf, MPI, waiting } from '../src/data/codes';
 import { findings } from '../src/data/findings';
-import { loadBins, loadPack, PackError } from '../src/data/pack';
-import { KINDS, pathBy, scopesOf } from '../src/data/waits';
+import { loadBins, loadPack, PackError, type Pack } from '../src/data/pack';
+import { kindsIn } from '../src/data/clusters';
+import { causesOf, KINDS, OTHERS, partsOfPath, pathBy, scopesOf } from '../src/data/waits';
 import { linesOf } from '../src/draw/waits';
 import { seconds as time } from '../src/format';
 import { critical, next } from '../src/timeline/critical';
@@ -56,13 +57,55 @@ describe('data', () => {
   test('the path is joined by what it is, and followed from thread to thread', () => {
     const pack = loadPack(run.bytes);
     const [scope] = scopesOf(pack.json.waits);
-    const parts = pathBy(must(scope).table);
+    const parts = pathBy(must(scope).table, kindsIn(pack.json.clusters));
     expect(parts.map((p) => [p.what, p.cluster, Math.round(p.share * 100)])).toEqual([['computing', 1, 60], ['computing', 2, 25], ['MPI', null, 10], ['outside', null, 5]]);
     const path = must(critical(pack));
     expect(Array.from({ length: 20 }, (_, i) => next(path, i))).toEqual([...Array.from({ length: 19 }, (_, i) => (i + 1) % 8), -1]);
     expect(critical(loadPack(synthetic({ ranks: 2, iterations: 3, clusters: 2 }).bytes))).toBeNull();
   });
+
+  test('main comes before the whole run, and directories without it have that', () => {
+    const keys = (waits: Record<string, unknown>) => scopesOf(loadPack(synthetic({ ranks: 2, iterations: 3, clusters: 2, waits }).bytes).json.waits).map((s) => s.key);
+    expect(keys({})).toEqual(['run']);
+    expect(keys({ main: null })).toEqual(['run']);
+    expect(keys({ main: tableOf(2, 1), windows: tableOf(2, 1) })).toEqual(['main', 'run', 'windows']);
+    expect(scopesOf(loadPack(synthetic({ ranks: 2, iterations: 3, clusters: 2, waits: { main: { ...tableOf(2, 1), begin_seconds: 0.5, end_seconds: 1.5 } } }).bytes).json.waits)[0]).toMatchObject({
+      title: 'main', says: `from the end of the last MPI_Init to the start of the first MPI_Finalize: ${time(0.5)} to ${time(1.5)}`,
+    });
+  });
+
+  test('rows are sums of kinds, with their clusters below them, and what is not listed is one part', () => {
+    const { table, kinds } = ofVariants();
+    const [first, ...others] = causesOf(table, kinds);
+    expect(first).toMatchObject({ rank: 1, cluster: 1, seconds: 5, direct_seconds: 4, share: 0.5, waits: NaN, more_seconds: NaN, of: [{ cluster: 1, seconds: 2, waits: 7 }, { cluster: 4, seconds: 3, waits: 9 }] });
+    expect(others.map((c) => [c.rank, c.cluster, c.call_path, c.seconds, c.waits, c.of.map((m) => m.cluster)])).toEqual([
+      [2, 1, 'a', 2, 5, [4]], // the variant alone: its figures are the kind's
+      [1, 1, 'b', 1, 5, []],
+      [1, null, 'a', 0.5, 5, []],
+    ]);
+    expect(partsOfPath(table, kinds).map((p) => [p.cluster, p.call_path, p.seconds, p.of.map((m) => m.cluster)])).toEqual([[1, 'a', 5, [1, 4]], [1, 'b', 2, [4]], [2, 'a', 1, []], [null, 'a', 1, []]]);
+    const bar = pathBy(table, kinds);
+    expect(bar.map((p) => [p.what, p.cluster, p.seconds, p.of.map((m) => [m.cluster, m.seconds])])).toEqual([['computing', 1, 7, [[4, 4], [1, 3]]], ['computing', 2, 1, []], ['MPI', null, 1, []], [OTHERS, null, 1, []]]);
+    expect(sum(bar.map((p) => p.share))).toBeCloseTo(1, 12);
+  });
 });
+
+// ofVariants has 4 as a variant of 1, causes of 10 s of waiting and a path of 10 s.
+function ofVariants() {
+  const cause = (n: number, cluster: number | null, call_path: string, seconds: number, direct_seconds: number, waits: number) => ({
+    world: 0, rank: n, thread: 0, what: 'computing', cluster, call_path, seconds, direct_seconds, share: seconds / 10, waits, more_seconds: 0.25,
+  });
+  const part = (what: string, cluster: number | null, call_path: string, seconds: number) => ({ what, cluster, call_path, seconds, share: seconds / 10 });
+  const given = {
+    ...tableOf(8, 10),
+    causes: [cause(1, 1, 'a', 2, 2, 7), cause(1, 4, 'a', 3, 2, 9), cause(2, 4, 'a', 2, 2, 5), cause(1, 1, 'b', 1, 1, 5), cause(1, null, 'a', 0.5, 0.5, 5)],
+    clusters: [{ cluster: 1, caused_seconds: 3, path_seconds: 3, path_share: 0.3, path_imbalance_seconds: -1 }, { cluster: 4, caused_seconds: 5, path_seconds: 4, path_share: 0.4, path_imbalance_seconds: 2 }],
+    critical_path: { seconds: 10, changes: 3, parts: [part('computing', 1, 'a', 3), part('computing', 4, 'a', 2), part('computing', 4, 'b', 2), part('computing', 2, 'a', 1), part('MPI', null, 'a', 1)], parts_total: 9, ranks: [] },
+  };
+  const made = synthetic({ ranks: 8, iterations: 20, clusters: 4, kinds: true, waits: { whole_run: given } });
+  const pack = loadPack(made.bytes);
+  return { made, pack, table: must(pack.json.waits?.whole_run), kinds: kindsIn(pack.json.clusters) };
+}
 
 // One thread, 100 ns: a burst of 40, then a call of 60 that waits for 50.
 function source(): Source {
@@ -103,18 +146,32 @@ test('sentences name the causes that cost 1 %, and what the critical path is', (
   const told = findings(pack);
   const of = (text: string) => told.filter((f) => f.text.includes(text));
   expect(of('makes others wait').map((f) => f.text.replace(/\s/g, ' '))).toEqual([
-    `Rank 5 makes others wait ${time(0.5 * waited)}, 50 % of all waiting: 500 µs more in cluster 2, 40 times, before MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
-    `Rank 3 makes others wait ${time(0.3 * waited)}, 30 % of all waiting: 500 µs more in no cluster, 30 times, before MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
-    `Rank 3 makes others wait ${time(0.15 * waited)}, 15 % of all waiting: it takes longer in MPI without waiting, at MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
+    `Over the whole run rank 5 makes others wait ${time(0.5 * waited)}, 50 % of all waiting: 500 µs more in cluster 2, 40 times, before MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
+    `Over the whole run rank 3 makes others wait ${time(0.3 * waited)}, 30 % of all waiting: 500 µs more in no cluster, 30 times, before MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
+    `Over the whole run rank 3 makes others wait ${time(0.15 * waited)}, 15 % of all waiting: it takes longer in MPI without waiting, at MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
   ]);
   expect(of('makes others wait')[0]).toMatchObject({ cluster: 2, show: { view: 'waits', selection: { clusters: [2], threads: [[5, 5]] } } });
-  expect(of('Critical path').map((f) => f.text.replace(/\s/g, ' '))).toEqual(['Critical path: 60 % in cluster 1, 25 % in cluster 2, 10 % in MPI, 5 % in what was not recorded; it changes threads 19 times.']);
+  expect(of('critical path').map((f) => f.text.replace(/\s/g, ' '))).toEqual(['Over the whole run the critical path is 60 % in cluster 1, 25 % in cluster 2, 10 % in MPI, 5 % in what was not recorded; it changes threads 19 times.']);
   // The last cause has 5 % of the waits, which are 10 % of the time.
-  expect(told.some((f) => f.text.includes('Rank 1 makes'))).toBe(false);
+  expect(told.some((f) => f.text.includes('rank 1 makes'))).toBe(false);
   const collectives = synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: { whole_run: { ...tableOf(8, endNS / 1e9), basis: 'collectives' } } });
   expect(findings(loadPack(collectives.bytes)).filter((f) => f.text.includes('in collectives,'))).toHaveLength(3);
   const none = synthetic({ ranks: 8, iterations: 20, clusters: 4 });
-  expect(findings(loadPack(none.bytes)).filter((f) => /makes others wait|Critical path/.test(f.text))).toEqual([]);
+  expect(findings(loadPack(none.bytes)).filter((f) => /makes others wait|critical path/.test(f.text))).toEqual([]);
+});
+
+test('sentences are of main where it is known, and of kinds with their variants', () => {
+  const plain = (pack: Pack) => findings(pack).map((f) => f.text.replace(/\s/g, ' ')).filter((text) => /makes others wait|critical path/.test(text));
+  const { pack } = ofVariants();
+  expect(plain(pack)).toEqual([
+    'Over the whole run rank 1 makes others wait 5 s, 50 % of all waiting: it takes longer in cluster 1 (2 s in itself and 3 s in its variant 4), before a.',
+    'Over the whole run rank 2 makes others wait 2 s, 20 % of all waiting: 250 ms more in cluster 1 (its variant cluster 4), 5 times, before a.',
+    'Over the whole run rank 1 makes others wait 1 s, 10 % of all waiting: 250 ms more in cluster 1, 5 times, before b.',
+    'Over the whole run the critical path is 70 % in cluster 1 with its variants, 10 % in cluster 2, 10 % in MPI, 10 % in small parts; it changes threads 3 times.',
+  ]);
+  expect(findings(pack).find((f) => f.text.includes('rank 2 makes'))).toMatchObject({ cluster: 1, show: { selection: { clusters: [1, 4] } } });
+  const main = synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: { main: tableOf(8, 1) } });
+  expect(plain(loadPack(main.bytes)).map((text) => text.split(/ rank | the critical/)[0])).toEqual(Array<string>(4).fill('Within main'));
 });
 
 interface Drawn {
@@ -235,9 +292,53 @@ describe('page', () => {
     }
     expect(await panel(page, 'Waiting').innerText()).toMatch(/messages are known in the kept windows only[^]*waits for messages included/);
     expect(await panel(page, 'Who waits for whom in messages').innerText()).toContain('Not known: messages are known in the kept windows only.');
-    await page.getByLabel('Waits of').selectOption('kept windows');
+    await page.getByLabel('Within').selectOption('kept windows');
     await expect.poll(() => hash(page)).toContain('waits=windows');
     expect(await panel(page, 'Who waits for whom in messages').locator('tbody tr').count()).toBe(1);
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('main is shown where it is known, and the whole run at a choice; columns of clusters are of the whole run', async () => {
+    const main = { ...tableOf(8, 0.5), begin_seconds: 0.25, end_seconds: 0.75, clusters: [] };
+    const { page, errors, close } = await open(browser, report(synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: { main } }).bytes), 'view=waits');
+    const waiting = async () => (await panel(page, 'Waiting').locator('tbody tr').first().innerText()).replace(/\s/g, ' ');
+    expect(await panel(page, 'Waiting').innerText()).toContain('Within main, collectives and messages');
+    expect(await waiting()).toContain(time(0.1 * 8 * 0.5).replace(/\s/g, ' '));
+    expect(await panel(page, 'Critical path').innerText()).toContain('Within main: ');
+    await page.getByLabel('Within').selectOption('whole run');
+    await expect.poll(waiting).toContain(time(waited).replace(/\s/g, ' '));
+    await expect.poll(() => hash(page)).toContain('waits=run');
+    await page.evaluate(() => (location.hash = 'view=clusters'));
+    await expect.poll(() => page.locator('tr[data-cluster="2"]').innerText()).toContain('25');
+    expect(await page.locator('table.sortable th button', { hasText: 'Makes wait' }).getAttribute('title')).toContain('of the whole run, whatever else is chosen');
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('the row of a kind has the sums of its clusters, in the view and in the table of clusters', async () => {
+    const { made, pack } = ofVariants();
+    const { page, errors, close } = await open(browser, report(made.bytes), 'view=waits');
+    const rows = await texts(page, 'Who makes others wait, and by what');
+    expect(rows.slice(0, 5).map((s) => s.replace(/ MPI.*/, ''))).toEqual([
+      expect.stringMatching(/^rank 1 cluster 1 a 5 s/), expect.stringMatching(/^cluster 1 itself 2 s/), expect.stringMatching(/^variant: cluster 4 3 s/), expect.stringMatching(/^rank 2 cluster 1 a 2 s/), expect.stringMatching(/^variant: cluster 4 2 s/),
+    ]);
+    expect(await page.locator('[data-part]').evaluateAll((parts) => parts.map((p) => p.getAttribute('data-part')))).toEqual(['cluster 1', 'cluster 2', 'MPI', 'others']);
+    const ends = await page.locator('[data-part="others"]').evaluate((p) => p.getBoundingClientRect().right - (p.closest('svg')?.getBoundingClientRect().right ?? 0));
+    expect(Math.abs(ends)).toBeLessThan(1);
+    await panel(page, 'Who makes others wait, and by what').getByRole('button', { name: 'rank 2' }).click();
+    await expect.poll(() => hash(page)).toMatch(/cluster=1(%2C|,)4/);
+    await page.evaluate(() => (location.hash = 'view=clusters&sort=-caused'));
+    await page.waitForSelector('table.sortable');
+    const heads = await page.locator('table.sortable thead th').allInnerTexts();
+    const at = (title: string) => heads.findIndex((h) => h.includes(title)) - 1;
+    const cell = (id: number, title: string) => page.locator(`tr[data-cluster="${id}"] td`).nth(at(title));
+    expect(await cell(1, 'Makes wait').innerText()).toBe(time(8));
+    expect(await cell(1, 'Makes wait').getAttribute('title')).toBe(`itself ${time(3)}, variant 4 ${time(5)}`);
+    expect(await cell(1, 'Imbalance').innerText()).toBe(time(1));
+    expect(await cell(4, 'Makes wait').innerText()).toBe(time(5));
+    expect(await cell(4, 'Makes wait').getAttribute('title')).toContain('cluster 1');
+    expect(pack.json.clusters?.clusters.find((c) => c.id === 4)?.kind).toBe(1);
     expect(errors).toEqual([]);
     await close();
   });
