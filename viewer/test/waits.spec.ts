@@ -10,8 +10,8 @@ import { linesOf } from '../src/draw/waits';
 import { seconds as time } from '../src/format';
 import { critical, next } from '../src/timeline/critical';
 import { makeLanes } from '../src/timeline/lanes';
-import { drawRaster, plain, type Source } from '../src/timeline/raster';
-import { cells, kindsOf, waits } from '../src/timeline/source';
+import { drawRaster, makeWaits, plain, type Source } from '../src/timeline/raster';
+import { cells, kindsOf } from '../src/timeline/source';
 import { accessible, launch, open, report } from './browser';
 import { packBytes } from './pack';
 import { LATE_SENDER, N_TO_N, synthetic } from './synthetic';
@@ -108,10 +108,11 @@ function ofVariants() {
 }
 
 // One thread, 100 ns: a burst of 40, then a call of 60 that waits for 50.
-function source(): Source {
+function source(burst = 40, wait = 50): Source {
+  const calls = makeLanes(1, [0], [burst], () => 100);
   return {
-    threads: 1, bursts: makeLanes(1, [0], [0], () => 40), code: Uint32Array.of(codeOf(1)), gap: Uint8Array.of(0), calls: makeLanes(1, [0], [40], () => 100),
-    waits: { of: Int32Array.of(0), kind: [LATE_SENDER], ns: [50] }, overview: null, bins: null,
+    threads: 1, bursts: makeLanes(1, [0], [0], () => burst), code: Uint32Array.of(codeOf(1)), gap: Uint8Array.of(0), calls,
+    waits: makeWaits(calls, Int32Array.of(0), [LATE_SENDER], [wait]), overview: null, bins: null,
   };
 }
 
@@ -124,13 +125,43 @@ describe('raster', () => {
 
   test('a pixel of MPI shows the wait if that has most of the time in MPI, and waits take none from others', () => {
     expect(shown(source(), 1)).toEqual([waiting(LATE_SENDER)]);
-    const short = source();
-    expect(shown({ ...short, waits: { ...must(short.waits), ns: [25] } }, 1)).toEqual([MPI]);
-    const burst = { ...source(), bursts: makeLanes(1, [0], [0], () => 55), calls: makeLanes(1, [0], [55], () => 100) };
-    expect(shown(burst, 1)).toEqual([codeOf(1)]);
+    expect(shown(source(40, 25), 1)).toEqual([MPI]);
+    expect(shown(source(55), 1)).toEqual([codeOf(1)]);
     // Two kinds and the rest: none has more than the burst, all together do.
-    const two = { ...source(), calls: makeLanes(1, [0, 0], [40, 70], (i) => (i === 0 ? 70 : 100)), waits: { of: Int32Array.of(0, 1), kind: [LATE_SENDER, N_TO_N], ns: [28, 30] } };
-    expect(shown(two, 1)).toEqual([waiting(N_TO_N)]);
+    const calls = makeLanes(1, [0, 0], [40, 70], (i) => (i === 0 ? 70 : 100));
+    expect(shown({ ...source(), calls, waits: makeWaits(calls, Int32Array.of(0, 1), [LATE_SENDER, N_TO_N], [28, 30]) }, 1)).toEqual([waiting(N_TO_N)]);
+  });
+
+  test('what has more than half of a pixel, and of its time in MPI, wins, wherever calls begin and end', () => {
+    let seed = 7;
+    const random = (n: number) => (seed = (seed * 48271) % 0x7fffffff) % n;
+    for (let round = 0; round < 200; round++) {
+      const edges = [...new Set(Array.from({ length: 60 }, () => random(1000)))].sort((a, b) => a - b);
+      const stretches = edges.slice(1).map((to, i) => ({ from: edges[i] ?? 0, to }));
+      const [bursts, inMPI] = [stretches.filter((_, i) => i % 2 === 0), stretches.filter((_, i) => i % 2 === 1)];
+      const ns = inMPI.map(({ from, to }) => random(to - from + 1));
+      const kind = inMPI.map((_, i) => (random(2) ? LATE_SENDER : N_TO_N) * Number(i % 3 > 0));
+      const calls = makeLanes(1, inMPI.map(() => 0), inMPI.map((s) => s.from), (i) => inMPI[i]?.to ?? 0);
+      const s: Source = {
+        ...source(), calls, bursts: makeLanes(1, bursts.map(() => 0), bursts.map((b) => b.from), (i) => bursts[i]?.to ?? 0), code: new Uint32Array(bursts.length).fill(codeOf(1)), gap: new Uint8Array(bursts.length),
+        waits: makeWaits(calls, Int32Array.from(kind, (k, i) => (k ? i : -1)), kind, ns),
+      };
+      const width = 1 + random(120);
+      const pixels = [...drawRaster(s, { from: 0, to: 1000 }, { from: 0, to: 1 }, width, 1, true).codes].map(plain);
+      pixels.forEach((code, p) => {
+        const within = (from: number, to: number) => Math.max(0, Math.min(to, ((p + 1) * 1000) / width) - Math.max(from, (p * 1000) / width));
+        const computing = sum(bursts.map((b) => within(b.from, b.to)));
+        const mpi = sum(inMPI.map((c) => within(c.from, c.to)));
+        if (Math.abs(computing - mpi) > 0.01) expect(code === codeOf(1)).toBe(computing > mpi);
+        if (mpi <= computing + 0.01) return;
+        for (const k of [LATE_SENDER, N_TO_N]) {
+          const waited = sum(inMPI.map((c, i) => (kind[i] === k ? within(c.from, c.from + (ns[i] ?? 0)) : 0)));
+          if (waited > mpi / 2 + 0.01) expect(code).toBe(waiting(k));
+        }
+        const rest = sum(inMPI.map((c, i) => (kind[i] ? within(c.from + (ns[i] ?? 0), c.to) : within(c.from, c.to))));
+        if (rest > mpi / 2 + 0.01) expect(code).toBe(MPI);
+      });
+    }
   });
 
   test('cells of the overview show waits too', () => {
@@ -202,7 +233,7 @@ describe('page', () => {
     const { page, errors, close } = await open(browser, report(run.bytes), `view=timeline&probe=1&path=no&messages=no&zoom=0~${2 * run.iterationNS}&rows=0~4`, { colorScheme });
     const d = await drawn(page, (d) => d.time.to === 2 * run.iterationNS);
     const pack = loadPack(run.bytes);
-    const { kind, ns } = must(waits(pack));
+    const [kind, ns] = [pack.column('waits.kind'), pack.column('waits.ns')];
     for (const k of [LATE_SENDER, N_TO_N]) {
       const wanted = sum(Array.from(ns, (v, i) => (kind[i] === k ? v : 0)));
       const pixelNS = (2 * run.iterationNS) / d.width;

@@ -48,10 +48,11 @@ export function Timeline() {
   const levels = useMemo(() => labelsAt(pack, selection.level), [pack, selection.level]);
   const lanes = useMemo(() => ({ bursts: bursts(pack), calls: calls(pack) }), [pack]);
   const gap = useMemo(() => gaps(pack, lanes.bursts, lanes.calls), [pack, lanes]);
+  const waiting = useMemo(() => waits(pack, lanes.calls), [pack, lanes]);
   const coded = useMemo(() => coder(levels, selection.clusters), [levels, selection.clusters]);
   const source = useMemo(
-    () => ({ threads: pack.json.threads, ...lanes, gap, waits: waits(pack), overview: overview(pack, coded), code: codes(pack, levels, selection.clusters) }),
-    [pack, lanes, gap, coded, levels, selection.clusters],
+    () => ({ threads: pack.json.threads, ...lanes, gap, waits: waiting, overview: overview(pack, coded), code: codes(pack, levels, selection.clusters) }),
+    [pack, lanes, gap, waiting, coded, levels, selection.clusters],
   );
   const whole = useMemo(() => wholeTime(pack, lanes), [pack, lanes]);
   const kept = useMemo(() => (pack.json.points.count < pack.json.points.of ? (pack.json.manifest?.kept.windows ?? []) : []).map((w) => ({ from: w.begin_ns, to: w.end_ns })), [pack]);
