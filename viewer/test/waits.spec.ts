@@ -8,7 +8,8 @@ import { kindsIn } from '../src/data/clusters';
 import { causesOf, KINDS, OTHERS, partsOfPath, pathBy, scopesOf } from '../src/data/waits';
 import { linesOf } from '../src/draw/waits';
 import { seconds as time } from '../src/format';
-import { critical, next } from '../src/timeline/critical';
+import { coarselyAt, critical, next } from '../src/timeline/critical';
+import { layersOf, waitedOf } from '../src/timeline/profile';
 import { makeLanes } from '../src/timeline/lanes';
 import { drawRaster, makeWaits, plain, type Source } from '../src/timeline/raster';
 import { cells, kindsOf } from '../src/timeline/source';
@@ -62,6 +63,36 @@ describe('data', () => {
     const path = must(critical(pack));
     expect(Array.from({ length: 20 }, (_, i) => next(path, i))).toEqual([...Array.from({ length: 19 }, (_, i) => (i + 1) % 8), -1]);
     expect(critical(loadPack(synthetic({ ranks: 2, iterations: 3, clusters: 2 }).bytes))).toBeNull();
+  });
+
+  test('where there are no legs, the path is that of bins of the overview', () => {
+    expect(critical(loadPack(run.bytes))).toMatchObject({ coarse: null, known: true });
+    const half = must(critical(loadPack(synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: {}, legs: 10 }).bytes)));
+    const coarse = must(half.coarse);
+    expect(half.known).toBe(true);
+    expect(half.thread).toHaveLength(10);
+    expect(coarse.bin[0]).toBe(100); // of 200: the ones before are full of legs
+    expect(new Set(coarse.bin).size).toBe(100);
+    expect(sum(coarse.share.map((s) => s * coarse.each))).toBeCloseTo(10 * run.iterationNS, -5);
+    expect(coarselyAt(coarse, 12 % 8, 12.5 * run.iterationNS)).toMatchObject({ share: 1, threads: 1 });
+    expect(coarselyAt(coarse, 3, 12.5 * run.iterationNS)).toBeNull();
+    expect(coarselyAt(coarse, 0, 0)).toBeNull();
+    const none = must(critical(loadPack(synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: {}, legs: 0 }).bytes)));
+    expect(none.coarse?.bin[0]).toBe(0);
+    const json = { ...run.json, detail: { ...(run.json['detail'] as object), calls: 0, waits: 0, messages: 0, critical: 1 }, points: { count: 0, of: 0 }, groups: [] };
+    const old = { 'critical.thread': Int32Array.of(0), 'critical.begin_ns': Float64Array.of(0), 'critical.ns': Float64Array.of(run.iterationNS) };
+    expect(critical(loadPack(packBytes(json, old)))).toMatchObject({ coarse: null, known: false });
+    expect(() => loadPack(packBytes(json, { ...old, 'overview.path.row': new Uint16Array(2) }))).toThrow(/overview\.path\.row has 2 rows, not 800/);
+    expect(() => loadPack(packBytes(json, { ...old, 'overview.waiting': new Uint8Array(7) }))).toThrow(/overview\.waiting has 7 rows/);
+  });
+
+  test('in the profile waits lie above the rest of MPI, which is above all else', () => {
+    const unlit = 0x40000000;
+    expect(layersOf([0, 1, 6, 7], 0, (c) => c)).toEqual([{ i: 2, kind: -1, code: 6 }, { i: 3, kind: -1, code: 7 }, { i: 1, kind: -1, code: MPI }]);
+    expect(layersOf([0, 1, 6], 3, (c) => (c === 1 ? (c | unlit) >>> 0 : c)).map((l) => [l.i, l.kind, plain(l.code), l.code >= unlit])).toEqual([
+      [2, -1, 6, false], [1, 0, MPI, true], [1, 1, waiting(1), true], [1, 2, waiting(2), true],
+    ]);
+    expect([...waitedOf([0, MPI], [9, 2, 9, 4], [0, 51, 102, 0, 255, 3], 3)].map((s) => Math.round(s * 1e6) / 1e6)).toEqual([0.8, 0.4, 0.8, 0, 4, 0]);
   });
 
   test('main comes before the whole run, and directories without it have that', () => {
@@ -210,7 +241,7 @@ interface Drawn {
   colours: Record<string, string>;
   width: number;
   time: { from: number; to: number };
-  path: { changes: number; drawn: number } | null;
+  path: { changes: number; drawn: number; coarse: number } | null;
 }
 
 describe('page', () => {
@@ -253,6 +284,32 @@ describe('page', () => {
     const d = await drawn(page);
     expect(d.pixels[waiting(N_TO_N)]).toBeGreaterThan(0);
     expect(d.path?.changes).toBe(19);
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('the profile divides MPI by what is waited for', async () => {
+    const { page, errors, close } = await open(browser, report(run.bytes), 'view=timeline&probe=1');
+    await drawn(page);
+    const { pixels } = (await page.evaluate(() => window.__moriens?.drawn['profile'])) as { pixels: Record<string, number> };
+    const parts = [MPI, waiting(LATE_SENDER), waiting(N_TO_N)].map((code) => pixels[code] ?? 0);
+    const all = sum(parts);
+    for (const [i, share] of [0.25, 0.25, 0.5].entries()) expect(Math.abs((parts[i] ?? 0) / all - share)).toBeLessThan(0.02);
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('the path is drawn over the whole run, coarsely where its legs are not in the page, which the page says', async () => {
+    const half = synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: {}, legs: 10 });
+    const { page, errors, close } = await open(browser, report(half.bytes), 'view=timeline&probe=1');
+    expect((await drawn(page)).path).toMatchObject({ changes: 9, coarse: must(critical(loadPack(half.bytes))?.coarse).bin.length });
+    expect(await page.locator('.canvas-bar').innerText()).toMatch(/exact where calls are kept, elsewhere coarse: in each .* the threads that have most of it/);
+    const box = await page.locator('.timeline-plot > canvas').nth(1).boundingBox();
+    if (!box) throw new Error('no timeline');
+    await page.mouse.move(box.x + (box.width * 12.5) / 20, box.y + (box.height * 4.5) / 8);
+    await expect.poll(() => page.locator('.tip').innerText()).toMatch(/Critical path, coarsely: rank 4 has 100\s*% of it from/);
+    await page.mouse.move(box.x + (box.width * 2.5) / 20, box.y + (box.height * 2.5) / 8);
+    await expect.poll(() => page.locator('.tip').innerText()).toMatch(/On the critical path/);
     expect(errors).toEqual([]);
     await close();
   });

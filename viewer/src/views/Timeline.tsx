@@ -17,7 +17,7 @@ import { SizedBox } from '../parts/SizedBox';
 import { SaveTools } from '../save/SaveTools';
 import { goTo, useParam, useSelection } from '../store';
 import { useTheme } from '../theme';
-import { critical } from '../timeline/critical';
+import { critical, type Critical } from '../timeline/critical';
 import { LEAST_NS, Plot } from '../timeline/Plot';
 import { bursts, calls, coder, codes, gaps, kindsOf, overview, waits, wholeTime } from '../timeline/source';
 import type { Drawn } from '../timeline/Threads';
@@ -104,6 +104,7 @@ export function Timeline() {
             <input type="checkbox" checked={path === 'yes'} onChange={(e) => setPath(e.currentTarget.checked ? 'yes' : 'no')} /> Critical path
           </label>
         ) : null}
+        {way && path === 'yes' && !(way.known && !way.coarse) ? <span class="note">{pathWhere(way)}</span> : null}
         {over.lines < over.messages ? (
           <span class="note">
             {over.lines ? `${count(over.lines)} of ` : ''}
@@ -142,6 +143,13 @@ export function Timeline() {
       </p>
     </div>
   );
+}
+
+// pathWhere says where the critical path is drawn, and how.
+function pathWhere({ coarse, known, thread }: Critical): string {
+  const exact = thread.length > 0 ? 'The critical path is exact where calls are kept' : 'The critical path is coarse';
+  if (!coarse) return `${exact}, elsewhere it is not in the page: the view Waits has its sums`;
+  return `${exact}${thread.length > 0 ? ', elsewhere coarse' : ''}: in each ${ns(coarse.each)} the threads that have most of it${known ? '' : ', but not everywhere'}`;
 }
 
 // whereOf says where waits are drawn, unless it is everywhere.
