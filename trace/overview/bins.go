@@ -63,6 +63,14 @@ func (b Bins) EachWait(t *trace.Thread, add func(bin int, kind trace.WaitKind, n
 	}
 }
 
+// EachCritical cuts what the critical path has of a thread likewise.
+func (b Bins) EachCritical(t *trace.Thread, add func(bin int, ns int64)) {
+	spread := spread(b, func(bin int, _ struct{}, ns int64) { add(bin, ns) })
+	for _, s := range t.Critical {
+		spread(struct{}{}, s.BeginNS, s.EndNS)
+	}
+}
+
 // spread returns what cuts a time at the edges of the bins. It is quickest for times in their order.
 func spread[K any](b Bins, add func(bin int, what K, ns int64)) func(what K, fromNS, toNS int64) {
 	bin := 0

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"moriens/trace"
 	"moriens/trace/pack"
 )
 
@@ -37,6 +38,13 @@ func (o *Overview) AddTo(c *pack.Columns) {
 	pack.Add(c, "overview.profile", o.Profile)
 	if o.Wait != nil {
 		pack.Add(c, "overview.wait", o.Wait)
+	}
+	if o.Waiting != nil {
+		pack.Add(c, "overview.waiting", o.Waiting)
+	}
+	if o.Path.Row != nil {
+		pack.Add(c, "overview.path.row", o.Path.Row)
+		pack.Add(c, "overview.path.share", o.Path.Share)
 	}
 }
 
@@ -102,12 +110,19 @@ func parse(b []byte) (*Overview, error) {
 		return nil, fmt.Errorf("it is of a part of the run, from %d ns on", d.FromNS)
 	}
 	o := &Overview{EndNS: d.ToNS, Bins: d.Bins, Rows: d.Rows, Codes: d.Codes}
-	var errs [4]error
+	var errs [7]error
 	o.Cell, errs[0] = pack.Get[uint16](c, "overview.cell")
 	o.Share, errs[1] = pack.Get[uint8](c, "overview.share")
 	o.Profile, errs[2] = pack.Get[float32](c, "overview.profile")
 	if _, there := c.Places["overview.wait"]; there {
 		o.Wait, errs[3] = pack.Get[uint8](c, "overview.wait")
+	}
+	if _, there := c.Places["overview.waiting"]; there { // files of earlier versions have waits without it
+		o.Waiting, errs[4] = pack.Get[uint8](c, "overview.waiting")
+	}
+	if _, there := c.Places["overview.path.row"]; there {
+		o.Path.Row, errs[5] = pack.Get[uint16](c, "overview.path.row")
+		o.Path.Share, errs[6] = pack.Get[uint8](c, "overview.path.share")
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
@@ -126,12 +141,34 @@ func (o *Overview) check() error {
 	if o.Wait != nil && len(o.Wait) != len(o.Cell) {
 		return fmt.Errorf("there are %d cells, %d waits", len(o.Cell), len(o.Wait))
 	}
+	if o.Waiting != nil && len(o.Waiting) != trace.WaitKinds*o.Bins {
+		return fmt.Errorf("%d bins, %d shares of waits", o.Bins, len(o.Waiting))
+	}
+	if err := o.Path.check(o.Bins, len(o.Rows)); err != nil {
+		return err
+	}
 	next := 0
 	for i, row := range o.Rows {
 		if row[0] != next || row[1] < row[0] {
 			return fmt.Errorf("row %d is of threads %d to %d, after thread %d", i, row[0], row[1], next-1)
 		}
 		next = row[1] + 1
+	}
+	return nil
+}
+
+// check makes sure that there is the path of all bins, or of none, and that its rows are there.
+func (p *Path) check(bins, rows int) error {
+	if p.Row == nil {
+		return nil
+	}
+	if len(p.Row) != bins*PathRows || len(p.Share) != len(p.Row) {
+		return fmt.Errorf("%d bins: the critical path has %d rows, %d shares", bins, len(p.Row), len(p.Share))
+	}
+	for i, row := range p.Row {
+		if p.Share[i] > 0 && int(row) >= rows {
+			return fmt.Errorf("the critical path is in row %d of %d", row, rows)
+		}
 	}
 	return nil
 }

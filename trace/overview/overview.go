@@ -7,6 +7,7 @@
 package overview
 
 import (
+	"cmp"
 	"math"
 	"runtime"
 	"slices"
@@ -39,6 +40,8 @@ const (
 	maxBins, leastBins = 1000, 250
 	// A cell takes about so many bytes in the file.
 	cellBytes = .6
+	// Waits of all threads and the critical path take about so many of a bin.
+	binBytes = 8
 	// shareStep is the step in which shares are written: what lies between costs bytes and is not seen.
 	shareStep = 17
 )
@@ -55,7 +58,19 @@ type Overview struct {
 	Share   []uint8   // of the cell's time that its code has: 255 = all
 	Profile []float32 // seconds by bin and code, summed over all threads
 	Wait    []uint8   // by row and bin: the kind of wait that the cell's time in MPI shows, 0 = none; nil: no wait is known
+	Waiting []uint8   // by bin and kind of wait: of the time of all threads in MPI, 255 = all; the first, without waiting, is what remains; nil as Wait
+	Path    Path
 }
+
+// A Path is the critical path: by bin, the PathRows rows on whose threads it is for most of the bin, in their order. It
+// is empty where the path is not known.
+type Path struct {
+	Row   []uint16
+	Share []uint8 // of the bin's time: 255 = all, 0 = there are no more rows
+}
+
+// PathRows is how many rows Path has of a bin, at most: its time on others is what is missing of all shares.
+const PathRows = 4
 
 // codeOf is the code of a label, or of InMPI, in a run in which so many clusters have one.
 func codeOf(label int32, clusters int) int {
@@ -109,13 +124,37 @@ func Of(run *trace.Run, bytes int) *Overview {
 
 // Shared is Of where several members have the threads. It is collective, and returns the same to all.
 func Shared(run *trace.Run, owners team.Threads, bytes int) (*Overview, error) {
-	cells := int(float64(bytes) / cellBytes)
-	rows := rowsOf(run, min(maxRows, max(leastRows, cells/leastBins)))
-	return on(run, owners, rows, min(maxBins, max(leastBins, cells/max(len(rows), 1))))
+	has, err := hasOf(run, owners)
+	if err != nil {
+		return nil, err
+	}
+	rows := rowsOf(run, min(maxRows, max(leastRows, int(float64(bytes)/cellBytes)/leastBins)))
+	bin := cellBytes * float64(max(len(rows), 1))
+	if has.waits || has.path {
+		bin += binBytes
+	}
+	return on(run, owners, has, rows, min(maxBins, max(leastBins, int(float64(bytes)/bin))))
 }
 
-// on draws a run on a grid. It is collective.
-func on(run *trace.Run, owners team.Threads, rows [][2]int, bins int) (*Overview, error) {
+// A has is what there is of a run, on some thread.
+type has struct{ lost, waits, path bool }
+
+// hasOf is collective.
+func hasOf(run *trace.Run, owners team.Threads) (h has, err error) {
+	for i := range run.Threads {
+		t := &run.Threads[i]
+		h.lost, h.waits, h.path = h.lost || len(t.Lost) > 0, h.waits || t.Waits.Len() > 0, h.path || len(t.Critical) > 0
+	}
+	for _, there := range []*bool{&h.lost, &h.waits, &h.path} {
+		if *there, err = team.Any(owners, *there); err != nil {
+			return has{}, err
+		}
+	}
+	return h, nil
+}
+
+// on draws a run, which has these things, on a grid. It is collective.
+func on(run *trace.Run, owners team.Threads, has has, rows [][2]int, bins int) (*Overview, error) {
 	o := &Overview{EndNS: max(run.DurationNS, 1), Rows: rows, Bins: bins}
 	clusters := min(len(run.Clusters), MaxClusters)
 	for code := range Cluster + 1 + clusters {
@@ -123,21 +162,17 @@ func on(run *trace.Run, owners team.Threads, rows [][2]int, bins int) (*Overview
 	}
 	o.Cell, o.Share = make([]uint16, len(o.Rows)*o.Bins), make([]uint8, len(o.Rows)*o.Bins)
 	d := &drawing{Overview: o, run: run, owners: owners, clusters: clusters}
-	lost, err := team.Any(owners, slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return len(t.Lost) > 0 }))
-	if err != nil {
-		return nil, err
-	}
-	if lost {
+	if has.lost {
 		o.Codes = append(o.Codes, Lost)
 	}
-	waits, err := team.Any(owners, slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return t.Waits.Len() > 0 }))
-	if err != nil {
-		return nil, err
-	}
 	d.stride = len(o.Codes)
-	if waits {
+	if has.waits {
 		d.stride += trace.WaitKinds
 		o.Wait = make([]uint8, len(o.Cell))
+	}
+	if has.path {
+		d.onPath = make([]uint8, len(o.Cell))
+		d.stride++
 	}
 	others, err := d.exchange()
 	if err != nil {
@@ -176,8 +211,49 @@ func on(run *trace.Run, owners team.Threads, rows [][2]int, bins int) (*Overview
 		for _, ns := range total[bin*d.stride:][:len(o.Codes)] {
 			o.Profile = append(o.Profile, float32(float64(ns)/1e9))
 		}
+		if o.Wait == nil {
+			continue
+		}
+		mpiNS := total[bin*d.stride+MPI]
+		o.Waiting = append(o.Waiting, 0)
+		for _, ns := range total[bin*d.stride+len(o.Codes)+1:][:trace.WaitKinds-1] {
+			o.Waiting = append(o.Waiting, uint8(math.Round(float64(ns)/float64(max(mpiNS, 1))*math.MaxUint8)))
+		}
 	}
+	d.tracePath()
 	return o, nil
+}
+
+// tracePath fills in Path.
+func (d *drawing) tracePath() {
+	if d.onPath == nil {
+		return
+	}
+	d.Path = Path{make([]uint16, d.Bins*PathRows), make([]uint8, d.Bins*PathRows)}
+	var rows []int
+	for bin := range d.Bins {
+		share := func(row int) uint8 { return d.onPath[row*d.Bins+bin] }
+		rows = rows[:0]
+		for row := range d.Rows {
+			if share(row) > 0 {
+				rows = append(rows, row)
+			}
+		}
+		slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(share(b), share(a)) })
+		rows = rows[:min(len(rows), PathRows)]
+		slices.Sort(rows)
+		for i, row := range rows {
+			d.Path.Row[bin*PathRows+i], d.Path.Share[bin*PathRows+i] = uint16(row), share(row)
+		}
+	}
+}
+
+// shareOf is a part of a time in 255ths, in steps, no less than one if there is something; 0 of nothing.
+func shareOf(ns, of int64) uint8 {
+	if ns <= 0 || of <= 0 {
+		return 0
+	}
+	return uint8(max(1, math.Round(min(1, float64(ns)/float64(of))*math.MaxUint8/shareStep)) * shareStep)
 }
 
 // draw fills in a row from its nanoseconds by bin and code, to which it adds what is in nothing.
@@ -185,10 +261,17 @@ func (d *drawing) draw(row int, sums []int64) {
 	o, codes := d.Overview, len(d.Codes)
 	bins := Bins{o.Bins, o.EndNS}
 	rows := o.Rows[row]
-	owed, owedWaits := make([]int64, codes), make([]int64, d.stride-codes)
+	kinds := 0
+	if o.Wait != nil {
+		kinds = trace.WaitKinds
+	}
+	owed, owedWaits := make([]int64, codes), make([]int64, kinds)
 	for bin := range o.Bins {
 		in := sums[bin*d.stride:][:codes]
-		waits := sums[bin*d.stride:][codes:d.stride]
+		waits := sums[bin*d.stride:][codes : codes+kinds]
+		if d.onPath != nil {
+			d.onPath[row*o.Bins+bin] = shareOf(sums[(bin+1)*d.stride-1], bins.Edge(bin+1)-bins.Edge(bin))
+		}
 		recorded := int64(0)
 		for _, ns := range in {
 			recorded += ns
@@ -214,7 +297,7 @@ func (d *drawing) draw(row int, sums []int64) {
 			}
 		}
 		o.Cell[at] = uint16(o.Codes[chosen])
-		o.Share[at] = uint8(max(1, math.Round(float64(in[chosen])/float64(all)*math.MaxUint8/shareStep)) * shareStep)
+		o.Share[at] = shareOf(in[chosen], all)
 	}
 }
 

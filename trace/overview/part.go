@@ -20,19 +20,21 @@ type Section struct {
 	Rows, Bins     int   // fewer rows are drawn where there are not as many threads
 }
 
-// Part draws a section of a run. It has no Profile. Threads have nothing to show of times that are not kept of them.
+// Part draws a section of a run. It has no Profile, Waiting and Path. Threads have nothing to show of times that are
+// not kept of them.
 func Part(run *trace.Run, s Section) *Overview {
 	part := &trace.Run{DurationNS: s.EndNS - s.BeginNS, Clusters: run.Clusters}
 	for i := s.First; i <= s.Last; i++ {
 		part.Threads = append(part.Threads, cut(&run.Threads[i], s.BeginNS, s.EndNS))
 	}
-	o, _ := on(part, team.Threads{}, Groups(len(part.Threads), s.Rows), s.Bins) // there is no other member that could fail
+	has, _ := hasOf(part, team.Threads{}) // there is no other member that could fail, nor is there below
+	o, _ := on(part, team.Threads{}, has, Groups(len(part.Threads), s.Rows), s.Bins)
 	o.BeginNS, o.EndNS = s.BeginNS, s.EndNS
 	for i := range o.Rows {
 		o.Rows[i][0] += s.First
 		o.Rows[i][1] += s.First
 	}
-	o.Codes, o.Profile = []int{}, []float32{}
+	o.Codes, o.Profile, o.Waiting = []int{}, []float32{}, nil
 	return o
 }
 

@@ -11,8 +11,9 @@ type drawing struct {
 	*Overview
 	run      *trace.Run
 	owners   team.Threads
-	clusters int // that have codes of their own
-	stride   int // sums of a bin: one for each code and, where there are waits, one for each kind; the first, of none, is left to draw
+	clusters int     // that have codes of their own
+	stride   int     // sums of a bin: one for each code; where there are waits, one for each kind, the first, of none, left to draw; that of the critical path
+	onPath   []uint8 // by row and bin: what the critical path is there of the bin's time, in 255ths; nil: it is not known
 }
 
 // column is where in Codes the code of a label is, of InMPI or of InLost, which is the last.
@@ -33,6 +34,9 @@ func (d *drawing) add(row int, sums []int64) {
 		bins.Each(&d.run.Threads[i], func(bin int, label int32, ns int64) { sums[bin*d.stride+d.column(label)] += ns })
 		if d.Wait != nil {
 			bins.EachWait(&d.run.Threads[i], func(bin int, kind trace.WaitKind, ns int64) { sums[bin*d.stride+len(d.Codes)+int(kind)] += ns })
+		}
+		if d.onPath != nil && d.owners.Mine(i) { // who has not the thread may know of its path too
+			bins.EachCritical(&d.run.Threads[i], func(bin int, ns int64) { sums[(bin+1)*d.stride-1] += ns })
 		}
 	}
 }
@@ -84,12 +88,16 @@ func (d *drawing) collect(total []int64) error {
 	}
 	// What a member has not drawn is 0.
 	n := len(d.Cell)
-	cells := make([]int64, 2*n+len(d.Wait))
+	cells := make([]int64, 2*n+len(d.Wait)+len(d.onPath))
 	for i := range d.Cell {
 		cells[i], cells[n+i] = int64(d.Cell[i]), int64(d.Share[i])
 	}
 	for i, kind := range d.Wait {
 		cells[2*n+i] = int64(kind)
+	}
+	paths := cells[2*n+len(d.Wait):]
+	for i, share := range d.onPath {
+		paths[i] = int64(share)
 	}
 	for _, list := range [][]int64{cells, total} {
 		if err := d.owners.AllReduce(list, team.Sum); err != nil {
@@ -101,6 +109,9 @@ func (d *drawing) collect(total []int64) error {
 	}
 	for i := range d.Wait {
 		d.Wait[i] = uint8(cells[2*n+i])
+	}
+	for i := range d.onPath {
+		d.onPath[i] = uint8(paths[i])
 	}
 	return nil
 }

@@ -52,6 +52,15 @@ func TestWaits(t *testing.T) {
 			}
 		}
 	}
+	want := map[int]float64{int(trace.AtNToN): 60. / 200, int(trace.LateSender): 50. / 200}
+	for i, share := range o.Waiting {
+		if exact := want[i%trace.WaitKinds] * 255; math.Abs(float64(share)-exact) > 1 {
+			t.Fatalf("bin %d: kind %d has %d/255 of the time in MPI, should have %.0f", i/trace.WaitKinds, i%trace.WaitKinds, share, exact)
+		}
+	}
+	if len(o.Waiting) != trace.WaitKinds*o.Bins {
+		t.Errorf("%d shares of waits in %d bins", len(o.Waiting), o.Bins)
+	}
 	var b bytes.Buffer
 	if err := o.Write(&b); err != nil {
 		t.Fatal(err)
@@ -63,8 +72,47 @@ func TestWaits(t *testing.T) {
 	if diff := cmp.Diff(o, read); diff != "" {
 		t.Error(diff)
 	}
-	o.Wait = nil
+	o.Wait, o.Waiting = nil, nil
 	if diff := cmp.Diff(without, o); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The critical path is in the rows of its threads, with its parts of each bin; of a bin that it is on many rows in, in
+// those that have most.
+func TestPath(t *testing.T) {
+	run := striped(6, 1000)
+	bin := run.DurationNS / 1000
+	stretch := func(begin, end int64) trace.Stretch { return trace.Stretch{BeginNS: begin, EndNS: end} }
+	run.Threads[2].Critical = []trace.Stretch{stretch(0, 3*bin), stretch(4*bin+bin/4, 5*bin)}
+	run.Threads[0].Critical = []trace.Stretch{stretch(3*bin, 4*bin+bin/4)}
+	shares := []int64{5, 10, 15, 20, 40, 10}
+	begin := 5 * bin
+	for i, share := range shares {
+		end := begin + bin*share/100
+		run.Threads[i].Critical = append(run.Threads[i].Critical, stretch(begin, end))
+		begin = end
+	}
+	o := overview.Of(run, overview.DefaultBytes)
+	want := overview.Path{Row: make([]uint16, 4*o.Bins), Share: make([]uint8, 4*o.Bins)}
+	copy(want.Row, []uint16{2, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 1, 2, 3, 4})
+	copy(want.Share, []uint8{255, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0, 0, 68, 187, 0, 0, 34, 34, 51, 102})
+	if diff := cmp.Diff(want, o.Path); diff != "" {
+		t.Error(diff)
+	}
+	var b bytes.Buffer
+	if err := o.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	read, err := overview.Read(&b, len(run.Threads))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(o, read); diff != "" {
+		t.Error(diff)
+	}
+	o.Path = overview.Path{}
+	if diff := cmp.Diff(overview.Of(striped(6, 1000), overview.DefaultBytes), o); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -93,6 +141,9 @@ func TestWaitsOfPart(t *testing.T) {
 // Members that share the threads of rows draw what one of them alone does.
 func TestWaitsShared(t *testing.T) {
 	run := waiting(70, 20)
+	for i := range run.Threads {
+		run.Threads[i].Critical = []trace.Stretch{{BeginNS: int64(i) * 200, EndNS: int64(i+1) * 200}}
+	}
 	const bytes = 1000 // two threads a row
 	of := make([]int32, len(run.Threads))
 	for i := range of {
@@ -103,7 +154,7 @@ func TestWaitsShared(t *testing.T) {
 		part.Threads = slices.Clone(run.Threads)
 		for i := range part.Threads {
 			if of[i] != int32(m.Rank()) {
-				part.Threads[i] = trace.Thread{Rank: i, EndNS: run.DurationNS}
+				part.Threads[i] = trace.Thread{Rank: i, EndNS: run.DurationNS, Critical: run.Threads[i].Critical} // which all know
 			}
 		}
 		return overview.Shared(&part, team.Threads{Team: m, Of: of}, bytes)
@@ -112,8 +163,8 @@ func TestWaitsShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := overview.Of(run, bytes)
-	if len(want.Rows) != 35 || !slices.Contains(want.Wait, uint8(trace.LateSender)) {
-		t.Fatalf("%d rows", len(want.Rows))
+	if len(want.Rows) != 35 || !slices.Contains(want.Wait, uint8(trace.LateSender)) || len(want.Path.Row) == 0 || !slices.Contains(want.Path.Row, 34) {
+		t.Fatalf("%d rows, path %v", len(want.Rows), want.Path)
 	}
 	for rank, o := range drawn {
 		if diff := cmp.Diff(want, o); diff != "" {
@@ -122,9 +173,14 @@ func TestWaitsShared(t *testing.T) {
 	}
 }
 
-// Waits cost little: the file is no larger than one may be.
+// Waits and the critical path cost little: the file is no larger than one may be.
 func TestWaitsOfManyThreads(t *testing.T) {
 	run := waiting(3000, 50)
+	for i := range run.Threads { // which all have it, one after the other, in each round
+		for round := range int64(50) {
+			run.Threads[i].Critical = append(run.Threads[i].Critical, trace.Stretch{BeginNS: round*1000 + int64(i/3), EndNS: round*1000 + int64(i/3) + 1})
+		}
+	}
 	var b bytes.Buffer
 	if err := overview.Of(run, overview.DefaultBytes).Write(&b); err != nil {
 		t.Fatal(err)

@@ -50,7 +50,7 @@ func (b *builder) addCritical(c chosen) {
 	legs := b.legs(run, func(*trace.Thread) []trace.Span { return nil })
 	if len(legs) > b.limits.Critical {
 		legs = b.legs(run, func(t *trace.Thread) []trace.Span { return append([]trace.Span{}, c[rundir.NameOf(t)]...) })
-		b.leftOut("The critical path is shown where calls are.")
+		b.leftOut("The critical path is exact where calls are.")
 	}
 	if out := len(legs) - b.limits.Critical; out > 0 {
 		legs = legs[:b.limits.Critical]

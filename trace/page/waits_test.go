@@ -67,7 +67,7 @@ func TestWaitsLimited(t *testing.T) {
 	for name, limits := range map[string]struct {
 		critical, want int
 		words          string
-	}{"all": {rounds, rounds, ""}, "of that time": {60, 0, "shown where calls are."}, "fewer": {3, 3, "parts of it."}} {
+	}{"all": {rounds, rounds, ""}, "of that time": {60, 0, "exact where calls are."}, "fewer": {3, 3, "parts of it."}} {
 		s := written(t, page.Source{Detail: run}, page.Limits{Points: 1000, Calls: 20, Messages: 10, Critical: limits.critical, Rows: 10})
 		calls, end := s.Document.Detail.Calls, slices.Max(s.Floats["calls.exit_ns"])
 		if calls == 0 || calls > 20 || s.Document.Detail.Waits != calls/2 {

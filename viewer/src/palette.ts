@@ -2,7 +2,7 @@
 // same as in every other picture of the run; on a dark page dark colours are raised in lightness, by one rule, and keep
 // their hue.
 import { FILTERED, MISSING } from './data/clusters';
-import { mixed, rgbOf, type RGB } from './rgb';
+import { mixed, rgbOf, textOf, type RGB } from './rgb';
 import { nowTheme, type Theme } from './theme';
 
 // Waits are in MPI's grey under lines: one colour for messages, one for collectives, one for start and end.
@@ -31,10 +31,8 @@ const TINT = 0.34; // of the lines' colour: stretches too narrow for lines have 
 
 // waitGround gives the colour below the lines.
 export function waitGround(kind: number, theme: Theme = nowTheme()): string {
-  return '#' + mixed(rgbOf(waitColour(kind, theme)), rgbOf(greyOf('mpi', theme)), TINT).map(hex).join('');
+  return textOf(mixed(rgbOf(waitColour(kind, theme)), rgbOf(greyOf('mpi', theme)), TINT));
 }
-
-const hex = (v: number) => v.toString(16).padStart(2, '0');
 
 // The colours of clusters by id, set when a pack is opened and when a run in progress reports its clusters.
 let given = new Map<number, string>();
@@ -112,7 +110,7 @@ function hexOf(lightness: number, a: number, b: number): string {
   for (let chroma = 1; ; chroma -= 0.05) {
     const rgb = fromOklab(lightness, a * Math.max(chroma, 0), b * Math.max(chroma, 0));
     if (chroma <= 0 || rgb.every((v) => v >= -0.001 && v <= 1.001)) {
-      return '#' + rgb.map((v) => hex(Math.round(255 * Math.min(1, Math.max(0, v))))).join('');
+      return textOf(rgb.map((v) => Math.round(255 * Math.min(1, Math.max(0, v)))) as [number, number, number]);
     }
   }
 }

@@ -8,6 +8,9 @@ export function rgbOf(colour: string): RGB {
   return [(n >> 16) & 255, (n >> 8) & 255, n & 255];
 }
 
+// textOf gives "#rrggbb".
+export const textOf = (colour: RGB) => `#${colour.map((v) => v.toString(16).padStart(2, '0')).join('')}`;
+
 // mixed lays a share of a colour, 0-1, over a ground.
 export function mixed(colour: RGB, ground: RGB, share: number): RGB {
   const mix = (v: number, under: number) => Math.round(v * share + under * (1 - share));

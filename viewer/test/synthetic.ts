@@ -15,6 +15,7 @@ export interface Shape {
   readonly manifest?: Record<string, unknown>; // fields to put in place of the usual
   readonly efficiency?: Record<string, unknown> | null; // fields of the run in efficiency.json; null: there is no such file
   readonly waits?: Record<string, unknown>; // calls wait for the last of detailRanks, each iteration of the critical path is on the next rank; fields to put in place of those of waits.json
+  readonly legs?: number; // iterations of which the critical path is in the page; without, all
   readonly page?: Record<string, unknown>;
 }
 
@@ -176,6 +177,19 @@ export function synthetic(shape: Shape): Synthetic {
     share[i] = total > 0 ? Math.round((255 * (of[best] ?? 0)) / total) : 0;
   }
 
+  const legs = shape.waits ? (shape.legs ?? iterations) : 0;
+  const path = { row: new Uint16Array(4 * bins), share: new Uint8Array(4 * bins) };
+  for (let b = 0; b < bins; b++) {
+    for (let row = 0, i = 4 * b; row < rows; row++) {
+      let on = 0;
+      for (let it = Math.floor((b * binNS) / iterationNS); it < iterations && it * iterationNS < (b + 1) * binNS; it++) {
+        if (rowOf(it % ranks) === row) on += Math.min((b + 1) * binNS, (it + 1) * iterationNS) - Math.max(b * binNS, it * iterationNS);
+      }
+      if (on <= 0) continue;
+      path.row[i] = row;
+      path.share[i++] = Math.max(1, Math.round((255 * on) / binNS));
+    }
+  }
   const total = seconds.reduce((a, b) => a + b);
   const json = {
     format: 1,
@@ -211,7 +225,7 @@ export function synthetic(shape: Shape): Synthetic {
       codes,
     },
     groups: Array.from({ length: ranks }, (_, i) => [i, i]),
-    detail: { calls: calls.thread.length, waits: waits.call.length, messages: messages.from.length, critical: shape.waits ? iterations : 0, left_out: '' },
+    detail: { calls: calls.thread.length, waits: waits.call.length, messages: messages.from.length, critical: legs, left_out: '' },
     ...shape.page,
   };
   const columns = {
@@ -253,9 +267,13 @@ export function synthetic(shape: Shape): Synthetic {
           'waits.kind': Uint8Array.from(waits.kind),
           'waits.ns': Float64Array.from(waits.ns),
           'waits.for': Int32Array.from(waits.for),
-          'critical.thread': Int32Array.from({ length: iterations }, (_, it) => it % ranks),
-          'critical.begin_ns': Float64Array.from({ length: iterations }, (_, it) => it * iterationNS),
-          'critical.ns': new Float64Array(iterations).fill(iterationNS),
+          // A quarter of the time in MPI is a wait for late senders, a half one at N-to-N.
+          'overview.waiting': Uint8Array.from({ length: bins * 12 }, (_, i) => [0, 64, 0, 0, 0, 127][i % 12] ?? 0),
+          'overview.path.row': path.row,
+          'overview.path.share': path.share,
+          'critical.thread': Int32Array.from({ length: legs }, (_, it) => it % ranks),
+          'critical.begin_ns': Float64Array.from({ length: legs }, (_, it) => it * iterationNS),
+          'critical.ns': new Float64Array(legs).fill(iterationNS),
         }
       : {}),
   };

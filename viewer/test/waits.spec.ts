@@ -3,14 +3,16 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clusterOf, codeOf, kindOf, MPI, waiting } from '../src/data/codes';
 import { findings } from '../src/data/findings';
-import { loadBins, loadPack, PackError } from '../src/data/pack';
-import { KINDS, pathBy, scopesOf } from '../src/data/waits';
+import { loadBins, loadPack, PackError, type Pack } from '../src/data/pack';
+import { kindsIn } from '../src/data/clusters';
+import { causesOf, KINDS, OTHERS, partsOfPath, pathBy, scopesOf } from '../src/data/waits';
 import { linesOf } from '../src/draw/waits';
 import { seconds as time } from '../src/format';
-import { critical, next } from '../src/timeline/critical';
+import { coarselyAt, critical, next } from '../src/timeline/critical';
+import { layersOf, waitedOf } from '../src/timeline/profile';
 import { makeLanes } from '../src/timeline/lanes';
-import { drawRaster, plain, type Source } from '../src/timeline/raster';
-import { cells, kindsOf, waits } from '../src/timeline/source';
+import { drawRaster, makeWaits, plain, type Source } from '../src/timeline/raster';
+import { cells, kindsOf } from '../src/timeline/source';
 import { accessible, launch, open, report } from './browser';
 import { packBytes } from './pack';
 import { LATE_SENDER, N_TO_N, synthetic } from './synthetic';
@@ -56,19 +58,92 @@ describe('data', () => {
   test('the path is joined by what it is, and followed from thread to thread', () => {
     const pack = loadPack(run.bytes);
     const [scope] = scopesOf(pack.json.waits);
-    const parts = pathBy(must(scope).table);
+    const parts = pathBy(must(scope).table, kindsIn(pack.json.clusters));
     expect(parts.map((p) => [p.what, p.cluster, Math.round(p.share * 100)])).toEqual([['computing', 1, 60], ['computing', 2, 25], ['MPI', null, 10], ['outside', null, 5]]);
     const path = must(critical(pack));
     expect(Array.from({ length: 20 }, (_, i) => next(path, i))).toEqual([...Array.from({ length: 19 }, (_, i) => (i + 1) % 8), -1]);
     expect(critical(loadPack(synthetic({ ranks: 2, iterations: 3, clusters: 2 }).bytes))).toBeNull();
   });
+
+  test('where there are no legs, the path is that of bins of the overview', () => {
+    expect(critical(loadPack(run.bytes))).toMatchObject({ coarse: null, known: true });
+    const half = must(critical(loadPack(synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: {}, legs: 10 }).bytes)));
+    const coarse = must(half.coarse);
+    expect(half.known).toBe(true);
+    expect(half.thread).toHaveLength(10);
+    expect(coarse.bin[0]).toBe(100); // of 200: the ones before are full of legs
+    expect(new Set(coarse.bin).size).toBe(100);
+    expect(sum(coarse.share.map((s) => s * coarse.each))).toBeCloseTo(10 * run.iterationNS, -5);
+    expect(coarselyAt(coarse, 12 % 8, 12.5 * run.iterationNS)).toMatchObject({ share: 1, threads: 1 });
+    expect(coarselyAt(coarse, 3, 12.5 * run.iterationNS)).toBeNull();
+    expect(coarselyAt(coarse, 0, 0)).toBeNull();
+    const none = must(critical(loadPack(synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: {}, legs: 0 }).bytes)));
+    expect(none.coarse?.bin[0]).toBe(0);
+    const json = { ...run.json, detail: { ...(run.json['detail'] as object), calls: 0, waits: 0, messages: 0, critical: 1 }, points: { count: 0, of: 0 }, groups: [] };
+    const old = { 'critical.thread': Int32Array.of(0), 'critical.begin_ns': Float64Array.of(0), 'critical.ns': Float64Array.of(run.iterationNS) };
+    expect(critical(loadPack(packBytes(json, old)))).toMatchObject({ coarse: null, known: false });
+    expect(() => loadPack(packBytes(json, { ...old, 'overview.path.row': new Uint16Array(2) }))).toThrow(/overview\.path\.row has 2 rows, not 800/);
+    expect(() => loadPack(packBytes(json, { ...old, 'overview.waiting': new Uint8Array(7) }))).toThrow(/overview\.waiting has 7 rows/);
+  });
+
+  test('in the profile waits lie above the rest of MPI, which is above all else', () => {
+    const unlit = 0x40000000;
+    expect(layersOf([0, 1, 6, 7], 0, (c) => c)).toEqual([{ i: 2, kind: -1, code: 6 }, { i: 3, kind: -1, code: 7 }, { i: 1, kind: -1, code: MPI }]);
+    expect(layersOf([0, 1, 6], 3, (c) => (c === 1 ? (c | unlit) >>> 0 : c)).map((l) => [l.i, l.kind, plain(l.code), l.code >= unlit])).toEqual([
+      [2, -1, 6, false], [1, 0, MPI, true], [1, 1, waiting(1), true], [1, 2, waiting(2), true],
+    ]);
+    expect([...waitedOf([0, MPI], [9, 2, 9, 4], [0, 51, 102, 0, 255, 3], 3)].map((s) => Math.round(s * 1e6) / 1e6)).toEqual([0.8, 0.4, 0.8, 0, 4, 0]);
+  });
+
+  test('main comes before the whole run, and directories without it have that', () => {
+    const keys = (waits: Record<string, unknown>) => scopesOf(loadPack(synthetic({ ranks: 2, iterations: 3, clusters: 2, waits }).bytes).json.waits).map((s) => s.key);
+    expect(keys({})).toEqual(['run']);
+    expect(keys({ main: null })).toEqual(['run']);
+    expect(keys({ main: tableOf(2, 1), windows: tableOf(2, 1) })).toEqual(['main', 'run', 'windows']);
+    expect(scopesOf(loadPack(synthetic({ ranks: 2, iterations: 3, clusters: 2, waits: { main: { ...tableOf(2, 1), begin_seconds: 0.5, end_seconds: 1.5 } } }).bytes).json.waits)[0]).toMatchObject({
+      title: 'main', says: `from the end of the last MPI_Init to the start of the first MPI_Finalize: ${time(0.5)} to ${time(1.5)}`,
+    });
+  });
+
+  test('rows are sums of kinds, with their clusters below them, and what is not listed is one part', () => {
+    const { table, kinds } = ofVariants();
+    const [first, ...others] = causesOf(table, kinds);
+    expect(first).toMatchObject({ rank: 1, cluster: 1, seconds: 5, direct_seconds: 4, share: 0.5, waits: NaN, more_seconds: NaN, of: [{ cluster: 1, seconds: 2, waits: 7 }, { cluster: 4, seconds: 3, waits: 9 }] });
+    expect(others.map((c) => [c.rank, c.cluster, c.call_path, c.seconds, c.waits, c.of.map((m) => m.cluster)])).toEqual([
+      [2, 1, 'a', 2, 5, [4]], // the variant alone: its figures are the kind's
+      [1, 1, 'b', 1, 5, []],
+      [1, null, 'a', 0.5, 5, []],
+    ]);
+    expect(partsOfPath(table, kinds).map((p) => [p.cluster, p.call_path, p.seconds, p.of.map((m) => m.cluster)])).toEqual([[1, 'a', 5, [1, 4]], [1, 'b', 2, [4]], [2, 'a', 1, []], [null, 'a', 1, []]]);
+    const bar = pathBy(table, kinds);
+    expect(bar.map((p) => [p.what, p.cluster, p.seconds, p.of.map((m) => [m.cluster, m.seconds])])).toEqual([['computing', 1, 7, [[4, 4], [1, 3]]], ['computing', 2, 1, []], ['MPI', null, 1, []], [OTHERS, null, 1, []]]);
+    expect(sum(bar.map((p) => p.share))).toBeCloseTo(1, 12);
+  });
 });
 
+// ofVariants has 4 as a variant of 1, causes of 10 s of waiting and a path of 10 s.
+function ofVariants() {
+  const cause = (n: number, cluster: number | null, call_path: string, seconds: number, direct_seconds: number, waits: number) => ({
+    world: 0, rank: n, thread: 0, what: 'computing', cluster, call_path, seconds, direct_seconds, share: seconds / 10, waits, more_seconds: 0.25,
+  });
+  const part = (what: string, cluster: number | null, call_path: string, seconds: number) => ({ what, cluster, call_path, seconds, share: seconds / 10 });
+  const given = {
+    ...tableOf(8, 10),
+    causes: [cause(1, 1, 'a', 2, 2, 7), cause(1, 4, 'a', 3, 2, 9), cause(2, 4, 'a', 2, 2, 5), cause(1, 1, 'b', 1, 1, 5), cause(1, null, 'a', 0.5, 0.5, 5)],
+    clusters: [{ cluster: 1, caused_seconds: 3, path_seconds: 3, path_share: 0.3, path_imbalance_seconds: -1 }, { cluster: 4, caused_seconds: 5, path_seconds: 4, path_share: 0.4, path_imbalance_seconds: 2 }],
+    critical_path: { seconds: 10, changes: 3, parts: [part('computing', 1, 'a', 3), part('computing', 4, 'a', 2), part('computing', 4, 'b', 2), part('computing', 2, 'a', 1), part('MPI', null, 'a', 1)], parts_total: 9, ranks: [] },
+  };
+  const made = synthetic({ ranks: 8, iterations: 20, clusters: 4, kinds: true, waits: { whole_run: given } });
+  const pack = loadPack(made.bytes);
+  return { made, pack, table: must(pack.json.waits?.whole_run), kinds: kindsIn(pack.json.clusters) };
+}
+
 // One thread, 100 ns: a burst of 40, then a call of 60 that waits for 50.
-function source(): Source {
+function source(burst = 40, wait = 50): Source {
+  const calls = makeLanes(1, [0], [burst], () => 100);
   return {
-    threads: 1, bursts: makeLanes(1, [0], [0], () => 40), code: Uint32Array.of(codeOf(1)), gap: Uint8Array.of(0), calls: makeLanes(1, [0], [40], () => 100),
-    waits: { of: Int32Array.of(0), kind: [LATE_SENDER], ns: [50] }, overview: null, bins: null,
+    threads: 1, bursts: makeLanes(1, [0], [0], () => burst), code: Uint32Array.of(codeOf(1)), gap: Uint8Array.of(0), calls,
+    waits: makeWaits(calls, Int32Array.of(0), [LATE_SENDER], [wait]), overview: null, bins: null,
   };
 }
 
@@ -81,13 +156,43 @@ describe('raster', () => {
 
   test('a pixel of MPI shows the wait if that has most of the time in MPI, and waits take none from others', () => {
     expect(shown(source(), 1)).toEqual([waiting(LATE_SENDER)]);
-    const short = source();
-    expect(shown({ ...short, waits: { ...must(short.waits), ns: [25] } }, 1)).toEqual([MPI]);
-    const burst = { ...source(), bursts: makeLanes(1, [0], [0], () => 55), calls: makeLanes(1, [0], [55], () => 100) };
-    expect(shown(burst, 1)).toEqual([codeOf(1)]);
+    expect(shown(source(40, 25), 1)).toEqual([MPI]);
+    expect(shown(source(55), 1)).toEqual([codeOf(1)]);
     // Two kinds and the rest: none has more than the burst, all together do.
-    const two = { ...source(), calls: makeLanes(1, [0, 0], [40, 70], (i) => (i === 0 ? 70 : 100)), waits: { of: Int32Array.of(0, 1), kind: [LATE_SENDER, N_TO_N], ns: [28, 30] } };
-    expect(shown(two, 1)).toEqual([waiting(N_TO_N)]);
+    const calls = makeLanes(1, [0, 0], [40, 70], (i) => (i === 0 ? 70 : 100));
+    expect(shown({ ...source(), calls, waits: makeWaits(calls, Int32Array.of(0, 1), [LATE_SENDER, N_TO_N], [28, 30]) }, 1)).toEqual([waiting(N_TO_N)]);
+  });
+
+  test('what has more than half of a pixel, and of its time in MPI, wins, wherever calls begin and end', () => {
+    let seed = 7;
+    const random = (n: number) => (seed = (seed * 48271) % 0x7fffffff) % n;
+    for (let round = 0; round < 200; round++) {
+      const edges = [...new Set(Array.from({ length: 60 }, () => random(1000)))].sort((a, b) => a - b);
+      const stretches = edges.slice(1).map((to, i) => ({ from: edges[i] ?? 0, to }));
+      const [bursts, inMPI] = [stretches.filter((_, i) => i % 2 === 0), stretches.filter((_, i) => i % 2 === 1)];
+      const ns = inMPI.map(({ from, to }) => random(to - from + 1));
+      const kind = inMPI.map((_, i) => (random(2) ? LATE_SENDER : N_TO_N) * Number(i % 3 > 0));
+      const calls = makeLanes(1, inMPI.map(() => 0), inMPI.map((s) => s.from), (i) => inMPI[i]?.to ?? 0);
+      const s: Source = {
+        ...source(), calls, bursts: makeLanes(1, bursts.map(() => 0), bursts.map((b) => b.from), (i) => bursts[i]?.to ?? 0), code: new Uint32Array(bursts.length).fill(codeOf(1)), gap: new Uint8Array(bursts.length),
+        waits: makeWaits(calls, Int32Array.from(kind, (k, i) => (k ? i : -1)), kind, ns),
+      };
+      const width = 1 + random(120);
+      const pixels = [...drawRaster(s, { from: 0, to: 1000 }, { from: 0, to: 1 }, width, 1, true).codes].map(plain);
+      pixels.forEach((code, p) => {
+        const within = (from: number, to: number) => Math.max(0, Math.min(to, ((p + 1) * 1000) / width) - Math.max(from, (p * 1000) / width));
+        const computing = sum(bursts.map((b) => within(b.from, b.to)));
+        const mpi = sum(inMPI.map((c) => within(c.from, c.to)));
+        if (Math.abs(computing - mpi) > 0.01) expect(code === codeOf(1)).toBe(computing > mpi);
+        if (mpi <= computing + 0.01) return;
+        for (const k of [LATE_SENDER, N_TO_N]) {
+          const waited = sum(inMPI.map((c, i) => (kind[i] === k ? within(c.from, c.from + (ns[i] ?? 0)) : 0)));
+          if (waited > mpi / 2 + 0.01) expect(code).toBe(waiting(k));
+        }
+        const rest = sum(inMPI.map((c, i) => (kind[i] ? within(c.from + (ns[i] ?? 0), c.to) : within(c.from, c.to))));
+        if (rest > mpi / 2 + 0.01) expect(code).toBe(MPI);
+      });
+    }
   });
 
   test('cells of the overview show waits too', () => {
@@ -103,18 +208,32 @@ test('sentences name the causes that cost 1 %, and what the critical path is', (
   const told = findings(pack);
   const of = (text: string) => told.filter((f) => f.text.includes(text));
   expect(of('makes others wait').map((f) => f.text.replace(/\s/g, ' '))).toEqual([
-    `Rank 5 makes others wait ${time(0.5 * waited)}, 50 % of all waiting: 500 µs more in cluster 2, 40 times, before MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
-    `Rank 3 makes others wait ${time(0.3 * waited)}, 30 % of all waiting: 500 µs more in no cluster, 30 times, before MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
-    `Rank 3 makes others wait ${time(0.15 * waited)}, 15 % of all waiting: it takes longer in MPI without waiting, at MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
+    `Over the whole run rank 5 makes others wait ${time(0.5 * waited)}, 50 % of all waiting: 500 µs more in cluster 2, 40 times, before MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
+    `Over the whole run rank 3 makes others wait ${time(0.3 * waited)}, 30 % of all waiting: 500 µs more in no cluster, 30 times, before MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
+    `Over the whole run rank 3 makes others wait ${time(0.15 * waited)}, 15 % of all waiting: it takes longer in MPI without waiting, at MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
   ]);
   expect(of('makes others wait')[0]).toMatchObject({ cluster: 2, show: { view: 'waits', selection: { clusters: [2], threads: [[5, 5]] } } });
-  expect(of('Critical path').map((f) => f.text.replace(/\s/g, ' '))).toEqual(['Critical path: 60 % in cluster 1, 25 % in cluster 2, 10 % in MPI, 5 % in what was not recorded; it changes threads 19 times.']);
+  expect(of('critical path').map((f) => f.text.replace(/\s/g, ' '))).toEqual(['Over the whole run the critical path is 60 % in cluster 1, 25 % in cluster 2, 10 % in MPI, 5 % in what was not recorded; it changes threads 19 times.']);
   // The last cause has 5 % of the waits, which are 10 % of the time.
-  expect(told.some((f) => f.text.includes('Rank 1 makes'))).toBe(false);
+  expect(told.some((f) => f.text.includes('rank 1 makes'))).toBe(false);
   const collectives = synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: { whole_run: { ...tableOf(8, endNS / 1e9), basis: 'collectives' } } });
   expect(findings(loadPack(collectives.bytes)).filter((f) => f.text.includes('in collectives,'))).toHaveLength(3);
   const none = synthetic({ ranks: 8, iterations: 20, clusters: 4 });
-  expect(findings(loadPack(none.bytes)).filter((f) => /makes others wait|Critical path/.test(f.text))).toEqual([]);
+  expect(findings(loadPack(none.bytes)).filter((f) => /makes others wait|critical path/.test(f.text))).toEqual([]);
+});
+
+test('sentences are of main where it is known, and of kinds with their variants', () => {
+  const plain = (pack: Pack) => findings(pack).map((f) => f.text.replace(/\s/g, ' ')).filter((text) => /makes others wait|critical path/.test(text));
+  const { pack } = ofVariants();
+  expect(plain(pack)).toEqual([
+    'Over the whole run rank 1 makes others wait 5 s, 50 % of all waiting: it takes longer in cluster 1 (2 s in itself and 3 s in its variant 4), before a.',
+    'Over the whole run rank 2 makes others wait 2 s, 20 % of all waiting: 250 ms more in cluster 1 (its variant cluster 4), 5 times, before a.',
+    'Over the whole run rank 1 makes others wait 1 s, 10 % of all waiting: 250 ms more in cluster 1, 5 times, before b.',
+    'Over the whole run the critical path is 70 % in cluster 1 with its variants, 10 % in cluster 2, 10 % in MPI, 10 % in small parts; it changes threads 3 times.',
+  ]);
+  expect(findings(pack).find((f) => f.text.includes('rank 2 makes'))).toMatchObject({ cluster: 1, show: { selection: { clusters: [1, 4] } } });
+  const main = synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: { main: tableOf(8, 1) } });
+  expect(plain(loadPack(main.bytes)).map((text) => text.split(/ rank | the critical/)[0])).toEqual(Array<string>(4).fill('Within main'));
 });
 
 interface Drawn {
@@ -122,7 +241,7 @@ interface Drawn {
   colours: Record<string, string>;
   width: number;
   time: { from: number; to: number };
-  path: { changes: number; drawn: number } | null;
+  path: { changes: number; drawn: number; coarse: number } | null;
 }
 
 describe('page', () => {
@@ -145,7 +264,7 @@ describe('page', () => {
     const { page, errors, close } = await open(browser, report(run.bytes), `view=timeline&probe=1&path=no&messages=no&zoom=0~${2 * run.iterationNS}&rows=0~4`, { colorScheme });
     const d = await drawn(page, (d) => d.time.to === 2 * run.iterationNS);
     const pack = loadPack(run.bytes);
-    const { kind, ns } = must(waits(pack));
+    const [kind, ns] = [pack.column('waits.kind'), pack.column('waits.ns')];
     for (const k of [LATE_SENDER, N_TO_N]) {
       const wanted = sum(Array.from(ns, (v, i) => (kind[i] === k ? v : 0)));
       const pixelNS = (2 * run.iterationNS) / d.width;
@@ -165,6 +284,32 @@ describe('page', () => {
     const d = await drawn(page);
     expect(d.pixels[waiting(N_TO_N)]).toBeGreaterThan(0);
     expect(d.path?.changes).toBe(19);
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('the profile divides MPI by what is waited for', async () => {
+    const { page, errors, close } = await open(browser, report(run.bytes), 'view=timeline&probe=1');
+    await drawn(page);
+    const { pixels } = (await page.evaluate(() => window.__moriens?.drawn['profile'])) as { pixels: Record<string, number> };
+    const parts = [MPI, waiting(LATE_SENDER), waiting(N_TO_N)].map((code) => pixels[code] ?? 0);
+    const all = sum(parts);
+    for (const [i, share] of [0.25, 0.25, 0.5].entries()) expect(Math.abs((parts[i] ?? 0) / all - share)).toBeLessThan(0.02);
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('the path is drawn over the whole run, coarsely where its legs are not in the page, which the page says', async () => {
+    const half = synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: {}, legs: 10 });
+    const { page, errors, close } = await open(browser, report(half.bytes), 'view=timeline&probe=1');
+    expect((await drawn(page)).path).toMatchObject({ changes: 9, coarse: must(critical(loadPack(half.bytes))?.coarse).bin.length });
+    expect(await page.locator('.canvas-bar').innerText()).toMatch(/exact where calls are kept, elsewhere coarse: in each .* the threads that have most of it/);
+    const box = await page.locator('.timeline-plot > canvas').nth(1).boundingBox();
+    if (!box) throw new Error('no timeline');
+    await page.mouse.move(box.x + (box.width * 12.5) / 20, box.y + (box.height * 4.5) / 8);
+    await expect.poll(() => page.locator('.tip').innerText()).toMatch(/Critical path, coarsely: rank 4 has 100\s*% of it from/);
+    await page.mouse.move(box.x + (box.width * 2.5) / 20, box.y + (box.height * 2.5) / 8);
+    await expect.poll(() => page.locator('.tip').innerText()).toMatch(/On the critical path/);
     expect(errors).toEqual([]);
     await close();
   });
@@ -235,9 +380,53 @@ describe('page', () => {
     }
     expect(await panel(page, 'Waiting').innerText()).toMatch(/messages are known in the kept windows only[^]*waits for messages included/);
     expect(await panel(page, 'Who waits for whom in messages').innerText()).toContain('Not known: messages are known in the kept windows only.');
-    await page.getByLabel('Waits of').selectOption('kept windows');
+    await page.getByLabel('Within').selectOption('kept windows');
     await expect.poll(() => hash(page)).toContain('waits=windows');
     expect(await panel(page, 'Who waits for whom in messages').locator('tbody tr').count()).toBe(1);
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('main is shown where it is known, and the whole run at a choice; columns of clusters are of the whole run', async () => {
+    const main = { ...tableOf(8, 0.5), begin_seconds: 0.25, end_seconds: 0.75, clusters: [] };
+    const { page, errors, close } = await open(browser, report(synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: { main } }).bytes), 'view=waits');
+    const waiting = async () => (await panel(page, 'Waiting').locator('tbody tr').first().innerText()).replace(/\s/g, ' ');
+    expect(await panel(page, 'Waiting').innerText()).toContain('Within main, collectives and messages');
+    expect(await waiting()).toContain(time(0.1 * 8 * 0.5).replace(/\s/g, ' '));
+    expect(await panel(page, 'Critical path').innerText()).toContain('Within main: ');
+    await page.getByLabel('Within').selectOption('whole run');
+    await expect.poll(waiting).toContain(time(waited).replace(/\s/g, ' '));
+    await expect.poll(() => hash(page)).toContain('waits=run');
+    await page.evaluate(() => (location.hash = 'view=clusters'));
+    await expect.poll(() => page.locator('tr[data-cluster="2"]').innerText()).toContain('25');
+    expect(await page.locator('table.sortable th button', { hasText: 'Makes wait' }).getAttribute('title')).toContain('of the whole run, whatever else is chosen');
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('the row of a kind has the sums of its clusters, in the view and in the table of clusters', async () => {
+    const { made, pack } = ofVariants();
+    const { page, errors, close } = await open(browser, report(made.bytes), 'view=waits');
+    const rows = await texts(page, 'Who makes others wait, and by what');
+    expect(rows.slice(0, 5).map((s) => s.replace(/ MPI.*/, ''))).toEqual([
+      expect.stringMatching(/^rank 1 cluster 1 a 5 s/), expect.stringMatching(/^cluster 1 itself 2 s/), expect.stringMatching(/^variant: cluster 4 3 s/), expect.stringMatching(/^rank 2 cluster 1 a 2 s/), expect.stringMatching(/^variant: cluster 4 2 s/),
+    ]);
+    expect(await page.locator('[data-part]').evaluateAll((parts) => parts.map((p) => p.getAttribute('data-part')))).toEqual(['cluster 1', 'cluster 2', 'MPI', 'others']);
+    const ends = await page.locator('[data-part="others"]').evaluate((p) => p.getBoundingClientRect().right - (p.closest('svg')?.getBoundingClientRect().right ?? 0));
+    expect(Math.abs(ends)).toBeLessThan(1);
+    await panel(page, 'Who makes others wait, and by what').getByRole('button', { name: 'rank 2' }).click();
+    await expect.poll(() => hash(page)).toMatch(/cluster=1(%2C|,)4/);
+    await page.evaluate(() => (location.hash = 'view=clusters&sort=-caused'));
+    await page.waitForSelector('table.sortable');
+    const heads = await page.locator('table.sortable thead th').allInnerTexts();
+    const at = (title: string) => heads.findIndex((h) => h.includes(title)) - 1;
+    const cell = (id: number, title: string) => page.locator(`tr[data-cluster="${id}"] td`).nth(at(title));
+    expect(await cell(1, 'Makes wait').innerText()).toBe(time(8));
+    expect(await cell(1, 'Makes wait').getAttribute('title')).toBe(`itself ${time(3)}, variant 4 ${time(5)}`);
+    expect(await cell(1, 'Imbalance').innerText()).toBe(time(1));
+    expect(await cell(4, 'Makes wait').innerText()).toBe(time(5));
+    expect(await cell(4, 'Makes wait').getAttribute('title')).toContain('cluster 1');
+    expect(pack.json.clusters?.clusters.find((c) => c.id === 4)?.kind).toBe(1);
     expect(errors).toEqual([]);
     await close();
   });

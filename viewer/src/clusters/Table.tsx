@@ -1,7 +1,7 @@
 // All clusters, in the order of any column.
 import { usePack } from '../data/context';
 import type { Table as Waits } from '../data/waits';
-import { byKinds, SCORE, unclustered, type CallPath, type Clusters } from '../data/clusters';
+import { byKinds, kindsIn, SCORE, unclustered, type CallPath, type Cluster, type Clusters } from '../data/clusters';
 import { whyNot, type ClusterLoss, type Part } from '../data/efficiency';
 import type { ThreadName } from '../data/manifest';
 import { briefPath, nameOf } from '../data/names';
@@ -11,7 +11,6 @@ import { Swatch } from '../parts/Swatch';
 import { usePart, Within } from '../parts/Within';
 import { SaveTools } from '../save/SaveTools';
 import { toggleCluster, useParam, useSelection } from '../store';
-import { useScope } from '../waits/scope';
 
 export interface Row {
   readonly id: number;
@@ -36,8 +35,12 @@ export interface Row {
   readonly caused: number; // s, that others wait
   readonly path: number; // share of the critical path
   readonly imbalance: number; // s, on the path
+  readonly parts: readonly Cost[]; // of these three, where they are sums: the cluster itself and its variants
   readonly who: ThreadName | null;
 }
+
+type Costs = Pick<Row, 'caused' | 'path' | 'imbalance'>;
+type Cost = Costs & { readonly id: number };
 
 type Key = 'id' | 'caused' | 'path' | 'imbalance' | 'seconds' | 'share' | 'bursts' | 'mean' | 'spread' | 'kind' | 'median' | 'core' | 'predicted' | 'score' | 'lost' | 'balance' | 'most' | 'best';
 
@@ -51,6 +54,9 @@ interface Column {
   readonly waits?: boolean; // of waits.json
 }
 
+// What figures of waits are of.
+const COSTS = 'of the whole run, whatever else is chosen; of a kind with its variants, whose rows have their parts of that';
+
 const columns: readonly Column[] = [
   { key: 'seconds', title: 'Time', says: 'total duration of its bursts', show: (r) => seconds(r.seconds) },
   { key: 'share', title: 'Share', says: 'of the computing time of all bursts', show: (r) => percent(r.share) },
@@ -58,9 +64,9 @@ const columns: readonly Column[] = [
   { key: 'balance', title: 'Balance', says: 'mean over largest time of a thread in it and the variants of its kind', show: (r) => percent(r.balance), losses: true },
   { key: 'most', title: 'Most', says: 'who has the largest time in it and the variants of its kind', show: (r) => (r.who ? nameOf(r.who, r.who.world > 0) : '–'), losses: true },
   { key: 'best', title: 'IPC of best', says: 'its instructions per cycle over those of the best cluster between the same calls', show: (r) => percent(r.best), losses: true },
-  { key: 'caused', title: 'Makes wait', says: 'waits of others that are charged to it: it takes longer on one rank than on those that wait for that one', show: (r) => seconds(r.caused), waits: true },
-  { key: 'path', title: 'On path', says: 'its part of the critical path: to a first order, what the run gains if it vanishes', show: (r) => percent(r.path), waits: true },
-  { key: 'imbalance', title: 'Imbalance', says: 'its time on the critical path less the mean of all threads: to a first order, what balance can gain; below 0 the path passes where it takes less', show: (r) => seconds(r.imbalance), waits: true },
+  { key: 'caused', title: 'Makes wait', says: `waits of others that are charged to it: it takes longer on one rank than on those that wait for that one; ${COSTS}`, show: (r) => seconds(r.caused), waits: true },
+  { key: 'path', title: 'On path', says: `its part of the critical path: to a first order, what the run gains if it vanishes; ${COSTS}`, show: (r) => percent(r.path), waits: true },
+  { key: 'imbalance', title: 'Imbalance', says: `its time on the critical path less the mean of all threads: to a first order, what balance can gain; below 0 the path passes where it takes less; ${COSTS}`, show: (r) => seconds(r.imbalance), waits: true },
   { key: 'bursts', title: 'Bursts', says: 'how many there were in the run', show: (r) => count(r.bursts) },
   { key: 'mean', title: 'Mean', says: 'mean duration', show: (r) => ns(r.mean), kinds: false },
   { key: 'spread', title: 'Spread', says: 'standard deviation of the durations, as part of their mean', show: (r) => percent(r.spread), kinds: false },
@@ -72,11 +78,11 @@ const columns: readonly Column[] = [
 ];
 
 export function rowsOf(c: Clusters, part: Part | null = null, waits: Waits | null = null): Row[] {
-  const cost = new Map(waits?.clusters.map((w) => [w.cluster, w]));
+  const cost = costsOf(c, waits);
   const [losses, rated] = [part?.kinds, part?.clusters].map((list) => new Map(list?.map((l) => [l.id, l])));
   return c.clusters.map((k) => ({
     ...lossOf(losses?.get(k.id), rated?.get(k.id)),
-    ...costOf(cost.get(k.id)),
+    ...(cost.get(k.id) ?? free),
     id: k.id,
     seconds: k.seconds,
     share: k.share,
@@ -100,23 +106,45 @@ function lossOf(l?: ClusterLoss, rated?: ClusterLoss): Pick<Row, 'lost' | 'balan
   return { lost: l?.lost_seconds ?? NaN, balance: l?.load_balance ?? NaN, most: l?.most?.rank ?? NaN, best: rated?.ipc_of_best ?? NaN, who: l?.most ?? null };
 }
 
-// costOf has what it makes others wait, and what it has of the critical path.
-function costOf(w?: Waits['clusters'][number]): Pick<Row, 'caused' | 'path' | 'imbalance'> {
-  return { caused: w?.caused_seconds ?? NaN, path: w?.path_share ?? NaN, imbalance: w?.path_imbalance_seconds ?? NaN };
+const free: Costs & Pick<Row, 'parts'> = { caused: NaN, path: NaN, imbalance: NaN, parts: [] };
+
+// costsOf has what clusters make others wait, and what they have of the critical path: in the row of the cluster that
+// stands for a kind the sums of all its clusters, as who is late in one variant of it is early in another.
+function costsOf(c: Clusters, waits: Waits | null): Map<number, Costs & Pick<Row, 'parts'>> {
+  const known = new Map(waits?.clusters.map((w) => [w.cluster, w]));
+  const own = new Map(
+    c.clusters.flatMap((k: Cluster): [number, Cost][] => {
+      const w = known.get(k.id);
+      return w ? [[k.id, { id: k.id, caused: w.caused_seconds, path: w.path_share, imbalance: w.path_imbalance_seconds }]] : [];
+    }),
+  );
+  // One that is not on the path at all has no figures: what it has less than the mean of the threads is all of the mean.
+  const time = new Map(c.clusters.map((k) => [k.id, k.seconds]));
+  const costOf = (id: number): Cost => own.get(id) ?? { id, caused: 0, path: 0, imbalance: -(time.get(id) ?? 0) / (waits?.locations ?? NaN) };
+  const kinds = kindsIn(c);
+  return new Map(
+    c.clusters.flatMap(({ id }): [number, Costs & Pick<Row, 'parts'>][] => {
+      const members = kinds.of(id) === id ? kinds.members(id) : [id];
+      if (!members.some((m) => own.has(m))) return [];
+      const parts = members.map(costOf);
+      const sum = (of: keyof Costs) => parts.reduce((all, p) => all + p[of], 0);
+      return [[id, { caused: sum('caused'), path: sum('path'), imbalance: sum('imbalance'), parts: parts.length > 1 ? parts : [] }]];
+    }),
+  );
 }
 
 // restOf are the bursts that are in no cluster; they are always below all clusters.
 function restOf(c: Clusters): Row[] {
   return unclustered(c)
     .filter((r) => r.bursts > 0)
-    .map((r) => ({ ...r, mean: (r.seconds * 1e9) / r.bursts, spread: NaN, kind: NaN, median: NaN, core: NaN, predicted: NaN, why: '', eps: NaN, minPts: NaN, after: null, ...lossOf(), ...costOf() }));
+    .map((r) => ({ ...r, mean: (r.seconds * 1e9) / r.bursts, spread: NaN, kind: NaN, median: NaN, core: NaN, predicted: NaN, why: '', eps: NaN, minPts: NaN, after: null, ...lossOf(), ...free }));
 }
 
 export function sorted(rows: readonly Row[], by: string): Row[] {
   const down = by.startsWith('-');
   const key = (columns.find((c) => c.key === by.replace('-', ''))?.key ?? 'id') satisfies Key;
   const at = (r: Row) => (Number.isNaN(r[key]) ? -Infinity : r[key]);
-  return [...rows].sort((a, b) => (down ? at(b) - at(a) : at(a) - at(b)) || a.id - b.id);
+  return [...rows].sort((a, b) => (down ? at(b) - at(a) : at(a) - at(b)) || Number(ofKind(a)) - Number(ofKind(b)) || a.id - b.id);
 }
 
 export function ClusterTable({ clusters }: { clusters: Clusters }) {
@@ -124,7 +152,7 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
   const selection = useSelection();
   const [by, sortBy] = useParam('sort', 'id');
   const { part } = usePart();
-  const waits = useScope().scope?.table ?? null;
+  const waits = pack.json.waits?.whole_run ?? null;
   const rows = [...sorted(rowsOf(clusters, part, waits), by), ...restOf(clusters)];
   const most = Math.max(...rows.map((r) => r.share), 0);
   const kinds = byKinds(clusters);
@@ -160,7 +188,7 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
                   </button>
                 </th>
                 {shown.map((c) => (
-                  <td key={c.key} class={c.key === 'share' ? 'n bar' : 'n'} title={c.waits && Number.isNaN(r[c.key]) ? 'makes nobody wait, and is not on the critical path' : c.key === 'kind' ? r.why : c.losses && Number.isNaN(r[c.key]) ? whyNot(pack.json.efficiency, part, r.id, c.key === 'best') : undefined}>
+                  <td key={c.key} class={classOf(c, r)} title={c.waits ? costHint(c, r) : c.key === 'kind' ? r.why : c.losses && Number.isNaN(r[c.key]) ? whyNot(pack.json.efficiency, part, r.id, c.key === 'best') : undefined}>
                     {c.key === 'share' && most > 0 ? <span class="fill" style={{ width: `${(38 * r.share) / most}px` }} /> : null}
                     {c.show(r)}
                   </td>
@@ -175,6 +203,19 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
       </div>
     </Panel>
   );
+}
+
+// ofKind says of a row that the row of its kind has its costs too.
+const ofKind = (r: Row) => r.kind > 0 && r.kind !== r.id;
+
+const classOf = (c: Column, r: Row) => ['n', c.key === 'share' ? 'bar' : '', c.waits && ofKind(r) ? 'of-kind' : ''].filter(Boolean).join(' ');
+
+// costHint says what a figure of waits is the sum of, or why there is none.
+function costHint(c: Column, r: Row): string | undefined {
+  if (Number.isNaN(r[c.key])) return r.id > 0 ? 'makes nobody wait, and is not on the critical path' : undefined;
+  if (ofKind(r)) return `a variant: of what the row of its kind, cluster ${count(r.kind)}, has`;
+  if (r.parts.length === 0) return undefined;
+  return r.parts.map((p) => `${p.id === r.id ? 'itself' : `variant ${count(p.id)}`} ${c.show({ ...r, ...p })}`).join(', ');
 }
 
 function Head(p: { title: string; says: string; name: Key; by: string; sort: (by: string) => void; right?: boolean }) {

@@ -99,13 +99,16 @@ const stretches: Readonly<Record<string, readonly [title: string, says: string]>
   loop: ['loop', 'all iterations, from the begin of the first to the end of the last'],
 };
 
+// sayStretch names a stretch of a run, and says what it is and when.
+export function sayStretch(within: string, { begin_seconds: begin, end_seconds: end }: { begin_seconds: number; end_seconds: number }): { title: string; says: string } {
+  const [title, says] = stretches[within] ?? [within, ''];
+  const when = Number.isFinite(begin) && Number.isFinite(end) ? `${time(begin)} to ${time(end)}` : '';
+  return { title, says: [says, when].filter(Boolean).join(': ') };
+}
+
 // partsOf lists the parts of a run, that in which the file describes it first.
 export function partsOf(e: Efficiency): Part[] {
-  const stretchOf = (s: Efficiency | Run['stretches'][number], own: boolean): Part => {
-    const [title, says] = stretches[s.within] ?? [s.within, ''];
-    const when = Number.isFinite(s.begin_seconds) && Number.isFinite(s.end_seconds) ? `${time(s.begin_seconds)} to ${time(s.end_seconds)}` : '';
-    return { ...s, key: s.within, title, says: [says, when].filter(Boolean).join(': '), own, kinds: s.kinds.length > 0 ? s.kinds : s.clusters };
-  };
+  const stretchOf = (s: Efficiency | Run['stretches'][number], own: boolean): Part => ({ ...s, ...sayStretch(s.within, s), key: s.within, own, kinds: s.kinds.length > 0 ? s.kinds : s.clusters });
   const phaseOf = (p: Phase): Part => ({
     ...p,
     key: phaseKey(p),

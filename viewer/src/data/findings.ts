@@ -1,14 +1,14 @@
 // What the data say, in sentences, what matters most first. Each figure is computed from the pack; docs/viewer.md has
 // the thresholds.
-import { cluster as clusterName, count, ns, percent, plural, ratio, seconds } from '../format';
+import { cluster as clusterName, count, list, ns, percent, plural, ratio, seconds } from '../format';
 import type { Selection } from '../state/hash';
-import { FILTERED, MISSING, NOISE, unclustered, type Cluster } from './clusters';
+import { FILTERED, kindsIn, MISSING, NOISE, unclustered, type Cluster } from './clusters';
 import { partsOf } from './efficiency';
 import { groupsOf, median, secondsIn, type Group } from './groups';
 import type { Manifest } from './manifest';
 import { nameOf, numberOf, shortPath, threadName, threadsName } from './names';
 import type { Pack } from './pack';
-import { clusterOf as computed, onlyCollectives, pathBy, scopesOf, type Cause } from './waits';
+import { causesOf, clusterOf as computed, onlyCollectives, OTHERS, pathBy, scopesOf, type Cause, type PathPart, type Sum } from './waits';
 
 interface Finding {
   readonly text: string;
@@ -19,8 +19,8 @@ interface Finding {
 // A cluster counts where it has this share of the computing time.
 const MATTERS = 0.02;
 
-// So many ranks that are unlike their class have a sentence each.
-const OUTLIERS = 3;
+// So many ranks that are unlike their class, and that are slow in a cluster, have a sentence each.
+const [OUTLIERS, SLOW] = [3, 3];
 
 export function findings(pack: Pack): Finding[] {
   const groups = groupsOf(pack);
@@ -82,48 +82,64 @@ const COSTS = 0.01;
 function causes(pack: Pack): Finding[] {
   const [scope] = scopesOf(pack.json.waits);
   if (!scope) return [];
-  const t = scope.table;
-  const cost = t.causes.filter((c) => c.seconds >= COSTS * t.locations * t.seconds);
-  const named = cost.slice(0, CAUSES).map((c): Finding => {
+  const { table: t, within } = scope;
+  const kinds = kindsIn(pack.json.clusters);
+  const cost = causesOf(t, kinds).filter((c) => c.seconds >= COSTS * t.locations * t.seconds);
+  const of = (c: Sum<Cause>): Finding => {
     const n = numberOf(pack, c);
     const id = computed(c);
     const who = n < 0 ? nameOf(c, (pack.json.manifest?.worlds.length ?? 0) > 1) : threadName(pack, n);
     const where = onlyCollectives(t) ? ' in collectives' : '';
     return {
-      text: `${capital(who)} makes others wait ${seconds(c.seconds)}${where}, ${percent(c.share)} of all waiting: ${doing(c)}.`,
+      text: `${within} ${who} makes others wait ${seconds(c.seconds)}${where}, ${percent(c.share)} of all waiting: ${doing(c)}.`,
       ...(id !== null && id > 0 && { cluster: id }),
-      show: { view: 'waits', selection: { clusters: id !== null && id > 0 ? [id] : null, threads: n < 0 ? null : [[n, n]] } },
+      show: { view: 'waits', selection: { clusters: id !== null && id > 0 ? [...kinds.members(id)] : null, threads: n < 0 ? null : [[n, n]] } },
     };
-  });
-  const rest = cost.length - named.length;
-  if (rest > 0) named.push({ text: `${plural(rest, 'more cause')} of waits ${rest === 1 ? 'costs' : 'cost'} 1 % of the time of all ranks or more.`, show: { view: 'waits', selection: {} } });
-  return named;
+  };
+  return reported(cost, CAUSES, of, 'waits', (n) => `${plural(n, 'more cause')} of waits ${n === 1 ? 'costs' : 'cost'} 1 % of the time of all ranks or more.`);
+}
+
+// reported has a sentence for each of the first ones, and one for how many more there are, which leads to a view.
+function reported<T>(all: readonly T[], most: number, of: (one: T) => Finding, view: string, more: (n: number) => string): Finding[] {
+  const rest = all.length - most;
+  return [...all.slice(0, most).map(of), ...(rest > 0 ? [{ text: more(rest), show: { view, selection: {} } }] : [])];
+}
+
+// inVariants says in which clusters of its kind a sum is, where that is not the one that stands for it.
+function inVariants(sum: Sum<Cause> | Sum<PathPart>): string {
+  const [first] = sum.of;
+  if (!first) return '';
+  if (sum.of.length === 1) return ` (its variant ${clusterName(first.cluster ?? NOISE)})`;
+  return ` (${list(sum.of.map((p) => `${seconds(p.seconds)} in ${p.cluster === sum.cluster ? 'itself' : `its variant ${count(p.cluster ?? NOISE)}`}`))})`;
 }
 
 // doing says what a cause is, and by how much longer it took.
-function doing(c: Cause): string {
+function doing(c: Sum<Cause>): string {
   const id = computed(c);
   const at = c.call_path ? `, ${id === null ? 'at' : 'before'} ${shortPath(c.call_path)}` : '';
   const longer = Number.isFinite(c.more_seconds) && c.waits > 0 ? `${seconds(c.more_seconds)} more ` : 'it takes longer ';
   const often = Number.isFinite(c.more_seconds) && c.waits > 1 ? `, ${count(c.waits)} times` : '';
-  if (id !== null) return `${longer}in ${id > 0 ? clusterName(id) : 'no cluster'}${often}${at}`;
+  if (id !== null) return `${longer}in ${id > 0 ? clusterName(id) : 'no cluster'}${inVariants(c)}${often}${at}`;
   return c.what === 'MPI' ? `${longer}in MPI without waiting${often}${at}` : `${longer}before its first record, or while it was not recorded${often}`;
 }
 
 // criticalPath reports what most of the critical path is.
 function criticalPath(pack: Pack): Finding[] {
   const [scope] = scopesOf(pack.json.waits);
-  const parts = scope ? pathBy(scope.table).filter((p) => p.share >= COSTS) : [];
+  const kinds = kindsIn(pack.json.clusters);
+  const parts = scope ? pathBy(scope.table, kinds).filter((p) => p.share >= COSTS) : [];
   const [first] = parts;
   if (!scope || !first) return [];
   const named = parts.slice(0, 4).map((p) => {
     const id = computed(p);
-    return `${percent(p.share)} in ${id === null ? (p.what === 'MPI' ? 'MPI' : 'what was not recorded') : id > 0 ? clusterName(id) : 'no cluster'}`;
+    if (id === null) return `${percent(p.share)} in ${p.what === 'MPI' ? 'MPI' : p.what === OTHERS ? 'small parts' : 'what was not recorded'}`;
+    return `${percent(p.share)} in ${id > 0 ? clusterName(id) : 'no cluster'}${p.of.length > 1 ? ' with its variants' : ''}`;
   });
+  const { changes } = scope.table.critical_path;
   const id = computed(first);
   return [
     {
-      text: `Critical path: ${named.join(', ')}; it changes threads ${plural(scope.table.critical_path.changes, 'time')}.`,
+      text: `${scope.within} the critical path is ${named.join(', ')}${Number.isFinite(changes) ? `; it changes threads ${plural(changes, 'time')}` : ''}.`,
       ...(id !== null && id > 0 && { cluster: id }),
       show: { view: 'waits', selection: {} },
     },
@@ -146,23 +162,21 @@ function slowRanks(pack: Pack, groups: readonly Group[]): Finding[] {
     }
   }
   found.sort((a, b) => b.seconds - b.usual - (a.seconds - a.usual));
-  const told: Finding[] = found.slice(0, 3).map(({ group, cluster, seconds: s, usual }) => {
+  const of = ({ group, cluster, seconds: s, usual }: (typeof found)[number]): Finding => {
     const who = threadsName(pack, [[group.first, group.last]]);
     return {
       text: `${capital(who)} ${group.size > 1 ? 'spend' : 'spends'} ${percent(s / usual - 1)} more in cluster ${cluster} than ${group.class < 0 ? 'the others' : group.size > 1 ? 'their class' : 'its class'}: ${seconds(s)} where the median is ${seconds(usual)}.`,
       cluster,
       show: { view: 'ranks', selection: { clusters: [cluster], threads: [[group.first, group.last]] } },
     };
-  });
-  const rest = found.length - told.length;
-  if (rest > 0) told.push({ text: `${count(rest)} more ${rest === 1 ? 'pair of rank and cluster is' : 'pairs of rank and cluster are'} off by over 10 %.`, show: { view: 'ranks', selection: {} } });
-  return told;
+  };
+  return reported(found, SLOW, of, 'ranks', (n) => `${count(n)} more ${n === 1 ? 'pair of rank and cluster is' : 'pairs of rank and cluster are'} off by over 10 %.`);
 }
 
 // saidOf says whether the manifest has a rank as unlike its class for its time in a cluster: outliers names it then.
 function saidOf(pack: Pack, { first, last }: Group, cluster: number): boolean {
-  const told = pack.json.manifest?.kept.outliers.slice(0, OUTLIERS) ?? [];
-  return first === last && told.some((o) => numberOf(pack, o) === first && clusterOf(o) === cluster);
+  const said = pack.json.manifest?.kept.outliers.slice(0, OUTLIERS) ?? [];
+  return first === last && said.some((o) => numberOf(pack, o) === first && clusterOf(o) === cluster);
 }
 
 // clusterOf is the cluster in which a rank computes unlike its class; undefined: it is something else, or the manifest,
@@ -209,9 +223,9 @@ function loops(inner: Inner): string {
   const times = (l: Inner[number]) => `${l.min_trips < l.max_trips ? `${count(l.min_trips)} to ` : ''}${plural(l.max_trips, 'time')}`;
   const come = (l: Inner[number]) => `${plural(l.period_bursts, 'burst')} ${l.period_bursts === 1 ? 'comes' : 'come'} ${times(l)}`;
   const outer = inner.flatMap((l, at) => (l.depth === 1 ? [{ l, within: inner[at + 1] }] : []));
-  const told = outer.slice(0, 3).map(({ l, within }) => come(l) + (within && within.depth > 1 ? ` (in each of which ${come(within)})` : ''));
-  if (outer.length > told.length) told.push(`and so do ${plural(outer.length - told.length, 'other loop')}`);
-  return told.length > 0 ? ` Within an iteration ${told.join(', ')}.` : '';
+  const said = outer.slice(0, 3).map(({ l, within }) => come(l) + (within && within.depth > 1 ? ` (in each of which ${come(within)})` : ''));
+  if (outer.length > said.length) said.push(`and so do ${plural(outer.length - said.length, 'other loop')}`);
+  return said.length > 0 ? ` Within an iteration ${said.join(', ')}.` : '';
 }
 
 // phases reports what repeats in each of the longest phases that do, in the order of time.
@@ -220,9 +234,9 @@ function phases(pack: Pack): Finding[] {
   if (!m) return [];
   const repeating = m.kept.phases.filter((p) => p.iterations > 0).sort((a, b) => b.end_ns - b.begin_ns - (a.end_ns - a.begin_ns));
   if (repeating.length === 0) return m.kept.phases.length > 0 ? [{ text: 'Nothing in the run repeats three times in a row: it has no iterations.' }] : [];
-  const told = repeating.slice(0, 3).sort((a, b) => a.begin_ns - b.begin_ns);
-  const more = repeating.length > told.length ? `, of ${count(repeating.length)} phases that repeat one of the ${count(told.length)} longest` : '';
-  return told.map((p, i) => ({
+  const longest = repeating.slice(0, 3).sort((a, b) => a.begin_ns - b.begin_ns);
+  const more = repeating.length > longest.length ? `, of ${count(repeating.length)} phases that repeat one of the ${count(longest.length)} longest` : '';
+  return longest.map((p, i) => ({
     text: `${i === 0 ? 'The run repeats' : 'Then it repeats differently'}: ${plural(p.iterations, 'iteration')} of ${plural(p.period_bursts, 'burst')}, ${ns(p.median_ns)} each, from ${ns(p.begin_ns)} to ${ns(p.end_ns)}${more}. ${percent(p.agreement)} of the bursts match the usual iteration.${loops(p.inner)}`,
     show: { view: 'timeline', selection: { fromNS: p.begin_ns, toNS: p.end_ns } },
   }));
@@ -267,16 +281,14 @@ function outliers(pack: Pack): Finding[] {
   const m = pack.json.manifest;
   if (!m) return [];
   const worlds = m.worlds.length > 1;
-  const told: Finding[] = m.kept.outliers.slice(0, OUTLIERS).map((o) => {
+  const of = (o: (typeof m.kept.outliers)[number]): Finding => {
     const n = numberOf(pack, o);
     const text = `${capital(n < 0 ? nameOf(o, worlds) : threadName(pack, n))} is unlike its class: it ${o.reason}.`;
     const cluster = clusterOf(o);
     const show: Finding['show'] = { view: 'ranks', selection: { ...(cluster && { clusters: [cluster] }), threads: [[n, n]] } };
     return { text, ...(cluster && { cluster }), ...(n >= 0 && { show }) };
-  });
-  const rest = m.kept.outliers.length - told.length;
-  if (rest > 0) told.push({ text: `${plural(rest, 'more rank')} ${rest === 1 ? 'is unlike its' : 'are unlike their'} class.`, show: { view: 'ranks', selection: {} } });
-  return told;
+  };
+  return reported(m.kept.outliers, OUTLIERS, of, 'ranks', (n) => `${plural(n, 'more rank')} ${n === 1 ? 'is unlike its' : 'are unlike their'} class.`);
 }
 
 function capital(s: string): string {

@@ -4,12 +4,15 @@ import { readClusters, type Clusters } from './clusters';
 import { count, flag, isObject, list, object, optional, pair, text, type Of } from './coerce';
 import { readEfficiency, type Efficiency } from './efficiency';
 import { readManifest, type Manifest } from './manifest';
-import { readWaits, type Waits } from './waits';
+import { KINDS, readWaits, type Waits } from './waits';
 
 const MAGIC = 'MORIENSPAGE1\n';
 const HEADER_BYTES = 24;
 const REWRITE = 'moriens report DIR writes the page again.';
 const FORMAT = 1;
+
+// PATH_ROWS are how many rows the critical path may have in a bin of the overview.
+export const PATH_ROWS = 4;
 
 export class PackError extends Error {
   readonly hint: string;
@@ -150,6 +153,9 @@ function checkLengths(json: Page, columns: ReadonlyMap<string, Column>): void {
     'overview.cell': cells,
     'overview.share': cells,
     'overview.wait': cells,
+    'overview.path.row': PATH_ROWS * (json.overview?.bins ?? 0),
+    'overview.path.share': PATH_ROWS * (json.overview?.bins ?? 0),
+    'overview.waiting': KINDS.length * (json.overview?.bins ?? 0),
     'overview.profile': (json.overview?.bins ?? 0) * (json.overview?.codes.length ?? 0),
   };
   for (const [name, column] of columns) {

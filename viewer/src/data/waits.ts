@@ -1,5 +1,7 @@
 // waits.json as the page reads it: who waited for whom, and why.
 import { count, flag, list, number, object, optional, text, type Of } from './coerce';
+import type { Kinds } from './clusters';
+import { sayStretch } from './efficiency';
 import type { ThreadName } from './manifest';
 
 const name = { world: count, rank: count, thread: count };
@@ -8,6 +10,8 @@ const threadName = object(name);
 const readTable = object({
   basis: text,
   marked: flag,
+  begin_seconds: number,
+  end_seconds: number,
   ranks: count,
   locations: count,
   seconds: number,
@@ -30,7 +34,7 @@ const readTable = object({
   links_total: count,
   critical_path: object({
     seconds: number,
-    changes: count,
+    changes: number,
     parts: list(object({ what: text, cluster: optional(count), call_path: text, seconds: number, share: number })),
     parts_total: count,
     ranks: list(object({ ...name, seconds: number, share: number })),
@@ -43,7 +47,7 @@ const readTable = object({
   eager: list(object({ same_node: flag, bytes: optional(count) })),
 });
 
-export const readWaits = object({ whole_run: optional(readTable), windows: optional(readTable), why: list(text) });
+export const readWaits = object({ main: optional(readTable), whole_run: optional(readTable), windows: optional(readTable), why: list(text) });
 
 export type Waits = Of<typeof readWaits>;
 export type Table = Of<typeof readTable>;
@@ -70,34 +74,84 @@ export const kindNumber = (word: string) => Math.max(0, KINDS.findIndex((k) => k
 
 // A Scope is what waits are known of.
 export interface Scope {
-  readonly key: 'run' | 'windows';
+  readonly key: 'main' | 'run' | 'windows'; // in the address
   readonly title: string;
+  readonly within: string; // as a sentence begins
+  readonly says: string;
   readonly table: Table;
 }
 
-// scopesOf lists what waits are known of, the whole run first.
+// scopesOf lists what waits are known of, the stretch main first.
 export function scopesOf(w: Waits | null): Scope[] {
   const scopes: Scope[] = [];
-  if (w?.whole_run) scopes.push({ key: 'run', title: 'whole run', table: w.whole_run });
-  if (w?.windows) scopes.push({ key: 'windows', title: 'kept windows', table: w.windows });
+  if (w?.main) scopes.push({ key: 'main', within: 'Within main', ...sayStretch('main', w.main), table: w.main });
+  if (w?.whole_run) scopes.push({ key: 'run', within: 'Over the whole run', ...sayStretch('run', w.whole_run), table: w.whole_run });
+  if (w?.windows) scopes.push({ key: 'windows', within: 'In the kept windows', title: 'kept windows', says: 'what is kept in full detail', table: w.windows });
   return scopes;
 }
 
 // onlyCollectives says of a table that it has no waits in messages.
 export const onlyCollectives = (t: Table) => t.basis === 'collectives';
 
-// clusterOf is the id of what a cause, or a part of the path, computes in; null: it does not compute.
-export const clusterOf = ({ what, cluster }: Pick<Cause, 'what' | 'cluster'>): number | null => (what !== 'computing' ? null : (cluster ?? -1));
+// A What is what a cause, or a part of the path, is.
+export type What = Pick<Cause, 'what' | 'cluster'>;
+
+// clusterOf is the id of what it computes in; null: it does not compute.
+export const clusterOf = ({ what, cluster }: What): number | null => (what !== 'computing' ? null : (cluster ?? -1));
+
+// A Sum has, for a kind of computation, the sums of its clusters' rows under the cluster that stands for it. What is no
+// computation is as it was.
+export type Sum<R> = R & { readonly of: readonly Sum<R>[] }; // rows of its clusters; none where it is one of that very cluster
+
+// sumsOf joins rows that are of one kind, and alike otherwise; largest first.
+function sumsOf<R extends What & { readonly seconds: number }>(rows: readonly R[], kinds: Kinds, alike: (row: R) => unknown[], add: (sum: R, row: R) => R): Sum<R>[] {
+  const by = new Map<string, R[]>();
+  const named = (row: R): R => ({ ...row, cluster: row.cluster === null ? null : kinds.of(row.cluster) });
+  for (const row of rows) {
+    const key = JSON.stringify([row.what, clusterOf(named(row)), ...alike(row)]);
+    const known = by.get(key);
+    if (known) known.push(row);
+    else by.set(key, [row]);
+  }
+  const sums = [...by.values()].flatMap(([first, ...others]): Sum<R>[] => {
+    if (!first) return [];
+    const sum = others.reduce(add, named(first));
+    const alone = others.length === 0 && first.cluster === sum.cluster;
+    return [{ ...sum, of: alone ? [] : [first, ...others].map((row) => ({ ...row, of: [] })) }];
+  });
+  return sums.sort((a, b) => b.seconds - a.seconds);
+}
+
+// causesOf sums causes by rank, kind and call path. A wait may be charged to several clusters of a kind: how many there
+// are, and how much longer it took, is known of each of these alone.
+export function causesOf(t: Table, kinds: Kinds): Sum<Cause>[] {
+  return sumsOf(t.causes, kinds, (c) => [c.world, c.rank, c.thread, c.call_path], (sum, c) => ({
+    ...sum, seconds: sum.seconds + c.seconds, direct_seconds: sum.direct_seconds + c.direct_seconds, share: sum.share + c.share, waits: NaN, more_seconds: NaN,
+  }));
+}
+
+const addPart = (sum: PathPart, p: PathPart): PathPart => ({ ...sum, seconds: sum.seconds + p.seconds, share: sum.share + p.share });
+
+// partsOfPath sums parts of the critical path by kind and call path.
+export const partsOfPath = (t: Table, kinds: Kinds) => sumsOf(t.critical_path.parts, kinds, (p) => [p.call_path], addPart);
 
 export const same = (a: ThreadName, b: ThreadName) => a.world === b.world && a.rank === b.rank && a.thread === b.thread;
 
-// pathBy joins the parts of the critical path by what they are: clusters, MPI, what was not recorded; largest first.
-export function pathBy(t: Table): PathPart[] {
-  const by = new Map<string, PathPart>();
-  for (const p of t.critical_path.parts) {
+// pathBy sums the parts of the critical path by what they are: kinds of computation, MPI, what was not recorded; last
+// what of it is in parts that the file does not list.
+export function pathBy(t: Table, kinds: Kinds): Sum<PathPart>[] {
+  const { parts, seconds, parts_total: total } = t.critical_path;
+  const byCluster = new Map<string, PathPart>();
+  for (const p of parts) {
     const key = `${p.what} ${clusterOf(p)}`;
-    const known = by.get(key);
-    by.set(key, known ? { ...known, seconds: known.seconds + p.seconds, share: known.share + p.share, call_path: '' } : p);
+    const known = byCluster.get(key);
+    byCluster.set(key, known ? addPart(known, p) : { ...p, call_path: '' });
   }
-  return [...by.values()].sort((a, b) => b.seconds - a.seconds);
+  const sums = sumsOf([...byCluster.values()].sort((a, b) => b.seconds - a.seconds), kinds, () => [], addPart);
+  const rest = seconds - sums.reduce((sum, p) => sum + p.seconds, 0);
+  if (total > parts.length && rest > 0) sums.push({ what: OTHERS, cluster: null, call_path: '', seconds: rest, share: rest / seconds, of: [] });
+  return sums;
 }
+
+// OTHERS is what the parts of a path are together that are not listed.
+export const OTHERS = 'others';

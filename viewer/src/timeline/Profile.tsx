@@ -1,15 +1,19 @@
-// The stacked profile above the threads: how many of them are in each cluster and in MPI.
+// The stacked profile above the threads: how many of them are in each cluster and in MPI, and of these how many wait.
 import { useMemo, useRef } from 'preact/hooks';
-import { MPI, NOTHING } from '../data/codes';
+import { kindOf } from '../data/codes';
 import { usePack } from '../data/context';
-import { linearTicks } from '../draw/ticks';
 import { Axis } from '../draw/axes';
+import { probe } from '../draw/probe';
 import { css, sized, useFrame, usePixelRatio } from '../draw/surface';
+import { linearTicks } from '../draw/ticks';
+import { TILE } from '../draw/waits';
 import { count } from '../format';
-import { mixed, rgbOf, wordOf } from '../rgb';
+import { waitColour } from '../palette';
+import { mixed, rgbOf, textOf, wordOf } from '../rgb';
 import { useTheme } from '../theme';
 import { GUTTER, type Frame } from './frame';
-import { profileOf } from './profile';
+import { tileWords } from './paint';
+import { layersOf, profileOf, waitedOf } from './profile';
 import { plain, UNLIT } from './raster';
 
 const TOP = 8;
@@ -21,17 +25,27 @@ export function Profile({ frame, colour, variant, coded }: { frame: Frame; colou
   const canvas = useRef<HTMLCanvasElement>(null);
   const o = pack.json.overview;
   const profile = pack.column('overview.profile');
-  // Clusters that are one at the level that is shown lie on each other; MPI is the topmost.
-  const order = useMemo(() => (o?.codes ?? []).map((code, i) => ({ i, code: coded(code) })).filter(({ code }) => plain(code) !== NOTHING).sort((a, b) => Number(a.code === MPI) - Number(b.code === MPI) || a.code - b.code), [o, coded]);
+  const waits = pack.column('overview.waiting');
+  const kinds = o ? waits.length / o.bins : 0;
+  const waited = useMemo(() => waitedOf(o?.codes ?? [], profile, waits, kinds), [o, profile, waits, kinds]);
+  const order = useMemo(() => layersOf(o?.codes ?? [], kinds, coded), [o, kinds, coded]);
   const height = frame.profile - TOP;
   const most = pack.json.threads;
   useFrame(() => {
     if (!canvas.current || !o) return;
     const width = Math.round(frame.width * ratio);
     const context = sized(canvas.current, width, Math.round(height * ratio));
-    const rows = profileOf(profile, o.bins, o.codes.length, { from: o.from_ns, to: o.to_ns }, frame.time, width);
+    const whole = { from: o.from_ns, to: o.to_ns };
+    const rows = profileOf(profile, o.bins, o.codes.length, whole, frame.time, width);
+    const inMPI = profileOf(waited, o.bins, kinds, whole, frame.time, width);
     const [ground, shade] = [rgbOf(css('--paper')), 0.2];
-    const words = order.map(({ code }) => wordOf(mixed(rgbOf(colour(plain(code))), ground, code & UNLIT ? shade : 1)));
+    const drawn = (colour: string, code: number) => mixed(rgbOf(colour), ground, code & UNLIT ? shade : 1);
+    const words = order.map(({ code }) => wordOf(drawn(colour(plain(code)), code)));
+    const tiles = order.map(({ code }) => {
+      const kind = kindOf(plain(code));
+      return kind > 0 ? tileWords(kind, textOf(drawn(waitColour(kind, theme), code)), textOf(drawn(colour(plain(code)), code))) : null;
+    });
+    const counts = new Map<number, number>();
     const hatched = order.map(({ code }) => variant(plain(code)));
     const line = wordOf(ground);
     const picture = context.createImageData(width, Math.round(height * ratio));
@@ -39,16 +53,20 @@ export function Profile({ frame, colour, variant, coded }: { frame: Frame; colou
     for (let p = 0; p < width; p++) {
       let [y, sum] = [picture.height, 0];
       for (let k = 0; k < order.length; k++) {
-        sum += rows[order[k]!.i]![p]!;
+        const { i, kind } = order[k]!;
+        sum += (kind < 0 ? rows[i]! : inMPI[kind]!)[p]!;
         const top = Math.max(0, Math.round((1 - sum / most) * picture.height));
-        for (const word = words[k]!; y > top; ) {
+        const [word, tile] = [words[k]!, tiles[k]];
+        if (y > top) counts.set(plain(order[k]!.code), (counts.get(plain(order[k]!.code)) ?? 0) + y - top);
+        while (y > top) {
           y--;
-          pixels[y * width + p] = hatched[k] && (p + y) % 6 < 2 ? line : word;
+          pixels[y * width + p] = tile ? tile[(y % TILE) * TILE + (p % TILE)]! : hatched[k] && (p + y) % 6 < 2 ? line : word;
         }
       }
     }
     context.putImageData(picture, 0, 0);
-  }, [frame, ratio, theme, order, profile, height]);
+    probe('profile', () => ({ pixels: Object.fromEntries(counts), width, height: picture.height }));
+  }, [frame, ratio, theme, order, profile, waited, kinds, height]);
   if (!o || profile.length < o.bins * o.codes.length) return null;
   const span = { from: 0, to: most };
   return (

@@ -58,7 +58,7 @@ export function Threads({ frame, source, colour, variant, messages, critical, dr
     veil(context, selection, frame, ratio);
     const lines = uncrowded(pack, crossing, frame.time, frame.rows, frame.width);
     paintMessages(context, pack, lines, frame.time, place, width, css('--ink'), ratio);
-    const path = critical ? paintCritical(context, critical, frame.time, place, width, { colour: css('--critical'), halo: css('--paper') }, ratio) : { changes: 0, drawn: 0 };
+    const path = critical ? paintCritical(context, critical, frame.time, place, width, { colour: css('--critical'), halo: css('--paper') }, ratio) : { changes: 0, drawn: 0, coarse: 0 };
     drawn({ messages: crossing.length, lines: lines.length, changes: path.changes, connected: path.drawn });
     const milliseconds = performance.now() - began;
     probe('timeline', () => ({ ...countsOf(raster, colour), time: frame.time, rows: frame.rows, width, height, bursts: raster.bursts, messages: crossing.length, lines: lines.length, path: critical && path, detail, milliseconds, bins: source.bins && { time: source.bins.time, bins: source.bins.bins, rows: new Set(source.bins.rowOf).size - (source.bins.rowOf.includes(-1) ? 1 : 0) } }));

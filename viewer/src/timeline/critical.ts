@@ -1,5 +1,6 @@
-// The critical path as a line over the threads: level where it is on one, upright where it goes on to another.
-import type { Pack } from '../data/pack';
+// The critical path as a line over the threads: level where it is on one, upright where it goes on to another. Where its
+// legs are not in the page it is that of the overview, by bins.
+import { PATH_ROWS, type Pack } from '../data/pack';
 import { length, type Span } from '../draw/span';
 import { makeLanes, type Lanes } from './lanes';
 import type { Place } from './paint';
@@ -9,6 +10,67 @@ export interface Critical {
   begin: ArrayLike<number>;
   end: Float64Array;
   lanes: Lanes;
+  coarse: Coarse | null; // null: the legs are all of it, or the overview does not have it
+  known: boolean; // of all of the overview's time
+}
+
+// A Coarse is how much of the time of bins the path is on the threads of a row, of bins that legs do not fill.
+export interface Coarse {
+  from: number; // of the first bin, ns
+  each: number; // ns
+  bin: number[]; // of each part, in their order
+  row: number[];
+  share: number[]; // 0-1
+  rows: readonly (readonly [number, number])[]; // first and last thread
+  rowOf: Int32Array; // of each thread, -1 = none
+}
+
+const FULL = 0.999; // of a bin: its legs are all of it
+
+function coarse(pack: Pack, thread: ArrayLike<number>, begin: ArrayLike<number>, end: Float64Array): { coarse: Coarse | null; known: boolean } {
+  const place = pack.json.overview;
+  if (!place || !(place.bins > 0) || !(place.to_ns > place.from_ns)) return { coarse: null, known: thread.length > 0 };
+  const each = (place.to_ns - place.from_ns) / place.bins;
+  const known = new Float64Array(place.bins); // ns of legs
+  for (let i = 0; i < thread.length; i++) {
+    for (let b = Math.max(0, Math.floor((begin[i]! - place.from_ns) / each)); b < place.bins; b++) {
+      const from = place.from_ns + b * each;
+      if (from >= end[i]!) break;
+      known[b]! += Math.max(0, Math.min(end[i]!, from + each) - Math.max(begin[i]!, from));
+    }
+  }
+  const [row, share] = [pack.column('overview.path.row'), pack.column('overview.path.share')];
+  const binOf = (i: number) => Math.floor(i / PATH_ROWS);
+  const parts = Array.from({ length: row.length }, (_, i) => i).filter((i) => share[i]! > 0 && place.rows[row[i]!] !== undefined && known[binOf(i)]! < FULL * each);
+  const there = new Set(parts.map(binOf));
+  const all = known.every((ns, b) => there.has(b) || ns >= FULL * each);
+  if (parts.length === 0) return { coarse: null, known: all };
+  const rowOf = new Int32Array(pack.json.threads).fill(-1);
+  place.rows.forEach(([first, last], r) => rowOf.fill(r, Math.max(0, first), Math.max(0, last + 1)));
+  return { coarse: { from: place.from_ns, each, bin: parts.map(binOf), row: parts.map((i) => row[i]!), share: parts.map((i) => share[i]! / 255), rows: place.rows, rowOf }, known: all };
+}
+
+// around gives the first part of a bin or of those behind it.
+function around({ bin }: Coarse, wanted: number): number {
+  let [low, high] = [0, bin.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (bin[middle]! < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+// coarselyAt gives what a thread's row has of the path in the bin of a time; null: nothing that is known.
+export function coarselyAt(c: Coarse, thread: number, time: number): { share: number; time: Span; threads: number } | null {
+  const wanted = Math.floor((time - c.from) / c.each);
+  const row = c.rowOf[thread] ?? -1;
+  for (let i = around(c, wanted); i < c.bin.length && c.bin[i] === wanted; i++) {
+    if (c.row[i] !== row) continue;
+    const [first, last] = c.rows[row]!;
+    return { share: c.share[i]!, time: { from: c.from + wanted * c.each, to: c.from + (wanted + 1) * c.each }, threads: last - first + 1 };
+  }
+  return null;
 }
 
 // critical gives the critical path, or null where it is not known.
@@ -16,9 +78,10 @@ export function critical(pack: Pack): Critical | null {
   const thread = pack.column('critical.thread');
   const begin = pack.column('critical.begin_ns');
   const ns = pack.column('critical.ns');
-  if (thread.length === 0) return null;
   const end = Float64Array.from(begin, (b, i) => b + ns[i]!);
-  return { thread, begin, end, lanes: makeLanes(pack.json.threads, thread, begin, (row) => end[row]!) };
+  const by = coarse(pack, thread, begin, end);
+  if (thread.length === 0 && !by.coarse) return null;
+  return { thread, begin, end, lanes: makeLanes(pack.json.threads, thread, begin, (row) => end[row]!), ...by };
 }
 
 // next is the thread to which the path goes at the end of a leg; -1: it ends there, or what follows is not here.
@@ -33,6 +96,7 @@ const CROWDED = 0.45; // how much of its colour a stripe has that stands for mor
 interface Line {
   changes: number; // of threads, in view
   drawn: number; // of those
+  coarse: number; // parts of bins
 }
 
 interface Look {
@@ -47,6 +111,8 @@ export function paintCritical(context: CanvasRenderingContext2D, path: Critical,
   const x = (ns: number) => (ns - time.from) * pixels;
   const y = (thread: number) => (thread + 0.5 - place.rows.from) * place.rowHeight;
   const seen = (thread: number) => thread + 1 > place.rows.from && thread < place.rows.to;
+  const wide = Math.min(2.5 * ratio, Math.max(1, place.rowHeight / 3));
+  const coarse = path.coarse ? paintCoarse(context, path.coarse, time, place, width, wide, { colour, halo }, ratio) : 0;
   const [from, to] = inTime(path, time);
   const level = new Path2D();
   const short = new Map<number, Float32Array>();
@@ -85,7 +151,6 @@ export function paintCritical(context: CanvasRenderingContext2D, path: Critical,
     const s = together.get(column);
     together.set(column, { from: Math.min(s?.from ?? Infinity, c.from, c.to), to: Math.max(s?.to ?? -Infinity, c.from, c.to) });
   }
-  const wide = Math.min(2.5 * ratio, Math.max(1, place.rowHeight / 3));
   context.lineCap = 'square';
   for (const [style, lineWidth] of [[halo, wide + 2 * ratio], [colour, wide]] as const) {
     context.strokeStyle = style;
@@ -104,7 +169,50 @@ export function paintCritical(context: CanvasRenderingContext2D, path: Critical,
     }
   }
   context.globalAlpha = 1;
-  return { changes: changes.length, drawn: apart };
+  return { changes: changes.length, drawn: apart, coarse };
+}
+
+const FAINT = 0.35; // the least of its colour that a part of a bin has
+
+// paintCoarse draws the parts of bins in view, and returns how many. A part has as much of the colour as it has of its
+// bin; between rows that the path is on in a bin, or goes to from the one before, is a stripe.
+function paintCoarse(context: CanvasRenderingContext2D, c: Coarse, time: Span, place: Place, width: number, wide: number, { colour, halo }: Look, ratio: number): number {
+  const pixels = width / length(time);
+  const x = (bin: number) => (c.from + bin * c.each - time.from) * pixels;
+  const y = (row: number) => ((c.rows[row]![0] + c.rows[row]![1] + 1) / 2 - place.rows.from) * place.rowHeight;
+  const from = around(c, Math.floor((time.from - c.from) / c.each));
+  const together = new Map<number, Span>();
+  const part = (i: number, more: number) => {
+    const left = Math.round(x(c.bin[i]!));
+    context.fillRect(left, y(c.row[i]!) - wide / 2 - more, Math.max(1, Math.round(x(c.bin[i]! + 1)) - left), wide + 2 * more);
+  };
+  let to = from;
+  let [before, bin, at] = [[] as number[], -1, [] as number[]];
+  for (; to < c.bin.length && x(c.bin[to]!) <= width; to++) {
+    if (c.bin[to] !== bin) {
+      [before, at] = [c.bin[to] === bin + 1 ? at : [], []];
+      bin = c.bin[to]!;
+    }
+    at.push(c.row[to]!);
+    const rows = before.some((row) => at.includes(row)) ? at : [...at, ...before];
+    if (rows.length > 1) {
+      const column = Math.floor(x(bin) / COLUMN);
+      const s = together.get(column);
+      together.set(column, { from: Math.min(s?.from ?? Infinity, ...rows), to: Math.max(s?.to ?? -Infinity, ...rows) });
+    }
+  }
+  context.fillStyle = colour;
+  context.globalAlpha = CROWDED;
+  for (const [column, s] of together) context.fillRect((column + 0.25) * COLUMN, y(s.from), COLUMN / 2, y(s.to) - y(s.from));
+  for (const [style, more] of [[halo, ratio], [colour, 0]] as const) {
+    context.fillStyle = style;
+    for (let i = from; i < to; i++) {
+      context.globalAlpha = Math.max(FAINT, c.share[i]!);
+      part(i, more);
+    }
+  }
+  context.globalAlpha = 1;
+  return to - from;
 }
 
 // inTime gives the legs that a time has something of: they follow each other.

@@ -112,10 +112,22 @@ function stripes(context: CanvasRenderingContext2D, colour: string): CanvasPatte
 }
 
 function linesOver(context: CanvasRenderingContext2D, kind: number, colour: string): CanvasPattern {
-  const tile = new OffscreenCanvas(TILE, TILE);
-  const c = tile.getContext('2d')!;
+  return context.createPattern(tileOf(kind, colour).canvas, 'repeat')!;
+}
+
+function tileOf(kind: number, colour: string, below?: string): OffscreenCanvasRenderingContext2D {
+  const c = new OffscreenCanvas(TILE, TILE).getContext('2d', { willReadFrequently: below !== undefined })!;
+  if (below !== undefined) {
+    c.fillStyle = below;
+    c.fillRect(0, 0, TILE, TILE);
+  }
   c.strokeStyle = colour;
   c.lineWidth = 1.5;
   c.stroke(new Path2D(linesOf(kind)));
-  return context.createPattern(tile, 'repeat')!;
+  return c;
+}
+
+// tileWords gives the pixels of a tile of a kind of wait, line by line, with what is below its lines.
+export function tileWords(kind: number, colour: string, below: string): Uint32Array {
+  return new Uint32Array(tileOf(kind, colour, below).getImageData(0, 0, TILE, TILE).data.buffer);
 }

@@ -33,11 +33,24 @@ export interface Source {
   waits: Waits | null;
 }
 
-// Waits are those of calls, by the calls' row in the pack.
+// Waits are those of calls.
 export interface Waits {
-  of: Int32Array; // row of the wait; -1 = the call does not wait
-  kind: ArrayLike<number>;
-  ns: ArrayLike<number>; // from the call's start
+  of: Int32Array; // by the call's row in the pack: row of the wait; -1 = the call does not wait
+  until: Float64Array; // of each of `calls`: what it waits for is there; its start where it does not wait
+  kind: Uint8Array; // likewise
+}
+
+// makeWaits puts waits, of which `of` is by call, in the order of the calls.
+export function makeWaits(calls: Lanes, of: Int32Array, kind: ArrayLike<number>, ns: ArrayLike<number>): Waits {
+  const until = calls.start.slice();
+  const kinds = new Uint8Array(until.length);
+  calls.item.forEach((row, k) => {
+    const wait = of[row] ?? -1;
+    if (wait < 0) return;
+    until[k] = Math.min(calls.end[k]!, until[k]! + ns[wait]!);
+    kinds[k] = kind[wait]!;
+  });
+  return { of, until, kind: kinds };
 }
 
 export interface Raster {
@@ -83,6 +96,7 @@ class Ballot {
   private readonly codes: Uint32Array;
   private readonly waits: Uint32Array;
   private readonly weights: readonly Float32Array[];
+  private waiting = false; // something in MPI was drawn with waits known
 
   constructor(private width: number) {
     [this.codes, this.waits] = [new Uint32Array(width), new Uint32Array(width)];
@@ -92,24 +106,41 @@ class Ballot {
   }
 
   clear() {
-    for (const list of [this.codes, this.waits, ...this.weights]) list.fill(0);
+    this.codes.fill(0);
+    this.weights[0]!.fill(0);
+    if (!this.waiting) return;
+    this.waits.fill(0);
+    this.weights[1]!.fill(0);
+    this.waiting = false;
   }
 
   fill(from: number, to: number, code: number, factor: number) {
     this.all.fill(from, to, code, factor);
   }
 
-  // fillMPI takes a stretch in MPI, whose code says for what it waits, if it does.
-  fillMPI(from: number, to: number, code: number, factor: number) {
-    this.all.fill(from, to, ((code & FLAGS) | MPI) >>> 0, factor);
-    this.mpi.fill(from, to, code, factor);
+  // fillMPI takes a stretch in MPI, which waits up to a place in it. Within a pixel the wait and the rest vote once: the
+  // one that takes longer, with what it takes more.
+  fillMPI(from: number, until: number, to: number, wait: number, rest: number, factor: number) {
+    this.waiting = true;
+    const first = Math.floor(from);
+    if (to < first + 1) {
+      if (first < 0 || first >= this.width) return;
+      const more = 2 * until - from - to || 1e-9;
+      this.all.vote(first, rest, (to - from || 1e-9) * factor);
+      this.mpi.vote(first, more > 0 ? wait : rest, Math.abs(more) * factor);
+      return;
+    }
+    this.all.fill(from, to, rest, factor);
+    if (until > from) this.mpi.fill(from, until, wait, factor);
+    if (until < to) this.mpi.fill(until, to, rest, factor);
   }
 
   // lay puts what won over what is there.
   lay(over: Uint32Array) {
+    const { codes, waits, waiting } = this;
     for (let p = 0; p < this.width; p++) {
-      const code = this.codes[p]!;
-      if (code !== NOTHING) over[p] = plain(code) === MPI && kindOf(plain(this.waits[p]!)) > 0 ? this.waits[p]! : code;
+      const code = codes[p]!;
+      if (code !== NOTHING) over[p] = waiting && plain(code) === MPI && waits[p] !== NOTHING ? waits[p]! : code;
     }
   }
 }
@@ -174,7 +205,7 @@ function drawCells(o: Overview, flag: number, from: number, to: number, time: Sp
       if (plain(code) === NOTHING) continue;
       const x = (o.time.from + b * bin - time.from) * pixels;
       const factor = Math.max(1, o.share[row * o.bins + b]!) / 255;
-      if (inMPI(plain(code))) line.fillMPI(x, x + bin * pixels, (code | flag) >>> 0, factor);
+      if (inMPI(plain(code))) line.fillMPI(x, x + bin * pixels, x + bin * pixels, (code | flag) >>> 0, ((code & FLAGS) | MPI | flag) >>> 0, factor);
       else line.fill(x, x + bin * pixels, (code | flag) >>> 0, factor);
     }
   }
@@ -183,29 +214,26 @@ function drawCells(o: Overview, flag: number, from: number, to: number, time: Sp
 function drawDetail(source: Source, thread: number, time: Span, line: Ballot, width: number): number {
   const pixels = width / (time.to - time.from);
   const { calls, bursts, gap, code, waits } = source;
+  const x = (ns: number) => (ns - time.from) * pixels;
   const draw = (start: number, end: number, code: number) => {
-    if (end < time.from || start > time.to) return;
-    const from = (start - time.from) * pixels;
-    const to = (end - time.from) * pixels;
-    if (waits && inMPI(code)) line.fillMPI(from, to, code, 1);
-    else line.fill(from, to, code, 1);
+    if (end >= time.from && start <= time.to) line.fill(x(start), x(end), code, 1);
   };
-  for (let k = firstAfter(calls, thread, time.from); k < calls.first[thread + 1]! && calls.start[k]! <= time.to; k++) {
-    const wait = waits?.of[calls.item[k]!] ?? -1;
-    if (!waits || wait < 0) {
-      draw(calls.start[k]!, calls.end[k]!, MPI);
-      continue;
-    }
-    const until = Math.min(calls.end[k]!, calls.start[k]! + waits.ns[wait]!);
-    draw(calls.start[k]!, until, waiting(waits.kind[wait]!));
-    if (until < calls.end[k]!) draw(until, calls.end[k]!, MPI);
+  const [first, last] = [firstAfter(calls, thread, time.from), firstStarted(calls, thread, time.to)];
+  for (let k = first; k < last; k++) {
+    const start = calls.start[k]!;
+    const end = calls.end[k]!;
+    if (!waits) draw(start, end, MPI);
+    else if (end >= time.from) line.fillMPI(x(start), x(waits.until[k]!), x(end), waits.kind[k] ? waiting(waits.kind[k]!) : MPI, MPI, 1);
   }
   let seen = 0;
   let k = firstAfter(bursts, thread, time.from);
   if (k > bursts.first[thread]!) k--; // the gap behind the one before may reach into view
   for (; k < bursts.first[thread + 1]! && bursts.start[k]! <= time.to; k++, seen++) {
     draw(bursts.start[k]!, bursts.end[k]!, code[bursts.item[k]!]!);
-    if (gap[k]) draw(bursts.end[k]!, bursts.start[k + 1]!, MPI);
+    if (!gap[k]) continue;
+    const [start, end] = [bursts.end[k]!, bursts.start[k + 1]!];
+    if (!waits) draw(start, end, MPI);
+    else if (end >= time.from && start <= time.to) line.fillMPI(x(start), x(start), x(end), MPI, MPI, 1);
   }
   return seen;
 }

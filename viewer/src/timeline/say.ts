@@ -5,9 +5,9 @@ import { kindOf, LOST, MPI, NO_DATA, OTHERS } from '../data/codes';
 import { pathName, threadName } from '../data/names';
 import type { Pack } from '../data/pack';
 import { KINDS } from '../data/waits';
-import { cluster, ns, percent } from '../format';
+import { cluster, ns, percent, plural } from '../format';
 import type { Tip } from '../parts/tooltip';
-import { next, type Critical } from './critical';
+import { coarselyAt, next, type Critical } from './critical';
 import { at } from './lanes';
 import type { Waits } from './raster';
 import type { What } from './what';
@@ -56,7 +56,13 @@ function waitWords(pack: Pack, wait: number): string {
 function pathWords(pack: Pack, what: What, thread: number, time: number, path: Critical | null): string {
   const k = path ? at(path.lanes, thread, time) : -1;
   const leg = path?.lanes.item[k] ?? -1;
-  if (!path || leg < 0) return '';
+  if (!path) return '';
+  if (leg < 0) {
+    const part = path.coarse && coarselyAt(path.coarse, thread, time);
+    if (!part) return '';
+    const whose = part.threads > 1 ? `the ${plural(part.threads, 'thread')} of this row have` : `${threadName(pack, thread)} has`;
+    return `Critical path, coarsely: ${whose} ${percent(part.share)} of it from ${ns(part.time.from)} to ${ns(part.time.to)}.`;
+  }
   const to = next(path, leg);
   const where = what?.kind === 'burst' ? ` in ${cluster(pack.column('points.cluster')[what.row] ?? MISSING)}, for ${ns(what.time.to - what.time.from)}` : what?.kind === 'call' || what?.kind === 'mpi' ? ' in MPI' : '';
   const [begin, end] = [path.begin[leg]!, path.end[leg]!];

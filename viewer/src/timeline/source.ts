@@ -4,7 +4,7 @@ import type { Bins, Pack } from '../data/pack';
 import type { Levels } from '../data/levels';
 import type { Span } from '../draw/span';
 import { at, makeLanes, type Lanes } from './lanes';
-import { UNLIT, type Overview, type Source, type Waits } from './raster';
+import { makeWaits, UNLIT, type Overview, type Source, type Waits } from './raster';
 
 export function bursts(pack: Pack): Lanes {
   const start = pack.column('points.start_ns');
@@ -47,13 +47,13 @@ export function cells({ place, cell, share, wait }: Bins, threads: number, coded
   return { time: { from: place.from_ns, to: place.to_ns }, bins: place.bins, rowOf, cell: Uint32Array.from(cell, (code, i) => (code === MPI && wait[i] ? waiting(wait[i]) : coded(code))), share };
 }
 
-// waits gives the calls that wait, or null where none does.
-export function waits(pack: Pack): Waits | null {
+// waits gives what calls wait, or null where none does.
+export function waits(pack: Pack, own: Lanes): Waits | null {
   const call = pack.column('waits.call');
   if (call.length === 0) return null;
   const of = new Int32Array(pack.json.detail.calls).fill(-1);
   for (let i = 0; i < call.length; i++) if (call[i]! >= 0 && call[i]! < of.length) of[call[i]!] = i;
-  return { of, kind: pack.column('waits.kind'), ns: pack.column('waits.ns') };
+  return makeWaits(own, of, pack.column('waits.kind'), pack.column('waits.ns'));
 }
 
 // kindsOf lists the kinds of waits that the drawing may show.

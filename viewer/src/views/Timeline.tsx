@@ -17,7 +17,7 @@ import { SizedBox } from '../parts/SizedBox';
 import { SaveTools } from '../save/SaveTools';
 import { goTo, useParam, useSelection } from '../store';
 import { useTheme } from '../theme';
-import { critical } from '../timeline/critical';
+import { critical, type Critical } from '../timeline/critical';
 import { LEAST_NS, Plot } from '../timeline/Plot';
 import { bursts, calls, coder, codes, gaps, kindsOf, overview, waits, wholeTime } from '../timeline/source';
 import type { Drawn } from '../timeline/Threads';
@@ -48,10 +48,11 @@ export function Timeline() {
   const levels = useMemo(() => labelsAt(pack, selection.level), [pack, selection.level]);
   const lanes = useMemo(() => ({ bursts: bursts(pack), calls: calls(pack) }), [pack]);
   const gap = useMemo(() => gaps(pack, lanes.bursts, lanes.calls), [pack, lanes]);
+  const waiting = useMemo(() => waits(pack, lanes.calls), [pack, lanes]);
   const coded = useMemo(() => coder(levels, selection.clusters), [levels, selection.clusters]);
   const source = useMemo(
-    () => ({ threads: pack.json.threads, ...lanes, gap, waits: waits(pack), overview: overview(pack, coded), code: codes(pack, levels, selection.clusters) }),
-    [pack, lanes, gap, coded, levels, selection.clusters],
+    () => ({ threads: pack.json.threads, ...lanes, gap, waits: waiting, overview: overview(pack, coded), code: codes(pack, levels, selection.clusters) }),
+    [pack, lanes, gap, waiting, coded, levels, selection.clusters],
   );
   const whole = useMemo(() => wholeTime(pack, lanes), [pack, lanes]);
   const kept = useMemo(() => (pack.json.points.count < pack.json.points.of ? (pack.json.manifest?.kept.windows ?? []) : []).map((w) => ({ from: w.begin_ns, to: w.end_ns })), [pack]);
@@ -103,6 +104,7 @@ export function Timeline() {
             <input type="checkbox" checked={path === 'yes'} onChange={(e) => setPath(e.currentTarget.checked ? 'yes' : 'no')} /> Critical path
           </label>
         ) : null}
+        {way && path === 'yes' && !(way.known && !way.coarse) ? <span class="note">{pathWhere(way)}</span> : null}
         {over.lines < over.messages ? (
           <span class="note">
             {over.lines ? `${count(over.lines)} of ` : ''}
@@ -141,6 +143,13 @@ export function Timeline() {
       </p>
     </div>
   );
+}
+
+// pathWhere says where the critical path is drawn, and how.
+function pathWhere({ coarse, known, thread }: Critical): string {
+  const exact = thread.length > 0 ? 'The critical path is exact where calls are kept' : 'The critical path is coarse';
+  if (!coarse) return `${exact}, elsewhere it is not in the page: the view Waits has its sums`;
+  return `${exact}${thread.length > 0 ? ', elsewhere coarse' : ''}: in each ${ns(coarse.each)} the threads that have most of it${known ? '' : ', but not everywhere'}`;
 }
 
 // whereOf says where waits are drawn, unless it is everywhere.

@@ -1,11 +1,11 @@
 // Who waits for whom, and why: causes, the critical path, kinds of waits, and links between ranks.
 import { usePack } from '../data/context';
-import { onlyCollectives, type Cause } from '../data/waits';
+import { causesOf, onlyCollectives, type Cause } from '../data/waits';
 import { count, seconds } from '../format';
 import { Empty } from '../parts/Panel';
 import { select, useParam, useSelection } from '../store';
 import { Listing, Share } from '../waits/Listing';
-import { clustersOf, holds, KindName, threadsOf, toggle, useRanks, whatName, WhatName, who } from '../waits/names';
+import { clustersOf, holds, KindName, MemberName, threadsOf, toggle, useKindsIn, useRanks, whatName, WhatName, who } from '../waits/names';
 import { Path } from '../waits/Path';
 import { useScope } from '../waits/scope';
 import { Summary } from '../waits/Summary';
@@ -16,14 +16,16 @@ export function Waits() {
   const selection = useSelection();
   const hasRank = useRanks();
   const { scope } = useScope();
+  const kinds = useKindsIn();
   const [only, setOnly] = useParam('only', '');
   if (!scope) return <Empty>{whyNot(pack.json.waits)}</Empty>;
   const t = scope.table;
   const narrowed = selection.threads !== null || selection.clusters !== null;
   const limited = narrowed && only === 'selected';
   // What is selected of ranks and of clusters: both where both are.
-  const has = (c: Cause) => narrowed && (selection.threads === null || hasRank(selection, [c])) && (selection.clusters === null || holds(selection, clustersOf(c)));
-  const causes = limited ? t.causes.filter(has) : t.causes;
+  const has = (c: Cause) => narrowed && (selection.threads === null || hasRank(selection, [c])) && (selection.clusters === null || holds(selection, clustersOf(c, kinds)));
+  const all = causesOf(t, kinds);
+  const causes = limited ? all.filter(has) : all;
   const share = (of: number) => of / t.wait_seconds;
   return (
     <div class="waits">
@@ -31,7 +33,7 @@ export function Waits() {
       <Listing
         title="Who makes others wait, and by what"
         name="causes"
-        note={limited ? `those of what is selected: ${count(causes.length)} of ${count(t.causes.length)}` : 'a row selects its rank and cluster in all views'}
+        note={limited ? `those of what is selected: ${count(causes.length)} of ${count(all.length)}` : 'a row selects its rank and cluster in all views'}
         tools={
           narrowed ? (
             <label class="field">
@@ -40,14 +42,15 @@ export function Waits() {
           ) : null
         }
         rows={causes}
-        {...(limited ? {} : { total: t.causes_total })}
+        members={(c) => c.of}
+        {...(limited ? {} : { total: t.causes_total, listed: t.causes.length })}
         chosen={has}
-        pick={(c) => toggle(selection, { clusters: clustersOf(c), threads: threadsOf(pack, [c]) })}
+        pick={(c) => toggle(selection, { clusters: clustersOf(c, kinds), threads: threadsOf(pack, [c]) })}
         empty={limited ? 'What is selected makes nobody wait, or is not among the largest causes.' : 'Nobody waits.'}
         fields={[
-          { title: 'Rank', words: true, show: (c) => who(pack, c), csv: 'rank', value: (c) => who(pack, c) },
-          { title: 'What', says: 'what it does for longer than those that wait for it', words: true, show: (c) => <WhatName of={c} />, csv: 'what', value: whatName },
-          { title: 'Call path', says: 'of computing the call that ends the burst, of MPI the call', words: true, class: 'path', show: (c) => c.call_path, hint: (c) => c.call_path, csv: 'call_path', value: (c) => c.call_path },
+          { title: 'Rank', words: true, show: (c) => who(pack, c), member: () => '', csv: 'rank', value: (c) => who(pack, c) },
+          { title: 'What', says: 'what it does for longer than those that wait for it: of a kind of computation with its variants, which are below', words: true, show: (c) => <WhatName of={c} />, member: (c) => <MemberName of={c} />, csv: 'what', value: whatName },
+          { title: 'Call path', says: 'of computing the call that ends the burst, of MPI the call', words: true, class: 'path', show: (c) => c.call_path, member: () => '', hint: (c) => c.call_path, csv: 'call_path', value: (c) => c.call_path },
           { title: 'Makes others wait', says: 'waits that are charged to it, of all ranks together', show: (c) => seconds(c.seconds), csv: 'seconds', value: (c) => c.seconds },
           {
             title: 'Of all waits',
@@ -56,11 +59,11 @@ export function Waits() {
             value: (c) => c.share,
           },
           { title: 'Directly', says: 'waits for this very rank; the rest was handed on by ranks that waited for it', show: (c) => seconds(c.direct_seconds), csv: 'direct_seconds', value: (c) => c.direct_seconds },
-          { title: 'Waits', says: 'direct ones', show: (c) => count(c.waits), csv: 'waits', value: (c) => c.waits },
+          { title: 'Waits', says: 'direct ones; of a kind with variants they are known of each alone, as a wait may be charged to several', show: (c) => count(c.waits), csv: 'waits', value: (c) => c.waits },
           { title: 'Longer by', says: 'how much longer it took than on the rank that waited, mean of the direct waits', show: (c) => seconds(c.more_seconds), csv: 'more_seconds', value: (c) => c.more_seconds },
         ]}
       />
-      <Path table={t} />
+      <Path scope={scope} />
       <div class="waits-columns">
         <Listing
           title="Waits by kind"

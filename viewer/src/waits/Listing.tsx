@@ -12,6 +12,7 @@ export interface Field<R> {
   readonly title: string;
   readonly says?: string;
   readonly show: (row: R) => ComponentChildren;
+  readonly member?: (row: R) => ComponentChildren; // in its place in a row below the sum
   readonly words?: true; // not a number
   readonly class?: string;
   readonly hint?: (row: R) => string; // when pointed at
@@ -27,13 +28,15 @@ interface Props<R> {
   readonly before?: ComponentChildren;
   readonly fields: readonly Field<R>[];
   readonly rows: readonly R[];
-  readonly total?: number; // of which the file has those rows
+  readonly members?: (row: R) => readonly R[]; // rows of which this one is the sum, below it
+  readonly total?: number; // that there are,
+  readonly listed?: number; // of which the file has so many; without, as many as rows
   readonly chosen?: (row: R) => boolean;
   readonly pick?: (row: R) => void;
   readonly empty: string;
 }
 
-export function Listing<R>({ title, name, note, tools, before, fields, rows, total, chosen, pick, empty }: Props<R>) {
+export function Listing<R>({ title, name, note, tools, before, fields, rows, members, total, listed = rows.length, chosen, pick, empty }: Props<R>) {
   const [all, setAll] = useState(false);
   const shown = all ? rows : rows.slice(0, ROWS);
   const csv = () => ({ columns: fields.map((f) => f.csv), rows: rows.map((r) => fields.map((f) => f.value(r))) });
@@ -57,10 +60,10 @@ export function Listing<R>({ title, name, note, tools, before, fields, rows, tot
           <table>
             <Heads of={fields.map((f) => ({ title: f.title, says: f.says, class: f.words ? '' : 'n' }))} />
             <tbody>
-              {shown.map((r, i) => (
+              {shown.flatMap((r, i) => [
                 <tr key={i} class={chosen?.(r) ? 'chosen' : ''}>
                   {fields.map((f, k) => (
-                    <td key={f.csv} class={[f.words ? '' : 'n', f.class ?? ''].join(' ').trim()} title={f.hint?.(r)}>
+                    <td key={f.csv} class={classOf(f)} title={f.hint?.(r)}>
                       {k === 0 && pick ? (
                         <button type="button" class="link name" aria-pressed={chosen?.(r) ?? false} onClick={() => pick(r)}>
                           {f.show(r)}
@@ -70,8 +73,17 @@ export function Listing<R>({ title, name, note, tools, before, fields, rows, tot
                       )}
                     </td>
                   ))}
-                </tr>
-              ))}
+                </tr>,
+                ...(members?.(r) ?? []).map((m, k) => (
+                  <tr key={`${i}-${k}`} class="member">
+                    {fields.map((f) => (
+                      <td key={f.csv} class={classOf(f)} title={f.hint?.(m)}>
+                        {(f.member ?? f.show)(m)}
+                      </td>
+                    ))}
+                  </tr>
+                )),
+              ])}
             </tbody>
           </table>
         </div>
@@ -81,14 +93,16 @@ export function Listing<R>({ title, name, note, tools, before, fields, rows, tot
           {all ? `The first ${ROWS} only` : `All ${count(rows.length)} rows`}
         </button>
       ) : null}
-      {total !== undefined && total > rows.length ? (
+      {total !== undefined && total > listed ? (
         <p class="note">
-          {count(total)} in all; here are the {count(rows.length)} largest. waits.parquet has all of them.
+          {count(total)} in all; here are the {count(listed)} largest. waits.parquet has all of them.
         </p>
       ) : null}
     </Panel>
   );
 }
+
+const classOf = <R,>(f: Field<R>) => [f.words ? '' : 'n', f.class ?? ''].join(' ').trim();
 
 // Share shows a share, 0-1, as a bar and a figure.
 export function Share({ of }: { of: number }) {

@@ -1,7 +1,7 @@
 // The critical path by what it consists of, as a bar and as tables.
 import { useRef } from 'preact/hooks';
 import { usePack } from '../data/context';
-import { clusterOf, pathBy, type Table } from '../data/waits';
+import { clusterOf, OTHERS, partsOfPath, pathBy, type Scope } from '../data/waits';
 import { percent, plural, seconds } from '../format';
 import { colourOf, greyOf, inkOn, isVariant } from '../palette';
 import { Hatch, HATCH } from '../parts/Hatch';
@@ -11,19 +11,20 @@ import { SaveTools } from '../save/SaveTools';
 import { goTo, select, useSelection } from '../store';
 import { useTheme } from '../theme';
 import { Listing, Share } from './Listing';
-import { clustersOf, holds, threadsOf, useRanks, whatName, WhatName, who } from './names';
+import { clustersOf, holds, MemberName, memberName, threadsOf, useKindsIn, useRanks, whatName, WhatName, who } from './names';
 
 // A part gets its name where it has this share of the bar, in percent.
 const LABELLED = 9;
 
-export function Path({ table }: { table: Table }) {
+export function Path({ scope: { table, within, says } }: { scope: Scope }) {
   const pack = usePack();
   const theme = useTheme();
   const selection = useSelection();
   const hasRank = useRanks();
   const box = useRef<HTMLDivElement>(null);
+  const kinds = useKindsIn();
   const path = table.critical_path;
-  const parts = pathBy(table);
+  const parts = pathBy(table, kinds);
   if (parts.length === 0) {
     return (
       <Panel title="Critical path">
@@ -34,15 +35,26 @@ export function Path({ table }: { table: Table }) {
   let x = 0;
   const placed = parts.map((p) => {
     const at = { ...p, x, width: 100 * p.share };
+    let begin = x;
+    const variants = p.of.flatMap((m) => {
+      const of = { x: begin, width: 100 * m.share, hatched: isVariant(clusterOf(m) ?? 0) };
+      begin += of.width;
+      return of.hatched ? [of] : [];
+    });
     x += at.width;
-    return at;
+    return { ...at, variants };
   });
   const csv = () => ({ columns: ['what', 'seconds', 'share'], rows: parts.map((p) => [whatName(p), p.seconds, p.share]) });
   return (
     <>
       <Panel
         title="Critical path"
-        note={`${seconds(path.seconds)}, changes threads ${plural(path.changes, 'time')}; only what becomes shorter on it shortens the run`}
+        note={
+          <>
+            <span title={says}>{within}</span>: {seconds(path.seconds)}
+            {Number.isFinite(path.changes) ? `, changes threads ${plural(path.changes, 'time')}` : ''}; only what becomes shorter on it shortens the run
+          </>
+        }
         tools={
           <>
             <button type="button" class="link" onClick={() => goTo('timeline')}>
@@ -58,8 +70,9 @@ export function Path({ table }: { table: Table }) {
             <Hatch />
             {placed.map((p) => {
               const id = clusterOf(p);
-              const fill = id === null ? greyOf(p.what === 'MPI' ? 'mpi' : 'dropped', theme) : colourOf(id, theme);
-              const clusters = clustersOf(p);
+              const fill = id === null ? greyOf(p.what === 'MPI' ? 'mpi' : p.what === OTHERS ? 'others' : 'dropped', theme) : colourOf(id, theme);
+              const clusters = clustersOf(p, kinds);
+              const members = p.of.map((m): [string, string] => [memberName(m), `${seconds(m.seconds)}, ${percent(m.share)}`]);
               const dim = selection.clusters !== null && !holds(selection, clusters);
               return (
                 <g key={whatName(p)}>
@@ -72,10 +85,12 @@ export function Path({ table }: { table: Table }) {
                     class={clusters ? 'pick' : ''}
                     data-part={whatName(p)}
                     onClick={() => clusters && select({ clusters: holds(selection, clusters) ? null : clusters })}
-                    onPointerMove={(e) => showTip({ x: e.clientX, y: e.clientY, title: whatName(p), ...(id === null ? {} : { cluster: id }), rows: [['on the critical path', seconds(p.seconds)], ['share', percent(p.share)]] })}
+                    onPointerMove={(e) => showTip({ x: e.clientX, y: e.clientY, title: whatName(p), ...(id === null ? {} : { cluster: id }), rows: [['on the critical path', seconds(p.seconds)], ['share', percent(p.share)], ...members] })}
                     onPointerLeave={hideTip}
                   />
-                  {id !== null && isVariant(id) ? <rect x={`${p.x}%`} width={`${p.width}%`} y="21" height="7" fill={HATCH} /> : null}
+                  {p.variants.map((v) => (
+                    <rect key={v.x} class="variant" x={`${v.x}%`} width={`${v.width}%`} y="21" height="7" fill={HATCH} />
+                  ))}
                   {p.width > LABELLED ? (
                     <text x={`${p.x + p.width / 2}%`} y="18" fill={inkOn(fill)} opacity={dim ? 0.6 : 1}>
                       {whatName(p)} {percent(p.share)}
@@ -91,14 +106,16 @@ export function Path({ table }: { table: Table }) {
         <Listing
           title="On the critical path, by cluster and call path"
           name="path-parts"
-          rows={path.parts}
+          rows={partsOfPath(table, kinds)}
+          members={(p) => p.of}
           total={path.parts_total}
-          chosen={(p) => holds(selection, clustersOf(p))}
-          pick={(p) => select({ clusters: holds(selection, clustersOf(p)) ? null : clustersOf(p) })}
+          listed={path.parts.length}
+          chosen={(p) => holds(selection, clustersOf(p, kinds))}
+          pick={(p) => select({ clusters: holds(selection, clustersOf(p, kinds)) ? null : clustersOf(p, kinds) })}
           empty="Nothing is on it."
           fields={[
-            { title: 'What', words: true, show: (p) => <WhatName of={p} />, csv: 'what', value: whatName },
-            { title: 'Call path', says: 'of computing the call that ends the burst, of MPI the call', words: true, class: 'path', show: (p) => p.call_path, hint: (p) => p.call_path, csv: 'call_path', value: (p) => p.call_path },
+            { title: 'What', words: true, show: (p) => <WhatName of={p} />, member: (p) => <MemberName of={p} />, csv: 'what', value: whatName },
+            { title: 'Call path', says: 'of computing the call that ends the burst, of MPI the call', words: true, class: 'path', show: (p) => p.call_path, member: () => '', hint: (p) => p.call_path, csv: 'call_path', value: (p) => p.call_path },
             { title: 'Time', show: (p) => seconds(p.seconds), csv: 'seconds', value: (p) => p.seconds },
             { title: 'Share', show: (p) => percent(p.share), csv: 'share', value: (p) => p.share },
           ]}

@@ -1,13 +1,13 @@
 // What of the time in MPI is waiting, what the largest cause is, and what is not known.
 import { usePack } from '../data/context';
-import { onlyCollectives, type Scope, type Table } from '../data/waits';
+import { causesOf, onlyCollectives, type Scope, type Table } from '../data/waits';
 import { bytes, percent, plural, seconds } from '../format';
 import { Heads, numbers } from '../parts/Heads';
 import { Panel } from '../parts/Panel';
 import { SaveTools } from '../save/SaveTools';
 import { goTo } from '../store';
 import { Share } from './Listing';
-import { clustersOf, threadsOf, whatName, who } from './names';
+import { clustersOf, threadsOf, useKindsIn, whatName, who } from './names';
 import { ScopeField } from './scope';
 
 export function Summary({ scope }: { scope: Scope }) {
@@ -20,7 +20,12 @@ export function Summary({ scope }: { scope: Scope }) {
   return (
     <Panel
       title="Waiting"
-      note={onlyCollectives(t) ? `${scope.title}, collectives only: messages are known in the kept windows only` : `${scope.title}, collectives and messages`}
+      note={
+        <>
+          <span title={scope.says}>{scope.within}</span>
+          {onlyCollectives(t) ? ', collectives only: messages are known in the kept windows only' : ', collectives and messages'}
+        </>
+      }
       tools={
         <>
           <ScopeField />
@@ -63,10 +68,11 @@ export function Summary({ scope }: { scope: Scope }) {
 // Next says what costs most, and where to look at it.
 function Next({ t }: { t: Table }) {
   const pack = usePack();
-  const [cause] = t.causes;
+  const kinds = useKindsIn();
+  const [cause] = causesOf(t, kinds);
   if (!cause) return null;
   const threads = threadsOf(pack, [cause]);
-  const clusters = clustersOf(cause);
+  const clusters = clustersOf(cause, kinds);
   const link = (view: string, title: string, selection = { threads, clusters }) => (
     <button type="button" class="link" onClick={() => goTo(view, selection)}>
       {title}

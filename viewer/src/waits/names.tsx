@@ -1,16 +1,16 @@
 // Who and what waits are of, and what a row of them selects.
+import { useMemo } from 'preact/hooks';
 import { usePack } from '../data/context';
-import { FILTERED, MISSING, NOISE } from '../data/clusters';
+import { FILTERED, kindsIn, MISSING, NOISE, type Kinds } from '../data/clusters';
 import type { ThreadName } from '../data/manifest';
 import { nameOf, numberOf } from '../data/names';
 import type { Pack } from '../data/pack';
-import { clusterOf, kindNumber, type Cause } from '../data/waits';
+import { clusterOf, kindNumber, OTHERS, type What } from '../data/waits';
 import { cluster } from '../format';
+import { isVariant } from '../palette';
 import { Swatch, WaitPatch } from '../parts/Swatch';
 import { inRanges } from '../state/ranges';
 import { select, type Selection } from '../store';
-
-type What = Pick<Cause, 'what' | 'cluster'>;
 
 export const who = (pack: Pack, t: ThreadName) => nameOf(t, (pack.json.manifest?.worlds.length ?? 0) > 1);
 
@@ -21,13 +21,35 @@ export function whatName(w: What): string {
   return w.what === 'outside' ? 'not recorded' : w.what;
 }
 
+const says: Readonly<Record<string, string>> = { outside: 'before the first record of the rank, or paused, or lost', MPI: 'time in MPI calls without waiting', [OTHERS]: 'parts that are not listed: the file has the largest, none below 0.1 % of the path' };
+
 export function WhatName({ of }: { of: What }) {
   const id = clusterOf(of);
   return (
-    <span title={of.what === 'outside' ? 'before the first record of the rank, or paused, or lost' : of.what === 'MPI' ? 'time in MPI calls without waiting' : undefined}>
+    <span title={says[of.what]}>
       {id === null ? null : <Swatch id={id} />} {whatName(of)}
     </span>
   );
+}
+
+// memberName names a cluster below its kind.
+export function memberName(of: What): string {
+  const id = clusterOf(of) ?? 0;
+  return isVariant(id) ? `variant: ${cluster(id)}` : `${cluster(id)} itself`;
+}
+
+export function MemberName({ of }: { of: What }) {
+  return (
+    <span class="name">
+      <Swatch id={clusterOf(of) ?? 0} /> {memberName(of)}
+    </span>
+  );
+}
+
+// useKindsIn has the kinds of computation of the run.
+export function useKindsIn(): Kinds {
+  const { clusters } = usePack().json;
+  return useMemo(() => kindsIn(clusters), [clusters]);
 }
 
 export function KindName({ of }: { of: string }) {
@@ -38,10 +60,10 @@ export function KindName({ of }: { of: string }) {
   );
 }
 
-// clustersOf are those that a row selects: what is in no cluster is noise, filtered, or lacks data.
-export function clustersOf(w: What): number[] | null {
+// clustersOf are those that a row selects: all of the kind; what is in no cluster is noise, filtered, or lacks data.
+export function clustersOf(w: What, kinds: Kinds): readonly number[] | null {
   const id = clusterOf(w);
-  return id === null ? null : id > 0 ? [id] : [NOISE, FILTERED, MISSING];
+  return id === null ? null : id > 0 ? kinds.members(kinds.of(id)) : [NOISE, FILTERED, MISSING];
 }
 
 export function threadsOf(pack: Pack, names: readonly ThreadName[]): Selection['threads'] {

@@ -17,10 +17,10 @@ export function ScopeField() {
   if (!scope || scopes.length < 2) return null;
   return (
     <label class="field">
-      Waits of
+      Within
       <select class="waits-of" value={scope.key} onChange={(e) => choose(e.currentTarget.value)}>
         {scopes.map((s) => (
-          <option key={s.key} value={s.key}>
+          <option key={s.key} value={s.key} title={s.says}>
             {s.title}
           </option>
         ))}
