@@ -3,6 +3,7 @@ package waits
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"moriens/internal/team"
@@ -111,7 +112,7 @@ func among(stops []int32, row int32) int32 {
 }
 
 // messageWords is how many words a message takes.
-const messageWords = 5
+const messageWords = 4
 
 // shareMessages gives the first member what each knows of the calls of messages.
 func (x *Lanes) shareMessages(t team.Threads, stops [][]int32) ([]located, error) {
@@ -123,21 +124,43 @@ func (x *Lanes) shareMessages(t team.Threads, stops [][]int32) ([]located, error
 		}
 		if t.Mine(int(m.To)) {
 			of.posted = among(stops[m.To], of.posted)
-			if of.done.row >= 0 {
-				of.done.row = among(stops[of.done.thread], of.done.row)
-			}
 		}
-		words = append(words, int64(of.send), int64(of.sent), int64(of.done.thread), int64(of.done.row), int64(of.posted))
+		words = append(words, int64(of.send), int64(of.sent), x.completion(&m, of.done, stops), int64(of.posted))
 	}
 	if err := t.AllReduce(words, team.Max); err != nil { // who does not know says -1
 		return nil, err
 	}
 	list := make([]located, len(x.located))
 	for i := range list {
-		w := words[messageWords*i:]
-		list[i] = located{int32(w[0]), int32(w[1]), place{int32(w[2]), int32(w[3])}, int32(w[4])}
+		m, w := x.run.Message(i), words[messageWords*i:]
+		list[i] = located{int32(w[0]), int32(w[1]), x.completed(&m, w[2]), int32(w[3])}
 	}
 	return list, nil
+}
+
+// completion is the call that completed a receive as a number, the largest of which is the one that counts: that of the
+// thread that posted it, else that of the first thread of its rank. -1: none is known here.
+func (x *Lanes) completion(m *Message, done place, stops [][]int32) int64 {
+	if done.row < 0 {
+		return -1
+	}
+	before := int64(len(x.list)) // the thread that posted it
+	if done.thread != m.To {
+		before -= 1 + int64(done.thread)
+	}
+	return before<<32 | int64(among(stops[done.thread], done.row))
+}
+
+// completed is the call of a completion.
+func (x *Lanes) completed(m *Message, completion int64) place {
+	if completion < 0 {
+		return place{-1, -1}
+	}
+	done := place{m.To, int32(completion & math.MaxInt32)}
+	if before := completion >> 32; before < int64(len(x.list)) {
+		done.thread = int32(int64(len(x.list)) - 1 - before)
+	}
+	return done
 }
 
 // headWords is how many words come before the columns of a lane.
@@ -250,7 +273,7 @@ func (x *Lanes) check() error {
 	for i, of := range x.located {
 		m := x.run.Message(i)
 		calls := func(thread int32) int32 { return int32(x.list[thread].calls()) }
-		if of.send >= calls(m.From) || of.sent >= calls(m.From) || of.posted >= calls(m.To) || int(of.done.thread) >= len(x.list) || of.done.thread >= 0 && of.done.row >= calls(of.done.thread) {
+		if of.send >= calls(m.From) || of.sent >= calls(m.From) || of.posted >= calls(m.To) || of.done.thread < -1 || int(of.done.thread) >= len(x.list) || of.done.thread >= 0 && of.done.row >= calls(of.done.thread) {
 			return fmt.Errorf("message %d is of a call that is not there", i)
 		}
 	}

@@ -29,8 +29,11 @@ func locate(run *Run, lanes []lane, m *meaning, mine func(thread int) bool) []lo
 			}
 		}
 		if mine(int(x.To)) {
-			of.done = completing(lanes, &x, hints)
+			of.done = place{x.To, completing(&lanes[x.To], &x, &hints[x.To])}
 			of.posted = int32(enteredAt(lanes[x.To].EnterNS, x.RecvNS, &hints[x.To][1]))
+		}
+		if of.done.row < 0 {
+			of.done = elsewhere(lanes, &x, hints, mine)
 		}
 		list[i] = of
 	}
@@ -116,24 +119,33 @@ func (s *solver) eager() (limits [2]int64) {
 	return limits
 }
 
-// completing is the call that completed the receive of a message: the one that ended when it was there, on the thread
-// that has posted it, or else on another of the rank; or the one that posted it and was still inside. -1 = none.
-func completing(lanes []lane, m *Message, hints [][3]int) place {
-	own := &lanes[m.To]
-	if row := leftAt(own.ExitNS, m.DoneNS, &hints[m.To][2]); row >= 0 {
-		return place{m.To, int32(row)}
+// completing is the call that completed the receive of a message, on the thread that has posted it: the one that ended
+// when it was there, or the one that posted it and was still inside. -1 = none.
+func completing(l *lane, m *Message, hints *[3]int) int32 {
+	if row := leftAt(l.ExitNS, m.DoneNS, &hints[2]); row >= 0 {
+		return int32(row)
 	}
-	if row := enteredAt(own.EnterNS, m.RecvNS, &hints[m.To][1]); row >= 0 && m.DoneNS >= m.RecvNS && m.DoneNS < own.ExitNS[row] {
-		return place{m.To, int32(row)}
+	if row := enteredAt(l.EnterNS, m.RecvNS, &hints[1]); row >= 0 && m.DoneNS >= m.RecvNS && m.DoneNS < l.ExitNS[row] {
+		return int32(row)
 	}
+	return -1
+}
+
+// elsewhere is the call on another thread of the rank that ended when a message was there: on the first such thread
+// that is here.
+func elsewhere(lanes []lane, m *Message, hints [][3]int, mine func(thread int) bool) place {
+	to := &lanes[m.To]
 	same := func(i int32) bool {
-		return i >= 0 && int(i) < len(lanes) && lanes[i].World == own.World && lanes[i].Rank == own.Rank
+		return i >= 0 && int(i) < len(lanes) && lanes[i].World == to.World && lanes[i].Rank == to.Rank
 	}
 	first := m.To
 	for same(first - 1) {
 		first--
 	}
 	for i := first; same(i); i++ {
+		if i == m.To || !mine(int(i)) {
+			continue
+		}
 		if row := leftAt(lanes[i].ExitNS, m.DoneNS, &hints[i][2]); row >= 0 {
 			return place{i, int32(row)}
 		}
