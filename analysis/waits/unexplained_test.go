@@ -122,6 +122,33 @@ func TestUnknownCompletion(t *testing.T) {
 	}
 }
 
+// What completes a send waits for a receive that is posted later, if the send is synchronous or large. Where that is
+// not known, what began the send is reported, but for sends that do not wait.
+func TestUnknownCompletionOfSends(t *testing.T) {
+	for name, x := range map[string]struct {
+		function string
+		late     int64 // the receive
+		want     []NotExplained
+	}{
+		"synchronous":        {"MPI_Issend", 1000, []NotExplained{{"sends whose completion is not known", 1, 10}}},
+		"large":              {"MPI_Isend", 1000, []NotExplained{{"sends whose completion is not known", 1, 10}}},
+		"buffered":           {"MPI_Ibsend", 1000, nil},
+		"receive was posted": {"MPI_Issend", 50, nil},
+	} {
+		m := newMachine(2)
+		s := isend("a", 1, 8)
+		s.function = x.function
+		m.do(0, compute(1, 100), s, compute(1, 100), waitall("a"))
+		m.do(1, compute(1, x.late), recv(0))
+		run := recorded(t, m)
+		same(t, name, len(solved(t, run).NotExplained), 0)
+		message := run.Message(0)
+		message.Sent = -1
+		run.Message = func(int) Message { return message }
+		same(t, name, fmt.Sprint(solved(t, run).NotExplained), fmt.Sprint(x.want))
+	}
+}
+
 // A start is what the call that made its request says, on whichever thread of the rank. Where that is not known, or not
 // for whom it waits, the start is reported.
 func TestStartsOfPersistent(t *testing.T) {
