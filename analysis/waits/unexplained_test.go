@@ -2,6 +2,7 @@ package waits
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -167,9 +168,16 @@ func TestStartsOfPersistent(t *testing.T) {
 		"process ended":   {"MPI_Allreduce_init", func(run *Run) { run.Threads[0].Unfinished = true }, []NotExplained{{"calls in which the process ended", 1, 300}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run := persistent(t, x.first)
-			x.spoil(run)
+			spoilt := func() *Run {
+				run := persistent(t, x.first)
+				x.spoil(run)
+				return run
+			}
+			run := spoilt()
 			r := solved(t, run)
+			if got := together(t, spoilt, 2, []int32{0, 1, 1, 0}[:len(run.Threads)]); !reflect.DeepEqual(got, r) {
+				t.Errorf("a team finds %+v, not %+v", got, r)
+			}
 			same(t, "not explained", fmt.Sprint(r.NotExplained), fmt.Sprint(x.want))
 			explained := int64(300 - 10)
 			if x.want != nil || run.Known {
