@@ -24,7 +24,7 @@ var reasons = [...]string{
 	ofNeighbours: "neighbourhood collectives", ofOneSided: "one-sided synchronisation", ofInOut: "input and output", ofGroups: "collectives between two groups",
 	ofDeath: "calls in which the process ended", ofUnknown: "collectives of unknown communicators", ofCompletion: "collectives whose completion is not known",
 	ofMaking: "persistent collectives whose making is not known", ofSubset: "makings of communicators by some ranks", ofProcesses: "calls that spawn or connect processes",
-	ofSessions: "starts and ends of sessions", ofBuffers: "flushes of buffered sends",
+	ofSessions: "starts and ends of sessions", ofBuffers: "flushes of buffered sends", ofSends: "sends whose completion is not known",
 }
 
 // The reasons.
@@ -41,6 +41,7 @@ const (
 	ofProcesses
 	ofSessions
 	ofBuffers
+	ofSends
 )
 
 // unexplained is the reason why it is not known for whom a call waits, whatever is recorded of it.

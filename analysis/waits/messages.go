@@ -53,18 +53,24 @@ func (s *solver) messages() {
 	for i, n := range room {
 		s.edges[i] = slices.Grow(s.edges[i], n)
 	}
+	counted := slices.Repeat([]int32{-1}, len(s.lanes)) // by thread: the last send that is counted as not explained
 	for i := range s.located {
 		m, of := s.run.Message(i), &s.located[i]
 		if of.send < 0 || of.done.row < 0 {
 			s.result.OneSided++
 			continue
 		}
+		if of.sent < 0 && counted[m.From] != of.send && s.mayWait(&m, of, eager[s.near(&m)]) {
+			counted[m.From] = of.send
+			l := &s.lanes[m.From]
+			l.tally.add(ofSends, l.ExitNS[of.send]-l.EnterNS[of.send])
+		}
 		if of.done.thread != m.From && s.completes(of.done) {
 			s.edges[of.done.thread] = append(s.edges[of.done.thread], edge{row: of.done.row, from: place{m.From, of.send}, kind: LateSender})
 		}
 		// A send that was over before its receive began has not waited for it, however large it is.
 		waits := func() bool { return m.Bytes > eager[s.near(&m)] && s.lanes[m.From].ExitNS[of.sent] >= m.RecvNS }
-		if kind := s.sends(&m, of); (kind == synchronous || kind == standard && waits()) && s.completes(place{m.From, of.sent}) {
+		if kind := s.sends(&m, of); of.sent >= 0 && (kind == synchronous || kind == standard && waits()) && s.completes(place{m.From, of.sent}) {
 			s.edges[m.From] = append(s.edges[m.From], edge{row: of.sent, from: place{m.To, of.posted}, kind: LateReceiver})
 		}
 	}
@@ -78,11 +84,18 @@ func (s *solver) completes(p place) bool {
 	return of.flow == noFlow && !of.begins && !(l.Unfinished && int(p.row) == l.calls()-1)
 }
 
-// sends is how a message was sent; not where it is not known when its send was over, or its receive begun, or where
-// both are of one rank.
+// mayWait says that whatever completes a send waits for the receive, which is posted later: in a window it may be
+// outside.
+func (s *solver) mayWait(m *Message, of *located, eager int64) bool {
+	l, kind := &s.lanes[m.From], s.sends(m, of)
+	died := l.Unfinished && int(of.send) == l.calls()-1
+	return (kind == synchronous || kind == standard && m.Bytes > eager) && m.RecvNS > m.SendNS && !s.run.Known && !died
+}
+
+// sends is how a message was sent; not where it is not known when its receive was begun, or where both are of one rank.
 func (s *solver) sends(m *Message, of *located) sending {
 	from, to := &s.lanes[m.From], &s.lanes[m.To]
-	if of.send < 0 || of.sent < 0 || of.posted < 0 || from.World == to.World && from.Rank == to.Rank {
+	if of.send < 0 || of.posted < 0 || from.World == to.World && from.Rank == to.Rank {
 		return noSend
 	}
 	return s.of(from.Path[of.send]).sends
@@ -102,7 +115,7 @@ func (s *solver) eager() (limits [2]int64) {
 	var proofs [2][]int64
 	for i := range s.located {
 		m, of := s.run.Message(i), &s.located[i]
-		if s.sends(&m, of) != standard {
+		if of.sent < 0 || s.sends(&m, of) != standard {
 			continue
 		}
 		if left := s.lanes[m.From].ExitNS[of.sent]; m.RecvNS-left > s.uncertainNS(m.From, m.To) {

@@ -215,31 +215,37 @@ func TestTeam(t *testing.T) {
 		want := solved(t, recorded(t, m))
 		members := rapid.Int32Range(2, 4).Draw(t, "members")
 		of := rapid.SliceOfN(rapid.Int32Range(0, members-1), len(m.ranks), len(m.ranks)).Draw(t, "owners")
-		all, err := mpixtest.Run(int(members), func(member team.Team) (*Result, error) {
-			run := m.recorded()
-			for i := range run.Threads {
-				if int(of[i]) != member.Rank() {
-					th := &run.Threads[i]
-					*th = Thread{World: th.World, Rank: th.Rank, Node: th.Node}
-				}
-			}
-			owners := team.Threads{Team: member, Of: of}
-			lanes, err := Local(run, owners)
-			if err == nil {
-				err = lanes.Merge(owners)
-			}
-			if err != nil || member.Rank() != 0 {
-				return nil, err
-			}
-			return lanes.Solve(), nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := all[0]; !reflect.DeepEqual(got, want) {
+		if got := together(t, m.recorded, members, of); !reflect.DeepEqual(got, want) {
 			t.Fatalf("threads at %v:\n%+v\nwant\n%+v", of, got, want)
 		}
 	})
+}
+
+// together is what members of a team that have some of the threads each find.
+func together(t fatal, recorded func() *Run, members int32, of []int32) *Result {
+	t.Helper()
+	all, err := mpixtest.Run(int(members), func(member team.Team) (*Result, error) {
+		run := recorded()
+		for i := range run.Threads {
+			if int(of[i]) != member.Rank() {
+				th := &run.Threads[i]
+				*th = Thread{World: th.World, Rank: th.Rank, Node: th.Node}
+			}
+		}
+		owners := team.Threads{Team: member, Of: of}
+		lanes, err := Local(run, owners)
+		if err == nil {
+			err = lanes.Merge(owners)
+		}
+		if err != nil || member.Rank() != 0 {
+			return nil, err
+		}
+		return lanes.Solve(), nil
+	})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return all[0]
 }
 
 // What does not fit together is an error, and no index beyond what is there.

@@ -2,6 +2,7 @@ package waits
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -122,6 +123,33 @@ func TestUnknownCompletion(t *testing.T) {
 	}
 }
 
+// What completes a send waits for a receive that is posted later, if the send is synchronous or large. Where that is
+// not known, what began the send is reported, but for sends that do not wait.
+func TestUnknownCompletionOfSends(t *testing.T) {
+	for name, x := range map[string]struct {
+		function string
+		late     int64 // the receive
+		want     []NotExplained
+	}{
+		"synchronous":        {"MPI_Issend", 1000, []NotExplained{{"sends whose completion is not known", 1, 10}}},
+		"large":              {"MPI_Isend", 1000, []NotExplained{{"sends whose completion is not known", 1, 10}}},
+		"buffered":           {"MPI_Ibsend", 1000, nil},
+		"receive was posted": {"MPI_Issend", 50, nil},
+	} {
+		m := newMachine(2)
+		s := isend("a", 1, 8)
+		s.function = x.function
+		m.do(0, compute(1, 100), s, compute(1, 100), waitall("a"))
+		m.do(1, compute(1, x.late), recv(0))
+		run := recorded(t, m)
+		same(t, name, len(solved(t, run).NotExplained), 0)
+		message := run.Message(0)
+		message.Sent = -1
+		run.Message = func(int) Message { return message }
+		same(t, name, fmt.Sprint(solved(t, run).NotExplained), fmt.Sprint(x.want))
+	}
+}
+
 // A start is what the call that made its request says, on whichever thread of the rank. Where that is not known, or not
 // for whom it waits, the start is reported.
 func TestStartsOfPersistent(t *testing.T) {
@@ -140,9 +168,16 @@ func TestStartsOfPersistent(t *testing.T) {
 		"process ended":   {"MPI_Allreduce_init", func(run *Run) { run.Threads[0].Unfinished = true }, []NotExplained{{"calls in which the process ended", 1, 300}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run := persistent(t, x.first)
-			x.spoil(run)
+			spoilt := func() *Run {
+				run := persistent(t, x.first)
+				x.spoil(run)
+				return run
+			}
+			run := spoilt()
 			r := solved(t, run)
+			if got := together(t, spoilt, 2, []int32{0, 1, 1, 0}[:len(run.Threads)]); !reflect.DeepEqual(got, r) {
+				t.Errorf("a team finds %+v, not %+v", got, r)
+			}
 			same(t, "not explained", fmt.Sprint(r.NotExplained), fmt.Sprint(x.want))
 			explained := int64(300 - 10)
 			if x.want != nil || run.Known {
