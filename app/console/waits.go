@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -15,10 +16,10 @@ import (
 
 // A WaitsForm says how waits are printed.
 type WaitsForm struct {
-	Dir     string
-	By      string // cluster, callpath, rank, kind; empty: an overview
-	Windows bool   // the table is that of windows
-	Others  bool   // windows have a table too, which is not this one
+	Dir    string
+	By     string // cluster, callpath, rank, kind; else: an overview
+	Within string // which part of the run the table is about: main or run; empty: windows
+	Others bool   // windows have a table too, which is not this one
 }
 
 // How many entries the overview has of each list.
@@ -29,6 +30,7 @@ func Waits(to io.Writer, t *rundir.WaitsTable, why []string, form WaitsForm) err
 	w := waitWordsOf(plain.Of(t))
 	var b strings.Builder
 	w.writeHead(&b, form)
+	overview := false
 	switch form.By {
 	case "cluster":
 		writeTable(&b, w.clusterTable())
@@ -43,10 +45,11 @@ func Waits(to io.Writer, t *rundir.WaitsTable, why []string, form WaitsForm) err
 	case "kind":
 		writeTable(&b, w.kindTable(true))
 	default:
-		w.writeOverview(&b, form)
+		overview = true
+		w.writeOverview(&b)
 	}
-	w.writeDoubts(&b, plain.Of(why))
-	if form.By == "" {
+	w.writeDoubts(&b, plain.Of(why), form.By != "rank" && form.By != "kind")
+	if overview {
 		w.writeNext(&b, form)
 	}
 	_, err := io.WriteString(to, b.String())
@@ -61,9 +64,12 @@ func (w waitWords) location() string {
 }
 
 func (w waitWords) writeHead(b *strings.Builder, form WaitsForm) {
-	fields := []string{"whole run", units.Counted(w.Ranks, "rank")}
-	if form.Windows {
-		fields[0] = "windows"
+	fields := []string{"windows", units.Counted(w.Ranks, "rank")}
+	switch form.Within {
+	case rundir.WithinMain:
+		fields[0] = "within main (MPI_Init to MPI_Finalize)"
+	case rundir.WithinRun:
+		fields[0] = "within run (all of it)"
 	}
 	if w.Locations != w.Ranks {
 		fields[1] += fmt.Sprintf(" (%s that called MPI)", units.Counted(w.Locations, "thread"))
@@ -76,7 +82,7 @@ func (w waitWords) writeHead(b *strings.Builder, form WaitsForm) {
 	fmt.Fprintf(b, "waits: %s, %s of %s in MPI, %s of the ranks' time\n\n", spent(w.Waiting), ratioText(float64(w.Waiting/w.MPI)), spent(w.MPI), ratioText(float64(w.Waiting/(w.Seconds*rundir.Number(w.Locations)))))
 }
 
-func (w waitWords) writeOverview(b *strings.Builder, form WaitsForm) {
+func (w waitWords) writeOverview(b *strings.Builder) {
 	writeTable(b, w.kindTable(false))
 	if len(w.Causes) > 0 {
 		b.WriteByte('\n')
@@ -103,8 +109,7 @@ func (w waitWords) writeOverview(b *strings.Builder, form WaitsForm) {
 	t := table{left: []bool{true, false, false}}
 	for i := range parts {
 		p := &parts[i]
-		c := rundir.WaitsCause{What: p.What, Cluster: p.Cluster, CallPath: p.CallPath}
-		t.rows = append(t.rows, []string{"  " + strings.TrimPrefix(did(&c, true), "in "), spent(p.Seconds), percent(float64(p.Share))})
+		t.rows = append(t.rows, []string{"  " + before(place(p.What, p.Cluster, variantsText(p.Variants)), p.What, p.CallPath), spent(p.Seconds), percent(float64(p.Share))})
 	}
 	writeTable(b, t)
 	w.writeRest(b, w.Path.PartsTotal-len(parts), "more part")
@@ -121,14 +126,15 @@ func (w waitWords) writeRest(b *strings.Builder, n int, what string) {
 	}
 }
 
-// writeDoubts says what is not known, or not certain.
-func (w waitWords) writeDoubts(b *strings.Builder, why []string) {
+// writeDoubts says what is not known, or not certain; done that what was done is named above.
+func (w waitWords) writeDoubts(b *strings.Builder, why []string, done bool) {
 	var list []string
 	say := func(there bool, format string, args ...any) {
 		if there {
 			list = append(list, fmt.Sprintf(format, args...))
 		}
 	}
+	say(done && w.outside(), notRecorded+": before the first MPI call of a rank, while its recording was paused, or lost")
 	say(w.Marked, "marked: clocks do not agree well enough to trust all of it")
 	say(w.Uncertain > 0, "uncertain: %s more would be waits, but are shorter than the clocks of two hosts agree; they are in the residual", spent(w.Uncertain))
 	say(w.Unexplained > 0, "unexplained: the cause of %s of the waits lies before what is kept", spent(w.Unexplained))
@@ -155,11 +161,14 @@ func (w waitWords) writeDoubts(b *strings.Builder, why []string) {
 
 // writeNext says how to see more.
 func (w waitWords) writeNext(b *strings.Builder, form WaitsForm) {
-	windows := ""
-	if form.Windows {
-		windows = " --windows"
+	part := ""
+	switch form.Within {
+	case rundir.WithinRun:
+		part = " --within run"
+	case "":
+		part = " --windows"
 	}
-	fmt.Fprintf(b, "\nnext: moriens waits%s --by rank %s (or callpath, cluster, kind)", windows, quoted(plain.Line(form.Dir)))
+	fmt.Fprintf(b, "\nnext: moriens waits%s --by rank %s (or callpath, cluster, kind)", part, quoted(plain.Line(form.Dir)))
 	if form.Others {
 		b.WriteString("; --windows: what is kept in full detail, with messages")
 	}
@@ -192,12 +201,52 @@ func spent(s rundir.Number) string {
 	return orDash(float64(s), func(s float64) string { return Duration(s * 1e9) })
 }
 
+// clusterTable has a row for each kind of computation, and below it its clusters, if there are several; and what there
+// is beside: columns add up to all waits, and to the whole path.
 func (w waitWords) clusterTable() table {
-	t := table{head: []string{"cluster", "makes others wait", "on the critical path", "share", "imbalance on it"}, left: make([]bool, 5)}
-	for _, c := range w.Clusters {
-		t.rows = append(t.rows, []string{fmt.Sprint(c.Cluster), spent(c.Caused), spent(c.Path), ratioText(float64(c.PathShare)), spent(c.Imbalance)})
+	t := table{head: []string{"cluster", "makes others wait", "on the critical path", "share", "imbalance on it"}, left: []bool{true, false, false, false, false}}
+	row := func(name string, c *rundir.WaitsCluster) {
+		t.rows = append(t.rows, []string{name, spent(c.Caused), spent(c.Path), ratioText(float64(c.PathShare)), spent(c.Imbalance)})
 	}
+	variants, sums, order := make(map[int32][]*rundir.WaitsCluster), make(map[int32]*rundir.WaitsCluster), []int32(nil)
+	all := rundir.WaitsCluster{Caused: w.Unexplained}
+	for i := range w.Clusters {
+		c := &w.Clusters[i]
+		kind := cmp.Or(c.Kind, c.Cluster)
+		if sums[kind] == nil {
+			sums[kind] = new(rundir.WaitsCluster)
+			order = append(order, kind)
+		}
+		variants[kind] = append(variants[kind], c)
+		addCluster(sums[kind], c)
+		addCluster(&all, c)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(sums[b].Caused, sums[a].Caused) })
+	for _, kind := range order {
+		row(fmt.Sprint(kind), sums[kind])
+		if list := variants[kind]; len(list) > 1 {
+			for _, c := range list {
+				row(fmt.Sprintf("  variant %d", c.Cluster), c)
+			}
+		}
+	}
+	for _, x := range w.Others {
+		c := rundir.WaitsCluster{Caused: x.Caused, Path: x.Path, PathShare: x.PathShare}
+		addCluster(&all, &c)
+		t.rows = append(t.rows, []string{partName(x.What, nil), spent(c.Caused), spent(c.Path), ratioText(float64(c.PathShare)), ""})
+	}
+	if w.Unexplained > 0 {
+		t.rows = append(t.rows, []string{"unexplained", spent(w.Unexplained), "", "", ""})
+	}
+	t.rows = append(t.rows, []string{"total", spent(all.Caused), spent(all.Path), ratioText(float64(all.PathShare)), ""})
 	return t
+}
+
+func addCluster(sum, c *rundir.WaitsCluster) {
+	sum.Caused += c.Caused
+	sum.Path += c.Path
+	sum.PathShare += c.PathShare
+	sum.Imbalance += c.Imbalance
 }
 
 func (w waitWords) callPathTable() table {
@@ -215,7 +264,7 @@ func (w waitWords) causeTable() table {
 		cluster    int32 // 0: none
 	}
 	sums := make(map[key]*rundir.WaitsCause)
-	ranks := make(map[key]map[rundir.ThreadName]bool)
+	ranks, clusters := make(map[key]map[rundir.ThreadName]bool), make(map[key]map[int32]bool)
 	var keys []key
 	for i := range w.Causes {
 		c := &w.Causes[i]
@@ -225,9 +274,16 @@ func (w waitWords) causeTable() table {
 		}
 		if sums[k] == nil {
 			sums[k], ranks[k] = &rundir.WaitsCause{What: c.What, Cluster: c.Cluster, CallPath: c.CallPath}, make(map[rundir.ThreadName]bool)
+			clusters[k] = make(map[int32]bool)
 			keys = append(keys, k)
 		}
 		s := sums[k]
+		for _, id := range c.Variants {
+			clusters[k][id] = true
+		}
+		if len(c.Variants) == 0 {
+			clusters[k][k.cluster] = true
+		}
 		s.Seconds, s.Direct, s.Share = s.Seconds+c.Seconds, s.Direct+c.Direct, s.Share+c.Share
 		ranks[k][c.ThreadName] = true
 	}
@@ -235,7 +291,10 @@ func (w waitWords) causeTable() table {
 	t := table{head: []string{"longer on some than on others", w.location() + "s", "makes others wait", "directly", "of all waits"}, left: []bool{true, false, false, false, false}}
 	for _, k := range keys {
 		s := sums[k]
-		t.rows = append(t.rows, []string{did(s, true), units.Integer(len(ranks[k])), spent(s.Seconds), spent(s.Direct), percent(float64(s.Share))})
+		if of := clusters[k]; len(of) > 1 || !of[k.cluster] {
+			s.Variants = slices.Sorted(maps.Keys(of))
+		}
+		t.rows = append(t.rows, []string{w.did(s, true), units.Integer(len(ranks[k])), spent(s.Seconds), spent(s.Direct), percent(float64(s.Share))})
 	}
 	return t
 }
@@ -250,7 +309,7 @@ func (w waitWords) rankTable() table {
 
 func (w waitWords) linkTable(links []rundir.WaitsLink) table {
 	t := table{
-		head: []string{"waits", "for", "calls", "time", "computing", "MPI", "outside", "handed on"}, left: []bool{true, true, false, false, false, false, false, false},
+		head: []string{"waits", "for", "calls", "time", "computing", "MPI", notRecorded, "handed on"}, left: []bool{true, true, false, false, false, false, false, false},
 	}
 	for _, l := range links {
 		t.rows = append(t.rows, []string{w.who(l.Waiting), w.who(l.For), count(l.Count), spent(l.Seconds), spent(l.Computing), spent(l.MPI), spent(l.Outside), spent(l.HandedOn)})

@@ -22,9 +22,11 @@ import (
 func TestGoldenWaits(t *testing.T) {
 	w, _ := rundirtest.Waits()
 	for _, by := range []string{"", "cluster", "callpath", "rank", "kind"} {
-		for name, form := range map[string]WaitsForm{"whole": {Dir: "/run/a b", By: by, Others: true}, "windows": {Dir: "/run/a", By: by, Windows: true}} {
-			table, why := w.WholeRun, w.Why
-			if form.Windows {
+		for name, form := range map[string]WaitsForm{
+			"whole": {Dir: "/run/a b", By: by, Within: "run", Others: true}, "main": {Dir: "/run/a b", By: by, Within: "main", Others: true}, "windows": {Dir: "/run/a", By: by},
+		} {
+			table, why := w.Within(form.Within), w.Why
+			if form.Within == "" {
 				table, why = w.Windows, nil
 			}
 			var b bytes.Buffer
@@ -43,10 +45,10 @@ func TestGoldenWaits(t *testing.T) {
 func TestWaitsOfNone(t *testing.T) {
 	table := &rundir.WaitsTable{Basis: rundir.WaitsFull, Ranks: 1, Locations: 2, Seconds: 1, Path: rundir.WaitsPath{Seconds: 1}}
 	var b bytes.Buffer
-	if err := Waits(&b, table, nil, WaitsForm{Dir: "d"}); err != nil {
+	if err := Waits(&b, table, nil, WaitsForm{Dir: "d", Within: "run"}); err != nil {
 		t.Fatal(err)
 	}
-	const want = `d: whole run · 1 rank (2 threads that called MPI) · 1.00 s · collectives and messages
+	const want = `d: within run (all of it) · 1 rank (2 threads that called MPI) · 1.00 s · collectives and messages
 waits: 0 s, - of 0 s in MPI, 0.0 % of the ranks' time
 
 waits by kind                  calls  time  longest  of MPI
@@ -54,7 +56,7 @@ residual: in MPI, not waiting          0 s                -
 
 critical path: 1.00 s, with 0 changes of thread
 
-next: moriens waits --by rank d (or callpath, cluster, kind); docs/waits.md
+next: moriens waits --within run --by rank d (or callpath, cluster, kind); docs/waits.md
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
@@ -65,14 +67,14 @@ func TestCauseSentences(t *testing.T) {
 	three, unknown := int32(3), rundir.Number(math.NaN())
 	one := rundir.ThreadName{Rank: 1}
 	for want, c := range map[string]rundir.WaitsCause{
-		"rank 1 makes others wait 2.00 s (50.0 % of all waits): 500 us longer in cluster 3 before MPI_Send":                                    {What: "computing", Cluster: &three, CallPath: "MPI_Send", More: .0005},
-		"rank 1 makes others wait 2.00 s (50.0 % of all waits): in cluster 3 before MPI_Send":                                                  {What: "computing", Cluster: &three, CallPath: "MPI_Send", More: unknown},
-		"rank 1 makes others wait 2.00 s (50.0 % of all waits): 1.00 ms longer in bursts of no cluster before MPI_Send":                        {What: "computing", CallPath: "MPI_Send", More: .001},
-		"rank 1 makes others wait 2.00 s (50.0 % of all waits): 20.0 us longer in MPI_Wait@halo.c:3":                                           {What: "MPI", CallPath: "MPI_Wait@halo.c:3", More: .00002},
-		"rank 1 makes others wait 2.00 s (50.0 % of all waits): 50.0 ms longer before its first MPI call, or where it was not recorded":        {What: "outside", More: .05},
-		"world 2 rank 1 thread 4 makes others wait 2.00 s (50.0 % of all waits): 50.0 ms longer in MPI":                                        {ThreadName: rundir.ThreadName{World: 2, Rank: 1, Thread: 4}, What: "MPI", More: .05},
-		"world 2 rank 1 makes others wait 2.00 s (50.0 % of all waits): before its first MPI call, or where it was not recorded":               {ThreadName: rundir.ThreadName{World: 2, Rank: 1}, What: "outside"},
-		"world 1 rank 1 makes others wait 2.00 s (50.0 % of all waits): 1.00 s longer before its first MPI call, or where it was not recorded": {ThreadName: rundir.ThreadName{World: 1, Rank: 1}, What: "outside", More: 1},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits): 500 us longer in cluster 3 before MPI_Send":             {What: "computing", Cluster: &three, CallPath: "MPI_Send", More: .0005},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits): in cluster 3 before MPI_Send":                           {What: "computing", Cluster: &three, CallPath: "MPI_Send", More: unknown},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits): 1.00 ms longer in bursts of no cluster before MPI_Send": {What: "computing", CallPath: "MPI_Send", More: .001},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits): 20.0 us longer in MPI_Wait@halo.c:3":                    {What: "MPI", CallPath: "MPI_Wait@halo.c:3", More: .00002},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits): 50.0 ms longer in time not recorded":                    {What: "outside", More: .05},
+		"world 2 rank 1 thread 4 makes others wait 2.00 s (50.0 % of all waits): 50.0 ms longer in MPI":                 {ThreadName: rundir.ThreadName{World: 2, Rank: 1, Thread: 4}, What: "MPI", More: .05},
+		"world 2 rank 1 makes others wait 2.00 s (50.0 % of all waits): in time not recorded":                           {ThreadName: rundir.ThreadName{World: 2, Rank: 1}, What: "outside"},
+		"world 1 rank 1 makes others wait 2.00 s (50.0 % of all waits): 1.00 s longer in time not recorded":             {ThreadName: rundir.ThreadName{World: 1, Rank: 1}, What: "outside", More: 1},
 	} {
 		if c.ThreadName == (rundir.ThreadName{}) {
 			c.ThreadName = one
@@ -106,8 +108,8 @@ func TestSummaryOfAWaitingRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `MPI_Init to MPI_Finalize
-waits: 9.70 s (80.8 % of MPI; collectives only): rank 2 causes 9.00 s: 500 us longer in cluster 3
-critical path: cluster 1 61.0 %, cluster 3 22.0 %, MPI 9.0 %, outside 5.0 %, no cluster 3.0 %
+waits: 9.50 s (80.5 % of MPI; collectives only): rank 2 causes 9.00 s: 500 us longer in cluster 3
+critical path: cluster 1 63.4 %, cluster 3 22.9 %, MPI 9.4 %, no cluster 3.1 %, not recorded 1.2 %
 
 cluster   share`
 	if !strings.Contains(b.String(), want) {
@@ -117,7 +119,7 @@ cluster   share`
 	if err := Long(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	const long = "\nwaits: 9.70 s (80.8 % of the time in MPI; blocking collectives only): rank 2 makes others wait 9.00 s: 500 us longer in cluster 3 before MPI_Allreduce@main.c:42\ncritical path: cluster 1 "
+	const long = "\nwaits: 9.50 s (80.5 % of the time in MPI; blocking collectives only): rank 2 makes others wait 9.00 s: 500 us longer in cluster 3 before MPI_Allreduce@main.c:42; messages: moriens waits --windows\ncritical path: cluster 1 "
 	if !strings.Contains(b.String(), long) {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), long)
 	}
@@ -126,8 +128,8 @@ cluster   share`
 // Waits below a hundredth of the ranks' time, and those that are not known, have no line.
 func TestSummaryWithoutWaits(t *testing.T) {
 	for what, change := range map[string]func(*Results){
-		"below the floor":  func(r *Results) { r.Waits.WholeRun.Waiting = .0099 * 4 * 7.8 },
-		"of windows alone": func(r *Results) { r.Waits.WholeRun = nil },
+		"below the floor":  func(r *Results) { r.Waits.Main.Waiting = .0099 * 4 * 7.5 },
+		"of windows alone": func(r *Results) { r.Waits.WholeRun, r.Waits.Main = nil, nil },
 		"not known":        func(r *Results) { r.Waits = nil },
 	} {
 		r, same := waiting(), unequal()
@@ -144,10 +146,58 @@ func TestSummaryWithoutWaits(t *testing.T) {
 		}
 	}
 	r := waiting()
-	r.Waits.WholeRun.Waiting = .0101 * 4 * 7.8
+	r.Waits.Main.Waiting = .0101 * 4 * 7.5
 	var b strings.Builder
-	if err := Summary(&b, r); err != nil || !strings.Contains(b.String(), "\nwaits: 315 ms ") {
+	if err := Summary(&b, r); err != nil || !strings.Contains(b.String(), "\nwaits: 303 ms ") {
 		t.Errorf("above the floor: %v\n%s", err, b.String())
+	}
+	r.Waits.Main = nil // where it is the whole run
+	b.Reset()
+	if err := Summary(&b, r); err != nil || !strings.Contains(b.String(), "\nwaits: 9.70 s ") {
+		t.Errorf("of the whole run: %v\n%s", err, b.String())
+	}
+}
+
+// Where to see messages is said of runs whose windows have them, in what is left of the line.
+func TestWindowsInLine(t *testing.T) {
+	w, _ := rundirtest.Waits()
+	words := waitWordsOf(w.Main)
+	const where = "; messages: moriens waits --windows"
+	for _, windows := range []bool{false, true} {
+		words.windows = windows
+		whole := words.line(0)
+		n := utf8.RuneCountInString(whole)
+		if strings.HasSuffix(whole, where) != windows || words.line(n) != whole || strings.HasSuffix(words.line(n-1), where) {
+			t.Errorf("%t: %s\n%s", windows, whole, words.line(n-1))
+		}
+	}
+	words.Basis = rundir.WaitsFull
+	if text := words.line(0); strings.Contains(text, where) {
+		t.Error(text)
+	}
+}
+
+// A cause names the clusters of its kind, and says where few have it.
+func TestClustersOfCause(t *testing.T) {
+	three := int32(3)
+	for want, c := range map[string]struct {
+		variants []int32
+		having   int64
+		long     bool
+	}{
+		"in cluster 3":                          {nil, 4, true},
+		"in cluster 3 (variant 7)":              {[]int32{7}, 0, true},
+		"in cluster 3 (variants 3, 7, 9)":       {[]int32{3, 7, 9}, 4, true},
+		"in cluster 3 (variants 3, 4, 5, 6, 7)": {[]int32{3, 4, 5, 6, 7}, 4, true},
+		"in cluster 3 (variants 3, 4, 5, 6 and 2 more; no other rank has it)": {[]int32{3, 4, 5, 6, 7, 8}, 1, true},
+		"in cluster 3 (no other rank has it)":                                 {[]int32{3, 7}, 1, false},
+		"in cluster 3 (only 2 of 4 ranks have it)":                            {nil, 2, true},
+		"in cluster 3 ": {nil, 2, false},
+	} {
+		w := waitWordsOf(&rundir.WaitsTable{Ranks: 4, Locations: 4, Clusters: []rundir.WaitsCluster{{Cluster: 3, Kind: 3, Locations: c.having}}})
+		if got := w.did(&rundir.WaitsCause{What: rundir.CauseComputing, Cluster: &three, Variants: c.variants}, c.long); got != strings.TrimSpace(want) {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
@@ -156,7 +206,7 @@ func TestSummaryWithoutWaits(t *testing.T) {
 func TestSummaryWithWaitsFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := waiting()
-		m, w := r.Manifest, r.Waits.WholeRun
+		m, w := r.Manifest, r.Waits.Main
 		word := rapid.StringMatching(`[a-z]{1,12}( [a-z]{1,12}){0,30}`)
 		m.Notes = rapid.SliceOfN(word, 0, 9).Draw(t, "notes")
 		if rapid.Bool().Draw(t, "crowded") {

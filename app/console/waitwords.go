@@ -16,7 +16,8 @@ const waitsFloor = .01
 // waitWords has the sentences about waits, which summary and `moriens waits` share.
 type waitWords struct {
 	*rundir.WaitsTable
-	worlds bool // ranks have to be named with their worlds
+	worlds  bool // ranks have to be named with their worlds
+	windows bool // windows have a table beside it
 }
 
 func waitWordsOf(t *rundir.WaitsTable) waitWords {
@@ -39,30 +40,102 @@ func (w waitWords) who(n rundir.ThreadName) string {
 	return text
 }
 
-// place is what a thread did, and where; call is empty where MPI is not named.
-func place(what string, cluster *int32) string {
+// notRecorded is what files call outside.
+const notRecorded = "not recorded"
+
+// outside says that a cause, or a part of the path, is what was not recorded.
+func (w waitWords) outside() bool {
+	is := func(what string) bool { return what == rundir.CauseOutside }
+	return slices.ContainsFunc(w.Causes, func(c rundir.WaitsCause) bool { return is(c.What) }) ||
+		slices.ContainsFunc(w.Path.Parts, func(p rundir.WaitsPathPart) bool { return is(p.What) }) ||
+		slices.ContainsFunc(w.Links, func(l rundir.WaitsLink) bool { return l.Outside > 0 })
+}
+
+// place is what a thread did, with details about the cluster.
+func place(what string, cluster *int32, details []string) string {
 	switch {
 	case what == rundir.CauseOutside:
-		return "before its first MPI call, or where it was not recorded"
+		return "time " + notRecorded
 	case what == rundir.CauseMPI:
-		return "in MPI"
+		return "MPI"
 	case cluster == nil:
-		return "in bursts of no cluster"
+		return "bursts of no cluster"
 	}
-	return fmt.Sprintf("in cluster %d", *cluster)
+	text := fmt.Sprintf("cluster %d", *cluster)
+	if len(details) > 0 {
+		text += " (" + strings.Join(details, "; ") + ")"
+	}
+	return text
+}
+
+// before adds the call that ends what was computed, or in which it was.
+func before(text, what, call string) string {
+	switch {
+	case call == "":
+	case what == rundir.CauseMPI:
+		return call
+	case what == rundir.CauseComputing:
+		return text + " before " + call
+	}
+	return text
+}
+
+// details are which clusters of its kind a cause is in, if long, and who has that kind, where few have.
+func (w waitWords) details(c *rundir.WaitsCause, long bool) (details []string) {
+	if c.Cluster == nil {
+		return nil
+	}
+	if long {
+		details = variantsText(c.Variants)
+	}
+	switch n := w.having(*c.Cluster); {
+	case n == 0 || n >= int64(w.Locations):
+	case n == 1:
+		details = append(details, "no other "+w.location()+" has it")
+	case long:
+		details = append(details, fmt.Sprintf("only %d of %d %ss have it", n, w.Locations, w.location()))
+	}
+	return details
+}
+
+// having is how many locations have bursts of the kind of a cluster; 0: that is not known.
+func (w waitWords) having(cluster int32) int64 {
+	k := slices.IndexFunc(w.Clusters, func(c rundir.WaitsCluster) bool { return c.Cluster == cluster })
+	if k < 0 {
+		return 0
+	}
+	return w.Clusters[k].Locations
+}
+
+// fewVariants is how many variants are named where there are more.
+const fewVariants = 4
+
+// variantsText names clusters of a kind, if any.
+func variantsText(ids []int32) []string {
+	switch len(ids) {
+	case 0:
+		return nil
+	case 1:
+		return []string{fmt.Sprintf("variant %d", ids[0])}
+	}
+	var names []string
+	for _, id := range ids {
+		names = append(names, fmt.Sprint(id))
+	}
+	more := ""
+	if n := len(names) - fewVariants; n > 1 {
+		names, more = names[:fewVariants], fmt.Sprintf(" and %d more", n)
+	}
+	return []string{"variants " + strings.Join(names, ", ") + more}
 }
 
 // did says by how much longer than others a location was in what: long with the call.
-func did(c *rundir.WaitsCause, long bool) string {
-	text := place(c.What, c.Cluster)
-	switch {
-	case !long || c.CallPath == "":
-	case c.What == rundir.CauseMPI:
-		text = "in " + c.CallPath
-	case c.What == rundir.CauseComputing:
-		text += " before " + c.CallPath
+func (w waitWords) did(c *rundir.WaitsCause, long bool) string {
+	text := place(c.What, c.Cluster, w.details(c, long))
+	if long {
+		text = before(text, c.What, c.CallPath)
 	}
-	if c.More > 0 {
+	if text = "in " + text; c.More > 0 {
 		text = spent(c.More) + " longer " + text
 	}
 	return text
@@ -70,7 +143,7 @@ func did(c *rundir.WaitsCause, long bool) string {
 
 // cause is the sentence about a cause.
 func (w waitWords) cause(c *rundir.WaitsCause) string {
-	return fmt.Sprintf("%s makes others wait %s (%s of all waits): %s", w.who(c.ThreadName), spent(c.Seconds), percent(float64(c.Share)), did(c, true))
+	return fmt.Sprintf("%s makes others wait %s (%s of all waits): %s", w.who(c.ThreadName), spent(c.Seconds), percent(float64(c.Share)), w.did(c, true))
 }
 
 // handedOn says what of a cause's waits other ranks have passed on; "": nothing.
@@ -103,18 +176,39 @@ func (w waitWords) line(width int) string {
 	}
 	where := *c // without by how much longer it took there
 	where.More = 0
+	more := "" // where to see what is not in it, as far as there is room
+	if w.windows && w.Basis == rundir.WaitsCollectives {
+		more = "; messages: moriens waits --windows"
+	}
+	fits := func(text string) bool { return width == 0 || utf8.RuneCountInString(text) <= width }
 	forms := []string{
-		fmt.Sprintf("waits: %s (%s of the time in MPI%s): %s makes others wait %s: %s", spent(w.Waiting), share, limits, who, spent(c.Seconds), did(c, true)),
-		fmt.Sprintf("waits: %s (%s of MPI%s): %s causes %s: %s", spent(w.Waiting), share, briefly, who, spent(c.Seconds), did(c, true)),
-		fmt.Sprintf("waits: %s (%s of MPI%s): %s causes %s: %s", spent(w.Waiting), share, briefly, who, spent(c.Seconds), did(c, false)),
-		fmt.Sprintf("waits: %s (%s of MPI%s): %s causes %s %s", spent(w.Waiting), share, briefly, who, spent(c.Seconds), did(&where, false)),
+		fmt.Sprintf("waits: %s (%s of the time in MPI%s): %s makes others wait %s: %s", spent(w.Waiting), share, limits, who, spent(c.Seconds), w.did(c, true)),
+		fmt.Sprintf("waits: %s (%s of MPI%s): %s causes %s: %s", spent(w.Waiting), share, briefly, who, spent(c.Seconds), w.did(c, true)),
+		fmt.Sprintf("waits: %s (%s of MPI%s): %s causes %s: %s", spent(w.Waiting), share, briefly, who, spent(c.Seconds), w.did(c, false)),
+		fmt.Sprintf("waits: %s (%s of MPI%s): %s causes %s %s", spent(w.Waiting), share, briefly, who, spent(c.Seconds), w.did(&where, false)),
 	}
 	for _, text := range forms {
-		if width == 0 || utf8.RuneCountInString(text) <= width {
+		switch {
+		case fits(text + more):
+			return text + more
+		case fits(text):
 			return text
 		}
 	}
 	return clauses(forms[len(forms)-1], width)
+}
+
+// partName is what something costs, in a word.
+func partName(what string, cluster *int32) string {
+	switch {
+	case what == rundir.CauseMPI:
+		return "MPI"
+	case what == rundir.CauseOutside:
+		return notRecorded
+	case cluster == nil:
+		return "no cluster"
+	}
+	return fmt.Sprintf("cluster %d", *cluster)
 }
 
 // pathLine is the critical path in one line of a width, 0: of any, by cluster.
@@ -125,15 +219,7 @@ func (w waitWords) pathLine(width int) string {
 	}
 	var parts []part
 	for _, p := range w.Path.Parts {
-		name := "outside"
-		switch {
-		case p.What == rundir.CauseMPI:
-			name = "MPI"
-		case p.What == rundir.CauseComputing && p.Cluster == nil:
-			name = "no cluster"
-		case p.What == rundir.CauseComputing:
-			name = fmt.Sprintf("cluster %d", *p.Cluster)
-		}
+		name := partName(p.What, p.Cluster)
 		k := slices.IndexFunc(parts, func(x part) bool { return x.name == name })
 		if k < 0 {
 			k = len(parts)
@@ -158,12 +244,13 @@ func (w waitWords) pathLine(width int) string {
 	return text
 }
 
-// waitsOf are the words of the waits of the whole run; nil where they are not known, or do not matter.
+// waitsOf are the words of the waits within main; nil where they are not known, or do not matter.
 func waitsOf(r *Results) *waitWords {
 	if r.Waits == nil || r.Waits.WholeRun == nil {
 		return nil
 	}
-	if w := waitWordsOf(r.Waits.WholeRun); w.matter() {
+	w := waitWordsOf(r.Waits.Within(rundir.WithinMain))
+	if w.windows = r.Waits.Windows != nil; w.matter() {
 		return &w
 	}
 	return nil
@@ -187,11 +274,5 @@ func waitedFor(r *Results) int32 {
 	if w == nil || w.Causes[0].Cluster == nil {
 		return 0
 	}
-	id := *w.Causes[0].Cluster
-	for i := range r.Run.Clusters {
-		if x := &r.Run.Clusters[i]; x.ID == id {
-			return x.Kind()
-		}
-	}
-	return 0
+	return *w.Causes[0].Cluster
 }

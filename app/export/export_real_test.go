@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -34,6 +35,7 @@ import (
 	"moriens/trace/perfetto/perfettotest"
 	"moriens/trace/prv"
 	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 	"moriens/trace/table"
 	"moriens/trace/tracetest"
 )
@@ -212,7 +214,7 @@ func checkCSV(t *testing.T, dir string, run *trace.Run) {
 			t.Errorf("%s:\n%s", x.Name, cmp.Diff(want, got))
 		}
 	}
-	if files, _ := os.ReadDir(out); len(files) != len(table.All(run)) {
+	if files, _ := os.ReadDir(out); len(files) != len(table.All(run))+1 { // and waits
 		t.Errorf("%d files", len(files))
 	}
 }
@@ -268,6 +270,64 @@ func checkParquet(t *testing.T, dir string, run *trace.Run) {
 		if want := int64(len(cellsOf(t, x)) - 1); file.NumRows() != want {
 			t.Errorf("%s: %d rows, want %d", x.Name, file.NumRows(), want)
 		}
+	}
+}
+
+// The table of waits has the rows of the run directory, with what of each time lies within main.
+func TestWaitsTable(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	if err := rundir.Create(dir); err != nil {
+		t.Fatal(err)
+	}
+	w, rows := rundirtest.Waits()
+	c := &rundir.Content{Run: tracetest.Small(), Manifest: new(rundir.Manifest), Clusters: new(rundir.Clusters), Levels: &rundir.Levels{Waits: w, WaitsRows: rows}}
+	if _, err := rundir.Write(c, dir); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "csv")
+	export(t, dir, CSV, out)
+	text, err := os.ReadFile(filepath.Join(out, "waits.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := stdcsv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil || len(records) != len(rows)+1 {
+		t.Fatalf("%v: %d lines of %d rows", err, len(records), len(rows))
+	}
+	sums := make(map[string]int64)
+	for _, r := range records[1:] {
+		for i, column := range records[0] {
+			if n, err := strconv.ParseInt(r[i], 10, 64); err == nil {
+				sums[column] += n
+			}
+		}
+	}
+	for column, want := range map[string]rundir.Number{
+		"wait_ns": w.WholeRun.Waiting, "charged_ns": w.WholeRun.Waiting, "path_ns": w.WholeRun.Seconds, "main_wait_ns": w.Main.Waiting, "main_charged_ns": w.Main.Waiting, "main_path_ns": w.Main.Seconds,
+	} {
+		if got := float64(sums[column]) / 1e9; math.Abs(got-float64(want)) > 1e-9 {
+			t.Errorf("%s: %v s, want %v", column, got, want)
+		}
+	}
+	out = filepath.Join(t.TempDir(), "parquet")
+	export(t, dir, Parquet, out)
+	file, err := os.ReadFile(filepath.Join(out, "waits.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := pq.OpenFile(bytes.NewReader(file), int64(len(file)))
+	if err != nil || back.NumRows() != int64(len(rows)) {
+		t.Fatalf("%v: %d rows of %d", err, back.NumRows(), len(rows))
+	}
+	if unit, _ := back.Lookup("moriens.unit.main_wait_ns"); unit != "ns" {
+		t.Errorf("main_wait_ns is in %q", unit)
+	}
+	if err := os.WriteFile(filepath.Join(dir, rundir.WaitsTableFile), []byte("PAR1"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	err = Run(t.Context(), Config{Dir: dir, Format: CSV, Out: filepath.Join(t.TempDir(), "x"), Stdout: io.Discard, Status: &console.Status{}})
+	if err == nil || !strings.Contains(err.Error(), "waits.parquet") || !strings.Contains(hint.Of(err), "copy it again") {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
 	}
 }
 

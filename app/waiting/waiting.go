@@ -22,7 +22,7 @@ type By string
 
 // What they may be listed by.
 const (
-	Overview   By = ""
+	Overview   By = "overview"
 	ByCluster  By = "cluster"
 	ByCallPath By = "callpath"
 	ByRank     By = "rank"
@@ -33,13 +33,15 @@ const (
 type Question struct {
 	Dir     string
 	By      By
-	Windows bool // of what is kept in full detail, not of the whole run
+	Within  string // rundir.WithinMain, which is all of the run where that is not known apart, or rundir.WithinRun
+	Windows bool   // of what is kept in full detail, not of the whole run
 }
 
 // An Answer is the waits of a run.
 type Answer struct {
 	*rundir.Waits                    // as they are in the file
 	Table         *rundir.WaitsTable // the one that was asked for; nil: not known
+	Within        string             // which part of the run it is about; empty: windows
 	question      Question
 }
 
@@ -79,9 +81,12 @@ func ask(q Question) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{Waits: w, Table: w.WholeRun, question: q}
+	a := &Answer{Waits: w, Table: w.Within(q.Within), Within: rundir.WithinRun, question: q}
+	if a.Table == w.Main {
+		a.Within = rundir.WithinMain
+	}
 	if q.Windows {
-		a.Table = w.Windows
+		a.Table, a.Within = w.Windows, ""
 	} else if a.Table != nil && (q.By == ByRank || q.By == ByCallPath) {
 		err = a.complete()
 	}
@@ -120,7 +125,10 @@ func (a *Answer) complete() error {
 		return hint.Default(err, damaged)
 	}
 	defer f.Close()
-	var s sums
+	s := sums{main: a.Within == rundir.WithinMain, kinds: make(map[int32]int32), threads: make(map[rundir.ThreadName]*threadSums), causes: make(map[doing]*causeSums)}
+	for _, c := range a.Table.Clusters {
+		s.kinds[c.Cluster] = c.Kind
+	}
 	add := s.addThreads
 	if a.question.By == ByCallPath {
 		add = s.addCauses
@@ -130,12 +138,32 @@ func (a *Answer) complete() error {
 	}
 	whole := *a.Table
 	if a.question.By == ByRank {
+		if err := s.addOthers(a.question.Dir); err != nil {
+			return err
+		}
 		whole.ByRank = s.ranks()
 	} else {
-		whole.Causes = s.causes(float64(whole.Waiting))
+		whole.Causes = s.list(float64(whole.Waiting))
 		whole.CausesTotal = len(whole.Causes)
 	}
 	a.Table = &whole
+	return nil
+}
+
+// addOthers adds those who neither wait, nor make others wait, nor are on the critical path, and have no row.
+func (s *sums) addOthers(dir string) error {
+	e, err := rundir.ReadEfficiency(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return hint.Default(err, damaged)
+	}
+	for i := range e.Runs {
+		for _, l := range e.Runs[i].Threads {
+			s.thread(l.ThreadName)
+		}
+	}
 	return nil
 }
 
@@ -166,13 +194,16 @@ func (a *Answer) WriteJSON(w io.Writer) error {
 		return a.Waits.Write(w)
 	}
 	t := a.Table
-	lists := &rundir.WaitsLists{Format: rundir.WaitsFormat, Of: "whole_run", By: string(a.question.By), Basis: t.Basis}
-	if a.question.Windows {
+	lists := &rundir.WaitsLists{Format: rundir.WaitsFormat, Of: "whole_run", Within: a.Within, By: string(a.question.By), Basis: t.Basis}
+	switch a.Within {
+	case "":
 		lists.Of = "windows"
+	case rundir.WithinMain:
+		lists.Of = "main"
 	}
 	switch a.question.By {
 	case ByCluster:
-		lists.Clusters = &t.Clusters
+		lists.Clusters, lists.Others = &t.Clusters, &t.Others
 	case ByCallPath:
 		lists.CallPaths, lists.Causes = &t.CallPaths, &t.Causes
 	case ByRank:

@@ -8,10 +8,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"moriens/internal/hint"
+	"moriens/trace/parquet"
 	"moriens/trace/rundir"
 	"moriens/trace/rundir/rundirtest"
 )
@@ -40,37 +42,89 @@ func directory(t *testing.T, manifest map[string]any, change func(*rundir.Waits)
 
 // Lists are complete, in order, and add up to the whole.
 func TestComplete(t *testing.T) {
+	for within, want := range map[string]struct {
+		causes int
+		ranks  []int
+	}{rundir.WithinMain: {4, []int{2, 0, 3, 1}}, rundir.WithinRun: {6, []int{2, 0, 1, 3}}} {
+		causes := want.causes
+		dir := directory(t, nil, nil)
+		a, err := Ask(Question{Dir: dir, By: ByRank, Within: within})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var order []int
+		var waiting, caused, path rundir.Number
+		for _, r := range a.Table.ByRank {
+			order = append(order, r.Rank)
+			waiting, caused, path = waiting+r.Waiting, caused+r.Caused, path+r.Path
+		}
+		if !slices.Equal(order, want.ranks) {
+			t.Errorf("%s: ranks %v", within, order)
+		}
+		near := func(a, b rundir.Number) bool { return math.Abs(float64(a-b)) < 1e-9 }
+		if !near(waiting, a.Table.Waiting) || !near(caused, a.Table.Waiting) || !near(path, a.Table.Path.Seconds) || a.Within != within {
+			t.Errorf("%s: waits %v, caused %v, path %v within %s", within, waiting, caused, path, a.Within)
+		}
+		if a, err = Ask(Question{Dir: dir, By: ByCallPath, Within: within}); err != nil {
+			t.Fatal(err)
+		}
+		kept := a.Waits.Within(within).Causes
+		if len(a.Table.Causes) != causes || a.Table.CausesTotal != causes || len(kept) == 0 {
+			t.Fatalf("%s: %d causes, %d in the file", within, len(a.Table.Causes), len(kept))
+		}
+		for i, want := range kept {
+			got := a.Table.Causes[i]
+			same := func(a, b rundir.Number) bool {
+				return near(a, b) || math.IsNaN(float64(a)) && math.IsNaN(float64(b))
+			}
+			if got.ThreadName != want.ThreadName || got.What != want.What || got.CallPath != want.CallPath || (got.Cluster == nil) != (want.Cluster == nil) ||
+				!near(got.Seconds, want.Seconds) || !near(got.Direct, want.Direct) || got.Share != rundir.WaitsShare(float64(want.Share)) || got.Waits != want.Waits || !same(got.More, want.More) {
+				t.Errorf("%s: cause %d is %+v, the file has %+v", within, i, got, want)
+			}
+		}
+	}
+}
+
+// Where main is all of the run, or not known apart, the answer is that of the run, and says so.
+func TestWithinFallsBack(t *testing.T) {
+	dir := directory(t, nil, func(w *rundir.Waits) { w.Main = nil })
+	a, err := Ask(Question{Dir: dir, Within: rundir.WithinMain})
+	if err != nil || a.Within != rundir.WithinRun || a.Table != a.WholeRun || a.Known() != nil {
+		t.Errorf("%v, within %s", err, a.Within)
+	}
+}
+
+// Who has no row is listed all the same, and the clusters of a kind are one.
+func TestWithoutRows(t *testing.T) {
+	w, rows := rundirtest.Waits()
+	for i := range rows {
+		if r := &rows[i]; r.Kind == parquet.WaitsCause && r.Rank == 1 && r.Cluster == 1 {
+			r.Cluster = 2
+			r.Rank = 3
+		}
+	}
 	dir := directory(t, nil, nil)
-	a, err := Ask(Question{Dir: dir, By: ByRank})
+	if err := rundirtest.WriteWaits(dir, w, rows); err != nil {
+		t.Fatal(err)
+	}
+	const efficiency = `{"format": 1, "runs": [{"threads": [{"world": 0, "rank": 2, "thread": 0}, {"world": 0, "rank": 7, "thread": 0}]}]}`
+	if err := os.WriteFile(filepath.Join(dir, rundir.EfficiencyFile), []byte(efficiency), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	a, err := Ask(Question{Dir: dir, By: ByRank, Within: rundir.WithinRun})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var order []int
-	var waiting, caused, path rundir.Number
-	for _, r := range a.Table.ByRank {
-		order = append(order, r.Rank)
-		waiting, caused, path = waiting+r.Waiting, caused+r.Caused, path+r.Path
+	if list := a.Table.ByRank; len(list) != 5 || list[4] != (rundir.WaitsRank{ThreadName: rundir.ThreadName{Rank: 7}}) {
+		t.Errorf("%+v", list)
 	}
-	if len(order) != 4 || order[0] != 2 || order[1] != 0 || order[2] != 1 || order[3] != 3 {
-		t.Errorf("ranks %v", order)
-	}
-	near := func(a, b rundir.Number) bool { return math.Abs(float64(a-b)) < 1e-9 }
-	if !near(waiting, a.Table.Waiting) || !near(caused, a.Table.Waiting) || !near(path, a.Table.Path.Seconds) {
-		t.Errorf("waits %v, caused %v, path %v", waiting, caused, path)
-	}
-	if a, err = Ask(Question{Dir: dir, By: ByCallPath}); err != nil {
+	if a, err = Ask(Question{Dir: dir, By: ByCallPath, Within: rundir.WithinRun}); err != nil {
 		t.Fatal(err)
 	}
-	kept := a.WholeRun.Causes
-	if len(a.Table.Causes) != 6 || a.Table.CausesTotal != 6 || len(kept) != 4 {
-		t.Fatalf("%d causes, %d in the file", len(a.Table.Causes), len(kept))
-	}
-	for i, want := range kept {
-		got := a.Table.Causes[i]
-		if got.ThreadName != want.ThreadName || got.What != want.What || got.CallPath != want.CallPath || (got.Cluster == nil) != (want.Cluster == nil) ||
-			!near(got.Seconds, want.Seconds) || !near(got.Direct, want.Direct) || !near(got.Share, want.Share) || got.Waits != want.Waits || !near(got.More, want.More) && want.Waits > 0 || math.IsNaN(float64(want.More)) != math.IsNaN(float64(got.More)) {
-			t.Errorf("cause %d is %+v, the file has %+v", i, got, want)
-		}
+	list := a.Table.Causes
+	last := slices.IndexFunc(list, func(c rundir.WaitsCause) bool { return c.Rank == 3 && c.Cluster != nil })
+	if len(list) != 5 || last < 0 || *list[last].Cluster != 1 || !slices.Equal(list[last].Variants, []int32{1, 2}) || list[last].Seconds != .1 || list[last].Waits != 180 {
+		t.Errorf("%d causes, %+v", len(list), list[last])
 	}
 }
 
@@ -81,9 +135,10 @@ func TestJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for by, want := range map[By][]string{ByCluster: {"clusters"}, ByCallPath: {"call_paths", "causes"}, ByRank: {"by_rank"}, ByKind: {"call_paths", "kinds"}, Overview: nil} {
-		for of, windows := range map[string]bool{"whole_run": false, "windows": true} {
-			a, err := Ask(Question{Dir: dir, By: by, Windows: windows})
+	for by, want := range map[By][]string{ByCluster: {"clusters", "others"}, ByCallPath: {"call_paths", "causes"}, ByRank: {"by_rank"}, ByKind: {"call_paths", "kinds"}, Overview: nil} {
+		for of, within := range map[string]string{"whole_run": rundir.WithinRun, "main": rundir.WithinMain, "windows": rundir.WithinMain} {
+			windows := of == "windows"
+			a, err := Ask(Question{Dir: dir, By: by, Within: within, Windows: windows})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,11 +152,15 @@ func TestJSON(t *testing.T) {
 				}
 				continue
 			}
+			fields := 5
+			if windows {
+				fields--
+			}
 			var got map[string]any
 			if err := json.Unmarshal(b.Bytes(), &got); err != nil {
 				t.Fatal(err)
 			}
-			if got["of"] != of || got["by"] != string(by) || got["format"] != 1.0 || len(got) != 4+len(want) {
+			if got["of"] != of || (got["within"] == nil) != windows || !windows && got["within"] != within || got["by"] != string(by) || got["format"] != 1.0 || len(got) != fields+len(want) {
 				t.Errorf("%v: %v", by, got)
 			}
 			for _, list := range want {
@@ -116,7 +175,7 @@ func TestJSON(t *testing.T) {
 // Questions without an answer say what is not known, and what to do.
 func TestNotKnown(t *testing.T) {
 	cells := func(w *rundir.Waits) {
-		w.WholeRun, w.Windows, w.Why = nil, nil, []string{"bursts stay on their nodes (--cells)"}
+		w.WholeRun, w.Main, w.Windows, w.Why = nil, nil, nil, []string{"bursts stay on their nodes (--cells)"}
 	}
 	for what, c := range map[string]struct {
 		change  func(*rundir.Waits)
@@ -125,9 +184,9 @@ func TestNotKnown(t *testing.T) {
 	}{
 		"cells":            {cells, false, "the waits are not known: bursts stay on their nodes (--cells)"},
 		"cells, windows":   {cells, true, "the waits are not known: bursts"},
-		"windows alone":    {func(w *rundir.Waits) { w.WholeRun = nil }, false, "the waits of the whole run are not known: messages"},
+		"windows alone":    {func(w *rundir.Waits) { w.WholeRun, w.Main = nil, nil }, false, "the waits of the whole run are not known: messages"},
 		"no windows":       {func(w *rundir.Waits) { w.Windows, w.WholeRun.Basis = nil, rundir.WaitsFull }, true, "windows have no table of their own"},
-		"without a reason": {func(w *rundir.Waits) { w.WholeRun, w.Windows, w.Why = nil, nil, nil }, false, "the waits are not known"},
+		"without a reason": {func(w *rundir.Waits) { w.WholeRun, w.Main, w.Windows, w.Why = nil, nil, nil, nil }, false, "the waits are not known"},
 	} {
 		a, err := Ask(Question{Dir: directory(t, nil, c.change), Windows: c.windows})
 		if err != nil {

@@ -180,7 +180,7 @@ func TestExportOnTerminal(t *testing.T) {
 	x := onTerminal(t, nil, binary(t), "export", run, "--format", "csv", "--out", out)
 	x.waitFor(`moriens: reading `)
 	x.waitFor(`moriens: writing bursts.csv, `)
-	x.waitFor(`11 files, .* of 22 bursts`)
+	x.waitFor(`12 files, .* of 22 bursts`)
 	<-x.done
 	if err := x.cmd.Wait(); err != nil {
 		t.Error(err)

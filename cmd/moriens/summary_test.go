@@ -105,7 +105,7 @@ var (
 	// row is a row of the table with its numbers masked: the figures, what distinguishes it, and the calls.
 	row     = regexp.MustCompile(`^(N N % N TIME (?:TIME|-) )(?:(?:long|short|longest|shortest|Nth longest|from .+?|in .+?): )?(.* → .*)$`)
 	classes = regexp.MustCompile(`[\w<>…~]+(?:::[\w<>…~]+)*::`)
-	path    = regexp.MustCompile(`^critical path: (?:(?:cluster N|MPI|no cluster|outside) N %(?:, |$))+$`)
+	path    = regexp.MustCompile(`^critical path: (?:(?:cluster N|MPI|no cluster|not recorded) N %(?:, |$))+$`)
 	more    = regexp.MustCompile(` and N more`)
 
 	temporary = regexp.MustCompile(`/tmp/Test\w+/\d+`)

@@ -15,20 +15,30 @@ type Options struct {
 	UncertaintyNS []int64        // by node: how far its clock may be off; nil = there is one clock
 	Clock         []int32        // by node: which clock it has
 	MovedNS       int64          // by how much times of calls were moved in sum, so that none ends before what it waits for
+	Main          waits.Span     // the stretch main; without a length: all of the run
 	Workers       int
 }
 
 // A Blame is what calls of a run waited for, who caused it, and the critical path. All members of a team have the same.
 type Blame struct {
 	*waits.Result
-	Full    bool // messages were taken in
-	options Options
+	Full      bool // messages were taken in
+	options   Options
+	locations int   // threads that called MPI
+	elapsedNS int64 // of the run, or of its windows
 }
 
 // Measure is collective: it finds the waits of a whole run, whose threads members of a team have. The first member does
 // so, with what the others send of their threads.
 func Measure(run *trace.Run, owners team.Threads, o Options) (*Blame, error) {
+	if o.Main.EndNS <= o.Main.BeginNS {
+		o.Main = waits.Span{EndNS: run.DurationNS}
+	}
 	full := run.Traffic == nil // all messages are known one by one
+	locations, err := locationsOf(run, owners)
+	if err != nil {
+		return nil, err
+	}
 	in := inputOf(run, o, full)
 	lanes, err := waits.Local(in, owners)
 	if err := team.Explain(owners, err); err != nil {
@@ -41,7 +51,22 @@ func Measure(run *trace.Run, owners team.Threads, o Options) (*Blame, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Blame{r, full, o}, nil
+	return &Blame{r, full, o, locations, run.DurationNS}, nil
+}
+
+// locationsOf is collective: it is how many threads called MPI.
+func locationsOf(run *trace.Run, owners team.Threads) (locations int, err error) {
+	calls := make([]int64, len(run.Threads))
+	for i := range run.Threads {
+		calls[i] = int64(run.Threads[i].Calls.Len())
+	}
+	err = owners.AllReduce(calls, team.Max)
+	for _, n := range calls {
+		if n > 0 {
+			locations++
+		}
+	}
+	return locations, err
 }
 
 // Apply puts waits and critical path into the threads of a run.

@@ -14,7 +14,7 @@ import (
 func inputOf(run *trace.Run, o Options, messages bool) *waits.Run {
 	in := &waits.Run{
 		Threads: make([]waits.Thread, len(run.Threads)), Functions: make([]string, len(run.CallPaths)), Comms: make([]waits.Comm, len(run.Communicators)),
-		Places: run.Places(), Clusters: len(run.Clusters), UncertaintyNS: o.UncertaintyNS, Clock: o.Clock, DurationNS: run.DurationNS, Workers: o.Workers,
+		Places: run.Places(), Clusters: len(run.Clusters), UncertaintyNS: o.UncertaintyNS, Clock: o.Clock, DurationNS: run.DurationNS, Main: o.Main, Workers: o.Workers,
 	}
 	for i := range run.CallPaths {
 		in.Functions[i] = run.CallPaths[i].Function
@@ -75,28 +75,73 @@ func threadOf(t *trace.Thread, numbered bool) waits.Thread {
 
 // sentRows are, for each message, the row of the call that completed its send; -1: it is not known.
 func sentRows(run *trace.Run) []int32 {
-	taken := make([][]bool, len(run.Threads)) // by transfer of a thread: a message has it
+	senders := make([]sender, len(run.Threads))
 	rows := make([]int32, len(run.Messages))
 	for i := range run.Messages {
 		m := &run.Messages[i]
 		rows[i] = -1
 		t := &run.Threads[m.From]
-		x := &t.Transfers
-		call := t.Calls.EnteredAt(m.SendNS)
-		if call < 0 || x.Len() == 0 {
-			continue
-		}
-		if taken[m.From] == nil {
-			taken[m.From] = make([]bool, x.Len())
-		}
-		k, _ := slices.BinarySearch(x.Call, uint32(call))
-		for ; k < x.Len() && x.Call[k] == uint32(call); k++ {
-			fits := x.Kind[k] == trace.Sent && int64(x.Tag[k]) == m.Tag && x.Bytes[k] == m.Bytes && int(x.Peer[k]) == run.Threads[m.To].Rank
-			if fits && !taken[m.From][k] {
-				taken[m.From][k], rows[i] = true, x.Done[k]
-				break
-			}
+		if call := t.Calls.EnteredAt(m.SendNS); call >= 0 && t.Transfers.Len() > 0 {
+			rows[i] = senders[m.From].take(&t.Transfers, uint32(call), parcel{m.Tag, m.Bytes, run.Threads[m.To].Rank})
 		}
 	}
 	return rows
+}
+
+// A parcel is what distinguishes the sends of a call.
+type parcel struct {
+	tag, bytes int64
+	to         int
+}
+
+// A sender hands out the sends of a thread, call by call: messages are in the order of the calls that sent them.
+type sender struct {
+	begun bool
+	call  uint32
+	one   []int            // the only transfer of the call, until it is handed out
+	left  map[parcel][]int // those of a call that has several
+}
+
+// take is the row of the call that completed the next send of a call that is alike; -1: there is none.
+func (s *sender) take(x *trace.Transfers, call uint32, p parcel) int32 {
+	if !s.begun || s.call != call {
+		s.begin(x, call)
+	}
+	list := s.left[p]
+	if len(s.one) > 0 && parcelOf(x, s.one[0]) == p {
+		list, s.one = s.one, s.one[:0]
+	}
+	if len(list) == 0 {
+		return -1
+	}
+	if s.left != nil {
+		s.left[p] = list[1:]
+	}
+	return x.Done[list[0]]
+}
+
+// begin takes in the sends of a call.
+func (s *sender) begin(x *trace.Transfers, call uint32) {
+	*s = sender{begun: true, call: call, one: s.one[:0]}
+	first, _ := slices.BinarySearch(x.Call, call)
+	after := first
+	for after < x.Len() && x.Call[after] == call {
+		after++
+	}
+	if after-first > 1 {
+		s.left = make(map[parcel][]int)
+	}
+	for k := first; k < after; k++ {
+		switch p := parcelOf(x, k); {
+		case x.Kind[k] != trace.Sent:
+		case s.left == nil:
+			s.one = append(s.one, k)
+		default:
+			s.left[p] = append(s.left[p], k)
+		}
+	}
+}
+
+func parcelOf(x *trace.Transfers, k int) parcel {
+	return parcel{int64(x.Tag[k]), x.Bytes[k], int(x.Peer[k])}
 }

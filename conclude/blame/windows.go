@@ -11,19 +11,18 @@ import (
 )
 
 // Windows finds the waits of what is kept of a run in full detail, for messages too, and puts them into its threads. It
-// has the waits at collectives, which were found for the whole run. nil: no call is kept, or messages were taken in
-// there. How far calls were moved is not known of windows: where the whole run is marked for that, so are they.
-func (b *Blame) Windows(kept *trace.Run) (*rundir.WaitsTable, error) {
-	locations := 0
-	for i := range kept.Threads {
-		if kept.Threads[i].Calls.Len() > 0 {
-			locations++
-		}
+// has the waits at collectives, which were found for the whole run. The table is nil where no call is kept, where
+// messages were taken in for the whole run, and where clocks do not agree; why is what waits.json then says of all. How
+// far calls were moved is not known of windows: where the whole run is marked for that, so are they.
+func (b *Blame) Windows(kept *trace.Run) (table *rundir.WaitsTable, why []string, err error) {
+	why = b.why()
+	locations, err := locationsOf(kept, team.Threads{})
+	if err != nil || b.Full || locations == 0 {
+		return nil, why, err
 	}
-	if b.Full || locations == 0 {
-		return nil, nil
-	}
-	in := inputOf(kept, b.options, true)
+	o := b.options
+	o.MovedNS, o.Phases, o.Main = 0, nil, waits.Span{EndNS: kept.DurationNS}
+	in := inputOf(kept, o, true)
 	in.Known = true
 	for i := range kept.Threads {
 		w := &kept.Threads[i].Waits
@@ -35,20 +34,38 @@ func (b *Blame) Windows(kept *trace.Run) (*rundir.WaitsTable, error) {
 	}
 	lanes, err := waits.Local(in, team.Threads{})
 	if err != nil {
-		return nil, fmt.Errorf("waits of windows: %w", err)
+		return nil, why, fmt.Errorf("waits of windows: %w", err)
 	}
-	found := &Blame{Result: lanes.Solve(), Full: true, options: b.options}
-	found.options.MovedNS = 0
+	found := &Blame{Result: lanes.Solve(), Full: true, options: o, locations: locations, elapsedNS: coveredNS(kept)}
+	if found.givenUp() {
+		return nil, append(why, "windows are not known: "+found.disagreement()), nil
+	}
 	for i := range kept.Threads {
 		kept.Threads[i].Waits = waitsOf(found.Waits[i])
 	}
-	found.options.Phases = nil
-	d := found.describer(kept, locations)
-	table := d.table(d.waitRows(team.Threads{}))
-	table.Seconds = windowSeconds(kept)
+	c, err := found.count(kept, team.Threads{})
+	if err != nil {
+		return nil, why, err
+	}
+	d := found.describer(kept, c)
+	table = d.table(d.waitRows(team.Threads{}), false)
+	table.Seconds = seconds(found.elapsedNS)
+	table.Begin, table.End = around(kept.Windows)
+	if found.marked() && !b.marked() {
+		why = append(why, fmt.Sprintf("in windows clocks of hosts do not agree to better than %.2g %% of the waits", 100*found.doubt()))
+	}
 	table.Marked = table.Marked || b.marked()
 	pathUnknown(table)
-	return table, nil
+	return table, why, nil
+}
+
+// around is when the first window begins and the last one ends.
+func around(windows []trace.Window) (begin, end rundir.Number) {
+	first, last := int64(math.MaxInt64), int64(0)
+	for _, w := range windows {
+		first, last = min(first, w.BeginNS), max(last, w.EndNS)
+	}
+	return seconds(min(first, last)), seconds(last)
 }
 
 // pathUnknown says that not all that the critical path goes through is in a table.
@@ -62,14 +79,17 @@ func pathUnknown(t *rundir.WaitsTable) {
 	for k := range t.ByRank {
 		t.ByRank[k].Path = unknown
 	}
+	for k := range t.Others {
+		t.Others[k].Path, t.Others[k].PathShare = unknown, unknown
+	}
 }
 
-// windowSeconds is how much of the run's time windows cover.
-func windowSeconds(kept *trace.Run) rundir.Number {
+// coveredNS is how much of the run's time windows cover.
+func coveredNS(kept *trace.Run) int64 {
 	total, toNS := int64(0), int64(math.MinInt64)
 	for _, w := range kept.Windows { // by begin
 		total += max(0, w.EndNS-max(w.BeginNS, toNS))
 		toNS = max(toNS, w.EndNS)
 	}
-	return seconds(total)
+	return total
 }

@@ -173,14 +173,8 @@ func (m *measurement) findRegions() error {
 	if err != nil {
 		return err
 	}
-	whole := efficiency.Span{EndNS: m.run.DurationNS}
-	first := 0 // the world that begins first
-	for w := range e.life {
-		if e.life[w].BeginNS < e.life[first].BeginNS {
-			first = w
-		}
-	}
-	main := m.mainOf(e, first, whole)
+	whole, first := m.whole(), e.first()
+	main := mainOf(e, first, whole)
 	m.why = append(m.why, m.unlike(e, first, main)...)
 	m.regions = []region{
 		{name: Main, stretch: &main, world: -1, iteration: -1},
@@ -195,7 +189,7 @@ func (m *measurement) findRegions() error {
 	}
 	m.withClusters = len(m.regions)
 	for w := range m.run.Worlds {
-		if own := m.mainOf(e, w, e.life[w]); len(m.run.Worlds) > 1 && own.EndNS >= own.BeginNS {
+		if own := mainOf(e, w, e.life[w]); len(m.run.Worlds) > 1 && own.EndNS >= own.BeginNS {
 			m.regions = append(m.regions, region{name: Main, stretch: &own, world: w, iteration: -1})
 		}
 	}
@@ -230,8 +224,32 @@ func (m *measurement) findRegions() error {
 	return nil
 }
 
+// MainOf is collective: it is the stretch main of a run, of whose worlds the one that begins first says it; where no
+// call says it, all of the run.
+func MainOf(run *trace.Run, owners team.Threads) (efficiency.Span, error) {
+	m := &measurement{run: run, owners: owners}
+	e, err := m.findEnds()
+	if err != nil {
+		return efficiency.Span{}, err
+	}
+	return mainOf(e, e.first(), m.whole()), nil
+}
+
+func (m *measurement) whole() efficiency.Span { return efficiency.Span{EndNS: m.run.DurationNS} }
+
+// first is the world that begins first.
+func (e *ends) first() int {
+	first := 0
+	for w := range e.life {
+		if e.life[w].BeginNS < e.life[first].BeginNS {
+			first = w
+		}
+	}
+	return first
+}
+
 // mainOf is the stretch main of a world; where its calls do not say it, otherwise.
-func (m *measurement) mainOf(e ends, world int, otherwise efficiency.Span) efficiency.Span {
+func mainOf(e ends, world int, otherwise efficiency.Span) efficiency.Span {
 	s := e.main[world]
 	if s.BeginNS < 0 {
 		s.BeginNS = otherwise.BeginNS

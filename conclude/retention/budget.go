@@ -295,14 +295,14 @@ type windowWaits struct {
 
 // waitsOfKept finds the waits of what is kept, and adds them to those of the whole run.
 func (b *budget) waitsOfKept() (windowWaits, error) {
-	windows, err := b.reduction.blame.Windows(b.reduction.Kept)
+	windows, why, err := b.reduction.blame.Windows(b.reduction.Kept)
 	if err == nil {
 		var later int64
-		if later, err = b.content.TakeWindowWaits(windows); err == nil {
+		if later, err = b.content.TakeWindowWaits(windows, why); err == nil {
 			return windowWaits{Later: later}, nil
 		}
 	}
-	later, none := b.content.TakeWindowWaits(nil)
+	later, none := b.content.TakeWindowWaits(nil, why)
 	return windowWaits{later, err.Error()}, none
 }
 

@@ -5,7 +5,9 @@ import (
 	"math"
 
 	"moriens/analysis/represent"
+	"moriens/analysis/waits"
 	"moriens/conclude/blame"
+	"moriens/conclude/factors"
 	"moriens/internal/stage"
 	"moriens/trace"
 	"moriens/trace/parquet"
@@ -22,25 +24,30 @@ func (r *Reduction) wait(ctx context.Context, s *stage.Stages, c *rundir.Content
 	}
 	type found struct {
 		*blame.Blame
-		waits *rundir.Waits
-		rows  []parquet.WaitsRow
+		file *rundir.Waits
+		rows []parquet.WaitsRow
 	}
 	f := try(ctx, r, s, stage.Waits, rundir.WaitsFile+" is missing", func(context.Context) (*found, error) {
 		uncertaintyNS, clock := clocksOf(run, c.Manifest)
+		main, err := factors.MainOf(run, r.owners)
+		if err != nil {
+			return nil, err
+		}
 		b, err := blame.Measure(run, r.owners, blame.Options{
-			Phases: r.phases(), UncertaintyNS: uncertaintyNS, Clock: clock, MovedNS: c.Manifest.Order.TotalNS, Workers: o.Workers,
+			Phases: r.phases(), UncertaintyNS: uncertaintyNS, Clock: clock, MovedNS: c.Manifest.Order.TotalNS,
+			Main: waits.Span{BeginNS: main.BeginNS, EndNS: main.EndNS}, Workers: o.Workers,
 		})
 		if err != nil {
 			return nil, err
 		}
-		waits, rows, err := b.Describe(run, r.owners)
-		return &found{b, waits, rows}, err
+		file, rows, err := b.Describe(run, r.owners)
+		return &found{b, file, rows}, err
 	})
 	if f == nil {
 		return
 	}
-	r.Levels.Waits, r.Levels.WaitsRows = f.waits, f.rows
-	if f.waits.WholeRun != nil { // else they are given up
+	r.Levels.Waits, r.Levels.WaitsRows = f.file, f.rows
+	if f.file.WholeRun != nil { // else they are given up
 		r.blame = f.Blame
 		f.Apply(run)
 	}

@@ -9,6 +9,7 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 
 	"moriens/trace"
+	"moriens/trace/table"
 )
 
 // Kinds of rows of waits.parquet: docs/format/waits.md.
@@ -47,6 +48,9 @@ type WaitsRow struct {
 	PathNS                int64 // of path
 	ComputingNS, MPINS    int64 // of link: what of the waits is charged to what the other did,
 	OutsideNS, HandedOnNS int64 // and to those for whom it waited itself
+
+	// What of WaitNS, ChargedNS, DirectNS and PathNS lies within the stretch main.
+	MainWaitNS, MainChargedNS, MainDirectNS, MainPathNS int64
 }
 
 func (r *WaitsRow) is(kinds ...string) bool { return slices.Contains(kinds, r.Kind) }
@@ -54,8 +58,8 @@ func (r *WaitsRow) is(kinds ...string) bool { return slices.Contains(kinds, r.Ki
 // ofWhat says that a row is of what a thread did.
 func (r *WaitsRow) ofWhat() bool { return r.is(WaitsCause, WaitsPath) }
 
-// waitsColumns are all columns, in their order.
-func waitsColumns() []column[WaitsRow] {
+// waitsColumns are all columns, in their order; short leaves out times within main that are all of a time.
+func waitsColumns(short bool) []column[WaitsRow] {
 	text := func(name string, has func(*WaitsRow) bool, field func(*WaitsRow) *string) column[WaitsRow] {
 		return textColumn(name, &pq.RLEDictionary, has, field)
 	}
@@ -86,7 +90,40 @@ func waitsColumns() []column[WaitsRow] {
 		int64Column("mpi_ns", unitTime, links, func(r *WaitsRow) *int64 { return &r.MPINS }),
 		int64Column("outside_ns", unitTime, links, func(r *WaitsRow) *int64 { return &r.OutsideNS }),
 		handedOnColumn(),
+		mainColumn("main_wait_ns", short, func(r *WaitsRow) (main, all *int64) { return &r.MainWaitNS, &r.WaitNS }, WaitsWait, WaitsLink),
+		mainColumn("main_charged_ns", short, func(r *WaitsRow) (main, all *int64) { return &r.MainChargedNS, &r.ChargedNS }, WaitsCause),
+		mainColumn("main_direct_ns", short, func(r *WaitsRow) (main, all *int64) { return &r.MainDirectNS, &r.DirectNS }, WaitsCause),
+		mainColumn("main_path_ns", short, func(r *WaitsRow) (main, all *int64) { return &r.MainPathNS, &r.PathNS }, WaitsPath),
 	}
+}
+
+// allInMain stands for a time that is not in its column, until it is known of which all lies within main.
+const allInMain = -1
+
+// mainColumn has what of a time lies within main; short has null where all of it does, as nearly always: the same time
+// twice takes room.
+func mainColumn(name string, short bool, of func(r *WaitsRow) (main, all *int64), kinds ...string) column[WaitsRow] {
+	has := func(r *WaitsRow) bool {
+		main, all := of(r)
+		return r.is(kinds...) && (!short || *main != *all)
+	}
+	return late(int64Column(name, unitTime, has, func(r *WaitsRow) *int64 {
+		main, _ := of(r)
+		return main
+	}))
+}
+
+// settleMain fills in what is null because all of a time lies within main.
+func (r *WaitsRow) settleMain() {
+	settle := func(main *int64, all int64) {
+		if *main == allInMain {
+			*main = all
+		}
+	}
+	settle(&r.MainWaitNS, r.WaitNS)
+	settle(&r.MainChargedNS, r.ChargedNS)
+	settle(&r.MainDirectNS, r.DirectNS)
+	settle(&r.MainPathNS, r.PathNS)
 }
 
 // handedOnColumn has, of a cause, what is charged to it and not direct: mostly 0, which takes less room than the same
@@ -117,40 +154,85 @@ func WriteWaits(w io.Writer, rows []WaitsRow) error {
 			return fmt.Errorf("row %d: %w", i, err)
 		}
 	}
-	return writeColumns(w, "waits", waitsColumns(), rows, "call_path")
+	columns := waitsColumns(true)
+	var names []string // whose bounds take more room than the little that they spare
+	for _, c := range columns {
+		names = append(names, c.name)
+	}
+	return writeColumns(w, "waits", columns, rows, names...)
 }
 
 // ScanWaits hands out the rows that WriteWaits wrote, some at a time; each call overwrites those of the call before.
 // Columns of a later version are left out.
-func ScanWaits(in io.ReaderAt, bytes int64, give func(rows []WaitsRow)) error {
+func ScanWaits(in io.ReaderAt, bytes int64, give func(rows []WaitsRow) error) error {
 	var rows []WaitsRow
 	empty := func(n int) []WaitsRow {
 		rows = slices.Grow(rows[:0], n)[:n]
 		for k := range rows {
-			rows[k] = WaitsRow{Iterations: -1}
+			rows[k] = WaitsRow{Iterations: -1, MainWaitNS: allInMain, MainChargedNS: allInMain, MainDirectNS: allInMain, MainPathNS: allInMain}
 		}
 		return rows
 	}
 	return withFile(in, bytes, func(f *pq.File) error {
-		return scanColumns(f, waitsColumns(), nil, empty, func(rows []WaitsRow) error {
+		return scanColumns(f, waitsColumns(true), nil, empty, func(rows []WaitsRow) error {
 			for k := range rows {
+				rows[k].settleMain()
 				if err := rows[k].check(); err != nil {
 					return err
 				}
 			}
-			give(rows)
-			return nil
+			return give(rows)
 		})
 	})
 }
 
 // ReadWaits reads what WriteWaits wrote.
 func ReadWaits(in io.ReaderAt, bytes int64) (rows []WaitsRow, err error) {
-	err = ScanWaits(in, bytes, func(batch []WaitsRow) { rows = append(rows, batch...) })
+	err = ScanWaits(in, bytes, func(batch []WaitsRow) error {
+		rows = append(rows, batch...)
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
 	return rows, nil
+}
+
+// WaitsTable is the table of rows that scan hands out, with the columns of waits.parquet, of which those within main
+// always have a time.
+func WaitsTable(scan func(give func(rows []WaitsRow) error) error) table.Table {
+	columns := waitsColumns(false)
+	t := table.Table{Name: "waits"}
+	texts := make([]bool, len(columns))
+	for i, c := range columns {
+		kind := c.node.Type().Kind()
+		x := table.Column{Name: c.name, Optional: c.has != nil, Few: kind != pq.Int64}
+		if texts[i] = kind == pq.ByteArray; texts[i] {
+			x.Kind = table.Text
+		}
+		t.Columns = append(t.Columns, x)
+	}
+	t.Rows = func(s table.Sink) error {
+		return scan(func(rows []WaitsRow) error {
+			for k := range rows {
+				for i, c := range columns {
+					switch {
+					case c.has != nil && !c.has(&rows[k]):
+						s.Null()
+					case texts[i]:
+						s.Text(string(c.get(&rows[k]).ByteArray()))
+					default:
+						s.Int(c.get(&rows[k]).Int64())
+					}
+				}
+				if err := s.End(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return t
 }
 
 // check refuses what no row says.
@@ -167,11 +249,14 @@ func (r *WaitsRow) check() error {
 	if min(r.World, r.Rank, r.Thread, r.ForWorld, r.ForRank, r.ForThread) < 0 {
 		return errors.New("a thread below 0")
 	}
-	if min(r.Count, r.WaitNS, r.ResidualNS, r.ChargedNS, r.DirectNS, r.MoreNS, r.PathNS, r.ComputingNS, r.MPINS, r.OutsideNS, r.HandedOnNS) < 0 {
+	if min(r.Count, r.WaitNS, r.ResidualNS, r.ChargedNS, r.DirectNS, r.MoreNS, r.PathNS, r.ComputingNS, r.MPINS, r.OutsideNS, r.HandedOnNS, r.MainWaitNS, r.MainChargedNS, r.MainDirectNS, r.MainPathNS) < 0 {
 		return errors.New("a time or number below 0")
 	}
-	if r.DirectNS > r.ChargedNS {
+	if r.DirectNS > r.ChargedNS || r.MainDirectNS > r.MainChargedNS {
 		return errors.New("more direct waits than waits")
+	}
+	if r.MainWaitNS > r.WaitNS || r.MainChargedNS > r.ChargedNS || r.MainDirectNS > r.DirectNS || r.MainPathNS > r.PathNS {
+		return errors.New("more time within main than at all")
 	}
 	return nil
 }

@@ -19,6 +19,9 @@ import (
 // waitsRow is any row that there may be.
 func waitsRow(t *rapid.T) WaitsRow {
 	number, id := rapid.Int64Range(0, 1<<62), rapid.Int32Range(0, 1<<20)
+	within := func(ns int64) *rapid.Generator[int64] {
+		return rapid.OneOf(rapid.Just(ns), rapid.Int64Range(0, ns))
+	}
 	name := rapid.SampledFrom([]string{"", "MPI_Send", "two\nlines"})
 	r := WaitsRow{
 		Kind:  rapid.SampledFrom([]string{WaitsWait, WaitsCause, WaitsPath, WaitsLink}).Draw(t, "kind"),
@@ -37,14 +40,19 @@ func waitsRow(t *rapid.T) WaitsRow {
 		r.Wait = trace.WaitKind(rapid.IntRange(1, trace.WaitKinds-1).Draw(t, "wait")).String()
 		r.Iterations = rapid.Int32Range(-1, 3).Draw(t, "iterations")
 		r.Count, r.WaitNS, r.ResidualNS = number.Draw(t, "count"), number.Draw(t, "wait"), number.Draw(t, "residual")
+		r.MainWaitNS = within(r.WaitNS).Draw(t, "wait within main")
 	case WaitsCause:
 		r.Count, r.ChargedNS, r.MoreNS = number.Draw(t, "count"), number.Draw(t, "charged"), number.Draw(t, "more")
 		r.DirectNS = rapid.Int64Range(0, r.ChargedNS).Draw(t, "direct")
+		r.MainChargedNS = within(r.ChargedNS).Draw(t, "charged within main")
+		r.MainDirectNS = within(min(r.DirectNS, r.MainChargedNS)).Draw(t, "direct within main")
 	case WaitsPath:
 		r.PathNS = number.Draw(t, "path")
+		r.MainPathNS = within(r.PathNS).Draw(t, "path within main")
 	case WaitsLink:
 		r.ForWorld, r.ForRank, r.ForThread = id.Draw(t, "for world"), id.Draw(t, "for rank"), id.Draw(t, "for thread")
 		r.Count, r.WaitNS, r.ComputingNS = number.Draw(t, "count"), number.Draw(t, "wait"), number.Draw(t, "computing")
+		r.MainWaitNS = within(r.WaitNS).Draw(t, "wait within main")
 		r.MPINS, r.OutsideNS, r.HandedOnNS = number.Draw(t, "MPI"), number.Draw(t, "outside"), number.Draw(t, "handed on")
 	}
 	return r
@@ -100,7 +108,13 @@ func manyWaits(ranks int) []WaitsRow {
 		ns := random.Int64N(300_000)
 		rows = append(rows, WaitsRow{Kind: WaitsLink, Rank: rank, ForRank: rank ^ 1, Iterations: -1, Count: int64(random.IntN(9)), WaitNS: ns, ComputingNS: ns})
 	}
-	return append(rows, WaitsRow{Kind: WaitsPath, Rank: 7, CallPath: "MPI_Allreduce@solve.c:1", What: WaitsComputing, Cluster: 3, Iterations: -1, PathNS: 1_000_000_000})
+	rows = append(rows, WaitsRow{Kind: WaitsPath, Rank: 7, CallPath: "MPI_Allreduce@solve.c:1", What: WaitsComputing, Cluster: 3, Iterations: -1, PathNS: 1_000_000_000})
+	for i := range rows { // all but some of one row is within main
+		r := &rows[i]
+		r.MainWaitNS, r.MainChargedNS, r.MainDirectNS, r.MainPathNS = r.WaitNS, r.ChargedNS, r.DirectNS, r.PathNS
+	}
+	rows[0].MainWaitNS = 0
+	return rows
 }
 
 // What other readers see: units, null where a column does not apply, and few bytes a row though every time has noise.
@@ -121,7 +135,7 @@ func TestWaitsFile(t *testing.T) {
 		t.Fatalf("%d row groups, the first of %d rows", len(groups), groups[0].NumRows)
 	}
 	const waits, causes = 160_000, rowsPerGroup - 160_000 // of the first group
-	for column, nulls := range map[string]int64{"wait": causes, "iterations": causes, "what": waits, "cluster": waits, "charged_ns": waits, "for_rank": rowsPerGroup, "path_ns": rowsPerGroup, "call_path": 0, "count": 0} {
+	for column, nulls := range map[string]int64{"wait": causes, "iterations": causes, "what": waits, "cluster": waits, "charged_ns": waits, "for_rank": rowsPerGroup, "path_ns": rowsPerGroup, "main_wait_ns": rowsPerGroup - 1, "main_charged_ns": rowsPerGroup, "call_path": 0, "count": 0} {
 		c, ok := f.Schema().Lookup(column)
 		if !ok {
 			t.Errorf("no column %s", column)
@@ -150,6 +164,8 @@ func TestWaitsRefuse(t *testing.T) {
 		"a thread below 0":        func(r *WaitsRow) { r.Rank = -1 },
 		"a time or number below ": func(r *WaitsRow) { r.ChargedNS = -1 },
 		"more direct waits than ": func(r *WaitsRow) { r.DirectNS = 1 },
+		"more time within main":   func(r *WaitsRow) { r.MainChargedNS = 1 },
+		"time or number below 0":  func(r *WaitsRow) { r.MainChargedNS = -2 },
 	} {
 		rows := []WaitsRow{{Kind: WaitsCause, What: WaitsMPI, Iterations: -1}, {Kind: WaitsCause, What: WaitsMPI, Iterations: -1}}
 		spoil(&rows[1])
@@ -157,7 +173,7 @@ func TestWaitsRefuse(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 		var file bytes.Buffer
-		if err := writeColumns(&file, "waits", waitsColumns(), rows); err != nil {
+		if err := writeColumns(&file, "waits", waitsColumns(true), rows); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := readWaits(file.Bytes()); err == nil || !strings.Contains(err.Error(), want) {

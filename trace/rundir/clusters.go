@@ -143,7 +143,7 @@ func (c *Clusters) takeCosts(e *Efficiency, w *Waits) {
 	}
 	known := w != nil && w.WholeRun != nil
 	if known {
-		for _, x := range w.WholeRun.Clusters {
+		for _, x := range w.Within(WithinMain).Clusters {
 			waits[x.Cluster] = WaitCosts{x.Caused, x.Path, x.Imbalance}
 		}
 	}

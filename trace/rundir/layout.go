@@ -10,14 +10,17 @@ const lineWidth = 200
 
 // encode gives the same bytes for the same value: indented, objects and lists on one line where they fit, numbers in
 // lines, object keys in the order of the fields, maps sorted, and < > & as they are.
-func encode(v any) ([]byte, error) {
+func encode(v any) ([]byte, error) { return encodeWide(v, lineWidth) }
+
+// encodeWide does so with lines of another width.
+func encodeWide(v any, width int) ([]byte, error) {
 	var compact bytes.Buffer
 	e := json.NewEncoder(&compact)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
-	var l layout
+	l := layout{width: width}
 	text := spaced(bytes.TrimSpace(compact.Bytes()))
 	l.out.Grow(len(text) + len(text)/4)
 	l.value(text, 0)
@@ -82,7 +85,10 @@ func split(value []byte) (parts [][]byte, nested bool) {
 }
 
 // A layout puts values on lines.
-type layout struct{ out bytes.Buffer }
+type layout struct {
+	out   bytes.Buffer
+	width int // how long an object or a list may be to stand on one line
+}
 
 func (l *layout) newLine(depth int) {
 	l.out.WriteByte('\n')
@@ -93,7 +99,7 @@ func (l *layout) newLine(depth int) {
 
 // value writes a value, on as many lines as it needs, of which the first is begun.
 func (l *layout) value(value []byte, depth int) {
-	if value[0] != '{' && value[0] != '[' || 2*depth+len(value) <= lineWidth {
+	if value[0] != '{' && value[0] != '[' || 2*depth+len(value) <= l.width {
 		l.out.Write(value)
 		return
 	}
@@ -103,7 +109,7 @@ func (l *layout) value(value []byte, depth int) {
 	for i, part := range parts {
 		if room -= len(part) + 2; i == 0 || value[0] == '{' || nested || room < 0 {
 			l.newLine(depth + 1)
-			room = lineWidth - 2*depth - len(part) - 4
+			room = l.width - 2*depth - len(part) - 4
 		} else {
 			l.out.WriteByte(' ')
 		}

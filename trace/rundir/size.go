@@ -45,10 +45,10 @@ func (c *Content) RenderSums(threadsAtWork int) (int64, error) {
 	return c.render(c.sumFiles(), threadsAtWork)
 }
 
-// TakeWindowWaits adds the waits of windows to those of the whole run, which may have been rendered before. It returns
-// by how many bytes waits.json is larger then than RenderSums has said.
-func (c *Content) TakeWindowWaits(windows *WaitsTable) (int64, error) {
-	c.Levels.Waits.Windows = windows
+// TakeWindowWaits adds the waits of windows to those of the whole run, which may have been rendered before, and says
+// what is not known of all then. It returns by how many bytes waits.json is larger then than RenderSums has said.
+func (c *Content) TakeWindowWaits(windows *WaitsTable, why []string) (int64, error) {
+	c.Levels.Waits.Windows, c.Levels.Waits.Why = windows, why
 	delete(c.made, WaitsFile)
 	bytes, err := size([]file{{WaitsFile, "", c.Levels.Waits.Write}})
 	return max(0, bytes-c.waitsBytes), err
@@ -75,6 +75,9 @@ func (c *Content) waitsOfWindows() bool {
 func (c *Content) LaterBytes() int64 {
 	if !c.waitsOfWindows() {
 		return 0
+	}
+	if c.Levels.Waits.Main != nil {
+		return c.waitsBytes / 2 // which has it and the whole run
 	}
 	return c.waitsBytes
 }

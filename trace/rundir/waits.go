@@ -31,17 +31,35 @@ const (
 type Waits struct {
 	Format   int         `json:"format"`
 	WholeRun *WaitsTable `json:"whole_run"`     // null: not known, why says why
+	Main     *WaitsTable `json:"main"`          // the same of the stretch main; null where whole_run is, and where main is all of the run, or nearly
 	Windows  *WaitsTable `json:"windows"`       // the same of what is kept in full detail; null where whole_run is of basis full
 	Why      []string    `json:"why,omitempty"` // what is not known or marked, each a sentence without a full stop
 }
 
-// A WaitsTable is the waits of a run, or of its windows.
+// The parts of a run that waits are known of, beside its windows: main, from the latest exit of MPI_Init to the
+// earliest entry of MPI_Finalize, and all of it.
+const (
+	WithinMain = "main"
+	WithinRun  = "run"
+)
+
+// Within is the table of a part of the run: of main that of the run where there is no other; nil: not known.
+func (w *Waits) Within(part string) *WaitsTable {
+	if part == WithinMain && w.Main != nil {
+		return w.Main
+	}
+	return w.WholeRun
+}
+
+// A WaitsTable is the waits of a run, of main, or of its windows.
 type WaitsTable struct {
 	Basis     string `json:"basis"`            // full or collectives
 	Marked    bool   `json:"marked,omitempty"` // clocks do not agree well enough to trust all of it
 	Ranks     int    `json:"ranks"`
 	Locations int    `json:"locations"` // threads that called MPI
 
+	Begin       Number `json:"begin_seconds"`       // of what this is about, after the begin of the run
+	End         Number `json:"end_seconds"`         // likewise; of windows from the first one's begin to the last one's end
 	Seconds     Number `json:"seconds"`             // elapsed: the length of the critical path
 	MPI         Number `json:"mpi_seconds"`         // in MPI: waiting, residual and what is not explained
 	Waiting     Number `json:"wait_seconds"`        // the sum of kinds, and of causes
@@ -54,6 +72,7 @@ type WaitsTable struct {
 	Causes      []WaitsCause    `json:"causes"`     // the largest; causes_total says how many there are: waits.parquet has all
 	CausesTotal int             `json:"causes_total"`
 	Clusters    []WaitsCluster  `json:"clusters"`
+	Others      []WaitsOther    `json:"others"`  // what costs something beside clusters
 	ByRank      []WaitsRank     `json:"by_rank"` // the largest by caused + waiting; ranks says how many there are: waits.parquet has all
 	Links       []WaitsLink     `json:"links"`   // of messages, the largest; links_total says how many there are
 	LinksTotal  int             `json:"links_total"`
@@ -94,23 +113,35 @@ const (
 // A WaitsCause is what one thread did for longer than those that had to wait for it.
 type WaitsCause struct {
 	ThreadName
-	What     string `json:"what"`           // computing, MPI or outside
-	Cluster  *int32 `json:"cluster"`        // of computing; null: in none
-	CallPath string `json:"call_path"`      // of computing the call that ends the burst, of MPI the call
-	Seconds  Number `json:"seconds"`        // waits charged to it
-	Direct   Number `json:"direct_seconds"` // of those, waits of others for this very rank; the rest was handed on by ranks that waited for it
-	Share    Number `json:"share"`          // of all waits
-	Waits    int64  `json:"waits"`          // direct ones
-	More     Number `json:"more_seconds"`   // by how much it took longer than on the rank that waited, mean of the direct waits
+	What string `json:"what"` // computing, MPI or outside
+	// Of computing the cluster that stands for the kind of computation; null: in none.
+	Cluster  *int32  `json:"cluster"`
+	Variants []int32 `json:"variants,omitempty"` // the clusters of that kind that it is in; none: that one alone
+	CallPath string  `json:"call_path"`          // of computing the call that ends the burst, of MPI the call
+	Seconds  Number  `json:"seconds"`            // waits charged to it
+	Direct   Number  `json:"direct_seconds"`     // of those, waits of others for this very rank; the rest was handed on by ranks that waited for it
+	Share    Number  `json:"share"`              // of all waits
+	Waits    int64   `json:"waits"`              // direct ones
+	More     Number  `json:"more_seconds"`       // by how much it took longer than on the rank that waited, mean of the direct waits
 }
 
 // A WaitsCluster is what a cluster costs.
 type WaitsCluster struct {
 	Cluster   int32  `json:"cluster"`
+	Kind      int32  `json:"kind"`      // the cluster that stands for its kind of computation
+	Locations int64  `json:"locations"` // how many have bursts of the kind; 0: not known
 	Caused    Number `json:"caused_seconds"`
 	Path      Number `json:"path_seconds"`
 	PathShare Number `json:"path_share"`
 	Imbalance Number `json:"path_imbalance_seconds"` // on the path, less the mean over the locations: what balance could save to a first order
+}
+
+// A WaitsOther is what costs something beside clusters: computing in bursts of no cluster, MPI, outside.
+type WaitsOther struct {
+	What      string `json:"what"`
+	Caused    Number `json:"caused_seconds"`
+	Path      Number `json:"path_seconds"`
+	PathShare Number `json:"path_share"`
 }
 
 // A WaitsRank is what a thread waits, and what it makes others wait.
@@ -147,11 +178,12 @@ type WaitsPath struct {
 
 // A WaitsPathPart is what the path has of a cluster and call path.
 type WaitsPathPart struct {
-	What     string `json:"what"`
-	Cluster  *int32 `json:"cluster"`
-	CallPath string `json:"call_path"`
-	Seconds  Number `json:"seconds"`
-	Share    Number `json:"share"`
+	What     string  `json:"what"`
+	Cluster  *int32  `json:"cluster"`            // as in causes
+	Variants []int32 `json:"variants,omitempty"` // likewise
+	CallPath string  `json:"call_path"`
+	Seconds  Number  `json:"seconds"`
+	Share    Number  `json:"share"`
 }
 
 // A WaitsPathRank is what the path has of a thread.
@@ -175,11 +207,19 @@ type WaitsEager struct {
 	Bytes    *int64 `json:"bytes"`
 }
 
+// WaitsShare is a share with the decimals of the file.
+func WaitsShare(x float64) Number { return Rounded(x, 7) }
+
+// waitsWidth is that of lines of waits.json: an entry of a list is a line, which takes less room than one for each of
+// its fields.
+const waitsWidth = 400
+
 // Write writes the file.
 func (w *Waits) Write(to io.Writer) error {
 	w.WholeRun.fillEmpty()
+	w.Main.fillEmpty()
 	w.Windows.fillEmpty()
-	return writeJSON(to, w)
+	return writeWide(to, w, waitsWidth)
 }
 
 // fillEmpty makes lists that are nil empty ones.
@@ -191,6 +231,7 @@ func (t *WaitsTable) fillEmpty() {
 	some(&t.CallPaths)
 	some(&t.Causes)
 	some(&t.Clusters)
+	some(&t.Others)
 	some(&t.ByRank)
 	some(&t.Links)
 	some(&t.Path.Parts)
@@ -205,10 +246,19 @@ func ReadWaits(dir string) (*Waits, error) {
 	if err := readJSON(files.Dir(dir), WaitsFile, WaitsFormat, w); err != nil {
 		return nil, err
 	}
-	if !w.WholeRun.plausible() || !w.Windows.plausible() || w.WholeRun != nil && math.IsNaN(float64(w.WholeRun.Path.Seconds)) {
+	if !w.plausible() {
 		return nil, hint.With(fmt.Errorf("%s has figures that cannot be", WaitsFile), adviseDamage)
 	}
 	return w, nil
+}
+
+func (w *Waits) plausible() bool {
+	for _, t := range []*WaitsTable{w.WholeRun, w.Main} {
+		if t != nil && math.IsNaN(float64(t.Path.Seconds)) {
+			return false
+		}
+	}
+	return w.WholeRun.plausible() && w.Main.plausible() && w.Windows.plausible() && (w.Main == nil || w.WholeRun != nil)
 }
 
 // plausible says that the figures of a table can be: those are there that every run has, times are no less than 0,
@@ -219,7 +269,7 @@ func (t *WaitsTable) plausible() bool {
 	}
 	f := waitsFigures{right: true}
 	f.word(t.Basis == WaitsFull || t.Basis == WaitsCollectives)
-	f.known(t.Seconds, t.MPI, t.Waiting, t.Residual)
+	f.known(t.Begin, t.End, t.Seconds, t.MPI, t.Waiting, t.Residual)
 	f.times(t.Uncertain, t.Unexplained, t.Path.Seconds, t.Path.Rest)
 	f.counts(int64(t.Ranks)-1, int64(t.Locations)-1, int64(t.CausesTotal), int64(t.LinksTotal), int64(t.Path.Changes), t.Contradictions, t.Incomplete, t.NotSynchronising, t.OneSided)
 	for _, x := range t.Kinds {
@@ -240,6 +290,12 @@ func (t *WaitsTable) plausible() bool {
 		f.shares(x.Share)
 	}
 	for _, x := range t.Clusters {
+		f.counts(x.Locations)
+		f.times(x.Caused, x.Path)
+		f.shares(x.PathShare)
+	}
+	for _, x := range t.Others {
+		f.what(x.What)
 		f.times(x.Caused, x.Path)
 		f.shares(x.PathShare)
 	}
@@ -326,15 +382,17 @@ func orZero(n *int64) int64 {
 // WaitsLists is what `moriens waits --by --json` prints: lists of a table, complete.
 type WaitsLists struct {
 	Format    int              `json:"format"`
-	Of        string           `json:"of"` // whole_run or windows
-	By        string           `json:"by"` // cluster, callpath, rank or kind
+	Of        string           `json:"of"`               // whole_run, main or windows
+	Within    string           `json:"within,omitempty"` // main or run; absent: windows
+	By        string           `json:"by"`               // cluster, callpath, rank or kind
 	Basis     string           `json:"basis"`
 	Kinds     *[]WaitsKind     `json:"kinds,omitempty"`      // by kind
 	CallPaths *[]WaitsCallPath `json:"call_paths,omitempty"` // by kind and by callpath
 	Causes    *[]WaitsCause    `json:"causes,omitempty"`     // by callpath
 	Clusters  *[]WaitsCluster  `json:"clusters,omitempty"`   // by cluster
+	Others    *[]WaitsOther    `json:"others,omitempty"`     // by cluster
 	ByRank    *[]WaitsRank     `json:"by_rank,omitempty"`    // by rank
 }
 
 // Write writes it like the files of a run directory.
-func (l *WaitsLists) Write(w io.Writer) error { return writeJSON(w, l) }
+func (l *WaitsLists) Write(w io.Writer) error { return writeWide(w, l, waitsWidth) }

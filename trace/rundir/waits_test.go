@@ -72,8 +72,8 @@ func TestWaitsComeBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Cluster 1 is known to both; 2 is on no path, and not all have it.
-	want := map[int32][4]rundir.Number{1: {.25, .1, 4.758, .02}, 2: {rundir.Number(math.NaN()), 0, 0, -.3}}
+	// Cluster 1 is known to both; not all have 2. The figures are those of main.
+	want := map[int32][4]rundir.Number{1: {.25, .1, 4, .03}, 2: {rundir.Number(math.NaN()), 0, .758, -.3}}
 	for _, x := range clusters.Clusters {
 		if d := cmp.Diff(want[x.ID], [4]rundir.Number{x.Lost, x.Caused, x.Path, x.PathImbalance}, sameNumbers); d != "" {
 			t.Errorf("cluster %d:\n%s", x.ID, d)
@@ -87,7 +87,7 @@ func TestWaitsComeBack(t *testing.T) {
 		if err := csv.Write(&b, of); err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range []string{",lost_ns,caused_ns,path_ns,path_imbalance_ns,", ",250000000,100000000,4758000000,20000000,", ",,0,0,-300000000,"} {
+		for _, part := range []string{",lost_ns,caused_ns,path_ns,path_imbalance_ns,", ",250000000,100000000,4000000000,30000000,", ",,0,758000000,-300000000,"} {
 			if !strings.Contains(b.String(), part) {
 				t.Errorf("no %s in\n%s", part, b.String())
 			}
@@ -115,7 +115,7 @@ func TestWithoutWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, rundir.WaitsFile))
-	if want := `{"format": 1, "whole_run": null, "windows": null, "why": ["bursts stay on their nodes (--cells)"]}` + "\n"; err != nil || string(text) != want {
+	if want := `{"format": 1, "whole_run": null, "main": null, "windows": null, "why": ["bursts stay on their nodes (--cells)"]}` + "\n"; err != nil || string(text) != want {
 		t.Errorf("%v\n%s", err, text)
 	}
 	if _, err := os.Stat(filepath.Join(dir, rundir.WaitsTableFile)); !errors.Is(err, fs.ErrNotExist) {
@@ -132,7 +132,7 @@ func TestWithoutWaits(t *testing.T) {
 // Lists that are nil are empty ones in the file.
 func TestWaitsHaveNoNullLists(t *testing.T) {
 	var b bytes.Buffer
-	w := &rundir.Waits{Format: rundir.WaitsFormat, WholeRun: new(rundir.WaitsTable), Windows: new(rundir.WaitsTable)}
+	w := &rundir.Waits{Format: rundir.WaitsFormat, WholeRun: new(rundir.WaitsTable), Main: new(rundir.WaitsTable), Windows: new(rundir.WaitsTable)}
 	if err := w.Write(&b); err != nil || strings.Contains(b.String(), "null") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
@@ -147,13 +147,14 @@ func TestWindowsAreAdded(t *testing.T) {
 	if _, err := c.RenderSums(1); err != nil {
 		t.Fatal(err)
 	}
-	if more, err := c.TakeWindowWaits(windows); err != nil || more <= 0 {
-		t.Errorf("%d bytes more, %v", more, err)
+	estimate := c.LaterBytes()
+	if more, err := c.TakeWindowWaits(windows, []string{"of windows"}); err != nil || more <= 0 || estimate <= 0 || estimate > 3*more {
+		t.Errorf("%d bytes more, estimated as %d, %v", more, estimate, err)
 	}
 	if _, err := rundir.Write(c, dir); err != nil {
 		t.Fatal(err)
 	}
-	if back, err := rundir.ReadWaits(dir); err != nil || back.Windows == nil || back.Windows.LinksTotal != windows.LinksTotal {
+	if back, err := rundir.ReadWaits(dir); err != nil || back.Windows == nil || back.Windows.LinksTotal != windows.LinksTotal || len(back.Why) != 1 || back.Why[0] != "of windows" {
 		t.Errorf("%v, %+v", err, back)
 	}
 }
@@ -184,6 +185,11 @@ func TestImpossibleWaits(t *testing.T) {
 		"eager":            func(t *rundir.WaitsTable) { *t.Eager[0].Bytes = -1 },
 		"contradictions":   func(t *rundir.WaitsTable) { t.Contradictions = -1 },
 		"one-sided":        func(t *rundir.WaitsTable) { t.OneSided = -1 },
+		"begin":            func(t *rundir.WaitsTable) { t.Begin = null },
+		"end":              func(t *rundir.WaitsTable) { t.End = -1 },
+		"others":           func(t *rundir.WaitsTable) { t.Others[0].What = "x" },
+		"others' share":    func(t *rundir.WaitsTable) { t.Others[0].PathShare = 2 },
+		"locations":        func(t *rundir.WaitsTable) { t.Clusters[0].Locations = -1 },
 		"without a length": func(t *rundir.WaitsTable) { t.Path.Seconds = null },
 	} {
 		w, rows := rundirtest.Waits()
@@ -198,6 +204,25 @@ func TestImpossibleWaits(t *testing.T) {
 		}
 		if _, err := rundir.ReadWaits(dir); err == nil || err.Error() != "waits.json has figures that cannot be" || hint.Of(err) == "" {
 			t.Errorf("%s: %v, hint %q", what, err, hint.Of(err))
+		}
+	}
+}
+
+// Main is a part of a run that is known, with a critical path.
+func TestImplausibleMain(t *testing.T) {
+	for what, spoil := range map[string]func(w *rundir.Waits){
+		"alone":          func(w *rundir.Waits) { w.WholeRun = nil },
+		"without a path": func(w *rundir.Waits) { w.Main.Path.Seconds = rundir.Number(math.NaN()) },
+		"a share":        func(w *rundir.Waits) { w.Main.Causes[0].Share = 2 },
+	} {
+		dir := t.TempDir()
+		w, rows := rundirtest.Waits()
+		spoil(w)
+		if err := rundirtest.WriteWaits(dir, w, rows); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rundir.ReadWaits(dir); err == nil || err.Error() != "waits.json has figures that cannot be" {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }

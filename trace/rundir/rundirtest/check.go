@@ -12,8 +12,9 @@ import (
 	"moriens/trace/rundir"
 )
 
-// CheckWaits checks that what a run directory says of waits adds up, to the nanosecond: causes to the waits, parts of
-// the critical path to the run's time, kinds and ranks to both. It returns waits.json.
+// CheckWaits checks that what a run directory says of waits adds up, to the nanosecond, within main and in all of the
+// run: causes to the waits, parts of the critical path to the time, kinds, ranks and clusters to both. It returns
+// waits.json.
 func CheckWaits(t testing.TB, dir string) *rundir.Waits {
 	t.Helper()
 	m, err := rundir.ReadManifest(dir)
@@ -26,7 +27,7 @@ func CheckWaits(t testing.TB, dir string) *rundir.Waits {
 	}
 	file, err := files.Open(filepath.Join(dir, rundir.WaitsTableFile))
 	if w.WholeRun == nil {
-		if err == nil || len(w.Why) == 0 || w.Windows != nil {
+		if err == nil || len(w.Why) == 0 || w.Windows != nil || w.Main != nil {
 			t.Errorf("nothing is known of waits, for %q, but of windows %+v, and reading %s: %v", w.Why, w.Windows, rundir.WaitsTableFile, err)
 		}
 		return w
@@ -40,8 +41,16 @@ func CheckWaits(t testing.TB, dir string) *rundir.Waits {
 		t.Fatal(err)
 	}
 	c := checker{t, m}
-	c.rows(w.WholeRun, rows)
+	c.rows(w.WholeRun, rows, false)
 	c.table("whole run", w.WholeRun)
+	c.equal("the whole run ends", ns(w.WholeRun.End), ns(w.WholeRun.Seconds))
+	if w.Main != nil {
+		c.rows(w.Main, rows, true)
+		c.table("main", w.Main)
+		c.inside(w.Main, w.WholeRun)
+	} else {
+		c.nearlyAll(w.WholeRun, rows)
+	}
 	if w.Windows != nil {
 		c.table("windows", w.Windows)
 	}
@@ -74,12 +83,49 @@ func sumOf[T any](list []T, of func(*T) rundir.Number) (total int64) {
 	return total
 }
 
-// rows compares waits.parquet with waits.json.
-func (c checker) rows(t *rundir.WaitsTable, rows []parquet.WaitsRow) {
+// nearlyAll checks that main has no table only where hardly anything lies outside of it.
+func (c checker) nearlyAll(t *rundir.WaitsTable, rows []parquet.WaitsRow) {
+	c.Helper()
+	var waits, path int64
+	for i := range rows {
+		if rows[i].Kind != parquet.WaitsLink {
+			waits += rows[i].MainWaitNS
+		}
+		path += rows[i].MainPathNS
+	}
+	for what, x := range map[string][2]int64{"waits": {waits, ns(t.Waiting)}, "path": {path, ns(t.Seconds)}} {
+		if float64(x[0]) < .999*float64(x[1]) || x[0] > x[1] {
+			c.Errorf("main has no table, and of the %s of %d ns %d lie in it", what, x[1], x[0])
+		}
+	}
+}
+
+// inside checks that main is a part of the run.
+func (c checker) inside(main, run *rundir.WaitsTable) {
+	c.Helper()
+	c.equal("main", ns(main.End)-ns(main.Begin), ns(main.Seconds))
+	for what, x := range map[string][2]rundir.Number{
+		"begin": {0, main.Begin}, "end": {main.End, run.End}, "length": {main.Seconds, run.Seconds}, "time in MPI": {main.MPI, run.MPI}, "waits": {main.Waiting, run.Waiting},
+		"residual": {main.Residual, run.Residual}, "what is not explained": {main.Unexplained, run.Unexplained},
+	} {
+		if x[0] > x[1] {
+			c.Errorf("%s of main: %v s, more than %v", what, x[0], x[1])
+		}
+	}
+	if main.Seconds == run.Seconds || main.CausesTotal > run.CausesTotal || main.LinksTotal > run.LinksTotal || main.Path.PartsTotal > run.Path.PartsTotal || main.Path.Changes > run.Path.Changes {
+		c.Errorf("main has %+v, the run %+v", main, run)
+	}
+}
+
+// rows compares waits.parquet with a table of waits.json: that of main, or that of the run.
+func (c checker) rows(t *rundir.WaitsTable, rows []parquet.WaitsRow, main bool) {
 	c.Helper()
 	var waits, residual, charged, path, links, forMessages int64
-	for i := range rows {
-		r := &rows[i]
+	for _, row := range rows {
+		r := &row
+		if main {
+			r.WaitNS, r.ChargedNS, r.DirectNS, r.PathNS = r.MainWaitNS, r.MainChargedNS, r.MainDirectNS, r.MainPathNS
+		}
 		switch kind, _ := trace.ParseWaitKind(r.Wait); r.Kind {
 		case parquet.WaitsWait:
 			waits += r.WaitNS
@@ -87,7 +133,7 @@ func (c checker) rows(t *rundir.WaitsTable, rows []parquet.WaitsRow) {
 			if kind == trace.LateSender || kind == trace.WrongOrder || kind == trace.LateReceiver {
 				forMessages += r.WaitNS
 			}
-			if r.Count < 1 || r.LongestNS > r.WaitNS || r.LongestNS*r.Count < r.WaitNS {
+			if r.Count < 1 || !main && r.LongestNS > r.WaitNS || r.LongestNS*r.Count < r.WaitNS {
 				c.Errorf("%d waits of %d ns, the longest of %d: %+v", r.Count, r.WaitNS, r.LongestNS, r)
 			}
 		case parquet.WaitsCause:
@@ -96,7 +142,7 @@ func (c checker) rows(t *rundir.WaitsTable, rows []parquet.WaitsRow) {
 			path += r.PathNS
 		case parquet.WaitsLink:
 			links += r.WaitNS
-			if r.ComputingNS+r.MPINS+r.OutsideNS+r.HandedOnNS > r.WaitNS {
+			if !main && r.ComputingNS+r.MPINS+r.OutsideNS+r.HandedOnNS > r.WaitNS {
 				c.Errorf("more than all of a link is charged: %+v", r)
 			}
 		}
@@ -105,6 +151,9 @@ func (c checker) rows(t *rundir.WaitsTable, rows []parquet.WaitsRow) {
 	c.equal("causes and what is not explained", charged+ns(t.Unexplained), waits)
 	c.equal("waits for messages, by whom they are for", links, forMessages)
 	c.equal("parts of the critical path", path, ns(t.Seconds))
+	if main {
+		return
+	}
 	if t.Seconds < c.manifest.Seconds { // the manifest's are those of the longest world
 		c.Errorf("%v s, of which a world takes %v", t.Seconds, c.manifest.Seconds)
 	}
@@ -129,6 +178,8 @@ func (c checker) table(name string, t *rundir.WaitsTable) {
 		c.equal(name+": waits of ranks", sumOf(t.ByRank, func(x *rundir.WaitsRank) rundir.Number { return x.Waiting }), waits)
 		c.equal(name+": what ranks cause", sumOf(t.ByRank, func(x *rundir.WaitsRank) rundir.Number { return x.Caused }), caused)
 	}
+	clusters := sumOf(t.Clusters, func(x *rundir.WaitsCluster) rundir.Number { return x.Caused })
+	c.equal(name+": what clusters and others cause", clusters+sumOf(t.Others, func(x *rundir.WaitsOther) rundir.Number { return x.Caused }), caused)
 	explained := sumOf(t.Causes, func(x *rundir.WaitsCause) rundir.Number { return x.Seconds })
 	if waits > ns(t.MPI) || waits < 0 || ns(t.Unexplained) > waits || explained > caused {
 		c.Errorf("%s: of %v s in MPI %v are waits, of these %v not explained, and %d ns have causes", name, t.MPI, t.Waiting, t.Unexplained, explained)
@@ -147,6 +198,8 @@ func (c checker) path(name string, t *rundir.WaitsTable) {
 		return
 	}
 	c.equal(name+": the critical path", ns(p.Seconds), ns(t.Seconds))
+	clusters := sumOf(t.Clusters, func(x *rundir.WaitsCluster) rundir.Number { return x.Path })
+	c.equal(name+": the path in clusters and others", clusters+sumOf(t.Others, func(x *rundir.WaitsOther) rundir.Number { return x.Path }), ns(t.Seconds))
 	c.equal(name+": parts of the path", sumOf(p.Parts, func(x *rundir.WaitsPathPart) rundir.Number { return x.Seconds })+ns(p.Rest), ns(t.Seconds))
 	if len(t.ByRank) == t.Locations {
 		c.equal(name+": the path on ranks", sumOf(t.ByRank, func(x *rundir.WaitsRank) rundir.Number { return x.Path }), ns(t.Seconds))

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"moriens/trace"
 	"moriens/trace/parquet"
@@ -30,7 +31,7 @@ func Waits() (*rundir.Waits, []parquet.WaitsRow) {
 	unknown := rundir.Number(math.NaN())
 	whole := &rundir.WaitsTable{
 		Basis: rundir.WaitsCollectives, Ranks: 4, Locations: 4,
-		Seconds: 7.8, MPI: 12, Waiting: 9.7, Residual: 2.25, Uncertain: .1, Unexplained: .02,
+		End: 7.8, Seconds: 7.8, MPI: 12, Waiting: 9.7, Residual: 2.25, Uncertain: .1, Unexplained: .02,
 		Kinds: []rundir.WaitsKind{
 			{Kind: nToN, Count: 2990, Seconds: 9, Longest: .012}, {Kind: barrier, Count: 40, Seconds: .5, Longest: .02}, {Kind: broadcast, Count: 2, Seconds: .2, Longest: .1},
 		},
@@ -46,13 +47,17 @@ func Waits() (*rundir.Waits, []parquet.WaitsRow) {
 		},
 		CausesTotal: 6,
 		Clusters: []rundir.WaitsCluster{
-			{Cluster: 3, Caused: 9, Path: 1.716, PathShare: .22, Imbalance: 1.2}, {Cluster: 1, Caused: .1, Path: 4.758, PathShare: .61, Imbalance: .02}, {Cluster: 2, Imbalance: -.3},
+			{Cluster: 3, Kind: 3, Locations: 4, Caused: 9, Path: 1.716, PathShare: .22, Imbalance: 1.2}, {Cluster: 1, Kind: 1, Locations: 4, Caused: .1, Path: 4, PathShare: .513, Imbalance: .02},
+			{Cluster: 2, Kind: 1, Locations: 4, Path: .758, PathShare: .097, Imbalance: -.3},
+		},
+		Others: []rundir.WaitsOther{
+			{What: rundir.CauseComputing, Caused: .1, Path: .234, PathShare: .03}, {What: rundir.CauseMPI, Caused: .4, Path: .702, PathShare: .09}, {What: rundir.CauseOutside, Caused: .08, Path: .39, PathShare: .05},
 		},
 		ByRank: []rundir.WaitsRank{{ThreadName: n(2), Waiting: .1, Caused: 9, Direct: 5.9, Path: 6}, {ThreadName: n(0), Waiting: 3.3, Caused: .4, Direct: .4, Path: 1.8}},
 		Path: rundir.WaitsPath{
 			Seconds: 7.8, Changes: 12,
 			Parts: []rundir.WaitsPathPart{
-				{What: rundir.CauseComputing, Cluster: of(1), CallPath: Barrier, Seconds: 3, Share: 3 / 7.8},
+				{What: rundir.CauseComputing, Cluster: of(1), Variants: []int32{1, 2}, CallPath: Barrier, Seconds: 3, Share: 3 / 7.8},
 				{What: rundir.CauseComputing, Cluster: of(1), CallPath: Norm, Seconds: 1.758, Share: 1.758 / 7.8},
 				{What: rundir.CauseComputing, Cluster: of(3), CallPath: Solve, Seconds: 1.716, Share: .22},
 				{What: rundir.CauseMPI, CallPath: Solve, Seconds: .702, Share: .09},
@@ -65,8 +70,35 @@ func Waits() (*rundir.Waits, []parquet.WaitsRow) {
 		NotExplained:   []rundir.WaitsNotExplained{{What: "one-sided synchronisation", Calls: 12, Seconds: .05}},
 		Contradictions: 1, Incomplete: 2, NotSynchronising: 3,
 	}
-	w := &rundir.Waits{Format: rundir.WaitsFormat, WholeRun: whole, Windows: windows(n, of), Why: []string{"messages are known in windows alone"}}
+	w := &rundir.Waits{Format: rundir.WaitsFormat, WholeRun: whole, Main: within(whole, n), Windows: windows(n, of), Why: []string{"messages are known in windows alone"}}
 	return w, rows()
+}
+
+// within is main of a run: in it nobody waits for a broadcast, and less is not recorded.
+func within(whole *rundir.WaitsTable, n func(int) rundir.ThreadName) *rundir.WaitsTable {
+	t := *whole
+	t.Begin, t.End, t.Seconds, t.Path.Seconds = .2, 7.7, 7.5, 7.5
+	t.MPI, t.Waiting, t.Unexplained, t.Kinds, t.CallPaths = 11.8, 9.5, 0, whole.Kinds[:2], whole.CallPaths[:3]
+	t.Causes, t.CausesTotal = nil, 4
+	for _, c := range whole.Causes[:2] {
+		c.Share = rundir.WaitsShare(float64(c.Seconds / 9.5))
+		t.Causes = append(t.Causes, c)
+	}
+	t.Clusters = slices.Clone(whole.Clusters)
+	for k := range t.Clusters {
+		t.Clusters[k].PathShare = rundir.WaitsShare(float64(t.Clusters[k].Path / 7.5))
+	}
+	t.Clusters[1].Imbalance = .03
+	t.Others = []rundir.WaitsOther{{What: rundir.CauseComputing, Path: .234, PathShare: .0312}, {What: rundir.CauseMPI, Caused: .4, Path: .702, PathShare: .0936}, {What: rundir.CauseOutside, Path: .09, PathShare: .012}}
+	t.ByRank = []rundir.WaitsRank{{ThreadName: n(2), Waiting: .1, Caused: 9, Direct: 5.9, Path: 5.742}, {ThreadName: n(0), Waiting: 3.2, Caused: .4, Direct: .4, Path: 1.758}}
+	t.Path.Changes, t.Path.Parts = 11, slices.Clone(whole.Path.Parts)
+	t.Path.Parts[4].Seconds = .09
+	t.Path.Parts[4], t.Path.Parts[5] = t.Path.Parts[5], t.Path.Parts[4]
+	for k := range t.Path.Parts {
+		t.Path.Parts[k].Share = rundir.WaitsShare(float64(t.Path.Parts[k].Seconds / 7.5))
+	}
+	t.Path.Ranks = []rundir.WaitsPathRank{{ThreadName: n(2), Seconds: 5.742, Share: .7656}, {ThreadName: n(0), Seconds: 1.758, Share: .2344}}
+	return &t
 }
 
 // windows are 0.2 s in which rank 1 waits for messages of rank 2, which is late because rank 3 was. The path in them is
@@ -74,7 +106,7 @@ func Waits() (*rundir.Waits, []parquet.WaitsRow) {
 func windows(n func(int) rundir.ThreadName, of func(int32) *int32) *rundir.WaitsTable {
 	late, order, unknown := trace.LateSender.String(), trace.WrongOrder.String(), rundir.Number(math.NaN())
 	return &rundir.WaitsTable{
-		Basis: rundir.WaitsFull, Ranks: 4, Locations: 4, Seconds: .2, MPI: .1, Waiting: .06, Residual: .04,
+		Basis: rundir.WaitsFull, Ranks: 4, Locations: 4, Begin: 1, End: 6, Seconds: .2, MPI: .1, Waiting: .06, Residual: .04,
 		Kinds:     []rundir.WaitsKind{{Kind: late, Count: 20, Seconds: .05, Longest: .004}, {Kind: order, Count: 1, Seconds: .01, Longest: .01}},
 		CallPaths: []rundir.WaitsCallPath{{CallPath: Halo, Kind: late, Count: 20, Seconds: .05, Residual: .03}, {CallPath: Halo, Kind: order, Count: 1, Seconds: .01}},
 		Causes: []rundir.WaitsCause{
@@ -82,8 +114,12 @@ func windows(n func(int) rundir.ThreadName, of func(int32) *int32) *rundir.Waits
 			{ThreadName: n(2), What: rundir.CauseMPI, CallPath: Halo, Seconds: .02, Direct: .02, Share: .02 / .06, Waits: 11, More: .001},
 		},
 		CausesTotal: 2,
-		Clusters:    []rundir.WaitsCluster{{Cluster: 3, Caused: .04, Path: unknown, PathShare: unknown, Imbalance: unknown}},
-		ByRank:      []rundir.WaitsRank{{ThreadName: n(1), Waiting: .04, Path: unknown}, {ThreadName: n(2), Waiting: .02, Caused: .02, Direct: .02, Path: unknown}},
+		Clusters:    []rundir.WaitsCluster{{Cluster: 3, Kind: 3, Locations: 1, Caused: .04, Path: unknown, PathShare: unknown, Imbalance: unknown}},
+		Others: []rundir.WaitsOther{
+			{What: rundir.CauseComputing, Path: unknown, PathShare: unknown}, {What: rundir.CauseMPI, Caused: .02, Path: unknown, PathShare: unknown},
+			{What: rundir.CauseOutside, Path: unknown, PathShare: unknown},
+		},
+		ByRank: []rundir.WaitsRank{{ThreadName: n(1), Waiting: .04, Path: unknown}, {ThreadName: n(2), Waiting: .02, Caused: .02, Direct: .02, Path: unknown}},
 		Links: []rundir.WaitsLink{
 			{Waiting: n(1), For: n(2), Count: 11, Seconds: .04, MPI: .02, HandedOn: .02}, {Waiting: n(2), For: n(3), Count: 10, Seconds: .02, Computing: .02},
 		},
@@ -108,6 +144,9 @@ func rows() (list []parquet.WaitsRow) {
 				list = append(list, parquet.WaitsRow{
 					Kind: parquet.WaitsWait, Rank: int32(rank), CallPath: path, Iterations: -1, Wait: kind.String(), Count: counts[rank], WaitNS: waitMS[rank] * ms, ResidualNS: residualMS * ms,
 				})
+				if r := &list[len(list)-1]; path != Input {
+					r.MainWaitNS = r.WaitNS
+				}
 			}
 		}
 	}
@@ -125,18 +164,22 @@ func rows() (list []parquet.WaitsRow) {
 		{Rank: 1, What: parquet.WaitsComputing, Cluster: 1, CallPath: Norm, Count: 90, ChargedNS: 40 * ms, DirectNS: 40 * ms, MoreNS: 40 * ms},
 	} {
 		r.Kind, r.Iterations = parquet.WaitsCause, -1
+		if r.What != parquet.WaitsOutside && (r.Cluster > 0 || r.What == parquet.WaitsMPI) {
+			r.MainChargedNS, r.MainDirectNS = r.ChargedNS, r.DirectNS
+		}
 		list = append(list, r)
 	}
-	path := func(rank int32, what string, cluster int32, call string, pathMS int64) {
-		list = append(list, parquet.WaitsRow{Kind: parquet.WaitsPath, Rank: rank, CallPath: call, Iterations: -1, What: what, Cluster: cluster, PathNS: pathMS * ms})
+	path := func(rank int32, what string, cluster int32, call string, pathMS, mainMS int64) {
+		list = append(list, parquet.WaitsRow{Kind: parquet.WaitsPath, Rank: rank, CallPath: call, Iterations: -1, What: what, Cluster: cluster, PathNS: pathMS * ms, MainPathNS: mainMS * ms})
 	}
-	path(2, parquet.WaitsComputing, 1, Barrier, 3000)
-	path(2, parquet.WaitsComputing, 3, Solve, 1716)
-	path(2, parquet.WaitsMPI, 0, Solve, 702)
-	path(2, parquet.WaitsOutside, 0, "", 348)
-	path(2, parquet.WaitsComputing, 0, Norm, 234)
-	path(0, parquet.WaitsComputing, 1, Norm, 1758)
-	path(0, parquet.WaitsOutside, 0, "", 42)
+	path(2, parquet.WaitsComputing, 1, Barrier, 2242, 2242)
+	path(2, parquet.WaitsComputing, 2, Barrier, 758, 758)
+	path(2, parquet.WaitsComputing, 3, Solve, 1716, 1716)
+	path(2, parquet.WaitsMPI, 0, Solve, 702, 702)
+	path(2, parquet.WaitsOutside, 0, "", 348, 90)
+	path(2, parquet.WaitsComputing, 0, Norm, 234, 234)
+	path(0, parquet.WaitsComputing, 1, Norm, 1758, 1758)
+	path(0, parquet.WaitsOutside, 0, "", 42, 0)
 	return list
 }
 
