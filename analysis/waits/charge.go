@@ -138,12 +138,10 @@ func (c *charger) wait(p place, x excess) {
 		var link *Link
 		if w.Kind <= LateReceiver && w.ForRow >= 0 {
 			link = c.link(p.thread, w.For)
-			link.Waits++
-			link.NS += t.ns()
-			link.MainNS += t.mainNS
+			link.wait(t)
 		}
 		c.divide(w, t, x, link, true)
-		c.count(p, w.For, x)
+		c.count(p, w.For, x, t.mainNS > 0)
 	}
 	c.divide(w, w.passed, x, nil, false)
 	w.done, w.passed = true, spent{}
@@ -178,6 +176,7 @@ func (c *charger) divide(w *wait, t spent, x excess, link *Link, own bool) {
 		c.give(w, e, part, x, own)
 		if link != nil {
 			link.add(c.s.what(e.key), e.key == waitKey, part.ns())
+			link.Main.add(c.s.what(e.key), e.key == waitKey, part.mainNS)
 		}
 	}
 }
@@ -196,7 +195,17 @@ func (s *solver) what(key int32) What {
 	return s.keys[key].What
 }
 
-func (l *Link) add(what What, waiting bool, ns int64) {
+// wait adds a wait.
+func (l *Link) wait(t spent) {
+	l.Waits++
+	l.NS += t.ns()
+	if t.mainNS > 0 {
+		l.Main.Waits++
+		l.Main.NS += t.mainNS
+	}
+}
+
+func (l *LinkSums) add(what What, waiting bool, ns int64) {
 	switch {
 	case waiting:
 		l.HandedOnNS += ns
@@ -222,25 +231,33 @@ func (c *charger) give(w *wait, e piece, t spent, x excess, own bool) {
 		return
 	}
 	of := c.causes.of(w.For, e.key, Cause{Thread: w.For, Key: e.key})
-	of.NS += t.ns()
-	of.MainNS += t.mainNS
+	of.charge(t.ns(), e.ns, own)
+	if t.mainNS > 0 {
+		of.Main.charge(t.mainNS, e.ns, own)
+	}
+}
+
+func (c *Charge) charge(ns, moreNS int64, own bool) {
+	c.NS += ns
 	if own {
-		of.DirectNS += t.ns()
-		of.MainDirectNS += t.mainNS
-		of.MoreNS += e.ns
-		of.Waits++
+		c.DirectNS += ns
+		c.MoreNS += moreNS
+		c.Waits++
 	}
 }
 
 // count counts a wait once for each deed that it is charged to.
-func (c *charger) count(p place, cause int32, x excess) {
+func (c *charger) count(p place, cause int32, x excess, main bool) {
 	for _, e := range x.list {
 		if e.key == waitKey || c.s.keys[e.key].What == NotKept || c.counted[c.deeds[e.key]] == p {
 			continue
 		}
 		deed := c.deeds[e.key]
 		c.counted[deed] = p
-		c.direct.of(cause, deed, Direct{Thread: cause, Deed: deed}).Waits++
+		of := c.direct.of(cause, deed, Direct{Thread: cause, Deed: deed})
+		if of.Waits++; main {
+			of.MainWaits++
+		}
 	}
 }
 

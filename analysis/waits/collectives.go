@@ -186,7 +186,7 @@ func (x *operations) add(thread int32, made map[[2]int64]int32) {
 		}
 		if reason >= 0 && !dead && row != counted {
 			counted = row
-			l.tally.add(reason, l.ExitNS[row]-l.EnterNS[row])
+			l.unexplained(reason, row, x.s.run.Main)
 		}
 		if of.kind == None || comm < 0 {
 			continue

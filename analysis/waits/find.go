@@ -100,7 +100,7 @@ func (s *solver) known(list [][]candidate) {
 // find makes the waits of each thread: for the latest that a call was left after.
 func (s *solver) find(candidates candidates) {
 	type sums struct {
-		waitNS, uncertainNS, contradictions, contradictionNS int64
+		waitNS, uncertainNS, mainUncertainNS, contradictions, contradictionNS int64
 	}
 	all := make([]sums, len(s.lanes))
 	s.last.New = func() any {
@@ -169,6 +169,7 @@ func (s *solver) find(candidates candidates) {
 				case ns <= 0:
 				case ns <= s.uncertainNS(int32(i), best.from.thread):
 					all[i].uncertainNS += ns
+					all[i].mainUncertainNS += s.run.Main.within(l.EnterNS[row], untilNS)
 				default:
 					all[i].waitNS += ns
 					w := wait{Row: row, For: best.from.thread, ForRow: best.from.row, Kind: best.kind, UntilNS: untilNS, edge: -1, met: met}
@@ -195,6 +196,7 @@ func (s *solver) find(candidates candidates) {
 	for i := range all {
 		s.result.WaitNS += all[i].waitNS
 		s.result.UncertainNS += all[i].uncertainNS
+		s.result.MainUncertainNS += all[i].mainUncertainNS
 		s.result.Contradictions += all[i].contradictions
 		s.result.ContradictionNS += all[i].contradictionNS
 	}

@@ -109,10 +109,7 @@ func (s *solver) groups() []int32 {
 	numbers := make(map[group]int32)
 	list := make([]int32, len(s.keys))
 	for k, key := range s.keys {
-		g := group{key.What, key.Cluster}
-		if id := key.Cluster; id > 0 && int(id) <= len(s.run.Kinds) {
-			g.cluster = s.run.Kinds[id-1]
-		}
+		g := group{key.What, s.kind(key.Cluster)}
 		n, known := numbers[g]
 		if !known {
 			n = int32(len(numbers))
@@ -123,13 +120,21 @@ func (s *solver) groups() []int32 {
 	return list
 }
 
-// deeds gives each key the number of its deed: what is done, in which cluster, if any, and before, or in, the calls of
-// which place.
+// kind is the cluster that stands for a cluster's kind of computation; another label stands for itself.
+func (s *solver) kind(label int32) int32 {
+	if label > 0 && int(label) <= len(s.run.Kinds) {
+		return s.run.Kinds[label-1]
+	}
+	return label
+}
+
+// deeds gives each key the number of its deed: what is done, of which kind of computation, if any, and before, or in,
+// the calls of which place.
 func (s *solver) deeds() []int32 {
 	numbers := make(map[Key]int32)
 	list := make([]int32, len(s.keys))
 	for k, key := range s.keys {
-		key.Cluster = max(key.Cluster, 0)
+		key.Cluster = max(s.kind(key.Cluster), 0)
 		if int(key.Path) < len(s.run.Places) {
 			key.Path = s.run.Places[key.Path]
 		}

@@ -41,7 +41,7 @@ func Local(run *Run, owners team.Threads) (*Lanes, error) {
 	each(x.list, run.Workers, func(i int) {
 		if owners.Mine(i) {
 			x.list[i] = newLane(&run.Threads[i], run.DurationNS, codes.of)
-			x.meaning.count(&x.list[i], run.Comms, run.Known)
+			x.meaning.count(&x.list[i], run)
 		}
 	})
 	x.located = locate(run, x.list, &x.meaning, owners.Mine)

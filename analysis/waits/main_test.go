@@ -27,7 +27,7 @@ func TestMainClosed(t *testing.T) {
 		var got [3]int64
 		for _, c := range r.Causes {
 			if r.Keys[c.Key].Cluster == cluster {
-				got[0], got[1] = got[0]+c.NS, got[1]+c.MainNS
+				got[0], got[1] = got[0]+c.NS, got[1]+c.Main.NS
 			}
 		}
 		for _, s := range r.Shares {
@@ -50,15 +50,15 @@ func TestMainParts(t *testing.T) {
 		}
 		run := m.recorded()
 		cut := rapid.Int64Range(0, run.DurationNS).Draw(t, "cut")
-		var waits, path int64
+		var waits, path, linked, unexplained int64
 		for _, run.Main = range []Span{{0, cut}, {cut, run.DurationNS}} {
 			r := solved(t, run)
 			charged, direct, on := r.MainUnexplainedNS, int64(0), int64(0)
 			for _, c := range r.Causes {
-				if charged += c.MainNS; c.MainNS < 0 || c.MainNS > c.NS || c.MainDirectNS < 0 || c.MainDirectNS > c.DirectNS {
+				if charged += c.Main.NS; c.Main.NS < 0 || c.Main.NS > c.NS || c.Main.DirectNS < 0 || c.Main.DirectNS > c.DirectNS || c.Main.Waits > c.Waits || c.Main.MoreNS > c.MoreNS {
 					t.Fatalf("%+v", c)
 				}
-				direct += c.MainDirectNS
+				direct += c.Main.DirectNS
 			}
 			for _, s := range r.Shares {
 				if on += s.MainNS; s.MainNS < 0 || s.MainNS > s.NS {
@@ -68,10 +68,33 @@ func TestMainParts(t *testing.T) {
 			if charged != r.MainWaitNS || direct > charged || on != run.Main.EndNS-run.Main.BeginNS {
 				t.Fatalf("within %v: %d ns are charged, %d directly, of %d; a path of %d ns", run.Main, charged, direct, r.MainWaitNS, on)
 			}
+			for _, l := range r.Links {
+				if x := l.Main; x.NS > l.NS || x.Waits > l.Waits || x.ComputingNS+x.MPINS+x.OutsideNS+x.HandedOnNS+x.NotExplained > x.NS {
+					t.Fatalf("%+v", l)
+				}
+				linked += l.Main.NS
+			}
+			for _, n := range r.NotExplained {
+				unexplained += n.MainNS
+			}
+			if whole := total(r); run.Main.EndNS == run.DurationNS && run.Main.BeginNS == cut && (linked != whole[0] || unexplained != whole[1]) {
+				t.Fatalf("links and what is not explained: %d and %d ns, together %d", linked, unexplained, whole)
+			}
 			waits, path = waits+r.MainWaitNS, path+on
 			if waits > r.WaitNS || run.Main.EndNS == run.DurationNS && run.Main.BeginNS == cut && (waits != r.WaitNS || path != run.DurationNS) {
 				t.Fatalf("%d ns of waits of %d, a path of %d of %d", waits, r.WaitNS, path, run.DurationNS)
 			}
 		}
 	})
+}
+
+// total is how long links wait, and calls that are not explained take.
+func total(r *Result) (ns [2]int64) {
+	for _, l := range r.Links {
+		ns[0] += l.NS
+	}
+	for _, n := range r.NotExplained {
+		ns[1] += n.NS
+	}
+	return ns
 }

@@ -164,7 +164,7 @@ func (x *Lanes) completed(m *Message, completion int64) place {
 }
 
 // headWords is how many words come before the columns of a lane.
-const headWords = 9 + 2*len(reasons)
+const headWords = 9 + 4*len(reasons)
 
 // words are a lane with some of its calls.
 func (l *lane) words(stops []int32) []int64 {
@@ -174,7 +174,7 @@ func (l *lane) words(stops []int32) []int64 {
 	}
 	words := []int64{l.EndNS, dead, l.mpiNS, int64(among(stops, l.start)), int64(among(stops, l.end)), int64(len(stops)), 0, int64(len(l.Collectives.Call)), l.last}
 	for _, n := range l.notExplained {
-		words = append(words, n.calls, n.ns)
+		words = append(words, n.Calls, n.NS, n.MainCalls, n.MainNS)
 	}
 	for _, row := range stops {
 		words = append(words, int64(row), l.EnterNS[row], l.ExitNS[row], int64(l.Path[row]))
@@ -236,7 +236,8 @@ func (l *lane) take(words []int64, run *Run) error {
 	}
 	l.tally = tally{start: int32(head[3]), end: int32(head[4]), mpiNS: head[2]}
 	for k := range l.notExplained {
-		l.notExplained[k].calls, l.notExplained[k].ns = head[9+2*k], head[10+2*k]
+		x := head[9+4*k:]
+		l.notExplained[k] = NotExplained{Calls: x[0], NS: x[1], MainCalls: x[2], MainNS: x[3]}
 	}
 	t.EnterNS, t.ExitNS, t.Path = make([]int64, stops), make([]int64, stops), make([]uint32, stops)
 	t.StartNS, t.DurationNS, t.Cluster, t.Kept = nil, nil, nil, nil

@@ -63,7 +63,7 @@ func (s *solver) messages() {
 		if of.sent < 0 && counted[m.From] != of.send && s.mayWait(&m, of, eager[s.near(&m)]) {
 			counted[m.From] = of.send
 			l := &s.lanes[m.From]
-			l.tally.add(ofSends, l.ExitNS[of.send]-l.EnterNS[of.send])
+			l.unexplained(ofSends, of.send, s.run.Main)
 		}
 		if of.done.thread != m.From && s.completes(of.done) {
 			s.edges[of.done.thread] = append(s.edges[of.done.thread], edge{row: of.done.row, from: place{m.From, of.send}, kind: LateSender})

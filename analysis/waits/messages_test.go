@@ -12,7 +12,7 @@ func TestLateSender(t *testing.T) {
 	same(t, "kinds", kinds(run, r), byKind{LateSender: 300})
 	same(t, "causes", caused(r), byCluster{{1, 1}: 300})
 	same(t, "path", pathOf(r), byCluster{{0, 1000}: 10, {1, 1}: 1300})
-	same(t, "links", r.Links, []Link{{Thread: 0, For: 1, Waits: 1, NS: 300, ComputingNS: 300}})
+	same(t, "links", r.Links, []Link{{Thread: 0, For: 1, LinkSums: LinkSums{Waits: 1, NS: 300, ComputingNS: 300}}})
 	if c := r.Causes[0]; c.MoreNS != 300 || c.Waits != 1 || c.DirectNS != 300 {
 		t.Errorf("%+v", c)
 	}

@@ -56,8 +56,7 @@ func (s *solver) report() {
 		s.waits[i] = nil
 		r.MPINS += s.lanes[i].mpiNS
 		for k, n := range s.lanes[i].notExplained {
-			sums[k].Calls += n.calls
-			sums[k].NS += n.ns
+			sums[k].add(n)
 		}
 	}
 	for k, n := range sums {

@@ -31,7 +31,7 @@ type world struct {
 type tally struct {
 	start, end   int32 // its MPI_Init and MPI_Finalize; -1: none
 	mpiNS        int64
-	notExplained [len(reasons)]struct{ calls, ns int64 }
+	notExplained [len(reasons)]NotExplained // by reason, without its words
 }
 
 // An edge says that a call is left when another thread has entered one.
@@ -89,7 +89,7 @@ func meaningOf(functions []string) (m meaning) {
 func (m *meaning) of(path uint32) *call { return &m.calls[m.function[path]] }
 
 // count goes through all calls of a thread once. known says that waits of its collectives are known already.
-func (m *meaning) count(l *lane, comms []Comm, known bool) {
+func (m *meaning) count(l *lane, run *Run) {
 	l.start, l.end = -1, -1
 	c := &l.Collectives
 	k := 0 // the first collective of the call, or of a later one
@@ -104,14 +104,14 @@ func (m *meaning) count(l *lane, comms []Comm, known bool) {
 		switch {
 		case l.Unfinished && row == l.calls()-1:
 			reason, is = ofDeath, true
-		case of.meets() && !known && !c.of(k, row):
+		case of.meets() && !run.Known && !c.of(k, row):
 			reason, is = ofUnknown, true
-		case of.flow == allToAll && c.of(k, row) && comms[c.Comm[k]].Inter:
+		case of.flow == allToAll && c.of(k, row) && run.Comms[c.Comm[k]].Inter:
 			reason, is = ofGroups, true
 		}
 		switch {
 		case is:
-			l.tally.add(reason, ns)
+			l.unexplained(reason, int32(row), run.Main)
 		case of.flow == start && l.start < 0:
 			l.start = int32(row)
 		case of.flow == end && l.end < 0:
@@ -125,9 +125,21 @@ func (c *Collectives) of(k, row int) bool {
 	return k < len(c.Call) && int(c.Call[k]) == row && c.Comm[k] >= 0
 }
 
-func (t *tally) add(reason int, ns int64) {
-	t.notExplained[reason].calls++
-	t.notExplained[reason].ns += ns
+// unexplained counts a call.
+func (l *lane) unexplained(reason int, row int32, main Span) {
+	enterNS, exitNS := l.EnterNS[row], l.ExitNS[row]
+	x := NotExplained{Calls: 1, NS: exitNS - enterNS, MainNS: main.within(enterNS, exitNS)}
+	if x.MainNS > 0 {
+		x.MainCalls = 1
+	}
+	l.notExplained[reason].add(x)
+}
+
+func (n *NotExplained) add(o NotExplained) {
+	n.Calls += o.Calls
+	n.NS += o.NS
+	n.MainCalls += o.MainCalls
+	n.MainNS += o.MainNS
 }
 
 func (s *solver) findWorlds() {

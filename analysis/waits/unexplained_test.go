@@ -25,9 +25,9 @@ func TestDeath(t *testing.T) {
 	run.Threads[0].Unfinished = true
 	r := solved(t, run)
 	same(t, "kinds", kinds(run, r), byKind{Barrier: 500})
-	same(t, "not explained", r.NotExplained, []NotExplained{{"calls in which the process ended", 1, 810}})
+	same(t, "not explained", r.NotExplained, []NotExplained{{What: "calls in which the process ended", Calls: 1, NS: 810}})
 	run.Comms[0].Inter = true // which is a reason more, but the call is counted once
-	same(t, "not explained between groups", solved(t, run).NotExplained, []NotExplained{{"collectives between two groups", 2, 510 + 10}, {"calls in which the process ended", 1, 810}})
+	same(t, "not explained between groups", solved(t, run).NotExplained, []NotExplained{{What: "collectives between two groups", Calls: 2, NS: 510 + 10}, {What: "calls in which the process ended", Calls: 1, NS: 810}})
 	run.Comms[0].Inter = false
 	run.Threads[2].EnterNS, run.Threads[2].ExitNS, run.Threads[2].Path, run.Threads[2].Collectives = nil, nil, nil, Collectives{}
 	r = solved(t, run)
@@ -45,7 +45,7 @@ func TestUnknownCommunicators(t *testing.T) {
 	r := solved(t, run)
 	inside := inCall(run, 0)
 	same(t, "kinds", kinds(run, r), byKind{Barrier: 300})
-	same(t, "not explained", r.NotExplained, []NotExplained{{"collectives of unknown communicators", 2, inside}})
+	same(t, "not explained", r.NotExplained, []NotExplained{{What: "collectives of unknown communicators", Calls: 2, NS: inside}})
 	for i := range run.Threads {
 		run.Threads[i].Collectives = Collectives{}
 	}
@@ -59,7 +59,7 @@ func TestUnknownCommunicators(t *testing.T) {
 			run.Threads[i].Path[row] = 1
 		}
 	}
-	same(t, "nonblocking ones", solved(t, run).NotExplained, []NotExplained{{"collectives of unknown communicators", 4, all}})
+	same(t, "nonblocking ones", solved(t, run).NotExplained, []NotExplained{{What: "collectives of unknown communicators", Calls: 4, NS: all}})
 }
 
 // Calls of which it is not recorded for whom they wait are reported with all of their time.
@@ -70,7 +70,7 @@ func TestUnrecorded(t *testing.T) {
 			m.do(0, compute(1, 100), step{what: "local", function: "MPI_" + function})
 		}
 		_, r := solve(t, m)
-		same(t, reasons[why], r.NotExplained, []NotExplained{{reasons[why], int64(len(functions)), 10 * int64(len(functions))}})
+		same(t, reasons[why], r.NotExplained, []NotExplained{{What: reasons[why], Calls: int64(len(functions)), NS: 10 * int64(len(functions))}})
 	}
 }
 
@@ -118,7 +118,7 @@ func TestUnknownCompletion(t *testing.T) {
 			run.Threads[0].Collectives.Done[1] = -1
 			r := solved(t, run)
 			same(t, "waits for the second", kinds(run, r)[NToN], 0)
-			same(t, "not explained", r.NotExplained, []NotExplained{{"collectives whose completion is not known", 1, 10}})
+			same(t, "not explained", r.NotExplained, []NotExplained{{What: "collectives whose completion is not known", Calls: 1, NS: 10}})
 		})
 	}
 }
@@ -131,8 +131,8 @@ func TestUnknownCompletionOfSends(t *testing.T) {
 		late     int64 // the receive
 		want     []NotExplained
 	}{
-		"synchronous":        {"MPI_Issend", 1000, []NotExplained{{"sends whose completion is not known", 1, 10}}},
-		"large":              {"MPI_Isend", 1000, []NotExplained{{"sends whose completion is not known", 1, 10}}},
+		"synchronous":        {"MPI_Issend", 1000, []NotExplained{{What: "sends whose completion is not known", Calls: 1, NS: 10}}},
+		"large":              {"MPI_Isend", 1000, []NotExplained{{What: "sends whose completion is not known", Calls: 1, NS: 10}}},
 		"buffered":           {"MPI_Ibsend", 1000, nil},
 		"receive was posted": {"MPI_Issend", 50, nil},
 	} {
@@ -160,12 +160,12 @@ func TestStartsOfPersistent(t *testing.T) {
 	}{
 		"own thread":      {"MPI_Allreduce_init", func(*Run) {}, nil},
 		"other thread":    {"MPI_Allreduce_init", func(run *Run) { apart(run, 1); apart(run, 0) }, nil},
-		"not recorded":    {"MPI_Allreduce_init", func(run *Run) { run.Threads[1].Collectives.Ordinal[0]++ }, []NotExplained{{"persistent collectives whose making is not known", 1, 10}}},
-		"no communicator": {"MPI_Allreduce_init", func(run *Run) { run.Threads[1].Collectives.Comm[1] = -1 }, []NotExplained{{"collectives of unknown communicators", 1, 10}}},
-		"neighbours":      {"MPI_Neighbor_alltoall_init", func(*Run) {}, []NotExplained{{"neighbourhood collectives", 2, 20}}},
-		"groups":          {"MPI_Allreduce_init", func(run *Run) { run.Comms[0].Inter = true }, []NotExplained{{"collectives between two groups", 4, 40}}},
+		"not recorded":    {"MPI_Allreduce_init", func(run *Run) { run.Threads[1].Collectives.Ordinal[0]++ }, []NotExplained{{What: "persistent collectives whose making is not known", Calls: 1, NS: 10}}},
+		"no communicator": {"MPI_Allreduce_init", func(run *Run) { run.Threads[1].Collectives.Comm[1] = -1 }, []NotExplained{{What: "collectives of unknown communicators", Calls: 1, NS: 10}}},
+		"neighbours":      {"MPI_Neighbor_alltoall_init", func(*Run) {}, []NotExplained{{What: "neighbourhood collectives", Calls: 2, NS: 20}}},
+		"groups":          {"MPI_Allreduce_init", func(run *Run) { run.Comms[0].Inter = true }, []NotExplained{{What: "collectives between two groups", Calls: 4, NS: 40}}},
 		"outside":         {"MPI_Allreduce_init", func(run *Run) { run.Known, run.Threads[1].Collectives.Ordinal[0] = true, 9 }, nil},
-		"process ended":   {"MPI_Allreduce_init", func(run *Run) { run.Threads[0].Unfinished = true }, []NotExplained{{"calls in which the process ended", 1, 300}}},
+		"process ended":   {"MPI_Allreduce_init", func(run *Run) { run.Threads[0].Unfinished = true }, []NotExplained{{What: "calls in which the process ended", Calls: 1, NS: 300}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spoilt := func() *Run {

@@ -135,32 +135,42 @@ type Wait struct {
 
 // A Cause is what a thread did for longer than those that waited for it.
 type Cause struct {
-	Thread   int32
-	Key      int32 // index into Result.Keys
-	NS       int64 // charged
+	Thread int32
+	Key    int32 // index into Result.Keys
+	Charge
+	Main Charge // of waits in Run.Main: what is charged for the part of them that lies there
+}
+
+// A Charge is what waits come to that are charged to something.
+type Charge struct {
+	NS       int64
 	DirectNS int64 // of that by waits for this very thread
 	Waits    int64 // such
 	MoreNS   int64 // by how much longer it took than where was waited, sum of these
-	// Of NS and DirectNS, what is charged for the part of waits that lies within Run.Main.
-	MainNS, MainDirectNS int64
 }
 
 // A Direct is how many waits for a thread are charged, among others, to what it did for longer at one place: a wait
 // that is charged to several keys of one deed is one.
 type Direct struct {
-	Thread int32
-	Deed   int32
-	Waits  int64
+	Thread    int32
+	Deed      int32
+	Waits     int64
+	MainWaits int64 // of those, in Run.Main
 }
 
 // A Link is the waits of a thread for another in messages.
 type Link struct {
-	Thread, For                                 int32
+	Thread, For int32
+	LinkSums
+	Main LinkSums // of waits in Run.Main, the part of them that lies there
+}
+
+// LinkSums are what waits for another thread come to.
+type LinkSums struct {
 	Waits                                       int64
 	NS                                          int64
 	ComputingNS, MPINS, OutsideNS, NotExplained int64 // what of it is charged to what the other did,
 	HandedOnNS                                  int64 // and to those for whom it waited itself
-	MainNS                                      int64 // of NS, within Run.Main
 }
 
 // A Part is a part of the critical path: what a thread does from one time to another.
@@ -179,9 +189,9 @@ type Share struct {
 
 // NotExplained is time in calls of which it is not recorded for whom they wait: none of it is in waits.
 type NotExplained struct {
-	What  string
-	Calls int64
-	NS    int64
+	What              string
+	Calls, NS         int64
+	MainCalls, MainNS int64 // of those, in Run.Main
 }
 
 // An Eager is up to which size messages did not wait for their receivers; Bytes -1: none was seen.
@@ -193,7 +203,7 @@ type Eager struct {
 // A Result is what there is to know of the waits of a run.
 type Result struct {
 	Keys   []Key
-	Deeds  []int32  // by key: which deed it is: keys of one label, or of none, and of one place are one
+	Deeds  []int32  // by key: which deed it is: keys of one kind of computation, or of none, and of one place are one
 	Waits  [][]Wait // by thread, by row
 	Causes []Cause  // by thread and key
 	Direct []Direct // by thread and deed
@@ -208,7 +218,8 @@ type Result struct {
 	UnexplainedNS int64   // of the waits: their cause lies in what was not kept
 
 	MainWaitNS        int64 // what of WaitNS lies within Run.Main
-	MainUnexplainedNS int64 // what of UnexplainedNS is for waits within Run.Main
+	MainUncertainNS   int64 // what of UncertainNS lies there
+	MainUnexplainedNS int64 // what of UnexplainedNS is for waits there
 
 	Contradictions   int64 // calls that were left before what they waited for was there
 	ContradictionNS  int64

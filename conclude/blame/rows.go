@@ -121,7 +121,7 @@ func (d *describer) otherRows() (rows []parquet.WaitsRow) {
 	}
 	for _, c := range d.Causes {
 		row := of(parquet.WaitsCause, c.Thread, c.Key)
-		row.Count, row.ChargedNS, row.DirectNS, row.MoreNS, row.MainChargedNS, row.MainDirectNS = c.Waits, c.NS, c.DirectNS, c.MoreNS, c.MainNS, c.MainDirectNS
+		row.Count, row.ChargedNS, row.DirectNS, row.MoreNS, row.MainChargedNS, row.MainDirectNS = c.Waits, c.NS, c.DirectNS, c.MoreNS, c.Main.NS, c.Main.DirectNS
 		rows = append(rows, row)
 	}
 	for _, s := range d.Shares {
@@ -134,7 +134,7 @@ func (d *describer) otherRows() (rows []parquet.WaitsRow) {
 		rows = append(rows, parquet.WaitsRow{
 			Kind: parquet.WaitsLink, World: int32(t.World), Rank: int32(t.Rank), Thread: int32(t.Thread), Iterations: -1,
 			ForWorld: int32(other.World), ForRank: int32(other.Rank), ForThread: int32(other.Thread),
-			Count: l.Waits, WaitNS: l.NS, MainWaitNS: l.MainNS, ComputingNS: l.ComputingNS, MPINS: l.MPINS, OutsideNS: l.OutsideNS, HandedOnNS: l.HandedOnNS,
+			Count: l.Waits, WaitNS: l.NS, MainWaitNS: l.Main.NS, ComputingNS: l.ComputingNS, MPINS: l.MPINS, OutsideNS: l.OutsideNS, HandedOnNS: l.HandedOnNS,
 		})
 	}
 	return rows

@@ -35,11 +35,11 @@ func (p *part) span() waits.Span {
 	return waits.Span{EndNS: p.run.DurationNS}
 }
 
-func (p *part) cause(c *waits.Cause) (ns, directNS int64) {
+func (p *part) charge(c *waits.Cause) waits.Charge {
 	if p.main {
-		return c.MainNS, c.MainDirectNS
+		return c.Main
 	}
-	return c.NS, c.DirectNS
+	return c.Charge
 }
 
 func (p *part) share(s *waits.Share) int64 {
@@ -49,11 +49,11 @@ func (p *part) share(s *waits.Share) int64 {
 	return s.NS
 }
 
-func (p *part) link(l *waits.Link) int64 {
+func (p *part) link(l *waits.Link) waits.LinkSums {
 	if p.main {
-		return l.MainNS
+		return l.Main
 	}
-	return l.NS
+	return l.LinkSums
 }
 
 // of is a share of the waits.
@@ -65,9 +65,9 @@ func (p *part) ofPath(ns int64) float64 { return float64(ns) / float64(max(p.pat
 // table is what waits.json has of the run, or of its windows, or of main; rows are those of waits.
 func (d *describer) table(rows []waitRow, main bool) *rundir.WaitsTable {
 	p := &part{describer: d, main: main, waitNS: d.WaitNS}
-	mpiNS, unexplainedNS, span := d.MPINS, d.UnexplainedNS, p.span()
+	mpiNS, uncertainNS, unexplainedNS, span := d.MPINS, d.UncertainNS, d.UnexplainedNS, p.span()
 	if main {
-		mpiNS, p.waitNS, unexplainedNS = d.counted.mpiNS, d.MainWaitNS, d.MainUnexplainedNS
+		mpiNS, p.waitNS, uncertainNS, unexplainedNS = d.counted.mpiNS, d.MainWaitNS, d.MainUncertainNS, d.MainUnexplainedNS
 	}
 	for i := range d.Shares {
 		p.pathNS += p.share(&d.Shares[i])
@@ -75,7 +75,7 @@ func (d *describer) table(rows []waitRow, main bool) *rundir.WaitsTable {
 	t := &rundir.WaitsTable{
 		Basis: rundir.WaitsCollectives, Marked: d.marked(), Locations: d.locations,
 		Begin: seconds(span.BeginNS), End: seconds(span.EndNS), Seconds: seconds(span.EndNS - span.BeginNS),
-		MPI: seconds(mpiNS), Waiting: seconds(p.waitNS), Uncertain: seconds(d.UncertainNS), Unexplained: seconds(unexplainedNS),
+		MPI: seconds(mpiNS), Waiting: seconds(p.waitNS), Uncertain: seconds(uncertainNS), Unexplained: seconds(unexplainedNS),
 		Contradictions: d.Contradictions, Incomplete: d.Incomplete, NotSynchronising: d.NotSynchronising, OneSided: d.OneSided,
 	}
 	if d.Full {
@@ -88,9 +88,13 @@ func (d *describer) table(rows []waitRow, main bool) *rundir.WaitsTable {
 	t.Ranks = len(ranks)
 	residualNS := mpiNS - p.waitNS
 	for _, n := range d.NotExplained {
-		ns := min(n.NS, residualNS) // of main they are those of the run, which hardly ever lie outside of it
-		residualNS -= ns
-		t.NotExplained = append(t.NotExplained, rundir.WaitsNotExplained{What: n.What, Calls: n.Calls, Seconds: seconds(ns)})
+		calls, ns := n.Calls, n.NS
+		if main {
+			calls, ns = n.MainCalls, n.MainNS
+		}
+		if residualNS -= ns; calls > 0 {
+			t.NotExplained = append(t.NotExplained, rundir.WaitsNotExplained{What: n.What, Calls: calls, Seconds: seconds(ns)})
+		}
 	}
 	t.Residual = seconds(residualNS)
 	p.kinds(t, rows)
@@ -202,7 +206,7 @@ func (a doing) cluster() *int32 {
 
 // A deed is what a doing comes to.
 type deed struct {
-	waits.Cause
+	waits.Charge
 	clusters map[int32]bool // of its kind, that have a part in it
 }
 
@@ -247,21 +251,26 @@ func (p *part) causes(t *rundir.WaitsTable) {
 	sums := make(deeds)
 	for i := range p.Causes {
 		c := &p.Causes[i]
-		ns, directNS := p.cause(c)
-		if ns == 0 && p.main {
+		x := p.charge(c)
+		if x.NS == 0 && p.main {
 			continue
 		}
 		s := sums.of(p.doing(c.Thread, c.Key), p.Keys[c.Key])
-		s.NS += ns
-		s.DirectNS += directNS
-		s.MoreNS += c.MoreNS
+		s.NS += x.NS
+		s.DirectNS += x.DirectNS
+		s.MoreNS += x.MoreNS
 	}
 	keyOf := make(map[int32]int32) // by deed
 	for key, deed := range p.Deeds {
 		keyOf[deed] = int32(key)
 	}
 	for _, x := range p.Direct {
-		if s := sums[p.doing(x.Thread, keyOf[x.Deed])]; s != nil && (s.DirectNS > 0 || !p.main) {
+		s := sums[p.doing(x.Thread, keyOf[x.Deed])]
+		switch {
+		case s == nil: // none in main
+		case p.main:
+			s.Waits += x.MainWaits
+		default:
 			s.Waits += x.Waits
 		}
 	}
@@ -297,9 +306,9 @@ func (p *part) ranks(t *rundir.WaitsTable, rows []waitRow) {
 	}
 	for i := range p.Causes {
 		c := &p.Causes[i]
-		ns, directNS := p.cause(c)
-		sums[c.Thread].causedNS += ns
-		sums[c.Thread].directNS += directNS
+		x := p.charge(c)
+		sums[c.Thread].causedNS += x.NS
+		sums[c.Thread].directNS += x.DirectNS
 	}
 	for i := range p.Shares {
 		sums[p.Shares[i].Thread].pathNS += p.share(&p.Shares[i])
@@ -318,20 +327,14 @@ func (p *part) ranks(t *rundir.WaitsTable, rows []waitRow) {
 }
 
 func (p *part) links(t *rundir.WaitsTable) {
-	list := slices.DeleteFunc(slices.Clone(p.Links), func(l waits.Link) bool { return p.main && l.MainNS == 0 })
-	slices.SortStableFunc(list, func(a, b waits.Link) int { return cmp.Compare(p.link(&b), p.link(&a)) })
+	list := slices.DeleteFunc(slices.Clone(p.Links), func(l waits.Link) bool { return p.link(&l).NS == 0 })
+	slices.SortStableFunc(list, func(a, b waits.Link) int { return cmp.Compare(p.link(&b).NS, p.link(&a).NS) })
 	t.LinksTotal = len(list)
-	for _, l := range list[:listed(len(list), func(i int) float64 { return p.of(p.link(&list[i])) })] {
-		ns := p.link(&l)
-		in := func(part int64) rundir.Number { // of main by the share that it has of the waits
-			if ns == l.NS {
-				return seconds(part)
-			}
-			return seconds(int64(float64(part) * (float64(ns) / float64(l.NS))))
-		}
+	for _, l := range list[:listed(len(list), func(i int) float64 { return p.of(p.link(&list[i]).NS) })] {
+		x := p.link(&l)
 		t.Links = append(t.Links, rundir.WaitsLink{
-			Waiting: p.threads[l.Thread], For: p.threads[l.For], Count: l.Waits, Seconds: seconds(ns), Computing: in(l.ComputingNS), MPI: in(l.MPINS),
-			Outside: in(l.OutsideNS), HandedOn: in(l.HandedOnNS),
+			Waiting: p.threads[l.Thread], For: p.threads[l.For], Count: x.Waits, Seconds: seconds(x.NS), Computing: seconds(x.ComputingNS), MPI: seconds(x.MPINS),
+			Outside: seconds(x.OutsideNS), HandedOn: seconds(x.HandedOnNS),
 		})
 	}
 }
@@ -394,8 +397,7 @@ func (p *part) clusters(t *rundir.WaitsTable) {
 		return of[k]
 	}
 	for i := range p.Causes {
-		ns, _ := p.cause(&p.Causes[i])
-		at(p.Causes[i].Key).causedNS += ns
+		at(p.Causes[i].Key).causedNS += p.charge(&p.Causes[i]).NS
 	}
 	for i := range p.Shares {
 		at(p.Shares[i].Key).pathNS += p.share(&p.Shares[i])
