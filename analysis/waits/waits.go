@@ -1,7 +1,7 @@
 // Package waits finds out what each MPI call of a run waited for, who caused the waits, and the critical path.
 //
-//	skeleton   each call: entry e, exit x, and what it waits for: others' entries, the latest of which is D
-//	wait       min(D, x) − e where D > e; residual = x − max(e, D): e + wait + residual = x, to the nanosecond
+//	skeleton   each call: entry e, exit x, and what it waits for: others' entries, the latest of which, cut to x, is D
+//	wait       max(0, D − e); residual = x − max(e, D): e + wait + residual = x, to the nanosecond
 //	causes     what was waited for did more than those that waited, since both last met (delay costs: Böhme, Geimer,
 //	           Wolf, Arnold, Identifying the root causes of wait states in large-scale parallel applications, ICPP 2010)
 //	path       from the run's end backwards: at a wait on the thread that was waited for, at D
