@@ -227,7 +227,7 @@ func TestSummaryWithWaitsFits(t *testing.T) {
 		w.Marked = rapid.Bool().Draw(t, "marked")
 		w.Waiting = rundir.Number(rapid.Float64Range(1, 1e9).Draw(t, "waits"))
 		for id := range int32(30) {
-			w.Path.Parts = append(w.Path.Parts, rundir.WaitsPathPart{What: rundir.CauseComputing, Cluster: &id, Share: .02})
+			w.Clusters = append(w.Clusters, rundir.WaitsCluster{Cluster: 100 + id, PathShare: .02})
 		}
 		var b strings.Builder
 		if err := Summary(&b, r); err != nil {

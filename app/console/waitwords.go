@@ -218,14 +218,19 @@ func (w waitWords) pathLine(width int) string {
 		share rundir.Number
 	}
 	var parts []part
-	for _, p := range w.Path.Parts {
-		name := partName(p.What, p.Cluster)
-		k := slices.IndexFunc(parts, func(x part) bool { return x.name == name })
-		if k < 0 {
-			k = len(parts)
-			parts = append(parts, part{name: name})
+	kinds := make(map[int32]int)
+	for i := range w.Clusters {
+		c := &w.Clusters[i]
+		kind := cmp.Or(c.Kind, c.Cluster)
+		k, known := kinds[kind]
+		if !known {
+			k, kinds[kind] = len(parts), len(parts)
+			parts = append(parts, part{name: partName(rundir.CauseComputing, &kind)})
 		}
-		parts[k].share += p.Share
+		parts[k].share += c.PathShare
+	}
+	for _, x := range w.Others {
+		parts = append(parts, part{name: partName(x.What, nil), share: x.PathShare})
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.share, a.share) })
 	const least = .01 // of a part that is named

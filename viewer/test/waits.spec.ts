@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clusterOf, codeOf, kindOf, MPI, waiting } from '../src/data/codes';
 import { findings } from '../src/data/findings';
 import { loadBins, loadPack, PackError, type Pack } from '../src/data/pack';
-import { kindsIn } from '../src/data/clusters';
-import { causesOf, KINDS, OTHERS, partsOfPath, pathBy, scopesOf } from '../src/data/waits';
+import { byKind, KINDS, membersOf, pathBy, scopesOf, type Cause } from '../src/data/waits';
+import { did, who } from '../src/data/waitwords';
 import { linesOf } from '../src/draw/waits';
 import { seconds as time } from '../src/format';
 import { coarselyAt, critical, next } from '../src/timeline/critical';
@@ -58,7 +58,7 @@ describe('data', () => {
   test('the path is joined by what it is, and followed from thread to thread', () => {
     const pack = loadPack(run.bytes);
     const [scope] = scopesOf(pack.json.waits);
-    const parts = pathBy(must(scope).table, kindsIn(pack.json.clusters));
+    const parts = pathBy(must(scope).table);
     expect(parts.map((p) => [p.what, p.cluster, Math.round(p.share * 100)])).toEqual([['computing', 1, 60], ['computing', 2, 25], ['MPI', null, 10], ['outside', null, 5]]);
     const path = must(critical(pack));
     expect(Array.from({ length: 20 }, (_, i) => next(path, i))).toEqual([...Array.from({ length: 19 }, (_, i) => (i + 1) % 8), -1]);
@@ -105,37 +105,54 @@ describe('data', () => {
     });
   });
 
-  test('rows are sums of kinds, with their clusters below them, and what is not listed is one part', () => {
-    const { table, kinds } = ofVariants();
-    const [first, ...others] = causesOf(table, kinds);
-    expect(first).toMatchObject({ rank: 1, cluster: 1, seconds: 5, direct_seconds: 4, share: 0.5, waits: NaN, more_seconds: NaN, of: [{ cluster: 1, seconds: 2, waits: 7 }, { cluster: 4, seconds: 3, waits: 9 }] });
-    expect(others.map((c) => [c.rank, c.cluster, c.call_path, c.seconds, c.waits, c.of.map((m) => m.cluster)])).toEqual([
-      [2, 1, 'a', 2, 5, [4]], // the variant alone: its figures are the kind's
-      [1, 1, 'b', 1, 5, []],
-      [1, null, 'a', 0.5, 5, []],
+  test('kinds have the figures of their clusters, and the path is divided among them, all of it', () => {
+    const { table } = ofVariants();
+    expect([...byKind(table)].map(([kind, of]) => [kind, of.map((c) => c.cluster)])).toEqual([[1, [4, 1]], [2, [2]]]);
+    expect([membersOf(table, 1), membersOf(table, 2), membersOf(table, 7)]).toEqual([[1, 4], [2], [7]]);
+    const bar = pathBy(table);
+    expect(bar.map((p) => [p.what, p.cluster, p.seconds, p.of.map((m) => [m.cluster, m.path_seconds])])).toEqual([
+      ['computing', 1, 7, [[4, 4], [1, 3]]], ['MPI', null, 1.5, []], ['computing', 2, 1, []], ['computing', null, 0.5, []],
     ]);
-    expect(partsOfPath(table, kinds).map((p) => [p.cluster, p.call_path, p.seconds, p.of.map((m) => m.cluster)])).toEqual([[1, 'a', 5, [1, 4]], [1, 'b', 2, [4]], [2, 'a', 1, []], [null, 'a', 1, []]]);
-    const bar = pathBy(table, kinds);
-    expect(bar.map((p) => [p.what, p.cluster, p.seconds, p.of.map((m) => [m.cluster, m.seconds])])).toEqual([['computing', 1, 7, [[4, 4], [1, 3]]], ['computing', 2, 1, []], ['MPI', null, 1, []], [OTHERS, null, 1, []]]);
     expect(sum(bar.map((p) => p.share))).toBeCloseTo(1, 12);
+  });
+
+  test('what a cause is has the words of the command', () => {
+    const { pack, table } = ofVariants();
+    const [first] = table.causes;
+    const said = (change: Partial<Cause>, t = table) => did(t, { ...must(first), more_seconds: NaN, ...change }).replace(/\s/g, ' ');
+    const having = (locations: number) => ({ ...table, clusters: table.clusters.map((c) => ({ ...c, locations })) });
+    expect(said({ more_seconds: 0.25 })).toBe('250 ms longer in cluster 1 (variants 1, 4) before a');
+    expect(said({ variants: [4] })).toBe('in cluster 1 (variant 4) before a');
+    expect(said({ variants: [4] }, having(1))).toBe('in cluster 1 (variant 4; no other rank has it) before a');
+    expect(said({ variants: [] }, having(2))).toBe('in cluster 1 (only 2 of 8 ranks have it) before a');
+    expect(said({ cluster: null, variants: [] })).toBe('in bursts of no cluster before a');
+    expect(said({ what: 'MPI', cluster: null, variants: [], more_seconds: 0.25 })).toBe('250 ms longer in a');
+    expect(said({ what: 'outside', cluster: null, variants: [], call_path: '' })).toBe('in time not recorded');
+    const first0 = { world: 0, rank: 1, thread: 0 };
+    expect([who(pack, table, first0), who(pack, { ...table, locations: 9 }, first0)]).toEqual(['rank 1', 'rank 1 thread 0']);
   });
 });
 
 // ofVariants has 4 as a variant of 1, causes of 10 s of waiting and a path of 10 s.
 function ofVariants() {
-  const cause = (n: number, cluster: number | null, call_path: string, seconds: number, direct_seconds: number, waits: number) => ({
-    world: 0, rank: n, thread: 0, what: 'computing', cluster, call_path, seconds, direct_seconds, share: seconds / 10, waits, more_seconds: 0.25,
+  const cause = (n: number, cluster: number | null, variants: number[], call_path: string, seconds: number, direct_seconds: number, waits: number) => ({
+    world: 0, rank: n, thread: 0, what: 'computing', cluster, variants, call_path, seconds, direct_seconds, share: seconds / 10, waits, more_seconds: 0.25,
   });
-  const part = (what: string, cluster: number | null, call_path: string, seconds: number) => ({ what, cluster, call_path, seconds, share: seconds / 10 });
+  const part = (what: string, cluster: number | null, variants: number[], call_path: string, seconds: number) => ({ what, cluster, variants, call_path, seconds, share: seconds / 10 });
+  const cost = (cluster: number, kind: number, caused: number, path: number, imbalance: number) => ({
+    cluster, kind, locations: 8, caused_seconds: caused, path_seconds: path, path_share: path / 10, path_imbalance_seconds: imbalance,
+  });
+  const other = (what: string, caused: number, path: number) => ({ what, caused_seconds: caused, path_seconds: path, path_share: path / 10 });
   const given = {
     ...tableOf(8, 10),
-    causes: [cause(1, 1, 'a', 2, 2, 7), cause(1, 4, 'a', 3, 2, 9), cause(2, 4, 'a', 2, 2, 5), cause(1, 1, 'b', 1, 1, 5), cause(1, null, 'a', 0.5, 0.5, 5)],
-    clusters: [{ cluster: 1, caused_seconds: 3, path_seconds: 3, path_share: 0.3, path_imbalance_seconds: -1 }, { cluster: 4, caused_seconds: 5, path_seconds: 4, path_share: 0.4, path_imbalance_seconds: 2 }],
-    critical_path: { seconds: 10, changes: 3, parts: [part('computing', 1, 'a', 3), part('computing', 4, 'a', 2), part('computing', 4, 'b', 2), part('computing', 2, 'a', 1), part('MPI', null, 'a', 1)], parts_total: 9, ranks: [] },
+    causes: [cause(1, 1, [1, 4], 'a', 5, 4, 9), cause(2, 1, [4], 'a', 2, 2, 5), cause(1, 1, [], 'b', 1, 1, 5), cause(1, null, [], 'a', 0.5, 0.5, 5)],
+    clusters: [cost(4, 1, 5, 4, 2), cost(1, 1, 3, 3, -1), cost(2, 2, 0, 1, 0)],
+    others: [other('computing', 0.5, 0.5), other('MPI', 1.5, 1.5), other('outside', 0, 0)],
+    critical_path: { seconds: 10, changes: 3, parts: [part('computing', 1, [1, 4], 'a', 5), part('computing', 1, [4], 'b', 2), part('computing', 2, [], 'a', 1), part('MPI', null, [], 'a', 1)], parts_total: 9, rest_seconds: 1, ranks: [] },
   };
   const made = synthetic({ ranks: 8, iterations: 20, clusters: 4, kinds: true, waits: { whole_run: given } });
   const pack = loadPack(made.bytes);
-  return { made, pack, table: must(pack.json.waits?.whole_run), kinds: kindsIn(pack.json.clusters) };
+  return { made, pack, table: must(pack.json.waits?.whole_run) };
 }
 
 // One thread, 100 ns: a burst of 40, then a call of 60 that waits for 50.
@@ -208,16 +225,16 @@ test('sentences name the causes that cost 1 %, and what the critical path is', (
   const told = findings(pack);
   const of = (text: string) => told.filter((f) => f.text.includes(text));
   expect(of('makes others wait').map((f) => f.text.replace(/\s/g, ' '))).toEqual([
-    `Over the whole run rank 5 makes others wait ${time(0.5 * waited)}, 50 % of all waiting: 500 µs more in cluster 2, 40 times, before MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
-    `Over the whole run rank 3 makes others wait ${time(0.3 * waited)}, 30 % of all waiting: 500 µs more in no cluster, 30 times, before MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
-    `Over the whole run rank 3 makes others wait ${time(0.15 * waited)}, 15 % of all waiting: it takes longer in MPI without waiting, at MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
+    `Over the whole run rank 5 makes others wait ${time(0.5 * waited)} (50 % of all waits): 500 µs longer in cluster 2 before MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
+    `Over the whole run rank 3 makes others wait ${time(0.3 * waited)} (30 % of all waits): 500 µs longer in bursts of no cluster before MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
+    `Over the whole run rank 3 makes others wait ${time(0.15 * waited)} (15 % of all waits): in MPI_Wait@halo.c:51.`.replace(/\s/g, ' '),
   ]);
   expect(of('makes others wait')[0]).toMatchObject({ cluster: 2, show: { view: 'waits', selection: { clusters: [2], threads: [[5, 5]] } } });
-  expect(of('critical path').map((f) => f.text.replace(/\s/g, ' '))).toEqual(['Over the whole run the critical path is 60 % in cluster 1, 25 % in cluster 2, 10 % in MPI, 5 % in what was not recorded; it changes threads 19 times.']);
+  expect(of('critical path').map((f) => f.text.replace(/\s/g, ' '))).toEqual(['Over the whole run the critical path is 60 % cluster 1, 25 % cluster 2, 10 % MPI, 5 % not recorded, with 19 changes of rank.']);
   // The last cause has 5 % of the waits, which are 10 % of the time.
   expect(told.some((f) => f.text.includes('rank 1 makes'))).toBe(false);
   const collectives = synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: { whole_run: { ...tableOf(8, endNS / 1e9), basis: 'collectives' } } });
-  expect(findings(loadPack(collectives.bytes)).filter((f) => f.text.includes('in collectives,'))).toHaveLength(3);
+  expect(findings(loadPack(collectives.bytes)).filter((f) => f.text.includes('in collectives ('))).toHaveLength(3);
   const none = synthetic({ ranks: 8, iterations: 20, clusters: 4 });
   expect(findings(loadPack(none.bytes)).filter((f) => /makes others wait|critical path/.test(f.text))).toEqual([]);
 });
@@ -226,10 +243,10 @@ test('sentences are of main where it is known, and of kinds with their variants'
   const plain = (pack: Pack) => findings(pack).map((f) => f.text.replace(/\s/g, ' ')).filter((text) => /makes others wait|critical path/.test(text));
   const { pack } = ofVariants();
   expect(plain(pack)).toEqual([
-    'Over the whole run rank 1 makes others wait 5 s, 50 % of all waiting: it takes longer in cluster 1 (2 s in itself and 3 s in its variant 4), before a.',
-    'Over the whole run rank 2 makes others wait 2 s, 20 % of all waiting: 250 ms more in cluster 1 (its variant cluster 4), 5 times, before a.',
-    'Over the whole run rank 1 makes others wait 1 s, 10 % of all waiting: 250 ms more in cluster 1, 5 times, before b.',
-    'Over the whole run the critical path is 70 % in cluster 1 with its variants, 10 % in cluster 2, 10 % in MPI, 10 % in small parts; it changes threads 3 times.',
+    'Over the whole run rank 1 makes others wait 5 s (50 % of all waits): 250 ms longer in cluster 1 (variants 1, 4) before a.',
+    'Over the whole run rank 2 makes others wait 2 s (20 % of all waits): 250 ms longer in cluster 1 (variant 4) before a.',
+    'Over the whole run rank 1 makes others wait 1 s (10 % of all waits): 250 ms longer in cluster 1 before b.',
+    'Over the whole run the critical path is 70 % cluster 1 with its variants, 15 % MPI, 10 % cluster 2, 5 % no cluster, with 3 changes of rank.',
   ]);
   expect(findings(pack).find((f) => f.text.includes('rank 2 makes'))).toMatchObject({ cluster: 1, show: { selection: { clusters: [1, 4] } } });
   const main = synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: { main: tableOf(8, 1) } });
@@ -339,7 +356,7 @@ describe('page', () => {
     await page.mouse.click(x((enter * 3 + exit) / 4), y(1));
     await page.getByRole('button', { name: 'Why rank 3 is late: its causes' }).click();
     await expect.poll(() => hash(page)).toContain('threads=3');
-    expect(await texts(page, 'Who makes others wait, and by what')).toEqual([expect.stringMatching(/^rank 3 .*in no cluster/), expect.stringMatching(/^rank 3 .*MPI/)]);
+    expect(await texts(page, 'Who makes others wait, and by what')).toEqual([expect.stringMatching(/^rank 3 .*no cluster/), expect.stringMatching(/^rank 3 .*MPI/)]);
     expect(errors).toEqual([]);
     await close();
   });
@@ -357,7 +374,7 @@ describe('page', () => {
     expect(await page.locator('[data-part]').evaluateAll((parts) => parts.map((p) => [p.getAttribute('data-part'), Math.round(parseFloat(p.getAttribute('width') ?? ''))]))).toEqual([
       ['cluster 1', 60], ['cluster 2', 25], ['MPI', 10], ['not recorded', 5],
     ]);
-    expect(await page.locator('.unknown').innerText()).toMatch(/Nothing: each wait has its cause\.[^]*up to 4\s*KiB to a rank of the same node/);
+    expect(await page.locator('.unknown').innerText()).toMatch(/Nothing: each wait has its cause\.[^]*up to 4\s*KiB within a node did not wait/);
     await panel(page, 'Who makes others wait, and by what').getByRole('button', { name: 'rank 5' }).click();
     await expect.poll(() => hash(page)).toMatch(/cluster=2&threads=5|threads=5&cluster=2/);
     expect(await panel(page, 'Who makes others wait, and by what').locator('tr.chosen').count()).toBe(1);
@@ -375,11 +392,13 @@ describe('page', () => {
     const { bytes } = synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: { whole_run: whole, windows: tableOf(8, 1), why: ['files cannot tell'] } });
     const { page, errors, close } = await open(browser, report(bytes), 'view=waits');
     const said = (await page.locator('.unknown').innerText()).replace(/\s/g, ' ');
-    for (const words of ['Files cannot tell.', 'Clocks of the nodes', '2 ms would be waits', '3 ms of the waits have no cause', '4 calls ended before', 'Of 5 collectives', 'In 6 collectives', 'Of 7 messages', 'For whom one-sided synchronisation wait is not recorded: 8 calls, 4 ms']) {
+    for (const words of [
+      'Files cannot tell.', 'Clocks do not agree', 'Uncertain: 2 ms more would be waits', 'the cause of 3 ms of the waits', 'Contradictions: 4 calls ended before', 'not all members of 5 collectives', 'a member left 6 collectives', 'waits for 7 messages', 'Not explained: one-sided synchronisation: 8 calls, 4 ms',
+    ]) {
       expect(said).toContain(words);
     }
-    expect(await panel(page, 'Waiting').innerText()).toMatch(/messages are known in the kept windows only[^]*waits for messages included/);
-    expect(await panel(page, 'Who waits for whom in messages').innerText()).toContain('Not known: messages are known in the kept windows only.');
+    expect(await panel(page, 'Waiting').innerText()).toMatch(/blocking collectives only: waits for messages are in the residual[^]*Residual: in MPI, not waiting[^]*Not explained\s+4\s*ms/);
+    expect(await panel(page, 'Who waits for whom in messages').innerText()).toContain('Not known: waits for messages are in the residual.');
     await page.getByLabel('Within').selectOption('kept windows');
     await expect.poll(() => hash(page)).toContain('waits=windows');
     expect(await panel(page, 'Who waits for whom in messages').locator('tbody tr').count()).toBe(1);
@@ -387,8 +406,8 @@ describe('page', () => {
     await close();
   });
 
-  test('main is shown where it is known, and the whole run at a choice; columns of clusters are of the whole run', async () => {
-    const main = { ...tableOf(8, 0.5), begin_seconds: 0.25, end_seconds: 0.75, clusters: [] };
+  test('main is shown where it is known, and the whole run at a choice, for the columns of clusters too', async () => {
+    const main = { ...tableOf(8, 0.5), begin_seconds: 0.25, end_seconds: 0.75 };
     const { page, errors, close } = await open(browser, report(synthetic({ ranks: 8, iterations: 20, clusters: 4, waits: { main } }).bytes), 'view=waits');
     const waiting = async () => (await panel(page, 'Waiting').locator('tbody tr').first().innerText()).replace(/\s/g, ' ');
     expect(await panel(page, 'Waiting').innerText()).toContain('Within main, collectives and messages');
@@ -397,9 +416,12 @@ describe('page', () => {
     await page.getByLabel('Within').selectOption('whole run');
     await expect.poll(waiting).toContain(time(waited).replace(/\s/g, ' '));
     await expect.poll(() => hash(page)).toContain('waits=run');
-    await page.evaluate(() => (location.hash = 'view=clusters'));
-    await expect.poll(() => page.locator('tr[data-cluster="2"]').innerText()).toContain('25');
-    expect(await page.locator('table.sortable th button', { hasText: 'Makes wait' }).getAttribute('title')).toContain('of the whole run, whatever else is chosen');
+    const head = page.locator('table.sortable th button', { hasText: 'Makes others wait' });
+    for (const [address, says, seconds] of [['view=clusters', '; within main; ', 0.5], ['view=clusters&within=run', '; over the whole run; ', endNS / 1e9]] as const) {
+      await page.evaluate((a) => (location.hash = a), address);
+      await expect.poll(() => page.locator('tr[data-cluster="2"]').innerText()).toContain(time(0.5 * 0.1 * 8 * seconds));
+      expect(await head.getAttribute('title')).toContain(says);
+    }
     expect(errors).toEqual([]);
     await close();
   });
@@ -408,11 +430,11 @@ describe('page', () => {
     const { made, pack } = ofVariants();
     const { page, errors, close } = await open(browser, report(made.bytes), 'view=waits');
     const rows = await texts(page, 'Who makes others wait, and by what');
-    expect(rows.slice(0, 5).map((s) => s.replace(/ MPI.*/, ''))).toEqual([
-      expect.stringMatching(/^rank 1 cluster 1 a 5 s/), expect.stringMatching(/^cluster 1 itself 2 s/), expect.stringMatching(/^variant: cluster 4 3 s/), expect.stringMatching(/^rank 2 cluster 1 a 2 s/), expect.stringMatching(/^variant: cluster 4 2 s/),
-    ]);
-    expect(await page.locator('[data-part]').evaluateAll((parts) => parts.map((p) => p.getAttribute('data-part')))).toEqual(['cluster 1', 'cluster 2', 'MPI', 'others']);
-    const ends = await page.locator('[data-part="others"]').evaluate((p) => p.getBoundingClientRect().right - (p.closest('svg')?.getBoundingClientRect().right ?? 0));
+    expect(rows).toEqual([expect.stringMatching(/^rank 1 cluster 1 \(variants 1, 4\) a 5 s/), expect.stringMatching(/^rank 2 cluster 1 \(variant 4\) a 2 s/), expect.stringMatching(/^rank 1 cluster 1 b 1 s/), expect.stringMatching(/^rank 1 no cluster a/)]);
+    expect((await panel(page, 'On the critical path, by cluster and call path').innerText()).replace(/\s/g, ' ')).toContain('9 in all; here are the 4 largest, the others have 1 s together');
+    expect(await page.locator('[data-part]').evaluateAll((parts) => parts.map((p) => p.getAttribute('data-part')))).toEqual(['cluster 1', 'MPI', 'cluster 2', 'no cluster']);
+    expect(await page.locator('.timebar rect.variant').evaluateAll((parts) => parts.map((p) => [p.getAttribute('x'), p.getAttribute('width')]))).toEqual([['0%', '40%']]);
+    const ends = await page.locator('[data-part="no cluster"]').evaluate((p) => p.getBoundingClientRect().right - (p.closest('svg')?.getBoundingClientRect().right ?? 0));
     expect(Math.abs(ends)).toBeLessThan(1);
     await panel(page, 'Who makes others wait, and by what').getByRole('button', { name: 'rank 2' }).click();
     await expect.poll(() => hash(page)).toMatch(/cluster=1(%2C|,)4/);
@@ -421,11 +443,11 @@ describe('page', () => {
     const heads = await page.locator('table.sortable thead th').allInnerTexts();
     const at = (title: string) => heads.findIndex((h) => h.includes(title)) - 1;
     const cell = (id: number, title: string) => page.locator(`tr[data-cluster="${id}"] td`).nth(at(title));
-    expect(await cell(1, 'Makes wait').innerText()).toBe(time(8));
-    expect(await cell(1, 'Makes wait').getAttribute('title')).toBe(`itself ${time(3)}, variant 4 ${time(5)}`);
+    expect(await cell(1, 'Makes others wait').innerText()).toBe(time(8));
+    expect(await cell(1, 'Makes others wait').getAttribute('title')).toBe(`variant 4 ${time(5)}, variant 1 ${time(3)}`);
     expect(await cell(1, 'Imbalance').innerText()).toBe(time(1));
-    expect(await cell(4, 'Makes wait').innerText()).toBe(time(5));
-    expect(await cell(4, 'Makes wait').getAttribute('title')).toContain('cluster 1');
+    expect(await cell(4, 'Makes others wait').innerText()).toBe(time(5));
+    expect(await cell(4, 'Makes others wait').getAttribute('title')).toContain('cluster 1');
     expect(pack.json.clusters?.clusters.find((c) => c.id === 4)?.kind).toBe(1);
     expect(errors).toEqual([]);
     await close();
@@ -439,7 +461,7 @@ describe('page', () => {
       expect(await page.locator('main table').count()).toBe(0);
       await page.evaluate(() => (location.hash = 'view=clusters'));
       await page.waitForSelector('table.sortable');
-      expect(await page.locator('table.sortable thead').innerText()).not.toContain('Makes wait');
+      expect(await page.locator('table.sortable thead').innerText()).not.toContain('Makes others wait');
       expect(errors).toEqual([]);
       await close();
     }
@@ -452,7 +474,7 @@ describe('page', () => {
     const at = (title: string) => heads.findIndex((h) => h.includes(title)) - 1;
     expect(await page.locator('table.sortable tbody tr').first().getAttribute('data-cluster')).toBe('2');
     const two = await cellsOf(2);
-    expect([two[at('Makes wait')], two[at('On path')], two[at('Imbalance')]]).toEqual([time(0.5 * waited), '25 %', '20 ms'].map((s) => s.replace(/\s/g, ' ')));
+    expect([two[at('Makes others wait')], two[at('On path')], two[at('Imbalance')]]).toEqual([time(0.5 * waited), '25 %', '20 ms'].map((s) => s.replace(/\s/g, ' ')));
     expect((await cellsOf(3))[at('On path')]).toBe('–');
     expect(errors).toEqual([]);
     await close();

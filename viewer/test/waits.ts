@@ -12,6 +12,8 @@ export function tableOf(ranks: number, seconds: number): Record<string, unknown>
     basis: 'full',
     ranks,
     locations: ranks,
+    begin_seconds: 0,
+    end_seconds: seconds,
     seconds,
     mpi_seconds: 1.25 * waiting,
     wait_seconds: waiting,
@@ -34,8 +36,13 @@ export function tableOf(ranks: number, seconds: number): Record<string, unknown>
     ],
     causes_total: 17,
     clusters: [
-      { cluster: 1, caused_seconds: 0, path_seconds: 0.6 * seconds, path_share: 0.6, path_imbalance_seconds: -0.01 },
-      { cluster: 2, caused_seconds: 0.5 * waiting, path_seconds: 0.25 * seconds, path_share: 0.25, path_imbalance_seconds: 0.02 },
+      { cluster: 2, kind: 2, locations: ranks, caused_seconds: 0.5 * waiting, path_seconds: 0.25 * seconds, path_share: 0.25, path_imbalance_seconds: 0.02 },
+      { cluster: 1, kind: 1, locations: ranks, caused_seconds: 0, path_seconds: 0.6 * seconds, path_share: 0.6, path_imbalance_seconds: -0.01 },
+    ],
+    others: [
+      { what: 'computing', caused_seconds: 0.3 * waiting, path_seconds: 0, path_share: 0 },
+      { what: 'MPI', caused_seconds: 0.15 * waiting, path_seconds: 0.1 * seconds, path_share: 0.1 },
+      { what: 'outside', caused_seconds: 0.05 * waiting, path_seconds: 0.05 * seconds, path_share: 0.05 },
     ],
     by_rank: [
       { ...rank(5), wait_seconds: 0, caused_seconds: 0.5 * waiting, direct_seconds: 0.4 * waiting, path_seconds: 0.9 * seconds },
@@ -48,6 +55,7 @@ export function tableOf(ranks: number, seconds: number): Record<string, unknown>
       changes: 19,
       parts: [part('computing', 1, 0.5), part('computing', 2, 0.25), part('computing', 1, 0.1), part('MPI', null, 0.1), part('outside', null, 0.05)],
       parts_total: 7,
+      rest_seconds: 0,
       ranks: [{ ...rank(5), seconds: 0.9 * seconds, share: 0.9 }],
     },
     not_explained: [],
@@ -60,5 +68,5 @@ export function tableOf(ranks: number, seconds: number): Record<string, unknown>
 }
 
 export function waitsOf(ranks: number, seconds: number): Record<string, unknown> {
-  return { format: 1, whole_run: tableOf(ranks, seconds), windows: null, why: [] };
+  return { format: 1, whole_run: tableOf(ranks, seconds), main: null, windows: null, why: [] };
 }

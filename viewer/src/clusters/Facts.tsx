@@ -30,7 +30,7 @@ const ofKinds: readonly Fact[] = [
   },
   { name: 'kind', value: (c) => c.kind, show: (v, c) => (c.variant_of > 0 ? `variant of ${cluster(v)}` : count(v)) },
   { name: 'predicted by order', value: (c) => c.predicted, show: percent },
-  { name: 'why', value: () => NaN, show: (_, c) => c.why },
+  { name: 'why', value: () => NaN, show: (_, c) => <span class="why">{c.why}</span> },
   { name: 'disturbed bursts of its kind', value: (c) => c.disturbed_bursts, show: (v, c) => (v > 0 ? `${count(v)}, ${seconds(c.extra_seconds)} longer in total` : count(v)) },
 ];
 

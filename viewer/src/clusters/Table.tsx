@@ -1,10 +1,11 @@
 // All clusters, in the order of any column.
 import { usePack } from '../data/context';
-import type { Table as Waits } from '../data/waits';
-import { byKinds, kindsIn, SCORE, unclustered, type CallPath, type Cluster, type Clusters } from '../data/clusters';
+import { byKinds, SCORE, unclustered, type CallPath, type Clusters } from '../data/clusters';
 import { whyNot, type ClusterLoss, type Part } from '../data/efficiency';
 import type { ThreadName } from '../data/manifest';
 import { briefPath, nameOf } from '../data/names';
+import { byKind, scopesOf, type Scope, type Table as Waits, type Waits as All } from '../data/waits';
+import { variantName } from '../data/waitwords';
 import { cluster, count, ns, percent, score, seconds } from '../format';
 import { Panel } from '../parts/Panel';
 import { Swatch } from '../parts/Swatch';
@@ -55,7 +56,7 @@ interface Column {
 }
 
 // What figures of waits are of.
-const COSTS = 'of the whole run, whatever else is chosen; of a kind with its variants, whose rows have their parts of that';
+const costsAre = ({ within }: Scope) => `${within.slice(0, 1).toLowerCase()}${within.slice(1)}; of a kind with its variants, whose rows have their parts of that`;
 
 const columns: readonly Column[] = [
   { key: 'seconds', title: 'Time', says: 'total duration of its bursts', show: (r) => seconds(r.seconds) },
@@ -64,9 +65,9 @@ const columns: readonly Column[] = [
   { key: 'balance', title: 'Balance', says: 'mean over largest time of a thread in it and the variants of its kind', show: (r) => percent(r.balance), losses: true },
   { key: 'most', title: 'Most', says: 'who has the largest time in it and the variants of its kind', show: (r) => (r.who ? nameOf(r.who, r.who.world > 0) : '–'), losses: true },
   { key: 'best', title: 'IPC of best', says: 'its instructions per cycle over those of the best cluster between the same calls', show: (r) => percent(r.best), losses: true },
-  { key: 'caused', title: 'Makes wait', says: `waits of others that are charged to it: it takes longer on one rank than on those that wait for that one; ${COSTS}`, show: (r) => seconds(r.caused), waits: true },
-  { key: 'path', title: 'On path', says: `its part of the critical path: to a first order, what the run gains if it vanishes; ${COSTS}`, show: (r) => percent(r.path), waits: true },
-  { key: 'imbalance', title: 'Imbalance', says: `its time on the critical path less the mean of all threads: to a first order, what balance can gain; below 0 the path passes where it takes less; ${COSTS}`, show: (r) => seconds(r.imbalance), waits: true },
+  { key: 'caused', title: 'Makes others wait', says: 'waits of others that are charged to it: it takes longer on one rank than on those that wait for that one', show: (r) => seconds(r.caused), waits: true },
+  { key: 'path', title: 'On path', says: 'its part of the critical path: to a first order, what the run gains if it vanishes', show: (r) => percent(r.path), waits: true },
+  { key: 'imbalance', title: 'Imbalance on it', says: 'its time on the critical path less the mean of all threads: to a first order, what balance can gain; below 0 the path passes where it takes less', show: (r) => seconds(r.imbalance), waits: true },
   { key: 'bursts', title: 'Bursts', says: 'how many there were in the run', show: (r) => count(r.bursts) },
   { key: 'mean', title: 'Mean', says: 'mean duration', show: (r) => ns(r.mean), kinds: false },
   { key: 'spread', title: 'Spread', says: 'standard deviation of the durations, as part of their mean', show: (r) => percent(r.spread), kinds: false },
@@ -78,11 +79,11 @@ const columns: readonly Column[] = [
 ];
 
 export function rowsOf(c: Clusters, part: Part | null = null, waits: Waits | null = null): Row[] {
-  const cost = costsOf(c, waits);
+  const cost = waits ? costsOf(waits) : null;
   const [losses, rated] = [part?.kinds, part?.clusters].map((list) => new Map(list?.map((l) => [l.id, l])));
   return c.clusters.map((k) => ({
     ...lossOf(losses?.get(k.id), rated?.get(k.id)),
-    ...(cost.get(k.id) ?? free),
+    ...(cost?.get(k.id) ?? free),
     id: k.id,
     seconds: k.seconds,
     share: k.share,
@@ -110,27 +111,22 @@ const free: Costs & Pick<Row, 'parts'> = { caused: NaN, path: NaN, imbalance: Na
 
 // costsOf has what clusters make others wait, and what they have of the critical path: in the row of the cluster that
 // stands for a kind the sums of all its clusters, as who is late in one variant of it is early in another.
-function costsOf(c: Clusters, waits: Waits | null): Map<number, Costs & Pick<Row, 'parts'>> {
-  const known = new Map(waits?.clusters.map((w) => [w.cluster, w]));
-  const own = new Map(
-    c.clusters.flatMap((k: Cluster): [number, Cost][] => {
-      const w = known.get(k.id);
-      return w ? [[k.id, { id: k.id, caused: w.caused_seconds, path: w.path_share, imbalance: w.path_imbalance_seconds }]] : [];
-    }),
-  );
-  // One that is not on the path at all has no figures: what it has less than the mean of the threads is all of the mean.
-  const time = new Map(c.clusters.map((k) => [k.id, k.seconds]));
-  const costOf = (id: number): Cost => own.get(id) ?? { id, caused: 0, path: 0, imbalance: -(time.get(id) ?? 0) / (waits?.locations ?? NaN) };
-  const kinds = kindsIn(c);
+function costsOf(t: Waits): Map<number, Costs & Pick<Row, 'parts'>> {
   return new Map(
-    c.clusters.flatMap(({ id }): [number, Costs & Pick<Row, 'parts'>][] => {
-      const members = kinds.of(id) === id ? kinds.members(id) : [id];
-      if (!members.some((m) => own.has(m))) return [];
-      const parts = members.map(costOf);
+    [...byKind(t)].flatMap(([kind, members]) => {
+      const parts = members.map((w): Cost => ({ id: w.cluster, caused: w.caused_seconds, path: w.path_share, imbalance: w.path_imbalance_seconds }));
       const sum = (of: keyof Costs) => parts.reduce((all, p) => all + p[of], 0);
-      return [[id, { caused: sum('caused'), path: sum('path'), imbalance: sum('imbalance'), parts: parts.length > 1 ? parts : [] }]];
+      const all = { caused: sum('caused'), path: sum('path'), imbalance: sum('imbalance'), parts: parts.length > 1 ? parts : [] };
+      return parts.map((p): [number, Costs & Pick<Row, 'parts'>] => [p.id, p.id === kind ? all : { ...p, parts: [] }]);
     }),
   );
+}
+
+// costsIn is what the columns of waits are of: the whole run where the part is that, else main, as waits are not known
+// of other parts; null: they are known of neither.
+function costsIn(waits: All | null, part: Part | null): Scope | null {
+  const scopes = scopesOf(waits).filter((s) => s.key !== 'windows');
+  return scopes.find((s) => s.key === part?.key) ?? scopes[0] ?? null;
 }
 
 // restOf are the bursts that are in no cluster; they are always below all clusters.
@@ -152,11 +148,11 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
   const selection = useSelection();
   const [by, sortBy] = useParam('sort', 'id');
   const { part } = usePart();
-  const waits = pack.json.waits?.whole_run ?? null;
-  const rows = [...sorted(rowsOf(clusters, part, waits), by), ...restOf(clusters)];
+  const scope = costsIn(pack.json.waits, part);
+  const rows = [...sorted(rowsOf(clusters, part, scope?.table), by), ...restOf(clusters)];
   const most = Math.max(...rows.map((r) => r.share), 0);
   const kinds = byKinds(clusters);
-  const shown = columns.filter((c) => (c.kinds === undefined || c.kinds === kinds) && (!c.losses || part !== null) && (!c.waits || waits !== null));
+  const shown = columns.filter((c) => (c.kinds === undefined || c.kinds === kinds) && (!c.losses || part !== null) && (!c.waits || scope !== null));
   const table = () => ({
     columns: ['cluster', 'seconds', 'share', 'bursts', 'mean_ns', 'spread', 'score', 'eps', 'min_pts', 'ends_with', 'kind', 'median_ns', 'core', 'predicted', 'why', 'lost_seconds', 'load_balance', 'most', 'ipc_of_best', 'caused_seconds', 'path_share', 'path_imbalance_seconds'],
     rows: rows.map((r) => [cluster(r.id), r.seconds, r.share, r.bursts, r.mean, r.spread, r.score, r.eps, r.minPts, r.after?.name ?? '', r.kind, r.median, r.core, r.predicted, r.why, r.lost, r.balance, r.who ? nameOf(r.who, r.who.world > 0) : '', r.best, r.caused, r.path, r.imbalance]),
@@ -164,7 +160,7 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
   return (
     <Panel title="Clusters" note={`${count(clusters.clusters.length)}, of ${pack.json.manifest ? count(pack.json.manifest.bursts) : count(clusters.total.bursts)} bursts. Ctrl-click adds one to compare.${selection.level === null ? '' : ' These are the answer; drawings follow the chosen step.'}`} tools={
         <>
-          <Within title="Lost within" />
+          <Within />
           <SaveTools name="clusters" table={table} />
         </>
       } class="cluster-list">
@@ -174,7 +170,7 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
             <tr>
               <Head title="Cluster" says="by time" name="id" by={by} sort={sortBy} />
               {shown.map((c) => (
-                <Head key={c.key} title={c.title} says={c.says} name={c.key} by={by} sort={sortBy} right />
+                <Head key={c.key} title={c.title} says={c.waits && scope ? `${c.says}; ${costsAre(scope)}` : c.says} name={c.key} by={by} sort={sortBy} right />
               ))}
               <th scope="col">Ends with</th>
             </tr>
@@ -212,10 +208,9 @@ const classOf = (c: Column, r: Row) => ['n', c.key === 'share' ? 'bar' : '', c.w
 
 // costHint says what a figure of waits is the sum of, or why there is none.
 function costHint(c: Column, r: Row): string | undefined {
-  if (Number.isNaN(r[c.key])) return r.id > 0 ? 'makes nobody wait, and is not on the critical path' : undefined;
   if (ofKind(r)) return `a variant: of what the row of its kind, cluster ${count(r.kind)}, has`;
   if (r.parts.length === 0) return undefined;
-  return r.parts.map((p) => `${p.id === r.id ? 'itself' : `variant ${count(p.id)}`} ${c.show({ ...r, ...p })}`).join(', ');
+  return r.parts.map((p) => `${variantName(p.id)} ${c.show({ ...r, ...p })}`).join(', ');
 }
 
 function Head(p: { title: string; says: string; name: Key; by: string; sort: (by: string) => void; right?: boolean }) {

@@ -149,19 +149,6 @@ export function byKinds({ clusters }: Clusters): boolean {
   return clusters.some((c) => c.median_ns > 0);
 }
 
-// Kinds of computation are named by the cluster that stands for each.
-export interface Kinds {
-  readonly of: (cluster: number) => number;
-  readonly members: (kind: number) => readonly number[]; // the cluster that stands for it and its variants
-}
-
-export function kindsIn(c: Clusters | null): Kinds {
-  const of = new Map(c?.clusters.map(({ id, kind }) => [id, kind || id]));
-  const members = new Map<number, number[]>();
-  for (const [id, kind] of of) members.set(kind, [...(members.get(kind) ?? []), id].sort((a, b) => Number(b === kind) - Number(a === kind) || a - b));
-  return { of: (id) => of.get(id) ?? id, members: (kind) => members.get(kind) ?? [kind] };
-}
-
 // What is in no cluster, under the id that it has instead of a cluster's.
 export interface Unclustered {
   readonly id: number;

@@ -1,14 +1,15 @@
 // What the data say, in sentences, what matters most first. Each figure is computed from the pack; docs/viewer.md has
 // the thresholds.
-import { cluster as clusterName, count, list, ns, percent, plural, ratio, seconds } from '../format';
+import { cluster as clusterName, count, ns, percent, plural, ratio, seconds } from '../format';
 import type { Selection } from '../state/hash';
-import { FILTERED, kindsIn, MISSING, NOISE, unclustered, type Cluster } from './clusters';
+import { FILTERED, MISSING, NOISE, unclustered, type Cluster } from './clusters';
 import { partsOf } from './efficiency';
 import { groupsOf, median, secondsIn, type Group } from './groups';
 import type { Manifest } from './manifest';
 import { nameOf, numberOf, shortPath, threadName, threadsName } from './names';
 import type { Pack } from './pack';
-import { causesOf, clusterOf as computed, onlyCollectives, OTHERS, pathBy, scopesOf, type Cause, type PathPart, type Sum } from './waits';
+import { clusterOf as computed, membersOf, onlyCollectives, pathBy, scopesOf, type Cause } from './waits';
+import { did, locationOf, whatName, who } from './waitwords';
 
 interface Finding {
   readonly text: string;
@@ -83,17 +84,15 @@ function causes(pack: Pack): Finding[] {
   const [scope] = scopesOf(pack.json.waits);
   if (!scope) return [];
   const { table: t, within } = scope;
-  const kinds = kindsIn(pack.json.clusters);
-  const cost = causesOf(t, kinds).filter((c) => c.seconds >= COSTS * t.locations * t.seconds);
-  const of = (c: Sum<Cause>): Finding => {
+  const cost = t.causes.filter((c) => c.seconds >= COSTS * t.locations * t.seconds);
+  const of = (c: Cause): Finding => {
     const n = numberOf(pack, c);
     const id = computed(c);
-    const who = n < 0 ? nameOf(c, (pack.json.manifest?.worlds.length ?? 0) > 1) : threadName(pack, n);
     const where = onlyCollectives(t) ? ' in collectives' : '';
     return {
-      text: `${within} ${who} makes others wait ${seconds(c.seconds)}${where}, ${percent(c.share)} of all waiting: ${doing(c)}.`,
+      text: `${within} ${who(pack, t, c)} makes others wait ${seconds(c.seconds)}${where} (${percent(c.share)} of all waits): ${did(t, c)}.`,
       ...(id !== null && id > 0 && { cluster: id }),
-      show: { view: 'waits', selection: { clusters: id !== null && id > 0 ? [...kinds.members(id)] : null, threads: n < 0 ? null : [[n, n]] } },
+      show: { view: 'waits', selection: { clusters: id !== null && id > 0 ? membersOf(t, id) : null, threads: n < 0 ? null : [[n, n]] } },
     };
   };
   return reported(cost, CAUSES, of, 'waits', (n) => `${plural(n, 'more cause')} of waits ${n === 1 ? 'costs' : 'cost'} 1 % of the time of all ranks or more.`);
@@ -105,41 +104,18 @@ function reported<T>(all: readonly T[], most: number, of: (one: T) => Finding, v
   return [...all.slice(0, most).map(of), ...(rest > 0 ? [{ text: more(rest), show: { view, selection: {} } }] : [])];
 }
 
-// inVariants says in which clusters of its kind a sum is, where that is not the one that stands for it.
-function inVariants(sum: Sum<Cause> | Sum<PathPart>): string {
-  const [first] = sum.of;
-  if (!first) return '';
-  if (sum.of.length === 1) return ` (its variant ${clusterName(first.cluster ?? NOISE)})`;
-  return ` (${list(sum.of.map((p) => `${seconds(p.seconds)} in ${p.cluster === sum.cluster ? 'itself' : `its variant ${count(p.cluster ?? NOISE)}`}`))})`;
-}
-
-// doing says what a cause is, and by how much longer it took.
-function doing(c: Sum<Cause>): string {
-  const id = computed(c);
-  const at = c.call_path ? `, ${id === null ? 'at' : 'before'} ${shortPath(c.call_path)}` : '';
-  const longer = Number.isFinite(c.more_seconds) && c.waits > 0 ? `${seconds(c.more_seconds)} more ` : 'it takes longer ';
-  const often = Number.isFinite(c.more_seconds) && c.waits > 1 ? `, ${count(c.waits)} times` : '';
-  if (id !== null) return `${longer}in ${id > 0 ? clusterName(id) : 'no cluster'}${inVariants(c)}${often}${at}`;
-  return c.what === 'MPI' ? `${longer}in MPI without waiting${often}${at}` : `${longer}before its first record, or while it was not recorded${often}`;
-}
-
 // criticalPath reports what most of the critical path is.
 function criticalPath(pack: Pack): Finding[] {
   const [scope] = scopesOf(pack.json.waits);
-  const kinds = kindsIn(pack.json.clusters);
-  const parts = scope ? pathBy(scope.table, kinds).filter((p) => p.share >= COSTS) : [];
+  const parts = scope ? pathBy(scope.table).filter((p) => p.share >= COSTS) : [];
   const [first] = parts;
   if (!scope || !first) return [];
-  const named = parts.slice(0, 4).map((p) => {
-    const id = computed(p);
-    if (id === null) return `${percent(p.share)} in ${p.what === 'MPI' ? 'MPI' : p.what === OTHERS ? 'small parts' : 'what was not recorded'}`;
-    return `${percent(p.share)} in ${id > 0 ? clusterName(id) : 'no cluster'}${p.of.length > 1 ? ' with its variants' : ''}`;
-  });
+  const named = parts.slice(0, 4).map((p) => `${percent(p.share)} ${whatName(p)}${p.of.length > 1 ? ' with its variants' : ''}`);
   const { changes } = scope.table.critical_path;
   const id = computed(first);
   return [
     {
-      text: `${scope.within} the critical path is ${named.join(', ')}${Number.isFinite(changes) ? `; it changes threads ${plural(changes, 'time')}` : ''}.`,
+      text: `${scope.within} the critical path is ${named.join(', ')}${Number.isFinite(changes) ? `, with ${plural(changes, 'change')} of ${locationOf(scope.table)}` : ''}.`,
       ...(id !== null && id > 0 && { cluster: id }),
       show: { view: 'waits', selection: {} },
     },

@@ -1,6 +1,6 @@
 // waits.json as the page reads it: who waited for whom, and why.
 import { count, flag, list, number, object, optional, text, type Of } from './coerce';
-import type { Kinds } from './clusters';
+import { NOISE } from './clusters';
 import { sayStretch } from './efficiency';
 import type { ThreadName } from './manifest';
 
@@ -23,10 +23,11 @@ const readTable = object({
   kinds: list(object({ kind: text, count: count, seconds: number, longest_seconds: number })),
   call_paths: list(object({ call_path: text, kind: text, count: count, seconds: number, residual_seconds: number })),
   causes: list(
-    object({ ...name, what: text, cluster: optional(count), call_path: text, seconds: number, direct_seconds: number, share: number, waits: count, more_seconds: number }),
+    object({ ...name, what: text, cluster: optional(count), variants: list(count), call_path: text, seconds: number, direct_seconds: number, share: number, waits: count, more_seconds: number }),
   ),
   causes_total: count,
-  clusters: list(object({ cluster: count, caused_seconds: number, path_seconds: number, path_share: number, path_imbalance_seconds: number })),
+  clusters: list(object({ cluster: count, kind: count, locations: count, caused_seconds: number, path_seconds: number, path_share: number, path_imbalance_seconds: number })),
+  others: list(object({ what: text, caused_seconds: number, path_seconds: number, path_share: number })),
   by_rank: list(object({ ...name, wait_seconds: number, caused_seconds: number, direct_seconds: number, path_seconds: number })),
   links: list(
     object({ waiting: threadName, for: threadName, count: count, seconds: number, computing_seconds: number, mpi_seconds: number, outside_seconds: number, handed_on_seconds: number }),
@@ -35,8 +36,9 @@ const readTable = object({
   critical_path: object({
     seconds: number,
     changes: number,
-    parts: list(object({ what: text, cluster: optional(count), call_path: text, seconds: number, share: number })),
+    parts: list(object({ what: text, cluster: optional(count), variants: list(count), call_path: text, seconds: number, share: number })),
     parts_total: count,
+    rest_seconds: number,
     ranks: list(object({ ...name, seconds: number, share: number })),
   }),
   not_explained: list(object({ what: text, calls: count, seconds: number })),
@@ -52,7 +54,7 @@ export const readWaits = object({ main: optional(readTable), whole_run: optional
 export type Waits = Of<typeof readWaits>;
 export type Table = Of<typeof readTable>;
 export type Cause = Table['causes'][number];
-export type PathPart = Table['critical_path']['parts'][number];
+export type Cost = Table['clusters'][number];
 
 // The kinds of waits by number, as columns have them, with the words of files.
 export const KINDS: readonly { readonly name: string; readonly later: string; readonly says: string }[] = [
@@ -94,64 +96,44 @@ export function scopesOf(w: Waits | null): Scope[] {
 export const onlyCollectives = (t: Table) => t.basis === 'collectives';
 
 // A What is what a cause, or a part of the path, is.
-export type What = Pick<Cause, 'what' | 'cluster'>;
+export type What = Pick<Cause, 'what' | 'cluster' | 'variants'>;
 
-// clusterOf is the id of what it computes in; null: it does not compute.
-export const clusterOf = ({ what, cluster }: What): number | null => (what !== 'computing' ? null : (cluster ?? -1));
-
-// A Sum has, for a kind of computation, the sums of its clusters' rows under the cluster that stands for it. What is no
-// computation is as it was.
-export type Sum<R> = R & { readonly of: readonly Sum<R>[] }; // rows of its clusters; none where it is one of that very cluster
-
-// sumsOf joins rows that are of one kind, and alike otherwise; largest first.
-function sumsOf<R extends What & { readonly seconds: number }>(rows: readonly R[], kinds: Kinds, alike: (row: R) => unknown[], add: (sum: R, row: R) => R): Sum<R>[] {
-  const by = new Map<string, R[]>();
-  const named = (row: R): R => ({ ...row, cluster: row.cluster === null ? null : kinds.of(row.cluster) });
-  for (const row of rows) {
-    const key = JSON.stringify([row.what, clusterOf(named(row)), ...alike(row)]);
-    const known = by.get(key);
-    if (known) known.push(row);
-    else by.set(key, [row]);
-  }
-  const sums = [...by.values()].flatMap(([first, ...others]): Sum<R>[] => {
-    if (!first) return [];
-    const sum = others.reduce(add, named(first));
-    const alone = others.length === 0 && first.cluster === sum.cluster;
-    return [{ ...sum, of: alone ? [] : [first, ...others].map((row) => ({ ...row, of: [] })) }];
-  });
-  return sums.sort((a, b) => b.seconds - a.seconds);
-}
-
-// causesOf sums causes by rank, kind and call path. A wait may be charged to several clusters of a kind: how many there
-// are, and how much longer it took, is known of each of these alone.
-export function causesOf(t: Table, kinds: Kinds): Sum<Cause>[] {
-  return sumsOf(t.causes, kinds, (c) => [c.world, c.rank, c.thread, c.call_path], (sum, c) => ({
-    ...sum, seconds: sum.seconds + c.seconds, direct_seconds: sum.direct_seconds + c.direct_seconds, share: sum.share + c.share, waits: NaN, more_seconds: NaN,
-  }));
-}
-
-const addPart = (sum: PathPart, p: PathPart): PathPart => ({ ...sum, seconds: sum.seconds + p.seconds, share: sum.share + p.share });
-
-// partsOfPath sums parts of the critical path by kind and call path.
-export const partsOfPath = (t: Table, kinds: Kinds) => sumsOf(t.critical_path.parts, kinds, (p) => [p.call_path], addPart);
+// clusterOf is the id of the kind that it computes in; null: it does not compute.
+export const clusterOf = ({ what, cluster }: What): number | null => (what !== 'computing' ? null : (cluster ?? NOISE));
 
 export const same = (a: ThreadName, b: ThreadName) => a.world === b.world && a.rank === b.rank && a.thread === b.thread;
 
-// pathBy sums the parts of the critical path by what they are: kinds of computation, MPI, what was not recorded; last
-// what of it is in parts that the file does not list.
-export function pathBy(t: Table, kinds: Kinds): Sum<PathPart>[] {
-  const { parts, seconds, parts_total: total } = t.critical_path;
-  const byCluster = new Map<string, PathPart>();
-  for (const p of parts) {
-    const key = `${p.what} ${clusterOf(p)}`;
-    const known = byCluster.get(key);
-    byCluster.set(key, known ? addPart(known, p) : { ...p, call_path: '' });
+// byKind has the figures of clusters under the cluster that stands for their kind of computation.
+export function byKind(t: Table): Map<number, Cost[]> {
+  const kinds = new Map<number, Cost[]>();
+  for (const c of t.clusters) {
+    const kind = c.kind || c.cluster;
+    kinds.set(kind, [...(kinds.get(kind) ?? []), c]);
   }
-  const sums = sumsOf([...byCluster.values()].sort((a, b) => b.seconds - a.seconds), kinds, () => [], addPart);
-  const rest = seconds - sums.reduce((sum, p) => sum + p.seconds, 0);
-  if (total > parts.length && rest > 0) sums.push({ what: OTHERS, cluster: null, call_path: '', seconds: rest, share: rest / seconds, of: [] });
-  return sums;
+  return kinds;
 }
 
-// OTHERS is what the parts of a path are together that are not listed.
-export const OTHERS = 'others';
+// membersOf are the clusters of a kind, the one that stands for it first.
+export function membersOf(t: Table, kind: number): number[] {
+  const ids = byKind(t).get(kind)?.map((c) => c.cluster) ?? [kind];
+  return ids.sort((a, b) => Number(b === kind) - Number(a === kind) || a - b);
+}
+
+// A Slice is what the critical path has of a kind of computation, of bursts in no cluster, of MPI, or of what was not
+// recorded.
+export interface Slice extends What {
+  readonly seconds: number;
+  readonly share: number;
+  readonly of: readonly Cost[]; // its clusters on the path, largest first; none where it is of one cluster
+}
+
+// pathBy divides the critical path, all of it, largest first.
+export function pathBy(t: Table): Slice[] {
+  const kinds = [...byKind(t)].map(([kind, clusters]): Slice => {
+    const on = clusters.filter((c) => c.path_seconds > 0).sort((a, b) => b.path_seconds - a.path_seconds);
+    const sum = (of: 'path_seconds' | 'path_share') => on.reduce((all, c) => all + c[of], 0);
+    return { what: 'computing', cluster: kind, variants: [], seconds: sum('path_seconds'), share: sum('path_share'), of: clusters.length > 1 ? on : [] };
+  });
+  const others = t.others.map((o): Slice => ({ what: o.what, cluster: null, variants: [], seconds: o.path_seconds, share: o.path_share, of: [] }));
+  return [...kinds, ...others].filter((p) => p.seconds > 0).sort((a, b) => b.seconds - a.seconds);
+}

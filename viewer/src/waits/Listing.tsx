@@ -1,7 +1,7 @@
 // A table of waits.json: its first rows, all at a click; a row that stands for ranks or a cluster selects them.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { count, percent } from '../format';
+import { count, percent, seconds } from '../format';
 import { Heads } from '../parts/Heads';
 import { Panel } from '../parts/Panel';
 import { SaveTools } from '../save/SaveTools';
@@ -12,7 +12,6 @@ export interface Field<R> {
   readonly title: string;
   readonly says?: string;
   readonly show: (row: R) => ComponentChildren;
-  readonly member?: (row: R) => ComponentChildren; // in its place in a row below the sum
   readonly words?: true; // not a number
   readonly class?: string;
   readonly hint?: (row: R) => string; // when pointed at
@@ -28,15 +27,14 @@ interface Props<R> {
   readonly before?: ComponentChildren;
   readonly fields: readonly Field<R>[];
   readonly rows: readonly R[];
-  readonly members?: (row: R) => readonly R[]; // rows of which this one is the sum, below it
-  readonly total?: number; // that there are,
-  readonly listed?: number; // of which the file has so many; without, as many as rows
+  readonly total?: number; // that there are, of which the file has the rows,
+  readonly rest?: number; // and the seconds of the others
   readonly chosen?: (row: R) => boolean;
   readonly pick?: (row: R) => void;
   readonly empty: string;
 }
 
-export function Listing<R>({ title, name, note, tools, before, fields, rows, members, total, listed = rows.length, chosen, pick, empty }: Props<R>) {
+export function Listing<R>({ title, name, note, tools, before, fields, rows, total, rest, chosen, pick, empty }: Props<R>) {
   const [all, setAll] = useState(false);
   const shown = all ? rows : rows.slice(0, ROWS);
   const csv = () => ({ columns: fields.map((f) => f.csv), rows: rows.map((r) => fields.map((f) => f.value(r))) });
@@ -60,7 +58,7 @@ export function Listing<R>({ title, name, note, tools, before, fields, rows, mem
           <table>
             <Heads of={fields.map((f) => ({ title: f.title, says: f.says, class: f.words ? '' : 'n' }))} />
             <tbody>
-              {shown.flatMap((r, i) => [
+              {shown.map((r, i) => (
                 <tr key={i} class={chosen?.(r) ? 'chosen' : ''}>
                   {fields.map((f, k) => (
                     <td key={f.csv} class={classOf(f)} title={f.hint?.(r)}>
@@ -73,17 +71,8 @@ export function Listing<R>({ title, name, note, tools, before, fields, rows, mem
                       )}
                     </td>
                   ))}
-                </tr>,
-                ...(members?.(r) ?? []).map((m, k) => (
-                  <tr key={`${i}-${k}`} class="member">
-                    {fields.map((f) => (
-                      <td key={f.csv} class={classOf(f)} title={f.hint?.(m)}>
-                        {(f.member ?? f.show)(m)}
-                      </td>
-                    ))}
-                  </tr>
-                )),
-              ])}
+                </tr>
+              ))}
             </tbody>
           </table>
         </div>
@@ -93,9 +82,9 @@ export function Listing<R>({ title, name, note, tools, before, fields, rows, mem
           {all ? `The first ${ROWS} only` : `All ${count(rows.length)} rows`}
         </button>
       ) : null}
-      {total !== undefined && total > listed ? (
+      {total !== undefined && total > rows.length ? (
         <p class="note">
-          {count(total)} in all; here are the {count(listed)} largest. waits.parquet has all of them.
+          {count(total)} in all; here are the {count(rows.length)} largest{rest === undefined ? '' : `, the others have ${seconds(rest)} together`}. waits.parquet has all of them.
         </p>
       ) : null}
     </Panel>

@@ -1,21 +1,25 @@
 // What of the time in MPI is waiting, what the largest cause is, and what is not known.
 import { usePack } from '../data/context';
-import { causesOf, onlyCollectives, type Scope, type Table } from '../data/waits';
+import { onlyCollectives, type Scope, type Table } from '../data/waits';
+import { did, locationOf, who } from '../data/waitwords';
 import { bytes, percent, plural, seconds } from '../format';
 import { Heads, numbers } from '../parts/Heads';
 import { Panel } from '../parts/Panel';
 import { SaveTools } from '../save/SaveTools';
 import { goTo } from '../store';
 import { Share } from './Listing';
-import { clustersOf, threadsOf, useKindsIn, whatName, who } from './names';
+import { clustersOf, threadsOf } from './names';
 import { ScopeField } from './scope';
 
 export function Summary({ scope }: { scope: Scope }) {
   const t = scope.table;
   const rows: [string, number, string][] = [
     ['Waiting', t.wait_seconds, 'from the entry of a call until what it waits for is there'],
-    [onlyCollectives(t) ? 'In MPI otherwise, waits for messages included' : 'In MPI without waiting', t.residual_seconds, 'the library: transfers, its trees, progress, noise'],
+    ['Residual: in MPI, not waiting', t.residual_seconds, 'the library: its trees, progress, noise, transfers'],
   ];
+  const notExplained = t.not_explained.reduce((sum, e) => sum + e.seconds, 0);
+  if (notExplained > 0) rows.push(['Not explained', notExplained, 'calls that may have waited: it is not recorded for whom']);
+  const time = t.locations * t.seconds;
   const table = () => ({ columns: ['part', 'seconds', 'share'], rows: rows.map(([name, s]) => [name, s, s / t.mpi_seconds]) });
   return (
     <Panel
@@ -23,7 +27,7 @@ export function Summary({ scope }: { scope: Scope }) {
       note={
         <>
           <span title={scope.says}>{scope.within}</span>
-          {onlyCollectives(t) ? ', collectives only: messages are known in the kept windows only' : ', collectives and messages'}
+          {onlyCollectives(t) ? ', blocking collectives only: waits for messages are in the residual' : ', collectives and messages'}
         </>
       }
       tools={
@@ -52,7 +56,7 @@ export function Summary({ scope }: { scope: Scope }) {
                 <th scope="row">In MPI</th>
                 <td class="n">{seconds(t.mpi_seconds)}</td>
                 <td class="n">
-                  {percent(t.mpi_seconds / (t.locations * t.seconds))} of {plural(t.locations, t.locations > t.ranks ? 'thread' : 'rank')} × {seconds(t.seconds)}
+                  {percent(t.mpi_seconds / time)}, and waiting {percent(t.wait_seconds / time)}, of {plural(t.locations, locationOf(t))} × {seconds(t.seconds)}
                 </td>
               </tr>
             </tbody>
@@ -68,11 +72,10 @@ export function Summary({ scope }: { scope: Scope }) {
 // Next says what costs most, and where to look at it.
 function Next({ t }: { t: Table }) {
   const pack = usePack();
-  const kinds = useKindsIn();
-  const [cause] = causesOf(t, kinds);
+  const [cause] = t.causes;
   if (!cause) return null;
   const threads = threadsOf(pack, [cause]);
-  const clusters = clustersOf(cause, kinds);
+  const clusters = clustersOf(t, cause);
   const link = (view: string, title: string, selection = { threads, clusters }) => (
     <button type="button" class="link" onClick={() => goTo(view, selection)}>
       {title}
@@ -80,8 +83,7 @@ function Next({ t }: { t: Table }) {
   );
   return (
     <p class="next">
-      Largest cause: {who(pack, cause)}, {whatName(cause)}, {seconds(cause.seconds)}, {percent(cause.share)} of all waiting. What it computes there: {link('clusters', 'Clusters')}; whether others do it
-      faster: {link('ranks', 'Ranks')}; when: {link('timeline', 'Timeline')}
+      Largest cause: {who(pack, t, cause)} makes others wait {seconds(cause.seconds)} ({percent(cause.share)} of all waits): {did(t, cause)}. {clusters ? <>What it computes there: {link('clusters', 'Clusters')}; whether others do it faster: {link('ranks', 'Ranks')}; when</> : 'When'}: {link('timeline', 'Timeline')}
     </p>
   );
 }
@@ -89,14 +91,14 @@ function Next({ t }: { t: Table }) {
 function Unknown({ t }: { t: Table }) {
   const { waits } = usePack().json;
   const said: string[] = (waits?.why ?? []).map((text) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`);
-  if (t.marked) said.push('Clocks of the nodes do not agree well enough to trust all of it.');
-  if (t.uncertain_seconds > 0) said.push(`${seconds(t.uncertain_seconds)} would be waits, but are shorter than the clocks of two nodes agree: they count as time in MPI without waiting.`);
-  if (t.unexplained_seconds > 0) said.push(`${seconds(t.unexplained_seconds)} of the waits have no cause here: it lies before what is kept.`);
-  if (t.contradictions > 0) said.push(`${plural(t.contradictions, 'call')} ended before what ${t.contradictions === 1 ? 'it' : 'they'} waited for: clocks or records are wrong there.`);
-  if (t.collectives_incomplete > 0) said.push(`Of ${plural(t.collectives_incomplete, 'collective')} not all members are known: waits there, and what ties their members, are known in part.`);
-  if (t.collectives_not_synchronising > 0) said.push(`In ${plural(t.collectives_not_synchronising, 'collective')} in which all might wait for all, a member left before the last one entered: nobody waits there.`);
-  if (t.messages_one_sided > 0) said.push(`Of ${plural(t.messages_one_sided, 'message')} one side alone is known: waits for the other are not.`);
-  for (const e of t.not_explained) said.push(`For whom ${e.what} wait is not recorded: ${plural(e.calls, 'call')}, ${seconds(e.seconds)}.`);
+  if (t.marked) said.push('Clocks do not agree well enough to trust all of it.');
+  if (t.uncertain_seconds > 0) said.push(`Uncertain: ${seconds(t.uncertain_seconds)} more would be waits, but are shorter than the clocks of two hosts agree; they are in the residual.`);
+  if (t.unexplained_seconds > 0) said.push(`Unexplained: the cause of ${seconds(t.unexplained_seconds)} of the waits lies before what is kept.`);
+  if (t.contradictions > 0) said.push(`Contradictions: ${plural(t.contradictions, 'call')} ended before what ${t.contradictions === 1 ? 'it' : 'they'} waited for: clocks or records are wrong.`);
+  if (t.collectives_incomplete > 0) said.push(`Incomplete: not all members of ${plural(t.collectives_incomplete, 'collective')} are known: their waits are lower bounds.`);
+  if (t.collectives_not_synchronising > 0) said.push(`Not synchronising: a member left ${plural(t.collectives_not_synchronising, 'collective')} before the last one entered it.`);
+  if (t.messages_one_sided > 0) said.push(`One side known: waits for ${plural(t.messages_one_sided, 'message')} are in the residual.`);
+  for (const e of t.not_explained) said.push(`Not explained: ${e.what}: ${plural(e.calls, 'call')}, ${seconds(e.seconds)}.`);
   return (
     <div class="unknown">
       <h3>What is not known</h3>
@@ -109,7 +111,7 @@ function Unknown({ t }: { t: Table }) {
       {t.eager.map(({ same_node, bytes: most }) =>
         most === null ? null : (
           <p key={same_node ? 'one' : 'two'} class="note">
-            Sends of up to {bytes(most)} to a rank of {same_node ? 'the same node' : 'another node'} did not wait for their receiver; larger ones are taken to wait.
+            Sends of up to {bytes(most)} {same_node ? 'within a node' : 'between nodes'} did not wait for their receivers; larger ones are taken to wait.
           </p>
         ),
       )}

@@ -1,55 +1,30 @@
 // Who and what waits are of, and what a row of them selects.
-import { useMemo } from 'preact/hooks';
 import { usePack } from '../data/context';
-import { FILTERED, kindsIn, MISSING, NOISE, type Kinds } from '../data/clusters';
+import { FILTERED, MISSING, NOISE } from '../data/clusters';
 import type { ThreadName } from '../data/manifest';
-import { nameOf, numberOf } from '../data/names';
+import { numberOf } from '../data/names';
 import type { Pack } from '../data/pack';
-import { clusterOf, kindNumber, OTHERS, type What } from '../data/waits';
-import { cluster } from '../format';
-import { isVariant } from '../palette';
+import { clusterOf, kindNumber, membersOf, type Table, type What } from '../data/waits';
+import { variantsName, whatName } from '../data/waitwords';
 import { Swatch, WaitPatch } from '../parts/Swatch';
 import { inRanges } from '../state/ranges';
 import { select, type Selection } from '../store';
 
-export const who = (pack: Pack, t: ThreadName) => nameOf(t, (pack.json.manifest?.worlds.length ?? 0) > 1);
+const says: Readonly<Record<string, string>> = { outside: 'before the first MPI call of a rank, while its recording was paused, or lost', MPI: 'residual: in MPI, not waiting' };
 
-// whatName says what a cause, or a part of the path, is.
-export function whatName(w: What): string {
-  const id = clusterOf(w);
-  if (id !== null) return id > 0 ? cluster(id) : 'in no cluster';
-  return w.what === 'outside' ? 'not recorded' : w.what;
-}
-
-const says: Readonly<Record<string, string>> = { outside: 'before the first record of the rank, or paused, or lost', MPI: 'time in MPI calls without waiting', [OTHERS]: 'parts that are not listed: the file has the largest, none below 0.1 % of the path' };
-
-export function WhatName({ of }: { of: What }) {
+export function WhatName({ of, more = '' }: { of: What; more?: string }) {
   const id = clusterOf(of);
   return (
     <span title={says[of.what]}>
-      {id === null ? null : <Swatch id={id} />} {whatName(of)}
+      {id === null ? null : <Swatch id={id} />} {whatText(of, more)}
     </span>
   );
 }
 
-// memberName names a cluster below its kind.
-export function memberName(of: What): string {
-  const id = clusterOf(of) ?? 0;
-  return isVariant(id) ? `variant: ${cluster(id)}` : `${cluster(id)} itself`;
-}
-
-export function MemberName({ of }: { of: What }) {
-  return (
-    <span class="name">
-      <Swatch id={clusterOf(of) ?? 0} /> {memberName(of)}
-    </span>
-  );
-}
-
-// useKindsIn has the kinds of computation of the run.
-export function useKindsIn(): Kinds {
-  const { clusters } = usePack().json;
-  return useMemo(() => kindsIn(clusters), [clusters]);
+// whatText says what a cause, or a part of the path, is, with the clusters of its kind that it is in, and more details.
+export function whatText(of: What, more = ''): string {
+  const details = [variantsName(of), more].filter(Boolean).join('; ');
+  return whatName(of) + (details && ` (${details})`);
 }
 
 export function KindName({ of }: { of: string }) {
@@ -61,9 +36,9 @@ export function KindName({ of }: { of: string }) {
 }
 
 // clustersOf are those that a row selects: all of the kind; what is in no cluster is noise, filtered, or lacks data.
-export function clustersOf(w: What, kinds: Kinds): readonly number[] | null {
+export function clustersOf(t: Table, w: What): readonly number[] | null {
   const id = clusterOf(w);
-  return id === null ? null : id > 0 ? kinds.members(kinds.of(id)) : [NOISE, FILTERED, MISSING];
+  return id === null ? null : id > 0 ? membersOf(t, id) : [NOISE, FILTERED, MISSING];
 }
 
 export function threadsOf(pack: Pack, names: readonly ThreadName[]): Selection['threads'] {
