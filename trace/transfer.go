@@ -68,8 +68,8 @@ type Collectives struct {
 	Done []int32
 	// Instance is, of a start, its number among those of its request, from 0: those with one Comm, Ordinal and Instance
 	// belong together on all ranks. -1 = it is no start. nil: there is none. A row that has only made a persistent request
-	// (MPI_Allreduce_init) is no start. It moves nothing and waits for nobody: its Sent, Received and Root are what each
-	// of its starts moves, which have them too where that row is among the process's, and else 0, 0 and -1.
+	// (MPI_Allreduce_init) is no start. Making it is collective, and moves nothing: its Sent, Received and Root are what
+	// each of its starts moves, which have them too where that row is among the process's, and else 0, 0 and -1.
 	Instance []int32
 }
 

@@ -13,6 +13,8 @@ type candidate struct {
 	from place // row -1: a call that is not here
 	ns   int64 // when that is entered
 	kind Kind
+	// The call found its request not complete; a later one did.
+	polled bool
 }
 
 // candidates are what calls of collectives wait for, by thread, and what ties them to others.
@@ -57,8 +59,15 @@ func (s *solver) collectives() candidates {
 			if p.done < 0 || !p.takes && o.flow != prefix || !o.synchronises() {
 				continue
 			}
-			if o.flow != prefix && !s.run.Known && late(o, p.done) {
-				list[i] = append(list[i], candidate{p.done, o.latest, o.latestNS, o.kind})
+			if o.flow != prefix && !s.run.Known {
+				for row := p.done; row > p.start || row == p.done; row-- { // a test, and those before it
+					if late(o, row) {
+						list[i] = append(list[i], candidate{row, o.latest, o.latestNS, o.kind, row < p.done})
+					}
+					if row == 0 || !s.asksAgain(l, row-1) || !s.asksAgain(l, row) {
+						break
+					}
+				}
 			}
 			switch o.flow {
 			case allToAll, start, end:
@@ -86,13 +95,16 @@ func (s *solver) collectives() candidates {
 	return found
 }
 
+// asksAgain says that a call tests requests: what one found not complete, the next one asks for again.
+func (s *solver) asksAgain(l *lane, row int32) bool { return s.of(l.Path[row]).polls == test }
+
 // known makes candidates of the waits that are known already.
 func (s *solver) known(list [][]candidate) {
 	for i := range s.lanes {
 		for _, w := range s.lanes[i].Known {
 			hint := 0
 			row := enteredAt(s.lanes[w.For].EnterNS, w.UntilNS, &hint)
-			list[i] = append(list[i], candidate{w.Row, place{w.For, int32(row)}, w.UntilNS, w.Kind})
+			list[i] = append(list[i], candidate{w.Row, place{w.For, int32(row)}, w.UntilNS, w.Kind, false})
 		}
 	}
 }
@@ -151,7 +163,7 @@ func (s *solver) find(candidates candidates) {
 			}
 			for ; k < len(x) && x[k].row == row; k++ {
 				if x[k].ns > untilNS && x[k].from.thread != int32(i) {
-					best.from, best.kind, untilNS, polled = x[k].from, x[k].kind, x[k].ns, false
+					best.from, best.kind, untilNS, polled = x[k].from, x[k].kind, x[k].ns, x[k].polled
 				}
 			}
 			for int(met)+1 < len(s.met[i]) && s.met[i][met+1].start < row {

@@ -71,7 +71,7 @@ func (x *Lanes) stops(t team.Threads) [][]int32 {
 		if l.Unfinished {
 			add(int32(i), int32(l.calls()-1))
 		}
-		if x.meaning.polling && x.run.Messages > 0 {
+		if x.meaning.polling && (x.run.Messages > 0 || l.Collectives.Done != nil) {
 			for row, path := range l.Path {
 				if x.meaning.of(path).polls != noPoll {
 					add(int32(i), int32(row))

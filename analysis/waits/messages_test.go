@@ -165,6 +165,28 @@ func TestPolls(t *testing.T) {
 	same(t, "kinds", kinds(run, r), byKind{LateSender: 700})
 }
 
+// So it is for what began a collective.
+func TestPollsOfCollectives(t *testing.T) {
+	begin := step{what: "iallreduce", handle: "a", bytes: 8}
+	m := newMachine(2)
+	m.do(0, begin, step{what: "test", ns: 990}, step{what: "test", handles: []string{"a"}})
+	m.do(1, compute(1, 800), begin, waitall("a"))
+	run, r := solve(t, m)
+	same(t, "kinds", kinds(run, r), byKind{NToN: 790})
+	same(t, "causes", caused(r), byCluster{{1, 1}: 790})
+	if r.Contradictions != 0 {
+		t.Errorf("%d contradictions", r.Contradictions)
+	}
+
+	m = newMachine(2) // between computations one asks, and hides what is computed
+	poll := step{what: "test", ns: 20}
+	m.do(0, begin, compute(2, 100), poll, compute(2, 100), poll, compute(2, 100), step{what: "test", handles: []string{"a"}})
+	m.do(1, compute(1, 230), begin, waitall("a"))
+	run, r = solve(t, m)
+	same(t, "kinds", kinds(run, r), byKind{NToN: 30}) // the first test, as long as it takes
+	same(t, "causes", caused(r), byCluster{{1, 1}: 30})
+}
+
 // A receive that waits while a message is there that the rank takes later is in the wrong order.
 func TestWrongOrder(t *testing.T) {
 	m := newMachine(3)

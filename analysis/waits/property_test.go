@@ -248,6 +248,46 @@ func together(t fatal, recorded func() *Run, members int32, of []int32) *Result 
 	return all[0]
 }
 
+// So it is for what a call does for another: for tests, and for a receive that another thread of the rank completes.
+func TestTeamOfFew(t *testing.T) {
+	m := newMachine(2)
+	m.do(0, step{what: "iallreduce", handle: "a", bytes: 8}, step{what: "test", ns: 990}, step{what: "test", handles: []string{"a"}})
+	m.do(1, compute(1, 800), step{what: "iallreduce", handle: "a", bytes: 8}, waitall("a"))
+	tests := recorded(t, m)
+	if got, want := together(t, m.recorded, 2, []int32{0, 1}), solved(t, tests); !reflect.DeepEqual(got, want) || want.WaitNS == 0 {
+		t.Errorf("tests: %+v\nwant\n%+v", got, want)
+	}
+
+	m = newMachine(3)
+	m.do(0, compute(1, 500), send(1, 8))
+	m.do(1, irecv("a", 0), compute(2, 100))
+	m.do(2, compute(3, 50), recv(0))
+	m.do(0, send(2, 8))
+	threads := func() *Run { // ranks 1 and 2 are threads of one, of which the other completes the receive
+		run := m.recorded()
+		run.Threads[2].Rank = 1
+		message, doneNS := run.Message, run.Threads[2].ExitNS[0]
+		run.Messages, run.Message = 1, func(int) Message {
+			x := message(0)
+			x.DoneNS = doneNS
+			return x
+		}
+		return run
+	}
+	if err := m.run(); err != nil {
+		t.Fatal(err)
+	}
+	want := solved(t, threads())
+	if len(want.Waits[2]) != 1 || want.OneSided != 0 {
+		t.Errorf("waits of the thread that completes: %+v, %d messages of one side", want.Waits[2], want.OneSided)
+	}
+	for _, of := range [][]int32{{0, 0, 1}, {0, 1, 0}, {1, 0, 1}, {0, 1, 2}, {2, 1, 0}} {
+		if got := together(t, threads, 3, of); !reflect.DeepEqual(got, want) {
+			t.Errorf("threads at %v: %+v\nwant\n%+v", of, got, want)
+		}
+	}
+}
+
 // What does not fit together is an error, and no index beyond what is there.
 func TestSpoiltColumns(t *testing.T) {
 	message := func(change func(m *Message)) func(run *Run) {

@@ -57,6 +57,49 @@ func TestWindow(t *testing.T) {
 	}
 }
 
+// windowOf keeps all but one of the threads, and what was found of their waits at collectives.
+func windowOf(run *Run, r *Result, without int) *Run {
+	kept := *run
+	kept.Known, kept.Threads = true, slices.Clone(run.Threads)
+	for i, list := range r.Waits {
+		for _, w := range list {
+			if w.Kind != LateSender {
+				kept.Threads[i].Known = append(kept.Threads[i].Known, w)
+			}
+		}
+	}
+	kept.Threads[without] = Thread{Rank: int32(without), Kept: []Span{}}
+	return &kept
+}
+
+// In a window, too, an operation with a root ties who takes something to who gives it, whomever it waited for there,
+// and whoever is not kept: rank 0 is late by what it computes behind it.
+func TestWindowRootTies(t *testing.T) {
+	for _, c := range []struct {
+		what        string
+		root        int
+		third       int64 // when rank 2, which is not kept, comes
+		send        int64 // what rank 0 computes behind the operation
+		message     int64
+		unexplained int64
+	}{
+		{"bcast", 0, 50, 150, 100 + 150 - (200 + 10), 0},
+		{"reduce", 1, 50, 150, 100 + 150 - (200 + 10), 0},
+		{"reduce", 1, 300, 350, 100 + 350 - (300 + 10), 100},
+	} {
+		m := newMachine(3)
+		m.residual = 0
+		m.do(0, compute(1, 100), collective(c.what, c.root), compute(4, c.send), send(1, 8))
+		m.do(1, compute(2, 200), collective(c.what, c.root), compute(3, 10), recv(0))
+		m.do(2, compute(5, c.third), collective(c.what, c.root))
+		run, whole := solve(t, m)
+		r := solved(t, windowOf(run, whole, 2))
+		same(t, c.what+": kinds", kinds(run, r)[LateSender], c.message)
+		same(t, c.what+": causes", caused(r), byCluster{{0, 4}: c.message})
+		same(t, c.what+": unexplained", r.UnexplainedNS, c.unexplained)
+	}
+}
+
 // A collective of which not all members are kept has synchronised those that are if one of them waited there, as was
 // found for the whole run. What they have themselves does not say so: another may have left before.
 func TestWindowOfSomeRanks(t *testing.T) {
@@ -68,25 +111,10 @@ func TestWindowOfSomeRanks(t *testing.T) {
 		m.do(2, compute(1, third), collective("alltoallv", 0))
 		return recorded(t, m)
 	}
-	// window keeps two of the ranks, and what was found of their waits at the collective.
-	window := func(run *Run, r *Result) *Run {
-		kept := *run
-		kept.Known, kept.Threads = true, slices.Clone(run.Threads)
-		for i, list := range r.Waits {
-			for _, w := range list {
-				if w.Kind == NToN {
-					kept.Threads[i].Known = append(kept.Threads[i].Known, w)
-				}
-			}
-		}
-		kept.Threads[2] = Thread{Rank: 2, Kept: []Span{}}
-		return &kept
-	}
-
 	run := program(300)
 	whole := solved(t, run)
 	same(t, "kinds", kinds(run, whole), byKind{NToN: 300, LateSender: 50})
-	run = window(run, whole)
+	run = windowOf(run, whole, 2)
 	r := solved(t, run)
 	same(t, "kinds", kinds(run, r), byKind{NToN: 300, LateSender: 50})
 	same(t, "causes", caused(r), byCluster{{1, 4}: 50})
@@ -98,7 +126,7 @@ func TestWindowOfSomeRanks(t *testing.T) {
 	whole = solved(t, run)
 	same(t, "kinds", kinds(run, whole), byKind{LateSender: 50})
 	same(t, "not synchronising", whole.NotSynchronising, 1)
-	run = window(run, whole)
+	run = windowOf(run, whole, 2)
 	r = solved(t, run)
 	same(t, "causes", caused(r), caused(whole))
 	if caused(r)[[2]int32{1, 3}] == 0 {

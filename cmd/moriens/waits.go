@@ -3,6 +3,9 @@ package main
 import (
 	"errors"
 	"os"
+	"slices"
+
+	"github.com/alecthomas/kong"
 
 	"moriens/app/console"
 	"moriens/app/waiting"
@@ -15,11 +18,15 @@ type waitsCommand struct {
 	Dir     string     `arg:"" help:"Run directory." type:"path"`
 	By      waiting.By `group:"shown" help:"List by cluster, callpath, rank or kind, completely (default: ${default})." enum:"overview,cluster,callpath,rank,kind" default:"overview" placeholder:"LIST"`
 	Within  string     `group:"shown" help:"Part of the run: main (from the end of MPI_Init to the start of MPI_Finalize) or run (all of it) (default: ${default})." enum:"main,run" default:"main" placeholder:"PART"`
-	Windows bool       `group:"shown" help:"Of what is kept in full detail, with messages, not of the whole run."`
+	Windows bool       `group:"shown" help:"Of what is kept in full detail, with messages, wherever in the run that lies: not with --within."`
 	JSON    bool       `group:"shown" name:"json" help:"Print JSON: waits.json as it is in the directory, or the lists of --by."`
 }
 
-func (c *waitsCommand) Run() error {
+func (c *waitsCommand) Run(line *kong.Context) error {
+	within := slices.ContainsFunc(line.Path, func(p *kong.Path) bool { return p.Flag != nil && p.Flag.Name == "within" })
+	if c.Windows && within {
+		return usage(errors.New("--within says which part of the whole run, and --windows asks for what is kept in full detail, wherever that lies"), "leave out one of them")
+	}
 	answer, err := waiting.Ask(waiting.Question{Dir: c.Dir, By: c.By, Within: c.Within, Windows: c.Windows})
 	if err == nil && (!c.JSON || c.By != waiting.Overview) {
 		err = answer.Known()

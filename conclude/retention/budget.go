@@ -245,13 +245,24 @@ func (b *budget) fit(ctx context.Context, whole *trace.Run) {
 		if err == nil {
 			err = r.ended(ctx)
 		}
-		if err != nil || try == fits || b.share() == 0 {
+		taken := b.estimated()
+		if err != nil || try == fits || b.share() == 0 || taken == 0 {
 			b.none(err)
 			return
 		}
-		b.scale *= margin * float64(b.room) / float64(bytes)
+		// By what this choice was estimated at, which may be far less than its share: else the next one would be the same.
+		b.scale = margin * float64(taken) / float64(bytes)
 		b.choose()
 	}
+}
+
+// estimated is how many bytes of its share the choice was to take.
+func (b *budget) estimated() int64 {
+	bytes := b.sampleBytes()
+	for i := range b.reduction.parts {
+		bytes += b.reduction.parts[i].bytes
+	}
+	return bytes
 }
 
 // bytes makes what is kept of a run, and says how much that takes.
