@@ -238,7 +238,9 @@ func (w waitWords) clusterTable() table {
 	if w.Unexplained > 0 {
 		t.rows = append(t.rows, []string{"unexplained", spent(w.Unexplained), "", "", ""})
 	}
-	t.rows = append(t.rows, []string{"total", spent(all.Caused), spent(all.Path), ratioText(float64(all.PathShare)), ""})
+	if w.Others != nil { // else a version wrote it that did not list what there is beside clusters
+		t.rows = append(t.rows, []string{"total", spent(all.Caused), spent(all.Path), ratioText(float64(all.PathShare)), ""})
+	}
 	return t
 }
 

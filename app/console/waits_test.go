@@ -41,6 +41,27 @@ func TestGoldenWaits(t *testing.T) {
 	}
 }
 
+// The directory of a version that knew neither main nor what costs something beside clusters is of the whole run, and
+// says so; its clusters do not add up to a total.
+func TestGoldenOlderWaits(t *testing.T) {
+	r := unpacked(t, filepath.Join("testdata", "summaries", "heat-waits"))
+	table := r.Waits.Within(rundir.WithinMain)
+	if r.Waits.Main != nil || table != r.Waits.WholeRun || table.Others != nil {
+		t.Fatalf("it is not older: %+v", r.Waits)
+	}
+	for _, by := range []string{"", "cluster", "kind"} { // the others need waits.parquet
+		var b bytes.Buffer
+		if err := Waits(&b, table, r.Waits.Why, WaitsForm{Dir: r.Dir, By: by, Within: rundir.WithinRun}); err != nil {
+			t.Fatal(err)
+		}
+		name := "older"
+		if by != "" {
+			name += "-" + by
+		}
+		golden.Check(t, filepath.Join("waits", name+".txt"), b.Bytes())
+	}
+}
+
 // A table without any wait has no cause and says so.
 func TestWaitsOfNone(t *testing.T) {
 	table := &rundir.WaitsTable{Basis: rundir.WaitsFull, Ranks: 1, Locations: 2, Seconds: 1, Path: rundir.WaitsPath{Seconds: 1}}

@@ -120,11 +120,11 @@ func (d *describer) name(thread int) *rundir.ThreadName {
 
 func (d *describer) factors(f efficiency.Factors) rundir.EfficiencyFactors {
 	x := rundir.EfficiencyFactors{
-		Seconds: seconds(float64(f.TNS)), Parallel: rundir.Number(f.Parallel), Balance: rundir.Number(f.Balance),
-		InNodes: rundir.Number(f.BalanceIn), BetweenNodes: rundir.Number(f.BalanceOut), Communication: rundir.Number(f.Communication),
+		Seconds: seconds(float64(f.TNS)), Parallel: rundir.Rounded(f.Parallel, 12), Balance: rundir.Rounded(f.Balance, 12),
+		InNodes: rundir.Rounded(f.BalanceIn, 12), BetweenNodes: rundir.Rounded(f.BalanceOut, 12), Communication: rundir.Rounded(f.Communication, 12),
 		Serialisation: rundir.Number(math.NaN()), Transfer: rundir.Number(math.NaN()), MostOutsideMPI: rundir.Number(math.NaN()),
 		MeanComputing: seconds(f.MeanNS()), MostComputing: seconds(f.LongestNS()), Most: d.name(f.Longest),
-		IPC: rundir.Number(f.IPC()), GHz: rundir.Number(f.Hertz() / 1e9), Instructions: rundir.Number(f.AllInstructions()),
+		IPC: rundir.Rounded(f.IPC(), 12), GHz: rundir.Rounded(f.Hertz()/1e9, 12), Instructions: rundir.Number(f.AllInstructions()),
 	}
 	return x
 }

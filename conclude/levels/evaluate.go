@@ -90,38 +90,43 @@ func divide(b *trace.Bursts, spans []trace.Span, places []uint32, numbers map[Sy
 	return kept, drawn
 }
 
+// ratio and seconds have the decimals of the manifest: more than the figures are worth take room.
+func ratio(x float64) rundir.Number { return rundir.Rounded(x, 9) }
+
+func seconds(ns float64) rundir.Number { return rundir.Rounded(ns/1e9, 9) }
+
 func describeFidelity(run *trace.Run, r *fidelity.Result) *rundir.Fidelity {
 	number := func(list []float64) []rundir.CounterError {
 		errors := make([]rundir.CounterError, len(list))
 		for c, x := range list {
-			errors[c] = rundir.CounterError{Name: run.Counters[c].Name, Error: rundir.Number(x)}
+			errors[c] = rundir.CounterError{Name: run.Counters[c].Name, Error: ratio(x)}
 		}
 		return errors
 	}
 	describe := func(e *fidelity.Errors) rundir.Errors {
 		d := rundir.Errors{
-			ExactSeconds: rundir.Number(float64(e.ExactNS) / 1e9), RebuiltSeconds: rundir.Number(e.RebuiltNS / 1e9), Time: rundir.Number(e.Time),
-			WorstCluster: e.Worst, WorstTime: rundir.Number(e.WorstTime), Counters: number(e.Counters),
+			ExactSeconds: seconds(float64(e.ExactNS)), RebuiltSeconds: seconds(e.RebuiltNS), Time: ratio(e.Time),
+			WorstCluster: e.Worst, WorstTime: ratio(e.WorstTime), Counters: number(e.Counters),
 			Clusters: []rundir.ClusterError{}, Curves: []rundir.CurveError{},
 		}
 		for _, c := range e.Clusters {
 			d.Clusters = append(d.Clusters, rundir.ClusterError{
-				ID: c.Label, ExactSeconds: rundir.Number(float64(c.ExactNS) / 1e9), RebuiltSeconds: rundir.Number(c.RebuiltNS / 1e9), Time: rundir.Number(c.Time),
-				Counters: number(c.Counters), Wasserstein: rundir.Number(c.Wasserstein), Kolmogorov: rundir.Number(c.Kolmogorov),
+				ID: c.Label, ExactSeconds: seconds(float64(c.ExactNS)), RebuiltSeconds: seconds(c.RebuiltNS), Time: ratio(c.Time),
+				Counters: number(c.Counters), Wasserstein: ratio(c.Wasserstein), Kolmogorov: ratio(c.Kolmogorov),
 			})
 		}
 		for p, c := range e.Curves {
 			if c.Points > 0 {
-				d.Curves = append(d.Curves, rundir.CurveError{Phase: p, Points: c.Points, Mean: rundir.Number(c.Mean), Worst: rundir.Number(c.Worst), At: c.At})
+				d.Curves = append(d.Curves, rundir.CurveError{Phase: p, Points: c.Points, Mean: ratio(c.Mean), Worst: ratio(c.Worst), At: c.At})
 			}
 		}
 		return d
 	}
 	s := r.Sources
 	return &rundir.Fidelity{
-		Windows: describe(&r.Windows), Weighted: describe(&r.Weighted), Represented: rundir.Number(s.Represented()), Inside: rundir.Number(r.Inside),
+		Windows: describe(&r.Windows), Weighted: describe(&r.Weighted), Represented: ratio(s.Represented()), Inside: ratio(r.Inside),
 		Sources: rundir.Sources{
-			Thread: rundir.Number(s.Thread), Class: rundir.Number(s.Class), Run: rundir.Number(s.Run), Sample: rundir.Number(s.Sample), Nothing: rundir.Number(s.Nothing),
+			Thread: ratio(s.Thread), Class: ratio(s.Class), Run: ratio(s.Run), Sample: ratio(s.Sample), Nothing: ratio(s.Nothing),
 		},
 		Ranks: rankErrors(run, r.Windows.Threads),
 	}
@@ -145,7 +150,7 @@ func rankErrors(run *trace.Run, threads []fidelity.Time) rundir.RankErrors {
 	}
 	for at, t := range times {
 		e.List = append(e.List, rundir.RankError{
-			World: at.world, Rank: at.rank, Time: rundir.Number(t.Error()), ExactSeconds: rundir.Number(float64(t.ExactNS) / 1e9), RebuiltSeconds: rundir.Number(t.RebuiltNS / 1e9),
+			World: at.world, Rank: at.rank, Time: ratio(t.Error()), ExactSeconds: seconds(float64(t.ExactNS)), RebuiltSeconds: seconds(t.RebuiltNS),
 		})
 	}
 	if len(e.List) == 0 {
@@ -155,6 +160,7 @@ func rankErrors(run *trace.Run, threads []fidelity.Time) rundir.RankErrors {
 	for _, r := range e.List {
 		e.Mean += r.Time / rundir.Number(len(e.List))
 	}
+	e.Mean = ratio(float64(e.Mean))
 	slices.SortStableFunc(e.List, func(a, b rundir.RankError) int { return cmp.Compare(b.Time, a.Time) })
 	worst := e.List[0]
 	e.Worst = &worst

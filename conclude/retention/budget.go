@@ -121,7 +121,7 @@ func (b *budget) weigh() error {
 	return err
 }
 
-// unjudged takes as many bytes as the stated error, which is not known before there is something to evaluate.
+// unjudged takes no fewer bytes than the stated error, which is not known before there is something to evaluate.
 func (b *budget) unjudged() *rundir.Fidelity {
 	run := b.content.Run
 	const number = rundir.Number(.12345678901234567)

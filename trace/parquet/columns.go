@@ -61,7 +61,7 @@ func late[R any](c column[R]) column[R] {
 	return c
 }
 
-// ascending makes a column of 32 bits one whose values mostly grow by little from row to row.
+// ascending makes a column of 32 bits one whose values mostly are those of the row before, or grow by little.
 func ascending[R any](c column[R]) column[R] {
 	c.node = pq.Encoded(pq.Int(32), &pq.DeltaBinaryPacked)
 	return c

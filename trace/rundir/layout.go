@@ -5,22 +5,20 @@ import (
 	"encoding/json"
 )
 
-// lineWidth is how long an object or a list may be to stand on one line.
-const lineWidth = 200
+// listWidth and objectWidth are how long a list or an object may be to stand on one line. An object that is an entry of
+// a list mostly does, which takes less room than a line for each of its fields.
+const listWidth, objectWidth = 200, 400
 
 // encode gives the same bytes for the same value: indented, objects and lists on one line where they fit, numbers in
 // lines, object keys in the order of the fields, maps sorted, and < > & as they are.
-func encode(v any) ([]byte, error) { return encodeWide(v, lineWidth) }
-
-// encodeWide does so with lines of another width.
-func encodeWide(v any, width int) ([]byte, error) {
+func encode(v any) ([]byte, error) {
 	var compact bytes.Buffer
 	e := json.NewEncoder(&compact)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
-	l := layout{width: width}
+	var l layout
 	text := spaced(bytes.TrimSpace(compact.Bytes()))
 	l.out.Grow(len(text) + len(text)/4)
 	l.value(text, 0)
@@ -85,10 +83,7 @@ func split(value []byte) (parts [][]byte, nested bool) {
 }
 
 // A layout puts values on lines.
-type layout struct {
-	out   bytes.Buffer
-	width int // how long an object or a list may be to stand on one line
-}
+type layout struct{ out bytes.Buffer }
 
 func (l *layout) newLine(depth int) {
 	l.out.WriteByte('\n')
@@ -97,9 +92,20 @@ func (l *layout) newLine(depth int) {
 	}
 }
 
+// fits says that a value stands on one line.
+func fits(value []byte, depth int) bool {
+	switch value[0] {
+	case '{':
+		return 2*depth+len(value) <= objectWidth
+	case '[':
+		return 2*depth+len(value) <= listWidth
+	}
+	return true
+}
+
 // value writes a value, on as many lines as it needs, of which the first is begun.
 func (l *layout) value(value []byte, depth int) {
-	if value[0] != '{' && value[0] != '[' || 2*depth+len(value) <= l.width {
+	if fits(value, depth) {
 		l.out.Write(value)
 		return
 	}
@@ -109,7 +115,7 @@ func (l *layout) value(value []byte, depth int) {
 	for i, part := range parts {
 		if room -= len(part) + 2; i == 0 || value[0] == '{' || nested || room < 0 {
 			l.newLine(depth + 1)
-			room = l.width - 2*depth - len(part) - 4
+			room = listWidth - 2*depth - len(part) - 4
 		} else {
 			l.out.WriteByte(' ')
 		}

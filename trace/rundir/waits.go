@@ -210,16 +210,12 @@ type WaitsEager struct {
 // WaitsShare is a share with the decimals of the file.
 func WaitsShare(x float64) Number { return Rounded(x, 7) }
 
-// waitsWidth is that of lines of waits.json: an entry of a list is a line, which takes less room than one for each of
-// its fields.
-const waitsWidth = 400
-
 // Write writes the file.
 func (w *Waits) Write(to io.Writer) error {
 	w.WholeRun.fillEmpty()
 	w.Main.fillEmpty()
 	w.Windows.fillEmpty()
-	return writeWide(to, w, waitsWidth)
+	return writeJSON(to, w)
 }
 
 // fillEmpty makes lists that are nil empty ones.
@@ -395,4 +391,4 @@ type WaitsLists struct {
 }
 
 // Write writes it like the files of a run directory.
-func (l *WaitsLists) Write(w io.Writer) error { return writeWide(w, l, waitsWidth) }
+func (l *WaitsLists) Write(w io.Writer) error { return writeJSON(w, l) }

@@ -364,10 +364,8 @@ func some[T any](list *[]T) {
 	}
 }
 
-func writeJSON(w io.Writer, v any) error { return writeWide(w, v, lineWidth) }
-
-func writeWide(w io.Writer, v any, width int) error {
-	text, err := encodeWide(v, width)
+func writeJSON(w io.Writer, v any) error {
+	text, err := encode(v)
 	if err != nil {
 		return err
 	}
