@@ -181,14 +181,19 @@ func warning(m *rundir.Manifest) string {
 // switches are counted in parentheses of a warning.
 var switches = regexp.MustCompile(` \([^()]* switch(es)?\)`)
 
+// reasons are what shares the cores, without what that makes unreliable.
+func reasons(text string) string {
+	text, _, _ = strings.Cut(text, "; medians, ")
+	return switches.ReplaceAllString(text, "")
+}
+
 // warned is a warning in one line: what shares the cores, and that times are unreliable.
 func warned(text string) string {
 	if utf8.RuneCountInString(text) <= lineWidth {
 		return text
 	}
 	const so = "; times are unreliable"
-	causes, _, _ := strings.Cut(text, "; medians, ")
-	causes = switches.ReplaceAllString(causes, "")
+	causes := reasons(text)
 	if utf8.RuneCountInString(causes+so) > lineWidth {
 		causes = strings.ReplaceAll(causes, " of runnable time off the core", " off core")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"moriens/internal/plain"
 	"moriens/internal/units"
+	"moriens/trace"
 	"moriens/trace/rundir"
 )
 
@@ -20,6 +21,8 @@ type WaitsForm struct {
 	By     string // cluster, callpath, rank, kind; else: an overview
 	Within string // which part of the run the table is about: main or run; empty: windows
 	Others bool   // windows have a table too, which is not this one
+
+	Manifest *rundir.Manifest // nil: not known
 }
 
 // How many entries the overview has of each list.
@@ -30,7 +33,7 @@ func Waits(to io.Writer, t *rundir.WaitsTable, why []string, form WaitsForm) err
 	w := waitWordsOf(plain.Of(t))
 	var b strings.Builder
 	w.writeHead(&b, form)
-	overview := false
+	head, overview := b.Len(), false
 	switch form.By {
 	case "cluster":
 		writeTable(&b, w.clusterTable())
@@ -48,7 +51,7 @@ func Waits(to io.Writer, t *rundir.WaitsTable, why []string, form WaitsForm) err
 		overview = true
 		w.writeOverview(&b)
 	}
-	w.writeDoubts(&b, plain.Of(why), form.By != "rank" && form.By != "kind")
+	w.writeDoubts(&b, plain.Of(why), strings.Contains(b.String()[head:], notRecorded))
 	if overview {
 		w.writeNext(&b, form)
 	}
@@ -74,23 +77,54 @@ func (w waitWords) writeHead(b *strings.Builder, form WaitsForm) {
 	if w.Locations != w.Ranks {
 		fields[1] += fmt.Sprintf(" (%s that called MPI)", units.Counted(w.Locations, "thread"))
 	}
+	if form.Within != "" {
+		fields = append(fields, spent(w.Seconds))
+	}
 	basis := "collectives and messages"
 	if w.Basis == rundir.WaitsCollectives {
 		basis = "blocking collectives only: waits for messages are in the residual"
 	}
-	fmt.Fprintf(b, "%s: %s\n", plain.Line(form.Dir), strings.Join(append(fields, spent(w.Seconds), basis), separator))
-	fmt.Fprintf(b, "waits: %s, %s of %s in MPI, %s of the ranks' time\n\n", spent(w.Waiting), ratioText(float64(w.Waiting/w.MPI)), spent(w.MPI), ratioText(float64(w.Waiting/(w.Seconds*rundir.Number(w.Locations)))))
+	fmt.Fprintf(b, "%s: %s\n", plain.Line(form.Dir), strings.Join(append(fields, basis), separator))
+	if form.Within == "" {
+		fmt.Fprintf(b, "windows: %s in all, from %s to %s of the run%s\n", spent(w.Seconds), spent(w.Begin), spent(w.End), w.ends())
+	}
+	if m := form.Manifest; m != nil {
+		if text := warning(plain.Of(m)); text != "" {
+			fmt.Fprintf(b, "%s; residual and causes include waiting for a core\n", reasons(text))
+		}
+	}
+	fmt.Fprintf(b, "waits, %s: %s, %s of %s in MPI, %s of the %ss' time\n\n", w.all(), spent(w.Waiting), ratioText(float64(w.Waiting/w.MPI)), spent(w.MPI), ratioText(float64(w.Waiting/(w.Seconds*rundir.Number(w.Locations)))), w.location())
+}
+
+// ends says that ranks wait in starting or ending MPI.
+func (w waitWords) ends() string {
+	var names []string
+	for _, call := range []struct {
+		kind trace.WaitKind
+		name string
+	}{{trace.AtStart, "MPI_Init"}, {trace.AtEnd, "MPI_Finalize"}} {
+		if slices.ContainsFunc(w.Kinds, func(k rundir.WaitsKind) bool { return k.Kind == call.kind.String() }) {
+			names = append(names, call.name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", " + strings.Join(names, " and ") + " included"
 }
 
 func (w waitWords) writeOverview(b *strings.Builder) {
 	writeTable(b, w.kindTable(false))
+	if text := w.causingLine(); text != "" {
+		fmt.Fprintf(b, "\n%s\n", text)
+	}
 	if len(w.Causes) > 0 {
 		b.WriteByte('\n')
 	}
 	shown := w.Causes[:min(mostCauses, len(w.Causes))]
 	for i := range shown {
 		fmt.Fprintf(b, "%s\n", w.cause(&shown[i]))
-		if text := handedOn(&shown[i]); text != "" {
+		if text := w.indirect(&shown[i]); text != "" {
 			fmt.Fprintf(b, "  %s\n", text)
 		}
 	}
@@ -109,7 +143,7 @@ func (w waitWords) writeOverview(b *strings.Builder) {
 	t := table{left: []bool{true, false, false}}
 	for i := range parts {
 		p := &parts[i]
-		t.rows = append(t.rows, []string{"  " + before(place(p.What, p.Cluster, variantsText(p.Variants)), p.What, p.CallPath), spent(p.Seconds), percent(float64(p.Share))})
+		t.rows = append(t.rows, []string{"  " + w.pathPart(p), spent(p.Seconds), percent(float64(p.Share))})
 	}
 	writeTable(b, t)
 	w.writeRest(b, w.Path.PartsTotal-len(parts), "more part")
@@ -126,15 +160,23 @@ func (w waitWords) writeRest(b *strings.Builder, n int, what string) {
 	}
 }
 
-// writeDoubts says what is not known, or not certain; done that what was done is named above.
-func (w waitWords) writeDoubts(b *strings.Builder, why []string, done bool) {
+// pathPart is what the path has of one kind of computation, or call.
+func (w waitWords) pathPart(p *rundir.WaitsPathPart) string {
+	if w.Basis == rundir.WaitsCollectives && p.Messages() {
+		return strings.TrimSuffix(w.mpi()+": "+p.CallPath, ": ")
+	}
+	return before(place(p.What, p.Cluster, variantsText(p.Variants)), p.What, p.CallPath)
+}
+
+// writeDoubts says what is not known, or not certain; outside that something above is named as not recorded.
+func (w waitWords) writeDoubts(b *strings.Builder, why []string, outside bool) {
 	var list []string
 	say := func(there bool, format string, args ...any) {
 		if there {
 			list = append(list, fmt.Sprintf(format, args...))
 		}
 	}
-	say(done && w.outside(), notRecorded+": before the first MPI call of a rank, while its recording was paused, or lost")
+	say(outside, notRecorded+": before the first MPI call of a %s, while its recording was paused, or lost", w.location())
 	say(w.Marked, "marked: clocks do not agree well enough to trust all of it")
 	say(w.Uncertain > 0, "uncertain: %s more would be waits, but are shorter than the clocks of two hosts agree; they are in the residual", spent(w.Uncertain))
 	say(w.Unexplained > 0, "unexplained: the cause of %s of the waits lies before what is kept", spent(w.Unexplained))
@@ -148,11 +190,12 @@ func (w waitWords) writeDoubts(b *strings.Builder, why []string, done bool) {
 			between = "within a node"
 		}
 		if e.Bytes != nil {
-			say(true, "eager: sends of up to %s %s did not wait for their receivers; larger ones are taken to wait", units.Bytes(*e.Bytes), between)
+			say(true, "eager: sends of up to %s %s returned before their receives; larger ones count as waiting for theirs", units.Bytes(*e.Bytes), between)
 		}
 	}
+	say(w.Locations > w.Ranks, "note: a thread that waits for threads of its rank (pthread_join) counts as computing, and the critical path remains on it")
 	for _, text := range why {
-		say(true, "note: %s", text)
+		say(text != rundir.WaitsOfCollectives || w.Basis == rundir.WaitsCollectives, "note: %s", text)
 	}
 	if len(list) > 0 {
 		fmt.Fprintf(b, "\n%s\n", strings.Join(list, "\n"))
@@ -177,7 +220,7 @@ func (w waitWords) writeNext(b *strings.Builder, form WaitsForm) {
 
 // kindTable has the time in MPI by kind of wait, long with the call paths of each.
 func (w waitWords) kindTable(long bool) table {
-	t := table{head: []string{"waits by kind", "calls", "time", "longest", "of MPI"}, left: []bool{true, false, false, false, false}}
+	t := table{head: []string{"waits by kind", "calls that waited", "time", "longest", "of MPI"}, left: []bool{true, false, false, false, false}}
 	share := func(s rundir.Number) string { return ratioText(float64(s / w.MPI)) }
 	for _, k := range w.Kinds {
 		t.rows = append(t.rows, []string{k.Kind, count(k.Count), spent(k.Seconds), spent(k.Longest), share(k.Seconds)})
@@ -187,7 +230,11 @@ func (w waitWords) kindTable(long bool) table {
 			}
 		}
 	}
-	t.rows = append(t.rows, []string{"residual: in MPI, not waiting", "", spent(w.Residual), "", share(w.Residual)})
+	residual := "residual: in MPI, not waiting"
+	if w.Basis == rundir.WaitsCollectives {
+		residual = "residual, with waits for messages"
+	}
+	t.rows = append(t.rows, []string{residual, "", spent(w.Residual), "", share(w.Residual)})
 	for _, x := range w.NotExplained {
 		t.rows = append(t.rows, []string{"not explained: " + x.What, count(x.Calls), spent(x.Seconds), "", share(x.Seconds)})
 	}
@@ -204,9 +251,9 @@ func spent(s rundir.Number) string {
 // clusterTable has a row for each kind of computation, and below it its clusters, if there are several; and what there
 // is beside: columns add up to all waits, and to the whole path.
 func (w waitWords) clusterTable() table {
-	t := table{head: []string{"cluster", "makes others wait", "on the critical path", "share", "imbalance on it"}, left: []bool{true, false, false, false, false}}
-	row := func(name string, c *rundir.WaitsCluster) {
-		t.rows = append(t.rows, []string{name, spent(c.Caused), spent(c.Path), ratioText(float64(c.PathShare)), spent(c.Imbalance)})
+	t := table{head: []string{"cluster", "makes others wait", "on the critical path", "of the path", "on path − mean"}, left: []bool{true, false, false, false, false}}
+	row := func(name string, c *rundir.WaitsCluster, imbalance string) {
+		t.rows = append(t.rows, []string{name, spent(c.Caused), spent(c.Path), ratioText(float64(c.PathShare)), imbalance})
 	}
 	variants, sums, order := make(map[int32][]*rundir.WaitsCluster), make(map[int32]*rundir.WaitsCluster), []int32(nil)
 	all := rundir.WaitsCluster{Caused: w.Unexplained}
@@ -223,23 +270,23 @@ func (w waitWords) clusterTable() table {
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(sums[b].Caused, sums[a].Caused) })
 	for _, kind := range order {
-		row(fmt.Sprint(kind), sums[kind])
+		row(fmt.Sprint(kind), sums[kind], spent(sums[kind].Imbalance))
 		if list := variants[kind]; len(list) > 1 {
 			for _, c := range list {
-				row(fmt.Sprintf("  variant %d", c.Cluster), c)
+				row(fmt.Sprintf("  variant %d", c.Cluster), c, "")
 			}
 		}
 	}
 	for _, x := range w.Others {
 		c := rundir.WaitsCluster{Caused: x.Caused, Path: x.Path, PathShare: x.PathShare}
 		addCluster(&all, &c)
-		t.rows = append(t.rows, []string{partName(x.What, nil), spent(c.Caused), spent(c.Path), ratioText(float64(c.PathShare)), ""})
+		row(w.partName(x.What, nil), &c, "")
 	}
 	if w.Unexplained > 0 {
 		t.rows = append(t.rows, []string{"unexplained", spent(w.Unexplained), "", "", ""})
 	}
 	if w.Others != nil { // else a version wrote it that did not list what there is beside clusters
-		t.rows = append(t.rows, []string{"total", spent(all.Caused), spent(all.Path), ratioText(float64(all.PathShare)), ""})
+		row("total", &all, "")
 	}
 	return t
 }
@@ -301,17 +348,20 @@ func (w waitWords) causeTable() table {
 	return t
 }
 
+// rankTable has those first that make others wait most.
 func (w waitWords) rankTable() table {
-	t := table{head: []string{w.location(), "waits", "makes others wait", "directly", "on the critical path"}, left: []bool{true, false, false, false, false}}
-	for _, r := range w.ByRank {
-		t.rows = append(t.rows, []string{w.who(r.ThreadName), spent(r.Waiting), spent(r.Caused), spent(r.Direct), spent(r.Path)})
+	t := table{head: []string{w.location(), "waits", "makes others wait", "of all waits", "directly", "on the critical path"}, left: []bool{true, false, false, false, false, false}}
+	list := slices.Clone(w.ByRank)
+	slices.SortStableFunc(list, func(a, b rundir.WaitsRank) int { return cmp.Compare(b.Caused, a.Caused) })
+	for _, r := range list {
+		t.rows = append(t.rows, []string{w.who(r.ThreadName), spent(r.Waiting), spent(r.Caused), ratioText(float64(r.Caused / w.Waiting)), spent(r.Direct), spent(r.Path)})
 	}
 	return t
 }
 
 func (w waitWords) linkTable(links []rundir.WaitsLink) table {
 	t := table{
-		head: []string{"waits", "for", "calls", "time", "computing", "MPI", notRecorded, "handed on"}, left: []bool{true, true, false, false, false, false, false, false},
+		head: []string{"waits", "for", "calls", "time", "computing", "MPI", notRecorded, "its own waits"}, left: []bool{true, true, false, false, false, false, false, false},
 	}
 	for _, l := range links {
 		t.rows = append(t.rows, []string{w.who(l.Waiting), w.who(l.For), count(l.Count), spent(l.Seconds), spent(l.Computing), spent(l.MPI), spent(l.Outside), spent(l.HandedOn)})

@@ -46,8 +46,12 @@ func TestGoldenWaits(t *testing.T) {
 func TestGoldenOlderWaits(t *testing.T) {
 	r := unpacked(t, filepath.Join("testdata", "summaries", "heat-waits"))
 	table := r.Waits.Within(rundir.WithinMain)
-	if r.Waits.Main != nil || table != r.Waits.WholeRun || table.Others != nil {
-		t.Fatalf("it is not older: %+v", r.Waits)
+	if r.Waits.Main != nil || table != r.Waits.WholeRun {
+		t.Fatalf("it has main: %+v", r.Waits)
+	}
+	table.Begin, table.End, table.Others = 0, 0, nil
+	for i := range table.Clusters {
+		table.Clusters[i].Kind, table.Clusters[i].Locations = 0, 0
 	}
 	for _, by := range []string{"", "cluster", "kind"} { // the others need waits.parquet
 		var b bytes.Buffer
@@ -70,12 +74,14 @@ func TestWaitsOfNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `d: within run (all of it) · 1 rank (2 threads that called MPI) · 1.00 s · collectives and messages
-waits: 0 s, - of 0 s in MPI, 0.0 % of the ranks' time
+waits, all threads: 0 s, - of 0 s in MPI, 0.0 % of the threads' time
 
-waits by kind                  calls  time  longest  of MPI
-residual: in MPI, not waiting          0 s                -
+waits by kind                  calls that waited  time  longest  of MPI
+residual: in MPI, not waiting                      0 s                -
 
 critical path: 1.00 s, with 0 changes of thread
+
+note: a thread that waits for threads of its rank (pthread_join) counts as computing, and the critical path remains on it
 
 next: moriens waits --within run --by rank d (or callpath, cluster, kind); docs/waits.md
 `
@@ -88,14 +94,14 @@ func TestCauseSentences(t *testing.T) {
 	three, unknown := int32(3), rundir.Number(math.NaN())
 	one := rundir.ThreadName{Rank: 1}
 	for want, c := range map[string]rundir.WaitsCause{
-		"rank 1 makes others wait 2.00 s (50.0 % of all waits): 500 us longer in cluster 3 before MPI_Send":             {What: "computing", Cluster: &three, CallPath: "MPI_Send", More: .0005},
-		"rank 1 makes others wait 2.00 s (50.0 % of all waits): in cluster 3 before MPI_Send":                           {What: "computing", Cluster: &three, CallPath: "MPI_Send", More: unknown},
-		"rank 1 makes others wait 2.00 s (50.0 % of all waits): 1.00 ms longer in bursts of no cluster before MPI_Send": {What: "computing", CallPath: "MPI_Send", More: .001},
-		"rank 1 makes others wait 2.00 s (50.0 % of all waits): 20.0 us longer in MPI_Wait@halo.c:3":                    {What: "MPI", CallPath: "MPI_Wait@halo.c:3", More: .00002},
-		"rank 1 makes others wait 2.00 s (50.0 % of all waits): 50.0 ms longer in time not recorded":                    {What: "outside", More: .05},
-		"world 2 rank 1 thread 4 makes others wait 2.00 s (50.0 % of all waits): 50.0 ms longer in MPI":                 {ThreadName: rundir.ThreadName{World: 2, Rank: 1, Thread: 4}, What: "MPI", More: .05},
-		"world 2 rank 1 makes others wait 2.00 s (50.0 % of all waits): in time not recorded":                           {ThreadName: rundir.ThreadName{World: 2, Rank: 1}, What: "outside"},
-		"world 1 rank 1 makes others wait 2.00 s (50.0 % of all waits): 1.00 s longer in time not recorded":             {ThreadName: rundir.ThreadName{World: 1, Rank: 1}, What: "outside", More: 1},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits) in cluster 3 before MPI_Send: 1,234 waits, on average 500 us longer than where was waited":        {What: "computing", Cluster: &three, CallPath: "MPI_Send", Waits: 1234, More: .0005},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits) in cluster 3 before MPI_Send":                                                                     {What: "computing", Cluster: &three, CallPath: "MPI_Send", More: unknown},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits) in bursts in no cluster before MPI_Send: 1 wait, on average 1.00 ms longer than where was waited": {What: "computing", CallPath: "MPI_Send", Waits: 1, More: .001},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits) in MPI_Wait@halo.c:3: 2 waits, on average 20.0 us longer than where was waited":                   {What: "MPI", CallPath: "MPI_Wait@halo.c:3", Waits: 2, More: .00002},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits) in time not recorded: 2 waits, on average 50.0 ms longer than where was waited":                   {What: "outside", Waits: 2, More: .05},
+		"world 2 rank 1 thread 4 makes others wait 2.00 s (50.0 % of all waits) in MPI: 2 waits, on average 50.0 ms longer than where was waited":                {ThreadName: rundir.ThreadName{World: 2, Rank: 1, Thread: 4}, What: "MPI", Waits: 2, More: .05},
+		"world 2 rank 1 makes others wait 2.00 s (50.0 % of all waits) in time not recorded":                                                                     {ThreadName: rundir.ThreadName{World: 2, Rank: 1}, What: "outside"},
+		"world 1 rank 1 makes others wait 2.00 s (50.0 % of all waits) in time not recorded: 2 waits, on average 1.00 s longer than where was waited":            {ThreadName: rundir.ThreadName{World: 1, Rank: 1}, What: "outside", Waits: 2, More: 1},
 	} {
 		if c.ThreadName == (rundir.ThreadName{}) {
 			c.ThreadName = one
@@ -107,9 +113,9 @@ func TestCauseSentences(t *testing.T) {
 		}
 	}
 	for direct, want := range map[rundir.Number]string{
-		2: "", 1.999: "", 1.5: "500 ms of it handed on by ranks that wait for it", 0: "all of it handed on by ranks that wait for it",
+		2: "", 1.999: "", 1.5: "500 ms of it indirectly, through ranks that wait for it", 0: "all of it indirectly, through ranks that wait for it",
 	} {
-		if got := handedOn(&rundir.WaitsCause{Seconds: 2, Direct: direct}); got != want {
+		if got := (waitWords{WaitsTable: &rundir.WaitsTable{Ranks: 2, Locations: 2}}).indirect(&rundir.WaitsCause{Seconds: 2, Direct: direct}); got != want {
 			t.Errorf("%v direct: %q, want %q", direct, got, want)
 		}
 	}
@@ -129,8 +135,8 @@ func TestSummaryOfAWaitingRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `MPI_Init to MPI_Finalize
-waits: 9.50 s (80.5 % of MPI; collectives only): rank 2 causes 9.00 s: 500 us longer in cluster 3
-critical path: cluster 1 63.4 %, cluster 3 22.9 %, MPI 9.4 %, no cluster 3.1 %, not recorded 1.2 %
+waits, all ranks: 9.50 s (80.5 % of MPI; collectives only): rank 2 causes 9.00 s in cluster 3
+critical path: cluster 1 63.4 %, cluster 3 22.9 %, MPI with waits for messages 9.4 %
 
 cluster   share`
 	if !strings.Contains(b.String(), want) {
@@ -140,7 +146,7 @@ cluster   share`
 	if err := Long(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	const long = "\nwaits: 9.50 s (80.5 % of the time in MPI; blocking collectives only): rank 2 makes others wait 9.00 s: 500 us longer in cluster 3 before MPI_Allreduce@main.c:42; messages: moriens waits --windows\ncritical path: cluster 1 "
+	const long = "\nwaits, all ranks: 9.50 s (80.5 % of the time in MPI; blocking collectives only): rank 2 makes others wait 9.00 s: 500 us longer in cluster 3 before MPI_Allreduce@main.c:42; messages: moriens waits --windows\ncritical path: cluster 1 "
 	if !strings.Contains(b.String(), long) {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), long)
 	}
@@ -169,13 +175,97 @@ func TestSummaryWithoutWaits(t *testing.T) {
 	r := waiting()
 	r.Waits.Main.Waiting = .0101 * 4 * 7.5
 	var b strings.Builder
-	if err := Summary(&b, r); err != nil || !strings.Contains(b.String(), "\nwaits: 303 ms ") {
+	if err := Summary(&b, r); err != nil || !strings.Contains(b.String(), "\nwaits, all ranks: 303 ms ") {
 		t.Errorf("above the floor: %v\n%s", err, b.String())
 	}
 	r.Waits.Main = nil // where it is the whole run
 	b.Reset()
-	if err := Summary(&b, r); err != nil || !strings.Contains(b.String(), "\nwaits: 9.70 s ") {
+	if err := Summary(&b, r); err != nil || !strings.Contains(b.String(), "\nwaits, all ranks: 9.70 s ") {
 		t.Errorf("of the whole run: %v\n%s", err, b.String())
+	}
+}
+
+// The line names the rank that causes most in sum, which need not be that of the largest cause, and its largest cause,
+// in a form for each width.
+func TestRankInLine(t *testing.T) {
+	one, two := int32(1), int32(2)
+	table := &rundir.WaitsTable{
+		Basis: rundir.WaitsFull, Ranks: 4, Locations: 4, Seconds: 1, MPI: 2, Waiting: 1,
+		Causes: []rundir.WaitsCause{
+			{ThreadName: rundir.ThreadName{Rank: 0}, What: rundir.CauseComputing, Cluster: &one, CallPath: "MPI_Send", Seconds: .4, More: .01},
+			{ThreadName: rundir.ThreadName{Rank: 1}, What: rundir.CauseComputing, Cluster: &two, CallPath: "MPI_Send", Seconds: .3, More: .05},
+		},
+		ByRank: []rundir.WaitsRank{
+			{ThreadName: rundir.ThreadName{Rank: 3}, Waiting: 1, Caused: .01}, {ThreadName: rundir.ThreadName{Rank: 0}, Caused: .4}, {ThreadName: rundir.ThreadName{Rank: 1}, Caused: .5},
+			{ThreadName: rundir.ThreadName{Rank: 2}, Caused: .09},
+		},
+	}
+	w := waitWordsOf(table)
+	for _, want := range []string{
+		"waits, all ranks: 1.00 s (50.0 % of the time in MPI): rank 1 makes others wait 500 ms, 300 ms of it 50.0 ms longer in cluster 2 before MPI_Send",
+		"waits, all ranks: 1.00 s (50.0 % of MPI): rank 1 causes 500 ms, 300 ms of it 50.0 ms longer in cluster 2 before MPI_Send",
+		"waits, all ranks: 1.00 s (50.0 % of MPI): rank 1 causes 500 ms, 300 ms of it 50.0 ms longer in cluster 2",
+		"waits, all ranks: 1.00 s (50.0 % of MPI): rank 1 causes 500 ms, 300 ms of it in cluster 2",
+		"waits, all ranks: 1.00 s (50.0 % of MPI): rank 1 causes 500 ms, 300 ms in cluster 2",
+		"waits, all ranks: 1.00 s (50.0 % of MPI): rank 1 causes 500 ms",
+	} {
+		n := utf8.RuneCountInString(want)
+		if got := w.line(n); got != want {
+			t.Errorf("%s, want\n%s", got, want)
+		}
+		if got := w.line(n + 1); got != want {
+			t.Errorf("%s, want\n%s", got, want)
+		}
+	}
+	const ranks = "rank 1 makes others wait 500 ms (50.0 % of all waits), rank 0 400 ms (40.0 %), rank 2 90.0 ms (9.0 %), 1 more"
+	if got := w.causingLine(); got != ranks {
+		t.Errorf("%s, want\n%s", got, ranks)
+	}
+	table.ByRank = table.ByRank[:2] // the others' sums are those of their causes, and there may be more
+	const fewer = "rank 0 makes others wait 400 ms (40.0 % of all waits), rank 1 300 ms (30.0 %), others less"
+	if got := w.causingLine(); got != fewer {
+		t.Errorf("%s, want\n%s", got, fewer)
+	}
+}
+
+// Of windows it is not said what is not known of the whole run, but how much of it they are; and that ranks share cores
+// is said of all.
+func TestWaitsOfSharedCores(t *testing.T) {
+	w, _ := rundirtest.Waits()
+	m := &rundir.Manifest{Scheduling: &rundir.Scheduling{Warning: "4 ranks share 2 cores: 49 % of runnable time off the core (12 involuntary switches); medians, spreads, waiting times are unreliable"}}
+	const note = "\nnote: " + rundir.WaitsOfCollectives
+	w.Windows.Kinds = append(w.Windows.Kinds, rundir.WaitsKind{Kind: "end"}, rundir.WaitsKind{Kind: "start"})
+	for within, table := range map[string]*rundir.WaitsTable{"": w.Windows, rundir.WithinRun: w.WholeRun} {
+		var b strings.Builder
+		if err := Waits(&b, table, []string{rundir.WaitsOfCollectives}, WaitsForm{Dir: "d", Within: within, Manifest: m}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), note) != (within != "") || strings.Contains(b.String(), "\nwindows: 200 ms in all, from 1.00 s to 6.00 s of the run, MPI_Init and MPI_Finalize included\n") != (within == "") {
+			t.Errorf("%q:\n%s", within, b.String())
+		}
+		const warning = "\nwarning: 4 ranks share 2 cores: 49 % of runnable time off the core; residual and causes include waiting for a core\n"
+		if !strings.Contains(b.String(), warning) {
+			t.Errorf("%q:\n%s", within, b.String())
+		}
+	}
+}
+
+// Where waits for messages are not known, the time in calls that may have them says so on the path, and no other.
+func TestMessagesOnPath(t *testing.T) {
+	for want, p := range map[string]rundir.WaitsPathPart{
+		"MPI with waits for messages: MPI_Recv@x.c:1":    {What: rundir.CauseMPI, CallPath: "MPI_Recv@x.c:1"},
+		"MPI with waits for messages: MPI_Waitall@x.c:1": {What: rundir.CauseMPI, CallPath: "MPI_Waitall@x.c:1"},
+		"MPI with waits for messages":                    {What: rundir.CauseMPI},
+		"MPI_Allreduce@x.c:1":                            {What: rundir.CauseMPI, CallPath: "MPI_Allreduce@x.c:1"},
+		"bursts in no cluster before MPI_Recv@x.c:1":     {What: rundir.CauseComputing, CallPath: "MPI_Recv@x.c:1"},
+	} {
+		if got := waitWordsOf(&rundir.WaitsTable{Basis: rundir.WaitsCollectives}).pathPart(&p); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		p.What = rundir.CauseMPI
+		if got := waitWordsOf(&rundir.WaitsTable{Basis: rundir.WaitsFull}).pathPart(&p); strings.Contains(got, "with waits") {
+			t.Error(got)
+		}
 	}
 }
 
@@ -243,6 +333,7 @@ func TestSummaryWithWaitsFits(t *testing.T) {
 		least, most := rapid.Int32Range(1, n).Draw(t, "waited for"), rapid.Int32Range(1, n).Draw(t, "computing most")
 		w.Causes[0].Cluster, r.Efficiency.Runs[0].Clusters[0].ID = &least, most
 		w.Causes[0].Rank, w.Causes[0].Thread = rapid.IntRange(0, 1<<20).Draw(t, "rank"), rapid.IntRange(0, 9).Draw(t, "thread")
+		w.ByRank[0].ThreadName = w.Causes[0].ThreadName
 		w.Causes[0].What = rapid.SampledFrom([]string{rundir.CauseComputing, rundir.CauseMPI, rundir.CauseOutside}).Draw(t, "what")
 		w.Causes[0].CallPath = strings.Repeat("x", rapid.IntRange(0, 90).Draw(t, "call"))
 		w.Marked = rapid.Bool().Draw(t, "marked")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"moriens/internal/units"
 	"moriens/trace/rundir"
 )
 
@@ -43,14 +44,6 @@ func (w waitWords) who(n rundir.ThreadName) string {
 // notRecorded is what files call outside.
 const notRecorded = "not recorded"
 
-// outside says that a cause, or a part of the path, is what was not recorded.
-func (w waitWords) outside() bool {
-	is := func(what string) bool { return what == rundir.CauseOutside }
-	return slices.ContainsFunc(w.Causes, func(c rundir.WaitsCause) bool { return is(c.What) }) ||
-		slices.ContainsFunc(w.Path.Parts, func(p rundir.WaitsPathPart) bool { return is(p.What) }) ||
-		slices.ContainsFunc(w.Links, func(l rundir.WaitsLink) bool { return l.Outside > 0 })
-}
-
 // place is what a thread did, with details about the cluster.
 func place(what string, cluster *int32, details []string) string {
 	switch {
@@ -59,7 +52,7 @@ func place(what string, cluster *int32, details []string) string {
 	case what == rundir.CauseMPI:
 		return "MPI"
 	case cluster == nil:
-		return "bursts of no cluster"
+		return "bursts in no cluster"
 	}
 	text := fmt.Sprintf("cluster %d", *cluster)
 	if len(details) > 0 {
@@ -143,12 +136,18 @@ func (w waitWords) did(c *rundir.WaitsCause, long bool) string {
 
 // cause is the sentence about a cause.
 func (w waitWords) cause(c *rundir.WaitsCause) string {
-	return fmt.Sprintf("%s makes others wait %s (%s of all waits): %s", w.who(c.ThreadName), spent(c.Seconds), percent(float64(c.Share)), w.did(c, true))
+	where := *c
+	where.More = 0
+	text := fmt.Sprintf("%s makes others wait %s (%s of all waits) %s", w.who(c.ThreadName), spent(c.Seconds), percent(float64(c.Share)), w.did(&where, true))
+	if c.Waits > 0 && c.More > 0 {
+		text += fmt.Sprintf(": %s, on average %s longer than where was waited", units.Counted(int(c.Waits), "wait"), spent(c.More))
+	}
+	return text
 }
 
-// handedOn says what of a cause's waits other ranks have passed on; "": nothing.
-func handedOn(c *rundir.WaitsCause) string {
-	const by = "handed on by ranks that wait for it"
+// indirect says what of a cause's waits other ranks have passed on; "": nothing.
+func (w waitWords) indirect(c *rundir.WaitsCause) string {
+	by := fmt.Sprintf("indirectly, through %ss that wait for it", w.location())
 	switch rest := c.Seconds - c.Direct; {
 	case !(c.Direct > 0):
 		return "all of it " + by
@@ -158,34 +157,111 @@ func handedOn(c *rundir.WaitsCause) string {
 	return ""
 }
 
-// matter says that the waits of a run are worth a line of its summary.
-func (w waitWords) matter() bool {
-	return len(w.Causes) > 0 && w.Waiting > 0 && w.Waiting >= waitsFloor*w.Seconds*rundir.Number(w.Locations)
+// causing are those who make others wait, the one with most first: of those that are not among the ranks of the table
+// as much as its causes say.
+func (w waitWords) causing() []rundir.WaitsRank {
+	list := slices.Clone(w.ByRank)
+	for i := range w.Causes {
+		c := &w.Causes[i]
+		is := func(r rundir.WaitsRank) bool { return r.ThreadName == c.ThreadName }
+		if slices.ContainsFunc(w.ByRank, is) {
+			continue
+		}
+		k := slices.IndexFunc(list, is)
+		if k < 0 {
+			k = len(list)
+			list = append(list, rundir.WaitsRank{ThreadName: c.ThreadName})
+		}
+		list[k].Caused += c.Seconds
+	}
+	list = slices.DeleteFunc(list, func(r rundir.WaitsRank) bool { return !(r.Caused > 0) })
+	slices.SortStableFunc(list, func(a, b rundir.WaitsRank) int { return cmp.Compare(b.Caused, a.Caused) })
+	return list
 }
 
-// line is the waits and their largest cause in one line of a width, 0: of any.
+// largest is the largest cause of one who makes others wait; nil: none is listed.
+func (w waitWords) largest(of rundir.ThreadName) *rundir.WaitsCause {
+	k := slices.IndexFunc(w.Causes, func(c rundir.WaitsCause) bool { return c.ThreadName == of })
+	if k < 0 {
+		return nil
+	}
+	return &w.Causes[k]
+}
+
+// The line of those who make others wait names so many, and those beside the first that cause that share of all waits.
+const (
+	mostCausing  = 4
+	leastCausing = .05
+)
+
+// causingLine is who makes others wait most, in a line; "": nobody does.
+func (w waitWords) causingLine() string {
+	list, text, named := w.causing(), "", 0
+	for _, r := range list[:min(mostCausing, len(list))] {
+		share := float64(r.Caused / w.Waiting)
+		if named == 0 {
+			text = fmt.Sprintf("%s makes others wait %s (%s of all waits)", w.who(r.ThreadName), spent(r.Caused), ratioText(share))
+		} else if share >= leastCausing {
+			text += fmt.Sprintf(", %s %s (%s)", w.who(r.ThreadName), spent(r.Caused), ratioText(share))
+		} else {
+			break
+		}
+		named++
+	}
+	switch rest := len(list) - named; {
+	case named > 0 && len(w.ByRank) < w.Locations: // of the others it is not known here who does
+		text += ", others less"
+	case rest > 0:
+		text += fmt.Sprintf(", %s more", units.Integer(rest))
+	}
+	return text
+}
+
+// all are those whose waits add up.
+func (w waitWords) all() string { return "all " + w.location() + "s" }
+
+// matter says that the waits of a run are worth a line of its summary.
+func (w waitWords) matter() bool {
+	return len(w.causing()) > 0 && w.Waiting > 0 && w.Waiting >= waitsFloor*w.Seconds*rundir.Number(w.Locations)
+}
+
+// line is the waits, who causes most of them, and the largest cause of that one, in one line of a width, 0: of any.
 func (w waitWords) line(width int) string {
-	c := &w.Causes[0]
-	who, share := w.who(c.ThreadName), percent(float64(w.Waiting/w.MPI))
-	limits, briefly := "", ""
+	first := w.causing()[0]
+	limits, briefly, shortest := "", "", ""
 	if w.Basis == rundir.WaitsCollectives {
-		limits, briefly = "; blocking collectives only", "; collectives only"
+		limits, briefly, shortest = "; blocking collectives only", "; collectives only", "; collectives"
 	}
 	if w.Marked {
-		limits, briefly = limits+"; clocks do not agree well", briefly+"; uncertain"
+		limits, briefly, shortest = limits+"; clocks do not agree well", briefly+"; uncertain", shortest+"; uncertain"
 	}
-	where := *c // without by how much longer it took there
-	where.More = 0
 	more := "" // where to see what is not in it, as far as there is room
 	if w.windows && w.Basis == rundir.WaitsCollectives {
 		more = "; messages: moriens waits --windows"
 	}
 	fits := func(text string) bool { return width == 0 || utf8.RuneCountInString(text) <= width }
-	forms := []string{
-		fmt.Sprintf("waits: %s (%s of the time in MPI%s): %s makes others wait %s: %s", spent(w.Waiting), share, limits, who, spent(c.Seconds), w.did(c, true)),
-		fmt.Sprintf("waits: %s (%s of MPI%s): %s causes %s: %s", spent(w.Waiting), share, briefly, who, spent(c.Seconds), w.did(c, true)),
-		fmt.Sprintf("waits: %s (%s of MPI%s): %s causes %s: %s", spent(w.Waiting), share, briefly, who, spent(c.Seconds), w.did(c, false)),
-		fmt.Sprintf("waits: %s (%s of MPI%s): %s causes %s %s", spent(w.Waiting), share, briefly, who, spent(c.Seconds), w.did(&where, false)),
+	head := func(of, limits, causes string) string {
+		return fmt.Sprintf("waits, %s: %s (%s of %s%s): %s %s %s", w.all(), spent(w.Waiting), percent(float64(w.Waiting/w.MPI)), of, limits, w.who(first.ThreadName), causes, spent(first.Caused))
+	}
+	brief := head("MPI", briefly, "causes")
+	forms := []string{head("MPI", shortest, "causes")}
+	if c := w.largest(first.ThreadName); c != nil {
+		where, there := *c, place(c.What, c.Cluster, nil)
+		where.More = 0 // without by how much longer it took there
+		of, part := ": ", " "
+		if text := spent(c.Seconds); text != spent(first.Caused) {
+			of, part = fmt.Sprintf(", %s of it ", text), fmt.Sprintf(", %s ", text)
+		}
+		forms = []string{
+			head("the time in MPI", limits, "makes others wait") + of + w.did(c, true),
+			brief + of + w.did(c, true),
+			brief + of + w.did(c, false),
+			brief + strings.TrimPrefix(of, ":") + w.did(&where, false),
+			brief + part + w.did(&where, false),
+			brief + part + "in " + there,
+			forms[0] + part + "in " + there,
+			forms[0],
+		}
 	}
 	for _, text := range forms {
 		switch {
@@ -199,16 +275,24 @@ func (w waitWords) line(width int) string {
 }
 
 // partName is what something costs, in a word.
-func partName(what string, cluster *int32) string {
+func (w waitWords) partName(what string, cluster *int32) string {
 	switch {
 	case what == rundir.CauseMPI:
-		return "MPI"
+		return w.mpi()
 	case what == rundir.CauseOutside:
 		return notRecorded
 	case cluster == nil:
 		return "no cluster"
 	}
 	return fmt.Sprintf("cluster %d", *cluster)
+}
+
+// mpi is what is in MPI without being known as waiting.
+func (w waitWords) mpi() string {
+	if w.Basis == rundir.WaitsCollectives {
+		return "MPI with waits for messages"
+	}
+	return "MPI"
 }
 
 // pathLine is the critical path in one line of a width, 0: of any, by cluster.
@@ -225,12 +309,12 @@ func (w waitWords) pathLine(width int) string {
 		k, known := kinds[kind]
 		if !known {
 			k, kinds[kind] = len(parts), len(parts)
-			parts = append(parts, part{name: partName(rundir.CauseComputing, &kind)})
+			parts = append(parts, part{name: w.partName(rundir.CauseComputing, &kind)})
 		}
 		parts[k].share += c.PathShare
 	}
 	for _, x := range w.Others {
-		parts = append(parts, part{name: partName(x.What, nil), share: x.PathShare})
+		parts = append(parts, part{name: w.partName(x.What, nil), share: x.PathShare})
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.share, a.share) })
 	const least = .01 // of a part that is named
@@ -276,8 +360,11 @@ func writeWaits(b *strings.Builder, r *Results, width int) {
 // waitedFor is the cluster that the line about waits names; 0: none.
 func waitedFor(r *Results) int32 {
 	w := waitsOf(r)
-	if w == nil || w.Causes[0].Cluster == nil {
+	if w == nil {
 		return 0
 	}
-	return *w.Causes[0].Cluster
+	if c := w.largest(w.causing()[0].ThreadName); c != nil && c.Cluster != nil {
+		return *c.Cluster
+	}
+	return 0
 }

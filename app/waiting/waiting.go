@@ -42,6 +42,7 @@ type Answer struct {
 	*rundir.Waits                    // as they are in the file
 	Table         *rundir.WaitsTable // the one that was asked for; nil: not known
 	Within        string             // which part of the run it is about; empty: windows
+	Manifest      *rundir.Manifest
 	question      Question
 }
 
@@ -81,7 +82,7 @@ func ask(q Question) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{Waits: w, Table: w.Within(q.Within), Within: rundir.WithinRun, question: q}
+	a := &Answer{Waits: w, Table: w.Within(q.Within), Within: rundir.WithinRun, Manifest: m, question: q}
 	if a.Table == w.Main {
 		a.Within = rundir.WithinMain
 	}

@@ -128,7 +128,7 @@ func TestUnequalTraceWaits(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 	o := execute(t, nil, binary(t), "waits", out)
-	if contains(t, o.stdout, "\n\nrank 3 makes others wait 6.00 s ", " in cluster 1 (no other rank has it) before MPI_Barrier\n"); o.status != 0 {
+	if contains(t, o.stdout, "\n\nrank 3 makes others wait 6.00 s ", " in cluster 1 (no other rank has it) before MPI_Barrier: "); o.status != 0 {
 		t.Errorf("status %d\n%s", o.status, o.stderr)
 	}
 }

@@ -105,7 +105,7 @@ var (
 	// row is a row of the table with its numbers masked: the figures, what distinguishes it, and the calls.
 	row     = regexp.MustCompile(`^(N N % N TIME (?:TIME|-) )(?:(?:long|short|longest|shortest|Nth longest|from .+?|in .+?): )?(.* → .*)$`)
 	classes = regexp.MustCompile(`[\w<>…~]+(?:::[\w<>…~]+)*::`)
-	path    = regexp.MustCompile(`^critical path: (?:(?:cluster N|MPI|no cluster|not recorded) N %(?:, |$))+$`)
+	path    = regexp.MustCompile(`^critical path: (?:(?:cluster N|MPI|MPI with waits for messages|no cluster|not recorded) N %(?:, |$))+$`)
 	more    = regexp.MustCompile(` and N more`)
 
 	temporary = regexp.MustCompile(`/tmp/Test\w+/\d+`)
@@ -379,7 +379,7 @@ func TestWaitsAreListed(t *testing.T) {
 	lines = lines[:len(lines)-1] // when it was finished
 	waits := 0
 	for i, line := range lines {
-		if strings.HasPrefix(line, "waits: ") || strings.HasPrefix(line, "critical path: ") {
+		if strings.HasPrefix(line, "waits, ") || strings.HasPrefix(line, "critical path: ") {
 			waits++
 		}
 		lines[i] = masked(line, "/run/heat-waits")
@@ -388,7 +388,7 @@ func TestWaitsAreListed(t *testing.T) {
 	if err := l.match(lines); err != nil || waits != 2 {
 		t.Errorf("%d lines about waits: %v", waits, err)
 	}
-	for _, wrong := range []string{"waits: TIME (N % of MPI): rank N causes TIME: TIME longer in module N", "critical path: cluster N N %, magic N %"} {
+	for _, wrong := range []string{"waits, all ranks: TIME (N % of MPI): rank N causes TIME: TIME longer in module N", "critical path: cluster N N %, magic N %"} {
 		if err := l.match(append(slices.Clone(lines[:6]), masked(wrong, ""))); err == nil || !strings.Contains(err.Error(), "not ") {
 			t.Errorf("%s: %v", wrong, err)
 		}

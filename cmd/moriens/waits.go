@@ -16,7 +16,7 @@ import (
 
 type waitsCommand struct {
 	Dir     string     `arg:"" help:"Run directory." type:"path"`
-	By      waiting.By `group:"shown" help:"List by cluster, callpath, rank or kind, completely (default: ${default})." enum:"overview,cluster,callpath,rank,kind" default:"overview" placeholder:"LIST"`
+	By      waiting.By `group:"shown" help:"List by cluster, callpath, rank or kind: completely, of windows the largest (default: ${default})." enum:"overview,cluster,callpath,rank,kind" default:"overview" placeholder:"LIST"`
 	Within  string     `group:"shown" help:"Part of the run: main (from the end of MPI_Init to the start of MPI_Finalize) or run (all of it) (default: ${default})." enum:"main,run" default:"main" placeholder:"PART"`
 	Windows bool       `group:"shown" help:"Of what is kept in full detail, with messages, wherever in the run that lies: not with --within."`
 	JSON    bool       `group:"shown" name:"json" help:"Print JSON: waits.json as it is in the directory, or the lists of --by."`
@@ -42,5 +42,5 @@ func (c *waitsCommand) Run(line *kong.Context) error {
 		return answer.WriteJSON(os.Stdout)
 	}
 	others := !c.Windows && answer.Windows != nil && answer.WholeRun.Basis == rundir.WaitsCollectives
-	return console.Waits(plain.Writer(os.Stdout), answer.Table, answer.Why, console.WaitsForm{Dir: c.Dir, By: string(c.By), Within: answer.Within, Others: others})
+	return console.Waits(plain.Writer(os.Stdout), answer.Table, answer.Why, console.WaitsForm{Dir: c.Dir, By: string(c.By), Within: answer.Within, Others: others, Manifest: answer.Manifest})
 }

@@ -114,7 +114,7 @@ func (b *Blame) why() (why []string) {
 		why = append(why, fmt.Sprintf("clocks of hosts do not agree to better than %.2g %% of the waits", 100*b.doubt()))
 	}
 	if !b.Full {
-		why = append(why, "of the whole run collectives alone are known: messages are in the windows that are kept in full detail")
+		why = append(why, rundir.WaitsOfCollectives)
 	}
 	return why
 }

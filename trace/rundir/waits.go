@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"moriens/internal/files"
 	"moriens/internal/hint"
+	"moriens/internal/mpicall"
 	"moriens/trace"
 	"moriens/trace/parquet"
 )
@@ -35,6 +37,9 @@ type Waits struct {
 	Windows  *WaitsTable `json:"windows"`       // the same of what is kept in full detail; null where whole_run is of basis full
 	Why      []string    `json:"why,omitempty"` // what is not known or marked, each a sentence without a full stop
 }
+
+// WaitsOfCollectives is why where the table of the whole run is of basis collectives.
+const WaitsOfCollectives = "of the whole run collectives alone are known: messages are in the windows that are kept in full detail"
 
 // The parts of a run that waits are known of, beside its windows: main, from the latest exit of MPI_Init to the
 // earliest entry of MPI_Finalize, and all of it.
@@ -184,6 +189,20 @@ type WaitsPathPart struct {
 	CallPath string  `json:"call_path"`
 	Seconds  Number  `json:"seconds"`
 	Share    Number  `json:"share"`
+}
+
+// Messages says that it is time in calls that may wait for messages.
+func (p *WaitsPathPart) Messages() bool {
+	if p.What != CauseMPI {
+		return false
+	}
+	name, _, _ := strings.Cut(p.CallPath, "@")
+	id, _ := mpicall.ByName(name)
+	switch id.Class() {
+	case mpicall.PointToPoint, mpicall.Completion, mpicall.Partitioned, mpicall.Buffer:
+		return true
+	}
+	return p.CallPath == ""
 }
 
 // A WaitsPathRank is what the path has of a thread.
