@@ -22,6 +22,8 @@ type WaitsForm struct {
 	Within string // which part of the run the table is about: main or run; empty: windows
 	Others bool   // windows have a table too, which is not this one
 
+	Outside rundir.Number // seconds of waits that lie outside of main, which the table is about
+
 	Manifest *rundir.Manifest // nil: not known
 }
 
@@ -93,7 +95,11 @@ func (w waitWords) writeHead(b *strings.Builder, form WaitsForm) {
 			fmt.Fprintf(b, "%s; residual and causes include waiting for a core\n", reasons(text))
 		}
 	}
-	fmt.Fprintf(b, "waits, %s: %s, %s of %s in MPI, %s of the %ss' time\n\n", w.all(), spent(w.Waiting), ratioText(float64(w.Waiting/w.MPI)), spent(w.MPI), ratioText(float64(w.Waiting/(w.Seconds*rundir.Number(w.Locations)))), w.location())
+	fmt.Fprintf(b, "waits, %s: %s, %s of %s in MPI, %s of the %ss' time\n", w.all(), spent(w.Waiting), ratioText(float64(w.Waiting/w.MPI)), spent(w.MPI), ratioText(float64(w.Waiting/(w.Seconds*rundir.Number(w.Locations)))), w.location())
+	if form.Outside >= .1*w.Waiting && form.Outside > 0 {
+		fmt.Fprintf(b, "outside of main: %s more, until the last rank leaves MPI_Init, or from when the first one enters MPI_Finalize: --within run\n", spent(form.Outside))
+	}
+	b.WriteByte('\n')
 }
 
 // ends says that ranks wait in starting or ending MPI.
@@ -363,8 +369,15 @@ func (w waitWords) linkTable(links []rundir.WaitsLink) table {
 	t := table{
 		head: []string{"waits", "for", "calls", "time", "computing", "MPI", notRecorded, "its own waits"}, left: []bool{true, true, false, false, false, false, false, false},
 	}
+	if w.Unexplained > 0 { // what the others are short of the waits by
+		t.head, t.left = append(t.head, "unexplained"), append(t.left, false)
+	}
 	for _, l := range links {
-		t.rows = append(t.rows, []string{w.who(l.Waiting), w.who(l.For), count(l.Count), spent(l.Seconds), spent(l.Computing), spent(l.MPI), spent(l.Outside), spent(l.HandedOn)})
+		row := []string{w.who(l.Waiting), w.who(l.For), count(l.Count), spent(l.Seconds), spent(l.Computing), spent(l.MPI), spent(l.Outside), spent(l.HandedOn)}
+		if w.Unexplained > 0 {
+			row = append(row, spent(max(0, l.Seconds-l.Computing-l.MPI-l.Outside-l.HandedOn)))
+		}
+		t.rows = append(t.rows, row)
 	}
 	return t
 }

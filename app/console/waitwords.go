@@ -17,8 +17,9 @@ const waitsFloor = .01
 // waitWords has the sentences about waits, which summary and `moriens waits` share.
 type waitWords struct {
 	*rundir.WaitsTable
-	worlds  bool // ranks have to be named with their worlds
-	windows bool // windows have a table beside it
+	worlds  bool          // ranks have to be named with their worlds
+	windows bool          // windows have a table beside it
+	outside rundir.Number // seconds of waits outside of it
 }
 
 func waitWordsOf(t *rundir.WaitsTable) waitWords {
@@ -239,6 +240,9 @@ func (w waitWords) line(width int) string {
 	if w.windows && w.Basis == rundir.WaitsCollectives {
 		more = "; messages: moriens waits --windows"
 	}
+	if w.outside >= w.Waiting {
+		more = fmt.Sprintf("; %s more outside of main", spent(w.outside))
+	}
 	fits := func(text string) bool { return width == 0 || utf8.RuneCountInString(text) <= width }
 	head := func(of, limits, causes string) string {
 		return fmt.Sprintf("waits, %s: %s (%s of %s%s): %s %s %s", w.all(), spent(w.Waiting), percent(float64(w.Waiting/w.MPI)), of, limits, w.who(first.ThreadName), causes, spent(first.Caused))
@@ -339,7 +343,8 @@ func waitsOf(r *Results) *waitWords {
 		return nil
 	}
 	w := waitWordsOf(r.Waits.Within(rundir.WithinMain))
-	if w.windows = r.Waits.Windows != nil; w.matter() {
+	w.windows, w.outside = r.Waits.Windows != nil, r.Waits.Outside()
+	if w.matter() {
 		return &w
 	}
 	return nil

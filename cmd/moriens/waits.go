@@ -42,5 +42,9 @@ func (c *waitsCommand) Run(line *kong.Context) error {
 		return answer.WriteJSON(os.Stdout)
 	}
 	others := !c.Windows && answer.Windows != nil && answer.WholeRun.Basis == rundir.WaitsCollectives
-	return console.Waits(plain.Writer(os.Stdout), answer.Table, answer.Why, console.WaitsForm{Dir: c.Dir, By: string(c.By), Within: answer.Within, Others: others, Manifest: answer.Manifest})
+	form := console.WaitsForm{Dir: c.Dir, By: string(c.By), Within: answer.Within, Others: others, Manifest: answer.Manifest}
+	if answer.Within == rundir.WithinMain {
+		form.Outside = answer.Outside()
+	}
+	return console.Waits(plain.Writer(os.Stdout), answer.Table, answer.Why, form)
 }

@@ -120,6 +120,9 @@ func (d *describer) otherRows() (rows []parquet.WaitsRow) {
 		}
 	}
 	for _, c := range d.Causes {
+		if c.NS == 0 {
+			continue
+		}
 		row := of(parquet.WaitsCause, c.Thread, c.Key)
 		row.Count, row.ChargedNS, row.DirectNS, row.MoreNS, row.MainChargedNS, row.MainDirectNS = c.Waits, c.NS, c.DirectNS, c.MoreNS, c.Main.NS, c.Main.DirectNS
 		rows = append(rows, row)

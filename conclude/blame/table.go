@@ -252,7 +252,7 @@ func (p *part) causes(t *rundir.WaitsTable) {
 	for i := range p.Causes {
 		c := &p.Causes[i]
 		x := p.charge(c)
-		if x.NS == 0 && p.main {
+		if x.NS == 0 {
 			continue
 		}
 		s := sums.of(p.doing(c.Thread, c.Key), p.Keys[c.Key])
@@ -267,7 +267,7 @@ func (p *part) causes(t *rundir.WaitsTable) {
 	for _, x := range p.Direct {
 		s := sums[p.doing(x.Thread, keyOf[x.Deed])]
 		switch {
-		case s == nil: // none in main
+		case s == nil: // less than 1 ns, or none in main
 		case p.main:
 			s.Waits += x.MainWaits
 		default:

@@ -29,13 +29,12 @@ func (r *Reduction) wait(ctx context.Context, s *stage.Stages, c *rundir.Content
 	}
 	f := try(ctx, r, s, stage.Waits, rundir.WaitsFile+" is missing", func(context.Context) (*found, error) {
 		uncertaintyNS, clock := clocksOf(run, c.Manifest)
-		main, err := factors.MainOf(run, r.owners)
+		main, err := r.mainOf(run)
 		if err != nil {
 			return nil, err
 		}
 		b, err := blame.Measure(run, r.owners, blame.Options{
-			Phases: r.phases(), UncertaintyNS: uncertaintyNS, Clock: clock, MovedNS: c.Manifest.Order.TotalNS,
-			Main: waits.Span{BeginNS: main.BeginNS, EndNS: main.EndNS}, Workers: o.Workers,
+			Phases: r.phases(), UncertaintyNS: uncertaintyNS, Clock: clock, MovedNS: c.Manifest.Order.TotalNS, Main: main, Workers: o.Workers,
 		})
 		if err != nil {
 			return nil, err
@@ -51,6 +50,15 @@ func (r *Reduction) wait(ctx context.Context, s *stage.Stages, c *rundir.Content
 		r.blame = f.Blame
 		f.Apply(run)
 	}
+}
+
+// mainOf is collective: it is the stretch main of a run. Several worlds each have their own, and waits none.
+func (r *Reduction) mainOf(run *trace.Run) (waits.Span, error) {
+	if len(run.Worlds) > 1 {
+		return waits.Span{}, nil
+	}
+	main, err := factors.MainOf(run, r.owners)
+	return waits.Span{BeginNS: main.BeginNS, EndNS: main.EndNS}, err
 }
 
 // unknown says why it cannot be found out what calls waited for; empty: it can.

@@ -56,6 +56,14 @@ func (w *Waits) Within(part string) *WaitsTable {
 	return w.WholeRun
 }
 
+// Outside is how many seconds of waits lie outside of main, where main has a table.
+func (w *Waits) Outside() Number {
+	if w.Main == nil {
+		return 0
+	}
+	return max(0, w.WholeRun.Waiting-w.Main.Waiting)
+}
+
 // A WaitsTable is the waits of a run, of main, or of its windows.
 type WaitsTable struct {
 	Basis     string `json:"basis"`            // full or collectives
