@@ -75,7 +75,7 @@ func TestSlowRank(t *testing.T) {
 	if u.Thread != 5 || u.Class != 0 || u.Quantity != quantities[1] {
 		t.Errorf("%+v", u)
 	}
-	for _, part := range []string{"spends 31 % more time in cluster 2 than its class's median (4.21 s, median 3.2", "; makes others wait 7.00 s in total at collective calls (median of all ranks: 10"} {
+	for _, part := range []string{"spends 31 % more time in cluster 2 than its class's median (4.21 s, median 3.2", "; is waited for 7.00 s in total at collective calls (median of all ranks: 10"} {
 		if !strings.Contains(u.Reason, part) {
 			t.Errorf("%q lacks %q", u.Reason, part)
 		}
@@ -250,7 +250,7 @@ func TestWaitedFor(t *testing.T) {
 	if len(c.Outliers) != 1 || c.Outliers[0].Thread != 9 || c.Outliers[0].Quantity.Kind != represent.CausedNS {
 		t.Fatalf("%+v", c.Outliers)
 	}
-	if r := c.Outliers[0].Reason; !strings.HasPrefix(r, "makes others wait 12.3 s in total at collective calls (median of all ranks: 10.") {
+	if r := c.Outliers[0].Reason; !strings.HasPrefix(r, "is waited for 12.3 s in total at collective calls (median of all ranks: 10.") {
 		t.Error(r)
 	}
 }

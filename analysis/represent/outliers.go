@@ -187,7 +187,7 @@ func waitedFor(r *Ranks, v *vectors) []waited {
 		if median > 0 {
 			usual = seconds(median)
 		}
-		w.reason = fmt.Sprintf("makes others wait %s in total at collective calls (median of all ranks: %s)", seconds(value), usual)
+		w.reason = fmt.Sprintf("is waited for %s in total at collective calls (median of all ranks: %s)", seconds(value), usual)
 		list = append(list, w)
 	}
 	slices.SortStableFunc(list, func(a, b waited) int { return cmp.Compare(b.value, a.value) })
