@@ -118,11 +118,11 @@ func (c *committer) keep(t spool.Transaction, messages []*moriensv1.ReportReques
 	if c.whole {
 		detail.Rows = p.rows
 	}
-	compared, err := c.windows.store.Append(detail)
+	moves, err := c.windows.store.Append(detail)
 	if err != nil {
 		return err
 	}
-	t.Messages = p.messages(c.whole, compared)
+	t.Messages = p.messages(c.whole, moves)
 	if err := c.outbox.Commit(t); err != nil {
 		c.windows.store.Undo()
 		return err

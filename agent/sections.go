@@ -29,10 +29,10 @@ type packed struct {
 }
 
 // messages are those for the collector: where bursts stay on the node, without sections.
-func (p *packed) messages(stay bool, compared []byte) []*moriensv1.ReportRequest {
+func (p *packed) messages(stay bool, moves []byte) []*moriensv1.ReportRequest {
 	list := p.before
 	if !stay {
-		list = appendSections(appendSections(list, p.bytes), compared)
+		list = appendSections(appendSections(list, p.bytes), moves)
 	}
 	return append(list, p.behind...)
 }

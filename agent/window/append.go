@@ -64,12 +64,12 @@ type cut struct {
 	offset int64
 }
 
-// Append takes a transaction; one that is there already changes nothing. It returns the sections of moves by which
-// clocks are compared (anchor.ID.Compared), for the collector. The caller still owns the blocks. What cannot be
+// Append takes a transaction; one that is there already changes nothing. It returns sections of moves for the
+// collector: those by which clocks are compared (anchor.ID.Compared), and those of collectives. The caller still owns the blocks. What cannot be
 // held, because the disk or the bound is reached, is counted as evicted, and the ranks' next windows are held
 // again. After an error nothing of it is held, and it may be tried again: the disk has no room to say which windows
 // there are. Of rings that are not known nothing is held.
-func (s *Store) Append(t Transaction) (compared []byte, err error) {
+func (s *Store) Append(t Transaction) (moves []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.Number <= s.last {
@@ -92,9 +92,9 @@ func (s *Store) Append(t Transaction) (compared []byte, err error) {
 		return nil, errors.Join(err, s.undo())
 	}
 	if !s.config.Whole {
-		compared = s.compared(t.Moves)
+		moves = s.forCollector(t.Moves)
 	}
-	return compared, nil
+	return moves, nil
 }
 
 // A group is moves of one ring in one chunk and epoch.
@@ -461,8 +461,9 @@ func (s *Store) undo() error {
 	return err
 }
 
-// compared are the sections of the moves of windows by which clocks are compared.
-func (s *Store) compared(moves []Move) (bytes []byte) {
+// forCollector are the sections of the moves of windows by which clocks are compared, and of all that say which call
+// completed a collective: the collector knows the collectives of all windows.
+func (s *Store) forCollector(moves []Move) (bytes []byte) {
 	var now group
 	flush := func() {
 		if len(now.spans) > 0 {
@@ -482,7 +483,7 @@ func (s *Store) compared(moves []Move) (bytes []byte) {
 			w, first, behind = r.stretch(m.Row)
 			is = w.Compared(s.config.Run)
 		}
-		if !is {
+		if !is && m.Lane.Kind != section.MoveKind(moriensv1.Transfers_KIND_COLLECTIVE) {
 			continue
 		}
 		if now.ring != r || now.epoch != m.Epoch {

@@ -832,7 +832,7 @@ type ReportRequest_Standing struct {
 
 type ReportRequest_Sections struct {
 	// Sections one after the other (docs/format/section.md): what rings of the node recorded, and what calls have moved
-	// by which clocks are compared.
+	// by which clocks are compared, and which call completed each collective.
 	Sections []byte `protobuf:"bytes,190,opt,name=sections,proto3,oneof"`
 }
 
