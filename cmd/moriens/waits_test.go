@@ -40,6 +40,7 @@ func lateRuns(mpi mpitest.MPI) map[string]lateRun {
 	return map[string]lateRun{
 		"allreduce": {"allreduce", n, one, "rank 1", trace.AtNToN, meetings, "all meet"},
 		"barrier":   {"barrier", n, one, "rank 1", trace.AtBarrier, meetings, "all meet in a barrier"},
+		"test":      {"test", n, one, "rank 1", trace.AtNToN, 0, "all begin to meet"},
 		"ring":      {"ring", n, one, "rank 1", trace.LateSender, 0, "to the next"},
 		"chain":     {"chain", n, rundir.ThreadName{}, "rank 0", trace.LateSender, 0, "down the chain"},
 		"threads":   {"threads", 2, rundir.ThreadName{Rank: 1, Thread: 1}, "rank 1 thread 1", trace.AtNToN, 3 * (lateIterations + 1), "all meet"},
@@ -119,7 +120,7 @@ func TestLateRank(t *testing.T) {
 			how  string
 			keep []string
 		}{
-			{"allreduce", nil}, {"barrier", []string{"--keep-bursts", "all"}}, {"ring", nil}, {"ring", []string{"--keep-bursts", "all"}},
+			{"allreduce", nil}, {"barrier", []string{"--keep-bursts", "all"}}, {"test", nil}, {"ring", nil}, {"ring", []string{"--keep-bursts", "all"}},
 			{"threads", nil}, {"threads", []string{"--keep-bursts", "all"}},
 		} {
 			t.Run(c.how+strings.Join(c.keep, ""), func(t *testing.T) {

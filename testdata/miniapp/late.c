@@ -2,9 +2,10 @@
  * Planted waits. Each rank sleeps, in place of computing, so that this needs no core and takes as long on a machine
  * that is shared; then it meets others, ITERATIONS times. One of them sleeps LATE_US more than the others:
  *
- *	late allreduce|barrier|ring|chain|threads [LATE [LATE_US [ITERATIONS]]]
+ *	late allreduce|barrier|test|ring|chain|threads [LATE [LATE_US [ITERATIONS]]]
  *
  *	allreduce, barrier   all ranks meet; rank LATE is late
+ *	test                 all ranks begin to meet, and test until they have met; rank LATE is late
  *	ring                 each rank sends to the next and receives from the one before; rank LATE is late
  *	chain                rank 0 is late and sends to rank 1, which receives, sleeps and sends to rank 2, and so on; an
  *	                     MPI_Allreduce at the end
@@ -43,6 +44,17 @@ static void allreduce(MPI_Comm comm)
 static void barrier(MPI_Comm comm)
 {
 	expect(MPI_Barrier(comm) == MPI_SUCCESS, "the barrier"); /* all meet in a barrier */
+}
+
+static void test(MPI_Comm comm)
+{
+	int one = 1, sum = 0, done = 0;
+	MPI_Request request;
+
+	MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm, &request); /* all begin to meet */
+	while (!done)
+		MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+	expect(sum == size, "the sum of what was begun");
 }
 
 static void ring(MPI_Comm comm)
@@ -135,6 +147,8 @@ int main(int argc, char **argv)
 		chain();
 	else if (strcmp(how, "ring") == 0)
 		iterate(ring, MPI_COMM_WORLD, rank == late);
+	else if (strcmp(how, "test") == 0)
+		iterate(test, MPI_COMM_WORLD, rank == late);
 	else if (strcmp(how, "barrier") == 0)
 		iterate(barrier, MPI_COMM_WORLD, rank == late);
 	else
