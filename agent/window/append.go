@@ -64,11 +64,11 @@ type cut struct {
 	offset int64
 }
 
-// Append takes a transaction; one that is there already changes nothing. It returns sections of moves for the collector:
-// those by which clocks are compared (anchor.ID.Compared), and those of collectives. The caller still owns the blocks.
-// What cannot be held, because the disk or the bound is reached, is counted as evicted, and the ranks' next windows
-// are held again. After an error nothing of it is held, and it may be tried again: the disk has no room to say which
-// windows there are. Of rings that are not known nothing is held.
+// Append takes a transaction; one that is there already changes nothing. It returns sections of moves, for the
+// collector: those by which clocks are compared (anchor.ID.Compared), and those of collectives. The caller still owns
+// the blocks. What cannot be held, because the disk or the bound is reached, is counted as evicted, and the ranks'
+// next windows are held again. After an error nothing of it is held, and it may be tried again: the disk has no room
+// to say which windows there are. Of rings that are not known nothing is held.
 func (s *Store) Append(t Transaction) (moves []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
