@@ -231,7 +231,7 @@ func TestPlantedHalo(t *testing.T) {
 
 	h.checkPhases(t, m)
 	slow := slices.IndexFunc(m.Kept.Outliers, func(o rundir.Outlier) bool { return o.Rank == h.slow })
-	if slow < 0 || !strings.Contains(m.Kept.Outliers[slow].Reason, "others wait") {
+	if slow < 0 || !strings.Contains(m.Kept.Outliers[slow].Reason, "is waited for") {
 		t.Errorf("the slow rank is not among the outliers, or for another reason: %+v", m.Kept.Outliers)
 	}
 	for phase := 1; phase <= 2; phase++ {
