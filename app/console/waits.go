@@ -84,7 +84,7 @@ func (w waitWords) writeHead(b *strings.Builder, form WaitsForm) {
 	}
 	basis := "collectives and messages"
 	if w.Basis == rundir.WaitsCollectives {
-		basis = "blocking collectives only: waits for messages are in the residual"
+		basis = "collectives only: waits for messages are in the residual"
 	}
 	fmt.Fprintf(b, "%s: %s\n", plain.Line(form.Dir), strings.Join(append(fields, basis), separator))
 	if form.Within == "" {

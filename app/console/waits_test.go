@@ -146,7 +146,7 @@ cluster   share`
 	if err := Long(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	const long = "\nwaits, all ranks: 9.50 s (80.5 % of the time in MPI; blocking collectives only): rank 2 makes others wait 9.00 s: 500 us longer in cluster 3 before MPI_Allreduce@main.c:42; messages: moriens waits --windows\ncritical path: cluster 1 "
+	const long = "\nwaits, all ranks: 9.50 s (80.5 % of the time in MPI; collectives only): rank 2 makes others wait 9.00 s: 500 us longer in cluster 3 before MPI_Allreduce@main.c:42; messages: moriens waits --windows\ncritical path: cluster 1 "
 	if !strings.Contains(b.String(), long) {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), long)
 	}

@@ -231,7 +231,7 @@ func (w waitWords) line(width int) string {
 	first := w.causing()[0]
 	limits, briefly, shortest := "", "", ""
 	if w.Basis == rundir.WaitsCollectives {
-		limits, briefly, shortest = "; blocking collectives only", "; collectives only", "; collectives"
+		limits, briefly, shortest = "; collectives only", "; collectives only", "; collectives"
 	}
 	if w.Marked {
 		limits, briefly, shortest = limits+"; clocks do not agree well", briefly+"; uncertain", shortest+"; uncertain"

@@ -25,7 +25,7 @@ const WaitsFormat = 1
 // What waits were computed from.
 const (
 	WaitsFull        = "full"        // collectives and all messages
-	WaitsCollectives = "collectives" // blocking collectives: messages are known in some windows at most
+	WaitsCollectives = "collectives" // collectives: messages are known in some windows at most
 )
 
 // Waits are waits.json, and what `moriens waits --json` prints: how long calls waited, who caused it, and the critical

@@ -397,7 +397,7 @@ describe('page', () => {
     ]) {
       expect(said).toContain(words);
     }
-    expect(await panel(page, 'Waiting').innerText()).toMatch(/blocking collectives only: waits for messages are in the residual[^]*Residual: in MPI, not waiting[^]*Not explained\s+4\s*ms/);
+    expect(await panel(page, 'Waiting').innerText()).toMatch(/collectives only: waits for messages are in the residual[^]*Residual: in MPI, not waiting[^]*Not explained\s+4\s*ms/);
     expect(await panel(page, 'Who waits for whom in messages').innerText()).toContain('Not known: waits for messages are in the residual.');
     await page.getByLabel('Within').selectOption('kept windows');
     await expect.poll(() => hash(page)).toContain('waits=windows');

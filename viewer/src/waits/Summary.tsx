@@ -27,7 +27,7 @@ export function Summary({ scope }: { scope: Scope }) {
       note={
         <>
           <span title={scope.says}>{scope.within}</span>
-          {onlyCollectives(t) ? ', blocking collectives only: waits for messages are in the residual' : ', collectives and messages'}
+          {onlyCollectives(t) ? ', collectives only: waits for messages are in the residual' : ', collectives and messages'}
         </>
       }
       tools={
