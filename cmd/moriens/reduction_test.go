@@ -95,9 +95,8 @@ func TestReductionOfHalo(t *testing.T) {
 	contains(t, o.stdout, "iterations: ", "ranks: ", "kept: ", "reduction: ", "error: ")
 }
 
-// A molecular dynamics code that looks for neighbours every 20 steps and prints every 50: its iterations are 20 steps, of
-// 246 bursts a rank, or the 100 after which both come together again, where printing shows as clearly as neighbours do.
-// A long run of them leaves little.
+// A molecular dynamics code that looks for neighbours every 20 steps and prints every 50: its iterations are 20 steps,
+// of 246 bursts a rank, or the 100 after which both come together again. A long run of them leaves little.
 func TestReductionOfLAMMPS(t *testing.T) {
 	testenv.Need(t, "lmp", mpitest.OpenMPI.Launcher)
 	input, err := filepath.Abs("../../testdata/lammps/in.lj")
