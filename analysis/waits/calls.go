@@ -23,7 +23,7 @@ const (
 var reasons = [...]string{
 	ofNeighbours: "neighbourhood collectives", ofOneSided: "one-sided synchronisation", ofInOut: "input and output", ofGroups: "collectives between two groups",
 	ofDeath: "calls in which the process ended", ofUnknown: "collectives of unknown communicators", ofCompletion: "collectives whose completion is not known",
-	ofMaking: "persistent collectives whose making is not known", ofSubset: "makings of communicators by some ranks", ofProcesses: "calls that spawn or connect processes",
+	ofMaking: "persistent collectives whose creation is not known", ofSubset: "creation of communicators by some ranks", ofProcesses: "calls that spawn or connect processes",
 	ofSessions: "starts and ends of sessions", ofBuffers: "flushes of buffered sends", ofSends: "sends whose completion is not known",
 }
 

@@ -160,7 +160,7 @@ func TestStartsOfPersistent(t *testing.T) {
 	}{
 		"own thread":      {"MPI_Allreduce_init", func(*Run) {}, nil},
 		"other thread":    {"MPI_Allreduce_init", func(run *Run) { apart(run, 1); apart(run, 0) }, nil},
-		"not recorded":    {"MPI_Allreduce_init", func(run *Run) { run.Threads[1].Collectives.Ordinal[0]++ }, []NotExplained{{What: "persistent collectives whose making is not known", Calls: 1, NS: 10}}},
+		"not recorded":    {"MPI_Allreduce_init", func(run *Run) { run.Threads[1].Collectives.Ordinal[0]++ }, []NotExplained{{What: "persistent collectives whose creation is not known", Calls: 1, NS: 10}}},
 		"no communicator": {"MPI_Allreduce_init", func(run *Run) { run.Threads[1].Collectives.Comm[1] = -1 }, []NotExplained{{What: "collectives of unknown communicators", Calls: 1, NS: 10}}},
 		"neighbours":      {"MPI_Neighbor_alltoall_init", func(*Run) {}, []NotExplained{{What: "neighbourhood collectives", Calls: 2, NS: 20}}},
 		"groups":          {"MPI_Allreduce_init", func(run *Run) { run.Comms[0].Inter = true }, []NotExplained{{What: "collectives between two groups", Calls: 4, NS: 40}}},

@@ -97,7 +97,7 @@ func (w waitWords) writeHead(b *strings.Builder, form WaitsForm) {
 	}
 	fmt.Fprintf(b, "waits, %s: %s, %s of %s in MPI, %s of the %ss' time\n", w.all(), spent(w.Waiting), ratioText(float64(w.Waiting/w.MPI)), spent(w.MPI), ratioText(float64(w.Waiting/(w.Seconds*rundir.Number(w.Locations)))), w.location())
 	if form.Outside >= .1*w.Waiting && form.Outside > 0 {
-		fmt.Fprintf(b, "outside of main: %s more, until the last rank leaves MPI_Init, or from when the first one enters MPI_Finalize: --within run\n", spent(form.Outside))
+		fmt.Fprintf(b, "outside of main: %s more, before the last rank left MPI_Init or after the first one entered MPI_Finalize: --within run\n", spent(form.Outside))
 	}
 	b.WriteByte('\n')
 }
@@ -184,11 +184,11 @@ func (w waitWords) writeDoubts(b *strings.Builder, why []string, outside bool) {
 	}
 	say(outside, notRecorded+": before the first MPI call of a %s, while its recording was paused, or lost", w.location())
 	say(w.Marked, "marked: clocks do not agree well enough to trust all of it")
-	say(w.Uncertain > 0, "uncertain: %s more would be waits, but are shorter than the clocks of two hosts agree; they are in the residual", spent(w.Uncertain))
+	say(w.Uncertain > 0, "uncertain: %s more look like waits, but are shorter than the clock uncertainty between two hosts; they are in the residual", spent(w.Uncertain))
 	say(w.Unexplained > 0, "unexplained: the cause of %s of the waits lies before what is kept", spent(w.Unexplained))
-	say(w.Contradictions > 0, "contradictions: %s ended before what it waited for: clocks or records are wrong", units.Count(w.Contradictions, "call"))
+	say(w.Contradictions > 0, "contradictions: %s ended before what %s waited for: clocks or records are wrong", units.Count(w.Contradictions, "call"), them(w.Contradictions))
 	say(w.Incomplete > 0, "incomplete: not all members of %s are known: their waits are lower bounds", units.Count(w.Incomplete, "collective"))
-	say(w.NotSynchronising > 0, "not synchronising: a member left %s before the last one entered it", units.Count(w.NotSynchronising, "collective"))
+	say(w.NotSynchronising > 0, "not synchronising: in %s a member left before the last one entered", units.Count(w.NotSynchronising, "collective"))
 	say(w.OneSided > 0, "one side known: waits for %s are in the residual", units.Count(w.OneSided, "message"))
 	for _, e := range w.Eager {
 		between := "between nodes"
@@ -245,6 +245,14 @@ func (w waitWords) kindTable(long bool) table {
 		t.rows = append(t.rows, []string{"not explained: " + x.What, count(x.Calls), spent(x.Seconds), "", share(x.Seconds)})
 	}
 	return t
+}
+
+// them stands for calls.
+func them(n int64) string {
+	if n == 1 {
+		return "it"
+	}
+	return "they"
 }
 
 func count(n int64) string { return units.Integer(int(n)) }
@@ -343,7 +351,7 @@ func (w waitWords) causeTable() table {
 		ranks[k][c.ThreadName] = true
 	}
 	slices.SortStableFunc(keys, func(a, b key) int { return cmp.Compare(sums[b].Seconds, sums[a].Seconds) })
-	t := table{head: []string{"longer on some than on others", w.location() + "s", "makes others wait", "directly", "of all waits"}, left: []bool{true, false, false, false, false}}
+	t := table{head: []string{"longer on some " + w.location() + "s than on others", w.location() + "s", "makes others wait", "directly", "of all waits"}, left: []bool{true, false, false, false, false}}
 	for _, k := range keys {
 		s := sums[k]
 		if of := clusters[k]; len(of) > 1 || !of[k.cluster] {

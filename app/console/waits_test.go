@@ -94,14 +94,14 @@ func TestCauseSentences(t *testing.T) {
 	three, unknown := int32(3), rundir.Number(math.NaN())
 	one := rundir.ThreadName{Rank: 1}
 	for want, c := range map[string]rundir.WaitsCause{
-		"rank 1 makes others wait 2.00 s (50.0 % of all waits) in cluster 3 before MPI_Send: 1,234 waits, on average 500 us longer than where was waited":        {What: "computing", Cluster: &three, CallPath: "MPI_Send", Waits: 1234, More: .0005},
-		"rank 1 makes others wait 2.00 s (50.0 % of all waits) in cluster 3 before MPI_Send":                                                                     {What: "computing", Cluster: &three, CallPath: "MPI_Send", More: unknown},
-		"rank 1 makes others wait 2.00 s (50.0 % of all waits) in bursts in no cluster before MPI_Send: 1 wait, on average 1.00 ms longer than where was waited": {What: "computing", CallPath: "MPI_Send", Waits: 1, More: .001},
-		"rank 1 makes others wait 2.00 s (50.0 % of all waits) in MPI_Wait@halo.c:3: 2 waits, on average 20.0 us longer than where was waited":                   {What: "MPI", CallPath: "MPI_Wait@halo.c:3", Waits: 2, More: .00002},
-		"rank 1 makes others wait 2.00 s (50.0 % of all waits) in time not recorded: 2 waits, on average 50.0 ms longer than where was waited":                   {What: "outside", Waits: 2, More: .05},
-		"world 2 rank 1 thread 4 makes others wait 2.00 s (50.0 % of all waits) in MPI: 2 waits, on average 50.0 ms longer than where was waited":                {ThreadName: rundir.ThreadName{World: 2, Rank: 1, Thread: 4}, What: "MPI", Waits: 2, More: .05},
-		"world 2 rank 1 makes others wait 2.00 s (50.0 % of all waits) in time not recorded":                                                                     {ThreadName: rundir.ThreadName{World: 2, Rank: 1}, What: "outside"},
-		"world 1 rank 1 makes others wait 2.00 s (50.0 % of all waits) in time not recorded: 2 waits, on average 1.00 s longer than where was waited":            {ThreadName: rundir.ThreadName{World: 1, Rank: 1}, What: "outside", Waits: 2, More: 1},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits) in cluster 3 before MPI_Send: 1,234 waits, on average 500 us longer than on the waiting rank":        {What: "computing", Cluster: &three, CallPath: "MPI_Send", Waits: 1234, More: .0005},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits) in cluster 3 before MPI_Send":                                                                        {What: "computing", Cluster: &three, CallPath: "MPI_Send", More: unknown},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits) in bursts in no cluster before MPI_Send: 1 wait, on average 1.00 ms longer than on the waiting rank": {What: "computing", CallPath: "MPI_Send", Waits: 1, More: .001},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits) in MPI_Wait@halo.c:3: 2 waits, on average 20.0 us longer than on the waiting rank":                   {What: "MPI", CallPath: "MPI_Wait@halo.c:3", Waits: 2, More: .00002},
+		"rank 1 makes others wait 2.00 s (50.0 % of all waits) in time not recorded: 2 waits, on average 50.0 ms longer than on the waiting rank":                   {What: "outside", Waits: 2, More: .05},
+		"world 2 rank 1 thread 4 makes others wait 2.00 s (50.0 % of all waits) in MPI: 2 waits, on average 50.0 ms longer than on the waiting rank":                {ThreadName: rundir.ThreadName{World: 2, Rank: 1, Thread: 4}, What: "MPI", Waits: 2, More: .05},
+		"world 2 rank 1 makes others wait 2.00 s (50.0 % of all waits) in time not recorded":                                                                        {ThreadName: rundir.ThreadName{World: 2, Rank: 1}, What: "outside"},
+		"world 1 rank 1 makes others wait 2.00 s (50.0 % of all waits) in time not recorded: 2 waits, on average 1.00 s longer than on the waiting rank":            {ThreadName: rundir.ThreadName{World: 1, Rank: 1}, What: "outside", Waits: 2, More: 1},
 	} {
 		if c.ThreadName == (rundir.ThreadName{}) {
 			c.ThreadName = one
@@ -217,12 +217,12 @@ func TestRankInLine(t *testing.T) {
 			t.Errorf("%s, want\n%s", got, want)
 		}
 	}
-	const ranks = "rank 1 makes others wait 500 ms (50.0 % of all waits), rank 0 400 ms (40.0 %), rank 2 90.0 ms (9.0 %), 1 more"
+	const ranks = "rank 1 makes others wait 500 ms (50.0 % of all waits), rank 0 400 ms (40.0 %), rank 2 90.0 ms (9.0 %), 1 more rank"
 	if got := w.causingLine(); got != ranks {
 		t.Errorf("%s, want\n%s", got, ranks)
 	}
 	table.ByRank = table.ByRank[:2] // the others' sums are those of their causes, and there may be more
-	const fewer = "rank 0 makes others wait 400 ms (40.0 % of all waits), rank 1 300 ms (30.0 %), others less"
+	const fewer = "rank 0 makes others wait 400 ms (40.0 % of all waits), rank 1 300 ms (30.0 %), other ranks less"
 	if got := w.causingLine(); got != fewer {
 		t.Errorf("%s, want\n%s", got, fewer)
 	}

@@ -141,7 +141,7 @@ func (w waitWords) cause(c *rundir.WaitsCause) string {
 	where.More = 0
 	text := fmt.Sprintf("%s makes others wait %s (%s of all waits) %s", w.who(c.ThreadName), spent(c.Seconds), percent(float64(c.Share)), w.did(&where, true))
 	if c.Waits > 0 && c.More > 0 {
-		text += fmt.Sprintf(": %s, on average %s longer than where was waited", units.Counted(int(c.Waits), "wait"), spent(c.More))
+		text += fmt.Sprintf(": %s, on average %s longer than on the waiting %s", units.Counted(int(c.Waits), "wait"), spent(c.More), w.location())
 	}
 	return text
 }
@@ -211,9 +211,9 @@ func (w waitWords) causingLine() string {
 	}
 	switch rest := len(list) - named; {
 	case named > 0 && len(w.ByRank) < w.Locations: // of the others it is not known here who does
-		text += ", others less"
+		text += fmt.Sprintf(", other %ss less", w.location())
 	case rest > 0:
-		text += fmt.Sprintf(", %s more", units.Integer(rest))
+		text += ", " + units.Counted(rest, "more "+w.location())
 	}
 	return text
 }

@@ -16,16 +16,16 @@ import (
 
 type waitsCommand struct {
 	Dir     string     `arg:"" help:"Run directory." type:"path"`
-	By      waiting.By `group:"shown" help:"List by cluster, callpath, rank or kind: completely, of windows the largest (default: ${default})." enum:"overview,cluster,callpath,rank,kind" default:"overview" placeholder:"LIST"`
+	By      waiting.By `group:"shown" help:"List by cluster, callpath, rank or kind: all entries, with --windows the largest (default: ${default})." enum:"overview,cluster,callpath,rank,kind" default:"overview" placeholder:"LIST"`
 	Within  string     `group:"shown" help:"Part of the run: main (from the end of MPI_Init to the start of MPI_Finalize) or run (all of it) (default: ${default})." enum:"main,run" default:"main" placeholder:"PART"`
-	Windows bool       `group:"shown" help:"Of what is kept in full detail, with messages, wherever in the run that lies: not with --within."`
+	Windows bool       `group:"shown" help:"Show the windows, parts anywhere in the run that are kept in full detail, with messages; not with --within."`
 	JSON    bool       `group:"shown" name:"json" help:"Print JSON: waits.json as it is in the directory, or the lists of --by."`
 }
 
 func (c *waitsCommand) Run(line *kong.Context) error {
 	within := slices.ContainsFunc(line.Path, func(p *kong.Path) bool { return p.Flag != nil && p.Flag.Name == "within" })
 	if c.Windows && within {
-		return usage(errors.New("--within says which part of the whole run, and --windows asks for what is kept in full detail, wherever that lies"), "leave out one of them")
+		return usage(errors.New("--within selects a part of the run, but --windows shows what is kept in full detail, anywhere in the run"), "leave out one of them")
 	}
 	answer, err := waiting.Ask(waiting.Question{Dir: c.Dir, By: c.By, Within: c.Within, Windows: c.Windows})
 	if err == nil && (!c.JSON || c.By != waiting.Overview) {
