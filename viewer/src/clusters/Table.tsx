@@ -55,8 +55,8 @@ interface Column {
   readonly waits?: boolean; // of waits.json
 }
 
-// What figures of waits are of.
-const costsAre = ({ within }: Scope) => `${within.slice(0, 1).toLowerCase()}${within.slice(1)}; of a kind with its variants, whose rows have their parts of that`;
+// costsAre says which part of the run figures of waits are of, and what rows of kinds have.
+const costsAre = ({ within }: Scope) => `${within.slice(0, 1).toLowerCase()}${within.slice(1)}; the row of a kind has the sum of its variants, whose rows have their parts of it`;
 
 const columns: readonly Column[] = [
   { key: 'seconds', title: 'Time', says: 'total duration of its bursts', show: (r) => seconds(r.seconds) },
@@ -67,7 +67,7 @@ const columns: readonly Column[] = [
   { key: 'best', title: 'IPC of best', says: 'its instructions per cycle over those of the best cluster between the same calls', show: (r) => percent(r.best), losses: true },
   { key: 'caused', title: 'Makes others wait', says: 'waits of others that are charged to it: it takes longer on one rank than on those that wait for that one', show: (r) => seconds(r.caused), waits: true },
   { key: 'path', title: 'On path', says: 'its part of the critical path: to a first order, what the run gains if it vanishes', show: (r) => percent(r.path), waits: true },
-  { key: 'imbalance', title: 'Imbalance on it', says: 'its time on the critical path less the mean of all threads: to a first order, what balance can gain; below 0 the path passes where it takes less', show: (r) => seconds(r.imbalance), waits: true },
+  { key: 'imbalance', title: 'Imbalance on it', says: 'its time on the critical path less the mean of all threads: to a first order, what balance can gain; below 0, the path runs through threads on which it takes less', show: (r) => seconds(r.imbalance), waits: true },
   { key: 'bursts', title: 'Bursts', says: 'how many there were in the run', show: (r) => count(r.bursts) },
   { key: 'mean', title: 'Mean', says: 'mean duration', show: (r) => ns(r.mean), kinds: false },
   { key: 'spread', title: 'Spread', says: 'standard deviation of the durations, as part of their mean', show: (r) => percent(r.spread), kinds: false },
@@ -201,14 +201,14 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
   );
 }
 
-// ofKind says of a row that the row of its kind has its costs too.
+// ofKind says whether the row of another cluster, that of its kind, includes the costs of this row.
 const ofKind = (r: Row) => r.kind > 0 && r.kind !== r.id;
 
 const classOf = (c: Column, r: Row) => ['n', c.key === 'share' ? 'bar' : '', c.waits && ofKind(r) ? 'of-kind' : ''].filter(Boolean).join(' ');
 
 // costHint says what a figure of waits is the sum of, or why there is none.
 function costHint(c: Column, r: Row): string | undefined {
-  if (ofKind(r)) return `a variant: of what the row of its kind, cluster ${count(r.kind)}, has`;
+  if (ofKind(r)) return `a variant: part of the sum in the row of its kind, cluster ${count(r.kind)}`;
   if (r.parts.length === 0) return undefined;
   return r.parts.map((p) => `${variantName(p.id)} ${c.show({ ...r, ...p })}`).join(', ');
 }

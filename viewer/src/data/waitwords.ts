@@ -45,5 +45,5 @@ export function did(t: Table, c: Cause): string {
   const details = [variantsName(c), havingName(t, c)].filter(Boolean).join('; ');
   const took = c.more_seconds > 0 ? `${seconds(c.more_seconds)} longer in ` : 'in ';
   if (id === null) return took + (c.what === 'MPI' ? call || 'MPI' : `time ${whatName(c)}`);
-  return `${took}${id > 0 ? clusterName(id) : 'bursts of no cluster'}${details && ` (${details})`}${call && ` before ${call}`}`;
+  return `${took}${id > 0 ? clusterName(id) : 'bursts in no cluster'}${details && ` (${details})`}${call && ` before ${call}`}`;
 }

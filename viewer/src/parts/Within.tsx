@@ -12,12 +12,12 @@ export function usePart(): { readonly part: Part | null; readonly parts: readonl
   return { part: parts.find((p) => p.key === key) ?? parts[0] ?? null, parts, choose };
 }
 
-export function Within({ title = 'Within' }: { title?: string }) {
+export function Within() {
   const { part, parts, choose } = usePart();
   if (!part || parts.length < 2) return null;
   return (
     <label class="field">
-      {title}
+      Within
       <select class="within" value={part.key} onChange={(e) => choose(e.currentTarget.value)}>
         {parts.map((p) => (
           <option key={p.key} value={p.key}>

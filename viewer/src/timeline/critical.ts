@@ -4,6 +4,7 @@ import { PATH_ROWS, type Pack } from '../data/pack';
 import { length, type Span } from '../draw/span';
 import { makeLanes, type Lanes } from './lanes';
 import type { Place } from './paint';
+import { rowOf } from './source';
 
 export interface Critical {
   thread: ArrayLike<number>; // of each leg, in the order of time
@@ -14,7 +15,7 @@ export interface Critical {
   known: boolean; // of all of the overview's time
 }
 
-// A Coarse is how much of the time of bins the path is on the threads of a row, of bins that legs do not fill.
+// A Coarse is how much of the time of a bin the path is on the threads of a row, for bins that legs do not fill.
 export interface Coarse {
   from: number; // of the first bin, ns
   each: number; // ns
@@ -45,9 +46,7 @@ function coarse(pack: Pack, thread: ArrayLike<number>, begin: ArrayLike<number>,
   const there = new Set(parts.map(binOf));
   const all = known.every((ns, b) => there.has(b) || ns >= FULL * each);
   if (parts.length === 0) return { coarse: null, known: all };
-  const rowOf = new Int32Array(pack.json.threads).fill(-1);
-  place.rows.forEach(([first, last], r) => rowOf.fill(r, Math.max(0, first), Math.max(0, last + 1)));
-  return { coarse: { from: place.from_ns, each, bin: parts.map(binOf), row: parts.map((i) => row[i]!), share: parts.map((i) => share[i]! / 255), rows: place.rows, rowOf }, known: all };
+  return { coarse: { from: place.from_ns, each, bin: parts.map(binOf), row: parts.map((i) => row[i]!), share: parts.map((i) => share[i]! / 255), rows: place.rows, rowOf: rowOf(place.rows, pack.json.threads) }, known: all };
 }
 
 // around gives the first part of a bin or of those behind it.
@@ -104,6 +103,21 @@ interface Look {
   halo: string; // round it, so that it is seen on any colour
 }
 
+// Stripes stand for changes that are too close together: by column, the threads or rows between which the path changes.
+type Stripes = Map<number, Span>;
+
+function widen(stripes: Stripes, x: number, ...places: number[]): void {
+  const column = Math.floor(x / COLUMN);
+  const s = stripes.get(column);
+  stripes.set(column, { from: Math.min(s?.from ?? Infinity, ...places), to: Math.max(s?.to ?? -Infinity, ...places) });
+}
+
+function paintStripes(context: CanvasRenderingContext2D, stripes: Stripes, y: (place: number) => number, colour: string): void {
+  context.fillStyle = colour;
+  context.globalAlpha = CROWDED;
+  for (const [column, s] of stripes) context.fillRect((column + 0.25) * COLUMN, y(s.from), COLUMN / 2, y(s.to) - y(s.from));
+}
+
 // paintCritical draws the legs in view. Of legs shorter than a pixel each pixel shows how much of it each thread has;
 // changes of threads are lines where they can be distinguished, elsewhere a paler stripe for several.
 export function paintCritical(context: CanvasRenderingContext2D, path: Critical, time: Span, place: Place, width: number, { colour, halo }: Look, ratio: number): Line {
@@ -139,17 +153,15 @@ export function paintCritical(context: CanvasRenderingContext2D, path: Critical,
     changes.push({ x: right, from: thread, to });
   }
   let apart = 0;
-  const together = new Map<number, Span>(); // by column: the threads between which it goes to and fro
+  const together: Stripes = new Map();
   for (const c of changes) {
-    const column = Math.floor(c.x / COLUMN);
-    if (crowd.get(column)! <= MOST) {
+    if (crowd.get(Math.floor(c.x / COLUMN))! <= MOST) {
       apart++;
       level.moveTo(c.x, y(c.from));
       level.lineTo(c.x, y(c.to));
       continue;
     }
-    const s = together.get(column);
-    together.set(column, { from: Math.min(s?.from ?? Infinity, c.from, c.to), to: Math.max(s?.to ?? -Infinity, c.from, c.to) });
+    widen(together, c.x, c.from, c.to);
   }
   context.lineCap = 'square';
   for (const [style, lineWidth] of [[halo, wide + 2 * ratio], [colour, wide]] as const) {
@@ -158,9 +170,7 @@ export function paintCritical(context: CanvasRenderingContext2D, path: Critical,
     context.stroke(level);
   }
   context.lineCap = 'butt';
-  context.fillStyle = colour;
-  context.globalAlpha = CROWDED;
-  for (const [column, s] of together) context.fillRect((column + 0.25) * COLUMN, y(s.from), COLUMN / 2, y(s.to) - y(s.from));
+  paintStripes(context, together, y, colour);
   for (const [thread, cover] of short) {
     for (let p = 0; p < cover.length; p++) {
       if (cover[p] === 0) continue;
@@ -181,7 +191,7 @@ function paintCoarse(context: CanvasRenderingContext2D, c: Coarse, time: Span, p
   const x = (bin: number) => (c.from + bin * c.each - time.from) * pixels;
   const y = (row: number) => ((c.rows[row]![0] + c.rows[row]![1] + 1) / 2 - place.rows.from) * place.rowHeight;
   const from = around(c, Math.floor((time.from - c.from) / c.each));
-  const together = new Map<number, Span>();
+  const together: Stripes = new Map();
   const part = (i: number, more: number) => {
     const left = Math.round(x(c.bin[i]!));
     context.fillRect(left, y(c.row[i]!) - wide / 2 - more, Math.max(1, Math.round(x(c.bin[i]! + 1)) - left), wide + 2 * more);
@@ -195,15 +205,9 @@ function paintCoarse(context: CanvasRenderingContext2D, c: Coarse, time: Span, p
     }
     at.push(c.row[to]!);
     const rows = before.some((row) => at.includes(row)) ? at : [...at, ...before];
-    if (rows.length > 1) {
-      const column = Math.floor(x(bin) / COLUMN);
-      const s = together.get(column);
-      together.set(column, { from: Math.min(s?.from ?? Infinity, ...rows), to: Math.max(s?.to ?? -Infinity, ...rows) });
-    }
+    if (rows.length > 1) widen(together, x(bin), ...rows);
   }
-  context.fillStyle = colour;
-  context.globalAlpha = CROWDED;
-  for (const [column, s] of together) context.fillRect((column + 0.25) * COLUMN, y(s.from), COLUMN / 2, y(s.to) - y(s.from));
+  paintStripes(context, together, y, colour);
   for (const [style, more] of [[halo, ratio], [colour, 0]] as const) {
     context.fillStyle = style;
     for (let i = from; i < to; i++) {

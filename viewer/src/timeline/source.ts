@@ -41,10 +41,15 @@ export function overview(pack: Pack, coded: (code: number) => number): Overview 
   return cells({ place, cell, share: pack.column('overview.share'), wait: pack.column('overview.wait') }, pack.json.threads, coded);
 }
 
+// rowOf gives the row of each thread, of rows with these first and last threads; -1 = none.
+export function rowOf(rows: readonly (readonly [number, number])[], threads: number): Int32Array {
+  const of = new Int32Array(threads).fill(-1);
+  rows.forEach(([first, last], row) => of.fill(row, Math.max(0, first), Math.max(0, last + 1)));
+  return of;
+}
+
 export function cells({ place, cell, share, wait }: Bins, threads: number, coded: (code: number) => number): Overview {
-  const rowOf = new Int32Array(threads).fill(-1);
-  place.rows.forEach(([first, last], row) => rowOf.fill(row, Math.max(0, first), Math.max(0, last + 1)));
-  return { time: { from: place.from_ns, to: place.to_ns }, bins: place.bins, rowOf, cell: Uint32Array.from(cell, (code, i) => (code === MPI && wait[i] ? waiting(wait[i]) : coded(code))), share };
+  return { time: { from: place.from_ns, to: place.to_ns }, bins: place.bins, rowOf: rowOf(place.rows, threads), cell: Uint32Array.from(cell, (code, i) => (code === MPI && wait[i] ? waiting(wait[i]) : coded(code))), share };
 }
 
 // waits gives what calls wait, or null where none does.

@@ -48,7 +48,7 @@ export function Waits() {
         empty={limited ? 'What is selected makes nobody wait, or is not among the largest causes.' : 'Nobody waits.'}
         fields={[
           { title: 'Rank', words: true, show: name, csv: 'rank', value: name },
-          { title: 'What', says: 'what it does for longer than those that wait for it: of a kind of computation with the clusters of that kind, and who has it where few have', words: true, show: (c) => <WhatName of={c} more={havingName(t, c)} />, csv: 'what', value: (c) => whatText(c, havingName(t, c)) },
+          { title: 'What', says: 'what it does for longer than those that wait for it; a kind of computation with its clusters that have a part in it, and with the number of ranks that have it, if they are few', words: true, show: (c) => <WhatName of={c} more={havingName(t, c)} />, csv: 'what', value: (c) => whatText(c, havingName(t, c)) },
           { title: 'Call path', says: 'of computing the call that ends the burst, of MPI the call', words: true, class: 'path', show: (c) => c.call_path, hint: (c) => c.call_path, csv: 'call_path', value: (c) => c.call_path },
           { title: 'Makes others wait', says: 'waits that are charged to it, of all ranks together', show: (c) => seconds(c.seconds), csv: 'seconds', value: (c) => c.seconds },
           {
@@ -83,7 +83,7 @@ export function Waits() {
           ]}
         />
         <Listing
-          title="Ranks: who waits, and who makes wait"
+          title="Ranks: who waits, and who makes others wait"
           name="ranks"
           rows={t.by_rank}
           total={t.locations}

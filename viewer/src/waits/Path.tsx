@@ -58,8 +58,7 @@ export function Path({ scope: { table, within, says } }: { scope: Scope }) {
         title="Critical path"
         note={
           <>
-            <span title={says}>{within}</span>: {seconds(path.seconds)}
-            , with {plural(path.changes, 'change')} of {locationOf(table)}; only what becomes shorter on it shortens the run
+            <span title={says}>{within}</span>: {seconds(path.seconds)}, with {plural(path.changes, 'change')} of {locationOf(table)}; only what gets shorter on the path shortens the run
           </>
         }
         tools={
@@ -129,7 +128,7 @@ export function Path({ scope: { table, within, says } }: { scope: Scope }) {
         <Listing
           title="By rank"
           name="path-ranks"
-          note={others > 0.0005 ? `those that are not listed: ${percent(others)}` : ''}
+          note={others > 0.0005 ? `not listed here: ${percent(others)}` : ''}
           rows={path.ranks}
           chosen={(r) => hasRank(selection, [r])}
           pick={(r) => select({ threads: hasRank(selection, [r]) ? null : threadsOf(pack, [r]) })}

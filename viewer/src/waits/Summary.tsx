@@ -18,7 +18,7 @@ export function Summary({ scope }: { scope: Scope }) {
     ['Residual: in MPI, not waiting', t.residual_seconds, 'the library: its trees, progress, noise, transfers'],
   ];
   const notExplained = t.not_explained.reduce((sum, e) => sum + e.seconds, 0);
-  if (notExplained > 0) rows.push(['Not explained', notExplained, 'calls that may have waited: it is not recorded for whom']);
+  if (notExplained > 0) rows.push(['Not explained', notExplained, 'calls that may have waited; for whom is not recorded']);
   const time = t.locations * t.seconds;
   const table = () => ({ columns: ['part', 'seconds', 'share'], rows: rows.map(([name, s]) => [name, s, s / t.mpi_seconds]) });
   return (
@@ -92,11 +92,11 @@ function Unknown({ t }: { t: Table }) {
   const { waits } = usePack().json;
   const said: string[] = (waits?.why ?? []).map((text) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`);
   if (t.marked) said.push('Clocks do not agree well enough to trust all of it.');
-  if (t.uncertain_seconds > 0) said.push(`Uncertain: ${seconds(t.uncertain_seconds)} more would be waits, but are shorter than the clocks of two hosts agree; they are in the residual.`);
+  if (t.uncertain_seconds > 0) said.push(`Uncertain: ${seconds(t.uncertain_seconds)} more look like waits, but are shorter than the clock uncertainty between two hosts; they are in the residual.`);
   if (t.unexplained_seconds > 0) said.push(`Unexplained: the cause of ${seconds(t.unexplained_seconds)} of the waits lies before what is kept.`);
   if (t.contradictions > 0) said.push(`Contradictions: ${plural(t.contradictions, 'call')} ended before what ${t.contradictions === 1 ? 'it' : 'they'} waited for: clocks or records are wrong.`);
   if (t.collectives_incomplete > 0) said.push(`Incomplete: not all members of ${plural(t.collectives_incomplete, 'collective')} are known: their waits are lower bounds.`);
-  if (t.collectives_not_synchronising > 0) said.push(`Not synchronising: a member left ${plural(t.collectives_not_synchronising, 'collective')} before the last one entered it.`);
+  if (t.collectives_not_synchronising > 0) said.push(`Not synchronising: in ${plural(t.collectives_not_synchronising, 'collective')} a member left before the last one entered.`);
   if (t.messages_one_sided > 0) said.push(`One side known: waits for ${plural(t.messages_one_sided, 'message')} are in the residual.`);
   for (const e of t.not_explained) said.push(`Not explained: ${e.what}: ${plural(e.calls, 'call')}, ${seconds(e.seconds)}.`);
   return (
