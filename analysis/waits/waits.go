@@ -146,7 +146,7 @@ type Charge struct {
 	NS       int64
 	DirectNS int64 // of that by waits for this very thread
 	Waits    int64 // such
-	MoreNS   int64 // by how much longer it took than where was waited, sum of these
+	MoreNS   int64 // by how much longer it took than on the waiting thread, sum of these
 }
 
 // A Direct is how many waits for a thread are charged, among others, to what it did for longer at one place: a wait

@@ -74,7 +74,7 @@ func callSite(t *testing.T, app, comment string) string {
 	return fmt.Sprintf("@%s:%d", app, 1+strings.Count(before, "\n"))
 }
 
-var makesWait = regexp.MustCompile(`(?m)^(.*) makes others wait .* of all waits\) in (.*): [\d,]+ waits?, on average .* longer than on the waiting (rank|thread)$`)
+var makesWait = regexp.MustCompile(`(?m)^(.*) makes others wait .* of all waits\) in (.*): [\d,]+ waits?, on average .* longer than on the waiting (?:rank|thread)$`)
 
 // check checks that all say who is late, and where.
 func (r lateRun) check(t *testing.T, out, summary string, table *rundir.WaitsTable) {

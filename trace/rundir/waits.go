@@ -77,7 +77,7 @@ type WaitsTable struct {
 	MPI         Number `json:"mpi_seconds"`         // in MPI: waiting, residual and what is not explained
 	Waiting     Number `json:"wait_seconds"`        // the sum of kinds, and of causes
 	Residual    Number `json:"residual_seconds"`    // in MPI without waiting: the library, its trees, progress, noise, transfers
-	Uncertain   Number `json:"uncertain_seconds"`   // would be waits, but are shorter than clocks of two hosts agree; part of the residual
+	Uncertain   Number `json:"uncertain_seconds"`   // looks like waits, but is shorter than the clock uncertainty between two hosts; part of the residual
 	Unexplained Number `json:"unexplained_seconds"` // of the waits: their cause lies before what is kept
 
 	Kinds       []WaitsKind     `json:"kinds"`      // by seconds, descending, like all lists below
