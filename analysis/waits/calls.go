@@ -164,6 +164,9 @@ func callOf(function string) call {
 	return otherCall(name)
 }
 
+// Sends says whether a function sends a message.
+func Sends(function string) bool { return callOf(function).sends != noSend }
+
 // agreement is a call that no member may leave before all agree, though some libraries let them.
 var agreement = call{flow: allToAll, kind: NToN, loose: true}
 

@@ -16,6 +16,8 @@ type Options struct {
 	Clock         []int32        // by node: which clock it has
 	MovedNS       int64          // by how much times of calls were moved in sum, so that none ends before what it waits for
 	Main          waits.Span     // the stretch main; without a length: all of the run
+	NoMessages    bool           // calls send messages, and there are none
+	Skipped       int            // lines of a trace that could not be read
 	Workers       int
 }
 
@@ -34,7 +36,7 @@ func Measure(run *trace.Run, owners team.Threads, o Options) (*Blame, error) {
 	if o.Main.EndNS <= o.Main.BeginNS {
 		o.Main = waits.Span{EndNS: run.DurationNS}
 	}
-	full := run.Traffic == nil // all messages are known one by one
+	full := run.Traffic == nil && !o.NoMessages // all messages are known one by one
 	locations, err := locationsOf(run, owners)
 	if err != nil {
 		return nil, err

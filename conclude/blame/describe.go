@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"moriens/internal/team"
+	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
@@ -113,7 +114,13 @@ func (b *Blame) why() (why []string) {
 	case b.marked():
 		why = append(why, fmt.Sprintf("clocks of hosts do not agree to better than %.2g %% of the waits", 100*b.doubt()))
 	}
-	if !b.Full {
+	if b.options.Skipped > 0 {
+		why = append(why, fmt.Sprintf("%s of the trace could not be read: calls and messages may be missing, waits may be more or fewer", units.Counted(b.options.Skipped, "line")))
+	}
+	switch {
+	case b.options.NoMessages:
+		why = append(why, rundir.WaitsWithoutMessages)
+	case !b.Full:
 		why = append(why, rundir.WaitsOfCollectives)
 	}
 	return why

@@ -17,7 +17,7 @@ import (
 func (b *Blame) Windows(kept *trace.Run) (table *rundir.WaitsTable, why []string, err error) {
 	why = b.why()
 	locations, err := locationsOf(kept, team.Threads{})
-	if err != nil || b.Full || locations == 0 {
+	if err != nil || b.Full || b.options.NoMessages || locations == 0 {
 		return nil, why, err
 	}
 	o := b.options

@@ -3,6 +3,7 @@ package retention
 import (
 	"context"
 	"math"
+	"slices"
 
 	"moriens/analysis/represent"
 	"moriens/analysis/waits"
@@ -34,7 +35,8 @@ func (r *Reduction) wait(ctx context.Context, s *stage.Stages, c *rundir.Content
 			return nil, err
 		}
 		b, err := blame.Measure(run, r.owners, blame.Options{
-			Phases: r.phases(), UncertaintyNS: uncertaintyNS, Clock: clock, MovedNS: c.Manifest.Order.TotalNS, Main: main, Workers: o.Workers,
+			Phases: r.phases(), UncertaintyNS: uncertaintyNS, Clock: clock, MovedNS: c.Manifest.Order.TotalNS, Main: main,
+			NoMessages: c.Manifest.Trace != "" && lacksMessages(run), Skipped: c.Manifest.Losses.LinesSkipped, Workers: o.Workers,
 		})
 		if err != nil {
 			return nil, err
@@ -50,6 +52,11 @@ func (r *Reduction) wait(ctx context.Context, s *stage.Stages, c *rundir.Content
 		r.blame = f.Blame
 		f.Apply(run)
 	}
+}
+
+// lacksMessages says that calls of a run send messages, and there are none.
+func lacksMessages(run *trace.Run) bool {
+	return len(run.Messages) == 0 && slices.ContainsFunc(run.CallPaths, func(p trace.CallPath) bool { return waits.Sends(p.Function) })
 }
 
 // mainOf is collective: it is the stretch main of a run. Several worlds each have their own, and waits none.

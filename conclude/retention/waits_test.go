@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"moriens/analysis/waits"
 	"moriens/internal/stage"
 	"moriens/trace"
 	"moriens/trace/rundir"
@@ -75,6 +76,38 @@ func TestWaitsOfWindowsFail(t *testing.T) {
 		}
 		if w := c.Levels.Waits; w.WholeRun == nil || (w.Windows == nil) != fails || says(m.Reduction.Missing) != fails || says(m.Reduction.GivenUp) != fails {
 			t.Errorf("spoilt %v: waits %+v; missing %q, given up %q", fails, w, m.Reduction.Missing, m.Reduction.GivenUp)
+		}
+	}
+}
+
+// Of a trace whose ranks send, and which has no messages, collectives alone are known; lines that could not be read are
+// said.
+func TestWaitsOfLackingTraces(t *testing.T) {
+	for _, c := range []struct {
+		trace, function string
+		skipped         int
+		basis, why      string
+	}{
+		{"a.prv", "MPI_Isend", 0, rundir.WaitsCollectives, rundir.WaitsWithoutMessages},
+		{"a.prv", "MPI_Isend", 2, rundir.WaitsCollectives, "2 lines of the trace could not be read: calls and messages may be missing, waits may be more or fewer\n" + rundir.WaitsWithoutMessages},
+		{"a.prv", "MPI_Irecv", 0, rundir.WaitsFull, ""},
+		{"", "MPI_Isend", 0, rundir.WaitsFull, ""}, // what is measured is known: all of it went to MPI_PROC_NULL
+	} {
+		run := plant(4, 200, func(rank, _ int, ns int64) int64 { return ns * int64(1+rank) })
+		run.Messages = nil
+		for i := range run.CallPaths {
+			if f := &run.CallPaths[i].Function; waits.Sends(*f) {
+				*f = "MPI_Irecv"
+			}
+		}
+		run.CallPaths = append(run.CallPaths, trace.CallPath{Function: c.function})
+		content := &rundir.Content{Run: run, Manifest: &rundir.Manifest{Trace: c.trace, Losses: rundir.Losses{LinesSkipped: c.skipped}}, Clusters: new(rundir.Clusters)}
+		if err := Reduce(context.Background(), stage.New(0), content, Options{Budget: DefaultBudget, Windows: 2, Outliers: -1, Workers: 2}, nil); err != nil {
+			t.Fatal(err)
+		}
+		w := content.Levels.Waits
+		if w.WholeRun == nil || w.WholeRun.Basis != c.basis || strings.Join(w.Why, "\n") != c.why || w.Windows != nil {
+			t.Errorf("%+v: basis %q, why %q, windows %+v", c, w.WholeRun.Basis, w.Why, w.Windows)
 		}
 	}
 }

@@ -2,7 +2,7 @@
  * Planted waits. Each rank sleeps, in place of computing, so that this needs no core and takes as long on a machine
  * that is shared; then it meets others, ITERATIONS times. One of them sleeps LATE_US more than the others:
  *
- *	late allreduce|barrier|test|ring|chain|threads [LATE [LATE_US [ITERATIONS]]]
+ *	late allreduce|barrier|test|ring|chain|threads [LATE [LATE_US [ITERATIONS [FILE]]]]
  *
  *	allreduce, barrier   all ranks meet; rank LATE is late
  *	test                 all ranks begin to meet, and test until they have met; rank LATE is late
@@ -10,11 +10,16 @@
  *	chain                rank 0 is late and sends to rank 1, which receives, sleeps and sends to rank 2, and so on; an
  *	                     MPI_Allreduce at the end
  *	threads              thread t of a rank meets those of the same number on other ranks; thread 1 of rank LATE is late
+ *
+ * With FILE, an empty one, ranks share in it how often they came to meet. Then the late one comes last on any machine:
+ * it waits, without MPI, until all others have come, and sleeps LATE_US more, and at least FACTOR times as long as all of
+ * that took since it last came to meet. So what it does outside of MPI is most of what others wait for.
  */
 #include "checked.h"
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { THREADS = 3 };
@@ -23,6 +28,11 @@ static const int64_t step_us = 2000;
 static int size, late = 1;
 static int64_t late_us = 8000, iterations = 40;
 static sem_t begun;
+
+/* Of each rank, and of each thread number: how often it came to meet; NULL without FILE. */
+static _Atomic int64_t *came;
+
+enum { FACTOR = 8 };
 
 static void sleep_us(int64_t us)
 {
@@ -66,28 +76,70 @@ static void ring(MPI_Comm comm)
 	expect(got == before, "the ring");
 }
 
-/* The longer way to the place where others wait. */
-static __attribute__((noinline)) void be_late(void) { sleep_us(step_us + late_us); }
-
-static void iterate(void (*meet)(MPI_Comm), MPI_Comm comm, int is_late)
+static int others_came(int64_t i, int thread)
 {
+	for (int r = 0; r < size; r++)
+		if (r != late && atomic_load(&came[r * THREADS + thread]) <= i)
+			return 0;
+	return 1;
+}
+
+/* The way to the place where others are already, as far as that is known. */
+static void follow(int64_t i, int thread)
+{
+	sleep_us(step_us);
+	while (came != NULL && !others_came(i, thread))
+		sleep_us(200);
+}
+
+/* The longer way to the place where others wait. last_ns is when this rank came to meet the time before. */
+static __attribute__((noinline)) void be_late(int64_t i, int thread, int64_t last_ns)
+{
+	int64_t us = late_us;
+
+	follow(i, thread);
+	if (came != NULL && us < FACTOR * (now_ns() - last_ns) / 1000)
+		us = FACTOR * (now_ns() - last_ns) / 1000;
+	sleep_us(us);
+}
+
+/* Comes to meet, and gives when that was. */
+static int64_t come(int thread)
+{
+	if (came != NULL)
+		atomic_fetch_add(&came[rank * THREADS + thread], 1);
+	return now_ns();
+}
+
+static void iterate(void (*meet)(MPI_Comm), MPI_Comm comm, int is_late, int thread)
+{
+	int64_t last_ns = now_ns();
+
 	for (int64_t i = 0; i < iterations; i++) {
 		if (is_late)
-			be_late();
+			be_late(i, thread, last_ns);
+		else if (rank == late)
+			follow(i, thread); /* so that never two come at the same time, of which nobody waits */
 		else
 			sleep_us(step_us);
+		last_ns = come(thread);
 		meet(comm);
 	}
 }
 
 static void chain(void)
 {
+	int64_t last_ns = now_ns();
+
+	late = 0;
 	for (int64_t i = 0; i < iterations; i++) {
 		int64_t number = i;
 
 		if (rank == 0) {
-			be_late();
+			be_late(i, 0, last_ns);
+			last_ns = come(0);
 		} else {
+			come(0);
 			MPI_Recv(&number, 1, MPI_INT64_T, rank - 1, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 			sleep_us(step_us);
 		}
@@ -104,10 +156,12 @@ static void *work(void *argument)
 	int number = (int)(intptr_t)argument;
 	MPI_Comm comm;
 
+	if (rank == late)
+		sleep_us(step_us);
 	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
 	if (number > 0)
 		sem_post(&begun);
-	iterate(allreduce, comm, rank == late && number == 1);
+	iterate(allreduce, comm, rank == late && number == 1, number);
 	return NULL;
 }
 
@@ -126,6 +180,20 @@ static void threads(void)
 		pthread_join(others[t], NULL);
 }
 
+/* Maps FILE, which all ranks make as long as they need it. */
+static _Atomic int64_t *shared(const char *file)
+{
+	size_t bytes = (size_t)size * THREADS * sizeof *came;
+	int fd = open(file, O_RDWR | O_CREAT, 0600);
+	void *at;
+
+	expect(fd >= 0 && ftruncate(fd, (off_t)bytes) == 0, file);
+	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	expect(at != MAP_FAILED, file);
+	close(fd);
+	return at;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "allreduce";
@@ -141,18 +209,20 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	expect(!with_threads || provided == MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE");
+	if (argc > 5)
+		came = shared(argv[5]);
 	if (with_threads)
 		threads();
 	else if (strcmp(how, "chain") == 0)
 		chain();
 	else if (strcmp(how, "ring") == 0)
-		iterate(ring, MPI_COMM_WORLD, rank == late);
+		iterate(ring, MPI_COMM_WORLD, rank == late, 0);
 	else if (strcmp(how, "test") == 0)
-		iterate(test, MPI_COMM_WORLD, rank == late);
+		iterate(test, MPI_COMM_WORLD, rank == late, 0);
 	else if (strcmp(how, "barrier") == 0)
-		iterate(barrier, MPI_COMM_WORLD, rank == late);
+		iterate(barrier, MPI_COMM_WORLD, rank == late, 0);
 	else
-		iterate(allreduce, MPI_COMM_WORLD, rank == late);
+		iterate(allreduce, MPI_COMM_WORLD, rank == late, 0);
 	MPI_Finalize();
 	return 0;
 }

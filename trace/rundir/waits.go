@@ -38,6 +38,9 @@ type Waits struct {
 	Why      []string    `json:"why,omitempty"` // what is not known or marked, each a sentence without a full stop
 }
 
+// WaitsWithoutMessages is why where a trace has calls that send, and no messages.
+const WaitsWithoutMessages = "the trace has no messages, though ranks send some: waits for them are in the residual"
+
 // WaitsOfCollectives is why where the table of the whole run is of basis collectives.
 const WaitsOfCollectives = "of the whole run collectives alone are known: messages are in the windows that are kept in full detail"
 
