@@ -1,9 +1,6 @@
 package waits
 
-import (
-	"math"
-	"sync"
-)
+import "math"
 
 // A solver finds the waits of a run of which all lanes are here.
 type solver struct {
@@ -18,7 +15,6 @@ type solver struct {
 	commOf []int32  // by operation: its communicator, or below 0 of a world's start and end
 	waits  [][]wait // by thread, by row
 	result *Result
-	last   sync.Pool // of lists by thread, for find
 }
 
 // A world is one MPI_COMM_WORLD.

@@ -93,6 +93,17 @@ func TestUnawaitedMessageDoesNotTie(t *testing.T) {
 	same(t, "causes", caused(r), byCluster{{1, 1}: 250})
 }
 
+// Nor does what a test has found not complete: the sender is late, and what made it so comes before it sends.
+func TestPolledMessageDoesNotTie(t *testing.T) {
+	m := newMachine(2)
+	m.do(0, irecv("a", 1), step{what: "isend", handle: "b", peer: 1, function: "MPI_Issend"})
+	m.do(0, step{what: "test", ns: 100}, step{what: "wait", handles: []string{"a", "b"}, function: "MPI_Testall"})
+	m.do(1, compute(1, 1000), isend("c", 0, 8), compute(2, 500), recv(0), waitall("c"))
+	run, r := solve(t, m)
+	same(t, "kinds", kinds(run, r), byKind{LateSender: 110, LateReceiver: 1380})
+	same(t, "causes", caused(r), byCluster{{1, 1}: 110 + 920, {1, 2}: 460}) // 1380 in proportion: 1000 to 500
+}
+
 // A reduction ties its root to all others, a broadcast all others to its root: what delays the second one is computed
 // after the first.
 func TestRootTies(t *testing.T) {
