@@ -165,20 +165,20 @@ func (c *charger) divide(w *wait, t spent, x excess, link *Link, own bool) {
 		if x.list[k].ns > x.list[largest].ns {
 			largest = k
 		}
-		left.take(t, x.list[k].ns, x.total)
 	}
-	for k, e := range x.list {
-		var rest spent
-		part := rest.take(t, e.ns, x.total)
-		if k == largest {
-			part.add(left)
-		}
+	give := func(e piece, part spent) {
 		c.give(w, e, part, x, own)
 		if link != nil {
 			link.add(c.s.what(e.key), e.key == waitKey, part.ns())
 			link.Main.add(c.s.what(e.key), e.key == waitKey, part.mainNS)
 		}
 	}
+	for k, e := range x.list {
+		if k != largest {
+			give(e, left.take(t, e.ns, x.total))
+		}
+	}
+	give(x.list[largest], left)
 }
 
 // part64 is ns · part / whole, rounded down; part ≤ whole.
