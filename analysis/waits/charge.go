@@ -98,7 +98,7 @@ func (s *solver) waitNS(thread int32, w *wait) int64 {
 // spentIn is what a wait takes.
 func (s *solver) spentIn(thread int32, w *wait) spent {
 	enterNS := s.lanes[thread].EnterNS[w.Row]
-	ns := s.run.Main.within(enterNS, w.UntilNS)
+	ns := s.run.Main.Within(enterNS, w.UntilNS)
 	return spent{ns, w.UntilNS - enterNS - ns}
 }
 

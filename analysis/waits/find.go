@@ -177,7 +177,7 @@ func (s *solver) find(candidates candidates) {
 				case ns <= 0:
 				case ns <= s.uncertainNS(int32(i), best.from.thread):
 					all[i].uncertainNS += ns
-					all[i].mainUncertainNS += s.run.Main.within(l.EnterNS[row], untilNS)
+					all[i].mainUncertainNS += s.run.Main.Within(l.EnterNS[row], untilNS)
 				default:
 					all[i].waitNS += ns
 					w := wait{Row: row, For: best.from.thread, ForRow: best.from.row, Kind: best.kind, UntilNS: untilNS, edge: -1, met: met}

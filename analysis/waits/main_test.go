@@ -50,7 +50,7 @@ func TestMainParts(t *testing.T) {
 		}
 		run := m.recorded()
 		cut := rapid.Int64Range(0, run.DurationNS).Draw(t, "cut")
-		var waits, path, linked, unexplained int64
+		var waits, path, linked, unexplained, inMPI int64
 		for _, run.Main = range []Span{{0, cut}, {cut, run.DurationNS}} {
 			r := solved(t, run)
 			charged, direct, on := r.MainUnexplainedNS, int64(0), int64(0)
@@ -80,9 +80,9 @@ func TestMainParts(t *testing.T) {
 			if whole := total(r); run.Main.EndNS == run.DurationNS && run.Main.BeginNS == cut && (linked != whole[0] || unexplained != whole[1]) {
 				t.Fatalf("links and what is not explained: %d and %d ns, together %d", linked, unexplained, whole)
 			}
-			waits, path = waits+r.MainWaitNS, path+on
-			if waits > r.WaitNS || run.Main.EndNS == run.DurationNS && run.Main.BeginNS == cut && (waits != r.WaitNS || path != run.DurationNS) {
-				t.Fatalf("%d ns of waits of %d, a path of %d of %d", waits, r.WaitNS, path, run.DurationNS)
+			waits, path, inMPI = waits+r.MainWaitNS, path+on, inMPI+r.MainMPINS
+			if waits > r.WaitNS || run.Main.EndNS == run.DurationNS && run.Main.BeginNS == cut && (waits != r.WaitNS || path != run.DurationNS || inMPI != r.MPINS) {
+				t.Fatalf("%d ns of waits of %d, a path of %d of %d, %d of %d in MPI", waits, r.WaitNS, path, run.DurationNS, inMPI, r.MPINS)
 			}
 		}
 	})

@@ -27,6 +27,7 @@ type world struct {
 type tally struct {
 	start, end   int32 // its MPI_Init and MPI_Finalize; -1: none
 	mpiNS        int64
+	mainMPINS    int64                      // of that, within Run.Main
 	notExplained [len(reasons)]NotExplained // by reason, without its words
 }
 
@@ -90,8 +91,8 @@ func (m *meaning) count(l *lane, run *Run) {
 	c := &l.Collectives
 	k := 0 // the first collective of the call, or of a later one
 	for row, path := range l.Path {
-		ns := l.ExitNS[row] - l.EnterNS[row]
-		l.mpiNS += ns
+		l.mpiNS += l.ExitNS[row] - l.EnterNS[row]
+		l.mainMPINS += run.Main.Within(l.EnterNS[row], l.ExitNS[row])
 		of := m.of(path)
 		reason, is := of.unexplained()
 		for k < len(c.Call) && int(c.Call[k]) < row {
@@ -124,7 +125,7 @@ func (c *Collectives) of(k, row int) bool {
 // unexplained counts a call.
 func (l *lane) unexplained(reason int, row int32, main Span) {
 	enterNS, exitNS := l.EnterNS[row], l.ExitNS[row]
-	x := NotExplained{Calls: 1, NS: exitNS - enterNS, MainNS: main.within(enterNS, exitNS)}
+	x := NotExplained{Calls: 1, NS: exitNS - enterNS, MainNS: main.Within(enterNS, exitNS)}
 	if x.MainNS > 0 {
 		x.MainCalls = 1
 	}

@@ -36,8 +36,8 @@ const (
 // A Span is a part of a thread's time.
 type Span struct{ BeginNS, EndNS int64 }
 
-// within is how much of a time lies in it.
-func (s Span) within(beginNS, endNS int64) int64 {
+// Within is how much of a time lies in it.
+func (s Span) Within(beginNS, endNS int64) int64 {
 	return max(0, min(endNS, s.EndNS)-max(beginNS, s.BeginNS))
 }
 
@@ -217,7 +217,8 @@ type Result struct {
 	UncertainNS   int64   // would be waits, but are shorter than clocks agree
 	UnexplainedNS int64   // of the waits: their cause lies in what was not kept
 
-	MainWaitNS        int64 // what of WaitNS lies within Run.Main
+	MainMPINS         int64 // what of MPINS lies within Run.Main
+	MainWaitNS        int64 // what of WaitNS lies there
 	MainUncertainNS   int64 // what of UncertainNS lies there
 	MainUnexplainedNS int64 // what of UnexplainedNS is for waits there
 

@@ -67,7 +67,7 @@ func (d *describer) table(rows []waitRow, main bool) *rundir.WaitsTable {
 	p := &part{describer: d, main: main, waitNS: d.WaitNS}
 	mpiNS, uncertainNS, unexplainedNS, span := d.MPINS, d.UncertainNS, d.UnexplainedNS, p.span()
 	if main {
-		mpiNS, p.waitNS, uncertainNS, unexplainedNS = d.counted.mpiNS, d.MainWaitNS, d.MainUncertainNS, d.MainUnexplainedNS
+		mpiNS, p.waitNS, uncertainNS, unexplainedNS = d.MainMPINS, d.MainWaitNS, d.MainUncertainNS, d.MainUnexplainedNS
 	}
 	for i := range d.Shares {
 		p.pathNS += p.share(&d.Shares[i])
@@ -375,7 +375,7 @@ func (p *part) path(t *rundir.WaitsTable) {
 func (p *part) changes() int {
 	parts, span := 0, p.span()
 	for _, x := range p.Path {
-		if common(waits.Span{BeginNS: x.BeginNS, EndNS: x.EndNS}, span) > 0 {
+		if span.Within(x.BeginNS, x.EndNS) > 0 {
 			parts++
 		}
 	}
