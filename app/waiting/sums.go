@@ -66,9 +66,9 @@ func (s *sums) addCauses(rows []parquet.WaitsRow) error {
 		}
 		c.chargedNS += ns.caused
 		c.directNS += ns.direct
-		c.moreNS += r.MoreNS
 		if ns.direct > 0 || !s.main {
 			c.waits += r.Count
+			c.moreNS += r.MoreNS
 		}
 		if x.kind > 0 {
 			c.clusters[r.Cluster] = true
