@@ -210,18 +210,6 @@ type deed struct {
 	clusters map[int32]bool // of its kind, that have a part in it
 }
 
-// variants are the clusters of the kind that have a part in it, where these are not the one alone that stands for it.
-func (x *deed) variants(kind int32) (list []int32) {
-	if len(x.clusters) == 1 && x.clusters[kind] {
-		return nil
-	}
-	for id := range x.clusters {
-		list = append(list, id)
-	}
-	slices.Sort(list)
-	return list
-}
-
 // deeds are what doings come to.
 type deeds map[doing]*deed
 
@@ -279,7 +267,7 @@ func (p *part) causes(t *rundir.WaitsTable) {
 	for _, x := range order[:listed(len(order), func(i int) float64 { return p.of(sums[order[i]].NS) })] {
 		s := sums[x]
 		c := rundir.WaitsCause{
-			ThreadName: p.threads[x.thread], What: whatOf[x.what], Cluster: x.cluster(), Variants: s.variants(x.kind), CallPath: x.place,
+			ThreadName: p.threads[x.thread], What: whatOf[x.what], Cluster: x.cluster(), Variants: rundir.VariantsOf(x.kind, s.clusters), CallPath: x.place,
 			Seconds: seconds(s.NS), Direct: seconds(s.DirectNS), Share: rundir.WaitsShare(p.of(s.NS)), Waits: s.Waits, More: rundir.Number(math.NaN()),
 		}
 		if s.Waits > 0 {
@@ -357,7 +345,7 @@ func (p *part) path(t *rundir.WaitsTable) {
 		ns := parts[x].NS
 		rest -= ns
 		path.Parts = append(path.Parts, rundir.WaitsPathPart{
-			What: whatOf[x.what], Cluster: x.cluster(), Variants: parts[x].variants(x.kind), CallPath: x.place, Seconds: seconds(ns), Share: share(ns),
+			What: whatOf[x.what], Cluster: x.cluster(), Variants: rundir.VariantsOf(x.kind, parts[x].clusters), CallPath: x.place, Seconds: seconds(ns), Share: share(ns),
 		})
 	}
 	path.PartsTotal, path.Rest = len(order), seconds(rest)
