@@ -15,8 +15,8 @@ type charger struct {
 	sums    [][]int64 // by thread: of its waits, up to each
 	causes  pairs[Cause]
 	links   pairs[Link]
-	deeds   []int32 // by key
-	counted []place // by deed: the last wait that counts for it
+	deeds   []int32 // by key: the first one of its deed
+	counted []place // by such a key: the last wait that counts for it
 	direct  pairs[Direct]
 	redo    []place // waits to which more was handed on after they had been charged
 }
@@ -48,7 +48,7 @@ const block = 1024
 func (s *solver) charge() {
 	order := s.order()
 	c := &charger{s: s, sums: s.sums(), deeds: s.deeds()}
-	c.counted = slices.Repeat([]place{{-1, -1}}, int(slices.Max(c.deeds))+1)
+	c.counted = slices.Repeat([]place{{-1, -1}}, len(s.keys))
 	shared := newShared(s, c.sums)
 	part := func(n int) []place { return order[n*block : min((n+1)*block, len(order))] }
 	begin := func() func(n int, found *excesses) {
@@ -66,9 +66,9 @@ func (s *solver) charge() {
 		}
 	})
 	c.again(len(order), newFinder(shared))
-	s.result.Causes, s.result.Links, s.result.Direct, s.result.Deeds = c.causes.list, c.links.list, c.direct.list, c.deeds
+	s.result.Causes, s.result.Links, s.result.Direct = c.causes.list, c.links.list, c.direct.list
 	slices.SortFunc(s.result.Direct, func(a, b Direct) int {
-		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Deed, b.Deed))
+		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Key, b.Key))
 	})
 	slices.SortFunc(s.result.Causes, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Key, b.Key))
@@ -254,7 +254,7 @@ func (c *charger) count(p place, cause int32, x excess, main bool) {
 		}
 		deed := c.deeds[e.key]
 		c.counted[deed] = p
-		of := c.direct.of(cause, deed, Direct{Thread: cause, Deed: deed})
+		of := c.direct.of(cause, deed, Direct{Thread: cause, Key: deed})
 		if of.Waits++; main {
 			of.MainWaits++
 		}

@@ -149,11 +149,11 @@ type Charge struct {
 	MoreNS   int64 // by how much longer it took than where was waited, sum of these
 }
 
-// A Direct is how many waits for a thread are charged, among others, to what it did for longer at one place: a wait
-// that is charged to several keys of one deed is one.
+// A Direct is how many waits for a thread are charged, among others, to what it did for longer at one place: keys of one
+// kind of computation, or of none, and of one place are one deed, and a wait that is charged to several of them is one.
 type Direct struct {
 	Thread    int32
-	Deed      int32
+	Key       int32 // the first one of the deed, index into Result.Keys
 	Waits     int64
 	MainWaits int64 // of those, in Run.Main
 }
@@ -203,7 +203,6 @@ type Eager struct {
 // A Result is what there is to know of the waits of a run.
 type Result struct {
 	Keys   []Key
-	Deeds  []int32  // by key: which deed it is: keys of one kind of computation, or of none, and of one place are one
 	Waits  [][]Wait // by thread, by row
 	Causes []Cause  // by thread and key
 	Direct []Direct // by thread and deed

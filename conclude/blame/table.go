@@ -248,12 +248,8 @@ func (p *part) causes(t *rundir.WaitsTable) {
 		s.DirectNS += x.DirectNS
 		s.MoreNS += x.MoreNS
 	}
-	keyOf := make(map[int32]int32) // by deed
-	for key, deed := range p.Deeds {
-		keyOf[deed] = int32(key)
-	}
 	for _, x := range p.Direct {
-		s := sums[p.doing(x.Thread, keyOf[x.Deed])]
+		s := sums[p.doing(x.Thread, x.Key)]
 		switch {
 		case s == nil: // less than 1 ns, or none in main
 		case p.main:
