@@ -128,8 +128,8 @@ func (s *solver) kind(label int32) int32 {
 	return label
 }
 
-// deeds gives each key the first one of its deed: what is done, of which kind of computation, if any, and before, or in,
-// the calls of which place.
+// deeds gives each key the first one of its deed: what is done, of which kind of computation, if any, and before, or
+// in, the calls of which place.
 func (s *solver) deeds() []int32 {
 	firsts := make(map[Key]int32)
 	list := make([]int32, len(s.keys))

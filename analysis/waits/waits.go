@@ -149,8 +149,8 @@ type Charge struct {
 	MoreNS   int64 // by how much longer it took than where was waited, sum of these
 }
 
-// A Direct is how many waits for a thread are charged, among others, to what it did for longer at one place: keys of one
-// kind of computation, or of none, and of one place are one deed, and a wait that is charged to several of them is one.
+// A Direct is how many waits for a thread are charged, among others, to a deed: what it did for longer, of one kind of
+// computation, or of none, and at one place. A wait that is charged to several keys of one deed is one.
 type Direct struct {
 	Thread    int32
 	Key       int32 // the first one of the deed, index into Result.Keys
