@@ -15,8 +15,8 @@ type charger struct {
 	sums    [][]int64 // by thread: of its waits, up to each
 	causes  pairs[Cause]
 	links   pairs[Link]
-	deeds   []int32 // by key
-	counted []place // by deed: the last wait that counts for it
+	deeds   []int32 // by key: the first one of its deed
+	counted []place // by such a key: the last wait that counts for it
 	direct  pairs[Direct]
 	redo    []place // waits to which more was handed on after they had been charged
 }
@@ -48,7 +48,7 @@ const block = 1024
 func (s *solver) charge() {
 	order := s.order()
 	c := &charger{s: s, sums: s.sums(), deeds: s.deeds()}
-	c.counted = slices.Repeat([]place{{-1, -1}}, int(slices.Max(c.deeds))+1)
+	c.counted = slices.Repeat([]place{{-1, -1}}, len(s.keys))
 	shared := newShared(s, c.sums)
 	part := func(n int) []place { return order[n*block : min((n+1)*block, len(order))] }
 	begin := func() func(n int, found *excesses) {
@@ -66,9 +66,9 @@ func (s *solver) charge() {
 		}
 	})
 	c.again(len(order), newFinder(shared))
-	s.result.Causes, s.result.Links, s.result.Direct, s.result.Deeds = c.causes.list, c.links.list, c.direct.list, c.deeds
+	s.result.Causes, s.result.Links, s.result.Direct = c.causes.list, c.links.list, c.direct.list
 	slices.SortFunc(s.result.Direct, func(a, b Direct) int {
-		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Deed, b.Deed))
+		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Key, b.Key))
 	})
 	slices.SortFunc(s.result.Causes, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Key, b.Key))
@@ -98,7 +98,7 @@ func (s *solver) waitNS(thread int32, w *wait) int64 {
 // spentIn is what a wait takes.
 func (s *solver) spentIn(thread int32, w *wait) spent {
 	enterNS := s.lanes[thread].EnterNS[w.Row]
-	ns := s.run.Main.within(enterNS, w.UntilNS)
+	ns := s.run.Main.Within(enterNS, w.UntilNS)
 	return spent{ns, w.UntilNS - enterNS - ns}
 }
 
@@ -165,20 +165,20 @@ func (c *charger) divide(w *wait, t spent, x excess, link *Link, own bool) {
 		if x.list[k].ns > x.list[largest].ns {
 			largest = k
 		}
-		left.take(t, x.list[k].ns, x.total)
 	}
-	for k, e := range x.list {
-		var rest spent
-		part := rest.take(t, e.ns, x.total)
-		if k == largest {
-			part.add(left)
-		}
+	give := func(e piece, part spent) {
 		c.give(w, e, part, x, own)
 		if link != nil {
 			link.add(c.s.what(e.key), e.key == waitKey, part.ns())
 			link.Main.add(c.s.what(e.key), e.key == waitKey, part.mainNS)
 		}
 	}
+	for k, e := range x.list {
+		if k != largest {
+			give(e, left.take(t, e.ns, x.total))
+		}
+	}
+	give(x.list[largest], left)
 }
 
 // part64 is ns · part / whole, rounded down; part ≤ whole.
@@ -254,7 +254,7 @@ func (c *charger) count(p place, cause int32, x excess, main bool) {
 		}
 		deed := c.deeds[e.key]
 		c.counted[deed] = p
-		of := c.direct.of(cause, deed, Direct{Thread: cause, Deed: deed})
+		of := c.direct.of(cause, deed, Direct{Thread: cause, Key: deed})
 		if of.Waits++; main {
 			of.MainWaits++
 		}

@@ -115,14 +115,12 @@ func (s *solver) find(candidates candidates) {
 		waitNS, uncertainNS, mainUncertainNS, contradictions, contradictionNS int64
 	}
 	all := make([]sums, len(s.lanes))
-	s.last.New = func() any {
-		list := make([]int32, len(s.lanes))
-		return &list
+	// Lists by thread, which begin with what is left of another thread's.
+	type room struct {
+		last  []int32 // the last edge from it that is not polled
+		given []latest
 	}
-	histories := sync.Pool{New: func() any {
-		list := make([]latest, len(s.lanes))
-		return &list
-	}}
+	rooms := sync.Pool{New: func() any { return &room{make([]int32, len(s.lanes)), make([]latest, len(s.lanes))} }}
 	s.each(func(i int) {
 		l, edges, x := &s.lanes[i], s.edges[i], candidates.list[i]
 		slices.SortFunc(edges, edge.compare)
@@ -136,12 +134,10 @@ func (s *solver) find(candidates candidates) {
 			edges = s.polls(l, edges)
 			s.edges[i] = edges
 		}
-		room := s.last.Get().(*[]int32)
-		defer s.last.Put(room)
-		last := *room // by thread: the last edge from it, or what is left of other threads' edges
-		given := histories.Get().(*[]latest)
-		defer histories.Put(given)
-		taken := history{of: candidates.contributions, last: *given}
+		lists := rooms.Get().(*room)
+		defer rooms.Put(lists)
+		last := lists.last
+		taken := history{of: candidates.contributions, last: lists.given}
 		var ties []edge // of contributions: they come behind the others, which are in order
 		met := int32(-1)
 		s.waits[i] = make([]wait, 0, len(x)+s.late(l, edges))
@@ -181,11 +177,11 @@ func (s *solver) find(candidates candidates) {
 				case ns <= 0:
 				case ns <= s.uncertainNS(int32(i), best.from.thread):
 					all[i].uncertainNS += ns
-					all[i].mainUncertainNS += s.run.Main.within(l.EnterNS[row], untilNS)
+					all[i].mainUncertainNS += s.run.Main.Within(l.EnterNS[row], untilNS)
 				default:
 					all[i].waitNS += ns
 					w := wait{Row: row, For: best.from.thread, ForRow: best.from.row, Kind: best.kind, UntilNS: untilNS, edge: -1, met: met}
-					if n := last[best.from.thread]; int(n) < first && edges[n].from.thread == best.from.thread {
+					if n := last[best.from.thread]; int(n) < first && edges[n].from.thread == best.from.thread && !edges[n].polled {
 						w.edge = n
 					}
 					taken.before(int32(i), row)

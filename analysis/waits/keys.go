@@ -128,22 +128,22 @@ func (s *solver) kind(label int32) int32 {
 	return label
 }
 
-// deeds gives each key the number of its deed: what is done, of which kind of computation, if any, and before, or in,
-// the calls of which place.
+// deeds gives each key the first one of its deed: what is done, of which kind of computation, if any, and before, or
+// in, the calls of which place.
 func (s *solver) deeds() []int32 {
-	numbers := make(map[Key]int32)
+	firsts := make(map[Key]int32)
 	list := make([]int32, len(s.keys))
 	for k, key := range s.keys {
 		key.Cluster = max(s.kind(key.Cluster), 0)
 		if int(key.Path) < len(s.run.Places) {
 			key.Path = s.run.Places[key.Path]
 		}
-		n, known := numbers[key]
+		first, known := firsts[key]
 		if !known {
-			n = int32(len(numbers))
-			numbers[key] = n
+			first = int32(k)
+			firsts[key] = first
 		}
-		list[k] = n
+		list[k] = first
 	}
 	return list
 }

@@ -164,7 +164,7 @@ func (x *Lanes) completed(m *Message, completion int64) place {
 }
 
 // headWords is how many words come before the columns of a lane.
-const headWords = 9 + 4*len(reasons)
+const headWords = 10 + 4*len(reasons)
 
 // words are a lane with some of its calls.
 func (l *lane) words(stops []int32) []int64 {
@@ -172,7 +172,7 @@ func (l *lane) words(stops []int32) []int64 {
 	if l.Unfinished {
 		dead = 1
 	}
-	words := []int64{l.EndNS, dead, l.mpiNS, int64(among(stops, l.start)), int64(among(stops, l.end)), int64(len(stops)), 0, int64(len(l.Collectives.Call)), l.last}
+	words := []int64{l.EndNS, dead, l.mpiNS, l.mainMPINS, int64(among(stops, l.start)), int64(among(stops, l.end)), int64(len(stops)), 0, int64(len(l.Collectives.Call)), l.last}
 	for _, n := range l.notExplained {
 		words = append(words, n.Calls, n.NS, n.MainCalls, n.MainNS)
 	}
@@ -204,7 +204,7 @@ func (l *lane) words(stops []int32) []int64 {
 		l.eachPiece(int(to), add)
 		from = to + 1
 	}
-	words[6] = pieces
+	words[7] = pieces
 	c := &l.Collectives
 	for k, row := range c.Call {
 		done, instance := among(stops, int32(row)), int32(-1)
@@ -228,15 +228,15 @@ func (l *lane) take(words []int64, run *Run) error {
 	}
 	t := *l.Thread
 	head := words[:headWords]
-	t.EndNS, t.Unfinished, l.last = head[0], head[1] != 0, head[8]
-	stops, pieces, collectives := head[5], head[6], head[7]
+	t.EndNS, t.Unfinished, l.last = head[0], head[1] != 0, head[9]
+	stops, pieces, collectives := head[6], head[7], head[8]
 	rest := words[headWords:]
 	if min(stops, pieces, collectives) < 0 || max(stops, pieces, collectives) > int64(len(rest)) || int64(len(rest)) != 4*stops+3*pieces+8*collectives {
 		return errWords
 	}
-	l.tally = tally{start: int32(head[3]), end: int32(head[4]), mpiNS: head[2]}
+	l.tally = tally{start: int32(head[4]), end: int32(head[5]), mpiNS: head[2], mainMPINS: head[3]}
 	for k := range l.notExplained {
-		x := head[9+4*k:]
+		x := head[10+4*k:]
 		l.notExplained[k] = NotExplained{Calls: x[0], NS: x[1], MainCalls: x[2], MainNS: x[3]}
 	}
 	t.EnterNS, t.ExitNS, t.Path = make([]int64, stops), make([]int64, stops), make([]uint32, stops)

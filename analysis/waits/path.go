@@ -98,7 +98,7 @@ func (p *walk) spend(key int32, ns int64) {
 	main := p.s.run.Main
 	of := p.shares.of(p.thread, key, Share{Thread: p.thread, Key: key})
 	of.NS += ns
-	of.MainNS += main.within(p.ns-ns, p.ns)
+	of.MainNS += main.Within(p.ns-ns, p.ns)
 	p.ns -= ns
 	p.still = 0
 }

@@ -212,10 +212,18 @@ func TestSpoiltRecords(t *testing.T) {
 func TestTeam(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := random(t)
-		want := solved(t, recorded(t, m))
+		durationNS := recorded(t, m).DurationNS
+		begin := rapid.Int64Range(0, durationNS).Draw(t, "begin of main")
+		main := Span{begin, rapid.Int64Range(begin, durationNS).Draw(t, "end of main")}
+		run := func() *Run {
+			run := m.recorded()
+			run.Main = main
+			return run
+		}
+		want := solved(t, run())
 		members := rapid.Int32Range(2, 4).Draw(t, "members")
 		of := rapid.SliceOfN(rapid.Int32Range(0, members-1), len(m.ranks), len(m.ranks)).Draw(t, "owners")
-		if got := together(t, m.recorded, members, of); !reflect.DeepEqual(got, want) {
+		if got := together(t, run, members, of); !reflect.DeepEqual(got, want) {
 			t.Fatalf("threads at %v:\n%+v\nwant\n%+v", of, got, want)
 		}
 	})

@@ -55,6 +55,7 @@ func (s *solver) report() {
 		}
 		s.waits[i] = nil
 		r.MPINS += s.lanes[i].mpiNS
+		r.MainMPINS += s.lanes[i].mainMPINS
 		for k, n := range s.lanes[i].notExplained {
 			sums[k].add(n)
 		}

@@ -1,9 +1,6 @@
 package waits
 
-import (
-	"math"
-	"sync"
-)
+import "math"
 
 // A solver finds the waits of a run of which all lanes are here.
 type solver struct {
@@ -18,7 +15,6 @@ type solver struct {
 	commOf []int32  // by operation: its communicator, or below 0 of a world's start and end
 	waits  [][]wait // by thread, by row
 	result *Result
-	last   sync.Pool // of lists by thread, for find
 }
 
 // A world is one MPI_COMM_WORLD.
@@ -31,6 +27,7 @@ type world struct {
 type tally struct {
 	start, end   int32 // its MPI_Init and MPI_Finalize; -1: none
 	mpiNS        int64
+	mainMPINS    int64                      // of that, within Run.Main
 	notExplained [len(reasons)]NotExplained // by reason, without its words
 }
 
@@ -94,8 +91,8 @@ func (m *meaning) count(l *lane, run *Run) {
 	c := &l.Collectives
 	k := 0 // the first collective of the call, or of a later one
 	for row, path := range l.Path {
-		ns := l.ExitNS[row] - l.EnterNS[row]
-		l.mpiNS += ns
+		l.mpiNS += l.ExitNS[row] - l.EnterNS[row]
+		l.mainMPINS += run.Main.Within(l.EnterNS[row], l.ExitNS[row])
 		of := m.of(path)
 		reason, is := of.unexplained()
 		for k < len(c.Call) && int(c.Call[k]) < row {
@@ -128,7 +125,7 @@ func (c *Collectives) of(k, row int) bool {
 // unexplained counts a call.
 func (l *lane) unexplained(reason int, row int32, main Span) {
 	enterNS, exitNS := l.EnterNS[row], l.ExitNS[row]
-	x := NotExplained{Calls: 1, NS: exitNS - enterNS, MainNS: main.within(enterNS, exitNS)}
+	x := NotExplained{Calls: 1, NS: exitNS - enterNS, MainNS: main.Within(enterNS, exitNS)}
 	if x.MainNS > 0 {
 		x.MainCalls = 1
 	}

@@ -157,9 +157,6 @@ func (l *lane) addGap(x *stretch, row int32) {
 		}
 		return
 	}
-	ns := l.EnterNS[row]
-	if row > 0 {
-		ns -= l.ExitNS[row-1]
-	}
-	x.add(l.gap[row], ns)
+	s := l.gapNS(int(row))
+	x.add(l.gap[row], s.EndNS-s.BeginNS)
 }

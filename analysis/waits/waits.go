@@ -36,8 +36,8 @@ const (
 // A Span is a part of a thread's time.
 type Span struct{ BeginNS, EndNS int64 }
 
-// within is how much of a time lies in it.
-func (s Span) within(beginNS, endNS int64) int64 {
+// Within is how much of a time lies in it.
+func (s Span) Within(beginNS, endNS int64) int64 {
 	return max(0, min(endNS, s.EndNS)-max(beginNS, s.BeginNS))
 }
 
@@ -149,11 +149,11 @@ type Charge struct {
 	MoreNS   int64 // by how much longer it took than on the waiting thread, sum of these
 }
 
-// A Direct is how many waits for a thread are charged, among others, to what it did for longer at one place: a wait
-// that is charged to several keys of one deed is one.
+// A Direct is how many waits for a thread are charged, among others, to a deed: what it did for longer, of one kind of
+// computation, or of none, and at one place. A wait that is charged to several keys of one deed is one.
 type Direct struct {
 	Thread    int32
-	Deed      int32
+	Key       int32 // the first one of the deed, index into Result.Keys
 	Waits     int64
 	MainWaits int64 // of those, in Run.Main
 }
@@ -203,7 +203,6 @@ type Eager struct {
 // A Result is what there is to know of the waits of a run.
 type Result struct {
 	Keys   []Key
-	Deeds  []int32  // by key: which deed it is: keys of one kind of computation, or of none, and of one place are one
 	Waits  [][]Wait // by thread, by row
 	Causes []Cause  // by thread and key
 	Direct []Direct // by thread and deed
@@ -217,7 +216,8 @@ type Result struct {
 	UncertainNS   int64   // would be waits, but are shorter than clocks agree
 	UnexplainedNS int64   // of the waits: their cause lies in what was not kept
 
-	MainWaitNS        int64 // what of WaitNS lies within Run.Main
+	MainMPINS         int64 // what of MPINS lies within Run.Main
+	MainWaitNS        int64 // what of WaitNS lies there
 	MainUncertainNS   int64 // what of UncertainNS lies there
 	MainUnexplainedNS int64 // what of UnexplainedNS is for waits there
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -354,9 +353,7 @@ func (w waitWords) causeTable() table {
 	t := table{head: []string{"longer on some " + w.location() + "s than on others", w.location() + "s", "makes others wait", "directly", "of all waits"}, left: []bool{true, false, false, false, false}}
 	for _, k := range keys {
 		s := sums[k]
-		if of := clusters[k]; len(of) > 1 || !of[k.cluster] {
-			s.Variants = slices.Sorted(maps.Keys(of))
-		}
+		s.Variants = rundir.VariantsOf(k.cluster, clusters[k])
 		t.rows = append(t.rows, []string{w.did(s, true), units.Integer(len(ranks[k])), spent(s.Seconds), spent(s.Direct), percent(float64(s.Share))})
 	}
 	return t

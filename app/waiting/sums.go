@@ -66,9 +66,9 @@ func (s *sums) addCauses(rows []parquet.WaitsRow) error {
 		}
 		c.chargedNS += ns.caused
 		c.directNS += ns.direct
-		c.moreNS += r.MoreNS
 		if ns.direct > 0 || !s.main {
 			c.waits += r.Count
+			c.moreNS += r.MoreNS
 		}
 		if x.kind > 0 {
 			c.clusters[r.Cluster] = true
@@ -135,10 +135,7 @@ func (s *sums) list(whole float64) []rundir.WaitsCause {
 			Share: rundir.WaitsShare(min(1, float64(sum.chargedNS)/1e9/whole)), More: rundir.Number(math.NaN()),
 		}
 		if x.kind > 0 {
-			c.Cluster = &x.kind
-			if len(sum.clusters) > 1 || !sum.clusters[x.kind] {
-				c.Variants = slices.Sorted(maps.Keys(sum.clusters))
-			}
+			c.Cluster, c.Variants = &x.kind, rundir.VariantsOf(x.kind, sum.clusters)
 		}
 		if sum.waits > 0 {
 			c.More = seconds(sum.moreNS / sum.waits)

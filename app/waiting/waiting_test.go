@@ -101,6 +101,7 @@ func TestWithoutRows(t *testing.T) {
 		if r := &rows[i]; r.Kind == parquet.WaitsCause && r.Rank == 1 && r.Cluster == 1 {
 			r.Cluster = 2
 			r.Rank = 3
+			r.MainDirectNS = 0 // within main all of it is handed on
 		}
 	}
 	dir := directory(t, nil, nil)
@@ -125,6 +126,13 @@ func TestWithoutRows(t *testing.T) {
 	last := slices.IndexFunc(list, func(c rundir.WaitsCause) bool { return c.Rank == 3 && c.Cluster != nil })
 	if len(list) != 5 || last < 0 || *list[last].Cluster != 1 || !slices.Equal(list[last].Variants, []int32{1, 2}) || list[last].Seconds != .1 || list[last].Waits != 180 {
 		t.Errorf("%d causes, %+v", len(list), list[last])
+	}
+	if a, err = Ask(Question{Dir: dir, By: ByCallPath, Within: rundir.WithinMain}); err != nil {
+		t.Fatal(err)
+	}
+	last = slices.IndexFunc(a.Table.Causes, func(c rundir.WaitsCause) bool { return c.Rank == 3 })
+	if c := a.Table.Causes[last]; c.Seconds != .1 || c.Waits != 90 || c.More != seconds(60_000_000/90) {
+		t.Errorf("within main: %+v", c)
 	}
 }
 

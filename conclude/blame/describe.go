@@ -78,7 +78,7 @@ const apartFrom = .001
 func (d *describer) apart() bool {
 	less := func(main, all int64) bool { return float64(all-main) >= apartFrom*float64(all) && main < all }
 	main := d.options.Main
-	return less(main.EndNS-main.BeginNS, d.run.DurationNS) || less(d.counted.mpiNS, d.MPINS) || less(d.MainWaitNS, d.WaitNS)
+	return less(main.EndNS-main.BeginNS, d.run.DurationNS) || less(d.MainMPINS, d.MPINS) || less(d.MainWaitNS, d.WaitNS)
 }
 
 // From these shares of the waits on, of what may be wrong about clocks, waits are marked, and given up.

@@ -81,7 +81,10 @@ func sentRows(run *trace.Run) []int32 {
 		m := &run.Messages[i]
 		rows[i] = -1
 		t := &run.Threads[m.From]
-		if call := t.Calls.EnteredAt(m.SendNS); call >= 0 && t.Transfers.Len() > 0 {
+		if t.Transfers.Len() == 0 {
+			continue
+		}
+		if call := t.Calls.EnteredAt(m.SendNS); call >= 0 {
 			rows[i] = senders[m.From].take(&t.Transfers, uint32(call), parcel{m.Tag, m.Bytes, run.Threads[m.To].Rank})
 		}
 	}

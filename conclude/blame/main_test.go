@@ -63,14 +63,14 @@ func TestMain(t *testing.T) {
 	for i := range run.Threads {
 		c, u := &run.Threads[i].Calls, &run.Threads[i].Bursts
 		for _, k := range b.Waits[i] {
-			waitedNS += common(waits.Span{BeginNS: c.EnterNS[k.Row], EndNS: k.UntilNS}, main)
+			waitedNS += main.Within(c.EnterNS[k.Row], k.UntilNS)
 		}
 		for k := range c.EnterNS {
-			inMPI += common(waits.Span{BeginNS: c.EnterNS[k], EndNS: c.ExitNS[k]}, main)
+			inMPI += main.Within(c.EnterNS[k], c.ExitNS[k])
 		}
 		for k, id := range u.Cluster {
 			if id == 1 {
-				clusterNS += common(waits.Span{BeginNS: u.StartNS[k], EndNS: u.StartNS[k] + u.DurationNS[k]}, main)
+				clusterNS += main.Within(u.StartNS[k], u.StartNS[k]+u.DurationNS[k])
 			}
 		}
 	}
@@ -105,8 +105,8 @@ func TestApart(t *testing.T) {
 		main, mpi, waits int64
 		apart            bool
 	}{{10_000, 10_000, 10_000, false}, {9_991, 9_991, 9_991, false}, {9_990, 10_000, 10_000, true}, {10_000, 9_990, 10_000, true}, {10_000, 10_000, 9_990, true}} {
-		b := &Blame{Result: &waits.Result{MPINS: 10_000, WaitNS: 10_000, MainWaitNS: x.waits}, options: Options{Main: waits.Span{BeginNS: 10_000 - x.main, EndNS: 10_000}}}
-		d := &describer{Blame: b, run: &trace.Run{DurationNS: 10_000}, counted: counted{mpiNS: x.mpi}}
+		b := &Blame{Result: &waits.Result{MPINS: 10_000, MainMPINS: x.mpi, WaitNS: 10_000, MainWaitNS: x.waits}, options: Options{Main: waits.Span{BeginNS: 10_000 - x.main, EndNS: 10_000}}}
+		d := &describer{Blame: b, run: &trace.Run{DurationNS: 10_000}}
 		if d.apart() != x.apart {
 			t.Errorf("%+v", x)
 		}

@@ -74,17 +74,12 @@ func (r *waitRow) add(w waits.Span, exitNS int64, main waits.Span) {
 	r.Row.WaitNS += ns
 	r.Row.LongestNS = max(r.Row.LongestNS, ns)
 	r.Row.ResidualNS += exitNS - w.EndNS
-	if ns = common(w, main); ns > 0 {
+	if ns = main.Within(w.BeginNS, w.EndNS); ns > 0 {
 		r.MainCount++
 	}
 	r.Row.MainWaitNS += ns
 	r.MainLongestNS = max(r.MainLongestNS, ns)
-	r.MainResidualNS += common(waits.Span{BeginNS: w.EndNS, EndNS: exitNS}, main)
-}
-
-// common is how long two spans are at once.
-func common(a, b waits.Span) int64 {
-	return max(0, min(a.EndNS, b.EndNS)-max(a.BeginNS, b.BeginNS))
+	r.MainResidualNS += main.Within(w.EndNS, exitNS)
 }
 
 // phasesOf says in which phase of iterations the calls of a thread are, asked in the order of time: that of the last

@@ -67,7 +67,7 @@ func (d *describer) table(rows []waitRow, main bool) *rundir.WaitsTable {
 	p := &part{describer: d, main: main, waitNS: d.WaitNS}
 	mpiNS, uncertainNS, unexplainedNS, span := d.MPINS, d.UncertainNS, d.UnexplainedNS, p.span()
 	if main {
-		mpiNS, p.waitNS, uncertainNS, unexplainedNS = d.counted.mpiNS, d.MainWaitNS, d.MainUncertainNS, d.MainUnexplainedNS
+		mpiNS, p.waitNS, uncertainNS, unexplainedNS = d.MainMPINS, d.MainWaitNS, d.MainUncertainNS, d.MainUnexplainedNS
 	}
 	for i := range d.Shares {
 		p.pathNS += p.share(&d.Shares[i])
@@ -210,18 +210,6 @@ type deed struct {
 	clusters map[int32]bool // of its kind, that have a part in it
 }
 
-// variants are the clusters of the kind that have a part in it, where these are not the one alone that stands for it.
-func (x *deed) variants(kind int32) (list []int32) {
-	if len(x.clusters) == 1 && x.clusters[kind] {
-		return nil
-	}
-	for id := range x.clusters {
-		list = append(list, id)
-	}
-	slices.Sort(list)
-	return list
-}
-
 // deeds are what doings come to.
 type deeds map[doing]*deed
 
@@ -260,12 +248,8 @@ func (p *part) causes(t *rundir.WaitsTable) {
 		s.DirectNS += x.DirectNS
 		s.MoreNS += x.MoreNS
 	}
-	keyOf := make(map[int32]int32) // by deed
-	for key, deed := range p.Deeds {
-		keyOf[deed] = int32(key)
-	}
 	for _, x := range p.Direct {
-		s := sums[p.doing(x.Thread, keyOf[x.Deed])]
+		s := sums[p.doing(x.Thread, x.Key)]
 		switch {
 		case s == nil: // less than 1 ns, or none in main
 		case p.main:
@@ -279,7 +263,7 @@ func (p *part) causes(t *rundir.WaitsTable) {
 	for _, x := range order[:listed(len(order), func(i int) float64 { return p.of(sums[order[i]].NS) })] {
 		s := sums[x]
 		c := rundir.WaitsCause{
-			ThreadName: p.threads[x.thread], What: whatOf[x.what], Cluster: x.cluster(), Variants: s.variants(x.kind), CallPath: x.place,
+			ThreadName: p.threads[x.thread], What: whatOf[x.what], Cluster: x.cluster(), Variants: rundir.VariantsOf(x.kind, s.clusters), CallPath: x.place,
 			Seconds: seconds(s.NS), Direct: seconds(s.DirectNS), Share: rundir.WaitsShare(p.of(s.NS)), Waits: s.Waits, More: rundir.Number(math.NaN()),
 		}
 		if s.Waits > 0 {
@@ -357,7 +341,7 @@ func (p *part) path(t *rundir.WaitsTable) {
 		ns := parts[x].NS
 		rest -= ns
 		path.Parts = append(path.Parts, rundir.WaitsPathPart{
-			What: whatOf[x.what], Cluster: x.cluster(), Variants: parts[x].variants(x.kind), CallPath: x.place, Seconds: seconds(ns), Share: share(ns),
+			What: whatOf[x.what], Cluster: x.cluster(), Variants: rundir.VariantsOf(x.kind, parts[x].clusters), CallPath: x.place, Seconds: seconds(ns), Share: share(ns),
 		})
 	}
 	path.PartsTotal, path.Rest = len(order), seconds(rest)
@@ -375,7 +359,7 @@ func (p *part) path(t *rundir.WaitsTable) {
 func (p *part) changes() int {
 	parts, span := 0, p.span()
 	for _, x := range p.Path {
-		if common(waits.Span{BeginNS: x.BeginNS, EndNS: x.EndNS}, span) > 0 {
+		if span.Within(x.BeginNS, x.EndNS) > 0 {
 			parts++
 		}
 	}

@@ -119,17 +119,7 @@ func TestAnyRun(t *testing.T) {
 		if far(sums[overview.MPI], mpi) || far(clustered, bursts) {
 			t.Fatalf("%v s in MPI, %v in bursts; want %v and %v", sums[overview.MPI], clustered, mpi, bursts)
 		}
-		var b bytes.Buffer
-		if err := o.Write(&b); err != nil {
-			t.Fatal(err)
-		}
-		read, err := overview.Read(&b, len(run.Threads))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(o, read); diff != "" {
-			t.Fatal(diff)
-		}
+		comesBack(t, o, len(run.Threads))
 		if again := overview.Of(run, size); !cmp.Equal(o, again) {
 			t.Fatal("the same run gives another overview")
 		}
@@ -152,6 +142,22 @@ func TestDamaged(t *testing.T) {
 	}
 	if _, err := overview.Read(bytes.NewReader(whole), 6); err == nil || !strings.Contains(err.Error(), "5 threads, 6 are known") {
 		t.Errorf("of another run: %v", err)
+	}
+}
+
+// comesBack writes an overview and reads it.
+func comesBack(t rapid.TB, o *overview.Overview, threads int) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := o.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	read, err := overview.Read(&b, threads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(o, read); diff != "" {
+		t.Fatal(diff)
 	}
 }
 

@@ -61,17 +61,7 @@ func TestWaits(t *testing.T) {
 	if len(o.Waiting) != trace.WaitKinds*o.Bins {
 		t.Errorf("%d shares of waits in %d bins", len(o.Waiting), o.Bins)
 	}
-	var b bytes.Buffer
-	if err := o.Write(&b); err != nil {
-		t.Fatal(err)
-	}
-	read, err := overview.Read(&b, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(o, read); diff != "" {
-		t.Error(diff)
-	}
+	comesBack(t, o, 3)
 	o.Wait, o.Waiting = nil, nil
 	if diff := cmp.Diff(without, o); diff != "" {
 		t.Error(diff)
@@ -100,17 +90,7 @@ func TestPath(t *testing.T) {
 	if diff := cmp.Diff(want, o.Path); diff != "" {
 		t.Error(diff)
 	}
-	var b bytes.Buffer
-	if err := o.Write(&b); err != nil {
-		t.Fatal(err)
-	}
-	read, err := overview.Read(&b, len(run.Threads))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(o, read); diff != "" {
-		t.Error(diff)
-	}
+	comesBack(t, o, len(run.Threads))
 	o.Path = overview.Path{}
 	if diff := cmp.Diff(overview.Of(striped(6, 1000), overview.DefaultBytes), o); diff != "" {
 		t.Error(diff)

@@ -3,7 +3,9 @@ package rundir
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"moriens/internal/files"
@@ -139,6 +141,14 @@ type WaitsCause struct {
 	Share    Number  `json:"share"`              // of all waits
 	Waits    int64   `json:"waits"`              // direct ones
 	More     Number  `json:"more_seconds"`       // by how much it took longer than on the rank that waited, mean of the direct waits
+}
+
+// VariantsOf are the Variants of what clusters of a kind have a part in.
+func VariantsOf(kind int32, clusters map[int32]bool) []int32 {
+	if len(clusters) == 1 && clusters[kind] {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(clusters))
 }
 
 // A WaitsCluster is what a cluster costs.
