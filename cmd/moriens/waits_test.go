@@ -51,7 +51,7 @@ func lateRuns(mpi mpitest.MPI) map[string]lateRun {
 func (r lateRun) measured(t *testing.T, mpi mpitest.MPI, options ...string) (out, summary string, w *rundir.Waits) {
 	t.Helper()
 	out = filepath.Join(t.TempDir(), "run")
-	program := []string{mpi.App(t, "late", "-pthread"), r.how, fmt.Sprint(r.who.Rank), fmt.Sprint(lateUS), fmt.Sprint(lateIterations), filepath.Join(t.TempDir(), "came")}
+	program := []string{mpi.App(t, "late", "-pthread"), r.how, fmt.Sprint(r.who.Rank), fmt.Sprint(lateUS), fmt.Sprint(lateIterations), filepath.Join(t.TempDir(), "arrived")}
 	args := append([]string{binary(t), "run", "--moriens-timeout", "10m", "--out", out}, options...)
 	o := execute(t, []string{"OMPI_MCA_mpi_yield_when_idle=1"}, append(append(args, "--"), mpi.Args(r.ranks, "", program...)...)...)
 	if o.status != 0 || o.stderr != "" {

@@ -17,7 +17,7 @@ type Options struct {
 	MovedNS       int64          // by how much times of calls were moved in sum, so that none ends before what it waits for
 	Main          waits.Span     // the stretch main; without a length: all of the run
 	NoMessages    bool           // calls send messages, and there are none
-	Skipped       int            // lines of a trace that could not be read
+	Skipped       int            // malformed lines of a trace
 	Workers       int
 }
 

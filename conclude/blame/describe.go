@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"moriens/internal/team"
-	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
@@ -115,7 +114,7 @@ func (b *Blame) why() (why []string) {
 		why = append(why, fmt.Sprintf("clocks of hosts do not agree to better than %.2g %% of the waits", 100*b.doubt()))
 	}
 	if b.options.Skipped > 0 {
-		why = append(why, fmt.Sprintf("%s of the trace could not be read: calls and messages may be missing, waits may be more or fewer", units.Counted(b.options.Skipped, "line")))
+		why = append(why, fmt.Sprintf("malformed lines of the trace skipped: %d; calls and messages may be missing, and with them waits", b.options.Skipped))
 	}
 	switch {
 	case b.options.NoMessages:

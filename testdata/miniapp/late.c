@@ -11,9 +11,9 @@
  *	                     MPI_Allreduce at the end
  *	threads              thread t of a rank meets those of the same number on other ranks; thread 1 of rank LATE is late
  *
- * With FILE, an empty one, ranks share in it how often they came to meet. Then the late one comes last on any machine:
- * it waits, without MPI, until all others have come, and sleeps LATE_US more, and at least FACTOR times as long as all of
- * that took since it last came to meet. So what it does outside of MPI is most of what others wait for.
+ * With FILE, ranks count in it how often they have arrived where they meet. Then the late one is last on any machine:
+ * it waits, without MPI, until all others have arrived, and sleeps LATE_US, or FACTOR times as long as all that took
+ * since it was there itself, if that is longer. So what it does outside of MPI is most of what others wait for.
  */
 #include "checked.h"
 
@@ -29,8 +29,8 @@ static int size, late = 1;
 static int64_t late_us = 8000, iterations = 40;
 static sem_t begun;
 
-/* Of each rank, and of each thread number: how often it came to meet; NULL without FILE. */
-static _Atomic int64_t *came;
+/* Of each rank, and of each thread number: how often it has arrived; NULL without FILE. */
+static _Atomic int64_t *arrived;
 
 enum { FACTOR = 8 };
 
@@ -76,10 +76,10 @@ static void ring(MPI_Comm comm)
 	expect(got == before, "the ring");
 }
 
-static int others_came(int64_t i, int thread)
+static int others_arrived(int64_t i, int thread)
 {
 	for (int r = 0; r < size; r++)
-		if (r != late && atomic_load(&came[r * THREADS + thread]) <= i)
+		if (r != late && atomic_load(&arrived[r * THREADS + thread]) <= i)
 			return 0;
 	return 1;
 }
@@ -88,26 +88,26 @@ static int others_came(int64_t i, int thread)
 static void follow(int64_t i, int thread)
 {
 	sleep_us(step_us);
-	while (came != NULL && !others_came(i, thread))
+	while (arrived != NULL && !others_arrived(i, thread))
 		sleep_us(200);
 }
 
-/* The longer way to the place where others wait. last_ns is when this rank came to meet the time before. */
+/* The longer way to the place where others wait. last_ns is when this rank arrived the time before. */
 static __attribute__((noinline)) void be_late(int64_t i, int thread, int64_t last_ns)
 {
 	int64_t us = late_us;
 
 	follow(i, thread);
-	if (came != NULL && us < FACTOR * (now_ns() - last_ns) / 1000)
+	if (arrived != NULL && us < FACTOR * (now_ns() - last_ns) / 1000)
 		us = FACTOR * (now_ns() - last_ns) / 1000;
 	sleep_us(us);
 }
 
-/* Comes to meet, and gives when that was. */
-static int64_t come(int thread)
+/* Arrives, and gives when that was. */
+static int64_t arrive(int thread)
 {
-	if (came != NULL)
-		atomic_fetch_add(&came[rank * THREADS + thread], 1);
+	if (arrived != NULL)
+		atomic_fetch_add(&arrived[rank * THREADS + thread], 1);
 	return now_ns();
 }
 
@@ -119,10 +119,10 @@ static void iterate(void (*meet)(MPI_Comm), MPI_Comm comm, int is_late, int thre
 		if (is_late)
 			be_late(i, thread, last_ns);
 		else if (rank == late)
-			follow(i, thread); /* so that never two come at the same time, of which nobody waits */
+			follow(i, thread); /* so that never two arrive at the same time, of which nobody waits */
 		else
 			sleep_us(step_us);
-		last_ns = come(thread);
+		last_ns = arrive(thread);
 		meet(comm);
 	}
 }
@@ -137,9 +137,9 @@ static void chain(void)
 
 		if (rank == 0) {
 			be_late(i, 0, last_ns);
-			last_ns = come(0);
+			last_ns = arrive(0);
 		} else {
-			come(0);
+			arrive(0);
 			MPI_Recv(&number, 1, MPI_INT64_T, rank - 1, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 			sleep_us(step_us);
 		}
@@ -183,7 +183,7 @@ static void threads(void)
 /* Maps FILE, which all ranks make as long as they need it. */
 static _Atomic int64_t *shared(const char *file)
 {
-	size_t bytes = (size_t)size * THREADS * sizeof *came;
+	size_t bytes = (size_t)size * THREADS * sizeof *arrived;
 	int fd = open(file, O_RDWR | O_CREAT, 0600);
 	void *at;
 
@@ -210,7 +210,7 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	expect(!with_threads || provided == MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE");
 	if (argc > 5)
-		came = shared(argv[5]);
+		arrived = shared(argv[5]);
 	if (with_threads)
 		threads();
 	else if (strcmp(how, "chain") == 0)
