@@ -4,6 +4,7 @@ import (
 	"math"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 
 	"moriens/internal/files"
@@ -210,7 +211,9 @@ func (c checker) path(name string, t *rundir.WaitsTable) {
 func (c checker) basis(w *rundir.Waits) {
 	c.Helper()
 	t := w.WholeRun
-	if t.Basis == rundir.WaitsCollectives == (len(w.Why) == 0) || t.Basis == rundir.WaitsFull && w.Windows != nil {
+	lacking := slices.Contains(w.Why, rundir.WaitsWithoutMessages)
+	doubted := t.Basis == rundir.WaitsCollectives || c.manifest.Losses.LinesSkipped > 0
+	if doubted == (len(w.Why) == 0) || t.Basis == rundir.WaitsFull && w.Windows != nil || lacking && c.manifest.Trace == "" {
 		c.Errorf("%s: why %q, windows %+v", t.Basis, w.Why, w.Windows)
 	}
 	several := c.manifest.Trace != "" // whose clocks are not known
@@ -221,7 +224,7 @@ func (c checker) basis(w *rundir.Waits) {
 		c.Errorf("one clock: %d contradictions, marked %v, %v s uncertain", t.Contradictions, t.Marked, t.Uncertain)
 	}
 	if c.manifest.Kept.How == "everything" && c.manifest.Losses.TransfersLost == 0 {
-		if t.Basis != rundir.WaitsFull {
+		if t.Basis != rundir.WaitsFull && !lacking {
 			c.Errorf("everything is kept, and the basis is %s", t.Basis)
 		}
 		c.lateSenders(t)
