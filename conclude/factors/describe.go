@@ -118,13 +118,16 @@ func (d *describer) name(thread int) *rundir.ThreadName {
 	return &name
 }
 
+// factorDecimals are so many that products of two factors hold to 1e-12, whatever is rounded.
+const factorDecimals = 13
+
 func (d *describer) factors(f efficiency.Factors) rundir.EfficiencyFactors {
 	x := rundir.EfficiencyFactors{
-		Seconds: seconds(float64(f.TNS)), Parallel: rundir.Rounded(f.Parallel, 12), Balance: rundir.Rounded(f.Balance, 12),
-		InNodes: rundir.Rounded(f.BalanceIn, 12), BetweenNodes: rundir.Rounded(f.BalanceOut, 12), Communication: rundir.Rounded(f.Communication, 12),
+		Seconds: seconds(float64(f.TNS)), Parallel: rundir.Rounded(f.Parallel, factorDecimals), Balance: rundir.Rounded(f.Balance, factorDecimals),
+		InNodes: rundir.Rounded(f.BalanceIn, factorDecimals), BetweenNodes: rundir.Rounded(f.BalanceOut, factorDecimals), Communication: rundir.Rounded(f.Communication, factorDecimals),
 		Serialisation: rundir.Number(math.NaN()), Transfer: rundir.Number(math.NaN()), MostOutsideMPI: rundir.Number(math.NaN()),
 		MeanComputing: seconds(f.MeanNS()), MostComputing: seconds(f.LongestNS()), Most: d.name(f.Longest),
-		IPC: rundir.Rounded(f.IPC(), 12), GHz: rundir.Rounded(f.Hertz()/1e9, 12), Instructions: rundir.Number(f.AllInstructions()),
+		IPC: rundir.Rounded(f.IPC(), factorDecimals), GHz: rundir.Rounded(f.Hertz()/1e9, factorDecimals), Instructions: rundir.Number(f.AllInstructions()),
 	}
 	return x
 }
