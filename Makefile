@@ -186,7 +186,7 @@ FUZZ_TARGETS = \
 	agent/cells.FuzzAnswer/75000x collector/cells.FuzzTake/95000x collector/cells.FuzzTeam/9000x collector/store.FuzzApply/45000x collector/journal.FuzzJournal/6500x agent/spool.FuzzOutbox/3600x internal/segment.FuzzOpen/13500x internal/section.FuzzSection/60000x internal/rendezvous.FuzzRead/20000x \
 	agent/ring.FuzzRing/4000x agent/ring.FuzzProcess/5000x agent/message.FuzzRestore/15000x agent/window.FuzzFiles/600x agent/symbol.FuzzResolve/20000x \
 	conclude/rebuild.FuzzMeaning/5000x app/points.FuzzRead/13000x trace/overview.FuzzRead/30000x trace/page.FuzzOpen/600x trace/prv.FuzzRead/2000x \
-	trace/rundir.FuzzReadRun/1000x trace/rundir.FuzzAfford/10000x trace/rundir.FuzzCallPaths/11000x trace/parquet.FuzzRead/5000x trace/parquet.FuzzWaits/4000x
+	trace/rundir.FuzzReadRun/1000x trace/rundir.FuzzAfford/10000x trace/rundir.FuzzCallPaths/11000x trace/parquet.FuzzRead/5000x trace/parquet.FuzzWaits/4000x trace/parquet.FuzzPairs/4000x
 FUZZ_CALLS = $(FUZZ_TARGETS:%=fuzz/%)
 
 .PHONY: fuzz $(FUZZ_CALLS)
@@ -244,6 +244,10 @@ bench-moriens: ## what the end of a run takes, stage by stage, for up to 10,000,
 .PHONY: bench-efficiency
 bench-efficiency: moriens ## what `moriens efficiency` takes for runs of 10,000 ranks, and the analysis of 10,000 locations (minutes)
 	go run ./bench/efficiency
+
+.PHONY: bench-pairs
+bench-pairs: ## what linkage, placement and lines of `moriens pairs` take, beside scipy, METIS and Scotch where they are (a minute)
+	go run ./bench/pairs
 
 .PHONY: bench-mpi
 bench-mpi: ## DBSCAN by 1, 2 and 4 members, processes under Open MPI and goroutines: seconds by stage, bytes exchanged (minutes)

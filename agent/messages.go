@@ -128,7 +128,7 @@ func (n *Node) order(a *Process, now uint64) {
 
 // sendSums reports the sums of the process, if they have grown since the last report, at most once in every.
 func (a *Process) sendSums(every time.Duration) {
-	n := a.messages.Stats().Transfers
+	n := a.messages.Counted()
 	if n == a.tally.transfers || time.Since(a.tally.at) < every {
 		return
 	}

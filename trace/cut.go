@@ -22,6 +22,10 @@ func (r *Run) Cut(windows []Window, kept [][]Span) *Run {
 			c.Messages = append(c.Messages, m)
 		}
 	}
+	if r.Traffic != nil { // of these messages windows decide, and not chance
+		traffic := *r.Traffic
+		traffic.Sample, traffic.Compared, c.Traffic = nil, nil, &traffic
+	}
 	return &c
 }
 
@@ -35,11 +39,16 @@ func within(kept []Span, beginNS, endNS int64) bool {
 	return i > 0 && endNS <= kept[i-1].EndNS
 }
 
+// CallsIn are the rows of the calls of a thread that Cut leaves.
+func (t *Thread) CallsIn(kept []Span) []uint32 {
+	return rowsWithin(kept, t.Calls.EnterNS, func(i int) int64 { return t.Calls.ExitNS[i] })
+}
+
 // cut is what of a thread lies in spans.
 func (t *Thread) cut(kept []Span) Thread {
 	c := *t
 	c.Kept = kept
-	calls := rowsWithin(kept, t.Calls.EnterNS, func(i int) int64 { return t.Calls.ExitNS[i] })
+	calls := t.CallsIn(kept)
 	c.Calls = Calls{
 		EnterNS: pick(t.Calls.EnterNS, calls), ExitNS: pick(t.Calls.ExitNS, calls), Path: pick(t.Calls.Path, calls), Count: pick(t.Calls.Count, calls),
 		Unfinished: t.Calls.Unfinished && len(calls) > 0 && int(calls[len(calls)-1]) == t.Calls.Len()-1,

@@ -30,7 +30,7 @@ func (r *Run) SettleLate() (total LateSenders, unknown int) {
 	total = make(LateSenders)
 	for i := range r.Messages {
 		m := &r.Messages[i]
-		thread, call := r.completing(m)
+		thread, call := r.Completing(m)
 		if call < 0 {
 			unknown++
 			continue
@@ -42,16 +42,13 @@ func (r *Run) SettleLate() (total LateSenders, unknown int) {
 	return total, unknown
 }
 
-// completing is the call that completed the receive of a message: the one that ended when it was there, on the thread
+// Completing is the call that completed the receive of a message: the one that ended when it was there, on the thread
 // that has posted it, or else on another of the rank; or the one that posted it and was still inside. -1 = none.
-func (r *Run) completing(m *Message) (thread, call int) {
+func (r *Run) Completing(m *Message) (thread, call int) {
+	if call := r.CompletingOn(m, m.To); call >= 0 {
+		return m.To, call
+	}
 	own := &r.Threads[m.To]
-	if call := own.Calls.LeftAt(m.PhysicalRecvNS); call >= 0 {
-		return m.To, call
-	}
-	if call := own.Calls.EnteredAt(m.RecvNS); call >= 0 && m.PhysicalRecvNS >= m.RecvNS && m.PhysicalRecvNS < own.Calls.ExitNS[call] {
-		return m.To, call
-	}
 	same := func(i int) bool {
 		return i >= 0 && i < len(r.Threads) && r.Threads[i].World == own.World && r.Threads[i].Rank == own.Rank
 	}
@@ -60,9 +57,21 @@ func (r *Run) completing(m *Message) (thread, call int) {
 		first--
 	}
 	for i := first; same(i); i++ {
-		if call := r.Threads[i].Calls.LeftAt(m.PhysicalRecvNS); call >= 0 {
+		if call := r.CompletingOn(m, i); call >= 0 {
 			return i, call
 		}
 	}
 	return -1, -1
+}
+
+// CompletingOn is the call of a thread that would have completed the receive of a message; -1 = none.
+func (r *Run) CompletingOn(m *Message, thread int) (call int) {
+	c := &r.Threads[thread].Calls
+	if call := c.LeftAt(m.PhysicalRecvNS); call >= 0 || thread != m.To {
+		return call
+	}
+	if call := c.EnteredAt(m.RecvNS); call >= 0 && m.PhysicalRecvNS >= m.RecvNS && m.PhysicalRecvNS < c.ExitNS[call] {
+		return call
+	}
+	return -1
 }

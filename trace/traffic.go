@@ -1,9 +1,14 @@
 package trace
 
+import "math"
+
 // Traffic is what the ranks of a run have moved in sum, where its threads do not have all of their transfers.
 type Traffic struct {
-	Ranks                 []RankTraffic // by world and rank
-	Matched, MatchedBytes int64         // messages that both sides count, and their bytes
+	Ranks  []RankTraffic // by world and rank
+	Sample []Sampled     // of each of Run.Messages, the window that it is of; nil: not known
+	// Of each thread whose columns are here: its time in windows of which messages are known, by begin; nil as Sample.
+	Compared              [][]Compared
+	Matched, MatchedBytes int64 // messages that both sides count, and their bytes
 }
 
 // RankTraffic is what one rank has moved.
@@ -11,6 +16,8 @@ type RankTraffic struct {
 	World, Rank int
 	Sites       []TrafficSite
 	Routes      []TrafficRoute
+	Sizes       []TrafficSize
+	Ends        []TrafficEnd
 }
 
 // A TrafficSite is calls that posted transfers of a kind.
@@ -20,11 +27,58 @@ type TrafficSite struct {
 	Count, Bytes int64
 }
 
-// A TrafficRoute is a peer that transfers of one kind were sent to, or received from.
+// A Sampled is which window a message was sent in, and for how many messages it stands: it was chosen by chance, with
+// the probability 1 / Weight. Of one that was received in another window both were chosen. Weight 0: the probability
+// is not known.
+type Sampled struct {
+	Window uint64 // number of an internal/anchor.ID
+	Weight float64
+}
+
+// A Compared is time of a thread in a window of which messages are known: from the exit of the call before it to that
+// of the last one that began in it. Where the call before is a collective, and no such window, the time begins with it.
+type Compared struct {
+	BeginNS, EndNS int64
+	Window         uint64
+}
+
+// Halved is how often the probability is halved that the message is here; not known where that is not.
+func (s Sampled) Halved() (n uint8, known bool) {
+	if s.Weight < 1 {
+		return 0, false
+	}
+	return uint8(math.Ilogb(s.Weight)), true
+}
+
+// A TrafficSize is messages of a kind, Sent or Received, and of some sizes. Times are as in a TrafficRoute.
+type TrafficSize struct {
+	Kind         TransferKind
+	Bin          uint8 // bits of the number of bytes: 0 of 0 bytes, 1 of 1, 2 of 2 and 3, 3 of 4 to 7, …
+	Count, Bytes int64
+	BlockedNS    int64
+}
+
+// A TrafficEnd is messages of a kind, Sent or Received, that calls from a place completed. Times are as in a
+// TrafficRoute.
+type TrafficEnd struct {
+	Kind         TransferKind
+	Path         uint32 // index into Run.CallPaths, of the calls that completed them
+	Count, Bytes int64
+	BlockedNS    int64
+}
+
+// A TrafficRoute is a peer that transfers of one kind were sent to, or received from. What the calls took that
+// completed receives is shared equally among the receives of each call; calls that completed sends and no receive
+// share it among the sends. A test (MPI_Test and its like) that completes something took as long as it and the tests
+// directly before it that completed nothing, the time between them left out. What a probe took is no part of it.
 type TrafficRoute struct {
 	Kind         TransferKind
 	PeerWorld    int32
 	Peer         int32 // rank in that world; -1 = none or not known
 	Comm         int32 // index into Run.Communicators; -1 = not known
+	Rest         bool  // several peers, for which there was no room of their own: Peer is -1
 	Count, Bytes int64
+
+	BlockedNS          int64 // of messages
+	LongestNS, FirstNS int64 // of one message: the longest, and the first one's
 }

@@ -21,6 +21,7 @@ const (
 	matched // that message is received
 	posts   // a send or a receive takes its place, at the entry of its call
 	moved   // a call has sent or received at once
+	left    // a call that has completed something, after which nothing of it follows
 )
 
 // ending is the event of a request that a call has ended.
@@ -44,10 +45,10 @@ type event struct {
 	ticks   uint64
 	row     uint64
 	handle  uint64
-	request request // made, probed, moved; matched: what the call itself received; started: an operation of the call
+	request request // made, probed, moved; matched: what the call itself received; started, left: an operation of the call
 	posting *posting
 	began   uint64 // started: entry of the call
-	// Of a completed receive.
+	// Of a completed receive; bytes of left: how long the call lasted, in ticks.
 	bytes     uint64
 	peer, tag int32
 }

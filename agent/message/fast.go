@@ -1,6 +1,8 @@
 package message
 
 import (
+	"math/bits"
+
 	"moriens/agent/ring"
 	"moriens/internal/index"
 	"moriens/internal/mpicall"
@@ -24,6 +26,10 @@ type fast struct {
 	places   []*place
 	placeAt  index.Index
 	here     *place // of the latest call
+	landed   []fastLanding
+	received int  // of landed, receives
+	alone    bool // the call at hand completes one message, or none
+	folds    int  // of the sums, that lanes know
 }
 
 // A fastLane is a lane with what was posted in it.
@@ -66,8 +72,9 @@ type fastRequest struct {
 // A place is where calls are made, with what is known of what they move.
 type place struct {
 	placeKey
-	then *place                                       // the one after it, the latest time
-	sums [shmabi.SlotRead - shmabi.SlotSent + 1]int32 // by kind: in the sums, plus 1
+	then *place                                         // the one after it, the latest time
+	sums [shmabi.SlotRead - shmabi.SlotSent + 1]pending // by kind: what calls from here posted
+	ends [messageKinds]pending                          // likewise: what they completed
 }
 
 type placeKey struct {
@@ -81,13 +88,17 @@ func (t *Thread) simply(row uint64, r *ring.Record) (moved, ended int, all bool)
 	if !t.m.fast.on || r.Enter < max(t.lastExit, t.lastTicks) || r.Lost || r.Paused || t.gap {
 		return 0, 0, false
 	}
-	if len(r.Transfers)+len(r.Requests) > 0 {
+	if n := len(r.Transfers) + len(r.Requests); n > 0 {
+		t.m.fast.alone = n == 1
 		if persistent(r.Call) || len(r.Transfers) > 0 && len(r.Requests) > 0 {
 			return 0, 0, false
 		}
 		moved, ended = t.simplyMoved(row, r), t.simplyEnded(row, r)
 		if moved < len(r.Transfers) || ended < len(r.Requests) {
 			return moved, ended, false
+		}
+		if f := &t.m.fast; len(f.landed) > 0 {
+			f.land(t.m, t.place(r.Call, r.Path), t.lasts(r))
 		}
 		t.lastTicks = max(t.lastTicks, r.Exit)
 	}
@@ -102,7 +113,7 @@ func (t *Thread) simplyMoved(row uint64, r *ring.Record) int {
 	at := t.place(r.Call, r.Path)
 	for i := range r.Transfers {
 		x := &r.Transfers[i]
-		if x.Request != 0 && len(r.Transfers) > 1 || i > 0 && x.Kind == r.Transfers[i-1].Kind || !t.post(at, row, r.Exit, x) {
+		if x.Request != 0 && len(r.Transfers) > 1 || i > 0 && x.Kind == r.Transfers[i-1].Kind || !t.post(at, row, r, x) {
 			return i
 		}
 	}
@@ -191,21 +202,31 @@ func (m *Matcher) newLane(x asked) (l fastLane, simple bool) {
 }
 
 // sum adds a move to the sums of its place and of its peer.
-func (m *Matcher) sum(at *place, l *fastLane, bytes uint64) {
-	of := &at.sums[l.asked.kind-ring.Sent]
-	if *of == 0 {
-		*of = int32(m.sums.Row(sums.Site(l.Kind, at.function, at.path))) + 1
-	}
+func (m *Matcher) sum(at *place, l *fastLane, bytes, blocked uint64) {
+	at.sums[l.asked.kind-ring.Sent].add(1, bytes, 0)
 	if l.row == 0 {
 		l.row = m.sums.Row(sums.Peer(l.Kind, l.Comm, l.Peer)) + 1
+		m.fast.refold(m.sums.Folds(), l)
 	}
-	m.sums.Add(int(*of-1), bytes)
-	m.sums.Add(l.row-1, bytes)
+	m.sums.Add(l.row-1, bytes, blocked)
+	m.counted++
+}
+
+// refold has all lanes but one forget their rows if peers have lost theirs.
+func (f *fast) refold(folds int, but *fastLane) {
+	if f.folds == folds {
+		return
+	}
+	row := but.row
+	for i := range f.lanes {
+		f.lanes[i].row = 0
+	}
+	f.folds, but.row = folds, row
 }
 
 // post takes what a call moves, or makes a request for, and reports whether the simple way has it. Where not, nothing
 // has changed.
-func (t *Thread) post(at *place, row, exit uint64, x *ring.Transfer) bool {
+func (t *Thread) post(at *place, row uint64, call *ring.Record, x *ring.Transfer) bool {
 	m := t.m
 	f := &m.fast
 	l := m.lane(asked{x.Kind, x.Comm, x.Peer, x.Tag})
@@ -222,6 +243,9 @@ func (t *Thread) post(at *place, row, exit uint64, x *ring.Transfer) bool {
 			l.posted++
 			now.ordinal, now.number = l.posted, m.order.next
 			m.order.next++
+			t.hasLanded(&now, call, at)
+		} else {
+			m.sum(at, l, x.Bytes, 0)
 		}
 		m.emit(t, &now, row, false)
 		return true
@@ -233,7 +257,7 @@ func (t *Thread) post(at *place, row, exit uint64, x *ring.Transfer) bool {
 	if r.active || m.room.taken >= m.room.limit {
 		return false
 	}
-	r.active, r.moves, r.met, r.row, r.ticks = true, !l.null, false, row, exit
+	r.active, r.moves, r.met, r.row, r.ticks = true, !l.null, false, row, call.Exit
 	r.lane, r.null, r.at, r.bytes = f.latest, l.null, at, x.Bytes
 	if r.moves {
 		r.ordinal, r.number = l.posted+1, m.order.next
@@ -346,6 +370,11 @@ func (t *Thread) event(call *ring.Record, row uint64, q *ring.Request) bool {
 			}
 		}
 		l.open--
+		var by *place
+		if f.alone {
+			by = t.place(call.Call, call.Path)
+		}
+		t.hasLanded(r, call, by)
 		m.emit(t, r, row, untold)
 	}
 	r.active = false
@@ -366,6 +395,22 @@ func (f *fast) known(handle uint64) *fastRequest {
 	return f.follow(n)
 }
 
+// hasLanded notes that a call has completed a message. One that completes no other counts at once, by its place.
+func (t *Thread) hasLanded(r *fastRequest, call *ring.Record, by *place) {
+	f := &t.m.fast
+	l := &f.lanes[r.lane]
+	kind := placeOfKind(l.Kind)
+	if f.alone {
+		ticks := t.lasts(call)
+		t.m.sum(r.at, l, r.bytes, ticks)
+		t.m.sizes[kind][bits.Len64(r.bytes)].add(1, r.bytes, ticks)
+		by.ends[kind].add(1, r.bytes, ticks)
+		return
+	}
+	f.landed = append(f.landed, fastLanding{r.at, r.lane, r.bytes})
+	f.received += kind
+}
+
 // emit hands on what a request has moved, or a call at once, that a row has completed.
 func (m *Matcher) emit(t *Thread, r *fastRequest, done uint64, untold bool) {
 	l := &m.fast.lanes[r.lane]
@@ -374,7 +419,6 @@ func (m *Matcher) emit(t *Thread, r *fastRequest, done uint64, untold bool) {
 	} else {
 		l.sent = 0
 	}
-	m.sum(r.at, l, r.bytes)
 	m.stats.Transfers++
 	x := &m.move
 	x.Lane, x.Row, x.By, x.Done, x.Bytes, x.Ordinal, x.Epoch = l.Lane, r.row, t, done, r.bytes, r.ordinal, m.order.epoch

@@ -24,6 +24,7 @@ func (m *Matcher) general() {
 			streams[i] = s
 		}
 	}
+	f.generally(t)
 	m.room.taken -= f.open // each is counted again
 	for _, r := range f.underWay() {
 		q := m.requests.queue(r.handle)
@@ -94,7 +95,7 @@ func (m *Matcher) Simplify() {
 		return
 	}
 	f := &m.fast
-	f.on = true
+	f.on, f.folds = true, m.sums.Folds()
 	numbers := make(map[lane]uint32, len(m.order.streams))
 	for at, s := range m.order.streams {
 		l, _ := m.newLane(at.asked())
@@ -111,7 +112,7 @@ func (m *Matcher) Simplify() {
 		has := q.list[0].count == 1
 		r.active, r.ticks, r.met = true, q.last, has && o.collective()
 		r.moves, r.null = has && !r.met && o.peer != ring.ProcNull, has && !r.met && o.peer == ring.ProcNull
-		r.row, r.bytes, r.at = o.row, o.bytes, &place{placeKey: placeKey{o.function, o.path}}
+		r.row, r.bytes, r.at = o.row, o.bytes, m.threads[0].place(o.function, o.path)
 		switch {
 		case r.met:
 			r.comm, r.ordinal = o.comm, o.ordinal

@@ -61,12 +61,14 @@ type Matcher struct {
 		peers   int
 		defined bool
 	}
-	order ordinals
-	sums  sums.Table
-	stats Stats
-	sink  Sink
-	fast  fast
-	move  Move // that is handed on at present
+	order   ordinals
+	sums    sums.Table
+	sizes   sizes
+	counted uint64 // transfers in the sums
+	stats   Stats
+	sink    Sink
+	fast    fast
+	move    Move // that is handed on at present
 
 	unrecorded bool
 
@@ -126,6 +128,12 @@ func (m *Matcher) complete(o *operation, by *Thread, row uint64) {
 	case o.collective():
 		o.thread.met(Lane{o.kind, o.comm, ring.Any, o.tag}, o.row, o.ordinal, by, row)
 	case o.peer != ring.ProcNull:
+		if o.message() {
+			comm, peer := m.known(o.comm, o.peer)
+			by.landed = append(by.landed, landing{o.kind, comm, peer, o.function, o.path, o.bytes})
+		} else {
+			m.addEnded(o)
+		}
 		m.arrive(o, by, row)
 	}
 }
@@ -133,6 +141,7 @@ func (m *Matcher) complete(o *operation, by *Thread, row uint64) {
 // leave sends an operation off of which no end was seen. Of a collective nothing but its end counts.
 func (m *Matcher) leave(o *operation) {
 	if o.peer != ring.ProcNull && !o.collective() {
+		m.addEnded(o)
 		m.lost(o)
 		o.thread.transfer(o, nil, 0)
 		if o.posting != nil {
@@ -152,6 +161,9 @@ func (m *Matcher) apply(t *Thread, e *event) {
 		m.post(e.posting)
 	case moved:
 		m.complete(&e.request.operations[0], t, e.row)
+	case left:
+		o := &e.request.operations[0]
+		m.land(t, o.function, o.path, e.bytes)
 	case gapEnds:
 		m.gaps--
 	case made:

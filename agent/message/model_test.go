@@ -252,8 +252,24 @@ func (p *program) end(th *planned) {
 		p.live = slices.Delete(p.live, i, i+1)
 	}
 	if len(r.Requests) > 0 {
-		p.record(th, mpicall.Waitsome, r)
+		p.record(th, rapid.SampledFrom([]mpicall.ID{mpicall.Waitsome, mpicall.Testsome}).Draw(p.t, "ends"), r)
 	}
+}
+
+// poll is a run of calls that find nothing.
+func (p *program) poll(th *planned) {
+	p.record(th, rapid.SampledFrom([]mpicall.ID{mpicall.Test, mpicall.Iprobe}).Draw(p.t, "poll"), p.call(th))
+}
+
+// calls are the records of the program.
+func (p *program) calls() calls {
+	c := make(calls)
+	for _, th := range p.threads {
+		for row, r := range th.records {
+			c[rowOf{th.ring, uint64(row)}] = r
+		}
+	}
+	return c
 }
 
 // older reports whether, of two sends that share a handle, a thread ends x rather than y: its own first, then the one
@@ -297,7 +313,7 @@ func random(t *rapid.T) *program {
 	}
 	for range rapid.IntRange(0, 60).Draw(t, "calls") {
 		th := rapid.SampledFrom(p.threads).Draw(t, "thread")
-		rapid.SampledFrom([]func(*planned){p.post, p.post, p.start, p.end, p.end}).Draw(t, "call")(th)
+		rapid.SampledFrom([]func(*planned){p.post, p.post, p.start, p.end, p.end, p.poll}).Draw(t, "call")(th)
 	}
 	return p
 }
@@ -322,6 +338,7 @@ func TestMatchesModel(t *testing.T) {
 		if d := gocmp.Diff(want.sorted(), got.sorted()); d != "" {
 			t.Fatalf("operations differ (-want +got):\n%s", d)
 		}
+		checkSums(t, m, got.all, p.calls())
 		s := m.Stats()
 		if s.EndsUnknown+s.StartsUnknown+s.Lost+s.Late != 0 || s.Open != open || s.Cancelled != p.cancelled || s.Transfers+p.met != uint64(len(p.want)) || s.Collectives != p.met {
 			t.Fatalf("stats %+v; open %d, cancelled %d, transfers and collectives %d, collectives %d", s, open, p.cancelled, len(p.want), p.met)

@@ -2,14 +2,12 @@ package message
 
 import (
 	"moriens/agent/ring"
-	"moriens/internal/sums"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
 // transfer hands on an operation; by is nil where no call completed it.
 func (t *Thread) transfer(o *operation, by *Thread, done uint64) {
 	comm, peer := t.m.known(o.comm, o.peer)
-	t.m.addUp(o, comm, peer)
 	t.m.stats.Transfers++
 	t.m.move = Move{
 		Lane: Lane{o.kind, comm, peer, max(o.tag, ring.Any)}, Row: o.row, By: by, Done: done, Bytes: o.bytes,
@@ -25,14 +23,15 @@ func (t *Thread) met(l Lane, row, ordinal uint64, by *Thread, done uint64) {
 	t.m.sink.Moved(t, &t.m.move)
 }
 
-// addUp adds an operation to the sums of its call path and of its peer.
-func (m *Matcher) addUp(o *operation, comm uint32, peer int32) {
-	m.sums.Add(m.sums.Row(sums.Site(o.kind, o.function, o.path)), o.bytes)
-	m.sums.Add(m.sums.Row(sums.Peer(o.kind, comm, peer)), o.bytes)
+// Sums are what the process has moved so far, what its open calls have completed left out. Whose they are the caller
+// says.
+func (m *Matcher) Sums() *moriensv1.Sums {
+	m.settleSums()
+	return m.sums.Message()
 }
 
-// Sums are what the process has moved so far. Whose they are the caller says.
-func (m *Matcher) Sums() *moriensv1.Sums { return m.sums.Message() }
+// Counted is how many transfers are in the sums.
+func (m *Matcher) Counted() uint64 { return m.counted }
 
 // Collective makes a collective's communicator and root what they can be, and its ordinal whole.
 func (m *Matcher) Collective(c *ring.Collective) (comm uint32, root int32, ordinal uint64) {

@@ -68,6 +68,7 @@ func (r *reader) sums(s *moriensv1.Sums) {
 	if r.m.sums, err = sums.Restore(s); err != nil {
 		r.fail(err.Error())
 	}
+	r.m.counted = r.m.sums.Transfers()
 }
 
 func (r *reader) fail(what string) {
@@ -107,6 +108,14 @@ func (r *reader) thread(t *Thread, s *moriensv1.MatcherThread) {
 		}
 		t.taken = list[0]
 	}
+	t.polled = s.Polled
+	for _, o := range r.operations(s.Landed) {
+		if !o.message() {
+			r.fail("what a call has completed")
+			return
+		}
+		t.landed = append(t.landed, landing{o.kind, o.comm, o.peer, o.function, o.path, o.bytes})
+	}
 	n := len(s.What)
 	list := r.requestList(s.Request)
 	if !r.same("events", n, len(s.Ticks), len(s.Row), len(s.Handle), len(s.Bytes), len(s.Peer), len(s.Tag), len(s.Posting), len(list)) {
@@ -119,7 +128,7 @@ func (r *reader) thread(t *Thread, s *moriensv1.MatcherThread) {
 			bytes: s.Bytes[i], peer: s.Peer[i], tag: s.Tag[i], posting: r.posted(s.Posting[i]),
 		}
 		held := e.request.operations[0].thread != nil
-		if s.What[i] > uint32(moved) || e.ticks < last || (e.what == probed || e.what == matched || e.what == moved) && !held {
+		if s.What[i] > uint32(left) || e.ticks < last || (e.what == probed || e.what == matched || e.what == moved || e.what == left) && !held {
 			r.fail("an event")
 			return
 		}

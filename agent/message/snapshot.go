@@ -134,6 +134,16 @@ func (w *writer) thread(s *moriensv1.MatcherThread, t *Thread) {
 		s.Taken = &moriensv1.MatcherOperations{}
 		w.operation(s.Taken, &t.taken)
 	}
+	if !t.found {
+		s.Polled = t.polled
+	}
+	if len(t.landed) > 0 {
+		s.Landed = &moriensv1.MatcherOperations{}
+	}
+	for i := range t.landed {
+		x := &t.landed[i]
+		w.operation(s.Landed, &operation{kind: x.kind, comm: x.comm, peer: x.peer, function: x.function, path: x.path, bytes: x.bytes})
+	}
 	if len(t.queue) == t.next {
 		return
 	}

@@ -76,7 +76,7 @@ func chaos(t *rapid.T, now *uint64) ring.Record {
 	number := func(name string, most int) int { return rapid.IntRange(0, most).Draw(t, name) }
 	*now += uint64(number("gap", 3))
 	r := ring.Record{Enter: *now, Exit: *now + uint64(number("ticks", 20))}
-	r.Call = rapid.SampledFrom([]mpicall.ID{mpicall.Isend, mpicall.SendInit, mpicall.PsendInit, mpicall.Waitall, mpicall.Mprobe}).Draw(t, "call")
+	r.Call = rapid.SampledFrom([]mpicall.ID{mpicall.Isend, mpicall.SendInit, mpicall.PsendInit, mpicall.Waitall, mpicall.Mprobe, mpicall.Test}).Draw(t, "call")
 	r.Path = uint32(number("path", 2))
 	r.Lost, r.Paused = number("lost", 30) == 0, number("paused", 30) == 0
 	for range number("transfers", 2) {
@@ -107,7 +107,7 @@ func TestCutsChangeNothing(t *testing.T) {
 		whole, cut := follow(rings, limit), follow(rings, limit)
 		both := func(do func(f *follower)) { do(whole); do(cut) }
 		now, rows, ended := uint64(0), make([]uint64, rings), make([]bool, rings)
-		calls := make(map[[2]uint64]placeKey)
+		calls := make(calls)
 		for range rapid.IntRange(0, 80).Draw(t, "steps") {
 			i := rapid.IntRange(0, rings-1).Draw(t, "ring")
 			switch {
@@ -120,7 +120,7 @@ func TestCutsChangeNothing(t *testing.T) {
 				both(func(f *follower) { f.threads[i].Missing() })
 			default:
 				r := chaos(t, &now)
-				calls[[2]uint64{uint64(i + 1), rows[i]}] = placeKey{r.Call, r.Path}
+				calls[rowOf{uint64(i + 1), rows[i]}] = r
 				both(func(f *follower) { f.add(i, rows[i], &r) })
 				rows[i]++
 			}
@@ -169,7 +169,8 @@ func TestCutsChangeNothing(t *testing.T) {
 		if d := gocmp.Diff(whole.got.gaps(), cut.got.gaps(), cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("gaps differ (-whole +cut):\n%s", d)
 		}
-		both(func(f *follower) { checkSums(t, f, calls) })
+		both(func(f *follower) { checkSums(t, f.m, f.got.all, calls) })
+		sameSums(t, whole.m, cut.m)
 		if d := gocmp.Diff(whole.met, cut.met); d != "" {
 			t.Fatalf("collectives differ (-whole +cut):\n%s", d)
 		}

@@ -21,6 +21,9 @@ type Thread struct {
 	taken     operation
 	moves     []operation // of the record at hand
 	took      bool        // taken is to be received by the next request
+	landed    []landing   // by the call at hand
+	polled    uint64      // ticks of the tests in a row, up to now, that found nothing
+	found     bool        // the latest record is a test that has completed something: polled are those before it
 	ended     bool
 }
 
@@ -67,7 +70,13 @@ func (t *Thread) End(rows uint64, missing bool) {
 
 // Add takes a record, which is row number row of the ring; unfinished says that the process died inside it.
 func (t *Thread) Add(row uint64, r *ring.Record, unfinished bool) {
+	ticks := uint64(0)
 	if !unfinished {
+		if r.Call.Tests() || len(r.Polls) > 0 {
+			t.polls(r)
+		} else if t.polled > 0 && r.Mark == 0 {
+			t.polled = 0
+		}
 		moved, ended, all := t.simply(row, r)
 		if all {
 			return
@@ -77,6 +86,7 @@ func (t *Thread) Add(row uint64, r *ring.Record, unfinished bool) {
 			rest.Transfers, rest.Requests = r.Transfers[moved:], r.Requests[ended:]
 			r = &rest
 		}
+		ticks = t.lasts(r)
 	}
 	t.m.general()
 	if r.Lost || r.Paused {
@@ -96,6 +106,7 @@ func (t *Thread) Add(row uint64, r *ring.Record, unfinished bool) {
 	}
 	message := t.ends(row, r)
 	t.begins(row, r, message, unfinished)
+	t.leaves(row, r, ticks)
 }
 
 // ends passes on what the call ended, at its entry, and reports whether it received the message of a matched probe.

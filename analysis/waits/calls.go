@@ -167,6 +167,12 @@ func callOf(function string) call {
 // Sends says whether a function sends a message.
 func Sends(function string) bool { return callOf(function).sends != noSend }
 
+// Begins says whether a function only begins what another call completes.
+func Begins(function string) bool { return callOf(function).begins }
+
+// Tests says whether a function tests requests, so that a run of its calls waits for what the last one completes.
+func Tests(function string) bool { return callOf(function).polls == test }
+
 // agreement is a call that no member may leave before all agree, though some libraries let them.
 var agreement = call{flow: allToAll, kind: NToN, loose: true}
 

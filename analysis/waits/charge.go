@@ -21,12 +21,15 @@ type charger struct {
 	redo    []place // waits to which more was handed on after they had been charged
 }
 
-// spent is time of waits, by whether they lie within Run.Main.
-type spent struct{ mainNS, restNS int64 }
+// spent is time of waits, by whether they lie within Run.Main; and that of waits in messages alone, which is divided by
+// itself, so that it comes to what those waits come to.
+type spent struct{ mainNS, restNS, messagesNS int64 }
 
 func (t spent) ns() int64 { return t.mainNS + t.restNS }
 
-func (t *spent) add(o spent) { t.mainNS, t.restNS = t.mainNS+o.mainNS, t.restNS+o.restNS }
+func (t *spent) add(o spent) {
+	t.mainNS, t.restNS, t.messagesNS = t.mainNS+o.mainNS, t.restNS+o.restNS, t.messagesNS+o.messagesNS
+}
 
 // take takes a part of it, rounded down; part ≤ whole.
 func (t *spent) take(from spent, part, whole int64) (taken spent) {
@@ -36,7 +39,10 @@ func (t *spent) take(from spent, part, whole int64) (taken spent) {
 	if from.restNS > 0 {
 		taken.restNS = part64(from.restNS, part, whole)
 	}
-	t.mainNS, t.restNS = t.mainNS-taken.mainNS, t.restNS-taken.restNS
+	if from.messagesNS > 0 {
+		taken.messagesNS = part64(from.messagesNS, part, whole)
+	}
+	t.mainNS, t.restNS, t.messagesNS = t.mainNS-taken.mainNS, t.restNS-taken.restNS, t.messagesNS-taken.messagesNS
 	return taken
 }
 
@@ -98,8 +104,12 @@ func (s *solver) waitNS(thread int32, w *wait) int64 {
 // spentIn is what a wait takes.
 func (s *solver) spentIn(thread int32, w *wait) spent {
 	enterNS := s.lanes[thread].EnterNS[w.Row]
-	ns := s.run.Main.Within(enterNS, w.UntilNS)
-	return spent{ns, w.UntilNS - enterNS - ns}
+	t := spent{mainNS: s.run.Main.Within(enterNS, w.UntilNS)}
+	t.restNS = w.UntilNS - enterNS - t.mainNS
+	if w.Kind.InMessages() {
+		t.messagesNS = t.ns() << w.halved
+	}
+	return t
 }
 
 // again charges what was handed on late: where a call is left, and another entered, in the same nanosecond, the order
@@ -126,6 +136,7 @@ func (c *charger) again(most int, f *finder) {
 func (c *charger) unexplained(t spent) {
 	c.s.result.UnexplainedNS += t.ns()
 	c.s.result.MainUnexplainedNS += t.mainNS
+	c.s.result.MessagesUnexplainedNS += t.messagesNS
 }
 
 // wait charges a wait, given by its place among those of its thread, and what was handed on to it.
@@ -135,8 +146,9 @@ func (c *charger) wait(p place, x excess) {
 	if !w.done {
 		t := s.spentIn(p.thread, w)
 		s.result.MainWaitNS += t.mainNS
+		s.result.MessagesWaitNS += t.messagesNS
 		var link *Link
-		if w.Kind <= LateReceiver && w.ForRow >= 0 {
+		if w.Kind.InMessages() && w.ForRow >= 0 {
 			link = c.link(p.thread, w.For)
 			link.wait(t)
 		}
@@ -234,6 +246,9 @@ func (c *charger) give(w *wait, e piece, t spent, x excess, own bool) {
 	of.charge(t.ns(), e.ns, own)
 	if t.mainNS > 0 {
 		of.Main.charge(t.mainNS, e.ns, own)
+	}
+	if t.messagesNS > 0 {
+		of.Messages.charge(t.messagesNS, e.ns, own)
 	}
 }
 

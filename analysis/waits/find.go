@@ -9,10 +9,11 @@ import (
 
 // A candidate is what a call of a collective waits for.
 type candidate struct {
-	row  int32
-	from place // row -1: a call that is not here
-	ns   int64 // when that is entered
-	kind Kind
+	row    int32
+	from   place // row -1: a call that is not here
+	ns     int64 // when that is entered
+	kind   Kind
+	halved uint8 // as of the message
 	// The call found its request not complete; a later one did.
 	polled bool
 }
@@ -62,7 +63,7 @@ func (s *solver) collectives() candidates {
 			if o.flow != prefix && !s.run.Known {
 				for row := p.done; row > p.start || row == p.done; row-- { // a test, and those before it
 					if late(o, row) {
-						list[i] = append(list[i], candidate{row, o.latest, o.latestNS, o.kind, row < p.done})
+						list[i] = append(list[i], candidate{row: row, from: o.latest, ns: o.latestNS, kind: o.kind, polled: row < p.done})
 					}
 					if row == 0 || !s.asksAgain(l, row-1) || !s.asksAgain(l, row) {
 						break
@@ -104,7 +105,7 @@ func (s *solver) known(list [][]candidate) {
 		for _, w := range s.lanes[i].Known {
 			hint := 0
 			row := enteredAt(s.lanes[w.For].EnterNS, w.UntilNS, &hint)
-			list[i] = append(list[i], candidate{w.Row, place{w.For, int32(row)}, w.UntilNS, w.Kind, false})
+			list[i] = append(list[i], candidate{row: w.Row, from: place{w.For, int32(row)}, ns: w.UntilNS, kind: w.Kind})
 		}
 	}
 }
@@ -154,12 +155,12 @@ func (s *solver) find(candidates candidates) {
 			polled := false // what is waited for is received by a later call
 			for ; e < len(edges) && edges[e].row == row; e++ {
 				if ns := s.enterNS(edges[e].from); ns > untilNS && edges[e].from.thread != int32(i) {
-					best.from, best.kind, untilNS, polled = edges[e].from, edges[e].kind, ns, edges[e].polled
+					best.from, best.kind, best.halved, untilNS, polled = edges[e].from, edges[e].kind, edges[e].halved, ns, edges[e].polled
 				}
 			}
 			for ; k < len(x) && x[k].row == row; k++ {
 				if x[k].ns > untilNS && x[k].from.thread != int32(i) {
-					best.from, best.kind, untilNS, polled = x[k].from, x[k].kind, x[k].ns, x[k].polled
+					best.from, best.kind, best.halved, untilNS, polled = x[k].from, x[k].kind, 0, x[k].ns, x[k].polled
 				}
 			}
 			for int(met)+1 < len(s.met[i]) && s.met[i][met+1].start < row {
@@ -180,7 +181,7 @@ func (s *solver) find(candidates candidates) {
 					all[i].mainUncertainNS += s.run.Main.Within(l.EnterNS[row], untilNS)
 				default:
 					all[i].waitNS += ns
-					w := wait{Row: row, For: best.from.thread, ForRow: best.from.row, Kind: best.kind, UntilNS: untilNS, edge: -1, met: met}
+					w := wait{Row: row, For: best.from.thread, ForRow: best.from.row, Kind: best.kind, halved: best.halved, UntilNS: untilNS, edge: -1, met: met}
 					if n := last[best.from.thread]; int(n) < first && edges[n].from.thread == best.from.thread && !edges[n].polled {
 						w.edge = n
 					}
@@ -245,7 +246,7 @@ func (s *solver) polls(l *lane, edges []edge) []edge {
 				continue // another message was found, or none
 			}
 			if ns > untilNS {
-				latest.from, latest.kind, untilNS = e.from, e.kind, ns
+				latest.from, latest.kind, latest.halved, untilNS = e.from, e.kind, e.halved, ns
 			}
 		}
 		if latest.kind != None {

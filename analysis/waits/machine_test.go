@@ -412,7 +412,7 @@ func (m *machine) recorded() *Run {
 				continue
 			}
 			q := m.receives[c][n]
-			list = append(list, Message{int32(c.from), int32(c.to), s.ns, q.ns, q.doneNS, s.bytes, int32(s.done)})
+			list = append(list, Message{int32(c.from), int32(c.to), s.ns, q.ns, q.doneNS, s.bytes, int32(s.done), 0})
 		}
 	}
 	slices.SortFunc(list, func(a, b Message) int {

@@ -85,6 +85,9 @@ func (x *Lanes) stops(t team.Threads) [][]int32 {
 				add(int32(i), l.Collectives.Done[k])
 			}
 		}
+		for k := range l.Known {
+			add(int32(i), l.Known[k].Row)
+		}
 	}
 	for i := range x.located {
 		m, of := x.run.Message(i), &x.located[i]
@@ -164,7 +167,7 @@ func (x *Lanes) completed(m *Message, completion int64) place {
 }
 
 // headWords is how many words come before the columns of a lane.
-const headWords = 10 + 4*len(reasons)
+const headWords = 11 + 4*len(reasons)
 
 // words are a lane with some of its calls.
 func (l *lane) words(stops []int32) []int64 {
@@ -172,7 +175,7 @@ func (l *lane) words(stops []int32) []int64 {
 	if l.Unfinished {
 		dead = 1
 	}
-	words := []int64{l.EndNS, dead, l.mpiNS, l.mainMPINS, int64(among(stops, l.start)), int64(among(stops, l.end)), int64(len(stops)), 0, int64(len(l.Collectives.Call)), l.last}
+	words := []int64{l.EndNS, dead, l.mpiNS, l.mainMPINS, int64(among(stops, l.start)), int64(among(stops, l.end)), int64(len(stops)), 0, int64(len(l.Collectives.Call)), l.last, int64(len(l.Known))}
 	for _, n := range l.notExplained {
 		words = append(words, n.Calls, n.NS, n.MainCalls, n.MainNS)
 	}
@@ -216,6 +219,10 @@ func (l *lane) words(stops []int32) []int64 {
 		}
 		words = append(words, int64(among(stops, int32(row))), int64(done), int64(c.Comm[k]), c.Ordinal[k], int64(instance), c.Sent[k], c.Received[k], int64(c.Root[k]))
 	}
+	for k := range l.Known {
+		w := &l.Known[k]
+		words = append(words, int64(among(stops, w.Row)), int64(w.For), int64(w.Kind), w.UntilNS)
+	}
 	return words
 }
 
@@ -229,18 +236,18 @@ func (l *lane) take(words []int64, run *Run) error {
 	t := *l.Thread
 	head := words[:headWords]
 	t.EndNS, t.Unfinished, l.last = head[0], head[1] != 0, head[9]
-	stops, pieces, collectives := head[6], head[7], head[8]
+	stops, pieces, collectives, known := head[6], head[7], head[8], head[10]
 	rest := words[headWords:]
-	if min(stops, pieces, collectives) < 0 || max(stops, pieces, collectives) > int64(len(rest)) || int64(len(rest)) != 4*stops+3*pieces+8*collectives {
+	if min(stops, pieces, collectives, known) < 0 || max(stops, pieces, collectives, known) > int64(len(rest)) || int64(len(rest)) != 4*stops+3*pieces+8*collectives+4*known {
 		return errWords
 	}
 	l.tally = tally{start: int32(head[4]), end: int32(head[5]), mpiNS: head[2], mainMPINS: head[3]}
 	for k := range l.notExplained {
-		x := head[10+4*k:]
+		x := head[11+4*k:]
 		l.notExplained[k] = NotExplained{Calls: x[0], NS: x[1], MainCalls: x[2], MainNS: x[3]}
 	}
 	t.EnterNS, t.ExitNS, t.Path = make([]int64, stops), make([]int64, stops), make([]uint32, stops)
-	t.StartNS, t.DurationNS, t.Cluster, t.Kept = nil, nil, nil, nil
+	t.StartNS, t.DurationNS, t.Cluster, t.Kept, t.Known = nil, nil, nil, nil, nil
 	l.rows, l.gap, l.pieces = make([]int32, stops), make([]int32, stops+1), nil
 	for k := range stops {
 		l.rows[k], t.EnterNS[k], t.ExitNS[k], t.Path[k] = int32(rest[0]), rest[1], rest[2], uint32(rest[3])
@@ -264,6 +271,10 @@ func (l *lane) take(words []int64, run *Run) error {
 		c.Ordinal, c.Instance = append(c.Ordinal, rest[3]), append(c.Instance, int32(rest[4]))
 		c.Sent, c.Received, c.Root = append(c.Sent, rest[5]), append(c.Received, rest[6]), append(c.Root, int32(rest[7]))
 		rest = rest[8:]
+	}
+	for range known {
+		t.Known = append(t.Known, Wait{Row: int32(rest[0]), For: int32(rest[1]), Kind: Kind(rest[2]), UntilNS: rest[3]})
+		rest = rest[4:]
 	}
 	t.Collectives = *c
 	return t.check(run)

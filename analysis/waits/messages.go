@@ -66,12 +66,12 @@ func (s *solver) messages() {
 			l.unexplained(ofSends, of.send, s.run.Main)
 		}
 		if of.done.thread != m.From && s.completes(of.done) {
-			s.edges[of.done.thread] = append(s.edges[of.done.thread], edge{row: of.done.row, from: place{m.From, of.send}, kind: LateSender})
+			s.edges[of.done.thread] = append(s.edges[of.done.thread], edge{row: of.done.row, from: place{m.From, of.send}, kind: LateSender, halved: m.Halved})
 		}
 		// A send that was over before its receive began has not waited for it, however large it is.
 		waits := func() bool { return m.Bytes > eager[s.near(&m)] && s.lanes[m.From].ExitNS[of.sent] >= m.RecvNS }
 		if kind := s.sends(&m, of); of.sent >= 0 && (kind == synchronous || kind == standard && waits()) && s.completes(place{m.From, of.sent}) {
-			s.edges[m.From] = append(s.edges[m.From], edge{row: of.sent, from: place{m.To, of.posted}, kind: LateReceiver})
+			s.edges[m.From] = append(s.edges[m.From], edge{row: of.sent, from: place{m.To, of.posted}, kind: LateReceiver, halved: m.Halved})
 		}
 	}
 }

@@ -43,11 +43,13 @@ func solved(t fatal, run *Run) *Result {
 // its wait and its residual.
 func sums(t fatal, run *Run, r *Result) {
 	t.Helper()
-	var waits, charges, path, shares int64
+	var waits, charges, inMessages, forMessages, path, shares int64
 	for i, list := range r.Waits {
 		for k, w := range list {
 			ns := w.UntilNS - run.Threads[i].EnterNS[w.Row]
-			waits += ns
+			if waits += ns; w.Kind.InMessages() {
+				inMessages += ns << w.Halved
+			}
 			if ns <= 0 || w.UntilNS > run.Threads[i].ExitNS[w.Row] || k > 0 && list[k-1].Row >= w.Row {
 				t.Fatalf("thread %d: wait %+v of a call from %d to %d", i, w, run.Threads[i].EnterNS[w.Row], run.Threads[i].ExitNS[w.Row])
 			}
@@ -58,6 +60,13 @@ func sums(t fatal, run *Run, r *Result) {
 			t.Fatalf("%+v", c)
 		}
 		charges += c.NS
+		forMessages += c.Messages.NS
+		if m := c.Messages; m.NS < 0 || m.DirectNS > m.NS || m.Waits > c.Waits {
+			t.Fatalf("%+v", c)
+		}
+	}
+	if inMessages != r.MessagesWaitNS || forMessages+r.MessagesUnexplainedNS != inMessages {
+		t.Fatalf("waits in messages %d, in sum %d; charges %d, unexplained %d", inMessages, r.MessagesWaitNS, forMessages, r.MessagesUnexplainedNS)
 	}
 	apart := waits
 	for _, n := range r.NotExplained {

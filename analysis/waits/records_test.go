@@ -1,6 +1,7 @@
 package waits
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -97,6 +98,59 @@ func TestWindowRootTies(t *testing.T) {
 		same(t, c.what+": kinds", kinds(run, r)[LateSender], c.message)
 		same(t, c.what+": causes", caused(r), byCluster{{0, 4}: c.message})
 		same(t, c.what+": unexplained", r.UnexplainedNS, c.unexplained)
+		window := func() *Run { return windowOf(m.recorded(), whole, 2) }
+		if got := together(t, window, 2, []int32{0, 1, 1}); !reflect.DeepEqual(got, r) {
+			t.Errorf("%s: a team finds\n%+v\none process\n%+v", c.what, got, r)
+		}
+	}
+}
+
+// A message that stands for others counts as often in what is said of waits in messages, however a wait is handed on,
+// and once in all else.
+func TestHalved(t *testing.T) {
+	const few = 8 // divisions, each rounded down
+	program := func(halved uint8) *Run {
+		m := newMachine(3)
+		m.do(0, compute(1, 500), send(1, 8), compute(1, 300), send(1, 8))
+		m.do(1, compute(2, 10), recv(0), compute(2, 20), send(2, 8), recv(0))
+		m.do(2, compute(3, 30), recv(1))
+		run := recorded(t, m)
+		message := run.Message
+		run.Message = func(i int) Message {
+			x := message(i)
+			x.Halved = halved
+			return x
+		}
+		return run
+	}
+	one, eight := solved(t, program(0)), solved(t, program(3))
+	if one.MessagesWaitNS == 0 || eight.MessagesWaitNS != 8*one.MessagesWaitNS || eight.MessagesUnexplainedNS != 8*one.MessagesUnexplainedNS || eight.WaitNS != one.WaitNS {
+		t.Errorf("%+v\n%+v", one, eight)
+	}
+	for i := range eight.Waits {
+		for k := range eight.Waits[i] {
+			w := &eight.Waits[i][k]
+			if w.Kind.InMessages() != (w.Halved == 3) {
+				t.Errorf("%+v", w)
+			}
+			w.Halved = 0
+		}
+	}
+	if !reflect.DeepEqual(eight.Waits, one.Waits) || !reflect.DeepEqual(eight.Links, one.Links) || len(eight.Causes) != len(one.Causes) {
+		t.Errorf("%+v\n%+v", one, eight)
+	}
+	sum := eight.MessagesUnexplainedNS
+	for i, c := range eight.Causes {
+		sum += c.Messages.NS
+		if o := one.Causes[i]; c.Charge != o.Charge || max(c.Messages.NS-8*o.Messages.NS, 8*o.Messages.NS-c.Messages.NS) > 8*few || c.Messages.Waits != o.Messages.Waits {
+			t.Errorf("%+v, of one message each %+v", c, o)
+		}
+	}
+	if sum != eight.MessagesWaitNS {
+		t.Errorf("causes of %d ns, waits of %d", sum, eight.MessagesWaitNS)
+	}
+	if got := together(t, func() *Run { return program(3) }, 3, []int32{0, 1, 2}); !reflect.DeepEqual(got, solved(t, program(3))) {
+		t.Errorf("a team finds %+v", got)
 	}
 }
 

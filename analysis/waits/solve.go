@@ -46,7 +46,7 @@ func (s *solver) report() {
 		r.Waits[i] = slices.Grow(r.Waits[i], len(s.waits[i]))
 		for k := range s.waits[i] {
 			of := &s.waits[i][k]
-			w := Wait{of.Row, of.For, of.ForRow, of.Kind, of.UntilNS}
+			w := Wait{of.Row, of.For, of.ForRow, of.Kind, of.halved, of.UntilNS}
 			r.WaitedNS[i] += s.waitNS(int32(i), &s.waits[i][k])
 			if w.Row = s.lanes[i].row(w.Row); w.ForRow >= 0 {
 				w.ForRow = s.lanes[w.For].row(w.ForRow)

@@ -36,7 +36,8 @@ type edge struct {
 	row    int32
 	from   place
 	kind   Kind
-	polled bool // a later call receives it
+	halved uint8 // as of the message
+	polled bool  // a later call receives it
 }
 
 // A meeting is a collective that a thread has left, by the call done, after all others have entered it, or of a scan
@@ -50,6 +51,7 @@ type meeting struct {
 type wait struct {
 	Row, For, ForRow int32
 	Kind             Kind
+	halved           uint8
 	done             bool // it has been charged to its causes
 	UntilNS          int64
 	edge             int32 // the last one before it from that thread, index into edges; -1: none

@@ -33,6 +33,9 @@ const (
 	Kinds // how many there are, with None
 )
 
+// InMessages says that it is a wait for the other side of a message.
+func (k Kind) InMessages() bool { return None < k && k <= LateReceiver }
+
 // A Span is a part of a thread's time.
 type Span struct{ BeginNS, EndNS int64 }
 
@@ -86,6 +89,9 @@ type Message struct {
 	DoneNS         int64 // exit of the call that completed the receive
 	Bytes          int64
 	Sent           int32 // row of the sender's call that completed the send; -1: not known
+	// It stands for 2^Halved messages like it: it is known by chance, with the probability 2^-Halved. So do waits for it:
+	// they count so often in what is said of waits in messages.
+	Halved uint8
 }
 
 // A Run is what Solve takes, but for the threads.
@@ -130,6 +136,7 @@ type Wait struct {
 	For     int32 // thread that it waited for
 	ForRow  int32 // its call; -1: it is not here
 	Kind    Kind
+	Halved  uint8 // of one in messages: as of the message
 	UntilNS int64
 }
 
@@ -138,7 +145,8 @@ type Cause struct {
 	Thread int32
 	Key    int32 // index into Result.Keys
 	Charge
-	Main Charge // of waits in Run.Main: what is charged for the part of them that lies there
+	Main     Charge // of waits in Run.Main: what is charged for the part of them that lies there
+	Messages Charge // of waits in messages, each as often as it counts; those that go with them may differ from a part of Charge by some ns
 }
 
 // A Charge is what waits come to that are charged to something.
@@ -215,6 +223,9 @@ type Result struct {
 	WaitedNS      []int64 // by thread
 	UncertainNS   int64   // would be waits, but are shorter than clocks agree
 	UnexplainedNS int64   // of the waits: their cause lies in what was not kept
+
+	MessagesWaitNS        int64 // waits in messages, each as often as it counts: the sum of Cause.Messages,
+	MessagesUnexplainedNS int64 // and of this
 
 	MainMPINS         int64 // what of MPINS lies within Run.Main
 	MainWaitNS        int64 // what of WaitNS lies there

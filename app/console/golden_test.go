@@ -42,6 +42,11 @@ func unpacked(t *testing.T, dir string) *Results {
 	if r.Waits, err = rundir.ReadWaits(whole); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
+	if r.Pairs, err = rundir.ReadPairs(whole); errors.Is(err, fs.ErrNotExist) {
+		r.Pairs = nil
+	} else if err != nil {
+		t.Fatal(err)
+	}
 	return r
 }
 

@@ -29,6 +29,7 @@ type Results struct {
 	Clusters   *rundir.Clusters
 	Efficiency *rundir.Efficiency // nil: not known
 	Waits      *rundir.Waits      // nil: not known
+	Pairs      *rundir.Pairs      // nil: not known
 	Dir        string
 	Written    []rundir.File
 }
@@ -37,7 +38,7 @@ type Results struct {
 func ResultsOf(c *rundir.Content, dir string, written []rundir.File) *Results {
 	r := &Results{Run: c.Run, Manifest: c.Manifest, Clusters: c.Clusters, Dir: dir, Written: written}
 	if c.Levels != nil {
-		r.Efficiency, r.Waits = c.Levels.Efficiency, c.Levels.Waits
+		r.Efficiency, r.Waits, r.Pairs = c.Levels.Efficiency, c.Levels.Waits, c.Levels.Pairs
 	}
 	return r
 }
@@ -45,7 +46,7 @@ func ResultsOf(c *rundir.Content, dir string, written []rundir.File) *Results {
 // safe are the results as they can be shown.
 func (r *Results) safe() *Results {
 	run := plain.Of(*r.Run) // what has no text in it is not copied
-	return &Results{&run, plain.Of(r.Manifest), plain.Of(r.Clusters), plain.Of(r.Efficiency), plain.Of(r.Waits), r.Dir, plain.Of(r.Written)}
+	return &Results{&run, plain.Of(r.Manifest), plain.Of(r.Clusters), plain.Of(r.Efficiency), plain.Of(r.Waits), plain.Of(r.Pairs), r.Dir, plain.Of(r.Written)}
 }
 
 // Summary prints the results of a run: how well it used its processors, where the time goes, and what to look at. It is
@@ -66,6 +67,7 @@ func Summary(w io.Writer, r *Results) error {
 	}
 	writeEfficiency(&b, r)
 	writeWaits(&b, r, lineWidth)
+	writePairs(&b, r, lineWidth)
 	var end strings.Builder
 	writeNotes(&end, r)
 	writeResults(&end, r)
@@ -93,6 +95,7 @@ func Long(w io.Writer, r *Results) error {
 	if !m.Nobody() {
 		writeEfficiency(&b, r)
 		writeWaits(&b, r, 0)
+		writePairs(&b, r, 0)
 	}
 	writeDetails(&b, r)
 	_, err := io.WriteString(w, b.String())

@@ -312,8 +312,8 @@ func TestClustersOfCause(t *testing.T) {
 	}
 }
 
-// Whatever there is to say, a summary with waits is at most 20 lines of 100 characters, and the clusters that its lines
-// name have rows.
+// Whatever there is to say, a summary with waits and pairs is at most 20 lines of 100 characters, and the clusters that
+// its lines name have rows.
 func TestSummaryWithWaitsFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := waiting()
@@ -340,6 +340,15 @@ func TestSummaryWithWaitsFits(t *testing.T) {
 		w.Waiting = rundir.Number(rapid.Float64Range(1, 1e9).Draw(t, "waits"))
 		for id := range int32(30) {
 			w.Clusters = append(w.Clusters, rundir.WaitsCluster{Cluster: 100 + id, PathShare: .02})
+		}
+		if kind := rapid.SampledFrom(append(rundirtest.Exchanges, "")).Draw(t, "pairs"); kind != "" {
+			r.Pairs, _ = rundirtest.Pairs(kind)
+			for range rapid.IntRange(0, 3).Draw(t, "findings") {
+				r.Pairs.Findings = append(r.Pairs.Findings, rundir.PairsFinding{Kind: rundir.PairsSlowNode, Text: word.Draw(t, "finding")})
+			}
+			if x := r.Pairs.Totals; x != nil {
+				x.Messages, x.Bytes = rapid.Int64Range(1, 1<<60).Draw(t, "messages"), rapid.Int64Range(0, 1<<60).Draw(t, "bytes")
+			}
 		}
 		var b strings.Builder
 		if err := Summary(&b, r); err != nil {

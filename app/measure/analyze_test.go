@@ -63,6 +63,7 @@ func analyzeFile(t *testing.T, path string, change func(*AnalyzeConfig)) analysi
 	err := Analyze(c)
 	if err == nil {
 		rundirtest.CheckWaits(t, c.Out)
+		rundirtest.CheckPairs(t, c.Out)
 	}
 	return analysis{c.Out, stdout.String(), stderr.String(), err}
 }

@@ -214,6 +214,7 @@ func writeRun(t *testing.T, c *collector.Collector, f held, keep retention.Optio
 		t.Fatal(err)
 	}
 	rundirtest.CheckWaits(t, dir)
+	rundirtest.CheckPairs(t, dir)
 	return dir, m
 }
 

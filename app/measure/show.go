@@ -10,6 +10,7 @@ import (
 
 	"moriens/app/console"
 	"moriens/app/efficiency"
+	"moriens/app/pairing"
 	"moriens/app/waiting"
 )
 
@@ -61,6 +62,8 @@ func (s *State) results() (*console.Results, error) {
 	unknown("the efficiency is", err)
 	r.Waits, err = waiting.Read(s.Directory, s.Manifest)
 	unknown("the waits are", err)
+	r.Pairs, err = pairing.Read(s.Directory, s.Manifest)
+	unknown("the pairs are", err)
 	if len(notes) > 0 {
 		m := *s.Manifest
 		m.Notes = slices.Concat(notes, m.Notes)

@@ -234,6 +234,7 @@ func (r *recorded) concluded(t *testing.T, members int, at []int, keep retention
 		t.Fatal(err)
 	}
 	rundirtest.CheckWaits(t, dir)
+	rundirtest.CheckPairs(t, dir)
 	files := make(map[string]string)
 	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

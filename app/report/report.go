@@ -23,6 +23,9 @@ func Of(c *rundir.Content) func(w io.Writer, manifest []byte) error {
 		if err != nil {
 			return err
 		}
+		if c.Levels != nil {
+			addPairs(&s, c.Levels.Pairs, c.Levels.PairsRows)
+		}
 		return write(w, s)
 	}
 }
@@ -44,6 +47,9 @@ func Rewrite(dir string) (file rundir.File, problems []string, err error) {
 // the whole run takes the place.
 func open(dir string) (page.Source, error) {
 	s, err := page.Open(dir)
+	if err == nil {
+		readPairs(&s, dir)
+	}
 	if err != nil || s.Efficiency != nil || s.Profile == nil || s.Clusters == nil {
 		return s, err
 	}

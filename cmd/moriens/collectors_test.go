@@ -82,6 +82,7 @@ func TestJobOfTwoCollectors(t *testing.T) {
 			t.Fatalf("%v\n%s", err, output)
 		}
 		rundirtest.CheckWaits(t, out)
+		rundirtest.CheckPairs(t, out)
 		m := readManifest(t, out)
 		if d := cmp.Diff(sum(mpitest.Counts(t, counts)), m.MPICalls); d != "" {
 			t.Errorf("MPI calls differ (-made +recorded):\n%s", d)

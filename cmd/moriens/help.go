@@ -22,6 +22,8 @@ var groups = []kong.Group{
 	{Key: "large", Title: "Very large jobs (docs/cells.md):"},
 	{Key: "files", Title: "Files while the job runs:"},
 	{Key: "shown", Title: "What is shown:"},
+	{Key: "groups", Title: "Groups of ranks:"},
+	{Key: "placement", Title: "Placement of ranks on nodes:"},
 	{Key: "scaling", Title: "Several runs of one program:"},
 	{Key: "tests", Title: "In tests:"},
 	{Key: general, Title: "General:"},

@@ -155,6 +155,7 @@ func within(x, least, most int64) bool { return least <= x && x <= most }
 func checkTrace(t *testing.T, dir string, bursts *trace.Run) {
 	t.Helper()
 	rundirtest.CheckWaits(t, dir)
+	rundirtest.CheckPairs(t, dir)
 	read, err := prv.ReadFile(filepath.Join(dir, "trace.prv"), prv.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -20,6 +21,7 @@ import (
 //	exits STATUS COMMAND…          the command ends with that status
 //	mistake STATUS TEXT COMMAND…   it does, and says so in a line with TEXT and one with a hint, and nothing on stdout
 //	plantwaits DIR [cells]         a run directory has the waits of rundirtest, or those of --cells
+//	plantpairs DIR KIND            a run directory has the pairs of rundirtest
 //
 // and the variables RECORDED, the traces of testdata/recorded, and SMALL, a trace of a few records.
 func TestScript(t *testing.T) {
@@ -48,6 +50,7 @@ func TestScript(t *testing.T) {
 				exits(s, args[0], args[1:])
 			},
 			"plantwaits": plantWaits,
+			"plantpairs": plantPairs,
 			"mistake": func(s *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) < 3 {
 					s.Fatalf("usage: mistake STATUS TEXT COMMAND…")
@@ -91,4 +94,23 @@ func plantWaits(s *testscript.TestScript, neg bool, args []string) {
 		w, rows = &rundir.Waits{Format: rundir.WaitsFormat, Why: []string{"bursts stay on their nodes (--cells)"}}, nil
 	}
 	s.Check(rundirtest.WriteWaits(s.MkAbs(args[0]), w, rows))
+}
+
+func plantPairs(s *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		s.Fatalf("usage: plantpairs DIR KIND")
+	}
+	file, rows := rundirtest.Pairs(args[1])
+	s.Check(rundirtest.WritePairs(s.MkAbs(args[0]), file, rows))
+	ranks := 0
+	for _, h := range file.Hosts {
+		n, _ := rundir.CountRanks(h.Ranks)
+		ranks += n
+	}
+	path, m := filepath.Join(s.MkAbs(args[0]), rundir.ManifestFile), make(map[string]json.RawMessage)
+	text, err := os.ReadFile(path)
+	s.Check(errors.Join(err, json.Unmarshal(text, &m)))
+	m["ranks"] = json.RawMessage(strconv.Itoa(ranks))
+	text, err = json.Marshal(m)
+	s.Check(errors.Join(err, os.WriteFile(path, text, 0o666)))
 }

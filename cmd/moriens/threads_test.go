@@ -44,6 +44,7 @@ func TestKeptThreads(t *testing.T) {
 				t.Errorf("MPI calls differ (-made +recorded):\n%s", d)
 			}
 			rundirtest.CheckWaits(t, out)
+			rundirtest.CheckPairs(t, out)
 			m, err := rundir.ReadManifest(out)
 			if err != nil {
 				t.Fatal(err)

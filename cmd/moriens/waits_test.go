@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -26,6 +27,8 @@ type lateRun struct {
 	kind  trace.WaitKind
 	waits int64  // of this kind; 0: that is chance
 	place string // the comment at the call before which it is late
+
+	iterations int // 0: lateIterations
 }
 
 const lateIterations, lateUS = 40, 20_000
@@ -38,12 +41,12 @@ func lateRuns(mpi mpitest.MPI) map[string]lateRun {
 	}
 	one, meetings := rundir.ThreadName{Rank: 1}, int64((n-1)*lateIterations)
 	return map[string]lateRun{
-		"allreduce": {"allreduce", n, one, "rank 1", trace.AtNToN, meetings, "all meet"},
-		"barrier":   {"barrier", n, one, "rank 1", trace.AtBarrier, meetings, "all meet in a barrier"},
-		"test":      {"test", n, one, "rank 1", trace.AtNToN, 0, "all begin to meet"},
-		"ring":      {"ring", n, one, "rank 1", trace.LateSender, 0, "to the next"},
-		"chain":     {"chain", n, rundir.ThreadName{}, "rank 0", trace.LateSender, 0, "down the chain"},
-		"threads":   {"threads", 2, rundir.ThreadName{Rank: 1, Thread: 1}, "rank 1 thread 1", trace.AtNToN, 3 * (lateIterations + 1), "all meet"},
+		"allreduce": {"allreduce", n, one, "rank 1", trace.AtNToN, meetings, "all meet", 0},
+		"barrier":   {"barrier", n, one, "rank 1", trace.AtBarrier, meetings, "all meet in a barrier", 0},
+		"test":      {"test", n, one, "rank 1", trace.AtNToN, 0, "all begin to meet", 0},
+		"ring":      {"ring", n, one, "rank 1", trace.LateSender, 0, "to the next", 0},
+		"chain":     {"chain", n, rundir.ThreadName{}, "rank 0", trace.LateSender, 0, "down the chain", 0},
+		"threads":   {"threads", 2, rundir.ThreadName{Rank: 1, Thread: 1}, "rank 1 thread 1", trace.AtNToN, 3 * (lateIterations + 1), "all meet", 0},
 	}
 }
 
@@ -51,12 +54,13 @@ func lateRuns(mpi mpitest.MPI) map[string]lateRun {
 func (r lateRun) measured(t *testing.T, mpi mpitest.MPI, options ...string) (out, summary string, w *rundir.Waits) {
 	t.Helper()
 	out = filepath.Join(t.TempDir(), "run")
-	program := []string{mpi.App(t, "late", "-pthread"), r.how, fmt.Sprint(r.who.Rank), fmt.Sprint(lateUS), fmt.Sprint(lateIterations), filepath.Join(t.TempDir(), "arrived")}
+	program := []string{mpi.App(t, "late", "-pthread"), r.how, fmt.Sprint(r.who.Rank), fmt.Sprint(lateUS), fmt.Sprint(cmp.Or(r.iterations, lateIterations)), filepath.Join(t.TempDir(), "arrived")}
 	args := append([]string{binary(t), "run", "--moriens-timeout", "10m", "--out", out}, options...)
 	o := execute(t, []string{"OMPI_MCA_mpi_yield_when_idle=1"}, append(append(args, "--"), mpi.Args(r.ranks, "", program...)...)...)
 	if o.status != 0 || o.stderr != "" {
 		t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
 	}
+	rundirtest.CheckPairs(t, out)
 	return out, o.stdout, rundirtest.CheckWaits(t, out)
 }
 
@@ -181,6 +185,7 @@ func unexplained(t *testing.T, out, reason string) (calls int64) {
 // unknownWaits checks that nothing is known of the waits of a run, and that moriens waits says why.
 func unknownWaits(t *testing.T, out, why string) {
 	t.Helper()
+	rundirtest.CheckPairs(t, out)
 	w := rundirtest.CheckWaits(t, out)
 	if w.WholeRun != nil || len(w.Why) != 1 || !strings.Contains(w.Why[0], why) {
 		t.Errorf("%+v, want %q", w, why)

@@ -67,6 +67,12 @@ func (f *Frozen) Fetched(list []*Detail) {
 	}
 }
 
+// HasFetched reports whether transfers of a ring were fetched, as far as they are here.
+func (f *Frozen) HasFetched(r *Ring) bool {
+	_, has := f.fetched[r]
+	return has
+}
+
 // besides are the transfers that arrived unasked of calls of which others have none.
 func (r *Ring) besides(others []Transfers) (list []Transfers) {
 	have := make([]bool, r.Calls)

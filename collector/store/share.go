@@ -294,11 +294,15 @@ func processOf(s *moriensv1.ShareProcess, a *Agent, behind int, paths []uint32) 
 	if p.Sums.rows, err = sums.Decode(s.Sums); err != nil {
 		return nil, fmt.Errorf("process %016x, sums: %w", s.Info.Process, err)
 	}
-	for r := range p.Sums.Of(moriensv1.Sums_WHAT_SITE) {
+	for i := range p.Sums.rows {
+		r := &p.Sums.rows[i]
+		if !r.HasPath() {
+			continue
+		}
 		if int(r.Path()) >= len(paths) {
 			return nil, fmt.Errorf("process %016x names call path %d of %d", s.Info.Process, r.Path(), len(paths))
 		}
-		r.Key = sums.Site(r.Kind, r.Function(), uint32(behind)+paths[r.Path()])
+		r.Key = r.At(uint32(behind) + paths[r.Path()])
 	}
 	return p, nil
 }

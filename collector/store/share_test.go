@@ -54,8 +54,10 @@ func TestShare(t *testing.T) {
 		b.Sites[0].Path, b.Sites[1].Path = 1, 2
 		inStore(t, stores[i], uint64(5-i), "n", process(p, int32(i), 2), ring(r, p), pathAt(p, 1, offsets[0]), pathAt(p, 2, offsets[1]), sections(b), markName(p, 1, []string{"z", "a"}[i]),
 			totalled(&moriensv1.Sums{
-				Process: p, What: []moriensv1.Sums_What{moriensv1.Sums_WHAT_SITE, moriensv1.Sums_WHAT_PEER}, Kind: []moriensv1.Transfers_Kind{sent, sent}, Rows: []uint32{1, 1},
-				A: []uint32{1, 0}, B: []int32{1, -2}, Count: []uint64{3, 3}, Bytes: []uint64{9, 9},
+				Process: p, What: []moriensv1.Sums_What{moriensv1.Sums_WHAT_SITE, moriensv1.Sums_WHAT_PEER, moriensv1.Sums_WHAT_SIZE, moriensv1.Sums_WHAT_END},
+				Kind: []moriensv1.Transfers_Kind{sent, sent, sent, sent}, Rows: []uint32{1, 1, 1, 1},
+				A: []uint32{1, 0, 2, 3}, B: []int32{1, -2, 1, 2}, Count: []uint64{3, 3, 3, 2}, Bytes: []uint64{9, 9, 9, 6},
+				Blocked: []uint64{0, 7, 7, 7}, Longest: []uint64{0, 4, 0, 0}, First: []uint64{0, 2, 0, 0},
 			}))
 	}
 	inStore(t, stores[1], 4, "n", &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Symbols{Symbols: &moriensv1.Symbols{Frames: []*moriensv1.Frame{
@@ -92,8 +94,11 @@ func TestShare(t *testing.T) {
 				t.Errorf("collector %d: process %d lacks %d transfers", i, k, f.Lacks(p))
 			}
 			at := []uint64{0x30, 0x20}[k]
-			if len(p.Sums.rows) != 2 || p.Sums.rows[1] != (sums.Row{Key: sums.Peer(sent, 0, AnyRank), Count: 3, Bytes: 9}) {
+			if len(p.Sums.rows) != 4 || p.Sums.rows[1] != (sums.Row{Key: sums.Peer(sent, 0, AnyRank), Count: 3, Bytes: 9, Blocked: 7, Longest: 4, First: 2}) {
 				t.Errorf("collector %d: process %d has the sums %v", i, k, p.Sums.rows)
+			}
+			if end := f.CallPaths[f.Path(p.Sums.rows[3].Path())]; end.Frames[0].Offset != []uint64{0x10, 0x30}[k] {
+				t.Errorf("collector %d: process %d completed at %v", i, k, end)
 			}
 			if site := f.CallPaths[f.Path(p.Sums.rows[0].Path())]; site.Frames[0].Offset != at {
 				t.Errorf("collector %d: process %d moved at %v, want %#x", i, k, site, at)

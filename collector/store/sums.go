@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"math/bits"
 
 	"moriens/internal/mpicall"
 	"moriens/internal/sums"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// ProcessSums are what a process has counted, as far as it has reported. The call paths of sites have the Store's
-// numbers.
+// ProcessSums are what a process has counted, as far as it has reported. The call paths of sites and ends have the
+// Store's numbers.
 type ProcessSums struct {
 	rows      []sums.Row
 	Transfers uint64 // all of them
@@ -56,41 +57,115 @@ func (s *Store) sumsOf(p *Process, x *moriensv1.Sums) (ProcessSums, error) {
 	if err != nil {
 		return ProcessSums{}, err
 	}
-	transfers := make(map[moriensv1.Sums_What]uint64)
+	all := make(map[moriensv1.Sums_What]total)
 	for i := range rows {
 		r := &rows[i]
-		if r.Kind <= moriensv1.Transfers_KIND_UNSPECIFIED || r.Kind > moriensv1.Transfers_KIND_READ {
-			return ProcessSums{}, fmt.Errorf("kind %d", r.Kind)
-		}
-		switch r.What {
-		case moriensv1.Sums_WHAT_SITE:
-			err = p.site(r)
-		case moriensv1.Sums_WHAT_PEER:
-			err = p.peer(r.Comm(), r.Peer())
-		}
-		if err != nil {
+		if err := p.soundRow(r); err != nil {
 			return ProcessSums{}, err
 		}
-		if r.Count > maxTransfers-transfers[r.What] {
-			return ProcessSums{}, fmt.Errorf("%d transfers and %d", transfers[r.What], r.Count)
+		t := all[r.What]
+		if err := t.add(r); err != nil {
+			return ProcessSums{}, err
 		}
-		transfers[r.What] += r.Count
+		all[r.What] = t
 	}
-	n, routed := transfers[moriensv1.Sums_WHAT_SITE], transfers[moriensv1.Sums_WHAT_PEER]
-	if routed != n {
-		return ProcessSums{}, fmt.Errorf("%d transfers by calls and %d by peers", n, routed)
+	if err := soundTotals(all); err != nil {
+		return ProcessSums{}, err
 	}
+	n := all[moriensv1.Sums_WHAT_SITE].transfers
 	if n < p.Sums.Transfers {
 		return ProcessSums{}, fmt.Errorf("%d transfers, there have been %d", n, p.Sums.Transfers)
 	}
 	for i := range rows {
 		r := &rows[i]
-		if r.What == moriensv1.Sums_WHAT_SITE {
-			r.Key = sums.Site(r.Kind, r.Function(), s.paths.number(p, r.Function(), r.Path()))
+		if r.HasPath() {
+			r.Key = r.At(s.paths.number(p, r.Function(), r.Path()))
 		}
 		r.Bytes = min(r.Bytes, math.MaxInt64)
 	}
 	return ProcessSums{rows, n}, nil
+}
+
+// soundRow says what is wrong with a row by itself; nil if nothing.
+func (p *Process) soundRow(r *sums.Row) (err error) {
+	if r.Kind <= moriensv1.Transfers_KIND_UNSPECIFIED || r.Kind > moriensv1.Transfers_KIND_READ {
+		return fmt.Errorf("kind %d", r.Kind)
+	}
+	message := r.Kind == moriensv1.Transfers_KIND_SENT || r.Kind == moriensv1.Transfers_KIND_RECEIVED
+	timed := message
+	switch r.What {
+	case moriensv1.Sums_WHAT_SITE:
+		err, timed = p.site(r), false
+	case moriensv1.Sums_WHAT_PEER:
+		err = p.peer(r.Comm(), r.Peer())
+	case moriensv1.Sums_WHAT_SIZE:
+		if r.A > 64 || r.B != 0 || !message {
+			err = fmt.Errorf("size %d, %d of kind %d", r.A, r.B, r.Kind)
+		}
+	case moriensv1.Sums_WHAT_END:
+		if err = p.site(r); err == nil && !message {
+			err = fmt.Errorf("kind %d is completed", r.Kind)
+		}
+	case moriensv1.Sums_WHAT_REST:
+		if r.A != 0 || r.B != 0 {
+			err = fmt.Errorf("a rest of %d, %d", r.A, r.B)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return soundTimes(r, timed)
+}
+
+// soundTimes says what is wrong with the times of a row, which may have some; nil if nothing.
+func soundTimes(r *sums.Row, timed bool) error {
+	one := r.What == moriensv1.Sums_WHAT_PEER || r.What == moriensv1.Sums_WHAT_REST // that has times of one transfer
+	switch most, longest := bits.Mul64(r.Longest, r.Count); {
+	case !timed && r.Blocked|r.Longest|r.First != 0,
+		!one && r.Longest|r.First != 0,
+		r.What == moriensv1.Sums_WHAT_REST && r.First != 0:
+		return fmt.Errorf("times %d, %d and %d of kind %d in a row of %s", r.Blocked, r.Longest, r.First, r.Kind, r.What)
+	case one && (r.First > r.Longest || r.Longest > r.Blocked || most == 0 && r.Blocked > longest):
+		return fmt.Errorf("%d transfers took %d ticks, the longest %d and the first %d", r.Count, r.Blocked, r.Longest, r.First)
+	}
+	return nil
+}
+
+// total is what the rows of a what add up to. Messages are sent or received.
+type total struct{ transfers, messages, ticks uint64 }
+
+func (t *total) add(r *sums.Row) error {
+	if r.Count > maxTransfers-t.transfers {
+		return fmt.Errorf("%d transfers and %d", t.transfers, r.Count)
+	}
+	if r.Blocked > maxBlocked-t.ticks {
+		return fmt.Errorf("%d ticks and %d", t.ticks, r.Blocked)
+	}
+	t.transfers += r.Count
+	t.ticks += r.Blocked
+	if r.Kind == moriensv1.Transfers_KIND_SENT || r.Kind == moriensv1.Transfers_KIND_RECEIVED {
+		t.messages += r.Count
+	}
+	return nil
+}
+
+// soundTotals says which totals contradict each other; nil if none. Agents of versions before sizes and ends were
+// counted have none of these.
+func soundTotals(all map[moriensv1.Sums_What]total) error {
+	sites, sizes, ends := all[moriensv1.Sums_WHAT_SITE], all[moriensv1.Sums_WHAT_SIZE], all[moriensv1.Sums_WHAT_END]
+	peers, rest := all[moriensv1.Sums_WHAT_PEER], all[moriensv1.Sums_WHAT_REST]
+	ticks := peers.ticks + rest.ticks
+	switch {
+	case peers.transfers+rest.transfers != sites.transfers:
+		return fmt.Errorf("%d transfers by calls and %d by peers", sites.transfers, peers.transfers+rest.transfers)
+	case sizes.messages != sites.messages && sizes.messages+ends.messages+ticks != 0:
+		return fmt.Errorf("%d messages by calls and %d by sizes", sites.messages, sizes.messages)
+	case ends.messages > sites.messages:
+		return fmt.Errorf("%d messages by calls, of which %d were completed", sites.messages, ends.messages)
+	case sizes.ticks != ticks || ends.ticks != ticks:
+		return fmt.Errorf("%d ticks by peers, %d by sizes and %d by calls", ticks, sizes.ticks, ends.ticks)
+	}
+	return nil
 }
 
 // site says what is wrong with the key of calls; nil if nothing.
@@ -104,5 +179,9 @@ func (p *Process) site(r *sums.Row) error {
 	return nil
 }
 
-// maxTransfers is more than any process has.
-const maxTransfers = 1 << 56
+const (
+	// maxTransfers is more than any process has.
+	maxTransfers = 1 << 56
+	// maxBlocked is more ticks than all threads of any process take.
+	maxBlocked = 1 << 62
+)

@@ -12,8 +12,9 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// sound returns sound sums of three transfers: a row of sites and one of peers for each kind.
-func sound() *moriensv1.Sums {
+// plain returns sound sums of three transfers: a row of sites and one of peers for each kind, as agents sent them that
+// knew no more.
+func plain() *moriensv1.Sums {
 	x := sums.Encode([]sums.Row{
 		{Key: sums.Site(sent, 1, 0), Count: 2, Bytes: 1 << 40}, {Key: sums.Site(received, 2, 0), Count: 1, Bytes: 5},
 		{Key: sums.Peer(sent, 3, 1), Count: 2, Bytes: 1 << 40}, {Key: sums.Peer(received, 0, -1), Count: 1, Bytes: 5},
@@ -21,6 +22,21 @@ func sound() *moriensv1.Sums {
 	x.Process = 1
 	return x
 }
+
+// timed returns sound sums of four transfers with all that there is.
+func timed() *moriensv1.Sums {
+	x := sums.Encode([]sums.Row{
+		{Key: sums.Site(sent, 1, 0), Count: 3, Bytes: 24}, {Key: sums.Site(oneSided, 2, 0), Count: 1, Bytes: 5},
+		{Key: sums.Peer(sent, 3, 1), Count: 2, Bytes: 16, Blocked: 70, Longest: 60, First: 10}, {Key: sums.Peer(oneSided, 0, -1), Count: 1, Bytes: 5},
+		{Key: sums.Rest(sent), Count: 1, Bytes: 8, Blocked: 30, Longest: 30},
+		{Key: sums.Size(sent, 8), Count: 3, Bytes: 24, Blocked: 100},
+		{Key: sums.End(sent, 1, 0), Count: 2, Bytes: 16, Blocked: 100},
+	})
+	x.Process = 1
+	return x
+}
+
+const oneSided = moriensv1.Transfers_KIND_PUT
 
 const sent, received = moriensv1.Transfers_KIND_SENT, moriensv1.Transfers_KIND_RECEIVED
 
@@ -33,7 +49,7 @@ func TestSumsAreTotals(t *testing.T) {
 	s := meaningStub(t)
 	s.must(moves(sendAndReceive()...))
 	for n := uint64(1); n < 4; n++ {
-		x := sound()
+		x := plain()
 		x.Count[0], x.Count[2] = n, n
 		s.must(totalled(x))
 		if got := s.store.Totals().Transfers; got != n+1 {
@@ -62,7 +78,7 @@ func TestSumsAreTotals(t *testing.T) {
 func TestFetchedTransfers(t *testing.T) {
 	s := meaningStub(t)
 	s.must(moves(sendAndReceive()...))
-	s.must(totalled(sound()))
+	s.must(totalled(plain()))
 	f := s.store.Freeze()
 	kept := sectiontest.Moves(11, 0,
 		sectiontest.Move{Kind: 1, Peer: 1, Tag: 7, Comm: 3, Transfer: section.Transfer{Done: 1, Bytes: 1, Ordinal: 4}},
@@ -90,6 +106,72 @@ func TestFetchedTransfers(t *testing.T) {
 	}
 }
 
+// Times, sizes, ends and the rest are those of the process, with the store's call paths.
+func TestTimedSums(t *testing.T) {
+	s := meaningStub(t)
+	s.must(totalled(timed()))
+	f := s.store.Freeze()
+	want := map[moriensv1.Sums_What]sums.Row{
+		moriensv1.Sums_WHAT_REST: {Key: sums.Rest(sent), Count: 1, Bytes: 8, Blocked: 30, Longest: 30},
+		moriensv1.Sums_WHAT_SIZE: {Key: sums.Size(sent, 8), Count: 3, Bytes: 24, Blocked: 100},
+		moriensv1.Sums_WHAT_END:  {Key: sums.End(sent, 1, f.Processes[0].Sums.rows[0].Path()), Count: 2, Bytes: 16, Blocked: 100},
+	}
+	got := make(map[moriensv1.Sums_What]sums.Row)
+	for what := range want {
+		for r := range f.Processes[0].Sums.Of(what) {
+			got[what] = *r
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" || f.Processes[0].Sums.Transfers != 4 || got[moriensv1.Sums_WHAT_END].Path() == 0 {
+		t.Errorf("%d transfers (-want +got):\n%s", f.Processes[0].Sums.Transfers, d)
+	}
+}
+
+// What contradicts itself, or cannot be, is refused.
+func TestTimedSumsRefuses(t *testing.T) {
+	const atSite, atPeer, atRest, atSize, atEnd = 0, 2, 4, 5, 6 // of those that are sent
+	for _, tt := range []struct {
+		want   string
+		change func(*moriensv1.Sums)
+	}{
+		{"times 1, 0 and 0 of kind 1 in a row of WHAT_SITE", func(x *moriensv1.Sums) { x.Blocked[atSite] = 1 }},
+		{"times 1, 0 and 0 of kind 3 in a row of WHAT_PEER", func(x *moriensv1.Sums) { x.Blocked[3] = 1 }},
+		{"times 30, 30 and 1 of kind 1 in a row of WHAT_REST", func(x *moriensv1.Sums) { x.First[atRest] = 1 }},
+		{"times 100, 1 and 0 of kind 1 in a row of WHAT_SIZE", func(x *moriensv1.Sums) { x.Longest[atSize] = 1 }},
+		{"times 100, 0 and 1 of kind 1 in a row of WHAT_END", func(x *moriensv1.Sums) { x.First[atEnd] = 1 }},
+		{"the longest 60 and the first 61", func(x *moriensv1.Sums) { x.First[atPeer] = 61 }},
+		{"took 59 ticks, the longest 60", func(x *moriensv1.Sums) { x.Blocked[atPeer] = 59 }},
+		{"2 transfers took 121 ticks, the longest 60", func(x *moriensv1.Sums) { x.Blocked[atPeer] = 121 }},
+		{"1 transfers took 31 ticks", func(x *moriensv1.Sums) { x.Blocked[atRest] = 31 }},
+		{"70 ticks by peers, 101 by sizes", func(x *moriensv1.Sums) {
+			x.Blocked[atSize], x.Blocked[atEnd], x.Blocked[atRest], x.Longest[atRest] = 101, 101, 0, 0
+		}},
+		{"100 ticks by peers, 99 by sizes", func(x *moriensv1.Sums) { x.Blocked[atSize] = 99 }},
+		{"100 by sizes and 99 by calls", func(x *moriensv1.Sums) { x.Blocked[atEnd] = 99 }},
+		{"4611686018427387905", func(x *moriensv1.Sums) { x.Blocked[atEnd] = 1<<62 + 1 }},
+		{"3 messages by calls and 4 by sizes", func(x *moriensv1.Sums) { x.Count[atSize] = 4 }},
+		{"3 messages by calls, of which 4 were completed", func(x *moriensv1.Sums) { x.Count[atEnd] = 4 }},
+		{"4 transfers by calls and 5 by peers", func(x *moriensv1.Sums) { x.Count[atRest] = 2 }},
+		{"size 65", func(x *moriensv1.Sums) { x.A[atSize] = 65 }},
+		{"size 4, 1 of kind 1", func(x *moriensv1.Sums) { x.B[atSize], x.B[atEnd] = 1, -1 }},
+		{"size 4, 0 of kind 3", func(x *moriensv1.Sums) { x.Kind[5] = oneSided }},
+		{"kind 3 is completed", func(x *moriensv1.Sums) { x.Kind[len(x.Kind)-1] = oneSided }},
+		{"unknown MPI function", func(x *moriensv1.Sums) { x.A[atEnd] = 1 << 16 }},
+		{"call path 9", func(x *moriensv1.Sums) { x.B[atEnd] = 9 }},
+		{"a rest of 1, 0", func(x *moriensv1.Sums) { x.A[atRest] = 1 }},
+	} {
+		t.Run(tt.want, func(t *testing.T) {
+			s := meaningStub(t)
+			s.must(totalled(timed()))
+			x := timed()
+			tt.change(x)
+			if err := s.apply(totalled(x)); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
 // Sums that are malformed are refused whole.
 func TestSumsRefuses(t *testing.T) {
 	for _, tt := range []struct {
@@ -111,8 +193,8 @@ func TestSumsRefuses(t *testing.T) {
 	} {
 		t.Run(tt.want, func(t *testing.T) {
 			s := meaningStub(t)
-			s.must(totalled(sound()))
-			x := sound()
+			s.must(totalled(plain()))
+			x := plain()
 			tt.change(x)
 			if err := s.apply(totalled(x)); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)

@@ -3,8 +3,11 @@ package blame
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"sort"
 	"testing"
 
+	"moriens/internal/anchor"
 	"moriens/internal/team"
 	"moriens/trace"
 )
@@ -75,6 +78,63 @@ func BenchmarkEnd(b *testing.B) {
 				found.Apply(run)
 			}
 			b.ReportMetric(float64(x.ranks*x.calls)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mcalls/s")
+		})
+	}
+}
+
+// compared gives a run of loops the messages of its compared windows: in each round rank 2n and rank 2n + 1 send each
+// other one.
+func compared(run *trace.Run, every int) {
+	run.CallPaths[1].Function = "MPI_Sendrecv"
+	run.Traffic = &trace.Traffic{Compared: make([][]trace.Compared, len(run.Threads))}
+	c := &run.Threads[0].Calls
+	for first := 0; first < c.Len(); first += every {
+		w := anchor.After(uint64(first / every))
+		if !w.Compared("run") {
+			continue
+		}
+		last := min(first+every, c.Len()) - 1
+		for r := range run.Threads {
+			c := &run.Threads[r].Calls
+			begin := c.EnterNS[max(first-1, 0)]
+			if list := run.Traffic.Compared[r]; len(list) > 0 && list[len(list)-1].EndNS > begin {
+				begin = list[len(list)-1].EndNS
+			}
+			run.Traffic.Compared[r] = append(run.Traffic.Compared[r], trace.Compared{BeginNS: begin, EndNS: c.ExitNS[last], Window: uint64(w)})
+			peer := &run.Threads[r^1].Calls
+			for k := first; k < last; k++ {
+				run.Messages = append(run.Messages, trace.Message{From: r, To: r ^ 1, SendNS: c.EnterNS[k], PhysicalSendNS: c.EnterNS[k], RecvNS: peer.EnterNS[k], PhysicalRecvNS: peer.ExitNS[k], Bytes: 8})
+			}
+		}
+	}
+	slices.SortFunc(run.Messages, trace.Message.Compare)
+	for i := range run.Messages {
+		m := &run.Messages[i]
+		list := run.Traffic.Compared[m.From]
+		n := sort.Search(len(list), func(n int) bool { return list[n].EndNS > m.SendNS })
+		w := list[n].Window
+		run.Traffic.Sample = append(run.Traffic.Sample, trace.Sampled{Window: w, Weight: 1 / anchor.ID(w).Share()})
+	}
+}
+
+// What the waits in messages of compared windows of a run of 10⁷ calls take.
+func BenchmarkSample(b *testing.B) {
+	for _, x := range []struct{ ranks, calls, every int }{{2, 5_000_000, 10}, {1000, 10_000, 10}, {10_000, 1000, 10}, {1000, 10_000, 2}} {
+		run := loops(x.ranks, x.calls, x.every)
+		compared(run, x.every)
+		whole, err := Measure(run, team.Threads{}, Options{Workers: 2})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("%dranks/every%d", x.ranks, x.every), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				found, _, err := whole.Sample(run, team.Threads{})
+				if err != nil || found.MessagesWaitNS == 0 {
+					b.Fatalf("%v: %+v", err, found)
+				}
+			}
+			b.ReportMetric(float64(len(run.Messages))*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mmessages/s")
 		})
 	}
 }

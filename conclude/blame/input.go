@@ -34,7 +34,7 @@ func inputOf(run *trace.Run, o Options, messages bool) *waits.Run {
 		in.Threads[i] = threadOf(&run.Threads[i], numbered)
 	}
 	if messages {
-		sent := sentRows(run)
+		sent := SentRows(run)
 		in.Messages = len(run.Messages)
 		in.Message = func(i int) waits.Message {
 			m := &run.Messages[i]
@@ -73,8 +73,8 @@ func threadOf(t *trace.Thread, numbered bool) waits.Thread {
 	return x
 }
 
-// sentRows are, for each message, the row of the call that completed its send; -1: it is not known.
-func sentRows(run *trace.Run) []int32 {
+// SentRows are, for each message, the row of the call that completed its send; -1: it is not known.
+func SentRows(run *trace.Run) []int32 {
 	senders := make([]sender, len(run.Threads))
 	rows := make([]int32, len(run.Messages))
 	for i := range run.Messages {

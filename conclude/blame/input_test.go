@@ -9,8 +9,8 @@ import (
 	"moriens/trace"
 )
 
-// sentRowsByLooking are those that sentRows finds, by looking at all transfers of a call for each message.
-func sentRowsByLooking(run *trace.Run) []int32 {
+// SentRowsByLooking are those that SentRows finds, by looking at all transfers of a call for each message.
+func SentRowsByLooking(run *trace.Run) []int32 {
 	taken := make(map[[2]int]bool)
 	rows := make([]int32, len(run.Messages))
 	for i := range run.Messages {
@@ -52,7 +52,7 @@ func TestSentRows(t *testing.T) {
 			})
 		}
 		slices.SortStableFunc(run.Messages, func(a, b trace.Message) int { return int(a.SendNS - b.SendNS) })
-		if got, want := sentRows(run), sentRowsByLooking(run); !slices.Equal(got, want) {
+		if got, want := SentRows(run), SentRowsByLooking(run); !slices.Equal(got, want) {
 			t.Fatalf("%v, want %v", got, want)
 		}
 	})
@@ -70,7 +70,7 @@ func TestSentRowsOfOneCall(t *testing.T) {
 		x.Kind[k], x.Peer[k], x.Tag[k], x.Done[k] = trace.Sent, 1, int32(k), int32(k)
 		run.Messages[k] = trace.Message{To: 1, Tag: int64(n - 1 - k)}
 	}
-	for i, row := range sentRows(run) {
+	for i, row := range SentRows(run) {
 		if row != int32(n-1-i) {
 			t.Fatalf("message %d was sent by %d", i, row)
 		}

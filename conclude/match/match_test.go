@@ -127,3 +127,27 @@ func TestRoutes(t *testing.T) {
 		t.Errorf("%d messages of %d bytes; -want +got:\n%s", matched, bytes, d)
 	}
 }
+
+// What a process has not counted peer by peer may be what others have counted of it: these have no other reason.
+func TestRoutesOfManyPeers(t *testing.T) {
+	r := NewRoutes()
+	for _, x := range []Sum{
+		{Comm: 7, Process: 0, Peer: 1, Send: true, Count: 5, Bytes: 50}, {Comm: 7, Process: 1, Peer: 0, Count: 3, Bytes: 30}, // receives of 1 are in its rest
+		{Comm: 7, Process: 1, Peer: 2, Send: true, Count: 4, Bytes: 4}, {Comm: 7, Process: 2, Peer: 1, Count: 9, Bytes: 9}, // sends of 1 are not
+		{Comm: 7, Process: 2, Peer: 0, Count: 6, Bytes: 6}, // sends of 0 are
+	} {
+		r.Add(x)
+	}
+	r.AddRest(1, false, 8)
+	r.AddRest(0, true, 7)
+	matched, _, unpaired := r.Match([]Process{{Gap: NoGap}, {Gap: NoGap}, {Gap: NoGap}})
+	for why, n := range unpaired {
+		if n == (Count{}) {
+			delete(unpaired, why)
+		}
+	}
+	want := Unpaired{ManyPeers: {Sends: 7 + 2, Receives: 8 + 6}, NoCounterpart: {Receives: 5}}
+	if d := cmp.Diff(want, unpaired); d != "" || matched != 7 {
+		t.Errorf("%d messages; -want +got:\n%s", matched, d)
+	}
+}

@@ -14,11 +14,12 @@ const (
 	UnendedNearby     Reason = "the completion of similar ones was not recorded"
 	Unended           Reason = "its completion was not recorded"
 	UnresolvedReceive Reason = "MPI did not report the received message"
+	ManyPeers         Reason = "a rank has more peers than it has room to count each of them"
 	NoCounterpart     Reason = "no counterpart on the other side"
 )
 
 var reasons = [...]Reason{
-	Missing, Unrecorded, OtherWorld, UnknownComm, Concurrent, Mismatch, UnendedNearby, Unended, UnresolvedReceive, NoCounterpart,
+	Missing, Unrecorded, OtherWorld, UnknownComm, Concurrent, Mismatch, UnendedNearby, Unended, UnresolvedReceive, ManyPeers, NoCounterpart,
 }
 
 // Unpaired counts sends and receives without a counterpart.

@@ -5,7 +5,14 @@ import "math"
 // Routes are sums of messages, for runs whose transfers are not all here call by call.
 type Routes struct {
 	sums     map[route]*routeSums
+	rests    map[end]bool
 	unpaired Unpaired
+}
+
+// An end is the sends or the receives of a process.
+type end struct {
+	process int32
+	send    bool
 }
 
 // A route is messages from one process to another in one communicator.
@@ -21,7 +28,7 @@ type routeSums struct {
 
 // NewRoutes returns none.
 func NewRoutes() *Routes {
-	return &Routes{sums: make(map[route]*routeSums), unpaired: make(Unpaired)}
+	return &Routes{sums: make(map[route]*routeSums), rests: make(map[end]bool), unpaired: make(Unpaired)}
 }
 
 // A Sum is messages between a process and a peer, as the process has counted them.
@@ -50,6 +57,13 @@ func (r *Routes) Add(x Sum) {
 	}
 }
 
+// AddRest counts messages of a process of several peers, which it has not counted one by one. What a route has more of
+// at its other end may be among them.
+func (r *Routes) AddRest(process int32, send bool, n uint64) {
+	r.rests[end{process, send}] = true
+	r.AddUnpaired(ManyPeers, send, n)
+}
+
 // AddUnpaired counts messages that belong to no route.
 func (r *Routes) AddUnpaired(why Reason, send bool, n uint64) { r.unpaired.add(why, send, int64(n)) }
 
@@ -64,9 +78,16 @@ func (r *Routes) Match(processes []Process) (matched, bytes int64, unpaired Unpa
 			own = s.receivedBytes
 		}
 		bytes += int64(min(own, uint64(math.MaxInt64-bytes)))
-		why := rest(processes[key.from], processes[key.to], false)
-		r.unpaired.add(why, true, int64(s.sends-both))
-		r.unpaired.add(why, false, int64(s.receives-both))
+		r.unpaired.add(r.why(processes, key, end{key.to, false}), true, int64(s.sends-both))
+		r.unpaired.add(r.why(processes, key, end{key.from, true}), false, int64(s.receives-both))
 	}
 	return matched, bytes, r.unpaired
+}
+
+// why is why messages of a route have nothing at its other end.
+func (r *Routes) why(processes []Process, key route, other end) Reason {
+	if r.rests[other] {
+		return ManyPeers
+	}
+	return rest(processes[key.from], processes[key.to], false)
 }

@@ -74,6 +74,10 @@ func rebuild(ctx context.Context, u *unpacked) (r *Rebuilt, m matched, err error
 	}
 	if !r.Whole {
 		r.Run.Traffic, r.Unpaired = sumTraffic(u, c, m.processes)
+		t := r.Run.Traffic
+		if t.Sample, t.Compared, err = sample(u, c, r.Run.Messages); err != nil {
+			return nil, m, err
+		}
 	}
 	return r, m, nil
 }

@@ -12,15 +12,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-const (
-	// mostScheduled is how many ranks' figures the manifest has, those that lost most.
-	mostScheduled = 1024
-	// lostMuch is from which share on, of the time in which a rank could run, its durations are not the program's, and
-	// order alone distinguishes kinds. docs/overhead.md has what is lost where nothing else runs.
-	lostMuch = .05
-	// lostLeast is how long a rank has to have waited for that, s: programs that start together do on any machine.
-	lostLeast = .2
-)
+// mostScheduled is how many ranks' figures the manifest has, those that lost most.
+const mostScheduled = 1024
 
 // Scheduling says how the kernel has scheduled the ranks, and warns where that makes their durations something else
 // than the program's; nil where no agent has figures.
@@ -85,17 +78,9 @@ func Scheduling(worlds []*World, agents []*store.Agent) *rundir.Scheduling {
 // lost much of the time in which they could run, or that is not known and they share cores, or others had much of a
 // host's hardware.
 func Crowded(s *rundir.Scheduling) bool {
-	return s != nil && (float64(s.LostShare) >= lostMuch || slices.ContainsFunc(s.Hosts, func(h rundir.HostScheduling) bool {
-		return stolen(&h) || shared(&h) && math.IsNaN(float64(h.LostShare))
+	return s != nil && (float64(s.LostShare) >= rundir.LostMuch || slices.ContainsFunc(s.Hosts, func(h rundir.HostScheduling) bool {
+		return h.Stolen() || h.Shared() && math.IsNaN(float64(h.LostShare))
 	}))
-}
-
-// shared says that a host's ranks were more at once than the cores that they may run on.
-func shared(h *rundir.HostScheduling) bool { return h.Cores > 0 && h.RanksAtOnce > h.Cores }
-
-// stolen says that other machines had much of a host's hardware.
-func stolen(h *rundir.HostScheduling) bool {
-	return float64(h.StealShare) >= lostMuch && h.StealSeconds >= lostLeast
 }
 
 // part is what share of both the first is; NaN where there is nothing.
@@ -111,10 +96,10 @@ func part(of, rest float64) rundir.Number {
 func overcommitted(s *rundir.Scheduling) string {
 	var crowded, robbed []rundir.HostScheduling
 	for _, h := range s.Hosts {
-		if shared(&h) {
+		if h.Shared() {
 			crowded = append(crowded, h)
 		}
-		if stolen(&h) {
+		if h.Stolen() {
 			robbed = append(robbed, h)
 		}
 	}
@@ -123,7 +108,7 @@ func overcommitted(s *rundir.Scheduling) string {
 	beside, known := 0, false // ranks beside others that are none, and whether it is known what was lost
 	for _, r := range s.Ranks {
 		at := slices.ContainsFunc(crowded, func(h rundir.HostScheduling) bool { return h.Host == r.Host })
-		if !at && (r.LostShare < lostMuch || r.WaitSeconds < lostLeast) {
+		if !at && (r.LostShare < rundir.LostMuch || r.WaitSeconds < rundir.LostLeast) {
 			continue
 		}
 		if !at {

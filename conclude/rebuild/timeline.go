@@ -43,3 +43,8 @@ func (t timeline) at(ticks uint64) int64 {
 	// The difference is exact in a float64 for 2^53 ticks, a month of a 3 GHz counter.
 	return t.ns + int64(math.Round(float64(int64(ticks-t.ticks))*t.nsPerTick))
 }
+
+// duration turns ticks into nanoseconds, as many as there can be at most.
+func (t timeline) duration(ticks uint64) int64 {
+	return int64(min(math.Round(float64(ticks)*t.nsPerTick), 1<<62))
+}

@@ -32,6 +32,10 @@ func (r *Rebuilt) With(run *trace.Run, fetched map[*store.Ring][]*store.Detail) 
 	if err == nil {
 		with.Messages, err = r.shareMessages(own)
 	}
+	if run.Traffic != nil { // these windows were not chosen by chance
+		traffic := *run.Traffic
+		traffic.Sample, traffic.Compared, with.Traffic = nil, nil, &traffic
+	}
 	return &with, err
 }
 

@@ -30,6 +30,7 @@ func Reduce(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, 
 	if !o.All {
 		r.classes, r.bursts = r.findClasses(ctx, s, c.Run, o)
 	}
+	r.pair(ctx, s, c, o)
 	r.measure(ctx, s, c.Run, o)
 	if !o.All {
 		r.choose(ctx, s, c, o, detail)

@@ -7,6 +7,7 @@
 package anchor
 
 import (
+	"math"
 	"math/bits"
 	"time"
 
@@ -79,6 +80,15 @@ func (w ID) Hash(run string) uint64 {
 // every second one of the next 64, every fourth of the next 128, and so on, and likewise by the parts of a window:
 // those with the lowest hashes.
 func (w ID) Compared(run string) bool {
-	halved := bits.Len64(uint64(w>>sliceBits)/comparedAll) + bits.Len64(uint64(w&lastSlice)/comparedAll)
+	halved := w.halved()
 	return halved == 0 || w.Hash(run)>>(64-halved) == 0
+}
+
+// Share is the share of windows like this one that are Compared: 1, 1/2, 1/4, … It is how likely this one is, over all
+// names of a run; whether another one is does not count.
+func (w ID) Share() float64 { return math.Ldexp(1, -w.halved()) }
+
+// halved is how often the share is halved.
+func (w ID) halved() int {
+	return bits.Len64(uint64(w>>sliceBits)/comparedAll) + bits.Len64(uint64(w&lastSlice)/comparedAll)
 }

@@ -1,6 +1,8 @@
 package anchor_test
 
 import (
+	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -64,6 +66,58 @@ func TestHashIsEven(t *testing.T) {
 	}
 	if anchor.After(3).Hash("a") == anchor.After(3).Hash("b") {
 		t.Error("two runs have the same order")
+	}
+}
+
+// The windows that are compared stand for all, each for as many as its share says: over many runs that is their number,
+// and that of pairs of different windows.
+func TestSharesAreUnbiased(t *testing.T) {
+	const runs = 2000
+	for _, part := range []anchor.ID{1 << 16, 1, 1<<16 + 1} {
+		const windows = 3000
+		var sum, squares, variance, pairs float64
+		for run := range runs {
+			name, n := fmt.Sprintf("run %d", run), 0.
+			for i := range anchor.ID(windows) {
+				if w := i * part; w.Compared(name) {
+					n += 1 / w.Share()
+				}
+			}
+			sum += n
+			squares += n * n
+			for i := range anchor.ID(windows - 1) { // messages that are sent in one and received in the next
+				if w, next := i*part, (i+1)*part; w.Compared(name) && next.Compared(name) {
+					pairs += 1 / (w.Share() * next.Share())
+				}
+			}
+		}
+		for i := range anchor.ID(windows) {
+			share := (i * part).Share()
+			variance += 1/share - 1 // of the sum, if windows are chosen independently
+		}
+		mean := sum / runs
+		if error := math.Sqrt(variance / runs); math.Abs(mean-windows) > 5*error {
+			t.Errorf("by %d: %.1f windows of %d, five standard errors are %.1f", part, mean, windows, 5*error)
+		}
+		if got := squares/runs - mean*mean; got < .8*variance || got > 1.2*variance {
+			t.Errorf("by %d: the variance is %.0f, want %.0f", part, got, variance)
+		}
+		pairVariance := 0.
+		for i := range anchor.ID(windows - 1) { // neighbours have a window in common
+			share := (i * part).Share()
+			pairVariance += 1/(share*((i+1)*part).Share()) - 1 + 2*(1/share-1)
+		}
+		if n, error := pairs/runs, math.Sqrt(pairVariance/runs); math.Abs(n-(windows-1)) > 5*error {
+			t.Errorf("by %d: %.0f pairs of %d, five standard errors are %.0f", part, n, windows-1, 5*error)
+		}
+	}
+	for _, tt := range []struct {
+		w    anchor.ID
+		want float64
+	}{{63 << 16, 1}, {64 << 16, .5}, {127 << 16, .5}, {128 << 16, .25}, {63, 1}, {64, .5}, {64<<16 + 128, .125}} {
+		if got := tt.w.Share(); got != tt.want {
+			t.Errorf("window %#x has share %v, want %v", tt.w, got, tt.want)
+		}
 	}
 }
 

@@ -84,6 +84,11 @@ func (id ID) Known() bool {
 	return id.facts().name != ""
 }
 
+// Tests reports whether it asks whether requests are complete, and does not wait for that.
+func (id ID) Tests() bool {
+	return id >= Test && id <= Testsome || id >= RequestGetStatus && id <= RequestGetStatusSome || id == Parrived
+}
+
 // String is the name in the C binding, such as MPI_Send, or "MPI call 99" for a number that the
 // table does not hold (a record of a newer shim).
 func (id ID) String() string {

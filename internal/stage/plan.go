@@ -49,6 +49,7 @@ var (
 	Structure        = Step{Name: "structure", Until: .64, Least: least}
 	Waits            = Step{Name: "waits", Until: .65, Least: least}
 	Classes          = Step{Name: "classes", Until: .66, Least: least}
+	Pairs            = Step{Name: "pairs", Until: .67, Least: least}
 	Efficiency       = Step{Name: "efficiency", Until: .67, Least: least}
 	Size             = Step{Name: "size", Until: .69, Least: least}
 	Windows          = Step{Name: "windows", Until: .71, Least: least, Needs: []string{"size"}}
@@ -70,5 +71,5 @@ func Shown(name string) string { return cmp.Or(shown[name], name) }
 // Plan are all steps of a run whose bursts arrived, in the order in which conclude takes them: tests hold runs against
 // it.
 var Plan = []Step{
-	Freeze, Return, FetchAll, Recount, ProfileByCalls, StructureByCalls, Cluster, Sample, Symbols, Periods, Profile, Structure, Waits, Classes, Size, Windows, Choose, Fetch, Fit, Error, Efficiency, Write,
+	Freeze, Return, FetchAll, Recount, ProfileByCalls, StructureByCalls, Cluster, Sample, Symbols, Periods, Profile, Structure, Waits, Classes, Pairs, Size, Windows, Choose, Fetch, Fit, Error, Efficiency, Write,
 }

@@ -2,11 +2,16 @@
  * Planted waits. Each rank sleeps, in place of computing, so that this needs no core and takes as long on a machine
  * that is shared; then it meets others, ITERATIONS times. One of them sleeps LATE_US more than the others:
  *
- *	late allreduce|barrier|test|ring|chain|threads [LATE [LATE_US [ITERATIONS [FILE]]]]
+ *	late allreduce|barrier|test|ring|rounds|ssend|waitall|any|chain|threads [LATE [LATE_US [ITERATIONS [FILE]]]]
  *
  *	allreduce, barrier   all ranks meet; rank LATE is late
  *	test                 all ranks begin to meet, and test until they have met; rank LATE is late
  *	ring                 each rank sends to the next and receives from the one before; rank LATE is late
+ *	rounds               a ring, and a barrier behind it
+ *	ssend                each rank sends to rank LATE, which receives late
+ *	waitall              each rank sends to all others, receives from them, and waits for all that at once; rank LATE is
+ *	                     late
+ *	any                  the rank after LATE receives from any of the others; rank LATE is late
  *	chain                rank 0 is late and sends to rank 1, which receives, sleeps and sends to rank 2, and so on; an
  *	                     MPI_Allreduce at the end
  *	threads              thread t of a rank meets those of the same number on other ranks; thread 1 of rank LATE is late
@@ -74,6 +79,64 @@ static void ring(MPI_Comm comm)
 	MPI_Send(&rank, 1, MPI_INT, (rank + 1) % size, 7, comm); /* to the next */
 	MPI_Recv(&got, 1, MPI_INT, before, 7, comm, MPI_STATUS_IGNORE);
 	expect(got == before, "the ring");
+}
+
+static void rounds(MPI_Comm comm)
+{
+	ring(comm);
+	barrier(comm);
+}
+
+static void ssend(MPI_Comm comm)
+{
+	int got = -1;
+
+	if (rank != late) {
+		MPI_Ssend(&rank, 1, MPI_INT, late, 9, comm); /* to the late one */
+		return;
+	}
+	for (int r = 0; r < size; r++) {
+		if (r == late)
+			continue;
+		MPI_Recv(&got, 1, MPI_INT, r, 9, comm, MPI_STATUS_IGNORE); /* from those that wait */
+		expect(got == r, "what waited");
+	}
+}
+
+enum { MAX_RANKS = 64 };
+
+static void waitall(MPI_Comm comm)
+{
+	MPI_Request requests[2 * MAX_RANKS];
+	MPI_Status statuses[2 * MAX_RANKS];
+	int got[MAX_RANKS], n = 0;
+
+	for (int r = 0; r < size; r++)
+		if (r != rank)
+			MPI_Irecv(&got[r], 1, MPI_INT, r, 10, comm, &requests[n++]); /* from all */
+	for (int r = 0; r < size; r++)
+		if (r != rank)
+			MPI_Isend(&rank, 1, MPI_INT, r, 10, comm, &requests[n++]);
+	MPI_Waitall(n, requests, statuses); /* for all at once */
+	for (int r = 0; r < size; r++)
+		expect(r == rank || got[r] == r, "what all sent");
+}
+
+static void any(MPI_Comm comm)
+{
+	static int tag = 100;
+	int receiver = (late + 1) % size, got = -1, sum = 0;
+
+	tag++;
+	if (rank != receiver) {
+		MPI_Send(&rank, 1, MPI_INT, receiver, tag, comm); /* to the one that takes any */
+		return;
+	}
+	for (int r = 1; r < size; r++) {
+		MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, tag, comm, MPI_STATUS_IGNORE);
+		sum += got;
+	}
+	expect(sum == size * (size - 1) / 2 - receiver, "what any rank sent");
 }
 
 static int others_arrived(int64_t i, int thread)
@@ -208,6 +271,7 @@ int main(int argc, char **argv)
 	MPI_Init_thread(&argc, &argv, with_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	expect(size <= MAX_RANKS, "so many ranks");
 	expect(!with_threads || provided == MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE");
 	if (argc > 5)
 		arrived = shared(argv[5]);
@@ -217,6 +281,14 @@ int main(int argc, char **argv)
 		chain();
 	else if (strcmp(how, "ring") == 0)
 		iterate(ring, MPI_COMM_WORLD, rank == late, 0);
+	else if (strcmp(how, "rounds") == 0)
+		iterate(rounds, MPI_COMM_WORLD, rank == late, 0);
+	else if (strcmp(how, "ssend") == 0)
+		iterate(ssend, MPI_COMM_WORLD, rank == late, 0);
+	else if (strcmp(how, "waitall") == 0)
+		iterate(waitall, MPI_COMM_WORLD, rank == late, 0);
+	else if (strcmp(how, "any") == 0)
+		iterate(any, MPI_COMM_WORLD, rank == late, 0);
 	else if (strcmp(how, "test") == 0)
 		iterate(test, MPI_COMM_WORLD, rank == late, 0);
 	else if (strcmp(how, "barrier") == 0)

@@ -37,14 +37,14 @@ const (
 )
 
 // Limits are how much of each kind a page holds at most.
-type Limits struct{ Points, Calls, Messages, Critical, Rows int }
+type Limits struct{ Points, Calls, Messages, Critical, Rows, Pairs, PairSizes int }
 
 // LimitsOf are those of a mode: a report is a file to send to others, a served page is read on the same machine.
 func LimitsOf(m Mode) Limits {
 	if m == Report {
-		return Limits{Points: 60_000, Calls: 40_000, Messages: 20_000, Critical: 20_000, Rows: 1024}
+		return Limits{Points: 60_000, Calls: 40_000, Messages: 20_000, Critical: 20_000, Rows: 1024, Pairs: 250_000, PairSizes: 100_000}
 	}
-	return Limits{Points: MostOfView, Calls: MostOfView, Messages: 500_000, Critical: 500_000, Rows: 10_000}
+	return Limits{Points: MostOfView, Calls: MostOfView, Messages: 500_000, Critical: 500_000, Rows: 10_000, Pairs: 2_000_000, PairSizes: 1_000_000}
 }
 
 // MostOfView is how many bursts, and how many calls, a served page holds if nobody says otherwise.
@@ -61,6 +61,7 @@ type Source struct {
 	Overview                   *overview.Overview
 	Efficiency                 *rundir.Efficiency
 	Waits                      *rundir.Waits
+	Pairs                      *Pairs
 	Problems                   []string
 }
 
@@ -88,6 +89,7 @@ type Document struct {
 
 	Efficiency *rundir.Efficiency `json:"efficiency"`
 	Waits      *rundir.Waits      `json:"waits"`
+	Pairs      *Pairs             `json:"pairs"`
 }
 
 // A Dimension is what a point can be drawn by.
@@ -152,6 +154,7 @@ func Write(w io.Writer, m Mode, s Source, l Limits) error {
 	b.addRanks()
 	b.addEfficiency()
 	b.doc.Waits = b.source.Waits
+	b.addPairs()
 	b.doc.Resolution = strings.Join(b.coarse, " ")
 	b.doc.Columns = b.columns.Places
 	return pack.Write(w, b.doc, &b.columns)

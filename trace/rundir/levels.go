@@ -13,6 +13,8 @@ type Levels struct {
 	Efficiency *Efficiency
 	Waits      *Waits             // who waited for whom, and why
 	WaitsRows  []parquet.WaitsRow // the whole run of it, complete; not nil where Waits has a whole run
+	Pairs      *Pairs             // who exchanged what with whom
+	PairsRows  []parquet.PairsRow // all of it; nil where Pairs has no totals
 }
 
 // files are those that are there, as they are to be written.
@@ -31,6 +33,12 @@ func (l *Levels) files() []file {
 		list = append(list, file{WaitsFile, "waits: kinds, causes, critical path", l.Waits.Write})
 		if l.Waits.WholeRun != nil {
 			list = append(list, file{WaitsTableFile, "waits of all ranks: by call path, causes, critical path, links", func(w io.Writer) error { return parquet.WriteWaits(w, l.WaitsRows) }})
+		}
+	}
+	if l != nil && l.Pairs != nil {
+		list = append(list, file{PairsFile, "pairs: who exchanged messages with whom, what it cost, findings", l.Pairs.Write})
+		if l.Pairs.Totals != nil {
+			list = append(list, file{PairsTableFile, "pairs of ranks: messages, bytes and times, by sizes", func(w io.Writer) error { return parquet.WritePairs(w, l.PairsRows) }})
 		}
 	}
 	return list

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { launch, report } from '../test/browser';
+import { pairsOf } from '../test/pairs';
 import { synthetic } from '../test/synthetic';
 
 const VIEWS = ['timeline', 'space'] as const;
@@ -126,6 +127,37 @@ test('the page', async () => {
     const file = join(dir, 'report.html');
     writeFileSync(file, report(every.bytes));
     rows.push(...(await row(`${every.points.toLocaleString('en-US')} bursts of 1,024 ranks, all`, file)));
+    console.log(rows.join('\n'));
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+});
+
+// The first picture of the view Pairs: dendrogram and matrix. The tables below it are made after it.
+test('pairs', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'viewer-bench-'));
+  try {
+    const rows = ['| ranks | pairs | MB | picture, ms | all, ms | processor, ms | MiB |', '|---|---|---|---|---|---|---|'];
+    for (const ranks of [64, 1024, 16_384]) {
+      const data = pairsOf({ ranks, perNode: 128, reach: 13, groups: 8 });
+      const sizes = Object.fromEntries(Object.entries(data.columns).map(([name, column]) => [name, name.startsWith('pairs.size.') ? column.slice(0, 100_000) : column])); // as many as a report has
+      const file = join(dir, `${ranks}.html`);
+      writeFileSync(file, report(synthetic({ ranks, iterations: 1, clusters: 2, pairs: { ...data, columns: sizes } }).bytes));
+      const figures: { drawn: number; all: number; used: number; resident: number }[] = [];
+      for (let round = 0; round < 5; round++) {
+        const browser = await launch();
+        const page = await browser.newPage({ viewport: { width: 1366, height: 768 } });
+        await page.goto(`file://${file}#view=pairs&probe=1`);
+        const drawn = await page.waitForFunction(() => (window.__moriens?.drawn['pairs'] as { now: number } | undefined)?.now, null, { polling: 'raf', timeout: 300_000 });
+        await page.waitForSelector('.listing-sizes');
+        const all = await page.evaluate(() => performance.now());
+        figures.push({ drawn: Number(await drawn.jsonValue()), all, used: await processor(browser), resident: await resident(browser) });
+        await browser.close();
+      }
+      const least = (of: (f: (typeof figures)[number]) => number) => Math.min(...figures.map(of));
+      rows.push(`| ${[ranks.toLocaleString('en-US'), (data.columns['pairs.each.a']?.length ?? 0).toLocaleString('en-US'), (statSync(file).size / 1e6).toFixed(2), ms(least((f) => f.drawn)), ms(least((f) => f.all)), ms(least((f) => f.used)), least((f) => f.resident).toFixed(0)].join(' | ')} |`);
+      expect(figures).toHaveLength(5);
+    }
     console.log(rows.join('\n'));
   } finally {
     rmSync(dir, { recursive: true, force: true });

@@ -87,7 +87,7 @@ export function ratio(v: number): string {
 }
 
 export function score(v: number): string {
-  return Number.isFinite(v) ? v.toFixed(2) : NONE;
+  return Number.isFinite(v) ? v.toFixed(2).replace(/^-(?=0\.00$)/, '') : NONE;
 }
 
 export function cluster(id: number): string {

@@ -3,6 +3,7 @@
 // 1 + slow(r) of the usual time in cluster 2; every 50th burst is noise.
 import { efficiencyOf } from './efficiency';
 import { packBytes } from './pack';
+import type { PairsData } from './pairs';
 import { waitsOf } from './waits';
 
 export interface Shape {
@@ -16,6 +17,7 @@ export interface Shape {
   readonly efficiency?: Record<string, unknown> | null; // fields of the run in efficiency.json; null: there is no such file
   readonly waits?: Record<string, unknown>; // calls wait for the last of detailRanks, each iteration of the critical path is on the next rank; fields to put in place of those of waits.json
   readonly legs?: number; // iterations of which the critical path is in the page; without, all
+  readonly pairs?: PairsData; // what ranks exchanged
   readonly page?: Record<string, unknown>;
 }
 
@@ -198,6 +200,7 @@ export function synthetic(shape: Shape): Synthetic {
     clusters: clustersOf(clusters, seconds, bursts, total, shape.kinds ?? false),
     efficiency: shape.efficiency === null ? null : efficiencyOf({ spent, steps, mpi: [...mpiSeconds], endSeconds: endNS / 1e9, iterationSeconds: iterationNS / 1e9 }, shape.efficiency),
     waits: shape.waits ? { ...waitsOf(ranks, endNS / 1e9), ...shape.waits } : null,
+    pairs: shape.pairs?.json ?? null,
     problems: [],
     resolution: '',
     threads: ranks,
@@ -276,6 +279,7 @@ export function synthetic(shape: Shape): Synthetic {
           'critical.ns': new Float64Array(legs).fill(iterationNS),
         }
       : {}),
+    ...shape.pairs?.columns,
   };
   // What shape.page says of how much there is holds for the columns too.
   const { threads, points: said, overview } = json as { threads: number; points: { count: number }; overview: unknown };

@@ -371,6 +371,12 @@ const (
 	Sums_WHAT_SITE Sums_What = 1
 	// Transfers by the peer. a: the process's own number of the communicator, 0 = unknown; b: the peer, -1 = unknown.
 	Sums_WHAT_PEER Sums_What = 2
+	// Messages, sent or received, by their size. a: bits of the number of bytes, 0 to 64; b: 0.
+	Sums_WHAT_SIZE Sums_What = 3
+	// Messages, sent or received, by the calls that completed them. a and b are as those of WHAT_SITE.
+	Sums_WHAT_END Sums_What = 4
+	// Transfers of peers for which there was no row. a and b: 0.
+	Sums_WHAT_REST Sums_What = 5
 )
 
 // Enum value maps for Sums_What.
@@ -379,11 +385,17 @@ var (
 		0: "WHAT_UNSPECIFIED",
 		1: "WHAT_SITE",
 		2: "WHAT_PEER",
+		3: "WHAT_SIZE",
+		4: "WHAT_END",
+		5: "WHAT_REST",
 	}
 	Sums_What_value = map[string]int32{
 		"WHAT_UNSPECIFIED": 0,
 		"WHAT_SITE":        1,
 		"WHAT_PEER":        2,
+		"WHAT_SIZE":        3,
+		"WHAT_END":         4,
+		"WHAT_REST":        5,
 	}
 )
 
@@ -3749,10 +3761,16 @@ type Sums struct {
 	Kind []Transfers_Kind `protobuf:"varint,3,rep,packed,name=kind,proto3,enum=moriens.v1.Transfers_Kind" json:"kind,omitempty"`
 	Rows []uint32         `protobuf:"varint,4,rep,packed,name=rows,proto3" json:"rows,omitempty"`
 	// One for each row.
-	A             []uint32 `protobuf:"varint,5,rep,packed,name=a,proto3" json:"a,omitempty"`
-	B             []int32  `protobuf:"zigzag32,6,rep,packed,name=b,proto3" json:"b,omitempty"`       // less that of the row before, modulo 2^32
-	Count         []uint64 `protobuf:"varint,7,rep,packed,name=count,proto3" json:"count,omitempty"` // > 0
-	Bytes         []uint64 `protobuf:"varint,8,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
+	A     []uint32 `protobuf:"varint,5,rep,packed,name=a,proto3" json:"a,omitempty"`
+	B     []int32  `protobuf:"zigzag32,6,rep,packed,name=b,proto3" json:"b,omitempty"`       // less that of the row before, modulo 2^32
+	Count []uint64 `protobuf:"varint,7,rep,packed,name=count,proto3" json:"count,omitempty"` // > 0
+	Bytes []uint64 `protobuf:"varint,8,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
+	// One for each row, or none at all: 0 in each. Ticks of the process's clock. What a call took that completed receives
+	// is shared among these; what one took that completed sends and no receive, among its sends. A row has the sum of its
+	// shares; one of WHAT_PEER also the longest of them and the first, one of WHAT_REST the longest. 0 elsewhere.
+	Blocked       []uint64 `protobuf:"varint,9,rep,packed,name=blocked,proto3" json:"blocked,omitempty"`
+	Longest       []uint64 `protobuf:"varint,10,rep,packed,name=longest,proto3" json:"longest,omitempty"`
+	First         []uint64 `protobuf:"varint,11,rep,packed,name=first,proto3" json:"first,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3839,6 +3857,27 @@ func (x *Sums) GetCount() []uint64 {
 func (x *Sums) GetBytes() []uint64 {
 	if x != nil {
 		return x.Bytes
+	}
+	return nil
+}
+
+func (x *Sums) GetBlocked() []uint64 {
+	if x != nil {
+		return x.Blocked
+	}
+	return nil
+}
+
+func (x *Sums) GetLongest() []uint64 {
+	if x != nil {
+		return x.Longest
+	}
+	return nil
+}
+
+func (x *Sums) GetFirst() []uint64 {
+	if x != nil {
+		return x.First
 	}
 	return nil
 }
@@ -4330,7 +4369,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\bKIND_GOT\x10\x04\x12\x10\n" +
 	"\fKIND_WRITTEN\x10\x05\x12\r\n" +
 	"\tKIND_READ\x10\x06\x12\x13\n" +
-	"\x0fKIND_COLLECTIVE\x10\a\"\x93\x02\n" +
+	"\x0fKIND_COLLECTIVE\x10\a\"\x89\x03\n" +
 	"\x04Sums\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12)\n" +
 	"\x04what\x18\x02 \x03(\x0e2\x15.moriens.v1.Sums.WhatR\x04what\x12.\n" +
@@ -4339,11 +4378,18 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x01a\x18\x05 \x03(\rR\x01a\x12\f\n" +
 	"\x01b\x18\x06 \x03(\x11R\x01b\x12\x14\n" +
 	"\x05count\x18\a \x03(\x04R\x05count\x12\x14\n" +
-	"\x05bytes\x18\b \x03(\x04R\x05bytes\":\n" +
+	"\x05bytes\x18\b \x03(\x04R\x05bytes\x12\x18\n" +
+	"\ablocked\x18\t \x03(\x04R\ablocked\x12\x18\n" +
+	"\alongest\x18\n" +
+	" \x03(\x04R\alongest\x12\x14\n" +
+	"\x05first\x18\v \x03(\x04R\x05first\"f\n" +
 	"\x04What\x12\x14\n" +
 	"\x10WHAT_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tWHAT_SITE\x10\x01\x12\r\n" +
-	"\tWHAT_PEER\x10\x02\"\xf6\x03\n" +
+	"\tWHAT_PEER\x10\x02\x12\r\n" +
+	"\tWHAT_SIZE\x10\x03\x12\f\n" +
+	"\bWHAT_END\x10\x04\x12\r\n" +
+	"\tWHAT_REST\x10\x05\"\xf6\x03\n" +
 	"\fTransfersEnd\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x1c\n" +
 	"\ttransfers\x18\x02 \x01(\x04R\ttransfers\x12!\n" +

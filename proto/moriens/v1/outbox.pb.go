@@ -1122,15 +1122,18 @@ type MatcherThread struct {
 	Took      bool                   `protobuf:"varint,8,opt,name=took,proto3" json:"took,omitempty"` // taken holds one operation
 	Taken     *MatcherOperations     `protobuf:"bytes,9,opt,name=taken,proto3" json:"taken,omitempty"`
 	// Events that wait for other threads; all columns have one length.
-	What          []uint32         `protobuf:"varint,10,rep,packed,name=what,proto3" json:"what,omitempty"`
-	Ticks         []uint64         `protobuf:"varint,11,rep,packed,name=ticks,proto3" json:"ticks,omitempty"`
-	Row           []uint64         `protobuf:"varint,12,rep,packed,name=row,proto3" json:"row,omitempty"`
-	Handle        []uint64         `protobuf:"fixed64,13,rep,packed,name=handle,proto3" json:"handle,omitempty"`
-	Bytes         []uint64         `protobuf:"varint,14,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
-	Peer          []int32          `protobuf:"zigzag32,15,rep,packed,name=peer,proto3" json:"peer,omitempty"`
-	Tag           []int32          `protobuf:"zigzag32,16,rep,packed,name=tag,proto3" json:"tag,omitempty"`
-	Request       *MatcherRequests `protobuf:"bytes,17,opt,name=request,proto3" json:"request,omitempty"`         // one per event
-	Posting       []uint32         `protobuf:"varint,70,rep,packed,name=posting,proto3" json:"posting,omitempty"` // MatcherState.posting that takes its place, from 1; 0 = none
+	What    []uint32         `protobuf:"varint,10,rep,packed,name=what,proto3" json:"what,omitempty"`
+	Ticks   []uint64         `protobuf:"varint,11,rep,packed,name=ticks,proto3" json:"ticks,omitempty"`
+	Row     []uint64         `protobuf:"varint,12,rep,packed,name=row,proto3" json:"row,omitempty"`
+	Handle  []uint64         `protobuf:"fixed64,13,rep,packed,name=handle,proto3" json:"handle,omitempty"`
+	Bytes   []uint64         `protobuf:"varint,14,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
+	Peer    []int32          `protobuf:"zigzag32,15,rep,packed,name=peer,proto3" json:"peer,omitempty"`
+	Tag     []int32          `protobuf:"zigzag32,16,rep,packed,name=tag,proto3" json:"tag,omitempty"`
+	Request *MatcherRequests `protobuf:"bytes,17,opt,name=request,proto3" json:"request,omitempty"`         // one per event
+	Posting []uint32         `protobuf:"varint,70,rep,packed,name=posting,proto3" json:"posting,omitempty"` // MatcherState.posting that takes its place, from 1; 0 = none
+	// Messages that the call at hand has completed, which is to be left by one of the events.
+	Landed        *MatcherOperations `protobuf:"bytes,200,opt,name=landed,proto3" json:"landed,omitempty"`
+	Polled        uint64             `protobuf:"varint,201,opt,name=polled,proto3" json:"polled,omitempty"` // ticks of the tests in a row, up to now, that found nothing
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1289,6 +1292,20 @@ func (x *MatcherThread) GetPosting() []uint32 {
 		return x.Posting
 	}
 	return nil
+}
+
+func (x *MatcherThread) GetLanded() *MatcherOperations {
+	if x != nil {
+		return x.Landed
+	}
+	return nil
+}
+
+func (x *MatcherThread) GetPolled() uint64 {
+	if x != nil {
+		return x.Polled
+	}
+	return 0
 }
 
 // MatcherRequests are requests, one per row.
@@ -1919,7 +1936,7 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"unfollowed\x12'\n" +
 	"\x0funfollowed_ends\x18Q \x03(\rR\x0eunfollowedEnds\x123\n" +
 	"\x15unfollowed_persistent\x18R \x03(\bR\x14unfollowedPersistent\x12%\n" +
-	"\x04sums\x18\xc8\x01 \x01(\v2\x10.moriens.v1.SumsR\x04sumsJ\x04\bZ\x10[\"\xdb\x03\n" +
+	"\x04sums\x18\xc8\x01 \x01(\v2\x10.moriens.v1.SumsR\x04sumsJ\x04\bZ\x10[\"\xac\x04\n" +
 	"\rMatcherThread\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x12\n" +
 	"\x04gone\x18\x02 \x01(\bR\x04gone\x12\x1d\n" +
@@ -1940,7 +1957,9 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\x04peer\x18\x0f \x03(\x11R\x04peer\x12\x10\n" +
 	"\x03tag\x18\x10 \x03(\x11R\x03tag\x125\n" +
 	"\arequest\x18\x11 \x01(\v2\x1b.moriens.v1.MatcherRequestsR\arequest\x12\x18\n" +
-	"\aposting\x18F \x03(\rR\aposting\"\x88\x01\n" +
+	"\aposting\x18F \x03(\rR\aposting\x126\n" +
+	"\x06landed\x18\xc8\x01 \x01(\v2\x1d.moriens.v1.MatcherOperationsR\x06landed\x12\x17\n" +
+	"\x06polled\x18\xc9\x01 \x01(\x04R\x06polled\"\x88\x01\n" +
 	"\x0fMatcherRequests\x12\x14\n" +
 	"\x05flags\x18\x01 \x03(\rR\x05flags\x12\x0e\n" +
 	"\x02by\x18\x02 \x03(\rR\x02by\x12\x12\n" +
@@ -2046,12 +2065,13 @@ var file_moriens_v1_outbox_proto_depIdxs = []int32{
 	17, // 18: moriens.v1.MatcherState.sums:type_name -> moriens.v1.Sums
 	13, // 19: moriens.v1.MatcherThread.taken:type_name -> moriens.v1.MatcherOperations
 	12, // 20: moriens.v1.MatcherThread.request:type_name -> moriens.v1.MatcherRequests
-	13, // 21: moriens.v1.MatcherRequests.operation:type_name -> moriens.v1.MatcherOperations
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	13, // 21: moriens.v1.MatcherThread.landed:type_name -> moriens.v1.MatcherOperations
+	13, // 22: moriens.v1.MatcherRequests.operation:type_name -> moriens.v1.MatcherOperations
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_outbox_proto_init() }

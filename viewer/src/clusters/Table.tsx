@@ -7,6 +7,7 @@ import { briefPath, nameOf } from '../data/names';
 import { byKind, scopesOf, type Scope, type Table as Waits, type Waits as All } from '../data/waits';
 import { variantName } from '../data/waitwords';
 import { cluster, count, ns, percent, score, seconds } from '../format';
+import { SortHead } from '../parts/Heads';
 import { Panel } from '../parts/Panel';
 import { Swatch } from '../parts/Swatch';
 import { usePart, Within } from '../parts/Within';
@@ -168,9 +169,9 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
         <table class="sortable">
           <thead>
             <tr>
-              <Head title="Cluster" says="by time" name="id" by={by} sort={sortBy} />
+              <SortHead title="Cluster" says="by time" name="id" by={by} sort={sortBy} up />
               {shown.map((c) => (
-                <Head key={c.key} title={c.title} says={c.waits && scope ? `${c.says}; ${costsAre(scope)}` : c.says} name={c.key} by={by} sort={sortBy} right />
+                <SortHead key={c.key} title={c.title} says={c.waits && scope ? `${c.says}; ${costsAre(scope)}` : c.says} name={c.key} by={by} sort={sortBy} right />
               ))}
               <th scope="col">Ends with</th>
             </tr>
@@ -211,24 +212,4 @@ function costHint(c: Column, r: Row): string | undefined {
   if (ofKind(r)) return `a variant: part of the sum in the row of its kind, cluster ${count(r.kind)}`;
   if (r.parts.length === 0) return undefined;
   return r.parts.map((p) => `${variantName(p.id)} ${c.show({ ...r, ...p })}`).join(', ');
-}
-
-function Head(p: { title: string; says: string; name: Key; by: string; sort: (by: string) => void; right?: boolean }) {
-  const up = p.by === p.name;
-  const down = p.by === `-${p.name}`;
-  const order = (
-    <span aria-hidden="true" class="order">
-      {up ? '↑' : down ? '↓' : ''}
-    </span>
-  );
-  const usual = p.name === 'id' ? p.name : `-${p.name}`; // the largest first
-  return (
-    <th scope="col" class={p.right ? 'n' : ''} aria-sort={up ? 'ascending' : down ? 'descending' : undefined}>
-      <button type="button" class="link" title={p.says} onClick={() => p.sort(p.by === usual ? (down ? p.name : `-${p.name}`) : usual)}>
-        {p.right ? order : null}
-        {p.title}
-        {p.right ? null : order}
-      </button>
-    </th>
-  );
 }

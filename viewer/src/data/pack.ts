@@ -4,6 +4,7 @@ import { readClusters, type Clusters } from './clusters';
 import { count, flag, isObject, list, object, optional, pair, text, type Of } from './coerce';
 import { readEfficiency, type Efficiency } from './efficiency';
 import { readManifest, type Manifest } from './manifest';
+import { checkPairs, readPairs, type Pairs } from './pairs';
 import { KINDS, readWaits, type Waits } from './waits';
 
 const MAGIC = 'MORIENSPAGE1\n';
@@ -43,7 +44,7 @@ const readPage = object({
   bins: flag,
 });
 
-export type Page = Of<typeof readPage> & { manifest: Manifest | null; clusters: Clusters | null; efficiency: Efficiency | null; waits: Waits | null };
+export type Page = Of<typeof readPage> & { manifest: Manifest | null; clusters: Clusters | null; efficiency: Efficiency | null; waits: Waits | null; pairs: Pairs | null };
 
 const views = {
   u8: Uint8Array,
@@ -85,9 +86,12 @@ export function loadPack(bytes: Uint8Array): Pack {
     clusters: isObject(document['clusters']) ? readClusters(document['clusters']) : null,
     efficiency: isObject(document['efficiency']) ? readEfficiency(document['efficiency']) : null,
     waits: isObject(document['waits']) ? readWaits(document['waits']) : null,
+    pairs: isObject(document['pairs']) ? readPairs(document['pairs']) : null,
   };
   checkFormat(json.format);
   checkLengths(json, columns);
+  const wrong = json.pairs ? checkPairs(json.pairs, columns) : '';
+  if (wrong) throw new PackError(`The data of this page are damaged: ${wrong}.`, REWRITE);
   return new Pack(json, columns, bytes.length);
 }
 

@@ -5,12 +5,11 @@ import { havingName, who } from '../data/waitwords';
 import { count, seconds } from '../format';
 import { Empty } from '../parts/Panel';
 import { select, useParam, useSelection } from '../store';
-import { Listing, Share } from '../waits/Listing';
+import { Listing, Share } from '../parts/Listing';
 import { clustersOf, holds, KindName, threadsOf, toggle, useRanks, WhatName, whatText } from '../waits/names';
 import { Path } from '../waits/Path';
 import { useScope } from '../waits/scope';
 import { Summary } from '../waits/Summary';
-import '../waits/waits.css';
 
 export function Waits() {
   const pack = usePack();
@@ -28,9 +27,11 @@ export function Waits() {
   const name = (n: Parameters<typeof who>[2]) => who(pack, t, n);
   const share = (of: number) => of / t.wait_seconds;
   return (
-    <div class="waits">
+    <div class="listings">
       <Summary scope={scope} />
       <Listing
+        of="waits"
+        table="waits.parquet"
         title="Who makes others wait, and by what"
         name="causes"
         note={limited ? `those of what is selected: ${count(causes.length)} of ${count(t.causes.length)}` : 'a row selects its rank and cluster in all views'}
@@ -63,8 +64,10 @@ export function Waits() {
         ]}
       />
       <Path scope={scope} />
-      <div class="waits-columns">
+      <div class="listings-columns">
         <Listing
+          of="waits"
+          table="waits.parquet"
           title="Waits by kind"
           name="kinds"
           rows={t.kinds}
@@ -83,6 +86,8 @@ export function Waits() {
           ]}
         />
         <Listing
+          of="waits"
+          table="waits.parquet"
           title="Ranks: who waits, and who makes others wait"
           name="ranks"
           rows={t.by_rank}
@@ -100,6 +105,8 @@ export function Waits() {
         />
       </div>
       <Listing
+        of="waits"
+        table="waits.parquet"
         title="Waits by call path"
         name="call-paths"
         rows={t.call_paths}
@@ -119,6 +126,8 @@ export function Waits() {
         ]}
       />
       <Listing
+        of="waits"
+        table="waits.parquet"
         title="Who waits for whom in messages"
         name="links"
         rows={t.links}

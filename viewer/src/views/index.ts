@@ -5,6 +5,7 @@ import { Files } from './Files';
 import { Live } from './Live';
 import { names, type Id, type Name } from './names';
 import { Overview } from './Overview';
+import { Pairs } from './Pairs';
 import { Ranks } from './Ranks';
 import { Refinement } from './Refinement';
 import { Space } from './Space';
@@ -23,6 +24,7 @@ const components: Record<Id, ComponentType> = {
   refinement: Refinement,
   ranks: Ranks,
   waits: Waits,
+  pairs: Pairs,
   live: Live,
   files: Files,
 };

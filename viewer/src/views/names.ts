@@ -17,6 +17,7 @@ const all = [
   { id: 'refinement', title: 'Refinement', key: '5' },
   { id: 'ranks', title: 'Ranks', key: '6' },
   { id: 'waits', title: 'Waits', key: '7' },
+  { id: 'pairs', title: 'Pairs', key: '8', hidden: (pack: Pack) => pack.json.mode === 'live' },
   { id: 'live', title: 'Live', key: '8', inProgress: true, hidden: (pack: Pack) => pack.json.mode !== 'live' },
   { id: 'files', title: 'Files', key: '9', inProgress: true },
 ] as const satisfies readonly Name[];

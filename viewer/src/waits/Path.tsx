@@ -11,7 +11,7 @@ import { hideTip, showTip } from '../parts/tooltip';
 import { SaveTools } from '../save/SaveTools';
 import { goTo, select, useSelection } from '../store';
 import { useTheme } from '../theme';
-import { Listing, Share } from './Listing';
+import { Listing, Share } from '../parts/Listing';
 import { clustersOf, holds, threadsOf, useRanks, WhatName, whatText } from './names';
 
 // A part gets its name where it has this share of the bar, in percent.
@@ -108,8 +108,10 @@ export function Path({ scope: { table, within, says } }: { scope: Scope }) {
           </svg>
         </div>
       </Panel>
-      <div class="waits-columns">
+      <div class="listings-columns">
         <Listing
+          of="waits"
+          table="waits.parquet"
           title="On the critical path, by cluster and call path"
           name="path-parts"
           rows={path.parts}
@@ -126,6 +128,8 @@ export function Path({ scope: { table, within, says } }: { scope: Scope }) {
           ]}
         />
         <Listing
+          of="waits"
+          table="waits.parquet"
           title="By rank"
           name="path-ranks"
           note={others > 0.0005 ? `not listed here: ${percent(others)}` : ''}

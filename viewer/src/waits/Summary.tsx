@@ -7,7 +7,7 @@ import { Heads, numbers } from '../parts/Heads';
 import { Panel } from '../parts/Panel';
 import { SaveTools } from '../save/SaveTools';
 import { goTo } from '../store';
-import { Share } from './Listing';
+import { Share } from '../parts/Listing';
 import { clustersOf, threadsOf } from './names';
 import { ScopeField } from './scope';
 
@@ -38,7 +38,7 @@ export function Summary({ scope }: { scope: Scope }) {
       }
       class="waits-summary"
     >
-      <div class="waits-columns">
+      <div class="listings-columns">
         <div>
           <table>
             <Heads of={['Time in MPI', numbers('Time', 'of all threads together'), numbers('Share', 'of the time in MPI')]} />
