@@ -59,3 +59,13 @@ func BenchmarkMatchByTime(b *testing.B) {
 		matchByTime(of[:n-lacking+1], x, of, x)
 	}
 }
+
+// A phase that the reference has, and in which no thread has an iteration, is one without iterations.
+func TestPhaseOfNobody(t *testing.T) {
+	p := Phase{Threads: make([]Loop, 2)}
+	times := iterationTimes{from: []int64{0}, to: []int64{1}}
+	new(finder).describe(&p, part{new(sequence), &section{begins: []int32{0, 6, 12, 18}}}, &times)
+	if p.Iterations != 0 || p.IterationNS != nil || p.Reason == "" {
+		t.Errorf("%+v", p)
+	}
+}

@@ -274,7 +274,8 @@ func (f *finder) describe(p *Phase, from part, times *iterationTimes) {
 	if f.anchors == 0 {
 		p.FromAnchor, p.ToAnchor = -1, 0
 	}
-	if from.section == nil || !slices.ContainsFunc(p.Threads, func(l Loop) bool { return len(l.Begins) > 0 }) { // no thread has an iteration here
+	iterates := func(l Loop) bool { return len(l.Begins) > 0 }
+	if from.section == nil || !slices.ContainsFunc(p.Threads, iterates) {
 		p.Reason = f.whyNot()
 		return
 	}

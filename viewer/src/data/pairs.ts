@@ -85,14 +85,14 @@ export function checkPairs(p: Pairs, columns: Columns): string {
     for (let i = 0; i < values.length; i++) if (!isIndex(values[i]!, from, to)) return false;
     return true;
   };
-  if (!within('rank.node', -1, p.nodes.length) || !within('rank.advised', -1, p.nodes.length)) return 'a rank is on a node that is none';
-  if (!within('rank.group', -1, p.groups.length)) return 'a rank is in a group that is none';
+  if (!within('rank.node', -1, p.nodes.length) || !within('rank.advised', -1, p.nodes.length)) return 'a rank is on an unknown node';
+  if (!within('rank.group', -1, p.groups.length)) return 'a rank is in an unknown group';
   const [a, b] = [of('each.a') ?? [], of('each.b') ?? []];
   for (let i = 0; i < each; i++) {
     const [x, y] = [a[i]!, b[i]!];
     if (!isIndex(x, 0, y) || !isIndex(y, 0, ranks)) return `pair ${i} is of ranks that are none`;
   }
-  if (!within('size.pair', 0, each)) return 'sizes are of a pair that is none';
+  if (!within('size.pair', 0, each)) return 'sizes are of an unknown pair';
   return checkTree(of('merge.left') ?? [], of('merge.right') ?? [], of('merge.height') ?? [], of('order') ?? [], ranks);
 }
 
