@@ -67,10 +67,11 @@ func (d *defined) Name(number uint32) uint32 {
 	return number
 }
 
-// tally is when the sums of a process's transfers were sent last, and how many transfers there were.
+// tally is when the sums of a process's transfers were sent last, and how many transfers and rows there were.
 type tally struct {
 	at        time.Time
 	transfers uint64
+	rows      int
 }
 
 // A thread is one ring.

@@ -15,6 +15,10 @@ import (
 // sumsEvery is how often, at most, the sums of a process are reported.
 const sumsEvery = 10 * time.Second
 
+// sumsRows is of how many rows sums may be to be reported so often: each has all rows, and of a rank that exchanges
+// messages with thousands of others more would travel than of its calls.
+const sumsRows = 1024
+
 // sumsEveryCells is the same where bursts are kept on the node: with so many processes their sums would be most of
 // the traffic.
 const sumsEveryCells = 10 * time.Minute
@@ -129,12 +133,12 @@ func (n *Node) order(a *Process, now uint64) {
 // sendSums reports the sums of the process, if they have grown since the last report, at most once in every.
 func (a *Process) sendSums(every time.Duration) {
 	n := a.messages.Counted()
-	if n == a.tally.transfers || time.Since(a.tally.at) < every {
+	if n == a.tally.transfers || time.Since(a.tally.at) < every*time.Duration(1+a.tally.rows/sumsRows) {
 		return
 	}
 	a.tally.transfers, a.tally.at = n, time.Now()
 	x := a.messages.Sums()
-	x.Process = a.process.ID
+	x.Process, a.tally.rows = a.process.ID, len(x.A)
 	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sums{Sums: x}})
 }
 

@@ -1,6 +1,9 @@
 package trace
 
-import "math"
+import (
+	"iter"
+	"math"
+)
 
 // Traffic is what the ranks of a run have moved in sum, where its threads do not have all of their transfers.
 type Traffic struct {
@@ -8,16 +11,28 @@ type Traffic struct {
 	Sample []Sampled     // of each of Run.Messages, the window that it is of; nil: not known
 	// Of each thread whose columns are here: its time in windows of which messages are known, by begin; nil as Sample.
 	Compared              [][]Compared
-	Matched, MatchedBytes int64 // messages that both sides count, and their bytes
+	Matched, MatchedBytes int64           // messages that both sides count, and their bytes
+	Within                []TrafficWithin // by communicator, index into Run.Communicators
 }
+
+// TrafficWithin is what was transferred in a communicator: what ranks received from others is counted where it was
+// sent.
+type TrafficWithin struct{ Count, Bytes int64 }
 
 // RankTraffic is what one rank has moved.
 type RankTraffic struct {
 	World, Rank int
 	Sites       []TrafficSite
-	Routes      []TrafficRoute
+	Routes      iter.Seq[TrafficRoute] // made each time: of all ranks there may be tens of millions; nil = none
 	Sizes       []TrafficSize
 	Ends        []TrafficEnd
+}
+
+// EachRoute hands out the routes, if there are any.
+func (r *RankTraffic) EachRoute(yield func(TrafficRoute) bool) {
+	if r.Routes != nil {
+		r.Routes(yield)
+	}
 }
 
 // A TrafficSite is calls that posted transfers of a kind.

@@ -59,9 +59,10 @@ type evaluator struct {
 	strata  map[int32]*spread
 	all     map[int32]int64 // by stratum: bursts, tails included
 	crowded bool
-	steady  []bool  // as in Bursts
-	bursts  []int64 // per leaf that stands for a kind
-	grams   *grams  // by codes of what stands for each kind
+	steady  []bool    // as in Bursts
+	bursts  []int64   // per leaf that stands for a kind
+	timeNS  []float64 // by leaf, as its cells have it
+	grams   *grams    // by codes of what stands for each kind
 	*episodes
 	known    map[[2]int32]float64 // how well order predicts pairs of kinds, valid as long as grams do not change
 	distinct map[int32][]int32    // per kind, in a round: up to two kinds that its place distinguishes it from
@@ -97,6 +98,7 @@ func (j *evaluator) run() *Verdict {
 		j.wide = append(j.wide, j.spreads[i][0])
 		j.bursts = append(j.bursts, j.leaves[i].Bursts)
 	}
+	j.timeNS = timesOf(j.spreads, j.side)
 	for {
 		j.distinct = make(map[int32][]int32)
 		pairs := j.pairs(j.nearest)
@@ -127,7 +129,7 @@ func (j *evaluator) pairs(some func(kinds []int32) [][2]int32) (list []pair) {
 			list = append(list, j.weigh(p[0], p[1]))
 		}
 	}
-	slices.SortFunc(list, comparePairs)
+	slices.SortFunc(list, j.comparePairs)
 	return list
 }
 
@@ -136,9 +138,32 @@ func (j *evaluator) standing(leaves []int32) []int32 {
 	return slices.DeleteFunc(slices.Clone(leaves), func(leaf int32) bool { return j.of[leaf] != leaf })
 }
 
-// comparePairs puts those that are least foretold first.
-func comparePairs(x, y pair) int {
-	return cmp.Or(cmp.Compare(x.foretold, y.foretold), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
+// comparePairs puts those that are least foretold first, and of several those of the largest kinds.
+func (j *evaluator) comparePairs(x, y pair) int {
+	xa, xb := j.ordered(x.a, x.b)
+	ya, yb := j.ordered(y.a, y.b)
+	return cmp.Or(cmp.Compare(x.foretold, y.foretold), j.compare(xa, ya), j.compare(xb, yb))
+}
+
+// compare puts that of two leaves of a stratum first that takes more time, then the larger, then the quicker one.
+// Leaves are numbered by their time, which one process knows to the nanosecond and agents do not, while all know the
+// cells: so numbers decide only about what is alike in all else.
+func (j *evaluator) compare(a, b int32) int {
+	return cmp.Or(cmp.Compare(j.timeNS[b], j.timeNS[a]), cmp.Compare(j.bursts[b], j.bursts[a]), j.comparePlaces(a, b), cmp.Compare(a, b))
+}
+
+func (j *evaluator) comparePlaces(a, b int32) (order int) {
+	for d := 0; d < j.dims && order == 0; d++ {
+		order = cmp.Compare(j.place(a, d), j.place(b, d))
+	}
+	return order
+}
+
+func (j *evaluator) ordered(a, b int32) (first, second int32) {
+	if j.compare(b, a) < 0 {
+		return b, a
+	}
+	return a, b
 }
 
 // nearest pairs each kind with the nearest one, on a line with the two nearest.
@@ -146,7 +171,7 @@ func (j *evaluator) nearest(kinds []int32) (pairs [][2]int32) {
 	add := func(a, b int32) { pairs = append(pairs, [2]int32{min(a, b), max(a, b)}) }
 	if j.dims == 1 {
 		byPlace := slices.Clone(kinds)
-		slices.SortFunc(byPlace, func(a, b int32) int { return cmp.Or(cmp.Compare(j.place(a, 0), j.place(b, 0)), cmp.Compare(a, b)) })
+		slices.SortFunc(byPlace, func(a, b int32) int { return cmp.Or(cmp.Compare(j.place(a, 0), j.place(b, 0)), j.compare(a, b)) })
 		for i, a := range byPlace {
 			from, to := max(0, i-nearestOnALine), min(len(byPlace), i+nearestOnALine+1)
 			around := slices.Concat(byPlace[from:i], byPlace[i+1:to])
@@ -162,7 +187,7 @@ func (j *evaluator) nearest(kinds []int32) (pairs [][2]int32) {
 				if b == a {
 					continue
 				}
-				if d := j.distance(a, b); best < 0 || d < least {
+				if d := j.distance(a, b); best < 0 || d < least || d == least && j.compare(b, best) < 0 {
 					best, least = b, d
 				}
 			}
@@ -197,7 +222,7 @@ func (j *evaluator) mixed() (list []pair) {
 	}
 	for _, leaves := range j.members {
 		kinds := j.standing(leaves)
-		slices.SortFunc(kinds, func(a, b int32) int { return cmp.Or(cmp.Compare(j.place(a, 0), j.place(b, 0)), cmp.Compare(a, b)) })
+		slices.SortFunc(kinds, func(a, b int32) int { return cmp.Or(cmp.Compare(j.place(a, 0), j.place(b, 0)), j.compare(a, b)) })
 		quicker, bursts := new(gathered), int64(0)
 		for i, a := range kinds {
 			if i > 1 && j.bursts[a] < bursts {
@@ -214,7 +239,7 @@ func (j *evaluator) mixed() (list []pair) {
 			bursts += j.bursts[a]
 		}
 	}
-	slices.SortFunc(list, comparePairs)
+	slices.SortFunc(list, j.comparePairs)
 	return list
 }
 
@@ -230,6 +255,18 @@ func placesOf(spreads [][]spread, dims int, side float64) []float64 {
 		}
 	}
 	return places
+}
+
+// timesOf are the times of leaves, by the last of their columns: how long bursts are.
+func timesOf(spreads [][]spread, side float64) []float64 {
+	times := make([]float64, len(spreads))
+	for i, columns := range spreads {
+		length := &columns[len(columns)-1]
+		for k, cell := range length.cells {
+			times[i] += float64(length.counts[k]) * math.Exp((float64(cell)+.5)*side)
+		}
+	}
+	return times
 }
 
 func (j *evaluator) distance(a, b int32) float64 {
@@ -375,8 +412,8 @@ func (j *evaluator) join(joins []pair) {
 	joined := make(map[int32]int32)
 	for _, p := range joins {
 		into, from := p.a, p.b
-		if j.bursts[p.b] > j.bursts[p.a] {
-			into, from = p.b, p.a
+		if order := cmp.Or(cmp.Compare(j.bursts[from], j.bursts[into]), j.comparePlaces(into, from), cmp.Compare(into, from)); order > 0 {
+			into, from = from, into
 		}
 		if pooled := j.pooled(&p); pooled != None {
 			into, from = p.a+p.b-pooled, pooled

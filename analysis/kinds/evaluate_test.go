@@ -170,6 +170,44 @@ func TestRoundsOfTheJudge(t *testing.T) {
 	}
 }
 
+// Leaves are numbered by their time, which agents know less exactly than one process: the verdict is the same under
+// other numbers.
+func TestNumbersOfLeavesDecideNothing(t *testing.T) {
+	random := drawn(t)
+	for range 15 {
+		leaves := 4 + random.IntN(20)
+		m := newMade(random, 1)
+		leafOf := m.planted(3, 600, func(_, i int) (int32, float64) {
+			k := int32(i % 2)
+			if random.IntN(4) == 0 {
+				k = random.Int32N(int32(leaves))
+			}
+			return k, 10 + .1*float64(k)
+		})
+		judge := func(numbers []int32) *Verdict {
+			l := newLocal(&m.Bursts)
+			l.order(alone(1))
+			l.codes = codes{leaves}
+			list, of := make([]Leaf, leaves), make([]int32, len(leafOf))
+			for i, leaf := range leafOf {
+				of[i] = numbers[leaf]
+				list[of[i]].Bursts++
+			}
+			v, _ := (&Proposal{local: l, exec: alone(1), strata: 1}).evaluate(list, of)
+			return v
+		}
+		numbers := identity(leaves)
+		v := judge(numbers)
+		random.Shuffle(leaves, func(i, k int) { numbers[i], numbers[k] = numbers[k], numbers[i] })
+		w := judge(numbers)
+		for k, of := range v.Of {
+			if to := w.Of[numbers[k]]; to != numbers[of] || v.Pool[k] != w.Pool[numbers[k]] {
+				t.Fatalf("leaf %d of %d is of kind %d (pool: %t); numbered %v it is of the kind numbered %d (%t)", k, leaves, of, v.Pool[k], numbers, to, w.Pool[numbers[k]])
+			}
+		}
+	}
+}
+
 // contents are what slots count, without contexts that have come to nothing.
 func (s *slots) contents() map[[2]uint64]int32 {
 	list := make(map[[2]uint64]int32)

@@ -130,6 +130,10 @@ func (l *local) place(c *executor, kindOf []int32, kinds int) []float64 {
 // instructions distinguish two order is not needed.
 func (p *placing) predict(predicted []float64) {
 	j := &evaluator{dims: p.Dims, side: p.Side, places: placesOf(p.spread, p.Dims, p.Side), grams: p.grams, codes: p.codes, steady: p.Steady}
+	for k := range p.kinds {
+		j.bursts = append(j.bursts, p.kinds[k].bursts)
+	}
+	j.timeNS = timesOf(p.spread, p.Side)
 	for _, group := range p.of {
 		if len(group) < 2 {
 			continue

@@ -7,8 +7,10 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
+// OddFactor is how many times what the line gives a size takes that does not follow it.
+const OddFactor = 3
+
 const (
-	oddFactor   = 3        // times the line: a size that does not follow
 	followSizes = 4        // so many sizes, over a factor of 10, are needed to say that time does not follow size
 	followBytes = 64 << 10 // and the largest so large: below, latency is most of the time on any network
 	followRank  = .3       // rank correlation below which it does not
@@ -18,7 +20,7 @@ const (
 func (l *Line) Odd() []Size {
 	var odd []Size
 	for _, s := range l.Sizes {
-		if l.Fitted && s.Messages >= fewMessages && s.MedianNS >= oddFactor*l.TimeNS(s.Bytes) {
+		if l.Fitted && s.Messages >= fewMessages && s.MedianNS >= OddFactor*l.TimeNS(s.Bytes) {
 			odd = append(odd, s)
 		}
 	}

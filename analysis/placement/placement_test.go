@@ -211,6 +211,9 @@ func TestInvariants(t *testing.T) {
 				t.Fatalf("%s has %g between, the plan %g", name, b, p.Between)
 			}
 		}
+		if most, err := placement.MostSaved(ranks, edges, room, present); err != nil || (1-most)*recount(edges, present) > p.Between+1e-6 {
+			t.Fatalf("%g of %g between is the most that can be saved, the plan has %g, %v", most, recount(edges, present), p.Between, err)
+		}
 		if without, err := placement.Advise(ranks, edges, room, nil); err != nil || p.Between > without.Between {
 			t.Fatalf("%g between, without the present placement %g, %v", p.Between, without.Between, err)
 		}
@@ -219,6 +222,34 @@ func TestInvariants(t *testing.T) {
 			t.Fatalf("edges in another order give another plan: %v, %v, %v", p.Of, again.Of, err)
 		}
 	})
+}
+
+// Where the best plan is known, the bound is it: all to all nothing can be saved, of pairs on different hosts all.
+func TestMostSaved(t *testing.T) {
+	r := testenv.Drawer(testenv.Seed(t), t.Name())
+	const ranks = 32
+	room := rooms(4, ranks/4)
+	var all, pairs []placement.Edge
+	for a := range int32(ranks) {
+		for b := range a {
+			all = append(all, placement.Edge{A: a, B: b, Weight: 3}, placement.Edge{A: b, B: a, Weight: 4}) // twice
+		}
+		if a < ranks/2 {
+			pairs = append(pairs, placement.Edge{A: a, B: a + ranks/2, Weight: float64(1 + r.IntN(9))})
+		}
+	}
+	for _, tt := range []struct {
+		name  string
+		edges []placement.Edge
+		want  float64
+	}{{"all to all", all, 0}, {"pairs", pairs, 1}, {"nothing", nil, 0}} {
+		if got, err := placement.MostSaved(ranks, tt.edges, room, placement.Blocks(room)); err != nil || math.Abs(got-tt.want) > 1e-8 {
+			t.Errorf("%s: %g of it can be saved, want %g, %v", tt.name, got, tt.want, err)
+		}
+	}
+	if _, err := placement.MostSaved(ranks, all, room[1:], placement.Blocks(room)); err == nil {
+		t.Error("too little room, and no error")
+	}
 }
 
 // Nearly all small graphs have the best plan of all.

@@ -38,12 +38,12 @@ func (w pairWords) writeDendrogram(b *strings.Builder, form PairsForm) {
 	if len(leaves) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\ndendrogram by %s (%s linkage, cophenetic correlation %s)", w.what(), w.Linkage, orDash(float64(w.Cophenetic), func(x float64) string { return fmt.Sprintf("%.2f", x) }))
+	fmt.Fprintf(b, "\ndendrogram by T, %s (%s linkage, cophenetic correlation %s)", w.what(), w.Linkage, orDash(float64(w.Cophenetic), func(x float64) string { return fmt.Sprintf("%.2f", x) }))
 	if len(leaves) > mostLeaves {
 		fmt.Fprintf(b, "\n%s; text has up to %d: --ranks LIST, or view Pairs of the page\n", units.Counted(len(leaves), "rank"), mostLeaves)
 		return
 	}
-	b.WriteString("; ranks that merge further left have more of it\n")
+	b.WriteString("; ranks that merge further left have more\n")
 	d := newDrawing(len(leaves))
 	rowOf := make(map[int]float64, 2*len(leaves)) // by cluster: where its line is
 	columnOf := make(map[int]int, len(w.Merges))
@@ -90,7 +90,7 @@ func (w pairWords) leaves() []int {
 
 // leafName is a rank, with its node where there are several.
 func (w pairWords) leafName(i int) string {
-	text := w.name(i)
+	text := w.Name(i)
 	if w.nodes > 1 {
 		text += " " + w.node(i)
 	}

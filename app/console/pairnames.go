@@ -13,8 +13,7 @@ import (
 // pairWords has the sentences about pairs.
 type pairWords struct {
 	*pairing.Result
-	nodes  int
-	worlds bool // ranks have to be named with their worlds
+	nodes int
 }
 
 func pairWordsOf(r *pairing.Result) pairWords {
@@ -22,21 +21,9 @@ func pairWordsOf(r *pairing.Result) pairWords {
 	names := make(map[string]bool)
 	for _, x := range r.Ranks {
 		names[x.Node] = true
-		w.worlds = w.worlds || x.World != r.Ranks[0].World
 	}
 	w.nodes = len(names)
 	return w
-}
-
-// name is a rank, by its index: with several worlds the world's number comes first.
-func (w pairWords) name(i int) string {
-	if i < 0 || i >= len(w.Ranks) {
-		return "?"
-	}
-	if r := w.Ranks[i]; w.worlds {
-		return fmt.Sprintf("%d:%d", r.World, r.Rank)
-	}
-	return fmt.Sprint(w.Ranks[i].Rank)
 }
 
 func (w pairWords) node(i int) string {
@@ -54,7 +41,7 @@ func (w pairWords) list(ranks []int) string {
 		for last+1 < len(ranks) && w.follows(ranks[last], ranks[last+1]) {
 			last++
 		}
-		text := w.name(ranks[i])
+		text := w.Name(ranks[i])
 		if last > i {
 			text += fmt.Sprintf("-%d", w.Ranks[ranks[last]].Rank)
 		}
@@ -101,7 +88,10 @@ const keepAll = "moriens run --keep-bursts all"
 
 // basis says what late times are.
 func (w pairWords) basis() string {
-	if w.Exact {
+	switch {
+	case w.blameUnknown():
+		return "not known"
+	case w.Exact:
 		return "exact"
 	}
 	return "estimated"

@@ -55,23 +55,3 @@ func useOrder(format, path string) string {
 	}
 	return "SLURM_HOSTFILE=" + path + " srun --distribution=arbitrary"
 }
-
-// orderCommand is the command that writes the order; "": it cannot.
-func (w pairWords) orderCommand(dir string) string {
-	p := w.Placement
-	if p == nil || !p.Better || w.worlds {
-		return ""
-	}
-	options := ""
-	if p.RanksPerNode > 0 {
-		options = fmt.Sprintf(" --ranks-per-node %d", p.RanksPerNode)
-	}
-	if p.Weigh != "bytes" {
-		options += " --weigh " + p.Weigh
-	}
-	text := fmt.Sprintf("moriens pairs%s --order MPICH_RANK_ORDER --order-format mpich %s", options, dir)
-	if p.RanksPerNode == 0 {
-		text += " (or rankfile, hostfile, slurm)"
-	}
-	return text
-}

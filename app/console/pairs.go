@@ -60,7 +60,11 @@ func (w pairWords) writeHead(b *strings.Builder, form PairsForm) {
 	if p := w.Placement; p != nil && p.RanksPerNode > 0 {
 		on += fmt.Sprintf(" of %s, assumed", units.Counted(p.RanksPerNode, "rank"))
 	}
-	fmt.Fprintf(b, "%s: %s on %s%s%s\n", plain.Line(form.Dir), units.Counted(len(w.Ranks), "rank"), on, separator, spent(w.Seconds))
+	elapsed, of := w.Seconds, ""
+	if form.Manifest != nil && form.Manifest.Seconds > w.Seconds {
+		elapsed, of = form.Manifest.Seconds, ", MPI_Init to MPI_Finalize"
+	}
+	fmt.Fprintf(b, "%s: %s on %s%s%s\n", plain.Line(form.Dir), units.Counted(len(w.Ranks), "rank"), on, separator, spent(elapsed))
 	if m := form.Manifest; m != nil {
 		if text := warning(plain.Of(m)); text != "" {
 			fmt.Fprintf(b, "%s; blocked and late times include waiting for a core\n", reasons(text))
@@ -70,11 +74,15 @@ func (w pairWords) writeHead(b *strings.Builder, form PairsForm) {
 	if w.nodes > 1 {
 		fmt.Fprintf(b, "; between nodes %s, %v (%s of the bytes)", count(t.InternodeMessages), units.Bytes(t.InternodeBytes), ratioText(float64(t.InternodeBytes)/float64(t.Bytes)))
 	}
-	fmt.Fprintf(b, "\nblocked: %s in calls that completed receives, %s of the ranks' time; %s in calls that completed sends alone\n", spent(t.Blocked), w.ofRanks(t.Blocked), spent(t.Send))
+	fmt.Fprintf(b, "\nblocked: %s in calls that completed receives, %s of the ranks' time (%s × %s%s); %s in calls that completed sends alone\n", spent(t.Blocked), w.ofRanks(t.Blocked), units.Integer(len(w.Ranks)), spent(w.Seconds), of, spent(t.Send))
 	if math.IsNaN(float64(t.LateSender)) {
 		b.WriteString("late senders and receivers: not known\n")
 	} else {
-		fmt.Fprintf(b, "late senders: %s; late receivers: %s (%s)", w.lateOf(t.LateSender, t.LateSenderError, " of the time in receives"), w.lateOf(t.LateReceiver, t.LateReceiverError, " of that in sends"), w.basis())
+		of := " of the time in receives"
+		if w.probed() {
+			of = ", probes and polls included"
+		}
+		fmt.Fprintf(b, "late senders: %s; late receivers: %s (%s)", w.lateOf(t.LateSender, t.LateSenderError, of), w.lateOf(t.LateReceiver, t.LateReceiverError, " of that in sends"), w.basis())
 		if t.Unexplained > 0 {
 			fmt.Fprintf(b, "; cause not recorded: %s", spent(t.Unexplained))
 		}
@@ -83,7 +91,7 @@ func (w pairWords) writeHead(b *strings.Builder, form PairsForm) {
 	if t.Collectives > 0 {
 		fmt.Fprintf(b, "collectives: %s of waits, which are in no pair; moriens waits shows them\n", spent(t.Collectives))
 	}
-	if t.Send > t.Blocked && w.By == pairing.Blocked {
+	if w.sendsLonger() {
 		next := "--by late lists pairs by waits for late receivers too"
 		if math.IsNaN(float64(t.LateReceiver)) {
 			next = keepAll + " shows late receivers"
@@ -92,42 +100,14 @@ func (w pairWords) writeHead(b *strings.Builder, form PairsForm) {
 	}
 }
 
-// next is what to do about a kind of finding.
-func (w pairWords) next(f *rundir.PairsFinding, dir string) string {
-	switch f.Kind {
-	case rundir.PairsLateSender:
-		return "give other ranks part of its work, or send earlier; moriens waits --by callpath " + dir
-	case rundir.PairsLateReceiver:
-		return "post the receive earlier (MPI_Irecv before computing), or send without waiting (MPI_Isend)"
-	case rundir.PairsSlowLink:
-		if f.Node != "" {
-			return "compare where the two ranks run with others: cores, sockets, NUMA domains (mpirun --report-bindings); bind them next to each other"
-		}
-		return "compare the link of these nodes with others; place the ranks elsewhere"
-	case rundir.PairsSlowNode:
-		return "run without the node, and report it"
-	case rundir.PairsSmallMessages:
-		return "pack messages to the same rank into one"
-	case rundir.PairsFirstMessage:
-		return "connections are set up here; exchange a message with each neighbour before what is timed"
-	case rundir.PairsIrregular:
-		return "view Pairs of the page, size and time over run time: one time, one node, or always"
-	case rundir.PairsHeavyPair:
-		if len(f.Pairs) > 0 {
-			p := f.Pairs[0]
-			return fmt.Sprintf("moriens pairs --ranks %s,%s %s shows both", w.name(p[0]), w.name(p[1]), dir)
-		}
-	case rundir.PairsPlacing:
-		return w.orderCommand(dir)
-	}
-	return ""
-}
-
 func (w pairWords) writeFindings(b *strings.Builder, form PairsForm) {
 	b.WriteByte('\n')
 	switch {
 	case len(w.Findings) == 0 && w.blameUnknown():
 		fmt.Fprintf(b, "findings: none; which rank makes others wait is not known: %s\n", keepAll)
+		return
+	case len(w.Findings) == 0 && form.Manifest != nil && warning(plain.Of(form.Manifest)) != "":
+		b.WriteString("findings: none; where ranks had to wait for a core most kinds are not looked for\n")
 		return
 	case len(w.Findings) == 0:
 		b.WriteString("findings: none; no pair, rank or node stands out\n")
@@ -137,12 +117,17 @@ func (w pairWords) writeFindings(b *strings.Builder, form PairsForm) {
 	for i := range w.Findings[:min(mostFindings, len(w.Findings))] {
 		f := &w.Findings[i]
 		fmt.Fprintf(b, "%s: %s\n", f.Kind, f.Text)
-		if text := w.next(f, dir); text != "" && !advised[text] {
+		if text, _ := w.AdviceOn(&f.PairsFinding, dir); !advised[text] {
 			advised[text] = true
 			fmt.Fprintf(b, "  → %s\n", text)
 		}
 	}
 	writeMore(b, len(w.Findings)-mostFindings, "more finding")
+}
+
+// sendsLonger reports whether blocked times, by which pairs are listed, miss most of the time in calls for messages.
+func (w pairWords) sendsLonger() bool {
+	return w.Totals.Send > w.Totals.Blocked && w.By == pairing.Blocked
 }
 
 // writeMore says how many there are besides those that are printed.
@@ -201,19 +186,19 @@ func (w pairWords) pairCause(c *rundir.PairsCause) string {
 	text := "?"
 	switch {
 	case c.Rank != nil && c.What == rundir.CauseMPI:
-		text = "rank " + w.name(*c.Rank) + " in " + cmp.Or(c.CallPath, "MPI") + " without waiting"
+		text = "rank " + w.Name(*c.Rank) + " in " + cmp.Or(c.CallPath, "MPI") + " without waiting"
 	case c.Rank != nil && c.What == rundir.CauseOutside:
-		text = "rank " + w.name(*c.Rank) + " in time that is not recorded"
+		text = "rank " + w.Name(*c.Rank) + " in time that is not recorded"
 	case c.Rank != nil:
-		text = "rank " + w.name(*c.Rank) + " in no cluster"
+		text = "rank " + w.Name(*c.Rank) + " in no cluster"
 		if c.Cluster != nil {
-			text = fmt.Sprintf("rank %s in cluster %d", w.name(*c.Rank), *c.Cluster)
+			text = fmt.Sprintf("rank %s in cluster %d", w.Name(*c.Rank), *c.Cluster)
 		}
 		if c.CallPath != "" {
 			text += " before " + c.CallPath
 		}
 	case c.Pair != nil:
-		text = fmt.Sprintf("transfers %s–%s", w.name(c.Pair[0]), w.name(c.Pair[1]))
+		text = fmt.Sprintf("transfers %s–%s", w.Name(c.Pair[0]), w.Name(c.Pair[1]))
 	}
 	text += fmt.Sprintf(": %s (%s)", spent(c.Seconds), ratioText(float64(c.Share)))
 	if rest := c.Seconds - c.Direct; rest > c.Seconds/1000 {
@@ -221,6 +206,9 @@ func (w pairWords) pairCause(c *rundir.PairsCause) string {
 	}
 	return text
 }
+
+// probed says that late senders took longer than all calls that completed receives: some of it was in probes and polls.
+func (w pairWords) probed() bool { return w.Exact && w.Totals.LateSender > w.Totals.Blocked }
 
 // writeLeftOut says what is not known, estimated, or in no pair.
 func (w pairWords) writeLeftOut(b *strings.Builder) {
@@ -231,19 +219,24 @@ func (w pairWords) writeLeftOut(b *strings.Builder) {
 		}
 	}
 	u := &w.Unpaired
-	say(!w.Exact, "estimated: late times, causes, lines and sizes of pairs are of the compared windows, ± standard error; messages, bytes and blocked times are exact")
-	unknown, shared := 0, false
+	unknown, shared, sized := 0, false, len(w.Lines) > 0
 	for i := range w.Pairs {
-		shared = shared || w.Pairs[i].LateSender > 1.05*w.Pairs[i].Blocked
-		if math.IsNaN(float64(w.Pairs[i].LateSender)) {
+		p := &w.Pairs[i]
+		shared, sized = shared || p.LateSender > 1.05*p.Blocked, sized || len(p.Sizes) > 0
+		if math.IsNaN(float64(p.LateSender)) {
 			unknown++
 		}
 	}
-	say(unknown > 0, "not estimated: late times of %s; fewer than 30 of their messages are in windows, or a side is not recorded", units.Counted(unknown, "pair"))
-	say(w.Exact && shared, "late sender above blocked: a call that completes several receives is shared equally by their pairs, its wait is of the pair of the latest message")
+	known := !w.blameUnknown()
+	say(known && !w.Exact, "exact: messages, bytes and blocked times; ± is the standard error of an estimate")
+	say(!known, "not known: late times and causes; messages, bytes and blocked times are exact")
+	say(!known && !w.Exact && sized, "estimated: lines and sizes of pairs are of the compared windows")
+	say(known && unknown > 0, "not estimated: late times of %s; fewer than 30 of their messages are in windows, or a side is not recorded", units.Counted(unknown, "pair"))
+	say(w.probed(), "late sender above blocked: waits in MPI_Probe, and in polls between which a rank computes, are no blocked time; --by late lists pairs by them")
+	say(w.Exact && shared && !w.probed(), "late sender above blocked: a call that completes several receives is shared equally by their pairs, its wait is of the pair of the latest message")
 	say(w.Table.Summed > 0, "added up: %s of single pairs had no room (%s blocked, %v); they count in the totals alone", units.Counted(int(w.Table.Summed), "row"), spent(w.Table.SummedBlocked), units.Bytes(w.Table.SummedBytes))
 	say(u.SummedMessages > 0, "in no pair: %s, %v and %s blocked with peers that are added up", units.Counted(int(u.SummedMessages), "message"), units.Bytes(u.SummedBytes), spent(u.SummedBlocked))
-	say(u.OwnMessages > 0, "in no pair: %s of ranks to themselves", units.Counted(int(u.OwnMessages), "message"))
+	say(u.OwnMessages > 0, "in no pair: %s, %v of ranks to themselves", units.Counted(int(u.OwnMessages), "message"), units.Bytes(u.OwnBytes))
 	say(u.UnrecordedMessages > 0, "in no pair: %s, %v with ranks that have no record", units.Counted(int(u.UnrecordedMessages), "message"), units.Bytes(u.UnrecordedBytes))
 	for _, text := range w.Why {
 		say(true, "note: %s", text)
@@ -253,16 +246,32 @@ func (w pairWords) writeLeftOut(b *strings.Builder) {
 	}
 }
 
+// writeNext names one command: that of the advice on the largest finding, where it has one.
 func (w pairWords) writeNext(b *strings.Builder, form PairsForm) {
 	dir := quoted(plain.Line(form.Dir))
-	next := ""
-	switch text := w.orderCommand(dir); {
-	case text != "" && form.Order == "":
-		next = text
-	case len(w.Findings) > 0 && len(w.Findings[0].Ranks) > 0 && !form.Ranks:
-		next = fmt.Sprintf("moriens pairs --ranks %s %s", w.name(w.Findings[0].Ranks[0]), dir)
-	default:
-		next = "moriens waits " + dir
+	next, advised, order := "moriens waits "+dir, "", ""
+	switch {
+	case math.IsNaN(float64(w.Totals.Collectives)): // waits are not known
+		next = "moriens efficiency " + dir
+	case w.sendsLonger() && !math.IsNaN(float64(w.Totals.LateReceiver)):
+		next = "moriens pairs --by late " + dir
+	}
+	if form.Order == "" {
+		order = w.OrderCommand(dir)
+	}
+	var largest rundir.PairsFinding
+	if len(w.Findings) > 0 {
+		largest = w.Findings[0].PairsFinding
+		_, advised = w.AdviceOn(&largest, dir)
+	}
+	done := largest.Kind == rundir.PairsPlacing && form.Order != "" || largest.Kind == rundir.PairsHeavyPair && form.Ranks
+	switch {
+	case advised != "" && !done:
+		next = advised
+	case order != "":
+		next = order
+	case len(largest.Ranks) > 0 && !form.Ranks:
+		next = fmt.Sprintf("moriens pairs --ranks %s %s", w.Name(largest.Ranks[0]), dir)
 	}
 	fmt.Fprintf(b, "\nnext: %s; view Pairs of the page; docs/pairs.md\n", next)
 }

@@ -63,9 +63,9 @@ func TestGoldenPairs(t *testing.T) {
 // The summary has a line about pairs, and one about the largest finding, or that there is none.
 func TestSummaryOfPairs(t *testing.T) {
 	for kind, want := range map[string]string{
-		"halo": "pairs: 24 (48,000 messages, 375 MiB); blocked 96.6 ms (0.2 % of ranks' time)\npairs, findings: none; late senders 1.92 ms, late receivers 0 s\n",
-		"late": "pairs: 8 (16,000 messages, 0.977 GiB, 25.0 % between nodes); blocked 3.78 s (9.4 % of ranks' time)\n" +
-			"late-sender: rank 2 makes others wait 3.04 s (95.0 % of all late-sender time) …\n",
+		"halo": "pairs: 24 (48,000 messages, 375 MiB); blocked 96.6 ms (0.1 % of ranks' time)\npairs, findings: none; late senders 1.92 ms, late receivers 0 s\n",
+		"late": "pairs: 8 (16,000 messages, 0.977 GiB, 25.0 % between nodes); blocked 3.71 s (9.3 % of ranks' time)\n" +
+			"late-sender: rank 2 makes others wait 3.04 s (95 % of all late-sender time) …\n",
 		"worlds": "pairs: 6 (4,110 messages, 26 MiB, 68.5 % between nodes); blocked 47.0 ms (0.1 % of ranks' time)\npairs, findings: none; late senders 26.2 ms, late receivers 0 s\n",
 		"none":   "",
 	} {
@@ -91,13 +91,13 @@ func TestSummaryOfPairs(t *testing.T) {
 	}
 	r.Pairs.Findings = nil
 	b.Reset()
-	if err := Summary(&b, r); err != nil || !strings.Contains(b.String(), "\npairs, findings: none; late senders 3.33 s ± 120 ms, late receivers 0 s ± 0 s\n") {
+	if err := Summary(&b, r); err != nil || !strings.Contains(b.String(), "\npairs, findings: none; late senders 3.20 s ± 120 ms, late receivers 0 s ± 0 s\n") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	r.Pairs.Totals.LateReceiver = rundir.Number(math.NaN())
 	r.Pairs.Totals.Send = 2 * r.Pairs.Totals.Blocked
 	b.Reset()
-	if err := Summary(&b, r); err != nil || !strings.Contains(b.String(), "; sends 7.55 s (37.8 % of ranks' time) …\n") || !strings.Contains(b.String(), "\npairs, findings: none; late senders 3.33 s ± 120 ms, late receivers not known\n") {
+	if err := Summary(&b, r); err != nil || !strings.Contains(b.String(), "; sends 7.93 s (19.8 % of ranks' time) …\n") || !strings.Contains(b.String(), "\npairs, findings: none; late senders 3.20 s ± 120 ms, late receivers not known\n") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	r.Pairs.Totals.LateSender = rundir.Number(math.NaN())
@@ -148,9 +148,10 @@ func TestDendrogramFits(t *testing.T) {
 
 // Lists of ranks are short, and name worlds where there are several.
 func TestRankNames(t *testing.T) {
-	w := pairWords{Result: &pairing.Result{}}
+	one, two := pairWords{Result: &pairing.Result{}}, pairWords{Result: &pairing.Result{}}
 	for i := range 100 {
-		w.Ranks = append(w.Ranks, pairing.Rank{World: i / 60, Rank: i % 60})
+		one.Ranks = append(one.Ranks, pairing.Rank{Rank: i})
+		two.Ranks = append(two.Ranks, pairing.Rank{World: i / 60, Rank: i % 60})
 	}
 	even := make([]int, 50)
 	for i := range even {
@@ -164,7 +165,10 @@ func TestRankNames(t *testing.T) {
 		{[]int{0, 1, 2, 3, 8}, false, "0-3,8"}, {[]int{58, 59, 60, 61}, true, "0:58-59,1:0-1"}, {nil, false, ""}, {[]int{7}, true, "0:7"},
 		{even, false, "0,2,4,6,8,10,12,14,… (50 ranks)"}, {even[:9], false, "0,2,4,6,8,10,12,14,16"}, {[]int{-1, 200}, false, "?,?"},
 	} {
-		w.worlds = c.worlds
+		w := one
+		if c.worlds {
+			w = two
+		}
 		if got := w.list(c.ranks); got != c.want {
 			t.Errorf("%v: %s, want %s", c.ranks, got, c.want)
 		}
@@ -179,7 +183,7 @@ func TestLineTexts(t *testing.T) {
 	}
 	for want, l := range map[string]rundir.PairsLine{
 		"none was seen whose receiver was waiting":                                                 {Latency: unknown},
-		"too few sizes for a line; median: 8 B takes 10.0 us (9 transfers)":                        {Latency: unknown, Messages: 9, Sizes: []rundir.PairsLineSize{size(8, false)}},
+		"too few sizes or transfers for a line; median: 8 B takes 10.0 us (9 transfers)":           {Latency: unknown, Messages: 9, Sizes: []rundir.PairsLineSize{size(8, false)}},
 		"1.00 us at any size (9 transfers; spread 50.0 %)":                                         {Latency: 1e-6, Bandwidth: unknown, Messages: 9, Spread: .5},
 		"1.00 us + size / (1 GiB/s) (9 transfers; spread 50.0 %); off the line: 8 B takes 10.0 us": {Latency: 1e-6, Bandwidth: 1 << 30, Messages: 9, Spread: .5, Sizes: []rundir.PairsLineSize{size(8, true), size(9, false)}},
 		"0 s at any size (9 transfers; spread 50.0 %); off the line: 1 B takes 10.0 us, 2 B takes 10.0 us, 3 B takes 10.0 us and 1 more": {
@@ -219,6 +223,26 @@ func TestPairCauses(t *testing.T) {
 	}
 }
 
+// inSums makes a result one of messages that are known in sums alone, or besides that by their sizes.
+func inSums(sizes bool) func(*pairing.Result) {
+	return func(r *pairing.Result) {
+		unknown := rundir.Number(math.NaN())
+		t := r.Totals
+		t.LateSender, t.LateSenderError, t.LateReceiver, t.LateReceiverError, t.Unexplained = unknown, unknown, unknown, unknown, unknown
+		r.Causes, r.Why = nil, nil
+		for i := range r.Pairs {
+			p := &r.Pairs[i]
+			p.LateSender, p.LateSenderError, p.LateReceiver, p.LateReceiverErr = unknown, unknown, unknown, unknown
+			if !sizes {
+				p.Sizes = nil
+			}
+		}
+		if !sizes {
+			r.Lines = nil
+		}
+	}
+}
+
 // What nothing is known of is said to be unknown, with the way to know it.
 func TestPairsThatWantMore(t *testing.T) {
 	text := func(kind string, change func(*pairing.Result)) string {
@@ -241,11 +265,67 @@ func TestPairsThatWantMore(t *testing.T) {
 		{"no causes", "estimates", func(r *pairing.Result) {
 			r.Causes, r.Totals.LateSender, r.Totals.LateReceiver, r.Totals.Send = nil, rundir.Number(math.NaN()), rundir.Number(math.NaN()), 9
 		}, "findings: none; which rank makes others wait is not known: moriens run --keep-bursts all\n", "receives alone: moriens run --keep-bursts all shows late receivers\n", none},
+		{"cells", "estimates", inSums(false), "; late times are not known\n", "\nnot known: late times and causes; messages, bytes and blocked times are exact\n", "estimated"},
+		{"cells, with sizes", "estimates", inSums(true), "; late times are not known\n", "\nestimated: lines and sizes of pairs are of the compared windows\n", "late times are estimated"},
 		{"sends", "late", func(r *pairing.Result) { r.Totals.Send = 9 }, "receives alone: --by late lists pairs", "late receivers: 0 s of that in sends", above},
-		{"shared calls", "late", func(r *pairing.Result) { r.Pairs[0].LateSender = 2 * r.Pairs[0].Blocked }, above, none, sends},
+		{"shared calls", "late", func(r *pairing.Result) { r.Pairs[0].LateSender = 2 * r.Pairs[0].Blocked }, above + ": a call that completes several", none, "MPI_Probe"},
+		{"probes", "late", func(r *pairing.Result) {
+			r.Totals.LateSender, r.Pairs[0].LateSender = 2*r.Totals.Blocked, 2*r.Totals.Blocked
+		}, above + ": waits in MPI_Probe", ", probes and polls included; late receivers: 0 s of that in sends (exact)", "a call that completes several"},
+		{"waits known", "late", func(*pairing.Result) {}, "\nnext: moriens waits d;", none, "moriens efficiency"},
+		{"waits not known", "late", func(r *pairing.Result) {
+			inSums(false)(r)
+			r.Totals.Collectives = rundir.Number(math.NaN())
+		}, "\nnext: moriens efficiency d;", "not known: late times", "moriens waits"},
 	} {
 		if got := text(c.kind, c.change); !strings.Contains(got, c.has) || !strings.Contains(got, c.has2) || strings.Contains(got, c.no) {
 			t.Errorf("%s:\n%s", c.name, got)
+		}
+	}
+}
+
+// What is next is the command of the largest finding's advice, which is printed below it, unless it was just run.
+func TestNextOfPairs(t *testing.T) {
+	finding := func(kind string) *pairing.Finding {
+		return &pairing.Finding{PairsFinding: rundir.PairsFinding{Kind: kind, Text: "it", Ranks: []int{2}, Pairs: [][2]int{{2, 3}}}}
+	}
+	const order = "moriens pairs --order MPICH_RANK_ORDER --order-format mpich d (or rankfile, hostfile, slurm)"
+	for _, c := range []struct {
+		kind    string // of the exchange
+		finding *pairing.Finding
+		form    PairsForm
+		next    string
+		advised bool // the finding has it too
+	}{
+		{"late", finding(rundir.PairsLateSender), PairsForm{}, "moriens waits --by callpath d", true},
+		{"placed", finding(rundir.PairsLateSender), PairsForm{}, "moriens waits --by callpath d", true},
+		{"late", finding(rundir.PairsHeavyPair), PairsForm{}, "moriens pairs --ranks 2,3 d", true},
+		{"late", finding(rundir.PairsHeavyPair), PairsForm{Ranks: true}, "moriens waits d", false},
+		{"late", finding(rundir.PairsSlowLink), PairsForm{}, "moriens pairs --ranks 2 d", false},
+		{"late", finding(rundir.PairsSlowLink), PairsForm{Ranks: true}, "moriens waits d", false},
+		{"placed", finding(rundir.PairsSlowLink), PairsForm{}, order, false},
+		{"placed", finding(rundir.PairsPlacing), PairsForm{}, order, true},
+		{"placed", finding(rundir.PairsPlacing), PairsForm{Order: "file", Ranks: true}, "moriens waits d", false},
+		{"placed", nil, PairsForm{}, order, false},
+		{"late", nil, PairsForm{}, "moriens waits d", false},
+	} {
+		r := solved(t, c.kind, pairing.Question{})
+		if r.Findings = nil; c.finding != nil {
+			r.Findings = []pairing.Finding{*c.finding}
+		}
+		c.form.Dir = "d"
+		var b strings.Builder
+		if err := Pairs(&b, r, c.form); err != nil {
+			t.Fatal(err)
+		}
+		advice := ""
+		for line := range strings.Lines(b.String()) {
+			if strings.HasPrefix(line, "  → ") {
+				advice += line
+			}
+		}
+		if !strings.Contains(b.String(), "\nnext: "+c.next+"; view Pairs of the page; docs/pairs.md\n") || strings.Contains(advice, c.next) != c.advised || (advice == "") != (c.finding == nil) {
+			t.Errorf("%+v, %q:\n%s", c.finding, advice, b.String())
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (w pairWords) writePairs(b *strings.Builder, form PairsForm) {
 			nodes += "–" + w.node(p.B)
 		}
 		row := []string{
-			w.name(p.A) + "–" + w.name(p.B), nodes, count(p.Messages), units.Bytes(p.Bytes).String(), spent(p.Blocked), w.ofBlocked(p.Blocked),
+			w.Name(p.A) + "–" + w.Name(p.B), nodes, count(p.Messages), units.Bytes(p.Bytes).String(), spent(p.Blocked), w.ofBlocked(p.Blocked),
 			w.late(p.LateSender, p.LateSenderError), w.late(p.LateReceiver, p.LateReceiverErr), sizesText(p.Sizes),
 		}
 		if w.By == pairing.Span {
@@ -145,7 +145,7 @@ func lineText(l *rundir.PairsLine) string {
 		for _, s := range l.Sizes {
 			medians = append(medians, fmt.Sprintf("%s takes %s", sizeText(s.FromBytes, s.ToBytes), spent(s.Median)))
 		}
-		return fmt.Sprintf("too few sizes for a line; median: %s (%s)", strings.Join(medians, ", "), seen)
+		return fmt.Sprintf("too few sizes or transfers for a line; median: %s (%s)", strings.Join(medians, ", "), seen)
 	}
 	text := spent(l.Latency)
 	if l.AtMost {
@@ -157,6 +157,9 @@ func lineText(l *rundir.PairsLine) string {
 		text += " at any size"
 	}
 	text += fmt.Sprintf(" (%s; spread %s)", seen, ratioText(float64(l.Spread)))
+	if l.Unfollowed {
+		text += "; time does not follow size"
+	}
 	if len(odd) > 0 {
 		text += "; off the line: " + strings.Join(odd, ", ") + rest
 	}

@@ -30,8 +30,13 @@ func pairsLine(r *Results) string {
 		text += fmt.Sprintf(", %s between nodes", ratioText(float64(t.InternodeBytes)/float64(t.Bytes)))
 	}
 	text += ")"
+	ranks := 0 // with a record
+	for _, h := range r.Pairs.Hosts {
+		n, _ := rundir.CountRanks(h.Ranks)
+		ranks += n
+	}
 	ofRanks := func(seconds rundir.Number) string {
-		return ratioText(float64(seconds / (r.Pairs.Seconds * rundir.Number(r.Manifest.Ranks))))
+		return ratioText(float64(seconds / (r.Pairs.Seconds * rundir.Number(ranks))))
 	}
 	if t.Send > t.Blocked {
 		text += fmt.Sprintf("; sends %s (%s of ranks' time)", spent(t.Send), ofRanks(t.Send))

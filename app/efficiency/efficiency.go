@@ -5,17 +5,15 @@ package efficiency
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"moriens/analysis/law"
+	"moriens/app/question"
 	"moriens/conclude/factors"
-	"moriens/internal/hint"
 	"moriens/trace"
 	"moriens/trace/rundir"
 )
@@ -36,16 +34,6 @@ type Answer struct {
 	Programs []string // by run
 }
 
-// A UsageError is a question that has no answer.
-type UsageError struct{ error }
-
-// Unwrap returns what is wrong.
-func (e UsageError) Unwrap() error { return e.error }
-
-func misuse(advice, format string, args ...any) error {
-	return UsageError{hint.With(fmt.Errorf(format, args...), advice)}
-}
-
 // Ask reads what the run directories have.
 func Ask(q Question) (*Answer, error) {
 	if err := q.check(); err != nil {
@@ -59,7 +47,7 @@ func Ask(q Question) (*Answer, error) {
 			return nil, fmt.Errorf("%s: %w", dir, err)
 		}
 		if k := slices.IndexFunc(manifests, func(o *rundir.Manifest) bool { return copied(o, m) }); k >= 0 {
-			return nil, misuse("give each run once", "%s and %s are the same run", q.Dirs[k], dir)
+			return nil, question.Misuse("give each run once", "%s and %s are the same run", q.Dirs[k], dir)
 		}
 		manifests = append(manifests, m)
 		program := programOf(m)
@@ -72,7 +60,7 @@ func Ask(q Question) (*Answer, error) {
 		}
 		a.Runs, a.Programs = append(a.Runs, *run), append(a.Programs, program)
 		if first := a.Programs[0]; program != first && program != "" && first != "" {
-			return nil, misuse("compare runs of one program", "%s is a run of %s, %s one of %s", q.Dirs[0], first, dir, program)
+			return nil, question.Misuse("compare runs of one program", "%s is a run of %s, %s one of %s", q.Dirs[0], first, dir, program)
 		}
 	}
 	if len(a.Runs) == 1 {
@@ -80,7 +68,7 @@ func Ask(q Question) (*Answer, error) {
 	}
 	kind, err := factors.Compare(a.Runs, q.Reference, q.Scaling)
 	if errors.Is(err, factors.ErrKindUnknown) {
-		return nil, misuse("give --scaling strong (the same problem on more ranks) or --scaling weak (a problem that grew with them)", "%w", err)
+		return nil, question.Misuse("give --scaling strong (the same problem on more ranks) or --scaling weak (a problem that grew with them)", "%w", err)
 	}
 	if err != nil {
 		return nil, err
@@ -109,13 +97,13 @@ func (a *Answer) fit(to *int) (err error) {
 	}
 	if to != nil {
 		if most = *to; most <= largest {
-			return misuse(fmt.Sprintf("give a number above %d", largest), "--to %d is no larger than the largest run", most)
+			return question.Misuse(fmt.Sprintf("give a number above %d", largest), "--to %d is no larger than the largest run", most)
 		}
 	}
 	a.Fits, err = factors.Fits(a.Runs, most)
 	if errors.Is(err, law.ErrFewSizes) {
 		if to != nil {
-			return misuse("add runs", "--to takes runs of at least %d different sizes", law.AmdahlSizes)
+			return question.Misuse("add runs", "--to takes runs of at least %d different sizes", law.AmdahlSizes)
 		}
 		return nil
 	}
@@ -124,15 +112,15 @@ func (a *Answer) fit(to *int) (err error) {
 
 func (q *Question) check() error {
 	if len(q.Dirs) == 0 {
-		return misuse("moriens efficiency DIR", "no run directory is given")
+		return question.Misuse("moriens efficiency DIR", "no run directory is given")
 	}
 	for i, dir := range q.Dirs {
 		for _, other := range q.Dirs[:i] {
 			switch {
 			case dir == other:
-				return misuse("give each run once", "%s is given twice", dir)
+				return question.Misuse("give each run once", "%s is given twice", dir)
 			case same(dir, other):
-				return misuse("give each run once", "%s and %s are the same run directory", other, dir)
+				return question.Misuse("give each run once", "%s and %s are the same run directory", other, dir)
 			}
 		}
 	}
@@ -140,11 +128,11 @@ func (q *Question) check() error {
 		const advice = "give several run directories of one program"
 		switch {
 		case q.To != nil:
-			return misuse(advice, "--to takes runs of at least %d different sizes", law.AmdahlSizes)
+			return question.Misuse(advice, "--to takes runs of at least %d different sizes", law.AmdahlSizes)
 		case q.Scaling == factors.Strong || q.Scaling == factors.Weak:
-			return misuse(advice, "--scaling %s takes several runs to compare", q.Scaling)
+			return question.Misuse(advice, "--scaling %s takes several runs to compare", q.Scaling)
 		case q.Reference != "":
-			return misuse(advice, "--reference takes several runs to compare")
+			return question.Misuse(advice, "--reference takes several runs to compare")
 		}
 	}
 	if q.Reference == "" {
@@ -156,7 +144,7 @@ func (q *Question) check() error {
 			return nil
 		}
 	}
-	return misuse("give one of the run directories", "the reference %s is none of the run directories", q.Reference)
+	return question.Misuse("give one of the run directories", "the reference %s is none of the run directories", q.Reference)
 }
 
 func same(a, b string) bool {
@@ -174,15 +162,12 @@ func same(a, b string) bool {
 // read is a run in one stretch of its time, and what describes it. Of a run of which only sums are known the whole
 // stands for main.
 func read(dir, within string) (*rundir.Efficiency, *rundir.Manifest, error) {
-	m, err := rundir.ReadManifest(dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, nil, rundir.NoManifest(dir)
-	}
+	m, err := question.Manifest(dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	if m.Nobody() {
-		return nil, nil, misuse("moriens status "+dir+" says what is known", "no rank was recorded: %s", m.Empty)
+		return nil, nil, question.Misuse("moriens status "+dir+" says what is known", "no rank was recorded: %s", m.Empty)
 	}
 	e, computed, err := Read(dir, m)
 	if err != nil {
@@ -192,7 +177,7 @@ func read(dir, within string) (*rundir.Efficiency, *rundir.Manifest, error) {
 	case e.Within == factors.Run && within == factors.Main:
 		return e, m, nil
 	case computed && within != factors.Run:
-		return nil, nil, misuse("give --within run or leave it out", "%q is not known: the directory has no %s", within, rundir.EfficiencyFile)
+		return nil, nil, question.Misuse("give --within run or leave it out", "%q is not known: the directory has no %s", within, rundir.EfficiencyFile)
 	}
 	if err := pick(&e.Runs[0], e.Within, within); err != nil {
 		return nil, nil, err
@@ -252,5 +237,5 @@ func pick(r *rundir.EfficiencyRun, by, within string) error {
 			name(p.Name)
 		}
 	}
-	return misuse("give one of: "+strings.Join(names, ", "), "there is no phase %q", within)
+	return question.Misuse("give one of: "+strings.Join(names, ", "), "there is no phase %q", within)
 }

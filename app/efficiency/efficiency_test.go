@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"moriens/app/question"
 	"moriens/conclude/factors"
 	"moriens/internal/hint"
 	"moriens/trace/rundir"
@@ -136,7 +137,7 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 	for _, dir := range []string{t.TempDir(), filepath.Join(ring, "nowhere"), filepath.Join(ring, rundir.ManifestFile)} {
-		var mistake UsageError
+		var mistake question.UsageError
 		if _, err := Ask(Question{Dirs: []string{dir}, Within: "main"}); err == nil || errors.As(err, &mistake) || hint.Of(err) == "" {
 			t.Errorf("%s, which is no run directory: %v", dir, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"moriens/app/question"
 	"moriens/trace/rundir"
 )
 
@@ -91,7 +92,7 @@ func (a *Answer) check(floors Floors) error {
 		x := find(floor.Factor)
 		for i := range a.Runs {
 			if math.IsNaN(float64(x.value(&a.Runs[i]))) && (floor.Factor == "cs" || floor.Factor == "ge") {
-				return misuse("give a second run to compare with", "%s of one run is not known", x.name)
+				return question.Misuse("give a second run to compare with", "%s of one run is not known", x.name)
 			}
 		}
 	}

@@ -6,15 +6,13 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"moriens/app/question"
 	"moriens/conclude/factors"
 	"moriens/internal/files"
 	"moriens/internal/hint"
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
 )
-
-// damaged is the advice where files of a run directory cannot be read.
-const damaged = "the run directory is damaged: copy it again from its origin"
 
 // Read is what a run directory with this manifest has of its efficiency. Where efficiency.json is missing, as in
 // directories of earlier versions, it is what can be said by the sums of the profile: within run, as bounds, and
@@ -26,11 +24,11 @@ func Read(dir string, m *rundir.Manifest) (e *rundir.Efficiency, computed bool, 
 		e, err = ofSums(dir, m)
 		return e, true, err
 	case err != nil:
-		return nil, false, hint.Default(err, damaged)
+		return nil, false, hint.Default(err, rundir.AdviseDamage)
 	case len(e.Runs) == 1 && !plausible(&e.Runs[0]):
-		return nil, false, hint.With(fmt.Errorf("%s has figures that cannot be", rundir.EfficiencyFile), damaged)
+		return nil, false, hint.With(fmt.Errorf("%s has figures that cannot be", rundir.EfficiencyFile), rundir.AdviseDamage)
 	case len(e.Runs) != 1:
-		return nil, false, hint.With(fmt.Errorf("%s has %d runs, want one", rundir.EfficiencyFile, len(e.Runs)), damaged)
+		return nil, false, hint.With(fmt.Errorf("%s has %d runs, want one", rundir.EfficiencyFile, len(e.Runs)), rundir.AdviseDamage)
 	}
 	return e, false, nil
 }
@@ -39,31 +37,26 @@ func Read(dir string, m *rundir.Manifest) (e *rundir.Efficiency, computed bool, 
 func ofSums(dir string, m *rundir.Manifest) (*rundir.Efficiency, error) {
 	f, err := files.Open(filepath.Join(dir, rundir.ProfileFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, hint.With(lacking{fmt.Errorf("it has neither %s nor %s", rundir.EfficiencyFile, rundir.ProfileFile)}, damaged)
+		return nil, question.Lacking(rundir.AdviseDamage, "it has neither %s nor %s", rundir.EfficiencyFile, rundir.ProfileFile)
 	}
 	if err != nil {
-		return nil, hint.Default(err, damaged)
+		return nil, hint.Default(err, rundir.AdviseDamage)
 	}
 	defer f.Close()
 	t := new(factors.Tally)
 	if err := parquet.ScanProfile(f, f.Size(), factors.ProfileColumns, t.Add); err != nil {
-		return nil, hint.Default(fmt.Errorf("%s: %w", rundir.ProfileFile, err), damaged)
+		return nil, hint.Default(fmt.Errorf("%s: %w", rundir.ProfileFile, err), rundir.AdviseDamage)
 	}
 	c, err := rundir.ReadClusters(dir)
 	if err != nil {
-		return nil, hint.Default(err, damaged)
+		return nil, hint.Default(err, rundir.AdviseDamage)
 	}
 	run, err := c.Outline()
 	if err != nil {
-		return nil, hint.Default(err, damaged)
+		return nil, hint.Default(err, rundir.AdviseDamage)
 	}
 	return factors.OfProfile(t, m, run.Clusters), nil
 }
-
-// lacking is an error for files that are not there.
-type lacking struct{ error }
-
-func (lacking) Is(err error) bool { return err == fs.ErrNotExist }
 
 // plausible says that the figures of a run can be: those are there that every run has, and ratios are 0 to 1, or not
 // defined.

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"moriens/app/console"
+	"moriens/app/question"
 	"moriens/internal/hint"
 	"moriens/internal/units"
 	"moriens/trace"
@@ -75,18 +76,11 @@ func Run(ctx context.Context, c Config) error {
 	return c.say(Counts(run), files)
 }
 
-// UsageError is a mistake on the command line.
-type UsageError struct{ error }
-
-// Unwrap returns what the mistake is.
-func (e UsageError) Unwrap() error { return e.error }
-
 // check refuses what cannot be written before anything is read.
 func (c *Config) check() error {
 	base := filepath.Base(c.Out)
 	if c.Format == Paraver && (!strings.HasSuffix(strings.TrimSuffix(base, ".gz"), ".prv") || strings.HasPrefix(base, ".prv")) {
-		return UsageError{hint.With(fmt.Errorf("--out %s is not the name of a Paraver trace", c.Out),
-			"name it NAME.prv or NAME.prv.gz; its .pcf, .row and .cfg are written beside it")}
+		return question.Misuse("name it NAME.prv or NAME.prv.gz; its .pcf, .row and .cfg are written beside it", "--out %s is not the name of a Paraver trace", c.Out)
 	}
 	for _, name := range c.outputs() {
 		if _, err := os.Lstat(name); err == nil {

@@ -27,6 +27,7 @@ import (
 
 	"moriens/analysis/grouping"
 	"moriens/app/console"
+	"moriens/app/question"
 	"moriens/conclude/clustering"
 	"moriens/internal/hint"
 	"moriens/internal/testenv"
@@ -367,7 +368,7 @@ func TestMistakes(t *testing.T) {
 			ctx = tt.ctx
 		}
 		err := Run(ctx, c)
-		var usage UsageError
+		var usage question.UsageError
 		if err == nil || !strings.Contains(err.Error(), tt.want) || hint.Of(err) == "" || errors.As(err, &usage) != tt.usage {
 			t.Errorf("%s: %v, hint %q, want %q", tt.name, err, hint.Of(err), tt.want)
 		}

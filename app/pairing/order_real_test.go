@@ -55,10 +55,12 @@ func TestLaunchers(t *testing.T) {
 }
 
 // MPICH's mpiexec puts each rank on the host that its file says. It starts them here, and prints the hosts' names.
+// Ranks wait for each other: mpiexec dies of a broken pipe where a host's ranks end before it has started the next.
 func TestMPICHHostfile(t *testing.T) {
 	testenv.Need(t, mpitest.MPICH.Launcher)
 	file := orderFile(t, OrderHostfile)
-	out, err := exec.Command(mpitest.MPICH.Launcher, "-launcher", "fork", "-f", file, "-n", "4", "-prepend-pattern", "%r %h", "echo").CombinedOutput()
+	out, err := exec.Command(mpitest.MPICH.Launcher, "-launcher", "fork", "-f", file, "-n", "4", "-prepend-pattern", "%r %h",
+		"sh", "-c", `: >$0/$PMI_RANK; while test $(ls $0 | wc -l) -lt 4; do sleep .01; done; echo`, t.TempDir()).CombinedOutput()
 	if err != nil || sortedLines(out) != alternatingLines {
 		t.Errorf("%v: %s", err, out)
 	}

@@ -6,26 +6,14 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"syscall"
 
+	"moriens/app/question"
 	"moriens/internal/files"
 	"moriens/internal/hint"
 	"moriens/internal/units"
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
 )
-
-// A UsageError is a question that has no answer.
-type UsageError struct{ error }
-
-// Unwrap returns what is wrong.
-func (e UsageError) Unwrap() error { return e.error }
-
-func misuse(advice, format string, args ...any) error {
-	return UsageError{hint.With(fmt.Errorf(format, args...), advice)}
-}
-
-const damaged = "the run directory is damaged: copy it again from its origin"
 
 // An Answer is what is known of the pairs of a run.
 type Answer struct {
@@ -43,10 +31,7 @@ func Ask(dir string, q Question, ranks RankList) (*Answer, error) {
 }
 
 func ask(dir string, q Question, ranks RankList) (*Answer, error) {
-	m, err := rundir.ReadManifest(dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, rundir.NoManifest(dir)
-	}
+	m, err := question.Manifest(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -62,11 +47,11 @@ func ask(dir string, q Question, ranks RankList) (*Answer, error) {
 	}
 	s, err := newSolver(file, q)
 	if err != nil {
-		return nil, hint.Default(err, damaged)
+		return nil, hint.Default(err, rundir.AdviseDamage)
 	}
 	if ranks != nil {
 		if s.question.Ranks, err = ranks.Of(s.out.Ranks); err != nil {
-			return nil, misuse("moriens status "+dir+" says how many ranks there are", "%w", err)
+			return nil, question.Misuse("moriens status "+dir+" says how many ranks there are", "%w", err)
 		}
 	}
 	if err := s.scan(dir); err != nil {
@@ -79,7 +64,7 @@ func ask(dir string, q Question, ranks RankList) (*Answer, error) {
 	}
 	r, err := s.result()
 	if err != nil {
-		return nil, hint.Default(err, damaged)
+		return nil, hint.Default(err, rundir.AdviseDamage)
 	}
 	return &Answer{r, m}, nil
 }
@@ -105,17 +90,17 @@ func Of(dir string, m *rundir.Manifest) (*Result, error) {
 func (s *solver) scan(dir string) error {
 	f, err := files.Open(filepath.Join(dir, rundir.PairsTableFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return hint.With(fmt.Errorf("it has no %s beside %s", rundir.PairsTableFile, rundir.PairsFile), damaged)
+		return hint.With(fmt.Errorf("it has no %s beside %s", rundir.PairsTableFile, rundir.PairsFile), rundir.AdviseDamage)
 	}
 	if err != nil {
-		return hint.Default(err, damaged)
+		return hint.Default(err, rundir.AdviseDamage)
 	}
 	defer f.Close()
 	if err := parquet.ScanPairs(f, f.Size(), s.add); err != nil {
-		return hint.Default(fmt.Errorf("%s: %w", rundir.PairsTableFile, err), damaged)
+		return hint.Default(fmt.Errorf("%s: %w", rundir.PairsTableFile, err), rundir.AdviseDamage)
 	}
 	if err := s.agrees(); err != nil {
-		return hint.Default(err, damaged)
+		return hint.Default(err, rundir.AdviseDamage)
 	}
 	return nil
 }
@@ -145,30 +130,17 @@ func why(list []string) string {
 
 // Read is what a run directory with this manifest has. Where it has no pairs.json, the error is fs.ErrNotExist.
 func Read(dir string, m *rundir.Manifest) (*rundir.Pairs, error) {
-	p, err := rundir.ReadPairs(dir)
-	if err == nil {
-		ranks := 0
-		for _, h := range p.Hosts {
-			n, _ := rundir.CountRanks(h.Ranks)
-			ranks += n
-		}
-		if ranks > m.Ranks { // fewer: some have left no record
-			return nil, hint.With(fmt.Errorf("%s has %s, %s says %s", rundir.PairsFile, units.Counted(ranks, "rank"), rundir.ManifestFile, units.Integer(m.Ranks)), damaged)
-		}
-		return p, nil
+	p, err := question.Read(dir, m, question.File[rundir.Pairs]{Name: rundir.PairsFile, Of: "pairs", Read: rundir.ReadPairs})
+	if err != nil {
+		return nil, err
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, hint.Default(err, damaged)
+	ranks := 0
+	for _, h := range p.Hosts {
+		n, _ := rundir.CountRanks(h.Ranks)
+		ranks += n
 	}
-	for _, text := range m.Reduction.Missing {
-		if strings.HasPrefix(text, rundir.PairsFile+" is missing") {
-			return nil, hint.With(lacking{errors.New(text)}, "measure again with more time for the analysis: --moriens-timeout (docs/reduction.md)")
-		}
+	if ranks > m.Ranks { // fewer: some have left no record
+		return nil, hint.With(fmt.Errorf("%s has %s, %s says %s", rundir.PairsFile, units.Counted(ranks, "rank"), rundir.ManifestFile, units.Integer(m.Ranks)), rundir.AdviseDamage)
 	}
-	return nil, hint.With(lacking{fmt.Errorf("it has no %s: a version of moriens wrote it that did not compute pairs", rundir.PairsFile)}, "measure, or analyze, again with this version")
+	return p, nil
 }
-
-// lacking is an error for files that are not there.
-type lacking struct{ error }
-
-func (lacking) Is(err error) bool { return err == fs.ErrNotExist }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"moriens/app/question"
 	"moriens/internal/hint"
 	"moriens/trace"
 	"moriens/trace/parquet"
@@ -107,7 +108,7 @@ func TestBadDirectories(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Ask(dir, Question{}, nil)
-		var mistake UsageError
+		var mistake question.UsageError
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), dir+": ") || strings.Contains(err.Error(), "\n") || hint.Of(err) == "" || errors.As(err, &mistake) {
 			t.Errorf("%s: %v, hint %q", what, err, hint.Of(err))
 		}
@@ -125,7 +126,7 @@ func TestBadDirectories(t *testing.T) {
 			return err
 		},
 	} {
-		var mistake UsageError
+		var mistake question.UsageError
 		if err := ask(); !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) || hint.Of(err) == "" {
 			t.Errorf("%v, hint %q, want %q", err, hint.Of(err), want)
 		}
@@ -182,7 +183,7 @@ func TestOrderIsNew(t *testing.T) {
 	} {
 		a := &Answer{Result: solve(t, c.kind, c.q)}
 		err := a.WriteOrder(path, c.format)
-		var mistake UsageError
+		var mistake question.UsageError
 		if err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) == "" || errors.As(err, &mistake) != c.usage {
 			t.Errorf("%v, hint %q, want %q", err, hint.Of(err), want)
 		}
@@ -213,7 +214,7 @@ func TestOrderIsNew(t *testing.T) {
 			t.Errorf("%s: %q, %v", format, text, err)
 		}
 	}
-	var mistake UsageError
+	var mistake question.UsageError
 	if err := a.WriteOrder(path, OrderMPICH); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "exists") {
 		t.Errorf("over a file: %v", err)
 	}

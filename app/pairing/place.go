@@ -14,8 +14,6 @@ import (
 const (
 	// leastSaving is the part of what is between nodes that another order of ranks must save to be advised.
 	leastSaving = .1
-	// mostPlaced is how many ranks are placed without being asked for.
-	mostPlaced = 5000
 	// leastFinding is the part of the ranks' time that a finding must cost.
 	leastFinding = .005
 )
@@ -30,7 +28,7 @@ const (
 type cost struct {
 	all             int64 // bytes of messages and others
 	messages, bytes int64 // of messages alone
-	blocked         int64 // in ns
+	blocked, rest   int64 // in ns; rest: without what late senders take of it
 }
 
 // between is what is between nodes if ranks lay so.
@@ -44,6 +42,9 @@ func (s *solver) between(of []int32) (c cost) {
 		c.messages += messages
 		c.bytes += bytes
 		c.blocked += p.blocked
+		if c.rest += p.blocked; !p.sender.unknown {
+			c.rest -= min(p.blocked, p.sender.ns)
+		}
 	}
 	return c
 }
@@ -61,22 +62,36 @@ func (s *solver) place() (*Placement, error) {
 	if len(edges) == 0 {
 		return nil, nil
 	}
-	if len(s.node) > mostPlaced && !s.question.Place {
-		s.say("the placement of so many ranks takes long: --weigh bytes computes it")
+	if rest := s.withoutRows(); rest > leastSaving {
+		s.say("placement: none is advised, as pairs without a row of their own exchanged %.0f %% of the bytes; %s", 100*rest, moreRoom)
 		return nil, nil
 	}
-	plan, err := placement.Advise(len(s.node), edges, room, s.node)
+	of := s.node
+	most, err := placement.MostSaved(len(s.node), edges, room, s.node)
 	if err != nil {
 		return nil, err
 	}
-	now, then := s.between(s.node), s.between(plan.Of)
+	if most >= leastSaving {
+		if !s.question.Place && !placement.Quick(len(s.node), len(edges)) {
+			s.say(
+				"placement: none is computed for %s and %s unless it is asked for, as that takes long above %s ranks or %s pairs: moriens pairs --weigh bytes DIR",
+				units.Counted(len(s.node), "rank"), units.Counted(len(edges), "pair"), units.Integer(placement.QuickRanks), units.Integer(placement.QuickEdges),
+			)
+			return nil, nil
+		}
+		plan, err := placement.Advise(len(s.node), edges, room, s.node)
+		if err != nil {
+			return nil, err
+		}
+		of = plan.Of
+	}
+	now, then := s.between(s.node), s.between(of)
 	weigh := func(c cost) float64 { return float64(c.all) }
 	p := &Placement{Weigh: weighBytes, RanksPerNode: s.question.RanksPerNode}
 	if s.question.Weigh {
 		p.Weigh = weighBlocked
 		weigh = func(c cost) float64 { return float64(c.blocked) }
 	}
-	of := plan.Of
 	if p.Better = weigh(now)-weigh(then) >= leastSaving*weigh(now) && weigh(now) > 0; !p.Better {
 		of, then = s.node, now
 	}
@@ -91,6 +106,23 @@ func (s *solver) place() (*Placement, error) {
 		p.Nodes[n].Ranks = append(p.Nodes[n].Ranks, r)
 	}
 	return p, nil
+}
+
+// moreRoom is what to do where pairs have no row of their own.
+const moreRoom = "measure with more room, for example --keep 4GiB"
+
+// withoutRows is the part of the bytes of pairs that have no row of their own, because there was no room for it.
+func (s *solver) withoutRows() float64 {
+	all := s.file.Totals.Bytes
+	if s.file.Table.Summed == 0 || all == 0 {
+		return 0
+	}
+	rest := all - s.unpaired.OwnBytes - s.unpaired.UnrecordedBytes
+	for _, p := range s.pairs.all() {
+		_, bytes := p.messages()
+		rest -= bytes
+	}
+	return max(0, float64(rest)/float64(all))
 }
 
 // edges are what each pair has to be weighed by.
@@ -140,20 +172,20 @@ func secondsPerByte(l *rundir.PairsLine) float64 {
 }
 
 // findings are those of the file, but for those that are not of the nodes that the question is about.
-func (s *solver) findings() []rundir.PairsFinding {
+func (s *solver) findings() (list []Finding) {
 	left := 0
-	list := slices.DeleteFunc(slices.Clone(s.file.Findings), func(f rundir.PairsFinding) bool {
+	for _, f := range s.file.Findings {
 		switch f.Kind {
 		case rundir.PairsPlacing:
-			return true
+			continue
 		case rundir.PairsSlowLink, rundir.PairsSlowNode, rundir.PairsHeavyPair:
 			if s.question.RanksPerNode > 0 {
 				left++
-				return true
+				continue
 			}
 		}
-		return false
-	})
+		list = append(list, Finding{PairsFinding: f})
+	}
 	if left > 0 {
 		s.say("%s about links and nodes as they ran %s left out", units.Count(left, "finding"), are(left))
 	}
@@ -166,24 +198,25 @@ func (s *solver) findPlacement() {
 	if p == nil || !p.Better || p.Advised >= p.InternodeBytes {
 		return
 	}
-	worth := p.Saved
-	if math.IsNaN(float64(worth)) { // then it is at most what calls took for it
-		worth = p.Blocked * rundir.Number(1-float64(p.Advised)/float64(p.InternodeBytes))
+	rest := inSeconds(s.between(s.node).rest)
+	worth := min(p.Saved, rest) // it is at most what calls took for it
+	if math.IsNaN(float64(p.Saved)) {
+		worth = rest * rundir.Number(1-float64(p.Advised)/float64(p.InternodeBytes))
 	}
 	if !(worth >= leastFinding*s.file.Seconds*rundir.Number(len(s.out.Ranks))) {
 		return
 	}
 	f := rundir.PairsFinding{
 		Kind: rundir.PairsPlacing, Seconds: p.Saved, Ranks: []int{}, Pairs: [][2]int{}, Bytes: p.InternodeBytes - p.Advised, Factor: rundir.Number(math.NaN()),
-		Text: fmt.Sprintf("another order of ranks cuts bytes between nodes from %v to %v", units.Bytes(p.InternodeBytes), units.Bytes(p.Advised)),
+		Text: fmt.Sprintf("another order of the ranks cuts bytes between nodes from %v to %v", units.Bytes(p.InternodeBytes), units.Bytes(p.Advised)),
 	}
 	if p.Advised > 0 {
 		f.Factor = rundir.Number(float64(p.InternodeBytes) / float64(p.Advised))
 	}
 	list := s.out.Findings
-	k := slices.IndexFunc(list, func(x rundir.PairsFinding) bool { return f.Seconds > x.Seconds })
+	k := slices.IndexFunc(list, func(x Finding) bool { return f.Seconds > x.Seconds })
 	if k < 0 {
 		k = len(list)
 	}
-	s.out.Findings = slices.Insert(list, k, f)
+	s.out.Findings = slices.Insert(list, k, Finding{PairsFinding: f})
 }

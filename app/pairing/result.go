@@ -63,7 +63,7 @@ type Result struct {
 	Sizes     []rundir.PairsSize     `json:"sizes"`
 	CallPaths []rundir.PairsCallPath `json:"call_paths"`
 	Causes    []rundir.PairsCause    `json:"causes"`
-	Findings  []rundir.PairsFinding  `json:"findings"`
+	Findings  []Finding              `json:"findings"`
 	Placement *Placement             `json:"placement"` // null: one node, or nothing to weigh
 }
 
@@ -94,14 +94,17 @@ type Pair struct {
 	Sizes           []rundir.PairsSize `json:"sizes"`
 }
 
-// Unpaired are messages of no listed pair.
+// Unpaired are messages of no listed pair: with those of the pairs they come to the totals.
 type Unpaired struct {
 	SummedMessages     int64         `json:"summed_messages"` // received from several peers, for which there was no room of their own
 	SummedBytes        int64         `json:"summed_bytes"`
 	SummedBlocked      rundir.Number `json:"summed_blocked_seconds"`
-	OwnMessages        int64         `json:"own_messages"`        // of ranks to themselves
+	OwnMessages        int64         `json:"own_messages"` // of ranks to themselves
+	OwnBytes           int64         `json:"own_bytes"`
+	OwnBlocked         rundir.Number `json:"own_blocked_seconds"`
 	UnrecordedMessages int64         `json:"unrecorded_messages"` // of ranks with others that have no record
 	UnrecordedBytes    int64         `json:"unrecorded_bytes"`
+	UnrecordedBlocked  rundir.Number `json:"unrecorded_blocked_seconds"` // in receives
 }
 
 // A Merge joins two clusters: ids below the number of ranks are leaves, merge i makes number of ranks + i.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"moriens/analysis/linkage"
+	"moriens/app/question"
 	"moriens/internal/units"
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
@@ -53,11 +54,11 @@ func newSolver(file *rundir.Pairs, q Question) (*solver, error) {
 	}
 	for _, r := range q.Ranks {
 		if r < 0 || r >= len(ranks) {
-			return nil, misuse("docs/pairs.md says how ranks are numbered", "there is no rank %d: %s recorded", r, units.Count(len(ranks), "rank"))
+			return nil, question.Misuse("docs/pairs.md says how ranks are numbered", "there is no rank %d: %s recorded", r, units.Count(len(ranks), "rank"))
 		}
 	}
 	if q.Groups > len(ranks) {
-		return nil, misuse("for example --groups 4", "%s cannot be cut into %s", units.Count(len(ranks), "rank"), units.Count(q.Groups, "group"))
+		return nil, question.Misuse("for example --groups 4", "%s cannot be cut into %s", units.Count(len(ranks), "rank"), units.Count(q.Groups, "group"))
 	}
 	if q.RanksPerNode > 0 {
 		lay(ranks, q.RanksPerNode)
@@ -85,20 +86,20 @@ func newSolver(file *rundir.Pairs, q Question) (*solver, error) {
 
 func (q *Question) check() error {
 	if !slices.Contains([]By{"", Blocked, Late, Bytes, Messages, Span}, q.By) {
-		return misuse("--by blocked, late, bytes, messages or span", "pairs have no %q", q.By)
+		return question.Misuse("--by blocked, late, bytes, messages or span", "pairs have no %q", q.By)
 	}
 	if !slices.Contains([]string{"", Single, Average}, q.Linkage) {
-		return misuse("--linkage single or average", "there is no linkage %q", q.Linkage)
+		return question.Misuse("--linkage single or average", "there is no linkage %q", q.Linkage)
 	}
 	switch {
 	case q.Groups < 0:
-		return misuse("for example --groups 4", "%d groups", q.Groups)
+		return question.Misuse("for example --groups 4", "%d groups", q.Groups)
 	case q.Height < 0 || math.IsNaN(q.Height) || math.IsInf(q.Height, 0):
-		return misuse("the heights are in the text and in merges of --json", "a cut at height %g", q.Height)
+		return question.Misuse("the heights are in the text and in merges of --json", "a cut at height %g", q.Height)
 	case q.Groups > 0 && q.Height > 0:
-		return misuse("leave out one of them", "--groups and --height are two cuts")
+		return question.Misuse("leave out one of them", "--groups and --height are two cuts")
 	case q.RanksPerNode < 0:
-		return misuse("for example --ranks-per-node 16", "%d ranks on a node", q.RanksPerNode)
+		return question.Misuse("for example --ranks-per-node 16", "%d ranks on a node", q.RanksPerNode)
 	}
 	return nil
 }
@@ -110,7 +111,7 @@ func (s *solver) say(format string, args ...any) {
 // result is the answer when all rows were added.
 func (s *solver) result() (*Result, error) {
 	out := s.out
-	s.unpaired.SummedBlocked = inSeconds(s.summedNS)
+	s.unpaired.SummedBlocked, s.unpaired.OwnBlocked, s.unpaired.UnrecordedBlocked = inSeconds(s.summedNS), inSeconds(s.ownNS), inSeconds(s.unrecordedNS)
 	out.Unpaired = s.unpaired
 	out.Findings = s.findings()
 	all := s.list(s.node)
@@ -125,6 +126,7 @@ func (s *solver) result() (*Result, error) {
 		out.Placement = place
 		s.findPlacement()
 	}
+	out.advise()
 	s.at, s.pairs, s.sizes = nil, pairTable{}, nil // memory for the tree
 	out.Pairs = s.touching(all)
 	if err := s.distances(); err != nil {
@@ -166,7 +168,7 @@ func (s *solver) touching(all []Pair) []Pair {
 func (s *solver) distances() error {
 	pairs, known, unknown := s.out.Pairs, 0, 0
 	if s.question.By == Span && s.spans == nil && len(pairs) > 0 {
-		return misuse("measure with --keep-bursts all, or take --by blocked", "spans of messages are not known: the run directory does not keep all of them")
+		return question.Misuse("measure with --keep-bursts all, or take --by blocked", "spans of messages are not known: the run directory does not keep all of them")
 	}
 	for i := range pairs {
 		p := &pairs[i]
@@ -189,7 +191,7 @@ func (s *solver) distances() error {
 		}
 	}
 	if known == 0 && unknown > 0 {
-		return misuse("measure with --keep-bursts all, or take --by blocked", "late times are known of no pair")
+		return question.Misuse("measure with --keep-bursts all, or take --by blocked", "late times are known of no pair")
 	}
 	if unknown > 0 {
 		s.say("%s of which late times are not known, or estimated from fewer than 30 messages, %s in no group", units.Count(unknown, "pair"), are(unknown))

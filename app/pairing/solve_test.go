@@ -2,9 +2,7 @@ package pairing
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"reflect"
 	"runtime"
@@ -12,207 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
+	"moriens/app/question"
 	"moriens/internal/hint"
 	"moriens/internal/testenv"
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
 	"moriens/trace/rundir/rundirtest"
 )
-
-// near compares times, which are sums of nanoseconds; not known equals not known.
-func near(a, b rundir.Number) bool {
-	x, y := float64(a), float64(b)
-	return math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-12*max(1e-3, math.Abs(x))
-}
-
-// A planted run has up to two worlds on some nodes, and every row that its ranks may have, drawn at random.
-type planted struct {
-	file  *rundir.Pairs
-	rows  []parquet.PairsRow
-	ranks []Rank
-}
-
-func plant(t *rapid.T) planted {
-	p := planted{file: &rundir.Pairs{Format: 1, Basis: rapid.SampledFrom([]string{rundir.PairsAll, rundir.PairsWindows}).Draw(t, "basis"), Seconds: 1, Totals: &rundir.PairsTotals{}}}
-	for world := range rapid.IntRange(1, 2).Draw(t, "worlds") {
-		for rank := range rapid.IntRange(1, 4).Draw(t, "ranks") {
-			node := fmt.Sprintf("n%d", rapid.IntRange(0, 2).Draw(t, "node"))
-			p.ranks = append(p.ranks, Rank{world, 2*rank + world, node})
-			p.file.Hosts = append(p.file.Hosts, rundir.PairsHost{Name: node, World: world, Ranks: fmt.Sprint(2*rank + world)})
-		}
-	}
-	kinds := []string{parquet.PairsSent, parquet.PairsReceived, parquet.PairsPut, parquet.PairsGot, parquet.PairsCollective}
-	n, late := rapid.Int64Range(1, 1000), []int64{0, 1, 9, 20, 30, 40, 50, -1}
-	for range rapid.IntRange(0, 60).Draw(t, "rows") {
-		a, b := rapid.SampledFrom(p.ranks).Draw(t, "rank"), rapid.SampledFrom(p.ranks).Draw(t, "peer")
-		r := parquet.PairsRow{
-			Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), World: int32(a.World), Rank: int32(a.Rank), PeerWorld: int32(b.World), Peer: int32(b.Rank), FromBytes: -1, ToBytes: -1,
-			Messages: n.Draw(t, "messages"), Bytes: n.Draw(t, "bytes"), BlockedNS: n.Draw(t, "ns"), LongestNS: n.Draw(t, "longest"), FirstNS: n.Draw(t, "first"),
-			LateNS: rapid.SampledFrom(late).Draw(t, "late"), LateErrorNS: rapid.SampledFrom(late).Draw(t, "error"),
-		}
-		switch rapid.IntRange(0, 9).Draw(t, "what") {
-		case 0:
-			r.PeerWorld, r.Peer = -1, -1
-		case 1:
-			r.Peer = 99
-		case 2, 3:
-			r.FromBytes = int64(1) << rapid.IntRange(0, 3).Draw(t, "size")
-			r.ToBytes = 2*r.FromBytes - 1
-		}
-		p.rows = append(p.rows, r)
-	}
-	return p
-}
-
-// of are the rows of a kind from one rank to another, or of all sizes only.
-func (p *planted) of(kind string, rank, peer Rank, sizes bool) (list []parquet.PairsRow) {
-	for _, r := range p.rows {
-		if r.Kind == kind && int(r.World) == rank.World && int(r.Rank) == rank.Rank && int(r.PeerWorld) == peer.World && int(r.Peer) == peer.Rank && (r.FromBytes >= 0) == sizes {
-			list = append(list, r)
-		}
-	}
-	return list
-}
-
-// pair adds up a pair the slow way; ok: it has exchanged messages.
-func (p *planted) pair(a, b int) (want Pair, ok bool) {
-	unknown := rundir.Number(math.NaN())
-	want = Pair{A: a, B: b, SameNode: p.ranks[a].Node == p.ranks[b].Node, Longest: unknown, First: unknown}
-	late := func(rows []parquet.PairsRow, ns, standardError *rundir.Number) {
-		for _, r := range rows {
-			e := r.LateErrorNS
-			if p.file.Basis == rundir.PairsAll {
-				e = 0
-			}
-			if r.LateNS < 0 || e < 0 {
-				*ns, *standardError = unknown, unknown
-			}
-			*ns += rundir.Number(float64(r.LateNS) / 1e9)
-			*standardError += rundir.Number(float64(e) / 1e9)
-		}
-	}
-	for _, way := range [][2]int{{a, b}, {b, a}} {
-		from, to := p.ranks[way[0]], p.ranks[way[1]]
-		received, sent := p.of(parquet.PairsReceived, to, from, false), p.of(parquet.PairsSent, from, to, false)
-		counted, sizes := received, p.of(parquet.PairsReceived, to, from, true)
-		if len(received) == 0 {
-			counted, sizes = sent, p.of(parquet.PairsSent, from, to, true)
-		}
-		for _, r := range counted {
-			want.Messages += r.Messages
-			want.Bytes += r.Bytes
-		}
-		for _, r := range received {
-			want.Blocked += inSeconds(r.BlockedNS)
-			if math.IsNaN(float64(want.Longest)) {
-				want.Longest, want.First = 0, 0
-			}
-			want.Longest, want.First = max(want.Longest, inSeconds(r.LongestNS)), max(want.First, inSeconds(r.FirstNS))
-		}
-		for _, r := range sent {
-			want.Send += inSeconds(r.BlockedNS)
-		}
-		late(received, &want.LateSender, &want.LateSenderError)
-		late(sent, &want.LateReceiver, &want.LateReceiverErr)
-		if len(counted) > 0 && len(received) == 0 {
-			want.LateSender, want.LateSenderError = unknown, unknown
-		}
-		if len(counted) > 0 && len(sent) == 0 {
-			want.LateReceiver, want.LateReceiverErr = unknown, unknown
-		}
-		for _, r := range sizes {
-			k := slices.IndexFunc(want.Sizes, func(s rundir.PairsSize) bool { return s.FromBytes == r.FromBytes })
-			if k < 0 {
-				k = len(want.Sizes)
-				want.Sizes = append(want.Sizes, rundir.PairsSize{FromBytes: r.FromBytes, ToBytes: r.ToBytes})
-			}
-			want.Sizes[k].Messages += r.Messages
-			want.Sizes[k].Bytes += r.Bytes
-			if r.Kind == parquet.PairsReceived {
-				want.Sizes[k].Blocked += inSeconds(r.BlockedNS)
-			}
-		}
-	}
-	slices.SortFunc(want.Sizes, func(x, y rundir.PairsSize) int { return int(x.FromBytes - y.FromBytes) })
-	return want, want.Messages > 0
-}
-
-// Sums of pairs are those that a simple loop over all rows makes, whatever rows there are.
-func TestSumsByBruteForce(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := plant(t)
-		by := rapid.SampledFrom([]By{Blocked, Bytes, Messages, Late}).Draw(t, "by")
-		r, err := Solve(p.file, p.rows, Question{By: by})
-		var want []Pair
-		known := false
-		for a := range p.ranks {
-			for b := a + 1; b < len(p.ranks); b++ {
-				if x, ok := p.pair(a, b); ok {
-					known = known || !math.IsNaN(float64(x.LateSender+x.LateReceiver))
-					want = append(want, x)
-				}
-			}
-		}
-		var mistake UsageError
-		if by == Late && len(want) > 0 && !known {
-			if !errors.As(err, &mistake) {
-				t.Fatalf("late times are known of no pair, and the error is %v", err)
-			}
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(r.Ranks, p.ranks) || len(r.Pairs) != len(want) {
-			t.Fatalf("ranks %v, want %v; %d pairs, want %d", r.Ranks, p.ranks, len(r.Pairs), len(want))
-		}
-		for i, w := range want {
-			g := r.Pairs[i]
-			distance := map[By]rundir.Number{Blocked: w.Blocked, Bytes: rundir.Number(w.Bytes), Messages: rundir.Number(w.Messages), Late: w.LateSender + w.LateReceiver}[by]
-			same := g.A == w.A && g.B == w.B && g.SameNode == w.SameNode && g.Messages == w.Messages && g.Bytes == w.Bytes && near(g.Blocked, w.Blocked) && near(g.Send, w.Send) &&
-				near(g.Longest, w.Longest) && near(g.First, w.First) && near(g.LateSender, w.LateSender) && near(g.LateSenderError, w.LateSenderError) &&
-				near(g.LateReceiver, w.LateReceiver) && near(g.LateReceiverErr, w.LateReceiverErr) && near(g.Distance, distance) && len(g.Sizes) == len(w.Sizes)
-			for k := 0; same && k < len(w.Sizes); k++ {
-				x, y := g.Sizes[k], w.Sizes[k]
-				same = x.FromBytes == y.FromBytes && x.ToBytes == y.ToBytes && x.Messages == y.Messages && x.Bytes == y.Bytes && near(x.Blocked, y.Blocked)
-			}
-			if !same {
-				t.Fatalf("pair %d is\n%+v, want\n%+v", i, g, w)
-			}
-		}
-		p.checkUnpaired(t, r)
-		checkTree(t, r)
-	})
-}
-
-// checkUnpaired compares what is in no pair.
-func (p *planted) checkUnpaired(t *rapid.T, r *Result) {
-	var want Unpaired
-	for _, x := range p.rows {
-		received := x.Kind == parquet.PairsReceived
-		switch {
-		case x.FromBytes >= 0:
-		case x.Peer < 0 && received:
-			want.SummedMessages += x.Messages
-			want.SummedBytes += x.Bytes
-			want.SummedBlocked += inSeconds(x.BlockedNS)
-		case x.Peer == 99 && (received || x.Kind == parquet.PairsSent):
-			want.UnrecordedMessages += x.Messages
-			want.UnrecordedBytes += x.Bytes
-		case x.Peer == x.Rank && x.PeerWorld == x.World && received:
-			want.OwnMessages += x.Messages
-		}
-	}
-	got := r.Unpaired
-	if !near(got.SummedBlocked, want.SummedBlocked) {
-		t.Fatalf("%+v, want %+v", got, want)
-	}
-	if got.SummedBlocked = want.SummedBlocked; got != want {
-		t.Fatalf("%+v, want %+v", got, want)
-	}
-}
 
 // checkTree checks what holds of every answer.
 func checkTree(t interface {
@@ -334,94 +138,6 @@ func TestRanksPerNode(t *testing.T) {
 	}
 }
 
-// recount adds up what is between the nodes of a placement.
-func recount(r *Result, nodes []PlacementNode) (bytes, messages int64, blocked rundir.Number) {
-	of := make(map[int]int)
-	for n, node := range nodes {
-		for _, rank := range node.Ranks {
-			of[rank] = n
-		}
-	}
-	for _, p := range r.Pairs {
-		if of[p.A] != of[p.B] {
-			bytes, messages, blocked = bytes+p.Bytes, messages+p.Messages, blocked+p.Blocked
-		}
-	}
-	return bytes, messages, blocked
-}
-
-// The advised figures are those of a count over all pairs, nodes have as many ranks as before, and what is saved
-// follows from the lines.
-func TestPlacement(t *testing.T) {
-	for _, c := range []struct {
-		kind   string
-		weigh  bool
-		better bool
-		most   int64
-	}{{"placed", false, true, 1000 * 4096}, {"placed", true, true, 1000 * 4096}, {"large", false, true, 8 << 30}, {"late", false, false, math.MaxInt64}, {"worlds", false, true, math.MaxInt64}} {
-		r := solve(t, c.kind, Question{Weigh: c.weigh})
-		p := r.Placement
-		room := make(map[string]int)
-		for _, x := range r.Ranks {
-			room[x.Node]++
-		}
-		var now []PlacementNode
-		for name := range room {
-			n := PlacementNode{Name: name}
-			for i, x := range r.Ranks {
-				if x.Node == name {
-					n.Ranks = append(n.Ranks, i)
-				}
-			}
-			now = append(now, n)
-		}
-		for _, n := range p.Nodes {
-			if room[n.Name] != len(n.Ranks) {
-				t.Errorf("%s: node %s has %d ranks, want %d", c.kind, n.Name, len(n.Ranks), room[n.Name])
-			}
-			delete(room, n.Name)
-		}
-		bytes, messages, blocked := recount(r, p.Nodes)
-		before, messagesBefore, blockedBefore := recount(r, now)
-		if p.Advised != bytes || p.InternodeBytes != before || !near(p.AdvisedBlocked, blocked) || !near(p.Blocked, blockedBefore) || len(room) > 0 {
-			t.Errorf("%s: advised %d bytes and %v s, want %d and %v; now %d and %v, want %d and %v; without nodes %v", c.kind, p.Advised, p.AdvisedBlocked, bytes, blocked, p.InternodeBytes, p.Blocked, before, blockedBefore, room)
-		}
-		if p.Better != c.better || p.Advised > c.most || p.Better && float64(before-bytes) < .1*float64(before) {
-			t.Errorf("%s: better %t, %d bytes", c.kind, p.Better, p.Advised)
-		}
-		saved := rundir.Number(math.NaN())
-		if len(r.Lines) == 2 {
-			saved = rundir.Number(float64(before-bytes)*(1/3e9-1/8e9) + float64(messagesBefore-messages)*1.3e-6)
-		}
-		if !near(p.Saved, saved) {
-			t.Errorf("%s: saves %v s, want %v", c.kind, p.Saved, saved)
-		}
-		found := slices.ContainsFunc(r.Findings, func(f rundir.PairsFinding) bool { return f.Kind == rundir.PairsPlacing })
-		if found != (c.kind == "placed") {
-			t.Errorf("%s: findings %+v", c.kind, r.Findings)
-		}
-	}
-	if p := solve(t, "halo", Question{}).Placement; p != nil {
-		t.Errorf("on one node: %+v", p)
-	}
-}
-
-// What collectives and one-sided communication move counts for placement alone.
-func TestMoved(t *testing.T) {
-	file, rows := rundirtest.Pairs("placed")
-	for _, kind := range []string{parquet.PairsPut, parquet.PairsGot, parquet.PairsCollective} {
-		rows = append(rows, parquet.PairsRow{Kind: kind, Rank: 0, Peer: 7, FromBytes: -1, ToBytes: -1, Messages: 1, Bytes: 1000, LateNS: -1, LateErrorNS: -1})
-	}
-	r, err := Solve(file, rows, Question{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	without := solve(t, "placed", Question{})
-	if len(r.Pairs) != len(without.Pairs) || r.Placement.InternodeBytes != without.Placement.InternodeBytes+3000 {
-		t.Errorf("%d pairs, %d bytes, without %d and %d", len(r.Pairs), r.Placement.InternodeBytes, len(without.Pairs), without.Placement.InternodeBytes)
-	}
-}
-
 // Without messages there is an answer that says so.
 func TestNoMessages(t *testing.T) {
 	r := solve(t, "none", Question{})
@@ -459,7 +175,7 @@ func TestRefused(t *testing.T) {
 	} {
 		file, rows := rundirtest.Pairs("late")
 		_, err := Solve(file, rows, q)
-		var mistake UsageError
+		var mistake question.UsageError
 		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) || hint.Of(err) == "" {
 			t.Errorf("%+v: %v, hint %q, want %q", q, err, hint.Of(err), want)
 		}
@@ -512,93 +228,13 @@ func TestSameAnswer(t *testing.T) {
 	}
 }
 
-// Large runs are placed on request alone, and say so.
-func TestPlacedOnRequest(t *testing.T) {
-	file := &rundir.Pairs{Basis: rundir.PairsAll, Totals: new(rundir.PairsTotals), Hosts: []rundir.PairsHost{{Name: "a", Ranks: "0-4999"}, {Name: "b", Ranks: "5000-5000"}}}
-	rows := []parquet.PairsRow{{Kind: parquet.PairsReceived, Rank: 5000, Peer: 1, FromBytes: -1, ToBytes: -1, Messages: 1, Bytes: 1}}
-	for _, place := range []bool{false, true} {
-		r, err := Solve(file, rows, Question{Place: place})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if said := slices.ContainsFunc(r.Why, func(s string) bool { return strings.Contains(s, "--weigh bytes computes it") }); said == place || (r.Placement != nil) != place {
-			t.Errorf("asked for %t: %+v, %q", place, r.Placement, r.Why)
-		}
-	}
-}
-
-// JSON has all fields, lists are never null, and what is not known is.
-func TestJSON(t *testing.T) {
-	for _, kind := range rundirtest.Exchanges {
-		r := solve(t, kind, Question{})
-		var b bytes.Buffer
-		if err := r.WriteJSON(&b); err != nil {
-			t.Fatal(err)
-		}
-		var got map[string]any
-		if err := json.Unmarshal(b.Bytes(), &got); err != nil {
-			t.Fatalf("%v in\n%s", err, b.String())
-		}
-		for _, field := range []string{"ranks", "pairs", "merges", "order", "groups", "lines", "sizes", "call_paths", "causes", "findings"} {
-			if _, list := got[field].([]any); !list {
-				t.Errorf("%s: %s is %v", kind, field, got[field])
-			}
-		}
-		for _, field := range []string{"format", "exact", "totals", "cophenetic", "modularity", "placement"} {
-			if _, there := got[field]; !there {
-				t.Errorf("%s: no %s", kind, field)
-			}
-		}
-		back := new(Result)
-		if err := json.Unmarshal(b.Bytes(), back); err != nil {
-			t.Fatal(err)
-		}
-		var again bytes.Buffer
-		if err := back.WriteJSON(&again); err != nil || again.String() != b.String() {
-			t.Errorf("%s: read and written again it differs: %v", kind, err)
-		}
-		if strings.Count(b.String(), "\n") < len(r.Pairs)+len(r.Ranks) {
-			t.Errorf("%s: pairs have no lines of their own", kind)
-		}
-	}
-}
-
-// Ranks of a list are those of the run; of several worlds each world's, or one's.
-func TestRankList(t *testing.T) {
-	ranks := solve(t, "worlds", Question{}).Ranks
-	for text, want := range map[string][]int{"0": {0, 4}, "1-2": {1, 2, 5}, "3,1:1": {3, 5}, "0:0-9": {0, 1, 2, 3}, "1:0, 1": {1, 4, 5}} {
-		var l RankList
-		if err := l.UnmarshalText([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := l.Of(ranks); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "1-", "-1", "a", "2-1", "1:", ":1", "x:1", "1,,2", "99999999999"} {
-		var l RankList
-		if err := l.UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q is read as %v", text, l)
-		}
-	}
-	for text, want := range map[string]string{"7": "no rank 7 is recorded", "0,1:2-3": "no rank 1:2-3 is recorded", "2:0": "no rank 2:0"} {
-		var l RankList
-		if err := l.UnmarshalText([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.Of(ranks); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-}
-
 // More groups than ranks there cannot be.
 func TestMoreGroupsThanRanks(t *testing.T) {
 	file, rows := rundirtest.Pairs("late")
 	if r, err := Solve(file, rows, Question{Groups: 8}); err != nil || len(r.Groups) != 8 {
 		t.Errorf("%v: %+v", err, r)
 	}
-	var wrong UsageError
+	var wrong question.UsageError
 	if _, err := Solve(file, rows, Question{Groups: 9}); !errors.As(err, &wrong) || err.Error() != "8 ranks cannot be cut into 9 groups" || hint.Of(err) == "" {
 		t.Errorf("%v", err)
 	}

@@ -19,7 +19,7 @@ func readSpans(dir string, m *rundir.Manifest, n *numbering) (spans, error) {
 	}
 	run, _, _, err := rundir.Read(dir)
 	if err != nil {
-		return nil, hint.Default(err, damaged)
+		return nil, hint.Default(err, rundir.AdviseDamage)
 	}
 	return spansOf(run, n), nil
 }

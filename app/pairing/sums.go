@@ -20,9 +20,10 @@ type gathering struct {
 	pairs    pairTable
 	sizes    []sizeSums
 	unpaired Unpaired
-	summedNS int64
-	rows     int64
-	total    counts // of all messages, as the totals have them
+	// Blocked time of what is unpaired.
+	summedNS, ownNS, unrecordedNS int64
+	rows                          int64
+	total                         counts // of all messages, as the totals have them
 }
 
 // A pairTable grows without copying what it has: a large run has millions of pairs.
@@ -138,7 +139,7 @@ func (g *gathering) addRow(r *parquet.PairsRow) error {
 		return errImpossible
 	}
 	g.rows++
-	if r.FromBytes < 0 && (r.Kind == parquet.PairsReceived || r.Kind == parquet.PairsSent && g.number.of(r.PeerWorld, r.Peer) < 0) {
+	if r.FromBytes < 0 && (r.Kind == parquet.PairsReceived || r.Kind == parquet.PairsSent && r.Peer >= 0 && g.number.of(r.PeerWorld, r.Peer) < 0) {
 		g.total.add(r)
 	}
 	if r.Peer < 0 {
@@ -152,11 +153,16 @@ func (g *gathering) addRow(r *parquet.PairsRow) error {
 		if messages && r.FromBytes < 0 {
 			g.unpaired.UnrecordedMessages += r.Messages
 			g.unpaired.UnrecordedBytes += r.Bytes
+			if r.Kind == parquet.PairsReceived {
+				g.unrecordedNS += r.BlockedNS
+			}
 		}
 		return nil
 	case peer == rank:
 		if r.Kind == parquet.PairsReceived && r.FromBytes < 0 {
 			g.unpaired.OwnMessages += r.Messages
+			g.unpaired.OwnBytes += r.Bytes
+			g.ownNS += r.BlockedNS
 		}
 		return nil
 	}

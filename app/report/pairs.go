@@ -44,7 +44,7 @@ func pairsOf(r *pairing.Result) *page.Pairs {
 	p := &page.Pairs{
 		Why: r.Why, Exact: r.Exact, Seconds: r.Seconds, By: string(r.By), Linkage: r.Linkage, Totals: r.Totals, Table: r.Table,
 		Cophenetic: r.Cophenetic, Modularity: r.Modularity, TopologyModularity: r.TopologyModularity, GroupsFollowTopology: r.GroupsFollowTopology,
-		Lines: r.Lines, Sizes: r.Sizes, CallPaths: r.CallPaths, Causes: r.Causes, Findings: r.Findings,
+		Lines: r.Lines, Sizes: r.Sizes, CallPaths: r.CallPaths, Causes: r.Causes, Findings: make([]page.PairsFinding, len(r.Findings)),
 		Groups: make([]page.PairsGroup, len(r.Groups)), Nodes: []string{}, Order: make([]int32, len(r.Order)),
 	}
 	node := make(map[string]int32)
@@ -61,6 +61,9 @@ func pairsOf(r *pairing.Result) *page.Pairs {
 		of := &p.Ranks
 		of.World, of.Rank, of.Node = append(of.World, int32(rank.World)), append(of.Rank, int32(rank.Rank)), append(of.Node, number(rank.Node))
 		of.Group, of.Advised = append(of.Group, -1), append(of.Advised, -1)
+	}
+	for i, f := range r.Findings {
+		p.Findings[i] = page.PairsFinding(f)
 	}
 	for i, g := range r.Groups {
 		p.Groups[i].Blocked = g.Blocked
@@ -96,7 +99,7 @@ func addPair(p *page.Pairs, pair *pairing.Pair, number int32) {
 	e.Blocked, e.Send = append(e.Blocked, float64(pair.Blocked)), append(e.Send, float64(pair.Send))
 	e.Longest, e.First = append(e.Longest, float64(pair.Longest)), append(e.First, float64(pair.First))
 	e.LateSender, e.LateSenderError = append(e.LateSender, float64(pair.LateSender)), append(e.LateSenderError, float64(pair.LateSenderError))
-	e.LateReceiver = append(e.LateReceiver, float64(pair.LateReceiver))
+	e.LateReceiver, e.LateReceiverError = append(e.LateReceiver, float64(pair.LateReceiver)), append(e.LateReceiverError, float64(pair.LateReceiverErr))
 	for _, of := range pair.Sizes {
 		s.Pair, s.From = append(s.Pair, number), append(s.From, float64(of.FromBytes))
 		s.Messages, s.Bytes, s.BlockedSec = append(s.Messages, float64(of.Messages)), append(s.Bytes, float64(of.Bytes)), append(s.BlockedSec, float64(of.Blocked))

@@ -21,6 +21,7 @@ func TestPairsOf(t *testing.T) {
 		},
 		Merges: []pairing.Merge{{Left: 0, Right: 1, Height: 0.5, Size: 2}, {Left: 2, Right: 3, Height: 1, Size: 3}}, Order: []int{2, 0, 1},
 		Groups:    []pairing.Group{{Ranks: []int{0, 1}, Blocked: 2}},
+		Findings:  []pairing.Finding{{PairsFinding: rundir.PairsFinding{Kind: rundir.PairsHeavyPair, Text: "it is heavy"}, Advice: "look at it"}},
 		Placement: &pairing.Placement{InternodeBytes: 700, Advised: 400, Saved: 0.1, Nodes: []pairing.PlacementNode{{Name: "b", Ranks: []int{0, 1}}, {Name: "c", Ranks: []int{2}}}},
 	}
 	p := pairsOf(r)
@@ -34,6 +35,9 @@ func TestPairsOf(t *testing.T) {
 	}
 	if !slices.Equal(p.Nodes, []string{"b", "a", "c"}) || p.Groups[0].Blocked != 2 || p.Placement.Advised != 400 || p.Totals.Messages != 7 {
 		t.Errorf("%+v", p)
+	}
+	if f := p.Findings; len(f) != 1 || f[0].Text != "it is heavy" || f[0].Advice != "look at it" {
+		t.Errorf("findings %+v", f)
 	}
 	if late := p.Each.LateSender; !math.IsNaN(late[0]) || late[1] != 0.5 || !math.IsNaN(p.Each.LateReceiver[0]) {
 		t.Errorf("late senders: %v", late)

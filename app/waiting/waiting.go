@@ -9,8 +9,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"syscall"
 
+	"moriens/app/question"
 	"moriens/internal/files"
 	"moriens/internal/hint"
 	"moriens/trace/parquet"
@@ -46,18 +46,6 @@ type Answer struct {
 	question      Question
 }
 
-// A UsageError is a question that has no answer.
-type UsageError struct{ error }
-
-// Unwrap returns what is wrong.
-func (e UsageError) Unwrap() error { return e.error }
-
-func misuse(advice, format string, args ...any) error {
-	return UsageError{hint.With(fmt.Errorf(format, args...), advice)}
-}
-
-const damaged = "the run directory is damaged: copy it again from its origin"
-
 // Ask reads what a run directory has.
 func Ask(q Question) (*Answer, error) {
 	a, err := ask(q)
@@ -68,15 +56,12 @@ func Ask(q Question) (*Answer, error) {
 }
 
 func ask(q Question) (*Answer, error) {
-	m, err := rundir.ReadManifest(q.Dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, rundir.NoManifest(q.Dir)
-	}
+	m, err := question.Manifest(q.Dir)
 	if err != nil {
 		return nil, err
 	}
 	if m.Nobody() {
-		return nil, misuse("moriens status "+q.Dir+" says what is known", "no rank was recorded: %s", m.Empty)
+		return nil, question.Misuse("moriens status "+q.Dir+" says what is known", "no rank was recorded: %s", m.Empty)
 	}
 	w, err := Read(q.Dir, m)
 	if err != nil {
@@ -96,34 +81,17 @@ func ask(q Question) (*Answer, error) {
 
 // Read is what a run directory with this manifest has. Where it has no waits.json, the error is fs.ErrNotExist.
 func Read(dir string, m *rundir.Manifest) (*rundir.Waits, error) {
-	w, err := rundir.ReadWaits(dir)
-	if err == nil {
-		return w, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, hint.Default(err, damaged)
-	}
-	for _, text := range m.Reduction.Missing {
-		if strings.HasPrefix(text, rundir.WaitsFile+" is missing") {
-			return nil, hint.With(lacking{errors.New(text)}, "measure again with more time for the analysis: --moriens-timeout (docs/reduction.md)")
-		}
-	}
-	return nil, hint.With(lacking{fmt.Errorf("it has no %s: a version of moriens wrote it that did not compute waits", rundir.WaitsFile)}, "measure, or analyze, again with this version")
+	return question.Read(dir, m, question.File[rundir.Waits]{Name: rundir.WaitsFile, Of: "waits", Read: rundir.ReadWaits})
 }
-
-// lacking is an error for files that are not there.
-type lacking struct{ error }
-
-func (lacking) Is(err error) bool { return err == fs.ErrNotExist }
 
 // complete makes the list of causes or ranks complete, from waits.parquet.
 func (a *Answer) complete() error {
 	f, err := files.Open(filepath.Join(a.question.Dir, rundir.WaitsTableFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return hint.With(lacking{fmt.Errorf("it has no %s beside %s", rundir.WaitsTableFile, rundir.WaitsFile)}, damaged)
+		return question.Lacking(rundir.AdviseDamage, "it has no %s beside %s", rundir.WaitsTableFile, rundir.WaitsFile)
 	}
 	if err != nil {
-		return hint.Default(err, damaged)
+		return hint.Default(err, rundir.AdviseDamage)
 	}
 	defer f.Close()
 	s := sums{main: a.Within == rundir.WithinMain, kinds: make(map[int32]int32), threads: make(map[rundir.ThreadName]*threadSums), causes: make(map[doing]*causeSums)}
@@ -135,7 +103,7 @@ func (a *Answer) complete() error {
 		add = s.addCauses
 	}
 	if err := parquet.ScanWaits(f, f.Size(), add); err != nil {
-		return hint.Default(fmt.Errorf("%s: %w", rundir.WaitsTableFile, err), damaged)
+		return hint.Default(fmt.Errorf("%s: %w", rundir.WaitsTableFile, err), rundir.AdviseDamage)
 	}
 	whole := *a.Table
 	if a.question.By == ByRank {
@@ -158,7 +126,7 @@ func (s *sums) addOthers(dir string) error {
 		return nil
 	}
 	if err != nil {
-		return hint.Default(err, damaged)
+		return hint.Default(err, rundir.AdviseDamage)
 	}
 	for i := range e.Runs {
 		for _, l := range e.Runs[i].Threads {
@@ -174,11 +142,11 @@ func (a *Answer) Known() error {
 	case a.Table != nil:
 		return nil
 	case q.Windows && a.WholeRun != nil && a.WholeRun.Basis == rundir.WaitsFull:
-		return misuse("leave out --windows", "%s: the whole run is known in full detail, windows have no table of their own", q.Dir)
+		return question.Misuse("leave out --windows", "%s: the whole run is known in full detail, windows have no table of their own", q.Dir)
 	case !q.Windows && a.Windows != nil:
-		return misuse("--windows shows those of what is kept in full detail", "%s: the waits of the whole run are not known%s", q.Dir, a.why())
+		return question.Misuse("--windows shows those of what is kept in full detail", "%s: the waits of the whole run are not known%s", q.Dir, a.why())
 	default:
-		return misuse("docs/waits.md says of which runs they are known", "%s: the waits are not known%s", q.Dir, a.why())
+		return question.Misuse("docs/waits.md says of which runs they are known", "%s: the waits are not known%s", q.Dir, a.why())
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"moriens/app/question"
 	"moriens/internal/hint"
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
@@ -200,7 +201,7 @@ func TestNotKnown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var mistake UsageError
+		var mistake question.UsageError
 		if err = a.Known(); !errors.As(err, &mistake) || !strings.Contains(err.Error(), c.want) || hint.Of(err) == "" {
 			t.Errorf("%s: %v, hint %q", what, err, hint.Of(err))
 		}
@@ -210,7 +211,7 @@ func TestNotKnown(t *testing.T) {
 		t.Errorf("%v, %v", err, a.Known())
 	}
 	_, err = Ask(Question{Dir: directory(t, map[string]any{"ranks": 0, "empty": "no process called MPI"}, nil)})
-	var mistake UsageError
+	var mistake question.UsageError
 	if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "no rank was recorded: no process called MPI") {
 		t.Error(err)
 	}

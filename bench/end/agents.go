@@ -110,9 +110,14 @@ func (j job) rank(s *sender, m *maker, node, rank int) error {
 		list = append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sections{Sections: sections}})
 		calls += uint64(m.block.Rows)
 	}
+	transfers := uint64(0)
+	if j.peers > 0 {
+		transfers = uint64(2 * j.peers * peerMessages)
+		list = append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sums{Sums: j.sums(rank)}})
+	}
 	list = append(list,
 		&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: j.ring(rank), Calls: calls}}},
-		&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: j.process(rank)}}},
+		&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: j.process(rank), Transfers: transfers}}},
 		&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: j.process(rank), How: moriensv1.ProcessEnd_HOW_FINALIZED}}},
 	)
 	for _, m := range list {

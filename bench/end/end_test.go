@@ -12,6 +12,8 @@ import (
 	"moriens/internal/mpicall"
 	"moriens/internal/section"
 	"moriens/internal/units"
+	"moriens/trace/parquet"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // What was planted is found, at full length and with few iterations, of ranks on several nodes and with counters; how
@@ -44,6 +46,38 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// Where all ranks have exchanged messages with all others, those pairs are there with all their messages, and the
+// directory fits its budget: where that leaves no room for a row of each, the others are added up.
+func TestAllToAll(t *testing.T) {
+	j := newJob(200, 20_000, false)
+	j.peers = j.ranks - 1
+	for _, tt := range []struct {
+		budget units.Bytes
+		summed bool
+	}{{64 << 20, false}, {1 << 20, true}} {
+		dir := t.TempDir()
+		e, err := measure(j, retention.Options{Budget: tt.budget}, "", dir, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, rows := rundirtest.CheckPairs(t, dir)
+		want := int64(j.ranks * j.peers * peerMessages)
+		received, sent := int64(0), int64(0)
+		for i := range rows {
+			switch r := &rows[i]; {
+			case r.Sized():
+			case r.Kind == parquet.PairsReceived:
+				received += r.Messages
+			case r.Kind == parquet.PairsSent:
+				sent += r.Messages
+			}
+		}
+		if x := p.Totals; x.Pairs != int64(j.ranks*j.peers/2) || x.Messages != want || x.Bytes != peerBytes*want || received != want || sent != want || p.Table.Summed > 0 != tt.summed || e.Bytes > int64(tt.budget) {
+			t.Errorf("%d bytes; %d messages received and %d sent in %d rows, want %d each: %+v, %+v", e.Bytes, received, sent, len(rows), want, x, p.Table)
+		}
+	}
+}
+
 // A row for each run, a column for each run's stages.
 func TestTables(t *testing.T) {
 	var out bytes.Buffer
@@ -71,6 +105,9 @@ func TestTables(t *testing.T) {
 	}
 	if rows := strings.Count(out.String(), "\n| 64 | 30336 | "); rows != 2 || strings.Contains(out.String(), "| 0.00 – 0.00 | 0 – 0 |") {
 		t.Errorf("%d rows in\n%s", rows, out.String())
+	}
+	if err := run(&out, plan{bursts: "1", ranks: "2", peers: 2, one: true}); err == nil {
+		t.Error("two ranks with two others each")
 	}
 	for _, mistake := range [][2]string{{"0", "1"}, {"1", "x"}, {"", "1"}} {
 		if err := run(&out, plan{bursts: mistake[0], ranks: mistake[1], keep: retention.Options{Budget: retention.DefaultBudget}, one: true}); err == nil {

@@ -33,6 +33,7 @@ const (
 type job struct {
 	ranks, iterations int
 	counters          bool
+	peers             int // that each rank has counted messages with, each way; 0 = none
 }
 
 // newJob makes a job of at least as many bursts.

@@ -28,6 +28,7 @@ func main() {
 	flag.StringVar(&p.ranks, "ranks", "100,1000,10000", "numbers of ranks")
 	flag.BoolVar(&p.counters, "counters", false, "bursts have instructions and cycles, and are clustered by them")
 	flag.Func("keep", "bytes that a run directory may take, for example 16MiB", func(text string) error { return p.keep.Budget.UnmarshalText([]byte(text)) })
+	flag.IntVar(&p.peers, "peers", 0, "other ranks that each rank has counted messages with, each way; 0 = none")
 	flag.BoolVar(&p.keep.All, "all", false, "with -one: keep every burst and call")
 	flag.IntVar(&p.rounds, "rounds", 0, "measure in so many rounds, and print the least and the most of what rebuild and cluster take")
 	flag.StringVar(&p.before, "before", "", "with -rounds: this command of an earlier version, which is measured in turn")
@@ -46,6 +47,7 @@ func main() {
 type plan struct {
 	bursts, ranks string // numbers, by commas
 	counters      bool
+	peers         int
 	keep          retention.Options
 	rounds        int    // 0 = one of each, with all stages
 	before        string // command of an earlier version, "" = none
@@ -64,7 +66,12 @@ func run(out io.Writer, p plan) error {
 		return err
 	}
 	if p.one {
-		e, err := measure(newJob(ranks[0], bursts[0], p.counters), p.keep, p.profile, p.dir, p.limit)
+		if p.peers < 0 || p.peers >= ranks[0] {
+			return fmt.Errorf("-peers %d of %d ranks: give 0 to %d", p.peers, ranks[0], ranks[0]-1)
+		}
+		j := newJob(ranks[0], bursts[0], p.counters)
+		j.peers = p.peers
+		e, err := measure(j, p.keep, p.profile, p.dir, p.limit)
 		if err != nil {
 			return err
 		}
@@ -88,7 +95,7 @@ func run(out io.Writer, p plan) error {
 
 // measured is what a command, of this or an earlier version, has measured in a process of its own.
 func (p *plan) measured(command string, bursts, ranks int) (e end, err error) {
-	text, err := timing.Output(nil, command, "-one", "-bursts", strconv.Itoa(bursts), "-ranks", strconv.Itoa(ranks), "-counters="+strconv.FormatBool(p.counters),
+	text, err := timing.Output(nil, command, "-one", "-bursts", strconv.Itoa(bursts), "-ranks", strconv.Itoa(ranks), "-counters="+strconv.FormatBool(p.counters), "-peers", strconv.Itoa(p.peers),
 		"-keep", strconv.FormatInt(int64(p.keep.Budget), 10))
 	if err != nil {
 		return e, err

@@ -6,6 +6,7 @@ import (
 
 	"moriens/app/console"
 	"moriens/app/efficiency"
+	"moriens/app/question"
 	"moriens/conclude/factors"
 	"moriens/internal/hint"
 	"moriens/internal/plain"
@@ -25,7 +26,7 @@ type efficiencyCommand struct {
 
 func (c *efficiencyCommand) Run(w words) error {
 	answer, err := efficiency.Ask(efficiency.Question{Dirs: c.Dirs, Within: c.Within, Reference: c.Reference, Scaling: c.Scaling, To: c.To, Floors: c.FailBelow})
-	var mistake efficiency.UsageError
+	var mistake question.UsageError
 	if errors.As(err, &mistake) {
 		return usage(err, hint.Of(err))
 	}

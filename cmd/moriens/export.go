@@ -9,6 +9,7 @@ import (
 
 	"moriens/app/console"
 	"moriens/app/export"
+	"moriens/app/question"
 	"moriens/internal/hint"
 	"moriens/internal/plain"
 )
@@ -26,7 +27,7 @@ func (e *exportCommand) Run() error {
 	status := console.OpenStatus(os.Stderr)
 	defer status.Close()
 	err := export.Run(ctx, export.Config{Dir: e.Dir, Format: e.Format, Out: e.Out, Stdout: plain.Writer(os.Stdout), Stderr: plain.Writer(os.Stderr), Status: status})
-	var mistake export.UsageError
+	var mistake question.UsageError
 	if errors.As(err, &mistake) {
 		return usage(mistake.Unwrap(), hint.Of(err))
 	}

@@ -33,7 +33,7 @@ type commands struct {
 	Status     statusCommand     `cmd:"" group:"look" help:"Show the results of a finished run, or the state of one in progress: moriens status DIR"`
 	Efficiency efficiencyCommand `cmd:"" group:"look" help:"Show how well runs used their processors, what is lost where, and how runs scale: moriens efficiency DIR..."`
 	Waits      waitsCommand      `cmd:"" group:"look" help:"Show who waited for whom in MPI, who caused it, and the critical path: moriens waits DIR"`
-	Pairs      pairsCommand      `cmd:"" group:"look" help:"Show which ranks exchange messages, what that costs, and how ranks should be placed: moriens pairs DIR"`
+	Pairs      pairsCommand      `cmd:"" group:"look" help:"Show which ranks exchange messages, what that costs, and how to place ranks on nodes: moriens pairs DIR"`
 	View       viewCommand       `cmd:"" group:"look" help:"Show a run in a browser, served on the loopback interface: moriens view DIR"`
 	Report     reportCommand     `cmd:"" group:"look" help:"Rewrite report.html of a run, the page that opens from disk: moriens report DIR"`
 	Export     exportCommand     `cmd:"" group:"look" help:"Write the kept trace of a run in another format: moriens export DIR --format csv --out PATH"`

@@ -10,6 +10,7 @@ import (
 
 	"moriens/app/console"
 	"moriens/app/pairing"
+	"moriens/app/question"
 	"moriens/internal/hint"
 	"moriens/internal/plain"
 )
@@ -22,7 +23,7 @@ type pairsCommand struct {
 	JSON        bool             `group:"shown" name:"json" help:"Print JSON: all pairs, merges, groups, findings and the placement (docs/format/pairs.md)."`
 	Linkage     string           `group:"groups" help:"single or average (default: average; single above 20,000 ranks)." enum:",single,average" default:"" placeholder:"LINKAGE"`
 	Groups      int              `group:"groups" help:"Cut the dendrogram into N groups (default: the cut with the largest modularity)." placeholder:"N"`
-	Height      float64          `group:"groups" help:"Cut the dendrogram at height H, in 1/s for times." placeholder:"H"`
+	Height      float64          `group:"groups" help:"Cut the dendrogram at height H = 1/T, in 1/s for times." placeholder:"H"`
 	PerNode     int              `group:"placement" name:"ranks-per-node" help:"Assume N ranks on each node, in their order, in place of the nodes of the run." placeholder:"N"`
 	Weigh       string           `group:"placement" help:"Place ranks so that little of this is between nodes: bytes or blocked (default: ${default})." enum:"bytes,blocked" default:"bytes" placeholder:"WHAT"`
 	Order       string           `group:"placement" help:"Write the advised order of ranks to FILE, which must not exist." placeholder:"FILE" type:"path"`
@@ -39,7 +40,7 @@ func (c *pairsCommand) Run(line *kong.Context) error {
 	if err == nil && c.Order != "" {
 		err = answer.WriteOrder(c.Order, c.OrderFormat)
 	}
-	var mistake pairing.UsageError
+	var mistake question.UsageError
 	if errors.As(err, &mistake) {
 		return usage(err, hint.Of(err))
 	}

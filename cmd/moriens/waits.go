@@ -8,6 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"moriens/app/console"
+	"moriens/app/question"
 	"moriens/app/waiting"
 	"moriens/internal/hint"
 	"moriens/internal/plain"
@@ -31,7 +32,7 @@ func (c *waitsCommand) Run(line *kong.Context) error {
 	if err == nil && (!c.JSON || c.By != waiting.Overview) {
 		err = answer.Known()
 	}
-	var mistake waiting.UsageError
+	var mistake question.UsageError
 	if errors.As(err, &mistake) {
 		return usage(err, hint.Of(err))
 	}

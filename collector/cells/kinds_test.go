@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -265,23 +267,13 @@ func (p *planting) compare(t *testing.T, c *Coordinator, want *grouping.Result, 
 	if len(got.Clusters) != len(want.Clusters) || fmt.Sprint(got.Speed) != fmt.Sprint(want.Speed) {
 		t.Fatalf("%d clusters, speeds %v: want %d, %v", len(got.Clusters), got.Speed, len(want.Clusters), want.Speed)
 	}
+	labels := p.labels(t, c, len(got.Clusters))
+	p.renumber(t, want, labels)
 	for i := range got.Clusters {
 		x, y := &got.Clusters[i], &want.Clusters[i]
 		if x.Bursts != y.Bursts || x.Kind != y.Kind || x.MedianNS != y.MedianNS || x.Core != y.Core || x.Why != y.Why || math.Abs(float64(x.TimeNS-y.TimeNS)) > .001*float64(y.TimeNS) ||
 			fmt.Sprint(x.Predicted, x.Disturbed.Bursts, x.Before, x.After) != fmt.Sprint(y.Predicted, y.Disturbed.Bursts, y.Before, y.After) {
 			t.Errorf("cluster %d:\n%+v\nwant\n%+v", i+1, x, y)
-		}
-	}
-	labels := make([][]Labelled, len(p.threads))
-	for i, x := range p.threads {
-		rings, err := c.Rows(t.Context(), x.Agent, []uint64{x.Ring}, len(got.Clusters))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, l := range rings[x.Ring] {
-			for range l.Rows {
-				labels[i] = append(labels[i], l)
-			}
 		}
 	}
 	differ := 0
@@ -294,6 +286,82 @@ func (p *planting) compare(t *testing.T, c *Coordinator, want *grouping.Result, 
 		t.Errorf("%d of %d bursts have another cluster or kind, %d in question", differ, len(p.of), got.Certificate.Bursts)
 	}
 }
+
+// labels are the agents' labels of all rows, by thread.
+func (p *planting) labels(t *testing.T, c *Coordinator, clusters int) [][]Labelled {
+	t.Helper()
+	labels := make([][]Labelled, len(p.threads))
+	for i, x := range p.threads {
+		rings, err := c.Rows(t.Context(), x.Agent, []uint64{x.Ring}, clusters)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range rings[x.Ring] {
+			for range l.Rows {
+				labels[i] = append(labels[i], l)
+			}
+		}
+	}
+	return labels
+}
+
+// renumber gives clusters the numbers that they have at the agents. Clusters are numbered by their time, which agents
+// know to a thousandth: two of nearly the same time may have each other's number, no others.
+func (p *planting) renumber(t *testing.T, r *grouping.Result, labels [][]Labelled) {
+	t.Helper()
+	n := len(r.Clusters)
+	together := make([]map[int32]int, n+1) // by cluster: bursts by the agents' number
+	for i, thread := range p.of {
+		of := r.Labels[i]
+		if of < 1 {
+			continue
+		}
+		if together[of] == nil {
+			together[of] = make(map[int32]int)
+		}
+		together[of][labels[thread][p.row[i]].Cluster]++
+	}
+	to, taken := make([]int32, n+1), make([]bool, n+1)
+	for k := 1; k <= n; k++ {
+		to[k] = int32(k)
+		for number, bursts := range together[k] {
+			if number > 0 && 2*bursts > r.Clusters[k-1].Bursts {
+				to[k] = number
+			}
+		}
+		x, y := &r.Clusters[k-1], &r.Clusters[to[k]-1]
+		if taken[to[k]] || math.Abs(float64(x.TimeNS-y.TimeNS)) > .001*float64(x.TimeNS) {
+			t.Fatalf("cluster %d of %d ns is number %d, as one of %d ns would be", k, x.TimeNS, to[k], y.TimeNS)
+		}
+		taken[to[k]] = true
+	}
+	number := func(k int32) int32 {
+		if k < 1 {
+			return k
+		}
+		return to[k]
+	}
+	clusters := slices.Clone(r.Clusters)
+	for i := range clusters {
+		x := clusters[i]
+		x.ID, x.Kind, x.Other = number(x.ID), number(x.Kind), number(x.Other)
+		x.Why = clusterInWords.ReplaceAllStringFunc(x.Why, func(text string) string {
+			at := strings.LastIndexByte(text, ' ') + 1
+			k, err := strconv.Atoi(text[at:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text[:at] + strconv.Itoa(int(number(int32(k))))
+		})
+		r.Clusters[x.ID-1] = x
+	}
+	for i := range r.Labels {
+		r.Labels[i], r.Kinds[i] = number(r.Labels[i]), number(r.Kinds[i])
+	}
+}
+
+// clusterInWords is how the reasons for a kind name a cluster.
+var clusterInWords = regexp.MustCompile(`(variant of|in place of|separate from) \d+`)
 
 // compareSums compares sums by cluster and kind with those of the bursts: all are there, and each cluster has its own
 // time to a thousandth.

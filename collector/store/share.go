@@ -101,7 +101,7 @@ func (a *Agent) encode() *moriensv1.ShareAgent {
 func (p *Process) encode(lacking uint64) *moriensv1.ShareProcess {
 	s := &moriensv1.ShareProcess{
 		Info: p.Info, Agent: p.Agent.Hello.Agent, End: p.End, Notes: p.Notes, Unseen: p.Unseen, TransfersEnd: p.TransfersEnd,
-		Transfers: p.Sums.Transfers, Counted: p.counted, Lacking: lacking, Sums: sums.Encode(p.Sums.rows),
+		Transfers: p.Sums.Transfers, Counted: p.counted, Lacking: lacking, Sums: p.Sums.rows.Message(),
 	}
 	for _, number := range slices.Sorted(maps.Keys(p.Comms)) {
 		m := p.Comms[number]
@@ -290,12 +290,12 @@ func processOf(s *moriensv1.ShareProcess, a *Agent, behind int, paths []uint32) 
 	for _, x := range s.Rings {
 		p.Rings = append(p.Rings, &Ring{Process: p, Info: x.Info, Calls: x.Calls, marks: x.Marks, origin: x.OriginTicks, ticks: x.Ticks, End: x.End})
 	}
-	var err error
-	if p.Sums.rows, err = sums.Decode(s.Sums); err != nil {
+	rows, err := sums.Decode(s.Sums)
+	if err != nil {
 		return nil, fmt.Errorf("process %016x, sums: %w", s.Info.Process, err)
 	}
-	for i := range p.Sums.rows {
-		r := &p.Sums.rows[i]
+	for i := range rows {
+		r := &rows[i]
 		if !r.HasPath() {
 			continue
 		}
@@ -304,5 +304,6 @@ func processOf(s *moriensv1.ShareProcess, a *Agent, behind int, paths []uint32) 
 		}
 		r.Key = r.At(uint32(behind) + paths[r.Path()])
 	}
+	p.Sums.rows = sums.Pack(rows)
 	return p, nil
 }

@@ -94,13 +94,13 @@ func TestShare(t *testing.T) {
 				t.Errorf("collector %d: process %d lacks %d transfers", i, k, f.Lacks(p))
 			}
 			at := []uint64{0x30, 0x20}[k]
-			if len(p.Sums.rows) != 4 || p.Sums.rows[1] != (sums.Row{Key: sums.Peer(sent, 0, AnyRank), Count: 3, Bytes: 9, Blocked: 7, Longest: 4, First: 2}) {
-				t.Errorf("collector %d: process %d has the sums %v", i, k, p.Sums.rows)
+			if rows := p.Sums.Rows(); len(rows) != 4 || rows[1] != (sums.Row{Key: sums.Peer(sent, 0, AnyRank), Count: 3, Bytes: 9, Blocked: 7, Longest: 4, First: 2}) {
+				t.Errorf("collector %d: process %d has the sums %v", i, k, rows)
 			}
-			if end := f.CallPaths[f.Path(p.Sums.rows[3].Path())]; end.Frames[0].Offset != []uint64{0x10, 0x30}[k] {
+			if end := f.CallPaths[f.Path(p.Sums.Rows()[3].Path())]; end.Frames[0].Offset != []uint64{0x10, 0x30}[k] {
 				t.Errorf("collector %d: process %d completed at %v", i, k, end)
 			}
-			if site := f.CallPaths[f.Path(p.Sums.rows[0].Path())]; site.Frames[0].Offset != at {
+			if site := f.CallPaths[f.Path(p.Sums.Rows()[0].Path())]; site.Frames[0].Offset != at {
 				t.Errorf("collector %d: process %d moved at %v, want %#x", i, k, site, at)
 			}
 			if chunks := r.Chunks; (len(chunks) > 0) != (p.Agent.Member == i) {

@@ -12,17 +12,22 @@ import (
 )
 
 // ProcessSums are what a process has counted, as far as it has reported. The call paths of sites and ends have the
-// Store's numbers.
+// Store's numbers. Rows are held as they travel, in a third of the memory: of all ranks together there may be tens of
+// millions.
 type ProcessSums struct {
-	rows      []sums.Row
+	rows      sums.Packed
 	Transfers uint64 // all of them
 }
 
-// Of returns the rows of what, a moriensv1.Sums_What.
+// Rows unpacks all.
+func (s *ProcessSums) Rows() []sums.Row { return s.rows.Rows() }
+
+// Of unpacks all, and returns the rows of what, a moriensv1.Sums_What.
 func (s *ProcessSums) Of(what moriensv1.Sums_What) iter.Seq[*sums.Row] {
 	return func(yield func(*sums.Row) bool) {
-		for i := range s.rows {
-			if r := &s.rows[i]; r.What == what && !yield(r) {
+		rows := s.Rows()
+		for i := range rows {
+			if r := &rows[i]; r.What == what && !yield(r) {
 				return
 			}
 		}
@@ -83,7 +88,7 @@ func (s *Store) sumsOf(p *Process, x *moriensv1.Sums) (ProcessSums, error) {
 		}
 		r.Bytes = min(r.Bytes, math.MaxInt64)
 	}
-	return ProcessSums{rows, n}, nil
+	return ProcessSums{sums.Pack(rows), n}, nil
 }
 
 // soundRow says what is wrong with a row by itself; nil if nothing.

@@ -114,7 +114,7 @@ func TestTimedSums(t *testing.T) {
 	want := map[moriensv1.Sums_What]sums.Row{
 		moriensv1.Sums_WHAT_REST: {Key: sums.Rest(sent), Count: 1, Bytes: 8, Blocked: 30, Longest: 30},
 		moriensv1.Sums_WHAT_SIZE: {Key: sums.Size(sent, 8), Count: 3, Bytes: 24, Blocked: 100},
-		moriensv1.Sums_WHAT_END:  {Key: sums.End(sent, 1, f.Processes[0].Sums.rows[0].Path()), Count: 2, Bytes: 16, Blocked: 100},
+		moriensv1.Sums_WHAT_END:  {Key: sums.End(sent, 1, f.Processes[0].Sums.Rows()[0].Path()), Count: 2, Bytes: 16, Blocked: 100},
 	}
 	got := make(map[moriensv1.Sums_What]sums.Row)
 	for what := range want {

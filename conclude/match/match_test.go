@@ -1,12 +1,14 @@
 package match
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"moriens/internal/team"
+	"moriens/internal/testenv"
 )
 
 // send is the k-th message from process 0 to 1, received is its receive; each rank posts one every 10 ns.
@@ -113,15 +115,14 @@ func TestMatch(t *testing.T) {
 // As many messages of a route are matched as its end with fewer has; the others have no counterpart, or may have one
 // among what is missing.
 func TestRoutes(t *testing.T) {
-	r := NewRoutes()
-	for _, x := range []Sum{
-		{Comm: 7, Process: 0, Peer: 1, Send: true, Count: 5, Bytes: 50}, {Comm: 7, Process: 1, Peer: 0, Count: 3, Bytes: 30},
-		{Comm: 7, Process: 1, Peer: 2, Send: true, Count: 1, Bytes: 4}, {Comm: 7, Process: 2, Peer: 1, Count: 2, Bytes: 9},
-	} {
-		r.Add(x)
-	}
+	r := NewRoutes([]Process{{Gap: NoGap}, {Gap: NoGap}, {Gap: Anywhere}})
+	r.AddSent(Sum{Comm: 7, Process: 0, Peer: 1, Count: 5, Bytes: 50})
+	r.AddSent(Sum{Comm: 7, Process: 1, Peer: 2, Count: 1, Bytes: 4})
+	r.AddReceived(Sum{Comm: 7, Process: 1, Peer: 0, Count: 3, Bytes: 30})
+	r.AddReceived(Sum{Comm: 7, Process: 2, Peer: 1, Count: 2, Bytes: 9})
 	r.AddUnpaired(OtherWorld, true, 4)
-	matched, bytes, unpaired := r.Match([]Process{{Gap: NoGap}, {Gap: NoGap}, {Gap: Anywhere}})
+	matched, bytes, unpaired := r.Matched()
+	clean(unpaired)
 	want := Unpaired{NoCounterpart: {Sends: 2}, Missing: {Receives: 1}, OtherWorld: {Sends: 4}}
 	if d := cmp.Diff(want, unpaired); d != "" || matched != 4 || bytes != 34 {
 		t.Errorf("%d messages of %d bytes; -want +got:\n%s", matched, bytes, d)
@@ -130,24 +131,70 @@ func TestRoutes(t *testing.T) {
 
 // What a process has not counted peer by peer may be what others have counted of it: these have no other reason.
 func TestRoutesOfManyPeers(t *testing.T) {
-	r := NewRoutes()
-	for _, x := range []Sum{
-		{Comm: 7, Process: 0, Peer: 1, Send: true, Count: 5, Bytes: 50}, {Comm: 7, Process: 1, Peer: 0, Count: 3, Bytes: 30}, // receives of 1 are in its rest
-		{Comm: 7, Process: 1, Peer: 2, Send: true, Count: 4, Bytes: 4}, {Comm: 7, Process: 2, Peer: 1, Count: 9, Bytes: 9}, // sends of 1 are not
-		{Comm: 7, Process: 2, Peer: 0, Count: 6, Bytes: 6}, // sends of 0 are
-	} {
-		r.Add(x)
-	}
-	r.AddRest(1, false, 8)
+	r := NewRoutes([]Process{{Gap: NoGap}, {Gap: NoGap}, {Gap: NoGap}})
+	r.AddSent(Sum{Comm: 7, Process: 0, Peer: 1, Count: 5, Bytes: 50}) // receives of 1 are in its rest
+	r.AddSent(Sum{Comm: 7, Process: 1, Peer: 2, Count: 4, Bytes: 4})  // sends of 1 are not
 	r.AddRest(0, true, 7)
-	matched, _, unpaired := r.Match([]Process{{Gap: NoGap}, {Gap: NoGap}, {Gap: NoGap}})
-	for why, n := range unpaired {
-		if n == (Count{}) {
-			delete(unpaired, why)
-		}
-	}
+	r.AddRest(1, false, 8)
+	r.AddReceived(Sum{Comm: 7, Process: 1, Peer: 0, Count: 3, Bytes: 30})
+	r.AddReceived(Sum{Comm: 7, Process: 2, Peer: 1, Count: 9, Bytes: 9})
+	r.AddReceived(Sum{Comm: 7, Process: 2, Peer: 0, Count: 6, Bytes: 6}) // sends of 0 are
+	matched, _, unpaired := r.Matched()
+	clean(unpaired)
 	want := Unpaired{ManyPeers: {Sends: 7 + 2, Receives: 8 + 6}, NoCounterpart: {Receives: 5}}
 	if d := cmp.Diff(want, unpaired); d != "" || matched != 7 {
 		t.Errorf("%d messages; -want +got:\n%s", matched, d)
+	}
+}
+
+func clean(u Unpaired) {
+	for why, n := range u {
+		if n == (Count{}) {
+			delete(u, why)
+		}
+	}
+}
+
+// Whatever processes have counted, and in whatever order they say it, each route has as many messages matched as the
+// end with fewer has, and everything else is unpaired.
+func TestRandomRoutes(t *testing.T) {
+	random := rand.New(rand.NewPCG(testenv.Seed(t), 1))
+	for range 200 {
+		n := 1 + random.IntN(7)
+		type route struct {
+			comm     uint64
+			from, to int32
+		}
+		sent, received := make(map[route]uint64), make(map[route]uint64)
+		var sends, receives []Sum
+		for range random.IntN(60) {
+			k, count := route{uint64(random.IntN(2)), random.Int32N(int32(n)), random.Int32N(int32(n))}, 1+random.Uint64N(5)
+			if random.IntN(2) == 0 {
+				sent[k] += count
+				sends = append(sends, Sum{Comm: k.comm, Process: k.from, Peer: k.to, Count: count, Bytes: 8 * count})
+			} else {
+				received[k] += count
+				receives = append(receives, Sum{Comm: k.comm, Process: k.to, Peer: k.from, Count: count, Bytes: 8 * count})
+			}
+		}
+		r := NewRoutes(slices.Repeat([]Process{{Gap: NoGap}}, n))
+		for _, x := range sends {
+			r.AddSent(x)
+		}
+		for _, x := range receives {
+			r.AddReceived(x)
+		}
+		both, all := int64(0), Count{}
+		for k, x := range sent {
+			both += int64(min(x, received[k]))
+			all.Sends += int64(x)
+		}
+		for _, x := range received {
+			all.Receives += int64(x)
+		}
+		matched, bytes, unpaired := r.Matched()
+		if x := unpaired[NoCounterpart]; matched != both || bytes != 8*both || x.Sends != all.Sends-both || x.Receives != all.Receives-both {
+			t.Fatalf("%d messages of %d bytes and %+v, want %d of %+v", matched, bytes, x, both, all)
+		}
 	}
 }

@@ -35,15 +35,6 @@ func kernels(run *trace.Run, lost map[int]float64) *rundir.Scheduling {
 	return s
 }
 
-// kinds are those of the findings.
-func kinds(p *Pairing) (list []string) {
-	for i := range p.File.Findings {
-		list = append(list, p.File.Findings[i].Kind)
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
 // Where ranks have to wait for a core, what messages take says nothing of links: pairs there are not compared with
 // others. What kernels have counted decides; where they say nothing, it is the number of CPUs.
 func TestCrowded(t *testing.T) {
@@ -86,32 +77,11 @@ func TestCrowded(t *testing.T) {
 // text says that it may have waited for a core.
 func TestCrowdedFindings(t *testing.T) {
 	first := newMachine(8, 2)
-	usual := first.way
-	first.way = func(a, b int, bytes int64) int64 {
-		if len(first.sends[channel{a, b}]) == 1 {
-			return 3_000_000
-		}
-		return usual(a, b, bytes)
-	}
+	first.slowFirst(func(int, int) bool { return true })
 	talk(first, random(t), 40, 2)
 
-	odd := newMachine(8, 8)
-	odd.eager = 2 << 20
-	odd.way = func(a, b int, bytes int64) int64 {
-		if bytes == 7040 {
-			bytes = 164032
-		}
-		return 3000 + bytes/10
-	}
 	r := random(t)
-	for range 60 {
-		for _, bytes := range []int64{8, 128, 512, 1024, 3456, 7040, 16384, 65536, 164032, 262144, 524288, 1 << 20} {
-			for rank := range 4 {
-				odd.do(rank, compute(5000+r.Int64N(500)), send(rank+4, bytes), recv(rank+4, 0))
-				odd.do(rank+4, recv(rank, 0), compute(5000+r.Int64N(500)), send(rank, bytes))
-			}
-		}
-	}
+	odd := oddSize(r)
 
 	heavy := newMachine(16, 16)
 	for range 50 {
@@ -184,46 +154,4 @@ func TestCrowdedMembers(t *testing.T) {
 	if got := fmt.Sprint(found[0].File.Why); !strings.Contains(got, "ranks waited for cores of n3: ") {
 		t.Error(got)
 	}
-}
-
-// Two ranks of which now the one, now the other is late are alike: neither makes others wait.
-func TestBothLate(t *testing.T) {
-	m := newMachine(2, 2)
-	r := random(t)
-	for i := range 200 {
-		for rank := range 2 {
-			m.do(rank, compute(1_000_000+r.Int64N(2000)+int64((i+rank)%2)*500_000))
-			m.do(rank, exchange(8192, rank^1)...)
-		}
-	}
-	none(t, measured(t, m.run(t), blame.Options{}))
-}
-
-// Few small messages are none that could go together, however short the run is; one pair is one.
-func TestFew(t *testing.T) {
-	m := newMachine(2, 2)
-	for rank := range 2 {
-		for range 20 {
-			if rank == 0 {
-				m.do(rank, send(1, 128))
-			} else {
-				m.do(rank, recv(0, 0))
-			}
-		}
-	}
-	p := measured(t, m.run(t), blame.Options{})
-	if slices.Contains(kinds(p), rundir.PairsSmallMessages) {
-		t.Errorf("%+v", p.File.Findings)
-	}
-	m = newMachine(4, 2)
-	usual := m.way
-	m.way = func(a, b int, bytes int64) int64 {
-		if len(m.sends[channel{a, b}]) == 1 && a+b == 2 {
-			return 3_000_000
-		}
-		return usual(a, b, bytes)
-	}
-	talk(m, random(t), 40, 2)
-	p = measured(t, m.run(t), blame.Options{})
-	firstIs(t, p, rundir.PairsFirstMessage, nil, "the first messages of 1 pair take")
 }

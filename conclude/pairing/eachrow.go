@@ -2,7 +2,6 @@ package pairing
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"moriens/analysis/pairs"
@@ -109,17 +108,6 @@ func (d *describer) flow(rank, peer int32, kind pairs.Kind) *pairs.Flow {
 	return &d.known.Flows[i]
 }
 
-// binOf are the sizes of so many bits.
-func binOf(bits int32) (fromBytes, toBytes int64) {
-	if bits == 0 {
-		return 0, 0
-	}
-	if bits >= 63 {
-		return 1 << 62, math.MaxInt64
-	}
-	return 1 << (bits - 1), 1<<bits - 1
-}
-
 // eachOther hands out what calls have put and got, and sent to ranks without a record.
 func (d *describer) eachOther(give func(r *parquet.PairsRow)) {
 	for from := 0; from < len(d.others); {
@@ -177,6 +165,7 @@ func (a routed) compare(b routed) int {
 // eachRoute hands out what ranks have counted.
 func (d *describer) eachRoute(give func(r *parquet.PairsRow)) {
 	var list []routed
+	var routes []trace.TrafficRoute
 	var r parquet.PairsRow
 	for i := range d.run.Traffic.Ranks {
 		rank := &d.run.Traffic.Ranks[i]
@@ -184,9 +173,10 @@ func (d *describer) eachRoute(give func(r *parquet.PairsRow)) {
 		if own < 0 {
 			continue
 		}
-		list = list[:0]
-		for k := range rank.Routes {
-			x := &rank.Routes[k]
+		list, routes = list[:0], routes[:0]
+		for x := range rank.EachRoute {
+			k := len(routes)
+			routes = append(routes, x)
 			switch {
 			case int(x.Kind) >= len(routeKinds) || routeKinds[x.Kind] == "":
 			case x.Peer < 0 || x.PeerWorld < 0:
@@ -203,7 +193,7 @@ func (d *describer) eachRoute(give func(r *parquet.PairsRow)) {
 			for to < len(list) && list[to].kind == x.kind && list[to].world == x.world && list[to].peer == x.peer {
 				to++
 			}
-			r = d.routes(rank, own, list[from:to])
+			r = d.routes(rank, own, list[from:to], routes)
 			give(&r)
 			if x.kind == trace.Received && r.Peer >= 0 {
 				if f := d.flow(own, d.index(r.PeerWorld, r.Peer), pairs.Received); f != nil {
@@ -215,8 +205,8 @@ func (d *describer) eachRoute(give func(r *parquet.PairsRow)) {
 	}
 }
 
-// routes are those of a rank to one peer, in all communicators.
-func (d *describer) routes(rank *trace.RankTraffic, own int32, list []routed) parquet.PairsRow {
+// routes are those of a rank to one peer, in all communicators, among all of its own.
+func (d *describer) routes(rank *trace.RankTraffic, own int32, list []routed, all []trace.TrafficRoute) parquet.PairsRow {
 	x := list[0]
 	peer := d.index(x.world, x.peer)
 	r := parquet.PairsRow{
@@ -229,7 +219,7 @@ func (d *describer) routes(rank *trace.RankTraffic, own int32, list []routed) pa
 		}
 	}
 	for _, of := range list {
-		route := &rank.Routes[of.route]
+		route := &all[of.route]
 		r.Messages += route.Count
 		r.Bytes += route.Bytes
 		if x.kind != trace.Received && x.kind != trace.Sent {
@@ -244,33 +234,53 @@ func (d *describer) routes(rank *trace.RankTraffic, own int32, list []routed) pa
 	return r
 }
 
-// eachShare hands out what collectives of a part of the ranks move.
+// eachShare hands out what collectives of a part of the ranks move, rank by rank: of all ranks together it may be far
+// more than there is room for.
 func (d *describer) eachShare(give func(r *parquet.PairsRow)) {
-	type key struct{ rank, peer int32 }
-	sums := make(map[key]*parquet.PairsRow)
+	type place struct{ clique, own int32 } // a communicator, and a rank of the run in it
+	of := make([][]place, len(d.known.Ranks))
+	ranks := make([][]int32, len(d.cliques))
 	for i := range d.cliques {
 		c := &d.cliques[i]
-		ranks := make([]int32, len(c.ranks))
+		ranks[i] = make([]int32, len(c.ranks))
 		for k, rank := range c.ranks {
-			ranks[k] = d.index(c.world, int32(rank))
-		}
-		add := func(a, b, bytes int64) {
-			if rank, peer := ranks[a], ranks[b]; rank >= 0 && peer >= 0 && rank != peer && bytes > 0 {
-				if sums[key{rank, peer}] == nil {
-					r := d.row(rank, peer, parquet.PairsCollective)
-					sums[key{rank, peer}] = &r
-				}
-				sums[key{rank, peer}].Bytes += bytes
+			r := d.index(c.world, int32(rank))
+			if ranks[i][k] = r; r >= 0 {
+				of[r] = append(of[r], place{int32(i), int32(k)})
 			}
-		}
-		for a, bytes := range c.shares {
-			for b := range c.shares {
-				add(int64(a), int64(b), bytes)
-			}
-		}
-		for k, bytes := range c.toRoot {
-			add(int64(k[0]), int64(k[1]), bytes)
 		}
 	}
-	giveAll(sums, give)
+	sums := make([]int64, len(d.known.Ranks)) // by peer, of the rank at hand
+	var peers []int32                         // those with any
+	var r parquet.PairsRow
+	add := func(peer int32, bytes int64) {
+		if peer < 0 || bytes <= 0 {
+			return
+		}
+		if sums[peer] == 0 {
+			peers = append(peers, peer)
+		}
+		sums[peer] += bytes
+	}
+	for rank, places := range of {
+		for _, at := range places {
+			c := &d.cliques[at.clique]
+			for _, peer := range ranks[at.clique] {
+				add(peer, c.shares[at.own])
+			}
+			for root, bytes := range c.toRoot[at.own] {
+				add(ranks[at.clique][root], bytes)
+			}
+		}
+		slices.Sort(peers)
+		for _, peer := range peers {
+			if peer != int32(rank) {
+				r = d.row(int32(rank), peer, parquet.PairsCollective)
+				r.Bytes = sums[peer]
+				give(&r)
+			}
+			sums[peer] = 0
+		}
+		peers = peers[:0]
+	}
 }

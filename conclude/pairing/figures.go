@@ -69,6 +69,17 @@ func (d *describer) takeSizes() {
 	slices.SortFunc(d.file.Sizes, func(a, b rundir.PairsSize) int { return cmp.Compare(a.FromBytes, b.FromBytes) })
 }
 
+// binOf are the sizes of so many bits.
+func binOf(bits int32) (fromBytes, toBytes int64) {
+	if bits == 0 {
+		return 0, 0
+	}
+	if bits >= 63 {
+		return 1 << 62, math.MaxInt64
+	}
+	return 1 << (bits - 1), 1<<bits - 1
+}
+
 // takePaths adds up the calls that completed receives, by place.
 func (d *describer) takePaths() {
 	sums := make(map[string]*pairs.Sums)
@@ -113,6 +124,7 @@ type seenTie struct {
 	sizes  map[int64]int64 // by bytes: messages
 	shared bool            // their calls completed others too: they may have been waiting for those
 	hidden float64         // for each of the list, how many there are that settle took out
+	ends   [2][]pairs.Seen // what a received, and what b received; nil: too few
 }
 
 // seen are all transfers that were seen.
@@ -170,6 +182,7 @@ func (d *describer) takeLines() {
 	slices.SortFunc(s.ties, func(p, q seenTie) int { return cmp.Or(cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b)) })
 	for k := range times {
 		l := times[k].Fit()
+		l.Fitted = l.Fitted && alone[k]+shared[k] >= fewest
 		s.lines[k] = l
 		if len(l.Sizes) > 0 {
 			d.file.Lines = append(d.file.Lines, describeLine(&l, k == 1, shared[k] > alone[k]))
@@ -179,7 +192,7 @@ func (d *describer) takeLines() {
 }
 
 func describeLine(l *line.Line, same, atMost bool) rundir.PairsLine {
-	x := rundir.PairsLine{SameNode: same, AtMost: atMost, Latency: unknown, Bandwidth: unknown, Spread: unknown, Sizes: []rundir.PairsLineSize{}}
+	x := rundir.PairsLine{SameNode: same, AtMost: atMost, Unfollowed: l.DoesNotFollow(), Latency: unknown, Bandwidth: unknown, Spread: unknown, Sizes: []rundir.PairsLineSize{}}
 	if l.Fitted {
 		x.Latency, x.Spread = number(l.LatencyNS/1e9), number(l.Spread)
 		if l.NSPerByte > 0 {
@@ -270,6 +283,12 @@ func (t *seenTie) settle() {
 	}
 	t.hidden = 1
 	nThere, nBack := enough(there), enough(back)
+	if nThere >= fewSeen {
+		t.ends[0] = there
+	}
+	if nBack >= fewSeen {
+		t.ends[1] = back
+	}
 	switch {
 	case enough(alone) >= fewSeen || nThere+nBack == 0:
 		t.list = alone

@@ -28,6 +28,7 @@ const (
 	smallMessages  = 100   // that a rank must have sent to another
 	firstFactor    = 10.   // times what later messages take
 	firstMessages  = 10    // that a pair must have
+	sameFirst      = .01   // by how much two times of one message differ at most, of different clocks
 	oftenFactor    = 4.    // times the median: what one in twenty takes
 	oftenMessages  = 100   // of a size
 	heavyDeviation = 3.5   // robust deviations
@@ -75,7 +76,9 @@ func (n *named) has(t *tie) bool { return n.ranks[t.a] || n.ranks[t.b] || n.pair
 func (d *describer) find(f rundir.PairsFinding) { d.file.Findings = append(d.file.Findings, f) }
 
 // runNS is the time of all ranks.
-func (d *describer) runNS() float64 { return float64(d.run.DurationNS) * float64(len(d.known.Ranks)) }
+func (d *describer) runNS() float64 { return d.elapsedNS() * float64(len(d.known.Ranks)) }
+
+func (d *describer) elapsedNS() float64 { return float64(d.Main.EndNS - d.Main.BeginNS) }
 
 // ofRun says that a time is enough of that of all ranks.
 func (d *describer) ofRun(ns float64) bool { return ns >= leastOfRun*d.runNS() && ns > 0 }
@@ -101,3 +104,16 @@ func (d *describer) pair(a, b int32) string {
 }
 
 func (d *describer) node(rank int32) string { return d.run.NodeName(int(d.known.Ranks[rank].Node)) }
+
+// mostPairs is how many pairs of a finding are listed: there may be millions.
+const mostPairs = 1000
+
+// list puts the pairs of a finding, and their ranks, in order. Of very many those of the lowest ranks are listed, and
+// the others counted.
+func list(f *rundir.PairsFinding) {
+	slices.SortFunc(f.Pairs, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+	if more := len(f.Pairs) - mostPairs; more > 0 {
+		f.Pairs, f.Unlisted = slices.Clone(f.Pairs[:mostPairs]), int64(more)
+	}
+	f.Ranks = ranksOf(f.Pairs)
+}

@@ -55,7 +55,7 @@ func (d *describer) input(owners team.Threads) (*pairs.Run, [][]int64, error) {
 		}
 	}
 	sample := make([][]int64, len(run.Threads))
-	if d.SumsAlone && d.counted {
+	if d.sumsAlone() {
 		return in, sample, nil
 	}
 	sent := blame.SentRows(run)
@@ -247,9 +247,9 @@ func othersOf(run *trace.Run, owners team.Threads) [][]int64 {
 // A clique is ranks that collectives of a part of the world have given bytes to each other.
 type clique struct {
 	world  int32
-	ranks  []int   // of the communicator
-	shares []int64 // by rank of the communicator: bytes that it gives each other one
-	toRoot map[[2]int32]int64
+	ranks  []int             // of the communicator
+	shares []int64           // by rank of the communicator: bytes that it gives each other one
+	toRoot []map[int32]int64 // likewise, by root: bytes that it moves to or from that
 }
 
 // mostOfClique is how many ranks a communicator may have for its pairs to be listed.
@@ -257,19 +257,12 @@ const mostOfClique = 1024
 
 // cliquesOf is collective: it gives the first member what collectives of communicators that are no whole world have
 // moved. Neighbourhood collectives are none of them: whom they are between is not recorded.
-func cliquesOf(run *trace.Run, owners team.Threads) ([]clique, error) {
-	ranks := make(map[int]map[int]bool)
-	for i := range run.Threads {
-		t := &run.Threads[i]
-		if ranks[t.World] == nil {
-			ranks[t.World] = make(map[int]bool)
-		}
-		ranks[t.World][t.Rank] = true
-	}
-	listed := make([]bool, len(run.Communicators))
-	for i := range run.Communicators {
-		c := &run.Communicators[i]
-		listed[i] = !c.Inter && !c.Window && !c.File && len(c.Ranks) > 1 && len(c.Ranks) <= mostOfClique && len(c.Ranks) < len(ranks[c.World])
+//
+// Of communicators of too many ranks it gives how many there are that have moved something, and of how many ranks.
+func cliquesOf(run *trace.Run, owners team.Threads) (list []clique, left unlisted, err error) {
+	listed, large := partsOf(run), make([]bool, len(run.Communicators))
+	for i := range large {
+		large[i] = listed[i] && len(run.Communicators[i].Ranks) > mostOfClique
 	}
 	const width = 4
 	words := make([][]int64, len(run.Threads)) // communicator, rank in it, root or -1, bytes
@@ -290,35 +283,80 @@ func cliquesOf(run *trace.Run, owners team.Threads) ([]clique, error) {
 			}
 		}
 		for key, bytes := range sums {
+			if large[key[0]] {
+				if bytes > 0 {
+					words[i] = append(words[i], int64(key[0]), -1, -1, bytes)
+				}
+				continue
+			}
 			own := slices.Index(run.Communicators[key[0]].Ranks, t.Rank)
 			if own >= 0 && own != int(key[1]) && bytes > 0 { // what the root moves is what the others do
 				words[i] = append(words[i], int64(key[0]), int64(own), int64(key[1]), bytes)
 			}
 		}
 	}
-	words, err := team.FirstByThread(owners, words)
+	words, err = team.FirstByThread(owners, words)
 	if err != nil || owners.Rank() != 0 {
-		return nil, err
+		return nil, left, err
 	}
 	at := make(map[int64]int)
-	var list []clique
+	left = make(unlisted)
 	for _, own := range words {
 		for w := range slices.Chunk(own, width) {
+			if large[w[0]] {
+				left[w[0]] = &run.Communicators[w[0]]
+				continue
+			}
 			n, known := at[w[0]]
 			if !known {
 				c := &run.Communicators[w[0]]
 				n = len(list)
 				at[w[0]] = n
-				list = append(list, clique{world: int32(c.World), ranks: c.Ranks, shares: make([]int64, len(c.Ranks)), toRoot: make(map[[2]int32]int64)})
+				list = append(list, clique{world: int32(c.World), ranks: c.Ranks, shares: make([]int64, len(c.Ranks)), toRoot: make([]map[int32]int64, len(c.Ranks))})
 			}
 			if c := &list[n]; w[2] >= 0 {
-				c.toRoot[[2]int32{int32(w[1]), int32(w[2])}] += w[3]
+				if c.toRoot[w[1]] == nil {
+					c.toRoot[w[1]] = make(map[int32]int64)
+				}
+				c.toRoot[w[1]][int32(w[2])] += w[3]
 			} else {
 				c.shares[w[1]] += w[3] / int64(len(c.ranks))
 			}
 		}
 	}
-	return list, nil
+	return list, left, nil
+}
+
+// partsOf says of each communicator whether it is of a part of the ranks of a world, of several.
+func partsOf(run *trace.Run) []bool {
+	ranks := make(map[int]map[int]bool)
+	for i := range run.Threads {
+		t := &run.Threads[i]
+		if ranks[t.World] == nil {
+			ranks[t.World] = make(map[int]bool)
+		}
+		ranks[t.World][t.Rank] = true
+	}
+	parts := make([]bool, len(run.Communicators))
+	for i := range run.Communicators {
+		c := &run.Communicators[i]
+		parts[i] = !c.Inter && !c.Window && !c.File && len(c.Ranks) > 1 && len(c.Ranks) < len(ranks[c.World])
+	}
+	return parts
+}
+
+// unlisted are communicators whose collectives are in no clique.
+type unlisted map[int64]*trace.Communicator
+
+// ranks is how many ranks they have, each counted once.
+func (u unlisted) ranks() int {
+	all := make(map[[2]int]bool)
+	for _, c := range u {
+		for _, r := range c.Ranks {
+			all[[2]int{c.World, r}] = true
+		}
+	}
+	return len(all)
 }
 
 // neighbours says that a collective is one of neighbours.

@@ -5,12 +5,14 @@ import (
 	"math"
 	"slices"
 
+	"moriens/analysis/line"
 	"moriens/analysis/pairs"
 	"moriens/internal/units"
 	"moriens/trace/rundir"
 )
 
-// small finds small messages that were sent one after the other to the same rank.
+// small finds small messages that were sent one after the other to the same rank. Where messages of windows alone are
+// known one by one, they say which part of the messages to a rank is small and sent so, and the sums how many that is.
 func (d *describer) small(n *named) {
 	type key struct {
 		side  int
@@ -27,7 +29,7 @@ func (d *describer) small(n *named) {
 	for i := 0; i < len(d.known.Gaps); {
 		g := d.known.Gaps[i]
 		same := d.sameHost(g.Rank, g.Peer)
-		latencyNS, perByte, known := d.seen.latency(same)
+		latencyNS, perByte, shown := d.seen.latency(same)
 		together, all, ns := int64(0), int64(0), int64(0)
 		for ; i < len(d.known.Gaps) && d.known.Gaps[i].Rank == g.Rank && d.known.Gaps[i].Peer == g.Peer && d.known.Gaps[i].Bytes == g.Bytes; i++ {
 			x := &d.known.Gaps[i]
@@ -36,13 +38,19 @@ func (d *describer) small(n *named) {
 				ns += x.NS
 			}
 		}
-		if together == 0 || float64(g.Bytes)*perByte >= latencyNS || all < smallMessages || float64(all) < smallRate*float64(d.run.DurationNS)/1e9 || g.Rank == g.Peer {
+		times, known := d.timesSent(g.Rank, g.Peer)
+		if !known {
+			continue
+		}
+		scaled := func(n int64) int64 { return int64(math.Round(times * float64(n))) }
+		together, all, ns = scaled(together), scaled(all), scaled(ns)
+		if together == 0 || float64(g.Bytes)*perByte >= latencyNS || all < smallMessages || float64(all) < smallRate*d.elapsedNS()/1e9 || g.Rank == g.Peer {
 			continue
 		}
 		k := key{side(same), g.Bytes}
 		s := sums[k]
 		if s == nil {
-			s = &sum{pairs: make(map[[2]int32]bool), assumed: !known}
+			s = &sum{pairs: make(map[[2]int32]bool), assumed: !shown}
 			sums[k] = s
 		}
 		costNS := min(latencyNS*float64(together), float64(ns))
@@ -60,12 +68,11 @@ func (d *describer) small(n *named) {
 			n.pairs[p] = true
 			f.Pairs = append(f.Pairs, [2]int{int(p[0]), int(p[1])})
 		}
-		slices.SortFunc(f.Pairs, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
-		f.Ranks = ranksOf(f.Pairs)
 		who := d.pair(int32(f.Pairs[0][0]), int32(f.Pairs[0][1]))
 		if len(f.Pairs) > 1 {
 			who = count(int64(len(f.Pairs))) + " pairs"
 		}
+		list(&f)
 		about := ""
 		if d.counted {
 			about = "about "
@@ -76,6 +83,24 @@ func (d *describer) small(n *named) {
 		}
 		d.find(f)
 	}
+}
+
+// timesSent is how many messages from a rank to a peer there are for one that those known one by one stand for. Not
+// known: too few are. Where the pair has no row of its own, they stand for themselves.
+func (d *describer) timesSent(rank, peer int32) (times float64, known bool) {
+	if !d.counted {
+		return 1, true
+	}
+	f, t := d.flow(rank, peer, pairs.Sent), d.ties.of(rank, peer)
+	switch {
+	case f == nil:
+		return 0, false
+	case t == nil:
+		return 1, true
+	case rank == t.a:
+		return float64(t.there) / float64(f.Messages), true
+	}
+	return float64(t.messages-t.there) / float64(f.Messages), true
 }
 
 func ranksOf(pairs [][2]int) (ranks []int) {
@@ -90,20 +115,19 @@ func ranksOf(pairs [][2]int) (ranks []int) {
 func (d *describer) first() {
 	costNS, firstNS, usualNS := 0., 0., 0.
 	found := make(map[[2]int]bool)
-	for i := range d.known.Flows {
-		f := &d.known.Flows[i]
-		if d.counted || f.Messages < firstMessages || f.Rank == f.Peer || d.queued(f.Rank, f.Peer) {
-			continue
+	d.eachFirst(func(f *pairs.Flow) {
+		if f.Messages < firstMessages || f.Rank == f.Peer || d.queued(f.Rank, f.Peer) {
+			return
 		}
 		usual := float64(f.RestNS-f.FirstRestNS) / float64(f.Messages-1)
 		if float64(f.FirstRestNS) < firstFactor*max(usual, 1) {
-			continue
+			return
 		}
 		costNS += float64(f.FirstRestNS) - usual
 		firstNS += float64(f.FirstRestNS)
 		usualNS += usual
 		found[[2]int{int(min(f.Rank, f.Peer)), int(max(f.Rank, f.Peer))}] = true
-	}
+	})
 	if !d.ofRun(costNS) {
 		return
 	}
@@ -111,11 +135,42 @@ func (d *describer) first() {
 	for p := range found {
 		f.Pairs = append(f.Pairs, p)
 	}
-	slices.SortFunc(f.Pairs, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
-	f.Ranks, f.Messages = ranksOf(f.Pairs), int64(len(f.Pairs))
+	f.Messages = int64(len(f.Pairs))
 	f.Text = fmt.Sprintf("the first messages of %s take %s a pair, %s × what later ones take: connections are set up",
 		units.Count(len(f.Pairs), "pair"), duration(firstNS/float64(len(f.Pairs))), times(float64(f.Factor)))
+	list(&f)
 	d.find(f)
+}
+
+// eachFirst hands out the flows of whose first message it is known how long it took without waiting, each once. Where
+// messages of windows alone are known one by one, the first of them is that if it was blocked as long as the first one
+// that was counted.
+func (d *describer) eachFirst(give func(f *pairs.Flow)) {
+	if d.late == nil || len(d.known.Flows) == 0 {
+		return
+	}
+	if !d.counted {
+		for i := range d.known.Flows {
+			give(&d.known.Flows[i])
+		}
+		return
+	}
+	given := make(map[*pairs.Flow]bool)
+	for i := range d.run.Traffic.Ranks {
+		rank := &d.run.Traffic.Ranks[i]
+		own := d.index(int32(rank.World), int32(rank.Rank))
+		for x := range rank.EachRoute {
+			kind, is := flowKinds[x.Kind]
+			peer := d.index(x.PeerWorld, x.Peer)
+			if !is || own < 0 || peer < 0 || x.FirstNS <= 0 {
+				continue
+			}
+			if f := d.flow(own, peer, kind); f != nil && !given[f] && math.Abs(float64(f.FirstNS-x.FirstNS)) <= sameFirst*float64(x.FirstNS) {
+				given[f] = true
+				give(f)
+			}
+		}
+	}
 }
 
 // irregular finds sizes whose time does not follow their size, or is now this, now that.
@@ -129,10 +184,20 @@ func (d *describer) irregular(n *named) {
 		if d.mostlyQueued(k) {
 			continue
 		}
+		pooled := make(map[int64][]weighed) // of pairs that nothing was said of
+		for i := range d.seen.ties {
+			t := &d.seen.ties[i]
+			if side(t.same) != k || n.pairs[[2]int32{t.a, t.b}] || t.shared && (n.slow[t.a] || n.slow[t.b]) || d.queued(t.a, t.b) {
+				continue
+			}
+			for _, s := range t.list {
+				pooled[s.Bytes] = append(pooled[s.Bytes], weighed{float64(s.NS), s.Messages})
+			}
+		}
 		odd := make(map[int64]bool)
 		for _, s := range l.Odd() {
 			more := (s.MedianNS - l.TimeNS(s.Bytes)) * float64(s.Messages)
-			if !d.ofRun(more) {
+			if !d.ofRun(more) || !oddWithout(l, &s, pooled) {
 				continue
 			}
 			odd[s.FromBytes] = true
@@ -144,16 +209,6 @@ func (d *describer) irregular(n *named) {
 				}
 			}
 			d.find(rundir.PairsFinding{Kind: rundir.PairsIrregular, Seconds: number(more / 1e9), Factor: number(s.MedianNS / l.TimeNS(s.Bytes)), Bytes: s.FromBytes, Messages: s.Messages, Text: text})
-		}
-		pooled := make(map[int64][]weighed)
-		for i := range d.seen.ties {
-			t := &d.seen.ties[i]
-			if side(t.same) != k || n.pairs[[2]int32{t.a, t.b}] || d.queued(t.a, t.b) {
-				continue
-			}
-			for _, s := range t.list {
-				pooled[s.Bytes] = append(pooled[s.Bytes], weighed{float64(s.NS), s.Messages})
-			}
 		}
 		for bytes, list := range pooled {
 			median, p95 := quantile(list, .5), quantile(list, .95)
@@ -171,6 +226,17 @@ func (d *describer) irregular(n *named) {
 			})
 		}
 	}
+}
+
+// oddWithout says that sizes do not follow a line without the messages of slow links either.
+func oddWithout(l *line.Line, s *line.Size, pooled map[int64][]weighed) bool {
+	var list []weighed
+	for bytes, of := range pooled {
+		if bytes >= s.FromBytes && bytes <= s.ToBytes {
+			list = append(list, of...)
+		}
+	}
+	return quantile(list, .5) >= line.OddFactor*l.TimeNS(s.Bytes)
 }
 
 // mostlyQueued says that half of the pairs whose transfers were seen, within a node or between nodes, had to wait for a

@@ -4,12 +4,15 @@
 package pairing
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"moriens/analysis/pairs"
 	"moriens/analysis/waits"
 	"moriens/conclude/blame"
 	"moriens/internal/team"
+	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
@@ -22,6 +25,7 @@ type Options struct {
 	Unclear    bool               // clocks of hosts do not agree: times from one host to another are not known
 	Unknown    string             // why nothing is known of messages; empty: it is
 	SumsAlone  bool               // calls are on the nodes alone: sums are all that is known
+	Main       waits.Span         // the stretch main, whose time costs are compared with; without a length: all of the run
 	Class      []int32            // of each thread: those of one class are alike; nil = not known
 	Scheduling *rundir.Scheduling // how the kernel has scheduled the ranks of this member; nil = not known
 	Room       int64              // bytes that pairs.parquet may have, about; below 1: as many as it needs
@@ -37,7 +41,10 @@ type Pairing struct {
 // Measure is collective: it gives the first member what there is to know of the pairs of a whole run, whose threads
 // members of a team have.
 func Measure(run *trace.Run, owners team.Threads, o Options) (*Pairing, error) {
-	file := &rundir.Pairs{Format: rundir.PairsFormat, Within: rundir.WithinRun, Seconds: seconds(run.DurationNS), Hosts: hostsOf(run)}
+	if o.Main.EndNS <= o.Main.BeginNS {
+		o.Main = waits.Span{EndNS: run.DurationNS}
+	}
+	file := &rundir.Pairs{Format: rundir.PairsFormat, Within: rundir.WithinRun, Seconds: seconds(o.Main.EndNS - o.Main.BeginNS), Hosts: hostsOf(run)}
 	if o.Unknown != "" {
 		file.Why = []string{o.Unknown}
 		return &Pairing{File: file}, nil
@@ -65,10 +72,12 @@ type describer struct {
 	errors       pairs.Estimates // of what is estimated
 	most         uint8           // messages are halved so often at most
 	cliques      []clique
+	unlisted     unlisted
 	others       [][]int64          // words of what threads have put, got and sent
 	collectiveNS int64              // waits at collectives
 	crowded      []bool             // by node: its ranks had to wait for a core
 	at           map[[2]int32]int32 // index of a rank, by world and rank
+	classOf      []int32            // by rank; nil until one is asked for
 	zero         []int32            // by world: the index of rank 0
 	rows         []parquet.PairsRow
 	ties         ties
@@ -111,7 +120,10 @@ func (d *describer) exchange(owners team.Threads) error {
 			d.collectiveNS += ns
 		}
 	}
-	if d.cliques, err = cliquesOf(d.run, owners); err != nil || owners.Rank() != 0 {
+	if !d.sumsAlone() {
+		d.cliques, d.unlisted, err = cliquesOf(d.run, owners)
+	}
+	if err != nil || owners.Rank() != 0 {
 		return err
 	}
 	d.known = records.Solve()
@@ -134,6 +146,9 @@ func (d *describer) exchange(owners team.Threads) error {
 	return nil
 }
 
+// sumsAlone says that of calls nothing is known but sums.
+func (d *describer) sumsAlone() bool { return d.SumsAlone && d.counted }
+
 // fewest is how many messages an estimate is made from at least.
 const fewest = 30
 
@@ -144,7 +159,7 @@ func (d *describer) findLate(owners team.Threads) (err error) {
 	case d.Blame == nil:
 	case !d.counted && d.Blame.Full:
 		d.late = d.Blame.Result
-	case d.counted && !d.SumsAlone && t.Sample != nil:
+	case d.counted && !d.sumsAlone() && t.Sample != nil:
 		for _, x := range t.Sample {
 			n, _ := x.Halved()
 			d.most = max(d.most, n)
@@ -172,6 +187,7 @@ func (d *describer) describe() {
 	d.makeRows()
 	if len(d.rows) == 0 {
 		d.file.Why = append(d.file.Why, "no rank sent a message")
+		d.whyUnlisted()
 		return
 	}
 	d.takeWaits()
@@ -190,7 +206,7 @@ func (d *describer) why() {
 	case d.late == nil:
 		add("late times and causes are not known: " + d.unlate)
 	case d.counted:
-		add("late times, causes and sizes of pairs are estimated from the messages of the compared windows")
+		add("late times, causes, transfer lines and sizes of pairs are estimated from the messages of the compared windows")
 	}
 	if d.known.OneSided > 0 {
 		add("messages of which no call is known that completed the receive have no time: " + count(d.known.OneSided))
@@ -198,8 +214,20 @@ func (d *describer) why() {
 	if list := d.crowdedNodes(); len(list) > 0 {
 		add("ranks waited for cores of " + firstOf(list, "node") + ": times include that, and pairs there are not compared with others")
 	}
+	d.whyUnlisted()
 	if d.Unclear {
 		add("transfers between nodes are not compared: clocks of hosts do not agree well enough")
+	}
+}
+
+// whyUnlisted says which communicators are in no clique.
+func (d *describer) whyUnlisted() {
+	if d.sumsAlone() && slices.Contains(partsOf(d.run), true) {
+		d.file.Why = append(d.file.Why, "the placement leaves out collectives: their calls are on the nodes alone")
+	}
+	if n := len(d.unlisted); n > 0 {
+		d.file.Why = append(d.file.Why, fmt.Sprintf("the placement leaves out the collectives of %s with more than %s ranks, of %s together",
+			units.Count(n, "communicator"), count(mostOfClique), units.Counted(d.unlisted.ranks(), "rank")))
 	}
 }
 

@@ -3,7 +3,6 @@ package pairing
 import (
 	"math"
 	"math/bits"
-	"slices"
 
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
@@ -29,8 +28,8 @@ func (d *describer) makeRows() {
 		tally.add(r)
 		if r.Kind == parquet.PairsSent {
 			sendNS += r.BlockedNS
-			if d.recorded(r) {
-				return // the receiver counts it
+			if r.Peer < 0 || d.recorded(r) {
+				return // the receiver counts it, and so do those of several peers
 			}
 		} else {
 			blockedNS += r.BlockedNS
@@ -151,8 +150,13 @@ func (d *describer) class(world, rank int32) int32 {
 	if i < 0 || d.Class == nil {
 		return -1
 	}
-	thread, _ := slices.BinarySearch(d.known.RankOf, i)
-	return d.Class[thread]
+	if d.classOf == nil {
+		d.classOf = make([]int32, len(d.known.Ranks))
+		for thread := len(d.Class) - 1; thread >= 0; thread-- { // that of a rank's first thread
+			d.classOf[d.known.RankOf[thread]] = d.Class[thread]
+		}
+	}
+	return d.classOf[i]
 }
 
 // recorded says that the peer of a row is a rank with a record.

@@ -9,12 +9,12 @@ import (
 
 // A tie is what two ranks exchanged in messages, both ways together; a < b.
 type tie struct {
-	a, b                int32
-	same                bool // node
-	messages, bytes     int64
-	blockedNS           int64
-	lateNS, lateRecvNS  int64
-	messagesAB, bytesAB int64 // collective and one-sided ones too, for the placement
+	a, b              int32
+	same              bool // node
+	messages, bytes   int64
+	there             int64 // messages from a to b
+	moved             int64 // bytes of collectives and one-sided communication, for the placement
+	blockedNS, lateNS int64
 }
 
 // ties are all of them, by ranks, and what each rank is blocked with.
@@ -39,11 +39,12 @@ func tiesOf(d *describer) (x ties) {
 		switch r.Kind {
 		case parquet.PairsReceived:
 			t.messages, t.bytes, t.blockedNS, t.lateNS = r.Messages, r.Bytes, r.BlockedNS, max(0, r.LateNS)
-			t.messagesAB, t.bytesAB = r.Messages, r.Bytes
-		case parquet.PairsSent:
-			t.lateRecvNS = max(0, r.LateNS)
+			if peer == t.a {
+				t.there = r.Messages
+			}
+		case parquet.PairsSent: // the receiver counts them
 		default:
-			t.bytesAB = r.Bytes
+			t.moved = r.Bytes
 		}
 		list = append(list, t)
 	}
@@ -52,8 +53,7 @@ func tiesOf(d *describer) (x ties) {
 		if n := len(x.list) - 1; n >= 0 && x.list[n].a == t.a && x.list[n].b == t.b {
 			s := &x.list[n]
 			s.messages, s.bytes, s.blockedNS = s.messages+t.messages, s.bytes+t.bytes, s.blockedNS+t.blockedNS
-			s.lateNS, s.lateRecvNS = s.lateNS+t.lateNS, s.lateRecvNS+t.lateRecvNS
-			s.messagesAB, s.bytesAB = s.messagesAB+t.messagesAB, s.bytesAB+t.bytesAB
+			s.there, s.moved, s.lateNS = s.there+t.there, s.moved+t.moved, s.lateNS+t.lateNS
 			continue
 		}
 		x.list = append(x.list, t)

@@ -1,6 +1,7 @@
 package pairing
 
 import (
+	"slices"
 	"testing"
 
 	"moriens/conclude/blame"
@@ -71,6 +72,18 @@ func TestSlowHostOfWaitall(t *testing.T) {
 	p := sizedHalo(t, m, 160, haloSizes...)
 	firstIs(t, p, rundir.PairsSlowNode, nil, "node n2 is slow: ", "with other nodes take ")
 	onlySlow(t, p)
+}
+
+// Ranks with slow links seem to have no other ones: their node is not slow, as its other ranks may be quick.
+func TestSlowLinksAreNoSlowHost(t *testing.T) {
+	for _, slow := range [][][2]int{{{0, 3}, {4, 5}, {8, 9}, {12, 13}}, {{0, 4}, {3, 15}, {4, 7}}} {
+		m := newMachine(16, 4)
+		m.apart(50, func(a, b int) bool { return slices.Contains(slow, [2]int{min(a, b), max(a, b)}) })
+		p := sizedHalo(t, m, 160, haloSizes...)
+		if list := kinds(p); slices.Contains(list, rundir.PairsSlowNode) || !slices.Contains(list, rundir.PairsSlowLink) {
+			t.Errorf("%v: %v", slow, list)
+		}
+	}
 }
 
 func TestOddSizeOfWaitall(t *testing.T) {

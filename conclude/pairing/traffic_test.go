@@ -20,7 +20,7 @@ import (
 // that were posted, on both sides, in parts of its time which are drawn with the chance 1 / w each.
 func counted(run *trace.Run, exact *Pairing, parts, w int64, drawn func() bool) {
 	t := &trace.Traffic{Sample: []trace.Sampled{}}
-	at := make(map[[2]int]int)
+	at, routes := make(map[[2]int]int), make([][]trace.TrafficRoute, len(run.Threads))
 	for i := range run.Threads {
 		x := &run.Threads[i]
 		at[[2]int{x.World, x.Rank}] = i
@@ -28,7 +28,8 @@ func counted(run *trace.Run, exact *Pairing, parts, w int64, drawn func() bool) 
 	}
 	for i := range exact.Rows {
 		r := &exact.Rows[i]
-		rank := &t.Ranks[at[[2]int{int(r.World), int(r.Rank)}]]
+		of := at[[2]int{int(r.World), int(r.Rank)}]
+		rank := &t.Ranks[of]
 		kind := trace.Sent
 		if r.Kind == parquet.PairsReceived {
 			kind = trace.Received
@@ -40,9 +41,12 @@ func counted(run *trace.Run, exact *Pairing, parts, w int64, drawn func() bool) 
 			rank.Sizes = append(rank.Sizes, trace.TrafficSize{Kind: kind, Bin: bin, Count: r.Messages, Bytes: r.Bytes, BlockedNS: r.BlockedNS})
 			continue
 		}
-		rank.Routes = append(rank.Routes, trace.TrafficRoute{
+		routes[of] = append(routes[of], trace.TrafficRoute{
 			Kind: kind, PeerWorld: r.PeerWorld, Peer: r.Peer, Comm: 0, Count: r.Messages, Bytes: r.Bytes, BlockedNS: r.BlockedNS, LongestNS: r.LongestNS, FirstNS: r.FirstNS,
 		})
+	}
+	for i := range t.Ranks {
+		t.Ranks[i].Routes = slices.Values(routes[i])
 	}
 	taken := make(map[int64]bool)
 	for k := range parts {
@@ -125,20 +129,14 @@ func TestCounted(t *testing.T) {
 	if len(exact.File.Findings) == 0 || exact.File.Totals.LateReceiver == 0 {
 		t.Fatalf("%+v", exact.File)
 	}
-	const runs = 100
+	const runs, windows = 100, 150
 	var senders, receivers, pairs, pairsHeld, named, sizes int
-	shares, unexplained, sized := 0., 0., make(map[way]float64)
+	sized := make(map[way]float64)
+	var caused, waited []float64 // by run: what rank 2 causes, and all late times
 	for range runs {
 		some := *run
-		counted(&some, exact, 150, 4, func() bool { return r.IntN(4) == 0 })
-		b, err := blame.Measure(&some, team.Threads{}, blame.Options{Workers: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := Measure(&some, team.Threads{}, Options{Blame: b, Workers: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		counted(&some, exact, windows, 4, func() bool { return r.IntN(4) == 0 })
+		p := inWindows(t, &some)
 		x, y := p.File.Totals, exact.File.Totals
 		if p.File.Basis != rundir.PairsWindows || x.Messages != y.Messages || x.Bytes != y.Bytes || x.Blocked != y.Blocked || x.Send != y.Send || x.InternodeBytes != y.InternodeBytes || x.Pairs != y.Pairs {
 			t.Fatalf("%+v, want %+v", x, y)
@@ -176,20 +174,31 @@ func TestCounted(t *testing.T) {
 				pairsHeld += within(rundir.Number(r.LateNS), rundir.Number(want.LateNS), rundir.Number(r.LateErrorNS))
 			}
 		}
-		shares += share(p, 2) / runs
-		unexplained += float64(x.Unexplained/(x.LateSender+x.LateReceiver)) / runs
+		of, all := causedBy(p, 2)
+		caused, waited = append(caused, of), append(waited, all)
 		if f := p.File.Findings; len(f) > 0 && f[0].Kind == exact.File.Findings[0].Kind && f[0].Ranks[0] == 2 && strings.Contains(f[0].Text, " ± ") {
 			named++
 		}
 	}
-	t.Logf("late senders %d, late receivers %d of %d runs, %d of %d pairs; rank 2 is named in %d, its share %.3f in the mean, of %.3f; %.3f not explained",
-		senders, receivers, runs, pairsHeld, pairs, named, shares, share(exact, 2), unexplained)
+	t.Logf("late senders %d, late receivers %d of %d runs, %d of %d pairs; rank 2 is named in %d", senders, receivers, runs, pairsHeld, pairs, named)
 	if min(senders, receivers, named) < 95 || pairs == 0 || float64(pairsHeld) < .95*float64(pairs) {
 		t.Error("the truth is too seldom within 3 standard errors")
 	}
-	// What begins before a window is not explained, and a cause that begins there is found in part.
-	if want := share(exact, 2); shares > want+.03 || shares < want-.15 {
-		t.Errorf("the share of rank 2 is %g and %g not explained, want %g", shares, unexplained, want)
+	// What begins before a window is not explained, or in part. No more is lost than if each window were alone, and of
+	// waits for what was sent in another one all. Five standard errors are exceeded by chance three times in a million.
+	// As both are found by the same code, no more than .15 is lost either; it was .08 at most with 60 seeds.
+	alone := 0.
+	for k := range windows {
+		some, window := *run, -1
+		counted(&some, exact, windows, 1, func() bool { window++; return window == k })
+		of, _ := causedBy(inWindows(t, &some), 2)
+		alone += of
+	}
+	whole, all := causedBy(exact, 2)
+	part, deviation := ratio(caused, waited)
+	t.Logf("the share of rank 2 is %.4f ± %.4f; of all messages %.4f, of windows alone %.4f", part, deviation, whole/all, alone/all)
+	if least := max(alone/all-5*deviation, whole/all-.15); part > whole/all+5*deviation || part < least {
+		t.Errorf("the share of rank 2 is %g ± %g, want %g to %g", part, deviation, least, whole/all)
 	}
 	if len(sized) == 0 || sizes != runs*len(sized) {
 		t.Errorf("%d sizes in %d runs, of %d", sizes, runs, len(sized))
@@ -199,6 +208,102 @@ func TestCounted(t *testing.T) {
 			t.Errorf("%+v: %g messages in the mean, of %g", k, sum/runs, want)
 		}
 	}
+}
+
+// bursts has ranks 0 and 1 send small messages to 2 and 3, so many back to back every 50 ms.
+func bursts(t *testing.T, each int) *trace.Run {
+	t.Helper()
+	m := newMachine(4, 2)
+	r := random(t)
+	for range 800 {
+		for rank := range 4 {
+			m.do(rank, compute(50_000_000+r.Int64N(2000)))
+			for range each {
+				if rank < 2 {
+					m.do(rank, send(rank^2, 128))
+				} else {
+					m.do(rank, recv(rank^2, 0))
+				}
+			}
+		}
+	}
+	return m.run(t)
+}
+
+// However many of the windows were taken, it is messages of the whole run that are compared with its time: 140 messages
+// a second are small messages that could go together, 60 are not; and neither is known of few messages.
+func TestSmallMessagesCounted(t *testing.T) {
+	for _, c := range []struct {
+		what      string
+		each      int
+		w         int64
+		taken, of int // windows
+		found     bool
+	}{
+		{"half as many windows as expected", 7, 4, 1, 8, true},
+		{"all windows", 7, 4, 1, 1, true},
+		{"twice as many, of a slower run", 3, 4, 1, 2, false},
+		{"all, of a slower run", 3, 4, 1, 1, false},
+		{"too few", 3, 1024, 1, 100, false},
+	} {
+		run := bursts(t, c.each)
+		exact := measured(t, run, blame.Options{})
+		if found := slices.Contains(kinds(exact), rundir.PairsSmallMessages); found != c.found {
+			t.Fatalf("%s: all messages: %v", c.what, kinds(exact))
+		}
+		k := 0
+		counted(run, exact, 200, c.w, func() bool { k++; return k%c.of < c.taken })
+		p := inWindows(t, run)
+		if found := slices.Contains(kinds(p), rundir.PairsSmallMessages); found != c.found {
+			t.Errorf("%s: %v", c.what, kinds(p))
+		}
+		for i, f := range p.File.Findings {
+			if f.Kind != rundir.PairsSmallMessages {
+				continue
+			}
+			if want := exact.File.Findings[i].Messages; math.Abs(float64(f.Messages-want)) > .1*float64(want) {
+				t.Errorf("%s: %s; all: %s", c.what, f.Text, exact.File.Findings[i].Text)
+			}
+		}
+	}
+}
+
+func inWindows(t *testing.T, run *trace.Run) *Pairing {
+	t.Helper()
+	b, err := blame.Measure(run, team.Threads{}, blame.Options{Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Measure(run, team.Threads{}, Options{Blame: b, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// causedBy is how long others waited because of a rank, and all late times.
+func causedBy(p *Pairing, rank int) (of, all float64) {
+	for _, c := range p.File.Causes {
+		if c.Rank != nil && *c.Rank == rank {
+			of += float64(c.Seconds)
+		}
+	}
+	return of, float64(p.File.Totals.LateSender + p.File.Totals.LateReceiver)
+}
+
+// ratio is the sum of values by that of others, and its standard error.
+func ratio(values, by []float64) (x, deviation float64) {
+	sum, all := 0., 0.
+	for i, v := range values {
+		sum, all = sum+v, all+by[i]
+	}
+	x = sum / all
+	squares := 0.
+	for i, v := range values {
+		squares += (v - x*by[i]) * (v - x*by[i])
+	}
+	n := float64(len(values))
+	return x, math.Sqrt(squares*n/(n-1)) / all
 }
 
 // Few messages of a pair give no estimate, and without calls there is none at all.
@@ -234,6 +339,7 @@ func everybody(ranks int) *trace.Run {
 	for r := range ranks {
 		run.Threads = append(run.Threads, trace.Thread{Rank: r, Node: r * 2 / ranks})
 		x := trace.RankTraffic{Rank: r}
+		var routes []trace.TrafficRoute
 		for peer := range ranks {
 			if peer == r {
 				continue
@@ -242,8 +348,9 @@ func everybody(ranks int) *trace.Run {
 			if r == 3 && peer == 5 {
 				route.BlockedNS = 1e6
 			}
-			x.Routes = append(x.Routes, route)
+			routes = append(routes, route)
 		}
+		x.Routes = slices.Values(routes)
 		run.Traffic.Ranks = append(run.Traffic.Ranks, x)
 	}
 	return run
@@ -294,6 +401,25 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// What a rank sent to peers for which it had no room counts where it was received, and not again where it was sent.
+// What was sent to a rank without a record counts where it was sent.
+func TestRest(t *testing.T) {
+	run := everybody(3)
+	for i := range run.Traffic.Ranks {
+		sent := trace.TrafficRoute{Kind: trace.Sent, Peer: -1, Comm: -1, Rest: true, Count: 20, Bytes: 2000, BlockedNS: 900, LongestNS: 500}
+		received, gone := sent, trace.TrafficRoute{Kind: trace.Sent, Peer: 77, Count: 1, Bytes: 7}
+		received.Kind = trace.Received
+		run.Traffic.Ranks[i].Routes = slices.Values([]trace.TrafficRoute{sent, received, gone})
+	}
+	p, err := Measure(run, team.Threads{}, Options{SumsAlone: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := p.File.Totals; x.Messages != 3*20+3 || x.Bytes != 3*2000+3*7 || len(p.Rows) != 3*3 {
+		t.Errorf("%d rows, %+v", len(p.Rows), x)
+	}
+}
+
 // What collectives of a part of the ranks move is between these, and that of all ranks is left out; a root's is between
 // it and each.
 func TestCollectivesOfParts(t *testing.T) {
@@ -336,6 +462,120 @@ func TestCollectivesOfParts(t *testing.T) {
 	}
 	if x := p.File.Totals; x.Messages != 0 || x.Pairs != 0 || !strings.Contains(p.File.Why[0], "no rank sent a message") {
 		t.Errorf("%+v, %q", x, p.File.Why)
+	}
+	// Where calls are on the nodes alone, nothing is said of those that are here, but that they are left out.
+	run.Traffic = everybody(4).Traffic
+	for comm, want := range map[int]int{2: 1, 1: 0} {
+		run.Communicators = run.Communicators[:comm]
+		if p, err = Measure(run, team.Threads{}, Options{SumsAlone: true}); err != nil {
+			t.Fatal(err)
+		}
+		said := 0
+		for _, text := range p.File.Why {
+			if strings.HasPrefix(text, "the placement leaves out collectives") {
+				said++
+			}
+		}
+		if len(p.Rows) != 4*3 || said != want {
+			t.Errorf("%d rows, %q", len(p.Rows), p.File.Why)
+		}
+	}
+}
+
+// Memory does not grow with the pairs of collectives for which there is no room, and none of their bytes is lost.
+func TestRoomOfCollectives(t *testing.T) {
+	const ranks, each = 1000, 999 * 8
+	run := &trace.Run{DurationNS: 1e9, Worlds: make([]trace.World, 1), Nodes: make([]trace.Node, 2), CallPaths: []trace.CallPath{{Function: "MPI_Alltoall"}}, PathNames: []string{"MPI_Alltoall@a.c:1"}}
+	run.Communicators = make([]trace.Communicator, 1)
+	for r := range ranks + 1 {
+		th := trace.Thread{Rank: r, Node: r % 2}
+		if r < ranks {
+			run.Communicators[0].Ranks = append(run.Communicators[0].Ranks, r)
+			th.Calls.EnterNS, th.Calls.ExitNS, th.Calls.Path = []int64{0}, []int64{5}, []uint32{0}
+			th.Collectives = trace.Collectives{Call: []uint32{0}, Comm: []int32{0}, Ordinal: []int64{0}, Root: []int32{-1}, Sent: []int64{each}, Received: []int64{each}}
+		}
+		run.Threads = append(run.Threads, th)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p, err := Measure(run, team.Threads{}, Options{Unwaited: "nobody looked", Room: 4000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	bytes := int64(0)
+	for i := range p.Rows {
+		bytes += p.Rows[i].Bytes
+	}
+	if want := int64(ranks * (ranks - 1) * (each / ranks)); bytes != want || p.File.Table.Summed < ranks*(ranks-1)-1000 {
+		t.Errorf("%d bytes, want %d; %+v", bytes, want, p.File.Table)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 16<<20 {
+		t.Errorf("%d bytes for %d rows", took, len(p.Rows))
+	}
+}
+
+// Collectives of a part of the ranks that is too large for its pairs to be listed are said to be left out, where they
+// moved anything; those of all ranks are none of them.
+func TestCollectivesOfLargeParts(t *testing.T) {
+	const ranks = mostOfClique + 100
+	part := func(from, to int) (list []int) {
+		for r := from; r < to; r++ {
+			list = append(list, r)
+		}
+		return list
+	}
+	run := &trace.Run{DurationNS: 1e9, Worlds: make([]trace.World, 1), Nodes: []trace.Node{{Name: "a"}, {Name: "b"}}, CallPaths: []trace.CallPath{{Function: "MPI_Alltoall"}}, PathNames: []string{"MPI_Alltoall"}}
+	run.Communicators = []trace.Communicator{{Ranks: part(0, ranks)}, {Ranks: part(0, mostOfClique+1)}, {Ranks: part(50, mostOfClique+60)}, {Ranks: part(0, mostOfClique+2)}, {Ranks: part(0, mostOfClique)}}
+	collective := func(rank int, comm int32, bytes int64) {
+		th := &run.Threads[rank]
+		k := th.Calls.Len()
+		th.Calls.EnterNS, th.Calls.ExitNS, th.Calls.Path = append(th.Calls.EnterNS, int64(k*10)), append(th.Calls.ExitNS, int64(k*10+5)), append(th.Calls.Path, 0)
+		c := &th.Collectives
+		c.Call, c.Comm, c.Ordinal, c.Root, c.Sent, c.Received = append(c.Call, uint32(k)), append(c.Comm, comm), append(c.Ordinal, 0), append(c.Root, -1), append(c.Sent, bytes), append(c.Received, bytes)
+	}
+	for r := range ranks {
+		run.Threads = append(run.Threads, trace.Thread{Rank: r, Node: r * 2 / ranks})
+	}
+	said := func() (list []string) {
+		p, err := Measure(run, team.Threads{}, Options{Unwaited: "nobody looked"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range p.File.Why {
+			if strings.Contains(text, "communicator") {
+				list = append(list, text)
+			}
+		}
+		return list
+	}
+	for r := range ranks { // of all ranks; of the last that is listed; and of one that moves nothing
+		collective(r, 0, 1<<20)
+		if r < mostOfClique {
+			collective(r, 3, 0)
+		}
+		if r < 2 {
+			collective(r, 4, 1<<20)
+		}
+	}
+	if list := said(); len(list) > 0 {
+		t.Errorf("%q", list)
+	}
+	collective(7, 1, 8)
+	if list := said(); !slices.Equal(list, []string{"the placement leaves out the collectives of 1 communicator with more than 1,024 ranks, of 1,025 ranks together"}) {
+		t.Errorf("%q", list)
+	}
+	collective(90, 2, 8)
+	collective(91, 2, 8)
+	if list := said(); !slices.Equal(list, []string{"the placement leaves out the collectives of 2 communicators with more than 1,024 ranks, of 1,084 ranks together"}) {
+		t.Errorf("%q", list)
+	}
+	for r := range run.Threads { // where nothing is known but these
+		run.Threads[r].Calls, run.Threads[r].Collectives = trace.Calls{}, trace.Collectives{}
+	}
+	collective(7, 1, 8)
+	if list := said(); len(list) != 1 {
+		t.Errorf("%q", list)
 	}
 }
 

@@ -159,11 +159,7 @@ func (c *communicators) peer(from int, number uint32, rank int32) peer {
 		return nobody
 	}
 	if w := worldRankOf(m, rank); w >= 0 {
-		other, recorded := c.threads.byRank[worldRank{p.World, int(w)}]
-		if !recorded {
-			other = -1
-		}
-		return peer{other, p.World, int(w)}
+		return peer{c.threads.processOf(p.World, w), p.World, int(w)}
 	}
 	// Of another world, if there is a record of it at all: the process that has that rank there.
 	found := nobody

@@ -20,6 +20,7 @@ import (
 	"moriens/internal/sums"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
+	"moriens/trace/tracetest"
 )
 
 // A planted message is sent and received in windows.
@@ -222,10 +223,10 @@ func TestTrafficOfSums(t *testing.T) {
 		return trace.RankTraffic{
 			Rank:  rank,
 			Sites: []trace.TrafficSite{{Kind: kind, Count: n + 3, Bytes: 8*n + 24}},
-			Routes: []trace.TrafficRoute{
+			Routes: slices.Values([]trace.TrafficRoute{
 				{Kind: kind, Peer: int32(1 - rank), Count: n, Bytes: 8 * n, BlockedNS: 50 * n, LongestNS: 100, FirstNS: 20},
 				{Kind: kind, Peer: -1, Comm: -1, Rest: true, Count: 3, Bytes: 24, BlockedNS: 50, LongestNS: 49},
-			},
+			}),
 			Sizes: []trace.TrafficSize{{Kind: kind, Bin: 4, Count: n + 3, Bytes: 8*n + 24, BlockedNS: 50*n + 50}},
 			Ends:  []trace.TrafficEnd{{Kind: kind, Count: n, Bytes: 8 * n, BlockedNS: 50*n + 50}},
 		}
@@ -237,7 +238,7 @@ func TestTrafficOfSums(t *testing.T) {
 	for i := range wanted {
 		wanted[i].Sites[0].Path, wanted[i].Ends[0].Path = path("MPI_Send"), path("MPI_Waitall")
 	}
-	if d := cmp.Diff(wanted, traffic.Ranks); d != "" || traffic.Matched != n || traffic.MatchedBytes != 8*n {
+	if d := cmp.Diff(wanted, traffic.Ranks, tracetest.Routes); d != "" || traffic.Matched != n || traffic.MatchedBytes != 8*n {
 		t.Errorf("%d messages of %d bytes (-want +got):\n%s", traffic.Matched, traffic.MatchedBytes, d)
 	}
 	if d := cmp.Diff(match.Unpaired{match.ManyPeers: {Sends: 3, Receives: 3}}, positive(r.Unpaired)); d != "" {
@@ -264,7 +265,7 @@ func TestTrafficOfSums(t *testing.T) {
 		own := *traffic
 		own.Compared = make([][]trace.Compared, 2) // as each has its own calls
 		own.Compared[i] = traffic.Compared[i]
-		if d := cmp.Diff(&own, run.Traffic); d != "" {
+		if d := cmp.Diff(&own, run.Traffic, tracetest.Routes); d != "" {
 			t.Errorf("collector %d has other traffic than one of all would have:\n%s", i, d)
 		}
 		if d := cmp.Diff(r.Run.Messages, run.Messages); d != "" {

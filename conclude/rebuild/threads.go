@@ -24,13 +24,10 @@ type Threads struct {
 	ProcessOf []int         // likewise
 	Whole     bool          // all transfers of all processes are here, call by call
 
-	byRank   map[worldRank]int // of Processes
+	byRank   [][]int32 // by world and rank: index of Processes, plus 1; 0: none has recorded
 	threadOf map[*store.Ring]int
 	workers  int // threads to compute with
 }
-
-// A worldRank is a rank of MPI_COMM_WORLD of one of the run's worlds.
-type worldRank struct{ world, rank int }
 
 // ThreadsOf finds out who the threads of a run are, before any of their calls are read.
 func ThreadsOf(f store.Frozen, workers int) Threads {
@@ -44,11 +41,14 @@ func ThreadsOf(f store.Frozen, workers int) Threads {
 // threadsIn numbers the processes and threads of worlds.
 func threadsIn(worlds []*World, f store.Frozen, t team.Team, workers int) Threads {
 	h := Threads{
-		Team: team.Threads{Team: t}, Worlds: worlds, Whole: true, byRank: make(map[worldRank]int), threadOf: make(map[*store.Ring]int), workers: workers,
+		Team: team.Threads{Team: t}, Worlds: worlds, Whole: true, byRank: make([][]int32, len(worlds)), threadOf: make(map[*store.Ring]int), workers: workers,
 	}
 	for i, w := range worlds {
 		for _, p := range w.Ranks() {
-			h.byRank[worldRank{i, int(p.Info.Rank)}] = len(h.Processes)
+			for len(h.byRank[i]) <= int(p.Info.Rank) {
+				h.byRank[i] = append(h.byRank[i], 0)
+			}
+			h.byRank[i][p.Info.Rank] = int32(len(h.Processes)) + 1
 			own := Process{Process: p, World: i, Whole: f.Lacks(p) == 0}
 			h.Whole = h.Whole && own.Whole
 			for _, r := range RingsOf(p) {
@@ -65,6 +65,14 @@ func threadsIn(worlds []*World, f store.Frozen, t team.Team, workers int) Thread
 		}
 	}
 	return h
+}
+
+// processOf is the process that a rank of a world is; -1: it has not recorded.
+func (h *Threads) processOf(world int, rank int32) int {
+	if list := h.byRank[world]; int(rank) < len(list) {
+		return int(list[rank]) - 1
+	}
+	return -1
 }
 
 // Thread is the number of a ring's thread, if the run has it.

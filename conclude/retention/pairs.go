@@ -33,7 +33,10 @@ func (r *Reduction) pair(ctx context.Context, s *stage.Stages, c *rundir.Content
 	if !o.All {
 		p.Room = int64(float64(o.Budget) * pairsOfBudget)
 	}
-	found := try(ctx, r, s, stage.Pairs, rundir.PairsFile+" is missing", func(context.Context) (*pairing.Pairing, error) {
+	found := try(ctx, r, s, stage.Pairs, rundir.PairsFile+" is missing", func(context.Context) (_ *pairing.Pairing, err error) {
+		if p.Main, err = r.mainOf(c.Run); err != nil {
+			return nil, err
+		}
 		return pairing.Measure(c.Run, r.owners, p)
 	})
 	if found != nil {

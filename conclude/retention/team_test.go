@@ -187,10 +187,12 @@ func leaveTransfers(t *rapid.T, run *trace.Run) func(*trace.Run) Detail {
 			run.Traffic.Ranks = append(run.Traffic.Ranks, trace.RankTraffic{World: th.World, Rank: th.Rank})
 		}
 		r := &run.Traffic.Ranks[len(run.Traffic.Ranks)-1]
+		routes := slices.Collect(r.EachRoute)
 		for k := range x.Call {
 			r.Sites = append(r.Sites, trace.TrafficSite{Kind: x.Kind[k], Path: th.Calls.Path[x.Call[k]], Count: 1, Bytes: x.Bytes[k]})
-			r.Routes = append(r.Routes, trace.TrafficRoute{Kind: x.Kind[k], Peer: x.Peer[k], Comm: x.Comm[k], Count: 1, Bytes: x.Bytes[k]})
+			routes = append(routes, trace.TrafficRoute{Kind: x.Kind[k], Peer: x.Peer[k], Comm: x.Comm[k], Count: 1, Bytes: x.Bytes[k]})
 		}
+		r.Routes = slices.Values(routes)
 		n := int(part * float64(x.Len()))
 		first := trace.Transfers{Call: x.Call[:n], Kind: x.Kind[:n], Peer: x.Peer[:n], Tag: x.Tag[:n], Comm: x.Comm[:n], Bytes: x.Bytes[:n], Done: x.Done[:n]}
 		if x.PeerWorld != nil {

@@ -28,7 +28,7 @@ type Pairs struct {
 	Sizes                []rundir.PairsSize     `json:"sizes"`
 	CallPaths            []rundir.PairsCallPath `json:"call_paths"`
 	Causes               []rundir.PairsCause    `json:"causes"`
-	Findings             []rundir.PairsFinding  `json:"findings"`
+	Findings             []PairsFinding         `json:"findings"`
 	Nodes                []string               `json:"nodes"` // names
 	Placement            *PairsPlacement        `json:"placement"`
 	LeftOut              PairsLeftOut           `json:"left_out"`
@@ -43,6 +43,12 @@ type Pairs struct {
 // A PairsGroup is ranks that the cut leaves together.
 type PairsGroup struct {
 	Blocked rundir.Number `json:"blocked_seconds"` // between its ranks
+}
+
+// A PairsFinding is something unusual, and what to do about it.
+type PairsFinding struct {
+	rundir.PairsFinding
+	Advice string `json:"advice"` // in words without a full stop
 }
 
 // A PairsPlacement is the bytes between nodes, as ranks lay and as they could lie.
@@ -74,7 +80,7 @@ type PairsEach struct {
 	A, B            []int32
 	Messages, Bytes []float64
 	// Seconds; NaN: not known.
-	Blocked, Send, Longest, First, LateSender, LateSenderError, LateReceiver []float64
+	Blocked, Send, Longest, First, LateSender, LateSenderError, LateReceiver, LateReceiverError []float64
 }
 
 // PairsBySize are messages of a pair of some sizes, in the order of pairs.
@@ -133,7 +139,7 @@ type pairsColumn struct {
 func (e *PairsEach) columns() []pairsColumn {
 	return []pairsColumn{
 		{"messages", &e.Messages}, {"bytes", &e.Bytes}, {"blocked", &e.Blocked}, {"send", &e.Send}, {"longest", &e.Longest}, {"first", &e.First},
-		{"late_sender", &e.LateSender}, {"late_sender_error", &e.LateSenderError}, {"late_receiver", &e.LateReceiver},
+		{"late_sender", &e.LateSender}, {"late_sender_error", &e.LateSenderError}, {"late_receiver", &e.LateReceiver}, {"late_receiver_error", &e.LateReceiverError},
 	}
 }
 

@@ -28,6 +28,7 @@ func ring(n int) *page.Pairs {
 		e.Messages, e.Bytes, e.Blocked = append(e.Messages, 10), append(e.Bytes, 1000), append(e.Blocked, seconds)
 		e.Send, e.Longest, e.First = append(e.Send, 0), append(e.Longest, seconds), append(e.First, 0)
 		e.LateSender, e.LateSenderError, e.LateReceiver = append(e.LateSender, math.NaN()), append(e.LateSenderError, math.NaN()), append(e.LateReceiver, 0)
+		e.LateReceiverError = append(e.LateReceiverError, 0)
 		for k := range 2 {
 			s.Pair, s.From = append(s.Pair, int32(i-1)), append(s.From, float64(64*(k+1)))
 			s.Messages, s.Bytes, s.BlockedSec = append(s.Messages, 5), append(s.Bytes, 500), append(s.BlockedSec, seconds/2)

@@ -17,7 +17,7 @@ const (
 	PairsReceived   = "receive"    // messages that it received from it
 	PairsPut        = "put"        // bytes that it put into the peer's window
 	PairsGot        = "get"        // bytes that it got out of it
-	PairsCollective = "collective" // bytes that collectives of a part of the ranks move to the peer, and neighbourhood collectives
+	PairsCollective = "collective" // bytes that collectives of a part of the ranks move to the peer
 )
 
 // A PairsRow is what one rank has exchanged with one peer: in all, or in messages of some sizes.

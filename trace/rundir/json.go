@@ -69,7 +69,7 @@ func readJSON(dir fs.FS, name string, format int, v any) error {
 		if err.Error() == "unexpected end of JSON input" {
 			err = fmt.Errorf("it is cut short, at %d bytes", len(text))
 		}
-		return hint.With(fmt.Errorf("%s: %w", name, err), adviseDamage)
+		return hint.With(fmt.Errorf("%s: %w", name, err), AdviseDamage)
 	}
 	switch {
 	case version.Format == nil:
@@ -79,10 +79,10 @@ func readJSON(dir fs.FS, name string, format int, v any) error {
 			"read it with the moriens version that wrote it; moriens version lists the supported formats")
 	}
 	if err := afford(text, reflect.TypeOf(v)); err != nil {
-		return hint.With(fmt.Errorf("%s: %w", name, err), adviseDamage)
+		return hint.With(fmt.Errorf("%s: %w", name, err), AdviseDamage)
 	}
 	if err := json.Unmarshal(text, v); err != nil {
-		return hint.With(fmt.Errorf("%s: %w", name, err), adviseDamage)
+		return hint.With(fmt.Errorf("%s: %w", name, err), AdviseDamage)
 	}
 	return nil
 }

@@ -83,13 +83,8 @@ func describeCommunicators(run *trace.Run, f *figures) []Communicator {
 	if run.Traffic == nil {
 		return list
 	}
-	for i := range run.Traffic.Ranks {
-		for _, x := range run.Traffic.Ranks[i].Routes {
-			if x.Kind != trace.Received && x.Comm >= 0 && int(x.Comm) < len(list) { // counted where it was sent
-				list[x.Comm].Transfers += x.Count
-				list[x.Comm].TransferBytes += x.Bytes
-			}
-		}
+	for i, x := range run.Traffic.Within[:min(len(list), len(run.Traffic.Within))] {
+		list[i].Transfers, list[i].TransferBytes = x.Count, x.Bytes
 	}
 	return list
 }

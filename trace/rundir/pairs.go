@@ -83,13 +83,15 @@ type PairsTotals struct {
 // A PairsLine is the time that transfers of ranks of one node, or of two, take by their size: latency + bytes /
 // bandwidth.
 type PairsLine struct {
-	SameNode  bool            `json:"same_node"`
-	Latency   Number          `json:"latency_seconds"`   // null: too few sizes
-	Bandwidth Number          `json:"bytes_per_second"`  // null: too few sizes, or no time depends on it
-	Messages  int64           `json:"messages"`          // transfers that were seen: the receiver was there before the send
-	Spread    Number          `json:"spread"`            // median deviation from the line, relative
-	AtMost    bool            `json:"at_most,omitempty"` // most of their calls completed others too: it is what transfers take at most
-	Sizes     []PairsLineSize `json:"sizes"`
+	SameNode  bool   `json:"same_node"`
+	Latency   Number `json:"latency_seconds"`   // null: too few sizes
+	Bandwidth Number `json:"bytes_per_second"`  // null: too few sizes, or no time depends on it
+	Messages  int64  `json:"messages"`          // transfers that were seen: the receiver was there before the send
+	Spread    Number `json:"spread"`            // median deviation from the line, relative
+	AtMost    bool   `json:"at_most,omitempty"` // most of their calls completed others too: it is what transfers take at most
+	// Of at least four sizes, over a factor of ten: their times do not grow with them.
+	Unfollowed bool            `json:"does_not_follow_size,omitempty"`
+	Sizes      []PairsLineSize `json:"sizes"`
 }
 
 // A PairsLineSize is what transfers of a size take.
@@ -157,6 +159,8 @@ type PairsFinding struct {
 	Messages int64    `json:"messages"`
 	CallPath string   `json:"call_path"`
 	Text     string   `json:"text"` // a sentence without a full stop
+	// Of very many pairs, those that are not among the pairs and ranks above.
+	Unlisted int64 `json:"unlisted_pairs,omitempty"`
 }
 
 // Write writes the file.
@@ -184,7 +188,7 @@ func ReadPairs(dir string) (*Pairs, error) {
 		return nil, err
 	}
 	if !p.plausible() {
-		return nil, hint.With(fmt.Errorf("%s has figures that cannot be", PairsFile), adviseDamage)
+		return nil, hint.With(fmt.Errorf("%s has figures that cannot be", PairsFile), AdviseDamage)
 	}
 	return p, nil
 }

@@ -265,20 +265,20 @@ func readCallPaths(dir fs.FS) (*CallPathTable, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, hint.With(fmt.Errorf("%s is no file", CallPathsFile), adviseDamage)
+		return nil, hint.With(fmt.Errorf("%s is no file", CallPathsFile), AdviseDamage)
 	case info.Size() > maxCallPathsBytes:
-		return nil, hint.With(fmt.Errorf("%s has %d bytes, more than %d", CallPathsFile, info.Size(), maxCallPathsBytes), adviseDamage)
+		return nil, hint.With(fmt.Errorf("%s has %d bytes, more than %d", CallPathsFile, info.Size(), maxCallPathsBytes), AdviseDamage)
 	}
 	t := new(CallPathTable)
 	if err := readJSON(dir, CallPathsFile, CallPathsFormat, t); err != nil {
 		return nil, err
 	}
 	if err := t.check(); err != nil {
-		return nil, hint.With(fmt.Errorf("%s: %w", CallPathsFile, err), adviseDamage)
+		return nil, hint.With(fmt.Errorf("%s: %w", CallPathsFile, err), AdviseDamage)
 	}
 	if cost, most := t.cost(), freeBytes+runBytesPerByte*info.Size(); cost > most {
 		err := fmt.Errorf("%w: its call paths would take %d bytes of memory, more than %d per byte of the file", files.ErrTooLarge, cost, runBytesPerByte)
-		return nil, hint.With(fmt.Errorf("%s: %w", CallPathsFile, err), adviseDamage)
+		return nil, hint.With(fmt.Errorf("%s: %w", CallPathsFile, err), AdviseDamage)
 	}
 	return t, nil
 }

@@ -40,9 +40,11 @@ func Read(dir string) (*trace.Run, *Manifest, *Clusters, error) {
 	return run, m, c, err
 }
 
+// AdviseDamage is what to do where files of a run directory cannot be read.
+const AdviseDamage = "the run directory is damaged: copy it again from its origin"
+
 const (
 	adviseDirectory = "name a directory that moriens run, collect or analyze created"
-	adviseDamage    = "the run directory is damaged: copy it again from its origin"
 	adviseMixture   = "its files do not belong to one run: copy it again from its origin"
 )
 
@@ -61,21 +63,21 @@ func read(dir fs.FS) (*trace.Run, *Manifest, *Clusters, error) {
 	}
 	c := new(Clusters)
 	if err := readJSON(dir, ClustersFile, ClustersFormat, c); err != nil {
-		return nil, nil, nil, hint.Default(err, adviseDamage)
+		return nil, nil, nil, hint.Default(err, AdviseDamage)
 	}
 	if err := sameSizes(dir, m.Files); err != nil {
-		return nil, nil, nil, hint.With(err, adviseDamage)
+		return nil, nil, nil, hint.With(err, AdviseDamage)
 	}
 	r := &restorer{manifest: m, clusters: c}
 	if m.has(CallPathsFile) {
 		paths, err := readCallPaths(dir)
 		if err != nil {
-			return nil, nil, nil, hint.Default(err, adviseDamage)
+			return nil, nil, nil, hint.Default(err, AdviseDamage)
 		}
 		r.numbered = paths.Run()
 	}
 	if err := r.files(dir); err != nil {
-		return nil, nil, nil, hint.With(err, adviseDamage)
+		return nil, nil, nil, hint.With(err, AdviseDamage)
 	}
 	if err := r.restore(); err != nil {
 		return nil, nil, nil, hint.With(err, adviseMixture)

@@ -283,7 +283,7 @@ func ReadWaits(dir string) (*Waits, error) {
 		return nil, err
 	}
 	if !w.plausible() {
-		return nil, hint.With(fmt.Errorf("%s has figures that cannot be", WaitsFile), adviseDamage)
+		return nil, hint.With(fmt.Errorf("%s has figures that cannot be", WaitsFile), AdviseDamage)
 	}
 	return w, nil
 }

@@ -37,6 +37,7 @@ export function pairsOf({ ranks, perNode, reach = 1, exact = true, groups = 0, j
   }
   const pairs = [...seen].sort(([x], [y]) => x - y).map(([, p]) => p);
   const blocked = pairs.reduce((sum, p) => sum + p.blocked, 0);
+  const late = pairs.reduce((sum, p) => sum + p.late, 0);
   const { left, right, height, order } = linkage(ranks, pairs);
   const sizes = pairs.flatMap((p, pair) => BYTES.map((from, k) => ({ pair, from, messages: 100, bytes: 100 * from, blocked: (p.blocked * (k + 1)) / 6 })));
   const number = (of: (p: (typeof pairs)[number]) => number) => Float64Array.from(pairs, of);
@@ -55,7 +56,7 @@ export function pairsOf({ ranks, perNode, reach = 1, exact = true, groups = 0, j
       linkage: 'single',
       totals: {
         messages: 300 * pairs.length, bytes: bytes * pairs.length, internode_messages: 300 * internode, internode_bytes: bytes * internode, pairs: pairs.length, blocked_seconds: blocked, send_seconds: 0.001 * pairs.length,
-        late_sender_seconds: 0.6, late_sender_error_seconds: exact ? 0 : 0.05, late_receiver_seconds: 0, late_receiver_error_seconds: 0, unexplained_seconds: 0.001, collective_wait_seconds: 0.2,
+        late_sender_seconds: late, late_sender_error_seconds: exact ? 0 : 0.05, late_receiver_seconds: 0, late_receiver_error_seconds: 0, unexplained_seconds: 0.001, collective_wait_seconds: 0.2,
       },
       table: { rows: 2 * pairs.length, summed: 0, summed_blocked_seconds: 0, summed_bytes: 0 },
       cophenetic: 0.71,
@@ -67,12 +68,12 @@ export function pairsOf({ ranks, perNode, reach = 1, exact = true, groups = 0, j
       sizes: BYTES.map(size),
       call_paths: [{ call_path: 'MPI_Wait@halo.c:51', messages: 300 * pairs.length, bytes: bytes * pairs.length, blocked_seconds: blocked }],
       causes: [
-        { rank: LATE, pair: null, share: 0.7, seconds: 0.42, direct_seconds: 0.4, call_path: 'MPI_Send@halo.c:50', cluster: 2 },
-        { rank: null, pair: [LATE, LATE + 1], share: 0.05, seconds: 0.03, direct_seconds: 0.03, call_path: '', cluster: null },
+        { rank: LATE, pair: null, share: 0.4 / late, seconds: 0.4, direct_seconds: 0.4, call_path: 'MPI_Send@halo.c:50', cluster: 2 },
+        { rank: null, pair: [LATE, LATE + 1], share: 0.005 / late, seconds: 0.005, direct_seconds: 0.005, call_path: '', cluster: null },
       ],
       findings: [
-        { kind: 'late-sender', seconds: 0.42, ranks: [LATE], pairs: [[LATE, LATE + 1]], node: '', factor: null, bytes: 0, messages: 0, call_path: 'MPI_Send@halo.c:50', text: `rank ${LATE} makes others wait 420 ms (70 % of all late-sender time): it computes 4 ms longer before MPI_Send@halo.c:50 than rank ${LATE + 1}` },
-        ...(nodes.length > 1 ? [{ kind: 'placement', seconds: 0.01, ranks: [], pairs: [], node: '', factor: 0.5, bytes: 0, messages: 0, call_path: '', text: 'another order of the ranks halves the bytes between nodes' }] : []),
+        { kind: 'late-sender', seconds: 0.4, ranks: [LATE], pairs: [[LATE, LATE + 1]], node: '', factor: null, bytes: 0, messages: 0, call_path: 'MPI_Send@halo.c:50', text: `rank ${LATE} makes others wait 400 ms (${Math.round(40 / late)} % of all late-sender time): it computes 4 ms longer before MPI_Send@halo.c:50 than rank ${LATE + 1}`, advice: 'give other ranks part of its work, or send earlier; moriens waits --by callpath DIR' },
+        ...(nodes.length > 1 ? [{ kind: 'placement', seconds: 0.01, ranks: [], pairs: [], node: '', factor: 0.5, bytes: 0, messages: 0, call_path: '', text: 'another order of the ranks halves the bytes between nodes', advice: 'write the order, and measure again: moriens pairs --order MPICH_RANK_ORDER --order-format mpich DIR (or rankfile, hostfile, slurm)' }] : []),
       ],
       nodes,
       placement: nodes.length > 1 ? { internode_bytes: bytes * internode, advised_internode_bytes: Math.round((bytes * internode) / 2), saved_seconds: 0.01, blocks_internode_bytes: bytes * internode, round_robin_internode_bytes: bytes * pairs.length } : null,
@@ -95,7 +96,8 @@ export function pairsOf({ ranks, perNode, reach = 1, exact = true, groups = 0, j
       'pairs.each.first': number((p) => p.blocked / 200),
       'pairs.each.late_sender': number((p) => (exact || p.late > 0.1 ? p.late : NaN)),
       'pairs.each.late_sender_error': number((p) => (exact ? 0 : p.late > 0.1 ? 0.03 : NaN)),
-      'pairs.each.late_receiver': number(() => 0),
+      'pairs.each.late_receiver': number((p) => p.late / 2),
+      'pairs.each.late_receiver_error': number((p) => (exact ? 0 : p.late > 0.1 ? 0.01 : NaN)),
       'pairs.size.pair': Int32Array.from(sizes, (s) => s.pair),
       'pairs.size.from': Float64Array.from(sizes, (s) => s.from),
       'pairs.size.messages': Float64Array.from(sizes, (s) => s.messages),

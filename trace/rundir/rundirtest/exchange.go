@@ -1,11 +1,14 @@
 package rundirtest
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
@@ -37,7 +40,7 @@ type way struct {
 
 func newExchange(ranks, perNode int, where func(rank int) int) *exchange {
 	x := &exchange{node: make(map[[2]int]string), paired: make(map[[4]int]bool)}
-	x.Format, x.Basis, x.Seconds, x.Within = rundir.PairsFormat, rundir.PairsAll, 10, rundir.WithinMain
+	x.Format, x.Basis, x.Seconds, x.Within = rundir.PairsFormat, rundir.PairsAll, 10, rundir.WithinRun
 	x.world(0, ranks, perNode, where)
 	return x
 }
@@ -78,7 +81,7 @@ func (x *exchange) add(w way) {
 	x.rows = append(x.rows, size)
 	sent := row
 	sent.Kind, sent.World, sent.Rank, sent.PeerWorld, sent.Peer = parquet.PairsSent, row.PeerWorld, row.Peer, row.World, row.Rank
-	sent.BlockedNS, sent.LateNS, sent.LateErrorNS = w.messages*300, min(w.late, 0), min(w.late, 0)
+	sent.BlockedNS, sent.LongestNS, sent.FirstNS, sent.LateNS, sent.LateErrorNS = w.messages*300, 900, 600, min(w.late, 0), min(w.late, 0)
 	x.rows = append(x.rows, sent)
 	t := x.Totals
 	t.Messages += row.Messages
@@ -127,9 +130,10 @@ func (x *exchange) grid(columns, rows int, messages, bytes int64) {
 
 func (x *exchange) done() (*rundir.Pairs, []parquet.PairsRow) {
 	t := x.Totals
-	n := func(ns int64) rundir.Number { return rundir.Number(float64(ns) / 1e9) }
-	t.Blocked, t.Send, t.LateSender, t.LateSenderError, t.LateReceiver, t.LateReceiverError = n(x.ns), n(x.sendNS), n(x.late[0]), n(x.errors[0]), n(x.late[1]), n(x.errors[1])
+	t.Blocked, t.Send, t.LateSender, t.LateSenderError, t.LateReceiver, t.LateReceiverError = inSeconds(x.ns), inSeconds(x.sendNS), inSeconds(x.late[0]), inSeconds(x.errors[0]), inSeconds(x.late[1]), inSeconds(x.errors[1])
 	x.Table.Rows = int64(len(x.rows))
+	x.addSizes()
+	x.addCauses()
 	slices.SortStableFunc(x.rows, func(a, b parquet.PairsRow) int {
 		return slices.Compare([]int32{a.World, a.Rank, a.PeerWorld, a.Peer}, []int32{b.World, b.Rank, b.PeerWorld, b.Peer})
 	})
@@ -137,44 +141,98 @@ func (x *exchange) done() (*rundir.Pairs, []parquet.PairsRow) {
 	return &x.Pairs, x.rows
 }
 
+func inSeconds(ns int64) rundir.Number { return rundir.Number(float64(ns) / 1e9) }
+
+// addSizes adds up all receives by the size of their messages.
+func (x *exchange) addSizes() {
+	blocked := make(map[int64]int64)
+	for i := range x.rows {
+		r := &x.rows[i]
+		if r.Kind != parquet.PairsReceived || r.Sized() {
+			continue
+		}
+		from := int64(1) << (bitsOf(r.Bytes/r.Messages) - 1)
+		k := slices.IndexFunc(x.Sizes, func(s rundir.PairsSize) bool { return s.FromBytes == from })
+		if k < 0 {
+			k = len(x.Sizes)
+			x.Sizes = append(x.Sizes, rundir.PairsSize{FromBytes: from, ToBytes: 2*from - 1})
+		}
+		x.Sizes[k].Messages += r.Messages
+		x.Sizes[k].Bytes += r.Bytes
+		blocked[from] += r.BlockedNS
+	}
+	slices.SortFunc(x.Sizes, func(a, b rundir.PairsSize) int { return cmp.Compare(a.FromBytes, b.FromBytes) })
+	for i := range x.Sizes {
+		x.Sizes[i].Blocked = inSeconds(blocked[x.Sizes[i].FromBytes])
+	}
+}
+
+// addCauses has each rank cause what others wait for it, unless there are causes, and adds up what is not listed.
+func (x *exchange) addCauses() {
+	late := x.late[0] + x.late[1]
+	if len(x.Causes) == 0 {
+		of := make(map[[2]int]int64) // by world and rank
+		for i := range x.rows {
+			if r := &x.rows[i]; r.Kind == parquet.PairsReceived && !r.Sized() {
+				of[[2]int{int(r.PeerWorld), int(r.Peer)}] += r.LateNS
+			}
+		}
+		ranks := slices.SortedFunc(maps.Keys(x.node), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+		for rank, name := range ranks {
+			if ns := of[name]; ns > 0 && ns*1000 >= late {
+				share := rundir.WaitsShare(float64(ns) / float64(late))
+				x.Causes = append(x.Causes, rundir.PairsCause{Rank: &rank, What: rundir.CauseComputing, Share: share, Seconds: inSeconds(ns), Direct: inSeconds(ns), CallPath: Halo})
+			}
+		}
+		slices.SortStableFunc(x.Causes, func(a, b rundir.PairsCause) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	}
+	x.Rest = inSeconds(late - ns(x.Totals.Unexplained) - sumOf(x.Causes, func(c *rundir.PairsCause) rundir.Number { return c.Seconds }))
+}
+
 func (x *exchange) lines() {
 	line := func(same bool, latency, bandwidth float64) rundir.PairsLine {
-		return rundir.PairsLine{SameNode: same, Latency: rundir.Number(latency), Bandwidth: rundir.Number(bandwidth), Messages: 5000, Spread: .12, Sizes: []rundir.PairsLineSize{
-			{FromBytes: 128, ToBytes: 128, Messages: 1000, Quartile: rundir.Number(latency), Median: rundir.Number(latency * 1.1), P95: rundir.Number(latency * 2)},
-			{FromBytes: 7040, ToBytes: 7040, Messages: 1000, Quartile: rundir.Number(latency), Median: rundir.Number(latency * 9), P95: rundir.Number(latency * 20), Odd: !same},
-			{FromBytes: 65536, ToBytes: 65536, Messages: 3000, Quartile: rundir.Number(latency * 3), Median: rundir.Number(latency * 4), P95: rundir.Number(latency * 8)},
+		return rundir.PairsLine{SameNode: same, Latency: rundir.Number(latency), Bandwidth: rundir.Number(bandwidth), Messages: 3000, Spread: .12, Sizes: []rundir.PairsLineSize{
+			{FromBytes: 128, ToBytes: 128, Messages: 600, Quartile: rundir.Number(latency), Median: rundir.Number(latency * 1.1), P95: rundir.Number(latency * 2)},
+			{FromBytes: 7040, ToBytes: 7040, Messages: 600, Quartile: rundir.Number(latency), Median: rundir.Number(latency * 9), P95: rundir.Number(latency * 20), Odd: !same},
+			{FromBytes: 65536, ToBytes: 65536, Messages: 1800, Quartile: rundir.Number(latency * 3), Median: rundir.Number(latency * 4), P95: rundir.Number(latency * 8)},
 		}}
 	}
 	x.Lines = []rundir.PairsLine{line(true, 1.2e-6, 8e9), line(false, 2.5e-6, 3e9)}
 }
 
-// lateRing is 8 ranks on 2 nodes in a ring, in which rank 2 is late for all, and for rank 3 most of all.
+// lateRing is 8 ranks on 2 nodes in a ring, in which rank 2 is late for all, and for rank 3 most of all. The link of
+// ranks 3 and 4 is slow.
 func lateRing() *exchange {
 	x := newExchange(8, 4, nil)
+	x.Seconds = 5
 	const ms = 1_000_000
 	for r := range 8 {
 		next := (r + 1) % 8
 		forward, back := way{[2]int{0, r}, [2]int{0, next}, 1000, 65536, 20 * ms, 10 * ms, 0}, way{[2]int{0, next}, [2]int{0, r}, 1000, 65536, 22 * ms, 10 * ms, 0}
 		switch r {
 		case 2:
-			forward.ns, forward.late = 2000*ms, 1900*ms
-		case 3, 4:
-			forward.ns, forward.late = int64(900-300*(r-3))*ms, int64(800-300*(r-3))*ms
+			forward.ns, forward.late = 2100*ms, 2000*ms
+		case 3:
+			forward.ns, forward.late, back.ns = 740*ms, 620*ms, 120*ms
+		case 4:
+			forward.ns, forward.late = 500*ms, 450*ms
 		}
 		x.add(forward)
 		x.add(back)
 	}
 	x.lines()
-	two, cluster := 2, int32(3)
+	two, five, cluster := 2, 5, int32(3)
 	x.Causes = []rundir.PairsCause{
-		{Rank: &two, What: rundir.CauseComputing, Share: .95, Seconds: 3.04, Direct: 1.9, CallPath: Halo, Cluster: &cluster},
+		{Rank: &two, What: rundir.CauseComputing, Share: .95, Seconds: 3.04, Direct: 2, CallPath: Halo, Cluster: &cluster},
 		{Pair: &[2]int{3, 4}, What: rundir.CauseMPI, Share: .02, Seconds: .064, Direct: .064},
+		{Rank: &five, What: rundir.CauseOutside, Share: .01875, Seconds: .06, Direct: .02},
 	}
 	x.Totals.Unexplained, x.Totals.Collectives = .032, .5
 	x.Findings = []rundir.PairsFinding{
 		{Kind: rundir.PairsLateSender, Seconds: 3.04, Ranks: []int{2}, Pairs: [][2]int{{2, 3}}, Factor: rundir.Number(math.NaN()), CallPath: Halo,
-			Text: "rank 2 makes others wait 3.04 s (95.0 % of all late-sender time): it computes 1.90 ms longer before MPI_Wait@halo.c:31 than rank 3"},
-		{Kind: rundir.PairsSlowLink, Seconds: .064, Ranks: []int{3, 4}, Pairs: [][2]int{{3, 4}}, Factor: 4, Bytes: 65536, Text: "3–4 takes 4 × what other pairs between nodes take for 64 KiB"},
+			Text: "rank 2 makes others wait 3.04 s (95 % of all late-sender time): it computes 2.00 ms longer before MPI_Wait@halo.c:31 than rank 3"},
+		{Kind: rundir.PairsSlowLink, Seconds: .21, Ranks: []int{3, 4}, Pairs: [][2]int{{3, 4}}, Factor: 11, Bytes: 65536, Messages: 2000,
+			Text: "3–4 takes 11 × what other pairs between nodes take for 64 KiB, from n01 to n02"},
 	}
 	return x
 }
@@ -184,7 +242,7 @@ func lateRing() *exchange {
 //	halo       a grid of 4 × 4 ranks on one node, in which nothing stands out
 //	late       a ring of 8 ranks on 2 nodes, of which rank 2 is late
 //	estimates  the same, of windows: late times have errors, or are not known
-//	large      a grid of 32 × 32 ranks, shuffled over 32 nodes
+//	large      a grid of 32 × 32 ranks, of which two and two are shuffled over 32 nodes
 //	worlds     two worlds of 4 and 2 ranks
 //	placed     two groups of 4 ranks, each of them on both of two nodes
 //	none       no messages
@@ -208,7 +266,7 @@ func Pairs(kind string) (*rundir.Pairs, []parquet.PairsRow) {
 				continue
 			}
 			if r.Kind == parquet.PairsReceived {
-				r.LateErrorNS = r.LateNS / 10
+				r.LateErrorNS = r.LateNS / 20
 			}
 			if low, high := min(r.Rank, r.Peer), max(r.Rank, r.Peer); low == 6 && high == 7 {
 				r.LateNS, r.LateErrorNS = -1, -1
@@ -216,12 +274,14 @@ func Pairs(kind string) (*rundir.Pairs, []parquet.PairsRow) {
 		}
 		x.Lines[1].Latency, x.Lines[1].Bandwidth, x.Lines[1].Spread = rundir.Number(math.NaN()), rundir.Number(math.NaN()), rundir.Number(math.NaN())
 		x.Why = []string{"the clocks of 2 nodes agree to 1 ms only"}
+		x.Findings[0].Text = strings.Replace(x.Findings[0].Text, "3.04 s", "3.04 s ± 114 ms", 1)
 		x.errors[0] = 120 * ms
-		x.Table.Summed, x.Table.SummedBlocked, x.Table.SummedBytes = 12, .25, 1<<20
-		x.rows = append(x.rows, parquet.PairsRow{Kind: parquet.PairsReceived, Rank: 7, PeerWorld: -1, Peer: -1, FromBytes: -1, ToBytes: -1, Messages: 50, Bytes: 1 << 20, BlockedNS: 250 * ms, LateNS: -1, LateErrorNS: -1})
+		x.Table.Summed, x.Table.SummedBlocked, x.Table.SummedBytes = 12, .25, 50<<14
+		x.rows = append(x.rows, parquet.PairsRow{Kind: parquet.PairsReceived, Rank: 7, PeerWorld: -1, Peer: -1, FromBytes: -1, ToBytes: -1, Messages: 50, Bytes: 50 << 14, BlockedNS: 250 * ms, LateNS: -1, LateErrorNS: -1})
+		x.Totals.Messages, x.Totals.Bytes, x.ns = x.Totals.Messages+50, x.Totals.Bytes+50<<14, x.ns+250*ms
 		return x.done()
 	case "large":
-		x := newExchange(1024, 32, func(r int) int { return r * 391 % 1024 })
+		x := newExchange(1024, 32, func(r int) int { return r/2*391%512*2 + r%2 })
 		x.grid(32, 32, 100, 65536)
 		x.lines()
 		return x.done()

@@ -137,6 +137,19 @@ func (c pairsChecker) sums() {
 		}
 		return max(blocked-ns(c.Totals.Blocked), ns(c.Totals.Blocked)-blocked) > rounded
 	}
+	for i := range c.Lines {
+		l, seen := &c.Lines[i], int64(0)
+		for _, s := range l.Sizes {
+			seen += s.Messages
+		}
+		of := c.Totals.InternodeMessages
+		if l.SameNode {
+			of = c.Totals.Messages - of
+		}
+		if seen != l.Messages || seen > of {
+			c.Errorf("sizes of a line have %d transfers, of %d messages: %+v", seen, of, l)
+		}
+	}
 	for _, s := range c.Sizes {
 		messages += s.Messages
 		blocked += ns(s.Blocked)
@@ -167,7 +180,11 @@ func (c pairsChecker) causes() {
 		c.Errorf("causes of %d ns, late times of %d", caused, late)
 	}
 	for k := range c.Causes {
-		if x := &c.Causes[k]; x.Direct > x.Seconds || k > 0 && x.Seconds > c.Causes[k-1].Seconds {
+		x := &c.Causes[k]
+		if share := x.Seconds / (t.LateSender + t.LateReceiver); math.Abs(float64(x.Share-share)) > 1e-6 {
+			c.Errorf("cause %d is %v of the late time: %+v", k, share, x)
+		}
+		if x.Direct > x.Seconds || k > 0 && x.Seconds > c.Causes[k-1].Seconds {
 			c.Errorf("cause %d: %+v", k, x)
 		}
 	}

@@ -41,13 +41,14 @@ export const readPairs = object({
       messages: count,
       spread: number,
       at_most: flag,
+      does_not_follow_size: flag,
       sizes: list(object({ from_bytes: count, to_bytes: count, messages: count, quartile_seconds: number, median_seconds: number, p95_seconds: number, odd: flag })),
     }),
   ),
   sizes: list(sizes),
   call_paths: list(object({ call_path: text, messages: count, bytes: count, blocked_seconds: number })),
   causes: list(object({ rank: optional(count), pair: optional(pair(count)), share: number, seconds: number, direct_seconds: number, call_path: text, cluster: optional(count) })),
-  findings: list(object({ kind: text, seconds: number, ranks: list(count), pairs: list(pair(count)), node: text, factor: number, bytes: count, messages: count, call_path: text, text })),
+  findings: list(object({ kind: text, seconds: number, ranks: list(count), pairs: list(pair(count)), node: text, factor: number, bytes: count, messages: count, call_path: text, text, advice: text })),
   nodes: list(text),
   placement: optional(object({ internode_bytes: count, advised_internode_bytes: count, saved_seconds: number, blocks_internode_bytes: count, round_robin_internode_bytes: count })),
   left_out: object({ pairs: count, messages: count, bytes: count, blocked_seconds: number, sizes: count }),
@@ -59,7 +60,7 @@ export type Cause = Pairs['causes'][number];
 export type Finding = Pairs['findings'][number];
 
 const RANK = ['world', 'rank', 'node', 'group', 'advised'];
-const EACH = ['a', 'b', 'messages', 'bytes', 'blocked', 'send', 'longest', 'first', 'late_sender', 'late_sender_error', 'late_receiver'];
+const EACH = ['a', 'b', 'messages', 'bytes', 'blocked', 'send', 'longest', 'first', 'late_sender', 'late_sender_error', 'late_receiver', 'late_receiver_error'];
 const SIZE = ['pair', 'from', 'messages', 'bytes', 'blocked'];
 const MERGE = ['left', 'right', 'height'];
 

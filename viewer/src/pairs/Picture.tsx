@@ -21,6 +21,12 @@ export type Order = 'tree' | 'node' | 'rank';
 // heightOf is what the picture of so many ranks needs.
 export const heightOf = (ranks: number) => Math.min(640, TOP + BOTTOM + Math.max(LEAST_SIDE, ranks * ROOM));
 
+// widthOf is what it needs at most, with the dendrogram beside the matrix.
+export const widthOf = (ranks: number) => MOST_TREE + matrixOf(ranks);
+
+const matrixOf = (ranks: number) => heightOf(ranks) - TOP - BOTTOM + 6 + STRIP + GAP + RIGHT;
+const [TREE, MOST_TREE] = [0.27, 250]; // of the width, and px at most
+
 const [TOP, BOTTOM, STRIP, GAP, RIGHT] = [15, 40, 9, 2, 74];
 const [LEAST_SIDE, ROOM] = [220, 64]; // px of the matrix, and of a rank at most
 const LEAST = 2; // ranks that are in view
@@ -59,7 +65,7 @@ export function Picture({ size, m, cut, setMerges, quantity, sum, order, drawn }
   const { whole, rows, columns, setRows, setColumns, all } = useView(m);
   const [drag, setDrag] = useState<{ from: At; to: At } | null>(null);
   const [cursor, setCursor] = useState<Cell | null>(null);
-  const treeWidth = order === 'tree' ? Math.round(Math.min(250, Math.max(90, size.width * 0.27))) : 0;
+  const treeWidth = order === 'tree' ? Math.round(Math.min(MOST_TREE, Math.max(90, size.width * TREE, size.width - matrixOf(m.ranks)))) : 0;
   const left = treeWidth + (treeWidth ? 6 : 0) + STRIP + GAP;
   const side = Math.max(40, Math.floor(Math.min(size.height - TOP - BOTTOM, size.width - left - RIGHT, Math.max(LEAST_SIDE, m.ranks * ROOM))));
   const { at, place } = useMemo(() => placesOf(m, order), [m, order]);
@@ -314,7 +320,7 @@ function TimeAxis({ times, width, top }: { times: Span; width: number; top: numb
         return t.at < ns.from || t.at > ns.to ? null : (
           <g key={t.at} transform={`translate(${x},0)`}>
             <line y2={t.label ? 6 : 3} />
-            <text y="17" text-anchor="middle">
+            <text y="17" text-anchor={x < 18 ? 'start' : 'middle'}>
               {t.label}
             </text>
           </g>

@@ -1,4 +1,4 @@
-// How much goes between nodes as ranks lay, and as they could lie.
+// How much goes between nodes as ranks were placed, and as they could be.
 import { useMemo, useRef } from 'preact/hooks';
 import { bytes, count, percent, seconds } from '../format';
 import { Listing } from '../parts/Listing';
@@ -6,7 +6,7 @@ import { Panel } from '../parts/Panel';
 import { SaveTools } from '../save/SaveTools';
 import { select } from '../store';
 import { threadsOf, type Model } from './model';
-import { ranksText } from './words';
+import { ranksText, unplacedText } from './words';
 
 const [NAMES, BAR, ROW] = [150, 320, 24];
 
@@ -26,8 +26,8 @@ export function Placement({ m }: { m: Model }) {
   }, [m]);
   if (!p) {
     return (
-      <Panel title="Where ranks should lie" class="pairs-placement">
-        <p class="note">{m.json.nodes.length < 2 ? 'All ranks were on one node: no message goes between nodes. As if ranks lay on several: moriens pairs DIR --ranks-per-node N.' : 'No advice: nothing went between nodes.'}</p>
+      <Panel title="Placement of ranks on nodes" class="pairs-placement">
+        <p class="note">{unplacedText(m.json)}</p>
       </Panel>
     );
   }
@@ -42,9 +42,9 @@ export function Placement({ m }: { m: Model }) {
   const better = p.advised_internode_bytes < now;
   const table = () => ({ columns: ['order', 'internode_bytes', 'of_now'], rows: orders.map(([name, v]) => [name, v, v / now]) });
   return (
-    <Panel title="Where ranks should lie" class="pairs-placement" note="bytes between nodes, by the order of the ranks" tools={<SaveTools name="pairs, placement" table={table} picture={box} />}>
+    <Panel title="Placement of ranks on nodes" class="pairs-placement" note="bytes between nodes, by the order of the ranks" tools={<SaveTools name="pairs, placement" table={table} picture={box} />}>
       <p>
-        {better ? `The advised order takes ${bytes(now)} between nodes down to ${bytes(p.advised_internode_bytes)} (−${percent(1 - p.advised_internode_bytes / now)})` : 'No order found has fewer bytes between nodes'}
+        {better ? `The advised order takes ${bytes(now)} between nodes down to ${bytes(p.advised_internode_bytes)} (−${percent(1 - p.advised_internode_bytes / now)})` : 'No order found saves a tenth of the bytes between nodes'}
         {better && p.saved_seconds > 0 ? `, which saves about ${seconds(p.saved_seconds)} of the ranks' time together, by the times of transfers within and between nodes` : ''}.
       </p>
       <div ref={box}>
@@ -65,9 +65,11 @@ export function Placement({ m }: { m: Model }) {
       </div>
       {better ? (
         <>
-          <p>
-            Write the order for the launcher (mpich, rankfile, hostfile or slurm): <code>moriens pairs DIR --order FILE --order-format mpich</code>
-          </p>
+          {!m.worlds && (
+            <p>
+              Write the order for the launcher (mpich, rankfile, hostfile or slurm): <code>moriens pairs DIR --order FILE --order-format mpich</code>
+            </p>
+          )}
           <Listing
             of="pairs"
             title="The advised order"

@@ -97,7 +97,7 @@ export function OverSize({ m, pairs, who }: Props) {
     const p = points[i]!;
     return {
       title: pairName(m, m.a[p.pair]!, m.b[p.pair]!),
-      rows: [['messages', count(p.messages)], ['mean size', bytes(p.bytes / p.messages)], ['blocked a message', seconds(p.blocked / p.messages)]],
+      rows: [['messages', count(p.messages)], ['mean size', bytes(p.bytes / p.messages)], ['blocked per message', seconds(p.blocked / p.messages)]],
       says: [Number.isNaN(p.from) ? 'All sizes together.' : `Those of ${bytes(p.from)} to less than twice that.`],
     };
   };
@@ -119,7 +119,7 @@ export function OverSize({ m, pairs, who }: Props) {
           <label class="field">
             Points
             <select value={single ? 'messages' : 'pairs'} onChange={(e) => choose(e.currentTarget.value)}>
-              <option value="pairs">pairs by size, all messages</option>
+              <option value="pairs">{m.json.exact ? 'pairs by size, all messages' : 'pairs by size, compared windows'}</option>
               <option value="messages" disabled={rows.length === 0}>
                 messages of kept windows
               </option>
@@ -133,12 +133,12 @@ export function OverSize({ m, pairs, who }: Props) {
         <p class="note">No messages between the selected ranks.</p>
       ) : (
         <div ref={box}>
-          <DotsPlot name="Time over size" dots={dots} x={{ title: 'size of a message, bytes', unit: 'B', log: true }} y={{ title: single ? 'from send to receipt' : 'blocked a message', unit: 'ns', log: true }} curves={curves} tell={tell} pick={pick} />
+          <DotsPlot name="Time over size" dots={dots} x={{ title: 'size of a message, bytes', unit: 'B', log: true }} y={{ title: single ? 'from send to receipt' : 'blocked per message', unit: 'ns', log: true }} curves={curves} tell={tell} pick={pick} />
         </div>
       )}
       <ul class="plain note">
         <li>
-          <Mark kind={0} /> within a node, <Mark kind={1} /> between nodes{curves.length > 0 ? '; lines (dashed between nodes): what a transfer takes. Points above them waited, or their receiver was busy; points below were there before they were wanted' : ''}.
+          <Mark kind={0} /> within a node, <Mark kind={1} /> between nodes{curves.length > 0 ? '; lines (dashed between nodes): what a transfer takes. Points above waited for more than the transfer; of points below messages had arrived before they were received' : ''}.
         </li>
         {lines.map((l) => (
           <li key={l.same_node}>{lineText(l)}</li>

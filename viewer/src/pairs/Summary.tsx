@@ -5,7 +5,7 @@ import { Panel } from '../parts/Panel';
 import { SaveTools } from '../save/SaveTools';
 import { select, useSelection } from '../store';
 import { threadsOf, type Model } from './model';
-import { adviceOf, lateText, sentence } from './words';
+import { lateText, sentence } from './words';
 
 // ranksOf are those that a finding is about.
 const ranksOf = (m: Model, f: Finding) => [...new Set([...f.ranks, ...f.pairs.flat()])].filter((r) => r >= 0 && r < m.ranks);
@@ -13,7 +13,7 @@ const ranksOf = (m: Model, f: Finding) => [...new Set([...f.ranks, ...f.pairs.fl
 export function Findings({ m }: { m: Model }) {
   const selection = useSelection();
   const all = m.json.findings;
-  const table = () => ({ columns: ['kind', 'seconds', 'text'], rows: all.map((f) => [f.kind, f.seconds, f.text]) });
+  const table = () => ({ columns: ['kind', 'seconds', 'text', 'advice'], rows: all.map((f) => [f.kind, f.seconds, f.text, f.advice]) });
   return (
     <Panel title="What stands out among pairs" class="pairs-findings" note={all.length > 0 ? 'the largest first; one that names ranks selects them in all views' : undefined} tools={all.length > 0 ? <SaveTools name="pairs, findings" table={table} /> : null}>
       {all.length === 0 ? <p>{m.json.totals === null || m.json.totals.late_sender_seconds >= 0 ? 'Nothing: no rank, pair or node stands out.' : 'No pair and no node stands out. Which rank makes others wait is not known: moriens run --keep-bursts all.'}</p> : null}
@@ -32,7 +32,7 @@ export function Findings({ m }: { m: Model }) {
                 ) : (
                   <span>{sentence(f.text)}</span>
                 )}
-                {adviceOf(f.kind) && all.findIndex((x) => x.kind === f.kind) === i ? <p class="note">{adviceOf(f.kind)}</p> : null}
+                {f.advice && all.findIndex((x) => x.advice === f.advice) === i ? <p class="note">{sentence(f.advice)}</p> : null}
               </div>
             </li>
           );
@@ -51,15 +51,15 @@ function Totals({ m }: { m: Model }) {
   const between = t.bytes > 0 && m.json.nodes.length > 1 ? `, ${percent(t.internode_bytes / t.bytes)} of the bytes between nodes` : '';
   const left = m.json.left_out;
   const said = [...m.json.why.map(sentence)];
-  if (!m.json.exact) said.push('Waits for late senders are estimates from the kept windows: ± is their standard error. Messages, bytes and blocked times are exact.');
+  const known = !Number.isNaN(t.late_sender_seconds);
+  if (known && !m.json.exact) said.push('± is the standard error of an estimate. Messages, bytes and blocked times are exact.');
   if (m.json.table.summed > 0) said.push(`${plural(m.json.table.summed, 'row')} of small pairs are not here: pairs.parquet has them added up, with ${seconds(m.json.table.summed_blocked_seconds)} blocked and ${bytes(m.json.table.summed_bytes)}.`);
   if (left.pairs > 0) said.push(`The page has no room for ${plural(left.pairs, 'pair')} with the least blocked time: ${plural(left.messages, 'message')}, ${bytes(left.bytes)}, ${seconds(left.blocked_seconds)} blocked. pairs.parquet has them.`);
   return (
     <>
       <p class="totals">
         {plural(t.pairs, 'pair')} of {plural(m.ranks, 'rank')} exchanged {plural(t.messages, 'message')}, {bytes(t.bytes)}
-        {between}. Ranks were blocked {seconds(t.blocked_seconds)} in calls that receive{share(t.blocked_seconds)}; in calls that only send {seconds(t.send_seconds)}{share(t.send_seconds)}. Late senders: {lateText(t.late_sender_seconds, t.late_sender_error_seconds)} of the time in receives; late receivers: {lateText(t.late_receiver_seconds, t.late_receiver_error_seconds)}{Number.isNaN(t.late_receiver_seconds) ? '' : ' of that in sends'} ({m.json.exact ? 'exact: of every message' : 'estimated'}
-        {t.unexplained_seconds > 0 ? `; ${seconds(t.unexplained_seconds)} without a cause in the record` : ''}).
+        {between}. Ranks were blocked {seconds(t.blocked_seconds)} in calls that receive{share(t.blocked_seconds)}; in calls that only send {seconds(t.send_seconds)}{share(t.send_seconds)}. {known ? `Late senders: ${lateText(t.late_sender_seconds, t.late_sender_error_seconds)} of the time in receives; late receivers: ${lateText(t.late_receiver_seconds, t.late_receiver_error_seconds)}${Number.isNaN(t.late_receiver_seconds) ? '' : ' of that in sends'} (${m.json.exact ? 'exact: of every message' : 'estimated'}${t.unexplained_seconds > 0 ? `; ${seconds(t.unexplained_seconds)} without a cause in the record` : ''}).` : 'Late senders and receivers: not known.'}
         {t.collective_wait_seconds > 0 ? ` Waits in collectives, which are in no pair: ${seconds(t.collective_wait_seconds)}; the view Waits has them.` : ''}
       </p>
       {said.map((text) => (

@@ -36,7 +36,7 @@ export function Groups({ m, cut }: { m: Model; cut: Cut }) {
       empty="No groups: each rank is alone."
       fields={[
         { title: 'Ranks', words: true, class: 'path ranks', show: (g) => ranksText(m, g.ranks), hint: (g) => ranksText(m, g.ranks), csv: 'ranks', value: (g) => ranksText(m, g.ranks) },
-        { title: 'Number', show: (g) => count(g.ranks.length), csv: 'number', value: (g) => g.ranks.length },
+        { title: 'Number of ranks', show: (g) => count(g.ranks.length), csv: 'number', value: (g) => g.ranks.length },
         { title: 'Blocked', says: 'in calls that receive messages of ranks of the same group', show: (g) => seconds(g.seconds), csv: 'blocked_seconds', value: (g) => g.seconds },
         { title: 'Of all blocked time', show: (g) => <Share of={g.seconds / all} />, csv: 'share', value: (g) => g.seconds / all },
       ]}
@@ -65,8 +65,8 @@ export function Top({ m, pairs, who }: { m: Model; pairs: readonly number[]; who
         { title: 'With', words: true, show: (i) => name(b(i)), csv: 'with', value: (i) => name(b(i)) },
         { title: 'Where', words: true, show: (i) => (sameNode(m, a(i), b(i)) ? 'one node' : 'between nodes'), csv: 'where', value: (i) => (sameNode(m, a(i), b(i)) ? 'one node' : 'between nodes') },
         { title: 'Blocked', says: 'time in calls that receive messages of the other, both ways', show: (i) => seconds(m.blocked[i]!), csv: 'blocked_seconds', value: (i) => m.blocked[i]! },
-        { title: 'Late sender', says: `how long both waited until the other one sent${m.json.exact ? '' : '; estimates from windows'}`, show: (i) => lateText(m.lateSender[i]!, m.lateSenderError[i]!), csv: 'late_sender_seconds', value: (i) => m.lateSender[i]! },
-        { title: 'Late receiver', says: 'how long sends waited until the other one received', show: (i) => lateText(m.lateReceiver[i]!, NaN), csv: 'late_receiver_seconds', value: (i) => m.lateReceiver[i]! },
+        { title: 'Late sender', says: `how long both waited until the other one sent${m.json.exact ? '' : '; an estimate from the compared windows'}. It may exceed blocked: pairs share the time of a call that completes several receives equally, and its wait is that of the last message`, show: (i) => lateText(m.lateSender[i]!, m.lateSenderError[i]!), csv: 'late_sender_seconds', value: (i) => m.lateSender[i]! },
+        { title: 'Late receiver', says: `how long sends waited until the other one received${m.json.exact ? '' : '; an estimate from the compared windows'}`, show: (i) => lateText(m.lateReceiver[i]!, m.lateReceiverError[i]!), csv: 'late_receiver_seconds', value: (i) => m.lateReceiver[i]! },
         { title: 'In sends', says: 'time in calls that complete sends and no receive', show: (i) => seconds(m.send[i]!), csv: 'send_seconds', value: (i) => m.send[i]! },
         { title: 'Messages', show: (i) => count(m.messages[i]!), csv: 'messages', value: (i) => m.messages[i]! },
         { title: 'Bytes', show: (i) => bytes(m.bytes[i]!), csv: 'bytes', value: (i) => m.bytes[i]! },
@@ -85,7 +85,7 @@ export function Causes({ m }: { m: Model }) {
   const ranks = (c: Cause) => (c.pair ?? (c.rank === null ? [] : [c.rank])).filter((r) => r >= 0 && r < m.ranks);
   const who = (c: Cause) => (c.pair ? `transfers between ${rankName(m, c.pair[0])} and ${rankName(m, c.pair[1])}` : rankName(m, c.rank ?? -1));
   const steps = (c: Cause): Step[] => (c.rank === null || c.rank >= m.ranks || c.rank < 0 ? [] : chainFrom(links, { world: m.world[c.rank]!, rank: m.rank[c.rank]!, thread: 0 }));
-  const chain = (c: Cause) => steps(c).map((s, i) => `→ ${nameOf(s.who, m.worlds)} (${seconds(s.seconds)}${i > 0 ? ' handed on' : ''})`).join(' ');
+  const chain = (c: Cause) => steps(c).map((s) => `→ ${nameOf(s.who, m.worlds)}`).join(' ');
   return (
     <Listing
       of="pairs"
@@ -98,10 +98,10 @@ export function Causes({ m }: { m: Model }) {
       empty={m.json.totals === null || m.json.totals.late_sender_seconds >= 0 ? 'No rank waits for a late one.' : 'Not known: that needs every message, moriens run --keep-bursts all.'}
       fields={[
         { title: 'Cause', words: true, show: who, csv: 'cause', value: who },
-        { title: 'Who waits for it', says: 'the heaviest waits for it, and to whom those that wait hand them on', words: true, show: chain, csv: 'handed_on', value: chain },
+        { title: 'Who waits for the rank', says: 'who waits longest for it, for whatever cause, and who waits for those because of that; the view Waits has the times', words: true, show: chain, csv: 'waiting', value: chain },
         { title: 'Of all waits', show: (c) => <Share of={c.share} />, csv: 'share', value: (c) => c.share },
-        { title: 'Time', says: `of all ranks together${m.json.exact ? '' : '; an estimate from windows'}`, show: (c) => seconds(c.seconds), csv: 'seconds', value: (c) => c.seconds },
-        { title: 'Directly', says: 'waits for this very rank; the rest was handed on', show: (c) => seconds(c.direct_seconds), csv: 'direct_seconds', value: (c) => c.direct_seconds },
+        { title: 'Time', says: `of all ranks together${m.json.exact ? '' : '; an estimate from the compared windows'}`, show: (c) => seconds(c.seconds), csv: 'seconds', value: (c) => c.seconds },
+        { title: 'Directly', says: 'waits for this very rank; the rest are waits for ranks that waited for it', show: (c) => seconds(c.direct_seconds), csv: 'direct_seconds', value: (c) => c.direct_seconds },
         { title: 'Computing in', words: true, show: (c) => (c.cluster === null ? '' : (<><Swatch id={c.cluster} /> {cluster(c.cluster)}</>)), csv: 'cluster', value: (c) => c.cluster },
         { title: 'Call path', says: 'of the call that ends the burst, or of the call', words: true, class: 'path', show: (c) => c.call_path, hint: (c) => c.call_path, csv: 'call_path', value: (c) => c.call_path },
       ]}
@@ -143,7 +143,7 @@ export function Sizes({ m }: { m: Model }) {
         { title: 'Messages', show: (s) => count(s.messages), csv: 'messages', value: (s) => s.messages },
         { title: 'Bytes', show: (s) => bytes(s.bytes), csv: 'bytes', value: (s) => s.bytes },
         { title: 'Blocked', show: (s) => seconds(s.blocked_seconds), csv: 'blocked_seconds', value: (s) => s.blocked_seconds },
-        { title: 'A message', says: 'blocked time of one on average', show: (s) => seconds(s.blocked_seconds / s.messages), csv: 'mean_seconds', value: (s) => s.blocked_seconds / s.messages },
+        { title: 'Per message', says: 'blocked time of one message on average', show: (s) => seconds(s.blocked_seconds / s.messages), csv: 'mean_seconds', value: (s) => s.blocked_seconds / s.messages },
         { title: 'Of all blocked time', show: (s) => <Share of={s.blocked_seconds / all} />, csv: 'share', value: (s) => s.blocked_seconds / all },
       ]}
     />

@@ -30,6 +30,7 @@ export interface Model {
   readonly lateSender: Numbers;
   readonly lateSenderError: Numbers;
   readonly lateReceiver: Numbers;
+  readonly lateReceiverError: Numbers;
   readonly sizes: { readonly pair: Numbers; readonly from: Numbers; readonly messages: Numbers; readonly bytes: Numbers; readonly blocked: Numbers };
   readonly left: Numbers;
   readonly right: Numbers;
@@ -69,7 +70,7 @@ export function modelOf(pack: Pack): Model | null {
   return {
     json, worlds: (pack.json.manifest?.worlds.length ?? 0) > 1, ranks, world, rank, node: of('rank.node'), group: of('rank.group'), advised: of('rank.advised'), thread, rankOf,
     pairs: of('each.a').length, a: of('each.a'), b: of('each.b'), messages: of('each.messages'), bytes: of('each.bytes'), blocked: of('each.blocked'), send: of('each.send'),
-    longest: of('each.longest'), first: of('each.first'), lateSender: of('each.late_sender'), lateSenderError: of('each.late_sender_error'), lateReceiver: of('each.late_receiver'),
+    longest: of('each.longest'), first: of('each.first'), lateSender: of('each.late_sender'), lateSenderError: of('each.late_sender_error'), lateReceiver: of('each.late_receiver'), lateReceiverError: of('each.late_receiver_error'),
     sizes: { pair: of('size.pair'), from: of('size.from'), messages: of('size.messages'), bytes: of('size.bytes'), blocked: of('size.blocked') },
     left, right, height: of('merge.height'), order, place, begin, size,
   };

@@ -1,6 +1,6 @@
 // What is said of ranks and pairs, in the words of `moriens pairs`.
 import { ranksName } from '../data/names';
-import type { Line } from '../data/pairs';
+import type { Line, Pairs } from '../data/pairs';
 import { bytes, count, ns, percent, plural, seconds } from '../format';
 import { rangesOf } from '../state/ranges';
 import { sameNode, type Model, type Quantity } from './model';
@@ -49,38 +49,32 @@ export function rowsOf(m: Model, i: number): [string, string][] {
   return [
     ['where', sameNode(m, a, b) ? 'within one node' : 'between nodes'],
     ['messages', count(m.messages[i]!)],
-    ['bytes', `${bytes(m.bytes[i]!)}, ${bytes(m.bytes[i]! / m.messages[i]!)} a message`],
-    ['blocked', `${seconds(m.blocked[i]!)}, ${seconds(m.blocked[i]! / m.messages[i]!)} a message`],
+    ['bytes', `${bytes(m.bytes[i]!)}, ${bytes(m.bytes[i]! / m.messages[i]!)} per message`],
+    ['blocked', `${seconds(m.blocked[i]!)}, ${seconds(m.blocked[i]! / m.messages[i]!)} per message`],
     ['late sender', lateText(m.lateSender[i]!, m.lateSenderError[i]!)],
-    ['late receiver', lateText(m.lateReceiver[i]!, NaN)],
+    ['late receiver', lateText(m.lateReceiver[i]!, m.lateReceiverError[i]!)],
     ['in sends', seconds(m.send[i]!)],
     ['longest message', seconds(m.longest[i]!)],
   ];
 }
 
-// ADVICE is what to do about a kind of finding.
-const ADVICE: Readonly<Record<string, string>> = {
-  'late-sender': 'Give other ranks part of its work, or send earlier; moriens waits --by callpath says where it takes longer.',
-  'late-receiver': 'Post the receive earlier (MPI_Irecv before computing), or send without waiting (MPI_Isend).',
-  'slow-link': 'Between nodes: compare their link with others; place the ranks elsewhere. Within a node: compare the cores and NUMA domains of the two ranks.',
-  'slow-node': 'Run without the node, and report it.',
-  'small-messages': 'Pack messages to the same rank into one.',
-  'first-message': 'Connections are set up here; exchange a message with each neighbour before what is timed.',
-  irregular: 'See below, Size and time over run time: is it one time, one node, or always?',
-  'heavy-pair': 'Select it, and compare it with its neighbours in the table of pairs.',
-  placement: 'See below, Where ranks should lie.',
-};
-
-export const adviceOf = (kind: string) => ADVICE[kind] ?? '';
-
 // lineText says what a transfer takes.
 export function lineText(l: Line): string {
   const where = l.same_node ? 'Within nodes' : 'Between nodes';
   const seen = `${plural(l.messages, 'transfer')} that did not wait for ${l.messages === 1 ? 'its' : 'their'} receiver`;
-  if (Number.isNaN(l.latency_seconds)) return `${where}: too few sizes for a line (${seen}).`;
+  if (Number.isNaN(l.latency_seconds)) return `${where}: too few sizes or transfers for a line (${seen}).`;
   const spread = Number.isNaN(l.spread) ? '' : `, ${percent(l.spread)} off the line in the median`;
   const wide = Number.isNaN(l.bytes_per_second) ? 'whatever its size' : `and its size at ${bytes(l.bytes_per_second)}/s`;
-  return `${where} a message takes ${l.at_most ? 'at most ' : ''}${ns(l.latency_seconds * 1e9)} ${wide} (${seen}${spread}).`;
+  return `${where} a message takes ${l.at_most ? 'at most ' : ''}${ns(l.latency_seconds * 1e9)} ${wide} (${seen}${spread}).${l.does_not_follow_size ? ' Time does not follow size.' : ''}`;
+}
+
+const UNPLACED = 'placement: ';
+
+// unplacedText says why there is no placement: the file says so where none was computed.
+export function unplacedText(p: Pairs): string {
+  if (p.nodes.length < 2) return 'All ranks were on one node: no message goes between nodes. As if there were several: moriens pairs DIR --ranks-per-node N.';
+  const said = p.why.find((text) => text.startsWith(UNPLACED));
+  return said === undefined ? 'No advice: ranks exchange nothing that could go between nodes.' : sentence(said.slice(UNPLACED.length));
 }
 
 // sentence makes one of words that begin and end as the file has them.

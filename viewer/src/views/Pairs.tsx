@@ -6,7 +6,7 @@ import { threadsName } from '../data/names';
 import '../draw/canvas.css';
 import { count, plural, score } from '../format';
 import { cut, givenCut, chosenOf, listed, modelOf, QUANTITIES, type Model, type Quantity } from '../pairs/model';
-import { heightOf, Picture, useView, type Order } from '../pairs/Picture';
+import { heightOf, widthOf, Picture, useView, type Order } from '../pairs/Picture';
 import { Placement } from '../pairs/Placement';
 import { OverSize, OverTime } from '../pairs/Plots';
 import '../pairs/pairs.css';
@@ -132,7 +132,7 @@ function Matrix({ m, cut: now, setMerges, reset, drawn }: MatrixProps) {
       }
     >
       <div class="pairs-main">
-        <div ref={box} class="pairs-picture" style={{ height: `${heightOf(m.ranks)}px` }}>
+        <div ref={box} class="pairs-picture" style={{ height: `${heightOf(m.ranks)}px`, maxWidth: `${widthOf(m.ranks)}px` }}>
           <SizedBox class="pairs-box">{(size) => <Picture size={size} m={m} cut={now} setMerges={setMerges} quantity={q} sum={add === 'sum'} order={order} drawn={drawn} />}</SizedBox>
         </div>
         <Reading m={m} q={q} order={order} />
