@@ -54,7 +54,9 @@ func (o *Outbox) Again(why string) (lost uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	x := &moriensv1.OutboxTransaction{Number: o.number + 1, First: o.held + 1}
+	// The messages are those of the latest transaction. None is new: the windows know of none, and this process may die
+	// before the next one.
+	x := &moriensv1.OutboxTransaction{Number: o.number, First: o.held + 1}
 	kept := o.last + 1 // sequence of the first message that is in memory
 	if len(o.recent) > 0 {
 		kept = o.recent[0].Sequence
@@ -75,7 +77,12 @@ func (o *Outbox) Again(why string) (lost uint64, err error) {
 			x.Message = append(x.Message, m.Body)
 		}
 	}
-	records := append(o.whole(o.held), &moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Transaction{Transaction: x}})
+	var records []*moriensv1.OutboxRecord
+	if o.number == 0 {
+		records = o.whole(0, 0)
+	} else {
+		records = append(o.whole(o.held, o.number-1), &moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Transaction{Transaction: x}})
+	}
 	before := o.log
 	o.log = log
 	if err := o.append(records...); err != nil {
@@ -83,7 +90,7 @@ func (o *Outbox) Again(why string) (lost uint64, err error) {
 		return 0, errors.Join(err, log.Close())
 	}
 	before.Close() // it is gone
-	o.begun, o.earlier, o.start, o.behind, o.number = true, false, log.End().Offset, behind{}, x.Number
+	o.begun, o.earlier, o.start, o.behind = true, false, log.End().Offset, behind{}
 	o.files = []messageFile{{number: log.End().File, last: o.last}}
 	o.waits = waits{}
 	o.waits.add(x, int64(proto.Size(x)), o.budget.Max())

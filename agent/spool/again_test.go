@@ -58,6 +58,42 @@ func TestAgainSaysWhatIsLost(t *testing.T) {
 	}
 }
 
+// What is written again is no new transaction: the windows know of none, and the agent may die before the next one.
+func TestAgainIsNoTransaction(t *testing.T) {
+	for committed := range uint64(3) {
+		dir := t.TempDir()
+		c := Config{Dir: dir, Run: "run", Shm: dir}
+		b := open(t, c)
+		commit := func() {
+			t.Helper()
+			if err := b.Commit(Transaction{Messages: []*moriensv1.ReportRequest{note("a")}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range committed {
+			commit()
+		}
+		if err := os.RemoveAll(b.spool.Path()); err != nil {
+			t.Fatal(err)
+		}
+		if lost, err := b.Again("a test"); err != nil || lost != 0 {
+			t.Fatalf("%d messages are lost, %v", lost, err)
+		}
+		for range 3 { // as it is, and opened twice
+			if n, texts := b.Transactions(), uint64(len(b.texts(t, 0))); n != committed || texts != committed {
+				t.Errorf("%d transactions, %d messages, %d were committed", n, texts, committed)
+			}
+			b.close()
+			b = open(t, c)
+		}
+		commit()
+		if n := b.Transactions(); n != committed+1 {
+			t.Errorf("%d transactions, %d were committed", n, committed+1)
+		}
+		b.close()
+	}
+}
+
 // It is to be looked whether the files are there once a second, and before what was written since is out of memory: of
 // files that are removed between two looks nothing is lost that was not by the first one.
 func TestLook(t *testing.T) {

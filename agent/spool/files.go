@@ -32,7 +32,7 @@ func (o *Outbox) renew() error {
 		o.begun, o.earlier = false, false
 		o.files = append(o.files, messageFile{number: o.log.End().File, last: o.last})
 	}
-	if err := o.append(o.whole(o.last)...); err != nil {
+	if err := o.append(o.whole(o.last, o.number)...); err != nil {
 		return err
 	}
 	o.begun, o.start = true, o.log.End().Offset

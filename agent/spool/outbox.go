@@ -247,10 +247,10 @@ func (o *Outbox) Removed(finished ...string) {
 	o.node.Finished = kept
 }
 
-// whole is the beginning of a file whose messages follow one with that sequence.
-func (o *Outbox) whole(sequence uint64) []*moriensv1.OutboxRecord {
+// whole is the beginning of a file whose messages follow one with that sequence, and its transactions that one.
+func (o *Outbox) whole(sequence, transaction uint64) []*moriensv1.OutboxRecord {
 	records := []*moriensv1.OutboxRecord{{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{
-		Version: Format, Sequence: sequence, Transaction: o.number, Node: o.node, Processes: uint32(len(o.processes)),
+		Version: Format, Sequence: sequence, Transaction: transaction, Node: o.node, Processes: uint32(len(o.processes)),
 	}}}}
 	for process, state := range o.processes {
 		records = append(records, &moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Process{
