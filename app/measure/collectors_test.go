@@ -307,21 +307,18 @@ func TestTeamFinish(t *testing.T) {
 	c.awaitAgents(4)
 	first := c.members[0]
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		p := first.Page()
-		if p.Ranks.Running == 8 && p.Clusters.Bursts > 0 && len(p.Members) == 2 && p.Members[1].Bursts > 0 && p.Clusters.Bursts > int(p.Members[0].Bursts) && p.Clusters.Count > 0 {
+		p, live := first.Page(), pageOf(t, first.Rendezvous())
+		of := make(map[int32]int) // collectors: they number threads apart
+		for _, p := range live.Points {
+			of[p.Thread%2]++
+		}
+		both := len(p.Members) == 2 && p.Members[1].Bursts > 0 && p.Clusters.Bursts > int(p.Members[0].Bursts) && of[0] > 0 && of[1] > 0
+		if both && p.Ranks.Running == 8 && p.Clusters.Count > 0 && len(live.Profile.Seconds) > 0 && len(live.Clusters) > 0 {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the page is %+v", p)
+			t.Fatalf("the page is %+v, with %v points by collector, %d bins, %d clusters", p, of, len(live.Profile.Seconds), len(live.Clusters))
 		}
-	}
-	live := pageOf(t, first.Rendezvous())
-	of := make(map[int32]int) // collectors: they number threads apart
-	for _, p := range live.Points {
-		of[p.Thread%2]++
-	}
-	if of[0] == 0 || of[1] == 0 || len(live.Profile.Seconds) == 0 || len(live.Clusters) == 0 {
-		t.Errorf("%v points by collector, %d bins, %d clusters", of, len(live.Profile.Seconds), len(live.Clusters))
 	}
 	first.Finish()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -84,9 +84,7 @@ func TestFullFileSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, func() bool { return a.safe() == a.next })
-	if s := j.Stats(); s.Failing != "" || s.Waiting != 0 || s.WaitingBytes != 0 {
-		t.Errorf("%+v", s)
-	}
+	until(t, func() bool { s := j.Stats(); return s.Failing == "" && s.Waiting == 0 && s.WaitingBytes == 0 })
 	finish(t, j)
 	again := open(t, dir)
 	defer again.Close()
