@@ -20,7 +20,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: build
-build: moriens shim otf2 ## bin/moriens and bin/libmoriens.so, and bin/moriens-otf2 where libotf2 is
+build: moriens shim otf2 ## bin/moriens, bin/libmoriens.so and bin/libmoriens_tau.a, and bin/moriens-otf2 where libotf2 is
 
 .PHONY: moriens
 moriens:
@@ -75,12 +75,15 @@ viewer: viewer/node_modules/.package-lock.json ## viewer/dist, the page that mor
 	cd viewer && npm run --silent build
 
 .PHONY: install
-install: build ## put moriens, its library and moriens.h below PREFIX (/usr/local)
-	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/lib" "$(DESTDIR)$(PREFIX)/include"
+install: build ## put moriens, its libraries and headers below PREFIX (/usr/local)
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/lib" "$(DESTDIR)$(PREFIX)/include/moriens/tau/Profile"
 	install -m 755 bin/moriens "$(DESTDIR)$(PREFIX)/bin"
 	for p in moriens-otf2 moriens-mpi moriens-mpi-mpich; do if [ -e bin/$$p ]; then install -m 755 bin/$$p "$(DESTDIR)$(PREFIX)/bin" || exit 1; fi; done
 	install -m 755 bin/libmoriens.so "$(DESTDIR)$(PREFIX)/lib"
-	install -m 644 cshim/include/moriens.h cshim/include/moriens.F90 "$(DESTDIR)$(PREFIX)/include"
+	install -m 644 bin/libmoriens_tau.a "$(DESTDIR)$(PREFIX)/lib"
+	install -m 644 cshim/include/moriens.h cshim/include/moriens_tau.h cshim/include/moriens.F90 "$(DESTDIR)$(PREFIX)/include"
+	install -m 644 cshim/include/moriens/tau/TAU.h "$(DESTDIR)$(PREFIX)/include/moriens/tau"
+	install -m 644 cshim/include/moriens/tau/Profile/Profiler.h "$(DESTDIR)$(PREFIX)/include/moriens/tau/Profile"
 
 .PHONY: demo
 demo: ## measure LAMMPS on two ranks and print the summary
@@ -142,7 +145,7 @@ RACE_NOT_PROGRAMS = app/faults bench/agent bench/app bench/ingest bench/shim cmd
 # Packages that start no goroutine, have none started, share nothing and do without unsafe, as internal/layout sees to:
 RACE_NOT_NEEDED = agent/burst agent/message analysis/cell analysis/fidelity analysis/moment app/export app/job app/points \
 	cmd/moriens-otf2 collector/health cshim/gen internal/anchor internal/files internal/mix internal/mpicall internal/plain internal/section internal/segment \
-	internal/ticks internal/units trace/csv trace/pack trace/palette trace/parquet trace/perfetto
+	internal/ticks internal/units trace/calltree trace/csv trace/folded trace/hatchet trace/pack trace/palette trace/parquet trace/perfetto trace/pprof trace/tauprofile
 RACE_NOT = $(RACE_NOT_PROGRAMS) $(RACE_NOT_NEEDED)
 RACE     = $(filter-out $(RACE_NOT),$(TESTED))
 # Tests that take long, and whose goroutines other tests start too.

@@ -92,20 +92,29 @@ func (p *packer) encode(b *section.Block) {
 	p.rows = append(p.rows, window.Rows{Ring: b.Ring, First: b.First, Section: p.bytes[from:]})
 }
 
-// cut makes sections of parts of a block, each up to one of the rows. Marks and gaps are in the last one.
+// cut makes sections of parts of a block, each up to one of the rows. Gaps are in the last one; marks in the one that
+// has their time, so that no mark comes behind rows that follow it, and those of windows that are gone are gone, too.
 func (p *packer) cut(b *section.Block, behind []uint64) {
 	if len(behind) == 1 {
 		p.encode(b)
 		return
 	}
-	from := 0
+	from, marks, ticks := 0, 0, b.Origin
 	for i, row := range behind {
 		to := int(row - b.First)
 		b.Part(&p.part, from, to)
-		if from = to; i == len(behind)-1 {
-			p.part.FirstMark, p.part.Marks = b.FirstMark, append(p.part.Marks, b.Marks...)
+		for ; from < to; from++ {
+			ticks += b.Burst[from] + b.Call[from]
+		}
+		first := marks
+		for marks < len(b.Marks) && b.Marks[marks].Ticks < ticks {
+			marks++
+		}
+		if i == len(behind)-1 {
+			marks = len(b.Marks)
 			p.part.GapsBefore, p.part.GapsInside = append(p.part.GapsBefore, b.GapsBefore...), append(p.part.GapsInside, b.GapsInside...)
 		}
+		p.part.FirstMark, p.part.Marks = b.FirstMark+uint64(first), append(p.part.Marks, b.Marks[first:marks]...)
 		p.encode(&p.part)
 	}
 }

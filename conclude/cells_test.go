@@ -25,6 +25,7 @@ import (
 	"moriens/trace"
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // fixed are options that say what a neighbourhood is, and micro-cells that allow for it.
@@ -174,6 +175,7 @@ func concludeCells(t *testing.T, f store.Frozen, agents keepingAgents, o groupin
 	if _, err := rundir.Write(&r.Content, dir); err != nil {
 		t.Fatal(err)
 	}
+	rundirtest.CheckPhasesIfKnown(t, dir)
 	return r, dir
 }
 

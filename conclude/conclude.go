@@ -19,6 +19,7 @@ import (
 	"moriens/conclude/retention"
 	"moriens/internal/stage"
 	"moriens/internal/team"
+	"moriens/trace/rundir"
 )
 
 // collectAt is by how many percent what is held may grow before what is no more needed is collected. Most of it are
@@ -86,8 +87,19 @@ func rebuildRun(ctx context.Context, e *End, f frozen) (r *rebuild.Rebuilt, err 
 		if err = e.Frozen.Share(e.Team); err == nil {
 			r, err = rebuild.Rebuild(ctx, e.Frozen, e.Team, e.Options.Workers)
 		}
+		if err == nil {
+			e.functions, err = addFunctions(r, e.Keep.Functions)
+		}
 	})
 	return r, err
+}
+
+// addFunctions makes phases of functions. It is collective.
+func addFunctions(r *rebuild.Rebuilt, names []string) ([]rundir.PhaseFunction, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	return retention.AddFunctions(r.Run, r.Team, names)
 }
 
 // outline makes levels 1 and 2 without clusters, for the case that there is no time for clusters. Without a limit it is

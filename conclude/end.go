@@ -37,6 +37,8 @@ type End struct {
 	Windows fetch.Agents  // that can be asked for windows; nil = there are none
 	Cells   *CellsOptions // of a run whose bursts are kept on their nodes; nil = they are in Frozen
 	Team    team.Team     // of collectors of the run, each with agents of its own, nil = there is one: Job, Options and Keep are the same at all
+
+	functions []rundir.PhaseFunction // that are phases, as they were found
 }
 
 // CellsOptions are for a run whose bursts are kept on their nodes, where agents hold them as micro-cells.

@@ -22,9 +22,10 @@ import (
 type keepingAgents map[uint64]*keepingAgent
 
 type keepingAgent struct {
-	kept *keeping.Store
-	held map[uint64][]said // by process: what its windows have
-	gone bool
+	kept      *keeping.Store
+	held      map[uint64][]said // by process: what its windows have
+	gone      bool
+	phaseless bool // its version knows nothing of phases
 }
 
 // IDs implements cells.Agents.
@@ -46,7 +47,15 @@ func (s keepingAgents) Ask(_ context.Context, agent uint64, ask *moriensv1.Cells
 	}
 	var parts []*moriensv1.CellsAnswer
 	if err := a.kept.Answer(proto.CloneOf(ask), func(p *moriensv1.CellsAnswer) error {
-		parts = append(parts, proto.CloneOf(p))
+		p = proto.CloneOf(p)
+		if m := p.GetSums(); m != nil && a.phaseless {
+			p.Body = &moriensv1.CellsAnswer_Sums{Sums: &moriensv1.CellsSums{
+				Ring: m.Ring, Call: m.Call, Path: m.Path, Function: m.Function, Label: m.Label, Kind: m.Kind, Count: m.Count, Records: m.Records, TotalNs: m.TotalNs,
+				SquaresLow: m.SquaresLow, SquaresHigh: m.SquaresHigh, MinNs: m.MinNs, MaxNs: m.MaxNs, Read: m.Read, Counter: m.Counter,
+				CounterSquaresLow: m.CounterSquaresLow, CounterSquaresHigh: m.CounterSquaresHigh, CounterMin: m.CounterMin, CounterMax: m.CounterMax,
+			}}
+		}
+		parts = append(parts, p)
 		return nil
 	}); err != nil {
 		return err

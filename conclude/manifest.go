@@ -285,6 +285,7 @@ type described struct {
 // describe is collective: it says in the manifest what is known before the run is reduced.
 func describe(e *End, f frozen, r *rebuild.Rebuilt, c clustered) (d described, broken error) {
 	m := manifestOf(r, e.Frozen, e.Job)
+	retention.DescribeFunctions(m, e.functions)
 	d.keep, d.Result = e.Keep, &Result{Content: rundir.Content{Run: r.Run, Team: r.Team, Manifest: m, Clusters: c.Clusters}}
 	m.Notes = append(m.Notes, f.missing...)
 	if e.Keep.All {

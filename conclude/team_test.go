@@ -26,6 +26,7 @@ import (
 	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 	"moriens/trace/tracetest"
 )
 
@@ -117,6 +118,9 @@ func directory(t fatal, dir string, e End) (map[string]string, error) {
 	}
 	if _, err := rundir.Write(&r.Content, dir); err != nil {
 		return nil, err
+	}
+	if t, is := t.(testing.TB); is { // not one that draws
+		rundirtest.CheckPhasesIfKnown(t, dir)
 	}
 	files := make(map[string]string)
 	err = fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {

@@ -12,6 +12,7 @@ import (
 	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // The manifest has a reason for each rank without a record: it could not record, its agent did not finish, its clock is
@@ -77,6 +78,7 @@ func TestConcludeNoRankRecorded(t *testing.T) {
 	if _, err := rundir.Write(&r.Content, dir); err != nil {
 		t.Fatal(err)
 	}
+	rundirtest.CheckPhasesIfKnown(t, dir)
 	_, m, _, err := rundir.Read(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 // ever. Leaks are the MPI library's own affair: it keeps much until the process ends.
 func TestAddressAndUndefined(t *testing.T) {
 	preload := mpitest.SanitizedLibrary(t)
-	env := []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS=print_stacktrace=1", "MORIENS_CALLPATH=6",
+	env := []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS=print_stacktrace=1", "MORIENS_CALLPATH=6", "MORIENS_REGIONS=tau,kokkos,nvtx,caliper",
 		"MORIENS_EVENTS=sw:cpu-time,sde:::a::b,sw:page-faults,PAPI_TOT_INS,sw:context-switches"}
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		large := mpi.Name == mpitest.MPICH.Name
@@ -34,6 +34,14 @@ func TestAddressAndUndefined(t *testing.T) {
 			{annotated(t, mpi, "annotate"), "many", "20000"},
 			{annotated(t, mpi, "annotatecxx"), "10"},
 			{mpi.Fortran(t, "annotatef", "F08", filepath.Join(include(t), "moriens.F90"))},
+			{tau(t, mpi, "taumarks"), "solver", "10"},
+			{tau(t, mpi, "taumarks"), "forms"},
+			{tauFortran(t, mpi, "F08")},
+			{mpi.App(t, "regions"), "caliper"},
+			{mpi.App(t, "regions"), "nvtx"},
+			{mpi.App(t, "regions"), "kokkos", preload[strings.LastIndex(preload, ":")+1:]},
+			{mpi.App(t, "regions"), "threads", "200"},
+			{mpi.App(t, "regions"), "deep", "2000"},
 			{mpi.App(t, "cxx")},
 			{localHost(t), mpi.App(t, "plugin.so")},
 		}
@@ -56,6 +64,11 @@ func TestAddressAndUndefined(t *testing.T) {
 		t.Run("throw", func(t *testing.T) {
 			o := job{mpi: mpi, preload: preload, env: env, program: []string{mpi.App(t, "cxx"), "throw"}}.run(t)
 			succeed(t, o)
+		})
+		t.Run("regions", func(t *testing.T) {
+			o := job{mpi: mpi, preload: preload, env: append([]string{"MORIENS_PCONTROL=phases"}, env...), program: []string{mpi.App(t, "regions"), "pcontrol"}}.run(t)
+			succeed(t, o)
+			expectEnded(t, expectExact(t, o))
 		})
 		t.Run("fork", func(t *testing.T) {
 			o := job{mpi: mpi, preload: preload, env: env, program: []string{mpi.App(t, "die"), "fork", "100"}}.run(t)

@@ -1,5 +1,7 @@
 package trace
 
+import "strings"
+
 // A Phase is a part of a thread's time that the program has named. The phases of a thread nest properly: two of them
 // lie one inside the other or apart.
 type Phase struct {
@@ -124,3 +126,33 @@ func (w *phaseWalk) moveTo(ns int64) {
 		}
 	}
 }
+
+// PhasePath is the text of a phase with those round it, outermost first: their names with "/" between; "/" and "\" in a
+// name have a "\" before them.
+func PhasePath(names ...string) string {
+	escaped := make([]string, len(names))
+	for i, name := range names {
+		escaped[i] = phaseEscaper.Replace(name)
+	}
+	return strings.Join(escaped, "/")
+}
+
+// PhaseNames are the names of a PhasePath.
+func PhaseNames(path string) (names []string) {
+	var name strings.Builder
+	for i := 0; i < len(path); i++ {
+		switch c := path[i]; {
+		case c == '/':
+			names = append(names, name.String())
+			name.Reset()
+		case c == '\\' && i+1 < len(path):
+			i++
+			name.WriteByte(path[i])
+		default:
+			name.WriteByte(c)
+		}
+	}
+	return append(names, name.String())
+}
+
+var phaseEscaper = strings.NewReplacer("/", `\/`, `\`, `\\`)

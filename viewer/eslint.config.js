@@ -27,7 +27,7 @@ export default defineConfig(
   },
   {
     // Loops over millions of numbers, within the length of their columns: a test for what cannot be missing costs time there.
-    files: ['src/data/pairs.ts', 'src/draw/**', 'src/pairs/**', 'src/space/**', 'src/timeline/**', 'src/views/Space.tsx', 'src/views/Timeline.tsx', 'test/{space,timeline,canvas}*'],
+    files: ['src/data/{pairs,profile}.ts', 'src/draw/**', 'src/flame/**', 'src/pairs/**', 'src/space/**', 'src/timeline/**', 'src/views/{Profile,Space,Timeline}.tsx', 'test/{space,timeline,canvas,profile}*'],
     rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
   },
 );

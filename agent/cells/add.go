@@ -197,6 +197,7 @@ type columns struct {
 	counts        []int64 // of all events
 	complete      []int32
 	coords        []float64
+	stretch       stretchOf
 }
 
 // choose makes columns for the counters that dimensions need.

@@ -8,6 +8,7 @@ import (
 
 	"moriens/analysis/grouping"
 	"moriens/analysis/kinds"
+	"moriens/analysis/phase"
 	"moriens/analysis/space"
 	"moriens/internal/section"
 )
@@ -37,13 +38,14 @@ func (k *Store) addBlock(b *section.Block) error {
 	if r == nil {
 		return fmt.Errorf("cells: a block of unknown ring %016x", b.Ring)
 	}
+	marks := r.addMarks(b, k.clock(r.process.clock).nsPerTick)
 	if b.Rows+len(b.Collectives) == 0 && len(b.Marks)+len(b.GapsBefore)+len(b.GapsInside) > 0 {
-		return nil
+		return marks
 	}
 	if err := r.check(b); err != nil {
-		return fmt.Errorf("cells: ring %016x, call %d: %w", b.Ring, b.First, err)
+		return fmt.Errorf("cells: ring %016x, call %d: %w", b.Ring, b.First, errors.Join(err, marks))
 	}
-	return errors.Join(r.addCollectives(b), k.addRows(r, b))
+	return errors.Join(marks, r.addCollectives(b), k.addRows(r, b))
 }
 
 // addRows takes the rows of a block, or has them wait for their clock's rate.
@@ -159,8 +161,12 @@ func (k *Store) takeRows(r *ring, b *section.Block, nsPerTick float64) error {
 		}
 	}
 	c.coords = s.Coordinates(c.coords[:0], c.complete)
-	k.place(r, b, from, selection.Status)
-	r.addCalls(b, c.sites, from, nsPerTick)
+	where, err := c.locate(r, b, from, nsPerTick)
+	if err != nil {
+		return fmt.Errorf("cells: ring %016x, call %d: %w", b.Ring, b.First, err)
+	}
+	k.place(r, b, from, selection.Status, &where)
+	r.addCalls(b, c.sites, from, &where, nsPerTick)
 	return nil
 }
 
@@ -243,9 +249,9 @@ func inNS(ticks uint64, nsPerTick float64) int64 {
 }
 
 // place gives each burst of the columns its unit, and counts it.
-func (k *Store) place(r *ring, b *section.Block, from int, status []space.Status) {
-	c := &k.columns
-	sites := k.by == grouping.ByNone
+func (k *Store) place(r *ring, b *section.Block, from int, status []space.Status, where *phase.Located) {
+	c, cuts := &k.columns, where.Bursts
+	sites, events := k.by == grouping.ByNone, len(r.process.events)
 	next, complete := from, 0
 	without := func(to int) { // rows without a burst
 		for ; next < to; next++ {
@@ -255,15 +261,18 @@ func (k *Store) place(r *ring, b *section.Block, from int, status []space.Status
 	for i, row := range c.rows {
 		without(int(row))
 		next++
-		r.append(k.placeOne(r, i, status[i], &complete), sites)
+		x := burst{ring: r.number, row: uint32(r.rows), site: c.after[i], ns: c.DurationNS[i], counts: c.counts[i*events:][:events]}
+		x.cuts, cuts = cutsOf(cuts, i)
+		x.in = inOf(where.BurstPath[i], len(x.cuts) > 0)
+		r.append(k.placeOne(r, &x, i, status[i], &complete), sites)
 	}
 	without(b.Rows)
 }
 
 // placeOne takes a burst of the columns.
-func (k *Store) placeOne(r *ring, i int, status space.Status, complete *int) rowOf {
-	c, events, dims := &k.columns, len(r.process.events), len(k.dims)
-	x := burst{ring: r.number, row: uint32(r.rows), site: c.after[i], ns: c.DurationNS[i], counts: c.counts[i*events:][:events]}
+func (k *Store) placeOne(r *ring, x *burst, i int, status space.Status, complete *int) rowOf {
+	c, dims := &k.columns, len(k.dims)
+	r.phases.counts(x.row, x.in)
 	k.tally.bursts++
 	k.tally.total.Add(uint64(x.ns))
 	of, at := unitShort, []float64(nil)
@@ -275,7 +284,7 @@ func (k *Store) placeOne(r *ring, i int, status space.Status, complete *int) row
 	case space.Missing:
 		of = unitMissing
 	}
-	r.sums.add(sumKey{x.site, of}, &x)
+	r.sums.add(sumKey{x.site, of, x.in}, x)
 	kept := rowOf{unit: none, site: x.site}
 	switch of {
 	case unitShort:
@@ -287,8 +296,8 @@ func (k *Store) placeOne(r *ring, i int, status space.Status, complete *int) row
 	default:
 		r.bursts++
 		kept.unit, kept.step = of+1, uint16(kinds.Step(x.ns))
-		k.units.add(of, at, &x, r.process.events)
-		k.points.add(&k.units, of, &x)
+		k.units.add(of, at, x, r.process.events)
+		k.points.add(&k.units, of, x)
 	}
 	return kept
 }

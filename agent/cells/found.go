@@ -7,6 +7,7 @@ import (
 	"moriens/analysis/grouping"
 	"moriens/analysis/kinds"
 	"moriens/analysis/moment"
+	"moriens/analysis/profile"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -77,7 +78,7 @@ func (r *reply) labels(m *moriensv1.CellsLabels) error {
 	return r.send(&moriensv1.CellsAnswer{Body: &moriensv1.CellsAnswer_Labels{Labels: m}})
 }
 
-// A sharing is how a ring's bursts of one site and unit are labelled.
+// A sharing is how a ring's bursts of one site and unit, which count in the same, are labelled.
 type sharing struct {
 	of      []labelled
 	bursts  []int64
@@ -90,11 +91,12 @@ type sharing struct {
 func (f *outcome) sumUp(ring, counters int) []sumRow {
 	r := f.rings[ring]
 	of := make(map[sumKey]*sharing)
-	f.each(r.view(), ring, func(_ uint32, x rowOf, cluster, kind int32) {
+	in := inWalker{runs: r.phases.runs}
+	f.each(r.view(), ring, func(row uint32, x rowOf, cluster, kind int32) {
 		if x.unit == none {
 			return
 		}
-		key := sumKey{f.siteOf(x), x.unit - 1}
+		key := sumKey{f.siteOf(x), x.unit - 1, in.at(row)}
 		s := of[key]
 		if s == nil {
 			s = new(sharing)
@@ -110,13 +112,9 @@ func (f *outcome) sumUp(ring, counters int) []sumRow {
 		}
 		s := of[key]
 		if s == nil {
-			label := sumLabelOf(own.unit)
-			rows.add(i, own.site, labelled{label, label}, nil, 0)
-			continue
+			s = sole(sumLabelOf(own.unit))
 		}
-		for k, of := range s.of {
-			rows.add(i, own.site, of, s, k)
-		}
+		rows.add(i, s)
 	}
 	return rows.sorted()
 }
@@ -165,7 +163,7 @@ func (s *sharing) add(of labelled, ns float64) {
 // part is the part of a sum that bursts with one label have. durations says that the sum is one of these, and not of
 // counts.
 func (s *sharing) part(of moment.Sum, k int, durations bool) moment.Sum {
-	if s == nil || len(s.of) == 1 {
+	if len(s.of) == 1 {
 		return of
 	}
 	weights, squares := s.lengths, s.squares
@@ -173,4 +171,50 @@ func (s *sharing) part(of moment.Sum, k int, durations bool) moment.Sum {
 		weights, squares = nil, nil
 	}
 	return moment.Share(of, s.bursts, weights, squares)[k]
+}
+
+// sole is where all bursts have one label.
+func sole(label int32) *sharing { return &sharing{of: []labelled{{label, label}}} }
+
+// count is the part of a count that bursts with one label have: all parts together are the count.
+func (s *sharing) count(of int64, k int) int64 {
+	if len(s.of) == 1 {
+		return of
+	}
+	all, until := int64(0), int64(0)
+	for i, n := range s.bursts {
+		if all += n; i < k {
+			until += n
+		}
+	}
+	part := func(n int64) int64 { return profile.Proportion(of, n, all) }
+	return part(until+s.bursts[k]) - part(until)
+}
+
+// shareTable shares columns among rows in proportion to both: the elements of each row and of each column add up to it,
+// where rows and columns add up to the same, and none is negative.
+func shareTable(rows, columns []int64) [][]int64 {
+	all := int64(0)
+	left := slices.Clone(columns)
+	for _, n := range columns {
+		all += n
+	}
+	table := make([][]int64, len(rows))
+	rest := slices.Clone(rows)
+	for k := range rows {
+		table[k] = make([]int64, len(columns))
+		for q := range columns {
+			if all > 0 {
+				table[k][q] = profile.Proportion(columns[q], min(rows[k], all), all)
+			}
+			rest[k], left[q] = rest[k]-table[k][q], left[q]-table[k][q]
+		}
+	}
+	for k := range rows { // what rounding has left over
+		for q := range columns {
+			n := max(0, min(rest[k], left[q]))
+			table[k][q], rest[k], left[q] = table[k][q]+n, rest[k]-n, left[q]-n
+		}
+	}
+	return table
 }

@@ -15,6 +15,8 @@ type job struct {
 	t    *rapid.T
 	list []item
 	gaps bool // some rows are lost, and some arrive twice, as when an agent resumes
+	// Threads mark phases.
+	marks bool
 }
 
 // An item is a message, or rows of a ring.
@@ -110,6 +112,9 @@ type thread struct {
 	process  *moriensv1.Process
 	rows     uint64
 	ordinals map[uint32]uint64
+	ticks    uint64 // of the latest exit
+	marks    uint64
+	open     []uint32
 }
 
 // introduce draws processes with their threads, paths and communicators.
@@ -178,14 +183,21 @@ func (j *job) work(threads []*thread, batches int, events []string) {
 
 // rows draws some rows of a thread.
 func (j *job) rows(t *thread) *sectiontest.Rows {
-	x := &sectiontest.Rows{Ring: t.ring, First: t.rows, Origin: 5, Counts: make([][]int64, len(t.process.Events))}
+	if t.ticks == 0 {
+		t.ticks = 50 + t.ring
+	}
+	x := &sectiontest.Rows{Ring: t.ring, First: t.rows, Origin: t.ticks, FirstMark: t.marks, Counts: make([][]int64, len(t.process.Events))}
 	draw := func(name string, from, to int) int { return rapid.IntRange(from, to).Draw(j.t, name) }
 	for i := range uint32(draw("rows", 1, 12)) {
 		burst := rapid.SampledFrom([]uint64{0, 1, 8, 1000, 1010, 1011, 2000, 2200, 5000, 900_000}).Draw(j.t, "burst")
-		x.Add(uint32(draw("function", 1, 2)), uint32(draw("path", 0, 3)), burst, uint64(draw("call", 0, 90)))
+		x.Add(uint32(draw("function", 1, 2)), uint32(draw("path", 0, 3)), burst, uint64(draw("call", 1, 90)))
 		if t.rows == 0 && i == 0 || draw("no burst", 0, 9) == 0 {
-			x.NoBurst = append(x.NoBurst, i)
+			if x.NoBurst = append(x.NoBurst, i); draw("paused", 0, 1) == 0 {
+				x.Paused = append(x.Paused, i)
+			}
 		}
+		j.mark(t, x, t.ticks+burst)
+		t.ticks += burst + x.Call[i]
 		if draw("polls", 0, 6) == 0 {
 			x.PollsRow, x.Polls = append(x.PollsRow, i), append(x.Polls, uint64(draw("of", 2, 30)))
 		}
@@ -207,4 +219,30 @@ func (j *job) rows(t *thread) *sectiontest.Rows {
 	}
 	t.rows += uint64(len(x.Function))
 	return x
+}
+
+// mark draws marks in the burst before a call.
+func (j *job) mark(t *thread, x *sectiontest.Rows, enter uint64) {
+	if !j.marks {
+		return
+	}
+	draw := func(name string, from, to int) int { return rapid.IntRange(from, to).Draw(j.t, name) }
+	at := t.ticks
+	for range max(0, draw("marks", -3, 3)) {
+		if at += uint64(rapid.SampledFrom([]int{0, 1, 3, 500, 900}).Draw(j.t, "to the mark")); at > enter {
+			break
+		}
+		m := section.Mark{Ticks: at, What: section.MarkKind(draw("mark", 1, 3)), Name: uint32(draw("name", 0, 2))}
+		if m.What == section.EndPhase && draw("right", 0, 5) > 0 && len(t.open) > 0 {
+			m.Name = t.open[len(t.open)-1]
+		}
+		switch m.What {
+		case section.BeginPhase:
+			t.open = append(t.open, m.Name)
+		case section.EndPhase:
+			t.open = t.open[:max(0, len(t.open)-1)]
+		}
+		x.Marks = append(x.Marks, m)
+		t.marks++
+	}
 }

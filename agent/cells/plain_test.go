@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"moriens/analysis/space"
+	"moriens/internal/section"
 	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -35,6 +36,8 @@ type plainRing struct {
 	next    uint64
 	last    string
 	anchors map[uint64][2]uint64 // communicator and ordinal, by row
+	marks   []section.Mark
+	marked  uint64 // marks so far, with those that are gone
 }
 
 // A plainRow is a row, with the burst before it.
@@ -42,6 +45,9 @@ type plainRow struct {
 	row            uint64
 	site           string
 	function, path uint32
+	ticks          uint64 // at which the burst begins
+	length, within uint64 // ticks before and in the call
+	paused         bool
 	callNS         int64
 	calls          uint64
 	burst          bool
@@ -113,14 +119,22 @@ func (p *plain) take(c *sectiontest.Rows) {
 			r.anchors[c.First+uint64(m.Row)] = [2]uint64{uint64(m.Comm), m.Ordinal}
 		}
 	}
+	for i, m := range c.Marks {
+		if c.FirstMark+uint64(i) >= r.marked {
+			r.marks = append(r.marks, m)
+			r.marked = c.FirstMark + uint64(i) + 1
+		}
+	}
 	if p.samples < 2 { // the rows wait
 		return
 	}
-	value := 0
+	value, ticks := 0, c.Origin
 	for i := range c.Function {
 		x := plainRow{row: c.First + uint64(i), function: c.Function[i], path: c.Path[i], calls: 1, counts: map[string]int64{}}
 		x.site = fmt.Sprint(c.Function[i], p.frames[[2]uint64{r.process.Process, uint64(c.Path[i])}])
 		x.callNS = int64(math.Round(float64(c.Call[i]) * nsPerTick))
+		x.ticks, x.length, x.within, x.paused = ticks, c.Burst[i], c.Call[i], slices.Contains(c.Paused, uint32(i))
+		ticks += c.Burst[i] + c.Call[i]
 		x.burst = !slices.Contains(c.NoBurst, uint32(i))
 		x.ns = int64(math.Round(float64(c.Burst[i]) * nsPerTick))
 		if at := slices.Index(c.PollsRow, uint32(i)); at >= 0 {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+
+	"moriens/analysis/phase"
 )
 
 // A burst is one of a ring, with what it took and counted.
@@ -12,6 +14,8 @@ type burst struct {
 	site      uint32 // of the call that ends it
 	ns        int64
 	counts    []int64 // by the process's events, noCount where there is none
+	in        uint32  // where it counts
+	cuts      []phase.Cut
 }
 
 // pointsHeld are the bursts of each unit that is no place, in order of arrival: what a split needs. When they exceed
@@ -27,6 +31,7 @@ type pointsHeld struct {
 type pointLog struct {
 	data            []byte
 	ring, row, site uint32 // of the last
+	in              uint32 // likewise
 	values          []int64
 	gone            bool // bursts are missing
 }
@@ -34,10 +39,11 @@ type pointLog struct {
 const (
 	// forgetTo is the share of the bytes that may be held, in eighths, that is left when points go.
 	forgetTo = 7
-	// In the number that begins a burst: it is of the ring, and of the site, of the one before.
+	// In the number that begins a burst: what it has in common with the one before.
 	sameRing = 1
 	sameSite = 2
-	headBits = 2
+	sameIn   = 4 // it counts in the same
+	headBits = 3
 )
 
 // add writes a burst to its unit's log.
@@ -96,12 +102,24 @@ func (l *pointLog) add(x *burst) {
 	if !first && x.site == l.site {
 		head |= sameSite
 	}
+	if !first && x.in == l.in {
+		head |= sameIn
+	}
 	data := binary.AppendUvarint(l.data, uint64(row)<<headBits|head)
 	if head&sameRing == 0 {
 		data = binary.AppendUvarint(data, uint64(x.ring))
 	}
 	if head&sameSite == 0 {
 		data = binary.AppendUvarint(data, uint64(x.site))
+	}
+	if head&sameIn == 0 {
+		data = binary.AppendUvarint(data, uint64(x.in))
+	}
+	if isCut(x.in) {
+		data = binary.AppendUvarint(data, uint64(len(x.cuts)))
+		for _, c := range x.cuts {
+			data = binary.AppendUvarint(binary.AppendUvarint(data, uint64(c.Path)), uint64(c.NS))
+		}
 	}
 	data = binary.AppendVarint(data, x.ns-l.value(0))
 	for i, v := range x.counts {
@@ -121,7 +139,7 @@ func (l *pointLog) value(i int) int64 {
 
 // keep makes a burst the one before.
 func (l *pointLog) keep(x *burst) {
-	l.ring, l.row, l.site = x.ring, x.row, x.site
+	l.ring, l.row, l.site, l.in = x.ring, x.row, x.site, x.in
 	for len(l.values) < 1+len(x.counts) {
 		l.values = append(l.values, 0)
 	}
@@ -153,6 +171,16 @@ func (l *pointLog) each(events func(ring uint32) int, visit func(x *burst)) {
 		}
 		if head&sameSite == 0 {
 			x.site = uint32(number())
+		}
+		if head&sameIn == 0 {
+			x.in = uint32(number())
+		}
+		x.cuts = x.cuts[:0]
+		if isCut(x.in) {
+			for range number() {
+				path := int32(number())
+				x.cuts = append(x.cuts, phase.Cut{Path: path, NS: int64(number())})
+			}
 		}
 		x.ns = signed() + at.value(0)
 		x.counts = slices.Grow(x.counts[:0], maxEvents)[:events(x.ring)]

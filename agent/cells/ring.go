@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"moriens/analysis/phase"
 	"moriens/internal/section"
 )
 
@@ -31,6 +32,7 @@ type ring struct {
 	last    uint32   // site of the latest call; 0: it is not known
 	anchors anchors
 	sums    sums
+	phases  ringPhases
 	packed  int64 // bytes of chunks
 }
 
@@ -91,18 +93,21 @@ func (r *ring) skip(to uint64) {
 	r.rows, r.last = to, 0
 }
 
-// addCalls sums up the MPI calls of a block, from a row on; sites are those of the block's.
-func (r *ring) addCalls(b *section.Block, sites []uint32, from int, nsPerTick float64) {
-	polls := b.PollsRow
+// addCalls sums up the MPI calls of a block, from a row on, by where they are; sites are those of the block's.
+func (r *ring) addCalls(b *section.Block, sites []uint32, from int, where *phase.Located, nsPerTick float64) {
+	polls, cuts := b.PollsRow, where.Calls
 	for i, site := range b.Site[:b.Rows] {
 		calls := uint64(1)
 		if len(polls) > 0 && int(polls[0]) == i {
 			calls = b.Polls[len(b.Polls)-len(polls)]
 			polls = polls[1:]
 		}
-		if i >= from {
-			r.sums.addCall(sites[site], calls, inNS(b.Call[i], nsPerTick))
+		if i < from {
+			continue
 		}
+		var own []phase.Cut
+		own, cuts = cutsOf(cuts, i-from)
+		r.sums.calls.add(callKey{sites[site], inOf(where.CallPath[i-from], len(own) > 0)}, calls, inNS(b.Call[i], nsPerTick), own)
 	}
 }
 
@@ -122,7 +127,7 @@ func (r *ring) addCollectives(b *section.Block) error {
 
 // bytes is about what the ring takes of memory.
 func (r *ring) bytes() int64 {
-	return r.packed + 8*int64(cap(r.chunks)) + 4*int64(cap(r.tail)+cap(r.sites)+cap(r.gaps)) + 2*int64(cap(r.steps)) + r.anchors.bytes() + r.sums.bytes()
+	return r.packed + 8*int64(cap(r.chunks)) + 4*int64(cap(r.tail)+cap(r.sites)+cap(r.gaps)) + 2*int64(cap(r.steps)) + r.anchors.bytes() + r.sums.bytes() + r.phases.bytes()
 }
 
 // A chunk is rows that follow each other: numbers of a list of the units among them.

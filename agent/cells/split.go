@@ -101,8 +101,8 @@ func (k *Store) splitUnit(unit uint32) (list []uint32, known bool, err error) {
 		r := k.rings[x.ring]
 		number := u.placeOf(unit, places, at[i*dims:][:dims])
 		u.count(number, x, r.process.events)
-		r.sums.remove(sumKey{x.site, unit}, len(x.counts))
-		r.sums.add(sumKey{x.site, number}, x)
+		r.sums.remove(sumKey{x.site, unit, x.in}, len(x.counts))
+		r.sums.add(sumKey{x.site, number, x.in}, x)
 		moved[r] = append(moved[r], move{x.row, number + 1})
 	}
 	for r, rows := range moved {
@@ -121,6 +121,7 @@ func (k *Store) locate(l pointLog) (bursts []burst, at []float64, err error) {
 		own := *x
 		counts = append(counts, x.counts...)
 		own.counts = counts[len(counts)-len(x.counts):]
+		own.cuts = slices.Clone(x.cuts)
 		rows, bursts = append(rows, int32(len(bursts))), append(bursts, own)
 		b.DurationNS = append(b.DurationNS, x.ns)
 		for axis, event := range k.rings[x.ring].process.axes {

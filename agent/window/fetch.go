@@ -327,7 +327,7 @@ func (s *Store) Replay(define func([]*moriensv1.ReportRequest), take func(calls 
 		}
 	}
 	slices.SortFunc(order, func(a, b at) int {
-		return cmp.Or(cmp.Compare(a.transaction, b.transaction), cmp.Compare(a.ring, b.ring), cmp.Compare(a.first, b.first))
+		return cmp.Or(cmp.Compare(a.transaction, b.transaction), cmp.Compare(a.ring, b.ring), cmp.Compare(a.first, b.first), cmp.Compare(a.offset, b.offset))
 	})
 	var x section.Section
 	for _, at := range order {

@@ -24,7 +24,7 @@ func (s *Sum) Add(x int64) {
 	}
 	s.N++
 	s.Total = saturate(s.Total, x)
-	s.Squares = s.Squares.plus(square(x))
+	s.Squares = s.Squares.Plus(Square(x))
 	s.Min, s.Max = min(s.Min, x), max(s.Max, x)
 }
 
@@ -39,7 +39,7 @@ func (s *Sum) Merge(o Sum) {
 	}
 	s.N += o.N
 	s.Total = saturate(s.Total, o.Total)
-	s.Squares = s.Squares.plus(o.Squares)
+	s.Squares = s.Squares.Plus(o.Squares)
 	s.Min, s.Max = min(s.Min, o.Min), max(s.Max, o.Max)
 }
 
@@ -78,7 +78,8 @@ type Wide struct{ High, Low uint64 }
 // Float is the nearest float64, or the one beside that.
 func (w Wide) Float() float64 { return float64(w.High)*(1<<64) + float64(w.Low) }
 
-func (w Wide) plus(o Wide) Wide {
+// Plus is the sum, which stops at the largest number.
+func (w Wide) Plus(o Wide) Wide {
 	low, carry := bits.Add64(w.Low, o.Low, 0)
 	high, carry := bits.Add64(w.High, o.High, carry)
 	if carry != 0 {
@@ -87,7 +88,7 @@ func (w Wide) plus(o Wide) Wide {
 	return Wide{high, low}
 }
 
-func square(x int64) Wide {
+func Square(x int64) Wide {
 	size := uint64(x)
 	if x < 0 {
 		size = -size

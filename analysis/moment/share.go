@@ -28,6 +28,9 @@ func Share(of Sum, n []int64, sums, squares []float64) []Sum {
 		if x.N = n[k]; of.N != all {
 			x.N = int64(float64(of.N) * partOf(counts, k))
 		}
+		if x.N == 0 { // a sum of nothing would be lost where sums are merged
+			continue
+		}
 		x.Total = int64(float64(of.Total) * partOf(sums, k))
 		x.Squares = of.Squares.times(partOf(squares, k))
 		x.bound(&of)

@@ -13,7 +13,7 @@ func newHistograms(rows []Row, buckets int, label func(*Key) int32) []Histogram 
 	var list []Histogram
 	for i := range rows {
 		r := &rows[i]
-		if r.Kind != Computation {
+		if r.Kind != Computation || r.Time.N == 0 { // which has but parts of bursts of others
 			continue
 		}
 		of := label(&r.Key)

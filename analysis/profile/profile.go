@@ -13,6 +13,7 @@ import (
 	"math"
 
 	"moriens/analysis/moment"
+	"moriens/analysis/phase"
 	"moriens/internal/team"
 )
 
@@ -22,11 +23,13 @@ const NotRead int64 = math.MinInt64
 // A Thread is what one thread did. The columns of its bursts have one length, and so have those of its calls.
 type Thread struct {
 	StartNS, DurationNS []int64
-	After               []uint32  // the call path that ends each burst
-	Cluster             []int32   // 1…: a cluster; 0 and below: in none, and why
-	OfKind              []int32   // the cluster that stands for each burst's kind, labels like those; nil = clusters are kinds
-	Region              []int32   // where in the program, any numbers; nil = all in 0
-	Counters            [][]int64 // one column per counter of the run, NotRead where a value is missing
+	After               []uint32    // the call path that ends each burst
+	Cluster             []int32     // 1…: a cluster; 0 and below: in none, and why
+	OfKind              []int32     // the cluster that stands for each burst's kind, labels like those; nil = clusters are kinds
+	Region              []int32     // the phase path in which each counts (analysis/phase); nil = all in 0, the program
+	Cuts                []phase.Cut // of bursts that are not all in that; by burst
+	Context             []int32     // frames that each lies in, of the call path that ends it; nil = not known
+	Counters            [][]int64   // one column per counter of the run, NotRead where a value is missing
 	Calls               Calls
 	Phases              []Phase // of iterations, the same ones for all threads of a run; nil = not known
 }
@@ -35,10 +38,11 @@ type Thread struct {
 type Calls struct {
 	Path            []uint32
 	EnterNS, ExitNS []int64
-	Count           []int64 // how many calls a record stands for; nil = one each
-	Region          []int32 // as of bursts
-	Phase           []int32 // index of the phase of iterations, -1 = none; nil = none
-	Sent, Received  []int64 // bytes; nil = not known
+	Count           []int64     // how many calls a record stands for; nil = one each
+	Region          []int32     // as of bursts, and
+	Cuts            []phase.Cut // likewise
+	Phase           []int32     // index of the phase of iterations, -1 = none; nil = none
+	Sent, Received  []int64     // bytes; nil = not known
 }
 
 // A Phase is what a thread has of a phase of iterations, as analysis/period finds them.
@@ -88,15 +92,18 @@ type Key struct {
 	Path    uint32 // of a burst: the call that ends it
 	Cluster int32  // of a burst
 	OfKind  int32  // of a burst: the cluster that stands for its kind
-	Region  int32
-	Phase   int32 // index of the phase of iterations; -1 = none
+	Context int32  // of a burst: how many of the outermost frames of Path it lies in; -1 = not known
+	Region  int32  // phase path
+	Phase   int32  // index of the phase of iterations; -1 = none
 }
 
 // A Row is the sum of the bursts or calls of one key.
 type Row struct {
 	Key
-	Count          int64      // bursts or calls
-	Time           moment.Sum // of N records: fewer than Count where a record stands for several polls
+	Count          int64      // bursts or calls that count in the region
+	Time           moment.Sum // of these as a whole: of N records, fewer than Count where a record stands for several polls
+	MovedNS        int64      // what the region has of records that count in others, less what others have of its own
+	EstimatedNS    int64      // time in the region of bursts that are not all in one: their counters are shared by time
 	Sent, Received int64      // bytes
 	Counters       []Counter  // of computation, one per counter
 }
@@ -104,8 +111,12 @@ type Row struct {
 // A Counter is one counter over the bursts of a row.
 type Counter struct {
 	moment.Sum       // of the values that were read
+	MovedTotal int64 // what the region has of bursts that count in others, less what others have of its own
 	Missing    int64 // bursts without a value
 }
+
+// NS is the time of the row: what the region has of all records.
+func (r *Row) NS() int64 { return r.Time.Total + r.MovedNS }
 
 // A Histogram says how the durations of a cluster's bursts are distributed: in buckets of equal width in ln(duration),
 // from the shortest to the longest. A duration of 0 counts as 1 ns.

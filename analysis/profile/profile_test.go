@@ -83,7 +83,7 @@ func TestRows(t *testing.T) {
 		}
 		for i, th := range threads {
 			for k, d := range th.DurationNS {
-				key := Key{int32(i), Computation, th.After[k], th.Cluster[k], th.kinds()[k], 0, -1}
+				key := Key{int32(i), Computation, th.After[k], th.Cluster[k], th.kinds()[k], -1, 0, -1}
 				if th.Region != nil {
 					key.Region = th.Region[k]
 				}
@@ -105,7 +105,7 @@ func TestRows(t *testing.T) {
 			}
 			c := th.Calls
 			for k, enter := range c.EnterNS {
-				r := at(Key{int32(i), MPI, c.Path[k], 0, 0, 0, c.Phase[k]}, 0)
+				r := at(Key{int32(i), MPI, c.Path[k], 0, 0, -1, 0, c.Phase[k]}, 0)
 				r.Count += c.Count[k]
 				r.Time.Add(c.ExitNS[k] - enter)
 				r.Sent += c.Sent[k]

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"sync"
 
+	"moriens/analysis/phase"
 	"moriens/analysis/workers"
 	"moriens/internal/team"
 )
@@ -102,7 +104,7 @@ func (p *Profile) addUp(t team.Team, kinds bool) error {
 
 func (t *Thread) check(counters int) error {
 	n := len(t.DurationNS)
-	if len(t.StartNS) != n || len(t.After) != n || len(t.Cluster) != n || t.OfKind != nil && len(t.OfKind) != n || t.Region != nil && len(t.Region) != n || len(t.Counters) != counters {
+	if len(t.StartNS) != n || len(t.After) != n || len(t.Cluster) != n || t.OfKind != nil && len(t.OfKind) != n || t.Region != nil && len(t.Region) != n || t.Context != nil && len(t.Context) != n || len(t.Counters) != counters {
 		return errors.New("columns of the bursts differ in length")
 	}
 	for _, column := range t.Counters {
@@ -160,7 +162,7 @@ type table struct {
 }
 
 func (t *table) row(k Key, counters int) *Row {
-	recent := &t.recent[(k.Path*31+uint32(k.Cluster)*7+uint32(k.OfKind)*59+uint32(k.Region)*131+uint32(k.Phase)*17+uint32(k.Kind))%uint32(len(t.recent))]
+	recent := &t.recent[(k.Path*31+uint32(k.Cluster)*7+uint32(k.OfKind)*59+uint32(k.Context)*101+uint32(k.Region)*131+uint32(k.Phase)*17+uint32(k.Kind))%uint32(len(t.recent))]
 	if i := *recent; int(i) < len(t.rows) && t.rows[i].Key == k {
 		return &t.rows[i]
 	}
@@ -183,17 +185,27 @@ func (t *Thread) kinds() []int32 {
 
 func (t *Thread) rows(number int32, counters int) []Row {
 	sums := table{of: make(map[Key]int32)}
-	phase, kinds := 0, t.kinds()
+	t.addBursts(&sums, number, counters)
+	t.Calls.add(&sums, number)
+	slices.SortFunc(sums.rows, func(a, b Row) int { return a.compare(b.Key) })
+	return sums.rows
+}
+
+func (t *Thread) addBursts(sums *table, number int32, counters int) {
+	kinds, iterations, cuts := t.kinds(), 0, t.Cuts
 	for i, d := range t.DurationNS {
-		k := Key{Thread: number, Kind: Computation, Path: t.After[i], Cluster: t.Cluster[i], OfKind: kinds[i], Phase: -1}
+		k := Key{Thread: number, Kind: Computation, Path: t.After[i], Cluster: t.Cluster[i], OfKind: kinds[i], Context: -1, Phase: -1}
 		if t.Region != nil {
 			k.Region = t.Region[i]
 		}
-		for phase < len(t.Phases) && int(t.Phases[phase].To) <= i {
-			phase++
+		if t.Context != nil {
+			k.Context = t.Context[i]
 		}
-		if phase < len(t.Phases) && int(t.Phases[phase].From) <= i {
-			k.Phase = int32(phase)
+		for iterations < len(t.Phases) && int(t.Phases[iterations].To) <= i {
+			iterations++
+		}
+		if iterations < len(t.Phases) && int(t.Phases[iterations].From) <= i {
+			k.Phase = int32(iterations)
 		}
 		r := sums.row(k, counters)
 		r.Count++
@@ -205,10 +217,94 @@ func (t *Thread) rows(number int32, counters int) []Row {
 				r.Counters[c].Add(v)
 			}
 		}
+		if len(cuts) > 0 && int(cuts[0].Record) == i {
+			var own []phase.Cut
+			own, cuts = ofRecord(cuts)
+			sums.move(k, counters, d, own)
+			t.moveCounters(sums, k, i, own)
+		}
 	}
-	c := &t.Calls
+}
+
+// ofRecord are the first cuts of a list, which are of one record, and the others.
+func ofRecord(cuts []phase.Cut) (own, rest []phase.Cut) {
+	n := 1
+	for n < len(cuts) && cuts[n].Record == cuts[0].Record {
+		n++
+	}
+	return cuts[:n], cuts[n:]
+}
+
+// move takes the time of a record out of the row in which it counts, and gives each region its part.
+func (t *table) move(k Key, counters int, durationNS int64, cuts []phase.Cut) {
+	t.row(k, counters).MovedNS -= durationNS
+	for _, c := range cuts {
+		at := k
+		at.Region = c.Path
+		r := t.row(at, counters)
+		r.MovedNS += c.NS
+		if k.Kind == Computation {
+			r.EstimatedNS += c.NS
+		}
+	}
+}
+
+// moveCounters shares what a burst has counted among the regions of its cuts.
+func (t *Thread) moveCounters(sums *table, k Key, burst int, cuts []phase.Cut) {
+	for c, column := range t.Counters {
+		value := column[burst]
+		if value == NotRead {
+			continue
+		}
+		shared := ShareCount(value, cuts, func(cut int, part int64) {
+			at := k
+			at.Region = cuts[cut].Path
+			sums.row(at, len(t.Counters)).Counters[c].MovedTotal += part
+		})
+		if shared {
+			sums.row(k, len(t.Counters)).Counters[c].MovedTotal -= value
+		}
+	}
+}
+
+// ShareCount shares what a burst has counted among its cuts, in proportion to time: what all of them have is what was
+// counted. Where they have no time none has a part.
+func ShareCount(value int64, cuts []phase.Cut, give func(cut int, part int64)) (shared bool) {
+	all := int64(0)
+	for _, c := range cuts {
+		all += c.NS
+	}
+	if all == 0 {
+		return false
+	}
+	spent, given := int64(0), int64(0)
+	for i, cut := range cuts {
+		spent += cut.NS
+		to := Proportion(value, spent, all)
+		give(i, to-given)
+		given = to
+	}
+	return true
+}
+
+// Proportion is value·part/all without its fraction; 0 ≤ part ≤ all.
+func Proportion(value, part, all int64) int64 {
+	size := uint64(value)
+	if value < 0 {
+		size = -size
+	}
+	high, low := bits.Mul64(size, uint64(part))
+	quotient, _ := bits.Div64(high, low, uint64(all))
+	if value < 0 {
+		return -int64(quotient)
+	}
+	return int64(quotient)
+}
+
+func (c *Calls) add(sums *table, number int32) {
+	cuts := c.Cuts
 	for i, enter := range c.EnterNS {
-		k := Key{Thread: number, Kind: MPI, Path: c.Path[i], Phase: -1}
+		k := Key{Thread: number, Kind: MPI, Path: c.Path[i], Context: -1, Phase: -1}
 		if c.Region != nil {
 			k.Region = c.Region[i]
 		}
@@ -221,21 +317,25 @@ func (t *Thread) rows(number int32, counters int) []Row {
 		} else {
 			r.Count += c.Count[i]
 		}
-		r.Time.Add(c.ExitNS[i] - enter)
+		d := c.ExitNS[i] - enter
+		r.Time.Add(d)
 		if c.Sent != nil {
 			r.Sent += c.Sent[i]
 		}
 		if c.Received != nil {
 			r.Received += c.Received[i]
 		}
+		if len(cuts) > 0 && int(cuts[0].Record) == i {
+			var own []phase.Cut
+			own, cuts = ofRecord(cuts)
+			sums.move(k, 0, d, own)
+		}
 	}
-	slices.SortFunc(sums.rows, func(a, b Row) int { return a.compare(b.Key) })
-	return sums.rows
 }
 
 func (k Key) compare(o Key) int {
 	return cmp.Or(
 		cmp.Compare(k.Thread, o.Thread), cmp.Compare(k.Kind, o.Kind), cmp.Compare(k.Path, o.Path),
-		cmp.Compare(k.Cluster, o.Cluster), cmp.Compare(k.OfKind, o.OfKind), cmp.Compare(k.Region, o.Region), cmp.Compare(k.Phase, o.Phase),
+		cmp.Compare(k.Cluster, o.Cluster), cmp.Compare(k.OfKind, o.OfKind), cmp.Compare(k.Context, o.Context), cmp.Compare(k.Region, o.Region), cmp.Compare(k.Phase, o.Phase),
 	)
 }

@@ -33,6 +33,8 @@ type Preload struct {
 	Directory string // MORIENS_DIR: the run directory
 	Events    string // MORIENS_EVENTS: what to count; empty: it is left as it is
 	Callpath  int    // MORIENS_CALLPATH: frames of a call path; 0 = as the environment says
+	Regions   string // MORIENS_REGIONS: families of regions, separated by commas; empty: as the environment says
+	Pcontrol  string // MORIENS_PCONTROL; empty: as the environment says
 }
 
 // A StartError is a launcher that did not start.
@@ -117,6 +119,12 @@ func (j *Job) Wait() (status int, err error) {
 	return wait.ExitStatus(), nil
 }
 
+// finders are the variables by which programs of a family find a tool.
+var finders = []struct{ family, variable string }{{"kokkos", "KOKKOS_TOOLS_LIBS"}, {"nvtx", "NVTX_INJECTION64_PATH"}}
+
+// separates reports whether a character separates the families of a list.
+func separates(c rune) bool { return c == ',' || c == ' ' }
+
 // environment adds to env what the job's processes need, and to argv what the launcher has to pass on.
 //
 // Open MPI passes on to other hosts only what mca_base_env_list or -x names, and refuses to start with both;
@@ -161,7 +169,21 @@ func environment(argv, env []string, p Preload) ([]string, []string, error) {
 		set("MORIENS_CALLPATH", strconv.Itoa(p.Callpath))
 		delete(values, "MORIENS_CALLPATH")
 	}
-	for _, option := range []string{"MORIENS_EVENTS", "MORIENS_CALLPATH", "MORIENS_RING", "MORIENS_RING_MAX", "MORIENS_POLL_GAP", "MORIENS_PAPI", "MORIENS_DRAIN", "MORIENS_STACK"} {
+	if p.Regions != "" {
+		set("MORIENS_REGIONS", p.Regions)
+		delete(values, "MORIENS_REGIONS")
+	}
+	for _, finder := range finders {
+		// A tool that the user has named has the program's regions.
+		if values[finder.variable] == "" && slices.Contains(strings.FieldsFunc(p.Regions, separates), finder.family) {
+			set(finder.variable, library)
+		}
+	}
+	if p.Pcontrol != "" {
+		set("MORIENS_PCONTROL", p.Pcontrol)
+		delete(values, "MORIENS_PCONTROL")
+	}
+	for _, option := range []string{"MORIENS_REGIONS", "MORIENS_PCONTROL", "MORIENS_EVENTS", "MORIENS_CALLPATH", "MORIENS_RING", "MORIENS_RING_MAX", "MORIENS_POLL_GAP", "MORIENS_PAPI", "MORIENS_DRAIN", "MORIENS_STACK"} {
 		if values[option] != "" {
 			names = append(names, option)
 		}

@@ -69,6 +69,22 @@ func TestEnvironment(t *testing.T) {
 	if got := last(env, "MORIENS_CALLPATH"); got != "5" || err != nil || last(env, list) != names+";MORIENS_CALLPATH" {
 		t.Errorf("MORIENS_CALLPATH=%s, %v, in %q", got, err, env)
 	}
+	regions := preload
+	regions.Regions, regions.Pcontrol = "tau,kokkos,nvtx", "phases"
+	for _, tt := range []struct{ env, kokkos, nvtx, names string }{
+		{"", preload.Library, preload.Library, "MORIENS_REGIONS;KOKKOS_TOOLS_LIBS;NVTX_INJECTION64_PATH;MORIENS_PCONTROL"},
+		{"MORIENS_REGIONS=caliper MORIENS_PCONTROL=x KOKKOS_TOOLS_LIBS=/k.so", "/k.so", preload.Library, "MORIENS_REGIONS;NVTX_INJECTION64_PATH;MORIENS_PCONTROL"},
+	} {
+		_, env, err := environment([]string{"mpirun"}, strings.Fields(tt.env), regions)
+		if err != nil || last(env, "KOKKOS_TOOLS_LIBS") != tt.kokkos || last(env, "NVTX_INJECTION64_PATH") != tt.nvtx ||
+			last(env, "MORIENS_REGIONS") != regions.Regions || last(env, "MORIENS_PCONTROL") != "phases" || last(env, list) != names+";"+tt.names {
+			t.Errorf("%s: %v, %q", tt.env, err, env)
+		}
+	}
+	_, env, err = environment([]string{"mpirun"}, []string{"MORIENS_REGIONS=tau"}, preload)
+	if err != nil || last(env, list) != names+";MORIENS_REGIONS" || last(env, "KOKKOS_TOOLS_LIBS") != "" {
+		t.Errorf("%v, %q", err, env)
+	}
 	for _, library := range []string{"/opt/my tools/libmoriens.so", "/opt/a:b/libmoriens.so"} {
 		p := preload
 		p.Library = library

@@ -21,6 +21,7 @@ import (
 	"moriens/internal/files"
 	"moriens/internal/hint"
 	"moriens/internal/stage"
+	"moriens/internal/team"
 	"moriens/trace/prv"
 	"moriens/trace/rundir"
 )
@@ -147,6 +148,13 @@ func analyse(c AnalyzeConfig, stages *stage.Stages) (content *rundir.Content, tr
 		m.Notes = append(m.Notes, fmt.Sprintf("malformed lines of the trace skipped: %d; the first: %v", read.Skipped, read.FirstSkipped))
 	}
 	describeLate(m, read)
+	if len(c.Keep.Functions) > 0 {
+		found, err := retention.AddFunctions(run, team.Threads{}, c.Keep.Functions)
+		if err != nil {
+			return nil, nil, err
+		}
+		retention.DescribeFunctions(m, found)
+	}
 	var clustered *clustering.Result
 	stages.Must(stage.Cluster, func() { clustered, err = clustering.Cluster(run, c.Options) })
 	if err != nil {

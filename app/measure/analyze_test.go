@@ -64,6 +64,7 @@ func analyzeFile(t *testing.T, path string, change func(*AnalyzeConfig)) analysi
 	if err == nil {
 		rundirtest.CheckWaits(t, c.Out)
 		rundirtest.CheckPairs(t, c.Out)
+		rundirtest.CheckPhasesIfKnown(t, c.Out)
 	}
 	return analysis{c.Out, stdout.String(), stderr.String(), err}
 }

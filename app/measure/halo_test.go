@@ -215,6 +215,7 @@ func writeRun(t *testing.T, c *collector.Collector, f held, keep retention.Optio
 	}
 	rundirtest.CheckWaits(t, dir)
 	rundirtest.CheckPairs(t, dir)
+	rundirtest.CheckPhases(t, dir)
 	return dir, m
 }
 

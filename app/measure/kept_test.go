@@ -25,6 +25,7 @@ import (
 	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // A stencil is a planted job of two nodes: ranks exchange halos with their neighbours and meet once in an iteration.
@@ -176,6 +177,7 @@ func TestKeptWindows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		rundirtest.CheckPhases(t, dir)
 		bytes := int64(0)
 		for _, f := range files {
 			bytes += f.Bytes
@@ -378,6 +380,7 @@ func TestNoTimeLeft(t *testing.T) {
 			if _, _, _, err := rundir.Read(dir); err != nil {
 				t.Error(err)
 			}
+			rundirtest.CheckPhasesIfKnown(t, dir)
 			gaveUp := 0
 			for _, x := range stages.State() {
 				if x.GivenUp && x.Name != "cluster" {

@@ -51,15 +51,17 @@ type RunConfig struct {
 	Events  string // what to count; empty: what is usual where the job runs
 	// Callpath is how many frames a call path has; 0 = as MORIENS_CALLPATH says, else 1.
 	Callpath int
-	Web      string    // host:port of the page for browsers and Prometheus; empty = none
-	Signal   os.Signal // ends the measurement and is not passed on to the job; nil = none does
-	Options  grouping.Options
-	Cells    *Cells   // bursts are kept with the agent, as micro-cells; nil = they are sent
-	Given    []string // options of the command line that the results depend on, for a collector that resumes the run: --name=value
-	Keep     Keep
-	Show     Show
-	Program  rundir.Program
-	Log      *slog.Logger
+	// Regions are the families of regions to record, Pcontrol is what MPI_Pcontrol means, as in job.Preload.
+	Regions, Pcontrol string
+	Web               string    // host:port of the page for browsers and Prometheus; empty = none
+	Signal            os.Signal // ends the measurement and is not passed on to the job; nil = none does
+	Options           grouping.Options
+	Cells             *Cells   // bursts are kept with the agent, as micro-cells; nil = they are sent
+	Given             []string // options of the command line that the results depend on, for a collector that resumes the run: --name=value
+	Keep              Keep
+	Show              Show
+	Program           rundir.Program
+	Log               *slog.Logger
 }
 
 // Run runs a job under measurement and returns the exit status that this process should end with. An
@@ -88,7 +90,7 @@ func Run(c RunConfig) (status int, err error) {
 
 	started := time.Now()
 	j, err := job.Start(c.Command, job.Preload{
-		Library: library, Run: p.run, Shm: c.Shm, Directory: out, Events: c.Events, Callpath: c.Callpath,
+		Library: library, Run: p.run, Shm: c.Shm, Directory: out, Events: c.Events, Callpath: c.Callpath, Regions: c.Regions, Pcontrol: c.Pcontrol,
 	})
 	if err != nil {
 		p.dismissAgent()

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -32,6 +33,7 @@ import (
 	"moriens/internal/stage"
 	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/trace/parquet"
 	"moriens/trace/rundir"
 	"moriens/trace/rundir/rundirtest"
 )
@@ -54,7 +56,8 @@ type utterance struct {
 const jobLimit = 3 * time.Minute
 
 // recordJobs runs real jobs on two nodes, each with a directory for shared memory and an agent of its own, and returns
-// what their collector's journal has of them: a halo exchange, and ranks that mark phases and make communicators.
+// what their collector's journal has of them: a halo exchange, and ranks that mark phases, in the middle of
+// bursts and round pauses too, and make communicators.
 func recordJobs(t *testing.T) *recorded {
 	dir := t.TempDir()
 	journal := filepath.Join(dir, "journal")
@@ -101,6 +104,9 @@ func recordJobs(t *testing.T) *recorded {
 	}
 	job(1, mpi.App(t, "halo"), "-r", "16", "-c", "64", "-i", "80")
 	job(1, mpi.App(t, "annotate", "-I"+filepath.Join(mpitest.Root(t), "cshim", "include")), "nest", "12")
+	planted := mpi.App(t, "phases", "-I"+filepath.Join(mpitest.Root(t), "cshim", "include"))
+	job(1, planted, "borders", "12")
+	job(1, planted, "pause", "4")
 	job(1, mpi.App(t, "communicators"))
 	for _, n := range nodes {
 		n.JobOver()
@@ -235,6 +241,7 @@ func (r *recorded) concluded(t *testing.T, members int, at []int, keep retention
 	}
 	rundirtest.CheckWaits(t, dir)
 	rundirtest.CheckPairs(t, dir)
+	rundirtest.CheckPhases(t, dir)
 	files := make(map[string]string)
 	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -260,6 +267,15 @@ func TestReplayByTeams(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, all=%t", name, all), func(t *testing.T) {
 				keep := retention.Options{All: all, Budget: 600 * units.Bytes(1<<10), Workers: 2}
 				want := r.concluded(t, 1, []int{0, 0}, keep)
+				for _, workers := range []int{1, 5} {
+					with := keep
+					with.Workers = workers
+					for file, text := range r.concluded(t, 1, []int{0, 0}, with) {
+						if want[file] != text {
+							t.Errorf("%d workers: %s differs (-2 workers):\n%.3000s", workers, file, cmp.Diff(want[file], text))
+						}
+					}
+				}
 				for _, spread := range [][]int{{0, 1}, {1, 0}, {2, 0}} {
 					members := max(2, slices.Max(spread)+1)
 					got := r.concluded(t, members, spread, keep)
@@ -279,7 +295,36 @@ func TestReplayByTeams(t *testing.T) {
 				if len(m.Worlds) < 3 || m.Ranks < 6 || m.Bursts < 1000 {
 					t.Errorf("%d worlds, %d ranks, %d bursts", len(m.Worlds), m.Ranks, m.Bursts)
 				}
+				checkVaried(t, want)
 			})
 		}
+	}
+}
+
+// checkVaried checks that a run directory has what phases can differ by: bursts that are cut at borders, phases in
+// phases, pauses in them, and iterations that were found.
+func checkVaried(t *testing.T, files map[string]string) {
+	t.Helper()
+	profile, instances := strings.NewReader(files[rundir.ProfileFile]), strings.NewReader(files[rundir.InstancesFile])
+	p, err := parquet.ReadProfile(profile, profile.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := parquet.ReadInstances(instances, instances.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut, nested, paused, found := false, false, false, false
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		cut = cut || r.EstimatedNS > 0
+		nested = nested || r.Kind == parquet.ProfilePhase && r.Phase == "solve/iteration/halo"
+		paused = paused || r.Kind == parquet.ProfilePaused && r.Phase == "whole/within"
+	}
+	for i := range in.Rows {
+		found = found || in.Rows[i].Iterations >= 0
+	}
+	if !cut || !nested || !paused || !found {
+		t.Errorf("bursts are cut: %t, phases in phases: %t, pauses in phases: %t, iterations found: %t", cut, nested, paused, found)
 	}
 }

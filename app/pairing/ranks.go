@@ -90,6 +90,13 @@ func (l RankList) Of(ranks []Rank) ([]int, error) {
 	return list, nil
 }
 
+// Has reports whether a rank is in the list.
+func (l RankList) Has(world, rank int) bool {
+	return slices.ContainsFunc(l, func(s span) bool {
+		return rank >= s.first && rank <= s.last && (s.world == everyWorld || s.world == world)
+	})
+}
+
 func (s span) String() string {
 	text := strconv.Itoa(s.first)
 	if s.last > s.first {
@@ -101,8 +108,8 @@ func (s span) String() string {
 	return text
 }
 
-// ranksOf are the ranks of hosts, sorted by world and rank.
-func ranksOf(hosts []rundir.PairsHost) ([]Rank, error) {
+// RanksOf are the ranks of hosts, sorted by world and rank.
+func RanksOf(hosts []rundir.PairsHost) ([]Rank, error) {
 	var ranks []Rank
 	for _, h := range hosts {
 		spans, err := parseSpans(h.Ranks, h.World)

@@ -48,7 +48,7 @@ func newSolver(file *rundir.Pairs, q Question) (*solver, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	ranks, err := ranksOf(file.Hosts)
+	ranks, err := RanksOf(file.Hosts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", rundir.PairsFile, err)
 	}

@@ -42,6 +42,8 @@ func (f *cellsFlags) obeyed(o grouping.Options, keep retention.Options) (*measur
 		return nil, err
 	case keep.All:
 		return nil, usage(errors.New("--keep-bursts all with --cells: bursts are kept on the nodes only until the job ends"), "use only one of the two options")
+	case len(keep.Functions) > 0:
+		return nil, usage(errors.New("--phase-function with --cells: calls stay on the nodes, which know the phases that the program marks only"), "mark the phases in the program (docs/annotations.md), or leave --cells out")
 	case o.Strict:
 		return nil, usage(errors.New("--strict with --cells: ClusteringSuite's rules need all bursts in one place"), "use only one of the two options")
 	case o.Fixed == nil:

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -8,12 +9,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"moriens/collector/health"
 	"moriens/collector/journal"
 	"moriens/internal/mpitest"
 	"moriens/internal/rendezvous"
 	"moriens/internal/testenv"
+	"moriens/trace/parquet"
 	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // brief is a job of many short bursts: each iteration has 521 of a rank, and takes 50 ms.
@@ -39,6 +44,7 @@ func checkKept(t *testing.T, out string, made, ranks int) {
 	if c == nil || c.LostBursts != 0 || len(c.Unanswered) != 0 || c.Agents != 1 || c.RanksInFull+c.RanksInSum != ranks {
 		t.Errorf("cells: %+v", c)
 	}
+	rundirtest.CheckProfilePhases(t, out)
 	contains(t, execute(t, nil, binary(t), "efficiency", out).stdout, "within run: the whole run\n", " · bounds\n", "\nbounds: only sums of the whole run are known")
 }
 
@@ -118,6 +124,31 @@ func TestCellsPreload(t *testing.T) {
 		made += n
 	}
 	checkKept(t, filepath.Join(j.folder, "run"), made, 2)
+}
+
+// Phases of a job whose bursts are kept on its node are all in the profile, and what was done in each adds up to its
+// time.
+func TestCellsAnnotated(t *testing.T) {
+	t.Parallel()
+	mpi := mpitest.OpenMPI
+	testenv.Need(t, mpi.CC, mpi.Launcher)
+	const ranks, iterations = 2, 20
+	app := mpi.App(t, "annotate", "-I"+filepath.Join(mpitest.Root(t), "cshim", "include"))
+	out := filepath.Join(t.TempDir(), "run")
+	o := execute(t, []string{"MINIAPP_OUT=" + t.TempDir()}, append([]string{binary(t), "run", "--cells", "--out", out, "--"}, mpi.Args(ranks, "", app, "nest", fmt.Sprint(iterations))...)...)
+	if o.status != 0 {
+		t.Fatalf("status %d\n%s", o.status, o.stderr)
+	}
+	counts := make(map[string]int64)
+	for _, r := range rundirtest.CheckProfilePhases(t, out).Rows {
+		if r.Kind == parquet.ProfilePhase {
+			counts[r.Phase] += r.Records
+		}
+	}
+	want := map[string]int64{"": ranks, "solve": ranks, "solve/iteration": ranks * iterations, "solve/iteration/halo": ranks * iterations}
+	if d := cmp.Diff(want, counts); d != "" {
+		t.Errorf("instances (-want +got):\n%s", d)
+	}
 }
 
 // Where an agent keeps bursts and the collector expects them, or the reverse, the agent's end reports what to do.

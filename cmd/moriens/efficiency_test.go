@@ -17,18 +17,26 @@ import (
 )
 
 // recount checks the factors of a run of which all bursts were kept, by a script that shares no code with moriens and
-// computes them from the exported tables.
+// computes them from the exported tables; and the MPI time of its phases.
 func recount(t *testing.T, out string) {
 	t.Helper()
 	testenv.Need(t, systemPython)
-	tables := filepath.Join(t.TempDir(), "tables")
-	if o := execute(t, nil, binary(t), "export", out, "--format", "csv", "--out", tables); o.status != 0 {
-		t.Fatalf("export: status %d\n%s", o.status, o.stderr)
-	}
+	tables := exported(t, out)
 	script := filepath.Join(mpitest.Root(t), "testdata", "recount", "efficiency.py")
 	if said, err := exec.Command(systemPython, script, tables, filepath.Join(out, "efficiency.json")).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, said)
 	}
+	recountPhases(t, out, tables)
+}
+
+// exported are the tables of a run directory, in CSV.
+func exported(t *testing.T, out string) (tables string) {
+	t.Helper()
+	tables = filepath.Join(t.TempDir(), "tables")
+	if o := execute(t, nil, binary(t), "export", out, "--format", "csv", "--out", tables); o.status != 0 {
+		t.Fatalf("export: status %d\n%s", o.status, o.stderr)
+	}
+	return tables
 }
 
 // A planted imbalance is found: each thread's bursts are the times between two MPI calls that it has measured itself,

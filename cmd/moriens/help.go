@@ -22,6 +22,7 @@ var groups = []kong.Group{
 	{Key: "large", Title: "Very large jobs (docs/cells.md):"},
 	{Key: "files", Title: "Files while the job runs:"},
 	{Key: "shown", Title: "What is shown:"},
+	{Key: "written", Title: "Where it is written:"},
 	{Key: "groups", Title: "Groups of ranks:"},
 	{Key: "placement", Title: "Placement of ranks on nodes:"},
 	{Key: "scaling", Title: "Several runs of one program:"},

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 
 	"moriens/internal/mpitest"
 	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 )
 
 // built is bin/moriens and bin/libmoriens.so as `make build` leaves them, built once for all tests.
@@ -65,7 +67,25 @@ func execute(t testing.TB, env []string, args ...string) outcome {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
+	checkWritten(t, args)
 	return outcome{cmd.ProcessState.ExitCode(), stdout.String(), minutes.ReplaceAllString(stderr.String(), "")}
+}
+
+// checkWritten checks what a command that measures or analyses says of phases, in the run directory that it has
+// written: every nanosecond of every thread of every program of the tests is in one phase.
+func checkWritten(t testing.TB, args []string) {
+	t.Helper()
+	if k := slices.Index(args, "--"); k >= 0 {
+		args = args[:k]
+	}
+	command := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(filepath.Base(arg), "moriens") })
+	out := slices.Index(args, "--out")
+	if command < 0 || command+1 >= len(args) || out < 0 || out+1 >= len(args) || !slices.Contains([]string{"run", "analyze", "collect"}, args[command+1]) {
+		return
+	}
+	if _, err := os.Stat(filepath.Join(args[out+1], rundir.ManifestFile)); err == nil {
+		rundirtest.CheckPhasesIfKnown(t, args[out+1])
+	}
 }
 
 // manifest is as much of manifest.json as the tests look at, read as a stranger would.
@@ -115,6 +135,7 @@ func readManifest(t testing.TB, dir string) manifest {
 	if err := json.Unmarshal(text, &m); err != nil {
 		t.Fatal(err)
 	}
+	rundirtest.CheckPhasesIfKnown(t, dir)
 	return m
 }
 

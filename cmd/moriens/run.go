@@ -23,6 +23,8 @@ type runCommand struct {
 	Out      string `group:"results" help:"Run directory to create (default: moriens-DATE-TIME)." placeholder:"DIR"`
 	Events   string `group:"measured" help:"Events to count in every burst, separated by commas: PAPI presets, native events, sde:::NAME::COUNTER, sw:page-faults, sw:context-switches, sw:cpu-time; or none (default: PAPI_TOT_INS,PAPI_TOT_CYC if available)." placeholder:"LIST" env:"MORIENS_EVENTS"`
 	Callpath *int   `group:"measured" help:"Frames of the call path that are recorded of each MPI call, from 1 (its own place alone) to 64; more than 1 needs libunwind (default: 16)." placeholder:"N"`
+	Regions  string `group:"measured" help:"Regions that the program marks for other tools to record as phases, separated by commas: tau, kokkos, nvtx, caliper (default: none; docs/annotations.md)." placeholder:"LIST" env:"MORIENS_REGIONS"`
+	Pcontrol string `group:"measured" help:"phases: MPI_Pcontrol(1, NAME) begins a phase, MPI_Pcontrol(-1, NAME) ends it; C only." placeholder:"phases" env:"MORIENS_PCONTROL"`
 	HTTP     string `group:"progress" name:"http" help:"Address of a status page, for browsers and Prometheus (default: no page)." placeholder:"HOST:PORT" default:"none"`
 	showFlags
 	earlyFlags
@@ -50,6 +52,9 @@ func (r *runCommand) Run(ctx *kong.Context, log *slog.Logger) error {
 	if err := checkNumbers(); err != nil {
 		return err
 	}
+	if err := r.checkRegions(); err != nil {
+		return err
+	}
 	callpath, err := r.callpath()
 	if err != nil {
 		return err
@@ -66,7 +71,7 @@ func (r *runCommand) Run(ctx *kong.Context, log *slog.Logger) error {
 		return err
 	}
 	status, err := measure.Run(measure.RunConfig{
-		Command: command, Out: r.Out, Shm: r.Shm, Spool: r.spool(), Events: r.Events, Callpath: callpath, Web: pageAddress(r.HTTP),
+		Command: command, Out: r.Out, Shm: r.Shm, Spool: r.spool(), Events: r.Events, Callpath: callpath, Regions: r.Regions, Pcontrol: r.Pcontrol, Web: pageAddress(r.HTTP),
 		Signal: signal, Options: options, Cells: kept, Keep: keep, Show: r.show(), Given: given(ctx), Program: program(), Log: log,
 	})
 	return exitStatus{status, err}
@@ -99,6 +104,22 @@ func checkNumbers() error {
 		if value := os.Getenv(option.name); strings.Trim(value, "0123456789") != "" {
 			return usage(fmt.Errorf("%s=%s", option.name, value), "give an integer number of "+option.unit+", without a unit")
 		}
+	}
+	return nil
+}
+
+// regionFamilies are those that the library knows: family_names of cshim/src/options.c.
+var regionFamilies = []string{"tau", "kokkos", "nvtx", "caliper"}
+
+// checkRegions finds what the library would ignore.
+func (r *runCommand) checkRegions() error {
+	for _, family := range strings.FieldsFunc(r.Regions, func(c rune) bool { return c == ',' || c == ' ' }) {
+		if !slices.Contains(regionFamilies, family) {
+			return usage(fmt.Errorf("--regions: unknown: %s", family), "give one or more of "+strings.Join(regionFamilies, ", "))
+		}
+	}
+	if r.Pcontrol != "" && r.Pcontrol != "phases" {
+		return usage(fmt.Errorf("--pcontrol: unknown: %s", r.Pcontrol), "give phases, or leave it out: MPI_Pcontrol then only pauses and resumes recording")
 	}
 	return nil
 }

@@ -6,12 +6,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"moriens/trace/parquet"
 	"moriens/trace/rundir"
 	"moriens/trace/rundir/rundirtest"
 )
@@ -22,6 +24,7 @@ import (
 //	mistake STATUS TEXT COMMAND…   it does, and says so in a line with TEXT and one with a hint, and nothing on stdout
 //	plantwaits DIR [cells]         a run directory has the waits of rundirtest, or those of --cells
 //	plantpairs DIR KIND            a run directory has the pairs of rundirtest
+//	plantprofile DIR [KIND]        a run directory with the profile of rundirtest; KIND: flat (no phases), cells
 //
 // and the variables RECORDED, the traces of testdata/recorded, and SMALL, a trace of a few records.
 func TestScript(t *testing.T) {
@@ -49,8 +52,9 @@ func TestScript(t *testing.T) {
 				}
 				exits(s, args[0], args[1:])
 			},
-			"plantwaits": plantWaits,
-			"plantpairs": plantPairs,
+			"plantwaits":   plantWaits,
+			"plantpairs":   plantPairs,
+			"plantprofile": plantProfile,
 			"mistake": func(s *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) < 3 {
 					s.Fatalf("usage: mistake STATUS TEXT COMMAND…")
@@ -113,4 +117,35 @@ func plantPairs(s *testscript.TestScript, neg bool, args []string) {
 	m["ranks"] = json.RawMessage(strconv.Itoa(ranks))
 	text, err = json.Marshal(m)
 	s.Check(errors.Join(err, os.WriteFile(path, text, 0o666)))
+}
+
+// plantProfile makes a run directory with the profile of rundirtest, or one of another kind.
+func plantProfile(s *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		s.Fatalf("usage: plantprofile DIR [KIND]")
+	}
+	dir, kind := s.MkAbs(args[0]), ""
+	if len(args) == 2 {
+		kind = args[1]
+	}
+	p := rundirtest.Profile(6)
+	m := p.Manifest()
+	switch kind {
+	case "":
+	case "flat": // no phases
+		p.Profile.Rows = slices.DeleteFunc(p.Profile.Rows, func(r parquet.ProfileRow) bool { return r.InPhase })
+		p.Profile.Counters, p.Instances = nil, nil
+		for i := range p.Profile.Rows {
+			p.Profile.Rows[i].Counters = nil
+		}
+		p.Seal()
+		m["phases"] = []any{}
+	case "cells": // bursts stay on their nodes
+		p.Instances = slices.DeleteFunc(p.Instances, func(r parquet.InstanceRow) bool { return r.Iterations >= 0 || r.OfThread })
+		m["cells"] = map[string]any{"ranks_in_sum": 6}
+	default:
+		s.Fatalf("there is no profile %q", kind)
+	}
+	s.Check(os.MkdirAll(dir, 0o777))
+	s.Check(rundirtest.WriteProfile(dir, p, m))
 }

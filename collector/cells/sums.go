@@ -66,6 +66,9 @@ func checkSums(m *moriensv1.CellsSums, counters int) error {
 			return fmt.Errorf("%d entries of %s for %d sums, %d of which are of bursts: want %d", column.have, column.name, rows, bursts, column.want)
 		}
 	}
+	if err := checkPhases(m, bursts*counters); err != nil {
+		return err
+	}
 	for i := range rows {
 		if min(m.Label[i], m.Kind[i]) < grouping.LabelMissing {
 			return fmt.Errorf("sum %d has label %d and kind %d: want numbers from %d on", i, m.Label[i], m.Kind[i], grouping.LabelMissing)
@@ -77,6 +80,42 @@ func checkSums(m *moriensv1.CellsSums, counters int) error {
 	for i, read := range m.Read {
 		if read > mostBursts || read > 0 && m.CounterMin[i] > m.CounterMax[i] {
 			return fmt.Errorf("counter %d is of %d bursts, %d to %d", i, read, m.CounterMin[i], m.CounterMax[i])
+		}
+	}
+	return nil
+}
+
+// checkPhases reports whether what a part of sums says of phases is sound by itself: it may say nothing.
+func checkPhases(m *moriensv1.CellsSums, counters int) error {
+	rows := len(m.Phase)
+	if rows == 0 {
+		counters = 0
+	}
+	if rows != 0 && rows != len(m.Ring) || len(m.MovedNs) != rows || len(m.EstimatedNs) != rows || len(m.CounterMoved) != counters {
+		return fmt.Errorf("%d phases, %d and %d times and %d counts in them, of %d sums", rows, len(m.MovedNs), len(m.EstimatedNs), len(m.CounterMoved), len(m.Ring))
+	}
+	for i := range rows {
+		if moved := m.MovedNs[i]; m.EstimatedNs[i] > mostNS || moved > mostNS || moved < -mostNS || int64(min(m.TotalNs[i], mostNS))+moved < 0 {
+			return fmt.Errorf("sum %d has %d ns, and %d of other phases, %d of them in parts of bursts", i, m.TotalNs[i], moved, m.EstimatedNs[i])
+		}
+	}
+	for _, p := range m.Phases {
+		n := len(p.Path)
+		if len(p.Parent) != len(p.Name) {
+			return fmt.Errorf("%d names of %d phase paths", len(p.Name), len(p.Parent))
+		}
+		for _, column := range [][]uint64{
+			p.Intervals, p.Instances, p.TotalNs, p.SquaresLow, p.SquaresHigh, p.MinNs, p.MaxNs, p.ExclusiveNs, p.PausedNs, p.Paused, p.UnrecordedNs, p.Unrecorded,
+		} {
+			if len(column) != n {
+				return fmt.Errorf("columns of phases have %d and %d entries", n, len(column))
+			}
+		}
+		for i := range n {
+			if max(p.TotalNs[i], p.MaxNs[i], p.ExclusiveNs[i], p.PausedNs[i], p.UnrecordedNs[i]) > mostNS || max(p.Intervals[i], p.Paused[i], p.Unrecorded[i]) > mostBursts ||
+				p.Instances[i] > p.Intervals[i] || p.MinNs[i] > p.MaxNs[i] || p.MaxNs[i] > p.TotalNs[i] {
+				return fmt.Errorf("phase path %d has %d intervals, %d instances of %d to %d ns, in all %d, %d outside of others", p.Path[i], p.Intervals[i], p.Instances[i], p.MinNs[i], p.MaxNs[i], p.TotalNs[i], p.ExclusiveNs[i])
+			}
 		}
 	}
 	return nil

@@ -192,6 +192,16 @@ func TestSpoiltAnswers(t *testing.T) {
 		{"records of", sums(func(s *moriensv1.CellsSums) { s.Records[0]++ })},
 		{"records of", sums(func(s *moriensv1.CellsSums) { s.MaxNs[0] = s.TotalNs[0] + 1 })},
 		{"has label -4", sums(func(s *moriensv1.CellsSums) { s.Label[0] = -4 })},
+		{"1 phases, 0 and 0 times", sums(func(s *moriensv1.CellsSums) { s.Phase = []uint32{0} })},
+		{"0 phases, 1 and 0 times", sums(func(s *moriensv1.CellsSums) { s.MovedNs = []int64{1} })},
+		{"and -9223372036854775808 of other phases", sums(func(s *moriensv1.CellsSums) {
+			s.Phase, s.MovedNs, s.EstimatedNs = make([]uint32, len(s.Ring)), make([]int64, len(s.Ring)), make([]uint64, len(s.Ring))
+			s.MovedNs[0], s.CounterMoved = math.MinInt64, make([]int64, len(s.Read))
+		})},
+		{"1 names of 2 phase paths", sums(func(s *moriensv1.CellsSums) {
+			s.Phases = []*moriensv1.CellsPhases{{Parent: []uint32{0, 0}, Name: []uint32{1}}}
+		})},
+		{"columns of phases have 1 and 0 entries", sums(func(s *moriensv1.CellsSums) { s.Phases = []*moriensv1.CellsPhases{{Path: []uint32{0}}} })},
 		{"counter 0 is of", sums(func(s *moriensv1.CellsSums) { s.Read[0], s.CounterMin[0] = 1, 1 })},
 	} {
 		c := &crowd{agents: map[uint64]*reference{1: two()}}

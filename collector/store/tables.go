@@ -36,6 +36,9 @@ func (f *Frozen) Place(number uint32) uint32 { return f.tables.places[f.tables.p
 // Name is the number in MarkNames of a name that marks of this collector have.
 func (f *Frozen) Name(number uint32) uint32 { return f.tables.names[number] }
 
+// MarkName is the number, for Name, of a name that a process has a number for; 0 = it is not known.
+func (f *Frozen) MarkName(p *Process, number uint32) uint32 { return p.names[number] }
+
 // Clock is the index in Clocks of the clock that an exchange of an agent names.
 func (f *Frozen) Clock(a *Agent, number uint32) int {
 	if a.Member >= len(f.tables.clocks) {

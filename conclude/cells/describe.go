@@ -19,14 +19,22 @@ import (
 func (c *Collected) Describe(r *rebuild.Rebuilt, of clustering.Located, content *rundir.Content) *retention.Sums {
 	d := c.cells
 	d.BurstsMoved, d.BurstsAstray = of.Moved, of.Astray
-	rows := c.rows(r)
+	phases := c.phases.number(c.Frozen, r)
+	rows := c.rows(r, phases)
 	m := content.Manifest
 	m.Cells = &d
 	m.Notes = append(m.Notes, c.notes...)
 	m.Notes = append(append(m.Notes, c.troubles()...), located(&d, r.Run.Bursts())...)
 	m.Reduction.Missing = append(append(m.Reduction.Missing, c.missing...), c.lacks...)
+	if text := c.phaseless(); text != "" {
+		m.Reduction.Missing = append(m.Reduction.Missing, text)
+	}
 	content.Sums = c.figures(r, rows)
-	return &retention.Sums{Rows: rows, Classes: c.threadClasses(r)}
+	s := &retention.Sums{Rows: rows, Classes: c.threadClasses(r)}
+	if phases != nil {
+		s.Phases = phases.Phases
+	}
+	return s
 }
 
 // Empty says whether there are bursts, and if not why none is known and what to do, where the agents are to blame.
@@ -170,4 +178,18 @@ func located(d *rundir.Cells, bursts int) (list []string) {
 		list = append(list, fmt.Sprintf("in no micro-cell, counted as noise: %s of the ranks in full", units.Count(d.BurstsAstray, "burst")))
 	}
 	return list
+}
+
+// phaseless says of which ranks phases are not known; empty: of none.
+func (c *Collected) phaseless() string {
+	var hosts []string
+	for _, a := range c.Frozen.Agents {
+		if c.older[a.Hello.Agent] {
+			hosts = append(hosts, a.Hello.Host)
+		}
+	}
+	if len(hosts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("named phases are missing in the profile of ranks on %s, whose agent is of an earlier version: %s", units.Count(len(hosts), "host"), someOf(hosts))
 }

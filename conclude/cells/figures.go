@@ -99,7 +99,7 @@ func (c *Collected) threadClasses(r *rebuild.Rebuilt) *represent.Classes {
 }
 
 // rows are the sums as rows of a run's profile.
-func (c *Collected) rows(r *rebuild.Rebuilt) (rows []profile.Row) {
+func (c *Collected) rows(r *rebuild.Rebuilt, phases *numberedPhases) (rows []profile.Row) {
 	places := make([]int, len(r.Run.Counters)) // of the run's counters among those of the micro-cells
 	for k, counter := range r.Run.Counters {
 		places[k] = -1
@@ -113,7 +113,7 @@ func (c *Collected) rows(r *rebuild.Rebuilt) (rows []profile.Row) {
 			continue
 		}
 		for _, row := range s.rows {
-			row.Thread, row.Path = int32(thread), c.Frozen.Path(row.Path)
+			row.Thread, row.Path, row.Region = int32(thread), c.Frozen.Path(row.Path), phases.path(ring, row.Region)
 			its := row.Counters
 			row.Counters = nil
 			for _, place := range places {
@@ -129,7 +129,8 @@ func (c *Collected) rows(r *rebuild.Rebuilt) (rows []profile.Row) {
 		}
 	}
 	slices.SortFunc(rows, func(a, b profile.Row) int {
-		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.OfKind, b.OfKind))
+		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.OfKind, b.OfKind),
+			cmp.Compare(a.Region, b.Region))
 	})
 	return mergeRows(rows)
 }
@@ -145,8 +146,10 @@ func mergeRows(rows []profile.Row) []profile.Row {
 		to := &out[len(out)-1]
 		to.Count += r.Count
 		to.Time.Merge(r.Time)
+		to.MovedNS, to.EstimatedNS = to.MovedNS+r.MovedNS, to.EstimatedNS+r.EstimatedNS
 		for k := range to.Counters {
 			to.Counters[k].Merge(r.Counters[k].Sum)
+			to.Counters[k].MovedTotal += r.Counters[k].MovedTotal
 			to.Counters[k].Missing += r.Counters[k].Missing
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"moriens/analysis/microcell"
-	"moriens/analysis/moment"
 	"moriens/analysis/profile"
 	"moriens/analysis/represent"
 	agentcells "moriens/collector/cells"
@@ -22,7 +21,9 @@ import (
 type summed struct {
 	byRing  map[uint64]*ringSums
 	classes *sumClasses // nil: threads are not distinguished
-	missing []string    // what there was no time for, or what agents did not send, and why
+	phases  phasesByRing
+	older   map[uint64]bool // agents that do not
+	missing []string        // what there was no time for, or what agents did not send, and why
 }
 
 // ringSums are the sums of a ring.
@@ -36,7 +37,7 @@ type ringSums struct {
 
 // sum has the agents take the labels, and asks them what all threads did by these.
 func (a *asker) sum(ctx context.Context, c clustered) (s summed) {
-	s.byRing = make(map[uint64]*ringSums)
+	s.byRing, s.phases, s.older = make(map[uint64]*ringSums), make(phasesByRing), make(map[uint64]bool)
 	if c.set == nil {
 		return s
 	}
@@ -67,11 +68,22 @@ func (s *summed) forget(f *store.Frozen, agent uint64) {
 			delete(s.byRing, id)
 		}
 	}
+	for id := range s.phases {
+		if r := f.Ring(id); r.Process.Agent.Hello.Agent == agent {
+			delete(s.phases, id)
+		}
+	}
+	delete(s.older, agent)
 }
 
 // take takes a part of an agent's sums.
 func (s *summed) take(f *store.Frozen, set *microcell.Set, agent uint64, m *moriensv1.CellsSums) error {
 	counters, bursts := len(set.Counters), 0
+	if err := s.phases.take(f, agent, m.Phases); err != nil {
+		return err
+	}
+	known := len(m.Phase) > 0
+	s.older[agent] = s.older[agent] || !known && len(m.Ring) > 0
 	for i, ring := range m.Ring {
 		r := f.Ring(ring)
 		if r == nil || r.Process.Agent.Hello.Agent != agent {
@@ -84,10 +96,13 @@ func (s *summed) take(f *store.Frozen, set *microcell.Set, agent uint64, m *mori
 		}
 		row := profile.Row{
 			Key: profile.Key{
-				Kind: profile.Computation, Path: f.Number(r.Process.Info.Process, m.Function[i], m.Path[i]), Cluster: m.Label[i], OfKind: m.Kind[i], Phase: -1,
+				Kind: profile.Computation, Path: f.Number(r.Process.Info.Process, m.Function[i], m.Path[i]), Cluster: m.Label[i], OfKind: m.Kind[i], Context: -1, Phase: -1,
 			},
 			Count: whole(m.Count[i]),
 			Time:  sumOf(m.Records[i], whole(m.TotalNs[i]), m.SquaresHigh[i], m.SquaresLow[i], whole(m.MinNs[i]), whole(m.MaxNs[i])),
+		}
+		if known {
+			row.Region, row.MovedNS, row.EstimatedNS = int32(min(m.Phase[i], math.MaxInt32)), m.MovedNs[i], whole(m.EstimatedNs[i])
 		}
 		if m.Call[i] {
 			row.Kind, row.Cluster, row.OfKind = profile.MPI, 0, 0
@@ -96,23 +111,20 @@ func (s *summed) take(f *store.Frozen, set *microcell.Set, agent uint64, m *mori
 		} else {
 			of.kindNS[max(row.OfKind, 0)] += row.Time.Total
 			for k := bursts * counters; k < (bursts+1)*counters; k++ {
-				row.Counters = append(row.Counters, profile.Counter{
+				c := profile.Counter{
 					Sum:     sumOf(m.Read[k], m.Counter[k], m.CounterSquaresHigh[k], m.CounterSquaresLow[k], m.CounterMin[k], m.CounterMax[k]),
 					Missing: max(row.Count-whole(m.Read[k]), 0),
-				})
+				}
+				if known {
+					c.MovedTotal = m.CounterMoved[k]
+				}
+				row.Counters = append(row.Counters, c)
 			}
 			bursts++
 		}
 		of.rows = append(of.rows, row)
 	}
 	return nil
-}
-
-// whole is a number as far as it can be one of rows.
-func whole(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
-
-func sumOf(n uint64, total int64, high, low uint64, least, largest int64) moment.Sum {
-	return moment.Sum{N: whole(n), Total: total, Squares: moment.Wide{High: high, Low: low}, Min: least, Max: largest}
 }
 
 // sumClasses are the classes of the threads of a run.

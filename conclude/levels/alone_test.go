@@ -6,7 +6,6 @@ import (
 
 	"moriens/analysis/loops"
 	"moriens/analysis/period"
-	"moriens/analysis/profile"
 	"moriens/internal/team"
 	"moriens/trace"
 	"moriens/trace/parquet"
@@ -27,7 +26,7 @@ func symbolsOf(t fataler, run *trace.Run, workers int) *Table {
 	return table
 }
 
-func profileOf(t fataler, run *trace.Run, phases []period.Phase, workers int) *profile.Profile {
+func profileOf(t fataler, run *trace.Run, phases []period.Phase, workers int) *Profiled {
 	p, err := Profile(run, alone, phases, workers)
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +51,7 @@ func describe(t fataler, run *trace.Run, s *loops.Structure, table *Table) *rund
 }
 
 // filesOf are profile.parquet and structure.json.
-func filesOf(t fataler, run *trace.Run, p *profile.Profile, s *loops.Structure, table *Table) (profileFile, structureFile []byte) {
+func filesOf(t fataler, run *trace.Run, p *Profiled, s *loops.Structure, table *Table) (profileFile, structureFile []byte) {
 	var a, b bytes.Buffer
 	if err := errors.Join(parquet.WriteProfile(&a, ProfileRows(run, p)), describe(t, run, s, table).Write(&b)); err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ func BenchmarkLevels(b *testing.B) {
 				}
 				kept, _, err := Keep(run, alone, spans, nil, 100_000, 2)
 				step("keep", err)
-				_, err = Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p, Structure: s, Table: table, Phases: phases, Workers: 2})
+				_, err = Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p.Profile, Structure: s, Table: table, Phases: phases, Workers: 2})
 				step("judge", err)
 				profileFile, structureFile := filesOf(b, run, p, s, table)
 				step("write", nil)

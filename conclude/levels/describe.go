@@ -13,31 +13,31 @@ import (
 )
 
 // ProfileRows puts the profile of a run into the rows of profile.parquet.
-func ProfileRows(run *trace.Run, p *profile.Profile) *parquet.Profile {
+func ProfileRows(run *trace.Run, p *Profiled) *parquet.Profile {
 	names := run.Names()
-	out := &parquet.Profile{Counters: run.Counters, Rows: make([]parquet.ProfileRow, 0, len(p.Rows))}
+	paths := p.Phases.Texts(run)
+	out := &parquet.Profile{Format: parquet.ProfileFormat, Counters: run.Counters, Rows: make([]parquet.ProfileRow, 0, len(p.Rows))}
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		t := &run.Threads[r.Thread]
 		row := parquet.ProfileRow{
 			Kind: parquet.ProfileComputation, World: int32(t.World), Rank: int32(t.Rank), Thread: int32(t.Thread), CallPath: names[r.Path], Cluster: r.Cluster, OfKind: r.OfKind,
-			Iterations: r.Phase, Count: r.Count, Records: r.Time.N, TimeNS: r.Time.Total, MinNS: r.Time.Min, MaxNS: r.Time.Max, SquaresNS2: r.Time.Squares.Float(),
+			InPhase: r.Region != 0, Phase: paths[r.Region], Iterations: r.Phase, Count: r.Count, Records: r.Time.N, TimeNS: r.NS(), WholeNS: r.Time.Total, EstimatedNS: r.EstimatedNS,
+			MinNS: r.Time.Min, MaxNS: r.Time.Max, SquaresNS2: r.Time.Squares.Float(),
 			SentBytes: r.Sent, ReceivedBytes: r.Received,
 		}
-		if r.Kind == profile.MPI {
-			row.Kind = parquet.ProfileMPI
-		}
-		if r.Region != outside {
-			row.InPhase, row.Phase = true, run.MarkNames[r.Region-1]
+		if row.Context = r.Context; r.Kind == profile.MPI {
+			row.Kind, row.Context = parquet.ProfileMPI, 0
 		}
 		for _, c := range r.Counters {
-			row.Counters = append(row.Counters, parquet.ProfileCounter{Sum: c.Total, Min: c.Min, Max: c.Max, Squares: c.Squares.Float(), Missing: c.Missing})
+			row.Counters = append(row.Counters, parquet.ProfileCounter{Sum: c.Total + c.MovedTotal, Min: c.Min, Max: c.Max, Squares: c.Squares.Float(), Missing: c.Missing})
 		}
 		out.Rows = append(out.Rows, row)
 	}
 	if run.Traffic != nil {
-		addTraffic(run, p, out)
+		addTraffic(run, p.Profile, out)
 	}
+	out.Rows = append(out.Rows, p.Phases.rows(run, paths)...)
 	for k := range p.Histograms {
 		h := &p.Histograms[k]
 		for b, n := range h.Count {

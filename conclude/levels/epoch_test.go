@@ -70,7 +70,7 @@ func TestEpoch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p, Structure: s, Table: table, Phases: phases, Workers: 2})
+	f, err := Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p.Profile, Structure: s, Table: table, Phases: phases, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p, Structure: s, Table: table, Phases: phases, Workers: 1})
+	f, err := Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p.Profile, Structure: s, Table: table, Phases: phases, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		f, err := Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p, Structure: s, Table: table, Workers: 1})
+		f, err := Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p.Profile, Structure: s, Table: table, Workers: 1})
 		if err != nil {
 			t.Fatal(name, err)
 		}

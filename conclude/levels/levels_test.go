@@ -116,16 +116,16 @@ func TestRegions(t *testing.T) {
 		}
 	}
 	want := []row{
-		{profile.Computation, 2, 2, 2, 1, 5, 0},
-		{profile.Computation, 2, 3, outside, -1, 1, 0},
-		{profile.Computation, 3, 1, 2, 1, 5, 0},
-		{profile.Computation, 5, 4, outside, -1, 1, 0},
-		{profile.MPI, 1, 0, outside, -1, 1, 0},
-		{profile.MPI, 2, 0, 2, -1, 1, 4096}, // it ends the burst before the iterations
-		{profile.MPI, 2, 0, 2, 1, 4, 4 * 4096},
-		{profile.MPI, 3, 0, 2, 1, 5, 40},
-		{profile.MPI, 4, 0, outside, 1, 1, 0},
-		{profile.MPI, 5, 0, outside, -1, 1, 0},
+		{profile.Computation, 2, 2, 1, 1, 5, 0},
+		{profile.Computation, 2, 3, 0, -1, 1, 0},
+		{profile.Computation, 3, 1, 1, 1, 5, 0},
+		{profile.Computation, 5, 4, 0, -1, 1, 0},
+		{profile.MPI, 1, 0, 0, -1, 1, 0},
+		{profile.MPI, 2, 0, 1, -1, 1, 4096}, // it ends the burst before the iterations
+		{profile.MPI, 2, 0, 1, 1, 4, 4 * 4096},
+		{profile.MPI, 3, 0, 1, 1, 5, 40},
+		{profile.MPI, 4, 0, 0, 1, 1, 0},
+		{profile.MPI, 5, 0, 0, -1, 1, 0},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("rows\n%+v, want\n%+v", got, want)
@@ -236,7 +236,7 @@ func TestHalo(t *testing.T) {
 	if drawn.By != sample.ByThread || drawn.Rows != 200 {
 		t.Errorf("drawn %+v", drawn)
 	}
-	f, err := Evaluate(run, Kept{Bursts: kept, Spans: spans, Classes: classes, Exact: p, Structure: s, Table: table, Phases: phases, Workers: 2})
+	f, err := Evaluate(run, Kept{Bursts: kept, Spans: spans, Classes: classes, Exact: p.Profile, Structure: s, Table: table, Phases: phases, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestHalo(t *testing.T) {
 	// Evaluated as if all ranks were alike the slow one is wrong, and that shows: where nothing else is known in the
 	// error, else in what windows stand for.
 	spans = spansOf(run, []int{0}, int(begins[400]), int(begins[402]))
-	f, err = Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p, Structure: s, Table: table, Phases: phases, Workers: 2})
+	f, err = Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p.Profile, Structure: s, Table: table, Phases: phases, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestHalo(t *testing.T) {
 	if kept, _, err = Keep(run, alone, spans, nil, 0, 2); err != nil {
 		t.Fatal(err)
 	}
-	f, err = Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p, Structure: s, Table: table, Phases: phases, Workers: 2})
+	f, err = Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p.Profile, Structure: s, Table: table, Phases: phases, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestJudgeEverything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p, Structure: s, Table: table, Workers: 1})
+		f, err := Evaluate(run, Kept{Bursts: kept, Spans: spans, Exact: p.Profile, Structure: s, Table: table, Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

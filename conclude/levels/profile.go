@@ -11,8 +11,8 @@ import (
 )
 
 // Profile is level 1 of a run, without what it has moved where only sums have that. phases are those of iterations that
-// were found in it; nil = none were.
-func Profile(run *trace.Run, owners team.Threads, phases []period.Phase, threadsAtWork int) (*profile.Profile, error) {
+// were found in it; nil = none were. It is collective.
+func Profile(run *trace.Run, owners team.Threads, phases []period.Phase, threadsAtWork int) (*Profiled, error) {
 	for k := range phases {
 		if len(phases[k].Threads) != len(run.Threads) {
 			return nil, fmt.Errorf("profile: phase %d is of %d threads, the run has %d", k, len(phases[k].Threads), len(run.Threads))
@@ -23,23 +23,31 @@ func Profile(run *trace.Run, owners team.Threads, phases []period.Phase, threads
 		return nil, err
 	}
 	threads := make([]profile.Thread, len(run.Threads))
-	each(run, threadsAtWork, func(i int) { threads[i] = profileThread(&run.Threads[i], i, phases, run.Traffic == nil) })
+	named, err := layOut(run, owners, threadsAtWork)
+	if err != nil {
+		return nil, err
+	}
+	each(run, threadsAtWork, func(i int) {
+		threads[i] = profileThread(&run.Threads[i], i, phases, run.Traffic == nil)
+		if named.has(run, owners, i) {
+			named.locate(i, &threads[i])
+			threads[i].Context = contexts(run, &run.Threads[i].Bursts)
+		}
+	})
 	if onlyMessages && run.Traffic == nil {
 		addMessages(run, threads)
 	}
-	return profile.Sum(threads, profile.Options{Counters: len(run.Counters), Workers: threadsAtWork, Team: owners})
+	if err := named.share(owners); err != nil {
+		return nil, err
+	}
+	sums, err := profile.Sum(threads, profile.Options{Counters: len(run.Counters), Workers: threadsAtWork, Team: owners})
+	return &Profiled{sums, named}, err
 }
-
-// outside is the region of what lies in no phase that the program named. Else the region is the phase's name, plus 1.
-const outside = 0
 
 func profileThread(t *trace.Thread, number int, phases []period.Phase, transfers bool) profile.Thread {
 	b, c := &t.Bursts, &t.Calls
 	p := profile.Thread{StartNS: b.StartNS, DurationNS: b.DurationNS, After: b.After, Cluster: b.Cluster, OfKind: b.Kind, Counters: b.Counters}
 	p.Calls = profile.Calls{Path: c.Path, EnterNS: c.EnterNS, ExitNS: c.ExitNS, Count: c.Count}
-	if len(t.Phases) > 0 {
-		locateRegions(t, &p)
-	}
 	for k := range phases {
 		loop := &phases[k].Threads[number]
 		if phases[k].Iterations == 0 { // what has no iterations is in no phase of them
@@ -55,25 +63,6 @@ func profileThread(t *trace.Thread, number int, phases []period.Phase, transfers
 		addBytes(t, &p.Calls, transfers)
 	}
 	return p
-}
-
-// locateRegions says under which named phase bursts and calls are.
-func locateRegions(t *trace.Thread, p *profile.Thread) {
-	region := func(phase int32) int32 {
-		if phase < 0 {
-			return outside
-		}
-		return int32(t.Phases[phase].Name) + 1
-	}
-	p.Region = make([]int32, t.Bursts.Len())
-	for k, phase := range t.Bursts.Phase {
-		p.Region[k] = region(phase)
-	}
-	p.Calls.Region = make([]int32, t.Calls.Len())
-	at := t.InnermostPhase()
-	for k, enter := range t.Calls.EnterNS {
-		p.Calls.Region[k] = region(at(enter))
-	}
 }
 
 // locateCalls says in which phase of iterations calls are: that of the burst that a call ends, the calls before the

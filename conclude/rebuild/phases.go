@@ -1,6 +1,7 @@
 package rebuild
 
 import (
+	"moriens/analysis/phase"
 	"moriens/collector/store"
 	"moriens/trace"
 )
@@ -35,10 +36,7 @@ func addMarks(t *trace.Thread, r *store.Ring, nameOf func(number uint32) uint32,
 				open = append(open, int32(len(t.Phases)))
 				t.Phases = append(t.Phases, trace.Phase{Name: name, Depth: int32(len(open) - 1), BeginNS: now})
 			case store.EndPhase:
-				k := len(open) - 1
-				for k >= 0 && t.Phases[open[k]].Name != name {
-					k--
-				}
+				k := phase.Ends(len(open), func(k int) uint32 { return t.Phases[open[k]].Name }, name)
 				if k < 0 {
 					u.Ends++
 					continue

@@ -37,7 +37,8 @@ const (
 	leastSample  = 500
 	// sampleRow is about what a row of the sample takes, bytes.
 	sampleRow = 40
-	// The marks of a picture may take this part of what clusters.json and the levels of all ranks take, but always
+	// The marks of a picture may take this part of what clusters.json and the levels of all ranks take but for
+	// instances.parquet, which takes twice its room from that of peers; but always
 	// leastPicture bytes, and never more than that part of the budget, and of what these leave of it. There are three:
 	// burst space, the timeline, and the overview that pages draw it from.
 	pictureOfSums   = 1. / 12
@@ -77,7 +78,7 @@ func (b *budget) render(ctx context.Context) error {
 	c, owners := b.content, b.reduction.owners
 	var sums sync.WaitGroup
 	var sumsErr error
-	fixed := int64(0)
+	var fixed, instances int64
 	if owners.Rank() == 0 {
 		sums.Go(func() { fixed, sumsErr = c.RenderSums(b.options.Workers) })
 	}
@@ -88,12 +89,14 @@ func (b *budget) render(ctx context.Context) error {
 	b.reduction.sizes = sizes
 	sums.Wait()
 	b.fixed, sumsErr = team.First(owners, func() (int64, error) { return fixed, sumsErr })
+	instances, err = team.First(owners, func() (int64, error) { return c.Rendered(rundir.InstancesFile), err })
+	b.reduction.instanceBytes = instances
 	if err := errors.Join(err, sumsErr, b.reduction.ended(ctx)); err != nil {
 		return err
 	}
 	left := max(0, float64(b.options.Budget)-float64(b.fixed))
 	most := min(float64(b.options.Budget)*pictureOfBudget, left*pictureOfLeft, picture.DefaultBytes)
-	c.Picture = int(max(1, min(max(float64(b.fixed)*pictureOfSums, leastPicture), most)))
+	c.Picture = int(max(1, min(max(float64(b.fixed-instances)*pictureOfSums, leastPicture), most)))
 	drawn, drawErr := c.RenderPictures(b.options.Workers)
 	if err := team.Explain(owners, drawErr); err != nil {
 		return err
@@ -159,7 +162,7 @@ func (r *Reduction) extra() map[represent.Why]int64 {
 		return nil
 	}
 	return map[represent.Why]int64{
-		represent.Anomaly: r.sizes.part(anomaliesOfFull), represent.Fallback: r.sizes.part(clustersOfFull), represent.Peer: r.sizes.part(peersOfFull), represent.CriticalPath: r.sizes.part(pathOfFull),
+		represent.Anomaly: r.sizes.part(anomaliesOfFull), represent.Fallback: r.sizes.part(clustersOfFull), represent.Peer: max(leastExtra, r.sizes.part(peersOfFull)-2*r.instanceBytes), represent.CriticalPath: r.sizes.part(pathOfFull),
 	}
 }
 

@@ -41,6 +41,7 @@ func (r *Reduction) describe(c *rundir.Content, o Options) {
 		m.Reduction.Missing, m.Reduction.GivenUp = append(m.Reduction.Missing, text), append(m.Reduction.GivenUp, text)
 	}
 	m.Losses.TransfersLost += r.lost
+	m.Reduction.InstancesByThread = r.instancesByThread
 	if r.Kept == nil {
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"moriens/analysis/loops"
-	"moriens/analysis/profile"
 	"moriens/conclude/levels"
 	"moriens/internal/stage"
 	"moriens/internal/team"
@@ -23,7 +22,7 @@ func Outlined(ctx context.Context, s *stage.Stages, run *trace.Run, owners team.
 	}
 	o := new(Outline)
 	// What is not made is reported where it is not made by clusters either.
-	o.profile, _ = stage.Try(ctx, s, stage.ProfileByCalls, func(context.Context) (*profile.Profile, error) {
+	o.profile, _ = stage.Try(ctx, s, stage.ProfileByCalls, func(context.Context) (*levels.Profiled, error) {
 		return levels.Profile(&bare, owners, nil, workers)
 	})
 	type found struct {
@@ -42,18 +41,19 @@ func Outlined(ctx context.Context, s *stage.Stages, run *trace.Run, owners team.
 	return o
 }
 
-// findProfile makes level 1 by clusters and iterations; without time for that it is the outline's.
-func (r *Reduction) findProfile(ctx context.Context, s *stage.Stages, run *trace.Run, o Options) {
+// findProfile makes level 1 by clusters and iterations; without time for that it is the outline's. It returns the
+// phases of the program, where they are known.
+func (r *Reduction) findProfile(ctx context.Context, s *stage.Stages, run *trace.Run, o Options) *levels.Phases {
 	without := rundir.ProfileFile + " is missing and the reconstruction error is not known"
 	if o.Outline.profile != nil {
 		without = rundir.ProfileFile + " does not distinguish clusters or iterations, and the reconstruction error is not known"
 	}
 	p := o.Outline.profile
-	made := try(ctx, r, s, stage.Profile, without, func(context.Context) (*profile.Profile, error) {
+	made := try(ctx, r, s, stage.Profile, without, func(context.Context) (*levels.Profiled, error) {
 		return levels.Profile(run, r.owners, r.phases(), o.Workers)
 	})
 	if made != nil {
-		p, r.exact = made, made
+		p, r.exact = made, made.Profile
 	}
 	switch {
 	case r.owners.Rank() != 0: // the first one alone writes it
@@ -61,6 +61,42 @@ func (r *Reduction) findProfile(ctx context.Context, s *stage.Stages, run *trace
 		r.Levels.Profile = o.Sums.rows(run, p)
 	case p != nil:
 		r.Levels.Profile = levels.ProfileRows(run, p)
+	}
+	if p == nil || o.Sums != nil {
+		return nil
+	}
+	return p.Phases
+}
+
+const (
+	// instancesOfBudget is the part of the budget that instances.parquet may take. Of a run that is reduced it may take
+	// no more than a part of what everything would take, but always leastExtra bytes. The room of peers is less by twice
+	// as much.
+	instancesOfBudget = 1. / 8
+	instancesOfFull   = 1. / 2000
+	// recordBytes is about what a call or a burst takes in the files that hold detail.
+	recordBytes = 12
+)
+
+// findInstances finds out what each instance of each phase took.
+func (r *Reduction) findInstances(ctx context.Context, s *stage.Stages, run *trace.Run, o Options, phases *levels.Phases) {
+	if phases == nil {
+		return
+	}
+	made := try(ctx, r, s, stage.Instances, rundir.InstancesFile+" is missing", func(context.Context) (*levels.Instances, error) {
+		room := int64(float64(max(o.Budget, DefaultBudget)) * instancesOfBudget)
+		if !o.All {
+			records, err := sum(r.owners, rowsOf(run))
+			if err != nil {
+				return nil, err
+			}
+			full := sizes{Full: records * recordBytes}
+			room = min(int64(float64(o.Budget)*instancesOfBudget), full.part(instancesOfFull))
+		}
+		return phases.Instances(run, r.owners, r.phases(), room, o.Workers)
+	})
+	if made != nil && r.owners.Rank() == 0 {
+		r.Levels.Instances, r.instancesByThread = made.Rows, &made.ByThread
 	}
 }
 

@@ -78,7 +78,7 @@ func (r *Reduction) summarise(ctx context.Context, s *stage.Stages, run *trace.R
 	if o.Outline == nil {
 		o.Outline = new(Outline)
 	}
-	r.findProfile(ctx, s, run, o)
+	r.findInstances(ctx, s, run, o, r.findProfile(ctx, s, run, o))
 	return r.findStructure(ctx, s, run, o)
 }
 

@@ -38,31 +38,34 @@ type Reduction struct {
 	Rows   *trace.Run // with the bursts of Kept, and the sample
 	Levels *rundir.Levels
 
-	owners    team.Threads
-	names     []string // of threads
-	missing   []string // what could not be done or got, and why
-	lacking   []string // what of Kept could not be got
-	unwaited  string   // why its waits are not known; empty: they are, or are those of the whole run
-	lost      int64    // transfers of those
-	givenUp   []string // those of them for lack of time, or by fault of the analysis
-	notes     []string
-	chosen    []string // notes on the latest choice
-	meetings  meetings
-	table     *levels.Table
-	periods   *period.Result   // like all below nil where that could not be done
-	times     []trace.Span     // of the phases of periods
-	exact     *profile.Profile // level 1 by kinds
-	structure *loops.Structure
-	fidelity  *rundir.Fidelity
-	blame     *blame.Blame
-	classes   *represent.Classes
-	bursts    []int // of each thread; nil = not known
-	found     *represent.Selection
-	sizes     sizes
-	parts     []part // that are kept, by importance
-	order     []int  // for each window of Kept the number of its part
-	dropped   []represent.Part
-	sampledOf int64 // bursts that those of the sample stand for
+	owners   team.Threads
+	names    []string // of threads
+	missing  []string // what could not be done or got, and why
+	lacking  []string // what of Kept could not be got
+	unwaited string   // why its waits are not known; empty: they are, or are those of the whole run
+	lost     int64    // transfers of those
+	givenUp  []string // those of them for lack of time, or by fault of the analysis
+	notes    []string
+	chosen   []string // notes on the latest choice
+	meetings meetings
+	table    *levels.Table
+	periods  *period.Result   // like all below nil where that could not be done
+	times    []trace.Span     // of the phases of periods
+	exact    *profile.Profile // level 1 by kinds
+	// Whether the instances of single threads are kept; nil: no instances are.
+	instancesByThread *bool
+	instanceBytes     int64 // of instances.parquet
+	structure         *loops.Structure
+	fidelity          *rundir.Fidelity
+	blame             *blame.Blame
+	classes           *represent.Classes
+	bursts            []int // of each thread; nil = not known
+	found             *represent.Selection
+	sizes             sizes
+	parts             []part // that are kept, by importance
+	order             []int  // for each window of Kept the number of its part
+	dropped           []represent.Part
+	sampledOf         int64 // bursts that those of the sample stand for
 }
 
 // A Detail gets what nodes alone have of the windows that are kept: what their calls sent and received.

@@ -3,6 +3,7 @@ package retention
 import (
 	"slices"
 
+	"moriens/analysis/phase"
 	"moriens/analysis/profile"
 	"moriens/analysis/represent"
 	"moriens/conclude/levels"
@@ -14,7 +15,23 @@ import (
 // Sums are those of all threads of a run that has the columns of some alone.
 type Sums struct {
 	Rows    []profile.Row      // level 1, as of profile.Profile, without phases of iterations
+	Phases  *Phases            // of the program; nil: not known
 	Classes *represent.Classes // nil: they are found as of other runs
+}
+
+// Phases are those of the program, by thread, as of levels.Phases.
+type Phases struct {
+	Paths *phase.Paths
+	Sums  [][]phase.Sum
+	Idle  [][]phase.Idle
+}
+
+// phases are those of the program; nil: not known.
+func (t *Sums) phases() *levels.Phases {
+	if t.Phases == nil {
+		return nil
+	}
+	return &levels.Phases{Paths: t.Phases.Paths, Sums: t.Phases.Sums, Idle: t.Phases.Idle}
 }
 
 // records is how many calls and bursts there were.
@@ -26,8 +43,8 @@ func (t *Sums) records() (n int64) {
 }
 
 // rows are those of profile.parquet. What collective calls of threads have moved that are not here is not known.
-func (t *Sums) rows(run *trace.Run, found *profile.Profile) *parquet.Profile {
-	all := t.profile(found)
+func (t *Sums) rows(run *trace.Run, found *levels.Profiled) *parquet.Profile {
+	all := &levels.Profiled{Profile: t.profile(run, found), Phases: t.phases()}
 	out := levels.ProfileRows(run, all)
 	for i := range all.Rows { // which are the first ones, in their order
 		r := &all.Rows[i]
@@ -40,10 +57,11 @@ func (t *Sums) rows(run *trace.Run, found *profile.Profile) *parquet.Profile {
 
 // profile is level 1 of all threads: rows by their sums, and what else there is of those that are here, of which found
 // is the profile; nil = there is none.
-func (t *Sums) profile(found *profile.Profile) *profile.Profile {
+func (t *Sums) profile(run *trace.Run, found *levels.Profiled) *profile.Profile {
 	type place struct {
 		thread int32
 		path   uint32
+		phase  string
 	}
 	all := &profile.Profile{Rows: slices.Clone(t.Rows)}
 	if found == nil {
@@ -51,15 +69,20 @@ func (t *Sums) profile(found *profile.Profile) *profile.Profile {
 	}
 	all.Curves = found.Curves
 	moved := make(map[place][2]int64)
+	here, there := found.Phases.Texts(run), t.phases().Texts(run)
 	for i := range found.Rows {
 		if r := &found.Rows[i]; r.Kind == profile.MPI {
-			sums := moved[place{r.Thread, r.Path}]
-			moved[place{r.Thread, r.Path}] = [2]int64{sums[0] + r.Sent, sums[1] + r.Received}
+			at := place{r.Thread, r.Path, ""}
+			if t.Phases != nil {
+				at.phase = here[r.Region]
+			}
+			sums := moved[at]
+			moved[at] = [2]int64{sums[0] + r.Sent, sums[1] + r.Received}
 		}
 	}
 	for i := range all.Rows {
 		if r := &all.Rows[i]; r.Kind == profile.MPI {
-			sums := moved[place{r.Thread, r.Path}]
+			sums := moved[place{r.Thread, r.Path, there[r.Region]}]
 			r.Sent, r.Received = sums[0], sums[1]
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	"moriens/trace"
 	"moriens/trace/prv"
 	"moriens/trace/rundir"
+	"moriens/trace/rundir/rundirtest"
 	"moriens/trace/tracetest"
 )
 
@@ -71,6 +72,9 @@ func writeRun(t tester, run *trace.Run, clusters rundir.Clusters, over spread, o
 		return err
 	}); err != nil {
 		t.Fatalf("%d members: %v", over.members, err)
+	}
+	if t, is := t.(testing.TB); is { // not one that draws
+		rundirtest.CheckPhasesIfKnown(t, dir)
 	}
 	files := make(map[string][]byte)
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -41,7 +41,7 @@ type extraStep struct {
 var extraSteps = map[string]extraStep{
 	"MPI_Finalize":         {after: "moriens_finalized(&span)"},
 	"MPI_Abort":            {before: "moriens_aborting(&span)"},
-	"MPI_Pcontrol":         {after: "moriens_controlled(&span, (int)level)"},
+	"MPI_Pcontrol":         {after: "moriens_controlled_by(&span, (int)level, extra1)"},
 	"MPI_Session_init":     {returned: "moriens_session_opened(&span, result, session)"},
 	"MPI_Session_finalize": {before: "moriens_session_ending(&span, session)", after: "moriens_session_closed(&span, result)"},
 }

@@ -72,6 +72,6 @@ MORIENS_PUBLIC int MPI_Pcontrol(word level, word extra1, word extra2, word extra
 	moriens_commit(&span);
 	int result = real(level, extra1, extra2, extra3, extra4, extra5);
 	moriens_exit(&span);
-	moriens_controlled(&span, (int)level);
+	moriens_controlled_by(&span, (int)level, extra1);
 	return result;
 }

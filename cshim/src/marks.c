@@ -3,6 +3,7 @@
 #include "names.h"
 #include "os.h"
 #include "polls.h"
+#include "regions.h"
 #include "run.h"
 
 #include <string.h>
@@ -91,14 +92,39 @@ static MORIENS_COLD void mark_slow(struct moriens_thread *t, const void *frame, 
 		wait_for_ring(t, what, name);
 }
 
+uint32_t moriens_marks_number(const char *name, size_t bytes)
+{
+	return moriens_run_state() == MORIENS_RUN_OFF ? 0 : moriens_names_intern(name, bytes);
+}
+
+void moriens_marks_say(unsigned what, uint32_t number, long value, const void *frame)
+{
+	struct moriens_thread *t = &moriens_thread;
+
+	if (likely(t->state == MORIENS_THREAD_RECORDS && t->outermost == 0))
+		moriens_ring_mark(&t->ring, moriens_ticks(), (uint16_t)what, number, value);
+	else if (t->state != MORIENS_THREAD_OFF)
+		mark_slow(t, frame, what, number, value);
+}
+
+/* Not by moriens.h. */
+static __attribute__((noinline)) void said_otherwise(unsigned what, unsigned *site, const char *name, size_t bytes, long value, const void *frame)
+{
+	moriens_regions_said(&(struct moriens_said){what, site, name, bytes, value}, frame);
+}
+
 /* Out of line, so that its frame reports whether the thread is inside a call. */
 MORIENS_PUBLIC void moriens_annotate_1(unsigned what, unsigned *site, const char *name, size_t bytes, long value)
 {
 	struct moriens_thread *t = &moriens_thread;
 	uint32_t number = site != NULL ? __atomic_load_n(site, __ATOMIC_RELAXED) : 0;
 
-	if (unlikely(t->state == MORIENS_THREAD_OFF || what - MORIENS_MARK_BEGIN > MORIENS_MARK_EVENT - MORIENS_MARK_BEGIN))
+	if (unlikely(t->state == MORIENS_THREAD_OFF))
 		return;
+	if (unlikely(what - MORIENS_MARK_BEGIN > MORIENS_MARK_EVENT - MORIENS_MARK_BEGIN)) {
+		said_otherwise(what, site, name, bytes, value, __builtin_frame_address(0));
+		return;
+	}
 	if (unlikely(number == 0) && name != NULL) {
 		if (unlikely(moriens_run_state() == MORIENS_RUN_OFF))
 			return;

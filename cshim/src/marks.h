@@ -19,6 +19,12 @@ void moriens_marks_begin(struct moriens_thread *t, uint64_t at);
 /* The thread ends, or the process will not record: forgets them. */
 void moriens_marks_forget(void);
 
+/* A mark by the number of its name, from a function with that frame. */
+void moriens_marks_say(unsigned what, uint32_t number, long value, const void *frame);
+
+/* The number of a name; 0 where nothing will be recorded, or there is no room for it. */
+uint32_t moriens_marks_number(const char *name, size_t bytes);
+
 MORIENS_PUBLIC void moriens_annotate_1(unsigned what, unsigned *site, const char *name, size_t bytes, long value);
 
 #endif

@@ -72,6 +72,47 @@ bool moriens_options_stack(void)
 	return number(&numbers, "MORIENS_STACK", 1, 0, 1) != 0;
 }
 
+static const char *const family_names[MORIENS_REGION_FAMILIES] = {"tau", "kokkos", "nvtx", "caliper"};
+
+const char *moriens_options_family(unsigned n)
+{
+	return family_names[n];
+}
+
+static uint32_t family_of(const char *name, size_t length)
+{
+	for (unsigned n = 0; n < MORIENS_REGION_FAMILIES; n++) {
+		if (strlen(family_names[n]) == length && strncmp(family_names[n], name, length) == 0)
+			return 1u << n;
+	}
+	return 0;
+}
+
+uint32_t moriens_options_regions(char *unknown, size_t bytes)
+{
+	const char *list = text_of("MORIENS_REGIONS");
+	uint32_t families = 0;
+
+	for (size_t length; list != NULL && *list != '\0'; list += length) {
+		list += strspn(list, ", ");
+		length = strcspn(list, ", ");
+		uint32_t family = family_of(list, length);
+		if (length != 0 && family == 0 && unknown != NULL) {
+			size_t used = strlen(unknown);
+			snprintf(unknown + used, bytes - used, " %.*s", (int)(length < 64 ? length : 64), list);
+		}
+		families |= family;
+	}
+	return families;
+}
+
+bool moriens_options_pcontrol(void)
+{
+	const char *what = text_of("MORIENS_PCONTROL");
+
+	return what != NULL && strcmp(what, "phases") == 0;
+}
+
 static const char *shm_of(void)
 {
 	const char *shm = text_of("MORIENS_SHM");
@@ -91,6 +132,9 @@ bool moriens_options_read(struct moriens_options *options, const char *run)
 	options->run = run;
 	options->shm = shm_of();
 	options->not_numbers[0] = '\0';
+	options->not_families[0] = '\0';
+	(void)moriens_options_regions(options->not_families, sizeof options->not_families);
+	options->not_pcontrol = moriens_options_pcontrol() ? NULL : text_of("MORIENS_PCONTROL");
 	options->ring_bytes = power_of_two(number(options, "MORIENS_RING", DEFAULT_RING_BYTES, MORIENS_MIN_RING_BYTES, MAX_RING_BYTES));
 	options->ring_most = number(options, "MORIENS_RING_MAX", DEFAULT_RING_MOST, 0, MAX_RING_BYTES);
 	options->poll_gap_us = number(options, "MORIENS_POLL_GAP", DEFAULT_POLL_GAP_US, 0, MAX_POLL_GAP_US);

@@ -6,6 +6,16 @@
 
 #define MORIENS_MIN_RING_BYTES (64u << 10)
 
+/* Tools whose regions become phases where MORIENS_REGIONS names them: regions.h. */
+enum moriens_region_family {
+	MORIENS_REGIONS_TAU = 1,
+	MORIENS_REGIONS_KOKKOS = 2,
+	MORIENS_REGIONS_NVTX = 4,
+	MORIENS_REGIONS_CALIPER = 8,
+};
+
+#define MORIENS_REGION_FAMILIES 4u
+
 struct moriens_options {
 	const char *run; /* MORIENS_RUN, or what launch.h made of the job's id: the run's name */
 	const char *shm; /* MORIENS_SHM: where the run's directory is made; /dev/shm */
@@ -18,6 +28,8 @@ struct moriens_options {
 	bool stack; /* MORIENS_STACK: calls go on to a tool behind us; 1, 0: to the MPI library */
 	uint32_t callpath; /* MORIENS_CALLPATH: frames of a call path; 16, 1: the return address alone */
 	char not_numbers[96]; /* names of those that should be a number and are not, a blank before each */
+	char not_families[96]; /* what MORIENS_REGIONS names that is no family, a blank before each */
+	const char *not_pcontrol; /* MORIENS_PCONTROL where it is not what it may be, else NULL */
 };
 
 /* What a process obeys that starts its node's agent itself: launch.h. */
@@ -37,6 +49,16 @@ bool moriens_options_off(void);
 
 /* MORIENS_STACK: whether calls go on to a tool behind us. */
 bool moriens_options_stack(void);
+
+/* MORIENS_REGIONS: the moriens_region_family that shall be recorded. What is none is added to unknown, unless that is
+ * NULL. */
+uint32_t moriens_options_regions(char *unknown, size_t bytes);
+
+/* MORIENS_PCONTROL=phases: the second argument of MPI_Pcontrol(1, …) and (-1, …) is the name of a phase. */
+bool moriens_options_pcontrol(void);
+
+/* A family's name in MORIENS_REGIONS; the n-th, from 0, is 1 << n. */
+const char *moriens_options_family(unsigned n);
 
 /* What `moriens doctor` asks (MORIENS_PROBE), or NULL; never while the environment asks for a recording. */
 const char *moriens_options_probe(void);

@@ -192,4 +192,7 @@ void moriens_finalized_unseen(void);
 /* MPI_Pcontrol has returned and is recorded: 0 pauses recording, 1 or more resumes it. */
 void moriens_controlled(const struct moriens_span *span, int level);
 
+/* The same from C, where the argument behind the level may be the name of a phase: pcontrol.c. */
+void moriens_controlled_by(const struct moriens_span *span, int level, word name);
+
 #endif

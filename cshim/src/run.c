@@ -214,6 +214,16 @@ static bool begin(const void *site, struct moriens_writer *ring)
 		snprintf(text, sizeof text, "ignored, not an integer:%s", options.not_numbers);
 		moriens_process_note(&moriens_run.process, text);
 	}
+	if (error == 0 && options.not_families[0] != '\0') {
+		char text[256];
+		snprintf(text, sizeof text, "MORIENS_REGIONS: ignored, not tau, kokkos, nvtx or caliper:%s", options.not_families);
+		moriens_process_note(&moriens_run.process, text);
+	}
+	if (error == 0 && options.not_pcontrol != NULL) {
+		char text[160];
+		snprintf(text, sizeof text, "MORIENS_PCONTROL: ignored, not phases: %.64s", options.not_pcontrol);
+		moriens_process_note(&moriens_run.process, text);
+	}
 	if (error == 0 && unnamed != 0) {
 		char text[160];
 		snprintf(text, sizeof text, "%" PRIu32 " more events cannot be counted: no space for their names", unnamed);

@@ -8,6 +8,7 @@
 #include "os.h"
 #include "polls.h"
 #include "record.h"
+#include "regions.h"
 #include "run.h"
 #include "session.h"
 #include "stack.h"
@@ -29,6 +30,7 @@ static void thread_ends(void *argument)
 
 	(void)argument;
 	moriens_marks_forget();
+	moriens_regions_forget();
 	if (t->state == MORIENS_THREAD_POLLS)
 		moriens_polls_end(t);
 	if (t->state != MORIENS_THREAD_RECORDS)
@@ -265,6 +267,7 @@ static void conclude(struct moriens_thread *t)
 		moriens_counters_end(&t->counters);
 	}
 	t->state = MORIENS_THREAD_OFF;
+	moriens_regions_report();
 	moriens_drain();
 	moriens_launch_ends();
 	moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_FINALIZED);
@@ -299,4 +302,11 @@ MORIENS_COLD void moriens_controlled(const struct moriens_span *span, int level)
 	if (span->kind == MORIENS_SPAN_NONE || level < 0)
 		return;
 	moriens_set_pause(level == 0);
+}
+
+MORIENS_COLD void moriens_controlled_by(const struct moriens_span *span, int level, word name)
+{
+	moriens_controlled(span, level);
+	if (span->kind != MORIENS_SPAN_NONE && (level == 1 || level == -1))
+		moriens_pcontrol(level, name, (const void *)span->frame);
 }

@@ -4,6 +4,7 @@
  * that was loaded with RTLD_DEEPBIND) is noticed only when some thread meets a new address.
  */
 #include "module.h"
+#include "regions.h"
 #include "run.h"
 
 #include <dlfcn.h>
@@ -24,7 +25,7 @@ MORIENS_PUBLIC int dlclose(void *library)
 		__atomic_store_n(&real, symbol.function, __ATOMIC_RELAXED);
 	}
 	int result = symbol.function(library);
-	if (moriens_run_state() == MORIENS_RUN_RECORDS)
+	if (moriens_run_state() == MORIENS_RUN_RECORDS || moriens_regions_known())
 		moriens_module_look_for_unloads();
 	return result;
 }

@@ -37,14 +37,17 @@ const (
 )
 
 // Limits are how much of each kind a page holds at most.
-type Limits struct{ Points, Calls, Messages, Critical, Rows, Pairs, PairSizes int }
+type Limits struct {
+	Points, Calls, Messages, Critical, Rows, Pairs, PairSizes int
+	Frames, Bars, Instances                                   int // of the profile: frames of a tree, parts of bars, points of series
+}
 
 // LimitsOf are those of a mode: a report is a file to send to others, a served page is read on the same machine.
 func LimitsOf(m Mode) Limits {
 	if m == Report {
-		return Limits{Points: 60_000, Calls: 40_000, Messages: 20_000, Critical: 20_000, Rows: 1024, Pairs: 250_000, PairSizes: 100_000}
+		return Limits{Points: 60_000, Calls: 40_000, Messages: 20_000, Critical: 20_000, Rows: 1024, Pairs: 250_000, PairSizes: 100_000, Frames: 20_000, Bars: 250_000, Instances: 50_000}
 	}
-	return Limits{Points: MostOfView, Calls: MostOfView, Messages: 500_000, Critical: 500_000, Rows: 10_000, Pairs: 2_000_000, PairSizes: 1_000_000}
+	return Limits{Points: MostOfView, Calls: MostOfView, Messages: 500_000, Critical: 500_000, Rows: 10_000, Pairs: 2_000_000, PairSizes: 1_000_000, Frames: 200_000, Bars: 2_000_000, Instances: 1_000_000}
 }
 
 // MostOfView is how many bursts, and how many calls, a served page holds if nobody says otherwise.
@@ -58,6 +61,7 @@ type Source struct {
 	Detail                     *trace.Run // threads with the calls that are kept of them, messages, windows
 	Rows                       *trace.Run // threads with the bursts of bursts.parquet
 	Profile                    *parquet.Profile
+	Instances                  []parquet.InstanceRow
 	Overview                   *overview.Overview
 	Efficiency                 *rundir.Efficiency
 	Waits                      *rundir.Waits
@@ -90,6 +94,7 @@ type Document struct {
 	Efficiency *rundir.Efficiency `json:"efficiency"`
 	Waits      *rundir.Waits      `json:"waits"`
 	Pairs      *Pairs             `json:"pairs"`
+	Profile    *Profile           `json:"profile"`
 }
 
 // A Dimension is what a point can be drawn by.
@@ -130,6 +135,7 @@ type builder struct {
 	columns pack.Columns
 
 	threads map[rundir.ThreadName]int
+	classes []int32          // by thread, index into the manifest's, -1 = none
 	paths   map[string]int32 // by name; nil where the run's own numbers are those of doc.Paths
 	coarse  []string         // of Document.Resolution
 }
@@ -155,6 +161,7 @@ func Write(w io.Writer, m Mode, s Source, l Limits) error {
 	b.addEfficiency()
 	b.doc.Waits = b.source.Waits
 	b.addPairs()
+	b.addProfile()
 	b.doc.Resolution = strings.Join(b.coarse, " ")
 	b.doc.Columns = b.columns.Places
 	return pack.Write(w, b.doc, &b.columns)

@@ -30,7 +30,7 @@ func Of(c *rundir.Content, manifest json.RawMessage) (Source, error) {
 	detail, rows := c.Detail()
 	s := Source{ManifestJSON: manifest, ClustersJSON: clusters, Manifest: c.Manifest, Clusters: c.Clusters, Detail: detail, Rows: rows, Overview: grid}
 	if c.Levels != nil {
-		s.Profile, s.Efficiency, s.Waits = c.Levels.Profile, c.Levels.Efficiency, c.Levels.Waits
+		s.Profile, s.Efficiency, s.Waits, s.Instances = c.Levels.Profile, c.Levels.Efficiency, c.Levels.Waits, c.Levels.Instances
 	}
 	return s, nil
 }
@@ -66,6 +66,11 @@ func Open(dir string) (Source, error) {
 	if s.Profile, err = parquet.ReadProfileFile(filepath.Join(dir, rundir.ProfileFile)); err != nil {
 		s.Profile = nil
 		s.problem(dir, rundir.ProfileFile, err)
+	}
+	if all, err := parquet.ReadInstancesFile(filepath.Join(dir, rundir.InstancesFile)); err == nil {
+		s.Instances = all.Rows
+	} else if !errors.Is(err, fs.ErrNotExist) { // those of earlier versions do not have it
+		s.problem(dir, rundir.InstancesFile, err)
 	}
 	s.Overview = s.overview(dir)
 	if s.Efficiency, err = rundir.ReadEfficiency(dir); err != nil {

@@ -68,6 +68,7 @@ func (b *builder) listThreads() {
 			}
 		}
 	}
+	b.classes = columns[4]
 	for k, name := range []string{"world", "rank", "thread", "host", "class"} {
 		pack.Add(&b.columns, "thread."+name, columns[k])
 	}

@@ -49,10 +49,22 @@ func doubleColumn[R any](name, unit string, has func(*R) bool, field func(*R) *f
 
 func textColumn[R any](name string, encoding encoding.Encoding, has func(*R) bool, field func(*R) *string) column[R] {
 	once := make(interned)
+	var recent [256]string // texts that were read, most of which come again soon: a comparison takes less than a search
 	return column[R]{
 		name: name, node: pq.Encoded(pq.String(), encoding), has: has,
 		get: func(r *R) pq.Value { return pq.ByteArrayValue([]byte(*field(r))) },
-		set: func(r *R, v pq.Value) { *field(r) = once.text(v.ByteArray()) },
+		set: func(r *R, v pq.Value) {
+			b := v.ByteArray()
+			if len(b) == 0 {
+				*field(r) = ""
+				return
+			}
+			slot := &recent[(len(b)+7*int(b[len(b)-1])+31*int(b[len(b)/2]))%len(recent)]
+			if *slot != string(b) {
+				*slot = once.text(b)
+			}
+			*field(r) = *slot
+		},
 	}
 }
 
@@ -82,7 +94,7 @@ func (t interned) text(b []byte) string {
 // writeColumns writes every row. Bounds of pages are left out of columns of long texts.
 func writeColumns[R any](w io.Writer, name string, columns []column[R], rows []R, long ...string) error {
 	schema := record{Group: pq.Group{}}
-	options := []pq.WriterOption{pq.Compression(codec), pq.CreatedBy("moriens", "", ""), pq.KeyValueMetadata(keyFormat, strconv.Itoa(FormatVersion))}
+	options := []pq.WriterOption{pq.Compression(codec), pq.CreatedBy("moriens", "", ""), pq.KeyValueMetadata(keyFormat, strconv.Itoa(formatOf(name)))}
 	for _, c := range columns {
 		node := c.node
 		if c.has != nil {
@@ -124,6 +136,14 @@ func writeColumns[R any](w io.Writer, name string, columns []column[R], rows []R
 		}
 	}
 	return out.Close()
+}
+
+// formatOf is the format of a table that is written.
+func formatOf(table string) int {
+	if table == tableOfProfile {
+		return ProfileFormat
+	}
+	return FormatVersion
 }
 
 // scanColumns hands out the rows of a file, some at a time, in what empty has made for so many. Of the columns it reads

@@ -12,14 +12,18 @@ import (
 
 // A Profile is the rows of profile.parquet: docs/format/profile.md.
 type Profile struct {
+	Format   int // of the file that was read; 1: phases are names, not paths, and time is not cut at their borders
 	Counters []trace.Counter
 	Rows     []ProfileRow
 }
 
 // Kinds of rows of a profile.
 const (
+	ProfilePhase       = "phase"       // a phase of a thread
 	ProfileComputation = "computation" // the bursts of a thread, call path, cluster and phase
 	ProfileMPI         = "mpi"         // the calls of a thread, call path and phase
+	ProfilePaused      = "paused"      // time of a thread in a phase in which recording was paused
+	ProfileUnrecorded  = "unrecorded"  // time of a thread in a phase of which there is no record
 	ProfileDurations   = "durations"   // a bucket of the histogram of a cluster's durations
 	ProfileIterations  = "iterations"  // some iterations of a phase
 	ProfileTraffic     = "traffic"     // what the calls of a rank and call path have moved, where that is not known by thread and phase
@@ -32,14 +36,18 @@ type ProfileRow struct {
 	CallPath            string // of MPI and traffic; of computation the one that ends the burst
 	Cluster             int32  // of computation and durations
 	OfKind              int32  // of computation: the cluster that stands for the kind of the bursts
-	InPhase             bool   // a phase that the program named, and its
-	Phase               string // name: of computation and MPI
+	Context             int32  // of computation: how many of the outermost frames of CallPath the burst lies in; -1 = not known
+	InPhase             bool   // in a phase of the program: not directly in the program itself
+	Phase               string // its path (trace.PhasePath); in format 1 its name
 	Iterations          int32  // index of a phase of iterations, -1 = none; of all kinds but durations
 	First               int64  // of iterations: the first one of the row
 
 	Count        int64   // bursts, calls, iterations, or of traffic sends, receives and the like
 	Records      int64   // calls where each run of polls is one; of iterations: threads; else Count
-	TimeNS       int64   // of iterations: in bursts
+	TimeNS       int64   // of iterations: in bursts; of phases with all that lies in them
+	ExclusiveNS  int64   // of phases: without the phases in them
+	WholeNS      int64   // of computation and MPI: how long the records that count here took in all, in this phase or not
+	EstimatedNS  int64   // of computation: of TimeNS, in bursts that cross a border of phases; counters of these are shared by time
 	MinNS, MaxNS int64   // of durations: the bounds of the bucket
 	SquaresNS2   float64 // sum of the squares of the times of records
 	ElapsedNS    int64   // of iterations: from each one's begin to the next one's
@@ -56,7 +64,12 @@ type ProfileCounter struct {
 	Missing       int64
 }
 
-func ofThread(r *ProfileRow) bool { return r.Kind == ProfileComputation || r.Kind == ProfileMPI }
+func ofRecords(r *ProfileRow) bool { return r.Kind == ProfileComputation || r.Kind == ProfileMPI }
+func ofPhase(r *ProfileRow) bool   { return r.Kind == ProfilePhase }
+func ofThread(r *ProfileRow) bool {
+	return ofRecords(r) || ofPhase(r) || r.Kind == ProfilePaused || r.Kind == ProfileUnrecorded
+}
+func ofPath(r *ProfileRow) bool   { return ofRecords(r) || r.Kind == ProfileTraffic }
 func ofRank(r *ProfileRow) bool   { return ofThread(r) || r.Kind == ProfileTraffic }
 func ofBursts(r *ProfileRow) bool { return r.Kind == ProfileComputation }
 func ofBytes(r *ProfileRow) bool {
@@ -73,18 +86,22 @@ func profileColumns(counters []trace.Counter) ([]column[ProfileRow], error) {
 		int32Column("world", ofRank, func(r *ProfileRow) *int32 { return &r.World }),
 		int32Column("rank", ofRank, func(r *ProfileRow) *int32 { return &r.Rank }),
 		int32Column("thread", ofThread, func(r *ProfileRow) *int32 { return &r.Thread }),
-		textColumn("call_path", &pq.RLEDictionary, ofRank, func(r *ProfileRow) *string { return &r.CallPath }),
+		textColumn("call_path", &pq.RLEDictionary, ofPath, func(r *ProfileRow) *string { return &r.CallPath }),
 		int32Column("cluster", ofCluster, func(r *ProfileRow) *int32 { return &r.Cluster }),
 		late(int32Column("of_kind", ofBursts, func(r *ProfileRow) *int32 { return &r.OfKind })),
+		late(int32Column("context", func(r *ProfileRow) bool { return ofBursts(r) && r.Context >= 0 }, func(r *ProfileRow) *int32 { return &r.Context })),
 		phaseColumn(),
 		int32Column("iterations", func(r *ProfileRow) bool { return r.Iterations >= 0 }, func(r *ProfileRow) *int32 { return &r.Iterations }),
 		int64Column("first", "", ofIterations, func(r *ProfileRow) *int64 { return &r.First }),
 		int64Column("count", "", nil, func(r *ProfileRow) *int64 { return &r.Count }),
 		int64Column("records", "", nil, func(r *ProfileRow) *int64 { return &r.Records }),
 		int64Column("time_ns", unitTime, nil, func(r *ProfileRow) *int64 { return &r.TimeNS }),
+		late(int64Column("exclusive_ns", unitTime, ofPhase, func(r *ProfileRow) *int64 { return &r.ExclusiveNS })),
+		wholeColumn(),
+		late(int64Column("estimated_ns", unitTime, func(r *ProfileRow) bool { return ofBursts(r) && r.EstimatedNS > 0 }, func(r *ProfileRow) *int64 { return &r.EstimatedNS })),
 		int64Column("min_ns", unitTime, ofTimes, func(r *ProfileRow) *int64 { return &r.MinNS }),
 		int64Column("max_ns", unitTime, ofTimes, func(r *ProfileRow) *int64 { return &r.MaxNS }),
-		doubleColumn("squares_ns2", "ns2", ofThread, func(r *ProfileRow) *float64 { return &r.SquaresNS2 }),
+		doubleColumn("squares_ns2", "ns2", ofMoments, func(r *ProfileRow) *float64 { return &r.SquaresNS2 }),
 		int64Column("elapsed_ns", unitTime, ofIterations, func(r *ProfileRow) *int64 { return &r.ElapsedNS }),
 		sentColumn(),
 		int64Column("received_bytes", "bytes", ofBytes, func(r *ProfileRow) *int64 { return &r.ReceivedBytes }),
@@ -131,7 +148,16 @@ func sentColumn() column[ProfileRow] {
 	return c
 }
 
-func ofTimes(r *ProfileRow) bool { return r.Kind != ProfileIterations && r.Kind != ProfileTraffic }
+func ofMoments(r *ProfileRow) bool { return ofRecords(r) || ofPhase(r) }
+func ofTimes(r *ProfileRow) bool   { return ofMoments(r) && r.Records > 0 || r.Kind == ProfileDurations }
+
+// wholeColumn has a value only where a record that counts in the row crosses a border of phases.
+func wholeColumn() column[ProfileRow] {
+	return late(int64Column("whole_ns", unitTime, func(r *ProfileRow) bool { return ofRecords(r) && r.WholeNS != r.TimeNS }, func(r *ProfileRow) *int64 { return &r.WholeNS }))
+}
+
+// tableOfProfile is the name of the table in its file.
+const tableOfProfile = "profile"
 
 const suffixSum = ".sum"
 
@@ -146,7 +172,7 @@ func WriteProfile(w io.Writer, p *Profile) error {
 			return fmt.Errorf("row %d has %d counters, not %d", i, n, len(p.Counters))
 		}
 	}
-	return writeColumns(w, "profile", columns, p.Rows, "call_path")
+	return writeColumns(w, tableOfProfile, columns, p.Rows, "call_path")
 }
 
 // ReadProfileFile reads a file that WriteProfile wrote.
@@ -156,7 +182,7 @@ func ReadProfileFile(path string) (*Profile, error) { return readFile(path, Read
 func ReadProfile(in io.ReaderAt, bytes int64) (p *Profile, err error) {
 	p = new(Profile)
 	err = ScanProfile(in, bytes, nil, func(batch *Profile) {
-		p.Counters = batch.Counters
+		p.Format, p.Counters = batch.Format, batch.Counters
 		p.Rows = append(p.Rows, batch.Rows...)
 	})
 	if err != nil {
@@ -168,23 +194,37 @@ func ReadProfile(in io.ReaderAt, bytes int64) (p *Profile, err error) {
 // ScanProfile hands out the rows that WriteProfile wrote, some at a time; each call overwrites those of the call
 // before. Of the columns it reads the kind and the wanted ones, and the others are 0; where none is wanted, all.
 func ScanProfile(in io.ReaderAt, bytes int64, wanted []string, give func(batch *Profile)) error {
-	return withFile(in, bytes, func(f *pq.File) error {
-		p := &Profile{Counters: profileCounters(f)}
+	return withFormats(in, bytes, valuesPerByte, ProfileFormat, func(f *pq.File, format int) error {
+		p := &Profile{Format: format, Counters: profileCounters(f)}
 		columns, err := profileColumns(p.Counters)
 		if err != nil {
 			return err
 		}
 		return scanColumns(f, columns, wanted, p.empty, func(rows []ProfileRow) error {
 			for k := range rows {
-				if !ofBursts(&rows[k]) {
-					rows[k].Counters = nil
-				}
+				rows[k].settle()
 			}
 			p.Rows = rows
 			give(p)
 			return nil
 		})
 	})
+}
+
+// asTime stands for a WholeNS that is null in the file: it is TimeNS.
+const asTime = -1
+
+// settle fills in what follows from other columns, and clears what the kind of the row does not have.
+func (r *ProfileRow) settle() {
+	if !ofBursts(r) {
+		r.Counters, r.Context = nil, 0
+	}
+	switch {
+	case !ofRecords(r):
+		r.WholeNS = 0
+	case r.WholeNS == asTime:
+		r.WholeNS = r.TimeNS
+	}
 }
 
 // profileCounters finds the counters in the names of the columns.
@@ -205,7 +245,7 @@ func (p *Profile) empty(n int) []ProfileRow {
 	each := len(p.Counters)
 	counters := make([]ProfileCounter, n*each)
 	for k := range p.Rows {
-		p.Rows[k] = ProfileRow{Iterations: -1, Counters: counters[k*each : (k+1)*each : (k+1)*each]}
+		p.Rows[k] = ProfileRow{Context: -1, Iterations: -1, WholeNS: asTime, Counters: counters[k*each : (k+1)*each : (k+1)*each]}
 	}
 	return p.Rows
 }

@@ -19,19 +19,28 @@ func profileRows(t *rapid.T, counters int) []ProfileRow {
 	name := rapid.SampledFrom([]string{"", "MPI_Send", "solve", "two\nlines"})
 	return rapid.SliceOf(rapid.Custom(func(t *rapid.T) ProfileRow {
 		r := ProfileRow{
-			Kind:       rapid.SampledFrom([]string{ProfileComputation, ProfileMPI, ProfileDurations, ProfileIterations}).Draw(t, "kind"),
+			Kind:       rapid.SampledFrom([]string{ProfilePhase, ProfileComputation, ProfileMPI, ProfilePaused, ProfileUnrecorded, ProfileDurations, ProfileIterations}).Draw(t, "kind"),
 			Iterations: -1, Count: number.Draw(t, "count"), Records: number.Draw(t, "records"), TimeNS: number.Draw(t, "time"),
 		}
-		if r.Kind == ProfileComputation || r.Kind == ProfileMPI {
-			r.World, r.Rank, r.Thread, r.CallPath = id.Draw(t, "world"), id.Draw(t, "rank"), id.Draw(t, "thread"), name.Draw(t, "path")
+		if ofThread(&r) {
+			r.World, r.Rank, r.Thread = id.Draw(t, "world"), id.Draw(t, "rank"), id.Draw(t, "thread")
 			if r.InPhase = rapid.Bool().Draw(t, "in phase"); r.InPhase {
 				r.Phase = name.Draw(t, "phase")
 			}
+		}
+		if ofRecords(&r) {
+			r.CallPath = name.Draw(t, "path")
 			r.Iterations = rapid.Int32Range(-1, 3).Draw(t, "iterations")
 			r.SquaresNS2 = rapid.Float64().Draw(t, "squares")
+			if r.WholeNS = r.TimeNS; rapid.Bool().Draw(t, "cut") {
+				r.WholeNS = rapid.Int64Min(0).Draw(t, "whole")
+			}
 		}
 		switch r.Kind {
+		case ProfilePhase:
+			r.ExclusiveNS, r.SquaresNS2 = number.Draw(t, "exclusive"), rapid.Float64().Draw(t, "squares")
 		case ProfileComputation:
+			r.Context, r.EstimatedNS = rapid.Int32Range(-1, 16).Draw(t, "context"), rapid.Int64Min(0).Draw(t, "estimated")
 			r.Cluster, r.OfKind = rapid.Int32Range(-3, 9).Draw(t, "cluster"), rapid.Int32Range(-3, 9).Draw(t, "kind")
 			for range counters {
 				r.Counters = append(r.Counters, ProfileCounter{number.Draw(t, "sum"), number.Draw(t, "min"), number.Draw(t, "max"), rapid.Float64().Draw(t, "squares"), number.Draw(t, "missing")})
@@ -44,14 +53,16 @@ func profileRows(t *rapid.T, counters int) []ProfileRow {
 			r.Iterations, r.First, r.ElapsedNS = rapid.Int32Range(0, 3).Draw(t, "iterations"), number.Draw(t, "first"), number.Draw(t, "elapsed")
 			return r
 		}
-		r.MinNS, r.MaxNS = number.Draw(t, "min"), number.Draw(t, "max")
+		if ofTimes(&r) {
+			r.MinNS, r.MaxNS = number.Draw(t, "min"), number.Draw(t, "max")
+		}
 		return r
 	})).Draw(t, "rows")
 }
 
 func TestProfileRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := &Profile{Counters: []trace.Counter{{Name: "count", Unit: "instructions"}, {Name: "a.sum"}, {Name: "a"}}[:rapid.IntRange(0, 3).Draw(t, "counters")]}
+		p := &Profile{Format: ProfileFormat, Counters: []trace.Counter{{Name: "count", Unit: "instructions"}, {Name: "a.sum"}, {Name: "a"}}[:rapid.IntRange(0, 3).Draw(t, "counters")]}
 		p.Rows = profileRows(t, len(p.Counters))
 		var file bytes.Buffer
 		if err := WriteProfile(&file, p); err != nil {
@@ -72,7 +83,7 @@ func profile(rows int) *Profile {
 	p := &Profile{Counters: []trace.Counter{{Name: "PAPI_TOT_INS", Unit: "instructions"}}}
 	for i := range rows {
 		p.Rows = append(p.Rows, ProfileRow{
-			Kind: ProfileComputation, CallPath: "MPI_Send", Cluster: int32(i % 7), Iterations: -1, Count: int64(i), Records: int64(i), TimeNS: int64(1000 * i),
+			Kind: ProfileComputation, CallPath: "MPI_Send", Cluster: int32(i % 7), Context: -1, Iterations: -1, Count: int64(i), Records: int64(i), TimeNS: int64(1000 * i), WholeNS: int64(1000 * i),
 			Counters: []ProfileCounter{{Sum: int64(i)}},
 		})
 	}
@@ -92,7 +103,7 @@ func TestProfileScan(t *testing.T) {
 			t.Fatalf("%d rows at a time, counters %v", len(batch.Rows), batch.Counters)
 		}
 		for _, r := range batch.Rows {
-			want := ProfileRow{Kind: ProfileComputation, Cluster: int32(at % 7), Iterations: -1, Counters: []ProfileCounter{{Sum: int64(at)}}}
+			want := ProfileRow{Kind: ProfileComputation, Cluster: int32(at % 7), Context: -1, Iterations: -1, Counters: []ProfileCounter{{Sum: int64(at)}}}
 			if d := cmp.Diff(want, r); d != "" {
 				t.Fatalf("row %d:\n%s", at, d)
 			}

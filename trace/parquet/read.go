@@ -61,6 +61,11 @@ func withFile(in io.ReaderAt, bytes int64, read func(*pq.File) error) error {
 
 // withDense is that for a file that may have so many values in a byte.
 func withDense(in io.ReaderAt, bytes, perByte int64, read func(*pq.File) error) (err error) {
+	return withFormats(in, bytes, perByte, FormatVersion, func(f *pq.File, _ int) error { return read(f) })
+}
+
+// withFormats is that for a file of one of the formats from 1 to the newest.
+func withFormats(in io.ReaderAt, bytes, perByte int64, newest int, read func(f *pq.File, format int) error) (err error) {
 	// The library panics on some malformed pages.
 	defer func() {
 		if p := recover(); p != nil {
@@ -71,10 +76,12 @@ func withDense(in io.ReaderAt, bytes, perByte int64, read func(*pq.File) error) 
 	if err != nil {
 		return err
 	}
-	if v, _ := f.Lookup(keyFormat); v != strconv.Itoa(FormatVersion) {
-		return fmt.Errorf("format %q, not %d", v, FormatVersion)
+	v, _ := f.Lookup(keyFormat)
+	format, err := strconv.Atoi(v)
+	if err != nil || format < 1 || format > newest {
+		return fmt.Errorf("format %q, not %d", v, newest)
 	}
-	return read(f)
+	return read(f, format)
 }
 
 func readRun(f *pq.File, paths []trace.CallPath, names []string) (*trace.Run, error) {

@@ -17,8 +17,11 @@ import (
 	"moriens/trace"
 )
 
-// FormatVersion is the value of the file's metadata key "moriens.format".
+// FormatVersion is the value of the file's metadata key "moriens.format"; that of a profile is ProfileFormat.
 const FormatVersion = 1
+
+// ProfileFormat is the newest format of profile.parquet.
+const ProfileFormat = 2
 
 const (
 	rowsPerGroup = 1 << 18

@@ -188,12 +188,22 @@ func TestWaitsRefuse(t *testing.T) {
 			}
 		}
 	}
-	var other bytes.Buffer
-	if err := WriteProfile(&other, profile(3)); err != nil {
+	var newer, other bytes.Buffer
+	if err := WriteProfile(&newer, profile(3)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readWaits(newer.Bytes()); err == nil || !strings.Contains(err.Error(), `format "2", not 1`) {
+		t.Errorf("a profile: %v", err)
+	}
+	columns, err := profileColumns(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writeColumns(&other, "other", columns, profile(0).Rows); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := readWaits(other.Bytes()); err == nil || !strings.Contains(err.Error(), "column world is of type") {
-		t.Errorf("a profile: %v", err)
+		t.Errorf("columns of a profile: %v", err)
 	}
 }
 

@@ -34,7 +34,7 @@ func newPathBook(r *restorer) (*pathBook, error) {
 	for _, x := range r.clusters.Paths {
 		number, known := p.byName[x.Name]
 		if !known {
-			path, err := x.path()
+			path, err := x.Path()
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", ClustersFile, err)
 			}
@@ -66,7 +66,7 @@ func (p *pathBook) number(r *restorer) error {
 
 // agrees reports whether a call path of clusters.json is the one that callpaths.json has under its name.
 func (x CallPath) agrees(numbered trace.CallPath) error {
-	path, err := x.path()
+	path, err := x.Path()
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: %w", ClustersFile, err)
@@ -130,7 +130,8 @@ func parseOffset(text string) (offset uint64, is bool) {
 	return offset, err == nil
 }
 
-func (x CallPath) path() (trace.CallPath, error) {
+// Path is what the file says of a call path.
+func (x CallPath) Path() (trace.CallPath, error) {
 	p := trace.CallPath{Function: x.Function}
 	for _, f := range x.Frames {
 		offset, is := parseOffset(cmp.Or(f.Offset, "0x0"))

@@ -107,8 +107,10 @@ type Reduction struct {
 	FullMeasured bool      `json:"full_measured"`          // else estimated from what a part of the rows takes
 	Ratio        Number    `json:"ratio"`                  // of the two before
 	Error        *Fidelity `json:"error,omitempty"`        // nil = nothing was dropped, or it is not known
-	Missing      []string  `json:"missing"`                // what could not be done or got, and why
-	GivenUp      []string  `json:"given_up"`               // those of Missing for which the analysis had no time, or at which it has failed
+	// InstancesByThread says whether instances.parquet has the rows of single threads, too; nil = there is no such file.
+	InstancesByThread *bool    `json:"instances_by_thread,omitempty"`
+	Missing           []string `json:"missing"`  // what could not be done or got, and why
+	GivenUp           []string `json:"given_up"` // those of Missing for which the analysis had no time, or at which it has failed
 }
 
 // count says how much is kept of a run: bursts, and rows of bursts.parquet.

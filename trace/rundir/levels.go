@@ -8,8 +8,9 @@ import (
 
 // Levels are what is kept of all ranks; nil = not there.
 type Levels struct {
-	Profile    *parquet.Profile // level 1
-	Structure  *Structure       // level 2
+	Profile    *parquet.Profile      // level 1
+	Instances  []parquet.InstanceRow // what each instance of each phase took; nil = not known
+	Structure  *Structure            // level 2
 	Efficiency *Efficiency
 	Waits      *Waits             // who waited for whom, and why
 	WaitsRows  []parquet.WaitsRow // the whole run of it, complete; not nil where Waits has a whole run
@@ -22,6 +23,9 @@ func (l *Levels) files() []file {
 	var list []file
 	if l != nil && l.Profile != nil {
 		list = append(list, file{ProfileFile, "profile of all ranks: times, counters, bytes", func(w io.Writer) error { return parquet.WriteProfile(w, l.Profile) }})
+	}
+	if l != nil && l.Instances != nil {
+		list = append(list, file{InstancesFile, "instances of phases and iterations: times over all ranks", func(w io.Writer) error { return parquet.WriteInstances(w, l.Instances) }})
 	}
 	if l != nil && l.Structure != nil {
 		list = append(list, file{StructureFile, "structure of all ranks, as loops", l.Structure.Write})

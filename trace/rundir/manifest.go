@@ -57,9 +57,11 @@ type Manifest struct {
 	Order    Order     `json:"order"`
 	Counters []Counter `json:"counters"`
 	Phases   []Phase   `json:"phases"`
-	Events   []Event   `json:"events"`
-	Paused   Paused    `json:"paused"`
-	Losses   Losses    `json:"losses"`
+	// PhaseFunctions are the functions that were asked for as phases; nil = none.
+	PhaseFunctions []PhaseFunction `json:"phase_functions,omitempty"`
+	Events         []Event         `json:"events"`
+	Paused         Paused          `json:"paused"`
+	Losses         Losses          `json:"losses"`
 
 	Messages      Messages       `json:"messages"`
 	Communicators []Communicator `json:"communicators"`

@@ -18,6 +18,14 @@ type Phase struct {
 	Unfinished int    `json:"unfinished"`
 }
 
+// A PhaseFunction is a function of which phases were made, from the first call inside it to the last.
+type PhaseFunction struct {
+	Name      string `json:"name"`       // as it was asked for
+	CallPaths int    `json:"call_paths"` // of the run that hold it; 0: there is no such function
+	Phases    int64  `json:"phases"`
+	Divided   int64  `json:"divided"` // of these, parts of one that a phase of the program does not nest with
+}
+
 // An Event is what all events of one name come to.
 type Event struct {
 	Name  string `json:"name"`

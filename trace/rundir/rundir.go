@@ -20,10 +20,11 @@ const (
 	ClustersFile  = "clusters.json"
 	CallPathsFile = "callpaths.json" // frames of all call paths
 	BurstsFile    = "bursts.parquet"
-	ProfileFile   = "profile.parquet" // level 1 of all ranks
-	StructureFile = "structure.json"  // level 2 of all ranks
-	PhasesFile    = "phases.parquet"  // where there are phases
-	EventsFile    = "events.parquet"  // where there are events
+	ProfileFile   = "profile.parquet"   // level 1 of all ranks
+	InstancesFile = "instances.parquet" // what each instance of each phase took
+	StructureFile = "structure.json"    // level 2 of all ranks
+	PhasesFile    = "phases.parquet"    // where there are phases
+	EventsFile    = "events.parquet"    // where there are events
 	TraceFile     = "trace.prv"
 	TransfersFile = "transfers.parquet" // where calls are known to move something
 	LabelsFile    = "trace.pcf"

@@ -507,7 +507,7 @@ func TestFrameWithoutOffset(t *testing.T) {
 	if c.Paths[0].Name != "MPI_Send@solve.f90:7" || !slices.Equal(offsets, []string{"", "0x10", ""}) {
 		t.Errorf("%+v", c.Paths[0])
 	}
-	path, err := c.Paths[0].path()
+	path, err := c.Paths[0].Path()
 	if err != nil || !slices.EqualFunc(path.Frames, frames, func(a, b trace.Frame) bool { return a.Same(&b) }) {
 		t.Errorf("%v: %+v", err, path)
 	}

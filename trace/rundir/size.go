@@ -54,6 +54,9 @@ func (c *Content) TakeWindowWaits(windows *WaitsTable, why []string) (int64, err
 	return max(0, bytes-c.waitsBytes), err
 }
 
+// Rendered is how many bytes a file has that RenderSums or RenderPictures has made; 0 where they have not.
+func (c *Content) Rendered(name string) int64 { return int64(len(c.made[name])) }
+
 // RenderPictures does the same for the pictures. Members of a team draw them together, one after the other, and the
 // first has them then.
 func (c *Content) RenderPictures(threadsAtWork int) (int64, error) {

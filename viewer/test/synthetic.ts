@@ -4,6 +4,7 @@
 import { efficiencyOf } from './efficiency';
 import { packBytes } from './pack';
 import type { PairsData } from './pairs';
+import type { ProfileData } from './profile';
 import { waitsOf } from './waits';
 
 export interface Shape {
@@ -18,6 +19,7 @@ export interface Shape {
   readonly waits?: Record<string, unknown>; // calls wait for the last of detailRanks, each iteration of the critical path is on the next rank; fields to put in place of those of waits.json
   readonly legs?: number; // iterations of which the critical path is in the page; without, all
   readonly pairs?: PairsData; // what ranks exchanged
+  readonly profile?: ProfileData; // what phases and functions took
   readonly page?: Record<string, unknown>;
 }
 
@@ -201,6 +203,7 @@ export function synthetic(shape: Shape): Synthetic {
     efficiency: shape.efficiency === null ? null : efficiencyOf({ spent, steps, mpi: [...mpiSeconds], endSeconds: endNS / 1e9, iterationSeconds: iterationNS / 1e9 }, shape.efficiency),
     waits: shape.waits ? { ...waitsOf(ranks, endNS / 1e9), ...shape.waits } : null,
     pairs: shape.pairs?.json ?? null,
+    profile: shape.profile?.json ?? null,
     problems: [],
     resolution: '',
     threads: ranks,
@@ -280,6 +283,7 @@ export function synthetic(shape: Shape): Synthetic {
         }
       : {}),
     ...shape.pairs?.columns,
+    ...shape.profile?.columns,
   };
   // What shape.page says of how much there is holds for the columns too.
   const { threads, points: said, overview } = json as { threads: number; points: { count: number }; overview: unknown };

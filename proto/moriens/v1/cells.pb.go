@@ -1801,8 +1801,17 @@ type CellsSums struct {
 	CounterSquaresHigh []uint64 `protobuf:"varint,23,rep,packed,name=counter_squares_high,json=counterSquaresHigh,proto3" json:"counter_squares_high,omitempty"`
 	CounterMin         []int64  `protobuf:"zigzag64,24,rep,packed,name=counter_min,json=counterMin,proto3" json:"counter_min,omitempty"`
 	CounterMax         []int64  `protobuf:"zigzag64,25,rep,packed,name=counter_max,json=counterMax,proto3" json:"counter_max,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// What follows is not sent by agents of earlier versions, whose sums do not distinguish phases.
+	//
+	// The phase path of the program in which the records of a row count, by the ring's own number in CellsPhases; 0 = the
+	// program itself. A row whose records all count elsewhere has a part of their time.
+	Phase         []uint32       `protobuf:"varint,14,rep,packed,name=phase,proto3" json:"phase,omitempty"`
+	MovedNs       []int64        `protobuf:"zigzag64,15,rep,packed,name=moved_ns,json=movedNs,proto3" json:"moved_ns,omitempty"`                // what the path has of records that count in others, less what others have of its own
+	EstimatedNs   []uint64       `protobuf:"varint,16,rep,packed,name=estimated_ns,json=estimatedNs,proto3" json:"estimated_ns,omitempty"`      // of bursts: time in the path of those that cross a border
+	CounterMoved  []int64        `protobuf:"zigzag64,26,rep,packed,name=counter_moved,json=counterMoved,proto3" json:"counter_moved,omitempty"` // per row of bursts and counter: as moved_ns, in proportion to time
+	Phases        []*CellsPhases `protobuf:"bytes,30,rep,name=phases,proto3" json:"phases,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CellsSums) Reset() {
@@ -1964,6 +1973,210 @@ func (x *CellsSums) GetCounterMin() []int64 {
 func (x *CellsSums) GetCounterMax() []int64 {
 	if x != nil {
 		return x.CounterMax
+	}
+	return nil
+}
+
+func (x *CellsSums) GetPhase() []uint32 {
+	if x != nil {
+		return x.Phase
+	}
+	return nil
+}
+
+func (x *CellsSums) GetMovedNs() []int64 {
+	if x != nil {
+		return x.MovedNs
+	}
+	return nil
+}
+
+func (x *CellsSums) GetEstimatedNs() []uint64 {
+	if x != nil {
+		return x.EstimatedNs
+	}
+	return nil
+}
+
+func (x *CellsSums) GetCounterMoved() []int64 {
+	if x != nil {
+		return x.CounterMoved
+	}
+	return nil
+}
+
+func (x *CellsSums) GetPhases() []*CellsPhases {
+	if x != nil {
+		return x.Phases
+	}
+	return nil
+}
+
+// CellsPhases are the phases of the program on one ring. The columns of several messages for one ring continue each
+// other.
+type CellsPhases struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Ring  uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
+	// Phase paths of the ring, in the order of their numbers from 1 on: the number of the one round it, which is less,
+	// and the process's MarkName, 0 = unknown.
+	Parent []uint32 `protobuf:"varint,2,rep,packed,name=parent,proto3" json:"parent,omitempty"`
+	Name   []uint32 `protobuf:"varint,3,rep,packed,name=name,proto3" json:"name,omitempty"`
+	// Sums by path; 0 = the program. All of these columns have one length.
+	Path          []uint32 `protobuf:"varint,4,rep,packed,name=path,proto3" json:"path,omitempty"`
+	Intervals     []uint64 `protobuf:"varint,5,rep,packed,name=intervals,proto3" json:"intervals,omitempty"` // with those that are part of the instance of another one of the path
+	Instances     []uint64 `protobuf:"varint,6,rep,packed,name=instances,proto3" json:"instances,omitempty"`
+	TotalNs       []uint64 `protobuf:"varint,7,rep,packed,name=total_ns,json=totalNs,proto3" json:"total_ns,omitempty"` // of the instances
+	SquaresLow    []uint64 `protobuf:"varint,8,rep,packed,name=squares_low,json=squaresLow,proto3" json:"squares_low,omitempty"`
+	SquaresHigh   []uint64 `protobuf:"varint,9,rep,packed,name=squares_high,json=squaresHigh,proto3" json:"squares_high,omitempty"` // bits 64 to 127
+	MinNs         []uint64 `protobuf:"varint,10,rep,packed,name=min_ns,json=minNs,proto3" json:"min_ns,omitempty"`
+	MaxNs         []uint64 `protobuf:"varint,11,rep,packed,name=max_ns,json=maxNs,proto3" json:"max_ns,omitempty"`
+	ExclusiveNs   []uint64 `protobuf:"varint,12,rep,packed,name=exclusive_ns,json=exclusiveNs,proto3" json:"exclusive_ns,omitempty"`
+	PausedNs      []uint64 `protobuf:"varint,13,rep,packed,name=paused_ns,json=pausedNs,proto3" json:"paused_ns,omitempty"` // time directly in the path in which recording was paused, and in how many parts
+	Paused        []uint64 `protobuf:"varint,14,rep,packed,name=paused,proto3" json:"paused,omitempty"`
+	UnrecordedNs  []uint64 `protobuf:"varint,15,rep,packed,name=unrecorded_ns,json=unrecordedNs,proto3" json:"unrecorded_ns,omitempty"` // likewise of which there is no record
+	Unrecorded    []uint64 `protobuf:"varint,16,rep,packed,name=unrecorded,proto3" json:"unrecorded,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CellsPhases) Reset() {
+	*x = CellsPhases{}
+	mi := &file_moriens_v1_cells_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellsPhases) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellsPhases) ProtoMessage() {}
+
+func (x *CellsPhases) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_cells_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellsPhases.ProtoReflect.Descriptor instead.
+func (*CellsPhases) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_cells_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *CellsPhases) GetRing() uint64 {
+	if x != nil {
+		return x.Ring
+	}
+	return 0
+}
+
+func (x *CellsPhases) GetParent() []uint32 {
+	if x != nil {
+		return x.Parent
+	}
+	return nil
+}
+
+func (x *CellsPhases) GetName() []uint32 {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *CellsPhases) GetPath() []uint32 {
+	if x != nil {
+		return x.Path
+	}
+	return nil
+}
+
+func (x *CellsPhases) GetIntervals() []uint64 {
+	if x != nil {
+		return x.Intervals
+	}
+	return nil
+}
+
+func (x *CellsPhases) GetInstances() []uint64 {
+	if x != nil {
+		return x.Instances
+	}
+	return nil
+}
+
+func (x *CellsPhases) GetTotalNs() []uint64 {
+	if x != nil {
+		return x.TotalNs
+	}
+	return nil
+}
+
+func (x *CellsPhases) GetSquaresLow() []uint64 {
+	if x != nil {
+		return x.SquaresLow
+	}
+	return nil
+}
+
+func (x *CellsPhases) GetSquaresHigh() []uint64 {
+	if x != nil {
+		return x.SquaresHigh
+	}
+	return nil
+}
+
+func (x *CellsPhases) GetMinNs() []uint64 {
+	if x != nil {
+		return x.MinNs
+	}
+	return nil
+}
+
+func (x *CellsPhases) GetMaxNs() []uint64 {
+	if x != nil {
+		return x.MaxNs
+	}
+	return nil
+}
+
+func (x *CellsPhases) GetExclusiveNs() []uint64 {
+	if x != nil {
+		return x.ExclusiveNs
+	}
+	return nil
+}
+
+func (x *CellsPhases) GetPausedNs() []uint64 {
+	if x != nil {
+		return x.PausedNs
+	}
+	return nil
+}
+
+func (x *CellsPhases) GetPaused() []uint64 {
+	if x != nil {
+		return x.Paused
+	}
+	return nil
+}
+
+func (x *CellsPhases) GetUnrecordedNs() []uint64 {
+	if x != nil {
+		return x.UnrecordedNs
+	}
+	return nil
+}
+
+func (x *CellsPhases) GetUnrecorded() []uint64 {
+	if x != nil {
+		return x.Unrecorded
 	}
 	return nil
 }
@@ -2137,7 +2350,7 @@ const file_moriens_v1_cells_proto_rawDesc = "" +
 	"\vCellsLabels\x12\x12\n" +
 	"\x04rows\x18\x01 \x03(\rR\x04rows\x12\x18\n" +
 	"\acluster\x18\x02 \x03(\x11R\acluster\x12\x12\n" +
-	"\x04kind\x18\x03 \x03(\x11R\x04kind\"\x9c\x04\n" +
+	"\x04kind\x18\x03 \x03(\x11R\x04kind\"\xc6\x05\n" +
 	"\tCellsSums\x12\x12\n" +
 	"\x04ring\x18\x01 \x03(\x06R\x04ring\x12\x12\n" +
 	"\x04call\x18\x02 \x03(\bR\x04call\x12\x12\n" +
@@ -2161,7 +2374,33 @@ const file_moriens_v1_cells_proto_rawDesc = "" +
 	"\vcounter_min\x18\x18 \x03(\x12R\n" +
 	"counterMin\x12\x1f\n" +
 	"\vcounter_max\x18\x19 \x03(\x12R\n" +
-	"counterMaxB$Z\"moriens/proto/moriens/v1;moriensv1b\x06proto3"
+	"counterMax\x12\x14\n" +
+	"\x05phase\x18\x0e \x03(\rR\x05phase\x12\x19\n" +
+	"\bmoved_ns\x18\x0f \x03(\x12R\amovedNs\x12!\n" +
+	"\festimated_ns\x18\x10 \x03(\x04R\vestimatedNs\x12#\n" +
+	"\rcounter_moved\x18\x1a \x03(\x12R\fcounterMoved\x12/\n" +
+	"\x06phases\x18\x1e \x03(\v2\x17.moriens.v1.CellsPhasesR\x06phases\"\xc7\x03\n" +
+	"\vCellsPhases\x12\x12\n" +
+	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x16\n" +
+	"\x06parent\x18\x02 \x03(\rR\x06parent\x12\x12\n" +
+	"\x04name\x18\x03 \x03(\rR\x04name\x12\x12\n" +
+	"\x04path\x18\x04 \x03(\rR\x04path\x12\x1c\n" +
+	"\tintervals\x18\x05 \x03(\x04R\tintervals\x12\x1c\n" +
+	"\tinstances\x18\x06 \x03(\x04R\tinstances\x12\x19\n" +
+	"\btotal_ns\x18\a \x03(\x04R\atotalNs\x12\x1f\n" +
+	"\vsquares_low\x18\b \x03(\x04R\n" +
+	"squaresLow\x12!\n" +
+	"\fsquares_high\x18\t \x03(\x04R\vsquaresHigh\x12\x15\n" +
+	"\x06min_ns\x18\n" +
+	" \x03(\x04R\x05minNs\x12\x15\n" +
+	"\x06max_ns\x18\v \x03(\x04R\x05maxNs\x12!\n" +
+	"\fexclusive_ns\x18\f \x03(\x04R\vexclusiveNs\x12\x1b\n" +
+	"\tpaused_ns\x18\r \x03(\x04R\bpausedNs\x12\x16\n" +
+	"\x06paused\x18\x0e \x03(\x04R\x06paused\x12#\n" +
+	"\runrecorded_ns\x18\x0f \x03(\x04R\funrecordedNs\x12\x1e\n" +
+	"\n" +
+	"unrecorded\x18\x10 \x03(\x04R\n" +
+	"unrecordedB$Z\"moriens/proto/moriens/v1;moriensv1b\x06proto3"
 
 var (
 	file_moriens_v1_cells_proto_rawDescOnce sync.Once
@@ -2176,7 +2415,7 @@ func file_moriens_v1_cells_proto_rawDescGZIP() []byte {
 }
 
 var file_moriens_v1_cells_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_moriens_v1_cells_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_moriens_v1_cells_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_moriens_v1_cells_proto_goTypes = []any{
 	(CellsCall_Op)(0),      // 0: moriens.v1.CellsCall.Op
 	(*CellsAsk)(nil),       // 1: moriens.v1.CellsAsk
@@ -2196,6 +2435,7 @@ var file_moriens_v1_cells_proto_goTypes = []any{
 	(*CellsRows)(nil),      // 15: moriens.v1.CellsRows
 	(*CellsLabels)(nil),    // 16: moriens.v1.CellsLabels
 	(*CellsSums)(nil),      // 17: moriens.v1.CellsSums
+	(*CellsPhases)(nil),    // 18: moriens.v1.CellsPhases
 }
 var file_moriens_v1_cells_proto_depIdxs = []int32{
 	3,  // 0: moriens.v1.CellsAsk.survey:type_name -> moriens.v1.CellsSurvey
@@ -2214,11 +2454,12 @@ var file_moriens_v1_cells_proto_depIdxs = []int32{
 	16, // 13: moriens.v1.CellsAnswer.labels:type_name -> moriens.v1.CellsLabels
 	13, // 14: moriens.v1.CellsTeam.begin:type_name -> moriens.v1.CellsBegin
 	0,  // 15: moriens.v1.CellsCall.op:type_name -> moriens.v1.CellsCall.Op
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	18, // 16: moriens.v1.CellsSums.phases:type_name -> moriens.v1.CellsPhases
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_cells_proto_init() }
@@ -2250,7 +2491,7 @@ func file_moriens_v1_cells_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_cells_proto_rawDesc), len(file_moriens_v1_cells_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -5,6 +5,7 @@ import { count, flag, isObject, list, object, optional, pair, text, type Of } fr
 import { readEfficiency, type Efficiency } from './efficiency';
 import { readManifest, type Manifest } from './manifest';
 import { checkPairs, readPairs, type Pairs } from './pairs';
+import { checkProfile, readProfile, type Profile } from './profile';
 import { KINDS, readWaits, type Waits } from './waits';
 
 const MAGIC = 'MORIENSPAGE1\n';
@@ -44,7 +45,7 @@ const readPage = object({
   bins: flag,
 });
 
-export type Page = Of<typeof readPage> & { manifest: Manifest | null; clusters: Clusters | null; efficiency: Efficiency | null; waits: Waits | null; pairs: Pairs | null };
+export type Page = Of<typeof readPage> & { manifest: Manifest | null; clusters: Clusters | null; efficiency: Efficiency | null; waits: Waits | null; pairs: Pairs | null; profile: Profile | null };
 
 const views = {
   u8: Uint8Array,
@@ -87,10 +88,11 @@ export function loadPack(bytes: Uint8Array): Pack {
     efficiency: isObject(document['efficiency']) ? readEfficiency(document['efficiency']) : null,
     waits: isObject(document['waits']) ? readWaits(document['waits']) : null,
     pairs: isObject(document['pairs']) ? readPairs(document['pairs']) : null,
+    profile: isObject(document['profile']) ? readProfile(document['profile']) : null,
   };
   checkFormat(json.format);
   checkLengths(json, columns);
-  const wrong = json.pairs ? checkPairs(json.pairs, columns) : '';
+  const wrong = (json.pairs ? checkPairs(json.pairs, columns) : '') || (json.profile ? checkProfile(json.profile, json.threads, columns) : '');
   if (wrong) throw new PackError(`The data of this page are damaged: ${wrong}.`, REWRITE);
   return new Pack(json, columns, bytes.length);
 }

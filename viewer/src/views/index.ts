@@ -6,6 +6,7 @@ import { Live } from './Live';
 import { names, type Id, type Name } from './names';
 import { Overview } from './Overview';
 import { Pairs } from './Pairs';
+import { Profile } from './Profile';
 import { Ranks } from './Ranks';
 import { Refinement } from './Refinement';
 import { Space } from './Space';
@@ -20,6 +21,7 @@ const components: Record<Id, ComponentType> = {
   overview: Overview,
   space: Space,
   timeline: Timeline,
+  profile: Profile,
   clusters: Clusters,
   refinement: Refinement,
   ranks: Ranks,

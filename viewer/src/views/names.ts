@@ -13,6 +13,7 @@ const all = [
   { id: 'overview', title: 'Overview', key: '1' },
   { id: 'space', title: 'Burst space', key: '2' },
   { id: 'timeline', title: 'Timeline', key: '3' },
+  { id: 'profile', title: 'Profile', key: 'c' },
   { id: 'clusters', title: 'Clusters', key: '4' },
   { id: 'refinement', title: 'Refinement', key: '5' },
   { id: 'ranks', title: 'Ranks', key: '6' },

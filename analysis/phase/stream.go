@@ -1,0 +1,220 @@
+package phase
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// A Stream sums up the phases of a thread a stretch of its time at a time, and keeps neither records nor intervals: its
+// memory grows with paths and with phases that are open at one time. Paths are numbered in the order in which they are
+// first there, as Lay numbers them. The zero value is a thread of which nothing is known yet.
+type Stream struct {
+	paths          Paths
+	begun          bool
+	beginNS, nowNS int64
+	open           []openPhase // outermost first
+	sums           map[int32]*Sum
+	idle           map[int32]*Idle
+}
+
+type openPhase struct {
+	name    uint32
+	beginNS int64
+	path    int32
+	part    bool // of the instance of the one round it
+}
+
+// A Mark begins or ends a phase.
+type Mark struct {
+	NS   int64
+	Name uint32
+	End  bool
+}
+
+// Paths are those so far. They are not to be changed.
+func (s *Stream) Paths() *Paths { return &s.paths }
+
+// Begun is whether the thread's time has begun, and Now how far it is known.
+func (s *Stream) Begun() bool { return s.begun }
+
+// Now is described with Begun.
+func (s *Stream) Now() int64 { return s.nowNS }
+
+// Begin begins the thread's time, unless it has begun.
+func (s *Stream) Begin(ns int64) {
+	if !s.begun {
+		s.begun, s.beginNS, s.nowNS = true, ns, ns
+		s.sums, s.idle = make(map[int32]*Sum), make(map[int32]*Idle)
+	}
+}
+
+// A Stretch is the part of a thread's time that follows what a Stream has.
+type Stretch struct {
+	// Intervals are the phases in the stretch, as far as they lie in it, those from before it and those that go on behind
+	// it included.
+	Intervals []Interval
+
+	ended  []int32 // intervals that end in it
+	origin []int64 // when each begins, also where that is before
+	kept   []int32 // intervals that are open at its end, outermost first
+	endNS  int64
+}
+
+// Stretch forms the intervals up to a moment. Marks are in the order of time; one that is not, or not in the stretch,
+// counts as at the nearest moment at which it can be. A phase that is still open when one round it ends, ends there
+// too; an end of what is not open is ignored.
+func (s *Stream) Stretch(marks []Mark, endNS int64) *Stretch {
+	x := &Stretch{endNS: max(endNS, s.nowNS)}
+	for k, p := range s.open {
+		x.kept = append(x.kept, int32(k))
+		x.origin = append(x.origin, p.beginNS)
+		x.Intervals = append(x.Intervals, Interval{Name: p.name, Depth: int32(k), BeginNS: s.nowNS, EndNS: x.endNS, Number: -1})
+	}
+	ns := s.nowNS
+	for _, m := range marks {
+		ns = min(max(m.NS, ns), x.endNS)
+		if !m.End {
+			x.kept = append(x.kept, int32(len(x.Intervals)))
+			x.origin = append(x.origin, ns)
+			x.Intervals = append(x.Intervals, Interval{Name: m.Name, Depth: int32(len(x.kept) - 1), BeginNS: ns, EndNS: x.endNS, Number: -1})
+			continue
+		}
+		k := Ends(len(x.kept), func(k int) uint32 { return x.Intervals[x.kept[k]].Name }, m.Name)
+		if k < 0 {
+			continue
+		}
+		for _, i := range x.kept[k:] {
+			x.Intervals[i].EndNS = ns
+			x.ended = append(x.ended, i)
+		}
+		x.kept = x.kept[:k]
+	}
+	return x
+}
+
+// Ends is which of some open phases, outermost first, an end of a name ends: the innermost one that has it, with those
+// in it; -1: none.
+func Ends(open int, name func(k int) uint32, of uint32) int {
+	k := open - 1
+	for k >= 0 && name(k) != of {
+		k--
+	}
+	return k
+}
+
+// Take takes in a stretch, the first of those that Stretch has formed since the last, with what was done in it, and
+// returns in which paths that lies. Records lie in the stretch as a whole.
+func (s *Stream) Take(x *Stretch, r *Records) (Located, error) {
+	s.Begin(min(s.nowNS, x.endNS))
+	t, err := lay(s.paths, s.nowNS, x.endNS, x.Intervals)
+	if err != nil {
+		return Located{}, err
+	}
+	s.paths = t.own
+	for _, sum := range t.Sums(x.Intervals) {
+		s.sum(sum.Path).ExclusiveNS += sum.ExclusiveNS
+	}
+	l := t.Locate(r)
+	for _, idle := range l.Idle {
+		to := s.idle[idle.Path]
+		if to == nil {
+			to = &Idle{Path: idle.Path}
+			s.idle[idle.Path] = to
+		}
+		to.PausedNS, to.PausedParts = to.PausedNS+idle.PausedNS, to.PausedParts+idle.PausedParts
+		to.UnrecordedNS, to.UnrecordedParts = to.UnrecordedNS+idle.UnrecordedNS, to.UnrecordedParts+idle.UnrecordedParts
+	}
+	was := s.open
+	phaseOf := func(i int32) openPhase {
+		if int(i) < len(was) { // it was open at the begin
+			return was[i]
+		}
+		return openPhase{x.Intervals[i].Name, x.origin[i], t.Path[i], t.Instance[i] != i}
+	}
+	for _, i := range x.ended {
+		s.leave(phaseOf(i), x.Intervals[i].EndNS)
+	}
+	s.open = nil
+	for _, i := range x.kept {
+		s.open = append(s.open, phaseOf(i))
+	}
+	s.nowNS = t.EndNS
+	return l, nil
+}
+
+func (s *Stream) sum(path int32) *Sum {
+	if s.sums[path] == nil {
+		s.sums[path] = &Sum{Path: path}
+	}
+	return s.sums[path]
+}
+
+// leave counts a phase that has ended.
+func (s *Stream) leave(p openPhase, ns int64) {
+	sum := s.sum(p.path)
+	sum.Intervals++
+	if !p.part {
+		sum.Instances.Add(ns - p.beginNS)
+	}
+}
+
+// Lead says that the program began so much earlier, without a phase or a record.
+func (s *Stream) Lead(ns int64) {
+	if !s.begun || ns <= 0 {
+		return
+	}
+	s.beginNS -= ns
+	s.sum(0).ExclusiveNS += ns
+	if s.idle[0] == nil {
+		s.idle[0] = new(Idle)
+	}
+	s.idle[0].UnrecordedNS += ns
+	s.idle[0].UnrecordedParts++
+}
+
+// Clone is a Stream that continues by itself.
+func (s *Stream) Clone() *Stream {
+	c := *s
+	c.paths.nodes, c.paths.children = slices.Clone(s.paths.nodes), maps.Clone(s.paths.children)
+	c.open = slices.Clone(s.open)
+	c.sums, c.idle = make(map[int32]*Sum), make(map[int32]*Idle)
+	for path, sum := range s.sums {
+		own := *sum
+		c.sums[path] = &own
+	}
+	for path, idle := range s.idle {
+		own := *idle
+		c.idle[path] = &own
+	}
+	return &c
+}
+
+// Close ends the thread's time, with the phases that are open, and returns its sums by path, the program's first, and
+// the time without records. Nothing can follow it.
+func (s *Stream) Close() (sums []Sum, idle []Idle) {
+	if !s.begun {
+		return nil, nil
+	}
+	for _, p := range s.open {
+		s.leave(p, s.nowNS)
+	}
+	s.open = nil
+	program := s.sum(0)
+	program.Intervals = 1
+	program.Instances.Add(s.nowNS - s.beginNS)
+	for _, sum := range s.sums {
+		sums = append(sums, *sum)
+	}
+	for _, x := range s.idle {
+		idle = append(idle, *x)
+	}
+	slices.SortFunc(sums, func(a, b Sum) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(idle, func(a, b Idle) int { return cmp.Compare(a.Path, b.Path) })
+	return sums, idle
+}
+
+// Bytes is about what the Stream takes of memory.
+func (s *Stream) Bytes() int64 {
+	return int64(len(s.paths.nodes))*(8+48) + int64(cap(s.open))*24 + int64(len(s.sums))*136 + int64(len(s.idle))*88
+}

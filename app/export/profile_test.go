@@ -1,0 +1,216 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	gprof "github.com/google/pprof/profile"
+
+	"moriens/app/pairing"
+	"moriens/app/profiling"
+	"moriens/app/question"
+	"moriens/internal/hint"
+	"moriens/trace/calltree"
+	"moriens/trace/rundir/rundirtest"
+)
+
+// profiled writes the run directory of a planted profile.
+func profiled(t testing.TB, ranks int) string {
+	t.Helper()
+	dir := t.TempDir()
+	p := rundirtest.Profile(ranks)
+	if err := rundirtest.WriteProfile(dir, p, p.Manifest()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func profileTree(t testing.TB, dir string, shape profiling.Shape) *calltree.Tree {
+	t.Helper()
+	s, err := profiling.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := s.Tree(shape, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func exportProfile(t testing.TB, c ProfileConfig) string {
+	t.Helper()
+	var said bytes.Buffer
+	c.Stdout = &said
+	if err := c.Run(t.Context()); err != nil {
+		t.Fatalf("%s: %v\nhint: %s", c.Format, err, hint.Of(err))
+	}
+	return said.String()
+}
+
+// sumOf is the time of all nodes and threads.
+func sumOf(t testing.TB, tree *calltree.Tree) (ns int64) {
+	t.Helper()
+	v, err := tree.Total()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range v.NS {
+		ns += x
+	}
+	return ns
+}
+
+// The exports of a run directory have the time of its profile, in a file and on stdout.
+func TestProfileOfADirectory(t *testing.T) {
+	dir := profiled(t, 3)
+	want := sumOf(t, profileTree(t, dir, profiling.Exported))
+	if want == 0 {
+		t.Fatal("nothing is planted")
+	}
+	out := filepath.Join(t.TempDir(), "run.pb.gz")
+	if said := exportProfile(t, ProfileConfig{Dir: dir, Format: Pprof, Out: out}); !strings.Contains(said, "of 3 threads") {
+		t.Errorf("%q", said)
+	}
+	file, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := gprof.ParseData(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := int64(0)
+	for _, s := range p.Sample {
+		got += s.Value[1]
+	}
+	if got != want {
+		t.Errorf("pprof: %d, want %d", got, want)
+	}
+	got = 0
+	for line := range strings.Lines(exportProfile(t, ProfileConfig{Dir: dir, Format: Folded, Unit: time.Nanosecond})) {
+		n, err := strconv.ParseInt(strings.TrimSpace(line[strings.LastIndexByte(line, ' ')+1:]), 10, 64)
+		if err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		got += n
+	}
+	if got != want {
+		t.Errorf("folded: %d, want %d", got, want)
+	}
+}
+
+// What exists is refused and remains, but an empty directory, into whose place TAU's comes.
+func TestProfileWhereSomethingIs(t *testing.T) {
+	dir := profiled(t, 2)
+	for _, format := range []string{Pprof, Folded, Hatchet, TAU} {
+		out := filepath.Join(t.TempDir(), "out")
+		if err := os.WriteFile(out, []byte("precious"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		c := ProfileConfig{Dir: dir, Format: format, Unit: time.Microsecond, Out: out, Stdout: new(bytes.Buffer)}
+		if err := c.Run(t.Context()); !errors.As(err, new(question.UsageError)) {
+			t.Errorf("%s: %v", format, err)
+		}
+		if text, _ := os.ReadFile(out); string(text) != "precious" {
+			t.Errorf("%s: %q", format, text)
+		}
+	}
+	empty := t.TempDir()
+	exportProfile(t, ProfileConfig{Dir: dir, Format: TAU, Out: empty})
+	for _, name := range []string{"MULTI__TIME/profile.0.0.0", "MULTI__TIME/profile.1.0.0", "MULTI__PAPI_TOT_INS/profile.1.0.0", "MULTI__sent_bytes/profile.1.0.0"} {
+		if _, err := os.Stat(filepath.Join(empty, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	c := ProfileConfig{Dir: dir, Format: TAU, Out: empty, Stdout: new(bytes.Buffer)}
+	if err := c.Run(t.Context()); !errors.As(err, new(question.UsageError)) {
+		t.Error(err)
+	}
+	// Between looking and writing another may have come: that is refused too.
+	if err := Directory(empty, noFiles); err == nil {
+		t.Error("a directory with files was replaced")
+	}
+	if _, err := os.Stat(filepath.Join(empty, "MULTI__TIME")); err != nil {
+		t.Error(err)
+	}
+}
+
+func noFiles(func(string) (io.WriteCloser, error)) error { return nil }
+
+// What is stopped leaves nothing behind.
+func TestStoppedProfile(t *testing.T) {
+	dir := profiled(t, 2)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for _, format := range []string{Pprof, Folded, Hatchet, TAU} {
+		folder := t.TempDir()
+		c := ProfileConfig{Dir: dir, Format: format, Unit: time.Microsecond, Out: filepath.Join(folder, "out"), Stdout: new(bytes.Buffer)}
+		if err := c.Run(stopped); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", format, err)
+		}
+		if list, _ := os.ReadDir(folder); len(list) > 0 {
+			t.Errorf("%s: %v is left", format, list)
+		}
+	}
+}
+
+// More files of TAU than a file system likes are written only if ranks are chosen.
+func TestManyFiles(t *testing.T) {
+	dir := profiled(t, 900) // with 5 metrics
+	out := filepath.Join(t.TempDir(), "tau")
+	c := ProfileConfig{Dir: dir, Format: TAU, Out: out, Stdout: new(bytes.Buffer)}
+	err := c.Run(t.Context())
+	if !errors.As(err, new(question.UsageError)) || !strings.Contains(hint.Of(err), "--rank 0-899") {
+		t.Errorf("%v; hint: %s", err, hint.Of(err))
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("something was written")
+	}
+	if err := c.Ranks.UnmarshalText([]byte("0-1,899")); err != nil {
+		t.Fatal(err)
+	}
+	if said := exportProfile(t, c); !strings.Contains(said, "15 files") {
+		t.Errorf("%q", said)
+	}
+	if _, err := os.Stat(filepath.Join(out, "MULTI__TIME/profile.899.0.0")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAllRanks(t *testing.T) {
+	for _, tt := range []struct {
+		threads []calltree.Thread
+		want    string
+	}{
+		{[]calltree.Thread{{Rank: 0}, {Rank: 0, Thread: 1}, {Rank: 1}, {Rank: 3}}, "0-1,3"},
+		{[]calltree.Thread{{Rank: 0}, {Rank: 1}, {World: 1, Rank: 2}}, "0:0-1,1:2"},
+	} {
+		got := allRanks(&calltree.Tree{Threads: tt.threads})
+		if got != tt.want {
+			t.Errorf("%s, want %s", got, tt.want)
+		}
+		if err := new(pairing.RankList).UnmarshalText([]byte(got)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What has no tree, and what needs a directory, is refused.
+func TestProfileMistakes(t *testing.T) {
+	dir := profiled(t, 1)
+	for _, c := range []ProfileConfig{{By: profiling.ByRank, Format: Pprof}, {By: profiling.ByInstance, Format: Folded}, {Format: TAU}} {
+		c.Dir, c.Stdout, c.Unit = dir, new(bytes.Buffer), time.Microsecond
+		if err := c.Run(t.Context()); !errors.As(err, new(question.UsageError)) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

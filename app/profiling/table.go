@@ -1,0 +1,460 @@
+package profiling
+
+import (
+	"math"
+	"slices"
+
+	"moriens/app/question"
+	"moriens/trace/calltree"
+	"moriens/trace/rundir"
+)
+
+// A Table is a profile with statistics over threads.
+type Table struct {
+	Unit           string // of values; empty: a ratio, or not known
+	Threads, Ranks int
+	Rows           []Row // all of them, in order; of a tree, and of phases, each behind what it is in, the program first
+	Total          Row
+	Shares         []Share // by rank or node, in the place of rows
+}
+
+// A Row is something that ran.
+type Row struct {
+	calltree.Node          // without its parent
+	Stack         []string // names from the outermost on, its own the last; without the program's
+	Phase         string   // path of its phase, or of that which it lies in; empty: the program
+	Depth         int      // 0 = the program
+	Children      int      // in a tree
+	// Time, and how often it ran: calls, bursts, instances; of functions that is not known, nor what they compute.
+	ExclusiveNS, InclusiveNS Spread
+	Calls, Subcalls          Spread // Subcalls: calls and phases directly in it
+	Exclusive, Inclusive     Spread // of the metric, where it is not the time
+	ExclusiveRatio           *Ratio // of a metric that is one
+	InclusiveRatio           *Ratio
+	PerCallNS                float64 // how long one takes as a whole, in this phase or not; NaN: not known
+	Estimated                float64 // share of its time in bursts that cross a border of phases: their counters are shared by time
+	Missing                  int64   // bursts without a value of the counter
+}
+
+// A Share is what a rank or a node has.
+type Share struct {
+	calltree.Thread // of a node the host alone
+	Ranks, Threads  int
+
+	NS, ComputingNS, MPINS, PausedNS, UnrecordedNS int64
+
+	OtherNS int64 // time of phases that no row explains
+	Calls   int64 // of MPI
+	Value   int64 // of the metric, if it is neither the time nor a ratio
+	above   int64 // of a ratio
+	below   int64
+}
+
+// Ratio is that of a metric that is one; NaN: not known.
+func (s *Share) Ratio() float64 {
+	if s.below <= 0 {
+		return math.NaN()
+	}
+	return float64(s.above) / float64(s.below)
+}
+
+// Add adds what another has.
+func (s *Share) Add(o *Share) {
+	s.Ranks, s.Threads = s.Ranks+o.Ranks, s.Threads+o.Threads
+	for _, x := range [][2]*int64{
+		{&s.NS, &o.NS}, {&s.ComputingNS, &o.ComputingNS}, {&s.MPINS, &o.MPINS}, {&s.PausedNS, &o.PausedNS}, {&s.UnrecordedNS, &o.UnrecordedNS}, {&s.OtherNS, &o.OtherNS},
+		{&s.Calls, &o.Calls}, {&s.Value, &o.Value}, {&s.above, &o.above}, {&s.below, &o.below},
+	} {
+		*x[0] = plus(*x[0], *x[1])
+	}
+}
+
+// A tally makes a table, thread by thread. Rows are nodes, or groups of nodes.
+type tally struct {
+	a *Answer
+	b *builder
+	w *walk
+
+	rows    []summing
+	group   []int32 // by node: its row
+	inner   []bool  // by node: one of its row is round it
+	named   map[string]int32
+	of      []int32 // by row: its first node
+	unsplit int64   // bytes of which no phase is known
+	tallying
+}
+
+// tallying is what is forgotten where the file has to be read again.
+type tallying struct {
+	threads, ranks  int
+	first, last     calltree.Thread
+	shares          []Share
+	hosts           map[string]int
+	lacking, beyond int64
+	inside          [][]int64 // by column of the walk that matters, and node: inclusive
+	sub             []int64   // by node
+	round           []bool    // by node: in list
+	values          [figures][]int64
+	used            []int32
+	is              []bool
+}
+
+// Figures of rows.
+const (
+	ofExclusive = iota
+	ofInclusive
+	ofCalls
+	ofSubcalls
+	ofValue
+	ofValueInside
+	ofBelow // the second part of a ratio
+	ofBelowInside
+	figures
+)
+
+// A summing is a row in the making.
+type summing struct {
+	spreads                            [ofValueInside + 1]spreading
+	ratio, inside                      rating
+	ns, whole, calls, estimated, lacks int64
+}
+
+// tabulate reads the profile in a shape.
+func (a *Answer) tabulate(shape Shape) error {
+	b := newBuilder(a.Source, shape)
+	t := &tally{a: a, b: b, named: make(map[string]int32)}
+	t.reset()
+	w := &walk{b: b, ranks: a.Ranks, columns: a.columns(), give: t.add}
+	t.w = w
+	var err error
+	switch {
+	case a.Metric == metricLate:
+		if w.more, err = a.late(b); err != nil {
+			return err
+		}
+	case w.moves():
+		labels := &walk{b: b, ranks: a.Ranks, columns: w.columns, labels: true, give: func(*threadValues) error { return nil }}
+		if err := labels.run(func() {}); err != nil {
+			return err
+		}
+		w.more = labels.more
+		for _, list := range w.more {
+			for _, m := range list {
+				if m.node == 0 {
+					t.unsplit = plus(t.unsplit, m.values[0])
+				}
+			}
+		}
+	}
+	if err := w.run(t.reset); err != nil {
+		return err
+	}
+	if err := checkRanks(a.Ranks, w.seen); err != nil {
+		return err
+	}
+	if err := a.checkIn(shape, b); err != nil {
+		return err
+	}
+	if t.threads == 0 {
+		return question.Lacking(rundir.AdviseDamage, "%s has no row of a thread", rundir.ProfileFile)
+	}
+	a.Table = t.table()
+	a.note(t)
+	return nil
+}
+
+func (t *tally) reset() {
+	t.rows, t.tallying = nil, tallying{hosts: make(map[string]int)}
+}
+
+// place gives new nodes their rows.
+func (t *tally) place() {
+	for i := len(t.group); i < len(t.b.nodes); i++ {
+		n := &t.b.nodes[i]
+		if t.a.By != ByFunctions {
+			t.group, t.inner, t.of = append(t.group, int32(i)), append(t.inner, false), append(t.of, int32(i))
+			continue
+		}
+		key := string(n.Type) + "\x00" + n.Name
+		row, known := t.named[key]
+		if !known {
+			row = int32(len(t.of))
+			t.named[key] = row
+			t.of = append(t.of, int32(i))
+		}
+		within := false
+		for p := n.Parent; p >= 0 && !within; p = t.b.nodes[p].Parent {
+			within = t.group[p] == row
+		}
+		t.group, t.inner = append(t.group, row), append(t.inner, within)
+	}
+	n := len(t.of)
+	t.rows = append(t.rows, make([]summing, n-len(t.rows))...)
+	t.is = append(t.is, make([]bool, n-len(t.is))...)
+	for i := range t.values {
+		t.values[i] = append(t.values[i], make([]int64, n-len(t.values[i]))...)
+	}
+	n = len(t.b.nodes)
+	if t.inside == nil {
+		t.inside = make([][]int64, 1+len(t.w.columns))
+	}
+	for i := range t.inside {
+		t.inside[i] = append(t.inside[i], make([]int64, n-len(t.inside[i]))...)
+	}
+	t.sub = append(t.sub, make([]int64, n-len(t.sub))...)
+	t.round = append(t.round, make([]bool, n-len(t.round))...)
+}
+
+// add takes in a thread.
+func (t *tally) add(v *threadValues) error {
+	if len(t.group) < len(t.b.nodes) || t.inside == nil || len(t.rows) < len(t.of) {
+		t.place()
+	}
+	lacking, beyond := v.own(t.w.phased)
+	t.lacking, t.beyond = plus(t.lacking, lacking), plus(t.beyond, beyond)
+	if t.threads == 0 {
+		t.first = v.thread
+	}
+	if t.threads == 0 || t.last.World != v.thread.World || t.last.Rank != v.thread.Rank {
+		t.ranks++
+	}
+	t.last = v.thread
+	t.threads++
+	if t.a.By == ByRank || t.a.By == ByNode {
+		t.share(v)
+	}
+	nodes := t.b.nodes
+	var list []int32 // nodes with a value, and those round them
+	for _, node := range v.touched {
+		for at := node; at >= 0 && !t.round[at]; at = nodes[at].Parent {
+			t.round[at] = true
+			list = append(list, at)
+		}
+	}
+	slices.Sort(list)
+	for _, node := range slices.Backward(list) {
+		n := &nodes[node]
+		for i, inside := range t.inside {
+			own := v.columns[atNS][node]
+			if i > 0 {
+				own = v.columns[atOthers+i-1][node]
+			}
+			inside[node] = plus(inside[node], own)
+			if n.Parent >= 0 {
+				inside[n.Parent] = plus(inside[n.Parent], inside[node])
+			}
+		}
+		if n.Parent >= 0 && (n.Type == calltree.MPI || n.Type == calltree.Phase) {
+			t.sub[n.Parent] = plus(t.sub[n.Parent], v.columns[atCalls][node])
+		}
+	}
+	for _, node := range list {
+		t.take(v, node)
+	}
+	for _, row := range t.used {
+		t.spread(row, &v.thread)
+	}
+	t.used = t.used[:0]
+	return nil
+}
+
+// take adds a node of a thread to its row, and forgets what is inside it.
+func (t *tally) take(v *threadValues, node int32) {
+	row := t.group[node]
+	if !t.is[row] {
+		t.is[row] = true
+		t.used = append(t.used, row)
+	}
+	add := func(figure int, x int64) { t.values[figure][row] = plus(t.values[figure][row], x) }
+	add(ofExclusive, v.columns[atNS][node])
+	add(ofCalls, v.columns[atCalls][node])
+	add(ofSubcalls, t.sub[node])
+	s := &t.rows[row]
+	s.ns, s.whole = plus(s.ns, v.columns[atNS][node]), plus(s.whole, v.columns[atWhole][node])
+	s.estimated, s.calls = plus(s.estimated, v.columns[atEstimated][node]), plus(s.calls, v.columns[atCalls][node])
+	for i := range t.w.columns {
+		figure, inside := ofValue, ofValueInside
+		if i > 0 {
+			figure, inside = ofBelow, ofBelowInside
+		}
+		add(figure, v.columns[atOthers+i][node])
+		if !t.inner[node] {
+			add(inside, t.inside[1+i][node])
+		}
+	}
+	if !t.inner[node] {
+		add(ofInclusive, t.inside[0][node])
+	}
+	t.sub[node], t.round[node] = 0, false
+	for _, inside := range t.inside {
+		inside[node] = 0
+	}
+}
+
+// spread adds what a row of a thread has to that of all threads.
+func (t *tally) spread(row int32, of *calltree.Thread) {
+	s := &t.rows[row]
+	switch {
+	case t.a.Metric == metricIPC:
+		s.ratio.add(t.values[ofValue][row], t.values[ofBelow][row], of)
+		s.inside.add(t.values[ofValueInside][row], t.values[ofBelowInside][row], of)
+	case len(t.w.columns) == 2:
+		s.lacks = plus(s.lacks, t.values[ofBelow][row])
+	}
+	for i := range s.spreads {
+		if i < ofValue || len(t.w.columns) > 0 {
+			s.spreads[i].add(t.values[i][row], of)
+		}
+	}
+	for i := range t.values {
+		t.values[i][row] = 0
+	}
+	t.is[row] = false
+}
+
+// share adds a thread to those of its rank or node.
+func (t *tally) share(v *threadValues) {
+	var s *Share
+	if t.a.By == ByNode {
+		at, known := t.hosts[v.thread.Host]
+		if !known {
+			at = len(t.shares)
+			t.hosts[v.thread.Host] = at
+			t.shares = append(t.shares, Share{Thread: calltree.Thread{Host: v.thread.Host}})
+		}
+		s = &t.shares[at]
+		if v.thread.World != s.World || v.thread.Rank != s.Rank || s.Ranks == 0 {
+			s.Ranks++
+		}
+		s.World, s.Rank = v.thread.World, v.thread.Rank
+	} else {
+		if n := len(t.shares); n == 0 || t.shares[n-1].World != v.thread.World || t.shares[n-1].Rank != v.thread.Rank {
+			t.shares = append(t.shares, Share{Thread: v.thread, Ranks: 1})
+		}
+		s = &t.shares[len(t.shares)-1]
+	}
+	s.Threads++
+	var above, below int64
+	for _, node := range v.touched {
+		ns := v.columns[atNS][node]
+		s.NS = plus(s.NS, ns)
+		switch t.b.nodes[node].Type {
+		case calltree.Cluster:
+			s.ComputingNS = plus(s.ComputingNS, ns)
+		case calltree.MPI:
+			s.MPINS = plus(s.MPINS, ns)
+			s.Calls = plus(s.Calls, v.columns[atCalls][node])
+		case calltree.Paused:
+			s.PausedNS = plus(s.PausedNS, ns)
+		case calltree.Unrecorded:
+			s.UnrecordedNS = plus(s.UnrecordedNS, ns)
+		default:
+			s.OtherNS = plus(s.OtherNS, ns)
+		}
+		if len(t.w.columns) > 0 {
+			above = plus(above, v.columns[atOthers][node])
+		}
+		if len(t.w.columns) > 1 {
+			below = plus(below, v.columns[atOthers+1][node])
+		}
+	}
+	s.Value, s.above, s.below = plus(s.Value, above), plus(s.above, above), plus(s.below, below)
+}
+
+// unit is that of values.
+func (a *Answer) unit() string {
+	switch a.Metric {
+	case metricTime, metricLate:
+		return "ns"
+	case metricCalls:
+		return "calls"
+	case metricBytes:
+		return unitBytes
+	case metricIPC:
+		return "instructions per cycle"
+	}
+	return a.Counters[a.counter(a.Metric)].Unit
+}
+
+// table makes the table of all threads.
+func (t *tally) table() *Table {
+	out := &Table{Unit: t.a.unit(), Threads: t.threads, Ranks: t.ranks, Shares: t.shares}
+	rows := make([]Row, len(t.rows))
+	for i := range t.rows {
+		rows[i] = t.row(int32(i))
+	}
+	out.Total = rows[t.group[0]]
+	out.Total.Node.Name, out.Total.Subcalls = "total", rows[t.group[0]].Subcalls
+	switch {
+	case out.Shares != nil:
+		t.a.orderShares(out.Shares)
+		return out
+	case t.a.By == ByPhase || t.a.Nested:
+		out.Rows = t.preorder(rows)
+	default:
+		rows = slices.Delete(rows, int(t.group[0]), int(t.group[0])+1)
+		slices.SortStableFunc(rows, t.a.compare)
+		out.Rows = rows
+		if own := out.Total.ExclusiveNS; own.Sum > 0 { // that no row explains
+			x := out.Total
+			x.Node.Name = "Not explained"
+			x.InclusiveNS, x.Inclusive, x.Calls, x.Subcalls = x.ExclusiveNS, x.Exclusive, Spread{}, Spread{}
+			out.Rows = append(out.Rows, x)
+		}
+	}
+	return out
+}
+
+func (t *tally) row(row int32) Row {
+	s := &t.rows[row]
+	node := t.of[row]
+	r := Row{Node: t.b.nodes[node], Phase: t.b.phases[node], PerCallNS: math.NaN(), Missing: s.lacks}
+	for _, at := range (&calltree.Tree{Nodes: t.b.nodes}).Stack(node)[1:] {
+		r.Stack = append(r.Stack, t.b.nodes[at].Name)
+	}
+	r.Depth = len(r.Stack)
+	if t.a.By == ByFunctions {
+		r.Stack, r.Depth, r.Phase = []string{r.Name}, 1, ""
+		if node == 0 {
+			r.Stack, r.Depth = nil, 0
+		}
+		r.File, r.Line = "", 0
+	}
+	of := func(figure int) Spread { return s.spreads[figure].of(t.threads, t.first) }
+	r.ExclusiveNS, r.InclusiveNS, r.Calls, r.Subcalls = of(ofExclusive), of(ofInclusive), of(ofCalls), of(ofSubcalls)
+	switch {
+	case t.a.Metric == metricIPC:
+		r.ExclusiveRatio, r.InclusiveRatio = s.ratio.of(), s.inside.of()
+	case len(t.w.columns) > 0:
+		r.Exclusive, r.Inclusive = of(ofValue), of(ofValueInside)
+	}
+	if s.calls > 0 {
+		r.PerCallNS = float64(s.whole) / float64(s.calls)
+	}
+	if s.ns > 0 {
+		r.Estimated = float64(s.estimated) / float64(s.ns)
+	}
+	return r
+}
+
+// preorder puts each node behind the one it is in, in order.
+func (t *tally) preorder(rows []Row) []Row {
+	children := make([][]int32, len(rows))
+	for i := 1; i < len(rows); i++ {
+		p := t.b.nodes[i].Parent
+		children[p] = append(children[p], int32(i))
+	}
+	var list []Row
+	stack := []int32{0}
+	for len(stack) > 0 {
+		at := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		rows[at].Children = len(children[at])
+		list = append(list, rows[at])
+		slices.SortStableFunc(children[at], func(i, k int32) int { return t.a.compare(rows[i], rows[k]) })
+		for _, child := range slices.Backward(children[at]) {
+			stack = append(stack, child)
+		}
+	}
+	return list
+}

@@ -1,0 +1,432 @@
+package profiling
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"moriens/app/pairing"
+	"moriens/trace/calltree"
+	"moriens/trace/parquet"
+)
+
+var (
+	errChanged   = errors.New("the file has changed while it was read")
+	errScattered = errors.New("rows of a thread do not stand together")
+)
+
+// A Column is a value of rows besides their time and calls.
+type Column struct {
+	calltree.Metric
+	needs []string // columns of the file
+	of    func(r *parquet.ProfileRow) int64
+	moved bool // bytes: rows of traffic have some
+}
+
+// Columns of each thread that are always there; others follow.
+const (
+	atNS        = iota
+	atCalls     // calls, bursts, instances
+	atRecords   // the same where a run of polls is one
+	atWhole     // how long these took in all, in this phase or not
+	atEstimated // of the time, in bursts that cross a border of phases
+	atRest      // of phases: their own time less that of the rows directly in them
+	atOthers
+)
+
+// A threadValues is what a thread has, by column and node.
+type threadValues struct {
+	thread  calltree.Thread
+	columns [][]int64
+	touched []int32 // nodes with a value, each once
+}
+
+// A walk goes through the profile and hands out what each thread has. Nodes are made as they are found.
+type walk struct {
+	b       *builder
+	ranks   pairing.RankList // nil = all
+	columns []Column
+	labels  bool // only which nodes and threads there are
+	give    func(v *threadValues) error
+
+	now      threadValues
+	is       []bool // touched, by node
+	begun    bool
+	err      error
+	gathered *gathering // nil where rows of threads stand together
+	phased   bool       // there are rows of phases
+	seen     [][2]int   // ranks, with those that are not asked for
+
+	// What other rows have of threads: those of traffic, which are of a rank, stand anywhere and are found with the
+	// labels, are of thread -1, and are added to the first thread of the rank; late times are of threads.
+	more map[calltree.Thread][]moved
+	rank rankName // whose threads were handed out last
+	any  bool     // one was
+}
+
+// moved are values of a node, by column.
+type moved struct {
+	node   int32
+	values []int64
+}
+
+// A gathering holds rows of threads that do not stand together.
+type gathering struct {
+	threads map[calltree.Thread]int32
+	list    []calltree.Thread
+	cells   []gathered
+	values  []int64 // as many for each cell
+}
+
+type gathered struct {
+	thread, node, phase int32
+	own                 bool // a row of a phase
+}
+
+// run goes through the file: once where rows of threads stand together, else again, after a reset of what was handed
+// out.
+func (w *walk) run(reset func()) error {
+	err := error(errScattered)
+	if w.gathered == nil {
+		err = w.scan()
+	}
+	if errors.Is(err, errScattered) {
+		reset()
+		*w = walk{b: w.b, ranks: w.ranks, columns: w.columns, labels: w.labels, give: w.give, more: w.more, gathered: newGathering()}
+		if w.labels {
+			w.more = nil // it is found again
+		}
+		if err = w.scan(); err == nil {
+			err = w.replay()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return w.b.failed
+}
+
+func newGathering() *gathering { return &gathering{threads: make(map[calltree.Thread]int32)} }
+
+// needed are the columns of the file that are read.
+func (w *walk) needed() []string {
+	list := []string{"world", "rank", "thread", "call_path", "cluster", "phase"}
+	if w.b.shape.Calls == ByFrames {
+		list = append(list, "context")
+	}
+	if w.b.shape.Iterations {
+		list = append(list, "iterations")
+	}
+	if w.labels {
+		if w.moves() {
+			list = append(list, "sent_bytes", "received_bytes")
+		}
+		return list
+	}
+	list = append(list, "count", "records", "time_ns", "exclusive_ns", "whole_ns", "estimated_ns")
+	for _, c := range w.columns {
+		list = append(list, c.needs...)
+	}
+	return list
+}
+
+func (w *walk) scan() error {
+	w.now.columns = make([][]int64, atOthers+len(w.columns))
+	err := w.b.src.scan(w.needed(), func(p *parquet.Profile) {
+		for i := range p.Rows {
+			if w.err != nil || w.b.failed != nil {
+				return
+			}
+			w.err = w.row(&p.Rows[i])
+		}
+	})
+	if err == nil {
+		err = cmp.Or(w.err, w.b.failed)
+	}
+	if err == nil && w.begun && w.gathered == nil {
+		err = w.flush()
+	}
+	return err
+}
+
+func (w *walk) row(r *parquet.ProfileRow) error {
+	switch r.Kind {
+	case parquet.ProfilePhase, parquet.ProfileComputation, parquet.ProfileMPI, parquet.ProfilePaused, parquet.ProfileUnrecorded:
+	case parquet.ProfileTraffic:
+		if w.labels && w.moves() {
+			w.move(r)
+		}
+		return nil
+	default:
+		return nil
+	}
+	if min(r.World, r.Rank, r.Thread) < 0 || min(r.Count, r.Records, r.TimeNS, r.ExclusiveNS, r.WholeNS, r.EstimatedNS) < 0 {
+		return fmt.Errorf("a row of kind %s has a figure below 0", r.Kind)
+	}
+	t := calltree.Thread{World: r.World, Rank: r.Rank, Thread: r.Thread}
+	if !w.begun || w.now.thread.World != t.World || w.now.thread.Rank != t.Rank || w.now.thread.Thread != t.Thread {
+		if err := w.enter(t); err != nil {
+			return err
+		}
+	}
+	if w.ranks != nil && !w.ranks.Has(int(r.World), int(r.Rank)) {
+		return nil
+	}
+	p := w.b.place(r)
+	if p.node < 0 || w.b.failed != nil {
+		return nil
+	}
+	own := r.Kind == parquet.ProfilePhase
+	w.phased = w.phased || own
+	if w.gathered != nil {
+		w.gather(r, p, own)
+		return nil
+	}
+	if w.labels {
+		return nil
+	}
+	w.grow()
+	w.touch(p.node)
+	w.touch(p.phase)
+	w.add(r, p, own)
+	return nil
+}
+
+// moves reports whether bytes are asked for.
+func (w *walk) moves() bool {
+	return slices.ContainsFunc(w.columns, func(c Column) bool { return c.moved })
+}
+
+// move keeps a row of traffic.
+func (w *walk) move(r *parquet.ProfileRow) {
+	if w.ranks != nil && !w.ranks.Has(int(r.World), int(r.Rank)) {
+		return
+	}
+	p := w.b.place(r)
+	if p.node < 0 {
+		return
+	}
+	m := moved{node: p.node}
+	for i := range w.columns {
+		x := int64(0)
+		if c := &w.columns[i]; c.moved {
+			x = max(c.of(r), 0)
+		}
+		m.values = append(m.values, x)
+	}
+	if w.more == nil {
+		w.more = make(map[calltree.Thread][]moved)
+	}
+	at := calltree.Thread{World: r.World, Rank: r.Rank, Thread: ofRank}
+	w.more[at] = append(w.more[at], m)
+}
+
+// values gives what a row adds to a column of its node.
+func (w *walk) values(r *parquet.ProfileRow, own bool, give func(column int, x int64)) {
+	switch {
+	case own:
+		give(atCalls, r.Records)
+		give(atRecords, r.Records)
+		give(atWhole, r.TimeNS)
+	default:
+		give(atNS, r.TimeNS)
+		give(atCalls, r.Count)
+		give(atRecords, r.Records)
+		give(atWhole, r.WholeNS)
+		give(atEstimated, r.EstimatedNS)
+	}
+	for i := range w.columns {
+		if c := &w.columns[i]; c.of != nil {
+			give(atOthers+i, max(c.of(r), 0))
+		}
+	}
+}
+
+// inTree reports whether a row of a phase is of a node of its own. Without nodes of phases, those of the program count.
+func (w *walk) inTree(r *parquet.ProfileRow) bool { return w.b.shape.Phases || !r.InPhase }
+
+func (w *walk) add(r *parquet.ProfileRow, p *placed, own bool) {
+	if own {
+		w.now.columns[atRest][p.phase] += r.ExclusiveNS
+		if !w.inTree(r) {
+			return
+		}
+	} else {
+		w.now.columns[atRest][p.phase] -= r.TimeNS
+	}
+	w.values(r, own, func(column int, x int64) {
+		c := w.now.columns[column]
+		c[p.node] = plus(c[p.node], x)
+	})
+}
+
+// plus stops at the largest number.
+func plus(a, b int64) int64 {
+	if sum := a + b; sum >= a {
+		return sum
+	}
+	return math.MaxInt64
+}
+
+// enter begins the rows of a thread.
+func (w *walk) enter(t calltree.Thread) error {
+	if n := len(w.seen); n == 0 || w.seen[n-1] != [2]int{int(t.World), int(t.Rank)} {
+		w.seen = append(w.seen, [2]int{int(t.World), int(t.Rank)})
+	}
+	if g := w.gathered; g != nil {
+		w.begun, w.now.thread = true, t
+		if _, known := g.threads[t]; !known && (w.ranks == nil || w.ranks.Has(int(t.World), int(t.Rank))) {
+			g.threads[t] = int32(len(g.list))
+			g.list = append(g.list, t)
+		}
+		return nil
+	}
+	if w.begun {
+		if compareThreads(t, w.now.thread) < 0 {
+			return errScattered
+		}
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	w.begun, w.now.thread = true, t
+	return nil
+}
+
+func compareThreads(a, b calltree.Thread) int {
+	return cmp.Or(cmp.Compare(a.World, b.World), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Thread, b.Thread))
+}
+
+// grow makes room for all nodes.
+func (w *walk) grow() {
+	n := len(w.b.nodes)
+	if len(w.is) >= n {
+		return
+	}
+	n = max(n, 2*len(w.is), 64)
+	for i, c := range w.now.columns {
+		w.now.columns[i] = append(c, make([]int64, n-len(c))...)
+	}
+	w.is = append(w.is, make([]bool, n-len(w.is))...)
+}
+
+func (w *walk) touch(node int32) {
+	if !w.is[node] {
+		w.is[node] = true
+		w.now.touched = append(w.now.touched, node)
+	}
+}
+
+// flush hands out the thread, and forgets what it has.
+func (w *walk) flush() error {
+	if w.ranks != nil && !w.ranks.Has(int(w.now.thread.World), int(w.now.thread.Rank)) {
+		return nil
+	}
+	w.grow()
+	rank := rankName{w.now.thread.World, w.now.thread.Rank}
+	w.now.thread.Host = w.b.src.host(rank)
+	if !w.labels && w.more != nil {
+		of := w.now.thread
+		of.Host = ""
+		w.addMore(of)
+		if of.Thread = ofRank; !w.any || rank != w.rank {
+			w.addMore(of)
+		}
+		w.rank, w.any = rank, true
+	}
+	slices.Sort(w.now.touched)
+	err := w.give(&w.now)
+	for _, node := range w.now.touched {
+		for _, c := range w.now.columns {
+			c[node] = 0
+		}
+		w.is[node] = false
+	}
+	w.now.touched = w.now.touched[:0]
+	return err
+}
+
+// ofRank stands for the thread of what is known by rank alone.
+const ofRank = -1
+
+func (w *walk) addMore(of calltree.Thread) {
+	for _, m := range w.more[of] {
+		w.touch(m.node)
+		for i, x := range m.values {
+			c := w.now.columns[atOthers+i]
+			c[m.node] = plus(c[m.node], x)
+		}
+	}
+}
+
+func (w *walk) gather(r *parquet.ProfileRow, p *placed, own bool) {
+	g := w.gathered
+	if w.labels {
+		return
+	}
+	g.cells = append(g.cells, gathered{g.threads[w.now.thread], p.node, p.phase, own})
+	at := len(g.values)
+	g.values = append(g.values, make([]int64, atOthers+len(w.columns))...)
+	if own {
+		g.values[at+atRest] = r.ExclusiveNS
+		if !w.inTree(r) {
+			return
+		}
+	} else {
+		g.values[at+atRest] = -r.TimeNS
+	}
+	w.values(r, own, func(column int, x int64) { g.values[at+column] = x })
+}
+
+// replay hands out the threads of a gathering in their order.
+func (w *walk) replay() error {
+	g := w.gathered
+	place := make([]int32, len(g.list)) // by thread: in order
+	order := make([]int32, len(g.list))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return compareThreads(g.list[a], g.list[b]) })
+	first := make([]int, len(g.list)+1) // by place: of its cells
+	for i, t := range order {
+		place[t] = int32(i)
+	}
+	for _, c := range g.cells {
+		first[place[c.thread]+1]++
+	}
+	for i := range order {
+		first[i+1] += first[i]
+	}
+	cells := make([]int, len(g.cells))
+	next := slices.Clone(first)
+	for i, c := range g.cells {
+		at := &next[place[c.thread]]
+		cells[*at] = i
+		*at++
+	}
+	w.grow()
+	width := atOthers + len(w.columns)
+	for i, t := range order {
+		w.now.thread = g.list[t]
+		for _, k := range cells[first[i]:first[i+1]] {
+			c := &g.cells[k]
+			w.touch(c.node)
+			w.touch(c.phase)
+			for column, x := range g.values[k*width : (k+1)*width] {
+				node := c.node
+				if column == atRest {
+					node = c.phase
+					w.now.columns[column][node] += x
+					continue
+				}
+				w.now.columns[column][node] = plus(w.now.columns[column][node], x)
+			}
+		}
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package levels
+
+import (
+	"errors"
+	"slices"
+
+	"moriens/analysis/phase"
+	"moriens/analysis/profile"
+	"moriens/internal/team"
+	"moriens/trace"
+	"moriens/trace/parquet"
+)
+
+// A Profiled run is level 1.
+type Profiled struct {
+	*profile.Profile
+	Phases *Phases // nil: not known
+}
+
+// Phases are those of a run, by thread; of a thread without a time nothing is known.
+type Phases struct {
+	Paths *phase.Paths
+	Sums  [][]phase.Sum
+	Idle  [][]phase.Idle
+
+	lines     []phase.Timeline // of the threads that are here
+	intervals [][]phase.Interval
+	records   []phase.Records
+}
+
+// layOut lays out the phases of all threads, and numbers their paths. It is collective.
+func layOut(run *trace.Run, owners team.Threads, threadsAtWork int) (*Phases, error) {
+	n := len(run.Threads)
+	p := &Phases{
+		Sums: make([][]phase.Sum, n), Idle: make([][]phase.Idle, n),
+		lines: make([]phase.Timeline, n), intervals: make([][]phase.Interval, n), records: make([]phase.Records, n),
+	}
+	errs := make([]error, n)
+	each(run, threadsAtWork, func(i int) {
+		t := &run.Threads[i]
+		if !p.has(run, owners, i) {
+			return
+		}
+		p.intervals[i], p.records[i] = intervalsOf(t), recordsOf(t)
+		p.lines[i], errs[i] = phase.Lay(t.BeginNS, t.EndNS, p.intervals[i])
+	})
+	if err := team.Explain(owners, errors.Join(errs...)); err != nil {
+		return nil, err
+	}
+	var err error
+	p.Paths, err = phase.Number(p.lines, owners)
+	return p, err
+}
+
+// has says whether the records of a thread are here.
+func (p *Phases) has(run *trace.Run, owners team.Threads, i int) bool {
+	return owners.Mine(i) && !run.Threads[i].Untimed()
+}
+
+func intervalsOf(t *trace.Thread) []phase.Interval {
+	list := make([]phase.Interval, len(t.Phases))
+	for i, p := range t.Phases {
+		list[i] = phase.Interval{Name: p.Name, Depth: p.Depth, BeginNS: p.BeginNS, EndNS: p.EndNS, Number: -1}
+	}
+	return list
+}
+
+func recordsOf(t *trace.Thread) phase.Records {
+	r := phase.Records{
+		EnterNS: t.Calls.EnterNS, ExitNS: t.Calls.ExitNS, Calls: t.Calls.Count, StartNS: t.Bursts.StartNS, DurationNS: t.Bursts.DurationNS, CountsIn: t.Bursts.Phase,
+	}
+	for _, p := range t.Pauses {
+		r.Pauses = append(r.Pauses, phase.Span(p))
+	}
+	return r
+}
+
+// locate says in which phases bursts and calls of a thread are.
+func (p *Phases) locate(i int, into *profile.Thread) {
+	l := p.lines[i].Locate(&p.records[i])
+	into.Region, into.Cuts, into.Calls.Region, into.Calls.Cuts = l.BurstPath, l.Bursts, l.CallPath, l.Calls
+	p.Sums[i], p.Idle[i] = p.lines[i].Sums(p.intervals[i]), l.Idle
+}
+
+// share gives each member the sums of all threads. It is collective.
+func (p *Phases) share(owners team.Threads) error {
+	if owners.Size() == 1 {
+		return nil
+	}
+	type both struct {
+		Sums [][]phase.Sum
+		Idle [][]phase.Idle
+	}
+	all, err := team.Values(owners, both{p.Sums, p.Idle})
+	if err != nil {
+		return err
+	}
+	for member := range all {
+		for i := range p.Sums {
+			if owners.Owner(i) == member {
+				p.Sums[i], p.Idle[i] = all[member].Sums[i], all[member].Idle[i]
+			}
+		}
+	}
+	return nil
+}
+
+// contexts says in how many of the outermost frames of the call path that ends it each burst of a thread lies.
+func contexts(run *trace.Run, b *trace.Bursts) []int32 {
+	type round struct{ before, after uint32 }
+	known := make(map[round]int32)
+	var recent [256]struct {
+		round
+		n   int32
+		set bool
+	}
+	list := make([]int32, b.Len())
+	for k := range list {
+		key := round{b.Before[k], b.After[k]}
+		r := &recent[(key.before*31+key.after*131)%uint32(len(recent))]
+		if !r.set || r.round != key {
+			n, ok := known[key]
+			if !ok {
+				n = context(run.CallPaths[key.before].Frames, run.CallPaths[key.after].Frames)
+				known[key] = n
+			}
+			r.round, r.n, r.set = key, n, true
+		}
+		list[k] = r.n
+	}
+	return list
+}
+
+// context is in how many of the outermost frames after, of the call that ends it, a burst lies: in those from which
+// both calls were made, and in the function in which they part. -1: frames are not known.
+func context(before, after []trace.Frame) int32 {
+	if len(before) == 0 || len(after) == 0 {
+		return -1
+	}
+	n := 0
+	frame := func(of []trace.Frame) *trace.Frame { return &of[len(of)-1-n] }
+	for n < min(len(before), len(after)) && trace.CompareFrames(*frame(before), *frame(after)) == 0 {
+		n++
+	}
+	if n < min(len(before), len(after)) && sameFunction(frame(before), frame(after)) {
+		n++
+	}
+	if n == 0 {
+		return -1 // the outermost frames are those of different depths, or of different threads of execution
+	}
+	return int32(n)
+}
+
+// sameFunction says whether two frames are in one function, of whose names those that were inlined are the last.
+func sameFunction(a, b *trace.Frame) bool {
+	return a.Function != "" && a.Function == b.Function && a.Module == b.Module && a.BuildID == b.BuildID &&
+		slices.EqualFunc(a.Inlined, b.Inlined, func(x, y trace.Scope) bool { return x.Function == y.Function })
+}
+
+// Texts are the phase paths by number; the first, of the program, is empty.
+func (p *Phases) Texts(run *trace.Run) []string {
+	if p == nil {
+		return []string{""}
+	}
+	texts := make([]string, p.Paths.Len())
+	for path := 1; path < len(texts); path++ {
+		var names []string
+		for _, name := range p.Paths.Names(int32(path)) {
+			names = append(names, run.MarkNames[name])
+		}
+		texts[path] = trace.PhasePath(names...)
+	}
+	return texts
+}
+
+// rows are those of phases, and of what is not recorded in them, by thread.
+func (p *Phases) rows(run *trace.Run, paths []string) (rows []parquet.ProfileRow) {
+	if p == nil {
+		return nil
+	}
+	for i := range p.Sums {
+		t := &run.Threads[i]
+		add := func(kind string, path int32, r parquet.ProfileRow) {
+			r.Kind, r.World, r.Rank, r.Thread = kind, int32(t.World), int32(t.Rank), int32(t.Thread)
+			r.InPhase, r.Phase, r.Iterations = path != 0, paths[path], -1
+			rows = append(rows, r)
+		}
+		for _, s := range p.Sums[i] {
+			x := &s.Instances
+			add(parquet.ProfilePhase, s.Path, parquet.ProfileRow{
+				Count: s.Intervals, Records: x.N, TimeNS: x.Total, ExclusiveNS: s.ExclusiveNS, MinNS: x.Min, MaxNS: x.Max, SquaresNS2: x.Squares.Float(),
+			})
+		}
+		for _, idle := range p.Idle[i] {
+			if idle.PausedParts > 0 {
+				add(parquet.ProfilePaused, idle.Path, parquet.ProfileRow{Count: idle.PausedParts, Records: idle.PausedParts, TimeNS: idle.PausedNS})
+			}
+			if idle.UnrecordedParts > 0 {
+				add(parquet.ProfileUnrecorded, idle.Path, parquet.ProfileRow{Count: idle.UnrecordedParts, Records: idle.UnrecordedParts, TimeNS: idle.UnrecordedNS})
+			}
+		}
+	}
+	return rows
+}

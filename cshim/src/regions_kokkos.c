@@ -1,0 +1,126 @@
+/*
+ * Kokkos Tools: KOKKOS_TOOLS_LIBS names this library, Kokkos opens it and looks these functions up. Regions are phases,
+ * and so are profiling sections, whose identifier is the number of their name. Kernels are not: Kokkos does not call
+ * what is not here.
+ */
+#include "marks.h"
+#include "regions.h"
+
+#include <string.h>
+
+#define KOKKOS(type) (type) moriens_regions_next(&foreign, __builtin_return_address(0))
+
+/* Goes on to another tool, if there is one. */
+#define KOKKOS_PASS(next, arguments) \
+	do { \
+		if ((next) != NULL) { \
+			uintptr_t outer = moriens_regions_pass(frame); \
+			(next) arguments; \
+			moriens_regions_passed(outer); \
+		} \
+	} while (0)
+
+static uint32_t number_of(const char *name)
+{
+	return name != NULL ? moriens_marks_number(name, strlen(name)) : 0;
+}
+
+struct kokkos_settings {
+	bool requires_global_fencing;
+	bool padding[255];
+};
+
+MORIENS_PUBLIC void kokkosp_init_library(int sequence, uint64_t version, uint32_t devices, void *device);
+MORIENS_PUBLIC void kokkosp_init_library(int sequence, uint64_t version, uint32_t devices, void *device)
+{
+	MORIENS_FOREIGN(kokkosp_init_library);
+	const void *frame = __builtin_frame_address(0);
+	void (*next)(int, uint64_t, uint32_t, void *) = KOKKOS(void (*)(int, uint64_t, uint32_t, void *));
+
+	KOKKOS_PASS(next, (sequence, version, devices, device));
+}
+
+MORIENS_PUBLIC void kokkosp_finalize_library(void);
+MORIENS_PUBLIC void kokkosp_finalize_library(void)
+{
+	MORIENS_FOREIGN(kokkosp_finalize_library);
+	const void *frame = __builtin_frame_address(0);
+	void (*next)(void) = KOKKOS(void (*)(void));
+
+	KOKKOS_PASS(next, ());
+}
+
+/* By default Kokkos would wait for its devices at each region. */
+MORIENS_PUBLIC void kokkosp_request_tool_settings(uint32_t count, struct kokkos_settings *settings);
+MORIENS_PUBLIC void kokkosp_request_tool_settings(uint32_t count, struct kokkos_settings *settings)
+{
+	MORIENS_FOREIGN(kokkosp_request_tool_settings);
+	const void *frame = __builtin_frame_address(0);
+	void (*next)(uint32_t, struct kokkos_settings *) = KOKKOS(void (*)(uint32_t, struct kokkos_settings *));
+
+	if (next == NULL && count > 0 && settings != NULL)
+		settings->requires_global_fencing = false;
+	KOKKOS_PASS(next, (count, settings));
+}
+
+MORIENS_PUBLIC void kokkosp_push_profile_region(const char *name);
+MORIENS_PUBLIC void kokkosp_push_profile_region(const char *name)
+{
+	MORIENS_FOREIGN(kokkosp_push_profile_region);
+	const void *frame = __builtin_frame_address(0);
+	void (*next)(const char *) = KOKKOS(void (*)(const char *));
+	bool ours = moriens_regions_ours(MORIENS_REGIONS_KOKKOS, frame);
+
+	KOKKOS_PASS(next, (name));
+	if (ours)
+		moriens_regions_push(MORIENS_REGIONS_KOKKOS, number_of(name), frame);
+}
+
+MORIENS_PUBLIC void kokkosp_pop_profile_region(void);
+MORIENS_PUBLIC void kokkosp_pop_profile_region(void)
+{
+	MORIENS_FOREIGN(kokkosp_pop_profile_region);
+	const void *frame = __builtin_frame_address(0);
+	void (*next)(void) = KOKKOS(void (*)(void));
+
+	if (moriens_regions_ours(MORIENS_REGIONS_KOKKOS, frame))
+		moriens_regions_pop(MORIENS_REGIONS_KOKKOS, frame);
+	KOKKOS_PASS(next, ());
+}
+
+/* Where another tool gives sections their identifiers, they are its own. */
+MORIENS_PUBLIC void kokkosp_create_profile_section(const char *name, uint32_t *section);
+MORIENS_PUBLIC void kokkosp_create_profile_section(const char *name, uint32_t *section)
+{
+	MORIENS_FOREIGN(kokkosp_create_profile_section);
+	const void *frame = __builtin_frame_address(0);
+	void (*next)(const char *, uint32_t *) = KOKKOS(void (*)(const char *, uint32_t *));
+
+	if (next == NULL && section != NULL && moriens_regions_ours(MORIENS_REGIONS_KOKKOS, frame))
+		*section = number_of(name);
+	KOKKOS_PASS(next, (name, section));
+}
+
+MORIENS_PUBLIC void kokkosp_destroy_profile_section(uint32_t section);
+MORIENS_PUBLIC void kokkosp_destroy_profile_section(uint32_t section)
+{
+	MORIENS_FOREIGN(kokkosp_destroy_profile_section);
+	const void *frame = __builtin_frame_address(0);
+	void (*next)(uint32_t) = KOKKOS(void (*)(uint32_t));
+
+	KOKKOS_PASS(next, (section));
+}
+
+#define KOKKOS_SECTION(function, what) \
+	MORIENS_PUBLIC void function(uint32_t section); \
+	MORIENS_PUBLIC void function(uint32_t section) \
+	{ \
+		MORIENS_FOREIGN(function); \
+		const void *frame = __builtin_frame_address(0); \
+		void (*next)(uint32_t) = KOKKOS(void (*)(uint32_t)); \
+		if (next == NULL && moriens_regions_ours(MORIENS_REGIONS_KOKKOS, frame)) \
+			moriens_marks_say(what, section, 0, frame); \
+		KOKKOS_PASS(next, (section)); \
+	}
+KOKKOS_SECTION(kokkosp_start_profile_section, MORIENS_MARK_BEGIN)
+KOKKOS_SECTION(kokkosp_stop_profile_section, MORIENS_MARK_END)
