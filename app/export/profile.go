@@ -81,7 +81,7 @@ func (c *ProfileConfig) Run(ctx context.Context) error {
 	if c.Format == TAU && c.Out == "" {
 		return question.Misuse("name a directory with --out", "--format %s is a directory of files", TAU)
 	}
-	if err := c.vacant(); err != nil {
+	if err := c.Vacant(); err != nil {
 		return err
 	}
 	s, err := profiling.Open(c.Dir)
@@ -104,8 +104,8 @@ func (c *ProfileConfig) Run(ctx context.Context) error {
 	return c.write(s, t)
 }
 
-// vacant refuses a place where something is, before anything is read.
-func (c *ProfileConfig) vacant() error {
+// Vacant refuses a place where something is, before anything is read.
+func (c *ProfileConfig) Vacant() error {
 	if c.Out == "" {
 		return nil
 	}

@@ -46,6 +46,9 @@ func (c *profileCommand) Run(line *kong.Context) error {
 	if export.OfProfiles(c.Format) {
 		return misused(c.export())
 	}
+	if err := (&export.ProfileConfig{Format: c.Format, Out: c.Out}).Vacant(); err != nil {
+		return misused(err)
+	}
 	answer, err := profiling.Ask(profiling.Question{
 		Dir: c.Dir, By: c.By, In: c.In, Found: c.Found, Ranks: c.Ranks, Metric: c.Metric, Stat: c.Stat, Sort: c.Sort, Nested: c.Tree, Depth: c.Depth, Top: c.Top,
 	})
