@@ -74,6 +74,10 @@ const (
 	// as much.
 	instancesOfBudget = 1. / 8
 	instancesOfFull   = 1. / 2000
+	// A run that takes less than smallFull in full may always have smallInstances bytes: each of some hundred iterations
+	// is to be seen.
+	smallFull      = 1 << 20
+	smallInstances = 96 << 10
 	// recordBytes is about what a call or a burst takes in the files that hold detail.
 	recordBytes = 12
 )
@@ -91,7 +95,11 @@ func (r *Reduction) findInstances(ctx context.Context, s *stage.Stages, run *tra
 				return nil, err
 			}
 			full := sizes{Full: records * recordBytes}
-			room = min(int64(float64(o.Budget)*instancesOfBudget), full.part(instancesOfFull))
+			least := full.part(instancesOfFull)
+			if full.Full < smallFull {
+				least = smallInstances
+			}
+			room = min(int64(float64(o.Budget)*instancesOfBudget), least)
 		}
 		return phases.Instances(run, r.owners, r.phases(), room, o.Workers)
 	})
