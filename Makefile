@@ -145,7 +145,7 @@ RACE_NOT_PROGRAMS = app/faults bench/agent bench/app bench/ingest bench/shim cmd
 # Packages that start no goroutine, have none started, share nothing and do without unsafe, as internal/layout sees to:
 RACE_NOT_NEEDED = agent/burst agent/message analysis/cell analysis/fidelity analysis/moment app/export app/job app/points \
 	cmd/moriens-otf2 collector/health cshim/gen internal/anchor internal/files internal/mix internal/mpicall internal/plain internal/section internal/segment \
-	internal/ticks internal/units trace/calltree trace/csv trace/folded trace/hatchet trace/pack trace/palette trace/parquet trace/perfetto trace/pprof trace/tauprofile
+	internal/ticks internal/units trace/calltree trace/csv trace/folded trace/hatchet trace/pack trace/palette trace/perfetto trace/pprof trace/tauprofile
 RACE_NOT = $(RACE_NOT_PROGRAMS) $(RACE_NOT_NEEDED)
 RACE     = $(filter-out $(RACE_NOT),$(TESTED))
 # Tests that take long, and whose goroutines other tests start too.
@@ -247,6 +247,10 @@ bench-moriens: ## what the end of a run takes, stage by stage, for up to 10,000,
 .PHONY: bench-efficiency
 bench-efficiency: moriens ## what `moriens efficiency` takes for runs of 10,000 ranks, and the analysis of 10,000 locations (minutes)
 	go run ./bench/efficiency
+
+.PHONY: bench-profile
+bench-profile: moriens ## what `moriens profile` takes for runs of 1,000 and 10,000 ranks with 3,100,000 rows; BEFORE=PROGRAM measures an earlier version in turn (minutes)
+	go run ./bench/profile $(if $(BEFORE),-before $(BEFORE))
 
 .PHONY: bench-pairs
 bench-pairs: ## what linkage, placement and lines of `moriens pairs` take, beside scipy, METIS and Scotch where they are (a minute)

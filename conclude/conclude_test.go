@@ -152,6 +152,35 @@ func TestConclude(t *testing.T) {
 	}
 }
 
+// Calls of MPI_Pcontrol that give no name are one note, however many ranks have how many of them.
+func TestNamelessPcontrol(t *testing.T) {
+	const text = "MPI_Pcontrol: calls that gave no readable name and marked no phase: "
+	f := store.Frozen{Processes: []*store.Process{
+		{Notes: []string{text + "3"}}, {Notes: []string{"other", text + "5"}}, {Notes: []string{text + "10"}}, {Notes: []string{"other"}},
+		{Notes: []string{text + "many"}}, {},
+	}}
+	var all []string
+	for range 2 { // the notes of the processes stay as they are
+		sum, rest := namelessPcontrol(f)
+		all = append(sum, notes(f, rest)...)
+	}
+	want := []string{
+		"MPI_Pcontrol: 18 calls on 3 ranks gave no readable name and marked no phase",
+		text + "many (1 of 6 ranks)", "other (2 of 6 ranks)",
+	}
+	if d := cmp.Diff(want, all); d != "" {
+		t.Error(d)
+	}
+	f.Processes = []*store.Process{{Notes: []string{text + "1"}}}
+	if sum, _ := namelessPcontrol(f); len(sum) != 1 || sum[0] != "MPI_Pcontrol: 1 call on 1 rank gave no readable name and marked no phase" {
+		t.Error(sum)
+	}
+	f.Processes = []*store.Process{{Notes: []string{"other"}}}
+	if sum, _ := namelessPcontrol(f); sum != nil {
+		t.Error(sum)
+	}
+}
+
 // Without time for any stage there is a result all the same, which says what it lacks and why.
 func TestConcludeWithoutTime(t *testing.T) {
 	stages := stage.New(time.Nanosecond)

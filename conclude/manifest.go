@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -48,7 +50,7 @@ func manifestOf(r *rebuild.Rebuilt, f store.Frozen, job Job) *rundir.Manifest {
 	}
 	m.Losses.CallsAbandoned = int64(f.Totals.Abandoned)
 	m.Losses.MarksInsideCalls = int64(f.Totals.MarksInside)
-	m.Losses.PhaseEndsUnmatched, m.Losses.PhasesUnfinished = r.Marks.Ends, r.Marks.Unfinished
+	m.Losses.PhaseEndsUnmatched, m.Losses.PhasesUnfinished, m.Losses.PhasesTooDeep = r.Marks.Ends, r.Marks.Unfinished, r.Marks.Deep
 	m.Paused.Calls = int64(f.Totals.Paused)
 	for _, a := range f.Agents {
 		for _, why := range a.Refused {
@@ -81,7 +83,8 @@ func manifestOf(r *rebuild.Rebuilt, f store.Frozen, job Job) *rundir.Manifest {
 	}
 	describeMatching(m, r)
 	m.Losses.CountersUnavailable = describeUnavailable(m, r.Worlds)
-	m.Notes = append(m.Notes, notes(f, func(p *store.Process) []string { return p.Notes })...)
+	nameless, rest := namelessPcontrol(f)
+	m.Notes = append(append(m.Notes, nameless...), notes(f, rest)...)
 	m.Losses.Hidden = hidden(f)
 	m.Notes = append(m.Notes, faults(f)...)
 	return m
@@ -151,6 +154,35 @@ func notes(f store.Frozen, of func(*store.Process) []string) []string {
 		list = append(list, text)
 	}
 	return list
+}
+
+// pcontrolNote is the shim's note of the calls of MPI_Pcontrol that were to mark a phase and had no name:
+// cshim/src/regions.c.
+var pcontrolNote = regexp.MustCompile(`^MPI_Pcontrol: calls that gave no readable name and marked no phase: (\d+)$`)
+
+// namelessPcontrol makes one note of those that count such calls, whose numbers differ from rank to rank, and gives
+// each process's other notes.
+func namelessPcontrol(f store.Frozen) (sum []string, rest func(*store.Process) []string) {
+	var calls, ranks int64
+	for _, p := range f.Processes {
+		found := false
+		for _, text := range p.Notes {
+			if m := pcontrolNote.FindStringSubmatch(text); m != nil {
+				n, _ := strconv.ParseInt(m[1], 10, 64)
+				calls += n
+				found = true
+			}
+		}
+		if found {
+			ranks++
+		}
+	}
+	if ranks > 0 {
+		sum = []string{fmt.Sprintf("MPI_Pcontrol: %s on %s gave no readable name and marked no phase", units.Count(calls, "call"), units.Count(ranks, "rank"))}
+	}
+	return sum, func(p *store.Process) []string {
+		return slices.DeleteFunc(slices.Clone(p.Notes), pcontrolNote.MatchString)
+	}
 }
 
 // runs says whether a process still ran when it was last heard of.

@@ -305,48 +305,34 @@ func TestNamesFindNoRoom(t *testing.T) {
 // programs with and without something that takes their marks.
 func TestHeader(t *testing.T) {
 	testenv.Need(t, "gcc", "g++")
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		t.Helper()
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	build := func(args ...string) {
-		t.Helper()
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Errorf("%v: %v\n%s", args, err, out)
-		}
-	}
-	taker := filepath.Join(dir, "taker.so")
-	build("gcc", "-shared", "-fPIC", "-o", taker, write("taker.c", `
+	in := compiling{t, t.TempDir()}
+	taker := filepath.Join(in.dir, "taker.so")
+	in.build("gcc", "-shared", "-fPIC", "-o", taker, in.write("taker.c", `
 #include <stdio.h>
 void moriens_annotate_1(unsigned what, unsigned *site, const char *name, size_t bytes, long value)
 {
 	(void)site;
 	printf("%x:%.*s:%ld ", what, (int)bytes, name, value);
 }`))
-	c := write("program.c", `#include "moriens.h"
+	c := in.write("program.c", `#include "moriens.h"
 int other(void);
 int main(void) { MORIENS_BEGIN("a"); moriens_begin("b"); MORIENS_EVENT("x", 3); moriens_event("y", -4); moriens_end("b"); MORIENS_END("a"); return other(); }
 `)
-	second := write("other.c", "#include \"moriens.h\"\nint other(void);\nint other(void) { MORIENS_EVENT(\"other\", 5); return 0; }\n")
-	cxx := write("program.cc", `#include "moriens.h"
+	second := in.write("other.c", "#include \"moriens.h\"\nint other(void);\nint other(void) { MORIENS_EVENT(\"other\", 5); return 0; }\n")
+	cxx := in.write("program.cc", `#include "moriens.h"
 int other();
 template <class T> void f(T) { MORIENS_PHASE("one"); MORIENS_PHASE("two"); moriens::phase p("three"); }
 int main() { f(1); f(2L); MORIENS_EVENT("x", 3); return other(); }
 `)
-	secondCxx := write("other.cc", "#include \"moriens.h\"\nint other();\nint other() { MORIENS_EVENT(\"other\", 5); return 0; }\n")
+	secondCxx := in.write("other.cc", "#include \"moriens.h\"\nint other();\nint other() { MORIENS_EVENT(\"other\", 5); return 0; }\n")
 	const saidByC = "ff01:a:0 ff01:b:0 ff03:x:3 ff03:y:-4 ff02:b:0 ff02:a:0 ff03:other:5 "
 	once := "ff01:one:0 ff01:two:0 ff01:three:0 ff02::0 ff02::0 ff02::0 "
 	saidByCxx := once + once + "ff03:x:3 ff03:other:5 "
-	program := filepath.Join(dir, "program")
+	program := filepath.Join(in.dir, "program")
 	strict := []string{"-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-I" + include(t), "-o", program}
 	check := func(compiler []string, sources []string, want string, dynamic bool) {
 		t.Helper()
-		build(slices.Concat(compiler, strict, sources)...)
+		in.build(slices.Concat(compiler, strict, sources)...)
 		for _, preload := range []string{"", taker} {
 			expected := want
 			if preload == "" || !dynamic {
@@ -375,7 +361,7 @@ int main() { f(1); f(2L); MORIENS_EVENT("x", 3); return other(); }
 		check([]string{"gcc", o, "-DMORIENS_DISABLE"}, []string{c, second}, "", true)
 	}
 	// In a shared library, which is where most of a large program is.
-	library := filepath.Join(dir, "libother.so")
-	build("gcc", "-O2", "-shared", "-fPIC", "-I"+include(t), "-o", library, second)
-	check([]string{"gcc", "-O2", "-no-pie", "-fno-pie"}, []string{c, library, "-Wl,-rpath," + dir}, saidByC, true)
+	library := filepath.Join(in.dir, "libother.so")
+	in.build("gcc", "-O2", "-shared", "-fPIC", "-I"+include(t), "-o", library, second)
+	check([]string{"gcc", "-O2", "-no-pie", "-fno-pie"}, []string{c, library, "-Wl,-rpath," + in.dir}, saidByC, true)
 }

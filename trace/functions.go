@@ -12,6 +12,7 @@ type FunctionPhases struct {
 	Paths   int    // call paths of the run that hold it
 	Phases  int64  // of the threads that are here
 	Divided int64  // of these, parts of one that a phase of the program does not nest with
+	TooDeep int64  // left out beyond MostPhaseDepth, with phases of the program in them; they are part of what is round them
 }
 
 // AddFunctionPhases makes phases of the time in functions: from the entry into the first call that was made inside one
@@ -19,13 +20,19 @@ type FunctionPhases struct {
 // one. That is a bound: the function begins earlier and ends later. Functions are named as Frame.Function has them,
 // without the namespaces, classes and modules in front, or the "_" that Fortran puts behind.
 //
-// Phases that the program named are better known: what does not nest with them is divided where they begin and end.
+// Phases that the program named are better known: what does not nest with them is divided where they begin and end. A
+// function has the number of a name that the program has used too: both are the same phase.
 func (r *Run) AddFunctionPhases(names []string) []FunctionPhases {
 	found := make([]FunctionPhases, len(names))
-	first := uint32(len(r.MarkNames))
+	numbers := make([]uint32, len(names))
 	for i, name := range names {
 		found[i].Name = name
-		r.MarkNames = append(slices.Clip(r.MarkNames), name)
+		k := slices.Index(r.MarkNames, name)
+		if k < 0 {
+			k = len(r.MarkNames)
+			r.MarkNames = append(slices.Clip(r.MarkNames), name)
+		}
+		numbers[i] = uint32(k)
 	}
 	activations := r.activations(names, found)
 	for i := range r.Threads {
@@ -37,13 +44,12 @@ func (r *Run) AddFunctionPhases(names []string) []FunctionPhases {
 		m := nester{marks: t.Phases, walk: phaseWalk{phases: t.Phases}}
 		for _, s := range spans {
 			parts := m.divide(s)
-			found[s.function].Phases += int64(len(parts))
 			if len(parts) > 1 {
 				found[s.function].Divided += int64(len(parts))
 			}
 			m.parts = append(m.parts, parts...)
 		}
-		t.Phases = m.nest(first)
+		t.Phases = m.nest(numbers, found)
 		t.LocatePhases()
 	}
 	return found
@@ -165,27 +171,42 @@ func (m *nester) divide(s functionSpan) (parts []functionSpan) {
 	return append(parts, s)
 }
 
-// nest puts all phases into the order of a thread's.
-func (m *nester) nest(first uint32) []Phase {
+// nest puts all phases into the order of a thread's. Functions have these names.
+func (m *nester) nest(names []uint32, found []FunctionPhases) []Phase {
 	slices.SortStableFunc(m.parts, func(a, b functionSpan) int { // an outer one is before those in it
 		return cmp.Or(cmp.Compare(a.beginNS, b.beginNS), cmp.Compare(b.endNS, a.endNS))
 	})
 	list := make([]Phase, 0, len(m.marks)+len(m.parts))
 	var open []int // of list, outermost first
 	marks := 0     // of open that the program named
-	isMark := make([]bool, 0, cap(list))
+	const mark = -1
+	function := make([]int, 0, cap(list)) // of list
 	leave := func() {
-		if last := open[len(open)-1]; isMark[last] {
+		if last := open[len(open)-1]; function[last] == mark {
 			marks--
 		}
 		open = open[:len(open)-1]
 	}
-	put := func(p Phase, mark bool) {
+	put := func(p Phase, of int) {
 		p.Depth = int32(len(open))
-		open, isMark = append(open, len(list)), append(isMark, mark)
+		open, function = append(open, len(list)), append(function, of)
 		list = append(list, p)
-		if mark {
+		if of == mark {
 			marks++
+		} else {
+			found[of].Phases++
+		}
+		if p.Depth < MostPhaseDepth {
+			return
+		}
+		if of != mark {
+			found[of].Phases--
+		}
+		for k := len(open) - 1; k >= 0; k-- { // a function makes it too deep: itself, or one round it
+			if in := function[open[k]]; in != mark {
+				found[in].TooDeep++
+				break
+			}
 		}
 	}
 	next := 0
@@ -202,17 +223,17 @@ func (m *nester) nest(first uint32) []Phase {
 			for len(open) > 0 && list[open[len(open)-1]].EndNS <= s.beginNS {
 				leave()
 			}
-			put(Phase{Name: first + uint32(s.function), BeginNS: s.beginNS, EndNS: s.endNS}, false)
+			put(Phase{Name: names[s.function], BeginNS: s.beginNS, EndNS: s.endNS}, s.function)
 			next++
 		}
 		if k == len(m.marks) {
 			break
 		}
 		x := m.marks[k]
-		for len(open) > 0 && (marks > int(x.Depth) || !isMark[open[len(open)-1]] && list[open[len(open)-1]].EndNS <= x.BeginNS) {
+		for len(open) > 0 && (marks > int(x.Depth) || function[open[len(open)-1]] != mark && list[open[len(open)-1]].EndNS <= x.BeginNS) {
 			leave()
 		}
-		put(x, true)
+		put(x, mark)
 	}
-	return list
+	return slices.DeleteFunc(list, func(p Phase) bool { return p.Depth >= MostPhaseDepth })
 }

@@ -8,6 +8,46 @@ import (
 	"pgregory.net/rapid"
 )
 
+// A function that has the name of phases of the program is one phase with them.
+func TestFunctionPhaseHasTheNameOfAMark(t *testing.T) {
+	run := &Run{MarkNames: []string{"?", "step", "x_solve"}, CallPaths: []CallPath{{}, through("x_solve", "main"), through("main")}}
+	th := Thread{EndNS: 50, Phases: []Phase{{Name: 2, BeginNS: 5, EndNS: 30}}}
+	th.Calls.Path, th.Calls.EnterNS, th.Calls.ExitNS = []uint32{1, 1, 2}, []int64{10, 15, 40}, []int64{12, 20, 45}
+	run.Threads = []Thread{th}
+	run.AddFunctionPhases([]string{"absent", "x_solve", "x_solve"})
+	want := []Phase{{Name: 2, BeginNS: 5, EndNS: 30}, {Name: 2, Depth: 1, BeginNS: 10, EndNS: 20}}
+	if d := cmp.Diff(want, run.Threads[0].Phases); d != "" {
+		t.Error(d)
+	}
+	if !slices.Equal(run.MarkNames, []string{"?", "step", "x_solve", "absent"}) {
+		t.Errorf("names %q", run.MarkNames)
+	}
+}
+
+// Functions make phases no deeper than all may lie; those that would be deeper are counted.
+func TestFunctionPhasesTooDeep(t *testing.T) {
+	run := &Run{MarkNames: []string{"?", "mark"}, CallPaths: []CallPath{{}, through("f", "g", "f", "g")}}
+	th := Thread{EndNS: 1000}
+	for depth := range int32(MostPhaseDepth - 2) {
+		th.Phases = append(th.Phases, Phase{Name: 1, Depth: depth, BeginNS: 10, EndNS: 900})
+	}
+	th.Phases = append(th.Phases, Phase{Name: 1, Depth: MostPhaseDepth - 2, BeginNS: 30, EndNS: 40}, Phase{Name: 1, Depth: MostPhaseDepth - 2, BeginNS: 800, EndNS: 850})
+	th.Calls.Path, th.Calls.EnterNS, th.Calls.ExitNS = []uint32{1, 1}, []int64{20, 60}, []int64{25, 70}
+	run.Threads = []Thread{th}
+	found := run.AddFunctionPhases([]string{"f", "g"})
+	if d := cmp.Diff([]FunctionPhases{{"f", 1, 1, 0, 2}, {"g", 1, 1, 0, 1}}, found); d != "" {
+		t.Error(d)
+	}
+	got := run.Threads[0].Phases[MostPhaseDepth-2:]
+	want := []Phase{
+		{Name: 3, Depth: MostPhaseDepth - 2, BeginNS: 20, EndNS: 70}, {Name: 2, Depth: MostPhaseDepth - 1, BeginNS: 20, EndNS: 70},
+		{Name: 1, Depth: MostPhaseDepth - 2, BeginNS: 800, EndNS: 850},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
 // through makes a call path of functions, innermost first; each is called from the place of its name.
 func through(functions ...string) CallPath {
 	p := CallPath{Function: "MPI_Send"}
@@ -51,7 +91,7 @@ func TestFunctionPhases(t *testing.T) {
 	if d := cmp.Diff(want, run.Threads[0].Phases); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]FunctionPhases{{"x_solve", 3, 4, 2}, {"y_solve", 1, 1, 0}, {"absent", 0, 0, 0}}, found); d != "" {
+	if d := cmp.Diff([]FunctionPhases{{"x_solve", 3, 4, 2, 0}, {"y_solve", 1, 1, 0, 0}, {"absent", 0, 0, 0, 0}}, found); d != "" {
 		t.Error(d)
 	}
 	if !slices.Equal(run.MarkNames, []string{"?", "step", "x_solve", "y_solve", "absent"}) {

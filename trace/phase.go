@@ -1,6 +1,13 @@
 package trace
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
+
+// MostPhaseDepth is how deep phases of a thread lie in each other at most. What lies deeper is part of the phase at
+// that depth.
+const MostPhaseDepth = 256
 
 // A Phase is a part of a thread's time that the program has named. The phases of a thread nest properly: two of them
 // lie one inside the other or apart.
@@ -139,20 +146,33 @@ func PhasePath(names ...string) string {
 
 // PhaseNames are the names of a PhasePath.
 func PhaseNames(path string) (names []string) {
-	var name strings.Builder
-	for i := 0; i < len(path); i++ {
-		switch c := path[i]; {
-		case c == '/':
-			names = append(names, name.String())
-			name.Reset()
-		case c == '\\' && i+1 < len(path):
-			i++
-			name.WriteByte(path[i])
-		default:
-			name.WriteByte(c)
-		}
+	for name := range PhasesOf(path) {
+		names = append(names, name)
 	}
-	return append(names, name.String())
+	return names
+}
+
+// PhasesOf hands out the names of a PhasePath, outermost first, each with the path that ends with it, a part of the
+// text: of paths of any depth they take the memory of the names.
+func PhasesOf(path string) iter.Seq2[string, string] {
+	return func(yield func(name, path string) bool) {
+		var name strings.Builder
+		for i := 0; i < len(path); i++ {
+			switch c := path[i]; {
+			case c == '/':
+				if !yield(name.String(), path[:i]) {
+					return
+				}
+				name.Reset()
+			case c == '\\' && i+1 < len(path):
+				i++
+				name.WriteByte(path[i])
+			default:
+				name.WriteByte(c)
+			}
+		}
+		yield(name.String(), path)
+	}
 }
 
 var phaseEscaper = strings.NewReplacer("/", `\/`, `\`, `\\`)

@@ -3,6 +3,7 @@ package trace
 import (
 	"slices"
 	"testing"
+	"unsafe"
 
 	"pgregory.net/rapid"
 )
@@ -128,4 +129,25 @@ func TestLocatePhasesAtEdges(t *testing.T) {
 	if want := []int32{-1, 1, 3, 3, 0, 0, -1}; !slices.Equal(th.Bursts.Phase, want) {
 		t.Errorf("phases %v, want %v", th.Bursts.Phase, want)
 	}
+}
+
+// The names of a path, and the paths that end with them, are those that it was made of. The paths are parts of its
+// text.
+func TestPhasesOf(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOfN(rapid.StringMatching(`[ab/\\ö]{0,4}`), 1, 9).Draw(t, "names")
+		path := PhasePath(names...)
+		n := 0
+		for name, to := range PhasesOf(path) {
+			if name != names[n] || to != PhasePath(names[:n+1]...) || unsafe.StringData(to) != unsafe.StringData(path) && to != "" {
+				t.Fatalf("%q: name %d is %q, of %q", path, n, name, to)
+			}
+			if n++; n == 5 {
+				break
+			}
+		}
+		if n != min(len(names), 5) || !slices.Equal(PhaseNames(path), names) {
+			t.Fatalf("%q: %d names, %q", path, n, PhaseNames(path))
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"moriens/analysis/phase"
 	"moriens/internal/section"
 	"moriens/internal/section/sectiontest"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -228,6 +229,13 @@ func (j *job) mark(t *thread, x *sectiontest.Rows, enter uint64) {
 	}
 	draw := func(name string, from, to int) int { return rapid.IntRange(from, to).Draw(j.t, name) }
 	at := t.ticks
+	if draw("deep", 0, 60) == 0 { // without ends, as of an early return
+		for range phase.MostDepth / 2 {
+			m := section.Mark{Ticks: at, What: section.BeginPhase, Name: uint32(len(t.open)) % 2}
+			x.Marks, t.open = append(x.Marks, m), append(t.open, m.Name)
+			t.marks++
+		}
+	}
 	for range max(0, draw("marks", -3, 3)) {
 		if at += uint64(rapid.SampledFrom([]int{0, 1, 3, 500, 900}).Draw(j.t, "to the mark")); at > enter {
 			break

@@ -112,6 +112,8 @@ func (p *ringPhases) advance(nsPerTick float64) error {
 type stretchOf struct {
 	phase.Records
 	marks []phase.Mark
+
+	callPath, burstPath []int32 // where no mark is
 }
 
 // locate finds out in which phases the rows of a block, from one on, and their bursts lie, which are those of the
@@ -134,6 +136,9 @@ func (c *columns) locate(r *ring, b *section.Block, from int, nsPerTick float64)
 		p.began = p.begin(begin)
 		p.ticks = p.began
 		p.stream.Begin(0)
+	}
+	if len(p.waiting) == 0 {
+		return c.locateAll(p, b, from, ticks, nsPerTick), nil
 	}
 	now := p.stream.Now()
 	// pass lets a part of the time pass.
@@ -185,6 +190,62 @@ func (c *columns) locate(r *ring, b *section.Block, from int, nsPerTick float64)
 	p.ticks = ticks
 	p.waiting = append(p.waiting[:0], waiting...)
 	return l, err
+}
+
+// locateAll is locate of rows among which there is no mark, as nearly always: all lie in one path. The first begins at
+// these ticks.
+func (c *columns) locateAll(p *ringPhases, b *section.Block, from int, ticks uint64, nsPerTick float64) phase.Located {
+	var without phase.Idle
+	idle := int64(0) // time that is not recorded, since the latest record
+	unrecorded := func() {
+		if idle > 0 {
+			without.UnrecordedNS, without.UnrecordedParts, idle = without.UnrecordedNS+idle, without.UnrecordedParts+1, 0
+		}
+	}
+	now, bursts, paused := p.stream.Now(), 0, b.Paused
+	has := func(row int) bool { return bursts < len(c.rows) && int(c.rows[bursts]) == row }
+	before := b.Burst[from]
+	if until := ticks + before; !has(from) && p.ticks > ticks && p.ticks <= until {
+		ticks, before = p.ticks, until-p.ticks
+	} else if p.ticks < ticks {
+		idle = inNS(ticks-p.ticks, nsPerTick)
+		now += idle
+	}
+	for i := from; i < b.Rows; i++ {
+		if i > from {
+			before = b.Burst[i]
+		}
+		if has(i) {
+			unrecorded()
+			now += c.DurationNS[bursts]
+			bursts++
+		} else {
+			for len(paused) > 0 && int(paused[0]) < i {
+				paused = paused[1:]
+			}
+			ns := inNS(before, nsPerTick)
+			now += ns
+			if len(paused) == 0 || int(paused[0]) != i {
+				idle += ns
+			} else if unrecorded(); ns > 0 {
+				without.PausedNS, without.PausedParts = without.PausedNS+ns, without.PausedParts+1
+			}
+			unrecorded()
+		}
+		now += inNS(b.Call[i], nsPerTick)
+		ticks += before + b.Call[i]
+	}
+	path := p.stream.Pass(now, without)
+	p.ticks = ticks
+	x := &c.stretch
+	x.callPath, x.burstPath = slices.Grow(x.callPath[:0], b.Rows-from)[:b.Rows-from], slices.Grow(x.burstPath[:0], len(c.rows))[:len(c.rows)]
+	for i := range x.callPath {
+		x.callPath[i] = path
+	}
+	for i := range x.burstPath {
+		x.burstPath[i] = path
+	}
+	return phase.Located{CallPath: x.callPath, BurstPath: x.burstPath}
 }
 
 // countsIn is in which interval each burst counts; nil: in the one at its start.

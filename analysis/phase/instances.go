@@ -32,6 +32,7 @@ type series struct {
 	sum, direct, calls, threads, least, most, mostThread []int64
 	squares                                              []moment.Wide
 	longest, longestInstance                             []int64 // of Whole
+	begin, end                                           []int64 // likewise
 }
 
 // A Point is what the threads of a run have of a thing in an instance, or in a group of instances that follow each
@@ -48,6 +49,7 @@ type Point struct {
 	Squares          moment.Wide
 	LongestNS        int64 // of Whole: the longest instance on one thread
 	LongestInstance  int64 // and its number
+	BeginNS, EndNS   int64 // of Whole: when the first thread begins it, and the last one ends it
 }
 
 // A Single is what one thread has of a thing.
@@ -76,11 +78,16 @@ func NewInstances(counts []int64, l Limits) *Instances {
 	x := &Instances{paths: len(counts), things: l.Things, keep: l.Single, most: counts, points: make([]int, len(counts)), group: make([]int64, len(counts)), series: make(map[int]*series)}
 	x.counts = make([][]int64, len(counts))
 	for p, n := range counts {
-		x.group[p] = max(1, (n+int64(l.Points)-1)/int64(l.Points))
+		x.group[p] = groupOf(n, l.Points)
 		x.points[p] = int((n + x.group[p] - 1) / x.group[p])
 		x.counts[p] = make([]int64, x.points[p])
 	}
 	return x
+}
+
+// groupOf is how many instances a point stands for, of so many of a path.
+func groupOf(instances int64, points int) int64 {
+	return max(1, (instances+int64(points)-1)/int64(points))
 }
 
 // Counts raises to, which has an element for each path, to the number of instances that a thread has of each.
@@ -91,8 +98,10 @@ func (t *Timeline) Counts(to []int64) {
 	}
 }
 
-// An own has what one thread has of a thing in the instances of a path.
-type own struct{ inclusive, direct, calls []int64 }
+// An own has what one thread has of a thing in the instances of a path, by point.
+type own []amount
+
+type amount struct{ inclusive, direct, calls int64 }
 
 // A tally adds up one thread.
 type tally struct {
@@ -100,44 +109,86 @@ type tally struct {
 	slots []int32 // by path and thing, plus 1
 	list  []own
 	keys  []int
+
+	points []int32 // by interval, of its instance: that of its path
+	room   *room
 }
 
-func (l *tally) of(path int32, thing int) *own {
+// A room is memory for amounts of one thread after the other, which are 0 in between: taking it from the system for
+// each of many threads takes longer than adding up.
+type room struct {
+	all  []amount
+	used int
+}
+
+var rooms = sync.Pool{New: func() any { return new(room) }}
+
+func (r *room) take(n int) own {
+	if len(r.all)-r.used < n {
+		r.all, r.used = make([]amount, max(n, 2*len(r.all))), 0 // what was taken is let go with its tally
+	}
+	r.used += n
+	return own(r.all[r.used-n : r.used : r.used])
+}
+
+func (r *room) giveBack() {
+	clear(r.all[:r.used])
+	r.used = 0
+	rooms.Put(r)
+}
+
+func (l *tally) of(path int32, thing int) own {
 	key := int(path)*l.x.things + thing
 	k := l.slots[key]
 	if k == 0 {
-		n := l.x.points[path]
-		buffer := make([]int64, 3*n)
-		l.list = append(l.list, own{buffer[:n:n], buffer[n : 2*n : 2*n], buffer[2*n:]})
+		l.list = append(l.list, l.room.take(l.x.points[path]))
 		l.keys = append(l.keys, key)
 		k = int32(len(l.list))
 		l.slots[key] = k
 	}
-	return &l.list[k-1]
+	return l.list[k-1]
+}
+
+// at is what a thread has of a thing in an interval's instance, or in the program.
+func (l *tally) at(t *Timeline, in int32, thing int) *amount {
+	if in < 0 {
+		return &l.of(0, thing)[0]
+	}
+	return &l.of(t.Path[in], thing)[l.points[in]]
 }
 
 // Add takes a thread in, whose paths are numbered. thing says what a call, burst or pause is, or what is not
 // recorded, whose number is 0.
 func (x *Instances) Add(thread int32, t *Timeline, intervals []Interval, r *Records, thing func(what What, record int32) int) {
-	l := &tally{x: x, slots: make([]int32, x.paths*x.things)}
+	l := &tally{x: x, slots: make([]int32, x.paths*x.things), points: x.pointsOf(t), room: rooms.Get().(*room)}
+	defer l.room.giveBack()
+	whole, wholeIn := l.at(t, -1, Whole), int32(-1) // of the interval of the latest part
+	// Of the record that was counted last: most are whole in the interval in which they count.
+	var a *amount
+	aWhat, aRecord, aThing, aIn := Unrecorded, int32(-1), 0, int32(-1)
 	t.Walk(r, func(p Part) {
-		what := thing(p.What, p.Record)
-		in, direct := p.Interval, true
+		in := p.Interval
 		if in >= 0 {
 			in = t.Instance[in]
 		}
-		for {
-			path, point := t.PathOf(in), t.point(x, in)
-			o := l.of(path, what)
-			o.inclusive[point] += p.NS
-			if direct {
-				o.direct[point] += p.NS
-				l.of(path, Whole).direct[point] += p.NS
-			}
-			if in < 0 {
-				return
-			}
-			in, direct = t.Above[in], false
+		what, of := aThing, a
+		if p.What != aWhat || p.Record != aRecord {
+			what, of = thing(p.What, p.Record), nil
+		}
+		if of == nil || in != aIn {
+			of = l.at(t, in, what)
+		}
+		if in != wholeIn {
+			whole, wholeIn = l.at(t, in, Whole), in
+		}
+		whole.direct += p.NS
+		of.direct += p.NS
+		if in < 0 {
+			return
+		}
+		of.inclusive += p.NS
+		for in = t.Above[in]; in >= 0; in = t.Above[in] {
+			l.at(t, in, what).inclusive += p.NS
 		}
 	}, func(what What, record, in int32) {
 		if what == Paused {
@@ -150,60 +201,114 @@ func (x *Instances) Add(thread int32, t *Timeline, intervals []Interval, r *Reco
 		if in >= 0 {
 			in = t.Instance[in]
 		}
-		l.of(t.PathOf(in), thing(what, record)).calls[t.point(x, in)] += n
+		aWhat, aRecord, aIn, aThing = what, record, in, thing(what, record)
+		a = l.at(t, in, aThing)
+		a.calls += n
 	})
-	program := l.of(0, Whole)
-	program.inclusive[0], program.calls[0] = t.EndNS-t.BeginNS, 1
-	longest := map[int32]*longest{0: {ns: []int64{t.EndNS - t.BeginNS}, number: []int64{0}}}
+	l.inProgram()
+	program := l.at(t, -1, Whole)
+	program.inclusive, program.calls = t.EndNS-t.BeginNS, 1
+	extents := map[int32]*extent{0: newExtent(1)}
+	extents[0].take(0, Span{t.BeginNS, t.EndNS}, 0)
 	for i := range intervals {
-		point := t.point(x, int32(i))
-		o := l.of(t.Path[i], Whole)
-		o.calls[point]++
+		a := l.at(t, int32(i), Whole)
+		a.calls++
 		if t.Instance[i] == int32(i) {
-			ns := intervals[i].EndNS - intervals[i].BeginNS
-			o.inclusive[point] += ns
-			longestOf(longest, t.Path[i], x.points[t.Path[i]]).take(point, ns, int64(t.Number[i]))
+			s := Span{intervals[i].BeginNS, intervals[i].EndNS}
+			a.inclusive += s.EndNS - s.BeginNS
+			e := extents[t.Path[i]]
+			if e == nil {
+				e = newExtent(x.points[t.Path[i]])
+				extents[t.Path[i]] = e
+			}
+			e.take(int(l.points[i]), s, int64(t.Number[i]))
 		}
 	}
-	x.take(thread, l, longest)
+	x.take(thread, l, extents)
 }
 
-// point is that of an interval's instance, or of the program.
-func (t *Timeline) point(x *Instances, in int32) int {
-	if in < 0 {
-		return 0
-	}
-	return int(int64(t.Number[in]) / x.group[t.Path[in]])
-}
-
-// A longest has for each point of a path the longest instance on one thread; -1: none.
-type longest struct{ ns, number []int64 }
-
-func longestOf(all map[int32]*longest, path int32, points int) *longest {
-	if all[path] == nil {
-		g := &longest{make([]int64, points), make([]int64, points)}
-		for i := range g.ns {
-			g.ns[i] = -1
+// inProgram gives the program all time: each part lies directly in one phase or in the program.
+func (l *tally) inProgram() {
+	for i := range len(l.list) {
+		thing := l.keys[i] % l.x.things
+		if thing == Whole {
+			continue
 		}
-		all[path] = g
+		ns := int64(0)
+		for _, a := range l.list[i] {
+			ns += a.direct
+		}
+		if ns != 0 {
+			l.of(0, thing)[0].inclusive += ns
+		}
 	}
-	return all[path]
 }
 
-func (g *longest) take(point int, ns, number int64) {
-	if ns > g.ns[point] {
-		g.ns[point], g.number[point] = ns, number
+// pointsOf are the points of a thread's intervals.
+func (x *Instances) pointsOf(t *Timeline) []int32 {
+	points := make([]int32, len(t.Path))
+	for i, path := range t.Path {
+		points[i] = t.Number[i]
+		if group := x.group[path]; group > 1 {
+			points[i] = int32(int64(t.Number[i]) / group)
+		}
+	}
+	return points
+}
+
+// Expect says which threads will be added. Values of single threads are not collected in vain: where there are more
+// instances alone than may be kept, none are.
+func (x *Instances) Expect(threads []*Timeline) {
+	n := 0
+	for _, t := range threads {
+		last := make([]int32, x.paths) // by path: the latest point, plus 1
+		for i, point := range x.pointsOf(t) {
+			if path := t.Path[i]; t.Instance[i] == int32(i) && point+1 > last[path] { // another one, if not seen out of order
+				last[path] = point + 1
+				n++
+			}
+		}
+		if n > x.keep {
+			x.lost = true
+			return
+		}
+	}
+}
+
+// An extent has for each point of a path what one thread has of its instances: the longest, and when the first begins
+// and the last ends. A point without one has -1 as its longest.
+type extent struct {
+	ns, number []int64
+	spans      []Span
+}
+
+func newExtent(points int) *extent {
+	e := &extent{make([]int64, points), make([]int64, points), make([]Span, points)}
+	for i := range e.ns {
+		e.ns[i] = -1
+	}
+	return e
+}
+
+// take adds an instance, which is behind those before it.
+func (e *extent) take(point int, s Span, number int64) {
+	if e.ns[point] < 0 {
+		e.spans[point] = s
+	}
+	e.spans[point].EndNS = s.EndNS
+	if ns := s.EndNS - s.BeginNS; ns > e.ns[point] {
+		e.ns[point], e.number[point] = ns, number
 	}
 }
 
 // take adds what a thread has. All are sums, least and largest values, so that the order of threads changes nothing.
-func (x *Instances) take(thread int32, l *tally, longest map[int32]*longest) {
+func (x *Instances) take(thread int32, l *tally, extents map[int32]*extent) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for path := range x.paths {
 		if k := l.slots[path*x.things+Whole]; k > 0 {
-			for point, n := range l.list[k-1].calls {
-				if n > 0 {
+			for point := range l.list[k-1] {
+				if l.list[k-1][point].calls > 0 {
 					x.counts[path][point]++
 				}
 			}
@@ -216,23 +321,25 @@ func (x *Instances) take(thread int32, l *tally, longest map[int32]*longest) {
 			s = newSeries(x.points[path], thing == Whole)
 			x.series[key] = s
 		}
-		o := &l.list[i]
-		for point, ns := range o.inclusive {
-			if ns == 0 && o.calls[point] == 0 {
+		for point, a := range l.list[i] {
+			ns := a.inclusive
+			if ns == 0 && a.calls == 0 {
 				continue
 			}
-			s.add(point, ns, o.direct[point], o.calls[point], int64(thread))
-			single := Single{
-				Thread: thread, Path: int32(path), Thing: thing, First: int64(point) * x.group[path], Instances: x.size(path, point),
-				Calls: o.calls[point], SumNS: ns, DirectNS: o.direct[point],
-			}
+			s.add(point, a, int64(thread))
 			if thing == Whole {
-				g := longest[int32(path)]
-				s.lengthen(point, g.ns[point], g.number[point])
-				single.LongestNS, single.LongestNumber = g.ns[point], g.number[point]
+				s.extend(point, extents[int32(path)])
 			}
 			if x.lost {
 				continue
+			}
+			single := Single{
+				Thread: thread, Path: int32(path), Thing: thing, First: int64(point) * x.group[path], Instances: x.size(path, point),
+				Calls: a.calls, SumNS: ns, DirectNS: a.direct,
+			}
+			if thing == Whole {
+				e := extents[int32(path)]
+				single.LongestNS, single.LongestNumber = e.ns[point], e.number[point]
 			}
 			if x.single = append(x.single, single); len(x.single) > x.keep {
 				x.single, x.lost = nil, true
@@ -260,14 +367,16 @@ func newSeries(points int, whole bool) *series {
 	}
 	if whole {
 		s.longest, s.longestInstance = column(-1), column(math.MaxInt64)
+		s.begin, s.end = column(math.MaxInt64), column(math.MinInt64)
 	}
 	return s
 }
 
-func (s *series) add(point int, ns, direct, calls, thread int64) {
+func (s *series) add(point int, a amount, thread int64) {
+	ns := a.inclusive
 	s.sum[point] += ns
-	s.direct[point] += direct
-	s.calls[point] += calls
+	s.direct[point] += a.direct
+	s.calls[point] += a.calls
 	s.threads[point]++
 	s.least[point] = min(s.least[point], ns)
 	s.squares[point] = s.squares[point].Plus(moment.Square(ns))
@@ -276,8 +385,9 @@ func (s *series) add(point int, ns, direct, calls, thread int64) {
 	}
 }
 
-func (s *series) lengthen(point int, ns, number int64) {
-	if ns > s.longest[point] || ns == s.longest[point] && number < s.longestInstance[point] {
+func (s *series) extend(point int, e *extent) {
+	if ns, number := e.ns[point], e.number[point]; ns > s.longest[point] || ns == s.longest[point] && number < s.longestInstance[point] {
 		s.longest[point], s.longestInstance[point] = ns, number
 	}
+	s.begin[point], s.end[point] = min(s.begin[point], e.spans[point].BeginNS), max(s.end[point], e.spans[point].EndNS)
 }

@@ -41,6 +41,7 @@ func lay(own Paths, beginNS, endNS int64, intervals []Interval) (Timeline, error
 		t.BeginNS, t.EndNS = min(t.BeginNS, intervals[i].BeginNS), max(t.EndNS, intervals[i].EndNS)
 	}
 	t.EndNS = max(t.BeginNS, t.EndNS)
+	t.pieces = make([]piece, 0, 2*len(intervals)+1)
 	t.begin(t.BeginNS, -1)
 	var open []int32 // outermost first
 	var instances []int32

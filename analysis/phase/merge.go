@@ -27,7 +27,7 @@ func (x *Instances) Reduce(t team.Team) error {
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
 	sums := slices.Clone(x.counts)
-	var least, most, longest [][]int64
+	var first, last, most, longest [][]int64
 	var squares []int64
 	for _, k := range keys {
 		key := int(k)
@@ -36,7 +36,8 @@ func (x *Instances) Reduce(t team.Team) error {
 		}
 		s := x.series[key]
 		sums = append(sums, s.sum, s.direct, s.calls, s.threads)
-		least, most, longest = append(least, s.least), append(most, s.most), append(longest, s.longest)
+		first, last = append(first, s.least, s.begin), append(last, s.end)
+		most, longest = append(most, s.most), append(longest, s.longest)
 		for _, w := range s.squares {
 			squares = append(squares, int64(w.Low&math.MaxUint32), int64(w.Low>>32), int64(w.High&math.MaxUint32), int64(w.High>>32))
 		}
@@ -44,7 +45,10 @@ func (x *Instances) Reduce(t team.Team) error {
 	if err := reduce(t, team.Sum, append(sums, squares)); err != nil {
 		return err
 	}
-	if err := reduce(t, team.Min, least); err != nil {
+	if err := reduce(t, team.Min, first); err != nil {
+		return err
+	}
+	if err := reduce(t, team.Max, last); err != nil {
 		return err
 	}
 	var threads, numbers [][]int64
@@ -159,6 +163,26 @@ func (x *Instances) Len() (n int) {
 	return n
 }
 
+// LenWith is how many sums there would be at most, if a path had so many points at most, which are no more than it has
+// now: exactly as many where each point is of one instance now.
+func (x *Instances) LenWith(points int) (n int) {
+	for key, s := range x.series {
+		path := key / x.things
+		group := groupOf(x.most[path], points)
+		next := int64(0) // point that is not counted yet
+		for point, threads := range s.threads {
+			if threads == 0 {
+				continue
+			}
+			first := int64(point) * x.group[path]
+			last := (first + x.size(path, point) - 1) / group
+			n += int(last + 1 - min(max(first/group, next), last+1))
+			next = last + 1
+		}
+	}
+	return n
+}
+
 // Each hands out the sums over threads by path, thing and instance.
 func (x *Instances) Each(give func(Point)) {
 	for _, key := range slices.Sorted(maps.Keys(x.series)) {
@@ -177,6 +201,7 @@ func (x *Instances) Each(give func(Point)) {
 			}
 			if s.longest != nil {
 				p.LongestNS, p.LongestInstance = s.longest[point], s.longestInstance[point]
+				p.BeginNS, p.EndNS = s.begin[point], s.end[point]
 			}
 			give(p)
 		}

@@ -313,12 +313,45 @@ func TestDynamic(t *testing.T) {
 		if !maps.Equal(positive(got), positive(want)) {
 			t.Fatalf("%+v: instances\n%v, want\n%v", list, got, want)
 		}
-		checkPoints(t, points, single, list, lines)
+		checkPoints(t, points, single, list, lines, paths)
 	})
 }
 
+// An instance is the n-th of a path.
+type instance struct {
+	path   string
+	number int64
+}
+
+// extents are when the first thread begins each instance, and the last one ends it.
+func extents(list []planted) map[instance]Span {
+	all := make(map[instance]Span)
+	take := func(at instance, begin, end int64) {
+		s, known := all[at]
+		if !known {
+			s = Span{begin, end}
+		}
+		all[at] = Span{min(s.BeginNS, begin), max(s.EndNS, end)}
+	}
+	for i := range list {
+		p := &list[i]
+		begin, end := p.beginNS, p.endNS
+		count := make(map[string]int64)
+		for k, x := range p.intervals {
+			begin, end = min(begin, x.BeginNS), max(end, x.EndNS)
+			if c := p.chain(k); c.outer == k {
+				take(instance{c.path, count[c.path]}, x.BeginNS, x.EndNS)
+				count[c.path]++
+			}
+		}
+		take(instance{"", 0}, begin, end)
+	}
+	return all
+}
+
 // checkPoints adds up the values of single threads.
-func checkPoints(t *rapid.T, points []Point, single []Single, list []planted, lines []Timeline) {
+func checkPoints(t *rapid.T, points []Point, single []Single, list []planted, lines []Timeline, paths *Paths) {
+	extents := extents(list)
 	type place struct {
 		path  int32
 		thing int
@@ -349,6 +382,9 @@ func checkPoints(t *rapid.T, points []Point, single []Single, list []planted, li
 		}
 		if p.Thing == Whole {
 			want.LongestNS, want.LongestInstance = want.MostNS, p.First
+			at := instance{text(paths, p.Path), p.First}
+			want.BeginNS, want.EndNS = extents[at].BeginNS, extents[at].EndNS
+			delete(extents, at)
 			exclusive[p.Path] += p.DirectNS
 		}
 		if p != want {
@@ -356,8 +392,8 @@ func checkPoints(t *rapid.T, points []Point, single []Single, list []planted, li
 		}
 		delete(of, at)
 	}
-	if len(of) > 0 {
-		t.Fatalf("no points of %v", of)
+	if len(of)+len(extents) > 0 {
+		t.Fatalf("no points of %v, of instances %v", of, extents)
 	}
 	for i := range list {
 		for _, s := range lines[i].Sums(list[i].intervals) {
@@ -367,4 +403,32 @@ func checkPoints(t *rapid.T, points []Point, single []Single, list []planted, li
 	if len(positive(exclusive)) > 0 {
 		t.Fatalf("static less dynamic: %v", exclusive)
 	}
+}
+
+// How many sums fewer points make is known before they are made: exactly where each point is of one instance, and else
+// no less than there will be, and no more than there are.
+func TestLenWith(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := []planted{plant(t, "first "), plant(t, "second ")}
+		lines, paths := layAll(t, list)
+		counts := make([]int64, paths.Len())
+		for i := range lines {
+			lines[i].Counts(counts)
+		}
+		sum := func(points int) *Instances {
+			x := NewInstances(slices.Clone(counts), Limits{things, points, math.MaxInt})
+			for i := range lines {
+				x.Add(int32(i), &lines[i], list[i].intervals, &list[i].records, thingOf)
+			}
+			return x
+		}
+		now := rapid.SampledFrom([]int{1, 2, 3, 5, MostPoints}).Draw(t, "points")
+		x := sum(now)
+		for points := now; points > 0; points = min(points-1, 6) {
+			got, want := x.LenWith(points), sum(points).Len()
+			if got < want || got > x.Len() && points == now || now == MostPoints && got != want {
+				t.Fatalf("%d points of %d: %d sums, there are %d; %d now", points, now, got, want, x.Len())
+			}
+		}
+	})
 }

@@ -14,6 +14,7 @@ type Stream struct {
 	begun          bool
 	beginNS, nowNS int64
 	open           []openPhase // outermost first
+	nest           Nest        // with those that lie too deep
 	sums           map[int32]*Sum
 	idle           map[int32]*Idle
 }
@@ -63,7 +64,8 @@ type Stretch struct {
 
 // Stretch forms the intervals up to a moment. Marks are in the order of time; one that is not, or not in the stretch,
 // counts as at the nearest moment at which it can be. A phase that is still open when one round it ends, ends there
-// too; an end of what is not open is ignored.
+// too; an end of what is not open is ignored. What lies deeper than MostDepth is part of the phase at that depth. Each
+// stretch is to be taken in before the next one is formed.
 func (s *Stream) Stretch(marks []Mark, endNS int64) *Stretch {
 	x := &Stretch{endNS: max(endNS, s.nowNS)}
 	for k, p := range s.open {
@@ -75,13 +77,16 @@ func (s *Stream) Stretch(marks []Mark, endNS int64) *Stretch {
 	for _, m := range marks {
 		ns = min(max(m.NS, ns), x.endNS)
 		if !m.End {
+			if !s.nest.Begin(m.Name) {
+				continue
+			}
 			x.kept = append(x.kept, int32(len(x.Intervals)))
 			x.origin = append(x.origin, ns)
 			x.Intervals = append(x.Intervals, Interval{Name: m.Name, Depth: int32(len(x.kept) - 1), BeginNS: ns, EndNS: x.endNS, Number: -1})
 			continue
 		}
-		k := Ends(len(x.kept), func(k int) uint32 { return x.Intervals[x.kept[k]].Name }, m.Name)
-		if k < 0 {
+		k := s.nest.End(m.Name)
+		if k < 0 || k >= len(x.kept) {
 			continue
 		}
 		for _, i := range x.kept[k:] {
@@ -93,18 +98,8 @@ func (s *Stream) Stretch(marks []Mark, endNS int64) *Stretch {
 	return x
 }
 
-// Ends is which of some open phases, outermost first, an end of a name ends: the innermost one that has it, with those
-// in it; -1: none.
-func Ends(open int, name func(k int) uint32, of uint32) int {
-	k := open - 1
-	for k >= 0 && name(k) != of {
-		k--
-	}
-	return k
-}
-
-// Take takes in a stretch, the first of those that Stretch has formed since the last, with what was done in it, and
-// returns in which paths that lies. Records lie in the stretch as a whole.
+// Take takes in the stretch that Stretch has formed, with what was done in it, and returns in which paths that lies.
+// Records lie in the stretch as a whole.
 func (s *Stream) Take(x *Stretch, r *Records) (Located, error) {
 	s.Begin(min(s.nowNS, x.endNS))
 	t, err := lay(s.paths, s.nowNS, x.endNS, x.Intervals)
@@ -116,14 +111,8 @@ func (s *Stream) Take(x *Stretch, r *Records) (Located, error) {
 		s.sum(sum.Path).ExclusiveNS += sum.ExclusiveNS
 	}
 	l := t.Locate(r)
-	for _, idle := range l.Idle {
-		to := s.idle[idle.Path]
-		if to == nil {
-			to = &Idle{Path: idle.Path}
-			s.idle[idle.Path] = to
-		}
-		to.PausedNS, to.PausedParts = to.PausedNS+idle.PausedNS, to.PausedParts+idle.PausedParts
-		to.UnrecordedNS, to.UnrecordedParts = to.UnrecordedNS+idle.UnrecordedNS, to.UnrecordedParts+idle.UnrecordedParts
+	for i := range l.Idle {
+		s.addIdle(&l.Idle[i])
 	}
 	was := s.open
 	phaseOf := func(i int32) openPhase {
@@ -141,6 +130,34 @@ func (s *Stream) Take(x *Stretch, r *Records) (Located, error) {
 	}
 	s.nowNS = t.EndNS
 	return l, nil
+}
+
+// Pass takes in a stretch without a mark, up to a moment, with what of it has no record, and returns the path in which
+// all of it lies: it is Take at less cost.
+func (s *Stream) Pass(endNS int64, without Idle) (path int32) {
+	s.Begin(min(s.nowNS, endNS))
+	s.sum(0)
+	if n := len(s.open); n > 0 {
+		path = s.open[n-1].path
+	}
+	endNS = max(endNS, s.nowNS)
+	s.sum(path).ExclusiveNS += endNS - s.nowNS
+	s.nowNS = endNS
+	if without.PausedParts+without.UnrecordedParts > 0 {
+		without.Path = path
+		s.addIdle(&without)
+	}
+	return path
+}
+
+func (s *Stream) addIdle(more *Idle) {
+	to := s.idle[more.Path]
+	if to == nil {
+		to = &Idle{Path: more.Path}
+		s.idle[more.Path] = to
+	}
+	to.PausedNS, to.PausedParts = to.PausedNS+more.PausedNS, to.PausedParts+more.PausedParts
+	to.UnrecordedNS, to.UnrecordedParts = to.UnrecordedNS+more.UnrecordedNS, to.UnrecordedParts+more.UnrecordedParts
 }
 
 func (s *Stream) sum(path int32) *Sum {
@@ -178,6 +195,7 @@ func (s *Stream) Clone() *Stream {
 	c := *s
 	c.paths.nodes, c.paths.children = slices.Clone(s.paths.nodes), maps.Clone(s.paths.children)
 	c.open = slices.Clone(s.open)
+	c.nest.names, c.nest.deep = slices.Clone(s.nest.names), maps.Clone(s.nest.deep)
 	c.sums, c.idle = make(map[int32]*Sum), make(map[int32]*Idle)
 	for path, sum := range s.sums {
 		own := *sum
@@ -216,5 +234,5 @@ func (s *Stream) Close() (sums []Sum, idle []Idle) {
 
 // Bytes is about what the Stream takes of memory.
 func (s *Stream) Bytes() int64 {
-	return int64(len(s.paths.nodes))*(8+48) + int64(cap(s.open))*24 + int64(len(s.sums))*136 + int64(len(s.idle))*88
+	return int64(len(s.paths.nodes))*(8+48) + int64(cap(s.open))*24 + int64(cap(s.nest.names))*4 + int64(len(s.nest.deep))*24 + int64(len(s.sums))*136 + int64(len(s.idle))*88
 }

@@ -3,6 +3,7 @@ package phase
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"moriens/analysis/moment"
 )
@@ -19,15 +20,16 @@ type Sum struct {
 // Sums are those of all paths that the thread has, ascending; the first is the program's.
 func (t *Timeline) Sums(intervals []Interval) []Sum {
 	var list []Sum
-	place := make(map[int32]int)
+	var place []int // by path, plus 1
 	of := func(path int32) *Sum {
-		k, known := place[path]
-		if !known {
-			k = len(list)
-			place[path] = k
-			list = append(list, Sum{Path: path})
+		for int(path) >= len(place) {
+			place = append(place, 0)
 		}
-		return &list[k]
+		if place[path] == 0 {
+			list = append(list, Sum{Path: path})
+			place[path] = len(list)
+		}
+		return &list[place[path]-1]
 	}
 	program := of(0)
 	program.Intervals = 1
@@ -72,15 +74,25 @@ type Idle struct {
 	PausedParts, UnrecordedParts int64
 }
 
+// cutBuffers are for cuts of a thread until it is known how many there are.
+var cutBuffers = sync.Pool{New: func() any { return new([2][]Cut) }}
+
 // Locate finds out in which paths the records of a thread lie.
 func (t *Timeline) Locate(r *Records) Located {
-	l := Located{CallPath: make([]int32, len(r.EnterNS)), BurstPath: make([]int32, len(r.StartNS))}
+	buffer := cutBuffers.Get().(*[2][]Cut)
+	defer cutBuffers.Put(buffer)
+	l := Located{CallPath: make([]int32, len(r.EnterNS)), BurstPath: make([]int32, len(r.StartNS)), Calls: buffer[0][:0], Bursts: buffer[1][:0]}
 	idle := make(map[int32]*Idle)
+	var latest *Idle
 	of := func(path int32) *Idle {
-		if idle[path] == nil {
-			idle[path] = &Idle{Path: path}
+		if latest != nil && latest.Path == path {
+			return latest
 		}
-		return idle[path]
+		if latest = idle[path]; latest == nil {
+			latest = &Idle{Path: path}
+			idle[path] = latest
+		}
+		return latest
 	}
 	var open Cut // the part at hand: of one record and path
 	openWhat := Unrecorded
@@ -135,6 +147,8 @@ func (t *Timeline) Locate(r *Records) Located {
 		open.Path = t.PathOf(interval)
 	})
 	flush(true)
+	*buffer = [2][]Cut{l.Calls, l.Bursts}
+	l.Calls, l.Bursts = append([]Cut(nil), l.Calls...), append([]Cut(nil), l.Bursts...)
 	for _, x := range idle {
 		l.Idle = append(l.Idle, *x)
 	}

@@ -2,6 +2,8 @@ package phase
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -109,9 +111,13 @@ func TestGroups(t *testing.T) {
 		t.Fatalf("%v: %d values of single threads, all of them: %v", err, len(r.Single), r.All)
 	}
 	whole := slices.DeleteFunc(slices.Clone(r.Points), func(p Point) bool { return p.Path != 1 || p.Thing != Whole })
+	list := p.intervals
 	sum, instances := int64(0), int64(0)
 	for i, p := range whole {
 		sum, instances = sum+p.SumNS, instances+p.Instances
+		if first, last := list[p.First], list[p.First+p.Instances-1]; p.BeginNS != first.BeginNS || p.EndNS != last.EndNS {
+			t.Errorf("%+v: want from %d to %d ns", p, first.BeginNS, last.EndNS)
+		}
 		if want := min(4, n-4*int64(i)); p.First != 4*int64(i) || p.Instances != want || p.Calls != want {
 			t.Fatalf("point %d: %+v", i, p)
 		}
@@ -168,4 +174,49 @@ func TestWide(t *testing.T) {
 			t.Fatalf("%v, want %v", got, want)
 		}
 	})
+}
+
+// A phase of 0 ns counts, has no time, and takes none of the phase and the record that it lies in.
+func TestPhaseWithoutTime(t *testing.T) {
+	p := planted{endNS: 100, intervals: []Interval{
+		{Name: 0, Depth: 0, BeginNS: 10, EndNS: 60, Number: -1}, {Name: 1, Depth: 1, BeginNS: 20, EndNS: 20, Number: -1}, {Name: 1, Depth: 1, BeginNS: 30, EndNS: 30, Number: -1},
+		{Name: 1, Depth: 0, BeginNS: 70, EndNS: 70, Number: -1}, {Name: 1, Depth: 0, BeginNS: 100, EndNS: 100, Number: -1},
+	}}
+	p.records.EnterNS, p.records.ExitNS, p.records.Calls = []int64{15}, []int64{40}, []int64{1}
+	line, err := Lay(p.beginNS, p.endNS, p.intervals)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, err := Number([]Timeline{line}, team.Threads{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type figures struct{ instances, intervals, inclusive, exclusive int64 }
+	got := make(map[string]figures)
+	for _, s := range line.Sums(p.intervals) {
+		got[text(paths, s.Path)] = figures{s.Instances.N, s.Intervals, s.Instances.Total, s.ExclusiveNS}
+	}
+	if want := map[string]figures{"": {1, 1, 100, 50}, "a": {1, 1, 50, 50}, "a/b": {2, 2, 0, 0}, "b": {2, 2, 0, 0}}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if l := line.Locate(&p.records); text(paths, l.CallPath[0]) != "a" || len(l.Calls) != 0 {
+		t.Errorf("the call is in %q, cut %+v", text(paths, l.CallPath[0]), l.Calls)
+	}
+	r, err := sum([]planted{p}, team.Threads{}, math.MaxInt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := 0
+	for _, x := range r.Points {
+		if x.SumNS != 0 {
+			continue
+		}
+		empty++
+		if x.Thing != Whole || x.Threads != 1 || x.Calls != 1 || x.Instances != 1 || x.DirectNS != 0 || x.LeastNS != 0 || x.MostNS != 0 || x.LongestNS != 0 || x.LongestInstance != x.First {
+			t.Errorf("%+v", x)
+		}
+	}
+	if empty != 4 {
+		t.Errorf("%d instances of 0 ns, want 4", empty)
+	}
 }

@@ -77,6 +77,7 @@ func losses(m *rundir.Manifest) string {
 	add(l.MarksInsideCalls, "mark", "marks", " set inside an MPI call")
 	add(l.PhaseEndsUnmatched, "end of a phase without a begin", "ends of phases without a begin", "")
 	add(l.PhasesUnfinished, "phase without an end", "phases without an end", "")
+	add(l.PhasesTooDeep, "phase", "phases", " in 256 or more others: part of the innermost of the first 256")
 	add(l.CommunicatorsLost, "communicator", "communicators", " not named: table full")
 	q := &m.Messages.Requests
 	add(q.EndsUnknown, "completion of an unknown request", "completions of unknown requests", "")

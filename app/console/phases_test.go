@@ -18,7 +18,7 @@ func TestSummaryOfPhases(t *testing.T) {
 			{Name: "", Count: 1, Seconds: 1e-6},
 		},
 		Paused: rundir.Paused{Calls: 1234, Pauses: 1, Seconds: .25},
-		Losses: rundir.Losses{RecordsDropped: 3, MarksNameless: 4, MarksInsideCalls: 1, PhaseEndsUnmatched: 6, PhasesUnfinished: 7},
+		Losses: rundir.Losses{RecordsDropped: 3, MarksNameless: 4, MarksInsideCalls: 1, PhaseEndsUnmatched: 6, PhasesUnfinished: 7, PhasesTooDeep: 8},
 	}
 	c := &rundir.Clusters{Phases: []rundir.PhaseBursts{
 		{Outside: true, Bursts: 1, Seconds: 1, Clusters: []rundir.PhaseCluster{{ID: 1, Bursts: 1, Seconds: 1}}},
@@ -37,7 +37,7 @@ solve                                         2   1.50 s     1.50 s  75.0 %  2 (
 ""                                            1  1.00 us        0 s   0.0 %
 
 paused by MPI_Pcontrol: 1,234 MPI calls not recorded, 250 ms in 1 pause
-losses: 3 MPI calls or marks dropped: ring buffer full; 4 marks without their names: table full; 1 mark set inside an MPI call; 6 ends of phases without a begin; 7 phases without an end
+losses: 3 MPI calls or marks dropped: ring buffer full; 4 marks without their names: table full; 1 mark set inside an MPI call; 6 ends of phases without a begin; 7 phases without an end; 8 phases in 256 or more others: part of the innermost of the first 256
 `
 	if !strings.Contains(b.String(), want) {
 		t.Errorf("summary:\n%s\nwant in it:\n%s", b.String(), want)

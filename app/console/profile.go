@@ -40,6 +40,8 @@ const (
 	mostProfileRows   = 30
 	mostTreeRows      = 60
 	mostProfilePhases = 10
+	leastPhaseRows    = 10 // of a phase; after these no row with less than smallRow of the total
+	smallRow          = .0005
 	mostShares        = 64
 	mostPoints        = 100
 )
@@ -66,7 +68,7 @@ func (w profileWords) writeHead(b *strings.Builder, subject string) {
 	}
 	b.WriteByte('\n')
 	if w.By == profiling.ByFunctions || w.By == profiling.ByCallPath && w.Nested {
-		b.WriteString("times of functions are lower bounds: what lies between the first and the last MPI call in them, as far as it is known to be theirs\n")
+		b.WriteString("times of functions are estimates: their MPI calls, and the computation between two of them\n")
 	}
 }
 
@@ -123,14 +125,20 @@ func shareText(x float64) string {
 	return fmt.Sprintf("%.1f", 100*x)
 }
 
+// hasMPI reports whether phases are shown with their time in MPI.
+func (w profileWords) hasMPI() bool { return w.By == profiling.ByPhase && w.Metric == "time" }
+
 // columns begins a table of rows.
 func (w profileWords) columns() table {
-	t := table{head: []string{"%time", "excl", "incl", "calls", "subrs", "per call"}, left: make([]bool, 6, 9)}
+	t := table{head: []string{"%time", "excl", "incl", "calls", "subrs", "per call"}, left: make([]bool, 6, 10)}
 	if w.Metric != "time" && !w.IsRatio() {
 		t.head[0] = "%" + plain.Line(w.Metric)
 	}
 	if w.IsCounter() {
 		t.head, t.left = append(t.head, "estimated"), append(t.left, false)
+	}
+	if w.hasMPI() {
+		t.head, t.left = append(t.head, "MPI"), append(t.left, false)
 	}
 	if w.Stat == profiling.Most || w.Stat == profiling.Imbalance {
 		t.head, t.left = append(t.head, "on rank"), append(t.left, false)
@@ -155,6 +163,13 @@ func (w profileWords) cells(r *profiling.Row, name string) []string {
 		text := ""
 		if r.Estimated > 0 {
 			text = percent(r.Estimated)
+		}
+		row = append(row, text)
+	}
+	if w.hasMPI() {
+		text := ""
+		if r.Type == calltree.Phase || r.Type == calltree.Program {
+			text = w.figure(r.MPINS.Of(w.Stat))
 		}
 		row = append(row, text)
 	}
@@ -223,12 +238,18 @@ func (w profileWords) writeRows(b *strings.Builder, rows []profiling.Row, tree b
 	}
 }
 
+// nothing reports whether a row has nothing of a metric that not all rows can have. Such rows are not printed, but on
+// request.
+func (w profileWords) nothing(r *profiling.Row) bool {
+	return w.Top < 0 && w.Metric != "time" && !w.IsRatio() && r.Inclusive.Sum == 0
+}
+
 // shown says which rows are printed: those with most, and of a tree those not too deep.
 func (w profileWords) shown(rows []profiling.Row, tree bool) []bool {
 	shown := make([]bool, len(rows))
 	if !tree {
 		for i := range rows {
-			shown[i] = i < w.Most(mostProfileRows)
+			shown[i] = i < w.Most(mostProfileRows) && !w.nothing(&rows[i])
 		}
 		return shown
 	}
@@ -259,13 +280,24 @@ func (w profileWords) writePhases(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "\n%s\n", what)
 		t := w.columns()
+		small, of := 0, 0.0
 		for k := i + 1; k < len(rows) && rows[k].Depth > r.Depth; k++ {
-			if rows[k].Depth == r.Depth+1 {
-				t.rows = append(t.rows, w.cells(&rows[k], w.name(&rows[k], false)))
+			switch x := &rows[k]; {
+			case x.Depth > r.Depth+1:
+			case w.nothing(x):
+				small++
+			case w.Top != 0 && len(t.rows) >= leastPhaseRows && w.ShareOf(x) < smallRow:
+				small++
+				of += w.ShareOf(x)
+			default:
+				t.rows = append(t.rows, w.cells(x, w.name(x, false)))
 			}
 		}
 		t.rows = append(t.rows, w.cells(r, "total"))
 		writeTable(b, t)
+		if small > 0 {
+			fmt.Fprintf(b, "%s with %s %% of the total: --top 0\n", units.Counted(small, "more row"), shareText(of))
+		}
 	}
 	if rest > 0 {
 		fmt.Fprintf(b, "\n%s: --top 0\n", units.Counted(rest, "more phase"))
@@ -358,7 +390,10 @@ func (w profileWords) writeSeries(b *strings.Builder) {
 		if p.Instances > 1 {
 			name = fmt.Sprintf("%d–%d", p.Instance, p.Instance+p.Instances-1)
 		}
-		if p.Slow {
+		switch {
+		case p.Slow && p.Instances > 1 && p.LongestNS > 0:
+			mark = fmt.Sprintf("slow: instance %d took %s", p.LongestInstance, Duration(float64(p.LongestNS)))
+		case p.Slow:
 			mark = "slow"
 		}
 		t.rows = append(t.rows, []string{name, fmt.Sprint(p.Threads), Duration(float64(p.SumNS)), Duration(p.MeanNS), Duration(float64(p.LeastNS)), Duration(float64(p.MostNS)), Duration(p.StdNS), threadText(p.MostOf, false), mark})
@@ -369,14 +404,14 @@ func (w profileWords) writeSeries(b *strings.Builder) {
 	t.rows = append(t.rows, []string{"total", fmt.Sprint(s.Threads), Duration(float64(s.Sum.SumNS)), "", Duration(float64(s.Sum.LeastNS)), Duration(float64(s.Sum.MostNS)), "", "", ""})
 	writeTable(b, t)
 	if rest > 0 {
-		b.WriteString("rows are those that took longest: --top 0 prints all\n")
+		fmt.Fprintf(b, "the %s longest, in the order of time: --top 0 prints all\n", units.Integer(len(s.Points)-rest))
 	}
 	switch {
 	case math.IsNaN(s.Threshold):
 		b.WriteString("slow: not known of so few instances\n")
 	case slow == 0:
-		fmt.Fprintf(b, "slow: none is %s (median %s, MAD %s of an instance on a thread)\n", profiling.SlowRule, Duration(s.Median), Duration(s.MAD))
+		fmt.Fprintf(b, "slow: none is %s (median %s, MAD %s; time of an instance on a thread)\n", profiling.SlowRule, Duration(s.Median), Duration(s.MAD))
 	default:
-		fmt.Fprintf(b, "slow: %s %s (median %s, MAD %s of an instance on a thread)\n", units.Counted(slow, "row"), profiling.SlowRule, Duration(s.Median), Duration(s.MAD))
+		fmt.Fprintf(b, "slow: %s %s (median %s, MAD %s; time of an instance on a thread)\n", units.Counted(slow, "row"), profiling.SlowRule, Duration(s.Median), Duration(s.MAD))
 	}
 }

@@ -2,12 +2,15 @@ package console
 
 import (
 	"bytes"
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
 	"moriens/app/profiling"
 	"moriens/internal/golden"
 	"moriens/internal/plain"
+	"moriens/internal/units"
 	"moriens/trace/rundir/rundirtest"
 )
 
@@ -61,6 +64,38 @@ func TestGoldenProfile(t *testing.T) {
 			t.Errorf("%s: characters that are obeyed:\n%s", name, b.String())
 		}
 		golden.Check(t, "profile-"+name+".txt", b.Bytes())
+	}
+}
+
+// Of many instances the slow one is named: in a group of them, by its number.
+func TestSlowInstance(t *testing.T) {
+	for want, series := range map[string]rundirtest.Series{
+		`^ *77775–77799 +3 +\S+ ms .* 1 +slow: instance 77777 took 50\.0 ms$`: {Instances: 100_000, Group: 25, Slow: 77_777},
+		`^ *3333 +3 +\S+ ms .* 1 +slow$`:                                      {Instances: 4096, Group: 1, Slow: 3333},
+	} {
+		dir := t.TempDir()
+		p := rundirtest.Profile(3)
+		p.Instances = series.Rows()
+		if err := rundirtest.WriteProfile(dir, p, p.Manifest()); err != nil {
+			t.Fatal(err)
+		}
+		a, err := profiling.Ask(profiling.Question{Dir: dir, By: profiling.ByInstance, Top: -1, Found: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := Profile(plain.Writer(&b), a); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		for _, pattern := range []string{want, fmt.Sprintf(`instances of step · time of each as a whole · %s instances on 3 threads$`, units.Integer(int(series.Instances))), `^slow: 1 row above the median`} {
+			if !regexp.MustCompile(`(?m)` + pattern).MatchString(text) {
+				t.Errorf("no %q in\n%s", pattern, text)
+			}
+		}
+		if n := strings.Count(text, "slow"); n != 2 { // the row, and the rule
+			t.Errorf("%d times slow:\n%s", n, text)
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"moriens/trace/folded"
 	"moriens/trace/hatchet"
 	"moriens/trace/pprof"
+	"moriens/trace/rundir"
 	"moriens/trace/tauprofile"
 )
 
@@ -50,6 +51,7 @@ type ProfileConfig struct {
 	Unit   time.Duration // of folded stacks
 	Out    string        // a file, of TAU a directory; neither may exist, but an empty directory. Empty: Stdout
 	Stdout io.Writer
+	Stderr io.Writer // for notes; nil: none
 }
 
 // shape is that of the tree to export.
@@ -88,9 +90,16 @@ func (c *ProfileConfig) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	const lacks = "phases are not known: an earlier version of moriens wrote " + rundir.ProfileFile
+	if s.Format < 2 && c.By == profiling.ByPhase {
+		return question.Lacking("measure, or analyze, again with this version; --by callpath has no phases", lacks)
+	}
 	t, err := s.Tree(shape, c.Ranks)
 	if err != nil {
 		return err
+	}
+	if s.Format < 2 && shape.Phases && c.Stderr != nil {
+		fmt.Fprintln(c.Stderr, "note: "+lacks)
 	}
 	each := t.Each
 	t.Each = func(give func(thread int, v *calltree.Values) error) error {

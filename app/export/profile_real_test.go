@@ -15,8 +15,14 @@ import (
 // Readers that share no code find in the exports of a run directory what is in its tree, in every shape.
 func TestPythonReadsProfiles(t *testing.T) {
 	testenv.NeedFile(t, calltreetest.Python3)
-	dir := profiled(t, 3)
-	for _, by := range []profiling.By{"", profiling.ByPhase, profiling.ByCallPath, profiling.ByCall, profiling.ByCluster} {
+	shapes := []profiling.By{"", profiling.ByCallPath, profiling.ByCall, profiling.ByCluster}
+	pythonReads(t, profiled(t, 3), append(shapes, profiling.ByPhase))
+	pythonReads(t, earlier(t, 2), shapes)
+}
+
+func pythonReads(t *testing.T, dir string, shapes []profiling.By) {
+	t.Helper()
+	for _, by := range shapes {
 		shape, err := (&ProfileConfig{By: by}).shape()
 		if err != nil {
 			t.Fatal(err)

@@ -33,6 +33,18 @@ func profiled(t testing.TB, ranks int) string {
 	return dir
 }
 
+// earlier is one of format 1.
+func earlier(t testing.TB, ranks int) string {
+	t.Helper()
+	dir := t.TempDir()
+	p := rundirtest.Profile(ranks)
+	p.Earlier()
+	if err := rundirtest.WriteEarlier(dir, p, p.Manifest()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func profileTree(t testing.TB, dir string, shape profiling.Shape) *calltree.Tree {
 	t.Helper()
 	s, err := profiling.Open(dir)
@@ -71,7 +83,13 @@ func sumOf(t testing.TB, tree *calltree.Tree) (ns int64) {
 
 // The exports of a run directory have the time of its profile, in a file and on stdout.
 func TestProfileOfADirectory(t *testing.T) {
-	dir := profiled(t, 3)
+	for _, dir := range []string{profiled(t, 3), earlier(t, 3)} {
+		checkProfileOf(t, dir)
+	}
+}
+
+func checkProfileOf(t *testing.T, dir string) {
+	t.Helper()
 	want := sumOf(t, profileTree(t, dir, profiling.Exported))
 	if want == 0 {
 		t.Fatal("nothing is planted")
@@ -211,6 +229,25 @@ func TestProfileMistakes(t *testing.T) {
 		c.Dir, c.Stdout, c.Unit = dir, new(bytes.Buffer), time.Microsecond
 		if err := c.Run(t.Context()); !errors.As(err, new(question.UsageError)) {
 			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// Of a directory of format 1 there are no phases to choose.
+func TestProfileOfEarlierPhases(t *testing.T) {
+	dir := earlier(t, 1)
+	in, err := profiling.PatternOf("adi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{Pprof, Folded, Hatchet, TAU} {
+		out := filepath.Join(t.TempDir(), "out")
+		c := ProfileConfig{Dir: dir, In: in, Format: format, Unit: time.Microsecond, Out: out, Stdout: new(bytes.Buffer)}
+		if err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "profile.parquet has no paths of phases") || hint.Of(err) == "" {
+			t.Errorf("%s: %v", format, err)
+		}
+		if _, err := os.Stat(out); err == nil {
+			t.Errorf("%s: something was written", format)
 		}
 	}
 }

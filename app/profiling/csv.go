@@ -7,6 +7,7 @@ import (
 
 	"moriens/trace"
 	"moriens/trace/calltree"
+	table "moriens/trace/csv"
 	"moriens/trace/parquet"
 )
 
@@ -49,6 +50,9 @@ func (s *Spread) cells() []string {
 }
 
 func (r *Ratio) cells() []string {
+	if r.Threads == 0 {
+		return make([]string, 9)
+	}
 	return []string{number(r.Overall), number(r.Mean), number(r.Most), integer(r.MostOf.World), integer(r.MostOf.Rank), integer(r.MostOf.Thread), number(r.Least), number(r.Std), number(r.Of(Imbalance))}
 }
 
@@ -58,6 +62,7 @@ func (a *Answer) csvRows(w *csv.Writer) {
 		head = append(head, spreadColumns(of)...)
 	}
 	head = append(head, "per_call_ns", "estimated_share", "missing_bursts")
+	head = append(head, spreadColumns("mpi_ns")...)
 	if a.Metric != metricTime {
 		head = append(append(head, spreadColumns("exclusive_value")...), spreadColumns("inclusive_value")...)
 	}
@@ -71,7 +76,7 @@ func (a *Answer) csvRows(w *csv.Writer) {
 		if r.Type == calltree.Cluster {
 			cluster = integer(r.Cluster)
 		}
-		row := []string{string(r.Type), r.Name, trace.PhasePath(r.Stack...), r.Phase, integer(r.Depth), r.File, line, cluster}
+		row := []string{string(r.Type), table.CellOf(r.Name), table.CellOf(trace.PhasePath(r.Stack...)), table.CellOf(r.Phase), integer(r.Depth), table.CellOf(r.File), line, cluster}
 		for _, s := range []*Spread{&r.ExclusiveNS, &r.InclusiveNS, &r.Calls, &r.Subcalls} {
 			cells := s.cells()
 			if r.Type == calltree.Function && (s == &r.Calls || s == &r.ExclusiveNS && s.Sum == 0) {
@@ -80,6 +85,11 @@ func (a *Answer) csvRows(w *csv.Writer) {
 			row = append(row, cells...)
 		}
 		row = append(row, number(r.PerCallNS), number(r.Estimated), integer(r.Missing))
+		mpi := r.MPINS.cells()
+		if r.Type != calltree.Program && r.Type != calltree.Phase {
+			clear(mpi)
+		}
+		row = append(row, mpi...)
 		switch {
 		case a.IsRatio():
 			row = append(append(row, r.ExclusiveRatio.cells()...), r.InclusiveRatio.cells()...)
@@ -98,7 +108,7 @@ func (a *Answer) csvShares(w *csv.Writer) {
 	_ = w.Write(head)
 	for i := range a.Table.Shares {
 		s := &a.Table.Shares[i]
-		row := []string{s.Host, "", "", integer(s.Ranks), integer(s.Threads)}
+		row := []string{table.CellOf(s.Host), "", "", integer(s.Ranks), integer(s.Threads)}
 		if a.By == ByRank {
 			row[1], row[2] = integer(s.World), integer(s.Rank)
 		}
@@ -120,16 +130,19 @@ const whole = parquet.InstanceWhole
 
 func (a *Answer) csvPoints(w *csv.Writer) {
 	_ = w.Write([]string{
-		"instance", "instances", "threads", "calls", "sum_ns", "direct_ns", "mean_ns", "least_ns", "most_ns", "most_world", "most_rank", "most_thread", "std_ns", "longest_ns", "longest_instance", "slow",
+		"instance", "instances", "threads", "calls", "sum_ns", "direct_ns", "mean_ns", "least_ns", "most_ns", "most_world", "most_rank", "most_thread", "std_ns", "longest_ns", "longest_instance", "slow", "begin_ns", "end_ns",
 	})
 	for i := range a.Series.Points {
 		p := &a.Series.Points[i]
 		row := []string{
 			integer(p.Instance), integer(p.Instances), integer(p.Threads), integer(p.Calls), integer(p.SumNS), integer(p.DirectNS), number(p.MeanNS), integer(p.LeastNS), integer(p.MostNS),
-			integer(p.MostOf.World), integer(p.MostOf.Rank), integer(p.MostOf.Thread), number(p.StdNS), "", "", strconv.FormatBool(p.Slow),
+			integer(p.MostOf.World), integer(p.MostOf.Rank), integer(p.MostOf.Thread), number(p.StdNS), "", "", strconv.FormatBool(p.Slow), "", "",
 		}
 		if a.Series.What == whole {
 			row[13], row[14] = integer(p.LongestNS), integer(p.LongestInstance)
+		}
+		if p.Timed {
+			row[16], row[17] = integer(p.BeginNS), integer(p.EndNS)
 		}
 		_ = w.Write(row)
 	}

@@ -76,6 +76,7 @@ type jsonValue struct {
 type jsonTime struct {
 	Exclusive *jsonSpread `json:"exclusive_ns"`
 	Inclusive *jsonSpread `json:"inclusive_ns"`
+	MPI       *jsonSpread `json:"mpi_ns,omitempty"`
 }
 
 type jsonRow struct {
@@ -97,19 +98,19 @@ type jsonRow struct {
 }
 
 type jsonShare struct {
-	Node       string         `json:"node"`
-	World      *int32         `json:"world,omitempty"`
-	Rank       *int32         `json:"rank,omitempty"`
-	Ranks      int            `json:"ranks"`
-	Threads    int            `json:"threads"`
-	NS         int64          `json:"time_ns"`
-	Computing  int64          `json:"computing_ns"`
-	MPI        int64          `json:"mpi_ns"`
-	Paused     int64          `json:"paused_ns"`
-	Unrecorded int64          `json:"unrecorded_ns"`
-	Other      int64          `json:"other_ns"`
-	Calls      int64          `json:"mpi_calls"`
-	Value      *rundir.Number `json:"value,omitempty"`
+	Node       string `json:"node"`
+	World      *int32 `json:"world,omitempty"`
+	Rank       *int32 `json:"rank,omitempty"`
+	Ranks      int    `json:"ranks"`
+	Threads    int    `json:"threads"`
+	NS         int64  `json:"time_ns"`
+	Computing  int64  `json:"computing_ns"`
+	MPI        int64  `json:"mpi_ns"`
+	Paused     int64  `json:"paused_ns"`
+	Unrecorded int64  `json:"unrecorded_ns"`
+	Other      int64  `json:"other_ns"`
+	Calls      int64  `json:"mpi_calls"`
+	Value      any    `json:"value,omitempty"`
 }
 
 type jsonPoint struct {
@@ -126,6 +127,8 @@ type jsonPoint struct {
 	Std             rundir.Number `json:"std_ns"`
 	Longest         *int64        `json:"longest_ns,omitempty"`
 	LongestInstance *int64        `json:"longest_instance,omitempty"`
+	Begin           *int64        `json:"begin_ns"`
+	End             *int64        `json:"end_ns"`
 	Slow            bool          `json:"slow"`
 }
 
@@ -149,7 +152,7 @@ func ratioOf(r *Ratio) *jsonRatio {
 
 func (a *Answer) jsonRow(r *Row) jsonRow {
 	x := jsonRow{
-		Type: r.Type, Name: r.Name, Stack: r.Stack, Depth: r.Depth, File: r.File, Line: r.Line, Time: jsonTime{spreadOf(&r.ExclusiveNS), spreadOf(&r.InclusiveNS)},
+		Type: r.Type, Name: r.Name, Stack: r.Stack, Depth: r.Depth, File: r.File, Line: r.Line, Time: jsonTime{Exclusive: spreadOf(&r.ExclusiveNS), Inclusive: spreadOf(&r.InclusiveNS)},
 		Calls: spreadOf(&r.Calls), Subcalls: spreadOf(&r.Subcalls), PerCall: rundir.Number(r.PerCallNS), Estimated: rundir.Number(r.Estimated), Missing: r.Missing,
 	}
 	if x.Stack == nil {
@@ -159,6 +162,8 @@ func (a *Answer) jsonRow(r *Row) jsonRow {
 		x.Phase = &r.Phase
 	}
 	switch r.Type {
+	case calltree.Program, calltree.Phase:
+		x.Time.MPI = spreadOf(&r.MPINS)
 	case calltree.Cluster:
 		x.Cluster = &r.Cluster
 	case calltree.Function:
@@ -229,6 +234,9 @@ func (a *Answer) jsonPoints(w *jsonList) error {
 		if s.What == whole {
 			x.Longest, x.LongestInstance = &p.LongestNS, &p.LongestInstance
 		}
+		if p.Timed {
+			x.Begin, x.End = &p.BeginNS, &p.EndNS
+		}
 		return x
 	})
 }
@@ -241,12 +249,11 @@ func (a *Answer) jsonShares(w *jsonList) error {
 		if a.By == ByRank {
 			x.World, x.Rank = &s.World, &s.Rank
 		}
-		if a.Metric != metricTime {
-			v := rundir.Number(s.Value)
-			if a.IsRatio() {
-				v = rundir.Number(s.Ratio())
-			}
-			x.Value = &v
+		switch {
+		case a.IsRatio():
+			x.Value = rundir.Number(s.Ratio())
+		case a.Metric != metricTime:
+			x.Value = s.Value
 		}
 		return x
 	}

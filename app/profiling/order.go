@@ -77,12 +77,12 @@ func (a *Answer) ShareOf(r *Row) float64 {
 	return float64(r.Inclusive.Sum) / float64(a.Table.Total.Inclusive.Sum)
 }
 
-// OwnShare is the exclusive one.
+// OwnShare is that of what is in none of the rows within it.
 func (a *Answer) OwnShare(r *Row) float64 {
 	if a.Metric == metricTime || a.Metric == metricIPC {
-		return float64(r.ExclusiveNS.Sum) / float64(a.Table.Total.InclusiveNS.Sum)
+		return float64(r.ownNS) / float64(a.Table.Total.InclusiveNS.Sum)
 	}
-	return float64(r.Exclusive.Sum) / float64(a.Table.Total.Inclusive.Sum)
+	return float64(r.own) / float64(a.Table.Total.Inclusive.Sum)
 }
 
 // IsTime reports whether the metric is a time, in ns.
@@ -177,6 +177,9 @@ func (a *Answer) note(t *tally) {
 	if t.unsplit > 0 {
 		say("%d bytes are of calls in several phases, which are not known apart; they are the program's", t.unsplit)
 	}
+	if strange := t.late - a.Table.Total.Inclusive.Sum; a.Metric == metricLate && strange > 0 {
+		say("%s: %d ns are of threads that %s does not have", rundir.WaitsTableFile, strange, rundir.ProfileFile)
+	}
 	if a.Metric == metricBytes && a.In != nil {
 		say("bytes of calls in several phases are not known apart, and left out")
 	}
@@ -210,7 +213,10 @@ func (a *Answer) matched(b *builder) []string {
 	return list
 }
 
-// errNoSeries says what is needed for series.
-func errNoSeries() error {
-	return question.Lacking(again, "it has no %s: a version of moriens wrote it that did not compute instances of phases", rundir.InstancesFile)
+// noSeries says what is needed for series.
+func (a *Answer) noSeries() error {
+	if a.Manifest.Cells != nil {
+		return question.Misuse("measure without --cells; --by phase has the sums over all instances", "instances are not known: bursts stay on their nodes (--cells)")
+	}
+	return question.Lacking(again, "it has no %s: the version of moriens that wrote it did not compute instances of phases", rundir.InstancesFile)
 }

@@ -28,7 +28,7 @@ const (
 	ByPhase      By = "phase"     // the program and its phases, each with what is directly in it
 	ByInstance   By = "instance"  // the instances of a phase
 	ByIteration  By = "iteration" // iterations that were found
-	ByCluster    By = "cluster"
+	ByCluster    By = "cluster"   // kind of computation; with its variants as a tree
 	ByRank       By = "rank"
 	ByNode       By = "node"
 	byWhatSuits  By = ""
@@ -120,7 +120,7 @@ func (a *Answer) answer() error {
 	case ByPhase:
 		shape.Phases, shape.Calls = true, ByFunction
 	case ByCluster:
-		shape.Calls = Together
+		shape.Calls, shape.Variants = Together, a.Nested
 	case ByCallPath:
 		shape.Calls = ByPath
 		if a.Nested {
@@ -144,16 +144,18 @@ func (a *Answer) check() error {
 	switch {
 	case a.Format < 2 && (a.By == ByPhase || series):
 		return question.Lacking(again, "%s has no paths and instances of phases: an earlier version of moriens wrote it", rundir.ProfileFile)
-	case a.Nested && a.By != ByCallPath && a.By != ByPhase:
-		return question.Misuse("--by callpath --tree and --by phase --tree have one", "--by %s has no tree", a.By)
+	case a.Nested && a.By != ByCallPath && a.By != ByPhase && a.By != ByCluster:
+		return question.Misuse("--by callpath, phase or cluster with --tree", "--by %s has no tree", a.By)
 	case a.Depth > 0 && !a.Nested:
 		return question.Misuse("add --tree", "--depth limits a tree")
 	case listed && a.Stat != Sum:
 		return question.Misuse("leave out --stat, or list by call, callpath, function, phase or cluster", "--stat %s is over ranks, --by %s lists them", a.Stat, a.By)
 	case a.By == ByIteration && a.In != nil:
-		return question.Misuse("--iterations N chooses which of the loops that were found", "--in is of phases of the program, --by iteration lists iterations that were found")
+		return question.Misuse("leave out --in; --iterations N chooses the loop", "--in chooses phases of the program, --by iteration lists iterations of loops that were found")
 	case a.By != ByIteration && a.Found >= 0:
 		return question.Misuse("add --by iteration", "--iterations chooses which of the loops that were found")
+	case series && a.Sort != "":
+		return question.Misuse("leave out --sort; --top N shows the N longest", "--by %s lists in the order of time", a.By)
 	case a.Metric == metricTime:
 		return nil
 	case series && strings.HasPrefix(a.Metric, metricTime+":"):
@@ -172,7 +174,11 @@ func (a *Answer) check() error {
 	case slices.Contains([]string{metricCalls, metricBytes, metricLate}, a.Metric), a.counter(a.Metric) >= 0:
 		return nil
 	}
-	return question.Misuse("give one of: "+strings.Join(a.metrics(), ", "), "there is no metric %q", a.Metric)
+	known := strings.Join(a.metrics(), ", ")
+	if a.Metric == strings.ToUpper(a.Metric) || strings.Contains(a.Metric, "::") {
+		return question.Misuse("measure with --events "+a.Metric+" (docs/counters.md), or give one of: "+known, "the run has not counted %s", a.Metric)
+	}
+	return question.Misuse("give one of: "+known, "there is no metric %q", a.Metric)
 }
 
 // metrics are those that there are.
@@ -243,13 +249,13 @@ func (a *Answer) late(b *builder) (map[calltree.Thread][]moved, error) {
 		return parquet.ScanWaits(f, f.Size(), func(rows []parquet.WaitsRow) error {
 			for i := range rows {
 				r := &rows[i]
-				if r.Kind != parquet.WaitsWait {
+				if r.Kind != parquet.WaitsWait || a.Ranks != nil && !a.Ranks.Has(int(r.World), int(r.Rank)) {
 					continue
 				}
 				switch kind, _ := trace.ParseWaitKind(r.Wait); kind {
 				case trace.LateSender, trace.WrongOrder, trace.LateReceiver:
 					t := calltree.Thread{World: r.World, Rank: r.Rank, Thread: r.Thread}
-					more[t] = append(more[t], moved{b.call(0, r.CallPath), []int64{r.WaitNS}})
+					more[t] = append(more[t], moved{b.call(r.CallPath), []int64{r.WaitNS}})
 				}
 			}
 			return nil

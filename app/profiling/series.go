@@ -13,7 +13,7 @@ import (
 	"moriens/app/question"
 	"moriens/internal/files"
 	"moriens/internal/hint"
-	"moriens/trace"
+	"moriens/internal/units"
 	"moriens/trace/calltree"
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
@@ -49,8 +49,12 @@ type Point struct {
 	DirectNS               int64   // without the phases in it
 	LongestNS              int64   // of whole: of one instance on one thread
 	LongestInstance        int64
+	Timed                  bool  // BeginNS and EndNS are known
+	BeginNS, EndNS         int64 // when the first thread of the run begins it, and the last one ends it, whichever threads are asked for
 	Slow                   bool
 	squares                float64
+	rows                   int             // of what is asked for
+	first                  calltree.Thread // of those that have the instance
 }
 
 // What makes a point slow: it is above the median by so many deviations, where the deviation is what the median
@@ -63,7 +67,7 @@ const (
 )
 
 // SlowRule says so.
-const SlowRule = "above the median by 5 · 1.4826 · MAD and by 10 %"
+const SlowRule = "above the median by more than 5 robust standard deviations (1.4826 · MAD) and 10 %"
 
 // A subject is what instances are of.
 type subject struct {
@@ -104,7 +108,7 @@ func (a *Answer) scanInstances(give func(r *parquet.InstanceRow)) error {
 				return question.Lacking("measure again with more time for the analysis: --moriens-timeout (docs/reduction.md)", "%s", text)
 			}
 		}
-		return errNoSeries()
+		return a.noSeries()
 	}
 	return err
 }
@@ -185,9 +189,6 @@ func (a *Answer) choose(there map[subject]int64) (subject, error) {
 			}
 			return subject{}, question.Misuse("give one of: "+listed(paths), "--in %s matches %d phases, instances are of one", in, len(fit))
 		}
-		if len(in.elements) > 1 {
-			break
-		}
 	}
 	return subject{}, noPhase(in, paths, a.Source)
 }
@@ -209,7 +210,7 @@ func (a *Answer) chooseLoop(list []subject) (subject, error) {
 			}
 			numbers = append(numbers, strconv.Itoa(int(s.iterations)))
 		}
-		return subject{}, question.Misuse("give one of: "+strings.Join(numbers, ", "), "there are no iterations %d", a.Found)
+		return subject{}, question.Misuse("give one of: "+strings.Join(numbers, ", "), "--iterations %d: %s found, numbered from 0", a.Found, units.Counted(len(list), "loop"))
 	}
 	length := func(s subject) int64 {
 		if int(s.iterations) < len(loops) {
@@ -257,6 +258,7 @@ func (a *Answer) readPoints(s *Series, of subject) error {
 	_, what, _ := strings.Cut(a.Metric, ":")
 	is := wanted(what)
 	points := make(map[int64]*Point)
+	times := make(map[int64][2]int64)
 	whats := make(map[string]bool)
 	threads := make(map[calltree.Thread]bool)
 	var seen [][2]int
@@ -266,6 +268,9 @@ func (a *Answer) readPoints(s *Series, of subject) error {
 			return
 		}
 		whats[whatOf(r)] = true
+		if r.Timed && r.BeginNS <= r.EndNS {
+			times[r.Instance] = [2]int64{r.BeginNS, r.EndNS}
+		}
 		if r.OfThread {
 			single = true
 			seen = append(seen, [2]int{int(r.World), int(r.Rank)})
@@ -279,7 +284,7 @@ func (a *Answer) readPoints(s *Series, of subject) error {
 		}
 		p := points[r.Instance]
 		if p == nil {
-			p = &Point{Instance: r.Instance, Instances: r.Instances}
+			p = &Point{Instance: r.Instance, Instances: r.Instances, first: calltree.Thread{World: r.MostWorld, Rank: r.MostRank, Thread: r.MostThread}}
 			points[r.Instance] = p
 		}
 		if r.What == parquet.InstanceWhole {
@@ -316,6 +321,10 @@ func (a *Answer) readPoints(s *Series, of subject) error {
 		s.Threads = len(threads)
 	}
 	for _, p := range points {
+		p.settle(a.Ranks != nil)
+		if t, known := times[p.Instance]; known {
+			p.Timed, p.BeginNS, p.EndNS = true, t[0], t[1]
+		}
 		s.Points = append(s.Points, *p)
 	}
 	slices.SortFunc(s.Points, func(x, y Point) int { return cmp.Compare(x.Instance, y.Instance) })
@@ -324,13 +333,13 @@ func (a *Answer) readPoints(s *Series, of subject) error {
 
 // take adds a row of what is asked for.
 func (p *Point) take(r *parquet.InstanceRow) {
-	first := p.MostOf == (calltree.Thread{}) && p.SumNS == 0 && p.squares == 0
-	if first || r.MostNS > p.MostNS {
+	if p.rows == 0 || r.MostNS > p.MostNS {
 		p.MostNS, p.MostOf = r.MostNS, calltree.Thread{World: r.MostWorld, Rank: r.MostRank, Thread: r.MostThread}
 	}
-	if first || r.LeastNS < p.LeastNS {
+	if p.rows == 0 || r.LeastNS < p.LeastNS {
 		p.LeastNS = r.LeastNS
 	}
+	p.rows++
 	p.SumNS, p.DirectNS, p.Calls = plus(p.SumNS, r.SumNS), plus(p.DirectNS, r.DirectNS), plus(p.Calls, r.Calls)
 	p.squares += r.SquaresNS2
 	if r.LongestNS > p.LongestNS {
@@ -348,6 +357,16 @@ func (p *Point) figure(stat Stat) float64 {
 		return float64(p.LeastNS) / n
 	}
 	return p.MeanNS / n
+}
+
+// settle gives 0 to threads that have the instance, but not what is asked for; rows of single threads have no such row.
+func (p *Point) settle(single bool) {
+	if p.rows == 0 || single && int64(p.rows) < p.Threads {
+		p.LeastNS = 0
+	}
+	if p.MostNS == 0 && (p.rows == 0 || single) {
+		p.MostOf = p.first
+	}
 }
 
 // finish computes what follows from the sums of points.
@@ -424,10 +443,10 @@ func (a *Answer) noteSeries(s *Series) {
 	}
 }
 
-// PhaseText is a path of a phase as people read it: the program has none.
+// PhaseText is a path of a phase as --in takes it: the program has none.
 func PhaseText(path string) string {
 	if path == "" {
 		return "the program"
 	}
-	return strings.Join(trace.PhaseNames(path), " / ")
+	return path
 }

@@ -7,11 +7,11 @@
 package profiling
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"moriens/app/pairing"
 	"moriens/app/question"
@@ -146,16 +146,15 @@ func (s *Source) host(r rankName) string {
 	return s.hosts[r]
 }
 
-// scan hands out the rows of the profile.
-func (s *Source) scan(wanted []string, give func(p *parquet.Profile)) error {
-	return withFile(s.Dir, rundir.ProfileFile, func(f *files.File) error { return parquet.ScanProfile(f, f.Size(), wanted, give) })
-}
-
-// functionOf is the function of MPI that a call path calls.
-func (s *Source) functionOf(path string) string {
-	if p := s.paths[path]; p != nil && p.Function != "" {
-		return p.Function
-	}
-	function, _, _ := strings.Cut(path, "@")
-	return function
+// scan hands out the rows of the profile. What give fails with is an error of the file.
+func (s *Source) scan(wanted []string, give func(p *parquet.Profile) error) error {
+	return withFile(s.Dir, rundir.ProfileFile, func(f *files.File) error {
+		var failed error
+		err := parquet.ScanProfile(f, f.Size(), wanted, func(p *parquet.Profile) {
+			if failed == nil {
+				failed = give(p)
+			}
+		})
+		return cmp.Or(err, failed)
+	})
 }

@@ -25,15 +25,19 @@ type Row struct {
 	Phase         string   // path of its phase, or of that which it lies in; empty: the program
 	Depth         int      // 0 = the program
 	Children      int      // in a tree
-	// Time, and how often it ran: calls, bursts, instances; of functions that is not known, nor what they compute.
+	// Time, and how often it ran: calls, bursts, instances; of functions that is not known, nor what they compute. Where
+	// phases are nodes, what is exclusively theirs, and the program's, is what lies in no phase within them.
 	ExclusiveNS, InclusiveNS Spread
+	MPINS                    Spread // of phases and the program: inclusive, in MPI
 	Calls, Subcalls          Spread // Subcalls: calls and phases directly in it
 	Exclusive, Inclusive     Spread // of the metric, where it is not the time
 	ExclusiveRatio           *Ratio // of a metric that is one
 	InclusiveRatio           *Ratio
 	PerCallNS                float64 // how long one takes as a whole, in this phase or not; NaN: not known
-	Estimated                float64 // share of its time in bursts that cross a border of phases: their counters are shared by time
-	Missing                  int64   // bursts without a value of the counter
+	Estimated                float64 // share of its inclusive time in bursts that cross a border of phases: their counters are shared by time
+	Missing                  int64   // bursts in it without a value of the counter
+
+	ownNS, own int64 // in none of the rows within it: time, and the metric
 }
 
 // A Share is what a rank or a node has.
@@ -81,6 +85,7 @@ type tally struct {
 	named   map[string]int32
 	of      []int32 // by row: its first node
 	unsplit int64   // bytes of which no phase is known
+	late    int64   // ns of waits
 	tallying
 }
 
@@ -91,9 +96,11 @@ type tallying struct {
 	shares          []Share
 	hosts           map[string]int
 	lacking, beyond int64
-	inside          [][]int64 // by column of the walk that matters, and node: inclusive
-	sub             []int64   // by node
-	round           []bool    // by node: in list
+	inside          [][]int64  // by column of the walk that matters, and node: inclusive. Time, the metric's, what is estimated
+	phases          [][]int64  // likewise: of phases directly within a phase
+	sub, mpi        []int64    // by node: calls and phases directly in it, time in MPI
+	kinds           [2][]int64 // by node of a kind whose clusters are below it: how often they ran, and for how long in all
+	round           []bool     // by node: in list
 	values          [figures][]int64
 	used            []int32
 	is              []bool
@@ -105,6 +112,7 @@ const (
 	ofInclusive
 	ofCalls
 	ofSubcalls
+	ofMPI
 	ofValue
 	ofValueInside
 	ofBelow // the second part of a ratio
@@ -116,7 +124,8 @@ const (
 type summing struct {
 	spreads                            [ofValueInside + 1]spreading
 	ratio, inside                      rating
-	ns, whole, calls, estimated, lacks int64
+	ns, whole, calls, estimated, lacks int64 // ns, estimated and lacks are inclusive
+	ownNS, own                         int64
 }
 
 // tabulate reads the profile in a shape.
@@ -131,6 +140,11 @@ func (a *Answer) tabulate(shape Shape) error {
 	case a.Metric == metricLate:
 		if w.more, err = a.late(b); err != nil {
 			return err
+		}
+		for _, list := range w.more {
+			for _, m := range list {
+				t.late = plus(t.late, m.values[0])
+			}
 		}
 	case w.moves():
 		labels := &walk{b: b, ranks: a.Ranks, columns: w.columns, labels: true, give: func(*threadValues) error { return nil }}
@@ -196,12 +210,16 @@ func (t *tally) place() {
 	}
 	n = len(t.b.nodes)
 	if t.inside == nil {
-		t.inside = make([][]int64, 1+len(t.w.columns))
+		t.inside, t.phases = make([][]int64, 1+len(t.w.columns)+1), make([][]int64, 1+len(t.w.columns)+1)
 	}
 	for i := range t.inside {
 		t.inside[i] = append(t.inside[i], make([]int64, n-len(t.inside[i]))...)
+		t.phases[i] = append(t.phases[i], make([]int64, n-len(t.phases[i]))...)
 	}
-	t.sub = append(t.sub, make([]int64, n-len(t.sub))...)
+	t.sub, t.mpi = append(t.sub, make([]int64, n-len(t.sub))...), append(t.mpi, make([]int64, n-len(t.mpi))...)
+	for i := range t.kinds {
+		t.kinds[i] = append(t.kinds[i], make([]int64, n-len(t.kinds[i]))...)
+	}
 	t.round = append(t.round, make([]bool, n-len(t.round))...)
 }
 
@@ -235,17 +253,33 @@ func (t *tally) add(v *threadValues) error {
 	for _, node := range slices.Backward(list) {
 		n := &nodes[node]
 		for i, inside := range t.inside {
-			own := v.columns[atNS][node]
-			if i > 0 {
-				own = v.columns[atOthers+i-1][node]
+			column := atOthers + i - 1
+			switch i {
+			case 0:
+				column = atNS
+			case len(t.inside) - 1:
+				column = atEstimated
 			}
-			inside[node] = plus(inside[node], own)
+			inside[node] = plus(inside[node], v.columns[column][node])
 			if n.Parent >= 0 {
 				inside[n.Parent] = plus(inside[n.Parent], inside[node])
+				if n.Type == calltree.Phase {
+					t.phases[i][n.Parent] = plus(t.phases[i][n.Parent], inside[node])
+				}
 			}
 		}
 		if n.Parent >= 0 && (n.Type == calltree.MPI || n.Type == calltree.Phase) {
 			t.sub[n.Parent] = plus(t.sub[n.Parent], v.columns[atCalls][node])
+		}
+		if n.Type == calltree.MPI {
+			t.mpi[node] = v.columns[atNS][node]
+		}
+		if n.Parent >= 0 {
+			t.mpi[n.Parent] = plus(t.mpi[n.Parent], t.mpi[node])
+		}
+		if n.Type == calltree.Cluster && nodes[n.Parent].Type == calltree.Cluster {
+			t.kinds[0][n.Parent] = plus(t.kinds[0][n.Parent], v.columns[atCalls][node])
+			t.kinds[1][n.Parent] = plus(t.kinds[1][n.Parent], v.columns[atWhole][node])
 		}
 	}
 	for _, node := range list {
@@ -266,29 +300,43 @@ func (t *tally) take(v *threadValues, node int32) {
 		t.used = append(t.used, row)
 	}
 	add := func(figure int, x int64) { t.values[figure][row] = plus(t.values[figure][row], x) }
-	add(ofExclusive, v.columns[atNS][node])
-	add(ofCalls, v.columns[atCalls][node])
+	add(ofExclusive, t.exclusive(0, node, v.columns[atNS][node]))
+	calls, whole := plus(v.columns[atCalls][node], t.kinds[0][node]), plus(v.columns[atWhole][node], t.kinds[1][node])
+	add(ofCalls, calls)
 	add(ofSubcalls, t.sub[node])
+	add(ofMPI, t.mpi[node])
 	s := &t.rows[row]
-	s.ns, s.whole = plus(s.ns, v.columns[atNS][node]), plus(s.whole, v.columns[atWhole][node])
-	s.estimated, s.calls = plus(s.estimated, v.columns[atEstimated][node]), plus(s.calls, v.columns[atCalls][node])
+	s.ownNS, s.whole, s.calls = plus(s.ownNS, v.columns[atNS][node]), plus(s.whole, whole), plus(s.calls, calls)
 	for i := range t.w.columns {
 		figure, inside := ofValue, ofValueInside
 		if i > 0 {
 			figure, inside = ofBelow, ofBelowInside
 		}
-		add(figure, v.columns[atOthers+i][node])
+		own := v.columns[atOthers+i][node]
+		if i == 0 {
+			s.own = plus(s.own, own)
+		}
+		add(figure, t.exclusive(1+i, node, own))
 		if !t.inner[node] {
 			add(inside, t.inside[1+i][node])
 		}
 	}
 	if !t.inner[node] {
 		add(ofInclusive, t.inside[0][node])
+		s.ns, s.estimated = plus(s.ns, t.inside[0][node]), plus(s.estimated, t.inside[len(t.inside)-1][node])
 	}
-	t.sub[node], t.round[node] = 0, false
-	for _, inside := range t.inside {
-		inside[node] = 0
+	t.sub[node], t.mpi[node], t.kinds[0][node], t.kinds[1][node], t.round[node] = 0, 0, 0, 0, false
+	for i := range t.inside {
+		t.inside[i][node], t.phases[i][node] = 0, 0
 	}
+}
+
+// exclusive is what a node has in a column that is not in what is within it; a phase has all but what is in phases.
+func (t *tally) exclusive(column int, node int32, own int64) int64 {
+	if of := t.b.nodes[node].Type; t.b.shape.Phases && (of == calltree.Phase || of == calltree.Program) {
+		return t.inside[column][node] - t.phases[column][node]
+	}
+	return own
 }
 
 // spread adds what a row of a thread has to that of all threads.
@@ -299,7 +347,7 @@ func (t *tally) spread(row int32, of *calltree.Thread) {
 		s.ratio.add(t.values[ofValue][row], t.values[ofBelow][row], of)
 		s.inside.add(t.values[ofValueInside][row], t.values[ofBelowInside][row], of)
 	case len(t.w.columns) == 2:
-		s.lacks = plus(s.lacks, t.values[ofBelow][row])
+		s.lacks = plus(s.lacks, t.values[ofBelowInside][row])
 	}
 	for i := range s.spreads {
 		if i < ofValue || len(t.w.columns) > 0 {
@@ -408,7 +456,7 @@ func (t *tally) table() *Table {
 func (t *tally) row(row int32) Row {
 	s := &t.rows[row]
 	node := t.of[row]
-	r := Row{Node: t.b.nodes[node], Phase: t.b.phases[node], PerCallNS: math.NaN(), Missing: s.lacks}
+	r := Row{Node: t.b.nodes[node], Phase: t.b.phases[node], PerCallNS: math.NaN(), Missing: s.lacks, ownNS: s.ownNS, own: s.own}
 	for _, at := range (&calltree.Tree{Nodes: t.b.nodes}).Stack(node)[1:] {
 		r.Stack = append(r.Stack, t.b.nodes[at].Name)
 	}
@@ -421,7 +469,7 @@ func (t *tally) row(row int32) Row {
 		r.File, r.Line = "", 0
 	}
 	of := func(figure int) Spread { return s.spreads[figure].of(t.threads, t.first) }
-	r.ExclusiveNS, r.InclusiveNS, r.Calls, r.Subcalls = of(ofExclusive), of(ofInclusive), of(ofCalls), of(ofSubcalls)
+	r.ExclusiveNS, r.InclusiveNS, r.MPINS, r.Calls, r.Subcalls = of(ofExclusive), of(ofInclusive), of(ofMPI), of(ofCalls), of(ofSubcalls)
 	switch {
 	case t.a.Metric == metricIPC:
 		r.ExclusiveRatio, r.InclusiveRatio = s.ratio.of(), s.inside.of()
@@ -449,6 +497,11 @@ func (t *tally) preorder(rows []Row) []Row {
 	for len(stack) > 0 {
 		at := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
+		if below := children[at]; len(below) == 1 && rows[at].Type == calltree.Cluster && rows[below[0]].Cluster == rows[at].Cluster {
+			name, stack, depth := rows[at].Name, rows[at].Stack, rows[at].Depth // a kind of one cluster
+			rows[at] = rows[below[0]]
+			rows[at].Name, rows[at].Stack, rows[at].Depth, children[at] = name, stack, depth, nil
+		}
 		rows[at].Children = len(children[at])
 		list = append(list, rows[at])
 		slices.SortStableFunc(children[at], func(i, k int32) int { return t.a.compare(rows[i], rows[k]) })

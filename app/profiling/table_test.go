@@ -3,11 +3,14 @@ package profiling
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"slices"
 	"strings"
 	"testing"
+
+	googlecmp "github.com/google/go-cmp/cmp"
 
 	"moriens/trace"
 	"moriens/trace/calltree"
@@ -31,11 +34,11 @@ func ask(t *testing.T, s *Source, q Question) *Answer {
 
 // A reading is the test's own: by the text of a row, and by rank, its exclusive and inclusive time, calls, and further
 // values.
-type reading map[string]map[int32][5]int64
+type reading map[string]map[int32][readMPI + 1]int64
 
 func (r reading) add(name string, rank int32, column int, x int64) {
 	if r[name] == nil {
-		r[name] = make(map[int32][5]int64)
+		r[name] = make(map[int32][readMPI + 1]int64)
 	}
 	v := r[name][rank]
 	v[column] += x
@@ -64,6 +67,7 @@ const (
 	readCalls
 	readValue
 	readValueInside
+	readMPI
 )
 
 // read makes of rows what a table by calls, call paths, functions, phases or clusters has.
@@ -92,7 +96,11 @@ func read(p *rundirtest.Profiled, by By, value func(r *parquet.ProfileRow) int64
 		}
 		if by == ByPhase {
 			for n := range len(names) + 1 {
-				add(strings.Join(names[:n], ">"), false, r.TimeNS)
+				name := strings.Join(names[:n], ">")
+				add(name, n == len(names), r.TimeNS)
+				if r.Kind == parquet.ProfileMPI {
+					all.add(name, r.Rank, readMPI, r.TimeNS)
+				}
 			}
 			leaf = strings.Join(append(names, leaf), ">")
 		}
@@ -105,9 +113,7 @@ func read(p *rundirtest.Profiled, by By, value func(r *parquet.ProfileRow) int64
 			case r.Kind == parquet.ProfileMPI:
 				n = len(calls) - 1
 			case r.Kind == parquet.ProfileComputation && r.Context > 0:
-				if n = int(r.Context); r.CallPath == rundirtest.WaitY && n == 3 {
-					n++
-				}
+				n = int(r.Context)
 			}
 			seen := make(map[string]bool)
 			for _, f := range calls[:n] {
@@ -195,7 +201,7 @@ func TestTables(t *testing.T) {
 			want := read(p, by, value)
 			a := ask(t, s, Question{By: by, Metric: metric})
 			got := make(map[string]bool)
-			var ns, calls, values int64
+			var ns, values, phasesNS, phasesValues int64
 			for i := range a.Table.Rows {
 				r := &a.Table.Rows[i]
 				name := rowName(r, by)
@@ -208,8 +214,14 @@ func TestTables(t *testing.T) {
 						t.Errorf("%s, %s: %q: column %d is %+v, want %+v", by, metric, name, column, of, want)
 					}
 				}
-				ns, values = ns+r.ExclusiveNS.Sum, values+r.Exclusive.Sum
-				calls += r.Calls.Sum
+				if r.Type == calltree.Phase || r.Type == calltree.Program {
+					if want := want.spread(name, readMPI, ranks); by == ByPhase && !alike(r.MPINS, want) {
+						t.Errorf("%s: %q: in MPI %+v, want %+v", by, name, r.MPINS, want)
+					}
+					phasesNS, phasesValues = phasesNS+r.ExclusiveNS.Sum, phasesValues+r.Exclusive.Sum
+				} else {
+					ns, values = ns+r.ExclusiveNS.Sum, values+r.Exclusive.Sum
+				}
 			}
 			for name := range want {
 				if !got[name] {
@@ -220,6 +232,60 @@ func TestTables(t *testing.T) {
 			if ns != total.InclusiveNS.Sum || values != total.Inclusive.Sum || a.Table.Threads != ranks || a.Table.Ranks != ranks {
 				t.Errorf("%s, %s: rows add up to %d ns, %d; the total has %d ns, %d", by, metric, ns, values, total.InclusiveNS.Sum, total.Inclusive.Sum)
 			}
+			if by == ByPhase && (phasesNS != ns || phasesValues != values) {
+				t.Errorf("%s: phases add up to %d ns, %d; the rows in them to %d ns, %d", metric, phasesNS, phasesValues, ns, values)
+			}
+		}
+	}
+}
+
+// Computation is shown by kind, under the number of the cluster that stands for it; as a tree its variants and
+// disturbed bursts are in it.
+func TestKinds(t *testing.T) {
+	const ranks = 3
+	p := rundirtest.Profile(ranks)
+	want := make(map[string]int64)
+	for i := range p.Profile.Rows {
+		r := &p.Profile.Rows[i]
+		if r.Kind != parquet.ProfileComputation {
+			continue
+		}
+		switch r.Cluster {
+		case 2, trace.LabelNoise:
+			r.OfKind = 1
+		}
+		kind := ClusterName(r.Cluster)
+		if r.OfKind > 0 {
+			kind = ClusterName(r.OfKind)
+		}
+		want[kind] += r.TimeNS
+		switch r.Cluster {
+		case 3, 4: // alone
+		case 1:
+			want[kind+">"+kind+" itself"] += r.TimeNS
+		default:
+			want[kind+">"+map[int32]string{2: "Cluster 2", trace.LabelNoise: "Disturbed"}[r.Cluster]] += r.TimeNS
+		}
+	}
+	p.Seal()
+	s := plant(t, p)
+	for _, q := range []Question{{By: ByCluster}, {By: ByCall}, {By: ByCallPath}, {By: ByPhase, Nested: true}, {By: ByCluster, Nested: true}} {
+		got := make(map[string]int64)
+		for _, r := range ask(t, s, q).Table.Rows {
+			switch {
+			case r.Type != calltree.Cluster:
+			case q.By == ByCluster:
+				got[strings.Join(r.Stack, ">")] += r.InclusiveNS.Sum
+			default:
+				got[r.Name] += r.InclusiveNS.Sum
+			}
+		}
+		want := maps.Clone(want)
+		if q.By != ByCluster || !q.Nested {
+			maps.DeleteFunc(want, func(name string, _ int64) bool { return strings.Contains(name, ">") })
+		}
+		if d := googlecmp.Diff(want, got); d != "" || len(want) < 3 {
+			t.Errorf("%s (-want +got):\n%s", q.By, d)
 		}
 	}
 }

@@ -33,13 +33,13 @@ func (s *Source) Tree(shape Shape, ranks pairing.RankList) (*calltree.Tree, erro
 	return t, nil
 }
 
-// within answers in a shape. A name alone that is no outermost phase may be one anywhere.
+// within answers in a shape. What is no path from the outermost phase on may be one anywhere.
 func (s *Source) within(shape *Shape, answer func() error) error {
 	if shape.In != nil && s.Format < 2 {
 		return question.Lacking(again, "%s has no paths of phases: an earlier version of moriens wrote it", rundir.ProfileFile)
 	}
 	err := answer()
-	if in := shape.In; errors.As(err, new(noPhaseError)) && len(in.elements) == 1 {
+	if in := shape.In; errors.As(err, new(noPhaseError)) {
 		shape.In = in.anywhere()
 		if other := answer(); !errors.As(other, new(noPhaseError)) {
 			return other
@@ -108,7 +108,7 @@ func (v *threadValues) own(phased bool) (lacking, beyond int64) {
 			v.columns[atNS][node] = plus(v.columns[atNS][node], rest)
 			lacking = plus(lacking, rest)
 		} else {
-			beyond -= rest
+			beyond = plus(beyond, -rest)
 		}
 	}
 	return lacking, beyond

@@ -3,15 +3,18 @@ package profiling
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"moriens/app/pairing"
+	"moriens/internal/hint"
 	"moriens/trace"
 	"moriens/trace/calltree"
 	"moriens/trace/parquet"
+	"moriens/trace/rundir"
 	"moriens/trace/rundir/rundirtest"
 )
 
@@ -19,7 +22,11 @@ import (
 func plant(t testing.TB, p *rundirtest.Profiled) *Source {
 	t.Helper()
 	dir := t.TempDir()
-	if err := rundirtest.WriteProfile(dir, p, p.Manifest()); err != nil {
+	write := rundirtest.WriteProfile
+	if p.Profile.Format == 1 {
+		write = rundirtest.WriteEarlier
+	}
+	if err := write(dir, p, p.Manifest()); err != nil {
 		t.Fatal(err)
 	}
 	s, err := Open(dir)
@@ -153,11 +160,7 @@ func expect(p *rundirtest.Profiled, shape Shape, has func(rank int32) bool) sums
 			}
 		case parquet.ProfileComputation:
 			if shape.Calls == ByFrames && r.Context > 0 {
-				n := int(r.Context)
-				if r.CallPath == rundirtest.WaitY && n == 3 {
-					n++ // y_solve is inlined into sweep
-				}
-				for _, f := range calls[:n] {
+				for _, f := range calls[:r.Context] {
 					visit(f)
 				}
 			}
@@ -311,5 +314,55 @@ func TestTreeOfSlack(t *testing.T) {
 	}
 	if got := sumsOf(t, tree)["phase:adi > phase:y_solve"]; got[0] != 2*77 {
 		t.Errorf("time that no row explains: %d", got[0])
+	}
+}
+
+// Own times of a damaged file that no row explains stop at the largest number, whether rows of a thread stand together
+// or not.
+func TestTreeOfSlackSaturates(t *testing.T) {
+	for _, together := range []bool{true, false} {
+		p := rundirtest.Profile(2)
+		rows := &p.Profile.Rows
+		i := slices.IndexFunc(*rows, func(r parquet.ProfileRow) bool { return r.Kind == parquet.ProfilePhase && r.Phase == rundirtest.YSolve })
+		(*rows)[i].ExclusiveNS = math.MaxInt64
+		if again := (*rows)[i]; together {
+			*rows = slices.Insert(*rows, i, again)
+		} else {
+			*rows = append(*rows, again)
+		}
+		tree, err := plant(t, p).Tree(Exported, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sumsOf(t, tree)["phase:adi > phase:y_solve"][0]; got < math.MaxInt64/2 {
+			t.Errorf("together: %t; time that no row explains: %d", together, got)
+		}
+	}
+}
+
+// A file whose phases lie deeper than those of any run is damaged: few bytes of it would make many nodes.
+func TestTreeTooDeep(t *testing.T) {
+	names := slices.Repeat([]string{"a", "/"}, trace.MostPhaseDepth/2)
+	for deeper, names := range [][]string{names, append(names, "c")} {
+		p := rundirtest.Profile(1)
+		row := p.Profile.Rows[slices.IndexFunc(p.Profile.Rows, func(r parquet.ProfileRow) bool { return r.Kind == parquet.ProfilePhase && r.InPhase })]
+		row.Phase = trace.PhasePath(names...)
+		p.Profile.Rows = append(p.Profile.Rows, row)
+		s := plant(t, p)
+		tree, err := s.Tree(Exported, nil)
+		_, asked := Ask(Question{Dir: s.Dir, By: ByPhase, Found: -1, Top: -1})
+		if deeper == 0 {
+			if err != nil || asked != nil {
+				t.Errorf("%d phases in each other: %v, %v", len(names), err, asked)
+			} else if last := int32(len(tree.Nodes) - 1); tree.PhasePath(last) != row.Phase {
+				t.Errorf("the last node is in %q, want %q", tree.PhasePath(last), row.Phase)
+			}
+			continue
+		}
+		for _, err := range []error{err, asked} {
+			if err == nil || !strings.Contains(err.Error(), rundir.ProfileFile) || hint.Of(err) == "" {
+				t.Errorf("%d phases in each other: %v, %q", len(names), err, hint.Of(err))
+			}
+		}
 	}
 }

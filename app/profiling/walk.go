@@ -54,7 +54,6 @@ type walk struct {
 	now      threadValues
 	is       []bool // touched, by node
 	begun    bool
-	err      error
 	gathered *gathering // nil where rows of threads stand together
 	phased   bool       // there are rows of phases
 	seen     [][2]int   // ranks, with those that are not asked for
@@ -112,7 +111,7 @@ func newGathering() *gathering { return &gathering{threads: make(map[calltree.Th
 
 // needed are the columns of the file that are read.
 func (w *walk) needed() []string {
-	list := []string{"world", "rank", "thread", "call_path", "cluster", "phase"}
+	list := []string{"world", "rank", "thread", "call_path", "cluster", "of_kind", "phase"}
 	if w.b.shape.Calls == ByFrames {
 		list = append(list, "context")
 	}
@@ -134,17 +133,14 @@ func (w *walk) needed() []string {
 
 func (w *walk) scan() error {
 	w.now.columns = make([][]int64, atOthers+len(w.columns))
-	err := w.b.src.scan(w.needed(), func(p *parquet.Profile) {
+	err := w.b.src.scan(w.needed(), func(p *parquet.Profile) error {
 		for i := range p.Rows {
-			if w.err != nil || w.b.failed != nil {
-				return
+			if err := cmp.Or(w.row(&p.Rows[i]), w.b.failed); err != nil {
+				return err
 			}
-			w.err = w.row(&p.Rows[i])
 		}
+		return nil
 	})
-	if err == nil {
-		err = cmp.Or(w.err, w.b.failed)
-	}
 	if err == nil && w.begun && w.gathered == nil {
 		err = w.flush()
 	}
@@ -249,17 +245,27 @@ func (w *walk) inTree(r *parquet.ProfileRow) bool { return w.b.shape.Phases || !
 
 func (w *walk) add(r *parquet.ProfileRow, p *placed, own bool) {
 	if own {
-		w.now.columns[atRest][p.phase] += r.ExclusiveNS
+		w.rest(p.phase, r.ExclusiveNS)
 		if !w.inTree(r) {
 			return
 		}
 	} else {
-		w.now.columns[atRest][p.phase] -= r.TimeNS
+		w.rest(p.phase, -r.TimeNS)
 	}
 	w.values(r, own, func(column int, x int64) {
 		c := w.now.columns[column]
 		c[p.node] = plus(c[p.node], x)
 	})
+}
+
+// rest adds to a phase's own time that no row in it explains. It stops at the largest number, and at its negative.
+func (w *walk) rest(phase int32, ns int64) {
+	x := &w.now.columns[atRest][phase]
+	if ns < 0 {
+		*x = -plus(-*x, -ns)
+		return
+	}
+	*x = plus(*x, ns)
 }
 
 // plus stops at the largest number.
@@ -415,13 +421,11 @@ func (w *walk) replay() error {
 			w.touch(c.node)
 			w.touch(c.phase)
 			for column, x := range g.values[k*width : (k+1)*width] {
-				node := c.node
 				if column == atRest {
-					node = c.phase
-					w.now.columns[column][node] += x
+					w.rest(c.phase, x)
 					continue
 				}
-				w.now.columns[column][node] = plus(w.now.columns[column][node], x)
+				w.now.columns[column][c.node] = plus(w.now.columns[column][c.node], x)
 			}
 		}
 		if err := w.flush(); err != nil {

@@ -102,6 +102,9 @@ func (j job) rank(s *sender, m *maker, node, rank int) error {
 			Process: j.process(rank), Path: uint32(path + 1), Frames: []*moriensv1.Frame{{Module: "/opt/stencil", Offset: uint64(64 * (path + 1))}},
 		}}})
 	}
+	for i, name := range j.phaseNames() {
+		list = append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_MarkName{MarkName: &moriensv1.MarkName{Process: j.process(rank), Name: uint32(i + 1), Text: name}}})
+	}
 	calls := uint64(0)
 	step := messageCalls / len(kinds[1]) // iterations
 	for first := 0; first < j.iterations; first += step {
@@ -116,7 +119,7 @@ func (j job) rank(s *sender, m *maker, node, rank int) error {
 		list = append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sums{Sums: j.sums(rank)}})
 	}
 	list = append(list,
-		&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: j.ring(rank), Calls: calls}}},
+		&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: j.ring(rank), Calls: calls, Marks: uint64(j.marks(j.iterations))}}},
 		&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: j.process(rank), Transfers: transfers}}},
 		&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: j.process(rank), How: moriensv1.ProcessEnd_HOW_FINALIZED}}},
 	)

@@ -34,6 +34,7 @@ type job struct {
 	ranks, iterations int
 	counters          bool
 	peers             int // that each rank has counted messages with, each way; 0 = none
+	phases            int // that each iteration, a phase itself, is divided into by the program's marks; 0 = it has none
 }
 
 // newJob makes a job of at least as many bursts.
@@ -118,7 +119,7 @@ func (j job) rows(first, behind int) (firstRow, behindRow int) {
 func (j job) from(b *section.Block, rank, first, behind int) {
 	firstRow, _ := j.rows(first, behind)
 	b.Empty()
-	b.Ring, b.First, b.Origin = j.ring(rank), uint64(firstRow), j.beginNS(first)
+	b.Ring, b.First, b.Origin, b.FirstMark = j.ring(rank), uint64(firstRow), j.beginNS(first), uint64(j.marks(first))
 	if first == 0 {
 		b.Origin, b.NoBurst = originNS, append(b.NoBurst, 0)
 		add(b, 0, initNS, mpicall.Init, 0)
@@ -131,6 +132,49 @@ func (j job) from(b *section.Block, rank, first, behind int) {
 	}
 	if j.counters {
 		count(b)
+	}
+}
+
+// phaseNames are those of phases: of an iteration, and of what it is divided into.
+func (j job) phaseNames() (names []string) {
+	if j.phases > 0 {
+		names = append(names, "iteration")
+	}
+	for i := range j.phases {
+		names = append(names, fmt.Sprint("part ", i+1))
+	}
+	return names
+}
+
+// marks is how many marks there are before an iteration.
+func (j job) marks(iteration int) int {
+	if j.phases == 0 {
+		return 0
+	}
+	return iteration * (2 + 2*j.phases)
+}
+
+// mark begins what is in a place of an iteration, with a burst of so many ns; the iteration itself ends behind the
+// last. Parts begin in the middle of a burst, but for the first.
+func (j job) mark(b *section.Block, half, place int, at, burst uint64) {
+	if j.phases == 0 {
+		return
+	}
+	add := func(what section.MarkKind, name int, ticks uint64) {
+		b.Marks = append(b.Marks, section.Mark{Ticks: ticks, What: what, Name: uint32(name)})
+	}
+	n := len(kinds[half])
+	part := place * j.phases / n
+	switch {
+	case place == 0:
+		add(section.BeginPhase, 1, at)
+		add(section.BeginPhase, 2, at)
+	case place == n:
+		add(section.EndPhase, part+1, at)
+		add(section.EndPhase, 1, at)
+	case part != (place-1)*j.phases/n:
+		add(section.EndPhase, part+1, at+burst/2)
+		add(section.BeginPhase, part+2, at+burst/2)
 	}
 }
 
@@ -163,9 +207,11 @@ func (j job) iteration(b *section.Block, rank, i int) {
 			call = end - at - burst
 			b.Collectives = append(b.Collectives, section.Collective{Row: uint32(b.Rows), Comm: worldComm, Ordinal: uint64(i), Sent: 8, Received: 8, Root: -1})
 		}
+		j.mark(b, half, place, at, burst)
 		add(b, burst, call, k.function, uint32(half*len(kinds[1])+place+1))
 		at += burst + call
 	}
+	j.mark(b, half, len(kinds[half]), at, 0)
 }
 
 // A maker makes sections. It has room for one at a time.

@@ -29,8 +29,9 @@ func main() {
 	flag.BoolVar(&p.counters, "counters", false, "bursts have instructions and cycles, and are clustered by them")
 	flag.Func("keep", "bytes that a run directory may take, for example 16MiB", func(text string) error { return p.keep.Budget.UnmarshalText([]byte(text)) })
 	flag.IntVar(&p.peers, "peers", 0, "other ranks that each rank has counted messages with, each way; 0 = none")
+	flag.IntVar(&p.phases, "phases", 0, "phases that the program marks in each iteration, which is one itself; 0 = it marks none")
 	flag.BoolVar(&p.keep.All, "all", false, "with -one: keep every burst and call")
-	flag.IntVar(&p.rounds, "rounds", 0, "measure in so many rounds, and print the least and the most of what rebuild and cluster take")
+	flag.IntVar(&p.rounds, "rounds", 0, "measure in so many rounds, and print the least and the most of what rebuild and cluster take, and the median of each stage")
 	flag.StringVar(&p.before, "before", "", "with -rounds: this command of an earlier version, which is measured in turn")
 	flag.BoolVar(&p.one, "one", false, "measure one number of bursts and ranks, in this process, and print it as JSON")
 	flag.StringVar(&p.profile, "cpuprofile", "", "with -one: file for a profile of what comes behind the agents")
@@ -47,7 +48,7 @@ func main() {
 type plan struct {
 	bursts, ranks string // numbers, by commas
 	counters      bool
-	peers         int
+	peers, phases int
 	keep          retention.Options
 	rounds        int    // 0 = one of each, with all stages
 	before        string // command of an earlier version, "" = none
@@ -70,7 +71,10 @@ func run(out io.Writer, p plan) error {
 			return fmt.Errorf("-peers %d of %d ranks: give 0 to %d", p.peers, ranks[0], ranks[0]-1)
 		}
 		j := newJob(ranks[0], bursts[0], p.counters)
-		j.peers = p.peers
+		if p.phases < 0 || p.phases > len(kinds[0]) {
+			return fmt.Errorf("-phases %d: give 0 to %d", p.phases, len(kinds[0]))
+		}
+		j.peers, j.phases = p.peers, p.phases
 		e, err := measure(j, p.keep, p.profile, p.dir, p.limit)
 		if err != nil {
 			return err
@@ -95,8 +99,12 @@ func run(out io.Writer, p plan) error {
 
 // measured is what a command, of this or an earlier version, has measured in a process of its own.
 func (p *plan) measured(command string, bursts, ranks int) (e end, err error) {
-	text, err := timing.Output(nil, command, "-one", "-bursts", strconv.Itoa(bursts), "-ranks", strconv.Itoa(ranks), "-counters="+strconv.FormatBool(p.counters), "-peers", strconv.Itoa(p.peers),
-		"-keep", strconv.FormatInt(int64(p.keep.Budget), 10))
+	options := []string{command, "-one", "-bursts", strconv.Itoa(bursts), "-ranks", strconv.Itoa(ranks), "-counters=" + strconv.FormatBool(p.counters), "-peers", strconv.Itoa(p.peers),
+		"-keep", strconv.FormatInt(int64(p.keep.Budget), 10)}
+	if p.phases > 0 { // earlier versions have no such option
+		options = append(options, "-phases", strconv.Itoa(p.phases))
+	}
+	text, err := timing.Output(nil, options...)
 	if err != nil {
 		return e, err
 	}

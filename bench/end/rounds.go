@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
 
+	"moriens/bench/timing"
 	"moriens/internal/stage"
 )
 
@@ -57,8 +59,40 @@ func printRounds(out io.Writer, all []*series) error {
 		fmt.Fprintf(&text, "| %d | %d | %s | %s | %s | %s | %s | %.0f – %.0f | %.0f |\n", first.Ranks, first.Bursts, s.version, s.span(seconds, stage.Recount), s.span(seconds, stage.Cluster),
 			s.span(seconds, stage.Recount, stage.Cluster), s.span(processor, stage.Recount, stage.Cluster), least/mib, most/mib, most/float64(first.Bursts))
 	}
+	text.WriteString("\nOf each stage, medians of the rounds, seconds and seconds of processor time:\n\n| stage |")
+	for _, s := range all {
+		fmt.Fprintf(&text, " %d ranks, %d bursts, %s |", s.ends[0].Ranks, s.ends[0].Bursts, s.version)
+	}
+	text.WriteString("\n|" + strings.Repeat("---|", 1+len(all)) + "\n")
+	var ends []end
+	for _, s := range all {
+		ends = append(ends, s.ends...)
+	}
+	for _, name := range append(names(ends), "") {
+		text.WriteString("| " + cmp.Or(name, "all") + " |")
+		for _, s := range all {
+			fmt.Fprintf(&text, " %.2f, %.2f |", s.median(name, func(c cost) float64 { return c.Seconds }), s.median(name, func(c cost) float64 { return c.CPU }))
+		}
+		text.WriteByte('\n')
+	}
 	_, err := io.WriteString(out, text.String())
 	return err
+}
+
+// median is that of what a stage, or all if it has no name, took in each round.
+func (s *series) median(stage string, of func(cost) float64) float64 {
+	var list []float64
+	for i := range s.ends {
+		sum := 0.
+		for _, c := range s.ends[i].Costs {
+			if stage == "" || c.Stage == stage {
+				sum += of(c)
+			}
+		}
+		list = append(list, sum)
+	}
+	_, mid, _ := timing.Quartiles(list)
+	return mid
 }
 
 // span is the least and the most of what some stages took together.

@@ -18,6 +18,9 @@ func misread(err error) error {
 		return hint.With(err, commands)
 	}
 	err = unknownLetter(err, parse.Context.Flags())
+	if said := err.Error(); strings.Contains(said, ` must be one of "",`) { // which stands for the default
+		err = errors.New(strings.Replace(said, ` must be one of "",`, " must be one of ", 1))
+	}
 	switch command := parse.Context.Selected(); {
 	case command == nil:
 		return hint.With(err, commands)

@@ -1,194 +1,22 @@
 package main_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"moriens/internal/mpitest"
 	"moriens/internal/testenv"
-	"moriens/trace"
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
-	"moriens/trace/rundir/rundirtest"
 )
-
-// recountPhases has a script that shares no code with moriens sum up the MPI calls of a run, of which everything was
-// kept, by phase and by instance, from its tables.
-func recountPhases(t *testing.T, out, tables string) {
-	t.Helper()
-	testenv.Need(t, systemPython)
-	var said struct {
-		Profile   [][]any `json:"profile"`
-		Instances [][]any `json:"instances"`
-	}
-	profile, instances := rundirtest.CheckPhases(t, out)
-	for i := range profile.Rows {
-		if r := &profile.Rows[i]; r.Kind == parquet.ProfileMPI {
-			said.Profile = append(said.Profile, []any{r.World, r.Rank, r.Thread, namesOf(r.InPhase, r.Phase), r.CallPath, r.Count, r.TimeNS})
-		}
-	}
-	grouped := false
-	for i := range instances {
-		r := &instances[i]
-		grouped = grouped || r.Iterations < 0 && r.Instances > 1
-		if r.OfThread && r.Iterations < 0 && r.What == parquet.InstanceMPI && (r.DirectNS > 0 || r.Calls > 0) {
-			said.Instances = append(said.Instances, []any{r.World, r.Rank, r.Thread, namesOf(r.InPhase, r.Phase), r.Instance, r.Function, r.Calls, r.DirectNS})
-		}
-	}
-	if grouped {
-		said.Instances = nil
-	}
-	text, err := json.Marshal(said)
-	if err != nil {
-		t.Fatal(err)
-	}
-	figures := filepath.Join(t.TempDir(), "profile.json")
-	if err := os.WriteFile(figures, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	script := filepath.Join(mpitest.Root(t), "testdata", "recount", "phases.py")
-	if said, err := exec.Command(systemPython, script, tables, figures).CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, said)
-	}
-}
-
-// namesOf are the names of a phase and of those round it; none of the program itself.
-func namesOf(in bool, path string) []string {
-	if !in {
-		return []string{}
-	}
-	return trace.PhaseNames(path)
-}
-
-// A phased run is one whose phases are known.
-type phased struct {
-	testing.TB
-	out, measured string // run directory, and what the program has said
-	profile       []parquet.ProfileRow
-	instances     []parquet.InstanceRow
-	annotations   annotations
-	status        int
-}
-
-// runPhases runs a program of two ranks, checks that what its run directory says of phases adds up, and returns that.
-func runPhases(t *testing.T, keep []string, program string, args ...string) phased {
-	t.Helper()
-	mpi := mpitest.OpenMPI
-	testenv.Need(t, mpi.CC, mpi.Launcher)
-	app := mpi.App(t, program, "-I"+filepath.Join(mpitest.Root(t), "cshim", "include"))
-	p := phased{TB: t, measured: t.TempDir(), out: filepath.Join(t.TempDir(), "run")}
-	command := append(append([]string{binary(t), "run", "--moriens-timeout", "10m", "--out", p.out}, keep...), "--")
-	o := execute(t, []string{"MINIAPP_OUT=" + p.measured, "OMPI_MCA_mpi_yield_when_idle=1"}, append(command, mpi.Args(2, "", append([]string{app}, args...)...)...)...)
-	p.status = o.status
-	m := readManifest(t, p.out)
-	calls := m.MPICalls
-	if o.status != 0 { // a rank is killed while the other waits for it
-		delete(calls, "MPI_Recv")
-	}
-	if d := cmp.Diff(sum(mpitest.Counts(t, p.measured)), calls); d != "" || m.Dropped != 0 {
-		t.Errorf("%d dropped; MPI calls differ (-made +recorded):\n%s", m.Dropped, d)
-	}
-	text, err := os.ReadFile(filepath.Join(p.out, "manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &p.annotations); err != nil {
-		t.Fatal(err)
-	}
-	profile, instances := rundirtest.CheckPhases(t, p.out)
-	p.profile, p.instances = profile.Rows, instances
-	if slices.Contains(keep, "all") {
-		recountPhases(t, p.out, exported(t, p.out))
-	}
-	return p
-}
-
-var keepAll, keepDefault = []string{"--keep-bursts", "all"}, []string(nil)
-
-// calls counts the calls directly in a phase by function, over both ranks.
-func (p *phased) calls(path string) map[string]int64 {
-	counts := make(map[string]int64)
-	for i := range p.profile {
-		if r := &p.profile[i]; r.Kind == parquet.ProfileMPI && r.InPhase && r.Phase == path && r.Count > 0 {
-			function, _, _ := strings.Cut(r.CallPath, "@")
-			counts[function] += r.Count
-		}
-	}
-	return counts
-}
-
-// A spell is time of a thread in a phase.
-type spell struct{ count, records, timeNS, exclusiveNS, estimatedNS int64 }
-
-// of sums up the rows of a kind in a phase, by rank and thread.
-func (p *phased) of(kind, path string) map[[2]int32]spell {
-	sums := make(map[[2]int32]spell)
-	for i := range p.profile {
-		if r := &p.profile[i]; r.Kind == kind && r.InPhase && r.Phase == path {
-			at := [2]int32{r.Rank, r.Thread}
-			s := sums[at]
-			sums[at] = spell{s.count + r.Count, s.records + r.Records, s.timeNS + r.TimeNS, s.exclusiveNS + r.ExclusiveNS, s.estimatedNS + r.EstimatedNS}
-		}
-	}
-	return sums
-}
-
-// paths are all phases, in the order of their texts.
-func (p *phased) paths() (list []string) {
-	for i := range p.profile {
-		if r := &p.profile[i]; r.Kind == parquet.ProfilePhase && r.InPhase {
-			list = append(list, r.Phase)
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
-// slept is what a thread slept at least, in ns: the clocks of moriens and of the system differ by less than a
-// thousandth.
-func slept(ns int64) int64 { return ns - ns/1000 }
-
-// overall are the rows over all threads of a thing in the instances of a phase.
-func (p *phased) overall(what, path, function string) (list []parquet.InstanceRow) {
-	for _, r := range p.instances {
-		if !r.OfThread && r.Iterations < 0 && r.InPhase && r.Phase == path && r.What == what && r.Function == function {
-			list = append(list, r)
-		}
-	}
-	return list
-}
-
-// says are the times that a rank has measured itself, in ns.
-func (p *phased) says(rank int) (list []int64) {
-	p.Helper()
-	text, err := os.ReadFile(filepath.Join(p.measured, fmt.Sprint("instances.", rank)))
-	if err != nil {
-		p.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		var ns int64
-		if _, err := fmt.Sscan(line, &ns); err != nil {
-			p.Fatal(err)
-		}
-		list = append(list, ns)
-	}
-	return list
-}
 
 // Two functions that call the same code are apart by the phases that they are in.
 func TestMultiphysics(t *testing.T) {
 	t.Parallel()
-	for _, keep := range [][]string{keepAll, keepDefault} {
-		const n = 20
-		p := runPhases(t, keep, "phases", "multiphysics", fmt.Sprint(n))
+	const n = 20
+	for p := range eachPhased(t, "phases", "multiphysics", fmt.Sprint(n)) {
 		if d := cmp.Diff([]string{"iterate", "iterate/heat", "iterate/stress"}, p.paths()); d != "" {
 			t.Error(d)
 		}
@@ -219,9 +47,8 @@ func TestMultiphysics(t *testing.T) {
 // Bursts are cut where phases begin and end in them, and say so.
 func TestPhasesThatBeginInBursts(t *testing.T) {
 	t.Parallel()
-	for _, keep := range [][]string{keepAll, keepDefault} {
-		const n = 20
-		p := runPhases(t, keep, "phases", "borders", fmt.Sprint(n))
+	const n = 20
+	for p := range eachPhased(t, "phases", "borders", fmt.Sprint(n)) {
 		if d := cmp.Diff([]string{"across", "empty", "inside", "round", "round/in"}, p.paths()); d != "" {
 			t.Error(d)
 		}
@@ -252,44 +79,10 @@ func TestPhasesThatBeginInBursts(t *testing.T) {
 	}
 }
 
-// checkSlow checks that of the instances of ITERATE, 92 on each rank, number 51 is found, which took a second more. On
-// a machine that held another one up as long, as the program itself has seen, that one may have taken longest.
-func (p *phased) checkSlow() {
-	p.Helper()
-	whole := p.overall(parquet.InstanceWhole, "ITERATE", "")
-	if len(whole) != instances {
-		p.Fatalf("%d instances", len(whole))
-	}
-	most, heldUp := 0, false
-	for i := range whole {
-		r := &whole[i]
-		if r.Instance != int64(i) || r.Instances != 1 || r.Count != 2 || r.Calls != 2 || r.LongestInstance != int64(i) {
-			p.Errorf("instance %d: %+v", i, *r)
-		}
-		if r.MostNS > whole[most].MostNS {
-			most = i
-		}
-		for rank := range 2 {
-			heldUp = heldUp || i != slowest && p.says(rank)[i] > slept(1_000_000_000)
-		}
-	}
-	if whole[slowest].MostNS < slept(1_000_000_000) || most != slowest && !heldUp {
-		p.Errorf("most is in instance %d, slow was %d: %+v", most, slowest, whole[slowest])
-	}
-	for rank := range int32(2) {
-		if s := p.of(parquet.ProfilePhase, "ITERATE")[[2]int32{rank}]; s.count != instances || s.records != instances {
-			p.Errorf("rank %d: %+v", rank, s)
-		}
-	}
-}
-
-const instances, slowest = 92, 51
-
 // What a function takes in each instance of a phase is a series, which is what was planted.
 func TestDynamicPhase(t *testing.T) {
 	t.Parallel()
-	for _, keep := range [][]string{keepAll, keepDefault} {
-		p := runPhases(t, keep, "phases", "dynamic", fmt.Sprint(instances), fmt.Sprint(slowest))
+	for p := range eachPhased(t, "phases", "dynamic", fmt.Sprint(instances), fmt.Sprint(slowest)) {
 		p.checkSlow()
 		waits, says := p.overall(parquet.InstanceMPI, "ITERATE", "MPI_Sendrecv"), p.says(1)
 		if len(waits) != instances {
@@ -311,9 +104,8 @@ func TestDynamicPhase(t *testing.T) {
 // A phase in itself is one instance of several intervals; phases of one name in different phases are apart.
 func TestRecursivePhases(t *testing.T) {
 	t.Parallel()
-	for _, keep := range [][]string{keepAll, keepDefault} {
-		const n = 7
-		p := runPhases(t, keep, "phases", "recursive", fmt.Sprint(n))
+	const n = 7
+	for p := range eachPhased(t, "phases", "recursive", fmt.Sprint(n)) {
 		for path, want := range map[string]struct{ intervals, instances, barriers int64 }{
 			"down": {n, 1, 2 * n}, "a": {n, n, 0}, "a/solve": {n, n, 2 * n}, "b": {n, n, 0}, "b/solve": {n, n, 3 * n}, "b/a": {n, n, 0}, "b/a/solve": {n, n, n},
 		} {
@@ -335,9 +127,8 @@ func TestRecursivePhases(t *testing.T) {
 // Each thread has phases of its own, also one that does not call MPI, of which nothing else is recorded.
 func TestPhasesOfThreads(t *testing.T) {
 	t.Parallel()
-	for _, keep := range [][]string{keepAll, keepDefault} {
-		const threads, n = 3, 50
-		p := runPhases(t, keep, "phases", "threads", fmt.Sprint(threads), fmt.Sprint(n))
+	const threads, n = 3, 50
+	for p := range eachPhased(t, "phases", "threads", fmt.Sprint(threads), fmt.Sprint(n)) {
 		exchange, wait, alone := p.of(parquet.ProfilePhase, "exchange"), p.of(parquet.ProfilePhase, "exchange/wait"), p.of(parquet.ProfilePhase, "alone")
 		if len(exchange) != 2*threads || len(wait) != 2*threads || len(alone) != 2 || len(p.of(parquet.ProfilePhase, "threads")) != 2 || len(p.paths()) != 4 {
 			t.Fatalf("%q: %v, %v, %v", p.paths(), exchange, wait, alone)
@@ -361,9 +152,8 @@ func TestPhasesOfThreads(t *testing.T) {
 // The time of a pause is that of the phases that it lies in.
 func TestPhasesInPauses(t *testing.T) {
 	t.Parallel()
-	for _, keep := range [][]string{keepAll, keepDefault} {
-		const n = 6
-		p := runPhases(t, keep, "phases", "pause", fmt.Sprint(n))
+	const n = 6
+	for p := range eachPhased(t, "phases", "pause", fmt.Sprint(n)) {
 		for path, want := range map[string]struct{ ns, barriers int64 }{"whole/into": {2_000_000, n}, "whole/within": {3_000_000, 0}, "whole/out of": {1_000_000, n}} {
 			for rank := range int32(2) {
 				at := [2]int32{rank}
@@ -385,9 +175,8 @@ func TestPhasesInPauses(t *testing.T) {
 // Phases that are open where a process is killed end with its record, and all adds up.
 func TestPhasesOfKilledProcesses(t *testing.T) {
 	t.Parallel()
-	for _, keep := range [][]string{keepAll, keepDefault} {
-		const n = 15
-		p := runPhases(t, keep, "phases", "killed", fmt.Sprint(n))
+	const n = 15
+	for p := range eachPhased(t, "phases", "killed", fmt.Sprint(n)) {
 		if p.status == 0 || p.annotations.Losses.PhasesUnfinished != 4 {
 			t.Errorf("status %d, %+v", p.status, p.annotations)
 		}
@@ -410,9 +199,8 @@ func TestPhasesOfKilledProcesses(t *testing.T) {
 // Where ranks have different numbers of instances, each instance says how many have it.
 func TestUnevenPhases(t *testing.T) {
 	t.Parallel()
-	for _, keep := range [][]string{keepAll, keepDefault} {
-		const n = 30
-		p := runPhases(t, keep, "phases", "uneven", fmt.Sprint(n))
+	const n = 30
+	for p := range eachPhased(t, "phases", "uneven", fmt.Sprint(n)) {
 		whole, calls := p.overall(parquet.InstanceWhole, "step", ""), p.overall(parquet.InstanceMPI, "step", "MPI_Barrier")
 		if len(whole) != n+n/2 || len(calls) != len(whole) {
 			t.Fatalf("%d instances, %d with calls", len(whole), len(calls))
@@ -432,15 +220,19 @@ func TestUnevenPhases(t *testing.T) {
 // 10⁵ instances are as many points as fit, each of as many instances; the longest is known by its number.
 func TestManyPhases(t *testing.T) {
 	t.Parallel()
-	const n, slow, group = 100_000, 77_777, 25
+	const n, slow, most = 100_000, 77_777, 1024
 	p := runPhases(t, keepDefault, "phases", "many", fmt.Sprint(n), fmt.Sprint(slow))
 	whole := p.overall(parquet.InstanceWhole, "step", "")
-	if len(whole) != n/group {
+	if len(whole) < 256 {
 		t.Fatalf("%d points", len(whole))
+	}
+	group := whole[0].Instances
+	if points := (n + group - 1) / group; int64(len(whole)) != points || group > most {
+		t.Fatalf("%d points of %d instances, not %d", len(whole), group, points)
 	}
 	longest := 0
 	for i, r := range whole {
-		if r.Instance != int64(i*group) || r.Instances != group || r.Count != 2 || r.Calls != 2*group {
+		if first := int64(i) * group; r.Instance != first || r.Instances != min(group, n-first) || r.Count != 2 || r.Calls != 2*r.Instances {
 			t.Errorf("point %d: %+v", i, r)
 		}
 		if r.LongestNS > whole[longest].LongestNS {
@@ -448,7 +240,7 @@ func TestManyPhases(t *testing.T) {
 		}
 	}
 	other := max(p.says(0)[0], p.says(1)[0])
-	if r := whole[slow/group]; r.LongestNS < slept(500_000_000) || other < slept(500_000_000) && (r.LongestInstance != slow || r.MostRank != 1 || longest != slow/group) {
+	if r := whole[slow/group]; r.LongestNS < slept(500_000_000) || other < slept(500_000_000) && (r.LongestInstance != slow || r.MostRank != 1 || int64(longest) != slow/group) {
 		t.Errorf("slow is %+v, the slowest %+v", r, whole[longest])
 	}
 	if c := p.calls("step"); c["MPI_Barrier"] != 2*n/100 {
@@ -460,8 +252,7 @@ func TestManyPhases(t *testing.T) {
 func TestSolvers(t *testing.T) {
 	t.Parallel()
 	testenv.NeedLibrary(t, "libunwind.so.8")
-	for _, keep := range [][]string{keepAll, keepDefault} {
-		p := runPhases(t, keep, "bt", fmt.Sprint(instances), fmt.Sprint(slowest))
+	for p := range eachPhased(t, "bt", fmt.Sprint(instances), fmt.Sprint(slowest)) {
 		p.checkSlow()
 		table, err := rundir.ReadCallPaths(p.out)
 		if err != nil {

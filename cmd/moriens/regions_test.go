@@ -28,7 +28,7 @@ func TestRegionsOfAJob(t *testing.T) {
 				map[string]int{"outer": 2, "Lösung 😀": 2, "attributed": 2, "wide €": 2, "registered": 2, "NVTX range": 2}, ""},
 			{[]string{"--pcontrol", "phases"}, []string{"pcontrol"},
 				map[string]int{"solve": 2, "edge": 2, strings.Repeat("n", 255): 2, "Lösung": 2, "after the pause": 2},
-				"MPI_Pcontrol(1, name) and (-1, name): 10 without a name that can be read"},
+				"MPI_Pcontrol: 20 calls on 2 ranks gave no readable name and marked no phase"},
 			{nil, []string{"caliper"}, map[string]int{}, "the program marks regions that were not recorded: --regions caliper (MORIENS_REGIONS) records them"},
 		} {
 			out := filepath.Join(t.TempDir(), "run")

@@ -37,7 +37,7 @@ type runCommand struct {
 // Help is what --help says beside the flags.
 func (r *runCommand) Help() string {
 	return "The launcher runs as it is. Ranks on this host are measured; for those of other nodes see docs/batch.md. At the end of the job " +
-		"a summary is printed, and the results are in the run directory: report.html opens in a browser; moriens status, efficiency, waits, pairs, view and export take the directory. " +
+		"a summary is printed, and the results are in the run directory: report.html opens in a browser; moriens status, efficiency, profile, waits, pairs, view and export take the directory. " +
 		"The exit status is the job's, or 3 if the job succeeded but ranks or parts of the analysis are missing."
 }
 

@@ -24,7 +24,8 @@ import (
 //	mistake STATUS TEXT COMMAND…   it does, and says so in a line with TEXT and one with a hint, and nothing on stdout
 //	plantwaits DIR [cells]         a run directory has the waits of rundirtest, or those of --cells
 //	plantpairs DIR KIND            a run directory has the pairs of rundirtest
-//	plantprofile DIR [KIND]        a run directory with the profile of rundirtest; KIND: flat (no phases), cells
+//	plantprofile DIR [KIND]        a run directory with the profile of rundirtest; KIND: flat (no phases), cells,
+//	earlier (format 1), many (10⁵ instances of a phase, in groups)
 //
 // and the variables RECORDED, the traces of testdata/recorded, and SMALL, a trace of a few records.
 func TestScript(t *testing.T) {
@@ -143,9 +144,18 @@ func plantProfile(s *testscript.TestScript, neg bool, args []string) {
 	case "cells": // bursts stay on their nodes
 		p.Instances = slices.DeleteFunc(p.Instances, func(r parquet.InstanceRow) bool { return r.Iterations >= 0 || r.OfThread })
 		m["cells"] = map[string]any{"ranks_in_sum": 6}
+	case "earlier": // format 1
+		p.Earlier()
+	case "many":
+		p = rundirtest.Profile(3)
+		p.Instances, m = rundirtest.Series{Instances: 100_000, Group: 25, Slow: 77_777}.Rows(), p.Manifest()
 	default:
 		s.Fatalf("there is no profile %q", kind)
 	}
 	s.Check(os.MkdirAll(dir, 0o777))
+	if kind == "earlier" {
+		s.Check(rundirtest.WriteEarlier(dir, p, m))
+		return
+	}
 	s.Check(rundirtest.WriteProfile(dir, p, m))
 }

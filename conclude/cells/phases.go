@@ -2,6 +2,7 @@ package cells
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -91,18 +92,50 @@ func (p phasesByRing) number(f *store.Frozen, r *rebuild.Rebuilt) *numberedPhase
 			continue
 		}
 		x.of[ids[thread]] = to[thread]
-		for _, s := range p.sums {
-			s.Path = to[thread][s.Path]
-			x.Sums[thread] = append(x.Sums[thread], s)
-		}
-		for _, s := range p.idle {
-			s.Path = to[thread][s.Path]
-			x.Idle[thread] = append(x.Idle[thread], s)
-		}
-		slices.SortFunc(x.Sums[thread], func(a, b phase.Sum) int { return int(a.Path - b.Path) })
-		slices.SortFunc(x.Idle[thread], func(a, b phase.Idle) int { return int(a.Path - b.Path) })
+		x.Sums[thread], x.Idle[thread] = p.united(to[thread])
 	}
 	return x
+}
+
+// united are the sums by the run's numbers of paths, in their order. An agent distinguishes names that have one text
+// here, as those for which the log had no room; their paths may be one. Where that lies in itself the time of the outer
+// one has that of the inner one, whose instances are part of the outer one's.
+func (p *ringPhases) united(to []int32) (sums []phase.Sum, idle []phase.Idle) {
+	within := func(path int32) bool { return path > 0 && to[p.paths[path-1].Parent] == to[path] }
+	byPath := make(map[int32]*phase.Sum)
+	for _, s := range p.sums {
+		inner := within(s.Path)
+		s.Path = to[s.Path]
+		if inner {
+			s.Instances = moment.Sum{}
+		}
+		all := byPath[s.Path]
+		if all == nil {
+			byPath[s.Path] = &s
+			continue
+		}
+		all.Intervals += s.Intervals
+		all.ExclusiveNS += s.ExclusiveNS
+		all.Instances.Merge(s.Instances)
+	}
+	for _, path := range slices.Sorted(maps.Keys(byPath)) {
+		sums = append(sums, *byPath[path])
+	}
+	idleOf := make(map[int32]*phase.Idle)
+	for _, s := range p.idle {
+		s.Path = to[s.Path]
+		all := idleOf[s.Path]
+		if all == nil {
+			idleOf[s.Path] = &s
+			continue
+		}
+		all.PausedNS, all.PausedParts = all.PausedNS+s.PausedNS, all.PausedParts+s.PausedParts
+		all.UnrecordedNS, all.UnrecordedParts = all.UnrecordedNS+s.UnrecordedNS, all.UnrecordedParts+s.UnrecordedParts
+	}
+	for _, path := range slices.Sorted(maps.Keys(idleOf)) {
+		idle = append(idle, *idleOf[path])
+	}
+	return sums, idle
 }
 
 // path is the run's number of a phase path of a ring.

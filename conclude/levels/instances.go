@@ -16,10 +16,12 @@ import (
 type Instances struct {
 	Rows     []parquet.InstanceRow
 	ByThread bool
+	passes   int // over all records
 }
 
-// rowBytes is about what a row takes in instances.parquet.
-const rowBytes = 20
+// rowBytes is about what a row takes in instances.parquet: of those over threads 24 to 30 bytes were measured, with
+// those of single threads, whose columns are fewer, 16 to 18.
+const rowBytes = 25
 
 // leastPoints is how many points a path has at least where it has as many instances, however little room there is.
 const leastPoints = 16
@@ -38,21 +40,22 @@ func (p *Phases) Instances(run *trace.Run, owners team.Threads, found []period.P
 	}
 	trees := []tree{{phases: p, texts: p.Texts(run)}, {phases: looped, texts: make([]string, looped.Paths.Len()), loops: looped.Paths}}
 	rows := int(min(bytes/rowBytes, math.MaxInt32))
-	sums := 0
-	for points := phase.MostPoints; ; points = max(leastPoints, points*9/10*rows/sums) {
-		sums = 0
-		for i := range trees {
-			t := &trees[i]
-			if t.sums, err = t.phases.sum(run, owners, phase.Limits{Things: things.count, Points: points, Single: rows}, things, threadsAtWork); err != nil {
-				return nil, err
-			}
-			sums += t.sums.Len()
+	points := 1
+	for i := range trees {
+		t := &trees[i]
+		if t.counts, err = t.phases.counts(run, owners); err != nil {
+			return nil, err
 		}
-		if sums <= rows || points == leastPoints {
-			break
-		}
+		points = max(points, int(min(slices.Max(t.counts), phase.MostPoints)))
 	}
 	out := &Instances{ByThread: true}
+	sums, err := out.sum(trees, run, owners, phase.Limits{Things: things.count, Points: points, Single: rows}, things, threadsAtWork)
+	if err == nil && sums > rows && points > leastPoints {
+		sums, err = out.sum(trees, run, owners, phase.Limits{Things: things.count, Points: fitting(trees, rows, points), Single: rows}, things, threadsAtWork)
+	}
+	if err != nil {
+		return nil, err
+	}
 	single := 0
 	for i := range trees {
 		list, all := trees[i].sums.Single()
@@ -77,6 +80,7 @@ func (p *Phases) Instances(run *trace.Run, owners team.Threads, found []period.P
 // A tree is phases with their sums.
 type tree struct {
 	phases *Phases
+	counts []int64 // by path: the largest number of instances of a thread
 	sums   *phase.Instances
 	texts  []string
 	loops  *phase.Paths // nil: they are the program's; else the names of paths are phases of iterations
@@ -103,6 +107,7 @@ func (x *Instances) addSums(run *trace.Run, things *things, t tree) {
 		}
 		r.Instance, r.Instances, r.Count, r.Calls, r.SumNS, r.DirectNS = p.First, p.Instances, p.Threads, p.Calls, p.SumNS, p.DirectNS
 		r.LeastNS, r.MostNS, r.SquaresNS2, r.LongestNS, r.LongestInstance = p.LeastNS, p.MostNS, p.Squares.Float(), p.LongestNS, p.LongestInstance
+		r.Timed, r.BeginNS, r.EndNS = p.Thing == phase.Whole, p.BeginNS, p.EndNS
 		most := &run.Threads[p.MostThread]
 		r.MostWorld, r.MostRank, r.MostThread = int32(most.World), int32(most.Rank), int32(most.Thread)
 		x.Rows = append(x.Rows, r)
@@ -125,18 +130,58 @@ func (x *Instances) addSingle(run *trace.Run, things *things, t tree) {
 	}
 }
 
-// sum takes in all threads. It is collective.
-func (p *Phases) sum(run *trace.Run, owners team.Threads, limits phase.Limits, things *things, threadsAtWork int) (*phase.Instances, error) {
+// fitting is the largest number of points, below one with which all trees have been summed up, with which all sums are
+// no more than so many, however few that makes them; leastPoints at least.
+func fitting(trees []tree, sums, below int) int {
+	fits, most := leastPoints, below // most does not fit
+	for fits+1 < most {
+		points, n := (fits+most)/2, 0
+		for i := range trees {
+			n += trees[i].sums.LenWith(points)
+		}
+		if n <= sums {
+			fits = points
+		} else {
+			most = points
+		}
+	}
+	return fits
+}
+
+// sum takes all threads into all trees, and returns how many sums there are. It is collective.
+func (x *Instances) sum(trees []tree, run *trace.Run, owners team.Threads, limits phase.Limits, things *things, threadsAtWork int) (sums int, err error) {
+	x.passes++
+	for i := range trees {
+		t := &trees[i]
+		if t.sums, err = t.phases.sum(run, owners, t.counts, limits, things, threadsAtWork); err != nil {
+			return 0, err
+		}
+		sums += t.sums.Len()
+	}
+	return sums, nil
+}
+
+// counts are by path the largest number of instances that a thread has. It is collective.
+func (p *Phases) counts(run *trace.Run, owners team.Threads) ([]int64, error) {
 	counts := make([]int64, p.Paths.Len())
 	for i := range p.lines {
 		if p.has(run, owners, i) {
 			p.lines[i].Counts(counts)
 		}
 	}
-	if err := owners.AllReduce(counts, team.Max); err != nil {
-		return nil, err
-	}
+	return counts, owners.AllReduce(counts, team.Max)
+}
+
+// sum takes in all threads. It is collective.
+func (p *Phases) sum(run *trace.Run, owners team.Threads, counts []int64, limits phase.Limits, things *things, threadsAtWork int) (*phase.Instances, error) {
 	sums := phase.NewInstances(counts, limits)
+	var here []*phase.Timeline
+	for i := range p.lines {
+		if p.has(run, owners, i) {
+			here = append(here, &p.lines[i])
+		}
+	}
+	sums.Expect(here)
 	each(run, threadsAtWork, func(i int) {
 		if p.has(run, owners, i) {
 			sums.Add(int32(i), &p.lines[i], p.intervals[i], &p.records[i], things.of(&run.Threads[i]))
@@ -189,7 +234,7 @@ func iterationsOf(t *trace.Thread, number int, found []period.Phase) (list []pha
 }
 
 // things are what threads do in an instance: besides the instance itself, pauses and what is not recorded, the
-// functions that they call and the labels of their bursts.
+// functions that they call and the kinds of their bursts, which are labels like those of clusters.
 type things struct {
 	count     int
 	functions []string
@@ -219,7 +264,7 @@ func thingsOf(run *trace.Run, owners team.Threads) (*things, error) {
 	x.label = thingFunctions + len(x.functions)
 	most := []int64{0}
 	for i := range run.Threads {
-		for _, label := range run.Threads[i].Bursts.Cluster {
+		for _, label := range run.Threads[i].Bursts.Kinds() {
 			most[0] = max(most[0], int64(label))
 		}
 	}
@@ -230,12 +275,13 @@ func thingsOf(run *trace.Run, owners team.Threads) (*things, error) {
 
 // of says what a thread's records are.
 func (x *things) of(t *trace.Thread) func(what phase.What, record int32) int {
+	kinds := t.Bursts.Kinds()
 	return func(what phase.What, record int32) int {
 		switch what {
 		case phase.Call:
 			return x.function[t.Calls.Path[record]]
 		case phase.Burst:
-			return x.label + int(t.Bursts.Cluster[record]-trace.LabelMissing)
+			return x.label + int(kinds[record]-trace.LabelMissing)
 		case phase.Paused:
 			return thingPaused
 		}

@@ -2,7 +2,6 @@ package levels
 
 import (
 	"errors"
-	"slices"
 
 	"moriens/analysis/phase"
 	"moriens/analysis/profile"
@@ -105,7 +104,7 @@ func (p *Phases) share(owners team.Threads) error {
 	return nil
 }
 
-// contexts says in how many of the outermost frames of the call path that ends it each burst of a thread lies.
+// contexts says in how many of the outermost functions of the call path that ends it each burst of a thread lies.
 func contexts(run *trace.Run, b *trace.Bursts) []int32 {
 	type round struct{ before, after uint32 }
 	known := make(map[round]int32)
@@ -131,19 +130,21 @@ func contexts(run *trace.Run, b *trace.Bursts) []int32 {
 	return list
 }
 
-// context is in how many of the outermost frames after, of the call that ends it, a burst lies: in those from which
-// both calls were made, and in the function in which they part. -1: frames are not known.
+// context is in how many of the outermost functions after, of the call that ends it, a burst lies, those that the
+// compiler has put into others included: in those from which both calls were made, and in the function in which they
+// part. -1: frames are not known.
 func context(before, after []trace.Frame) int32 {
 	if len(before) == 0 || len(after) == 0 {
 		return -1
 	}
-	n := 0
-	frame := func(of []trace.Frame) *trace.Frame { return &of[len(of)-1-n] }
-	for n < min(len(before), len(after)) && trace.CompareFrames(*frame(before), *frame(after)) == 0 {
-		n++
+	alike, n := 0, 0
+	frame := func(of []trace.Frame) *trace.Frame { return &of[len(of)-1-alike] }
+	for alike < min(len(before), len(after)) && trace.CompareFrames(*frame(before), *frame(after)) == 0 {
+		n += 1 + len(frame(after).Inlined)
+		alike++
 	}
-	if n < min(len(before), len(after)) && sameFunction(frame(before), frame(after)) {
-		n++
+	if alike < min(len(before), len(after)) {
+		n += common(frame(before), frame(after))
 	}
 	if n == 0 {
 		return -1 // the outermost frames are those of different depths, or of different threads of execution
@@ -151,10 +152,31 @@ func context(before, after []trace.Frame) int32 {
 	return int32(n)
 }
 
-// sameFunction says whether two frames are in one function, of whose names those that were inlined are the last.
-func sameFunction(a, b *trace.Frame) bool {
-	return a.Function != "" && a.Function == b.Function && a.Module == b.Module && a.BuildID == b.BuildID &&
-		slices.EqualFunc(a.Inlined, b.Inlined, func(x, y trace.Scope) bool { return x.Function == y.Function })
+// common is how many functions round it two different places in one function of the machine code have in common: that
+// one, and those that the compiler has put into it, at the same line each.
+func common(a, b *trace.Frame) int {
+	if a.Module != b.Module || a.BuildID != b.BuildID {
+		return 0
+	}
+	n := 0
+	for ; n < len(a.Inlined) && n < len(b.Inlined); n++ {
+		switch x, y := &a.Inlined[n], &b.Inlined[n]; {
+		case x.Function == "" || x.Function != y.Function:
+			return n
+		case x.File != y.File || x.Line != y.Line:
+			return n + 1
+		}
+	}
+	innermost := func(f *trace.Frame) string {
+		if n < len(f.Inlined) {
+			return f.Inlined[n].Function
+		}
+		return f.Function
+	}
+	if name := innermost(a); name != "" && name == innermost(b) {
+		n++
+	}
+	return n
 }
 
 // Texts are the phase paths by number; the first, of the program, is empty.

@@ -10,18 +10,21 @@ import (
 type Unbalanced struct {
 	Ends       int64 // of phases that had not begun
 	Unfinished int64 // phases that were never ended
+	Deep       int64 // begins of phases deeper than phase.MostDepth
 }
 
 func (u *Unbalanced) add(more Unbalanced) {
 	u.Ends += more.Ends
 	u.Unfinished += more.Unfinished
+	u.Deep += more.Deep
 }
 
 // addMarks makes phases and events of a ring's marks. A phase that is still open when one round it ends, ends there
 // too; what is open at the thread's end, there. nameOf gives the run's number of a name.
 func addMarks(t *trace.Thread, r *store.Ring, nameOf func(number uint32) uint32, at func(ticks uint64) int64) Unbalanced {
 	var u Unbalanced
-	var open []int32 // phases, outermost first
+	var nest phase.Nest
+	var open []int32 // phases, outermost first, without those that lie too deep
 	for _, c := range r.Marks {
 		ticks, values := c.Origin, c.Value
 		for i, what := range c.What {
@@ -33,29 +36,37 @@ func addMarks(t *trace.Thread, r *store.Ring, nameOf func(number uint32) uint32,
 				t.Events = append(t.Events, trace.Event{Name: name, TimeNS: now, Value: values[0]})
 				values = values[1:]
 			case store.BeginPhase:
+				if !nest.Begin(name) {
+					u.Deep++
+					continue
+				}
 				open = append(open, int32(len(t.Phases)))
 				t.Phases = append(t.Phases, trace.Phase{Name: name, Depth: int32(len(open) - 1), BeginNS: now})
 			case store.EndPhase:
-				k := phase.Ends(len(open), func(k int) uint32 { return t.Phases[open[k]].Name }, name)
+				were := nest.Len()
+				k := nest.End(name)
 				if k < 0 {
 					u.Ends++
 					continue
 				}
-				t.Phases[open[k]].EndNS = now
-				u.leave(t, open[k+1:], now)
-				open = open[:k]
+				u.Unfinished += int64(were - k - 1)
+				if k < len(open) {
+					t.Phases[open[k]].EndNS = now
+					leave(t, open[k+1:], now)
+					open = open[:k]
+				}
 			}
 		}
 	}
-	u.leave(t, open, t.EndNS)
+	u.Unfinished += int64(nest.Len())
+	leave(t, open, t.EndNS)
 	t.LocatePhases()
 	return u
 }
 
 // leave ends phases that the program has not.
-func (u *Unbalanced) leave(t *trace.Thread, open []int32, now int64) {
+func leave(t *trace.Thread, open []int32, now int64) {
 	for _, k := range open {
 		t.Phases[k].EndNS, t.Phases[k].Unfinished = now, true
 	}
-	u.Unfinished += int64(len(open))
 }

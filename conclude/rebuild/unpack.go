@@ -107,9 +107,9 @@ func (u *unpacked) gaps() [][]int32 {
 
 // sumMarks is collective: it adds up what all members have counted of marks.
 func (u *unpacked) sumMarks() (Unbalanced, error) {
-	counts := []int64{u.marks.Ends, u.marks.Unfinished}
+	counts := []int64{u.marks.Ends, u.marks.Unfinished, u.marks.Deep}
 	err := u.Team.AllReduce(counts, team.Sum)
-	return Unbalanced{counts[0], counts[1]}, err
+	return Unbalanced{counts[0], counts[1], counts[2]}, err
 }
 
 // counters are what any process counted, in the order of the ranks.

@@ -14,14 +14,14 @@ func AddFunctions(run *trace.Run, owners team.Threads, names []string) ([]rundir
 	found := run.AddFunctionPhases(names)
 	var sums []int64
 	for i := range found {
-		sums = append(sums, found[i].Phases, found[i].Divided)
+		sums = append(sums, found[i].Phases, found[i].Divided, found[i].TooDeep)
 	}
 	if err := owners.AllReduce(sums, team.Sum); err != nil {
 		return nil, err
 	}
 	list := make([]rundir.PhaseFunction, len(found))
 	for i := range found {
-		list[i] = rundir.PhaseFunction{Name: names[i], CallPaths: found[i].Paths, Phases: sums[2*i], Divided: sums[2*i+1]}
+		list[i] = rundir.PhaseFunction{Name: names[i], CallPaths: found[i].Paths, Phases: sums[3*i], Divided: sums[3*i+1], TooDeep: sums[3*i+2]}
 	}
 	return list, nil
 }
@@ -30,6 +30,9 @@ func AddFunctions(run *trace.Run, owners team.Threads, names []string) ([]rundir
 func DescribeFunctions(m *rundir.Manifest, found []rundir.PhaseFunction) {
 	m.PhaseFunctions = found
 	for _, f := range found {
+		if f.TooDeep > 0 {
+			m.Notes = append(m.Notes, fmt.Sprintf("--phase-function %s: %s in %d or more others: part of the innermost of the first", f.Name, units.Count(f.TooDeep, "phase"), trace.MostPhaseDepth))
+		}
 		switch {
 		case f.CallPaths == 0:
 			m.Notes = append(m.Notes, fmt.Sprintf("--phase-function %s: no call path of the run has this function; callpaths.json lists those that it has", f.Name))

@@ -3,14 +3,23 @@
  * has its macros in it, is compiled with this header in the place of TAU.h and needs no change:
  *
  *	cc -I PREFIX/include/moriens/tau ...        finds this header as TAU.h and Profile/Profiler.h
+ *	cc -I cshim/include/moriens/tau ...         the same, in a clone of moriens
  *
  * There is nothing to link. As with moriens.h, in a program that runs without moriens each mark costs a load and a
  * branch; with it, marks are recorded where MORIENS_REGIONS, or `moriens run --regions`, names tau.
  *
  * Timers and phases are both phases. A phase has the name of its timer; types and groups are not recorded. Of a dynamic
  * timer's name the number that it ends with is left out: all its instances have one name ("ITERATE  51" is ITERATE).
- * Events have whole numbers. All other macros of TAU, such as TAU_DB_DUMP, do nothing.
- * Fortran has libmoriens_tau.a for that. docs/annotations.md says what comes of it.
+ * Events have whole numbers.
+ *
+ * What marks: TAU_START, TAU_STOP; TAU_PROFILE, TAU_PHASE and the rest that lies before "What follows" below. These are
+ * timers and phases by variable, by name, by scope, by handle (TAU_PROFILER_CREATE, _START, _STOP) and of several files
+ * (TAU_GLOBAL_...), and events. What does not: the macros behind it, which are of TAU's own measurement. They are
+ * accepted and do nothing; those that ask for a figure get 0, an empty text or NULL.
+ *
+ * A macro of TAU that is not in this file does not compile or link, and neither do TAU's functions: TAU_MAPPING_...,
+ * TAU_GET_FUNC_VALS, TAU_GET_EVENT_VALS, Tau_start and the like. Fortran has libmoriens_tau.a instead of this file.
+ * docs/annotations.md says what comes of it.
  */
 #ifndef MORIENS_TAU_H
 #define MORIENS_TAU_H
@@ -81,6 +90,24 @@ static __inline__ unsigned moriens_tau_dynamic_(const char *name)
 
 	moriens_tau_named_(MORIENS_TAU_NAMES_ | MORIENS_TAU_NUMBERED_, &site, name, 0);
 	return site;
+}
+
+/* A timer by handle: the number of its name, so that it is not NULL. */
+static __inline__ void *moriens_tau_handle_(const char *name)
+{
+	unsigned site = 0;
+
+	moriens_tau_named_(MORIENS_TAU_NAMES_, &site, name, 0);
+	return (void *)((size_t)site << 1 | 1);
+}
+
+/* One that was not created marks nothing. */
+static __inline__ void moriens_tau_handle_mark_(unsigned what, const void *handle)
+{
+	unsigned site = (unsigned)((size_t)handle >> 1);
+
+	if (handle != (const void *)0)
+		moriens_tau_mark_(what, &site, 0);
 }
 
 /* One of which TAU counts the instances itself. */
@@ -201,6 +228,13 @@ private:
 #define TAU_PROFILE_START(var) TAU_PHASE_START(var);
 #define TAU_PROFILE_STOP(var) TAU_PHASE_STOP(var);
 
+/* By a handle, which is a pointer of the program. */
+#define TAU_PROFILER_CREATE(handle, name, type, group) handle = moriens_tau_handle_(MORIENS_TAU_TEXT_(name));
+#define TAU_PROFILER_START(handle) moriens_tau_handle_mark_(MORIENS_SAYS_BEGIN, handle);
+#define TAU_PROFILER_STOP(handle) moriens_tau_handle_mark_(MORIENS_SAYS_END, handle);
+#define TAU_PROFILER_START_TASK(handle, tid) TAU_PROFILER_START(handle)
+#define TAU_PROFILER_STOP_TASK(handle, tid) TAU_PROFILER_STOP(handle)
+
 /* To the end of the scope. */
 #ifdef __cplusplus
 #define TAU_PROFILE(name, type, group) \
@@ -244,6 +278,8 @@ private:
 #define TAU_TRIGGER_EVENT(name, value) \
 	moriens_tau_named_(MORIENS_SAYS_EVENT, (unsigned *)0, MORIENS_TAU_TEXT_(name), moriens_tau_whole_((double)(value)))
 #define TAU_TRIGGER_CONTEXT_EVENT(name, value) TAU_TRIGGER_EVENT(name, value)
+#define TAU_TRIGGER_EVENT_THREAD(name, value, tid) TAU_TRIGGER_EVENT(name, value)
+#define TAU_TRIGGER_CONTEXT_EVENT_THREAD(name, value, tid) TAU_TRIGGER_EVENT(name, value)
 
 /* What follows is of TAU's own measurement. */
 
@@ -261,6 +297,32 @@ private:
 #define TAU_DELETE(expr, variable) expr
 #define TAU_GET_PROFILE_GROUP(group) TAU_DEFAULT
 #define CT(object) ""
+#define TAU_TYPE_STRING(variable, text)
+#define TYPE_STRING(variable, text)
+#define PROFILED_BLOCK(name, type)
+
+/* Figures of TAU's: there are none. */
+#define TAU_MAX_COUNTERS 25
+#define TAU_PROFILER_GET_COUNTER_INFO(counters, count) ((void)(counters), *(count) = 0);
+#define TAU_PROFILER_GET_INCLUSIVE_VALUES(handle, data) ((void)(handle), *(double *)(data) = 0);
+#define TAU_PROFILER_GET_EXCLUSIVE_VALUES(handle, data) ((void)(handle), *(double *)(data) = 0);
+#define TAU_PROFILER_GET_CALLS(handle, data) ((void)(handle), *(long *)(data) = 0);
+#define TAU_PROFILER_GET_CHILD_CALLS(handle, data) ((void)(handle), *(long *)(data) = 0);
+#define TAU_PROFILER_GET_INCLUSIVE_VALUES_TASK(handle, data, tid) TAU_PROFILER_GET_INCLUSIVE_VALUES(handle, data)
+#define TAU_PROFILER_GET_EXCLUSIVE_VALUES_TASK(handle, data, tid) TAU_PROFILER_GET_EXCLUSIVE_VALUES(handle, data)
+#define TAU_PROFILER_GET_CALLS_TASK(handle, data, tid) TAU_PROFILER_GET_CALLS(handle, data)
+#define TAU_PROFILER_GET_CHILD_CALLS_TASK(handle, data, tid) TAU_PROFILER_GET_CHILD_CALLS(handle, data)
+#define TAU_QUERY_DECLARE_EVENT(event) void *event;
+#define TAU_QUERY_GET_CURRENT_EVENT(event) event = (void *)0;
+#define TAU_QUERY_GET_PARENT_EVENT(event) event = (void *)0;
+#define TAU_QUERY_GET_EVENT_NAME(event, text) text = ((void)(event), (char *)"");
+#define TAU_GET_FUNC_NAMES(list, count) ((void)(list), (count) = 0);
+#define TAU_GET_COUNTER_NAMES(list, count) ((void)(list), (count) = 0);
+#define TAU_GET_EVENT_NAMES(list, count) ((void)(list), (count) = 0);
+#define TAU_DUMP_FUNC_NAMES()
+#define TAU_DUMP_FUNC_VALS(list, count)
+#define TAU_DUMP_FUNC_VALS_INCR(list, count)
+#define TAU_CREATE_TASK(tid) tid = 0
 
 #define TAU_PROFILE_TIMER_SET_NAME(t, newname)
 #define TAU_PROFILE_TIMER_SET_TYPE(t, newname)
@@ -314,5 +376,27 @@ private:
 #define TAU_PROFILE_PARAM1L(data, name)
 #define TAU_TRACE_SENDMSG(type, destination, length)
 #define TAU_TRACE_RECVMSG(type, source, length)
+#define TAU_TRACE_SENDMSG_REMOTE(type, destination, length, remote)
+#define TAU_TRACE_RECVMSG_REMOTE(type, source, length, remote)
+#define TAU_PROFILE_CALLSTACK()
+#define TAU_BCAST_DATA(bytes)
+#define TAU_REDUCE_DATA(bytes)
+#define TAU_ALLREDUCE_DATA(bytes)
+#define TAU_ALLTOALL_DATA(bytes)
+#define TAU_SCATTER_DATA(bytes)
+#define TAU_GATHER_DATA(bytes)
+#define TAU_ALLGATHER_DATA(bytes)
+#define TAU_REDUCESCATTER_DATA(bytes)
+#define TAU_SCAN_DATA(bytes)
+#define TAU_DB_DUMP_PREFIX_TASK(prefix, task)
+#define TAU_TRACK_MUSE_EVENTS()
+#define TAU_ENABLE_TRACKING_MUSE_EVENTS()
+#define TAU_DISABLE_TRACKING_MUSE_EVENTS()
+#define TAU_ENABLE_TRACKING_POWER()
+#define TAU_DISABLE_TRACKING_POWER()
+#define TAU_ENABLE_TRACKING_LOAD()
+#define TAU_DISABLE_TRACKING_LOAD()
+#define TAU_SET_USER_CLOCK(value)
+#define TAU_SET_USER_CLOCK_THREAD(value, tid)
 
 #endif

@@ -12,13 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PLACES 1024u /* a power of two */
-#define PROBES 16u   /* of them are looked at for one place */
+#define PLACES 1024u /* of the first table, a power of two */
+#define PROBES 16u   /* of a table are looked at for one place */
 #define WANTED_READ 0x80000000u
 #define FIRST_ROOM 256u
 
-/* The families that are wanted, and WANTED_READ once the environment was asked; atomic. */
-static uint32_t wanted;
+uint32_t moriens_regions_wanted;
 
 /* The families that the program has and that are not wanted; atomic. */
 static uint32_t unwanted;
@@ -33,7 +32,15 @@ struct place {
 	moriens_function next;
 };
 
-static struct place places[PLACES];
+/* There are as many tables as places need, each twice as large as the one before. None is ever freed. */
+struct table {
+	struct table *next; /* atomic */
+	uint32_t places;
+	struct place *place;
+};
+
+static struct place first_places[PLACES];
+static struct table first_table = {.places = PLACES, .place = first_places};
 static bool places_used;
 
 /* A region that is open and ends without a name. */
@@ -54,11 +61,11 @@ static _Thread_local uintptr_t passing;
 
 static uint32_t families(void)
 {
-	uint32_t found = __atomic_load_n(&wanted, __ATOMIC_RELAXED);
+	uint32_t found = __atomic_load_n(&moriens_regions_wanted, __ATOMIC_RELAXED);
 
 	if (unlikely(found == 0)) {
 		found = WANTED_READ | (moriens_options_off() ? 0 : moriens_options_regions(NULL, 0));
-		__atomic_store_n(&wanted, found, __ATOMIC_RELAXED);
+		__atomic_store_n(&moriens_regions_wanted, found, __ATOMIC_RELAXED);
 	}
 	return found;
 }
@@ -112,49 +119,112 @@ static uint32_t hash_place(const struct moriens_foreign *foreign, uintptr_t site
 	return (uint32_t)(hash >> 40);
 }
 
-/* Keeps it in the first entry that is free, or of an earlier time. If there is none it is looked up again. */
+static struct place *probed(const struct table *table, uint32_t hash, uint32_t probe)
+{
+	return &table->place[(hash + probe) & (table->places - 1)];
+}
+
+/* Writes an entry, unless another thread does. */
+static bool keep_at(struct place *p, uint32_t version, const struct place *found)
+{
+	if ((version & 1) != 0 || !__atomic_compare_exchange_n(&p->version, &version, version + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return false;
+	/* Who reads one of these has to find that the version is odd, or has changed. */
+	__atomic_store_n(&p->site, found->site, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->foreign, found->foreign, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->unloads, found->unloads, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->next, found->next, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->version, version + 2 != 0 ? version + 2 : 2, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* The table after another one, or NULL: there is no memory. */
+static struct table *after(struct table *table)
+{
+	struct table *known = __atomic_load_n(&table->next, __ATOMIC_ACQUIRE);
+	size_t bytes = sizeof *known + 2 * (size_t)table->places * sizeof *known->place;
+	struct table *made;
+
+	if (known != NULL || table->places > UINT32_MAX / 2)
+		return known;
+	made = moriens_os_memory(bytes);
+	if (made == NULL)
+		return NULL;
+	made->places = 2 * table->places;
+	made->place = (struct place *)(made + 1);
+	if (__atomic_compare_exchange_n(&table->next, &known, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return made;
+	moriens_os_unmap(made, bytes);
+	return known;
+}
+
+/* Keeps it in the first entry that is free, or of an earlier time. Where there is no memory for one more table, another
+ * place has to be looked up again. */
 static void keep(const struct place *found, uint32_t hash)
 {
-	for (uint32_t i = 0; i < PROBES; i++) {
-		struct place *p = &places[(hash + i) & (PLACES - 1)];
-		uint32_t version = __atomic_load_n(&p->version, __ATOMIC_ACQUIRE);
+	struct table *table = &first_table, *last = table;
 
-		if ((version & 1) != 0 || (version != 0 && __atomic_load_n(&p->unloads, __ATOMIC_RELAXED) == found->unloads))
-			continue;
-		if (!__atomic_compare_exchange_n(&p->version, &version, version + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			continue;
-		/* Who reads one of these has to find that the version is odd, or has changed. */
-		__atomic_store_n(&p->site, found->site, __ATOMIC_RELEASE);
-		__atomic_store_n(&p->foreign, found->foreign, __ATOMIC_RELEASE);
-		__atomic_store_n(&p->unloads, found->unloads, __ATOMIC_RELEASE);
-		__atomic_store_n(&p->next, found->next, __ATOMIC_RELEASE);
-		__atomic_store_n(&p->version, version + 2 != 0 ? version + 2 : 2, __ATOMIC_RELEASE);
-		return;
+	for (; table != NULL; last = table, table = after(table)) {
+		for (uint32_t i = 0; i < PROBES; i++) {
+			struct place *p = probed(table, hash, i);
+			uint32_t version = __atomic_load_n(&p->version, __ATOMIC_ACQUIRE);
+			bool is_free = version == 0 || __atomic_load_n(&p->unloads, __ATOMIC_RELAXED) != found->unloads;
+			if (is_free && keep_at(p, version, found))
+				return;
+		}
 	}
+	struct place *p = probed(last, hash, 0);
+	keep_at(p, __atomic_load_n(&p->version, __ATOMIC_ACQUIRE), found);
+}
+
+/* Looks among those that are kept. */
+static bool kept(const struct place *wanted, uint32_t hash, moriens_function *next)
+{
+	for (const struct table *table = &first_table; table != NULL; table = __atomic_load_n(&table->next, __ATOMIC_ACQUIRE)) {
+		for (uint32_t i = 0; i < PROBES; i++) {
+			const struct place *p = probed(table, hash, i);
+			uint32_t version = __atomic_load_n(&p->version, __ATOMIC_ACQUIRE);
+
+			if (version == 0) /* it would be here */
+				return false;
+			bool same = __atomic_load_n(&p->site, __ATOMIC_ACQUIRE) == wanted->site &&
+				__atomic_load_n(&p->foreign, __ATOMIC_ACQUIRE) == wanted->foreign &&
+				__atomic_load_n(&p->unloads, __ATOMIC_ACQUIRE) == wanted->unloads;
+			*next = __atomic_load_n(&p->next, __ATOMIC_ACQUIRE);
+			if (same && (version & 1) == 0 && __atomic_load_n(&p->version, __ATOMIC_RELAXED) == version)
+				return true;
+		}
+	}
+	return false;
 }
 
 moriens_function moriens_regions_next(const struct moriens_foreign *foreign, const void *site)
 {
 	uint64_t unloads = __atomic_load_n(&moriens_module_unloads, __ATOMIC_ACQUIRE);
 	uint32_t hash = hash_place(foreign, (uintptr_t)site);
+	struct place place = {.site = (uintptr_t)site, .foreign = foreign, .unloads = unloads};
+	moriens_function next;
 
-	for (uint32_t i = 0; i < PROBES; i++) {
-		struct place *p = &places[(hash + i) & (PLACES - 1)];
-		uint32_t version = __atomic_load_n(&p->version, __ATOMIC_ACQUIRE);
-
-		if (version == 0)
-			break;
-		bool same = __atomic_load_n(&p->site, __ATOMIC_ACQUIRE) == (uintptr_t)site && __atomic_load_n(&p->foreign, __ATOMIC_ACQUIRE) == foreign &&
-			__atomic_load_n(&p->unloads, __ATOMIC_ACQUIRE) == unloads;
-		moriens_function next = __atomic_load_n(&p->next, __ATOMIC_ACQUIRE);
-
-		if (same && (version & 1) == 0 && __atomic_load_n(&p->version, __ATOMIC_RELAXED) == version)
-			return next;
-	}
+	if (likely(kept(&place, hash, &next)))
+		return next;
 	__atomic_store_n(&places_used, true, __ATOMIC_RELAXED);
-	struct place found = {.site = (uintptr_t)site, .foreign = foreign, .unloads = unloads, .next = find(foreign, site)};
-	keep(&found, hash);
-	return found.next;
+	place.next = find(foreign, site);
+	keep(&place, hash);
+	return place.next;
+}
+
+moriens_function moriens_regions_target(const struct moriens_foreign *foreign, const void *site)
+{
+	moriens_function next;
+
+	if ((families() & foreign->family) != 0)
+		return foreign->here;
+	next = moriens_regions_next(foreign, site);
+	if (next == NULL)
+		return foreign->here;
+	if (foreign->marks)
+		moriens_regions_on((enum moriens_region_family)foreign->family); /* it is not: remembers that */
+	return next;
 }
 
 bool moriens_regions_known(void)
@@ -313,7 +383,8 @@ void moriens_regions_report(void)
 		note(text);
 	}
 	if (refused != 0) {
-		snprintf(text, sizeof text, "MPI_Pcontrol(1, name) and (-1, name): %" PRIu64 " without a name that can be read", refused);
+		/* conclude sums the numbers of all ranks: its pattern is this text. */
+		snprintf(text, sizeof text, "MPI_Pcontrol: calls that gave no readable name and marked no phase: %" PRIu64, refused);
 		note(text);
 	}
 }

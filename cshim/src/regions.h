@@ -1,13 +1,14 @@
 /*
  * Regions that a program marks for another tool: TAU, Kokkos Tools, NVTX, Caliper, and names that it gives to
- * MPI_Pcontrol. Their functions are exported here under their own names, and do nothing of ours unless MORIENS_REGIONS
- * names their family.
+ * MPI_Pcontrol. TAU's come by names of ours. The others' functions are exported under their own names, and do nothing
+ * of ours unless MORIENS_REGIONS names their family.
  *
- * The library is before all others, so that it has calls that belong to another object, the tool itself. Each of these
- * functions goes on to the next definition, whether its family is recorded or not, and returns what that returns: to
- * the one behind us in the loader's order, or, for a caller that was loaded with RTLD_LOCAL, among what it was loaded
- * with. Where one was found is kept for each place that calls, so that there is no lock on the path of a mark but at
- * the first call of a place.
+ * The library is before all others, so that it has calls that belong to another object, the tool itself, or a library
+ * that only happens to have a function of that name. A call of a family that is not recorded is handed to the next
+ * definition as it was made, by a jump, whatever its parameters are. A call of one that is recorded goes on with the
+ * parameters that the tool's API says, and returns what that returns. The next definition is the one behind us in the
+ * loader's order, or, for a caller that was loaded with RTLD_LOCAL, among what it was loaded with. Where one was found
+ * is kept for each place that calls, so that there is no lock on the path of a mark but at the first call of a place.
  */
 #ifndef MORIENS_REGIONS_H
 #define MORIENS_REGIONS_H
@@ -16,14 +17,47 @@
 #include "record.h"
 #include "resolve.h"
 
-/* A function of another tool that is exported here. */
+/* A function of another tool that is exported here. regions_entry.c knows how this is laid out. */
 struct moriens_foreign {
 	const char *name;
-	moriens_function self;
+	moriens_function self, here; /* as it is exported, and what records it */
+	uint32_t family;
+	bool marks; /* a region: there is something to record */
 };
 
-#define MORIENS_FOREIGN(function) \
-	static const struct moriens_foreign foreign = {#function, (moriens_function)function}
+/*
+ * Exports a function of a tool. What records it is defined beside this, as moriens_here_ and its name; it is reached
+ * with the stack and the registers of the call, where the family is recorded, or there is no next definition.
+ */
+#define MORIENS_EXPORTS(result, function, parameters, of_family, is_mark) \
+	static result moriens_here_##function parameters; \
+	extern MORIENS_PUBLIC result function parameters; \
+	extern MORIENS_HIDDEN const struct moriens_foreign moriens_foreign_##function; \
+	const struct moriens_foreign moriens_foreign_##function = { \
+		#function, (moriens_function)function, (moriens_function)moriens_here_##function, of_family, is_mark}; \
+	MORIENS_ENTRY(result, function, parameters)
+
+#if defined(__x86_64__)
+#define MORIENS_ENTRY(result, function, parameters) \
+	__asm__(".pushsection .text\n\t.globl " #function "\n\t.type " #function ", @function\n\t.p2align 4\n" \
+		#function ":\n\t.cfi_startproc\n\tendbr64\n\tleaq moriens_foreign_" #function "(%rip), %r11\n\tjmp moriens_regions_enter\n\t" \
+		".cfi_endproc\n\t.size " #function ", .-" #function "\n\t.popsection");
+#elif defined(__aarch64__)
+#define MORIENS_ENTRY(result, function, parameters) \
+	__asm__(".pushsection .text\n\t.globl " #function "\n\t.type " #function ", %function\n\t.p2align 4\n" \
+		#function ":\n\t.cfi_startproc\n\thint #34\n\tadrp x16, moriens_foreign_" #function "\n\t" \
+		"add x16, x16, :lo12:moriens_foreign_" #function "\n\tb moriens_regions_enter\n\t" \
+		".cfi_endproc\n\t.size " #function ", .-" #function "\n\t.popsection");
+#else /* all calls go on with the parameters of the API */
+#define MORIENS_ENTRY(result, function, parameters) \
+	extern MORIENS_PUBLIC __attribute__((alias("moriens_here_" #function))) result function parameters;
+#endif
+
+/* Where the call that is described by foreign has to go. */
+MORIENS_HIDDEN moriens_function moriens_regions_target(const struct moriens_foreign *foreign, const void *site);
+
+/* The families that are wanted, and one more bit once the environment was asked; atomic. */
+extern MORIENS_HIDDEN uint32_t moriens_regions_wanted;
 
 /* The definition that a call from that place would have reached without us, or NULL. */
 moriens_function moriens_regions_next(const struct moriens_foreign *foreign, const void *site);
@@ -36,7 +70,7 @@ bool moriens_regions_known(void);
 
 /*
  * A tool may call its own functions by their names, and so ours: what is called while another call is passed on is part
- * of that. Every call that goes on lies between these two.
+ * of that. Every call that goes on from what records its family lies between these two.
  */
 uintptr_t moriens_regions_pass(const void *frame);
 void moriens_regions_passed(uintptr_t outer);

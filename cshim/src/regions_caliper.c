@@ -23,11 +23,10 @@ static void caliper(const struct moriens_foreign *foreign, const void *site, con
 }
 
 #define CALIPER(function, what) \
-	MORIENS_PUBLIC void function(const char *name); \
-	MORIENS_PUBLIC void function(const char *name) \
+	MORIENS_EXPORTS(void, function, (const char *name), MORIENS_REGIONS_CALIPER, true) \
+	static void moriens_here_##function(const char *name) \
 	{ \
-		MORIENS_FOREIGN(function); \
-		caliper(&foreign, __builtin_return_address(0), __builtin_frame_address(0), what, name); \
+		caliper(&moriens_foreign_##function, __builtin_return_address(0), __builtin_frame_address(0), what, name); \
 	}
 CALIPER(cali_begin_region, MORIENS_MARK_BEGIN)
 CALIPER(cali_end_region, MORIENS_MARK_END)

@@ -111,12 +111,11 @@ static uintptr_t stack_of(const void *domain)
 
 /* A function of version 2. number is evaluated where the range is recorded. */
 #define NVTX_PUSHES(function, parameters, types, arguments, domain, number) \
-	MORIENS_PUBLIC int function parameters; \
-	MORIENS_PUBLIC int function parameters \
+	MORIENS_EXPORTS(int, function, parameters, MORIENS_REGIONS_NVTX, true) \
+	static int moriens_here_##function parameters \
 	{ \
-		MORIENS_FOREIGN(function); \
 		const void *frame = __builtin_frame_address(0); \
-		int(*next) types = (int(*) types)moriens_regions_next(&foreign, __builtin_return_address(0)); \
+		int(*next) types = (int(*) types)moriens_regions_next(&moriens_foreign_##function, __builtin_return_address(0)); \
 		bool recorded = ours(frame); \
 		int level = MORIENS_NO_LEVEL; \
 		if (next != NULL) { \
@@ -134,12 +133,11 @@ NVTX_PUSHES(nvtxDomainRangePushEx, (const void *domain, const struct nvtx_attrib
 	attributes_number(a, false))
 
 #define NVTX_POPS(function, parameters, types, arguments, domain) \
-	MORIENS_PUBLIC int function parameters; \
-	MORIENS_PUBLIC int function parameters \
+	MORIENS_EXPORTS(int, function, parameters, MORIENS_REGIONS_NVTX, true) \
+	static int moriens_here_##function parameters \
 	{ \
-		MORIENS_FOREIGN(function); \
 		const void *frame = __builtin_frame_address(0); \
-		int(*next) types = (int(*) types)moriens_regions_next(&foreign, __builtin_return_address(0)); \
+		int(*next) types = (int(*) types)moriens_regions_next(&moriens_foreign_##function, __builtin_return_address(0)); \
 		int own = ours(frame) ? moriens_regions_pop(stack_of(domain), frame) : MORIENS_NO_LEVEL; \
 		if (next == NULL) \
 			return own; \

@@ -1,7 +1,8 @@
 /*
  * TAU's API. C and C++ programs say by include/moriens_tau.h, and so by moriens_annotate_1, what they mark. Fortran
- * programs call these functions, by the stubs of tau/stubs.c, which they are linked to. Where the process has a TAU
- * library, its own functions get these calls, and nothing of them is recorded here.
+ * programs call the procedures of tau/stubs.c, which they are linked to; these call the functions here, unless the
+ * process has a TAU library. The functions have names of ours: a library of the program may have a procedure of its
+ * own that has the name of one of TAU's.
  *
  * A timer is a variable of 8 bytes of the program, which was 0 at first. Here it has the number of the timer's name.
  */
@@ -16,31 +17,10 @@ _Static_assert(sizeof(void *) == 8, "a timer is integer :: profiler(2)");
 #define TIMER 0x4d4f524900000000u /* the upper half of one that has its number */
 #define LONGEST 1023u             /* of a name with continuation lines */
 
-typedef void (*tau_function)(word, word, word, word);
-
-MORIENS_PUBLIC void tau_phase_start_(const uint64_t *timer);
-
-/* Passes a call on to TAU. False: there is none. */
-static bool tau_has(const struct moriens_foreign *foreign, const void *site, const void *frame, const word argument[4])
-{
-	static const struct moriens_foreign any = {"tau_phase_start_", (moriens_function)tau_phase_start_};
-	/* Every argument is a word in a register; a function looks at no more than it has. */
-	tau_function next = (tau_function)moriens_regions_next(foreign, site);
-
-	/* One that has not all of the functions has all of the timers: they are no numbers of ours. */
-	if (next == NULL)
-		return moriens_regions_next(&any, site) != NULL;
-	uintptr_t outer = moriens_regions_pass(frame);
-	next(argument[0], argument[1], argument[2], argument[3]);
-	moriens_regions_passed(outer);
-	return true;
-}
-
-/* Begins a function: returns where TAU has the call, or it is not to be recorded. */
-#define TAU_ONLY_OURS(function, ...) \
-	MORIENS_FOREIGN(function); \
+/* Begins a function: returns where the call is not to be recorded. */
+#define TAU_ONLY_OURS() \
 	const void *frame = __builtin_frame_address(0); \
-	if (tau_has(&foreign, __builtin_return_address(0), frame, (const word[4]){__VA_ARGS__}) || !moriens_regions_ours(MORIENS_REGIONS_TAU, frame)) \
+	if (!moriens_regions_ours(MORIENS_REGIONS_TAU, frame)) \
 		return
 
 /* As TAU reads a name of Fortran: up to what is no character of one, without blanks round it. */
@@ -108,79 +88,81 @@ static void mark_timer(unsigned what, const uint64_t *timer, long value, const v
 		moriens_marks_say(what, (uint32_t)known, value, frame);
 }
 
-/* The length of a text is an int or a size_t, as the compiler has it: its lower half is the same. */
+/* The length of a text is an int or a size_t, as the compiler of the program has it: its lower half is the same. */
 #define TAU_CREATES(function, dynamic) \
-	MORIENS_PUBLIC void function(uint64_t *timer, const char *name, uint32_t bytes); \
-	MORIENS_PUBLIC void function(uint64_t *timer, const char *name, uint32_t bytes) \
+	MORIENS_PUBLIC void function(uint64_t *timer, const char *name, word bytes); \
+	MORIENS_PUBLIC void function(uint64_t *timer, const char *name, word bytes) \
 	{ \
-		TAU_ONLY_OURS(function, (word)timer, (word)name, bytes); \
-		create(timer, name, bytes, dynamic); \
+		TAU_ONLY_OURS(); \
+		create(timer, name, (uint32_t)bytes, dynamic); \
 	}
-TAU_CREATES(tau_profile_timer_, false)
-TAU_CREATES(tau_profile_timer_dynamic_, true)
-TAU_CREATES(tau_phase_create_static_, false)
-TAU_CREATES(tau_phase_create_dynamic_, true)
-TAU_CREATES(tau_register_event_, false)
-TAU_CREATES(tau_register_context_event_, false)
+TAU_CREATES(moriens_tau_profile_timer_1, false)
+TAU_CREATES(moriens_tau_profile_timer_dynamic_1, true)
+TAU_CREATES(moriens_tau_phase_create_static_1, false)
+TAU_CREATES(moriens_tau_phase_create_dynamic_1, true)
+TAU_CREATES(moriens_tau_register_event_1, false)
+TAU_CREATES(moriens_tau_register_context_event_1, false)
 
 /* The number of the iteration is apart, and not part of the name. */
 #define TAU_CREATES_ITERATION(function) \
-	MORIENS_PUBLIC void function(const int *iteration, uint64_t *timer, const char *name, uint32_t bytes); \
-	MORIENS_PUBLIC void function(const int *iteration, uint64_t *timer, const char *name, uint32_t bytes) \
+	MORIENS_PUBLIC void function(const int *iteration, uint64_t *timer, const char *name, word bytes); \
+	MORIENS_PUBLIC void function(const int *iteration, uint64_t *timer, const char *name, word bytes) \
 	{ \
-		TAU_ONLY_OURS(function, (word)iteration, (word)timer, (word)name, bytes); \
-		create(timer, name, bytes, false); \
+		TAU_ONLY_OURS(); \
+		(void)iteration; \
+		create(timer, name, (uint32_t)bytes, false); \
 	}
-TAU_CREATES_ITERATION(tau_phase_dynamic_iter_)
-TAU_CREATES_ITERATION(tau_profile_dynamic_iter_)
+TAU_CREATES_ITERATION(moriens_tau_phase_dynamic_iter_1)
+TAU_CREATES_ITERATION(moriens_tau_profile_dynamic_iter_1)
 
 #define TAU_MARKS(function, what) \
 	MORIENS_PUBLIC void function(const uint64_t *timer); \
 	MORIENS_PUBLIC void function(const uint64_t *timer) \
 	{ \
-		TAU_ONLY_OURS(function, (word)timer); \
+		TAU_ONLY_OURS(); \
 		mark_timer(what, timer, 0, frame); \
 	}
-TAU_MARKS(tau_profile_start_, MORIENS_MARK_BEGIN)
-TAU_MARKS(tau_profile_stop_, MORIENS_MARK_END)
-TAU_MARKS(tau_phase_start_, MORIENS_MARK_BEGIN)
-TAU_MARKS(tau_phase_stop_, MORIENS_MARK_END)
+TAU_MARKS(moriens_tau_profile_start_1, MORIENS_MARK_BEGIN)
+TAU_MARKS(moriens_tau_profile_stop_1, MORIENS_MARK_END)
+TAU_MARKS(moriens_tau_phase_start_1, MORIENS_MARK_BEGIN)
+TAU_MARKS(moriens_tau_phase_stop_1, MORIENS_MARK_END)
 
 #define TAU_MARKS_NAMED(function, what) \
-	MORIENS_PUBLIC void function(const char *name, uint32_t bytes); \
-	MORIENS_PUBLIC void function(const char *name, uint32_t bytes) \
+	MORIENS_PUBLIC void function(const char *name, word bytes); \
+	MORIENS_PUBLIC void function(const char *name, word bytes) \
 	{ \
-		TAU_ONLY_OURS(function, (word)name, bytes); \
-		mark_named(what, name, bytes, frame); \
+		TAU_ONLY_OURS(); \
+		mark_named(what, name, (uint32_t)bytes, frame); \
 	}
-TAU_MARKS_NAMED(tau_start_, MORIENS_MARK_BEGIN)
-TAU_MARKS_NAMED(tau_stop_, MORIENS_MARK_END)
-TAU_MARKS_NAMED(tau_static_timer_start_, MORIENS_MARK_BEGIN)
-TAU_MARKS_NAMED(tau_static_timer_stop_, MORIENS_MARK_END)
-TAU_MARKS_NAMED(tau_static_phase_start_, MORIENS_MARK_BEGIN)
-TAU_MARKS_NAMED(tau_static_phase_stop_, MORIENS_MARK_END)
+TAU_MARKS_NAMED(moriens_tau_start_1, MORIENS_MARK_BEGIN)
+TAU_MARKS_NAMED(moriens_tau_stop_1, MORIENS_MARK_END)
+TAU_MARKS_NAMED(moriens_tau_static_timer_start_1, MORIENS_MARK_BEGIN)
+TAU_MARKS_NAMED(moriens_tau_static_timer_stop_1, MORIENS_MARK_END)
+TAU_MARKS_NAMED(moriens_tau_static_phase_start_1, MORIENS_MARK_BEGIN)
+TAU_MARKS_NAMED(moriens_tau_static_phase_stop_1, MORIENS_MARK_END)
 
 #define TAU_MARKS_ITERATION(function, what) \
-	MORIENS_PUBLIC void function(const int *iteration, const char *name, uint32_t bytes); \
-	MORIENS_PUBLIC void function(const int *iteration, const char *name, uint32_t bytes) \
+	MORIENS_PUBLIC void function(const int *iteration, const char *name, word bytes); \
+	MORIENS_PUBLIC void function(const int *iteration, const char *name, word bytes) \
 	{ \
-		TAU_ONLY_OURS(function, (word)iteration, (word)name, bytes); \
-		mark_named(what, name, bytes, frame); \
+		TAU_ONLY_OURS(); \
+		(void)iteration; \
+		mark_named(what, name, (uint32_t)bytes, frame); \
 	}
-TAU_MARKS_ITERATION(tau_dynamic_timer_start_, MORIENS_MARK_BEGIN)
-TAU_MARKS_ITERATION(tau_dynamic_timer_stop_, MORIENS_MARK_END)
-TAU_MARKS_ITERATION(tau_dynamic_phase_start_, MORIENS_MARK_BEGIN)
-TAU_MARKS_ITERATION(tau_dynamic_phase_stop_, MORIENS_MARK_END)
+TAU_MARKS_ITERATION(moriens_tau_dynamic_timer_start_1, MORIENS_MARK_BEGIN)
+TAU_MARKS_ITERATION(moriens_tau_dynamic_timer_stop_1, MORIENS_MARK_END)
+TAU_MARKS_ITERATION(moriens_tau_dynamic_phase_start_1, MORIENS_MARK_BEGIN)
+TAU_MARKS_ITERATION(moriens_tau_dynamic_phase_stop_1, MORIENS_MARK_END)
 
 #define TAU_TRIGGERS(function) \
 	MORIENS_PUBLIC void function(const uint64_t *event, const double *value); \
 	MORIENS_PUBLIC void function(const uint64_t *event, const double *value) \
 	{ \
-		TAU_ONLY_OURS(function, (word)event, (word)value); \
+		TAU_ONLY_OURS(); \
 		mark_timer(MORIENS_MARK_EVENT, event, moriens_tau_whole_(*value), frame); \
 	}
-TAU_TRIGGERS(tau_event_)
-TAU_TRIGGERS(tau_context_event_)
+TAU_TRIGGERS(moriens_tau_event_1)
+TAU_TRIGGERS(moriens_tau_context_event_1)
 
 /* What include/moriens_tau.h says. */
 static void said_of_tau(const struct moriens_said *said, const void *frame)

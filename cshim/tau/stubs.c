@@ -1,10 +1,12 @@
 /*
  * libmoriens_tau.a: the procedures of TAU that Fortran programs call (gfortran's names and hidden lengths), for
- * programs that are linked without TAU. Each looks once for a procedure of its name in the process: that of
- * libmoriens.so, or of a TAU library that is preloaded. Without either it does nothing.
+ * programs that are linked without TAU. Each looks once for a procedure of its name, which is TAU's where the process
+ * has a TAU library; then, if it is one that is recorded, for the function of libmoriens.so. Without either it does
+ * nothing.
  *
- * They are hidden, so that no library takes one for TAU's, and weak, so that TAU's archive may be linked too. Arguments
- * are words in registers, passed on as they are; a procedure looks at no more of them than it has.
+ * They are hidden, so that no library takes one for TAU's and the search finds none of them, and weak, so that TAU's
+ * archive may be linked too. Arguments are words in registers, passed on as they are; a procedure looks at no more of
+ * them than it has.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +41,8 @@ static void nothing(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d)
 	(void)a, (void)b, (void)c, (void)d;
 }
 
-static __attribute__((noinline, cold)) procedure look(procedure *known, const char *name)
+/* name is TAU's, own the function of libmoriens.so or NULL. */
+static __attribute__((noinline, cold)) procedure look(procedure *known, const char *name, const char *own)
 {
 	/* ISO C has no conversion from an object's address to a function's; POSIX promises that it works. */
 	union {
@@ -50,78 +53,82 @@ static __attribute__((noinline, cold)) procedure look(procedure *known, const ch
 
 	if (find != NULL)
 		symbol.object = find(NULL, name); /* RTLD_DEFAULT */
+	/* A TAU library that has not all of the procedures has all of the timers: they are no numbers of ours. */
+	if (symbol.object == NULL && own != NULL && find != NULL && find(NULL, "tau_phase_start_") == NULL)
+		symbol.object = find(NULL, own);
 	if (symbol.object == NULL)
 		symbol.function = nothing;
 	__atomic_store_n(known, symbol.function, __ATOMIC_RELAXED);
 	return symbol.function;
 }
 
-#define STUB(name) \
+#define STUB(name, own) \
 	__attribute__((weak, visibility("hidden"))) void name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d); \
 	__attribute__((weak, visibility("hidden"))) void name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) \
 	{ \
 		static procedure known; \
 		procedure p = __atomic_load_n(&known, __ATOMIC_RELAXED); \
-		(p != NULL ? p : look(&known, #name))(a, b, c, d); \
+		(p != NULL ? p : look(&known, #name, own))(a, b, c, d); \
 	}
 
 /* What is recorded. */
-STUB(tau_profile_timer_)
-STUB(tau_profile_timer_dynamic_)
-STUB(tau_phase_create_static_)
-STUB(tau_phase_create_dynamic_)
-STUB(tau_phase_dynamic_iter_)
-STUB(tau_profile_dynamic_iter_)
-STUB(tau_profile_start_)
-STUB(tau_profile_stop_)
-STUB(tau_phase_start_)
-STUB(tau_phase_stop_)
-STUB(tau_start_)
-STUB(tau_stop_)
-STUB(tau_static_timer_start_)
-STUB(tau_static_timer_stop_)
-STUB(tau_static_phase_start_)
-STUB(tau_static_phase_stop_)
-STUB(tau_dynamic_timer_start_)
-STUB(tau_dynamic_timer_stop_)
-STUB(tau_dynamic_phase_start_)
-STUB(tau_dynamic_phase_stop_)
-STUB(tau_register_event_)
-STUB(tau_register_context_event_)
-STUB(tau_event_)
-STUB(tau_context_event_)
+#define RECORDED(name) STUB(tau_##name##_, "moriens_tau_" #name "_1")
+RECORDED(profile_timer)
+RECORDED(profile_timer_dynamic)
+RECORDED(phase_create_static)
+RECORDED(phase_create_dynamic)
+RECORDED(phase_dynamic_iter)
+RECORDED(profile_dynamic_iter)
+RECORDED(profile_start)
+RECORDED(profile_stop)
+RECORDED(phase_start)
+RECORDED(phase_stop)
+RECORDED(start)
+RECORDED(stop)
+RECORDED(static_timer_start)
+RECORDED(static_timer_stop)
+RECORDED(static_phase_start)
+RECORDED(static_phase_stop)
+RECORDED(dynamic_timer_start)
+RECORDED(dynamic_timer_stop)
+RECORDED(dynamic_phase_start)
+RECORDED(dynamic_phase_stop)
+RECORDED(register_event)
+RECORDED(register_context_event)
+RECORDED(event)
+RECORDED(context_event)
 
 /* What TAU alone does. */
-STUB(tau_profile_init_)
-STUB(tau_init_)
-STUB(tau_profile_exit_)
-STUB(tau_profile_set_node_)
-STUB(tau_profile_set_context_)
-STUB(tau_profile_set_thread_)
-STUB(tau_register_thread_)
-STUB(tau_enable_instrumentation_)
-STUB(tau_disable_instrumentation_)
-STUB(tau_enable_group_)
-STUB(tau_disable_group_)
-STUB(tau_enable_group_name_)
-STUB(tau_disable_group_name_)
-STUB(tau_enable_all_groups_)
-STUB(tau_disable_all_groups_)
-STUB(tau_db_dump_)
-STUB(tau_db_dump_prefix_)
-STUB(tau_db_purge_)
-STUB(tau_report_statistics_)
-STUB(tau_report_thread_statistics_)
-STUB(tau_profile_snapshot_)
-STUB(tau_metadata_)
-STUB(tau_phase_metadata_)
-STUB(tau_context_metadata_)
-STUB(tau_track_memory_)
-STUB(tau_track_memory_here_)
-STUB(tau_track_memory_headroom_)
-STUB(tau_track_memory_headroom_here_)
-STUB(tau_enable_tracking_memory_)
-STUB(tau_disable_tracking_memory_)
-STUB(tau_set_interrupt_interval_)
-STUB(tau_trace_sendmsg_)
-STUB(tau_trace_recvmsg_)
+STUB(tau_profile_init_, NULL)
+STUB(tau_init_, NULL)
+STUB(tau_profile_exit_, NULL)
+STUB(tau_profile_set_node_, NULL)
+STUB(tau_profile_set_context_, NULL)
+STUB(tau_profile_set_thread_, NULL)
+STUB(tau_register_thread_, NULL)
+STUB(tau_enable_instrumentation_, NULL)
+STUB(tau_disable_instrumentation_, NULL)
+STUB(tau_enable_group_, NULL)
+STUB(tau_disable_group_, NULL)
+STUB(tau_enable_group_name_, NULL)
+STUB(tau_disable_group_name_, NULL)
+STUB(tau_enable_all_groups_, NULL)
+STUB(tau_disable_all_groups_, NULL)
+STUB(tau_db_dump_, NULL)
+STUB(tau_db_dump_prefix_, NULL)
+STUB(tau_db_purge_, NULL)
+STUB(tau_report_statistics_, NULL)
+STUB(tau_report_thread_statistics_, NULL)
+STUB(tau_profile_snapshot_, NULL)
+STUB(tau_metadata_, NULL)
+STUB(tau_phase_metadata_, NULL)
+STUB(tau_context_metadata_, NULL)
+STUB(tau_track_memory_, NULL)
+STUB(tau_track_memory_here_, NULL)
+STUB(tau_track_memory_headroom_, NULL)
+STUB(tau_track_memory_headroom_here_, NULL)
+STUB(tau_enable_tracking_memory_, NULL)
+STUB(tau_disable_tracking_memory_, NULL)
+STUB(tau_set_interrupt_interval_, NULL)
+STUB(tau_trace_sendmsg_, NULL)
+STUB(tau_trace_recvmsg_, NULL)

@@ -87,6 +87,20 @@ static void scoped(long n)
 	TAU_TRIGGER_EVENT("reached", n);
 }
 
+static void handled(void)
+{
+	void *timer[2], *none = NULL;
+
+	TAU_PROFILER_CREATE(timer[0], "handled", "", TAU_USER)
+	TAU_PROFILER_CREATE(timer[1], "handled 2", "", TAU_USER);
+	TAU_PROFILER_START(none);
+	for (int i = 0; i < 4; i++) {
+		TAU_PROFILER_START(timer[i % 2]);
+		TAU_PROFILER_STOP(timer[i % 2]);
+	}
+	TAU_PROFILER_STOP(none);
+}
+
 static void forms(void)
 {
 	static const char *const name[] = {
@@ -109,6 +123,7 @@ static void forms(void)
 		TAU_PHASE_START(automatic);
 		TAU_PHASE_STOP(automatic);
 	}
+	handled();
 	scoped(1);
 	scoped(2);
 	TAU_TRIGGER_EVENT("huge", 1e300);

@@ -57,10 +57,16 @@ func TextOf(cell string) string {
 	return cell
 }
 
-func (s *sink) Text(v string) {
-	if isFormula(v) {
-		v = "'" + v
+// CellOf is the cell of a text.
+func CellOf(text string) string {
+	if isFormula(text) {
+		return "'" + text
 	}
+	return text
+}
+
+func (s *sink) Text(v string) {
+	v = CellOf(v)
 	if v != "" && !strings.ContainsAny(v, "\",\r\n") {
 		s.line = append(append(s.line, v...), ',')
 		return

@@ -83,7 +83,7 @@ func (p *point) take(q *point) {
 	if q.longest > p.longest {
 		p.longest, p.longestAt = q.longest, q.longestAt
 	}
-	p.endNS = q.endNS
+	p.beginNS, p.endNS = min(p.beginNS, q.beginNS), max(p.endNS, q.endNS)
 	for c := range p.classNS {
 		p.classNS[c], p.classCount[c] = p.classNS[c]+q.classNS[c], p.classCount[c]+q.classCount[c]
 	}
@@ -109,6 +109,9 @@ func (b *builder) addInstances(doc *Profile, classes int) {
 			first: r.Instance, last: r.Instance + r.Instances - 1, many: r.Instances, threads: r.Count, calls: r.Calls, sum: r.SumNS, direct: r.DirectNS,
 			least: float64(r.LeastNS) / float64(r.Instances), most: float64(r.MostNS) / float64(r.Instances), whose: int32(whose),
 			longest: r.LongestNS, longestAt: r.LongestInstance, beginNS: math.NaN(), endNS: math.NaN(),
+		}
+		if r.Timed && r.BeginNS <= r.EndNS {
+			p.beginNS, p.endNS = float64(r.BeginNS), float64(r.EndNS)
 		}
 		if ofClass != nil {
 			p.classNS, p.classCount = make([]float64, classes), make([]float64, classes)
@@ -237,22 +240,22 @@ func (b *builder) classesOf(rows []parquet.InstanceRow, classes int) *classSums 
 	return s
 }
 
-// timeInstances finds out when instances ran, of phases where the run is here with all of its time, of iterations as
-// the time of each adds to the begin of the first.
+// timeInstances finds out when instances ran that instances.parquet of an earlier version has no times of: of phases
+// where the run is here with all of its time, of iterations as the time of each adds to the begin of the first.
 func (b *builder) timeInstances(series map[seriesKey][]point) {
 	var phases map[string][]trace.Span
-	if run := b.source.Detail; run != nil && run.Windows == nil {
-		phases = phaseSpans(run)
-	}
 	for k, points := range series {
-		if k.what != parquet.InstanceWhole {
+		if k.what != parquet.InstanceWhole || !k.inPhase && k.iterations < 0 || slices.ContainsFunc(points, func(p point) bool { return !math.IsNaN(p.beginNS) }) {
 			continue
 		}
-		spans := phases[k.phase]
+		var spans []trace.Span
 		if k.iterations >= 0 {
 			spans = b.iterationSpans(k.iterations)
-		} else if !k.inPhase {
-			continue
+		} else if run := b.source.Detail; run != nil && run.Windows == nil {
+			if phases == nil {
+				phases = phaseSpans(run)
+			}
+			spans = phases[k.phase]
 		}
 		for i := range points {
 			if p := &points[i]; p.last < int64(len(spans)) {

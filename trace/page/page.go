@@ -161,7 +161,9 @@ func Write(w io.Writer, m Mode, s Source, l Limits) error {
 	b.addEfficiency()
 	b.doc.Waits = b.source.Waits
 	b.addPairs()
-	b.addProfile()
+	if err := b.addProfile(); err != nil {
+		return err
+	}
 	b.doc.Resolution = strings.Join(b.coarse, " ")
 	b.doc.Columns = b.columns.Places
 	return pack.Write(w, b.doc, &b.columns)

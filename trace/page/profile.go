@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"moriens/internal/hint"
 	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/calltree"
+	"moriens/trace/calltree/rows"
 	"moriens/trace/pack"
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
@@ -35,147 +37,78 @@ var frameTypes = []calltree.Type{
 
 const othersType calltree.Type = "others"
 
-// A frameKey is a frame below its parent.
-type frameKey struct {
-	parent      int32
-	of          calltree.Type
-	name, place string
-	cluster     int32
-}
-
-// frames are a tree of what ran in what, the root first, each behind its parent.
+// frames are a tree of what ran in what, the root first, each behind its parent. The File of a call is its place.
 type frames struct {
-	list  []frameKey
-	index map[frameKey]int32
-	of    []int32 // by row of the profile: the frame that has its time, or its calls where it is a phase's; -1 = none
+	list []calltree.Node
+	of   []int32 // by row of the profile: the frame that has its time, or its calls where it is a phase's; -1 = none
 }
 
-func newFrames(rows int) *frames {
-	t := &frames{index: make(map[frameKey]int32), of: make([]int32, rows)}
-	t.at(frameKey{parent: -1, of: calltree.Program})
-	return t
-}
-
-func (t *frames) at(k frameKey) int32 {
-	i, known := t.index[k]
-	if !known {
-		i = int32(len(t.list))
-		t.index[k] = i
-		t.list = append(t.list, k)
+// framesOf places the rows of a profile. placed says of a row what decides where it belongs; false: it has no time.
+func framesOf(p *parquet.Profile, shape rows.Shape, placed func(r *parquet.ProfileRow) (rows.Row, bool)) (*frames, error) {
+	t := &frames{of: make([]int32, len(p.Rows))}
+	tree := rows.New("", shape)
+	known := make(map[rows.Row]int32)
+	for i := range p.Rows {
+		row, timed := placed(&p.Rows[i])
+		at, there := known[row]
+		if !there {
+			at, _ = tree.Of(&row)
+			known[row] = at
+		}
+		if t.of[i] = at; !timed {
+			t.of[i] = -1
+		}
 	}
-	return i
-}
-
-// leaf is where the time of a row is, below a frame; -1: the row has none.
-func (t *frames) leaf(r *parquet.ProfileRow, parent int32, function, place string) int32 {
-	switch r.Kind {
-	case parquet.ProfileComputation:
-		return t.at(frameKey{parent: parent, of: calltree.Cluster, cluster: r.Cluster})
-	case parquet.ProfileMPI:
-		return t.at(frameKey{parent: parent, of: calltree.MPI, name: function, place: place})
-	case parquet.ProfilePaused:
-		return t.at(frameKey{parent: parent, of: calltree.Paused})
-	case parquet.ProfileUnrecorded:
-		return t.at(frameKey{parent: parent, of: calltree.Unrecorded})
+	t.list = tree.Nodes
+	if tree.Err != nil {
+		return nil, hint.Default(fmt.Errorf("%s: %w", rundir.ProfileFile, tree.Err), rundir.AdviseDamage)
 	}
-	return -1
+	return t, nil
 }
 
-// mostDepth is how deep phases have frames of their own: a damaged file may have any.
-const mostDepth = 1000
+func noPath(string) *trace.CallPath { return nil }
 
 // phaseFrames have each phase below the one round it, in it the clusters and the functions of MPI. Where the program
 // has named no phase, the iterations that were found take their place.
-func phaseFrames(p *parquet.Profile, format int, named bool) *frames {
-	t := newFrames(len(p.Rows))
-	phases := make(map[string]int32)
-	for i := range p.Rows {
-		r := &p.Rows[i]
-		parent := int32(0)
-		if r.InPhase {
-			at, known := phases[r.Phase]
-			if !known {
-				names := []string{r.Phase}
-				if format > 1 {
-					names = trace.PhaseNames(r.Phase)
-				}
-				if len(names) > mostDepth {
-					names = append(names[:mostDepth:mostDepth], trace.PhasePath(names[mostDepth:]...))
-				}
-				for _, name := range names {
-					at = t.at(frameKey{parent: at, of: calltree.Phase, name: name})
-				}
-				phases[r.Phase] = at
-			}
-			parent = at
-		} else if !named && r.Iterations >= 0 {
-			parent = t.at(frameKey{of: calltree.Iterations, cluster: r.Iterations})
+func phaseFrames(p *parquet.Profile, format int, named bool) (*frames, error) {
+	shape := rows.Shape{Phases: true, Flat: format < 2, Iterations: !named, Calls: rows.ByFunction, Path: noPath}
+	return framesOf(p, shape, func(r *parquet.ProfileRow) (rows.Row, bool) {
+		row := rows.Row{Kind: r.Kind, Path: functionOf(r.CallPath), Phase: r.Phase, Cluster: rows.KindOf(r), Iterations: -1, InPhase: r.InPhase}
+		if !named {
+			row.Iterations = r.Iterations
 		}
-		if r.Kind == parquet.ProfilePhase || r.Kind == parquet.ProfileIterations {
-			t.of[i] = parent
-			continue
-		}
-		t.of[i] = t.leaf(r, parent, functionOf(r.CallPath), "")
-	}
-	return t
+		return row, r.Kind != parquet.ProfileTraffic
+	})
 }
 
 // pathFrames have each function below the one that calls it; in it its calls of MPI by line, and the clusters that lie
 // where the paths round them fork.
-func (b *builder) pathFrames(p *parquet.Profile) *frames {
-	t := newFrames(len(p.Rows))
-	numbers := make(map[string]int)
-	var paths []trace.CallPath
+func (b *builder) pathFrames(p *parquet.Profile) (*frames, error) {
+	paths := make(map[string]*trace.CallPath)
 	if run := cmp.Or(b.source.Detail, b.source.Rows); run != nil {
-		paths = run.CallPaths
 		for i, name := range run.Names() {
-			numbers[name] = i
-		}
-	}
-	type place struct {
-		path    string
-		context int32
-	}
-	known := make(map[place]int32) // frames of the functions
-	for i := range p.Rows {
-		r := &p.Rows[i]
-		if r.Kind == parquet.ProfilePhase {
-			t.of[i] = -1
-			if !r.InPhase {
-				t.of[i] = 0
-			}
-			continue
-		}
-		parent, name, at := int32(0), functionOf(r.CallPath), strings.TrimPrefix(r.CallPath, functionOf(r.CallPath))
-		at = strings.TrimPrefix(at, "@")
-		if n, there := numbers[r.CallPath]; there && r.CallPath != "" && (r.Kind == parquet.ProfileComputation || r.Kind == parquet.ProfileMPI) {
-			path := &paths[n]
-			context := int32(len(path.Frames))
-			if r.Kind == parquet.ProfileComputation {
-				context = min(max(r.Context, 0), context)
-			}
-			key := place{r.CallPath, context}
-			if parent, there = known[key]; !there {
-				for k := range context {
-					parent = t.within(parent, &path.Frames[len(path.Frames)-1-int(k)])
-				}
-				known[key] = parent
-			}
-			if len(path.Frames) > 0 {
-				name, at = path.Function, path.Frames[0].Place()
+			if path := &run.CallPaths[i]; name != "" && len(path.Frames) > 0 {
+				paths[name] = path
 			}
 		}
-		t.of[i] = t.leaf(r, parent, name, at)
 	}
-	return t
-}
-
-// within is the innermost function of a frame of a call path, those that the compiler has put it into round it.
-func (t *frames) within(parent int32, f *trace.Frame) int32 {
-	for _, s := range f.Inlined {
-		parent = t.at(frameKey{parent: parent, of: calltree.Function, name: s.Function})
-	}
-	return t.at(frameKey{parent: parent, of: calltree.Function, name: cmp.Or(f.Function, f.Place(), unknownPath)})
+	shape := rows.Shape{Calls: rows.ByFrames, Path: func(name string) *trace.CallPath { return paths[name] }}
+	return framesOf(p, shape, func(r *parquet.ProfileRow) (rows.Row, bool) {
+		row := rows.Row{Kind: r.Kind, Iterations: -1}
+		switch r.Kind {
+		case parquet.ProfileMPI:
+			row.Path = r.CallPath
+		case parquet.ProfileComputation:
+			row.Path, row.Cluster, row.Context = r.CallPath, rows.KindOf(r), r.Context
+		case parquet.ProfilePhase: // the program's alone
+			return row, !r.InPhase
+		case parquet.ProfilePaused, parquet.ProfileUnrecorded:
+		default: // of no thread, or without a time
+			row.Kind = parquet.ProfilePhase
+			return row, false
+		}
+		return row, true
+	})
 }
 
 // functionOf is the function in the name of a call path.
@@ -231,7 +164,7 @@ func (b *builder) inThreads(p *parquet.Profile) byThread {
 }
 
 // sum adds the rows up: to their frame and to all round it.
-func (t *frames) sum(p *parquet.Profile, o byThread, classes int) frameSums {
+func (t *frames) sum(p *parquet.Profile, format int, o byThread, classes int) frameSums {
 	n := len(t.list)
 	s := frameSums{ns: make([]float64, n), calls: make([]float64, n), most: make([]float64, n), whose: make([]int32, n), threads: make([]int32, n)}
 	for range classes {
@@ -240,8 +173,8 @@ func (t *frames) sum(p *parquet.Profile, o byThread, classes int) frameSums {
 	total := make([]int64, n)
 	for i, k := range t.list {
 		s.whose[i] = -1
-		if k.of == calltree.Function || k.of == othersType {
-			s.calls[i] = math.NaN() // how often a function ran is not known
+		if k.Type == calltree.Function || k.Type == othersType || format < 2 && (k.Type == calltree.Program || k.Type == calltree.Phase) {
+			s.calls[i] = math.NaN() // how often a function ran is not known; nor a phase, in format 1
 		}
 	}
 	inclusive, own := make([]int64, n), make([]int64, n)
@@ -283,7 +216,7 @@ func (t *frames) sum(p *parquet.Profile, o byThread, classes int) frameSums {
 			s.calls[leaf] += float64(r.Count)
 			own[leaf] += ns
 		}
-		for f := leaf; f >= 0; f = t.list[f].parent {
+		for f := leaf; f >= 0; f = t.list[f].Parent {
 			inclusive[f] += ns
 			if !seen[f] {
 				seen[f] = true
@@ -318,31 +251,30 @@ func (t *frames) fold(n int, ns []float64) (out int) {
 	}
 	keep[0] = true
 	to := make([]int32, len(t.list))
-	less := newFrames(0)
-	less.of = t.of
+	less := rows.New("", rows.Shape{})
 	for f, k := range t.list {
 		if f == 0 {
 			continue
 		}
-		parent := to[k.parent]
+		parent := to[k.Parent]
 		switch {
-		case less.list[parent].of == othersType:
+		case less.Nodes[parent].Type == othersType:
 			to[f] = parent
 			out++
 		case keep[f]:
-			k.parent = parent
-			to[f] = less.at(k)
+			k.Parent = parent
+			to[f] = less.Child(k)
 		default:
-			to[f] = less.at(frameKey{parent: parent, of: othersType})
+			to[f] = less.Child(calltree.Node{Parent: parent, Type: othersType})
 			out++
 		}
 	}
 	for i, f := range t.of {
 		if f >= 0 {
-			less.of[i] = to[f]
+			t.of[i] = to[f]
 		}
 	}
-	*t = *less
+	t.list = less.Nodes
 	return out
 }
 
@@ -405,10 +337,10 @@ func (n *namesOf) number(text string) int32 {
 }
 
 // addProfile adds what phases, functions and instances took.
-func (b *builder) addProfile() {
+func (b *builder) addProfile() error {
 	p := b.source.Profile
 	if p == nil {
-		return
+		return nil
 	}
 	named := slices.ContainsFunc(p.Rows, func(r parquet.ProfileRow) bool { return r.InPhase })
 	doc := &Profile{Format: cmp.Or(p.Format, parquet.ProfileFormat), Phases: named, Names: []string{}, Groups: b.doc.Groups, Instances: []InstanceSeries{}}
@@ -418,16 +350,24 @@ func (b *builder) addProfile() {
 	if m := b.source.Manifest; m != nil && len(m.Kept.Classes) > 1 {
 		classes = len(m.Kept.Classes)
 	}
+	byPhase, err := phaseFrames(p, doc.Format, named)
+	if err != nil {
+		return err
+	}
+	byPath, err := b.pathFrames(p)
+	if err != nil {
+		return err
+	}
 	var phaseBars bars
 	for _, tree := range []struct {
 		name, title string
 		of          *frames
-	}{{"phase", "phase", phaseFrames(p, doc.Format, named)}, {"path", "call path", b.pathFrames(p)}} {
+	}{{"phase", "phase", byPhase}, {"path", "call path", byPath}} {
 		t := tree.of
-		s := t.sum(p, order, classes)
+		s := t.sum(p, doc.Format, order, classes)
 		// Classes have a column each.
 		if out := t.fold(max(b.limits.Frames*frameColumns/(frameColumns+classes), 1), s.ns); out > 0 {
-			s = t.sum(p, order, classes)
+			s = t.sum(p, doc.Format, order, classes)
 			doc.LeftOut = strings.TrimSpace(doc.LeftOut + fmt.Sprintf(" By %s, the %s %s with the least time are shown together, as others.",
 				tree.title, units.Integer(out), units.Plural(out, "frame")))
 		}
@@ -435,13 +375,14 @@ func (b *builder) addProfile() {
 		if tree.name == "phase" {
 			phaseBars = s.bars
 		} else {
-			doc.Paths = slices.ContainsFunc(t.list, func(k frameKey) bool { return k.of == calltree.Function })
+			doc.Paths = slices.ContainsFunc(t.list, func(k calltree.Node) bool { return k.Type == calltree.Function })
 		}
 	}
 	b.addBars(&phaseBars, doc)
 	b.addInstances(doc, classes)
 	doc.Names = append(doc.Names, names.list...)
 	b.doc.Profile = doc
+	return nil
 }
 
 const frameColumns = 10 // that all frames have
@@ -451,8 +392,14 @@ func (b *builder) addFrames(prefix string, t *frames, s frameSums, names *namesO
 	of := make([]uint8, n)
 	parent, name, place, cluster := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
 	for i, k := range t.list {
-		of[i] = uint8(slices.Index(frameTypes, k.of))
-		parent[i], name[i], place[i], cluster[i] = k.parent, names.number(k.name), names.number(k.place), k.cluster
+		of[i] = uint8(slices.Index(frameTypes, k.Type))
+		text := k.Name
+		switch k.Type {
+		case calltree.Phase, calltree.Function, calltree.MPI:
+		default: // the page has its own words
+			text = ""
+		}
+		parent[i], name[i], place[i], cluster[i] = k.Parent, names.number(text), names.number(k.File), k.Cluster
 	}
 	pack.Add(&b.columns, prefix+".type", of)
 	pack.Add(&b.columns, prefix+".parent", parent)

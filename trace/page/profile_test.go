@@ -2,11 +2,13 @@ package page_test
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"moriens/internal/hint"
 	"moriens/trace"
 	"moriens/trace/page"
 	"moriens/trace/parquet"
@@ -236,5 +238,18 @@ func TestInstances(t *testing.T) {
 	source.Instances = slices.DeleteFunc(source.Instances, func(r parquet.InstanceRow) bool { return r.OfThread && r.Rank == 2 })
 	if s := written(t, source, page.LimitsOf(page.Report)); s.Document.Profile.Classes || s.Floats["instance.class.0"] != nil {
 		t.Error("classes have means without all of their threads")
+	}
+}
+
+// A profile whose phases lie deeper than those of any run is damaged.
+func TestPhasesTooDeep(t *testing.T) {
+	names := slices.Repeat([]string{"a", "b"}, trace.MostPhaseDepth/2)
+	for deeper, names := range [][]string{names, append(names, "c")} {
+		source := nested()
+		source.Profile.Rows = append(source.Profile.Rows, parquet.ProfileRow{Kind: parquet.ProfilePhase, InPhase: true, Phase: trace.PhasePath(names...), Iterations: -1})
+		err := page.Write(io.Discard, page.View, source, page.LimitsOf(page.View))
+		if (err != nil) != (deeper > 0) || err != nil && (!strings.HasPrefix(err.Error(), rundir.ProfileFile+": ") || hint.Of(err) == "") {
+			t.Errorf("%d phases in each other: %v, %q", len(names), err, hint.Of(err))
+		}
 	}
 }

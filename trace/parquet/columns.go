@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -18,9 +19,10 @@ type column[R any] struct {
 	unit string
 	has  func(r *R) bool // nil = every row, and the column is required
 	get  func(r *R) pq.Value
-	set  func(r *R, v pq.Value)
-	null func(r *R) // where a row has no value; nil = nothing to do
-	late bool       // it was added after format 1: files may lack it
+	fill func(rows []R, c *columnValues) // gives the rows their values
+	then func(r *R)                      // where a row has got one; nil = nothing to do
+	null func(r *R)                      // where a row has no value; nil = nothing to do
+	late bool                            // it was added after format 1: files may lack it
 }
 
 // columnOfKind says of which kind a row is: the first column, which is always read.
@@ -29,42 +31,32 @@ const columnOfKind = "kind"
 func int32Column[R any](name string, has func(*R) bool, field func(*R) *int32) column[R] {
 	return column[R]{
 		name: name, node: pq.Encoded(pq.Int(32), &pq.RLEDictionary), has: has,
-		get: func(r *R) pq.Value { return pq.Int32Value(*field(r)) }, set: func(r *R, v pq.Value) { *field(r) = v.Int32() },
+		get:  func(r *R) pq.Value { return pq.Int32Value(*field(r)) },
+		fill: func(rows []R, c *columnValues) { put(rows, c.levels, c.int32s, field) },
 	}
 }
 
 func int64Column[R any](name, unit string, has func(*R) bool, field func(*R) *int64) column[R] {
 	return column[R]{
 		name: name, node: pq.Encoded(pq.Int(64), &pq.DeltaBinaryPacked), unit: unit, has: has,
-		get: func(r *R) pq.Value { return pq.Int64Value(*field(r)) }, set: func(r *R, v pq.Value) { *field(r) = v.Int64() },
+		get:  func(r *R) pq.Value { return pq.Int64Value(*field(r)) },
+		fill: func(rows []R, c *columnValues) { put(rows, c.levels, c.int64s, field) },
 	}
 }
 
 func doubleColumn[R any](name, unit string, has func(*R) bool, field func(*R) *float64) column[R] {
 	return column[R]{
 		name: name, node: pq.Leaf(pq.DoubleType), unit: unit, has: has,
-		get: func(r *R) pq.Value { return pq.DoubleValue(*field(r)) }, set: func(r *R, v pq.Value) { *field(r) = v.Double() },
+		get:  func(r *R) pq.Value { return pq.DoubleValue(*field(r)) },
+		fill: func(rows []R, c *columnValues) { put(rows, c.levels, c.doubles, field) },
 	}
 }
 
 func textColumn[R any](name string, encoding encoding.Encoding, has func(*R) bool, field func(*R) *string) column[R] {
-	once := make(interned)
-	var recent [256]string // texts that were read, most of which come again soon: a comparison takes less than a search
 	return column[R]{
 		name: name, node: pq.Encoded(pq.String(), encoding), has: has,
-		get: func(r *R) pq.Value { return pq.ByteArrayValue([]byte(*field(r))) },
-		set: func(r *R, v pq.Value) {
-			b := v.ByteArray()
-			if len(b) == 0 {
-				*field(r) = ""
-				return
-			}
-			slot := &recent[(len(b)+7*int(b[len(b)-1])+31*int(b[len(b)/2]))%len(recent)]
-			if *slot != string(b) {
-				*slot = once.text(b)
-			}
-			*field(r) = *slot
-		},
+		get:  func(r *R) pq.Value { return pq.ByteArrayValue([]byte(*field(r))) },
+		fill: func(rows []R, c *columnValues) { put(rows, c.levels, c.texts, field) },
 	}
 }
 
@@ -146,9 +138,13 @@ func formatOf(table string) int {
 	return FormatVersion
 }
 
-// scanColumns hands out the rows of a file, some at a time, in what empty has made for so many. Of the columns it reads
-// the kind and the wanted ones; where none is wanted, all. A file without rows has one batch without any.
-func scanColumns[R any](f *pq.File, columns []column[R], wanted []string, empty func(n int) []R, give func(rows []R) error) error {
+// scanColumns hands out the rows of a file, some at a time and in their order, in memory that empty has made for so
+// many or takes again. Of the columns it reads the kind and the wanted ones; where none is wanted, all. A file without
+// rows has one batch without any.
+//
+// Batches are read by another goroutine while those before are handed out: there are batchesAhead of them at most, each
+// of scanRows rows, beside a page and the dictionary of each column of a row group.
+func scanColumns[R any](f *pq.File, columns []column[R], wanted []string, empty func(rows []R), give func(rows []R) error) error {
 	columns = slices.DeleteFunc(columns, func(c column[R]) bool {
 		_, ok := f.Schema().Lookup(c.name)
 		return c.late && !ok || len(wanted) > 0 && c.name != columnOfKind && !slices.Contains(wanted, c.name)
@@ -164,43 +160,118 @@ func scanColumns[R any](f *pq.File, columns []column[R], wanted []string, empty 
 		}
 		places[i] = found.ColumnIndex
 	}
-	for _, g := range f.RowGroups() {
-		if err := scanGroup(g, columns, places, empty, give); err != nil {
+	if f.NumRows() == 0 {
+		return give(nil)
+	}
+	full, free, stop := make(chan []R, batchesAhead), make(chan []R, batchesAhead), make(chan struct{})
+	for range batchesAhead {
+		free <- make([]R, min(scanRows, f.NumRows()))
+	}
+	s := &scan[R]{columns: columns, places: places, empty: empty, full: full, free: free, stopped: stop, texts: make([]interned, len(columns))}
+	for i := range s.texts {
+		s.texts[i] = make(interned)
+	}
+	failed := make(chan error, 1)
+	go func() {
+		defer close(full)
+		failed <- sound(func() error {
+			for _, g := range f.RowGroups() {
+				if err := s.group(g); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}()
+	err := s.hand(give, stop)
+	if read := <-failed; err == nil {
+		err = read
+	}
+	return err
+}
+
+const (
+	scanRows     = 1 << 9 // of a batch: few enough for the caches of a core
+	batchesAhead = 4
+)
+
+// A scan is the reading of a file.
+type scan[R any] struct {
+	columns []column[R]
+	places  []int // in the file, by column
+	texts   []interned
+	empty   func(rows []R)
+	full    chan []R // batches to be handed out
+	free    chan []R // those that may be overwritten
+	stopped <-chan struct{}
+}
+
+// hand hands out batches. At its end nothing is read any more.
+func (s *scan[R]) hand(give func(rows []R) error, stop chan<- struct{}) error {
+	defer func() {
+		close(stop)
+		for range s.full { // until what is read is
+		}
+	}()
+	for rows := range s.full {
+		if err := give(rows); err != nil {
 			return err
 		}
-	}
-	if f.NumRows() == 0 {
-		return give(empty(0))
+		s.free <- rows
 	}
 	return nil
 }
 
-func scanGroup[R any](g pq.RowGroup, columns []column[R], places []int, empty func(n int) []R, give func(rows []R) error) error {
-	readers := make([]*columnReader, len(columns))
-	for i, place := range places {
-		readers[i] = newColumnReader(g.ColumnChunks()[place])
-		defer readers[i].pages.Close()
+var errStopped = errors.New("not read to its end")
+
+func (s *scan[R]) group(g pq.RowGroup) error {
+	chunks := make([]*chunk, len(s.columns))
+	for i, place := range s.places {
+		chunks[i] = newChunk(g.ColumnChunks()[place], s.texts[i])
+		defer chunks[i].close()
 	}
 	for left := g.NumRows(); left > 0; {
-		n := int(min(left, rowsPerBatch))
-		rows := empty(n)
-		for i, c := range columns {
-			if err := readers[i].read(n); err != nil {
+		var rows []R
+		select {
+		case rows = <-s.free:
+		case <-s.stopped:
+			return errStopped
+		}
+		rows = rows[:min(left, int64(cap(rows)))]
+		s.empty(rows)
+		for i := range s.columns {
+			if err := s.columns[i].read(chunks[i], rows); err != nil {
 				return err
 			}
-			for k := range rows {
-				switch v := readers[i].values[k]; {
-				case !v.IsNull():
-					c.set(&rows[k], v)
-				case c.null != nil:
+		}
+		left -= int64(len(rows))
+		s.full <- rows // there is room for all
+	}
+	return nil
+}
+
+// read reads the column for some rows.
+func (c *column[R]) read(from *chunk, rows []R) error {
+	for len(rows) > 0 {
+		values, n, err := from.next(len(rows))
+		if err != nil {
+			return err
+		}
+		if (values.levels == nil) != (c.has == nil) {
+			return errRows
+		}
+		c.fill(rows[:n], values)
+		if c.then != nil || c.null != nil {
+			for k := range rows[:n] {
+				switch has := values.levels == nil || values.levels[k] == there; {
+				case has && c.then != nil:
+					c.then(&rows[k])
+				case !has && c.null != nil:
 					c.null(&rows[k])
 				}
 			}
 		}
-		if err := give(rows); err != nil {
-			return err
-		}
-		left -= int64(n)
+		rows = rows[n:]
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ type InstanceRow struct {
 	Instance   int64  // number of the first, from 0
 	Instances  int64  // how many the row is of
 	Function   string // of mpi
-	Cluster    int32  // of computation: a label of bursts
+	Cluster    int32  // of computation: the cluster that stands for the kind of the bursts, or why they are of none
 
 	OfThread            bool  // of one thread; else over threads
 	World, Rank, Thread int32 // of one thread
@@ -38,6 +38,12 @@ type InstanceRow struct {
 	DirectNS                        int64
 	MostWorld, MostRank, MostThread int32 // which thread had MostNS: the first
 	LongestNS, LongestInstance      int64 // of whole: the longest instance of the row on one thread, and its number
+
+	// Timed says that BeginNS and EndNS are known: when the first thread begins the first instance of the row, and the
+	// last one ends the last, on the clock of the run. Rows of whole over threads have them, in files that have the
+	// columns.
+	Timed          bool
+	BeginNS, EndNS int64
 }
 
 func (r *InstanceRow) whole() bool  { return r.What == InstanceWhole }
@@ -47,17 +53,13 @@ func (r *InstanceRow) spread() bool { return !r.OfThread }
 // instanceColumns are all columns, in their order.
 func instanceColumns() []column[InstanceRow] {
 	inPhase := textColumn("phase", &pq.RLEDictionary, func(r *InstanceRow) bool { return r.InPhase }, func(r *InstanceRow) *string { return &r.Phase })
-	set := inPhase.set
-	inPhase.set = func(r *InstanceRow, v pq.Value) {
-		set(r, v)
-		r.InPhase = true
-	}
+	inPhase.then = func(r *InstanceRow) { r.InPhase = true }
 	rank := int32Column("rank", (*InstanceRow).single, func(r *InstanceRow) *int32 { return &r.Rank })
-	of := rank.set
-	rank.set = func(r *InstanceRow, v pq.Value) {
-		of(r, v)
-		r.OfThread = true
-	}
+	rank.then = func(r *InstanceRow) { r.OfThread = true }
+	timed := func(r *InstanceRow) bool { return r.Timed }
+	begin := int64Column("begin_ns", unitTime, timed, func(r *InstanceRow) *int64 { return &r.BeginNS })
+	end := int64Column("end_ns", unitTime, timed, func(r *InstanceRow) *int64 { return &r.EndNS })
+	end.then = func(r *InstanceRow) { r.Timed = true }
 	return []column[InstanceRow]{
 		textColumn(columnOfWhat, &pq.RLEDictionary, nil, func(r *InstanceRow) *string { return &r.What }),
 		inPhase,
@@ -81,6 +83,7 @@ func instanceColumns() []column[InstanceRow] {
 		doubleColumn("squares_ns2", "ns2", (*InstanceRow).spread, func(r *InstanceRow) *float64 { return &r.SquaresNS2 }),
 		int64Column("longest_ns", unitTime, (*InstanceRow).whole, func(r *InstanceRow) *int64 { return &r.LongestNS }),
 		int64Column("longest_instance", "", (*InstanceRow).whole, func(r *InstanceRow) *int64 { return &r.LongestInstance }),
+		late(begin), late(end),
 	}
 }
 
@@ -110,13 +113,10 @@ func ReadInstances(in io.ReaderAt, bytes int64) (*Instances, error) {
 // before.
 func ScanInstances(in io.ReaderAt, bytes int64, give func(batch []InstanceRow)) error {
 	return withFile(in, bytes, func(f *pq.File) error {
-		var rows []InstanceRow
-		empty := func(n int) []InstanceRow {
-			rows = append(rows[:0], make([]InstanceRow, n)...)
+		empty := func(rows []InstanceRow) {
 			for k := range rows {
-				rows[k].Iterations = -1
+				rows[k] = InstanceRow{Iterations: -1}
 			}
-			return rows
 		}
 		return scanColumns(f, instanceColumns(), nil, empty, func(rows []InstanceRow) error {
 			for k := range rows {

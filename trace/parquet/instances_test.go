@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,9 @@ func instanceRow(t *rapid.T) (r InstanceRow) {
 		r.World, r.Rank, r.Thread = id.Draw(t, "world"), id.Draw(t, "rank"), id.Draw(t, "thread")
 		r.settle()
 		return r
+	}
+	if r.Timed = rapid.Bool().Draw(t, "timed"); r.Timed {
+		r.BeginNS, r.EndNS = number.Draw(t, "begin"), number.Draw(t, "end")
 	}
 	r.LeastNS, r.MostNS, r.SquaresNS2 = number.Draw(t, "least"), number.Draw(t, "most"), rapid.Float64().Draw(t, "squares")
 	r.MostWorld, r.MostRank, r.MostThread = id.Draw(t, "world"), id.Draw(t, "rank"), id.Draw(t, "thread")
@@ -76,5 +80,23 @@ func TestInstancesRefuse(t *testing.T) {
 	}
 	if err := read(other.Bytes()); err == nil || !strings.Contains(err.Error(), "no column what") {
 		t.Errorf("pairs: %v", err)
+	}
+}
+
+// A file without the columns of times, of an earlier version, has rows whose times are not known.
+func TestInstancesWithoutTimes(t *testing.T) {
+	rows := []InstanceRow{{What: InstanceWhole, Instances: 1, Count: 1, SumNS: 5, DirectNS: 5, LeastNS: 5, MostNS: 5, Iterations: -1, Timed: true, BeginNS: 3, EndNS: 8}}
+	columns := slices.DeleteFunc(instanceColumns(), func(c column[InstanceRow]) bool { return c.name == "begin_ns" || c.name == "end_ns" })
+	var file bytes.Buffer
+	if err := writeColumns(&file, "instances", columns, rows); err != nil {
+		t.Fatal(err)
+	}
+	back, err := ReadInstances(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows[0].Timed, rows[0].BeginNS, rows[0].EndNS = false, 0, 0
+	if d := cmp.Diff(rows, back.Rows); d != "" {
+		t.Errorf("read back (+) differs (-):\n%s", d)
 	}
 }

@@ -69,7 +69,11 @@ func pairsColumns() []column[PairsRow] {
 		ascending(int32Column("peer", func(r *PairsRow) bool { return r.Peer >= 0 }, func(r *PairsRow) *int32 { return &r.Peer })),
 		{
 			name: "same_host", node: pq.Leaf(pq.BooleanType), get: func(r *PairsRow) pq.Value { return pq.BooleanValue(r.SameHost) },
-			set: func(r *PairsRow, v pq.Value) { r.SameHost = v.Boolean() },
+			fill: func(rows []PairsRow, c *columnValues) {
+				for k := range rows {
+					rows[k].SameHost = c.booleans[k].Boolean()
+				}
+			},
 		},
 		few("from_bytes", "", (*PairsRow).Sized, func(r *PairsRow) *int64 { return &r.FromBytes }),
 		few("to_bytes", "", (*PairsRow).Sized, func(r *PairsRow) *int64 { return &r.ToBytes }),
@@ -142,13 +146,10 @@ func WritePairs(w io.Writer, rows []PairsRow) error {
 // ScanPairs hands out the rows that WritePairs wrote, some at a time; each call overwrites those of the call before.
 // Columns of a later version are left out.
 func ScanPairs(in io.ReaderAt, bytes int64, give func(rows []PairsRow) error) error {
-	var rows []PairsRow
-	empty := func(n int) []PairsRow {
-		rows = slices.Grow(rows[:0], n)[:n]
+	empty := func(rows []PairsRow) {
 		for k := range rows {
 			rows[k] = PairsRow{PeerWorld: -1, Peer: -1, FromBytes: -1, ToBytes: -1, LateNS: -1}
 		}
-		return rows
 	}
 	return withFile(in, bytes, func(f *pq.File) error {
 		return scanColumns(f, pairsColumns(), nil, empty, func(rows []PairsRow) error {

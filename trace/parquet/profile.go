@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	pq "github.com/parquet-go/parquet-go"
 
@@ -36,7 +37,7 @@ type ProfileRow struct {
 	CallPath            string // of MPI and traffic; of computation the one that ends the burst
 	Cluster             int32  // of computation and durations
 	OfKind              int32  // of computation: the cluster that stands for the kind of the bursts
-	Context             int32  // of computation: how many of the outermost frames of CallPath the burst lies in; -1 = not known
+	Context             int32  // of computation: how many of the outermost functions of CallPath, inlined ones too, the burst lies in; -1 = not known
 	InPhase             bool   // in a phase of the program: not directly in the program itself
 	Phase               string // its path (trace.PhasePath); in format 1 its name
 	Iterations          int32  // index of a phase of iterations, -1 = none; of all kinds but durations
@@ -133,11 +134,7 @@ func profileColumns(counters []trace.Counter) ([]column[ProfileRow], error) {
 // phaseColumn has a value in rows of a phase.
 func phaseColumn() column[ProfileRow] {
 	c := textColumn("phase", &pq.RLEDictionary, func(r *ProfileRow) bool { return r.InPhase }, func(r *ProfileRow) *string { return &r.Phase })
-	set := c.set
-	c.set = func(r *ProfileRow, v pq.Value) {
-		set(r, v)
-		r.InPhase = true
-	}
+	c.then = func(r *ProfileRow) { r.InPhase = true }
 	return c
 }
 
@@ -192,7 +189,8 @@ func ReadProfile(in io.ReaderAt, bytes int64) (p *Profile, err error) {
 }
 
 // ScanProfile hands out the rows that WriteProfile wrote, some at a time; each call overwrites those of the call
-// before. Of the columns it reads the kind and the wanted ones, and the others are 0; where none is wanted, all.
+// before. Of the columns it reads the kind and the wanted ones, and the others are 0; where none is wanted, all. Where
+// no column of a counter is wanted, rows have no counters.
 func ScanProfile(in io.ReaderAt, bytes int64, wanted []string, give func(batch *Profile)) error {
 	return withFormats(in, bytes, valuesPerByte, ProfileFormat, func(f *pq.File, format int) error {
 		p := &Profile{Format: format, Counters: profileCounters(f)}
@@ -200,7 +198,8 @@ func ScanProfile(in io.ReaderAt, bytes int64, wanted []string, give func(batch *
 		if err != nil {
 			return err
 		}
-		return scanColumns(f, columns, wanted, p.empty, func(rows []ProfileRow) error {
+		counters := len(wanted) == 0 || slices.ContainsFunc(wanted, func(name string) bool { return strings.Contains(name, ".") })
+		return scanColumns(f, columns, wanted, func(rows []ProfileRow) { p.empty(rows, counters) }, func(rows []ProfileRow) error {
 			for k := range rows {
 				rows[k].settle()
 			}
@@ -239,13 +238,15 @@ func profileCounters(f *pq.File) []trace.Counter {
 	return list
 }
 
-// empty makes so many rows without anything. Their counters are new ones, so that a copy of a row keeps its own.
-func (p *Profile) empty(n int) []ProfileRow {
-	p.Rows = slices.Grow(p.Rows[:0], n)[:n]
-	each := len(p.Counters)
-	counters := make([]ProfileCounter, n*each)
-	for k := range p.Rows {
-		p.Rows[k] = ProfileRow{Context: -1, Iterations: -1, WholeNS: asTime, Counters: counters[k*each : (k+1)*each : (k+1)*each]}
+// empty makes rows without anything. Their counters, where those are read, are new ones, so that a copy of a row keeps
+// its own.
+func (p *Profile) empty(rows []ProfileRow, counted bool) {
+	each := 0
+	if counted {
+		each = len(p.Counters)
 	}
-	return p.Rows
+	counters := make([]ProfileCounter, len(rows)*each)
+	for k := range rows {
+		rows[k] = ProfileRow{Context: -1, Iterations: -1, WholeNS: asTime, Counters: counters[k*each : (k+1)*each : (k+1)*each]}
+	}
 }

@@ -6,12 +6,24 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 )
 
-// ReadProfileHead reads of a profile what stands before its rows: its format and its counters.
+// ReadProfileHead reads of a profile its format and its counters. Pages are neither read nor checked.
 func ReadProfileHead(in io.ReaderAt, bytes int64) (*Profile, error) {
 	p := new(Profile)
-	err := withFormats(in, bytes, valuesPerByte, ProfileFormat, func(f *pq.File, format int) error {
-		p.Format, p.Counters = format, profileCounters(f)
-		return nil
+	err := sound(func() error {
+		meta, _, err := footerOf(in, bytes)
+		if err != nil {
+			return err
+		}
+		if err := new(guard).schema(meta.Schema); err != nil {
+			return err
+		}
+		f, err := pq.OpenFile(in, bytes, pq.SkipPageIndex(true), pq.SkipBloomFilters(true))
+		if err != nil {
+			return err
+		}
+		p.Format, err = formatIn(f, ProfileFormat)
+		p.Counters = profileCounters(f)
+		return err
 	})
 	if err != nil {
 		return nil, err

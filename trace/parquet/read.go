@@ -65,23 +65,38 @@ func withDense(in io.ReaderAt, bytes, perByte int64, read func(*pq.File) error) 
 }
 
 // withFormats is that for a file of one of the formats from 1 to the newest.
-func withFormats(in io.ReaderAt, bytes, perByte int64, newest int, read func(f *pq.File, format int) error) (err error) {
-	// The library panics on some malformed pages.
+func withFormats(in io.ReaderAt, bytes, perByte int64, newest int, read func(f *pq.File, format int) error) error {
+	return sound(func() error {
+		f, err := open(in, bytes, perByte)
+		if err != nil {
+			return err
+		}
+		format, err := formatIn(f, newest)
+		if err != nil {
+			return err
+		}
+		return read(f, format)
+	})
+}
+
+// formatIn is the format of a file: one from 1 to the newest.
+func formatIn(f *pq.File, newest int) (int, error) {
+	v, _ := f.Lookup(keyFormat)
+	format, err := strconv.Atoi(v)
+	if err != nil || format < 1 || format > newest {
+		return 0, fmt.Errorf("format %q, not %d", v, newest)
+	}
+	return format, nil
+}
+
+// sound makes an error of a panic: the library panics on some malformed pages.
+func sound(read func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("malformed parquet file: %v", p)
 		}
 	}()
-	f, err := open(in, bytes, perByte)
-	if err != nil {
-		return err
-	}
-	v, _ := f.Lookup(keyFormat)
-	format, err := strconv.Atoi(v)
-	if err != nil || format < 1 || format > newest {
-		return fmt.Errorf("format %q, not %d", v, newest)
-	}
-	return read(f, format)
+	return read()
 }
 
 func readRun(f *pq.File, paths []trace.CallPath, names []string) (*trace.Run, error) {

@@ -130,19 +130,17 @@ func (r *WaitsRow) settleMain() {
 // time twice.
 func handedOnColumn() column[WaitsRow] {
 	c := int64Column("handed_on_ns", unitTime, func(r *WaitsRow) bool { return r.is(WaitsCause, WaitsLink) }, func(r *WaitsRow) *int64 { return &r.HandedOnNS })
-	get, set := c.get, c.set
+	get := c.get
 	c.get = func(r *WaitsRow) pq.Value {
 		if r.Kind == WaitsCause {
 			return pq.Int64Value(r.ChargedNS - r.DirectNS)
 		}
 		return get(r)
 	}
-	c.set = func(r *WaitsRow, v pq.Value) {
+	c.then = func(r *WaitsRow) {
 		if r.Kind == WaitsCause {
-			r.DirectNS = r.ChargedNS - v.Int64()
-			return
+			r.DirectNS, r.HandedOnNS = r.ChargedNS-r.HandedOnNS, 0
 		}
-		set(r, v)
 	}
 	return c
 }
@@ -165,13 +163,10 @@ func WriteWaits(w io.Writer, rows []WaitsRow) error {
 // ScanWaits hands out the rows that WriteWaits wrote, some at a time; each call overwrites those of the call before.
 // Columns of a later version are left out.
 func ScanWaits(in io.ReaderAt, bytes int64, give func(rows []WaitsRow) error) error {
-	var rows []WaitsRow
-	empty := func(n int) []WaitsRow {
-		rows = slices.Grow(rows[:0], n)[:n]
+	empty := func(rows []WaitsRow) {
 		for k := range rows {
 			rows[k] = WaitsRow{Iterations: -1, MainWaitNS: allInMain, MainChargedNS: allInMain, MainDirectNS: allInMain, MainPathNS: allInMain}
 		}
-		return rows
 	}
 	return withFile(in, bytes, func(f *pq.File) error {
 		return scanColumns(f, waitsColumns(true), nil, empty, func(rows []WaitsRow) error {

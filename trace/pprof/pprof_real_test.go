@@ -4,8 +4,6 @@ package pprof
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -62,23 +60,6 @@ func TestPythonFindsANanosecond(t *testing.T) {
 	}
 }
 
-// goToolPprof runs the pprof of the Go distribution, which needs no network.
-func goToolPprof(t *testing.T, args ...string) string {
-	t.Helper()
-	testenv.Need(t, "go")
-	program, err := exec.Command("go", "tool", "-n", "pprof").Output() // builds it where it is not in the cache
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(strings.TrimSpace(string(program)), append([]string{"-symbolize=none"}, args...)...)
-	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir(), "HOME="+t.TempDir())
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("pprof %v: %v\n%s", args, err, out)
-	}
-	return string(out)
-}
-
 func expect(t *testing.T, out string, patterns ...string) {
 	t.Helper()
 	for _, p := range patterns {
@@ -90,23 +71,24 @@ func expect(t *testing.T, out string, patterns ...string) {
 
 // go tool pprof prints the totals of the tree.
 func TestGoToolPprof(t *testing.T) {
+	testenv.Need(t, "go")
 	p := calltreetest.Small()
 	start := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	path := write(t, p.Tree, Options{Start: start, Duration: 10 * time.Millisecond})
-	top := goToolPprof(t, "-top", "-unit=ns", "-nodefraction=0", path)
+	top := calltreetest.GoToolPprof(t, "-top", "-unit=ns", "-nodefraction=0", path)
 	// MPI_Wait: 1000400+2000400+400+3000000+500; the cluster 11000000; all 17001715. In itself, adi counts once.
 	expect(t, top, `^Type: time$`, `^Duration: 10ms, Total samples = 17001715ns`, `^ *11000000ns .* 11000000ns .* Cluster 3$`, `^ *6001700ns .* 6001700ns .* MPI_Wait$`, `^ *15ns .* 15ns .* unrecorded$`, `^ *0 .* 17001700ns .* adi$`, `^ *0 .* 17000800ns .* x_solve$`, `^ *0 .* 17001715ns .* bt$`)
-	expect(t, goToolPprof(t, "-top", "-sample_index=calls", path), `^ *11 .* MPI_Wait$`, `^ *11 .* Cluster 3$`)
-	expect(t, goToolPprof(t, "-top", "-sample_index=PAPI_TOT_INS", path), `Cluster 3$`, `Total samples = `)
-	expect(t, goToolPprof(t, "-top", "-sample_index=sent", "-unit=B", path), `^ *88B .* MPI_Wait$`)
-	expect(t, goToolPprof(t, "-tags", "-unit=ns", path), `rank: Total 17001715ns`, `^ +9000508ns .*: 1$`, `^ +8001207ns .*: 0$`, `cluster: Total 11000000ns`, `thread: Total`)
-	expect(t, goToolPprof(t, "-traces", "-unit=ns", path), `(?s)rank: +0\n +thread: +0\n +2000400ns +MPI_Wait\n +x_solve\n +adi\n +main\n +bt`)
-	expect(t, goToolPprof(t, "-top", "-unit=ns", "-tagfocus=rank=^1$", path), `Total samples = 17001715ns`, `^ *6000000ns .* Cluster 3$`)
-	expect(t, goToolPprof(t, "-top", "-lines", "-unit=ns", "-nodefraction=0", path), ` 4000400ns .* x_solve x_solve.f:72$`, ` 2000400ns .* x_solve x_solve.f:80$`)
-	expect(t, goToolPprof(t, "-comments", path), `mpirun -n 2 ./bt`, `mpi: Open MPI 4.1.4`)
+	expect(t, calltreetest.GoToolPprof(t, "-top", "-sample_index=calls", path), `^ *11 .* MPI_Wait$`, `^ *11 .* Cluster 3$`)
+	expect(t, calltreetest.GoToolPprof(t, "-top", "-sample_index=PAPI_TOT_INS", path), `Cluster 3$`, `Total samples = `)
+	expect(t, calltreetest.GoToolPprof(t, "-top", "-sample_index=sent", "-unit=B", path), `^ *88B .* MPI_Wait$`)
+	expect(t, calltreetest.GoToolPprof(t, "-tags", "-unit=ns", path), `rank: Total 17001715ns`, `^ +9000508ns .*: 1$`, `^ +8001207ns .*: 0$`, `cluster: Total 11000000ns`, `thread: Total`)
+	expect(t, calltreetest.GoToolPprof(t, "-traces", "-unit=ns", path), `(?s)rank: +0\n +thread: +0\n +2000400ns +MPI_Wait\n +x_solve\n +adi\n +main\n +bt`)
+	expect(t, calltreetest.GoToolPprof(t, "-top", "-unit=ns", "-tagfocus=rank=^1$", path), `Total samples = 17001715ns`, `^ *6000000ns .* Cluster 3$`)
+	expect(t, calltreetest.GoToolPprof(t, "-top", "-lines", "-unit=ns", "-nodefraction=0", path), ` 4000400ns .* x_solve x_solve.f:72$`, ` 2000400ns .* x_solve x_solve.f:80$`)
+	expect(t, calltreetest.GoToolPprof(t, "-comments", path), `mpirun -n 2 ./bt`, `mpi: Open MPI 4.1.4`)
 
 	// Of two runs the difference is shown.
 	p.Values[0].NS[4] += 500_000
 	slower := write(t, p.Tree, Options{})
-	expect(t, goToolPprof(t, "-top", "-unit=ns", "-diff_base="+path, slower), `^ *500000ns .* MPI_Wait$`)
+	expect(t, calltreetest.GoToolPprof(t, "-top", "-unit=ns", "-diff_base="+path, slower), `^ *500000ns .* MPI_Wait$`)
 }

@@ -133,7 +133,7 @@ func TestComplete(t *testing.T) {
 		}), "", false},
 		{"the program's", func(m *Manifest) {
 			l := &m.Losses
-			l.CallsAbandoned, l.MarksInsideCalls, l.PhaseEndsUnmatched, l.PhasesUnfinished, l.CountersUnavailable = 1, 1, 1, 1, []string{"PAPI_FP_OPS"}
+			l.CallsAbandoned, l.MarksInsideCalls, l.PhaseEndsUnmatched, l.PhasesUnfinished, l.PhasesTooDeep, l.CountersUnavailable = 1, 1, 1, 1, 1, []string{"PAPI_FP_OPS"}
 			m.Messages.Requests.Open = 1
 		}, "", false},
 	} {
@@ -170,7 +170,7 @@ func TestEveryLossIsJudged(t *testing.T) {
 	harmless := []string{
 		"BatchesResent", "BatchesDuplicate", "CollectorRestarts", "JournalBytesCut", // nothing is lost
 		"WindowsEvicted", "SpoolEvictedBytes", // of what would be left out; what should be kept is in reduction.missing
-		"CallsAbandoned", "MarksInsideCalls", "PhaseEndsUnmatched", "PhasesUnfinished", "CountersUnavailable", // the program's, or the machine's
+		"CallsAbandoned", "MarksInsideCalls", "PhaseEndsUnmatched", "PhasesUnfinished", "PhasesTooDeep", "CountersUnavailable", // the program's, or the machine's
 		"RanksMissing", "RanksUnrecorded", // in worlds, with their reasons
 		"SpoolFullSeconds", "SpoolFullDropped", // with RecordsDropped
 		"CallsUnrecorded", // with ThreadsUnrecorded

@@ -202,6 +202,7 @@ type Losses struct {
 	MarksInsideCalls    int64      `json:"marks_inside_calls"`
 	PhaseEndsUnmatched  int64      `json:"phase_ends_unmatched"`
 	PhasesUnfinished    int64      `json:"phases_unfinished"`
+	PhasesTooDeep       int64      `json:"phases_too_deep"`
 	CountersUnavailable []string   `json:"counters_unavailable"`
 	LinesSkipped        int        `json:"lines_skipped"`
 	FiguresDamaged      int64      `json:"figures_damaged"` // of those above, which count as 0

@@ -23,7 +23,8 @@ type PhaseFunction struct {
 	Name      string `json:"name"`       // as it was asked for
 	CallPaths int    `json:"call_paths"` // of the run that hold it; 0: there is no such function
 	Phases    int64  `json:"phases"`
-	Divided   int64  `json:"divided"` // of these, parts of one that a phase of the program does not nest with
+	Divided   int64  `json:"divided"`  // of these, parts of one that a phase of the program does not nest with
+	TooDeep   int64  `json:"too_deep"` // left out, with phases of the program in them: they would lie in too many others
 }
 
 // An Event is what all events of one name come to.

@@ -45,6 +45,9 @@ func (r *restorer) phase(world, rank, thread int, name string, p trace.Phase) er
 		}
 		deepest = t.Phases[n-1].Depth + 1
 	}
+	if deepest >= trace.MostPhaseDepth && p.Depth >= trace.MostPhaseDepth {
+		return nil // of an earlier version: it is part of the phase at that depth
+	}
 	// Formats name each depth: what is far too large would take all memory.
 	if p.Depth > deepest {
 		return fmt.Errorf("%v: phases do not nest: one is at depth %d where it can be %d at most", NameOf(t), p.Depth, deepest)

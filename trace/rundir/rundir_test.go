@@ -73,11 +73,56 @@ func writeSmall(t *testing.T, dir string) (*trace.Run, []File) {
 	t.Helper()
 	run := tracetest.Small()
 	m, c := filled()
-	files, err := Write(&Content{Run: run, Manifest: m, Clusters: c}, dir)
+	files, err := Write(&Content{Run: run, Manifest: m, Clusters: c, Levels: filledLevels()}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return run, files
+}
+
+// filledLevels are a profile and instances with a phase of 0 ns, and one whose name has what paths escape.
+func filledLevels() *Levels {
+	named := trace.PhasePath("a/b", `\c "d" => e`)
+	return &Levels{
+		Profile: &parquet.Profile{Format: parquet.ProfileFormat, Counters: []trace.Counter{{Name: "PAPI_TOT_INS", Unit: "instructions"}}, Rows: []parquet.ProfileRow{
+			{Kind: parquet.ProfileMPI, Rank: 1, CallPath: "MPI_Send@a.c:3", Phase: named, InPhase: true, Iterations: -1, Count: 3, Records: 2, TimeNS: 70, WholeNS: 90, MinNS: 30, MaxNS: 40, SquaresNS2: 2500, SentBytes: 8, ReceivedBytes: 9},
+			{Kind: parquet.ProfileComputation, Rank: 1, CallPath: "MPI_Send@a.c:3", Cluster: 1, OfKind: 1, Context: 2, Iterations: -1, Count: 1, Records: 1, TimeNS: 50, WholeNS: 50, MinNS: 50, MaxNS: 50, SquaresNS2: 2500, Counters: []parquet.ProfileCounter{{Sum: 5, Min: 5, Max: 5, Squares: 25}}},
+			{Kind: parquet.ProfilePhase, Rank: 1, Iterations: -1, Count: 1, Records: 1, TimeNS: 120, ExclusiveNS: 50, MinNS: 120, MaxNS: 120, SquaresNS2: 14400},
+			{Kind: parquet.ProfilePhase, Rank: 1, Phase: named, InPhase: true, Iterations: -1, Count: 1, Records: 1, TimeNS: 70, ExclusiveNS: 70, MinNS: 70, MaxNS: 70, SquaresNS2: 4900},
+			{Kind: parquet.ProfilePhase, Rank: 1, Phase: "empty", InPhase: true, Iterations: -1, Count: 2, Records: 2},
+		}},
+		Instances: []parquet.InstanceRow{
+			{What: parquet.InstanceWhole, Phase: named, InPhase: true, Iterations: -1, Instances: 1, Count: 1, Calls: 1, SumNS: 70, LeastNS: 70, MostNS: 70, SquaresNS2: 4900, DirectNS: 70, MostRank: 1, LongestNS: 70},
+			{What: parquet.InstanceMPI, Phase: named, InPhase: true, Iterations: -1, Instances: 1, Function: "MPI_Send", Count: 1, Calls: 3, SumNS: 70, LeastNS: 70, MostNS: 70, SquaresNS2: 4900, DirectNS: 70, MostRank: 1},
+			{What: parquet.InstanceWhole, Phase: "empty", InPhase: true, Iterations: -1, Instance: 1, Instances: 1, Count: 1, Calls: 1, MostRank: 1, LongestInstance: 1},
+		},
+	}
+}
+
+// What is written of phases and their instances is read back.
+func TestLevelsOfPhases(t *testing.T) {
+	dir := t.TempDir()
+	_, files := writeSmall(t, dir)
+	want := filledLevels()
+	profile, err := parquet.ReadProfileFile(filepath.Join(dir, ProfileFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want.Profile, profile); d != "" {
+		t.Errorf("profile (-written +read):\n%s", d)
+	}
+	instances, err := parquet.ReadInstancesFile(filepath.Join(dir, InstancesFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want.Instances, instances.Rows); d != "" {
+		t.Errorf("instances (-written +read):\n%s", d)
+	}
+	for _, name := range []string{ProfileFile, InstancesFile} {
+		if !slices.ContainsFunc(files, func(f File) bool { return f.Name == name }) {
+			t.Errorf("%s is not listed", name)
+		}
+	}
 }
 
 func TestWrite(t *testing.T) {
@@ -90,8 +135,8 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) != len(files) || len(files) != 13 {
-		t.Errorf("%d files reported, %d there, want 13", len(files), len(entries))
+	if len(entries) != len(files) || len(files) != 15 {
+		t.Errorf("%d files reported, %d there, want 15", len(files), len(entries))
 	}
 	for _, f := range files {
 		info, err := os.Stat(filepath.Join(dir, f.Name))
@@ -203,7 +248,7 @@ func TestReadsBack(t *testing.T) {
 		"computing": m.ComputingSeconds == .01834,
 		"hosts":     len(m.Hosts) == 2 && m.Hosts[0] == Host{"alpha", 2, 2},
 		"died":      m.Losses.RanksDied[0].How == "killed by signal 9",
-		"files":     len(m.Files) == 12,
+		"files":     len(m.Files) == 14,
 		"phases":    len(m.Phases) == 2 && m.Phases[0] == Phase{"solve", 2, 2, .0163, .0132, .01505, 1},
 		"events":    len(m.Events) == 2 && m.Events[1] == Event{"residual", 2, -12, 1 << 40, (1<<40 - 12) / 2},
 		"paused":    m.Paused == Paused{Pauses: 1, Seconds: .0009},

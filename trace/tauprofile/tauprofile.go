@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,22 +56,21 @@ func Write(t *calltree.Tree, o Options, create func(name string) (io.WriteCloser
 	})
 }
 
-// nodes are the numbers of the ranks of threads among those of all worlds, one world after the other.
+// nodes are the numbers of the ranks of threads among those of all worlds, one world after the other. Worlds that are
+// neither among sizes nor have a thread take no number, so that a damaged file with any number of one costs nothing.
 func nodes(t *calltree.Tree, sizes []int) []int {
-	first := make(map[int32]int)
-	next := 0
-	last := int32(-1)
-	for _, th := range t.Threads {
-		last = max(last, th.World)
+	most := make(map[int32]int) // ranks, by world
+	for w, n := range sizes {
+		most[int32(w)] = n
 	}
-	most := make([]int, last+1)
-	copy(most, sizes)
 	for _, th := range t.Threads {
 		most[th.World] = max(most[th.World], int(th.Rank)+1)
 	}
-	for w, n := range most {
-		first[int32(w)] = next
-		next += n
+	first := make(map[int32]int)
+	next := 0
+	for _, w := range slices.Sorted(maps.Keys(most)) {
+		first[w] = next
+		next += most[w]
 	}
 	list := make([]int, len(t.Threads))
 	for i, th := range t.Threads {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -123,6 +124,18 @@ func TestWorlds(t *testing.T) {
 		if got := nodes(tree, tt.sizes); !slices.Equal(got, tt.want) {
 			t.Errorf("%v: %v, want %v", tt.sizes, got, tt.want)
 		}
+	}
+}
+
+// A world of any number costs no more than one of a small number.
+func TestWorldOfADamagedFile(t *testing.T) {
+	tree := calltreetest.Small().Tree
+	tree.Threads = []calltree.Thread{{World: 0, Rank: 1}, {World: math.MaxInt32, Rank: 3}}
+	if got := nodes(tree, nil); !slices.Equal(got, []int{2 - 1, 2 + 3}) {
+		t.Errorf("%v", got)
+	}
+	if n := testing.AllocsPerRun(1, func() { nodes(tree, nil) }); n > 100 {
+		t.Errorf("%v allocations", n)
 	}
 }
 

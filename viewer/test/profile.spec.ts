@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadPack, PackError } from '../src/data/pack';
 import { keptOf, perPixel, pointsOf, timeOf } from '../src/flame/instances';
-import { below, clustersIn, frameOf, fullName, imbalance, layout, matching, NARROW, pathOf, splitPath, stackOf, timeOf as shareOf, treeOf, type Tree } from '../src/flame/model';
+import { below, frameOf, fullName, imbalance, kindsIn, layout, matching, NARROW, pathOf, splitPath, stackOf, timeOf as shareOf, treeOf, type Tree } from '../src/flame/model';
 import { columnsOf, meanIn, MOST_SERIES, seriesOf } from '../src/flame/stacks';
 import { accessible, launch, open, report } from './browser';
 import { packBytes } from './pack';
@@ -31,7 +31,7 @@ describe('data', () => {
     expect([...t.own].filter((_, i) => ['program', 'phase'].includes(t.type[i]!)).reduce((a, b) => a + b)).toBe(t.ns[0]);
     const stress = frameOf(t, 'iterate/stress/cluster 2');
     expect(imbalance(t, stress)).toBeCloseTo(3 / (10 / 8), 12);
-    expect([t.whose[stress], clustersIn(t, 0)]).toEqual([7, [1, 2, 3]]);
+    expect([t.whose[stress], kindsIn(t, 0)]).toEqual([7, [1, 2, 3]]);
     const calls = tree(make(eight), 'path');
     expect(calls.ns[0]).toBe(t.ns[0]);
     const send = frameOf(calls, 'main/iterate/stress/MPI_Send@stress.c:31');
@@ -269,13 +269,52 @@ describe('the view', () => {
     await page.keyboard.press('Enter');
     await expect.poll(() => hash(page)).toContain(`from=${51 * 4e6}&to=${52 * 4e6 - 1}`);
     const panel = page.locator('.profile-instances');
-    expect(plain(await panel.innerText())).toContain('instance 51: 5.01 ms mean, 8.51 ms most (rank 7). It ran from 204 ms to 208 ms, which is selected in all views. No calls of that time are kept: the timeline shows its overview.');
+    expect(plain(await panel.innerText())).toContain('instance 51: 5.01 ms mean, 8.51 ms most (rank 7). It ran from 204 ms to 208 ms, which is selected in all views. No window of that time was kept: the timeline shows it as overview.');
     await panel.locator('label', { hasText: /^Time/ }).locator('select').selectOption('MPI_Allreduce');
     await page.getByRole('application', { name: /Time of each instance: MPI_Allreduce/ }).waitFor();
     await instances.or(page.getByRole('application', { name: /MPI_Allreduce/ })).click({ position: { x: 80, y: 60 } });
     await panel.getByRole('button', { name: 'Timeline' }).click();
     await page.waitForSelector('.timeline');
     await expect.poll(() => hash(page)).toContain('from=0&to=3999999');
+    expect(await page.locator('.timeline rect.selected').count()).toBe(1);
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('an instance that is too short to see, of a time without windows, is marked on the timeline, which says so', async () => {
+    const { page, errors, close } = await open(browser, report(make(eight)), `view=timeline&from=${51 * 4e6}&to=${51 * 4e6 + 10}`);
+    const mark = page.locator('.timeline rect.selected');
+    await mark.waitFor();
+    expect(Number(await mark.getAttribute('width'))).toBe(4);
+    expect(plain(await page.locator('.timeline .canvas-bar').innerText())).toContain('No window of that time was kept: the timeline shows it as overview.');
+    await page.getByRole('button', { name: 'Zoom to the selected time' }).click();
+    await expect.poll(async () => Number(await mark.getAttribute('width'))).toBeGreaterThan(100);
+    await page.evaluate(() => (location.hash = 'view=timeline&from=0&to=10'));
+    await expect.poll(async () => plain(await page.locator('.timeline .canvas-bar').innerText())).not.toContain('No window');
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('of instances, those of the selected phase are shown, else of the phase with most; those of the program when asked for', async () => {
+    const { page, errors, close } = await open(browser, report(make({ ...eight, whole: true })), 'view=profile&frame=iterate');
+    const shown = async () => plain(await page.locator('.profile-instances').innerText());
+    await expect.poll(shown).toContain('iterate: 92 instances');
+    await page.evaluate(() => (location.hash = 'view=profile'));
+    await expect.poll(shown).toContain('iterate: 92 instances');
+    await page.locator('.profile-instances label', { hasText: /^Phase/ }).locator('select').selectOption('program, 1');
+    await expect.poll(shown).toContain('program: 1 instance');
+    await expect.poll(() => hash(page)).toContain('instances=');
+    await page.reload();
+    await expect.poll(shown).toContain('program: 1 instance');
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('times of functions are estimates', async () => {
+    const { page, errors, close } = await open(browser, report(make(eight)), 'view=profile&tree=path');
+    await frame(page, 'stress').hover();
+    await expect.poll(async () => plain(await page.locator('.tip').innerText())).toContain('Inclusive times of functions are estimates; MPI below them is exact.');
+    expect(plain(await page.locator('.profile-picture').innerText())).toContain('Inclusive time of a function is an estimate: MPI below it is exact');
     expect(errors).toEqual([]);
     await close();
   });
@@ -284,7 +323,7 @@ describe('the view', () => {
     const { page, errors, close } = await open(browser, report(make({ ranks: 8, instances: 100_000, group: 25, timed: false, names: ['he/at <b>"x"\\', 'stress 大'] })), 'view=profile&probe=1');
     const panel = page.locator('.profile-instances');
     await expect.poll(async () => plain(await panel.innerText())).toContain('100,000 instances, in 4,000 points of 25, each the mean');
-    expect(plain(await panel.innerText())).toContain('When an instance ran is not known here');
+    expect(plain(await panel.innerText())).toContain('When an instance ran is not known: the directory is of an earlier version');
     await page.locator('.listing-frames').getByRole('button', { name: 'he/at <b>"x"\\' }).click();
     await expect.poll(() => page.evaluate(() => new URLSearchParams(location.hash.slice(1)).get('frame'))).toBe('iterate/he\\/at <b>"x"\\\\');
     expect(await page.locator('main b').count()).toBe(0);

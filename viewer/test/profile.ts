@@ -9,6 +9,7 @@ export interface ProfileShape {
   readonly names?: readonly [string, string]; // instead of heat and stress
   readonly classes?: boolean; // the last rank is a class of its own
   readonly timed?: boolean; // when instances ran is known
+  readonly whole?: boolean; // the program has an instance too, as in every run
   readonly json?: Record<string, unknown>;
 }
 
@@ -109,6 +110,7 @@ export function profileOf(shape: ProfileShape): ProfileData {
   const points = Math.ceil((shape.instances ?? 0) / group);
   const whats = points > 0 ? ['whole', 'MPI_Allreduce'] : [];
   const series = whats.map((what, n) => ({ path: ['iterate'], iterations: -1, what: n === 0 ? what : 'mpi', function: n === 0 ? '' : what, cluster: 0, from: n * points, count: points, of: shape.instances ?? 0 }));
+  if (shape.whole) series.push({ path: [], iterations: -1, what: 'whole', function: '', cluster: 0, from: 0, count: 1, of: 1 });
   const each = (of: (first: number, many: number, whole: boolean) => number) =>
     Float64Array.from({ length: points * whats.length }, (_, k) => of((k % points) * group, Math.min(group, (shape.instances ?? 0) - (k % points) * group), k < points));
   const part = (whole: boolean) => (whole ? 1 : 0.25);

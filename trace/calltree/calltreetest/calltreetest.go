@@ -203,3 +203,19 @@ func Python(t testing.TB, args ...string) string {
 	}
 	return string(out)
 }
+
+// GoToolPprof runs the pprof of the Go distribution, which needs no network; a test that runs it needs go.
+func GoToolPprof(t testing.TB, args ...string) string {
+	t.Helper()
+	program, err := exec.Command("go", "tool", "-n", "pprof").Output() // builds it where it is not in the cache
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(strings.TrimSpace(string(program)), append([]string{"-symbolize=none"}, args...)...)
+	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir(), "HOME="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("pprof %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}

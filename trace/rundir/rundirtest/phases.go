@@ -1,7 +1,10 @@
 package rundirtest
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,8 +17,9 @@ import (
 
 // CheckPhases checks what a run directory says of phases, to the nanosecond and for each thread: rows directly in a
 // phase add up to its exclusive time, that and the phases in it to its inclusive time, exclusive times of all phases to
-// the program's; and that of all instances of a path, and of what was done in them, to those of profile.parquet. It
-// returns both tables.
+// the program's; and that of all instances of a path, and of what was done in them, to those of profile.parquet.
+// Instances have the times that the phases of the threads have, where all of these are kept, and elsewhere times in
+// which they can have been. It returns both tables.
 func CheckPhases(t testing.TB, dir string) (*parquet.Profile, []parquet.InstanceRow) {
 	t.Helper()
 	p, c := checkProfile(t, dir)
@@ -24,6 +28,7 @@ func CheckPhases(t testing.TB, dir string) (*parquet.Profile, []parquet.Instance
 		t.Fatal(err)
 	}
 	c.instances(in.Rows)
+	c.times(dir, in.Rows)
 	return p, in.Rows
 }
 
@@ -100,19 +105,40 @@ func (c phaseChecker) functionOf(path string) string {
 }
 
 // CheckPhasesIfKnown checks what a run directory says of phases, as CheckPhases does, unless it says that there was no
-// time for it. Where bursts were kept on their nodes there are no instances.
+// time for it. Where bursts were kept on their nodes there are no instances, and where no agent has reported them the
+// profile has no row; of a job without a rank there is neither.
 func CheckPhasesIfKnown(t testing.TB, dir string) {
 	t.Helper()
 	m, err := rundir.ReadManifest(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if m.Nobody() || m.Cells != nil {
+		lacksFile(t, dir, rundir.InstancesFile)
+	}
 	switch {
+	case m.Nobody():
+		lacksFile(t, dir, rundir.ProfileFile)
+	case m.Empty != "" && m.Cells != nil && m.Cells.RanksSilent == m.Ranks:
+		p, err := parquet.ReadProfileFile(filepath.Join(dir, rundir.ProfileFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(p.Rows); n > 0 {
+			t.Errorf("%d rows of the profile, though no agent has reported anything", n)
+		}
 	case lacks(m, rundir.ProfileFile+" is missing") || lacks(m, "named phases are missing in the profile"): // an agent of an earlier version does not sum by phase
 	case m.Cells != nil || lacks(m, rundir.InstancesFile+" is missing"):
 		CheckProfilePhases(t, dir)
 	default:
 		CheckPhases(t, dir)
+	}
+}
+
+func lacksFile(t testing.TB, dir, name string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s: %v, where there can be none", name, err)
 	}
 }
 
@@ -173,7 +199,9 @@ func (c phaseChecker) rows(p *parquet.Profile) {
 		case parquet.ProfileMPI:
 			is.function = c.functionOf(r.CallPath)
 		case parquet.ProfileComputation:
-			is.cluster = r.Cluster
+			if is.cluster = r.Cluster; r.OfKind > 0 {
+				is.cluster = r.OfKind
+			}
 		}
 		c.static[is] += r.TimeNS
 	}
@@ -255,6 +283,115 @@ func (c phaseChecker) instances(rows []parquet.InstanceRow) {
 	for i := range rows {
 		if r := &rows[i]; !r.OfThread && r.MostNS != most[point{thing{pathOf(r.InPhase, r.Phase), r.What, r.Function, r.Cluster}, r.Instance, r.Iterations}] {
 			c.Errorf("%+v: another thread has more", *r)
+		}
+	}
+}
+
+// An instanceOf is an instance of a phase path.
+type instanceOf struct {
+	path     string
+	instance int64
+}
+
+// spansOf are when the first thread begins each instance, and the last one ends it, by the phases of each thread.
+func spansOf(run *trace.Run) map[instanceOf]trace.Span {
+	spans := make(map[instanceOf]trace.Span)
+	for i := range run.Threads {
+		type interval struct {
+			path string
+			name uint32
+		}
+		var open []interval // outermost first
+		count := make(map[string]int64)
+		for _, p := range run.Threads[i].Phases {
+			open = open[:p.Depth]
+			if n := len(open); n > 0 && open[n-1].name == p.Name { // part of the one round it
+				open = append(open, open[n-1])
+				continue
+			}
+			names := []string{}
+			if n := len(open); n > 0 {
+				names = trace.PhaseNames(open[n-1].path)
+			}
+			path := trace.PhasePath(append(names, run.MarkNames[p.Name])...)
+			open = append(open, interval{path, p.Name})
+			at := instanceOf{path, count[path]}
+			count[path]++
+			s, known := spans[at]
+			if !known {
+				s = trace.Span{BeginNS: p.BeginNS, EndNS: p.EndNS}
+			}
+			spans[at] = trace.Span{BeginNS: min(s.BeginNS, p.BeginNS), EndNS: max(s.EndNS, p.EndNS)}
+		}
+	}
+	return spans
+}
+
+// times checks when instances ran. In the run they are, where it is here with all of its time, what the threads have;
+// elsewhere no thread has more of an instance than there is from its begin to its end, instances lie in one round them
+// and begin in their order, unless they are iterations, of which threads may lack some.
+func (c phaseChecker) times(dir string, rows []parquet.InstanceRow) {
+	c.Helper()
+	var spans map[instanceOf]trace.Span
+	if slices.ContainsFunc(rows, func(r parquet.InstanceRow) bool { return r.InPhase }) {
+		run, _, _, err := rundir.Read(dir)
+		if err != nil {
+			c.Fatal(err)
+		}
+		if run.Windows == nil {
+			spans = spansOf(run)
+		}
+	}
+	round := make(map[string]trace.Span) // of all instances of a path
+	last := make(map[[2]any]*parquet.InstanceRow)
+	for i := range rows {
+		r := &rows[i]
+		if r.OfThread || r.What != parquet.InstanceWhole {
+			if r.Timed {
+				c.Errorf("times of %+v", *r)
+			}
+			continue
+		}
+		if !r.Timed || r.MostNS > r.EndNS-r.BeginNS || r.LongestNS > r.EndNS-r.BeginNS {
+			c.Errorf("a thread has more of an instance than from its begin to its end: %+v", *r)
+		}
+		path := pathOf(r.InPhase, r.Phase)
+		of := [2]any{path, r.Iterations}
+		before := last[of]
+		last[of] = r
+		if before != nil && (before.Instance >= r.Instance || r.Iterations < 0 && before.BeginNS > r.BeginNS) {
+			c.Errorf("instance %+v is behind %+v", *r, *before)
+		}
+		if r.Iterations >= 0 {
+			continue
+		}
+		all, known := round[path]
+		if !known {
+			all = trace.Span{BeginNS: r.BeginNS, EndNS: r.EndNS}
+		}
+		round[path] = trace.Span{BeginNS: min(all.BeginNS, r.BeginNS), EndNS: max(all.EndNS, r.EndNS)}
+		if spans == nil || !r.InPhase {
+			continue
+		}
+		want := spans[instanceOf{path, r.Instance}]
+		for n := r.Instance; n < r.Instance+r.Instances; n++ {
+			at := instanceOf{path, n}
+			want.BeginNS, want.EndNS = min(want.BeginNS, spans[at].BeginNS), max(want.EndNS, spans[at].EndNS)
+			delete(spans, at)
+		}
+		if got := (trace.Span{BeginNS: r.BeginNS, EndNS: r.EndNS}); got != want {
+			c.Errorf("instance %d of %s is %v, its threads have it in %v", r.Instance, path, got, want)
+		}
+	}
+	if len(spans) > 0 {
+		c.Errorf("no rows of the instances %v", spans)
+	}
+	for path, s := range round {
+		if path == program {
+			continue
+		}
+		if up, known := round[parentOf(path)]; !known || s.BeginNS < up.BeginNS || s.EndNS > up.EndNS {
+			c.Errorf("%s is %v, what is round it %v", path, s, up)
 		}
 	}
 }

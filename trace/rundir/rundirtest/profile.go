@@ -96,15 +96,15 @@ func (p *Profiled) addRank(r int32) {
 	burst(Adi, WaitX, 2, 4, 3, 700_000+1_000*more)
 	for _, x := range []struct {
 		phase, send, wait string
-		cluster           int32
+		context, cluster  int32
 		ns                int64
-	}{{XSolve, SendX, WaitX, 1, 9_000_000}, {YSolve, "", WaitY, 2, 7_000_000}} {
+	}{{XSolve, SendX, WaitX, 3, 1, 9_000_000}, {YSolve, "", WaitY, 4, 2, 7_000_000}} { // y_solve is inlined into sweep
 		if x.send != "" {
 			mpi(x.phase, x.send, 6, 90_000+7*more, 6<<20, 0)
 		}
 		mpi(x.phase, x.wait, 6, 5_000_000-200_000*min(more, 20), 0, 6<<20)
-		burst(x.phase, x.wait, 3, x.cluster, 6, x.ns+400_000*more)
-		cut := burst(x.phase, x.wait, 3, 4, 0, 10_000) // whole in adi
+		burst(x.phase, x.wait, x.context, x.cluster, 6, x.ns+400_000*more)
+		cut := burst(x.phase, x.wait, x.context, 4, 0, 10_000) // whole in adi
 		cut.Records, cut.EstimatedNS, cut.MinNS, cut.MaxNS, cut.WholeNS = 0, 10_000, 0, 0, 0
 	}
 	mpi(Strange, Read, 2, 400_000, 0, 1<<16)

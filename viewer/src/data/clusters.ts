@@ -137,6 +137,12 @@ export type Cluster = Omit<Raw['clusters'][number], 'before' | 'after' | 'whole_
 export type Group = Omit<Raw['groups'][number], 'before' | 'after'> & { readonly before: string; readonly after: string }; // names of call paths, "" = any
 export type Clusters = Omit<Raw, 'clusters' | 'groups' | 'call_paths'> & { readonly clusters: Cluster[]; readonly groups: Group[] };
 
+// clustersOf are the clusters of kinds of computation, which the clusters name that stand for them: these come first.
+export function clustersOf(clusters: readonly Pick<Cluster, 'id' | 'kind'>[], kinds: readonly number[]): number[] {
+  const others = clusters.filter((c) => !kinds.includes(c.id) && kinds.includes(c.kind)).map((c) => c.id);
+  return [...kinds, ...others];
+}
+
 export const NOISE = -1;
 export const FILTERED = -2;
 export const MISSING = -3;

@@ -27,6 +27,7 @@ export function lossesOf(m: Manifest): string[] {
   add(l.marks_inside_calls, 'mark was set inside an MPI call', 'marks were set inside MPI calls');
   add(l.phase_ends_unmatched, 'end of a phase without a begin', 'ends of phases without a begin');
   add(l.phases_unfinished, 'phase has no end', 'phases have no end');
+  add(l.phases_too_deep, 'phase lies in 256 or more others and is part of the innermost of the first 256', 'phases lie in 256 or more others and are part of the innermost of the first 256');
   add(l.windows_evicted, 'window of full detail was evicted on its node, for lack of space', 'windows of full detail were evicted on their nodes, for lack of space');
   add(l.transfers_lost, 'transfer of a kept MPI call is not known: its node did not send it', 'transfers of kept MPI calls are not known: their nodes did not send them');
   add(l.messages_refused, 'message of an agent was malformed and refused', 'messages of agents were malformed and refused');

@@ -87,6 +87,7 @@ const losses = object({
   marks_inside_calls: count,
   phase_ends_unmatched: count,
   phases_unfinished: count,
+  phases_too_deep: count,
   counters_unavailable: list(text),
   lines_skipped: count,
   windows_evicted: count,

@@ -54,7 +54,7 @@ export function Bars({ t, scope, name }: Props) {
             Divided
             <select value={phases ? 'phases' : 'parts'} onChange={(e) => choose(e.currentTarget.value)}>
               <option value="phases" disabled={!hasPhases}>
-                by phase, each without those in it
+                by phase, exclusive
               </option>
               <option value="parts">into what is directly in it</option>
             </select>

@@ -1,5 +1,6 @@
 // The profile as an icicle: each frame as wide as its time, what is in it below it.
 import { useMemo, useRef, useState } from 'preact/hooks';
+import { clustersOf } from '../data/clusters';
 import { usePack } from '../data/context';
 import { labelsAt, type Levels } from '../data/levels';
 import { threadName } from '../data/names';
@@ -52,7 +53,7 @@ export function tipOf(pack: Pack, t: Tree, i: number, root: number): Omit<Tip, '
     title: fullName(t, i),
     ...(t.type[i] === 'cluster' ? { cluster: t.cluster[i]! } : {}),
     rows: rowsOf(pack, t, i, root),
-    says: t.type[i] === 'function' ? ['Times of functions are lower bounds.'] : [],
+    says: t.type[i] === 'function' ? ['Inclusive times of functions are estimates; MPI below them is exact.'] : [],
   };
 }
 
@@ -67,7 +68,7 @@ export function Flame({ t, root, frame, found, width, zoom, select, back }: Prop
   const area = useRef<SVGSVGElement>(null);
   const pale = (b: Box) => {
     if (found) return !found.has(b.frame);
-    return selection.clusters !== null && t.type[b.frame] === 'cluster' && !selection.clusters.includes(t.cluster[b.frame]!);
+    return selection.clusters !== null && t.type[b.frame] === 'cluster' && !clustersOf(pack.json.clusters?.clusters ?? [], [t.cluster[b.frame]!]).some((id) => selection.clusters!.includes(id));
   };
   const words = (b: Box): Omit<Tip, 'x' | 'y'> =>
     b.several > 0

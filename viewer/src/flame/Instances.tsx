@@ -12,9 +12,12 @@ import { SizedBox } from '../parts/SizedBox';
 import { hideTip, showTip, type Tip } from '../parts/tooltip';
 import { SaveTools } from '../save/SaveTools';
 import { goTo, select, useParam } from '../store';
-import { isTimed, keptOf, ownerName, ownerOf, perPixel, pointsOf, timeOf, whatName, whatOf, type Point } from './instances';
+import { isTimed, keptOf, NOT_KEPT, ownerName, ownerOf, perPixel, pointsOf, timeOf, whatName, whatOf, type Point } from './instances';
 
 const [LEFT, BOTTOM, TOP, RIGHT] = [72, 42, 8, 14];
+
+const PROGRAM = '\\'; // in the address, where an empty text is none; no path is this
+const keyOf = (s: InstanceSeries) => ownerOf(s) || PROGRAM;
 
 const nameOf = (p: Point) => (p.first === p.last ? `instance ${count(p.first)}` : `instances ${count(p.first)} to ${count(p.last)}`);
 
@@ -32,7 +35,7 @@ export function Instances({ owner: wanted, what: wantedWhat }: Props) {
   const [chosen, choose] = useParam('instances', '');
   const [said, setWhat] = useParam('what', '');
   const busiest = useMemo(() => owners.reduce<InstanceSeries | null>((a, b) => (a && a.of >= b.of ? a : b), null), [owners]);
-  const owner = owners.find((s) => ownerOf(s) === chosen) ?? owners.find((s) => ownerOf(s) === wanted) ?? busiest;
+  const owner = owners.find((s) => keyOf(s) === chosen) ?? (wanted ? owners.find((s) => ownerOf(s) === wanted) : null) ?? busiest;
   const series = useMemo(() => (owner ? all.filter((s) => ownerOf(s) === ownerOf(owner)) : []), [all, owner]);
   const s = series.find((k) => whatOf(k) === (said || wantedWhat)) ?? series[0];
   const points = useMemo(() => (s ? pointsOf(pack, s) : []), [pack, s]);
@@ -57,9 +60,9 @@ export function Instances({ owner: wanted, what: wantedWhat }: Props) {
         <>
           <label class="field">
             Phase
-            <select value={ownerOf(owner)} onChange={(e) => choose(e.currentTarget.value)}>
+            <select value={keyOf(owner)} onChange={(e) => choose(e.currentTarget.value)}>
               {owners.map((k) => (
-                <option key={ownerOf(k)} value={ownerOf(k)}>
+                <option key={keyOf(k)} value={keyOf(k)}>
                   {ownerName(k)}, {count(k.of)}
                 </option>
               ))}
@@ -110,7 +113,7 @@ export function Instances({ owner: wanted, what: wantedWhat }: Props) {
             {nameOf(shown)}: {ns(shown.mean)} mean, {ns(shown.most)} most{shown.whose >= 0 ? ` (${threadName(pack, shown.whose)})` : ''}.{' '}
             {time ? (
               <>
-                It ran from {ns(time[0])} to {ns(time[1])}, which is selected in all views.{keptOf(pack.json.manifest, time) ? '' : ' No calls of that time are kept: the timeline shows its overview.'}{' '}
+                It ran from {ns(time[0])} to {ns(time[1])}, which is selected in all views.{keptOf(pack.json.manifest, time) ? '' : ` ${NOT_KEPT}`}{' '}
                 <button type="button" class="link" onClick={() => goTo('timeline', { fromNS: time[0], toNS: time[1] })}>
                   Timeline
                 </button>
@@ -143,7 +146,7 @@ function Key({ name, line }: { name: string; line: string }) {
   );
 }
 
-const UNTIMED = 'When an instance ran is not known here: the directory has the times of phases in kept windows alone.';
+const UNTIMED = 'When an instance ran is not known: the directory is of an earlier version, whose instances.parquet has no times.';
 
 // whyNot says why there are no instances.
 const whyNot = (format: number) =>

@@ -72,6 +72,8 @@ export function keptOf(m: Manifest | null, [from, to]: readonly [number, number]
   return windows.length === 0 || windows.some((w) => w.begin_ns < to && w.end_ns > from);
 }
 
+export const NOT_KEPT = 'No window of that time was kept: the timeline shows it as overview.';
+
 // Drawn is what a pixel shows.
 interface Drawn {
   readonly middle: number;

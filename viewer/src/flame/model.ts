@@ -129,8 +129,8 @@ export function below(t: Tree, frame: number): number[] {
   return list;
 }
 
-// clustersIn are the clusters in a frame, those with the most time first.
-export function clustersIn(t: Tree, frame: number): number[] {
+// kindsIn are the kinds of computation in a frame, by the clusters that stand for them, those with the most time first.
+export function kindsIn(t: Tree, frame: number): number[] {
   const time = new Map<number, number>();
   for (const i of below(t, frame)) if (t.type[i] === 'cluster') time.set(t.cluster[i]!, (time.get(t.cluster[i]!) ?? 0) + t.ns[i]!);
   return [...time].sort((a, b) => b[1] - a[1] || a[0] - b[0]).map(([id]) => id);

@@ -1,5 +1,5 @@
-// What lies over the timeline's canvases as vectors: the time axis, names of threads, kept windows, what is being
-// dragged and the cursor.
+// What lies over the timeline's canvases as vectors: the time axis, names of threads, kept windows, the time that is
+// selected, what is being dragged and the cursor.
 import { usePack } from '../data/context';
 import { threadOf } from '../data/names';
 import type { Span } from '../draw/span';
@@ -11,7 +11,17 @@ export interface Box {
   rows: Span | null;
 }
 
-export function Overlay({ frame, box, cursor, kept }: { frame: Frame; box: Box | null; cursor: Box | null; kept: Span[] }) {
+interface Props {
+  readonly frame: Frame;
+  readonly box: Box | null;
+  readonly cursor: Box | null;
+  readonly kept: Span[];
+  readonly selected: Span | null; // in time
+}
+
+const NARROWEST = 4; // px of a selected time, so that it can be found
+
+export function Overlay({ frame, box, cursor, kept, selected }: Props) {
   const { ticks, base } = timeTicks(frame.time, frame.width);
   const inside = ticks.filter((t) => t.at >= frame.time.from && t.at <= frame.time.to);
   return (
@@ -48,11 +58,16 @@ export function Overlay({ frame, box, cursor, kept }: { frame: Frame; box: Box |
         </g>
       ) : null}
       <Names frame={frame} />
+      {selected ? <rect class="selected" clip-path="url(#timeline-all)" {...widened(rectOf(frame, { time: selected, rows: null }))} /> : null}
       {box ? <rect class="drag" clip-path="url(#timeline-all)" {...rectOf(frame, box)} /> : null}
       {cursor ? <rect class="cursor" clip-path="url(#timeline-threads)" {...rectOf(frame, cursor)} /> : null}
     </svg>
   );
 }
+
+type Rect = ReturnType<typeof rectOf>;
+
+const widened = (r: Rect): Rect => (r.width < NARROWEST ? { ...r, x: r.x - (NARROWEST - r.width) / 2, width: NARROWEST } : r);
 
 function rectOf(frame: Frame, { time, rows }: Box) {
   const [from, to] = time ? [xOf(frame, time.from), xOf(frame, time.to)] : [0, frame.width];

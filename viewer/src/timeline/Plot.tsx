@@ -8,7 +8,7 @@ import { usePixelRatio } from '../draw/surface';
 import { ns, plural } from '../format';
 import { useKeys } from '../parts/keys';
 import { hideTip, showTip } from '../parts/tooltip';
-import { select, toggleCluster, useSelection } from '../store';
+import { select, toggleCluster, useSelection, type Selection } from '../store';
 import { useBins } from './bins';
 import { frameOf, GUTTER, rowAt, RIGHT, timeAt, zoneAt, type Frame } from './frame';
 import { Overlay, type Box } from './Overlay';
@@ -151,8 +151,8 @@ export function Plot(props: PlotProps) {
         setRows(allRows);
       },
       f: () => {
-        const target = selection.fromNS !== null && selection.toNS !== null && selection.toNS > selection.fromNS ? { from: selection.fromNS, to: selection.toNS } : cursor?.time;
-        if (target) setTime(zoomed(target, (target.from + target.to) / 2, 1.2, whole, LEAST_NS));
+        const target = selectedTime(selection, whole) ?? cursor?.time;
+        if (target) setTime(around(target, whole));
       },
       '[': () => cursor && select({ fromNS: Math.round(cursor.time.from), toNS: Math.max(selection.toNS ?? whole.to, cursor.time.from) }),
       ']': () => cursor && select({ fromNS: Math.min(selection.fromNS ?? whole.from, cursor.time.to), toNS: Math.round(cursor.time.to) }),
@@ -184,13 +184,19 @@ export function Plot(props: PlotProps) {
     >
       <Profile frame={frame} colour={props.colour} variant={props.variant} coded={props.coded} />
       <Threads frame={frame} source={source} colour={props.colour} variant={props.variant} messages={props.messages} critical={props.critical} drawn={props.drawn} />
-      <Overlay frame={frame} box={dragged} cursor={cursor && { time: cursor.time, rows: { from: cursor.thread, to: cursor.thread + 1 } }} kept={kept} />
+      <Overlay frame={frame} box={dragged} cursor={cursor && { time: cursor.time, rows: { from: cursor.thread, to: cursor.thread + 1 } }} kept={kept} selected={selectedTime(selection, whole)} />
     </div>
   );
 }
 
 const labelOf = (threads: number, { time }: Frame) =>
   `Timeline of ${plural(threads, 'thread')}, ${ns(time.from)} to ${ns(time.to)}. Arrow keys go from burst to burst, w and s zoom, a and d move, question mark lists all keys.`;
+
+// around is a time with a margin.
+export const around = (s: Span, whole: Span): Span => zoomed(s, (s.from + s.to) / 2, 1.2, whole, LEAST_NS);
+
+// selectedTime is the part of a run that is selected; null: all of it.
+export const selectedTime = ({ fromNS, toNS }: Selection, whole: Span): Span | null => (fromNS === null && toNS === null ? null : { from: fromNS ?? whole.from, to: Math.max(fromNS ?? whole.from, toNS ?? whole.to) });
 
 const clip = (s: Span, to: Span): Span => ({ from: Math.max(s.from, to.from), to: Math.min(s.to, to.to) });
 

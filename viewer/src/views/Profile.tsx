@@ -1,5 +1,6 @@
 // Where the time goes: what ran in what, by phase or by call path; ranks in a phase; instances of a phase.
 import { useMemo, useRef, useState } from 'preact/hooks';
+import { clustersOf } from '../data/clusters';
 import { usePack } from '../data/context';
 import { threadName } from '../data/names';
 import '../draw/canvas.css';
@@ -7,7 +8,7 @@ import { Bars } from '../flame/Bars';
 import { Flame, rowsOf } from '../flame/Flame';
 import '../flame/flame.css';
 import { Instances } from '../flame/Instances';
-import { below, clustersIn, frameOf, fullName, imbalance, isInner, matching, pathOf, stackOf, timeOf, treeOf, type By, type Tree } from '../flame/model';
+import { below, frameOf, fullName, imbalance, isInner, kindsIn, matching, pathOf, stackOf, timeOf, treeOf, type By, type Tree } from '../flame/model';
 import { count, ns, percent, plural, ratio } from '../format';
 import { useKeyHelp, useKeys, type Keys } from '../parts/keys';
 import { Listing } from '../parts/Listing';
@@ -192,7 +193,7 @@ function Picture({ t, root, frame, found, zoom, choose, back }: PartProps & { zo
       </div>
       <p class="note">
         Width is time of all threads; below a frame is what ran in it, the longest at the left. Colours are those of clusters, MPI is grey. Click: zoom.
-        {t.by === 'path' ? ' Inclusive time of a function is a lower bound: it has the MPI calls below it and the bursts between two of them, which is all that is seen of it.' : ''}
+        {t.by === 'path' ? ' Inclusive time of a function is an estimate: MPI below it is exact; a burst between two calls counts in the innermost function that both are in, which may have been left and entered again between them.' : ''}
       </p>
       <Details t={t} root={root} frame={frame} />
     </Panel>
@@ -203,7 +204,8 @@ function Picture({ t, root, frame, found, zoom, choose, back }: PartProps & { zo
 function Details({ t, root, frame }: { t: Tree; root: number; frame: number }) {
   const pack = usePack();
   const selection = useSelection();
-  const clusters = useMemo(() => clustersIn(t, frame).filter((id) => id >= 1), [t, frame]);
+  const kinds = useMemo(() => kindsIn(t, frame).filter((id) => id >= 1), [t, frame]);
+  const clusters = useMemo(() => clustersOf(pack.json.clusters?.clusters ?? [], kinds), [pack, kinds]);
   const all = JSON.stringify([...(selection.clusters ?? [])].sort()) === JSON.stringify([...clusters].sort());
   const classes = t.classes.map((of, c) => ({ c, mean: of[frame]! / (pack.json.manifest?.kept.classes[c]?.size ?? NaN) })).filter(({ mean }) => Number.isFinite(mean));
   return (
@@ -220,7 +222,7 @@ function Details({ t, root, frame }: { t: Tree; root: number; frame: number }) {
       <p>
         {clusters.length > 0 ? (
           <button type="button" aria-pressed={all} onClick={() => select({ clusters: all ? null : clusters })}>
-            {clusters.length === 1 ? `Select cluster ${clusters[0]!} in all views` : `Select its ${plural(clusters.length, 'cluster')} in all views`}
+            {kinds.length > 1 ? `Select its ${plural(kinds.length, 'kind')} of computation in all views` : clusters.length === 1 ? `Select cluster ${clusters[0]!} in all views` : `Select cluster ${kinds[0]!} and its ${plural(clusters.length - 1, 'variant')} in all views`}
           </button>
         ) : null}{' '}
         {t.whose[frame]! >= 0 ? (

@@ -9,6 +9,7 @@ import { onlyCollectives, scopesOf } from '../data/waits';
 import { threadName } from '../data/names';
 import { length } from '../draw/span';
 import { Legend } from '../draw/Legend';
+import { keptOf, NOT_KEPT } from '../flame/instances';
 import { count, ns, plural } from '../format';
 import { greyOf, waitGround } from '../palette';
 import { useKeyHelp, type Keys } from '../parts/keys';
@@ -18,7 +19,7 @@ import { SaveTools } from '../save/SaveTools';
 import { goTo, useParam, useSelection } from '../store';
 import { useTheme } from '../theme';
 import { critical, type Critical } from '../timeline/critical';
-import { LEAST_NS, Plot } from '../timeline/Plot';
+import { around, LEAST_NS, Plot, selectedTime } from '../timeline/Plot';
 import { bursts, calls, coder, codes, gaps, kindsOf, overview, waits, wholeTime } from '../timeline/source';
 import type { Drawn } from '../timeline/Threads';
 import { useZoom } from '../timeline/zoom';
@@ -82,6 +83,8 @@ export function Timeline() {
     setTime(whole);
     setRows({ from: 0, to: pack.json.threads });
   };
+  const selected = selectedTime(selection, whole);
+  const near = selected && around(selected, whole);
   const shown = Math.ceil(rows.to) - Math.floor(rows.from);
   return (
     <div class="timeline" ref={picture}>
@@ -94,6 +97,12 @@ export function Timeline() {
         <button type="button" disabled={all} onClick={showAll} aria-keyshortcuts="0">
           Show everything
         </button>
+        {selected ? (
+          <button type="button" disabled={time.from === near?.from && time.to === near.to} onClick={() => near && setTime(near)} aria-keyshortcuts="f">
+            Zoom to the selected time
+          </button>
+        ) : null}
+        {selected && !keptOf(pack.json.manifest, [selected.from, selected.to]) ? <span class="note">{NOT_KEPT}</span> : null}
         {pack.json.detail.messages > 0 ? (
           <label>
             <input type="checkbox" checked={lines === 'yes'} onChange={(e) => setLines(e.currentTarget.checked ? 'yes' : 'no')} /> Messages
