@@ -99,7 +99,7 @@ func (p *packer) cut(b *section.Block, behind []uint64) {
 		p.encode(b)
 		return
 	}
-	from, marks, ticks := 0, 0, b.Origin
+	from, marks, counted, ticks := 0, 0, 0, b.Origin
 	for i, row := range behind {
 		to := int(row - b.First)
 		b.Part(&p.part, from, to)
@@ -114,7 +114,8 @@ func (p *packer) cut(b *section.Block, behind []uint64) {
 			marks = len(b.Marks)
 			p.part.GapsBefore, p.part.GapsInside = append(p.part.GapsBefore, b.GapsBefore...), append(p.part.GapsInside, b.GapsInside...)
 		}
-		p.part.FirstMark, p.part.Marks = b.FirstMark+uint64(first), append(p.part.Marks, b.Marks[first:marks]...)
+		p.part.FirstMark = b.FirstMark + uint64(first)
+		counted += b.PartOfMarks(&p.part, first, marks, counted)
 		p.encode(&p.part)
 	}
 }

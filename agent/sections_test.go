@@ -57,7 +57,14 @@ func drawBlocks(t *rapid.T, ring, first uint64) (list []*section.Block, rows uin
 		}
 		rows += uint64(b.Rows)
 		for range rapid.SampledFrom([]int{0, 0, 3, section.MaxRows}).Draw(t, "marks") {
-			b.Marks = append(b.Marks, section.Mark{Ticks: origin, What: section.Event, Name: random.Uint32N(3), Value: random.Int64()})
+			switch at := origin + random.Uint64N(5000); { // some in rows, in order
+			case len(b.Marks) > 0 && at < b.Marks[len(b.Marks)-1].Ticks:
+				b.AddMark(section.Mark{Ticks: b.Marks[len(b.Marks)-1].Ticks, What: section.Event, Name: random.Uint32N(3), Value: random.Int64()}, nil)
+			case random.IntN(2) == 0:
+				b.AddMark(section.Mark{Ticks: at, What: section.BeginPhase, Name: random.Uint32N(3)}, nil)
+			default:
+				b.AddMark(section.Mark{Ticks: at, What: section.EndPhase, Name: random.Uint32N(3)}, []int64{random.Int64(), int64(len(b.Marks))})
+			}
 		}
 		b.FirstMark = 4
 		if rapid.Bool().Draw(t, "gaps") {
@@ -73,9 +80,11 @@ func drawBlocks(t *rapid.T, ring, first uint64) (list []*section.Block, rows uin
 
 // A said is what blocks say of a row of a ring, or beside its rows.
 type said struct {
-	Ring, FirstMark   uint64
+	Ring              uint64
 	Row               sectiontest.Row
-	Marks             []section.Mark
+	Number            uint64 // of the mark
+	Mark              section.Mark
+	Counts            []int64 // of the mark
 	GapBefore, GapsIn []uint64
 }
 
@@ -85,12 +94,11 @@ func saidBy(blocks []*section.Block) (rows, beside []said) {
 		for _, row := range sectiontest.RowsOf(b) {
 			rows = append(rows, said{Ring: b.Ring, Row: row})
 		}
-		if len(b.Marks)+len(b.GapsBefore)+len(b.GapsInside) > 0 {
-			x := said{Ring: b.Ring, Marks: b.Marks, GapBefore: b.GapsBefore, GapsIn: b.GapsInside}
-			if len(b.Marks) > 0 {
-				x.FirstMark = b.FirstMark
-			}
-			beside = append(beside, x)
+		b.EachMark(func(i int, m *section.Mark, counts []int64) {
+			beside = append(beside, said{Ring: b.Ring, Number: b.FirstMark + uint64(i), Mark: *m, Counts: slices.Clone(counts)})
+		})
+		if len(b.GapsBefore)+len(b.GapsInside) > 0 {
+			beside = append(beside, said{Ring: b.Ring, GapBefore: b.GapsBefore, GapsIn: b.GapsInside})
 		}
 	}
 	return rows, beside

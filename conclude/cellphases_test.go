@@ -2,6 +2,7 @@ package conclude
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -97,11 +98,22 @@ func marked(t *testing.T, n, iterations int) *record {
 				x.Paused = []uint32{7}
 			}
 			own := next(x.Ring, from, to)
-			x.FirstMark, x.Marks = marks[x.Ring], own
+			counts := countsAt(random, x, own)
+			x.FirstMark, x.Marks, x.MarkCounts = marks[x.Ring], own, counts
 			if random.IntN(2) == 0 && len(own) > 0 { // some arrive ahead of the rows
 				k := random.IntN(len(own))
-				list = append(list, said{rows: &sectiontest.Rows{Ring: x.Ring, First: x.First, FirstMark: x.FirstMark, Origin: own[0].Ticks, Marks: own[:k+1]}})
-				x.FirstMark, x.Marks = x.FirstMark+uint64(k)+1, own[k+1:]
+				counted := 0
+				for _, m := range own[:k+1] {
+					if m.Counted {
+						counted++
+					}
+				}
+				ahead := &sectiontest.Rows{Ring: x.Ring, First: x.First, FirstMark: x.FirstMark, Origin: own[0].Ticks, Marks: own[:k+1]}
+				x.FirstMark, x.Marks, x.MarkCounts = x.FirstMark+uint64(k)+1, own[k+1:], nil
+				for _, column := range counts {
+					ahead.MarkCounts, x.MarkCounts = append(ahead.MarkCounts, column[:counted]), append(x.MarkCounts, column[counted:])
+				}
+				list = append(list, said{rows: ahead})
 			}
 			marks[x.Ring] += uint64(len(own))
 			list = append(list, m)
@@ -109,6 +121,35 @@ func marked(t *testing.T, n, iterations int) *record {
 		a.messages = list
 	}
 	return r
+}
+
+// countsAt says of most marks what the burst that each interrupts had counted by then: all of the first event early in
+// it, the second one evenly. Few are not read, or wrong.
+func countsAt(random *rand.Rand, x *sectiontest.Rows, marks []section.Mark) (counts [][]int64) {
+	counts = make([][]int64, 2)
+	row, begin := 0, x.Origin
+	for i := range marks {
+		m := &marks[i]
+		for row < len(x.Function) && begin+x.Burst[row] < m.Ticks {
+			begin += x.Burst[row] + x.Call[row]
+			row++
+		}
+		if m.What == section.Event || row == len(x.Function) || m.Ticks < begin || random.IntN(40) == 0 {
+			continue
+		}
+		m.Counted = true
+		for k := range counts {
+			v := x.Counts[k][row]
+			if part := float64(m.Ticks-begin) / float64(max(x.Burst[row], 1)); k == 1 || part < .1 {
+				v = int64(float64(v) * min(1, part*float64(10-9*k)))
+			}
+			if random.IntN(60) == 0 {
+				v = []int64{math.MinInt64, -7}[random.IntN(2)]
+			}
+			counts[k] = append(counts[k], v)
+		}
+	}
+	return counts
 }
 
 // phaseRows are the rows of a profile that are of threads, without what is known of few, by what they are of.
@@ -172,6 +213,12 @@ func TestCellsPhases(t *testing.T) {
 		a, b := phaseRows(want.Levels.Profile), phaseRows(got.Levels.Profile)
 		if d := cmp.Diff(a, b); d != "" {
 			t.Errorf("kinds %v: the profile differs (-as usual +cells):\n%s", kinds, d)
+		}
+		exact := func(r parquet.ProfileRow) bool {
+			return r.Kind == parquet.ProfileComputation && r.Count == 0 && r.TimeNS > r.EstimatedNS
+		}
+		if !slices.ContainsFunc(got.Levels.Profile.Rows, exact) {
+			t.Error("no burst is cut where its counters were read")
 		}
 		if cut := slices.ContainsFunc(got.Levels.Profile.Rows, func(r parquet.ProfileRow) bool { return r.EstimatedNS > 0 && strings.Contains(r.Phase, "/") }); !cut {
 			t.Error("no burst crosses a border")

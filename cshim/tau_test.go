@@ -152,6 +152,7 @@ TAU_GLOBAL_PHASE(output, "output", "", TAU_IO)
 int main(int argc, char **argv)
 {
 	const char *name = "ITERATE 51", **counters = 0, *text;
+	char made[] = "made", *where = made;
 	void *handle;
 	int count = 1;
 	long calls = 1;
@@ -165,6 +166,8 @@ int main(int argc, char **argv)
 	if (argc > 0) TAU_PHASE_START(s); else TAU_PHASE_STOP(s);
 	TAU_START("a");
 	TAU_STOP("a");
+	TAU_START(made);
+	TAU_STOP(where);
 	TAU_PHASE_STOP(s);
 	TAU_PHASE_STOP(d);
 	TAU_PROFILER_CREATE(handle, "handled", "", TAU_USER);
@@ -195,7 +198,7 @@ int other(void)
 	return TAU_PROFILE_GET_NODE();
 }
 `
-	const said = "3ff04:ITERATE 51:1:0 1ff04:x_solve:2:0 1ff01::1:0 1ff01::2:0 1ff01:a:0:0 1ff02:a:0:0 1ff02::2:0 1ff02::1:0 " +
+	const said = "3ff04:ITERATE 51:1:0 1ff04:x_solve:2:0 1ff01::1:0 1ff01::2:0 1ff01:a:0:0 1ff02:a:0:0 1ff01:made:0:0 1ff02:made:0:0 1ff02::2:0 1ff02::1:0 " +
 		"1ff04:handled:3:0 1ff01::3:0 1ff02::3:0 " +
 		"1ff04:t:4:0 1ff01::4:0 1ff04:output:5:0 1ff01::5:0 1ff02::5:0 1ff02::4:0 1ff03:e:0:5 "
 	program := filepath.Join(in.dir, "program")

@@ -62,6 +62,19 @@ func (t *Thread) cut(kept []Span) Thread {
 	c.Lost = slices.DeleteFunc(slices.Clone(t.Lost), func(s Span) bool { return !within(kept, s.BeginNS, s.EndNS) })
 	c.Events = slices.DeleteFunc(slices.Clone(t.Events), func(e Event) bool { return !within(kept, e.TimeNS, e.TimeNS) })
 	c.cutPhases(kept)
+	c.Readings = t.Readings.cut(kept)
+	return c
+}
+
+func (r *Readings) cut(kept []Span) Readings {
+	rows := rowsWithin(kept, r.TimeNS, func(i int) int64 { return r.TimeNS[i] })
+	if len(rows) == 0 {
+		return Readings{}
+	}
+	c := Readings{TimeNS: pick(r.TimeNS, rows)}
+	for _, column := range r.Counters {
+		c.Counters = append(c.Counters, pick(column, rows))
+	}
 	return c
 }
 

@@ -53,6 +53,21 @@ func TestCut(t *testing.T) {
 	})
 }
 
+// A cut has the readings in its spans.
+func TestCutReadings(t *testing.T) {
+	run := &trace.Run{Counters: make([]trace.Counter, 2), Threads: []trace.Thread{{
+		EndNS: 100, Readings: trace.Readings{TimeNS: []int64{1, 10, 10, 20, 21, 90}, Counters: [][]int64{{1, 2, 3, 4, 5, 6}, {7, 8, 9, 10, 11, trace.NoCount}}},
+	}}}
+	kept := [][]trace.Span{{{BeginNS: 10, EndNS: 20}, {BeginNS: 80, EndNS: 100}}}
+	want := trace.Readings{TimeNS: []int64{10, 10, 20, 90}, Counters: [][]int64{{2, 3, 4, 6}, {8, 9, 10, trace.NoCount}}}
+	if d := cmp.Diff(want, run.Cut(nil, kept).Threads[0].Readings); d != "" {
+		t.Error(d)
+	}
+	if got := run.Cut(nil, [][]trace.Span{{{BeginNS: 30, EndNS: 40}}}).Threads[0].Readings; got.Len() != 0 || got.Counters != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
 // addTransfers has calls of a thread post and complete transfers.
 func addTransfers(t *rapid.T, th *trace.Thread) {
 	x := &th.Transfers

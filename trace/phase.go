@@ -26,6 +26,16 @@ type Event struct {
 	Value  int64
 }
 
+// Readings are what bursts of a thread had counted when phases began or ended in them, since their own begin. All
+// columns have one length.
+type Readings struct {
+	TimeNS   []int64   // ascending; of several at one time the last one counts
+	Counters [][]int64 // one column per Run.Counters; NoCount where a value is missing
+}
+
+// Len returns the number of readings.
+func (r *Readings) Len() int { return len(r.TimeNS) }
+
 // A Pause is the time between two recorded calls of a thread in which the program had paused recording.
 type Pause struct{ BeginNS, EndNS int64 }
 

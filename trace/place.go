@@ -123,18 +123,37 @@ func common(a, b []Frame) int {
 	return n
 }
 
-// pathNames are the names of call paths, as Run.Names has them.
-func pathNames(paths []CallPath) []string {
-	names := make([]string, len(paths))
-	groups := byPlace(paths)
+// PlaceNames are the names of the places of a run's call paths, one for each path: what their names begin with.
+func (r *Run) PlaceNames() []string {
+	if r.WholePaths {
+		return r.Names()
+	}
+	names := make([]string, len(r.CallPaths))
+	groups := byPlace(r.CallPaths)
+	for k, name := range placeNames(r.CallPaths, groups) {
+		for _, i := range groups[k] {
+			names[i] = name
+		}
+	}
+	return names
+}
+
+func placeNames(paths []CallPath, groups [][]int) []string {
 	places := make([]CallPath, len(groups))
 	for k, group := range groups {
 		places[k] = paths[group[0]]
 	}
-	of := distinct(len(places), []func(k int) string{
+	return distinct(len(places), []func(k int) string{
 		func(k int) string { return places[k].String() },
 		func(k int) string { return places[k].precise() },
 	})
+}
+
+// pathNames are the names of call paths, as Run.Names has them.
+func pathNames(paths []CallPath) []string {
+	names := make([]string, len(paths))
+	groups := byPlace(paths)
+	of := placeNames(paths, groups)
 	for k, group := range groups {
 		if len(group) == 1 {
 			names[group[0]] = of[k]

@@ -152,7 +152,9 @@ type Thread struct {
 	Phases []Phase // by begin, the outer one first
 	Events []Event // by time
 	Pauses []Pause // by begin
-	Lost   []Span  // by begin: between two calls, others for which there was no room
+	// What was counted until phases began and ended inside of bursts; empty where that was not read.
+	Readings Readings
+	Lost     []Span // by begin: between two calls, others for which there was no room
 
 	// What of the thread's time is here, by begin, apart from each other; all of it where the run has no windows.
 	Kept []Span

@@ -241,7 +241,11 @@ func (f *Former) Mark(r *ring.Record) {
 	if r.Mark == ring.Event {
 		m.Value = r.Value
 	}
-	b.Marks = append(b.Marks, m)
+	counts := r.Counts
+	if len(counts) != f.events || r.Mark == ring.Event { // as of a call
+		counts = nil
+	}
+	b.AddMark(m, counts)
 	f.marks++
 	f.rows++
 }

@@ -23,6 +23,7 @@ type row = sectiontest.Row
 type mark struct {
 	Number uint64
 	section.Mark
+	Counts []int64
 }
 
 // rowsOf are the rows and the marks of blocks.
@@ -33,8 +34,14 @@ func rowsOf(t interface{ Fatalf(string, ...any) }, blocks []*section.Block) (row
 		}
 		rows = append(rows, sectiontest.RowsOf(b)...)
 		for i, m := range b.Marks {
-			marks = append(marks, mark{b.FirstMark + uint64(i), m})
+			marks = append(marks, mark{b.FirstMark + uint64(i), m, nil})
 		}
+		first := len(marks) - len(b.Marks)
+		b.EachMark(func(i int, _ *section.Mark, counts []int64) {
+			if len(counts) > 0 {
+				marks[first+i].Counts = slices.Clone(counts)
+			}
+		})
 	}
 	return rows, marks
 }
@@ -152,11 +159,11 @@ func TestFormMarks(t *testing.T) {
 		{Number: 4, Enter: 400, Exit: 410, Burst: 90, Call: 1, NoBurst: true, Paused: true, Polls: 1},
 	}, rows)
 	same(t, []mark{
-		{0, section.Mark{Ticks: 90, What: section.BeginPhase, Name: 3}},
-		{1, section.Mark{Ticks: 130, What: section.Event, Name: 4, Value: -9}},
-		{2, section.Mark{Ticks: 130, What: section.Event, Value: 1 << 62}},
-		{3, section.Mark{Ticks: 230, What: section.EndPhase, Name: 3}},
-		{4, section.Mark{Ticks: 240, What: section.EndPhase}},
+		{0, section.Mark{Ticks: 90, What: section.BeginPhase, Name: 3}, nil},
+		{1, section.Mark{Ticks: 130, What: section.Event, Name: 4, Value: -9}, nil},
+		{2, section.Mark{Ticks: 130, What: section.Event, Value: 1 << 62}, nil},
+		{3, section.Mark{Ticks: 230, What: section.EndPhase, Name: 3}, nil},
+		{4, section.Mark{Ticks: 240, What: section.EndPhase}, nil},
 	}, marks)
 	if f.Marks() != 5 {
 		t.Errorf("Marks() = %d, want 5", f.Marks())
@@ -185,7 +192,17 @@ func drawRecords(t *rapid.T, events int) (records []ring.Record, rows []row, mar
 		if some(8) {
 			r = ring.Record{Enter: r.Enter, Exit: r.Enter, Mark: ring.Event, Name: random.Uint32N(9), Value: random.Int64(), Lost: r.Lost, Paused: r.Paused}
 			marked = max(marked, r.Enter) // that of a clock which steps back is the one before it
-			marks = append(marks, mark{uint64(len(marks)), section.Mark{Ticks: marked, What: section.Event, Name: r.Name, Value: r.Value}})
+			x := mark{uint64(len(marks)), section.Mark{Ticks: marked, What: section.Event, Name: r.Name, Value: r.Value}, nil}
+			if some(2) { // which counts, perhaps of another number of events
+				r.Mark, r.Value, x.What, x.Value = ring.Begin, 0, section.BeginPhase, 0
+				for range events + random.IntN(2) {
+					r.Counts = append(r.Counts, random.Int64N(1<<40))
+				}
+				if n := len(r.Counts); n == events && n > 0 {
+					x.Counted, x.Counts = true, slices.Clone(r.Counts)
+				}
+			}
+			marks = append(marks, x)
 			records = append(records, r)
 			continue
 		}

@@ -196,6 +196,8 @@ type columns struct {
 	before, after []uint32
 	counts        []int64 // of all events
 	complete      []int32
+	callNS        []int64 // of the block's rows that are taken
+	callRows      []int32 // of the sums of calls, plus 1, by the block's sites
 	coords        []float64
 	stretch       stretchOf
 }

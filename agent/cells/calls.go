@@ -8,7 +8,6 @@ import (
 
 	"moriens/analysis/grouping"
 	"moriens/analysis/kinds"
-	"moriens/analysis/phase"
 	"moriens/analysis/space"
 	"moriens/internal/section"
 )
@@ -38,14 +37,21 @@ func (k *Store) addBlock(b *section.Block) error {
 	if r == nil {
 		return fmt.Errorf("cells: a block of unknown ring %016x", b.Ring)
 	}
-	marks := r.addMarks(b, k.clock(r.process.clock).nsPerTick)
+	r.addMarks(b)
+	err := k.addContent(r, b)
+	r.phases.bound(k.clock(r.process.clock).nsPerTick)
+	return err
+}
+
+// addContent takes what is in a block beside marks.
+func (k *Store) addContent(r *ring, b *section.Block) error {
 	if b.Rows+len(b.Collectives) == 0 && len(b.Marks)+len(b.GapsBefore)+len(b.GapsInside) > 0 {
-		return marks
+		return nil
 	}
 	if err := r.check(b); err != nil {
-		return fmt.Errorf("cells: ring %016x, call %d: %w", b.Ring, b.First, errors.Join(err, marks))
+		return fmt.Errorf("cells: ring %016x, call %d: %w", b.Ring, b.First, err)
 	}
-	return errors.Join(marks, r.addCollectives(b), k.addRows(r, b))
+	return errors.Join(r.addCollectives(b), k.addRows(r, b))
 }
 
 // addRows takes the rows of a block, or has them wait for their clock's rate.
@@ -166,7 +172,7 @@ func (k *Store) takeRows(r *ring, b *section.Block, nsPerTick float64) error {
 		return fmt.Errorf("cells: ring %016x, call %d: %w", b.Ring, b.First, err)
 	}
 	k.place(r, b, from, selection.Status, &where)
-	r.addCalls(b, c.sites, from, &where, nsPerTick)
+	c.addCalls(r, b, from, &where)
 	return nil
 }
 
@@ -195,6 +201,9 @@ func (c *columns) gather(r *ring, b *section.Block, from int, nsPerTick float64)
 			r.gap(row)
 		}
 		r.last = at
+	}
+	if a := &r.phases.ahead; a.is && len(c.rows) > 0 && int(c.rows[0]) == from { // its parts have that rate
+		c.DurationNS[0] = inNS(b.Burst[from], a.nsPerTick)
 	}
 	c.gatherCounts(b)
 	for axis, event := range r.process.axes {
@@ -249,8 +258,8 @@ func inNS(ticks uint64, nsPerTick float64) int64 {
 }
 
 // place gives each burst of the columns its unit, and counts it.
-func (k *Store) place(r *ring, b *section.Block, from int, status []space.Status, where *phase.Located) {
-	c, cuts := &k.columns, where.Bursts
+func (k *Store) place(r *ring, b *section.Block, from int, status []space.Status, where *located) {
+	c, cuts := &k.columns, where.each.Bursts
 	sites, events := k.by == grouping.ByNone, len(r.process.events)
 	next, complete := from, 0
 	without := func(to int) { // rows without a burst
@@ -262,8 +271,14 @@ func (k *Store) place(r *ring, b *section.Block, from int, status []space.Status
 		without(int(row))
 		next++
 		x := burst{ring: r.number, row: uint32(r.rows), site: c.after[i], ns: c.DurationNS[i], counts: c.counts[i*events:][:events]}
-		x.cuts, cuts = cutsOf(cuts, i)
-		x.in = inOf(where.BurstPath[i], len(x.cuts) > 0)
+		var path int32
+		path, x.cuts, cuts = where.burst(i, cuts)
+		if i == 0 && where.settled.burst {
+			x.takeApartAhead(&where.settled, &r.phases.stream)
+		} else {
+			x.takeApart(&c.stretch)
+		}
+		x.in = inOf(path, len(x.cuts) > 0)
 		r.append(k.placeOne(r, &x, i, status[i], &complete), sites)
 	}
 	without(b.Rows)

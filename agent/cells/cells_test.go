@@ -56,18 +56,11 @@ func TestStoreMatchesPlainSums(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := &check{t: t, plain: p, split: map[string]bool{}, coordinator: &coordinator{t: t, store: k, sites: siteNames(messagesOf(j.list))}}
-		rest := j.list
-		for len(rest) > 0 {
-			n := rapid.IntRange(1, len(rest)).Draw(t, "together")
-			blocks := j.blocks(rest[:n])
-			k.Add(messagesOf(rest[:n]), blocks)
-			reuse(blocks)
-			rest = rest[n:]
-			read(p, j.list[:len(j.list)-len(rest)])
-			if len(p.processes) > 0 && rapid.IntRange(0, 2).Draw(t, "asked") == 0 {
+		x.feed(j, func(bool) {
+			if rapid.IntRange(0, 2).Draw(t, "asked") == 0 {
 				x.everything()
 			}
-		}
+		})
 		x.everything()
 		if s := k.Stats(); s.Refused != 0 || s.Bursts > 0 && s.Bytes <= 0 || s.Forgotten != 0 {
 			t.Fatalf("%+v", s)
@@ -94,6 +87,21 @@ type check struct {
 	split       map[string]bool
 	labels      map[string]int32
 	step        uint32
+}
+
+// feed gives the Store what a job reports, several items at a time, and calls after when it has some.
+func (x *check) feed(j *job, after func(last bool)) {
+	for rest := j.list; len(rest) > 0; {
+		n := rapid.IntRange(1, len(rest)).Draw(x.t, "together")
+		blocks := j.blocks(rest[:n])
+		x.coordinator.store.Add(messagesOf(rest[:n]), blocks)
+		reuse(blocks)
+		rest = rest[n:]
+		read(x.plain, j.list[:len(j.list)-len(rest)])
+		if len(x.plain.processes) > 0 {
+			after(len(rest) == 0)
+		}
+	}
 }
 
 func (x *check) everything() {

@@ -6,3 +6,10 @@ func Small(t interface{ Cleanup(func()) }, rows, bytes int) {
 	sealAt, partBytes = rows, bytes
 	t.Cleanup(func() { sealAt, partBytes = wereRows, wereBytes })
 }
+
+// FewMarks makes marks wait for their row only until there are so many, for a test.
+func FewMarks(t interface{ Cleanup(func()) }, most int) {
+	were := marksTogether
+	marksTogether = most
+	t.Cleanup(func() { marksTogether = were })
+}

@@ -116,6 +116,9 @@ type thread struct {
 	ticks    uint64 // of the latest exit
 	marks    uint64
 	open     []uint32
+	before   uint64 // ticks of the burst before the next row,
+	marked   uint64 // and of the latest mark in it
+	lost     bool   // the latest block with rows is lost
 }
 
 // introduce draws processes with their threads, paths and communicators.
@@ -166,7 +169,7 @@ func (j *job) work(threads []*thread, batches int, events []string) {
 		if j.gaps {
 			fate = rapid.IntRange(0, 5).Draw(j.t, "fate")
 		}
-		if fate != 1 { // 1: it is lost
+		if t.lost = fate == 1; !t.lost {
 			j.list = append(j.list, item{rows: x})
 		}
 		if fate == 2 {
@@ -184,21 +187,31 @@ func (j *job) work(threads []*thread, batches int, events []string) {
 
 // rows draws some rows of a thread.
 func (j *job) rows(t *thread) *sectiontest.Rows {
+	bursts := rapid.SampledFrom([]uint64{0, 1, 8, 1000, 1010, 1011, 2000, 2200, 5000, 900_000})
 	if t.ticks == 0 {
 		t.ticks = 50 + t.ring
+		t.before, t.marked = bursts.Draw(j.t, "burst"), t.ticks
+	}
+	for j.marks && !t.lost && rapid.IntRange(0, 2).Draw(j.t, "marks alone") == 0 {
+		x := &sectiontest.Rows{Ring: t.ring, First: t.rows, FirstMark: t.marks, Counts: make([][]int64, len(t.process.Events))}
+		if j.mark(t, x); len(x.Marks) > 0 {
+			x.Origin = x.Marks[0].Ticks
+			j.list = append(j.list, item{rows: x})
+		}
 	}
 	x := &sectiontest.Rows{Ring: t.ring, First: t.rows, Origin: t.ticks, FirstMark: t.marks, Counts: make([][]int64, len(t.process.Events))}
 	draw := func(name string, from, to int) int { return rapid.IntRange(from, to).Draw(j.t, name) }
 	for i := range uint32(draw("rows", 1, 12)) {
-		burst := rapid.SampledFrom([]uint64{0, 1, 8, 1000, 1010, 1011, 2000, 2200, 5000, 900_000}).Draw(j.t, "burst")
+		burst := t.before
 		x.Add(uint32(draw("function", 1, 2)), uint32(draw("path", 0, 3)), burst, uint64(draw("call", 1, 90)))
 		if t.rows == 0 && i == 0 || draw("no burst", 0, 9) == 0 {
 			if x.NoBurst = append(x.NoBurst, i); draw("paused", 0, 1) == 0 {
 				x.Paused = append(x.Paused, i)
 			}
 		}
-		j.mark(t, x, t.ticks+burst)
+		j.mark(t, x)
 		t.ticks += burst + x.Call[i]
+		t.before, t.marked = bursts.Draw(j.t, "burst"), t.ticks
 		if draw("polls", 0, 6) == 0 {
 			x.PollsRow, x.Polls = append(x.PollsRow, i), append(x.Polls, uint64(draw("of", 2, 30)))
 		}
@@ -219,16 +232,19 @@ func (j *job) rows(t *thread) *sectiontest.Rows {
 		}
 	}
 	t.rows += uint64(len(x.Function))
+	if rapid.IntRange(0, 2).Draw(j.t, "marks behind") == 0 {
+		j.mark(t, x)
+	}
 	return x
 }
 
-// mark draws marks in the burst before a call.
-func (j *job) mark(t *thread, x *sectiontest.Rows, enter uint64) {
+// mark draws marks in the burst before the next row.
+func (j *job) mark(t *thread, x *sectiontest.Rows) {
 	if !j.marks {
 		return
 	}
 	draw := func(name string, from, to int) int { return rapid.IntRange(from, to).Draw(j.t, name) }
-	at := t.ticks
+	at, enter := t.marked, t.ticks+t.before
 	if draw("deep", 0, 60) == 0 { // without ends, as of an early return
 		for range phase.MostDepth / 2 {
 			m := section.Mark{Ticks: at, What: section.BeginPhase, Name: uint32(len(t.open)) % 2}
@@ -250,7 +266,15 @@ func (j *job) mark(t *thread, x *sectiontest.Rows, enter uint64) {
 		case section.EndPhase:
 			t.open = t.open[:max(0, len(t.open)-1)]
 		}
-		x.Marks = append(x.Marks, m)
+		var counts []int64
+		if m.What != section.Event && draw("counted", 0, 3) > 0 {
+			for range t.process.Events {
+				// Mostly below what the burst counts, and in order.
+				counts = append(counts, rapid.SampledFrom([]int64{math.MinInt64, -1, 0, 1, 10, 100, int64(at-t.ticks) / 2, int64(at-t.ticks) / 2}).Draw(j.t, "count at the mark"))
+			}
+		}
+		x.Mark(m, counts...)
+		t.marked = at
 		t.marks++
 	}
 }

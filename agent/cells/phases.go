@@ -16,10 +16,12 @@ import (
 type ringPhases struct {
 	stream phase.Stream
 	began  uint64 // ticks at which the stream begins,
-	ticks  uint64 // and of the end of what it has
+	ticks  uint64 // and of the end of what it has, without what is ahead
 	marks  uint64 // so far, those that are gone included
 	// Begins and ends of phases since the last row, in ticks: they lie in the burst before the next. Events are not kept.
 	waiting []tickMark
+	ahead   ahead
+	row     uint64 // that follows the blocks that have arrived
 	first   uint64 // ticks of the first mark, and of the latest
 	latest  uint64
 	runs    []inRun
@@ -29,6 +31,17 @@ type tickMark struct {
 	ticks uint64
 	name  uint32
 	end   bool
+	hole  bool // rows before it are gone, and it lies in the burst that follows these
+	// counts are by the process's events, of the burst until then; nil: not read.
+	counts []int64
+}
+
+// ahead is whether the stream has taken in marks of the time before the next row: a program may set any number of them
+// without a call of MPI. They lie on the time line as if the row had been known, by the length of a tick at the first.
+type ahead struct {
+	is        bool
+	fromNS    int64 // where that time begins
+	nsPerTick float64
 }
 
 // An inRun says where bursts count, from a row on.
@@ -54,16 +67,19 @@ func cutsOf(cuts []phase.Cut, record int) (own, rest []phase.Cut) {
 	return cuts[:n], cuts[n:]
 }
 
-// marksTogether is how many marks of a thread that has not called MPI wait at most until they are taken in.
-const marksTogether = 4096
+// marksTogether is how many marks wait at most for the row that follows them, beside those of one block: fewer in tests
+// alone.
+var marksTogether = 1024
 
 // addMarks takes a block's marks that the ring has not had. Missing ones are as if they had never existed, as for the
 // collector.
-func (r *ring) addMarks(b *section.Block, nsPerTick float64) error {
+func (r *ring) addMarks(b *section.Block) {
 	p := &r.phases
-	for i, m := range b.Marks {
+	hole := b.Rows == 0 && b.First > p.row
+	p.row = max(b.First+uint64(b.Rows), p.row)
+	b.EachMark(func(i int, m *section.Mark, counts []int64) {
 		if b.FirstMark+uint64(i) < p.marks {
-			continue
+			return
 		}
 		if p.marks == 0 {
 			p.first = m.Ticks
@@ -71,13 +87,72 @@ func (r *ring) addMarks(b *section.Block, nsPerTick float64) error {
 		p.marks = b.FirstMark + uint64(i) + 1
 		p.latest = max(p.latest, m.Ticks)
 		if m.What == section.BeginPhase || m.What == section.EndPhase {
-			p.waiting = append(p.waiting, tickMark{p.latest, m.Name, m.What == section.EndPhase})
+			if len(counts) != len(r.process.events) {
+				counts = nil
+			}
+			p.waiting = append(p.waiting, tickMark{p.latest, m.Name, m.What == section.EndPhase, hole, slices.Clone(counts)})
+			hole = false
 		}
+	})
+}
+
+// bound takes in the marks that wait if there are many, once no row is known that they lie in or before.
+func (p *ringPhases) bound(nsPerTick float64) {
+	if nsPerTick == 0 || len(p.waiting) < marksTogether {
+		return
 	}
-	if r.rows == 0 && nsPerTick > 0 && len(p.waiting) >= marksTogether {
-		return p.advance(nsPerTick)
+	if !p.stream.Begun() && !slices.ContainsFunc(p.waiting, func(m tickMark) bool { return !m.end }) { // they end nothing
+		p.waiting = p.waiting[:0]
+		return
 	}
-	return nil
+	p.goAhead(nsPerTick, true)
+}
+
+// goAhead takes in all marks that wait: they lie in the time before the next row. Holes is whether what lies before one
+// ends there.
+func (p *ringPhases) goAhead(nsPerTick float64, holes bool) {
+	if !p.stream.Begun() {
+		p.began = p.begin(p.latest)
+		p.ticks = p.began
+		p.stream.Begin(0)
+	}
+	if !p.ahead.is {
+		p.ahead.is, p.ahead.fromNS, p.ahead.nsPerTick = true, p.stream.Now(), nsPerTick
+	}
+	for _, m := range p.waiting {
+		if m.hole && holes && p.stream.Now() > 0 { // where the call ended that the burst follows is not known
+			p.passes(m.ticks, phase.Unrecorded)
+		}
+		p.takes(m)
+	}
+	p.waiting = p.waiting[:0]
+}
+
+// takes takes in a mark of the time that is ahead.
+func (p *ringPhases) takes(m tickMark) {
+	p.stream.Mark(phase.Mark{NS: p.at(m.ticks), Name: m.name, End: m.end}, m.counts)
+}
+
+// takesTo takes in those that wait up to a moment.
+func (p *ringPhases) takesTo(ticks uint64) {
+	n := 0
+	for n < len(p.waiting) && p.waiting[n].ticks <= ticks {
+		p.takes(p.waiting[n])
+		n++
+	}
+	p.waiting = append(p.waiting[:0], p.waiting[n:]...)
+}
+
+// at is where ticks of the time that is ahead lie on the time line.
+func (p *ringPhases) at(ticks uint64) int64 {
+	return p.ahead.fromNS + inNS(max(ticks, p.ticks)-p.ticks, p.ahead.nsPerTick)
+}
+
+// passes ends the time that is ahead: there was no record in it. Time that follows it is ahead.
+func (p *ringPhases) passes(ticks uint64, what phase.What) {
+	shares, _ := p.stream.Over(p.at(ticks))
+	p.stream.Without(shares, what)
+	p.ticks, p.ahead.fromNS = max(ticks, p.ticks), p.stream.Now()
 }
 
 // begin is when the time of a thread begins that has not begun: at the first phase, or at a moment if that is earlier.
@@ -90,43 +165,110 @@ func (p *ringPhases) begin(otherwise uint64) (ticks uint64) {
 	return otherwise
 }
 
-// advance takes in all marks: no record is round them.
-func (p *ringPhases) advance(nsPerTick float64) error {
-	if s := &p.stream; !s.Begun() {
-		p.began = p.begin(p.latest)
-		p.ticks = p.began
-		s.Begin(0)
-	}
-	now, from := p.stream.Now(), p.ticks
-	at := func(ticks uint64) int64 { return now + inNS(max(ticks, from)-from, nsPerTick) }
-	marks := make([]phase.Mark, 0, len(p.waiting))
-	for _, m := range p.waiting {
-		marks = append(marks, phase.Mark{NS: at(m.ticks), Name: m.name, End: m.end})
-	}
-	_, err := p.stream.Take(p.stream.Stretch(marks, at(p.latest)), new(phase.Records))
-	p.ticks, p.waiting = max(from, p.latest), p.waiting[:0]
-	return err
-}
-
 // A stretchOf is the rows of a block at work.
 type stretchOf struct {
 	phase.Records
 	marks []phase.Mark
+	// What was read at some of the marks: their times, and the counts by the process's events.
+	readNS []int64
+	read   [][]int64
 
-	callPath, burstPath []int32 // where no mark is
+	cuts []phase.Cut
+}
+
+// A located block is where its rows count.
+type located struct {
+	all     bool // in one path, but for the first burst if it is settled,
+	path    int32
+	settled settled
+	each    phase.Located // or each in its own
+}
+
+// A settled burst is one before a row of which the stream has taken in marks ahead.
+type settled struct {
+	is    bool // that time has been taken in,
+	burst bool // and is a burst
+	path  int32
+	cuts  []phase.Cut
+	of    []phase.Share // the same, with what was read
+}
+
+// settle takes in the time before a row of a block that begins at these ticks, if marks of it were taken in ahead. Only
+// a burst without length is left to be located.
+func (c *columns) settle(p *ringPhases, b *section.Block, row int, ticks uint64) (s settled) {
+	if !p.ahead.is {
+		return s
+	}
+	what := phase.Unrecorded
+	if len(c.rows) > 0 && int(c.rows[0]) == row {
+		what, s.burst = phase.Burst, true
+	} else if _, is := slices.BinarySearch(b.Paused, uint32(row)); is {
+		what = phase.Paused
+	}
+	if p.ticks < ticks { // rows are gone
+		p.takesTo(ticks)
+		if what != phase.Unrecorded {
+			p.passes(ticks, phase.Unrecorded)
+		} else {
+			p.ahead.fromNS, p.ticks = max(p.at(ticks), p.stream.Now()), ticks
+		}
+	}
+	until := ticks + b.Burst[row]
+	p.takesTo(until)
+	p.ahead.is = false
+	if s.burst && c.DurationNS[0] == 0 {
+		p.passes(p.ticks, phase.Unrecorded)
+		p.ticks = ticks
+		return settled{}
+	}
+	end := p.at(until)
+	if s.burst { // later than that where the time before the first mark behind a hole is the burst's, too
+		end = p.ahead.fromNS + c.DurationNS[0]
+	}
+	shares, counts := p.stream.Over(end)
+	s.is, s.path, s.cuts = true, counts, c.stretch.cuts[:0]
+	if !s.burst {
+		p.stream.Without(shares, what)
+		return s
+	}
+	s.of = shares
+	for _, x := range shares {
+		s.cuts = append(s.cuts, phase.Cut{Path: x.Path, NS: x.NS})
+	}
+	c.stretch.cuts = s.cuts
+	if len(s.cuts) == 1 && s.cuts[0].Path == counts {
+		s.cuts = nil
+	}
+	return s
+}
+
+// burst is where a burst of the columns counts, and its cuts; rest are the cuts of later ones.
+func (l *located) burst(i int, cuts []phase.Cut) (path int32, own, rest []phase.Cut) {
+	if l.settled.burst {
+		if i == 0 {
+			return l.settled.path, l.settled.cuts, cuts
+		}
+		i--
+	}
+	if l.all {
+		return l.path, nil, nil
+	}
+	own, rest = cutsOf(cuts, i)
+	return l.each.BurstPath[i], own, rest
 }
 
 // locate finds out in which phases the rows of a block, from one on, and their bursts lie, which are those of the
 // columns.
-func (c *columns) locate(r *ring, b *section.Block, from int, nsPerTick float64) (phase.Located, error) {
+func (c *columns) locate(r *ring, b *section.Block, from int, nsPerTick float64) (located, error) {
 	p, x := &r.phases, &c.stretch
 	x.EnterNS, x.ExitNS, x.StartNS, x.DurationNS, x.Pauses, x.marks = x.EnterNS[:0], x.ExitNS[:0], x.StartNS[:0], c.DurationNS, x.Pauses[:0], x.marks[:0]
+	x.readNS, x.read = x.readNS[:0], x.read[:0]
 	x.CountsIn = nil
 	ticks := b.Origin
 	for i := range from {
 		ticks += b.Burst[i] + b.Call[i]
 	}
-	bursts, paused, waiting := 0, b.Paused, p.waiting
+	bursts, paused := 0, b.Paused
 	has := func(row int) bool { return bursts < len(c.rows) && int(c.rows[bursts]) == row }
 	if !p.stream.Begun() {
 		begin := ticks
@@ -137,23 +279,34 @@ func (c *columns) locate(r *ring, b *section.Block, from int, nsPerTick float64)
 		p.ticks = p.began
 		p.stream.Begin(0)
 	}
+	s := c.settle(p, b, from, ticks)
 	if len(p.waiting) == 0 {
-		return c.locateAll(p, b, from, ticks, nsPerTick), nil
+		return c.locateAll(p, b, from, ticks, nsPerTick, s), nil
 	}
-	now := p.stream.Now()
+	now, waiting := p.stream.Now(), p.waiting
+	c.callNS = c.callNS[:0]
 	// pass lets a part of the time pass.
 	pass := func(ticksOf uint64, ns int64) {
 		for len(waiting) > 0 && waiting[0].ticks <= ticks+ticksOf {
 			into := inNS(max(waiting[0].ticks, ticks)-ticks, nsPerTick)
 			x.marks = append(x.marks, phase.Mark{NS: now + min(into, ns), Name: waiting[0].name, End: waiting[0].end})
+			if len(waiting[0].counts) > 0 {
+				x.readNS, x.read = append(x.readNS, now+min(into, ns)), append(x.read, waiting[0].counts)
+			}
 			waiting = waiting[1:]
 		}
 		ticks, now = ticks+ticksOf, now+ns
 	}
 	first := b.Burst[from]
-	if until := ticks + first; !has(from) && p.ticks > ticks && p.ticks <= until { // part of the time before the first row is the program's
+	switch until := ticks + first; {
+	case s.is:
+		ticks = until
+		if s.burst {
+			bursts, x.DurationNS = 1, c.DurationNS[1:]
+		}
+	case !has(from) && p.ticks > ticks && p.ticks <= until: // part of the time before the first row is the program's
 		ticks, first = p.ticks, until-p.ticks
-	} else if p.ticks < ticks { // rows are gone
+	case p.ticks < ticks: // rows are gone
 		gone := ticks - p.ticks
 		ticks = p.ticks
 		pass(gone, inNS(gone, nsPerTick))
@@ -168,6 +321,7 @@ func (c *columns) locate(r *ring, b *section.Block, from int, nsPerTick float64)
 		}
 		begin := now
 		switch {
+		case i == from && s.is:
 		case has(i):
 			x.StartNS = append(x.StartNS, begin)
 			pass(before, c.DurationNS[bursts])
@@ -179,22 +333,23 @@ func (c *columns) locate(r *ring, b *section.Block, from int, nsPerTick float64)
 			}
 		}
 		x.EnterNS = append(x.EnterNS, now)
-		pass(b.Call[i], inNS(b.Call[i], nsPerTick))
+		c.callNS = append(c.callNS, inNS(b.Call[i], nsPerTick))
+		pass(b.Call[i], c.callNS[i-from])
 		x.ExitNS = append(x.ExitNS, now)
 	}
-	s := p.stream.Stretch(x.marks, now)
+	stretch := p.stream.Stretch(x.marks, now)
 	if len(x.marks) > 0 {
-		x.CountsIn = countsIn(s.Intervals, x.StartNS, x.DurationNS)
+		x.CountsIn = countsIn(stretch.Intervals, x.StartNS, x.DurationNS)
 	}
-	l, err := p.stream.Take(s, &x.Records)
+	l, err := p.stream.Take(stretch, &x.Records)
 	p.ticks = ticks
 	p.waiting = append(p.waiting[:0], waiting...)
-	return l, err
+	return located{settled: s, each: l}, err
 }
 
-// locateAll is locate of rows among which there is no mark, as nearly always: all lie in one path. The first begins at
-// these ticks.
-func (c *columns) locateAll(p *ringPhases, b *section.Block, from int, ticks uint64, nsPerTick float64) phase.Located {
+// locateAll is locate of rows among which there is no mark, as nearly always: all lie in one path, but for a burst that
+// is settled. The first begins at these ticks.
+func (c *columns) locateAll(p *ringPhases, b *section.Block, from int, ticks uint64, nsPerTick float64, s settled) located {
 	var without phase.Idle
 	idle := int64(0) // time that is not recorded, since the latest record
 	unrecorded := func() {
@@ -202,50 +357,54 @@ func (c *columns) locateAll(p *ringPhases, b *section.Block, from int, ticks uin
 			without.UnrecordedNS, without.UnrecordedParts, idle = without.UnrecordedNS+idle, without.UnrecordedParts+1, 0
 		}
 	}
-	now, bursts, paused := p.stream.Now(), 0, b.Paused
-	has := func(row int) bool { return bursts < len(c.rows) && int(c.rows[bursts]) == row }
-	before := b.Burst[from]
-	if until := ticks + before; !has(from) && p.ticks > ticks && p.ticks <= until {
-		ticks, before = p.ticks, until-p.ticks
-	} else if p.ticks < ticks {
+	now, bursts, paused, first := p.stream.Now(), c.DurationNS, b.Paused, b.Burst[from]
+	switch until := ticks + first; {
+	case s.is:
+		if s.burst {
+			bursts = bursts[1:]
+		}
+	case !(len(c.rows) > 0 && int(c.rows[0]) == from) && p.ticks > ticks && p.ticks <= until:
+		first = until - p.ticks
+	case p.ticks < ticks:
 		idle = inNS(ticks-p.ticks, nsPerTick)
 		now += idle
 	}
-	for i := from; i < b.Rows; i++ {
-		if i > from {
-			before = b.Burst[i]
-		}
-		if has(i) {
-			unrecorded()
-			now += c.DurationNS[bursts]
-			bursts++
-		} else {
-			for len(paused) > 0 && int(paused[0]) < i {
-				paused = paused[1:]
-			}
-			ns := inNS(before, nsPerTick)
-			now += ns
-			if len(paused) == 0 || int(paused[0]) != i {
-				idle += ns
-			} else if unrecorded(); ns > 0 {
-				without.PausedNS, without.PausedParts = without.PausedNS+ns, without.PausedParts+1
-			}
+	for _, row := range b.NoBurst {
+		before := b.Burst[row]
+		switch {
+		case int(row) < from || int(row) == from && s.is:
+			continue
+		case int(row) == from:
+			before = first
+		default:
 			unrecorded()
 		}
-		now += inNS(b.Call[i], nsPerTick)
-		ticks += before + b.Call[i]
+		for len(paused) > 0 && paused[0] < row {
+			paused = paused[1:]
+		}
+		ns := inNS(before, nsPerTick)
+		now += ns
+		if len(paused) == 0 || paused[0] != row {
+			idle += ns
+		} else if unrecorded(); ns > 0 {
+			without.PausedNS, without.PausedParts = without.PausedNS+ns, without.PausedParts+1
+		}
+		unrecorded()
+	}
+	unrecorded()
+	for _, ns := range bursts {
+		now += ns
+	}
+	calls, before := b.Call[from:b.Rows], b.Burst[from:b.Rows]
+	c.callNS = slices.Grow(c.callNS[:0], len(calls))[:len(calls)]
+	for i, call := range calls {
+		ns := inNS(call, nsPerTick)
+		c.callNS[i] = ns
+		now, ticks = now+ns, ticks+before[i]+call
 	}
 	path := p.stream.Pass(now, without)
 	p.ticks = ticks
-	x := &c.stretch
-	x.callPath, x.burstPath = slices.Grow(x.callPath[:0], b.Rows-from)[:b.Rows-from], slices.Grow(x.burstPath[:0], len(c.rows))[:len(c.rows)]
-	for i := range x.callPath {
-		x.callPath[i] = path
-	}
-	for i := range x.burstPath {
-		x.burstPath[i] = path
-	}
-	return phase.Located{CallPath: x.callPath, BurstPath: x.burstPath}
+	return located{all: true, path: path, settled: s}
 }
 
 // countsIn is in which interval each burst counts; nil: in the one at its start.
@@ -279,7 +438,11 @@ func (w *inWalker) at(row uint32) uint32 {
 }
 
 func (p *ringPhases) bytes() int64 {
-	return p.stream.Bytes() + 16*int64(cap(p.waiting)) + 8*int64(cap(p.runs))
+	bytes := p.stream.Bytes() + 40*int64(cap(p.waiting)) + 8*int64(cap(p.runs))
+	for i := range p.waiting {
+		bytes += 8 * int64(len(p.waiting[i].counts))
+	}
+	return bytes
 }
 
 // A closed are the sums of a ring's phases at one time.
@@ -290,20 +453,19 @@ type closed struct {
 }
 
 // closed are the sums of the ring's phases as they are now, with the marks behind the last row.
-func (r *ring) closed(nsPerTick float64) (c closed, err error) {
+func (r *ring) closed(nsPerTick float64) (c closed) {
 	p := r.phases
-	p.stream, p.waiting = *p.stream.Clone(), slices.Clone(p.waiting)
+	p.stream = *p.stream.Clone()
 	if p.marks > 0 && nsPerTick > 0 && (!p.stream.Begun() || len(p.waiting) > 0 || p.latest > p.ticks) {
-		if err := p.advance(nsPerTick); err != nil {
-			return c, err
-		}
+		p.goAhead(nsPerTick, false)
+		p.passes(p.latest, phase.Unrecorded)
 	}
 	if r.rows == 0 && p.stream.Begun() { // a thread that never calls MPI has the time of its marks
 		p.stream.Lead(inNS(max(p.began, p.first)-p.first, nsPerTick))
 	}
 	c.sums, c.idle = p.stream.Close()
 	c.paths = p.stream.Paths().Nodes()
-	return c, nil
+	return c
 }
 
 // phases adds the phases of a ring to a message, which is sent where it is full; the next one is returned.

@@ -3,7 +3,12 @@ package cells_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -13,7 +18,10 @@ import (
 	"moriens/analysis/moment"
 	"moriens/analysis/phase"
 	"moriens/analysis/profile"
+	"moriens/analysis/space"
 	"moriens/internal/section"
+	"moriens/internal/section/sectiontest"
+	"moriens/internal/team"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 )
@@ -95,12 +103,19 @@ func (r *plainRing) inPhases(counters []string, label func(x *plainRow) int32) i
 			return inPhases{}
 		}
 		began, at = r.marks[0].Ticks, r.marks[0].Ticks
+		for i, m := range r.marks { // the time before the first phase is rounded by itself
+			if m.What == section.BeginPhase || i == len(r.marks)-1 {
+				pass(m.Ticks-at, ns(m.Ticks-at))
+				break
+			}
+		}
 	}
 	if n := len(r.marks); n > 0 && r.marks[n-1].Ticks > at {
 		pass(r.marks[n-1].Ticks-at, ns(r.marks[n-1].Ticks-at))
 	}
 	var marks []phase.Mark
-	for _, m := range r.marks {
+	th.Readings.Counters = make([][]int64, len(counters))
+	for i, m := range r.marks {
 		if m.What == section.Event {
 			continue
 		}
@@ -113,6 +128,17 @@ func (r *plainRing) inPhases(counters []string, label func(x *plainRow) int32) i
 			when = parts[k].atNS + min(ns(max(m.Ticks, parts[k].ticks)-parts[k].ticks), parts[k].ns)
 		}
 		marks = append(marks, phase.Mark{NS: when, Name: m.Name, End: m.What == section.EndPhase})
+		if r.counts[i] == nil {
+			continue
+		}
+		th.Readings.NS = append(th.Readings.NS, when)
+		for c, name := range counters {
+			v := profile.NotRead
+			if event := slices.Index(r.process.Events, name); event >= 0 {
+				v = r.counts[i][event]
+			}
+			th.Readings.Counters[c] = append(th.Readings.Counters[c], v)
+		}
 	}
 	var s phase.Stream
 	s.Begin(0)
@@ -127,21 +153,20 @@ func (r *plainRing) inPhases(counters []string, label func(x *plainRow) int32) i
 	}
 	t.LocatePhases()
 	records.EnterNS, records.ExitNS, records.StartNS, records.DurationNS, records.CountsIn = th.Calls.EnterNS, th.Calls.ExitNS, th.StartNS, th.DurationNS, t.Bursts.Phase
-	l := line.Locate(&records)
+	paths, err := phase.Number([]phase.Timeline{line}, team.Threads{})
+	if err != nil {
+		panic(err)
+	}
+	l := line.Locate(intervals, &records, nil)
 	th.Region, th.Cuts, th.Calls.Region, th.Calls.Cuts = l.BurstPath, l.Bursts, l.CallPath, l.Calls
 	p, err := profile.Sum([]profile.Thread{th}, profile.Options{Counters: len(counters)})
 	if err != nil {
 		panic(err)
 	}
 	names := map[int32]string{0: "program"}
-	for i, in := range intervals {
-		if path := line.Path[i]; line.Instance[i] == int32(i) {
-			above := int32(0)
-			if line.Above[i] >= 0 {
-				above = line.Path[line.Above[i]]
-			}
-			names[path] = fmt.Sprint(names[above], "/", in.Name)
-		}
+	for path := 1; path < paths.Len(); path++ {
+		of := paths.Of(int32(path))
+		names[int32(path)] = fmt.Sprint(names[of.Parent], "/", of.Name)
 	}
 	found := inPhases{map[string]profile.Row{}, map[string]phase.Sum{}, map[string]phase.Idle{}}
 	for _, row := range p.Rows {
@@ -149,7 +174,7 @@ func (r *plainRing) inPhases(counters []string, label func(x *plainRow) int32) i
 		row.Key = profile.Key{}
 		found.rows[key] = row
 	}
-	for _, x := range line.Sums(intervals) {
+	for _, x := range line.Sums() {
 		name := names[x.Path]
 		x.Path = 0
 		found.sums[name] = x
@@ -218,21 +243,27 @@ func (c *coordinator) phasesOf() map[uint64]*inPhases {
 
 // phases compares the sums of phases with those of a pass over all records at the end.
 func (x *check) phases() {
-	got := x.coordinator.phasesOf()
-	for _, r := range x.plain.rings {
-		want := r.inPhases(x.coordinator.about.Counter, func(b *plainRow) int32 {
+	if x.plain.samples >= 2 {
+		comparePhases(x.t, x.coordinator, x.plain, func(b *plainRow) int32 {
 			return map[string]int32{"short": -2, "missing": -3, "unit": x.labels[b.unit(x.split)]}[b.status]
 		})
-		if want.rows == nil || x.plain.samples < 2 {
+	}
+}
+
+func comparePhases(t fataler, c *coordinator, p *plain, label func(b *plainRow) int32) {
+	got := c.phasesOf()
+	for _, r := range p.rings {
+		want := r.inPhases(c.about.Counter, label)
+		if want.rows == nil {
 			continue
 		}
 		have := got[r.id]
 		if have == nil {
-			x.t.Fatalf("ring %d has no sums, want %+v", r.id, want)
+			t.Fatalf("ring %d has no sums, want %+v", r.id, want)
 		}
 		for name, pair := range map[string][2]any{"rows": {want.rows, have.rows}, "phases": {want.sums, have.sums}, "times without records": {want.idle, have.idle}} {
 			if d := cmp.Diff(pair[0], pair[1]); d != "" {
-				x.t.Fatalf("ring %d: %s (-want +got):\n%s", r.id, name, d)
+				t.Fatalf("ring %d: %s (-want +got):\n%s", r.id, name, d)
 			}
 		}
 	}
@@ -243,6 +274,7 @@ func (x *check) phases() {
 func TestPhasesMatchAPassOverAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cells.Small(t, rapid.SampledFrom([]int{1, 3, 4096}).Draw(t, "rows of a chunk"), rapid.SampledFrom([]int{200, 1 << 20}).Draw(t, "bytes of a part"))
+		cells.FewMarks(t, rapid.SampledFrom([]int{1, 2, 5, 1024}).Draw(t, "marks together"))
 		p := &plain{dims: dimsOf(t, "duration:log"), byCalls: rapid.Bool().Draw(t, "by calls"), side: .1}
 		config := cells.Config{Dims: p.dims, Side: p.side, By: grouping.ByNone, PointsMax: 1 << 20}
 		if p.byCalls {
@@ -256,24 +288,149 @@ func TestPhasesMatchAPassOverAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := &check{t: t, plain: p, split: map[string]bool{}, coordinator: &coordinator{t: t, store: k, sites: siteNames(messagesOf(j.list))}}
-		for rest := j.list; len(rest) > 0; {
-			n := rapid.IntRange(1, len(rest)).Draw(t, "together")
-			blocks := j.blocks(rest[:n])
-			k.Add(messagesOf(rest[:n]), blocks)
-			reuse(blocks)
-			rest = rest[n:]
-			read(p, j.list[:len(j.list)-len(rest)])
-			if len(p.processes) > 0 && (len(rest) == 0 || rapid.IntRange(0, 4).Draw(t, "asked") == 0) {
-				x.coordinator.take()
-				if rapid.Bool().Draw(t, "split") {
-					x.splitSome()
-				}
-				x.relabel()
-				x.phases()
+		x.feed(j, func(last bool) {
+			if !last && rapid.IntRange(0, 4).Draw(t, "asked") > 0 {
+				return
 			}
-		}
+			x.coordinator.take()
+			if rapid.Bool().Draw(t, "split") {
+				x.splitSome()
+			}
+			x.relabel()
+			x.phases()
+		})
 		if s := k.Stats(); s.Refused != 0 {
 			t.Fatalf("%+v", s)
 		}
 	})
+}
+
+// markedRing is a ring whose program marks phases.
+type markedRing struct {
+	store *cells.Store
+	all   []item
+	marks uint64
+}
+
+func newMarkedRing(t *testing.T) *markedRing {
+	r := &markedRing{store: newStore(t, cells.Config{Dims: durations, By: grouping.ByNone, Side: .1})}
+	for _, m := range []*moriensv1.ReportRequest{
+		sample(1), sample(2), request(&moriensv1.Process{Process: 1, Size: 1, Clock: moriensv1.Clock_CLOCK_TSC, Events: []string{"X"}}), request(&moriensv1.Ring{Ring: 7, Process: 1}),
+	} {
+		r.all = append(r.all, item{message: m})
+	}
+	r.store.Add(messagesOf(r.all), nil)
+	return r
+}
+
+var durations = []space.Dim{{Num: space.Duration, Scale: space.Log}}
+
+// add gives the Store rows, and marks that follow those it has.
+func (r *markedRing) add(x *sectiontest.Rows) {
+	x.Ring, x.FirstMark = 7, r.marks
+	r.marks += uint64(len(x.Marks))
+	r.all = append(r.all, item{rows: x})
+	r.store.Add(nil, blocks(x))
+}
+
+// row is a row with a burst.
+func row(first, origin, burst uint64, counted int64) *sectiontest.Rows {
+	x := &sectiontest.Rows{First: first, Origin: origin, Counts: [][]int64{{counted}}}
+	x.Add(1, 0, burst, 10)
+	return x
+}
+
+// However many phases a program marks in one burst, marks take no memory when they have been taken in, and the burst is
+// cut as it is where all of them are known at its end.
+func TestMarksInOneBurst(t *testing.T) {
+	const marks, perBlock = 1_000_000, 4000
+	r := newMarkedRing(t)
+	first := row(0, 1000, 0, 0)
+	first.NoBurst = []uint32{0}
+	r.add(first)
+	began, ticks := first.Origin+10, first.Origin+10
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	var open []uint32
+	least, most, kept := r.store.Stats().Bytes, int64(0), int64(0)
+	before := heap()
+	for n := 0; n < marks; n += perBlock {
+		x := &sectiontest.Rows{First: 1, Counts: make([][]int64, 1)}
+		for range perBlock {
+			ticks += uint64(random.IntN(4))
+			m := section.Mark{Ticks: ticks, What: section.BeginPhase, Name: uint32(random.IntN(4))}
+			if len(open) == 4 || len(open) > 0 && random.IntN(2) == 0 {
+				m.What, m.Name = section.EndPhase, open[len(open)-1]
+				open = open[:len(open)-1]
+			} else {
+				open = append(open, m.Name)
+			}
+			x.Marks = append(x.Marks, m)
+		}
+		x.Origin = x.Marks[0].Ticks
+		r.add(x)
+		kept += int64(cap(x.Marks)) * int64(unsafe.Sizeof(section.Mark{})) // by this test
+		most = max(most, r.store.Stats().Bytes)
+	}
+	// 4 names in 4 others: at most 340 paths.
+	if grew := most - least; grew > 340*(300+136)+16*2*perBlock {
+		t.Errorf("%d marks take %d bytes", marks, grew)
+	}
+	if grew := heap() - before - kept; grew > marks*16/4 {
+		t.Errorf("%d marks take %d bytes of the heap", marks, grew)
+	}
+	r.add(row(1, began, ticks+7-began, 1_000_003))
+	c := &coordinator{t: t, store: r.store, sites: func(uint64, uint32, uint32) string { return "" }}
+	c.take()
+	p := &plain{dims: durations, side: .1}
+	read(p, r.all)
+	comparePhases(t, c, p, func(*plainRow) int32 { return 0 })
+}
+
+// Where rows are gone ahead of a burst with many marks, it is not known when it began until it is over: the time up to
+// the first mark counts as not recorded, too. What paths have of records and without them is their exclusive time.
+func TestMarksBehindRowsThatAreGone(t *testing.T) {
+	for begins, before := range map[uint64]int64{5500: 250, 6000: 0, 7000: -500} { // ticks, ns of the burst before the first mark
+		cells.FewMarks(t, 2)
+		r := newMarkedRing(t)
+		first := row(0, 1000, 0, 0)
+		first.NoBurst = []uint32{0}
+		r.add(first) // up to 1010
+		alone := func(row uint64, marks ...section.Mark) {
+			r.add(&sectiontest.Rows{First: row, Origin: marks[0].Ticks, Marks: marks, Counts: make([][]int64, 1)})
+		}
+		alone(1, section.Mark{Ticks: 1100, What: section.BeginPhase, Name: 3}, section.Mark{Ticks: 1200, What: section.EndPhase, Name: 3})
+		alone(10, section.Mark{Ticks: 6000, What: section.BeginPhase, Name: 1}, section.Mark{Ticks: 8000, What: section.EndPhase, Name: 1})
+		alone(10, section.Mark{Ticks: 8000, What: section.BeginPhase, Name: 2}, section.Mark{Ticks: 9000, What: section.EndPhase, Name: 2})
+		r.add(row(10, begins, 9500-begins, 100))
+		c := &coordinator{t: t, store: r.store, sites: func(uint64, uint32, uint32) string { return "" }}
+		c.take()
+		got := c.phasesOf()[7]
+		spent := map[string]int64{}
+		for key, x := range got.rows {
+			spent[key[strings.Index(key, "program"):]] += x.NS()
+		}
+		for name, x := range got.idle {
+			spent[name] += x.PausedNS + x.UnrecordedNS
+		}
+		exclusive := map[string]int64{}
+		for name, x := range got.sums {
+			exclusive[name] = x.ExclusiveNS
+		}
+		if d := cmp.Diff(exclusive, spent); d != "" {
+			t.Errorf("burst from %d: exclusive times and what paths have (-+):\n%s", begins, d)
+		}
+		want := map[string]int64{"program/3": 50, "program/1": 1000, "program/2": 500, "program": 5 + 45 + 2400 + 250 + max(before, 0) + 5}
+		if d := cmp.Diff(want, exclusive); before >= 0 && d != "" {
+			t.Errorf("burst from %d (-want +got):\n%s", begins, d)
+		}
+		if s := r.store.Stats(); s.Refused != 0 {
+			t.Errorf("burst from %d: %+v", begins, s)
+		}
+	}
 }

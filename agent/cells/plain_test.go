@@ -37,7 +37,8 @@ type plainRing struct {
 	last    string
 	anchors map[uint64][2]uint64 // communicator and ordinal, by row
 	marks   []section.Mark
-	marked  uint64 // marks so far, with those that are gone
+	counts  [][]int64 // of each mark, by the process's events; nil: not read
+	marked  uint64    // marks so far, with those that are gone
 }
 
 // A plainRow is a row, with the burst before it.
@@ -119,9 +120,17 @@ func (p *plain) take(c *sectiontest.Rows) {
 			r.anchors[c.First+uint64(m.Row)] = [2]uint64{uint64(m.Comm), m.Ordinal}
 		}
 	}
+	counted := 0
 	for i, m := range c.Marks {
+		var counts []int64
+		if m.Counted {
+			for _, column := range c.MarkCounts {
+				counts = append(counts, column[counted])
+			}
+			counted++
+		}
 		if c.FirstMark+uint64(i) >= r.marked {
-			r.marks = append(r.marks, m)
+			r.marks, r.counts = append(r.marks, m), append(r.counts, counts)
 			r.marked = c.FirstMark + uint64(i) + 1
 		}
 	}

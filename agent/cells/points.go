@@ -16,6 +16,10 @@ type burst struct {
 	counts    []int64 // by the process's events, noCount where there is none
 	in        uint32  // where it counts
 	cuts      []phase.Cut
+	// parts are what it has counted in each of its cuts, by the process's events, cut by cut; nil: that is shared by time.
+	// estimated: some of these are.
+	parts     []int64
+	estimated bool
 }
 
 // pointsHeld are the bursts of each unit that is no place, in order of arrival: what a split needs. When they exceed
@@ -40,10 +44,14 @@ const (
 	// forgetTo is the share of the bytes that may be held, in eighths, that is left when points go.
 	forgetTo = 7
 	// In the number that begins a burst: what it has in common with the one before.
-	sameRing = 1
-	sameSite = 2
-	sameIn   = 4 // it counts in the same
-	headBits = 3
+	sameRing  = 1
+	samePlace = 2 // its site, and where it counts: one bit more would make numbers of 16 rows and more a byte longer
+	headBits  = 2
+	// In the number of cuts: how the counts were taken apart.
+	cutsShared = uint64(0)
+	cutsRead   = uint64(1)
+	cutsPartly = uint64(2)
+	cutsBits   = 2
 )
 
 // add writes a burst to its unit's log.
@@ -99,26 +107,30 @@ func (l *pointLog) add(x *burst) {
 	if !first && x.ring == l.ring {
 		row, head = x.row-l.row, head|sameRing
 	}
-	if !first && x.site == l.site {
-		head |= sameSite
-	}
-	if !first && x.in == l.in {
-		head |= sameIn
+	if !first && x.site == l.site && x.in == l.in {
+		head |= samePlace
 	}
 	data := binary.AppendUvarint(l.data, uint64(row)<<headBits|head)
 	if head&sameRing == 0 {
 		data = binary.AppendUvarint(data, uint64(x.ring))
 	}
-	if head&sameSite == 0 {
-		data = binary.AppendUvarint(data, uint64(x.site))
-	}
-	if head&sameIn == 0 {
-		data = binary.AppendUvarint(data, uint64(x.in))
+	if head&samePlace == 0 {
+		data = binary.AppendUvarint(binary.AppendUvarint(data, uint64(x.site)), uint64(x.in))
 	}
 	if isCut(x.in) {
-		data = binary.AppendUvarint(data, uint64(len(x.cuts)))
+		how := cutsShared
+		if x.parts != nil {
+			how = cutsRead
+			if x.estimated {
+				how = cutsPartly
+			}
+		}
+		data = binary.AppendUvarint(data, uint64(len(x.cuts))<<cutsBits|how)
 		for _, c := range x.cuts {
 			data = binary.AppendUvarint(binary.AppendUvarint(data, uint64(c.Path)), uint64(c.NS))
+		}
+		for _, v := range x.parts {
+			data = binary.AppendVarint(data, v)
 		}
 	}
 	data = binary.AppendVarint(data, x.ns-l.value(0))
@@ -169,17 +181,23 @@ func (l *pointLog) each(events func(ring uint32) int, visit func(x *burst)) {
 		} else {
 			x.row += at.row
 		}
-		if head&sameSite == 0 {
+		if head&samePlace == 0 {
 			x.site = uint32(number())
-		}
-		if head&sameIn == 0 {
 			x.in = uint32(number())
 		}
-		x.cuts = x.cuts[:0]
+		x.cuts, x.parts, x.estimated = x.cuts[:0], nil, false
 		if isCut(x.in) {
-			for range number() {
+			cuts := number()
+			for range cuts >> cutsBits {
 				path := int32(number())
 				x.cuts = append(x.cuts, phase.Cut{Path: path, NS: int64(number())})
+			}
+			how := cuts & (1<<cutsBits - 1)
+			x.estimated = how == cutsPartly
+			if how != cutsShared {
+				for range len(x.cuts) * events(x.ring) {
+					x.parts = append(x.parts, signed())
+				}
 			}
 		}
 		x.ns = signed() + at.value(0)

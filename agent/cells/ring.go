@@ -93,9 +93,13 @@ func (r *ring) skip(to uint64) {
 	r.rows, r.last = to, 0
 }
 
-// addCalls sums up the MPI calls of a block, from a row on, by where they are; sites are those of the block's.
-func (r *ring) addCalls(b *section.Block, sites []uint32, from int, where *phase.Located, nsPerTick float64) {
-	polls, cuts := b.PollsRow, where.Calls
+// addCalls sums up the MPI calls of a block, from a row on, by where they are.
+func (c *columns) addCalls(r *ring, b *section.Block, from int, where *located) {
+	polls, cuts, sums := b.PollsRow, where.each.Calls, &r.sums.calls
+	if where.all {
+		c.callRows = slices.Grow(c.callRows[:0], len(b.Sites))[:len(b.Sites)]
+		clear(c.callRows)
+	}
 	for i, site := range b.Site[:b.Rows] {
 		calls := uint64(1)
 		if len(polls) > 0 && int(polls[0]) == i {
@@ -105,9 +109,21 @@ func (r *ring) addCalls(b *section.Block, sites []uint32, from int, where *phase
 		if i < from {
 			continue
 		}
+		if where.all {
+			row := &c.callRows[site]
+			if *row == 0 {
+				*row = sums.row(callKey{c.sites[site], inOf(where.path, false)}) + 1
+			}
+			sums.add(*row-1, calls, c.callNS[i-from])
+			continue
+		}
 		var own []phase.Cut
 		own, cuts = cutsOf(cuts, i-from)
-		r.sums.calls.add(callKey{sites[site], inOf(where.CallPath[i-from], len(own) > 0)}, calls, inNS(b.Call[i], nsPerTick), own)
+		row := sums.row(callKey{c.sites[site], inOf(where.each.CallPath[i-from], len(own) > 0)})
+		sums.add(row, calls, c.callNS[i-from])
+		if len(own) > 0 {
+			sums.rows[row].cuts = addCall(sums.rows[row].cuts, own)
+		}
 	}
 }
 

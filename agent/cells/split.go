@@ -121,7 +121,7 @@ func (k *Store) locate(l pointLog) (bursts []burst, at []float64, err error) {
 		own := *x
 		counts = append(counts, x.counts...)
 		own.counts = counts[len(counts)-len(x.counts):]
-		own.cuts = slices.Clone(x.cuts)
+		own.cuts = slices.Clone(x.cuts) // its parts are its own
 		rows, bursts = append(rows, int32(len(bursts))), append(bursts, own)
 		b.DurationNS = append(b.DurationNS, x.ns)
 		for axis, event := range k.rings[x.ring].process.axes {

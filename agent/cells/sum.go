@@ -36,12 +36,10 @@ func (k *Store) sum(to *reply) error {
 		} else if ring := slices.Index(f.rings, r); ring >= 0 {
 			rows = f.sumUp(ring, counters)
 		}
-		phases, err := r.closed(k.clock(r.process.clock).nsPerTick)
+		phases := r.closed(k.clock(r.process.clock).nsPerTick)
 		k.mu.Unlock()
-		if err == nil {
-			message, err = to.phases(message, r.id, &phases)
-		}
-		if err != nil {
+		var err error
+		if message, err = to.phases(message, r.id, &phases); err != nil {
 			return err
 		}
 		for i := range rows {
@@ -135,9 +133,14 @@ func (s *sumRows) add(i int, by *sharing) {
 
 // cut gives the paths that a sum's bursts lie in their parts of it. times are those of the labels that share the sum.
 func (s *sumRows) cut(key sumKey, parts []cutPart, times []int64, by *sharing) {
-	columns := make([]int64, len(parts))
+	n, read := len(parts), int64(0)
+	columns := make([]int64, 2*n) // estimated time, then the other
 	for q := range parts {
-		columns[q] = parts[q].ns
+		columns[q], columns[n+q] = parts[q].estimated, parts[q].ns-parts[q].estimated
+		read += columns[n+q]
+	}
+	if read == 0 {
+		columns = columns[:n]
 	}
 	table := shareTable(times, columns)
 	own := pathOf(key.in)
@@ -149,15 +152,18 @@ func (s *sumRows) cut(key sumKey, parts []cutPart, times []int64, by *sharing) {
 			if p.path == own {
 				continue
 			}
-			to := s.row(at)
-			to.moved += table[k][q]
+			to, ns := s.row(at), table[k][q]
+			if read > 0 {
+				ns += table[k][n+q]
+			}
+			to.moved += ns
 			for e, counter := range s.ring.process.events {
 				if counter < s.counters {
 					to.shifted[counter] += by.count(p.counts[e], k)
 				}
 			}
 			from := s.row(rowKey{site: key.site, of: of, path: own})
-			from.moved -= table[k][q]
+			from.moved -= ns
 			for e, counter := range s.ring.process.events {
 				if counter < s.counters {
 					from.shifted[counter] -= by.count(p.counts[e], k)

@@ -24,9 +24,10 @@ type sumKey struct{ site, unit, in uint32 }
 
 // A cutPart is what one path has of records that borders cut.
 type cutPart struct {
-	path   int32
-	ns     int64
-	counts []int64 // of bursts, by event
+	path      int32
+	ns        int64
+	estimated int64   // of that, in bursts of which counts are shared by time
+	counts    []int64 // of bursts, by event
 }
 
 // callSums are MPI calls of a site, by where they count.
@@ -55,7 +56,7 @@ func (s *sums) bytes() int64 {
 	bytes := int64(cap(s.keys))*12 + int64(cap(s.times)+cap(s.counts))*56 + int64(cap(s.cuts))*24 + int64(len(s.keys))*36 + int64(cap(s.calls.rows))*(88+8+28)
 	for _, list := range s.cuts {
 		for i := range list {
-			bytes += 40 + 8*int64(cap(list[i].counts))
+			bytes += 48 + 8*int64(cap(list[i].counts))
 		}
 	}
 	return bytes
@@ -76,30 +77,108 @@ func (s *sums) add(key sumKey, x *burst) {
 		}
 	}
 	if len(x.cuts) > 0 {
-		s.cuts[row] = addCuts(s.cuts[row], x.cuts, x.counts)
+		s.cuts[row] = addBurst(s.cuts[row], x)
 	}
 }
 
-// addCuts adds the cuts of a record to the parts of paths.
-func addCuts(parts []cutPart, cuts []phase.Cut, counts []int64) []cutPart {
-	at := make([]int, len(cuts))
-	for i, c := range cuts {
-		k := 0
-		for k < len(parts) && parts[k].path != c.Path {
-			k++
+// partOf is the part of a path, which is added where it is missing.
+func partOf(parts []cutPart, path int32, events int) ([]cutPart, int) {
+	for k := range parts {
+		if parts[k].path == path {
+			return parts, k
 		}
-		if k == len(parts) {
-			parts = append(parts, cutPart{c.Path, 0, make([]int64, len(counts))})
-		}
-		parts[k].ns += c.NS
-		at[i] = k
 	}
-	for event, v := range counts {
+	return append(parts, cutPart{path: path, counts: make([]int64, events)}), len(parts)
+}
+
+// addCall adds the cuts of a call to the parts of paths.
+func addCall(parts []cutPart, cuts []phase.Cut) []cutPart {
+	for _, c := range cuts {
+		var k int
+		parts, k = partOf(parts, c.Path, 0)
+		parts[k].ns += c.NS
+	}
+	return parts
+}
+
+// addBurst adds the cuts of a burst to the parts of paths.
+func addBurst(parts []cutPart, x *burst) []cutPart {
+	at, events := make([]int, len(x.cuts)), len(x.counts)
+	for i, c := range x.cuts {
+		parts, at[i] = partOf(parts, c.Path, events)
+		parts[at[i]].ns += c.NS
+		if x.estimated || x.parts == nil {
+			parts[at[i]].estimated += c.NS
+		}
+		for event := range events {
+			if x.parts != nil {
+				parts[at[i]].counts[event] += x.parts[i*events+event]
+			}
+		}
+	}
+	if x.parts != nil {
+		return parts
+	}
+	for event, v := range x.counts {
 		if v != noCount {
-			profile.ShareCount(v, cuts, func(cut int, part int64) { parts[at[cut]].counts[event] += part })
+			profile.ShareCount(v, x.cuts, func(cut int, part int64) { parts[at[cut]].counts[event] += part })
 		}
 	}
 	return parts
+}
+
+// takeApart finds out what a burst has counted in each of its cuts, by what was read at their borders, and makes one of
+// the cuts of a path.
+func (x *burst) takeApart(read *stretchOf) {
+	if len(x.cuts) < 2 {
+		return
+	}
+	readings := profile.Readings{NS: read.readNS}
+	borders := readings.Borders(x.cuts)
+	var of []int // in cuts by path
+	x.cuts, of = phase.ByPath(x.cuts)
+	if len(borders) == 0 {
+		return
+	}
+	until := make([]int64, len(borders))
+	x.share(func(event int, value int64, give func(cut int, part int64)) bool {
+		for i, row := range borders {
+			until[i] = read.read[row][event]
+		}
+		return profile.ShareRead(value, until, func(cut int, part int64) { give(of[cut], part) })
+	})
+}
+
+// takeApartAhead is takeApart of a burst that is settled.
+func (x *burst) takeApartAhead(s *settled, stream *phase.Stream) {
+	if len(x.cuts) < 2 {
+		return
+	}
+	x.share(func(event int, value int64, give func(cut int, part int64)) bool {
+		return stream.Read(event, value, s.of, give)
+	})
+}
+
+// share gives each of the cuts its part of what was counted, where read does for an event, else by time. Where it does
+// for none, nothing changes.
+func (x *burst) share(read func(event int, value int64, give func(cut int, part int64)) bool) {
+	events, exact, estimated := len(x.counts), 0, false
+	parts := make([]int64, len(x.cuts)*events)
+	for event, v := range x.counts {
+		if v == noCount {
+			continue
+		}
+		give := func(cut int, part int64) { parts[cut*events+event] += part }
+		if read(event, v, give) {
+			exact++
+		} else {
+			estimated = true
+			profile.ShareCount(v, x.cuts, give)
+		}
+	}
+	if exact > 0 {
+		x.parts, x.estimated = parts, estimated
+	}
 }
 
 func (s *sums) row(key sumKey, events int) int32 {
@@ -128,23 +207,25 @@ func (s *sums) remove(key sumKey, events int) {
 	s.keys, s.times, s.cuts, s.counts = s.keys[:last], s.times[:last], s.cuts[:last], s.counts[:int(last)*events]
 }
 
-// add takes in a record of so many calls.
-func (s *callSums) add(key callKey, calls uint64, ns int64, cuts []phase.Cut) {
+// row is the row of a key.
+func (s *callSums) row(key callKey) int32 {
 	recent := &s.recent[slot(key.site, key.in)%uint32(len(s.recent))]
-	row := *recent
-	if int(row) >= len(s.keys) || s.keys[row] != key {
-		var known bool
-		if row, known = s.number[key]; !known {
-			row = int32(len(s.keys))
-			s.number[key] = row
-			s.keys, s.rows = append(s.keys, key), append(s.rows, callSum{})
-		}
-		*recent = row
+	if int(*recent) < len(s.keys) && s.keys[*recent] == key {
+		return *recent
 	}
+	row, known := s.number[key]
+	if !known {
+		row = int32(len(s.keys))
+		s.number[key] = row
+		s.keys, s.rows = append(s.keys, key), append(s.rows, callSum{})
+	}
+	*recent = row
+	return row
+}
+
+// add takes in a record of so many calls.
+func (s *callSums) add(row int32, calls uint64, ns int64) {
 	x := &s.rows[row]
 	x.calls += calls
 	x.time.Add(ns)
-	if len(cuts) > 0 {
-		x.cuts = addCuts(x.cuts, cuts, nil)
-	}
 }

@@ -180,6 +180,14 @@ func (r *Reader) decode(slots slots, number uint64, s shmabi.Slot, rec *Record) 
 		m := *(*shmabi.Mark)(unsafe.Pointer(&s))
 		rec.Enter, rec.Exit = m.Time, m.Time
 		rec.Mark, rec.Name, rec.Value = MarkKind(m.What), m.Name, m.Value
+		for i := uint64(1); i < uint64(s.Slots); i++ {
+			at := slots.at(number + i)
+			if at.Slots == shmabi.SlotCounters {
+				if err := r.addCounts(rec, at, number+i); err != nil {
+					return nil, err
+				}
+			}
+		}
 		return nil, nil
 	}
 	rec.Enter = s.Enter
@@ -191,11 +199,9 @@ func (r *Reader) decode(slots slots, number uint64, s shmabi.Slot, rec *Record) 
 		at := slots.at(number + i)
 		switch kind := at.Slots; { // where a continuation slot has its kind
 		case kind == shmabi.SlotCounters:
-			c := *(*shmabi.Counters)(unsafe.Pointer(at))
-			if c.Count > shmabi.SlotEvents || len(rec.Counts)+int(c.Count) > shmabi.MaxEvents {
-				return nil, corrupt(r.name, "slot %d of %d: %d counts after %d", number+i, r.segment().slots, c.Count, len(rec.Counts))
+			if err := r.addCounts(rec, at, number+i); err != nil {
+				return nil, err
 			}
-			rec.Counts = append(rec.Counts, c.Value[:c.Count]...)
 		case kind == shmabi.SlotPolls:
 			p := *(*shmabi.Polls)(unsafe.Pointer(at))
 			if p.Steps >= 2 {
@@ -226,6 +232,16 @@ func (r *Reader) decode(slots slots, number uint64, s shmabi.Slot, rec *Record) 
 		}
 	}
 	return inside, nil
+}
+
+// addCounts adds the counts of a slot, which has that number.
+func (r *Reader) addCounts(rec *Record, slot *shmabi.Slot, number uint64) error {
+	c := *(*shmabi.Counters)(unsafe.Pointer(slot))
+	if c.Count > shmabi.SlotEvents || len(rec.Counts)+int(c.Count) > shmabi.MaxEvents {
+		return corrupt(r.name, "slot %d of %d: %d counts after %d", number, r.segment().slots, c.Count, len(rec.Counts))
+	}
+	rec.Counts = append(rec.Counts, c.Value[:c.Count]...)
+	return nil
 }
 
 // continuation is the bit that distinguishes a continuation slot from a call slot.

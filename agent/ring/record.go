@@ -17,8 +17,8 @@ type Record struct {
 	// Polls are the further calls of a run of polls, by the places that they were made from in the order of
 	// their first: Enter is the entry of the run's first call, Exit the exit of its last.
 	Polls []Polls
-	// Counts are the values of Identity.Events in the burst before the call, shmabi.NoCount for one that could
-	// not be read; empty where none were.
+	// Counts are the values of Identity.Events in the burst before the call, of a mark in the burst until then,
+	// shmabi.NoCount for one that could not be read; empty where none were.
 	Counts []int64
 
 	// What the call means.

@@ -90,14 +90,6 @@ func groupOf(instances int64, points int) int64 {
 	return max(1, (instances+int64(points)-1)/int64(points))
 }
 
-// Counts raises to, which has an element for each path, to the number of instances that a thread has of each.
-func (t *Timeline) Counts(to []int64) {
-	to[0] = max(to[0], 1)
-	for i, path := range t.Path {
-		to[path] = max(to[path], int64(t.Number[i])+1)
-	}
-}
-
 // An own has what one thread has of a thing in the instances of a path, by point.
 type own []amount
 
@@ -106,12 +98,9 @@ type amount struct{ inclusive, direct, calls int64 }
 // A tally adds up one thread.
 type tally struct {
 	x     *Instances
-	slots []int32 // by path and thing, plus 1
-	list  []own
-	keys  []int
-
-	points []int32 // by interval, of its instance: that of its path
-	room   *room
+	lists []own // by path and thing; nil: it has none
+	keys  []int // of which there are lists
+	room  *room
 }
 
 // A room is memory for amounts of one thread after the other, which are 0 in between: taking it from the system for
@@ -139,103 +128,93 @@ func (r *room) giveBack() {
 
 func (l *tally) of(path int32, thing int) own {
 	key := int(path)*l.x.things + thing
-	k := l.slots[key]
-	if k == 0 {
-		l.list = append(l.list, l.room.take(l.x.points[path]))
+	if l.lists[key] == nil {
+		l.lists[key] = l.room.take(l.x.points[path])
 		l.keys = append(l.keys, key)
-		k = int32(len(l.list))
-		l.slots[key] = k
 	}
-	return l.list[k-1]
+	return l.lists[key]
 }
 
-// at is what a thread has of a thing in an interval's instance, or in the program.
-func (l *tally) at(t *Timeline, in int32, thing int) *amount {
-	if in < 0 {
-		return &l.of(0, thing)[0]
-	}
-	return &l.of(t.Path[in], thing)[l.points[in]]
-}
-
-// Add takes a thread in, whose paths are numbered. thing says what a call, burst or pause is, or what is not
-// recorded, whose number is 0.
+// Add takes a thread in, whose paths are numbered, with the intervals that were laid out. thing says what a call, burst
+// or pause is, or what is not recorded, whose number is 0.
 func (x *Instances) Add(thread int32, t *Timeline, intervals []Interval, r *Records, thing func(what What, record int32) int) {
-	l := &tally{x: x, slots: make([]int32, x.paths*x.things), points: x.pointsOf(t), room: rooms.Get().(*room)}
+	l := &tally{x: x, lists: make([]own, x.paths*x.things), room: rooms.Get().(*room)}
 	defer l.room.giveBack()
-	whole, wholeIn := l.at(t, -1, Whole), int32(-1) // of the interval of the latest part
-	// Of the record that was counted last: most are whole in the interval in which they count.
-	var a *amount
-	aWhat, aRecord, aThing, aIn := Unrecorded, int32(-1), 0, int32(-1)
-	t.Walk(r, func(p Part) {
-		in := p.Interval
-		if in >= 0 {
-			in = t.Instance[in]
+	program := &l.of(0, Whole)[0]
+	what := 0
+	for w := t.walk(intervals, r, x); w.next(); {
+		if w.part.first || w.what == Unrecorded {
+			what = thing(w.what, w.record)
 		}
-		what, of := aThing, a
-		if p.What != aWhat || p.Record != aRecord {
-			what, of = thing(p.What, p.Record), nil
+		if w.part.first && w.what != Paused {
+			n := int64(1)
+			if w.what == Call && r.Calls != nil {
+				n = r.Calls[w.record]
+			}
+			path, point := x.place(t, w.countsIn())
+			l.of(path, what)[point].calls += n
 		}
-		if of == nil || in != aIn {
-			of = l.at(t, in, what)
+		if w.ns == 0 {
+			continue
 		}
-		if in != wholeIn {
-			whole, wholeIn = l.at(t, in, Whole), in
+		if len(w.open) == 0 {
+			program.direct += w.ns
+			l.of(0, what)[0].direct += w.ns
+			continue
 		}
-		whole.direct += p.NS
-		of.direct += p.NS
-		if in < 0 {
-			return
+		at := &w.open[len(w.open)-1]
+		l.of(at.path, Whole)[at.point].direct += w.ns
+		a := &l.of(at.path, what)[at.point]
+		a.direct += w.ns
+		a.inclusive += w.ns
+		for k := at.above; k >= 0; k = at.above {
+			at = &w.open[k]
+			l.of(at.path, what)[at.point].inclusive += w.ns
 		}
-		of.inclusive += p.NS
-		for in = t.Above[in]; in >= 0; in = t.Above[in] {
-			l.at(t, in, what).inclusive += p.NS
-		}
-	}, func(what What, record, in int32) {
-		if what == Paused {
-			return
-		}
-		n := int64(1)
-		if what == Call && r.Calls != nil {
-			n = r.Calls[record]
-		}
-		if in >= 0 {
-			in = t.Instance[in]
-		}
-		aWhat, aRecord, aIn, aThing = what, record, in, thing(what, record)
-		a = l.at(t, in, aThing)
-		a.calls += n
-	})
+	}
 	l.inProgram()
-	program := l.at(t, -1, Whole)
 	program.inclusive, program.calls = t.EndNS-t.BeginNS, 1
-	extents := map[int32]*extent{0: newExtent(1)}
+	extents := make([]*extent, x.paths)
+	extents[0] = newExtent(1)
 	extents[0].take(0, Span{t.BeginNS, t.EndNS}, 0)
 	for i := range intervals {
-		a := l.at(t, int32(i), Whole)
+		path, point := x.place(t, int32(i))
+		a := &l.of(path, Whole)[point]
 		a.calls++
-		if t.Instance[i] == int32(i) {
+		if number, whole := t.Number(int32(i)); whole {
 			s := Span{intervals[i].BeginNS, intervals[i].EndNS}
 			a.inclusive += s.EndNS - s.BeginNS
-			e := extents[t.Path[i]]
-			if e == nil {
-				e = newExtent(x.points[t.Path[i]])
-				extents[t.Path[i]] = e
+			if extents[path] == nil {
+				extents[path] = newExtent(x.points[path])
 			}
-			e.take(int(l.points[i]), s, int64(t.Number[i]))
+			extents[path].take(int(point), s, int64(number))
 		}
 	}
 	x.take(thread, l, extents)
 }
 
+// place is in which path and point an interval of a thread is, or the program.
+func (x *Instances) place(t *Timeline, interval int32) (path, point int32) {
+	if interval < 0 {
+		return 0, 0
+	}
+	path = t.Path[interval]
+	number, _ := t.Number(interval)
+	if group := x.group[path]; group > 1 {
+		return path, int32(int64(number) / group)
+	}
+	return path, number
+}
+
 // inProgram gives the program all time: each part lies directly in one phase or in the program.
 func (l *tally) inProgram() {
-	for i := range len(l.list) {
+	for i := range len(l.keys) {
 		thing := l.keys[i] % l.x.things
 		if thing == Whole {
 			continue
 		}
 		ns := int64(0)
-		for _, a := range l.list[i] {
+		for _, a := range l.lists[l.keys[i]] {
 			ns += a.direct
 		}
 		if ns != 0 {
@@ -244,26 +223,15 @@ func (l *tally) inProgram() {
 	}
 }
 
-// pointsOf are the points of a thread's intervals.
-func (x *Instances) pointsOf(t *Timeline) []int32 {
-	points := make([]int32, len(t.Path))
-	for i, path := range t.Path {
-		points[i] = t.Number[i]
-		if group := x.group[path]; group > 1 {
-			points[i] = int32(int64(t.Number[i]) / group)
-		}
-	}
-	return points
-}
-
 // Expect says which threads will be added. Values of single threads are not collected in vain: where there are more
 // instances alone than may be kept, none are.
 func (x *Instances) Expect(threads []*Timeline) {
 	n := 0
 	for _, t := range threads {
 		last := make([]int32, x.paths) // by path: the latest point, plus 1
-		for i, point := range x.pointsOf(t) {
-			if path := t.Path[i]; t.Instance[i] == int32(i) && point+1 > last[path] { // another one, if not seen out of order
+		for i := range t.Path {
+			_, whole := t.Number(int32(i))
+			if path, point := x.place(t, int32(i)); whole && point+1 > last[path] { // another one, if not seen out of order
 				last[path] = point + 1
 				n++
 			}
@@ -302,33 +270,31 @@ func (e *extent) take(point int, s Span, number int64) {
 }
 
 // take adds what a thread has. All are sums, least and largest values, so that the order of threads changes nothing.
-func (x *Instances) take(thread int32, l *tally, extents map[int32]*extent) {
+func (x *Instances) take(thread int32, l *tally, extents []*extent) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for path := range x.paths {
-		if k := l.slots[path*x.things+Whole]; k > 0 {
-			for point := range l.list[k-1] {
-				if l.list[k-1][point].calls > 0 {
-					x.counts[path][point]++
-				}
+		for point, a := range l.lists[path*x.things+Whole] {
+			if a.calls > 0 {
+				x.counts[path][point]++
 			}
 		}
 	}
-	for i, key := range l.keys {
+	for _, key := range l.keys {
 		path, thing := key/x.things, key%x.things
 		s := x.series[key]
 		if s == nil {
 			s = newSeries(x.points[path], thing == Whole)
 			x.series[key] = s
 		}
-		for point, a := range l.list[i] {
+		for point, a := range l.lists[key] {
 			ns := a.inclusive
 			if ns == 0 && a.calls == 0 {
 				continue
 			}
 			s.add(point, a, int64(thread))
 			if thing == Whole {
-				s.extend(point, extents[int32(path)])
+				s.extend(point, extents[path])
 			}
 			if x.lost {
 				continue
@@ -338,7 +304,7 @@ func (x *Instances) take(thread int32, l *tally, extents map[int32]*extent) {
 				Calls: a.calls, SumNS: ns, DirectNS: a.direct,
 			}
 			if thing == Whole {
-				e := extents[int32(path)]
+				e := extents[path]
 				single.LongestNS, single.LongestNumber = e.ns[point], e.number[point]
 			}
 			if x.single = append(x.single, single); len(x.single) > x.keep {

@@ -47,11 +47,3 @@ const (
 	Paused
 	Unrecorded
 )
-
-// A Part is the time of a record in one interval, or of a pause, or of what is not recorded.
-type Part struct {
-	What     What
-	Record   int32 // index of the call, burst or pause
-	Interval int32 // -1: directly in the program
-	NS       int64
-}

@@ -190,11 +190,12 @@ func TestStatic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := []planted{plant(t, "first "), plant(t, "second ")}
 		lines, paths := layAll(t, list)
+		var memory Located // of the thread before
 		for i := range list {
 			p, want := &list[i], list[i].ask()
 			inclusive, exclusive := map[string]int64{}, map[string]int64{}
 			total, intervals := int64(0), int64(0)
-			for _, s := range lines[i].Sums(p.intervals) {
+			for _, s := range lines[i].Sums() {
 				inclusive[text(paths, s.Path)], exclusive[text(paths, s.Path)] = s.Instances.Total, s.ExclusiveNS
 				total += s.ExclusiveNS
 				intervals += s.Intervals
@@ -205,7 +206,7 @@ func TestStatic(t *testing.T) {
 			if total != lines[i].EndNS-lines[i].BeginNS || intervals != int64(len(p.intervals))+1 {
 				t.Fatalf("exclusive times are %d ns of %d; %d intervals", total, lines[i].EndNS-lines[i].BeginNS, intervals)
 			}
-			l := lines[i].Locate(&p.records)
+			l := lines[i].Locate(p.intervals, &p.records, &memory)
 			if got := spentOf(p, &l, paths); !maps.Equal(got, positive(want.spent)) {
 				t.Fatalf("%+v: spent\n%v, want\n%v", *p, got, want.spent)
 			}
@@ -396,7 +397,7 @@ func checkPoints(t *rapid.T, points []Point, single []Single, list []planted, li
 		t.Fatalf("no points of %v, of instances %v", of, extents)
 	}
 	for i := range list {
-		for _, s := range lines[i].Sums(list[i].intervals) {
+		for _, s := range lines[i].Sums() {
 			exclusive[s.Path] -= s.ExclusiveNS
 		}
 	}

@@ -17,13 +17,16 @@ type Stream struct {
 	nest           Nest        // with those that lie too deep
 	sums           map[int32]*Sum
 	idle           map[int32]*Idle
+	ahead          ahead
+	over           readings // of the time that Over has ended
 }
 
 type openPhase struct {
 	name    uint32
 	beginNS int64
 	path    int32
-	part    bool // of the instance of the one round it
+	part    bool  // of the instance of the one round it
+	held    int64 // ns of the time that is ahead in which it was the innermost
 }
 
 // A Mark begins or ends a phase.
@@ -65,7 +68,7 @@ type Stretch struct {
 // Stretch forms the intervals up to a moment. Marks are in the order of time; one that is not, or not in the stretch,
 // counts as at the nearest moment at which it can be. A phase that is still open when one round it ends, ends there
 // too; an end of what is not open is ignored. What lies deeper than MostDepth is part of the phase at that depth. Each
-// stretch is to be taken in before the next one is formed.
+// stretch is to be taken in before the next one is formed, and no time may be ahead.
 func (s *Stream) Stretch(marks []Mark, endNS int64) *Stretch {
 	x := &Stretch{endNS: max(endNS, s.nowNS)}
 	for k, p := range s.open {
@@ -107,10 +110,10 @@ func (s *Stream) Take(x *Stretch, r *Records) (Located, error) {
 		return Located{}, err
 	}
 	s.paths = t.own
-	for _, sum := range t.Sums(x.Intervals) {
+	for _, sum := range t.Sums() {
 		s.sum(sum.Path).ExclusiveNS += sum.ExclusiveNS
 	}
-	l := t.Locate(r)
+	l := t.Locate(x.Intervals, r, nil)
 	for i := range l.Idle {
 		s.addIdle(&l.Idle[i])
 	}
@@ -119,7 +122,8 @@ func (s *Stream) Take(x *Stretch, r *Records) (Located, error) {
 		if int(i) < len(was) { // it was open at the begin
 			return was[i]
 		}
-		return openPhase{x.Intervals[i].Name, x.origin[i], t.Path[i], t.Instance[i] != i}
+		_, whole := t.Number(i)
+		return openPhase{name: x.Intervals[i].Name, beginNS: x.origin[i], path: t.Path[i], part: !whole}
 	}
 	for _, i := range x.ended {
 		s.leave(phaseOf(i), x.Intervals[i].EndNS)
@@ -196,6 +200,11 @@ func (s *Stream) Clone() *Stream {
 	c.paths.nodes, c.paths.children = slices.Clone(s.paths.nodes), maps.Clone(s.paths.children)
 	c.open = slices.Clone(s.open)
 	c.nest.names, c.nest.deep = slices.Clone(s.nest.names), maps.Clone(s.nest.deep)
+	c.ahead.shares, c.ahead.place = slices.Clone(s.ahead.shares), slices.Clone(s.ahead.place)
+	for k := range c.ahead.shares {
+		c.ahead.shares[k].counted = slices.Clone(c.ahead.shares[k].counted)
+	}
+	c.ahead.readings.last, c.ahead.readings.events = slices.Clone(s.ahead.readings.last), slices.Clone(s.ahead.readings.events)
 	c.sums, c.idle = make(map[int32]*Sum), make(map[int32]*Idle)
 	for path, sum := range s.sums {
 		own := *sum
@@ -234,5 +243,6 @@ func (s *Stream) Close() (sums []Sum, idle []Idle) {
 
 // Bytes is about what the Stream takes of memory.
 func (s *Stream) Bytes() int64 {
-	return int64(len(s.paths.nodes))*(8+48) + int64(cap(s.open))*24 + int64(cap(s.nest.names))*4 + int64(len(s.nest.deep))*24 + int64(len(s.sums))*136 + int64(len(s.idle))*88
+	return int64(len(s.paths.nodes))*(8+48) + int64(cap(s.open))*32 + int64(cap(s.nest.names))*4 + int64(len(s.nest.deep))*24 + int64(len(s.sums))*136 + int64(len(s.idle))*88 +
+		int64(cap(s.ahead.shares))*48 + int64(len(s.ahead.shares)*len(s.ahead.readings.last))*8 + int64(cap(s.ahead.place))*4
 }

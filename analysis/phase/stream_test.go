@@ -53,7 +53,7 @@ func TestStreamIsTheWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := line.Locate(&whole)
+		want := line.Locate(intervals, &whole, nil)
 
 		var s phase.Stream
 		s.Begin(begin)
@@ -98,7 +98,7 @@ func TestStreamIsTheWhole(t *testing.T) {
 			EnterNS: whole.EnterNS[from:], ExitNS: whole.ExitNS[from:], StartNS: whole.StartNS[fromBurst:], DurationNS: whole.DurationNS[fromBurst:], Pauses: whole.Pauses[fromPause:],
 		}, now)
 		sums, idle := s.Close()
-		if d := cmp.Diff(line.Sums(intervals), sums); d != "" {
+		if d := cmp.Diff(line.Sums(), sums); d != "" {
 			t.Fatalf("sums (-whole +stretches):\n%s", d)
 		}
 		got.Idle = idle

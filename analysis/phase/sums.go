@@ -3,7 +3,6 @@ package phase
 import (
 	"cmp"
 	"slices"
-	"sync"
 
 	"moriens/analysis/moment"
 )
@@ -18,46 +17,24 @@ type Sum struct {
 }
 
 // Sums are those of all paths that the thread has, ascending; the first is the program's.
-func (t *Timeline) Sums(intervals []Interval) []Sum {
-	var list []Sum
-	var place []int // by path, plus 1
-	of := func(path int32) *Sum {
-		for int(path) >= len(place) {
-			place = append(place, 0)
+func (t *Timeline) Sums() (list []Sum) {
+	for own := range t.sums {
+		if s := t.sums[own]; s.Intervals > 0 {
+			s.Path = t.of(own)
+			list = append(list, s)
 		}
-		if place[path] == 0 {
-			list = append(list, Sum{Path: path})
-			place[path] = len(list)
-		}
-		return &list[place[path]-1]
-	}
-	program := of(0)
-	program.Intervals = 1
-	program.Instances.Add(t.EndNS - t.BeginNS)
-	for i := range intervals {
-		s := of(t.Path[i])
-		s.Intervals++
-		if t.Instance[i] == int32(i) {
-			s.Instances.Add(intervals[i].EndNS - intervals[i].BeginNS)
-		}
-	}
-	for k, p := range t.pieces {
-		endNS := t.EndNS
-		if k+1 < len(t.pieces) {
-			endNS = t.pieces[k+1].fromNS
-		}
-		of(t.PathOf(p.interval)).ExclusiveNS += endNS - p.fromNS
 	}
 	slices.SortFunc(list, func(a, b Sum) int { return cmp.Compare(a.Path, b.Path) })
 	return list
 }
 
-// A Cut is the part of a record in a phase path where the record is not all in the one in which it counts. The cuts of
-// a record add up to what of it overlaps no earlier record.
+// A Cut is a part of a record that is not all in the phase path in which it counts. The cuts of a record follow each
+// other, in one path after the other, and add up to what of it overlaps no earlier record.
 type Cut struct {
 	Record int32
 	Path   int32
 	NS     int64
+	EndNS  int64 // when it ends: of all but the last one a border of phases
 }
 
 // A Located thread is in which paths its records lie.
@@ -74,84 +51,137 @@ type Idle struct {
 	PausedParts, UnrecordedParts int64
 }
 
-// cutBuffers are for cuts of a thread until it is known how many there are.
-var cutBuffers = sync.Pool{New: func() any { return new([2][]Cut) }}
-
-// Locate finds out in which paths the records of a thread lie.
-func (t *Timeline) Locate(r *Records) Located {
-	buffer := cutBuffers.Get().(*[2][]Cut)
-	defer cutBuffers.Put(buffer)
-	l := Located{CallPath: make([]int32, len(r.EnterNS)), BurstPath: make([]int32, len(r.StartNS)), Calls: buffer[0][:0], Bursts: buffer[1][:0]}
-	idle := make(map[int32]*Idle)
-	var latest *Idle
-	of := func(path int32) *Idle {
-		if latest != nil && latest.Path == path {
-			return latest
-		}
-		if latest = idle[path]; latest == nil {
-			latest = &Idle{Path: path}
-			idle[path] = latest
-		}
-		return latest
-	}
-	var open Cut // the part at hand: of one record and path
-	openWhat := Unrecorded
-	had := false // the record at hand has other parts
-	flush := func(last bool) {
-		if openWhat != Call && openWhat != Burst {
-			return
-		}
-		counts, cuts := l.CallPath, &l.Calls
-		durationNS := func() int64 { return r.ExitNS[open.Record] - r.EnterNS[open.Record] }
-		if openWhat == Burst {
-			counts, cuts = l.BurstPath, &l.Bursts
-			durationNS = func() int64 { return r.DurationNS[open.Record] }
-		}
-		cut := had || !last || counts[open.Record] != open.Path || open.NS != durationNS()
-		if cut && (open.NS > 0 || last && !had) { // without any time of its own a record has a cut of 0 ns
-			*cuts = append(*cuts, open)
-		}
-		had = had || cut && open.NS > 0
-	}
-	next := func(what What, record int32) {
-		if openWhat != what || open.Record != record {
-			flush(true)
-			open, openWhat, had = Cut{Record: record, Path: -1}, what, false
-		}
-	}
-	t.Walk(r, func(p Part) {
-		path := t.PathOf(p.Interval)
-		switch p.What {
-		case Paused:
-			of(path).PausedNS += p.NS
-			of(path).PausedParts++
-		case Unrecorded:
-			of(path).UnrecordedNS += p.NS
-			of(path).UnrecordedParts++
-		default:
-			if open.Path >= 0 && open.Path != path {
-				flush(false)
-				open.NS = 0
+// ByPath are cuts of one record with one of each path, in the order in which they are first there, and which of these
+// each is part of. What a record has counted is shared among them.
+func ByPath(cuts []Cut) (list []Cut, at []int) {
+	at = make([]int, len(cuts))
+	var place map[int32]int // in list; of few they are looked up
+	for i, c := range cuts {
+		k, is := 0, false
+		if len(list) <= 8 {
+			k = slices.IndexFunc(list, func(x Cut) bool { return x.Path == c.Path })
+			is = k >= 0
+		} else {
+			if place == nil {
+				place = make(map[int32]int)
+				for k, x := range list {
+					place[x.Path] = k
+				}
 			}
-			open.Path = path
-			open.NS += p.NS
+			k, is = place[c.Path]
 		}
-	}, func(what What, record, interval int32) {
-		next(what, record)
-		switch what {
-		case Call:
-			l.CallPath[record] = t.PathOf(interval)
-		case Burst:
-			l.BurstPath[record] = t.PathOf(interval)
+		if !is {
+			k = len(list)
+			if list = append(list, Cut{Record: c.Record, Path: c.Path}); place != nil {
+				place[c.Path] = k
+			}
 		}
-		open.Path = t.PathOf(interval)
-	})
-	flush(true)
-	*buffer = [2][]Cut{l.Calls, l.Bursts}
-	l.Calls, l.Bursts = append([]Cut(nil), l.Calls...), append([]Cut(nil), l.Bursts...)
-	for _, x := range idle {
-		l.Idle = append(l.Idle, *x)
+		list[k].NS += c.NS
+		list[k].EndNS = c.EndNS
+		at[i] = k
 	}
-	slices.SortFunc(l.Idle, func(a, b Idle) int { return cmp.Compare(a.Path, b.Path) })
+	return list, at
+}
+
+// A cutter has the cuts of the record at hand.
+type cutter []Cut
+
+// add adds a part of it.
+func (c *cutter) add(x Cut) {
+	if n := len(*c); n > 0 && (*c)[n-1].Path == x.Path {
+		last := &(*c)[n-1]
+		last.NS, last.EndNS = last.NS+x.NS, x.EndNS
+		return
+	}
+	*c = append(*c, x)
+}
+
+// end appends its cuts to a list, unless all of it is in the path in which it counts. Without any time of its own a
+// record has a cut of 0 ns.
+func (c *cutter) end(to *[]Cut, counts Cut, durationNS int64) {
+	switch n := len(*c); {
+	case n == 0 && durationNS != 0:
+		*to = append(*to, counts)
+	case n > 1 || n == 1 && ((*c)[0].Path != counts.Path || (*c)[0].NS != durationNS):
+		*to = append(*to, *c...)
+	}
+	*c = (*c)[:0]
+}
+
+// Locate finds out in which paths the records of a thread lie, whose intervals are those that were laid out. Its memory
+// is that of into, whose contents are lost; nil: it has its own.
+func (t *Timeline) Locate(intervals []Interval, r *Records, into *Located) Located {
+	var l Located
+	if into != nil {
+		l = Located{CallPath: into.CallPath[:0], BurstPath: into.BurstPath[:0], Calls: into.Calls[:0], Bursts: into.Bursts[:0], Idle: into.Idle[:0]}
+	}
+	l.CallPath = slices.Grow(l.CallPath, len(r.EnterNS))[:len(r.EnterNS)]
+	l.BurstPath = slices.Grow(l.BurstPath, len(r.StartNS))[:len(r.StartNS)]
+	var c cutter
+	idle := idleTimes{list: l.Idle}
+	counts := int32(0) // in which the record at hand does
+	for w := t.walk(intervals, r, nil); w.next(); {
+		path := t.PathOf(w.in)
+		if w.what == Paused || w.what == Unrecorded {
+			idle.add(w.what, path, w.ns)
+			continue
+		}
+		if w.part.first {
+			counts = path
+			if w.what == Burst {
+				counts = t.PathOf(w.countsIn())
+				l.BurstPath[w.record] = counts
+			} else {
+				l.CallPath[w.record] = counts
+			}
+			if counts == path && w.ns == w.lastsNS {
+				continue
+			}
+		}
+		if w.ns > 0 {
+			c.add(Cut{w.record, path, w.ns, w.nowNS})
+		}
+		if w.whole() {
+			to := &l.Calls
+			if w.what == Burst {
+				to = &l.Bursts
+			}
+			c.end(to, Cut{w.record, counts, 0, w.nowNS}, w.lastsNS)
+		}
+	}
+	slices.SortFunc(idle.list, func(a, b Idle) int { return cmp.Compare(a.Path, b.Path) })
+	l.Idle = idle.list
 	return l
+}
+
+// idleTimes adds up the time without records, by path.
+type idleTimes struct {
+	list   []Idle
+	place  map[int32]int // in list
+	latest int
+}
+
+func (x *idleTimes) add(what What, path int32, ns int64) {
+	if ns == 0 {
+		return
+	}
+	if x.latest >= len(x.list) || x.list[x.latest].Path != path {
+		at, is := x.place[path]
+		if !is {
+			if x.place == nil {
+				x.place = make(map[int32]int)
+			}
+			at = len(x.list)
+			x.list, x.place[path] = append(x.list, Idle{Path: path}), at
+		}
+		x.latest = at
+	}
+	idle := &x.list[x.latest]
+	if what == Paused {
+		idle.PausedNS += ns
+		idle.PausedParts++
+	} else {
+		idle.UnrecordedNS += ns
+		idle.UnrecordedParts++
+	}
 }

@@ -135,8 +135,8 @@ func TestNumbers(t *testing.T) {
 	line, err := Lay(0, 100, []Interval{{Name: 3, EndNS: 10, Number: 2}, {Name: 3, BeginNS: 10, EndNS: 20, Number: 5}, {Name: 3, BeginNS: 20, EndNS: 25, Number: -1}})
 	counts := []int64{0, 0}
 	line.Counts(counts)
-	if err != nil || !slices.Equal(line.Number, []int32{2, 5, 6}) || !slices.Equal(counts, []int64{1, 7}) {
-		t.Errorf("%v %v %v", line.Number, counts, err)
+	if err != nil || !slices.Equal(line.numbers, []int32{2, 5, 6}) || !slices.Equal(counts, []int64{1, 7}) {
+		t.Errorf("%v %v %v", line.numbers, counts, err)
 	}
 }
 
@@ -193,13 +193,13 @@ func TestPhaseWithoutTime(t *testing.T) {
 	}
 	type figures struct{ instances, intervals, inclusive, exclusive int64 }
 	got := make(map[string]figures)
-	for _, s := range line.Sums(p.intervals) {
+	for _, s := range line.Sums() {
 		got[text(paths, s.Path)] = figures{s.Instances.N, s.Intervals, s.Instances.Total, s.ExclusiveNS}
 	}
 	if want := map[string]figures{"": {1, 1, 100, 50}, "a": {1, 1, 50, 50}, "a/b": {2, 2, 0, 0}, "b": {2, 2, 0, 0}}; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if l := line.Locate(&p.records); text(paths, l.CallPath[0]) != "a" || len(l.Calls) != 0 {
+	if l := line.Locate(p.intervals, &p.records, nil); text(paths, l.CallPath[0]) != "a" || len(l.Calls) != 0 {
 		t.Errorf("the call is in %q, cut %+v", text(paths, l.CallPath[0]), l.Calls)
 	}
 	r, err := sum([]planted{p}, team.Threads{}, math.MaxInt)

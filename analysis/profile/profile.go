@@ -30,8 +30,16 @@ type Thread struct {
 	Cuts                []phase.Cut // of bursts that are not all in that; by burst
 	Context             []int32     // frames that each lies in, of the call path that ends it; nil = not known
 	Counters            [][]int64   // one column per counter of the run, NotRead where a value is missing
+	Readings            Readings
 	Calls               Calls
 	Phases              []Phase // of iterations, the same ones for all threads of a run; nil = not known
+}
+
+// Readings are what bursts of a thread had counted at moments in them, since their begin: what a burst that is cut
+// there has counted is not shared by time. All columns have one length; without readings there are none.
+type Readings struct {
+	NS       []int64   // ascending; of several at one moment the last one counts
+	Counters [][]int64 // as Thread.Counters
 }
 
 // Calls are MPI calls, one record a row.
@@ -60,6 +68,9 @@ type Options struct {
 	// Team is who has which threads. A member gives Phases of all of them, and the rest of its own; the Profile is that of
 	// the whole run at all members.
 	Team team.Threads
+	// Fill, if there is one, gives a thread what it lacks yet, but for Phases, before its rows are summed, and returns
+	// what lets that go behind it: of a long run it is too much to have of all threads at once.
+	Fill func(i int, t *Thread) (done func())
 }
 
 // Defaults of Options.
@@ -103,7 +114,7 @@ type Row struct {
 	Count          int64      // bursts or calls that count in the region
 	Time           moment.Sum // of these as a whole: of N records, fewer than Count where a record stands for several polls
 	MovedNS        int64      // what the region has of records that count in others, less what others have of its own
-	EstimatedNS    int64      // time in the region of bursts that are not all in one: their counters are shared by time
+	EstimatedNS    int64      // time in the region of bursts that are not all in one, unless all that they counted was read at its borders
 	Sent, Received int64      // bytes
 	Counters       []Counter  // of computation, one per counter
 }

@@ -25,16 +25,23 @@ func Sum(threads []Thread, o Options) (*Profile, error) {
 		sizes[i] = len(threads[i].DurationNS) + len(threads[i].Calls.Path)
 	}
 	rows := make([][]Row, len(threads))
-	err := workers.Each(sizes, o.Workers, func(i, _ int) error {
+	errs := make([]error, len(threads))
+	workers.Every(sizes, o.Workers, func(i int) {
 		if !o.Team.Mine(i) {
-			return nil
+			return
 		}
-		if err := threads[i].check(o.Counters); err != nil {
-			return fmt.Errorf("profile: thread %d: %w", i, err)
+		t := threads[i]
+		if o.Fill != nil {
+			defer o.Fill(i, &t)()
 		}
-		rows[i] = threads[i].rows(int32(i), o.Counters)
-		return nil
+		if errs[i] = t.check(o.Counters); errs[i] == nil {
+			rows[i] = t.rows(int32(i), o.Counters)
+		}
 	})
+	var err error
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		err = fmt.Errorf("profile: thread %d: %w", i, errs[i])
+	}
 	if err := team.Explain(o.Team, err); err != nil {
 		return nil, err
 	}
@@ -117,6 +124,9 @@ func (t *Thread) check(counters int) error {
 			return fmt.Errorf("burst %d: lasts %d ns", k, d)
 		}
 	}
+	if err := t.Readings.check(counters); err != nil {
+		return err
+	}
 	if err := t.Calls.check(); err != nil {
 		return err
 	}
@@ -133,6 +143,19 @@ func (t *Thread) check(counters int) error {
 			}
 			at = b
 		}
+	}
+	return nil
+}
+
+func (r *Readings) check(counters int) error {
+	if len(r.NS) == 0 {
+		return nil
+	}
+	if len(r.Counters) != counters || slices.ContainsFunc(r.Counters, func(column []int64) bool { return len(column) != len(r.NS) }) {
+		return errors.New("columns of the readings differ in length")
+	}
+	if !slices.IsSorted(r.NS) {
+		return errors.New("readings are not in the order of time")
 	}
 	return nil
 }
@@ -220,8 +243,8 @@ func (t *Thread) addBursts(sums *table, number int32, counters int) {
 		if len(cuts) > 0 && int(cuts[0].Record) == i {
 			var own []phase.Cut
 			own, cuts = ofRecord(cuts)
-			sums.move(k, counters, d, own)
-			t.moveCounters(sums, k, i, own)
+			estimated := t.moveCounters(sums, k, i, own)
+			sums.move(k, d, own, estimated)
 		}
 	}
 }
@@ -236,35 +259,93 @@ func ofRecord(cuts []phase.Cut) (own, rest []phase.Cut) {
 }
 
 // move takes the time of a record out of the row in which it counts, and gives each region its part.
-func (t *table) move(k Key, counters int, durationNS int64, cuts []phase.Cut) {
+func (t *table) move(k Key, durationNS int64, cuts []phase.Cut, estimated bool) {
+	counters := len(t.row(k, 0).Counters) // it is there
 	t.row(k, counters).MovedNS -= durationNS
 	for _, c := range cuts {
 		at := k
 		at.Region = c.Path
 		r := t.row(at, counters)
 		r.MovedNS += c.NS
-		if k.Kind == Computation {
+		if estimated {
 			r.EstimatedNS += c.NS
 		}
 	}
 }
 
-// moveCounters shares what a burst has counted among the regions of its cuts.
-func (t *Thread) moveCounters(sums *table, k Key, burst int, cuts []phase.Cut) {
+// moveCounters gives the regions of a burst's cuts what it has counted in each: as it was read at the borders, else in
+// proportion to time, which is estimated.
+func (t *Thread) moveCounters(sums *table, k Key, burst int, cuts []phase.Cut) (estimated bool) {
+	if len(t.Counters) == 0 {
+		return true
+	}
+	borders := t.Readings.Borders(cuts)
+	byPath, _ := phase.ByPath(cuts)
+	until := make([]int64, len(borders))
+	exact := 0
 	for c, column := range t.Counters {
 		value := column[burst]
 		if value == NotRead {
 			continue
 		}
-		shared := ShareCount(value, cuts, func(cut int, part int64) {
-			at := k
-			at.Region = cuts[cut].Path
-			sums.row(at, len(t.Counters)).Counters[c].MovedTotal += part
-		})
+		give := func(list []phase.Cut) func(cut int, part int64) {
+			return func(cut int, part int64) {
+				at := k
+				at.Region = list[cut].Path
+				sums.row(at, len(t.Counters)).Counters[c].MovedTotal += part
+			}
+		}
+		for i, row := range borders {
+			until[i] = t.Readings.Counters[c][row]
+		}
+		shared := len(borders) > 0 && ShareRead(value, until, give(cuts))
+		if shared {
+			exact++
+		} else {
+			estimated = true
+			shared = ShareCount(value, byPath, give(byPath))
+		}
 		if shared {
 			sums.row(k, len(t.Counters)).Counters[c].MovedTotal -= value
 		}
 	}
+	return estimated || exact == 0
+}
+
+// Borders are the rows of the readings at the ends of a record's cuts but the last; none where one is missing.
+func (r *Readings) Borders(cuts []phase.Cut) []int {
+	if len(r.NS) == 0 || len(cuts) < 2 {
+		return nil
+	}
+	rows := make([]int, 0, len(cuts)-1)
+	for _, c := range cuts[:len(cuts)-1] {
+		behind, _ := slices.BinarySearch(r.NS, c.EndNS+1)
+		if behind == 0 || r.NS[behind-1] != c.EndNS {
+			return nil
+		}
+		rows = append(rows, behind-1)
+	}
+	return rows
+}
+
+// ShareRead shares what a burst has counted among its cuts by what it had counted until the end of each but the last:
+// what all of them have is what was counted. False, and nothing is given: a value was not read, or is beyond the one
+// behind it, as that of a counter that was set back or is itself an estimate.
+func ShareRead(value int64, until []int64, give func(cut int, part int64)) bool {
+	last := int64(0)
+	for _, v := range until {
+		if v == NotRead || value >= 0 && (v < last || v > value) || value < 0 && (v > last || v < value) {
+			return false
+		}
+		last = v
+	}
+	last = 0
+	for i, v := range until {
+		give(i, v-last)
+		last = v
+	}
+	give(len(until), value-last)
+	return true
 }
 
 // ShareCount shares what a burst has counted among its cuts, in proportion to time: what all of them have is what was
@@ -328,7 +409,7 @@ func (c *Calls) add(sums *table, number int32) {
 		if len(cuts) > 0 && int(cuts[0].Record) == i {
 			var own []phase.Cut
 			own, cuts = ofRecord(cuts)
-			sums.move(k, 0, d, own)
+			sums.move(k, d, own, false)
 		}
 	}
 }

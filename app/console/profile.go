@@ -174,7 +174,11 @@ func (w profileWords) cells(r *profiling.Row, name string) []string {
 		row = append(row, text)
 	}
 	if w.Stat == profiling.Most || w.Stat == profiling.Imbalance {
-		row = append(row, threadText(w.Whose(r), w.Table.Threads != w.Table.Ranks))
+		whose := "-"
+		if !math.IsNaN(inclusive) {
+			whose = threadText(w.Whose(r), w.Table.Threads != w.Table.Ranks)
+		}
+		row = append(row, whose)
 	}
 	return append(row, name)
 }

@@ -94,12 +94,23 @@ func (c *ProfileConfig) Run(ctx context.Context) error {
 	if s.Format < 2 && c.By == profiling.ByPhase {
 		return question.Lacking("measure, or analyze, again with this version; --by callpath has no phases", lacks)
 	}
+	if c.Format == TAU && s.ByClass(shape) {
+		const known = rundir.ProfileFile + " has sums of call paths over classes of ranks, and a file of TAU is of a thread"
+		if c.By == profiling.ByCallPath {
+			return question.Misuse("leave out --by, or --by phase or call: functions of MPI and clusters are known of each thread; or measure with a larger --keep", known)
+		}
+		shape.Calls = profiling.ByFunction
+		c.note(known + ": functions of the program are left out, functions of MPI and clusters are there")
+	}
 	t, err := s.Tree(shape, c.Ranks)
 	if err != nil {
 		return err
 	}
-	if s.Format < 2 && shape.Phases && c.Stderr != nil {
-		fmt.Fprintln(c.Stderr, "note: "+lacks)
+	if t.Ranks > 0 {
+		c.note(fmt.Sprintf("%s has call paths as sums of classes of ranks: the values are those of %s, not of each rank", rundir.ProfileFile, units.Counted(len(t.Threads), "class")))
+	}
+	if s.Format < 2 && shape.Phases {
+		c.note(lacks)
 	}
 	each := t.Each
 	t.Each = func(give func(thread int, v *calltree.Values) error) error {
@@ -111,6 +122,13 @@ func (c *ProfileConfig) Run(ctx context.Context) error {
 		})
 	}
 	return c.write(s, t)
+}
+
+// note says what is not in the export.
+func (c *ProfileConfig) note(text string) {
+	if c.Stderr != nil {
+		fmt.Fprintln(c.Stderr, "note: "+text)
+	}
 }
 
 // Vacant refuses a place where something is, before anything is read.
@@ -149,7 +167,11 @@ func (c *ProfileConfig) write(s *profiling.Source, t *calltree.Tree) error {
 
 // say says what was written.
 func (c *ProfileConfig) say(what string, t *calltree.Tree) error {
-	if _, err := fmt.Fprintf(plain.Writer(c.Stdout), "moriens: %s: %s, %s of %s\n", c.Out, what, units.Counted(len(t.Nodes), "node"), units.Counted(len(t.Threads), "thread")); err != nil {
+	of := units.Counted(len(t.Threads), "thread")
+	if t.Ranks > 0 {
+		of = fmt.Sprintf("%s of %s", units.Counted(len(t.Threads), "class"), units.Counted(t.Ranks, "rank"))
+	}
+	if _, err := fmt.Fprintf(plain.Writer(c.Stdout), "moriens: %s: %s, %s of %s\n", c.Out, what, units.Counted(len(t.Nodes), "node"), of); err != nil {
 		return hint.With(fmt.Errorf("print the summary: %w", err), "the export is in "+c.Out)
 	}
 	return nil

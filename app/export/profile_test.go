@@ -7,16 +7,19 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	gprof "github.com/google/pprof/profile"
 
 	"moriens/app/pairing"
 	"moriens/app/profiling"
 	"moriens/app/question"
+	"moriens/conclude/levels"
 	"moriens/internal/hint"
 	"moriens/trace/calltree"
 	"moriens/trace/rundir/rundirtest"
@@ -249,5 +252,88 @@ func TestProfileOfEarlierPhases(t *testing.T) {
 		if _, err := os.Stat(out); err == nil {
 			t.Errorf("%s: something was written", format)
 		}
+	}
+}
+
+// Where call paths are known of classes of ranks, exports have the same sums, and say whose they are.
+func TestExportsByClass(t *testing.T) {
+	p := rundirtest.Deep(6)
+	byRank, byClass := t.TempDir(), t.TempDir()
+	if err := rundirtest.WriteProfile(byRank, p, p.Manifest()); err != nil {
+		t.Fatal(err)
+	}
+	summed, done := levels.ByClass(&p.Profile, p.Paths, []int32{0, 1, 0, 1, 0, 1})
+	if done == nil {
+		t.Fatal("nothing is by class")
+	}
+	p.Profile = *summed
+	if err := rundirtest.WriteProfile(byClass, p, p.Manifest()); err != nil {
+		t.Fatal(err)
+	}
+	run := func(dir, format string, by profiling.By, out string) (text, notes string, err error) {
+		var stdout, stderr bytes.Buffer
+		c := ProfileConfig{Dir: dir, Format: format, By: by, Unit: time.Nanosecond, Out: out, Stdout: &stdout, Stderr: &stderr}
+		err = c.Run(context.Background())
+		return stdout.String(), stderr.String(), err
+	}
+	sorted := func(text string) []string { return slices.Sorted(strings.SplitSeq(text, "\n")) }
+	for _, by := range []profiling.By{"", profiling.ByCallPath, profiling.ByPhase} {
+		want, _, err := run(byRank, Folded, by, "")
+		got, notes, err2 := run(byClass, Folded, by, "")
+		if err := errors.Join(err, err2); err != nil || !slices.Equal(sorted(want), sorted(got)) {
+			t.Errorf("by %q: %v\n%s\nwant\n%s", by, err, got, want)
+		}
+		if noted := strings.Contains(notes, "2 classes"); noted != (by != profiling.ByPhase) {
+			t.Errorf("by %q: %q", by, notes)
+		}
+	}
+	text, _, err := run(byClass, Pprof, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := gprof.ParseData([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, err = run(byRank, Pprof, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := gprof.ParseData([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := func(p *gprof.Profile) map[string]int64 {
+		of := make(map[string]int64)
+		for _, x := range p.Sample {
+			class := strings.Join(x.Label["class"], "")
+			if r := x.Label["rank"]; r != nil {
+				n, _ := strconv.Atoi(r[0])
+				class = strconv.Itoa(n % 2)
+			} else if x.Label["threads"][0] != "3" {
+				t.Errorf("labels %v", x.Label)
+			}
+			for i, v := range x.Value {
+				of[class+p.SampleType[i].Type] += v
+			}
+		}
+		return of
+	}
+	if diff := cmp.Diff(sums(want), sums(got)); diff != "" {
+		t.Errorf("pprof: -by rank +by class\n%s", diff)
+	}
+	for _, dir := range []string{byRank, byClass} {
+		text, _, err := run(dir, Hatchet, "", "")
+		if err != nil || strings.Contains(text, "time_max") != (dir == byRank) || !strings.Contains(text, "time_mean") {
+			t.Errorf("Hatchet of %s: %v", dir, err)
+		}
+	}
+	text, notes, err := run(byClass, TAU, "", filepath.Join(t.TempDir(), "tau"))
+	if err != nil || !strings.Contains(text, "6 threads") || !strings.Contains(notes, "functions of the program are left out") {
+		t.Errorf("TAU: %v, %s, %s", err, text, notes)
+	}
+	var mistake question.UsageError
+	if _, _, err := run(byClass, TAU, profiling.ByCallPath, filepath.Join(t.TempDir(), "tau")); !errors.As(err, &mistake) || !strings.Contains(hint.Of(err), "--by phase") {
+		t.Errorf("TAU by call path: %v", err)
 	}
 }

@@ -35,6 +35,8 @@ type Preload struct {
 	Callpath  int    // MORIENS_CALLPATH: frames of a call path; 0 = as the environment says
 	Regions   string // MORIENS_REGIONS: families of regions, separated by commas; empty: as the environment says
 	Pcontrol  string // MORIENS_PCONTROL; empty: as the environment says
+	// PhaseCounters is MORIENS_PHASE_COUNTERS: begins and ends of phases read the events; false: as the environment says.
+	PhaseCounters bool
 }
 
 // A StartError is a launcher that did not start.
@@ -183,7 +185,11 @@ func environment(argv, env []string, p Preload) ([]string, []string, error) {
 		set("MORIENS_PCONTROL", p.Pcontrol)
 		delete(values, "MORIENS_PCONTROL")
 	}
-	for _, option := range []string{"MORIENS_REGIONS", "MORIENS_PCONTROL", "MORIENS_EVENTS", "MORIENS_CALLPATH", "MORIENS_RING", "MORIENS_RING_MAX", "MORIENS_POLL_GAP", "MORIENS_PAPI", "MORIENS_DRAIN", "MORIENS_STACK"} {
+	if p.PhaseCounters {
+		set("MORIENS_PHASE_COUNTERS", "1")
+		delete(values, "MORIENS_PHASE_COUNTERS")
+	}
+	for _, option := range []string{"MORIENS_REGIONS", "MORIENS_PCONTROL", "MORIENS_PHASE_COUNTERS", "MORIENS_EVENTS", "MORIENS_CALLPATH", "MORIENS_RING", "MORIENS_RING_MAX", "MORIENS_POLL_GAP", "MORIENS_PAPI", "MORIENS_DRAIN", "MORIENS_STACK"} {
 		if values[option] != "" {
 			names = append(names, option)
 		}

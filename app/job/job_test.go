@@ -81,6 +81,21 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s: %v, %q", tt.env, err, env)
 		}
 	}
+	counting := preload
+	counting.PhaseCounters = true
+	for _, c := range []struct {
+		given      Preload
+		env, value string
+		names      string
+	}{
+		{counting, "", "1", ";MORIENS_PHASE_COUNTERS"}, {counting, "MORIENS_PHASE_COUNTERS=0", "1", ";MORIENS_PHASE_COUNTERS"},
+		{preload, "MORIENS_PHASE_COUNTERS=1", "1", ";MORIENS_PHASE_COUNTERS"}, {preload, "", "", ""},
+	} {
+		_, env, err := environment([]string{"mpirun"}, strings.Fields(c.env), c.given)
+		if err != nil || last(env, "MORIENS_PHASE_COUNTERS") != c.value || last(env, list) != names+c.names {
+			t.Errorf("%q: %v, %q", c.env, err, env)
+		}
+	}
 	_, env, err = environment([]string{"mpirun"}, []string{"MORIENS_REGIONS=tau"}, preload)
 	if err != nil || last(env, list) != names+";MORIENS_REGIONS" || last(env, "KOKKOS_TOOLS_LIBS") != "" {
 		t.Errorf("%v, %q", err, env)

@@ -51,8 +51,10 @@ type RunConfig struct {
 	Events  string // what to count; empty: what is usual where the job runs
 	// Callpath is how many frames a call path has; 0 = as MORIENS_CALLPATH says, else 1.
 	Callpath int
-	// Regions are the families of regions to record, Pcontrol is what MPI_Pcontrol means, as in job.Preload.
+	// Regions are the families of regions to record, Pcontrol is what MPI_Pcontrol means, PhaseCounters whether phases
+	// read the events, as in job.Preload.
 	Regions, Pcontrol string
+	PhaseCounters     bool
 	Web               string    // host:port of the page for browsers and Prometheus; empty = none
 	Signal            os.Signal // ends the measurement and is not passed on to the job; nil = none does
 	Options           grouping.Options
@@ -90,7 +92,7 @@ func Run(c RunConfig) (status int, err error) {
 
 	started := time.Now()
 	j, err := job.Start(c.Command, job.Preload{
-		Library: library, Run: p.run, Shm: c.Shm, Directory: out, Events: c.Events, Callpath: c.Callpath, Regions: c.Regions, Pcontrol: c.Pcontrol,
+		Library: library, Run: p.run, Shm: c.Shm, Directory: out, Events: c.Events, Callpath: c.Callpath, Regions: c.Regions, Pcontrol: c.Pcontrol, PhaseCounters: c.PhaseCounters,
 	})
 	if err != nil {
 		p.dismissAgent()

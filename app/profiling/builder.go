@@ -42,6 +42,7 @@ const mostNodes = 1 << 21
 type builder struct {
 	src    *Source
 	shape  Shape
+	of     rows.Shape
 	tree   *rows.Tree
 	nodes  []calltree.Node // of the tree
 	phases []string        // by node: of which phase it is, or in which it lies
@@ -64,17 +65,19 @@ func newBuilder(src *Source, shape Shape) *builder {
 		shape.Phases = false
 	}
 	b := &builder{src: src, shape: shape, rows: make(map[rows.Row]*placed), last: new(placed)}
-	b.tree = rows.New(programOf(src.Manifest), rows.Shape{
+	b.of = rows.Shape{
 		Phases: shape.Phases, Iterations: shape.Iterations, Variants: shape.Variants, Calls: shape.Calls, Sites: true, Most: mostNodes,
 		Path: func(name string) *trace.CallPath { return src.paths[name] },
-	})
+	}
+	b.tree = rows.New(programOf(src.Manifest), b.of)
 	b.nodes, b.phases = b.tree.Nodes, b.tree.Phases
 	return b
 }
 
 // place finds the nodes of a row.
 func (b *builder) place(r *parquet.ProfileRow) *placed {
-	key := rows.Row{Kind: r.Kind, Path: r.CallPath, Phase: r.Phase, Cluster: rows.KindOf(r), Context: r.Context, Iterations: -1, InPhase: r.InPhase}
+	key := rows.Row{Path: r.CallPath, Phase: r.Phase, Cluster: rows.KindOf(r), Context: r.Context, Iterations: -1, InPhase: r.InPhase, Placed: r.Paths > 0}
+	key.Kind, _ = r.OfClass()
 	if b.shape.Variants {
 		key.Variant = r.Cluster
 	}
@@ -94,6 +97,9 @@ func (b *builder) place(r *parquet.ProfileRow) *placed {
 	b.last = p
 	return p
 }
+
+// byClass reports whether the tree has nodes that are known of classes alone.
+func (b *builder) byClass() bool { return b.src.Classes && b.of.Whole(parquet.ProfileMPI) }
 
 func (b *builder) nodesOf(key *rows.Row) (node, phase int32) {
 	if b.shape.In != nil && !b.shape.In.Holds(key.Phase, key.InPhase) {

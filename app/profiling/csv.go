@@ -1,6 +1,8 @@
 package profiling
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/csv"
 	"io"
 	"strconv"
@@ -13,8 +15,8 @@ import (
 
 // CSV writes all of the answer, whatever --top says, after RFC 4180: docs/format/profile-json.md.
 func (a *Answer) CSV(to io.Writer) error {
-	w := csv.NewWriter(to)
-	w.UseCRLF = true
+	w := &lines{to: bufio.NewWriter(to)}
+	w.csv = csv.NewWriter(&w.line)
 	switch {
 	case a.Series != nil:
 		a.csvPoints(w)
@@ -23,8 +25,22 @@ func (a *Answer) CSV(to io.Writer) error {
 	default:
 		a.csvRows(w)
 	}
-	w.Flush()
-	return w.Error()
+	return w.to.Flush()
+}
+
+// lines end in CR LF. Names keep their own ends of lines: UseCRLF of encoding/csv changes those too.
+type lines struct {
+	to   *bufio.Writer
+	csv  *csv.Writer
+	line bytes.Buffer
+}
+
+func (l *lines) write(row []string) {
+	l.line.Reset()
+	_ = l.csv.Write(row) // into memory; Flush of the writer reports errors
+	l.csv.Flush()
+	_, _ = l.to.Write(bytes.TrimSuffix(l.line.Bytes(), []byte("\n")))
+	_, _ = l.to.WriteString("\r\n")
 }
 
 func integer[N int | int32 | int64](n N) string { return strconv.FormatInt(int64(n), 10) }
@@ -46,17 +62,20 @@ func spreadColumns(name string) (list []string) {
 }
 
 func (s *Spread) cells() []string {
+	if s.Summed {
+		return []string{integer(s.Sum), number(s.Mean), "", "", "", "", "", "", ""}
+	}
 	return []string{integer(s.Sum), number(s.Mean), integer(s.Most), integer(s.MostOf.World), integer(s.MostOf.Rank), integer(s.MostOf.Thread), integer(s.Least), number(s.Std), number(s.Imbalance())}
 }
 
 func (r *Ratio) cells() []string {
 	if r.Threads == 0 {
-		return make([]string, 9)
+		return append([]string{number(r.Overall)}, make([]string, 8)...)
 	}
 	return []string{number(r.Overall), number(r.Mean), number(r.Most), integer(r.MostOf.World), integer(r.MostOf.Rank), integer(r.MostOf.Thread), number(r.Least), number(r.Std), number(r.Of(Imbalance))}
 }
 
-func (a *Answer) csvRows(w *csv.Writer) {
+func (a *Answer) csvRows(w *lines) {
 	head := []string{"type", "name", "stack", "phase", "depth", "file", "line", "cluster"}
 	for _, of := range []string{"exclusive_ns", "inclusive_ns", "calls", "subcalls"} {
 		head = append(head, spreadColumns(of)...)
@@ -66,7 +85,7 @@ func (a *Answer) csvRows(w *csv.Writer) {
 	if a.Metric != metricTime {
 		head = append(append(head, spreadColumns("exclusive_value")...), spreadColumns("inclusive_value")...)
 	}
-	_ = w.Write(head) // Flush reports errors
+	w.write(head)
 	for i := range a.Table.Rows {
 		r := &a.Table.Rows[i]
 		line, cluster := "", ""
@@ -96,16 +115,16 @@ func (a *Answer) csvRows(w *csv.Writer) {
 		case a.Metric != metricTime:
 			row = append(append(row, r.Exclusive.cells()...), r.Inclusive.cells()...)
 		}
-		_ = w.Write(row)
+		w.write(row)
 	}
 }
 
-func (a *Answer) csvShares(w *csv.Writer) {
+func (a *Answer) csvShares(w *lines) {
 	head := []string{"node", "world", "rank", "ranks", "threads", "time_ns", "computing_ns", "mpi_ns", "paused_ns", "unrecorded_ns", "other_ns", "mpi_calls"}
 	if a.Metric != metricTime {
 		head = append(head, "value")
 	}
-	_ = w.Write(head)
+	w.write(head)
 	for i := range a.Table.Shares {
 		s := &a.Table.Shares[i]
 		row := []string{table.CellOf(s.Host), "", "", integer(s.Ranks), integer(s.Threads)}
@@ -121,15 +140,15 @@ func (a *Answer) csvShares(w *csv.Writer) {
 		case a.Metric != metricTime:
 			row = append(row, integer(s.Value))
 		}
-		_ = w.Write(row)
+		w.write(row)
 	}
 }
 
 // whole is what a series of instances as a whole is of.
 const whole = parquet.InstanceWhole
 
-func (a *Answer) csvPoints(w *csv.Writer) {
-	_ = w.Write([]string{
+func (a *Answer) csvPoints(w *lines) {
+	w.write([]string{
 		"instance", "instances", "threads", "calls", "sum_ns", "direct_ns", "mean_ns", "least_ns", "most_ns", "most_world", "most_rank", "most_thread", "std_ns", "longest_ns", "longest_instance", "slow", "begin_ns", "end_ns",
 	})
 	for i := range a.Series.Points {
@@ -144,6 +163,6 @@ func (a *Answer) csvPoints(w *csv.Writer) {
 		if p.Timed {
 			row[16], row[17] = integer(p.BeginNS), integer(p.EndNS)
 		}
-		_ = w.Write(row)
+		w.write(row)
 	}
 }

@@ -50,9 +50,9 @@ type jsonThread struct {
 type jsonSpread struct {
 	Sum       int64         `json:"sum"`
 	Mean      rundir.Number `json:"mean"`
-	Most      int64         `json:"most"`
-	MostOf    jsonThread    `json:"most_thread"`
-	Least     int64         `json:"least"`
+	Most      *int64        `json:"most"`
+	MostOf    *jsonThread   `json:"most_thread"`
+	Least     *int64        `json:"least"`
 	Std       rundir.Number `json:"std"`
 	Imbalance rundir.Number `json:"imbalance"`
 }
@@ -135,7 +135,12 @@ type jsonPoint struct {
 func threadOf(t calltree.Thread) jsonThread { return jsonThread{t.World, t.Rank, t.Thread} }
 
 func spreadOf(s *Spread) *jsonSpread {
-	return &jsonSpread{s.Sum, rundir.Number(s.Mean), s.Most, threadOf(s.MostOf), s.Least, rundir.Number(s.Std), rundir.Number(s.Imbalance())}
+	x := &jsonSpread{Sum: s.Sum, Mean: rundir.Number(s.Mean), Std: rundir.Number(s.Std), Imbalance: rundir.Number(s.Imbalance())}
+	if !s.Summed {
+		of := threadOf(s.MostOf)
+		x.Most, x.MostOf, x.Least = &s.Most, &of, &s.Least
+	}
+	return x
 }
 
 func ratioOf(r *Ratio) *jsonRatio {

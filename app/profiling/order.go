@@ -168,6 +168,9 @@ func (a *Answer) note(t *tally) {
 	if in := a.matched(t.b); in != nil {
 		say("--in %s matches %s", a.In, strings.Join(in, ", "))
 	}
+	if t.classes {
+		say("%s has call paths as sums of classes of ranks: most, least and deviation of such rows are not known; %s", rundir.ProfileFile, moreKept)
+	}
 	if t.lacking > 0 {
 		say("%s: %d ns of the phases' own time is in no row", rundir.ProfileFile, t.lacking)
 	}
@@ -195,8 +198,33 @@ func (a *Answer) note(t *tally) {
 	if a.Format < 2 {
 		say("an earlier version of moriens wrote %s: paths of phases are not known", rundir.ProfileFile)
 	}
-	if !a.Manifest.Complete && len(a.Manifest.Incomplete) > 0 {
-		say("incomplete: %s", a.Manifest.Incomplete[0])
+	a.noteLosses(say)
+}
+
+// noteLosses says what of the run is not in the figures, or only in part.
+func (a *Answer) noteLosses(say func(format string, args ...any)) {
+	m := a.Manifest
+	if deaths := m.Deaths(); deaths != "" {
+		say("%s", deaths)
+	}
+	if a.By == ByPhase || a.By == ByInstance || a.In != nil {
+		l := &m.Losses
+		if l.PhasesTooDeep > 0 {
+			say("%s in 256 or more others, part of the innermost of the first 256", units.Count(l.PhasesTooDeep, "phase"))
+		}
+		if l.PhasesUnfinished > 0 {
+			say("%s without an end: until the phase round it ends, or with the thread's last record", units.Count(l.PhasesUnfinished, "phase"))
+		}
+		if l.PhaseEndsUnmatched > 0 {
+			say("%s of phases without a begin, without effect", units.Count(l.PhaseEndsUnmatched, "end"))
+		}
+	}
+	if n := len(m.Incomplete); !m.Complete && n > 0 {
+		more := ""
+		if n > 1 {
+			more = fmt.Sprintf("; and %d more: moriens status --long DIR", n-1)
+		}
+		say("incomplete: %s%s", m.Incomplete[0], more)
 	}
 }
 

@@ -1,10 +1,9 @@
 package profiling
 
 import (
-	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"moriens/app/question"
@@ -24,9 +23,6 @@ type Pattern struct {
 // UnmarshalText reads a pattern.
 func (p *Pattern) UnmarshalText(text []byte) error {
 	*p = Pattern{text: string(text), known: make(map[string]bool)}
-	if len(text) == 0 {
-		return errors.New("a phase has a name: write it like solve/iteration")
-	}
 	var element strings.Builder
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -129,6 +125,16 @@ func (s *Source) checkIn(shape Shape, b *builder) error {
 	return noPhase(shape.In, shape.In.others, s)
 }
 
+// patternOfPath is the pattern of one path, in quotes: of a long one its begin, and an ellipsis behind it.
+func patternOfPath(path string) string {
+	const most = 60
+	names, more := []rune(strings.ReplaceAll(path, "*", `\*`)), ""
+	if len(names) > most {
+		names, more = names[:most], "…"
+	}
+	return strconv.Quote(string(names)) + more
+}
+
 // A noPhaseError is of a pattern that no phase matches.
 type noPhaseError struct{ error }
 
@@ -139,14 +145,6 @@ func noPhase(in *Pattern, there []string, s *Source) error {
 	if len(there) == 0 {
 		return noPhaseError{question.Misuse("leave out --in; docs/annotations.md says how to name phases", "there is no phase %q: the run has none", in.text)}
 	}
-	const most = 20
 	slices.Sort(there)
-	var names []string
-	for _, path := range there[:min(most, len(there))] {
-		names = append(names, fmt.Sprintf("%.60q", path))
-	}
-	if n := len(there) - most; n > 0 {
-		names = append(names, fmt.Sprintf("and %d more", n))
-	}
-	return noPhaseError{question.Misuse("give one of: "+strings.Join(names, ", "), "there is no phase %q", in.text)}
+	return noPhaseError{question.Misuse("give one of: "+listed(there), "there is no phase %q", in.text)}
 }

@@ -204,7 +204,7 @@ func (a *Answer) columns() []Column {
 		return nil
 	case metricCalls:
 		return []Column{{Metric: calltree.Metric{Name: metricCalls}, of: func(r *parquet.ProfileRow) int64 {
-			if r.Kind != parquet.ProfileMPI {
+			if kind, _ := r.OfClass(); kind != parquet.ProfileMPI {
 				return 0
 			}
 			return r.Count

@@ -221,11 +221,12 @@ func (a *Answer) chooseLoop(list []subject) (subject, error) {
 	return slices.MaxFunc(list, func(x, y subject) int { return cmp.Compare(length(x), length(y)) }), nil
 }
 
+// listed are paths of phases as --in takes them.
 func listed(paths []string) string {
 	const most = 20
 	var names []string
 	for _, path := range paths[:min(most, len(paths))] {
-		names = append(names, fmt.Sprintf("%.60q", path))
+		names = append(names, patternOfPath(path))
 	}
 	if n := len(paths) - most; n > 0 {
 		names = append(names, fmt.Sprintf("and %d more", n))
@@ -441,6 +442,7 @@ func (a *Answer) noteSeries(s *Series) {
 		}
 		say("there are instances of %s too", text)
 	}
+	a.noteLosses(say)
 }
 
 // PhaseText is a path of a phase as --in takes it: the program has none.

@@ -28,6 +28,7 @@ type Source struct {
 	Manifest *rundir.Manifest
 	Format   int // of profile.parquet; 1: phases are names, not paths
 	Counters []trace.Counter
+	Classes  bool // of some places call paths are known of classes of ranks alone
 
 	paths map[string]*trace.CallPath // by name
 	hosts map[rankName]string        // nil: not known
@@ -60,7 +61,7 @@ func open(dir string) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Format, s.Counters = head.Format, head.Counters
+	s.Format, s.Counters, s.Classes = head.Format, head.Counters, head.Classes
 	if err := s.readPaths(); err != nil {
 		return nil, hint.Default(err, rundir.AdviseDamage)
 	}

@@ -27,13 +27,32 @@ type Spread struct {
 	Most, Least int64
 	MostOf      calltree.Thread // the first that has most
 	Mean, Std   float64
+	// Summed says that a part is known as a sum over classes of ranks: Sum and Mean are exact, the others not known.
+	Summed bool
 }
 
 // Imbalance is the most over the mean; NaN where all have 0.
-func (s *Spread) Imbalance() float64 { return float64(s.Most) / s.Mean }
+func (s *Spread) Imbalance() float64 {
+	if s.Summed {
+		return math.NaN()
+	}
+	return float64(s.Most) / s.Mean
+}
+
+// plus adds what so many threads have together.
+func (s Spread) plus(x int64, threads int) Spread {
+	if x == 0 {
+		return s
+	}
+	sum := plus(s.Sum, x)
+	return Spread{Sum: sum, Mean: float64(sum) / float64(threads), Std: math.NaN(), Summed: true}
+}
 
 // Of is the figure of a statistic.
 func (s *Spread) Of(stat Stat) float64 {
+	if s.Summed && stat != Sum && stat != Mean {
+		return math.NaN()
+	}
 	switch stat {
 	case Mean:
 		return s.Mean
@@ -89,7 +108,7 @@ type Ratio struct {
 	Mean, Std   float64
 	Most, Least float64
 	MostOf      calltree.Thread
-	Threads     int // that have one
+	Threads     int // that have one; 0: that is not known, or none has
 }
 
 // Of is the figure of a statistic.
@@ -111,6 +130,7 @@ func (r *Ratio) Of(stat Stat) float64 {
 
 type rating struct {
 	above, below  float64
+	summed        bool // a part is of several threads together
 	n             int
 	mean, moment2 float64 // Welford's
 	most, least   float64
@@ -135,9 +155,19 @@ func (r *rating) add(above, below int64, of *calltree.Thread) {
 	r.moment2 += d * (x - r.mean)
 }
 
+// addSums takes in what threads have together.
+func (r *rating) addSums(above, below int64) {
+	if below > 0 {
+		r.above, r.below, r.summed = r.above+float64(above), r.below+float64(below), true
+	}
+}
+
 func (r *rating) of() *Ratio {
+	nan := math.NaN()
+	if r.summed {
+		return &Ratio{Overall: r.above / r.below, Mean: nan, Std: nan, Most: nan, Least: nan}
+	}
 	if r.n == 0 {
-		nan := math.NaN()
 		return &Ratio{Overall: nan, Mean: nan, Std: nan, Most: nan, Least: nan}
 	}
 	return &Ratio{Overall: r.above / r.below, Mean: r.mean, Std: math.Sqrt(r.moment2 / float64(r.n)), Most: r.most, Least: r.least, MostOf: r.mostOf, Threads: r.n}

@@ -6,6 +6,7 @@ import (
 
 	"moriens/app/question"
 	"moriens/trace/calltree"
+	"moriens/trace/calltree/rows"
 	"moriens/trace/rundir"
 )
 
@@ -38,6 +39,7 @@ type Row struct {
 	Missing                  int64   // bursts in it without a value of the counter
 
 	ownNS, own int64 // in none of the rows within it: time, and the metric
+	hidden     bool  // other rows have it
 }
 
 // A Share is what a rank or a node has.
@@ -84,6 +86,7 @@ type tally struct {
 	inner   []bool  // by node: one of its row is round it
 	named   map[string]int32
 	of      []int32 // by row: its first node
+	classes bool    // rows of call paths are known of classes of ranks alone
 	unsplit int64   // bytes of which no phase is known
 	late    int64   // ns of waits
 	tallying
@@ -126,6 +129,7 @@ type summing struct {
 	ratio, inside                      rating
 	ns, whole, calls, estimated, lacks int64 // ns, estimated and lacks are inclusive
 	ownNS, own                         int64
+	ofClasses                          [ofValueInside + 1]int64 // of call paths that are known of classes of ranks alone
 }
 
 // tabulate reads the profile in a shape.
@@ -171,6 +175,11 @@ func (a *Answer) tabulate(shape Shape) error {
 	}
 	if t.threads == 0 {
 		return question.Lacking(rundir.AdviseDamage, "%s has no row of a thread", rundir.ProfileFile)
+	}
+	if t.classes = w.needsClasses(); t.classes {
+		if err := w.sumsOf(t.addClasses); err != nil {
+			return err
+		}
 	}
 	a.Table = t.table()
 	a.note(t)
@@ -223,11 +232,16 @@ func (t *tally) place() {
 	t.round = append(t.round, make([]bool, n-len(t.round))...)
 }
 
-// add takes in a thread.
-func (t *tally) add(v *threadValues) error {
+// grow makes room for all nodes.
+func (t *tally) grow() {
 	if len(t.group) < len(t.b.nodes) || t.inside == nil || len(t.rows) < len(t.of) {
 		t.place()
 	}
+}
+
+// add takes in a thread.
+func (t *tally) add(v *threadValues) error {
+	t.grow()
 	lacking, beyond := v.own(t.w.phased)
 	t.lacking, t.beyond = plus(t.lacking, lacking), plus(t.beyond, beyond)
 	if t.threads == 0 {
@@ -241,6 +255,53 @@ func (t *tally) add(v *threadValues) error {
 	if t.a.By == ByRank || t.a.By == ByNode {
 		t.share(v)
 	}
+	t.collect(v, func(int32) bool { return true })
+	for _, row := range t.used {
+		t.spread(row, &v.thread)
+	}
+	t.used = t.used[:0]
+	return nil
+}
+
+// addClasses takes in what call paths have that are known of classes alone. Their places are in the figures of threads:
+// of the program and phases, and of functions of MPI and clusters where a row is all nodes of a name.
+func (t *tally) addClasses(v *threadValues) error {
+	t.grow()
+	t.collect(v, func(node int32) bool {
+		switch t.b.nodes[node].Type {
+		case calltree.Function:
+			return true
+		case calltree.MPI, calltree.Cluster:
+			return t.a.By != ByFunctions
+		}
+		return false
+	})
+	for _, row := range t.used {
+		s := &t.rows[row]
+		switch {
+		case t.a.Metric == metricIPC:
+			s.ratio.addSums(t.values[ofValue][row], t.values[ofBelow][row])
+			s.inside.addSums(t.values[ofValueInside][row], t.values[ofBelowInside][row])
+		case len(t.w.columns) == 2:
+			s.lacks = plus(s.lacks, t.values[ofBelowInside][row])
+		}
+		for i := range s.ofClasses {
+			s.ofClasses[i] = plus(s.ofClasses[i], t.values[i][row])
+		}
+		t.clear(row)
+	}
+	t.used = t.used[:0]
+	return nil
+}
+
+// hidden reports whether a node is of places, of which other nodes are the call paths. Where a row is all nodes of a
+// name, that has them.
+func (t *tally) hidden(node int32) bool {
+	return t.b.nodes[node].File == rows.InNoFunction && t.a.By != ByFunctions
+}
+
+// collect adds values up in the rows of nodes, of those that count, and of those round them.
+func (t *tally) collect(v *threadValues, counts func(node int32) bool) {
 	nodes := t.b.nodes
 	var list []int32 // nodes with a value, and those round them
 	for _, node := range v.touched {
@@ -268,7 +329,7 @@ func (t *tally) add(v *threadValues) error {
 				}
 			}
 		}
-		if n.Parent >= 0 && (n.Type == calltree.MPI || n.Type == calltree.Phase) {
+		if n.Parent >= 0 && (n.Type == calltree.MPI || n.Type == calltree.Phase) && (n.File != rows.InNoFunction || t.b.shape.Calls != ByFrames) {
 			t.sub[n.Parent] = plus(t.sub[n.Parent], v.columns[atCalls][node])
 		}
 		if n.Type == calltree.MPI {
@@ -283,16 +344,22 @@ func (t *tally) add(v *threadValues) error {
 		}
 	}
 	for _, node := range list {
-		t.take(v, node)
+		if counts(node) {
+			t.take(v, node)
+		}
+		t.forget(node)
 	}
-	for _, row := range t.used {
-		t.spread(row, &v.thread)
-	}
-	t.used = t.used[:0]
-	return nil
 }
 
-// take adds a node of a thread to its row, and forgets what is inside it.
+// forget makes a node ready for the next thread.
+func (t *tally) forget(node int32) {
+	t.sub[node], t.mpi[node], t.kinds[0][node], t.kinds[1][node], t.round[node] = 0, 0, 0, 0, false
+	for i := range t.inside {
+		t.inside[i][node], t.phases[i][node] = 0, 0
+	}
+}
+
+// take adds a node of a thread to its row.
 func (t *tally) take(v *threadValues, node int32) {
 	row := t.group[node]
 	if !t.is[row] {
@@ -325,10 +392,6 @@ func (t *tally) take(v *threadValues, node int32) {
 		add(ofInclusive, t.inside[0][node])
 		s.ns, s.estimated = plus(s.ns, t.inside[0][node]), plus(s.estimated, t.inside[len(t.inside)-1][node])
 	}
-	t.sub[node], t.mpi[node], t.kinds[0][node], t.kinds[1][node], t.round[node] = 0, 0, 0, 0, false
-	for i := range t.inside {
-		t.inside[i][node], t.phases[i][node] = 0, 0
-	}
 }
 
 // exclusive is what a node has in a column that is not in what is within it; a phase has all but what is in phases.
@@ -354,6 +417,11 @@ func (t *tally) spread(row int32, of *calltree.Thread) {
 			s.spreads[i].add(t.values[i][row], of)
 		}
 	}
+	t.clear(row)
+}
+
+// clear makes a row ready for the next thread.
+func (t *tally) clear(row int32) {
 	for i := range t.values {
 		t.values[i][row] = 0
 	}
@@ -427,22 +495,23 @@ func (a *Answer) unit() string {
 // table makes the table of all threads.
 func (t *tally) table() *Table {
 	out := &Table{Unit: t.a.unit(), Threads: t.threads, Ranks: t.ranks, Shares: t.shares}
-	rows := make([]Row, len(t.rows))
+	list := make([]Row, len(t.rows))
 	for i := range t.rows {
-		rows[i] = t.row(int32(i))
+		list[i] = t.row(int32(i))
 	}
-	out.Total = rows[t.group[0]]
-	out.Total.Node.Name, out.Total.Subcalls = "total", rows[t.group[0]].Subcalls
+	out.Total = list[t.group[0]]
+	out.Total.Node.Name, out.Total.Subcalls = "total", list[t.group[0]].Subcalls
 	switch {
 	case out.Shares != nil:
 		t.a.orderShares(out.Shares)
 		return out
 	case t.a.By == ByPhase || t.a.Nested:
-		out.Rows = t.preorder(rows)
+		out.Rows = t.preorder(list)
 	default:
-		rows = slices.Delete(rows, int(t.group[0]), int(t.group[0])+1)
-		slices.SortStableFunc(rows, t.a.compare)
-		out.Rows = rows
+		list = slices.Delete(list, int(t.group[0]), int(t.group[0])+1)
+		list = slices.DeleteFunc(list, func(r Row) bool { return r.hidden })
+		slices.SortStableFunc(list, t.a.compare)
+		out.Rows = list
 		if own := out.Total.ExclusiveNS; own.Sum > 0 { // that no row explains
 			x := out.Total
 			x.Node.Name = "Not explained"
@@ -456,7 +525,7 @@ func (t *tally) table() *Table {
 func (t *tally) row(row int32) Row {
 	s := &t.rows[row]
 	node := t.of[row]
-	r := Row{Node: t.b.nodes[node], Phase: t.b.phases[node], PerCallNS: math.NaN(), Missing: s.lacks, ownNS: s.ownNS, own: s.own}
+	r := Row{hidden: t.hidden(node), Node: t.b.nodes[node], Phase: t.b.phases[node], PerCallNS: math.NaN(), Missing: s.lacks, ownNS: s.ownNS, own: s.own}
 	for _, at := range (&calltree.Tree{Nodes: t.b.nodes}).Stack(node)[1:] {
 		r.Stack = append(r.Stack, t.b.nodes[at].Name)
 	}
@@ -468,7 +537,9 @@ func (t *tally) row(row int32) Row {
 		}
 		r.File, r.Line = "", 0
 	}
-	of := func(figure int) Spread { return s.spreads[figure].of(t.threads, t.first) }
+	of := func(figure int) Spread {
+		return s.spreads[figure].of(t.threads, t.first).plus(s.ofClasses[figure], t.threads)
+	}
 	r.ExclusiveNS, r.InclusiveNS, r.MPINS, r.Calls, r.Subcalls = of(ofExclusive), of(ofInclusive), of(ofMPI), of(ofCalls), of(ofSubcalls)
 	switch {
 	case t.a.Metric == metricIPC:
@@ -489,6 +560,9 @@ func (t *tally) row(row int32) Row {
 func (t *tally) preorder(rows []Row) []Row {
 	children := make([][]int32, len(rows))
 	for i := 1; i < len(rows); i++ {
+		if rows[i].hidden {
+			continue
+		}
 		p := t.b.nodes[i].Parent
 		children[p] = append(children[p], int32(i))
 	}

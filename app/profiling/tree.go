@@ -20,6 +20,8 @@ import (
 // all counters, and the bytes that calls sent and received. Time of a phase that no row explains is its own; bytes of
 // which no phase is known are the program's, if phases are nodes.
 //
+// Where call paths are known of classes of ranks alone and nodes depend on them, the values are of classes.
+//
 // The file is read once for the nodes, and again each time that values are handed out.
 func (s *Source) Tree(shape Shape, ranks pairing.RankList) (*calltree.Tree, error) {
 	var t *calltree.Tree
@@ -52,7 +54,11 @@ func (s *Source) tree(shape Shape, ranks pairing.RankList) (*calltree.Tree, erro
 	b := newBuilder(s, shape)
 	columns := s.exportedColumns()
 	t := &calltree.Tree{Title: titleOf(s.Manifest), Facts: factsOf(s.Manifest)}
-	labels := &walk{b: b, ranks: ranks, columns: columns, labels: true, give: func(v *threadValues) error {
+	of := ofThreads
+	if b.byClass() {
+		of = ofClasses
+	}
+	labels := &walk{b: b, ranks: ranks, columns: columns, labels: true, of: of, give: func(v *threadValues) error {
 		t.Threads = append(t.Threads, v.thread)
 		return nil
 	}}
@@ -65,6 +71,10 @@ func (s *Source) tree(shape Shape, ranks pairing.RankList) (*calltree.Tree, erro
 	if err := s.checkIn(shape, b); err != nil {
 		return nil, err
 	}
+	if of == ofClasses {
+		t.Ranks = labels.chosenRanks()
+		t.Facts = append(t.Facts, calltree.Fact{Name: "values", Value: "sums of classes of ranks"})
+	}
 	t.Nodes = b.nodes
 	for _, c := range columns {
 		t.Metrics = append(t.Metrics, c.Metric)
@@ -72,7 +82,7 @@ func (s *Source) tree(shape Shape, ranks pairing.RankList) (*calltree.Tree, erro
 	b.frozen = true
 	t.Each = func(give func(thread int, v *calltree.Values) error) error {
 		thread := 0
-		w := &walk{b: b, ranks: ranks, columns: columns, more: labels.more}
+		w := &walk{b: b, ranks: ranks, columns: columns, of: of, more: labels.more}
 		if labels.gathered != nil {
 			w.gathered = newGathering()
 		}
@@ -134,7 +144,7 @@ func (s *Source) counterColumn(i int) Column {
 // ofBursts is 0 for other rows, which have no counters.
 func ofBursts(of func(r *parquet.ProfileRow) int64) func(r *parquet.ProfileRow) int64 {
 	return func(r *parquet.ProfileRow) int64 {
-		if r.Kind != parquet.ProfileComputation {
+		if kind, _ := r.OfClass(); kind != parquet.ProfileComputation {
 			return 0
 		}
 		return of(r)

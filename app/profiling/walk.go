@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -49,6 +50,7 @@ type walk struct {
 	ranks   pairing.RankList // nil = all
 	columns []Column
 	labels  bool // only which nodes and threads there are
+	of      whose
 	give    func(v *threadValues) error
 
 	now      threadValues
@@ -57,12 +59,30 @@ type walk struct {
 	gathered *gathering // nil where rows of threads stand together
 	phased   bool       // there are rows of phases
 	seen     [][2]int   // ranks, with those that are not asked for
+	classes  map[int32]*class
 
 	// What other rows have of threads: those of traffic, which are of a rank, stand anywhere and are found with the
 	// labels, are of thread -1, and are added to the first thread of the rank; late times are of threads.
 	more map[calltree.Thread][]moved
 	rank rankName // whose threads were handed out last
 	any  bool     // one was
+}
+
+// whose says of whom a walk hands out values, where some call paths are known of classes of ranks alone.
+type whose int
+
+const (
+	ofThreads whose = iota // of each thread; those call paths are nodes of places, in no function
+	ofSums                 // of all classes together, as one thread, what those call paths have
+	ofClasses              // of each class, as one thread, all
+)
+
+// A class is what a walk has found of a class of ranks.
+type class struct {
+	members      map[calltree.Thread]bool // whether they are asked for
+	first, last  calltree.Thread          // in the order of the file, and of the latest row
+	chosen, left int32                    // of the members, those that are asked for and those that are not
+	summed       bool                     // it has rows
 }
 
 // moved are values of a node, by column.
@@ -76,7 +96,8 @@ type gathering struct {
 	threads map[calltree.Thread]int32
 	list    []calltree.Thread
 	cells   []gathered
-	values  []int64 // as many for each cell
+	values  []int64          // as many for each cell
+	known   map[gathered]int // of classes: the number of each cell
 }
 
 type gathered struct {
@@ -88,12 +109,12 @@ type gathered struct {
 // out.
 func (w *walk) run(reset func()) error {
 	err := error(errScattered)
-	if w.gathered == nil {
+	if w.gathered == nil && w.of == ofThreads {
 		err = w.scan()
 	}
 	if errors.Is(err, errScattered) {
 		reset()
-		*w = walk{b: w.b, ranks: w.ranks, columns: w.columns, labels: w.labels, give: w.give, more: w.more, gathered: newGathering()}
+		*w = walk{b: w.b, ranks: w.ranks, columns: w.columns, labels: w.labels, of: w.of, give: w.give, more: w.more, gathered: newGathering()}
 		if w.labels {
 			w.more = nil // it is found again
 		}
@@ -101,10 +122,10 @@ func (w *walk) run(reset func()) error {
 			err = w.replay()
 		}
 	}
-	if err != nil {
+	if err := cmp.Or(err, w.b.failed); err != nil {
 		return err
 	}
-	return w.b.failed
+	return w.wholeClasses()
 }
 
 func newGathering() *gathering { return &gathering{threads: make(map[calltree.Thread]int32)} }
@@ -112,6 +133,9 @@ func newGathering() *gathering { return &gathering{threads: make(map[calltree.Th
 // needed are the columns of the file that are read.
 func (w *walk) needed() []string {
 	list := []string{"world", "rank", "thread", "call_path", "cluster", "of_kind", "phase"}
+	if w.b.src.Classes {
+		list = append(list, "class", "paths")
+	}
 	if w.b.shape.Calls == ByFrames {
 		list = append(list, "context")
 	}
@@ -148,15 +172,21 @@ func (w *walk) scan() error {
 }
 
 func (w *walk) row(r *parquet.ProfileRow) error {
-	switch r.Kind {
+	kind, ofClass := r.OfClass()
+	switch kind {
 	case parquet.ProfilePhase, parquet.ProfileComputation, parquet.ProfileMPI, parquet.ProfilePaused, parquet.ProfileUnrecorded:
 	case parquet.ProfileTraffic:
-		if w.labels && w.moves() {
-			w.move(r)
+		if !ofClass && w.of == ofThreads {
+			if w.labels && w.moves() {
+				w.move(r)
+			}
+			return nil
 		}
-		return nil
 	default:
 		return nil
+	}
+	if ofClass || w.of != ofThreads {
+		return w.ofClass(r, kind, ofClass)
 	}
 	if min(r.World, r.Rank, r.Thread) < 0 || min(r.Count, r.Records, r.TimeNS, r.ExclusiveNS, r.WholeNS, r.EstimatedNS) < 0 {
 		return fmt.Errorf("a row of kind %s has a figure below 0", r.Kind)
@@ -167,7 +197,11 @@ func (w *walk) row(r *parquet.ProfileRow) error {
 			return err
 		}
 	}
-	if w.ranks != nil && !w.ranks.Has(int(r.World), int(r.Rank)) {
+	chosen := w.ranks == nil || w.ranks.Has(int(r.World), int(r.Rank))
+	if w.b.byClass() {
+		w.member(r, t, chosen)
+	}
+	if !chosen {
 		return nil
 	}
 	p := w.b.place(r)
@@ -187,6 +221,95 @@ func (w *walk) row(r *parquet.ProfileRow) error {
 	w.touch(p.node)
 	w.touch(p.phase)
 	w.add(r, p, own)
+	return nil
+}
+
+// member notes that a thread is of a class.
+func (w *walk) member(r *parquet.ProfileRow, t calltree.Thread, chosen bool) *class {
+	c := w.classes[r.Class]
+	if c == nil {
+		c = &class{members: make(map[calltree.Thread]bool), first: t, last: calltree.Thread{Thread: ofRank}}
+		if w.classes == nil {
+			w.classes = make(map[int32]*class)
+		}
+		w.classes[r.Class] = c
+	}
+	if c.last == t {
+		return c
+	}
+	c.last = t
+	if _, known := c.members[t]; known {
+		return c
+	}
+	if c.members[t] = chosen; chosen {
+		c.chosen++
+	} else {
+		c.left++
+	}
+	return c
+}
+
+// ofClass takes in a row of a class, or one of a thread for its class.
+func (w *walk) ofClass(r *parquet.ProfileRow, kind string, summed bool) error {
+	if r.Class < -1 || min(r.World, r.Rank, r.Thread) < 0 || min(r.Count, r.Records, r.TimeNS, r.ExclusiveNS, r.WholeNS, r.EstimatedNS) < 0 {
+		return fmt.Errorf("a row of kind %s has a figure below 0", r.Kind)
+	}
+	if !w.b.byClass() {
+		return nil
+	}
+	var c *class
+	if summed {
+		if c = w.classes[r.Class]; c == nil {
+			return fmt.Errorf("a row of kind %s is of class %d, which has no thread before it", r.Kind, r.Class)
+		}
+		c.summed = true
+	} else if kind != parquet.ProfileTraffic {
+		t := calltree.Thread{World: r.World, Rank: r.Rank, Thread: r.Thread}
+		if n := len(w.seen); n == 0 || w.seen[n-1] != [2]int{int(t.World), int(t.Rank)} {
+			w.seen = append(w.seen, [2]int{int(t.World), int(t.Rank)})
+		}
+		c = w.member(r, t, w.ranks == nil || w.ranks.Has(int(r.World), int(r.Rank)))
+	} else {
+		c = w.classes[r.Class]
+	}
+	switch {
+	case w.of == ofThreads, c == nil, c.chosen == 0:
+		return nil
+	case w.of == ofSums && (!summed || !w.b.of.Whole(kind)):
+		return nil
+	case w.of == ofClasses && !summed && r.Paths > 0: // its class has it
+		return nil
+	case !summed && w.ranks != nil && !w.ranks.Has(int(r.World), int(r.Rank)):
+		return nil
+	}
+	p := w.b.place(r)
+	if p.node < 0 || w.b.failed != nil {
+		return nil
+	}
+	own := kind == parquet.ProfilePhase
+	w.phased = w.phased || own
+	w.now.thread = calltree.Thread{}
+	if w.of == ofClasses {
+		w.now.thread = c.first
+		w.now.thread.Class = r.Class
+	}
+	g := w.gathered
+	if _, known := g.threads[w.now.thread]; !known {
+		g.threads[w.now.thread] = int32(len(g.list))
+		g.list = append(g.list, w.now.thread)
+	}
+	w.gather(r, p, own)
+	return nil
+}
+
+// wholeClasses refuses a list of ranks that has a part of a class of which call paths are known together alone.
+func (w *walk) wholeClasses() error {
+	numbers := slices.Sorted(maps.Keys(w.classes))
+	for _, number := range numbers {
+		if c := w.classes[number]; c.summed && c.chosen > 0 && c.left > 0 {
+			return w.b.src.partOfClass(number, c)
+		}
+	}
 	return nil
 }
 
@@ -221,7 +344,15 @@ func (w *walk) move(r *parquet.ProfileRow) {
 
 // values gives what a row adds to a column of its node.
 func (w *walk) values(r *parquet.ProfileRow, own bool, give func(column int, x int64)) {
+	kind, _ := r.OfClass()
 	switch {
+	case kind == parquet.ProfileTraffic: // its calls are in other rows
+		for i := range w.columns {
+			if c := &w.columns[i]; c.moved {
+				give(atOthers+i, max(c.of(r), 0))
+			}
+		}
+		return
 	case own:
 		give(atCalls, r.Records)
 		give(atRecords, r.Records)
@@ -327,12 +458,16 @@ func (w *walk) touch(node int32) {
 
 // flush hands out the thread, and forgets what it has.
 func (w *walk) flush() error {
-	if w.ranks != nil && !w.ranks.Has(int(w.now.thread.World), int(w.now.thread.Rank)) {
+	if w.of == ofThreads && w.ranks != nil && !w.ranks.Has(int(w.now.thread.World), int(w.now.thread.Rank)) {
 		return nil
 	}
 	w.grow()
 	rank := rankName{w.now.thread.World, w.now.thread.Rank}
-	w.now.thread.Host = w.b.src.host(rank)
+	if w.of == ofClasses {
+		w.now.thread.Members = w.classes[w.now.thread.Class].chosen
+	} else {
+		w.now.thread.Host = w.b.src.host(rank)
+	}
 	if !w.labels && w.more != nil {
 		of := w.now.thread
 		of.Host = ""
@@ -372,18 +507,30 @@ func (w *walk) gather(r *parquet.ProfileRow, p *placed, own bool) {
 	if w.labels {
 		return
 	}
-	g.cells = append(g.cells, gathered{g.threads[w.now.thread], p.node, p.phase, own})
-	at := len(g.values)
-	g.values = append(g.values, make([]int64, atOthers+len(w.columns))...)
+	cell, at := gathered{g.threads[w.now.thread], p.node, p.phase, own}, len(g.values)
+	k, known := g.known[cell]
+	if known {
+		at = k * (atOthers + len(w.columns))
+	} else {
+		if w.of != ofThreads { // what is in memory does not grow with the threads of a class
+			if g.known == nil {
+				g.known = make(map[gathered]int)
+			}
+			g.known[cell] = len(g.cells)
+		}
+		g.cells = append(g.cells, cell)
+		g.values = append(g.values, make([]int64, atOthers+len(w.columns))...)
+	}
+	rest := &g.values[at+atRest]
 	if own {
-		g.values[at+atRest] = r.ExclusiveNS
+		*rest = plus(*rest, r.ExclusiveNS)
 		if !w.inTree(r) {
 			return
 		}
 	} else {
-		g.values[at+atRest] = -r.TimeNS
+		*rest = -plus(-*rest, r.TimeNS)
 	}
-	w.values(r, own, func(column int, x int64) { g.values[at+column] = x })
+	w.values(r, own, func(column int, x int64) { g.values[at+column] = plus(g.values[at+column], x) })
 }
 
 // replay hands out the threads of a gathering in their order.

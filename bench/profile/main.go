@@ -13,8 +13,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"moriens/bench/timing"
@@ -22,6 +24,7 @@ import (
 
 func main() {
 	var p plan
+	only := flag.String("plant", "", "write a run of -ranks, one number, to this directory, print how many rows it has, and measure nothing")
 	flag.StringVar(&p.moriens, "moriens", "bin/moriens", "the program to measure")
 	flag.StringVar(&p.before, "before", "", "the program of an earlier version, which is measured in turn")
 	flag.StringVar(&p.ranks, "ranks", "1000,10000", "numbers of ranks")
@@ -29,7 +32,13 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, p); err != nil {
+	err := error(nil)
+	if *only != "" {
+		err = plantOnly(os.Stdout, *only, p.ranks)
+	} else {
+		err = run(ctx, os.Stdout, p)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "profile:", err)
 		os.Exit(1)
 	}
@@ -40,6 +49,32 @@ type plan struct {
 	moriens, before string
 	ranks           string // numbers, by commas
 	rounds          int
+}
+
+// plantApart plants in a process of its own: the memory of a command would never be less than that of the one that
+// starts it.
+func plantApart(dir string, ranks int) (rows int, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	out, err := exec.Command(program, "-plant", dir, "-ranks", strconv.Itoa(ranks)).Output()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(out)))
+}
+
+func plantOnly(out io.Writer, dir, ranks string) error {
+	n, err := strconv.Atoi(ranks)
+	if err != nil {
+		return fmt.Errorf("-ranks %s: give one number", ranks)
+	}
+	rows, err := plant(dir, n)
+	if err == nil {
+		_, err = fmt.Fprintln(out, rows)
+	}
+	return err
 }
 
 // questions are the arguments of the commands, before the run directory.
@@ -72,7 +107,7 @@ func run(ctx context.Context, out io.Writer, p plan) error {
 	var list []*command
 	for _, n := range ranks {
 		dir := filepath.Join(scratch, fmt.Sprint("r", n))
-		rows, err := plant(dir, n)
+		rows, err := plantApart(dir, n)
 		if err != nil {
 			return err
 		}

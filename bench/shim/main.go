@@ -43,6 +43,8 @@ var variants = []variant{
 	{name: "two SDE counters", program: "calls", env: []string{"MORIENS_CALLPATH=1", "MORIENS_EVENTS=sde:::bench::a,sde:::bench::b"}, options: []string{"-DSDE", "-lsde"}},
 	{name: "one software counter", program: "calls", env: []string{"MORIENS_CALLPATH=1", "MORIENS_EVENTS=sw:page-faults"}},
 	{name: "marks", program: "marks"},
+	{name: "marks reading two SDE counters", program: "marks", env: []string{"MORIENS_PHASE_COUNTERS=1", "MORIENS_EVENTS=sde:::bench::a,sde:::bench::b"}, options: []string{"-DSDE", "-lsde"}},
+	{name: "marks reading a software counter", program: "marks", env: []string{"MORIENS_PHASE_COUNTERS=1", "MORIENS_EVENTS=sw:page-faults"}},
 }
 
 // An mpi is a library with its tools.

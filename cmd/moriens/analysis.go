@@ -15,7 +15,7 @@ import (
 // spaceFlags say where bursts lie: agents that keep them as micro-cells need the collector's.
 type spaceFlags struct {
 	Dims        string  `help:"Quantities by which bursts are compared, each with :log or :lin, separated by commas (default: PAPI_TOT_INS:log,IPC if counted, else duration:log)." placeholder:"SPEC"`
-	By          string  `help:"Cluster bursts separately for each pair of surrounding MPI call paths (calls), or all together (none); auto: none if a counter is a dimension, otherwise calls." enum:"calls,none,auto" default:"${by}"`
+	By          string  `help:"Cluster bursts separately for each pair of surrounding MPI call paths (calls), or all together (none); auto: none if a counter is a dimension, otherwise calls (default: ${by})." enum:"calls,none,auto" default:"${by}" placeholder:"HOW"`
 	MinDuration string  `help:"Do not cluster shorter bursts; auto: the shortest ones that together take less than 1 % of computing time (default: ${minDuration})." placeholder:"TIME" default:"${minDuration}"`
 	Resolution  float64 `help:"Lower bound of Eps, DBSCAN's radius, where it is chosen from the data; in units of the dimensions (default: of logarithmic durations 0.01 where these have distinct peaks, else 0.1)." placeholder:"R"`
 }

@@ -17,7 +17,7 @@ type efficiencyCommand struct {
 	JSON      bool                `group:"shown" name:"json" help:"Print JSON: efficiency.json as it is in the directory, or the same of several."`
 	Within    string              `group:"shown" help:"Part of the run: main (from the end of MPI_Init to the start of MPI_Finalize), run (all of it), loop (first to last iteration), or the name of a phase of the program (default: ${default})." default:"main" placeholder:"PART"`
 	BSC       bool                `group:"shown" name:"bsc" help:"Add the rows of BSC's basicanalysis, which defines some factors differently."`
-	Scaling   factors.ScalingKind `group:"scaling" help:"strong: the same problem on more ranks; weak: a problem that grew with the ranks; auto: by the instructions (PAPI_TOT_INS), if they were counted." enum:"auto,strong,weak" default:"auto"`
+	Scaling   factors.ScalingKind `group:"scaling" help:"strong: the same problem on more ranks; weak: a problem that grew with the ranks; auto: by the instructions (PAPI_TOT_INS), if they were counted (default: auto)." enum:"auto,strong,weak" default:"auto" placeholder:"KIND"`
 	Reference string              `group:"scaling" help:"Run directory that the others are compared with (default: the one with the fewest ranks, or threads that called MPI)." placeholder:"DIR" type:"path"`
 	To        *int                `group:"scaling" help:"Project the laws of three and more sizes to N ranks, or threads that called MPI (default: twice and four times the largest size)." placeholder:"N"`
 	Additive  bool                `group:"shown" help:"Print what each factor loses, in per cent of the elapsed time: the losses add up."`

@@ -16,7 +16,7 @@ type keepFlags struct {
 	Windows       int         `help:"Number of consecutive iterations kept in full detail for each phase (default: ${default})." placeholder:"N" default:"2"`
 	Outliers      int         `help:"Maximum number of ranks unlike the others of their class that are kept in detail, beside one rank for each class; -1: in proportion to the classes (default: -1)." placeholder:"N" default:"-1"`
 	PhaseFunction string      `help:"Functions that are phases of the program, separated by commas: from the first MPI call inside one to the last, as call paths show it. C++ names may lack their namespaces, Fortran names the final _." placeholder:"NAME,..."`
-	KeepBursts    string      `help:"Bursts and MPI calls to keep: windows (and a sample of the other bursts), or all." enum:"windows,all" default:"windows"`
+	KeepBursts    string      `help:"Bursts and MPI calls to keep: windows (and a sample of the other bursts), or all (default: windows)." enum:"windows,all" default:"windows" placeholder:"WHAT"`
 }
 
 func (k *keepFlags) retention() (retention.Options, error) {

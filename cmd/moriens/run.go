@@ -20,12 +20,13 @@ import (
 const maxCallpath = 64
 
 type runCommand struct {
-	Out      string `group:"results" help:"Run directory to create (default: moriens-DATE-TIME)." placeholder:"DIR"`
-	Events   string `group:"measured" help:"Events to count in every burst, separated by commas: PAPI presets, native events, sde:::NAME::COUNTER, sw:page-faults, sw:context-switches, sw:cpu-time; or none (default: PAPI_TOT_INS,PAPI_TOT_CYC if available)." placeholder:"LIST" env:"MORIENS_EVENTS"`
-	Callpath *int   `group:"measured" help:"Frames of the call path that are recorded of each MPI call, from 1 (its own place alone) to 64; more than 1 needs libunwind (default: 16)." placeholder:"N"`
-	Regions  string `group:"measured" help:"Regions that the program marks for other tools to record as phases, separated by commas: tau, kokkos, nvtx, caliper (default: none; docs/annotations.md)." placeholder:"LIST" env:"MORIENS_REGIONS"`
-	Pcontrol string `group:"measured" help:"phases: MPI_Pcontrol(1, NAME) begins a phase, MPI_Pcontrol(-1, NAME) ends it; C only." placeholder:"phases" env:"MORIENS_PCONTROL"`
-	HTTP     string `group:"progress" name:"http" help:"Address of a status page, for browsers and Prometheus (default: no page)." placeholder:"HOST:PORT" default:"none"`
+	Out           string `group:"results" help:"Run directory to create (default: moriens-DATE-TIME)." placeholder:"DIR"`
+	Events        string `group:"measured" help:"Events to count in every burst, separated by commas: PAPI presets, native events, sde:::NAME::COUNTER, sw:page-faults, sw:context-switches, sw:cpu-time; or none (default: PAPI_TOT_INS,PAPI_TOT_CYC if available)." placeholder:"LIST" env:"MORIENS_EVENTS"`
+	Callpath      *int   `group:"measured" help:"Frames of the call path that are recorded of each MPI call, from 1 (its own place alone) to 64; more than 1 needs libunwind (default: 16)." placeholder:"N"`
+	Regions       string `group:"measured" help:"Regions that the program marks for other tools to record as phases, separated by commas: tau, kokkos, nvtx, caliper (default: none; docs/annotations.md)." placeholder:"LIST" env:"MORIENS_REGIONS"`
+	Pcontrol      string `group:"measured" help:"phases: MPI_Pcontrol(1, NAME) begins a phase, MPI_Pcontrol(-1, NAME) ends it; C only." placeholder:"phases" env:"MORIENS_PCONTROL"`
+	PhaseCounters bool   `group:"measured" help:"Read the events where phases begin and end too: what bursts that cross a border of phases count is exact in each of them, and not shared by time. A begin or an end then costs as much as the events of a call." env:"MORIENS_PHASE_COUNTERS"`
+	HTTP          string `group:"progress" name:"http" help:"Address of a status page, for browsers and Prometheus (default: no page)." placeholder:"HOST:PORT" default:"none"`
 	showFlags
 	earlyFlags
 	resultFlags
@@ -71,7 +72,7 @@ func (r *runCommand) Run(ctx *kong.Context, log *slog.Logger) error {
 		return err
 	}
 	status, err := measure.Run(measure.RunConfig{
-		Command: command, Out: r.Out, Shm: r.Shm, Spool: r.spool(), Events: r.Events, Callpath: callpath, Regions: r.Regions, Pcontrol: r.Pcontrol, Web: pageAddress(r.HTTP),
+		Command: command, Out: r.Out, Shm: r.Shm, Spool: r.spool(), Events: r.Events, Callpath: callpath, Regions: r.Regions, Pcontrol: r.Pcontrol, PhaseCounters: r.PhaseCounters, Web: pageAddress(r.HTTP),
 		Signal: signal, Options: options, Cells: kept, Keep: keep, Show: r.show(), Given: given(ctx), Program: program(), Log: log,
 	})
 	return exitStatus{status, err}

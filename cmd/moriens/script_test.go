@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"moriens/conclude/levels"
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
 	"moriens/trace/rundir/rundirtest"
@@ -25,7 +26,7 @@ import (
 //	plantwaits DIR [cells]         a run directory has the waits of rundirtest, or those of --cells
 //	plantpairs DIR KIND            a run directory has the pairs of rundirtest
 //	plantprofile DIR [KIND]        a run directory with the profile of rundirtest; KIND: flat (no phases), cells,
-//	earlier (format 1), many (10⁵ instances of a phase, in groups)
+//	earlier (format 1), many (10⁵ instances of a phase, in groups), classes (call paths of classes of ranks)
 //
 // and the variables RECORDED, the traces of testdata/recorded, and SMALL, a trace of a few records.
 func TestScript(t *testing.T) {
@@ -149,6 +150,13 @@ func plantProfile(s *testscript.TestScript, neg bool, args []string) {
 	case "many":
 		p = rundirtest.Profile(3)
 		p.Instances, m = rundirtest.Series{Instances: 100_000, Group: 25, Slow: 77_777}.Rows(), p.Manifest()
+	case "classes": // call paths of classes of ranks: the even ones, and the odd ones
+		p = rundirtest.Deep(6)
+		summed, done := levels.ByClass(&p.Profile, p.Paths, []int32{0, 1, 0, 1, 0, 1})
+		if done == nil {
+			s.Fatalf("nothing is by class")
+		}
+		p.Profile, m = *summed, p.Manifest()
 	default:
 		s.Fatalf("there is no profile %q", kind)
 	}

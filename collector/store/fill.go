@@ -72,6 +72,7 @@ type later struct {
 	ring           *Ring
 	firstMark      uint64
 	marks          []section.Mark
+	counts         [][]int64
 	before, inside []uint64 // gaps
 }
 
@@ -171,7 +172,7 @@ func (x *filling) addCalls(r *Ring, p piece) error {
 			return err
 		}
 	}
-	x.later = append(x.later, later{r, b.FirstMark, slices.Clone(b.Marks), slices.Clone(b.GapsBefore), slices.Clone(b.GapsInside)})
+	x.later = append(x.later, later{r, b.FirstMark, slices.Clone(b.Marks), section.CloneCounts(b.MarkCounts), slices.Clone(b.GapsBefore), slices.Clone(b.GapsInside)})
 	return r.addCollectives(b)
 }
 
@@ -232,7 +233,7 @@ func (x *filling) marks() {
 	list := slices.DeleteFunc(slices.Clone(x.later), func(l later) bool { return len(l.marks) == 0 || !unmarked[l.ring] })
 	slices.SortStableFunc(list, func(a, b later) int { return cmp.Compare(a.firstMark, b.firstMark) })
 	for _, l := range list {
-		if err := x.ending(l.ring, func() error { return l.ring.addMarks(l.ring.marks, l.marks) }); err != nil {
+		if err := x.ending(l.ring, func() error { return l.ring.addMarks(l.ring.marks, l.marks, l.counts) }); err != nil {
 			x.refuse(fmt.Errorf("ring %016x, %w", l.ring.Info.Ring, err))
 		}
 	}

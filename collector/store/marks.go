@@ -47,6 +47,10 @@ type MarkChunk struct {
 	What   []MarkKind
 	Name   []uint32 // Store's number of the name
 	Value  []int64  // of the events among them
+	// Counted are those at which it was read what the burst had counted, ascending, and Counts what that was: by the
+	// process's events, the least int64 for what was not read.
+	Counted []int32
+	Counts  [][]int64
 }
 
 func (s *Store) addName(n *moriensv1.MarkName) error {

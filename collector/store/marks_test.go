@@ -56,6 +56,37 @@ func TestMarks(t *testing.T) {
 	}
 }
 
+// Counts at marks are kept with these, by event; those of another number of events are refused, and the marks taken.
+func TestMarkCounts(t *testing.T) {
+	s := newStub(t)
+	p := process(1, 0, 1)
+	p.GetProcess().Events = []string{"a", "b"}
+	s.must(p)
+	s.must(ring(11, 1))
+	s.must(markName(1, 3, "solve"))
+	b := &section.Block{Ring: 11}
+	b.AddMark(section.Mark{Ticks: 1000, What: section.BeginPhase, Name: 3}, []int64{7, math.MinInt64})
+	b.AddMark(section.Mark{Ticks: 1001, What: section.Event}, nil)
+	b.AddMark(section.Mark{Ticks: 1005, What: section.EndPhase, Name: 3}, []int64{-9, 1 << 60})
+	s.must(sections(b))
+	wrong := &section.Block{Ring: 11, FirstMark: 3}
+	wrong.AddMark(section.Mark{Ticks: 1006, What: section.BeginPhase, Name: 3}, []int64{7})
+	if err := s.apply(sections(wrong)); err == nil || !strings.Contains(err.Error(), "mark 3: counts of 1 events, the process has 2") {
+		t.Errorf("%v", err)
+	}
+	b.MarkCounts[0][0] = 99 // it is the store's no more
+	want := []MarkChunk{
+		{
+			Origin: 1000, Ticks: []uint64{0, 1, 4}, What: []MarkKind{BeginPhase, Event, EndPhase}, Name: []uint32{1, 0, 1}, Value: []int64{0},
+			Counted: []int32{0, 2}, Counts: [][]int64{{7, -9}, {math.MinInt64, 1 << 60}},
+		},
+		{Origin: 1006, Ticks: []uint64{0}, What: []MarkKind{BeginPhase}, Name: []uint32{1}},
+	}
+	if d := cmp.Diff(want, s.store.Freeze().Processes[0].Rings[0].Marks); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestMarksRefused(t *testing.T) {
 	with := func(change func(m []section.Mark)) *moriensv1.ReportRequest {
 		b := phase(11, 3)

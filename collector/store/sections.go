@@ -102,7 +102,7 @@ func (s *Store) addBlock(r *Ring, b *section.Block) error {
 			return err
 		}
 	}
-	return errors.Join(r.addCollectives(b), r.addMarks(b.FirstMark, b.Marks), r.addGaps(b.GapsBefore, b.GapsInside))
+	return errors.Join(r.addCollectives(b), r.addMarks(b.FirstMark, b.Marks, b.MarkCounts), r.addGaps(b.GapsBefore, b.GapsInside))
 }
 
 // addRows takes the rows, if all of them are sound.
@@ -211,7 +211,7 @@ func (r *Ring) addCollectives(b *section.Block) error {
 }
 
 // addMarks takes a block's marks. Those that are refused are counted among the ring's, so that later ones follow.
-func (r *Ring) addMarks(first uint64, marks []section.Mark) error {
+func (r *Ring) addMarks(first uint64, marks []section.Mark, counts [][]int64) error {
 	switch {
 	case len(marks) == 0:
 		return nil
@@ -232,7 +232,14 @@ func (r *Ring) addMarks(first uint64, marks []section.Mark) error {
 		}
 		last = m.Ticks
 	}
-	r.Marks = append(r.Marks, r.marksOf(marks))
+	chunk := r.marksOf(marks)
+	if events := len(r.Process.Info.Events); len(counts) == events {
+		chunk.Counts = section.CloneCounts(counts)
+	} else if chunk.Counted = nil; len(counts) > 0 {
+		r.Marks = append(r.Marks, chunk)
+		return fmt.Errorf("mark %d: counts of %d events, the process has %d", first, len(counts), events)
+	}
+	r.Marks = append(r.Marks, chunk)
 	return nil
 }
 
@@ -309,6 +316,9 @@ func (r *Ring) marksOf(marks []section.Mark) MarkChunk {
 		x := &marks[i]
 		m.Ticks, last = append(m.Ticks, x.Ticks-last), x.Ticks
 		m.What, m.Name = append(m.What, x.What), append(m.Name, r.Process.names[x.Name]) // 0 for 0
+		if x.Counted {
+			m.Counted = append(m.Counted, int32(i))
+		}
 		if x.What == section.Event {
 			m.Value = append(m.Value, x.Value)
 		}

@@ -113,6 +113,8 @@ func (c *codec) thread(t *trace.Thread) {
 	column(c, &t.Phases)
 	column(c, &t.Events)
 	column(c, &t.Pauses)
+	column(c, &t.Readings.TimeNS)
+	columns(c, &t.Readings.Counters)
 	column(c, &t.Lost)
 	column(c, &t.Kept)
 }

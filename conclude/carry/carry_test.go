@@ -23,6 +23,18 @@ func TestRun(t *testing.T) {
 			tracetest.Keep(t, run)
 		}
 		run = tracetest.Completed(t, run)
+		for i := range run.Threads {
+			for range rapid.IntRange(0, 3).Draw(t, "readings") {
+				x := &run.Threads[i].Readings
+				if x.Counters == nil {
+					x.Counters = make([][]int64, len(run.Counters))
+				}
+				x.TimeNS = append(x.TimeNS, rapid.Int64().Draw(t, "ns"))
+				for c := range x.Counters {
+					x.Counters[c] = append(x.Counters[c], rapid.Int64().Draw(t, "count"))
+				}
+			}
+		}
 		members := rapid.Int32Range(1, 4).Draw(t, "members")
 		of := rapid.SliceOfN(rapid.Int32Range(0, members-1), len(run.Threads), len(run.Threads)).Draw(t, "owners")
 		got, errs := make([]*trace.Run, members), make([]error, members)

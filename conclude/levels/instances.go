@@ -16,7 +16,7 @@ import (
 type Instances struct {
 	Rows     []parquet.InstanceRow
 	ByThread bool
-	passes   int // over all records
+	passes   int // over all records of all threads
 }
 
 // rowBytes is about what a row takes in instances.parquet: of those over threads 24 to 30 bytes were measured, with
@@ -49,16 +49,15 @@ func (p *Phases) Instances(run *trace.Run, owners team.Threads, found []period.P
 		points = max(points, int(min(slices.Max(t.counts), phase.MostPoints)))
 	}
 	out := &Instances{ByThread: true}
-	sums, err := out.sum(trees, run, owners, phase.Limits{Things: things.count, Points: points, Single: rows}, things, threadsAtWork)
-	if err == nil && sums > rows && points > leastPoints {
-		sums, err = out.sum(trees, run, owners, phase.Limits{Things: things.count, Points: fitting(trees, rows, points), Single: rows}, things, threadsAtWork)
-	}
-	if err != nil {
+	at := summing{run: run, owners: owners, things: things, threadsAtWork: threadsAtWork}
+	limits := phase.Limits{Things: things.count, Points: points, Single: rows}
+	if err := at.fit(trees, limits, out); err != nil {
 		return nil, err
 	}
-	single := 0
+	sums, single := 0, 0
 	for i := range trees {
 		list, all := trees[i].sums.Single()
+		sums += trees[i].sums.Len()
 		single, out.ByThread = single+len(list), out.ByThread && all
 	}
 	out.ByThread = out.ByThread && sums+single <= rows
@@ -148,12 +147,61 @@ func fitting(trees []tree, sums, below int) int {
 	return fits
 }
 
-// sum takes all threads into all trees, and returns how many sums there are. It is collective.
-func (x *Instances) sum(trees []tree, run *trace.Run, owners team.Threads, limits phase.Limits, things *things, threadsAtWork int) (sums int, err error) {
-	x.passes++
+// A summing takes threads into trees.
+type summing struct {
+	run           *trace.Run
+	owners        team.Threads
+	things        *things
+	threadsAtWork int
+}
+
+// leastAsked is how many threads at least say first how many points fit.
+const leastAsked = 8
+
+// fit takes all threads in with as many points as there is room for, which some of them say first: most often all do
+// the same. Others never make it more. It is collective.
+func (x *summing) fit(trees []tree, limits phase.Limits, out *Instances) error {
+	every := max(1, len(x.run.Threads)/leastAsked)
+	for {
+		if every == 1 {
+			out.passes++
+		}
+		sums, err := x.sum(trees, limits, every)
+		if err != nil {
+			return err
+		}
+		switch fits := sums <= limits.Single || limits.Points <= leastPoints; {
+		case !fits:
+			limits.Points = fitting(trees, limits.Single, limits.Points)
+		case every == 1:
+			return nil
+		}
+		every = 1
+	}
+}
+
+// sum takes each such thread in, and returns how many sums there are.
+func (x *summing) sum(trees []tree, limits phase.Limits, every int) (sums int, err error) {
 	for i := range trees {
 		t := &trees[i]
-		if t.sums, err = t.phases.sum(run, owners, t.counts, limits, things, threadsAtWork); err != nil {
+		t.sums = phase.NewInstances(t.counts, limits)
+		has := func(i int) bool { return i%every == 0 && t.phases.has(x.run, x.owners, i) }
+		var here []*phase.Timeline
+		for i := range t.phases.lines {
+			if has(i) {
+				here = append(here, &t.phases.lines[i])
+			}
+		}
+		t.sums.Expect(here)
+		each(x.run, x.threadsAtWork, func(i int) {
+			if !has(i) {
+				return
+			}
+			t.phases.with(i, func(list []phase.Interval) {
+				t.sums.Add(int32(i), &t.phases.lines[i], list, &t.phases.records[i], x.things.of(&x.run.Threads[i]))
+			})
+		})
+		if err := t.sums.Reduce(x.owners); err != nil {
 			return 0, err
 		}
 		sums += t.sums.Len()
@@ -172,38 +220,22 @@ func (p *Phases) counts(run *trace.Run, owners team.Threads) ([]int64, error) {
 	return counts, owners.AllReduce(counts, team.Max)
 }
 
-// sum takes in all threads. It is collective.
-func (p *Phases) sum(run *trace.Run, owners team.Threads, counts []int64, limits phase.Limits, things *things, threadsAtWork int) (*phase.Instances, error) {
-	sums := phase.NewInstances(counts, limits)
-	var here []*phase.Timeline
-	for i := range p.lines {
-		if p.has(run, owners, i) {
-			here = append(here, &p.lines[i])
-		}
-	}
-	sums.Expect(here)
-	each(run, threadsAtWork, func(i int) {
-		if p.has(run, owners, i) {
-			sums.Add(int32(i), &p.lines[i], p.intervals[i], &p.records[i], things.of(&run.Threads[i]))
-		}
-	})
-	return sums, sums.Reduce(owners)
-}
-
 // iterations are those of all phases in which they were found, as phases that the number of these names.
 func (p *Phases) iterations(run *trace.Run, owners team.Threads, found []period.Phase, threadsAtWork int) (*Phases, error) {
 	n := len(run.Threads)
-	looped := &Phases{lines: make([]phase.Timeline, n), intervals: make([][]phase.Interval, n), records: make([]phase.Records, n)}
+	looped := &Phases{
+		lines: make([]phase.Timeline, n), records: make([]phase.Records, n),
+		intervals: func(i int, to []phase.Interval) []phase.Interval { return iterationsOf(&run.Threads[i], i, found, to) },
+	}
 	errs := make([]error, n)
 	each(run, threadsAtWork, func(i int) {
 		if !p.has(run, owners, i) {
 			return
 		}
 		t := &run.Threads[i]
-		looped.intervals[i] = iterationsOf(t, i, found)
 		looped.records[i] = p.records[i]
 		looped.records[i].CountsIn = nil
-		looped.lines[i], errs[i] = phase.Lay(t.BeginNS, t.EndNS, looped.intervals[i])
+		looped.with(i, func(list []phase.Interval) { looped.lines[i], errs[i] = phase.Lay(t.BeginNS, t.EndNS, list) })
 	})
 	if err := team.Explain(owners, errors.Join(errs...)); err != nil {
 		return nil, err
@@ -215,7 +247,7 @@ func (p *Phases) iterations(run *trace.Run, owners team.Threads, found []period.
 
 // iterationsOf are the iterations of a thread: from the begin of the burst with which one begins to that of the next
 // one; the last ends where its phase does, with the calls behind its last burst. One that the thread lacks is left out.
-func iterationsOf(t *trace.Thread, number int, found []period.Phase) (list []phase.Interval) {
+func iterationsOf(t *trace.Thread, number int, found []period.Phase, list []phase.Interval) []phase.Interval {
 	beginNS := func(burst int32) int64 {
 		if int(burst) < t.Bursts.Len() {
 			return t.Bursts.StartNS[burst]

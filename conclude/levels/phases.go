@@ -2,6 +2,8 @@ package levels
 
 import (
 	"errors"
+	"slices"
+	"sync"
 
 	"moriens/analysis/phase"
 	"moriens/analysis/profile"
@@ -22,9 +24,21 @@ type Phases struct {
 	Sums  [][]phase.Sum
 	Idle  [][]phase.Idle
 
-	lines     []phase.Timeline // of the threads that are here
-	intervals [][]phase.Interval
-	records   []phase.Records
+	lines   []phase.Timeline // of the threads that are here
+	records []phase.Records
+	// intervals appends those of a thread. They are formed when they are needed: of a long run they are too many to keep.
+	intervals func(i int, to []phase.Interval) []phase.Interval
+}
+
+// intervalLists are for the intervals of one thread after the other.
+var intervalLists = sync.Pool{New: func() any { return new([]phase.Interval) }}
+
+// with hands out the intervals of a thread, which are there until use returns.
+func (p *Phases) with(i int, use func(list []phase.Interval)) {
+	list := intervalLists.Get().(*[]phase.Interval)
+	defer intervalLists.Put(list)
+	*list = p.intervals(i, (*list)[:0])
+	use(*list)
 }
 
 // layOut lays out the phases of all threads, and numbers their paths. It is collective.
@@ -32,7 +46,8 @@ func layOut(run *trace.Run, owners team.Threads, threadsAtWork int) (*Phases, er
 	n := len(run.Threads)
 	p := &Phases{
 		Sums: make([][]phase.Sum, n), Idle: make([][]phase.Idle, n),
-		lines: make([]phase.Timeline, n), intervals: make([][]phase.Interval, n), records: make([]phase.Records, n),
+		lines: make([]phase.Timeline, n), records: make([]phase.Records, n),
+		intervals: func(i int, to []phase.Interval) []phase.Interval { return intervalsOf(&run.Threads[i], to) },
 	}
 	errs := make([]error, n)
 	each(run, threadsAtWork, func(i int) {
@@ -40,8 +55,8 @@ func layOut(run *trace.Run, owners team.Threads, threadsAtWork int) (*Phases, er
 		if !p.has(run, owners, i) {
 			return
 		}
-		p.intervals[i], p.records[i] = intervalsOf(t), recordsOf(t)
-		p.lines[i], errs[i] = phase.Lay(t.BeginNS, t.EndNS, p.intervals[i])
+		p.records[i] = recordsOf(t)
+		p.with(i, func(list []phase.Interval) { p.lines[i], errs[i] = phase.Lay(t.BeginNS, t.EndNS, list) })
 	})
 	if err := team.Explain(owners, errors.Join(errs...)); err != nil {
 		return nil, err
@@ -56,12 +71,12 @@ func (p *Phases) has(run *trace.Run, owners team.Threads, i int) bool {
 	return owners.Mine(i) && !run.Threads[i].Untimed()
 }
 
-func intervalsOf(t *trace.Thread) []phase.Interval {
-	list := make([]phase.Interval, len(t.Phases))
-	for i, p := range t.Phases {
-		list[i] = phase.Interval{Name: p.Name, Depth: p.Depth, BeginNS: p.BeginNS, EndNS: p.EndNS, Number: -1}
+func intervalsOf(t *trace.Thread, to []phase.Interval) []phase.Interval {
+	to = slices.Grow(to, len(t.Phases))
+	for _, p := range t.Phases {
+		to = append(to, phase.Interval{Name: p.Name, Depth: p.Depth, BeginNS: p.BeginNS, EndNS: p.EndNS, Number: -1})
 	}
-	return list
+	return to
 }
 
 func recordsOf(t *trace.Thread) phase.Records {
@@ -75,10 +90,15 @@ func recordsOf(t *trace.Thread) phase.Records {
 }
 
 // locate says in which phases bursts and calls of a thread are.
-func (p *Phases) locate(i int, into *profile.Thread) {
-	l := p.lines[i].Locate(&p.records[i])
-	into.Region, into.Cuts, into.Calls.Region, into.Calls.Cuts = l.BurstPath, l.Bursts, l.CallPath, l.Calls
-	p.Sums[i], p.Idle[i] = p.lines[i].Sums(p.intervals[i]), l.Idle
+func (p *Phases) locate(i int, into *profile.Thread, memory *phase.Located) {
+	p.with(i, func(list []phase.Interval) {
+		*memory = p.lines[i].Locate(list, &p.records[i], memory)
+		p.Sums[i], p.Idle[i] = p.lines[i].Sums(), slices.Clone(memory.Idle)
+		into.Cuts, into.Calls.Cuts = memory.Bursts, memory.Calls
+		if len(list) > 0 { // else all of it lies in the program
+			into.Region, into.Calls.Region = memory.BurstPath, memory.CallPath
+		}
+	})
 }
 
 // share gives each member the sums of all threads. It is collective.
@@ -105,7 +125,7 @@ func (p *Phases) share(owners team.Threads) error {
 }
 
 // contexts says in how many of the outermost functions of the call path that ends it each burst of a thread lies.
-func contexts(run *trace.Run, b *trace.Bursts) []int32 {
+func contexts(run *trace.Run, b *trace.Bursts, list []int32) []int32 {
 	type round struct{ before, after uint32 }
 	known := make(map[round]int32)
 	var recent [256]struct {
@@ -113,7 +133,7 @@ func contexts(run *trace.Run, b *trace.Bursts) []int32 {
 		n   int32
 		set bool
 	}
-	list := make([]int32, b.Len())
+	list = slices.Grow(list[:0], b.Len())[:b.Len()]
 	for k := range list {
 		key := round{b.Before[k], b.After[k]}
 		r := &recent[(key.before*31+key.after*131)%uint32(len(recent))]

@@ -3,8 +3,10 @@ package levels
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"moriens/analysis/period"
+	"moriens/analysis/phase"
 	"moriens/analysis/profile"
 	"moriens/internal/team"
 	"moriens/trace"
@@ -27,26 +29,65 @@ func Profile(run *trace.Run, owners team.Threads, phases []period.Phase, threads
 	if err != nil {
 		return nil, err
 	}
-	each(run, threadsAtWork, func(i int) {
-		threads[i] = profileThread(&run.Threads[i], i, phases, run.Traffic == nil)
-		if named.has(run, owners, i) {
-			named.locate(i, &threads[i])
-			threads[i].Context = contexts(run, &run.Threads[i].Bursts)
-		}
-	})
+	for i := range threads {
+		threads[i] = profileThread(&run.Threads[i], i, phases)
+	}
 	if onlyMessages && run.Traffic == nil {
 		addMessages(run, threads)
+	}
+	memory := sync.Pool{New: func() any { return new(filling) }}
+	fill := func(i int, t *profile.Thread) func() {
+		x := memory.Get().(*filling)
+		x.fill(t, &run.Threads[i], phases != nil, run.Traffic == nil)
+		if named.has(run, owners, i) {
+			named.locate(i, t, &x.located)
+			x.context = contexts(run, &run.Threads[i].Bursts, x.context)
+			t.Context = x.context
+		}
+		return func() { memory.Put(x) }
+	}
+	sums, err := profile.Sum(threads, profile.Options{Counters: len(run.Counters), Workers: threadsAtWork, Team: owners, Fill: fill})
+	if err != nil {
+		return nil, err
 	}
 	if err := named.share(owners); err != nil {
 		return nil, err
 	}
-	sums, err := profile.Sum(threads, profile.Options{Counters: len(run.Counters), Workers: threadsAtWork, Team: owners})
-	return &Profiled{sums, named}, err
+	return &Profiled{sums, named}, nil
 }
 
-func profileThread(t *trace.Thread, number int, phases []period.Phase, transfers bool) profile.Thread {
+// A filling has memory for what a thread has while it is summed.
+type filling struct {
+	located        phase.Located
+	context, phase []int32
+	sent, received []int64
+}
+
+// fill says in which phase of iterations calls are, and what they have moved.
+func (x *filling) fill(to *profile.Thread, t *trace.Thread, iterations, transfers bool) {
+	n := t.Calls.Len()
+	if iterations {
+		x.phase = slices.Grow(x.phase[:0], n)[:n]
+		to.Calls.Phase = x.phase
+		locateCalls(t, to)
+	}
+	if t.Transfers.Len()+t.Collectives.Calls() == 0 {
+		return
+	}
+	c := &to.Calls
+	if c.Sent == nil { // else it has the bytes of messages
+		x.sent, x.received = slices.Grow(x.sent[:0], n)[:n], slices.Grow(x.received[:0], n)[:n]
+		clear(x.sent)
+		clear(x.received)
+		c.Sent, c.Received = x.sent, x.received
+	}
+	addBytes(t, c, transfers)
+}
+
+func profileThread(t *trace.Thread, number int, phases []period.Phase) profile.Thread {
 	b, c := &t.Bursts, &t.Calls
 	p := profile.Thread{StartNS: b.StartNS, DurationNS: b.DurationNS, After: b.After, Cluster: b.Cluster, OfKind: b.Kind, Counters: b.Counters}
+	p.Readings = profile.Readings{NS: t.Readings.TimeNS, Counters: t.Readings.Counters}
 	p.Calls = profile.Calls{Path: c.Path, EnterNS: c.EnterNS, ExitNS: c.ExitNS, Count: c.Count}
 	for k := range phases {
 		loop := &phases[k].Threads[number]
@@ -56,12 +97,6 @@ func profileThread(t *trace.Thread, number int, phases []period.Phase, transfers
 		}
 		p.Phases = append(p.Phases, profile.Phase{From: loop.From, To: loop.To, Begins: loop.Begins})
 	}
-	if phases != nil {
-		locateCalls(t, &p)
-	}
-	if t.Transfers.Len()+t.Collectives.Calls() > 0 {
-		addBytes(t, &p.Calls, transfers)
-	}
 	return p
 }
 
@@ -69,7 +104,6 @@ func profileThread(t *trace.Thread, number int, phases []period.Phase, transfers
 // first burst in that one's.
 func locateCalls(t *trace.Thread, p *profile.Thread) {
 	b := &t.Bursts
-	p.Calls.Phase = make([]int32, t.Calls.Len())
 	burst, phase := 0, 0
 	for k, enter := range t.Calls.EnterNS {
 		for burst < b.Len() && b.StartNS[burst]+b.DurationNS[burst] <= enter {
@@ -86,9 +120,8 @@ func locateCalls(t *trace.Thread, p *profile.Thread) {
 	}
 }
 
-// addBytes adds up what calls have sent and received, by transfers only where these are all.
+// addBytes adds what calls have sent and received, by transfers only where these are all.
 func addBytes(t *trace.Thread, c *profile.Calls, transfers bool) {
-	c.Sent, c.Received = make([]int64, t.Calls.Len()), make([]int64, t.Calls.Len())
 	if transfers {
 		for k, call := range t.Transfers.Call {
 			if t.Transfers.Kind[k].Outgoing() {

@@ -24,7 +24,7 @@ func align(ctx context.Context, u *unpacked, c causes) (aligned, error) {
 	before := make([]localTimes, len(u.run.Threads))
 	for i := range before {
 		t := &u.run.Threads[i]
-		if len(t.Phases)+len(t.Events)+len(t.Pauses)+len(t.Lost) > 0 {
+		if len(t.Phases)+len(t.Events)+t.Readings.Len()+len(t.Pauses)+len(t.Lost) > 0 {
 			before[i] = localTimes{enter: slices.Clone(t.Calls.EnterNS), exit: slices.Clone(t.Calls.ExitNS)}
 		}
 	}
@@ -97,6 +97,9 @@ func (u *unpacked) placeMarks(i int, local localTimes, common *commonTime) {
 	}
 	for k := range t.Events {
 		t.Events[k].TimeNS = at(t.Events[k].TimeNS)
+	}
+	for k := range t.Readings.TimeNS {
+		t.Readings.TimeNS[k] = at(t.Readings.TimeNS[k])
 	}
 	for k := range t.Pauses {
 		t.Pauses[k].BeginNS, t.Pauses[k].EndNS = at(t.Pauses[k].BeginNS), at(t.Pauses[k].EndNS)

@@ -1,6 +1,8 @@
 package rebuild
 
 import (
+	"slices"
+
 	"moriens/analysis/phase"
 	"moriens/collector/store"
 	"moriens/trace"
@@ -62,6 +64,34 @@ func addMarks(t *trace.Thread, r *store.Ring, nameOf func(number uint32) uint32,
 	leave(t, open, t.EndNS)
 	t.LocatePhases()
 	return u
+}
+
+// addReadings gives a thread what its ring's marks have read, in the columns of the run's counters: events has the
+// process's event of each, -1 = it does not count that.
+func addReadings(t *trace.Thread, r *store.Ring, events []int, at func(ticks uint64) int64) {
+	x, n := &t.Readings, 0
+	for i := range r.Marks {
+		n += len(r.Marks[i].Counted)
+	}
+	if n == 0 {
+		return
+	}
+	x.TimeNS, x.Counters = make([]int64, 0, n), make([][]int64, len(events))
+	for _, c := range r.Marks {
+		ticks, next := c.Origin, c.Counted
+		for i, since := range c.Ticks {
+			if ticks += since; len(next) > 0 && int(next[0]) == i {
+				x.TimeNS, next = append(x.TimeNS, at(ticks)), next[1:]
+			}
+		}
+		for column, event := range events {
+			if event >= 0 && len(c.Counts) > 0 {
+				x.Counters[column] = append(x.Counters[column], c.Counts[event]...)
+			} else {
+				x.Counters[column] = append(x.Counters[column], slices.Repeat([]int64{trace.NoCount}, len(c.Counted))...)
+			}
+		}
+	}
 }
 
 // leave ends phases that the program has not.

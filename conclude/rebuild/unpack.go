@@ -77,6 +77,7 @@ func unpack(f store.Frozen, t team.Team, workers int) *unpacked {
 		t.Bursts = trace.Bursts{StartNS: make([]int64, n), DurationNS: make([]int64, n), Before: make([]uint32, n), After: make([]uint32, n)}
 		u.cuts[i].fill(t)
 		marks[i] = addMarks(t, r, f.Name, line.at)
+		addReadings(t, r, places(u.run.Counters, p), line.at)
 		own.Phase = t.Bursts.Phase
 		t.Bursts = own
 	})

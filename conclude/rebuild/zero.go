@@ -33,6 +33,9 @@ func startAtZero(u *unpacked) (start time.Time, durationNS int64, err error) {
 		for k := range t.Events {
 			t.Events[k].TimeNS -= origin
 		}
+		for k := range t.Readings.TimeNS {
+			t.Readings.TimeNS[k] -= origin
+		}
 		for k := range t.Pauses {
 			t.Pauses[k].BeginNS -= origin
 			t.Pauses[k].EndNS -= origin

@@ -45,6 +45,8 @@ const (
 	pictureOfBudget = 1. / 24
 	pictureOfLeft   = 1. / 12
 	leastPicture    = 7_000
+	// profileOfBudget is the part of the budget that profile.parquet may take with the call paths of each thread.
+	profileOfBudget = 1. / 8
 	// fits is how often windows may be chosen again because they take more than estimated; then none is kept.
 	fits = 4
 	// manifestLast is about the size of what is added to the manifest when all is written: the list of files, and the
@@ -80,7 +82,7 @@ func (b *budget) render(ctx context.Context) error {
 	var sumsErr error
 	var fixed, instances int64
 	if owners.Rank() == 0 {
-		sums.Go(func() { fixed, sumsErr = c.RenderSums(b.options.Workers) })
+		sums.Go(func() { fixed, sumsErr = b.renderSums() })
 	}
 	if b.options.Workers < 2 {
 		sums.Wait()
@@ -105,6 +107,28 @@ func (b *budget) render(ctx context.Context) error {
 	b.later, sumsErr = team.First(owners, func() (int64, error) { return c.LaterBytes(), nil })
 	b.fixed += pictures + b.later
 	return errors.Join(err, sumsErr)
+}
+
+// renderSums makes the files of sums. Where the profile takes more than its part of the budget, it has call paths by
+// classes of ranks.
+func (b *budget) renderSums() (int64, error) {
+	c, r := b.content, b.reduction
+	bytes, err := c.RenderSums(b.options.Workers)
+	whole := c.Rendered(rundir.ProfileFile)
+	if err != nil || float64(whole) <= float64(b.options.Budget)*profileOfBudget {
+		return bytes, err
+	}
+	profile, done := levels.ByClass(c.Levels.Profile, c.Run, r.classes.Of)
+	if done == nil {
+		return bytes, nil
+	}
+	less, err := c.TakeProfile(profile)
+	if err != nil || less <= 0 {
+		return bytes, err
+	}
+	done.Bytes = whole
+	r.byClass = done
+	return bytes - less, nil
 }
 
 // weigh finds out what room there is for detail, beside the files that every run has and a manifest that reports what
@@ -366,6 +390,7 @@ func withBursts(run *trace.Run, owners team.Threads, bursts []trace.Bursts) *tra
 		t := &with.Threads[i]
 		if owners.Size() > 1 {
 			t.Calls, t.Transfers, t.Collectives, t.Events, t.Pauses = trace.Calls{}, trace.Transfers{}, trace.Collectives{}, nil, nil
+			t.Readings = trace.Readings{}
 			t.Waits, t.Critical = trace.Waits{}, nil
 			t.Phases = phasesWith(t.Phases, &bursts[i])
 		}

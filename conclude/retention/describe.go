@@ -11,6 +11,7 @@ import (
 	"moriens/analysis/profile"
 	"moriens/analysis/represent"
 	"moriens/internal/stage"
+	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/rundir"
 )
@@ -41,13 +42,17 @@ func (r *Reduction) describe(c *rundir.Content, o Options) {
 		m.Reduction.Missing, m.Reduction.GivenUp = append(m.Reduction.Missing, text), append(m.Reduction.GivenUp, text)
 	}
 	m.Losses.TransfersLost += r.lost
-	m.Reduction.InstancesByThread = r.instancesByThread
+	m.Reduction.InstancesByThread, m.Reduction.ProfileByClass = r.instancesByThread, r.byClass
 	if r.Kept == nil {
 		return
 	}
 	k.How = fmt.Sprintf("representative windows in full detail, in a directory of at most %v", o.Budget)
 	k.SampledOf = int(r.sampledOf)
 	r.describeClasses(c.Run, k)
+	if x := r.byClass; x != nil {
+		m.Notes = append(m.Notes, fmt.Sprintf("%s has %s, which lead to %s, as sums of classes of ranks, and by rank these places: by rank alone it would take %v, more than an eighth of --keep",
+			rundir.ProfileFile, units.Count(x.CallPaths, "call path"), units.Count(x.Places, "place"), units.Bytes(x.Bytes)))
+	}
 	k.MoreAnomalies = r.found.More
 	for number, i := range r.order {
 		p, w := &r.parts[i], &r.Kept.Windows[number]

@@ -54,7 +54,8 @@ type Reduction struct {
 	exact    *profile.Profile // level 1 by kinds
 	// Whether the instances of single threads are kept; nil: no instances are.
 	instancesByThread *bool
-	instanceBytes     int64 // of instances.parquet
+	instanceBytes     int64           // of instances.parquet
+	byClass           *rundir.ByClass // what of the profile is by classes; nil: nothing
 	structure         *loops.Structure
 	fidelity          *rundir.Fidelity
 	blame             *blame.Blame

@@ -152,6 +152,7 @@ namespace moriens {
 
 /* Names of TAU are char pointers, std::string and the like. */
 inline const char *tau_text(const char *name) { return name; }
+inline const char *tau_text(char *name) { return name; } /* also a char [N]: else it is the template's */
 template <class Text> inline const char *tau_text(const Text &name) { return name.c_str(); }
 
 template <class Text> inline unsigned tau_static(const Text &name)

@@ -26,7 +26,7 @@
  *     page 0         shim only   agent only            ▲                   ▲
  *                                                     tail                head   (both count slots, mod slots)
  *
- * A record is a mark, or a call slot and as many continuation slots as its `slots` says, less one; the last four
+ * A record is a call slot or a mark, and as many continuation slots as its `slots` says, less one; the last four
  * bytes of a continuation slot say of what kind it is. A record may wrap round the end slot by slot.
  *
  * head and tail only ever grow; a slot's place is its number modulo the slots of its segment. Slots in
@@ -223,7 +223,9 @@ enum moriens_mark_what {
 	MORIENS_MARK_EVENT = 0xff03, /* with a value */
 };
 
-/* A mark that the program set by moriens.h: a record of one slot. It is no call and ends no burst. */
+/* A mark that the program set by moriens.h. It is no call and ends no burst. One that begins or ends a phase has slots
+ * with counters behind it where MORIENS_PHASE_COUNTERS asks for them: what the events counted from the begin of the
+ * burst to the mark. */
 struct moriens_mark {
 	uint64_t time;
 	int64_t value; /* of an event */
@@ -231,7 +233,7 @@ struct moriens_mark {
 	uint32_t seq;  /* as in moriens_slot */
 	uint16_t what; /* moriens_mark_what */
 	uint16_t flags; /* as in moriens_slot */
-	uint32_t slots; /* 1 */
+	uint32_t slots; /* of this record, this one included; 1 without counters */
 };
 
 #define MORIENS_RING_SEGMENTS 16u /* no more areas than that, less one: each is in use once at a time */

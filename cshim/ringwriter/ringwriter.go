@@ -72,6 +72,13 @@ static void ring_mark(struct moriens_writer *w, uint64_t time, uint16_t what, ui
 	moriens_ring_mark(w, time, what, name, value);
 }
 
+static void ring_mark_counted(struct moriens_writer *w, uint64_t time, uint16_t what, uint32_t name, const int64_t *counts, uint32_t n)
+{
+	struct moriens_mark mark = {.time = time, .what = what, .name = name};
+
+	moriens_ring_mark_counted(w, &mark, counts, n);
+}
+
 static void ring_commit(struct moriens_writer *w)
 {
 	moriens_ring_commit(w);
@@ -393,6 +400,15 @@ func (r *Ring) Publish() { C.ring_publish(r.writer) }
 // Mark writes a mark of one of shmabi's kinds.
 func (r *Ring) Mark(what uint16, name uint32, ticks uint64, value int64) {
 	C.ring_mark(r.writer, C.uint64_t(ticks), C.uint16_t(what), C.uint32_t(name), C.int64_t(value))
+}
+
+// CountedMark writes a mark with what the burst has counted until then.
+func (r *Ring) CountedMark(what uint16, name uint32, ticks uint64, counts ...int64) {
+	values := make([]C.int64_t, 0, len(counts))
+	for _, v := range counts {
+		values = append(values, C.int64_t(v))
+	}
+	C.ring_mark_counted(r.writer, C.uint64_t(ticks), C.uint16_t(what), C.uint32_t(name), unsafe.SliceData(values), C.uint32_t(len(counts)))
 }
 
 // Segments is how many segments the ring has had, and Area which of its areas is in use.

@@ -47,6 +47,7 @@ static uint32_t event_count;
 static struct event_set sets[MORIENS_MAX_EVENTS];
 static uint32_t set_count;
 static bool uses_rusage;
+static bool at_marks;
 
 /* Appends text, if it fits as a whole. */
 static bool append(char *to, size_t bytes, const char *text)
@@ -318,6 +319,25 @@ bool moriens_counters_write(struct moriens_thread_counters *c, struct moriens_wr
 			slot->value[k] = difference(c->now[i + k], c->base[i + k]);
 	}
 	return true;
+}
+
+void moriens_counters_at_marks(bool wanted)
+{
+	at_marks = wanted;
+}
+
+bool moriens_counters_marked(const struct moriens_thread_counters *c)
+{
+	return c->on && at_marks;
+}
+
+void moriens_counters_write_mark(const struct moriens_thread_counters *c, struct moriens_writer *ring, const struct moriens_mark *mark)
+{
+	int64_t counts[MORIENS_MAX_EVENTS];
+
+	for (uint32_t i = 0; i < event_count; i++)
+		counts[i] = difference(c->now[i], c->base[i]);
+	moriens_ring_mark_counted(ring, mark, counts, event_count);
 }
 
 void moriens_counters_exit(struct moriens_thread_counters *c)

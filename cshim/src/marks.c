@@ -6,6 +6,7 @@
 #include "regions.h"
 #include "run.h"
 
+#include <errno.h>
 #include <string.h>
 
 _Static_assert(MORIENS_SAYS_BEGIN == MORIENS_MARK_BEGIN && MORIENS_SAYS_END == MORIENS_MARK_END &&
@@ -81,13 +82,43 @@ static bool ready(struct moriens_thread *t, const void *frame)
 	return t->state == MORIENS_THREAD_RECORDS;
 }
 
+/* A mark of a thread whose marks read the counters. What that takes lies outside of the phase. */
+static __attribute__((noinline)) void mark_reading(struct moriens_thread *t, unsigned what, uint32_t name, long value)
+{
+	struct moriens_mark mark = {.value = value, .name = name, .what = (uint16_t)what};
+	int saved = errno;
+
+	if (what == MORIENS_MARK_EVENT || !t->counters.known) {
+		moriens_ring_mark(&t->ring, moriens_ticks(), mark.what, name, value);
+		return;
+	}
+	if (what == MORIENS_MARK_END)
+		mark.time = moriens_ticks();
+	t->marks_read = false; /* the program may count for itself, and mark what it does for that */
+	moriens_counters_enter(&t->counters);
+	t->marks_read = true;
+	if (what == MORIENS_MARK_BEGIN)
+		mark.time = moriens_ticks();
+	moriens_counters_write_mark(&t->counters, &t->ring, &mark);
+	errno = saved;
+}
+
+/* A mark of a thread between two recorded calls. */
+MORIENS_HOT void mark_now(struct moriens_thread *t, unsigned what, uint32_t name, long value)
+{
+	if (likely(!t->marks_read))
+		moriens_ring_mark(&t->ring, moriens_ticks(), (uint16_t)what, name, value);
+	else
+		mark_reading(t, what, name, value);
+}
+
 /* A mark that is not simply one more of a known name between two recorded calls. */
 static MORIENS_COLD void mark_slow(struct moriens_thread *t, const void *frame, unsigned what, uint32_t name, long value)
 {
 	if (moriens_run_state() == MORIENS_RUN_OFF)
 		moriens_marks_forget();
 	else if (ready(t, frame))
-		moriens_ring_mark(&t->ring, moriens_ticks(), (uint16_t)what, name, value);
+		mark_now(t, what, name, value);
 	else if (t->state == MORIENS_THREAD_NEW)
 		wait_for_ring(t, what, name);
 }
@@ -102,7 +133,7 @@ void moriens_marks_say(unsigned what, uint32_t number, long value, const void *f
 	struct moriens_thread *t = &moriens_thread;
 
 	if (likely(t->state == MORIENS_THREAD_RECORDS && t->outermost == 0))
-		moriens_ring_mark(&t->ring, moriens_ticks(), (uint16_t)what, number, value);
+		mark_now(t, what, number, value);
 	else if (t->state != MORIENS_THREAD_OFF)
 		mark_slow(t, frame, what, number, value);
 }
@@ -133,7 +164,7 @@ MORIENS_PUBLIC void moriens_annotate_1(unsigned what, unsigned *site, const char
 			__atomic_store_n(site, number, __ATOMIC_RELAXED);
 	}
 	if (likely(t->state == MORIENS_THREAD_RECORDS && t->outermost == 0))
-		moriens_ring_mark(&t->ring, moriens_ticks(), (uint16_t)what, number, value);
+		mark_now(t, what, number, value);
 	else
 		mark_slow(t, __builtin_frame_address(0), what, number, value);
 }

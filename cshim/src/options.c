@@ -140,6 +140,7 @@ bool moriens_options_read(struct moriens_options *options, const char *run)
 	options->poll_gap_us = number(options, "MORIENS_POLL_GAP", DEFAULT_POLL_GAP_US, 0, MAX_POLL_GAP_US);
 	options->drain_ms = number(options, "MORIENS_DRAIN", DEFAULT_DRAIN_MS, 0, MAX_DRAIN_MS);
 	options->events = text_of("MORIENS_EVENTS");
+	options->phase_counters = number(options, "MORIENS_PHASE_COUNTERS", 0, 0, 1) != 0;
 	options->papi = text_of("MORIENS_PAPI");
 	(void)number(options, "MORIENS_TIMEOUT", DEFAULT_TIMEOUT_S, 0, MAX_TIMEOUT_S);
 	options->stack = number(options, "MORIENS_STACK", 1, 0, 1) != 0;

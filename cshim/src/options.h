@@ -23,11 +23,12 @@ struct moriens_options {
 	uint64_t ring_most; /* MORIENS_RING_MAX: what they may grow to; 64 MiB, no more than MORIENS_RING: they do not grow */
 	uint64_t poll_gap_us; /* MORIENS_POLL_GAP: failed polls nearer than this are one record; 20, 0: none are */
 	const char *events; /* MORIENS_EVENTS: what to count, separated by commas; NULL: what is usual here */
+	bool phase_counters; /* MORIENS_PHASE_COUNTERS: begins and ends of phases read the events, too; 0 */
 	const char *papi; /* MORIENS_PAPI: the PAPI library to load; NULL: the one that is installed */
 	uint64_t drain_ms; /* MORIENS_DRAIN: how long the end of MPI waits for the agent; 1000, 0: not at all */
 	bool stack; /* MORIENS_STACK: calls go on to a tool behind us; 1, 0: to the MPI library */
 	uint32_t callpath; /* MORIENS_CALLPATH: frames of a call path; 16, 1: the return address alone */
-	char not_numbers[96]; /* names of those that should be a number and are not, a blank before each */
+	char not_numbers[160]; /* names of those that should be a number and are not, a blank before each */
 	char not_families[96]; /* what MORIENS_REGIONS names that is no family, a blank before each */
 	const char *not_pcontrol; /* MORIENS_PCONTROL where it is not what it may be, else NULL */
 };

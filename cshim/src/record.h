@@ -38,6 +38,7 @@ struct moriens_poll_run {
 /* What every call needs comes first, in two lines of the cache. */
 struct moriens_thread {
 	_Alignas(64) enum moriens_thread_state state;
+	bool marks_read; /* begins and ends of phases read the counters */
 	uintptr_t outermost; /* the frame of the outermost call; 0 = there is none */
 	uintptr_t site;      /* its return address */
 	struct moriens_path_cache *cache;

@@ -237,6 +237,36 @@ bool moriens_ring_add_place(struct moriens_writer *w, uint64_t enter, uint16_t c
 	return true;
 }
 
+void moriens_ring_mark_counted(struct moriens_writer *w, const struct moriens_mark *mark, const int64_t *counts, uint32_t n)
+{
+	uint32_t slots = 1 + (n + MORIENS_SLOT_EVENTS - 1) / MORIENS_SLOT_EVENTS;
+
+	if (w->head + slots > w->limit && !moriens_ring_find_room(w, slots)) {
+		moriens_ring_drop(w);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i += MORIENS_SLOT_EVENTS) {
+		struct moriens_counters *slot = (struct moriens_counters *)(void *)moriens_ring_slot(w, 1 + i / MORIENS_SLOT_EVENTS);
+		*slot = (struct moriens_counters){
+			.count = n - i < MORIENS_SLOT_EVENTS ? n - i : MORIENS_SLOT_EVENTS,
+			.kind = MORIENS_SLOT_COUNTERS,
+		};
+		memcpy(slot->value, &counts[i], slot->count * sizeof *counts);
+	}
+	struct moriens_mark *to = (struct moriens_mark *)(void *)moriens_ring_slot(w, 0);
+	to->time = mark->time;
+	to->value = mark->value;
+	to->name = mark->name;
+	to->what = mark->what;
+	to->flags = (uint16_t)w->flags;
+	to->slots = slots;
+	w->flags = 0;
+	/* As of a mark without counts. */
+	__atomic_store_n(&to->seq, (uint32_t)(w->head + 1), __ATOMIC_RELEASE);
+	w->head += slots;
+	__atomic_store_n(&w->ring->head, w->head, __ATOMIC_RELEASE);
+}
+
 bool moriens_ring_find_room(struct moriens_writer *w, uint32_t slots)
 {
 	uint64_t tail = __atomic_load_n(&w->ring->tail, __ATOMIC_ACQUIRE);

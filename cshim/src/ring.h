@@ -194,6 +194,10 @@ static inline void moriens_ring_mark(struct moriens_writer *w, uint64_t time, ui
 	__atomic_store_n(&w->ring->head, ++w->head, __ATOMIC_RELEASE);
 }
 
+/* Writes a mark with what was counted until then, of up to MORIENS_MAX_EVENTS events. What says where it lies is filled
+ * in. */
+void moriens_ring_mark_counted(struct moriens_writer *w, const struct moriens_mark *mark, const int64_t *counts, uint32_t n);
+
 /* The call of the open record was a poll that found nothing. The record is kept open for a run of polls; if the process
  * dies now, the record counts as finished. */
 static inline void moriens_ring_return(struct moriens_writer *w, uint64_t exit)

@@ -202,6 +202,7 @@ static bool begin(const void *site, struct moriens_writer *ring)
 	moriens_drain_limit(options.drain_ms);
 	identify(site, &identity);
 	snprintf(bell_path, sizeof bell_path, "%s/%016" PRIx64 ".process", directory_path, identity.process);
+	moriens_counters_at_marks(options.phase_counters);
 	unnamed = moriens_counters_choose(options.events, options.papi, identity.events, sizeof identity.events,
 		identity.unavailable, sizeof identity.unavailable);
 	error = moriens_os_open_directory(directory_path, &directory);
@@ -210,7 +211,7 @@ static bool begin(const void *site, struct moriens_writer *ring)
 	if (error == 0)
 		error = create_files(directory, &identity, depth, ring);
 	if (error == 0 && options.not_numbers[0] != '\0') {
-		char text[160];
+		char text[192];
 		snprintf(text, sizeof text, "ignored, not an integer:%s", options.not_numbers);
 		moriens_process_note(&moriens_run.process, text);
 	}
@@ -224,6 +225,8 @@ static bool begin(const void *site, struct moriens_writer *ring)
 		snprintf(text, sizeof text, "MORIENS_PCONTROL: ignored, not phases: %.64s", options.not_pcontrol);
 		moriens_process_note(&moriens_run.process, text);
 	}
+	if (error == 0 && options.phase_counters && identity.events[0] == '\0')
+		moriens_process_note(&moriens_run.process, "MORIENS_PHASE_COUNTERS: no effect, nothing is counted");
 	if (error == 0 && unnamed != 0) {
 		char text[160];
 		snprintf(text, sizeof text, "%" PRIu32 " more events cannot be counted: no space for their names", unnamed);

@@ -108,6 +108,7 @@ static void begin_thread(struct moriens_thread *t, uint64_t at)
 		return;
 	}
 	moriens_counters_begin(&t->counters);
+	t->marks_read = moriens_counters_marked(&t->counters);
 	t->state = MORIENS_THREAD_RECORDS;
 	moriens_marks_begin(t, at);
 }

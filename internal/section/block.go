@@ -33,6 +33,9 @@ type Block struct {
 	Collectives []Collective
 	FirstMark   uint64 // number of the first mark within the ring
 	Marks       []Mark
+	// MarkCounts are, by event, what the bursts had counted at those marks that are Counted, in their order; the least
+	// int64 was not read. There are no columns where no mark is.
+	MarkCounts [][]int64
 	// Rows of the ring before which calls are missing, and rows that moved something that nothing describes.
 	GapsBefore, GapsInside []uint64
 
@@ -75,6 +78,8 @@ type Mark struct {
 	What  MarkKind
 	Name  uint32 // of the process's log, 0 = unknown
 	Value int64  // of an event
+	// Counted says that MarkCounts has what the burst had counted until then: of begins and ends.
+	Counted bool
 }
 
 // MoveKind is which way bytes go: moriensv1.Transfers_Kind.
@@ -109,7 +114,7 @@ func (b *Block) Empty() {
 	b.Sites = b.Sites[:0]
 	b.NoBurst, b.Paused, b.NoCounts, b.NotRead = b.NoBurst[:0], b.Paused[:0], b.NoCounts[:0], b.NotRead[:0]
 	b.PollsRow, b.Polls = b.PollsRow[:0], b.Polls[:0]
-	b.Collectives, b.Marks = b.Collectives[:0], b.Marks[:0]
+	b.Collectives, b.Marks, b.MarkCounts = b.Collectives[:0], b.Marks[:0], b.MarkCounts[:0]
 	b.GapsBefore, b.GapsInside = b.GapsBefore[:0], b.GapsInside[:0]
 	b.Lanes, b.Transfers = b.Lanes[:0], b.Transfers[:0]
 }
@@ -124,11 +129,61 @@ func (b *Block) Clone() *Block {
 	}
 	c.NoBurst, c.Paused, c.NoCounts, c.NotRead = slices.Clone(b.NoBurst), slices.Clone(b.Paused), slices.Clone(b.NoCounts), slices.Clone(b.NotRead)
 	c.PollsRow, c.Polls = slices.Clone(b.PollsRow), slices.Clone(b.Polls)
-	c.Collectives, c.Marks = slices.Clone(b.Collectives), slices.Clone(b.Marks)
+	c.Collectives, c.Marks, c.MarkCounts = slices.Clone(b.Collectives), slices.Clone(b.Marks), CloneCounts(b.MarkCounts)
 	c.GapsBefore, c.GapsInside = slices.Clone(b.GapsBefore), slices.Clone(b.GapsInside)
 	c.Lanes, c.Transfers = slices.Clone(b.Lanes), slices.Clone(b.Transfers)
 	c.room = b.Rows
 	return &c
+}
+
+// CloneCounts are the same counts in memory of their own.
+func CloneCounts(counts [][]int64) [][]int64 {
+	if len(counts) == 0 {
+		return nil
+	}
+	c := make([][]int64, len(counts))
+	for k := range c {
+		c[k] = slices.Clone(counts[k])
+	}
+	return c
+}
+
+// AddMark appends a mark, which is Counted if there are counts: one for each event.
+func (b *Block) AddMark(m Mark, counts []int64) {
+	m.Counted = len(counts) > 0
+	b.Marks = append(b.Marks, m)
+	for len(b.MarkCounts) < len(counts) {
+		b.addMarkEvent()
+	}
+	for k, v := range counts {
+		b.MarkCounts[k] = append(b.MarkCounts[k], v)
+	}
+}
+
+// addMarkEvent adds a column to MarkCounts.
+func (b *Block) addMarkEvent() {
+	if n := len(b.MarkCounts); n < cap(b.MarkCounts) {
+		b.MarkCounts = b.MarkCounts[:n+1]
+		b.MarkCounts[n] = b.MarkCounts[n][:0]
+		return
+	}
+	b.MarkCounts = append(b.MarkCounts, nil)
+}
+
+// EachMark hands out the marks in their order, with their counts if they have some, which do not last.
+func (b *Block) EachMark(visit func(i int, m *Mark, counts []int64)) {
+	var counts [MaxEvents]int64
+	counted := 0
+	for i := range b.Marks {
+		own := counts[:0]
+		if b.Marks[i].Counted {
+			for _, column := range b.MarkCounts {
+				own = append(own, column[counted])
+			}
+			counted++
+		}
+		visit(i, &b.Marks[i], own)
+	}
 }
 
 // Grow makes it a block of so many rows and events. What is in new ones is to be set.

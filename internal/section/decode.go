@@ -364,6 +364,39 @@ func (d *Decoder) marks(s *Section, b *Block) error {
 	if first.bad || len(value) > 0 {
 		return corrupt("%d values too many of marks", len(value))
 	}
+	return d.markCounts(s, b)
+}
+
+// markCounts reads what had been counted at some of the marks.
+func (d *Decoder) markCounts(s *Section, b *Block) error {
+	list, err := s.numbers(colMarkCounted)
+	if err != nil {
+		return err
+	}
+	counted, at := 0, uint64(0)
+	for ; list.more(); counted++ {
+		step := list.next()
+		if at += step; list.bad || step == 0 && counted > 0 || step > MaxRows || at >= uint64(len(b.Marks)) || b.Marks[at].What == Event {
+			return corrupt("counts at mark %d of %d", at, len(b.Marks))
+		}
+		b.Marks[at].Counted = true
+	}
+	for k := range MaxEvents {
+		v, err := s.packs(uint8(colMarkCounts+k), d.values[:])
+		if err != nil {
+			return err
+		}
+		if len(v) == 0 && (k > 0 || counted == 0) {
+			break
+		}
+		if len(v) != counted {
+			return corrupt("%d counts at %d marks", len(v), counted)
+		}
+		b.addMarkEvent()
+		for _, x := range v {
+			b.MarkCounts[k] = append(b.MarkCounts[k], unzigzag(x))
+		}
+	}
 	return nil
 }
 

@@ -31,7 +31,10 @@ const (
 	colGapsBefore = 40
 	colGapsInside = 41
 
-	colCounts = 64 // and up, one for each event
+	colMarkCounted = 35
+
+	colCounts     = 64 // and up, one for each event
+	colMarkCounts = 80 // likewise
 )
 
 // Numbers of the columns of moves.
@@ -74,6 +77,13 @@ func (e *Encoder) Calls(dst []byte, b *Block) []byte {
 	dst = e.number(colGapsInside, appendRows(dst, b.GapsInside, b.First))
 	for k := range b.Events {
 		dst = sorted(e, dst, uint8(colCounts+k), b.Counts[k][:b.Rows])
+	}
+	for k, column := range b.MarkCounts {
+		v := e.values[:len(column)]
+		for i, x := range column {
+			v[i] = zigzag(x)
+		}
+		dst = e.packed(dst, uint8(colMarkCounts+k), v)
 	}
 	return e.writer.seal(dst, start, columns, &Head{
 		Kind: Calls, Unfinished: b.Unfinished, Rows: b.Rows, Ring: b.Ring, First: b.First, Origin: b.Origin, Chunk: b.Chunk,
@@ -224,7 +234,15 @@ func (e *Encoder) marks(dst []byte, b *Block) []byte {
 			v = append(v, zigzag(list[i].Value))
 		}
 	}
-	return e.packed(dst, colMarkValue, v)
+	dst = e.packed(dst, colMarkValue, v)
+	at := 0
+	for i := range list {
+		if list[i].Counted {
+			dst = binary.AppendUvarint(dst, uint64(i-at))
+			at = i
+		}
+	}
+	return e.number(colMarkCounted, dst)
 }
 
 // Moves appends the block's transfers to dst as a section.

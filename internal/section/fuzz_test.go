@@ -47,6 +47,7 @@ func FuzzSection(f *testing.F) {
 	b := planted(50, 2)
 	b.NoBurst, b.Paused, b.NoCounts, b.PollsRow, b.Polls = []uint32{0, 9}, []uint32{9}, []uint32{3}, []uint32{4}, []uint64{99}
 	b.Marks, b.GapsBefore, b.GapsInside = []Mark{{Ticks: 9, What: Event, Value: -4}, {Ticks: 10, What: BeginPhase, Name: 3}}, []uint64{1}, []uint64{2}
+	b.AddMark(Mark{Ticks: 12, What: EndPhase, Name: 3}, []int64{-1, 1 << 50})
 	b.NotRead, b.Epoch = []NotRead{{4, 1}}, 3
 	b.Transfers[0].Ring, b.Transfers[1].Channel, b.Transfers[2].Untold = 5, 6, true
 	f.Add(e.Calls(nil, b))

@@ -42,6 +42,22 @@ func (b *Block) Part(p *Block, from, to int) {
 	}
 }
 
+// PartOfMarks gives p some of the marks of b, from ≤ i < to, before which so many are Counted. It returns how many of
+// these are.
+func (b *Block) PartOfMarks(p *Block, from, to, before int) (counted int) {
+	p.Marks = append(p.Marks, b.Marks[from:to]...)
+	for i := range p.Marks {
+		if p.Marks[i].Counted {
+			counted++
+		}
+	}
+	for k := 0; counted > 0 && k < len(b.MarkCounts); k++ {
+		p.addMarkEvent()
+		p.MarkCounts[k] = append(p.MarkCounts[k], b.MarkCounts[k][before:before+counted]...)
+	}
+	return counted
+}
+
 // appendPart appends those of ascending rows with from ≤ row < to, less from, and returns how many are before them.
 func appendPart(dst, rows []uint32, from, to int) (list []uint32, before int) {
 	before, _ = slices.BinarySearch(rows, uint32(from))

@@ -115,14 +115,21 @@ func drawBlock(t *rapid.T) *Block {
 			})
 		}
 	}
-	now := b.Origin
+	now, marksCount := b.Origin, rapid.SampledFrom([]int{0, 1, 3, MaxEvents}).Draw(t, "counts of marks")
 	for range rapid.IntRange(0, 9).Draw(t, "marks") {
 		now += seed.Uint64N(1000)
 		m := Mark{Ticks: now, What: MarkKind(1 + seed.IntN(3)), Name: seed.Uint32()}
 		if m.What == Event {
 			m.Value = int64(seed.Uint64())
 		}
-		b.Marks = append(b.Marks, m)
+		var counts []int64
+		for k := 0; m.What != Event && k < marksCount; k++ {
+			counts = append(counts, []int64{math.MinInt64, math.MaxInt64, -5, seed.Int64N(1 << 40)}[seed.IntN(4)])
+		}
+		if seed.IntN(3) == 0 {
+			counts = nil
+		}
+		b.AddMark(m, counts)
 		b.FirstMark = 7
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "gaps") {
@@ -189,12 +196,13 @@ func sameBlocks(a, b *Block) string {
 			Polls, GapsBefore, GapsInside         []uint64
 			Collectives                           []Collective
 			Marks                                 []Mark
+			MarkCounts                            [][]int64
 			Lanes                                 []Lane
 			Transfers                             []Transfer
 		}{
 			b.Ring, b.First, b.Origin, b.Chunk, b.FirstMark, b.Unfinished, b.Rows, b.Events, b.Epoch,
 			b.Sites, b.Site[:b.Rows], b.Burst[:b.Rows], b.Call[:b.Rows], nil, b.NoBurst, b.Paused, b.NoCounts, b.PollsRow, b.NotRead, b.Polls,
-			b.GapsBefore, b.GapsInside, b.Collectives, b.Marks, b.Lanes, b.Transfers,
+			b.GapsBefore, b.GapsInside, b.Collectives, b.Marks, b.MarkCounts, b.Lanes, b.Transfers,
 		}
 		for k := range b.Events {
 			x.Counts = append(x.Counts, b.Counts[k][:b.Rows])

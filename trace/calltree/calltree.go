@@ -39,6 +39,8 @@ type Metric struct {
 type Thread struct {
 	World, Rank, Thread int32
 	Host                string // empty = unknown
+	// Members is of how many threads it is the sum, those of a class, of which it is the first; 0: it is one thread.
+	Members, Class int32
 }
 
 // Values are what a thread has of each node, without what lies in nodes below it. Index of the columns: Tree.Nodes.
@@ -54,6 +56,8 @@ type Tree struct {
 	Nodes   []Node // the root first; each behind its parent
 	Metrics []Metric
 	Threads []Thread // by world, rank, thread
+	// Ranks is how many there are where Threads are classes of threads: the values of single ones are not known. Else 0.
+	Ranks int
 	// Facts are of the run as a whole, in their order: hosts, MPI library, and the like.
 	Facts []Fact
 	// Each hands out the values of all threads in their order; the columns are valid until the next ones.

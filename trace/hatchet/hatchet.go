@@ -94,6 +94,9 @@ func (x *writer) sum() error {
 	if x.ranks > 0 {
 		end()
 	}
+	if t.Ranks > 0 { // whose classes are
+		x.ranks = t.Ranks
+	}
 	t.Inclusive(x.total.NS, x.inclusive)
 	for _, column := range x.total.Metrics {
 		inclusive := make([]int64, n)
@@ -131,8 +134,10 @@ func (x *writer) node(i int32, indent string) {
 	ranks := float64(max(x.ranks, 1))
 	x.number("time_mean", float64(x.total.NS[i])/1e9/ranks)
 	x.number("time_mean (inc)", float64(x.inclusive[i])/1e9/ranks)
-	x.seconds("time_max", x.most[i])
-	x.seconds("time_max (inc)", x.inMost[i])
+	if x.tree.Ranks == 0 { // else the most of a rank is not known
+		x.seconds("time_max", x.most[i])
+		x.seconds("time_max (inc)", x.inMost[i])
+	}
 	fmt.Fprintf(x.out, `"calls": %d, `, x.total.Calls[i])
 	for m, column := range x.columns {
 		fmt.Fprintf(x.out, "%s: %d, %s: %d, ", text(column), x.total.Metrics[m][i], text(column+" (inc)"), x.metricInclusive[m][i])

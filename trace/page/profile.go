@@ -41,11 +41,14 @@ const othersType calltree.Type = "others"
 type frames struct {
 	list []calltree.Node
 	of   []int32 // by row of the profile: the frame that has its time, or its calls where it is a phase's; -1 = none
+	// whole says that call paths are known of classes of threads alone: rows of these are of frames, and those of threads
+	// by place of the program alone.
+	whole bool
 }
 
 // framesOf places the rows of a profile. placed says of a row what decides where it belongs; false: it has no time.
 func framesOf(p *parquet.Profile, shape rows.Shape, placed func(r *parquet.ProfileRow) (rows.Row, bool)) (*frames, error) {
-	t := &frames{of: make([]int32, len(p.Rows))}
+	t := &frames{of: make([]int32, len(p.Rows)), whole: p.Classes && shape.Whole(parquet.ProfileMPI)}
 	tree := rows.New("", shape)
 	known := make(map[rows.Row]int32)
 	for i := range p.Rows {
@@ -94,8 +97,13 @@ func (b *builder) pathFrames(p *parquet.Profile) (*frames, error) {
 	}
 	shape := rows.Shape{Calls: rows.ByFrames, Path: func(name string) *trace.CallPath { return paths[name] }}
 	return framesOf(p, shape, func(r *parquet.ProfileRow) (rows.Row, bool) {
-		row := rows.Row{Kind: r.Kind, Iterations: -1}
-		switch r.Kind {
+		row := rows.Row{Iterations: -1}
+		row.Kind, _ = r.OfClass()
+		if r.Paths > 0 { // frames of its class have it
+			row.Kind = parquet.ProfilePhase
+			return row, r.Kind != parquet.ProfileTraffic
+		}
+		switch row.Kind {
 		case parquet.ProfileMPI:
 			row.Path = r.CallPath
 		case parquet.ProfileComputation:
@@ -148,6 +156,9 @@ func (b *builder) inThreads(p *parquet.Profile) byThread {
 		r := &p.Rows[i]
 		switch r.Kind {
 		case parquet.ProfileDurations, parquet.ProfileTraffic, parquet.ProfileIterations:
+			continue
+		}
+		if _, is := r.OfClass(); is {
 			continue
 		}
 		if thread, known := b.threads[rundir.ThreadName{World: int(r.World), Rank: int(r.Rank), Thread: int(r.Thread)}]; known {
@@ -209,10 +220,12 @@ func (t *frames) sum(p *parquet.Profile, format int, o byThread, classes int) fr
 			continue
 		}
 		ns := r.TimeNS
-		if r.Kind == parquet.ProfilePhase {
+		switch {
+		case r.Kind == parquet.ProfilePhase:
 			s.calls[leaf] += float64(r.Records)
 			ns = 0 // its parts have it
-		} else {
+		case t.whole && r.Paths > 0: // frames of its class have it
+		default:
 			s.calls[leaf] += float64(r.Count)
 			own[leaf] += ns
 		}
@@ -227,6 +240,9 @@ func (t *frames) sum(p *parquet.Profile, format int, o byThread, classes int) fr
 	if len(o.rows) > 0 {
 		flush(o.thread[len(o.rows)-1])
 	}
+	if t.whole {
+		t.sumClasses(p, &s, total)
+	}
 	for f, ns := range total {
 		s.ns[f] = float64(ns)
 	}
@@ -236,6 +252,25 @@ func (t *frames) sum(p *parquet.Profile, format int, o byThread, classes int) fr
 		}
 	}
 	return s
+}
+
+// sumClasses adds the rows of classes, which are in the program's frame by the rows of threads. Which threads have such
+// a frame, and which has the most, is not known.
+func (t *frames) sumClasses(p *parquet.Profile, s *frameSums, total []int64) {
+	for i := range p.Rows {
+		r, leaf := &p.Rows[i], t.of[i]
+		if _, is := r.OfClass(); !is || leaf <= 0 {
+			continue
+		}
+		s.calls[leaf] += float64(r.Count)
+		for f := leaf; f > 0; f = t.list[f].Parent {
+			total[f] += r.TimeNS
+			s.most[f], s.whose[f], s.threads[f] = math.NaN(), -1, -1
+			if c := int(r.Class); c >= 0 && c < len(s.classes) {
+				s.classes[c][f] += float64(r.TimeNS)
+			}
+		}
+	}
 }
 
 // fold leaves n frames, those with the most time, and puts others that are below one frame together, as one.

@@ -253,3 +253,62 @@ func TestPhasesTooDeep(t *testing.T) {
 		}
 	}
 }
+
+// TestProfileByClass: a page of a profile that has call paths of classes has the same frames, and does not say which
+// thread has the most of those.
+func TestProfileByClass(t *testing.T) {
+	whole := func() page.Source {
+		s := nested()
+		run := s.Detail
+		run.CallPaths = append(run.CallPaths, trace.CallPath{Function: "MPI_Send", Frames: []trace.Frame{run.CallPaths[1].Frames[0], {Module: "app", Offset: 8, Function: "main", File: "/s/m.c", Line: 8}}})
+		run.PathNames = append(run.PathNames, "MPI_Send@a.c:7<m.c:8")
+		for rank := range int32(3) {
+			s.Profile.Rows = append(s.Profile.Rows, parquet.ProfileRow{Kind: parquet.ProfileMPI, Rank: rank, CallPath: "MPI_Send@a.c:7<m.c:8", InPhase: true, Phase: trace.PhasePath("so/lve"), Iterations: -1, Count: 2, Records: 2, TimeNS: 7 + int64(rank)})
+		}
+		return s
+	}
+	summed := whole()
+	p := &parquet.Profile{Format: 2, Classes: true}
+	var classes []parquet.ProfileRow
+	for _, r := range summed.Profile.Rows {
+		class := r.Rank / 2
+		if r.Class = class; !strings.HasPrefix(r.CallPath, "MPI_Send@") {
+			p.Rows = append(p.Rows, r)
+			continue
+		}
+		c := r
+		c.Kind, _ = parquet.ClassKind(r.Kind)
+		c.Rank, c.Threads = 0, 1
+		classes = append(classes, c)
+		r.CallPath, r.Context, r.Paths = "MPI_Send@a.c:7", -1, 2
+		p.Rows = append(p.Rows, r)
+	}
+	p.Rows, summed.Profile = append(p.Rows, classes...), p
+	want, got := written(t, whole(), page.LimitsOf(page.Report)), written(t, summed, page.LimitsOf(page.Report))
+	for _, tree := range []string{"phase", "path"} {
+		a, b := framesOf(want, tree), framesOf(got, tree)
+		if len(a) < 4 || len(a) != len(b) {
+			t.Fatalf("%s: %d frames, not %d", tree, len(b), len(a))
+		}
+		unknown := 0
+		for name, frame := range a {
+			for figure, x := range frame {
+				y, there := b[name][figure]
+				byClass := (figure == "most" || figure == "whose" || figure == "threads") && math.IsNaN(b[name]["most"])
+				if byClass {
+					unknown++
+					continue
+				}
+				if !there || x != y && !(math.IsNaN(x) && math.IsNaN(y)) {
+					t.Errorf("%s: %s %s is %v, not %v", tree, name, figure, y, x)
+				}
+			}
+			if math.IsNaN(b[name]["most"]) && (b[name]["whose"] != -1 || b[name]["threads"] != -1) {
+				t.Errorf("%s: %s has %v", tree, name, b[name])
+			}
+		}
+		if (unknown > 0) != (tree == "path") {
+			t.Errorf("%s: %d figures are not known", tree, unknown)
+		}
+	}
+}

@@ -16,6 +16,9 @@ type Profile struct {
 	Format   int // of the file that was read; 1: phases are names, not paths, and time is not cut at their borders
 	Counters []trace.Counter
 	Rows     []ProfileRow
+	// Classes says that of some places from which MPI is called the rows of threads are by place, and those by whole call
+	// path are summed over classes of threads.
+	Classes bool
 }
 
 // Kinds of rows of a profile.
@@ -28,7 +31,37 @@ const (
 	ProfileDurations   = "durations"   // a bucket of the histogram of a cluster's durations
 	ProfileIterations  = "iterations"  // some iterations of a phase
 	ProfileTraffic     = "traffic"     // what the calls of a rank and call path have moved, where that is not known by thread and phase
+
+	ProfileClassComputation = "class_computation" // the bursts of a class of threads, call path, cluster and phase
+	ProfileClassMPI         = "class_mpi"         // the calls of a class of threads, call path and phase
+	ProfileClassTraffic     = "class_traffic"     // what the calls of a class and call path have moved, where that is not known by thread and phase
 )
+
+// OfClass reports whether a row is of a class of threads; kind is that of the rows of threads that it is the sum of.
+func (r *ProfileRow) OfClass() (kind string, is bool) {
+	switch r.Kind {
+	case ProfileClassComputation:
+		return ProfileComputation, true
+	case ProfileClassMPI:
+		return ProfileMPI, true
+	case ProfileClassTraffic:
+		return ProfileTraffic, true
+	}
+	return r.Kind, false
+}
+
+// ClassKind is the kind of rows of classes that are sums of rows of a kind; false: there is none.
+func ClassKind(kind string) (string, bool) {
+	switch kind {
+	case ProfileComputation:
+		return ProfileClassComputation, true
+	case ProfileMPI:
+		return ProfileClassMPI, true
+	case ProfileTraffic:
+		return ProfileClassTraffic, true
+	}
+	return kind, false
+}
 
 // A ProfileRow is one row. Which fields mean anything depends on its kind; the others are null in the file.
 type ProfileRow struct {
@@ -56,6 +89,11 @@ type ProfileRow struct {
 	SentBytes, ReceivedBytes int64            // of MPI and traffic
 	InTraffic                bool             // of MPI: those bytes are in a row of traffic
 	Counters                 []ProfileCounter // of computation, one per Profile.Counters
+
+	// Where the profile has rows of classes:
+	Class   int32 // that it is of, or the class of its thread, of traffic of its rank's first thread; -1 = none
+	Threads int32 // of rows of classes: how many threads it sums
+	Paths   int32 // of rows of threads that are by place: how many call paths of the run lead to CallPath, the place; 0 = CallPath is a call path
 }
 
 // A ProfileCounter is a counter over the bursts of a row.
@@ -65,23 +103,28 @@ type ProfileCounter struct {
 	Missing       int64
 }
 
-func ofRecords(r *ProfileRow) bool { return r.Kind == ProfileComputation || r.Kind == ProfileMPI }
+func isCalls(r *ProfileRow) bool   { return r.Kind == ProfileMPI || r.Kind == ProfileClassMPI }
+func isMoved(r *ProfileRow) bool   { return r.Kind == ProfileTraffic || r.Kind == ProfileClassTraffic }
+func ofClass(r *ProfileRow) bool   { _, is := r.OfClass(); return is }
+func ofRecords(r *ProfileRow) bool { return ofBursts(r) || isCalls(r) }
 func ofPhase(r *ProfileRow) bool   { return r.Kind == ProfilePhase }
 func ofThread(r *ProfileRow) bool {
-	return ofRecords(r) || ofPhase(r) || r.Kind == ProfilePaused || r.Kind == ProfileUnrecorded
+	return ofRecords(r) && !ofClass(r) || ofPhase(r) || r.Kind == ProfilePaused || r.Kind == ProfileUnrecorded
 }
-func ofPath(r *ProfileRow) bool   { return ofRecords(r) || r.Kind == ProfileTraffic }
-func ofRank(r *ProfileRow) bool   { return ofThread(r) || r.Kind == ProfileTraffic }
-func ofBursts(r *ProfileRow) bool { return r.Kind == ProfileComputation }
+func ofPath(r *ProfileRow) bool { return ofRecords(r) || isMoved(r) }
+func ofRank(r *ProfileRow) bool { return ofThread(r) || r.Kind == ProfileTraffic }
+func ofBursts(r *ProfileRow) bool {
+	return r.Kind == ProfileComputation || r.Kind == ProfileClassComputation
+}
 func ofBytes(r *ProfileRow) bool {
-	return r.Kind == ProfileMPI && !r.InTraffic || r.Kind == ProfileTraffic
+	return isCalls(r) && !r.InTraffic || isMoved(r)
 }
-func ofCluster(r *ProfileRow) bool    { return r.Kind == ProfileComputation || r.Kind == ProfileDurations }
+func ofCluster(r *ProfileRow) bool    { return ofBursts(r) || r.Kind == ProfileDurations }
 func ofIterations(r *ProfileRow) bool { return r.Kind == ProfileIterations }
 
 // profileColumns are all columns, in their order. The columns of a counter have its name and what they hold after a
 // dot, so that no counter is called like another column.
-func profileColumns(counters []trace.Counter) ([]column[ProfileRow], error) {
+func profileColumns(counters []trace.Counter, classes bool) ([]column[ProfileRow], error) {
 	list := []column[ProfileRow]{
 		textColumn(columnOfKind, &pq.RLEDictionary, nil, func(r *ProfileRow) *string { return &r.Kind }),
 		int32Column("world", ofRank, func(r *ProfileRow) *int32 { return &r.World }),
@@ -107,6 +150,13 @@ func profileColumns(counters []trace.Counter) ([]column[ProfileRow], error) {
 		sentColumn(),
 		int64Column("received_bytes", "bytes", ofBytes, func(r *ProfileRow) *int64 { return &r.ReceivedBytes }),
 	}
+	if classes {
+		list = append(list,
+			late(int32Column(columnOfClass, func(r *ProfileRow) bool { return r.Class >= 0 && (ofRank(r) || ofClass(r)) }, func(r *ProfileRow) *int32 { return &r.Class })),
+			late(int32Column("threads", ofClass, func(r *ProfileRow) *int32 { return &r.Threads })),
+			late(int32Column("paths", func(r *ProfileRow) bool { return r.Paths > 0 && ofRank(r) }, func(r *ProfileRow) *int32 { return &r.Paths })),
+		)
+	}
 	names := make(map[string]bool)
 	for i, c := range counters {
 		if c.Name == "" {
@@ -131,6 +181,9 @@ func profileColumns(counters []trace.Counter) ([]column[ProfileRow], error) {
 	return list, nil
 }
 
+// columnOfClass is only there where rows are of classes.
+const columnOfClass = "class"
+
 // phaseColumn has a value in rows of a phase.
 func phaseColumn() column[ProfileRow] {
 	c := textColumn("phase", &pq.RLEDictionary, func(r *ProfileRow) bool { return r.InPhase }, func(r *ProfileRow) *string { return &r.Phase })
@@ -141,7 +194,7 @@ func phaseColumn() column[ProfileRow] {
 // sentColumn has no value in rows of MPI whose bytes are in a row of traffic.
 func sentColumn() column[ProfileRow] {
 	c := int64Column("sent_bytes", "bytes", ofBytes, func(r *ProfileRow) *int64 { return &r.SentBytes })
-	c.null = func(r *ProfileRow) { r.InTraffic = r.Kind == ProfileMPI }
+	c.null = func(r *ProfileRow) { r.InTraffic = isCalls(r) }
 	return c
 }
 
@@ -160,7 +213,7 @@ const suffixSum = ".sum"
 
 // WriteProfile writes every row.
 func WriteProfile(w io.Writer, p *Profile) error {
-	columns, err := profileColumns(p.Counters)
+	columns, err := profileColumns(p.Counters, p.Classes)
 	if err != nil {
 		return err
 	}
@@ -179,7 +232,7 @@ func ReadProfileFile(path string) (*Profile, error) { return readFile(path, Read
 func ReadProfile(in io.ReaderAt, bytes int64) (p *Profile, err error) {
 	p = new(Profile)
 	err = ScanProfile(in, bytes, nil, func(batch *Profile) {
-		p.Format, p.Counters = batch.Format, batch.Counters
+		p.Format, p.Counters, p.Classes = batch.Format, batch.Counters, batch.Classes
 		p.Rows = append(p.Rows, batch.Rows...)
 	})
 	if err != nil {
@@ -193,8 +246,8 @@ func ReadProfile(in io.ReaderAt, bytes int64) (p *Profile, err error) {
 // no column of a counter is wanted, rows have no counters.
 func ScanProfile(in io.ReaderAt, bytes int64, wanted []string, give func(batch *Profile)) error {
 	return withFormats(in, bytes, valuesPerByte, ProfileFormat, func(f *pq.File, format int) error {
-		p := &Profile{Format: format, Counters: profileCounters(f)}
-		columns, err := profileColumns(p.Counters)
+		p := &Profile{Format: format, Counters: profileCounters(f), Classes: hasClasses(f)}
+		columns, err := profileColumns(p.Counters, p.Classes)
 		if err != nil {
 			return err
 		}
@@ -226,6 +279,11 @@ func (r *ProfileRow) settle() {
 	}
 }
 
+func hasClasses(f *pq.File) bool {
+	_, there := f.Schema().Lookup(columnOfClass)
+	return there
+}
+
 // profileCounters finds the counters in the names of the columns.
 func profileCounters(f *pq.File) []trace.Counter {
 	var list []trace.Counter
@@ -246,7 +304,11 @@ func (p *Profile) empty(rows []ProfileRow, counted bool) {
 		each = len(p.Counters)
 	}
 	counters := make([]ProfileCounter, len(rows)*each)
+	class := int32(0)
+	if p.Classes {
+		class = -1
+	}
 	for k := range rows {
-		rows[k] = ProfileRow{Context: -1, Iterations: -1, WholeNS: asTime, Counters: counters[k*each : (k+1)*each : (k+1)*each]}
+		rows[k] = ProfileRow{Context: -1, Iterations: -1, WholeNS: asTime, Class: class, Counters: counters[k*each : (k+1)*each : (k+1)*each]}
 	}
 }

@@ -13,17 +13,31 @@ import (
 	"moriens/trace"
 )
 
-func profileRows(t *rapid.T, counters int) []ProfileRow {
+func profileRows(t *rapid.T, counters int, classes bool) []ProfileRow {
+	kinds := []string{ProfilePhase, ProfileComputation, ProfileMPI, ProfilePaused, ProfileUnrecorded, ProfileDurations, ProfileIterations}
+	if classes {
+		kinds = append(kinds, ProfileTraffic, ProfileClassComputation, ProfileClassMPI, ProfileClassTraffic)
+	}
 	number := rapid.Int64()
 	id := rapid.Int32Range(0, 1<<20)
 	name := rapid.SampledFrom([]string{"", "MPI_Send", "solve", "two\nlines"})
 	return rapid.SliceOf(rapid.Custom(func(t *rapid.T) ProfileRow {
 		r := ProfileRow{
-			Kind:       rapid.SampledFrom([]string{ProfilePhase, ProfileComputation, ProfileMPI, ProfilePaused, ProfileUnrecorded, ProfileDurations, ProfileIterations}).Draw(t, "kind"),
+			Kind:       rapid.SampledFrom(kinds).Draw(t, "kind"),
 			Iterations: -1, Count: number.Draw(t, "count"), Records: number.Draw(t, "records"), TimeNS: number.Draw(t, "time"),
 		}
 		if ofThread(&r) {
 			r.World, r.Rank, r.Thread = id.Draw(t, "world"), id.Draw(t, "rank"), id.Draw(t, "thread")
+		}
+		if classes {
+			r.Class = -1
+			if _, is := r.OfClass(); is {
+				r.Class, r.Threads = id.Draw(t, "class"), id.Draw(t, "threads")
+			} else if ofRank(&r) {
+				r.Class, r.Paths = rapid.Int32Range(-1, 3).Draw(t, "class"), rapid.Int32Range(0, 3).Draw(t, "paths")
+			}
+		}
+		if ofThread(&r) || ofRecords(&r) {
 			if r.InPhase = rapid.Bool().Draw(t, "in phase"); r.InPhase {
 				r.Phase = name.Draw(t, "phase")
 			}
@@ -39,14 +53,18 @@ func profileRows(t *rapid.T, counters int) []ProfileRow {
 		switch r.Kind {
 		case ProfilePhase:
 			r.ExclusiveNS, r.SquaresNS2 = number.Draw(t, "exclusive"), rapid.Float64().Draw(t, "squares")
-		case ProfileComputation:
+		case ProfileComputation, ProfileClassComputation:
 			r.Context, r.EstimatedNS = rapid.Int32Range(-1, 16).Draw(t, "context"), rapid.Int64Min(0).Draw(t, "estimated")
 			r.Cluster, r.OfKind = rapid.Int32Range(-3, 9).Draw(t, "cluster"), rapid.Int32Range(-3, 9).Draw(t, "kind")
 			for range counters {
 				r.Counters = append(r.Counters, ProfileCounter{number.Draw(t, "sum"), number.Draw(t, "min"), number.Draw(t, "max"), rapid.Float64().Draw(t, "squares"), number.Draw(t, "missing")})
 			}
-		case ProfileMPI:
-			r.SentBytes, r.ReceivedBytes = number.Draw(t, "sent"), number.Draw(t, "received")
+		case ProfileMPI, ProfileClassMPI:
+			if r.InTraffic = rapid.Bool().Draw(t, "in traffic"); !r.InTraffic {
+				r.SentBytes, r.ReceivedBytes = number.Draw(t, "sent"), number.Draw(t, "received")
+			}
+		case ProfileTraffic, ProfileClassTraffic:
+			r.CallPath, r.SentBytes, r.ReceivedBytes = name.Draw(t, "path"), number.Draw(t, "sent"), number.Draw(t, "received")
 		case ProfileDurations:
 			r.Cluster = rapid.Int32Range(-3, 9).Draw(t, "cluster")
 		case ProfileIterations:
@@ -63,7 +81,8 @@ func profileRows(t *rapid.T, counters int) []ProfileRow {
 func TestProfileRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &Profile{Format: ProfileFormat, Counters: []trace.Counter{{Name: "count", Unit: "instructions"}, {Name: "a.sum"}, {Name: "a"}}[:rapid.IntRange(0, 3).Draw(t, "counters")]}
-		p.Rows = profileRows(t, len(p.Counters))
+		p.Classes = rapid.Bool().Draw(t, "classes")
+		p.Rows = profileRows(t, len(p.Counters), p.Classes)
 		var file bytes.Buffer
 		if err := WriteProfile(&file, p); err != nil {
 			t.Fatal(err)

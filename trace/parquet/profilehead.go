@@ -6,7 +6,8 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 )
 
-// ReadProfileHead reads of a profile its format and its counters. Pages are neither read nor checked.
+// ReadProfileHead reads of a profile its format, its counters, and whether rows are of classes. Pages are neither read
+// nor checked.
 func ReadProfileHead(in io.ReaderAt, bytes int64) (*Profile, error) {
 	p := new(Profile)
 	err := sound(func() error {
@@ -22,7 +23,7 @@ func ReadProfileHead(in io.ReaderAt, bytes int64) (*Profile, error) {
 			return err
 		}
 		p.Format, err = formatIn(f, ProfileFormat)
-		p.Counters = profileCounters(f)
+		p.Counters, p.Classes = profileCounters(f), hasClasses(f)
 		return err
 	})
 	if err != nil {

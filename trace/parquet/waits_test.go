@@ -195,7 +195,7 @@ func TestWaitsRefuse(t *testing.T) {
 	if _, err := readWaits(newer.Bytes()); err == nil || !strings.Contains(err.Error(), `format "2", not 1`) {
 		t.Errorf("a profile: %v", err)
 	}
-	columns, err := profileColumns(nil)
+	columns, err := profileColumns(nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

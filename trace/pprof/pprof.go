@@ -135,6 +135,10 @@ func (b *builder) take(thread int, v *calltree.Values) {
 		}
 		b.sample(i, values, labels, func(l map[string][]string) {
 			x := b.tree.Threads[thread]
+			if x.Members > 0 {
+				l["class"], l["threads"] = number(x.Class), number(x.Members)
+				return
+			}
 			if b.worlds {
 				l["world"] = number(x.World)
 			}

@@ -108,9 +108,18 @@ type Reduction struct {
 	Ratio        Number    `json:"ratio"`                  // of the two before
 	Error        *Fidelity `json:"error,omitempty"`        // nil = nothing was dropped, or it is not known
 	// InstancesByThread says whether instances.parquet has the rows of single threads, too; nil = there is no such file.
-	InstancesByThread *bool    `json:"instances_by_thread,omitempty"`
-	Missing           []string `json:"missing"`  // what could not be done or got, and why
-	GivenUp           []string `json:"given_up"` // those of Missing for which the analysis had no time, or at which it has failed
+	InstancesByThread *bool `json:"instances_by_thread,omitempty"`
+	// ProfileByClass says of how much profile.parquet has call paths by classes of ranks alone; nil = it has all by rank.
+	ProfileByClass *ByClass `json:"profile_by_class,omitempty"`
+	Missing        []string `json:"missing"`  // what could not be done or got, and why
+	GivenUp        []string `json:"given_up"` // those of Missing for which the analysis had no time, or at which it has failed
+}
+
+// A ByClass is what of a profile is summed over the classes of Kept.
+type ByClass struct {
+	Places    int   `json:"places"`     // from which MPI is called, of which this holds
+	CallPaths int   `json:"call_paths"` // that lead to them
+	Bytes     int64 `json:"bytes"`      // that the file would have by rank
 }
 
 // count says how much is kept of a run: bursts, and rows of bursts.parquet.

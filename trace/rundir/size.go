@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"moriens/trace"
+	"moriens/trace/parquet"
 )
 
 // counter counts what is written.
@@ -52,6 +53,18 @@ func (c *Content) TakeWindowWaits(windows *WaitsTable, why []string) (int64, err
 	delete(c.made, WaitsFile)
 	bytes, err := size([]file{{WaitsFile, "", c.Levels.Waits.Write}})
 	return max(0, bytes-c.waitsBytes), err
+}
+
+// TakeProfile puts a profile into the place of the one that RenderSums has made, if that makes the file smaller. It
+// returns by how many bytes it is; 0 or less: the profile is as before.
+func (c *Content) TakeProfile(p *parquet.Profile) (int64, error) {
+	text, err := (&file{ProfileFile, "", func(w io.Writer) error { return parquet.WriteProfile(w, p) }}).text()
+	less := c.Rendered(ProfileFile) - int64(len(text))
+	if err != nil || less <= 0 {
+		return 0, err
+	}
+	c.made[ProfileFile], c.Levels.Profile = text, p
+	return less, nil
 }
 
 // Rendered is how many bytes a file has that RenderSums or RenderPictures has made; 0 where they have not.

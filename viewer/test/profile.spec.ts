@@ -35,6 +35,9 @@ describe('data', () => {
     const calls = tree(make(eight), 'path');
     expect(calls.ns[0]).toBe(t.ns[0]);
     const send = frameOf(calls, 'main/iterate/stress/MPI_Send@stress.c:31');
+    // Of a frame of which classes of ranks alone are known the imbalance is not.
+    const unknown = (v: number) => Array.from(calls.ns, () => v);
+    expect([imbalance(calls, send) > 0, imbalance({ ...calls, most: unknown(NaN), whose: unknown(-1), threads: unknown(-1) }, send)]).toEqual([true, NaN]);
     expect([fullName(calls, send), calls.ns[send], calls.calls[send], calls.calls[frameOf(calls, 'main')]]).toEqual(['MPI_Send@stress.c:31', 160_000, 736, NaN]);
   });
 
@@ -102,7 +105,7 @@ describe('data', () => {
         }
       }
     }
-    expect(seriesOf(pack, t, 0, true).map((s) => s.name)).toEqual(['iterate / heat', 'iterate / stress', 'setup', 'iterate', 'program, in none of these']);
+    expect(seriesOf(pack, t, 0, true).map((s) => s.name)).toEqual(['iterate / heat', 'iterate / stress', 'setup', 'iterate', 'program, outside phases']);
     expect(seriesOf(pack, t, frameOf(t, 'iterate'), false).map((s) => s.name)).toEqual(['heat', 'stress', 'MPI_Allreduce']);
   });
 
@@ -231,6 +234,20 @@ describe('the view', () => {
     await expect.poll(() => page.locator('.flame rect.hit').count()).toBe(1); // the other one is too narrow
     expect(await rows(page)).toHaveLength(2);
     expect(plain(await page.locator('.canvas-bar').innerText())).toContain('2 frames, 4.23 % of the time of program');
+    expect(errors).toEqual([]);
+    await close();
+  });
+
+  test('phases with long names leave the page as wide as the window', async () => {
+    const long = (letter: string) => letter.repeat(3000);
+    const { page, errors, close } = await open(browser, report(make({ ...eight, names: [long('h'), long('s')] })), 'view=profile&frame=iterate');
+    await page.getByRole('heading', { name: 'Time of ranks in iterate' }).waitFor();
+    const wide = await page.locator('.profile-bars .legend li').evaluateAll((list) => list.map((li) => li.getBoundingClientRect().width));
+    expect(Math.max(...wide)).toBeLessThan(700);
+    await page.locator('.listing-frames').getByRole('button', { name: long('s') }).click();
+    await expect.poll(() => page.locator('.profile-instances select').first().inputValue()).toContain('s');
+    for (const select of await page.locator('.profile select').all()) expect((await select.boundingBox())!.width).toBeLessThan(400);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)).toBeLessThanOrEqual(0);
     expect(errors).toEqual([]);
     await close();
   });

@@ -4,10 +4,16 @@
  * plain is the loop alone, in which there are none.
  *
  *	marks ROUNDS PAIRS
+ *
+ * Compiled with SDE it counts two events of its own.
  */
 #include "moriens.h"
 
 #include <mpi.h>
+#ifdef SDE
+#include <papi.h>
+#include <sde_lib.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -53,6 +59,12 @@ int main(int argc, char **argv)
 
 	int rank;
 
+#ifdef SDE
+	static long long counts[2];
+	papi_handle_t sde = papi_sde_init("bench");
+	papi_sde_register_counter(sde, "a", PAPI_SDE_RO | PAPI_SDE_DELTA, PAPI_SDE_long_long, &counts[0]);
+	papi_sde_register_counter(sde, "b", PAPI_SDE_RO | PAPI_SDE_DELTA, PAPI_SDE_long_long, &counts[1]);
+#endif
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	for (long round = 0; round <= rounds; round++) {

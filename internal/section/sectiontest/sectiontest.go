@@ -26,6 +26,7 @@ type Rows struct {
 	Collectives               []section.Collective
 	FirstMark                 uint64
 	Marks                     []section.Mark
+	MarkCounts                [][]int64 // by event: at the marks that are Counted
 	GapsBefore, GapsInside    []uint64
 }
 
@@ -40,6 +41,17 @@ func (x *Rows) Meet(comm uint32, ordinal uint64, root int32, sent, received uint
 	x.Collectives = append(x.Collectives, section.Collective{
 		Row: uint32(len(x.Function) - 1), Comm: comm, Ordinal: ordinal, Root: root, Sent: sent, Received: received,
 	})
+}
+
+// Mark adds a mark, with what had been counted until then, if anything.
+func (x *Rows) Mark(m section.Mark, counts ...int64) {
+	if m.Counted = len(counts) > 0; m.Counted && x.MarkCounts == nil {
+		x.MarkCounts = make([][]int64, len(counts))
+	}
+	x.Marks = append(x.Marks, m)
+	for k, v := range counts {
+		x.MarkCounts[k] = append(x.MarkCounts[k], v)
+	}
 }
 
 // Block is the rows as an agent forms them.
@@ -81,6 +93,7 @@ func (x *Rows) fill(b *section.Block) {
 	b.PollsRow, b.Polls = append(b.PollsRow, x.PollsRow...), append(b.Polls, x.Polls...)
 	b.Collectives = append(b.Collectives, x.Collectives...)
 	b.FirstMark, b.Marks = x.FirstMark, append(b.Marks, x.Marks...)
+	b.MarkCounts = section.CloneCounts(x.MarkCounts)
 	b.GapsBefore, b.GapsInside = append(b.GapsBefore, x.GapsBefore...), append(b.GapsInside, x.GapsInside...)
 }
 

@@ -48,7 +48,11 @@ type Row struct {
 	Variant             int32 // the cluster of the bursts, where that matters
 	Context, Iterations int32
 	InPhase             bool
+	Placed              bool // Path is a place, and from which functions MPI was called is not known: they lie in the phase
 }
+
+// InNoFunction is the File of the nodes of rows that are Placed, where others lie below functions or are call paths.
+const InNoFunction = "\x00"
 
 // KindOf is the cluster that stands for the kind of the bursts of a row of the profile, or why they are of none.
 func KindOf(r *parquet.ProfileRow) int32 {
@@ -108,17 +112,21 @@ func (t *Tree) Of(r *Row) (node, phase int32) {
 	case parquet.ProfileIterations:
 		return at, phase
 	case parquet.ProfileMPI:
-		return t.call(at, r.Path), phase
+		return t.called(at, r), phase
 	case parquet.ProfileTraffic:
 		if t.shape.Phases {
 			return 0, 0 // of which phase it is is not known
 		}
-		return t.call(at, r.Path), phase
+		return t.called(at, r), phase
 	case parquet.ProfileComputation:
 		if t.shape.Calls == ByFrames && r.Context > 0 {
 			at, _, _ = t.functions(at, r.Path, int(r.Context))
 		}
-		node = t.Child(calltree.Node{Type: calltree.Cluster, Name: ClusterName(r.Cluster), Parent: at, Cluster: r.Cluster})
+		n := calltree.Node{Type: calltree.Cluster, Name: ClusterName(r.Cluster), Parent: at, Cluster: r.Cluster}
+		if r.Placed && t.shape.Calls == ByFrames {
+			n.File = InNoFunction
+		}
+		node = t.Child(n)
 		if t.shape.Variants && r.Cluster > 0 {
 			node = t.Child(calltree.Node{Type: calltree.Cluster, Name: variantName(r), Parent: node, Cluster: r.Variant})
 		}
@@ -165,6 +173,25 @@ func (s *Shape) Function(path string) string {
 	}
 	function, _, _ := strings.Cut(path, "@")
 	return function
+}
+
+// Whole reports whether nodes depend on more of a call path than its place; bursts below functions alone.
+func (s *Shape) Whole(kind string) bool {
+	switch kind {
+	case parquet.ProfileMPI, parquet.ProfileTraffic:
+		return s.Calls == ByFrames || s.Calls == ByPath
+	case parquet.ProfileComputation:
+		return s.Calls == ByFrames
+	}
+	return false
+}
+
+// called is the node of calls of a row below a node.
+func (t *Tree) called(at int32, r *Row) int32 {
+	if r.Placed && t.shape.Whole(parquet.ProfileMPI) {
+		return t.Child(calltree.Node{Type: calltree.MPI, Name: t.shape.Function(r.Path), Parent: at, File: InNoFunction})
+	}
+	return t.call(at, r.Path)
 }
 
 // call is the node of calls below a node.

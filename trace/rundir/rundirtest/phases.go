@@ -197,6 +197,10 @@ func (c phaseChecker) rows(p *parquet.Profile) {
 		is := thing{at.path, r.Kind, "", 0}
 		switch r.Kind {
 		case parquet.ProfileMPI:
+			if r.Paths > 0 { // a place
+				is.function, _, _ = strings.Cut(r.CallPath, "@")
+				break
+			}
 			is.function = c.functionOf(r.CallPath)
 		case parquet.ProfileComputation:
 			if is.cluster = r.Cluster; r.OfKind > 0 {

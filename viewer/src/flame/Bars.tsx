@@ -69,7 +69,7 @@ export function Bars({ t, scope, name }: Props) {
         <>
           <ul class="legend">
             {series.map((s) => (
-              <li key={s.name}>
+              <li key={s.name} title={s.name}>
                 <span>
                   <Patch fill={s.colour} variant={s.variant} /> {s.name}
                 </span>

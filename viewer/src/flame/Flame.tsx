@@ -41,6 +41,10 @@ export function rowsOf(pack: Pack, t: Tree, i: number, root: number): [string, s
   if (root > 0 && i !== root) rows.push([`of ${t.label[root]!}`, percent(t.ns[i]! / t.ns[root]!)]);
   if (type !== 'program') rows.push([`${times}s`, Number.isFinite(t.calls[i]!) ? count(t.calls[i]!) : 'not known']);
   if (type !== 'program' && Number.isFinite(per)) rows.push([`per ${times}`, ns(per)]);
+  if (t.threads[i]! < 0) {
+    rows.push(['of threads', 'not known: the sum of classes of ranks']);
+    return rows;
+  }
   rows.push(['threads', `${count(t.threads[i]!)} of ${count(pack.json.threads)}`]);
   rows.push(['mean of these', ns(t.ns[i]! / t.threads[i]!)]);
   rows.push(['most', `${ns(t.most[i]!)}${t.whose[i]! >= 0 ? `, ${threadName(pack, t.whose[i]!)}` : ''}`]);

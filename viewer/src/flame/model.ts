@@ -14,9 +14,9 @@ export interface Tree {
   readonly ns: ArrayLike<number>; // of all threads, with the frames in it
   readonly own: Float64Array; // without the phases and functions in it
   readonly calls: ArrayLike<number>; // NaN = not known
-  readonly most: ArrayLike<number>;
-  readonly whose: ArrayLike<number>; // thread with the most, -1 = none
-  readonly threads: ArrayLike<number>; // that have it
+  readonly most: ArrayLike<number>; // NaN = not known: call paths are summed over classes of ranks
+  readonly whose: ArrayLike<number>; // thread with the most, -1 = none, or not known
+  readonly threads: ArrayLike<number>; // that have it, -1 = not known
   readonly classes: readonly ArrayLike<number>[]; // likewise of all threads of a class
   readonly label: readonly string[];
   readonly place: readonly string[]; // where a call is made, empty = unknown
