@@ -1,6 +1,6 @@
 // The time of ranks in a phase, divided into the phases in it, or into what it consists of.
-import type { Pack } from "../data/pack";
-import { isInner, type Tree } from "./model";
+import type { Pack } from '../data/pack';
+import { isInner, type Tree } from './model';
 
 export interface Series {
   readonly name: string;
@@ -15,11 +15,7 @@ export const MOST_SERIES = 12;
 // theirs. All of them add up to the time of the phase. Beyond MOST_SERIES, those with the least time are one.
 export function seriesOf(pack: Pack, t: Tree, scope: number, phases: boolean): Series[] {
   const groups = pack.json.profile?.groups.length ?? 0;
-  const [group, frame, ns] = [
-    pack.column("profile.bar.group"),
-    pack.column("profile.bar.frame"),
-    pack.column("profile.bar.ns"),
-  ];
+  const [group, frame, ns] = [pack.column('profile.bar.group'), pack.column('profile.bar.frame'), pack.column('profile.bar.ns')];
   // Which frame each frame counts for, -1 = outside of the scope.
   const to = new Int32Array(t.n).fill(-1);
   to[scope] = scope;
@@ -38,17 +34,10 @@ export function seriesOf(pack: Pack, t: Tree, scope: number, phases: boolean): S
     of[group[k]!] = of[group[k]!]! + ns[k]!;
   }
   const total = (of: Float64Array) => of.reduce((a, b) => a + b, 0);
-  const inOrder = [...sums]
-    .map(([f, of]) => ({ f, of, total: total(of) }))
-    .sort((a, b) => b.total - a.total || a.f - b.f);
+  const inOrder = [...sums].map(([f, of]) => ({ f, of, total: total(of) })).sort((a, b) => b.total - a.total || a.f - b.f);
   const shown = inOrder.length > MOST_SERIES ? inOrder.slice(0, MOST_SERIES - 1) : inOrder;
   const rest = inOrder.slice(shown.length);
-  const series = shown.map(({ f, of, total: sum }): Series => ({
-    name: phases ? phaseName(t, f, scope) : t.label[f]!,
-    frame: f,
-    ns: of,
-    total: sum,
-  }));
+  const series = shown.map(({ f, of, total: sum }): Series => ({ name: phases ? phaseName(t, f, scope) : t.label[f]!, frame: f, ns: of, total: sum }));
   if (rest.length > 0) {
     const of = new Float64Array(groups);
     for (const r of rest) r.of.forEach((v, g) => (of[g] = of[g]! + v));
@@ -61,13 +50,9 @@ export function seriesOf(pack: Pack, t: Tree, scope: number, phases: boolean): S
 function phaseName(t: Tree, frame: number, scope: number): string {
   const names: string[] = [];
   for (let i = frame; i !== scope; i = t.parent[i]!) names.unshift(t.label[i]!);
-  return names.length > 0
-    ? names.join(" / ")
-    : t.children[scope]!.some((i) => isInner(t.type[i]!))
-      ? scope === 0
-        ? `${t.label[scope]!}, outside phases`
-        : `${t.label[scope]!} itself`
-      : t.label[scope]!;
+  if (names.length > 0) return names.join(' / ');
+  if (!t.children[scope]!.some((i) => isInner(t.type[i]!))) return t.label[scope]!;
+  return scope === 0 ? `${t.label[scope]!}, outside phases` : `${t.label[scope]!} itself`;
 }
 
 // A Column is groups of threads side by side: their mean, in each series.
