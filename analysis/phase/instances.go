@@ -143,10 +143,10 @@ func (x *Instances) Add(thread int32, t *Timeline, intervals []Interval, r *Reco
 	program := &l.of(0, Whole)[0]
 	what := 0
 	for w := t.walk(intervals, r, x); w.next(); {
-		if w.part.first || w.what == Unrecorded {
+		if w.first || w.what == Unrecorded {
 			what = thing(w.what, w.record)
 		}
-		if w.part.first && w.what != Paused {
+		if w.first && w.what != Paused {
 			n := int64(1)
 			if w.what == Call && r.Calls != nil {
 				n = r.Calls[w.record]

@@ -126,7 +126,7 @@ func (t *Timeline) Locate(intervals []Interval, r *Records, into *Located) Locat
 			idle.add(w.what, path, w.ns)
 			continue
 		}
-		if w.part.first {
+		if w.first {
 			counts = path
 			if w.what == Burst {
 				counts = t.PathOf(w.countsIn())

@@ -22,7 +22,7 @@ type walk struct {
 
 	nowNS, toNS   int64 // toNS: where the record at hand ends
 	lastsNS       int64 // how long it lasts, with what of it others have
-	first         bool  // nothing of it has been handed out
+	fresh         bool  // nothing of it has been handed out
 	call, burst   head
 	pause         head
 	calls, bursts int // that are behind, as are the
@@ -60,7 +60,7 @@ func (t *Timeline) walk(intervals []Interval, r *Records, points *Instances) wal
 
 // next goes to the next part; false: there is none.
 func (w *walk) next() bool {
-	for w.nowNS >= w.toNS && !w.first {
+	for w.nowNS >= w.toNS && !w.fresh {
 		if !w.take() {
 			return false
 		}
@@ -70,7 +70,7 @@ func (w *walk) next() bool {
 	}
 	endNS := max(w.nowNS, min(w.toNS, w.untilNS))
 	w.ns, w.nowNS = endNS-w.nowNS, endNS
-	w.part.first, w.first = w.first, false
+	w.first, w.fresh = w.fresh, false
 	w.in = -1
 	if n := len(w.open); n > 0 {
 		w.in = w.open[n-1].interval
@@ -100,7 +100,7 @@ func (w *walk) take() bool {
 		w.what, w.record, w.toNS = Unrecorded, 0, next.fromNS
 		return true
 	}
-	w.what, w.toNS, w.lastsNS, w.first = what, next.toNS, next.toNS-next.fromNS, true
+	w.what, w.toNS, w.lastsNS, w.fresh = what, next.toNS, next.toNS-next.fromNS, true
 	switch what {
 	case Call:
 		w.record = int32(w.calls)

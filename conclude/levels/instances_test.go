@@ -1,6 +1,7 @@
 package levels
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -12,8 +13,16 @@ import (
 // However little room there is, all records are gone through twice at most, the rows are no more than there is room
 // for, unless a path would have fewer points than it has to, and most of the room is used.
 func TestInstancesInTwoPasses(t *testing.T) {
-	const iterations = 5000
-	run := halo(3, iterations, 1, 0)
+	for _, c := range []struct {
+		ranks, iterations int
+		fewer             bool // threads that are asked first have half as many instances as others
+	}{{3, 5000, false}, {24, 1000, false}, {24, 1000, true}} {
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) { instancesInTwoPasses(t, c.ranks, c.iterations, c.fewer) })
+	}
+}
+
+func instancesInTwoPasses(t *testing.T, ranks, iterations int, fewer bool) {
+	run := halo(ranks, iterations, 1, 0)
 	for i := range run.Threads { // an instance of "steps" for each iteration
 		th := &run.Threads[i]
 		th.Phases = slices.Delete(th.Phases, 0, 1)
@@ -22,6 +31,9 @@ func TestInstancesInTwoPasses(t *testing.T) {
 			if k+2 < p.Len() {
 				th.Phases = append(th.Phases, trace.Phase{Name: 1, BeginNS: p.StartNS[k], EndNS: p.StartNS[k+2]})
 			}
+		}
+		if fewer && i%(ranks/leastAsked) == 0 {
+			th.Phases = th.Phases[:len(th.Phases)/2]
 		}
 		th.LocatePhases()
 	}
