@@ -187,7 +187,7 @@ print-%:
 # found (https://go.dev/issue/75804). An input on which a reader never returns is found without: Go gives each call ten seconds.
 FUZZ_TARGETS = \
 	agent/cells.FuzzAnswer/75000x collector/cells.FuzzTake/95000x collector/cells.FuzzTeam/9000x collector/store.FuzzApply/45000x collector/journal.FuzzJournal/6500x agent/spool.FuzzOutbox/3600x internal/segment.FuzzOpen/13500x internal/section.FuzzSection/60000x internal/rendezvous.FuzzRead/20000x \
-	agent/ring.FuzzRing/4000x agent/ring.FuzzProcess/5000x agent/message.FuzzRestore/15000x agent/window.FuzzFiles/600x agent/symbol.FuzzResolve/20000x \
+	analysis/program.FuzzRead/20000x agent/ring.FuzzRing/4000x agent/ring.FuzzProcess/5000x agent/message.FuzzRestore/15000x agent/window.FuzzFiles/600x agent/symbol.FuzzResolve/20000x agent/code.FuzzCode/20000x \
 	conclude/rebuild.FuzzMeaning/5000x app/points.FuzzRead/13000x trace/overview.FuzzRead/30000x trace/page.FuzzOpen/600x trace/prv.FuzzRead/2000x \
 	trace/rundir.FuzzReadRun/1000x trace/rundir.FuzzAfford/10000x trace/rundir.FuzzCallPaths/11000x trace/parquet.FuzzRead/5000x trace/parquet.FuzzWaits/4000x trace/parquet.FuzzPairs/4000x
 FUZZ_CALLS = $(FUZZ_TARGETS:%=fuzz/%)
@@ -202,11 +202,12 @@ ROUNDS    ?= 300
 SOAK_SEED ?= 0
 
 .PHONY: soak
-soak: ## ROUNDS=300 rounds of real jobs to which faults happen, from number SOAK_SEED=0 on, 20 runs each of programs that call MPI fastest and of one whose kinds are known, into docs/soak.md; with FUZZ=150s also fuzz (an hour or two)
+soak: ## ROUNDS=300 rounds of real jobs to which faults happen, from number SOAK_SEED=0 on, 20 runs each of programs that call MPI fastest and of one whose kinds are known, what is found of what is planted in testdata/programs, in 33 ways to compile and run them, into docs/soak.md; with FUZZ=150s also fuzz (an hour or two)
 	@$(NEED) test
 	@$(MAKE) --no-print-directory build
 	go test -vet=off -count 1 -timeout 24h ./app/faults -run '^TestSoak$$' -v -soak $(ROUNDS) -soak-seed $(SOAK_SEED) -soak-table $(CURDIR)/docs/soak.md
 	go test -vet=off -count 1 -timeout 24h ./cmd/moriens -run '^(TestNothingLost|TestKindsJob|TestKindsOfCellsJob)$$' -v -runs 20 -runs-table $(CURDIR)/docs/soak.md
+	go test -vet=off -count 1 -timeout 24h ./cmd/moriens -run '^TestPlantedVariants$$' -v -variants -runs-table $(CURDIR)/docs/soak.md
 	$(if $(FUZZ),@$(MAKE) --no-print-directory fuzz FUZZ=$(FUZZ))
 
 .PHONY: bench-shim

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"moriens/agent/code"
 	"moriens/agent/ring"
 	"moriens/agent/symbol"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -69,26 +70,45 @@ func (s sources) close() {
 	}
 }
 
-// resolve says where the frames of all call paths are in the source.
+// resolve says where the frames of all call paths are in the source, and what the machine code of their functions shows
+// of the order of calls.
 func (n *Node) resolve(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, n.resolveGrace())
 	defer cancel()
+	n.resolveSources(ctx)
+}
+
+func (n *Node) resolveSources(ctx context.Context) {
 	for id, x := range n.sources {
 		if x.module == nil {
 			x.module = symbol.Open(id.path, []byte(id.buildID))
 		}
 		offsets := slices.Sorted(maps.Keys(x.offsets))
-		places := x.resolve(ctx, offsets)
-		message, bytes := &moriensv1.Symbols{}, 0
-		for i, p := range places {
-			if p.Known() {
-				message.Frames = append(message.Frames, frameAt(id, offsets[i], &places[i]))
-				bytes += proto.Size(message.Frames[len(message.Frames)-1])
+		functions, places := x.resolve(ctx, offsets)
+		if len(places) > 0 {
+			n.sendSymbols(id, offsets, places)
+		}
+		at := make(map[uint64]*symbol.Place, len(places))
+		for i, offset := range lookUps(offsets, functions) {
+			if i < len(places) {
+				at[offset] = &places[i]
 			}
-			if len(message.Frames) == symbolsPerMessage || bytes > symbolBytes || i == len(places)-1 && len(message.Frames) > 0 {
-				n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Symbols{Symbols: message}})
-				message, bytes = &moriensv1.Symbols{}, 0
-			}
+		}
+		n.sendCode(id, functions, at)
+	}
+}
+
+// sendSymbols sends the places of frames.
+func (n *Node) sendSymbols(id moduleID, offsets []uint64, places []symbol.Place) {
+	message, bytes := &moriensv1.Symbols{}, 0
+	for i, offset := range offsets {
+		if p := &places[i]; p.Known() {
+			message.Frames = append(message.Frames, frameAt(id, offset, p))
+			bytes += proto.Size(message.Frames[len(message.Frames)-1])
+		}
+		if len(message.Frames) == symbolsPerMessage || bytes > symbolBytes || i == len(offsets)-1 && len(message.Frames) > 0 {
+			n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Symbols{Symbols: message}})
+			message, bytes = &moriensv1.Symbols{}, 0
 		}
 	}
 }
@@ -106,14 +126,25 @@ func frameAt(id moduleID, offset uint64, p *symbol.Place) *moriensv1.Frame {
 	return frame
 }
 
-// resolve gives a file up that takes until the end of ctx: damaged ones can lead a reader in circles.
-func (x *source) resolve(ctx context.Context, offsets []uint64) []symbol.Place {
+// resolve reads the functions that hold return addresses, and the places of these, then those that the functions want
+// to know. It gives a file up that takes until the end of ctx: damaged ones can lead a reader in circles.
+func (x *source) resolve(ctx context.Context, offsets []uint64) (functions []code.Function, places []symbol.Place) {
+	read := make(chan []code.Function, 1)
 	resolved := make(chan []symbol.Place, 1)
-	go func() { resolved <- x.module.Resolve(ctx, offsets) }()
+	go func() {
+		list := code.Read(ctx, x.module, offsets)
+		all := lookUps(offsets, list) // before the others change them
+		read <- list
+		resolved <- x.module.Resolve(ctx, all)
+	}()
 	select {
-	case places := <-resolved:
-		return places
+	case functions = <-read:
 	case <-ctx.Done():
-		return nil
+		return nil, nil
 	}
+	select {
+	case places = <-resolved:
+	case <-ctx.Done(): // the functions remain, without lines
+	}
+	return functions, places
 }

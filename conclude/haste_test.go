@@ -84,6 +84,7 @@ func outcomes(t *testing.T, r *Result, dir string) map[string]bool {
 		"cluster": unlabelled == 0 && len(r.Run.Clusters) > 0, "profile": profile, "structure": structure, "windows": len(m.Kept.Windows) > 0,
 		"judge": m.Reduction.Error != nil, "classes": m.Kept.Grouped != "", "size": m.Reduction.FullBytes > 0,
 		"efficiency": r.Levels.Efficiency != nil, "waits": r.Levels.Waits != nil && r.Levels.WaitsRows != nil, "pairs": r.Levels.Pairs != nil, "instances": r.Levels.Instances != nil,
+		"program": r.Levels.Program != nil,
 		"periods": slices.ContainsFunc(m.Kept.Phases, func(p rundir.Iterations) bool { return p.Iterations > 0 }),
 	}
 }
@@ -134,7 +135,7 @@ func TestEachStageGivenUpAlone(t *testing.T) {
 					t.Errorf("%s is there: %v", name, made)
 				}
 			}
-			cut := slices.Contains([]string{"recount", "periods", "profile", "instances", "structure", "waits", "classes", "pairs", "efficiency", "size", "windows", "judge"}, lost.Name)
+			cut := slices.Contains([]string{"recount", "periods", "profile", "instances", "structure", "waits", "program", "classes", "pairs", "efficiency", "size", "windows", "judge"}, lost.Name)
 			if cut != (len(r.Manifest.Reduction.GivenUp) > 0) || cut && !strings.Contains(strings.Join(r.Manifest.Reduction.GivenUp, "\n"), stage.Shown(lost.Name)) {
 				t.Errorf("given up: %q", r.Manifest.Reduction.GivenUp)
 			}

@@ -138,3 +138,12 @@ func (p CallPath) String() string {
 	}
 	return p.Function + "@" + p.Frames[0].Place()
 }
+
+// IsPoll reports whether an MPI function only looks whether something is done: programs call it in a loop until it is.
+func IsPoll(function string) bool {
+	switch function {
+	case "MPI_Test", "MPI_Testall", "MPI_Testany", "MPI_Testsome", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status", "MPI_Parrived":
+		return true
+	}
+	return false
+}

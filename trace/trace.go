@@ -22,11 +22,12 @@ type Run struct {
 	Worlds     []World
 	Threads    []Thread // sorted by world, rank, thread
 	CallPaths  []CallPath
-	PathNames  []string  // of CallPaths, as a file gave them; nil = Names makes them
-	WholePaths bool      // a trace that others wrote: each call path is a place of its own, see Places
-	Counters   []Counter // the columns of every Bursts.Counters
-	Clusters   []Cluster // by time, descending; Clusters[i].ID is i+1
-	MarkNames  []string  // of phases and events
+	PathNames  []string       // of CallPaths, as a file gave them; nil = Names makes them
+	WholePaths bool           // a trace that others wrote: each call path is a place of its own, see Places
+	Counters   []Counter      // the columns of every Bursts.Counters
+	Clusters   []Cluster      // by time, descending; Clusters[i].ID is i+1
+	MarkNames  []string       // of phases and events
+	Code       []CodeFunction // that make the calls of CallPaths, as far as their machine code was read
 	// The ways that bursts took through the steps of the refinement, "NODE STEP:NODE …": a node from the first step on,
 	// and others from the steps with those numbers on, from 1. The first is empty: not known.
 	Lineages []string

@@ -27,7 +27,7 @@ export default defineConfig(
   },
   {
     // Loops over millions of numbers, within the length of their columns: a test for what cannot be missing costs time there.
-    files: ['src/data/{pairs,profile}.ts', 'src/draw/**', 'src/flame/**', 'src/pairs/**', 'src/space/**', 'src/timeline/**', 'src/views/{Profile,Space,Timeline}.tsx', 'test/{space,timeline,canvas,profile}*'],
+    files: ['src/data/{pairs,profile}.ts', 'src/draw/**', 'src/flame/**', 'src/pairs/**', 'src/program/**', 'src/space/**', 'src/timeline/**', 'src/views/{Profile,Program,Space,Timeline}.tsx', 'test/{space,timeline,canvas,profile,program}*'],
     rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
   },
 );

@@ -189,7 +189,8 @@ func (u *compileUnit) lines(unit *dwarf.Entry, queries []*query) {
 		}
 		first, _ := slices.BinarySearchFunc(queries, row.Address, func(q *query, pc uint64) int { return cmp.Compare(q.pc, pc) })
 		for i := first; i < len(queries) && queries[i].pc < next.Address; i++ {
-			queries[i].place.File, queries[i].place.Line = clean(filepath.Clean(row.File.Name)), row.Line
+			p := &queries[i].place
+			p.File, p.Line, p.Column = clean(filepath.Clean(row.File.Name)), row.Line, min(max(row.Column, 0), maxLine)
 		}
 	}
 }

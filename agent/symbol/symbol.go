@@ -25,6 +25,7 @@ type Place struct {
 	Function string // demangled, without its arguments; of inlined ones the innermost; empty = unknown
 	File     string // as the compiler was given it; empty = unknown
 	Line     int    // from 1; 0 = unknown
+	Column   int    // in the line, from 1; 0 = unknown
 
 	FirstFile string // of the function: the file and line that define it
 	FirstLine int    // 0 = unknown

@@ -21,19 +21,7 @@ func fromSymbols(f *elf.File, read func() ([]elf.Symbol, error), queries []query
 	if !slices.ContainsFunc(queries, func(q query) bool { return q.place.Function == "" }) {
 		return
 	}
-	for _, s := range f.Sections {
-		if (s.Type == elf.SHT_SYMTAB || s.Type == elf.SHT_DYNSYM || s.Type == elf.SHT_STRTAB) && s.Size > maxTable {
-			return
-		}
-	}
-	symbols, err := read()
-	if err != nil {
-		return
-	}
-	symbols = slices.DeleteFunc(symbols, func(s elf.Symbol) bool {
-		t := elf.ST_TYPE(s.Info)
-		return t != elf.STT_FUNC && t != elf.STT_GNU_IFUNC || s.Section == elf.SHN_UNDEF || s.Name == ""
-	})
+	symbols := Functions(f, read)
 	slices.SortFunc(symbols, func(a, b elf.Symbol) int {
 		return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(rank(b), rank(a)), cmp.Compare(a.Name, b.Name))
 	})

@@ -101,7 +101,7 @@ func (w profileWords) figure(x float64) string {
 	case x == math.Trunc(x) && math.Abs(x) < 1<<62:
 		return units.Integer(int(x))
 	}
-	return significant(x)
+	return units.Significant(x)
 }
 
 // number is how often something ran, or a statistic of it.
@@ -115,7 +115,7 @@ func (w profileWords) number(s *profiling.Spread) string {
 	case x == math.Trunc(x) && math.Abs(x) < 1<<62:
 		return units.Integer(int(x))
 	}
-	return significant(x)
+	return units.Significant(x)
 }
 
 func shareText(x float64) string {

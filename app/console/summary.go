@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"moriens/analysis/program"
 	"moriens/internal/plain"
 	"moriens/internal/units"
 	"moriens/trace"
@@ -30,6 +31,7 @@ type Results struct {
 	Efficiency *rundir.Efficiency // nil: not known
 	Waits      *rundir.Waits      // nil: not known
 	Pairs      *rundir.Pairs      // nil: not known
+	Program    *program.Program   // nil: not known
 	Dir        string
 	Written    []rundir.File
 }
@@ -39,6 +41,9 @@ func ResultsOf(c *rundir.Content, dir string, written []rundir.File) *Results {
 	r := &Results{Run: c.Run, Manifest: c.Manifest, Clusters: c.Clusters, Dir: dir, Written: written}
 	if c.Levels != nil {
 		r.Efficiency, r.Waits, r.Pairs = c.Levels.Efficiency, c.Levels.Waits, c.Levels.Pairs
+		if s := c.Levels.Program; s != nil {
+			r.Program, _ = program.Read(s.JSON) // which was written a moment ago
+		}
 	}
 	return r
 }
@@ -46,7 +51,7 @@ func ResultsOf(c *rundir.Content, dir string, written []rundir.File) *Results {
 // safe are the results as they can be shown.
 func (r *Results) safe() *Results {
 	run := plain.Of(*r.Run) // what has no text in it is not copied
-	return &Results{&run, plain.Of(r.Manifest), plain.Of(r.Clusters), plain.Of(r.Efficiency), plain.Of(r.Waits), plain.Of(r.Pairs), r.Dir, plain.Of(r.Written)}
+	return &Results{&run, plain.Of(r.Manifest), plain.Of(r.Clusters), plain.Of(r.Efficiency), plain.Of(r.Waits), plain.Of(r.Pairs), plain.Of(r.Program), r.Dir, plain.Of(r.Written)}
 }
 
 // Summary prints the results of a run: how well it used its processors, where the time goes, and what to look at. It is
@@ -72,9 +77,11 @@ func Summary(w io.Writer, r *Results) error {
 	writeNotes(&end, r)
 	writeResults(&end, r)
 	if m.Empty == "" {
-		b.WriteByte('\n')
 		const headAndRest = 2
-		left := mostLines + 1 - strings.Count(b.String()+end.String(), "\n") - headAndRest // the first line is empty
+		room := func() int { return mostLines - strings.Count(b.String()+end.String(), "\n") - headAndRest }
+		writeMainLoop(&b, r.Program, min(1+mainLoopLines, max(1, room()-leastTimeRows)))
+		left := room() // the first line is empty, and so is the next one
+		b.WriteByte('\n')
 		writeTable(&b, timeTable(r, min(timeRows, left)))
 	}
 	b.WriteString(end.String())
@@ -96,6 +103,7 @@ func Long(w io.Writer, r *Results) error {
 		writeEfficiency(&b, r)
 		writeWaits(&b, r, 0)
 		writePairs(&b, r, 0)
+		writeMainLoop(&b, r.Program, 1+mainLoopLines)
 	}
 	writeDetails(&b, r)
 	_, err := io.WriteString(w, b.String())

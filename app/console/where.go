@@ -16,6 +16,9 @@ import (
 // timeRows is how many kinds of computation have a row, where there is room for them.
 const timeRows = 6
 
+// leastTimeRows is how many of them the main loop leaves the room for.
+const leastTimeRows = 4
+
 // A timeRow is a kind of computation.
 type timeRow struct {
 	cluster *trace.Cluster

@@ -11,6 +11,7 @@ import (
 	"moriens/app/console"
 	"moriens/app/efficiency"
 	"moriens/app/pairing"
+	"moriens/app/structure"
 	"moriens/app/waiting"
 )
 
@@ -64,6 +65,8 @@ func (s *State) results() (*console.Results, error) {
 	unknown("the waits are", err)
 	r.Pairs, err = pairing.Read(s.Directory, s.Manifest)
 	unknown("the pairs are", err)
+	r.Program, err = structure.Read(s.Directory, s.Manifest)
+	unknown("the structure of the program is", err)
 	if len(notes) > 0 {
 		m := *s.Manifest
 		m.Notes = slices.Concat(notes, m.Notes)

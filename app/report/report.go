@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"moriens/analysis/program"
 	"moriens/conclude/factors"
 	"moriens/internal/hint"
 	"moriens/trace"
@@ -49,6 +50,7 @@ func open(dir string) (page.Source, error) {
 	s, err := page.Open(dir)
 	if err == nil {
 		readPairs(&s, dir)
+		checkProgram(&s)
 	}
 	if err != nil || s.Efficiency != nil || s.Profile == nil || s.Clusters == nil {
 		return s, err
@@ -59,6 +61,17 @@ func open(dir string) (page.Source, error) {
 		s.Efficiency = factors.OfProfile(t, s.Manifest, outline.Clusters)
 	}
 	return s, nil
+}
+
+// checkProgram leaves out what no program can be.
+func checkProgram(s *page.Source) {
+	if s.ProgramJSON == nil {
+		return
+	}
+	if _, err := program.Read(s.ProgramJSON); err != nil {
+		s.ProgramJSON = nil
+		s.Problems = append(s.Problems, rundir.ProgramFile+": "+err.Error()+".")
+	}
 }
 
 func write(w io.Writer, s page.Source) error {

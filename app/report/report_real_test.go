@@ -22,11 +22,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"moriens/analysis/program/programtest"
 	"moriens/conclude/levels"
 	"moriens/internal/team"
 	"moriens/trace"
 	"moriens/trace/overview"
 	"moriens/trace/pack"
+	"moriens/trace/page"
 	"moriens/trace/rundir"
 	"moriens/trace/tracetest"
 )
@@ -339,5 +341,36 @@ func TestBins(t *testing.T) {
 	}
 	if status, _, _ := get(t, base+"bins?first=0&last=0&from=0&to=9&rows=1&bins=1"); status != http.StatusUnauthorized {
 		t.Errorf("without a token: status %d", status)
+	}
+}
+
+// The page has the program of a run that ends, and of a directory; what is no program is a problem.
+func TestProgram(t *testing.T) {
+	var text bytes.Buffer
+	if err := programtest.Nest().Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	c := &rundir.Content{
+		Run: tracetest.Small(), Manifest: new(rundir.Manifest), Clusters: new(rundir.Clusters),
+		Levels: &rundir.Levels{Program: &rundir.Structured{JSON: text.Bytes()}},
+	}
+	s, err := page.Of(c, nil)
+	if err != nil || !bytes.Equal(s.ProgramJSON, text.Bytes()) {
+		t.Errorf("at the end of the run it is %s, %v", s.ProgramJSON, err)
+	}
+	for what, x := range map[string]struct{ text, problem string }{
+		"whole":     {text.String(), ""},
+		"cut":       {text.String()[:1000], "program.json: it is cut short, at 1000 bytes."},
+		"a later":   {`{"format": 2}`, "program.json: it has format 2, this moriens reads 1."},
+		"not there": {"", ""},
+	} {
+		s := page.Source{}
+		if x.text != "" {
+			s.ProgramJSON = json.RawMessage(x.text)
+		}
+		checkProgram(&s)
+		if want := x.problem == "" && x.text != ""; (s.ProgramJSON != nil) != want || strings.Join(s.Problems, " ") != x.problem {
+			t.Errorf("%s: %d bytes, problems %q", what, len(s.ProgramJSON), s.Problems)
+		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"moriens/analysis/program/programtest"
+	"moriens/conclude/levels"
 	"moriens/internal/mpitest"
 	"moriens/internal/rendezvous"
 	"moriens/trace"
@@ -22,6 +24,16 @@ import (
 	"moriens/trace/rundir"
 	"moriens/trace/tracetest"
 )
+
+// programFiles are those of a program that was written by hand.
+func programFiles(t *testing.T) *rundir.Structured {
+	t.Helper()
+	files, err := levels.DescribeProgram(programtest.Nest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
 
 // everything is a run directory with every file that one may hold.
 func everything(t *testing.T) string {
@@ -36,7 +48,7 @@ func everything(t *testing.T) string {
 	}
 	c := &rundir.Content{
 		Run: run, Manifest: new(rundir.Manifest), Clusters: new(rundir.Clusters),
-		Levels: &rundir.Levels{Profile: &parquet.Profile{Rows: []parquet.ProfileRow{{Kind: parquet.ProfileMPI, Iterations: -1}}}, Structure: &rundir.Structure{Format: rundir.StructureFormat}},
+		Levels: &rundir.Levels{Profile: &parquet.Profile{Rows: []parquet.ProfileRow{{Kind: parquet.ProfileMPI, Iterations: -1}}}, Structure: &rundir.Structure{Format: rundir.StructureFormat}, Program: programFiles(t)},
 	}
 	if _, err := rundir.Write(c, dir); err != nil {
 		t.Fatal(err)
@@ -97,7 +109,7 @@ func TestForeignFiles(t *testing.T) {
 	}
 	for _, name := range []string{
 		rundir.ManifestFile, rundir.ClustersFile, rundir.BurstsFile, rundir.ProfileFile, rundir.StructureFile, rundir.PhasesFile, rundir.EventsFile, rundir.TraceFile,
-		rundir.TransfersFile, rundir.LabelsFile, rundir.NamesFile, rundir.ScatterFile, rundir.TimelineFile, rundir.OverviewFile, rundir.ReportFile,
+		rundir.ProgramFile, rundir.ProgramTextFile, rundir.TransfersFile, rundir.LabelsFile, rundir.NamesFile, rundir.ScatterFile, rundir.TimelineFile, rundir.OverviewFile, rundir.ReportFile,
 	} {
 		if !slices.Contains(names, name) {
 			t.Fatalf("no %s among %q", name, names)
@@ -110,7 +122,7 @@ func TestForeignFiles(t *testing.T) {
 		kept := filepath.Join(t.TempDir(), "kept")
 		there := os.Rename(path, kept) == nil
 		for k, kind := range foreign {
-			unread := slices.Contains([]string{rundir.JournalDir, rundir.StructureFile}, name) || strings.HasSuffix(name, ".svg") || strings.HasSuffix(name, ".cfg")
+			unread := slices.Contains([]string{rundir.JournalDir, rundir.StructureFile, rundir.ProgramTextFile}, name) || strings.HasSuffix(name, ".svg") || strings.HasSuffix(name, ".cfg")
 			if unread && kind.name != "FIFO" { // only its size is looked at
 				continue
 			}

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"moriens/analysis/program/programtest"
 	"moriens/conclude/levels"
 	"moriens/trace/parquet"
 	"moriens/trace/rundir"
@@ -27,6 +29,7 @@ import (
 //	plantpairs DIR KIND            a run directory has the pairs of rundirtest
 //	plantprofile DIR [KIND]        a run directory with the profile of rundirtest; KIND: flat (no phases), cells,
 //	earlier (format 1), many (10⁵ instances of a phase, in groups), classes (call paths of classes of ranks)
+//	plantprogram DIR KIND          a run directory has a program of programtest, and a manifest where there is none
 //
 // and the variables RECORDED, the traces of testdata/recorded, and SMALL, a trace of a few records.
 func TestScript(t *testing.T) {
@@ -57,6 +60,7 @@ func TestScript(t *testing.T) {
 			"plantwaits":   plantWaits,
 			"plantpairs":   plantPairs,
 			"plantprofile": plantProfile,
+			"plantprogram": plantProgram,
 			"mistake": func(s *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) < 3 {
 					s.Fatalf("usage: mistake STATUS TEXT COMMAND…")
@@ -118,6 +122,25 @@ func plantPairs(s *testscript.TestScript, neg bool, args []string) {
 	s.Check(errors.Join(err, json.Unmarshal(text, &m)))
 	m["ranks"] = json.RawMessage(strconv.Itoa(ranks))
 	text, err = json.Marshal(m)
+	s.Check(errors.Join(err, os.WriteFile(path, text, 0o666)))
+}
+
+// plantProgram puts program.json into a run directory, and a manifest where there is none.
+func plantProgram(s *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 || programtest.All()[args[1]] == nil {
+		s.Fatalf("usage: plantprogram DIR KIND")
+	}
+	dir, p := s.MkAbs(args[0]), programtest.All()[args[1]]
+	s.Check(os.MkdirAll(dir, 0o777))
+	var b bytes.Buffer
+	s.Check(errors.Join(p.Write(&b), os.WriteFile(filepath.Join(dir, rundir.ProgramFile), b.Bytes(), 0o666)))
+	path := filepath.Join(dir, rundir.ManifestFile)
+	if _, err := os.Stat(path); err == nil {
+		return
+	}
+	text, err := json.Marshal(map[string]any{
+		"format": rundir.ManifestFormat, "ranks": p.Ranks, "complete": true, "worlds": []any{map[string]any{"executable": "/opt/" + args[1], "size": p.Ranks, "ranks_recorded": p.Ranks}},
+	})
 	s.Check(errors.Join(err, os.WriteFile(path, text, 0o666)))
 }
 

@@ -414,5 +414,5 @@ func (f *Frozen) Renumber() {
 	defer f.store.mu.Unlock()
 	s := f.store
 	f.Totals = s.sum()
-	f.arrange([]holding{{paths: s.paths.list, places: s.paths.places, names: s.names.list, clocks: s.clocks}})
+	f.arrange([]holding{{paths: s.paths.list, places: s.paths.places, names: s.names.list, clocks: s.clocks, codes: s.codes}})
 }

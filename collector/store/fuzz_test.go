@@ -50,6 +50,9 @@ func session() []*moriensv1.ReportRequest {
 		{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 3, Collectives: 1}}},
 		{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: 1, How: moriensv1.ProcessEnd_HOW_FINALIZED}}},
 		{Body: &moriensv1.ReportRequest_Symbols{Symbols: &moriensv1.Symbols{Frames: []*moriensv1.Frame{{Module: "/a", Offset: 16, Function: "f", Line: 3}}}}},
+		{Body: &moriensv1.ReportRequest_Code{Code: &moriensv1.Code{Module: "/a", Functions: []*moriensv1.CodeFunction{
+			{Entry: 8, Loops: []*moriensv1.CodeLoop{{File: "f", Line: 1}, {Parent: 1}}, Sites: []*moriensv1.CodeSite{{Offset: 16}, {Offset: 20, Loop: 2}}, Follows: [][]byte{{10}, {1}, {0}}},
+			{Entry: 32, Refused: "r", Sites: []*moriensv1.CodeSite{{Offset: 40}}}}}}},
 		{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: 1, Text: "n"}}},
 		{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: -1, Corrupt: "c"}}},
 		{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{Resent: 1}}},

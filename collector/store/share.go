@@ -68,7 +68,7 @@ func (f *Frozen) encode() *moriensv1.Share {
 			FirstFile: x.FirstFile, FirstLine: uint32(x.FirstLine), Inlined: encodeScopes(x.Inlined),
 		})
 	}
-	s.Links = f.Links
+	s.Links, s.Codes = f.Links, f.store.codes.encode()
 	for _, c := range f.store.clocks {
 		s.Clocks = append(s.Clocks, &moriensv1.ShareClock{Kind: c.Kind, Samples: c.Samples})
 	}
@@ -130,7 +130,10 @@ func (f *Frozen) join(member int, shares []*moriensv1.Share) error {
 	f.Collector.CPU = cpuOf(shares)
 	holdings := make([]holding, len(shares))
 	for i, s := range shares {
-		holdings[i] = holdingOf(s)
+		var err error
+		if holdings[i], err = holdingOf(s); err != nil {
+			return fmt.Errorf("collector %d: %w", i, err)
+		}
 		f.Totals.add(s.Totals)
 		f.Links = append(f.Links, s.Links...)
 		f.Collector.Restarts = max(f.Collector.Restarts, int(s.Restarts)) // together
@@ -226,8 +229,8 @@ func (t *Totals) add(s *moriensv1.ShareTotals) {
 	t.Transfers += s.Transfers
 }
 
-func holdingOf(s *moriensv1.Share) holding {
-	h := holding{paths: make([]trace.CallPath, 1), places: make(places), names: slices.Concat([]string{unknownName}, s.Names)}
+func holdingOf(s *moriensv1.Share) (holding, error) {
+	h := holding{paths: make([]trace.CallPath, 1), places: make(places), names: slices.Concat([]string{unknownName}, s.Names), codes: make(codes)}
 	for _, p := range s.Paths {
 		path := trace.CallPath{Function: p.Function}
 		for _, x := range p.Frames {
@@ -246,7 +249,16 @@ func holdingOf(s *moriensv1.Share) holding {
 	for _, c := range s.Clocks {
 		h.clocks = append(h.clocks, Clock{Kind: c.Kind, Samples: c.Samples})
 	}
-	return h
+	for _, m := range s.Codes {
+		list, err := codeOf(m)
+		if err != nil {
+			return h, fmt.Errorf("machine code of %q: %w", m.Module, err)
+		}
+		for i := range list {
+			h.codes.add(list[i])
+		}
+	}
+	return h, nil
 }
 
 func agentOf(s *moriensv1.ShareAgent) *Agent {

@@ -67,12 +67,19 @@ func TestShare(t *testing.T) {
 			Inlined: []*moriensv1.Scope{{Function: "main", File: "main.c", Line: 9, FirstFile: "main.c", FirstLine: 7}},
 		},
 	}}}})
+	for i := range 2 {
+		inStore(t, stores[i], uint64(5-i), "n", codeMessage("/opt/app", []byte{byte(i)}, codeOfTwo()))
+	}
+	inStore(t, stores[1], 4, "n", codeMessage("/usr/app", []byte{0}, &moriensv1.CodeFunction{Entry: 8, Refused: "too large"}))
 	frozen, err := shareAll(stores...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range frozen {
 		f := &frozen[i]
+		if d := cmp.Diff(frozen[0].Code, f.Code); d != "" || len(f.Code) != 2 || f.Code[0].BuildID != "00" || f.Code[1].BuildID != "01" || len(f.Code[0].Sites) != 2 {
+			t.Errorf("collector %d: code %+v\n%s", i, f.Code, d)
+		}
 		if len(f.Agents) != 2 || f.Agents[0].Hello.Agent != 4 || f.Agents[0].Member != 1 || f.Agents[1].Member != 0 || len(f.Processes) != 2 {
 			t.Fatalf("collector %d: agents %v, %d processes", i, f.Agents, len(f.Processes))
 		}

@@ -33,6 +33,7 @@ type Store struct {
 	ringOrder []*Ring
 	paths     paths
 	names     names
+	codes     codes
 	clocks    []Clock // the collector's; the last one is that of this process
 	totals    Totals
 	uncarried Uncarried
@@ -72,6 +73,7 @@ func New() *Store {
 		rings:     make(map[uint64]*Ring),
 		paths:     newPaths(),
 		names:     newNames(),
+		codes:     make(codes),
 		first:     make(chan []string, 1),
 	}
 }
@@ -252,6 +254,8 @@ func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
 			s.paths.place(f)
 		}
 		return nil
+	case *moriensv1.ReportRequest_Code:
+		return s.addCode(b.Code)
 	case *moriensv1.ReportRequest_Note:
 		if b.Note.Process == 0 {
 			a.Notes = append(a.Notes, b.Note.Text)

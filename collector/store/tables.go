@@ -17,6 +17,7 @@ type holding struct {
 	places places
 	names  []string // 0 is unknown
 	clocks []Clock
+	codes  codes
 }
 
 // tables are the numbers of Frozen by those of the holdings that it was made of.
@@ -50,13 +51,16 @@ func (f *Frozen) Clock(a *Agent, number uint32) int {
 // arrange makes the tables of the run out of those of its collectors: each in an order that depends on its content, not
 // on who holds it or on the order of arrival. It returns the numbers of the call paths of each collector.
 func (f *Frozen) arrange(of []holding) (paths [][]uint32) {
-	known := make(places)
+	known, functions := make(places), make(codes)
 	var allPaths [][]trace.CallPath
 	var allNames [][]string
 	var allClocks [][]Clock
 	for _, h := range of {
 		for _, placed := range h.places {
 			known.add(placed)
+		}
+		for _, function := range h.codes {
+			functions.add(function)
 		}
 		allPaths, allNames, allClocks = append(allPaths, h.paths), append(allNames, h.names), append(allClocks, h.clocks)
 	}
@@ -65,6 +69,7 @@ func (f *Frozen) arrange(of []holding) (paths [][]uint32) {
 	shared = append(shared, trace.SharedPaths(whole)...)
 	f.CallPaths, paths = unite(append(allPaths, shared), comparePaths)
 	f.tables.places = trace.Places(f.CallPaths)
+	f.Code = functions.sorted()
 	var names [][]uint32
 	f.MarkNames, names = unite(allNames, strings.Compare)
 	f.Clocks, f.tables.clocks = uniteClocks(allClocks)

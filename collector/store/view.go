@@ -109,10 +109,11 @@ func (v *RingView) fit(samples []*moriensv1.ClockSample) {
 
 // A Frozen is all that arrived, once nothing more can arrive.
 type Frozen struct {
-	Agents    []*Agent         // by host, then id
-	Processes []*Process       // by id
-	CallPaths []trace.CallPath // in an order of their own; 0 is unknown
-	MarkNames []string         // of phases and events, likewise
+	Agents    []*Agent             // by host, then id
+	Processes []*Process           // by id
+	CallPaths []trace.CallPath     // in an order of their own; 0 is unknown
+	MarkNames []string             // of phases and events, likewise
+	Code      []trace.CodeFunction // by module and entry
 	Totals    Totals
 	Clocks    []Clock // the collector's, by when they were read last: one, unless it was started again on another host, or there are several collectors
 	Collector Collector
@@ -194,7 +195,7 @@ func (s *Store) Freeze() Frozen {
 	defer s.mu.Unlock()
 	s.frozen = true
 	f := Frozen{Totals: s.sum(), rings: s.rings, store: s}
-	f.arrange([]holding{{paths: s.paths.list, places: s.paths.places, names: s.names.list, clocks: s.clocks}})
+	f.arrange([]holding{{paths: s.paths.list, places: s.paths.places, names: s.names.list, clocks: s.clocks, codes: s.codes}})
 	for _, a := range s.agents {
 		a.Member = 0
 		f.Agents = append(f.Agents, a)

@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"moriens/analysis/grouping"
+	"moriens/analysis/program"
 	"moriens/conclude/clustering"
+	"moriens/internal/team"
 	"moriens/internal/testenv"
 	"moriens/trace"
 	"moriens/trace/prv"
@@ -90,4 +92,30 @@ func TestEpoch(t *testing.T) {
 		}
 	}
 	t.Logf("profile %d bytes, structure %d; %d rows drawn; time inside %.3f, represented %.3f, error %.5f, by weights %.5f", len(profileFile), len(structureFile), drawn.Rows, f.Inside, f.Represented, f.Windows.Time, f.Weighted.Time)
+}
+
+// Without machine code the order of lines shows the program's main loop: ten time steps.
+func TestEpochProgram(t *testing.T) {
+	for _, name := range []string{"epoch_2proc.prv.gz", "epoch_4proc.prv.gz"} {
+		read, err := prv.ReadFile(testenv.RealTrace(t, name), prv.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Program(read.Run, team.Threads{}, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var loop *program.Node
+		for _, n := range p.Body {
+			if n.Kind == program.KindLoop && (loop == nil || n.Explains > loop.Explains) {
+				loop = n
+			}
+		}
+		if loop == nil || loop.Trips.Expression != "10" || loop.By != program.ByOrder || p.Basis != program.ByOrder || loop.Explains < .7 {
+			t.Errorf("%s: the main loop is %+v", name, loop)
+		}
+		if p.Certain.Calls < .95 {
+			t.Errorf("%s: rules for %g of the calls", name, p.Certain.Calls)
+		}
+	}
 }

@@ -30,7 +30,7 @@ type unpacked struct {
 // The store lets go of those.
 func unpack(f store.Frozen, t team.Team, workers int) *unpacked {
 	c := readClocks(f)
-	u := &unpacked{run: &trace.Run{CallPaths: f.CallPaths, MarkNames: f.MarkNames}, frozen: f}
+	u := &unpacked{run: &trace.Run{CallPaths: f.CallPaths, MarkNames: f.MarkNames, Code: trace.CodeOn(f.CallPaths, f.Code)}, frozen: f}
 	// Which processes ran at the same time is asked below; what they sent each other is not known yet.
 	at, err := c.solve(team.Solo{}, noCauses().known, nil, workers)
 	u.at, u.notes = at, c.notes

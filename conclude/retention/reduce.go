@@ -27,6 +27,7 @@ func Reduce(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, 
 	}
 	c.Levels = r.Levels
 	r.wait(ctx, s, c, o)
+	r.findProgram(ctx, s, c.Run, o)
 	if !o.All {
 		r.classes, r.bursts = r.findClasses(ctx, s, c.Run, o)
 	}

@@ -194,6 +194,30 @@ func (m MPI) Fortran(t testing.TB, name, binding string, options ...string) stri
 	})
 }
 
+// Planted builds a program of testdata/programs, from its source, with options for the compiler of its language.
+func (m MPI) Planted(t testing.TB, source string, options ...string) string {
+	t.Helper()
+	compiler, args := m.CC, append([]string{"-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-pthread"}, options...)
+	module := func(string) []string { return nil }
+	switch filepath.Ext(source) {
+	case ".cc":
+		compiler, args = m.CXX, append(args, "-Wno-cast-function-type")
+	case ".F90":
+		compiler, args = m.FC, append([]string{"-ffree-line-length-none", "-fallow-argument-mismatch"}, options...)
+		module = func(dir string) []string { return []string{"-J" + dir} }
+	}
+	testenv.Need(t, compiler)
+	name := strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))
+	absolute, err := filepath.Abs(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args = append(args, absolute)
+	return m.kept(t, name, args, func(dir string) {
+		run(t, exec.Command(compiler, append(append(args, "-o", filepath.Join(dir, name)), module(dir)...)...))
+	})
+}
+
 // kept gives what such a compilation has left in build/test, where nothing it may be made of is newer; else it has it
 // done, in a directory of its own. What is compiled with files from outside the repository is not kept.
 func (m MPI) kept(t testing.TB, name string, args []string, compile func(dir string)) string {
@@ -207,7 +231,7 @@ func (m MPI) kept(t testing.TB, name string, args []string, compile func(dir str
 	hash := fnv.New64a()
 	fmt.Fprintf(hash, "%q", args)
 	out := filepath.Join(root, "build", "test", "apps", m.Name, fmt.Sprintf("%016x", hash.Sum64()), name)
-	if info, err := os.Stat(out); err == nil && !info.ModTime().Before(newest(t, filepath.Join(root, "testdata", "miniapp"), filepath.Join(root, "cshim", "include"))) {
+	if info, err := os.Stat(out); err == nil && !info.ModTime().Before(newest(t, sources(root)...)) {
 		return out
 	}
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
@@ -223,6 +247,14 @@ func (m MPI) kept(t testing.TB, name string, args []string, compile func(dir str
 		t.Fatal(err)
 	}
 	return out
+}
+
+// sources are the directories of what programs are made of.
+func sources(root string) (dirs []string) {
+	for _, dir := range []string{"testdata/miniapp", "testdata/programs", "testdata/programs/kernels", "cshim/include"} {
+		dirs = append(dirs, filepath.Join(root, filepath.FromSlash(dir)))
+	}
+	return dirs
 }
 
 // newest is when something in one of the directories was changed last.

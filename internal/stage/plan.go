@@ -49,6 +49,7 @@ var (
 	Instances        = Step{Name: "instances", Until: .63, Least: least}
 	Structure        = Step{Name: "structure", Until: .64, Least: least}
 	Waits            = Step{Name: "waits", Until: .65, Least: least}
+	Program          = Step{Name: "program", Until: .655, Least: least}
 	Classes          = Step{Name: "classes", Until: .66, Least: least}
 	Pairs            = Step{Name: "pairs", Until: .67, Least: least}
 	Efficiency       = Step{Name: "efficiency", Until: .67, Least: least}
@@ -72,5 +73,5 @@ func Shown(name string) string { return cmp.Or(shown[name], name) }
 // Plan are all steps of a run whose bursts arrived, in the order in which conclude takes them: tests hold runs against
 // it.
 var Plan = []Step{
-	Freeze, Return, FetchAll, Recount, ProfileByCalls, StructureByCalls, Cluster, Sample, Symbols, Periods, Profile, Instances, Structure, Waits, Classes, Pairs, Size, Windows, Choose, Fetch, Fit, Error, Efficiency, Write,
+	Freeze, Return, FetchAll, Recount, ProfileByCalls, StructureByCalls, Cluster, Sample, Symbols, Periods, Profile, Instances, Structure, Waits, Program, Classes, Pairs, Size, Windows, Choose, Fetch, Fit, Error, Efficiency, Write,
 }

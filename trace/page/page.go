@@ -66,6 +66,8 @@ type Source struct {
 	Efficiency                 *rundir.Efficiency
 	Waits                      *rundir.Waits
 	Pairs                      *Pairs
+	ProgramJSON                json.RawMessage // program.json
+	ThesisJSON                 json.RawMessage // a thesis.Plot of analysis/program
 	Problems                   []string
 }
 
@@ -95,6 +97,10 @@ type Document struct {
 	Waits      *rundir.Waits      `json:"waits"`
 	Pairs      *Pairs             `json:"pairs"`
 	Profile    *Profile           `json:"profile"`
+
+	Program       json.RawMessage `json:"program"`        // nil = not known
+	ProgramJoined bool            `json:"program_joined"` // its numbers of call paths are those of Paths
+	Thesis        json.RawMessage `json:"thesis"`         // nil = not asked for
 }
 
 // A Dimension is what a point can be drawn by.
@@ -164,6 +170,7 @@ func Write(w io.Writer, m Mode, s Source, l Limits) error {
 	if err := b.addProfile(); err != nil {
 		return err
 	}
+	b.addProgram()
 	b.doc.Resolution = strings.Join(b.coarse, " ")
 	b.doc.Columns = b.columns.Places
 	return pack.Write(w, b.doc, &b.columns)

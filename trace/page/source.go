@@ -31,6 +31,9 @@ func Of(c *rundir.Content, manifest json.RawMessage) (Source, error) {
 	s := Source{ManifestJSON: manifest, ClustersJSON: clusters, Manifest: c.Manifest, Clusters: c.Clusters, Detail: detail, Rows: rows, Overview: grid}
 	if c.Levels != nil {
 		s.Profile, s.Efficiency, s.Waits, s.Instances = c.Levels.Profile, c.Levels.Efficiency, c.Levels.Waits, c.Levels.Instances
+		if p := c.Levels.Program; p != nil {
+			s.ProgramJSON = p.JSON
+		}
 	}
 	return s, nil
 }
@@ -83,6 +86,12 @@ func Open(dir string) (Source, error) {
 		s.Waits = nil // likewise
 		if !errors.Is(err, fs.ErrNotExist) {
 			s.problem(dir, rundir.WaitsFile, err)
+		}
+	}
+	if s.ProgramJSON, err = rundir.ReadProgram(dir); err != nil {
+		s.ProgramJSON = nil // likewise
+		if !errors.Is(err, fs.ErrNotExist) {
+			s.problem(dir, rundir.ProgramFile, err)
 		}
 	}
 	return s, nil

@@ -16,6 +16,7 @@ type Levels struct {
 	WaitsRows  []parquet.WaitsRow // the whole run of it, complete; not nil where Waits has a whole run
 	Pairs      *Pairs             // who exchanged what with whom
 	PairsRows  []parquet.PairsRow // all of it; nil where Pairs has no totals
+	Program    *Structured        // the structure as a person would have written it
 }
 
 // files are those that are there, as they are to be written.
@@ -44,6 +45,9 @@ func (l *Levels) files() []file {
 		if l.Pairs.Totals != nil {
 			list = append(list, file{PairsTableFile, "pairs of ranks: messages, bytes and times, by sizes", func(w io.Writer) error { return parquet.WritePairs(w, l.PairsRows) }})
 		}
+	}
+	if l != nil && l.Program != nil {
+		list = append(list, l.Program.files()...)
 	}
 	return list
 }

@@ -83,15 +83,15 @@ describe('addresses', () => {
   test('say the whole state and give it back', () => {
     const state = {
       view: 'timeline',
-      selection: { clusters: [2, -1], threads: parseRanges('0-3,7'), fromNS: 1.5, toNS: 2e9, level: 3 },
+      selection: { clusters: [2, -1], threads: parseRanges('0-3,7'), fromNS: 1.5, toNS: 2e9, level: 3, line: 12 },
       params: new Map([['x', 'PAPI_TOT_INS:log & more']]),
     };
     const said = printState(state);
-    expect(said).toContain('view=timeline&cluster=2,-1&threads=0-3,7&from=1.5&to=2000000000&level=3');
+    expect(said).toContain('view=timeline&cluster=2,-1&threads=0-3,7&from=1.5&to=2000000000&level=3&line=12');
     expect(parseState(`#${said}`)).toEqual(state);
   });
 
-  test.each(['', '#', '#view', '#cluster=a&threads=1-&from=x&to=&level=-1', '#cluster=1e9999&threads=,&level=1.5', '#%', '#%E0%A4%A'])('nonsense selects nothing: %s', (hash) => {
+  test.each(['', '#', '#view', '#cluster=a&threads=1-&from=x&to=&level=-1', '#cluster=1e9999&threads=,&level=1.5&line=0', '#%', '#%E0%A4%A'])('nonsense selects nothing: %s', (hash) => {
     expect(parseState(hash).selection).toEqual(NOTHING);
   });
 

@@ -20,6 +20,7 @@ export interface Shape {
   readonly legs?: number; // iterations of which the critical path is in the page; without, all
   readonly pairs?: PairsData; // what ranks exchanged
   readonly profile?: ProfileData; // what phases and functions took
+  readonly program?: Record<string, unknown>; // its structure
   readonly page?: Record<string, unknown>;
 }
 
@@ -204,6 +205,9 @@ export function synthetic(shape: Shape): Synthetic {
     waits: shape.waits ? { ...waitsOf(ranks, endNS / 1e9), ...shape.waits } : null,
     pairs: shape.pairs?.json ?? null,
     profile: shape.profile?.json ?? null,
+    program: shape.program ?? null,
+    program_joined: shape.program !== undefined,
+    thesis: null,
     problems: [],
     resolution: '',
     threads: ranks,

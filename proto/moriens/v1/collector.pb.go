@@ -185,7 +185,7 @@ func (x ProcessEnd_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ProcessEnd_How.Descriptor instead.
 func (ProcessEnd_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24, 0}
 }
 
 type Standing_State int32
@@ -234,7 +234,7 @@ func (x Standing_State) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Standing_State.Descriptor instead.
 func (Standing_State) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33, 0}
 }
 
 type Origin_How int32
@@ -295,7 +295,7 @@ func (x Origin_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Origin_How.Descriptor instead.
 func (Origin_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{37, 0}
 }
 
 type Transfers_Kind int32
@@ -360,7 +360,7 @@ func (x Transfers_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Transfers_Kind.Descriptor instead.
 func (Transfers_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{38, 0}
 }
 
 type Sums_What int32
@@ -423,7 +423,7 @@ func (x Sums_What) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Sums_What.Descriptor instead.
 func (Sums_What) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{39, 0}
 }
 
 type ReportRequest struct {
@@ -458,6 +458,7 @@ type ReportRequest struct {
 	//	*ReportRequest_Standing
 	//	*ReportRequest_Sections
 	//	*ReportRequest_Sums
+	//	*ReportRequest_Code
 	Body          isReportRequest_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -741,6 +742,15 @@ func (x *ReportRequest) GetSums() *Sums {
 	return nil
 }
 
+func (x *ReportRequest) GetCode() *Code {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_Code); ok {
+			return x.Code
+		}
+	}
+	return nil
+}
+
 type isReportRequest_Body interface {
 	isReportRequest_Body()
 }
@@ -852,6 +862,10 @@ type ReportRequest_Sums struct {
 	Sums *Sums `protobuf:"bytes,200,opt,name=sums,proto3,oneof"`
 }
 
+type ReportRequest_Code struct {
+	Code *Code `protobuf:"bytes,250,opt,name=code,proto3,oneof"`
+}
+
 func (*ReportRequest_Hello) isReportRequest_Body() {}
 
 func (*ReportRequest_Process) isReportRequest_Body() {}
@@ -903,6 +917,8 @@ func (*ReportRequest_Standing) isReportRequest_Body() {}
 func (*ReportRequest_Sections) isReportRequest_Body() {}
 
 func (*ReportRequest_Sums) isReportRequest_Body() {}
+
+func (*ReportRequest_Code) isReportRequest_Body() {}
 
 type ReportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2136,6 +2152,372 @@ func (x *Symbols) GetFrames() []*Frame {
 	return nil
 }
 
+// Code says what the machine code of functions shows of the order of their calls. It is sent when the node's processes
+// have ended; of a function that several nodes have each can send it.
+type Code struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Module        string                 `protobuf:"bytes,1,opt,name=module,proto3" json:"module,omitempty"` // as that of Frame
+	BuildId       []byte                 `protobuf:"bytes,2,opt,name=build_id,json=buildId,proto3" json:"build_id,omitempty"`
+	Functions     []*CodeFunction        `protobuf:"bytes,3,rep,name=functions,proto3" json:"functions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Code) Reset() {
+	*x = Code{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Code) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Code) ProtoMessage() {}
+
+func (x *Code) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Code.ProtoReflect.Descriptor instead.
+func (*Code) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Code) GetModule() string {
+	if x != nil {
+		return x.Module
+	}
+	return ""
+}
+
+func (x *Code) GetBuildId() []byte {
+	if x != nil {
+		return x.BuildId
+	}
+	return nil
+}
+
+func (x *Code) GetFunctions() []*CodeFunction {
+	if x != nil {
+		return x.Functions
+	}
+	return nil
+}
+
+// CodeFunction is one function that calls from recorded call paths, or that such calls reach and that a tail call
+// leaves.
+type CodeFunction struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Entry   uint64                 `protobuf:"varint,1,opt,name=entry,proto3" json:"entry,omitempty"`    // offset in the module; 0 = not known
+	Refused string                 `protobuf:"bytes,2,opt,name=refused,proto3" json:"refused,omitempty"` // why nothing is known of its code; empty = the rest says it. Otherwise it has sites alone.
+	Loops   []*CodeLoop            `protobuf:"bytes,3,rep,name=loops,proto3" json:"loops,omitempty"`     // outer ones before inner ones
+	Sites   []*CodeSite            `protobuf:"bytes,4,rep,name=sites,proto3" json:"sites,omitempty"`     // by offset; also calls that are on no call path
+	// Bit matrices: of the function, then of each loop. Rows and columns are the sites that lie in it, in their order,
+	// row behind row, the least bit of a byte first. Bit (a, b): after the call at a the one at b can come, in a loop
+	// without passing its header.
+	Follows       [][]byte `protobuf:"bytes,5,rep,name=follows,proto3" json:"follows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CodeFunction) Reset() {
+	*x = CodeFunction{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CodeFunction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CodeFunction) ProtoMessage() {}
+
+func (x *CodeFunction) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CodeFunction.ProtoReflect.Descriptor instead.
+func (*CodeFunction) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *CodeFunction) GetEntry() uint64 {
+	if x != nil {
+		return x.Entry
+	}
+	return 0
+}
+
+func (x *CodeFunction) GetRefused() string {
+	if x != nil {
+		return x.Refused
+	}
+	return ""
+}
+
+func (x *CodeFunction) GetLoops() []*CodeLoop {
+	if x != nil {
+		return x.Loops
+	}
+	return nil
+}
+
+func (x *CodeFunction) GetSites() []*CodeSite {
+	if x != nil {
+		return x.Sites
+	}
+	return nil
+}
+
+func (x *CodeFunction) GetFollows() [][]byte {
+	if x != nil {
+		return x.Follows
+	}
+	return nil
+}
+
+// CodeLoop is a loop of a function.
+type CodeLoop struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Parent        uint32                 `protobuf:"varint,1,opt,name=parent,proto3" json:"parent,omitempty"` // number of the loop round it, from 1; 0 = none
+	File          string                 `protobuf:"bytes,2,opt,name=file,proto3" json:"file,omitempty"`      // of its header; empty = unknown
+	Line          uint32                 `protobuf:"varint,3,opt,name=line,proto3" json:"line,omitempty"`     // 0 = unknown
+	Scopes        []*CodeScope           `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`  // that are inlined round its header, outermost first
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CodeLoop) Reset() {
+	*x = CodeLoop{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CodeLoop) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CodeLoop) ProtoMessage() {}
+
+func (x *CodeLoop) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CodeLoop.ProtoReflect.Descriptor instead.
+func (*CodeLoop) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *CodeLoop) GetParent() uint32 {
+	if x != nil {
+		return x.Parent
+	}
+	return 0
+}
+
+func (x *CodeLoop) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *CodeLoop) GetLine() uint32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *CodeLoop) GetScopes() []*CodeScope {
+	if x != nil {
+		return x.Scopes
+	}
+	return nil
+}
+
+// CodeScope is a function that is inlined at a line of another one.
+type CodeScope struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Function      string                 `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
+	File          string                 `protobuf:"bytes,2,opt,name=file,proto3" json:"file,omitempty"`  // where it is called
+	Line          uint32                 `protobuf:"varint,3,opt,name=line,proto3" json:"line,omitempty"` // 0 = unknown
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CodeScope) Reset() {
+	*x = CodeScope{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CodeScope) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CodeScope) ProtoMessage() {}
+
+func (x *CodeScope) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CodeScope.ProtoReflect.Descriptor instead.
+func (*CodeScope) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *CodeScope) GetFunction() string {
+	if x != nil {
+		return x.Function
+	}
+	return ""
+}
+
+func (x *CodeScope) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *CodeScope) GetLine() uint32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+// CodeSite is a call, or a tail call: a jump out of the function, which calls another one in its place.
+type CodeSite struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Offset        uint64                 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"` // of the return address, in the module; of a tail call of what is behind the jump
+	Loop          uint32                 `protobuf:"varint,2,opt,name=loop,proto3" json:"loop,omitempty"`     // number of the innermost loop round it, from 1; 0 = none
+	Column        uint32                 `protobuf:"varint,3,opt,name=column,proto3" json:"column,omitempty"` // in its line; 0 = unknown
+	Target        uint64                 `protobuf:"varint,4,opt,name=target,proto3" json:"target,omitempty"` // entry of the function that is called, in the module; 0 = unknown, or in another one
+	Name          string                 `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`      // symbol that the dynamic linker looks up for it; of calls that of MPI functions only; empty = unknown
+	Tail          bool                   `protobuf:"varint,6,opt,name=tail,proto3" json:"tail,omitempty"`
+	Place         *Frame                 `protobuf:"bytes,7,opt,name=place,proto3" json:"place,omitempty"` // of a tail call: where it is in the source, without module and offset
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CodeSite) Reset() {
+	*x = CodeSite{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CodeSite) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CodeSite) ProtoMessage() {}
+
+func (x *CodeSite) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CodeSite.ProtoReflect.Descriptor instead.
+func (*CodeSite) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *CodeSite) GetOffset() uint64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *CodeSite) GetLoop() uint32 {
+	if x != nil {
+		return x.Loop
+	}
+	return 0
+}
+
+func (x *CodeSite) GetColumn() uint32 {
+	if x != nil {
+		return x.Column
+	}
+	return 0
+}
+
+func (x *CodeSite) GetTarget() uint64 {
+	if x != nil {
+		return x.Target
+	}
+	return 0
+}
+
+func (x *CodeSite) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CodeSite) GetTail() bool {
+	if x != nil {
+		return x.Tail
+	}
+	return false
+}
+
+func (x *CodeSite) GetPlace() *Frame {
+	if x != nil {
+		return x.Place
+	}
+	return nil
+}
+
 // Note is a line for the user.
 type Note struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2148,7 +2530,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[16]
+	mi := &file_moriens_v1_collector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2160,7 +2542,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[16]
+	mi := &file_moriens_v1_collector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2173,7 +2555,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{16}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Note) GetProcess() uint64 {
@@ -2209,7 +2591,7 @@ type MarkName struct {
 
 func (x *MarkName) Reset() {
 	*x = MarkName{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[17]
+	mi := &file_moriens_v1_collector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2221,7 +2603,7 @@ func (x *MarkName) String() string {
 func (*MarkName) ProtoMessage() {}
 
 func (x *MarkName) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[17]
+	mi := &file_moriens_v1_collector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2234,7 +2616,7 @@ func (x *MarkName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkName.ProtoReflect.Descriptor instead.
 func (*MarkName) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{17}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *MarkName) GetProcess() uint64 {
@@ -2275,7 +2657,7 @@ type RingEnd struct {
 
 func (x *RingEnd) Reset() {
 	*x = RingEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	mi := &file_moriens_v1_collector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2287,7 +2669,7 @@ func (x *RingEnd) String() string {
 func (*RingEnd) ProtoMessage() {}
 
 func (x *RingEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	mi := &file_moriens_v1_collector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2300,7 +2682,7 @@ func (x *RingEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RingEnd.ProtoReflect.Descriptor instead.
 func (*RingEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{18}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RingEnd) GetRing() uint64 {
@@ -2375,7 +2757,7 @@ type ProcessEnd struct {
 
 func (x *ProcessEnd) Reset() {
 	*x = ProcessEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[19]
+	mi := &file_moriens_v1_collector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2387,7 +2769,7 @@ func (x *ProcessEnd) String() string {
 func (*ProcessEnd) ProtoMessage() {}
 
 func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[19]
+	mi := &file_moriens_v1_collector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2400,7 +2782,7 @@ func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEnd.ProtoReflect.Descriptor instead.
 func (*ProcessEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ProcessEnd) GetProcess() uint64 {
@@ -2469,7 +2851,7 @@ type ClockSample struct {
 
 func (x *ClockSample) Reset() {
 	*x = ClockSample{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[20]
+	mi := &file_moriens_v1_collector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2481,7 +2863,7 @@ func (x *ClockSample) String() string {
 func (*ClockSample) ProtoMessage() {}
 
 func (x *ClockSample) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[20]
+	mi := &file_moriens_v1_collector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2494,7 +2876,7 @@ func (x *ClockSample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockSample.ProtoReflect.Descriptor instead.
 func (*ClockSample) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{20}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ClockSample) GetClock() Clock {
@@ -2556,7 +2938,7 @@ type ClockProbe struct {
 
 func (x *ClockProbe) Reset() {
 	*x = ClockProbe{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[21]
+	mi := &file_moriens_v1_collector_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2568,7 +2950,7 @@ func (x *ClockProbe) String() string {
 func (*ClockProbe) ProtoMessage() {}
 
 func (x *ClockProbe) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[21]
+	mi := &file_moriens_v1_collector_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2581,7 +2963,7 @@ func (x *ClockProbe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockProbe.ProtoReflect.Descriptor instead.
 func (*ClockProbe) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ClockProbe) GetNumber() uint64 {
@@ -2604,7 +2986,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[22]
+	mi := &file_moriens_v1_collector_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2616,7 +2998,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[22]
+	mi := &file_moriens_v1_collector_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2629,7 +3011,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ClockReply) GetNumber() uint64 {
@@ -2675,7 +3057,7 @@ type ClockExchange struct {
 
 func (x *ClockExchange) Reset() {
 	*x = ClockExchange{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[23]
+	mi := &file_moriens_v1_collector_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2687,7 +3069,7 @@ func (x *ClockExchange) String() string {
 func (*ClockExchange) ProtoMessage() {}
 
 func (x *ClockExchange) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[23]
+	mi := &file_moriens_v1_collector_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2700,7 +3082,7 @@ func (x *ClockExchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockExchange.ProtoReflect.Descriptor instead.
 func (*ClockExchange) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ClockExchange) GetClock() Clock {
@@ -2767,7 +3149,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[24]
+	mi := &file_moriens_v1_collector_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2779,7 +3161,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[24]
+	mi := &file_moriens_v1_collector_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2792,7 +3174,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Fault) GetRank() int32 {
@@ -2872,7 +3254,7 @@ type Scheduling struct {
 
 func (x *Scheduling) Reset() {
 	*x = Scheduling{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[25]
+	mi := &file_moriens_v1_collector_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2884,7 +3266,7 @@ func (x *Scheduling) String() string {
 func (*Scheduling) ProtoMessage() {}
 
 func (x *Scheduling) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[25]
+	mi := &file_moriens_v1_collector_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2897,7 +3279,7 @@ func (x *Scheduling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduling.ProtoReflect.Descriptor instead.
 func (*Scheduling) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{25}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Scheduling) GetProcess() []uint64 {
@@ -2982,7 +3364,7 @@ type Done struct {
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2994,7 +3376,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3007,7 +3389,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{26}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Done) GetResent() uint64 {
@@ -3097,7 +3479,7 @@ type Spool struct {
 
 func (x *Spool) Reset() {
 	*x = Spool{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3109,7 +3491,7 @@ func (x *Spool) String() string {
 func (*Spool) ProtoMessage() {}
 
 func (x *Spool) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3122,7 +3504,7 @@ func (x *Spool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spool.ProtoReflect.Descriptor instead.
 func (*Spool) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{27}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Spool) GetFull() bool {
@@ -3195,7 +3577,7 @@ type Standing struct {
 
 func (x *Standing) Reset() {
 	*x = Standing{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[28]
+	mi := &file_moriens_v1_collector_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3207,7 +3589,7 @@ func (x *Standing) String() string {
 func (*Standing) ProtoMessage() {}
 
 func (x *Standing) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[28]
+	mi := &file_moriens_v1_collector_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3220,7 +3602,7 @@ func (x *Standing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Standing.ProtoReflect.Descriptor instead.
 func (*Standing) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Standing) GetRing() []uint64 {
@@ -3337,7 +3719,7 @@ type Windows struct {
 
 func (x *Windows) Reset() {
 	*x = Windows{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[29]
+	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3349,7 +3731,7 @@ func (x *Windows) String() string {
 func (*Windows) ProtoMessage() {}
 
 func (x *Windows) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[29]
+	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3362,7 +3744,7 @@ func (x *Windows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Windows.ProtoReflect.Descriptor instead.
 func (*Windows) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Windows) GetBytes() uint64 {
@@ -3437,7 +3819,7 @@ type Communicator struct {
 
 func (x *Communicator) Reset() {
 	*x = Communicator{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[30]
+	mi := &file_moriens_v1_collector_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3449,7 +3831,7 @@ func (x *Communicator) String() string {
 func (*Communicator) ProtoMessage() {}
 
 func (x *Communicator) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[30]
+	mi := &file_moriens_v1_collector_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3462,7 +3844,7 @@ func (x *Communicator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Communicator.ProtoReflect.Descriptor instead.
 func (*Communicator) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Communicator) GetCommunicator() uint32 {
@@ -3563,7 +3945,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	mi := &file_moriens_v1_collector_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3575,7 +3957,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	mi := &file_moriens_v1_collector_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3588,7 +3970,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Member) GetProcess() uint64 {
@@ -3644,7 +4026,7 @@ type Origin struct {
 
 func (x *Origin) Reset() {
 	*x = Origin{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	mi := &file_moriens_v1_collector_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3656,7 +4038,7 @@ func (x *Origin) String() string {
 func (*Origin) ProtoMessage() {}
 
 func (x *Origin) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	mi := &file_moriens_v1_collector_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3669,7 +4051,7 @@ func (x *Origin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Origin.ProtoReflect.Descriptor instead.
 func (*Origin) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Origin) GetHow() Origin_How {
@@ -3723,7 +4105,7 @@ type Transfers struct {
 
 func (x *Transfers) Reset() {
 	*x = Transfers{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[33]
+	mi := &file_moriens_v1_collector_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3735,7 +4117,7 @@ func (x *Transfers) String() string {
 func (*Transfers) ProtoMessage() {}
 
 func (x *Transfers) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[33]
+	mi := &file_moriens_v1_collector_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3748,7 +4130,7 @@ func (x *Transfers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transfers.ProtoReflect.Descriptor instead.
 func (*Transfers) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{38}
 }
 
 // Sums are what a process has counted so far, in total, of what is needed exactly whatever becomes of the calls: a
@@ -3777,7 +4159,7 @@ type Sums struct {
 
 func (x *Sums) Reset() {
 	*x = Sums{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[34]
+	mi := &file_moriens_v1_collector_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3789,7 +4171,7 @@ func (x *Sums) String() string {
 func (*Sums) ProtoMessage() {}
 
 func (x *Sums) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[34]
+	mi := &file_moriens_v1_collector_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3802,7 +4184,7 @@ func (x *Sums) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sums.ProtoReflect.Descriptor instead.
 func (*Sums) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Sums) GetProcess() uint64 {
@@ -3906,7 +4288,7 @@ type TransfersEnd struct {
 
 func (x *TransfersEnd) Reset() {
 	*x = TransfersEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[35]
+	mi := &file_moriens_v1_collector_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3918,7 +4300,7 @@ func (x *TransfersEnd) String() string {
 func (*TransfersEnd) ProtoMessage() {}
 
 func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[35]
+	mi := &file_moriens_v1_collector_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3931,7 +4313,7 @@ func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransfersEnd.ProtoReflect.Descriptor instead.
 func (*TransfersEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *TransfersEnd) GetProcess() uint64 {
@@ -4037,7 +4419,7 @@ var File_moriens_v1_collector_proto protoreflect.FileDescriptor
 const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"\x1amoriens/v1/collector.proto\x12\n" +
-	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\x8a\v\n" +
+	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\xb3\v\n" +
 	"\rReportRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12)\n" +
 	"\x05hello\x18\x02 \x01(\v2\x11.moriens.v1.HelloH\x00R\x05hello\x12/\n" +
@@ -4072,7 +4454,8 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"scheduling\x123\n" +
 	"\bstanding\x18\xb4\x01 \x01(\v2\x14.moriens.v1.StandingH\x00R\bstanding\x12\x1d\n" +
 	"\bsections\x18\xbe\x01 \x01(\fH\x00R\bsections\x12'\n" +
-	"\x04sums\x18\xc8\x01 \x01(\v2\x10.moriens.v1.SumsH\x00R\x04sumsB\x06\n" +
+	"\x04sums\x18\xc8\x01 \x01(\v2\x10.moriens.v1.SumsH\x00R\x04sums\x12'\n" +
+	"\x04code\x18\xfa\x01 \x01(\v2\x10.moriens.v1.CodeH\x00R\x04codeB\x06\n" +
 	"\x04bodyJ\x04\b\x06\x10\aJ\x04\b\x18\x10\x19J\x04\b\x19\x10\x1aJ\x04\b\x1a\x10\x1bJ\x04\b\x1e\x10\x1fJ\x04\bZ\x10[\"\xa0\x02\n" +
 	"\x0eReportResponse\x12\"\n" +
 	"\facknowledged\x18\x01 \x01(\x04R\facknowledged\x127\n" +
@@ -4193,7 +4576,34 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"first_line\x18\x05 \x01(\rR\tfirstLine\"4\n" +
 	"\aSymbols\x12)\n" +
-	"\x06frames\x18\x01 \x03(\v2\x11.moriens.v1.FrameR\x06frames\"L\n" +
+	"\x06frames\x18\x01 \x03(\v2\x11.moriens.v1.FrameR\x06frames\"q\n" +
+	"\x04Code\x12\x16\n" +
+	"\x06module\x18\x01 \x01(\tR\x06module\x12\x19\n" +
+	"\bbuild_id\x18\x02 \x01(\fR\abuildId\x126\n" +
+	"\tfunctions\x18\x03 \x03(\v2\x18.moriens.v1.CodeFunctionR\tfunctions\"\xb0\x01\n" +
+	"\fCodeFunction\x12\x14\n" +
+	"\x05entry\x18\x01 \x01(\x04R\x05entry\x12\x18\n" +
+	"\arefused\x18\x02 \x01(\tR\arefused\x12*\n" +
+	"\x05loops\x18\x03 \x03(\v2\x14.moriens.v1.CodeLoopR\x05loops\x12*\n" +
+	"\x05sites\x18\x04 \x03(\v2\x14.moriens.v1.CodeSiteR\x05sites\x12\x18\n" +
+	"\afollows\x18\x05 \x03(\fR\afollows\"y\n" +
+	"\bCodeLoop\x12\x16\n" +
+	"\x06parent\x18\x01 \x01(\rR\x06parent\x12\x12\n" +
+	"\x04file\x18\x02 \x01(\tR\x04file\x12\x12\n" +
+	"\x04line\x18\x03 \x01(\rR\x04line\x12-\n" +
+	"\x06scopes\x18\x04 \x03(\v2\x15.moriens.v1.CodeScopeR\x06scopes\"O\n" +
+	"\tCodeScope\x12\x1a\n" +
+	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x12\n" +
+	"\x04file\x18\x02 \x01(\tR\x04file\x12\x12\n" +
+	"\x04line\x18\x03 \x01(\rR\x04line\"\xb7\x01\n" +
+	"\bCodeSite\x12\x16\n" +
+	"\x06offset\x18\x01 \x01(\x04R\x06offset\x12\x12\n" +
+	"\x04loop\x18\x02 \x01(\rR\x04loop\x12\x16\n" +
+	"\x06column\x18\x03 \x01(\rR\x06column\x12\x16\n" +
+	"\x06target\x18\x04 \x01(\x04R\x06target\x12\x12\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name\x12\x12\n" +
+	"\x04tail\x18\x06 \x01(\bR\x04tail\x12'\n" +
+	"\x05place\x18\a \x01(\v2\x11.moriens.v1.FrameR\x05place\"L\n" +
 	"\x04Note\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
@@ -4428,7 +4838,7 @@ func file_moriens_v1_collector_proto_rawDescGZIP() []byte {
 }
 
 var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_moriens_v1_collector_proto_goTypes = []any{
 	(Clock)(0),             // 0: moriens.v1.Clock
 	(Keep_Why)(0),          // 1: moriens.v1.Keep.Why
@@ -4453,81 +4863,92 @@ var file_moriens_v1_collector_proto_goTypes = []any{
 	(*Frame)(nil),          // 20: moriens.v1.Frame
 	(*Scope)(nil),          // 21: moriens.v1.Scope
 	(*Symbols)(nil),        // 22: moriens.v1.Symbols
-	(*Note)(nil),           // 23: moriens.v1.Note
-	(*MarkName)(nil),       // 24: moriens.v1.MarkName
-	(*RingEnd)(nil),        // 25: moriens.v1.RingEnd
-	(*ProcessEnd)(nil),     // 26: moriens.v1.ProcessEnd
-	(*ClockSample)(nil),    // 27: moriens.v1.ClockSample
-	(*ClockProbe)(nil),     // 28: moriens.v1.ClockProbe
-	(*ClockReply)(nil),     // 29: moriens.v1.ClockReply
-	(*ClockExchange)(nil),  // 30: moriens.v1.ClockExchange
-	(*Fault)(nil),          // 31: moriens.v1.Fault
-	(*Scheduling)(nil),     // 32: moriens.v1.Scheduling
-	(*Done)(nil),           // 33: moriens.v1.Done
-	(*Spool)(nil),          // 34: moriens.v1.Spool
-	(*Standing)(nil),       // 35: moriens.v1.Standing
-	(*Windows)(nil),        // 36: moriens.v1.Windows
-	(*Communicator)(nil),   // 37: moriens.v1.Communicator
-	(*Member)(nil),         // 38: moriens.v1.Member
-	(*Origin)(nil),         // 39: moriens.v1.Origin
-	(*Transfers)(nil),      // 40: moriens.v1.Transfers
-	(*Sums)(nil),           // 41: moriens.v1.Sums
-	(*TransfersEnd)(nil),   // 42: moriens.v1.TransfersEnd
-	(*CellsAnswer)(nil),    // 43: moriens.v1.CellsAnswer
-	(*CellsAsk)(nil),       // 44: moriens.v1.CellsAsk
+	(*Code)(nil),           // 23: moriens.v1.Code
+	(*CodeFunction)(nil),   // 24: moriens.v1.CodeFunction
+	(*CodeLoop)(nil),       // 25: moriens.v1.CodeLoop
+	(*CodeScope)(nil),      // 26: moriens.v1.CodeScope
+	(*CodeSite)(nil),       // 27: moriens.v1.CodeSite
+	(*Note)(nil),           // 28: moriens.v1.Note
+	(*MarkName)(nil),       // 29: moriens.v1.MarkName
+	(*RingEnd)(nil),        // 30: moriens.v1.RingEnd
+	(*ProcessEnd)(nil),     // 31: moriens.v1.ProcessEnd
+	(*ClockSample)(nil),    // 32: moriens.v1.ClockSample
+	(*ClockProbe)(nil),     // 33: moriens.v1.ClockProbe
+	(*ClockReply)(nil),     // 34: moriens.v1.ClockReply
+	(*ClockExchange)(nil),  // 35: moriens.v1.ClockExchange
+	(*Fault)(nil),          // 36: moriens.v1.Fault
+	(*Scheduling)(nil),     // 37: moriens.v1.Scheduling
+	(*Done)(nil),           // 38: moriens.v1.Done
+	(*Spool)(nil),          // 39: moriens.v1.Spool
+	(*Standing)(nil),       // 40: moriens.v1.Standing
+	(*Windows)(nil),        // 41: moriens.v1.Windows
+	(*Communicator)(nil),   // 42: moriens.v1.Communicator
+	(*Member)(nil),         // 43: moriens.v1.Member
+	(*Origin)(nil),         // 44: moriens.v1.Origin
+	(*Transfers)(nil),      // 45: moriens.v1.Transfers
+	(*Sums)(nil),           // 46: moriens.v1.Sums
+	(*TransfersEnd)(nil),   // 47: moriens.v1.TransfersEnd
+	(*CellsAnswer)(nil),    // 48: moriens.v1.CellsAnswer
+	(*CellsAsk)(nil),       // 49: moriens.v1.CellsAsk
 }
 var file_moriens_v1_collector_proto_depIdxs = []int32{
 	14, // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
 	17, // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
 	18, // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
 	19, // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
-	25, // 4: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
-	26, // 5: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
-	27, // 6: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
-	31, // 7: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
-	33, // 8: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
+	30, // 4: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
+	31, // 5: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
+	32, // 6: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
+	36, // 7: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
+	38, // 8: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
 	22, // 9: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
-	23, // 10: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
-	37, // 11: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
-	38, // 12: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
-	42, // 13: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
-	24, // 14: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
-	28, // 15: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
-	30, // 16: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
+	28, // 10: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
+	42, // 11: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
+	43, // 12: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
+	47, // 13: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
+	29, // 14: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
+	33, // 15: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
+	35, // 16: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
 	10, // 17: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
 	12, // 18: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
 	13, // 19: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
-	43, // 20: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
-	34, // 21: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
-	32, // 22: moriens.v1.ReportRequest.scheduling:type_name -> moriens.v1.Scheduling
-	35, // 23: moriens.v1.ReportRequest.standing:type_name -> moriens.v1.Standing
-	41, // 24: moriens.v1.ReportRequest.sums:type_name -> moriens.v1.Sums
-	29, // 25: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
-	9,  // 26: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
-	11, // 27: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
-	44, // 28: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
-	1,  // 29: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
-	0,  // 30: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
-	20, // 31: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
-	21, // 32: moriens.v1.Frame.inlined:type_name -> moriens.v1.Scope
-	20, // 33: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
-	2,  // 34: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
-	0,  // 35: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
-	0,  // 36: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
-	17, // 37: moriens.v1.Fault.who:type_name -> moriens.v1.Process
-	36, // 38: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
-	3,  // 39: moriens.v1.Standing.state:type_name -> moriens.v1.Standing.State
-	39, // 40: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
-	4,  // 41: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
-	6,  // 42: moriens.v1.Sums.what:type_name -> moriens.v1.Sums.What
-	5,  // 43: moriens.v1.Sums.kind:type_name -> moriens.v1.Transfers.Kind
-	7,  // 44: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	8,  // 45: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	45, // [45:46] is the sub-list for method output_type
-	44, // [44:45] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	48, // 20: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
+	39, // 21: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
+	37, // 22: moriens.v1.ReportRequest.scheduling:type_name -> moriens.v1.Scheduling
+	40, // 23: moriens.v1.ReportRequest.standing:type_name -> moriens.v1.Standing
+	46, // 24: moriens.v1.ReportRequest.sums:type_name -> moriens.v1.Sums
+	23, // 25: moriens.v1.ReportRequest.code:type_name -> moriens.v1.Code
+	34, // 26: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
+	9,  // 27: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
+	11, // 28: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
+	49, // 29: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
+	1,  // 30: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
+	0,  // 31: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
+	20, // 32: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
+	21, // 33: moriens.v1.Frame.inlined:type_name -> moriens.v1.Scope
+	20, // 34: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
+	24, // 35: moriens.v1.Code.functions:type_name -> moriens.v1.CodeFunction
+	25, // 36: moriens.v1.CodeFunction.loops:type_name -> moriens.v1.CodeLoop
+	27, // 37: moriens.v1.CodeFunction.sites:type_name -> moriens.v1.CodeSite
+	26, // 38: moriens.v1.CodeLoop.scopes:type_name -> moriens.v1.CodeScope
+	20, // 39: moriens.v1.CodeSite.place:type_name -> moriens.v1.Frame
+	2,  // 40: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
+	0,  // 41: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
+	0,  // 42: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
+	17, // 43: moriens.v1.Fault.who:type_name -> moriens.v1.Process
+	41, // 44: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
+	3,  // 45: moriens.v1.Standing.state:type_name -> moriens.v1.Standing.State
+	44, // 46: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
+	4,  // 47: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
+	6,  // 48: moriens.v1.Sums.what:type_name -> moriens.v1.Sums.What
+	5,  // 49: moriens.v1.Sums.kind:type_name -> moriens.v1.Transfers.Kind
+	7,  // 50: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	8,  // 51: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	51, // [51:52] is the sub-list for method output_type
+	50, // [50:51] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
@@ -4563,6 +4984,7 @@ func file_moriens_v1_collector_proto_init() {
 		(*ReportRequest_Standing)(nil),
 		(*ReportRequest_Sections)(nil),
 		(*ReportRequest_Sums)(nil),
+		(*ReportRequest_Code)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -4570,7 +4992,7 @@ func file_moriens_v1_collector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_collector_proto_rawDesc), len(file_moriens_v1_collector_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   36,
+			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

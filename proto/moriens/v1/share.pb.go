@@ -39,6 +39,7 @@ type Share struct {
 	CutBytes      uint64                 `protobuf:"varint,8,opt,name=cut_bytes,json=cutBytes,proto3" json:"cut_bytes,omitempty"` // of its journal, at those
 	Links         []*ShareLink           `protobuf:"bytes,10,rep,name=links,proto3" json:"links,omitempty"`
 	CpuNs         uint64                 `protobuf:"varint,11,opt,name=cpu_ns,json=cpuNs,proto3" json:"cpu_ns,omitempty"` // that the collector has used until the run ended; 0 = not known
+	Codes         []*Code                `protobuf:"bytes,250,rep,name=codes,proto3" json:"codes,omitempty"`              // of modules by their file names
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -148,6 +149,13 @@ func (x *Share) GetCpuNs() uint64 {
 		return x.CpuNs
 	}
 	return 0
+}
+
+func (x *Share) GetCodes() []*Code {
+	if x != nil {
+		return x.Codes
+	}
+	return nil
 }
 
 // ShareLink compares the counters of two collectors: the exchange is as an agent's.
@@ -924,7 +932,7 @@ var File_moriens_v1_share_proto protoreflect.FileDescriptor
 const file_moriens_v1_share_proto_rawDesc = "" +
 	"\n" +
 	"\x16moriens/v1/share.proto\x12\n" +
-	"moriens.v1\x1a\x1amoriens/v1/collector.proto\"\xc0\x03\n" +
+	"moriens.v1\x1a\x1amoriens/v1/collector.proto\"\xe9\x03\n" +
 	"\x05Share\x12.\n" +
 	"\x06agents\x18\x01 \x03(\v2\x16.moriens.v1.ShareAgentR\x06agents\x126\n" +
 	"\tprocesses\x18\x02 \x03(\v2\x18.moriens.v1.ShareProcessR\tprocesses\x12+\n" +
@@ -937,7 +945,8 @@ const file_moriens_v1_share_proto_rawDesc = "" +
 	"\tcut_bytes\x18\b \x01(\x04R\bcutBytes\x12+\n" +
 	"\x05links\x18\n" +
 	" \x03(\v2\x15.moriens.v1.ShareLinkR\x05links\x12\x15\n" +
-	"\x06cpu_ns\x18\v \x01(\x04R\x05cpuNs\"f\n" +
+	"\x06cpu_ns\x18\v \x01(\x04R\x05cpuNs\x12'\n" +
+	"\x05codes\x18\xfa\x01 \x03(\v2\x10.moriens.v1.CodeR\x05codes\"f\n" +
 	"\tShareLink\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\tR\x02to\x125\n" +
@@ -1043,23 +1052,24 @@ var file_moriens_v1_share_proto_goTypes = []any{
 	(*ShareAgent)(nil),    // 6: moriens.v1.ShareAgent
 	(*ShareProcess)(nil),  // 7: moriens.v1.ShareProcess
 	(*ShareRing)(nil),     // 8: moriens.v1.ShareRing
-	(*ClockExchange)(nil), // 9: moriens.v1.ClockExchange
-	(Clock)(0),            // 10: moriens.v1.Clock
-	(*ClockSample)(nil),   // 11: moriens.v1.ClockSample
-	(*Scope)(nil),         // 12: moriens.v1.Scope
-	(*Hello)(nil),         // 13: moriens.v1.Hello
-	(*Fault)(nil),         // 14: moriens.v1.Fault
-	(*Done)(nil),          // 15: moriens.v1.Done
-	(*Communicator)(nil),  // 16: moriens.v1.Communicator
-	(*Spool)(nil),         // 17: moriens.v1.Spool
-	(*Scheduling)(nil),    // 18: moriens.v1.Scheduling
-	(*Process)(nil),       // 19: moriens.v1.Process
-	(*ProcessEnd)(nil),    // 20: moriens.v1.ProcessEnd
-	(*Member)(nil),        // 21: moriens.v1.Member
-	(*TransfersEnd)(nil),  // 22: moriens.v1.TransfersEnd
-	(*Sums)(nil),          // 23: moriens.v1.Sums
-	(*Ring)(nil),          // 24: moriens.v1.Ring
-	(*RingEnd)(nil),       // 25: moriens.v1.RingEnd
+	(*Code)(nil),          // 9: moriens.v1.Code
+	(*ClockExchange)(nil), // 10: moriens.v1.ClockExchange
+	(Clock)(0),            // 11: moriens.v1.Clock
+	(*ClockSample)(nil),   // 12: moriens.v1.ClockSample
+	(*Scope)(nil),         // 13: moriens.v1.Scope
+	(*Hello)(nil),         // 14: moriens.v1.Hello
+	(*Fault)(nil),         // 15: moriens.v1.Fault
+	(*Done)(nil),          // 16: moriens.v1.Done
+	(*Communicator)(nil),  // 17: moriens.v1.Communicator
+	(*Spool)(nil),         // 18: moriens.v1.Spool
+	(*Scheduling)(nil),    // 19: moriens.v1.Scheduling
+	(*Process)(nil),       // 20: moriens.v1.Process
+	(*ProcessEnd)(nil),    // 21: moriens.v1.ProcessEnd
+	(*Member)(nil),        // 22: moriens.v1.Member
+	(*TransfersEnd)(nil),  // 23: moriens.v1.TransfersEnd
+	(*Sums)(nil),          // 24: moriens.v1.Sums
+	(*Ring)(nil),          // 25: moriens.v1.Ring
+	(*RingEnd)(nil),       // 26: moriens.v1.RingEnd
 }
 var file_moriens_v1_share_proto_depIdxs = []int32{
 	6,  // 0: moriens.v1.Share.agents:type_name -> moriens.v1.ShareAgent
@@ -1069,33 +1079,34 @@ var file_moriens_v1_share_proto_depIdxs = []int32{
 	3,  // 4: moriens.v1.Share.clocks:type_name -> moriens.v1.ShareClock
 	2,  // 5: moriens.v1.Share.totals:type_name -> moriens.v1.ShareTotals
 	1,  // 6: moriens.v1.Share.links:type_name -> moriens.v1.ShareLink
-	9,  // 7: moriens.v1.ShareLink.exchange:type_name -> moriens.v1.ClockExchange
-	10, // 8: moriens.v1.ShareClock.kind:type_name -> moriens.v1.Clock
-	11, // 9: moriens.v1.ShareClock.samples:type_name -> moriens.v1.ClockSample
-	5,  // 10: moriens.v1.SharePath.frames:type_name -> moriens.v1.ShareFrame
-	12, // 11: moriens.v1.ShareFrame.inlined:type_name -> moriens.v1.Scope
-	13, // 12: moriens.v1.ShareAgent.hello:type_name -> moriens.v1.Hello
-	11, // 13: moriens.v1.ShareAgent.samples:type_name -> moriens.v1.ClockSample
-	9,  // 14: moriens.v1.ShareAgent.exchanges:type_name -> moriens.v1.ClockExchange
-	14, // 15: moriens.v1.ShareAgent.faults:type_name -> moriens.v1.Fault
-	15, // 16: moriens.v1.ShareAgent.done:type_name -> moriens.v1.Done
-	16, // 17: moriens.v1.ShareAgent.communicators:type_name -> moriens.v1.Communicator
-	17, // 18: moriens.v1.ShareAgent.spool:type_name -> moriens.v1.Spool
-	18, // 19: moriens.v1.ShareAgent.scheduling:type_name -> moriens.v1.Scheduling
-	19, // 20: moriens.v1.ShareProcess.info:type_name -> moriens.v1.Process
-	20, // 21: moriens.v1.ShareProcess.end:type_name -> moriens.v1.ProcessEnd
-	21, // 22: moriens.v1.ShareProcess.communicators:type_name -> moriens.v1.Member
-	22, // 23: moriens.v1.ShareProcess.transfers_end:type_name -> moriens.v1.TransfersEnd
-	8,  // 24: moriens.v1.ShareProcess.rings:type_name -> moriens.v1.ShareRing
-	18, // 25: moriens.v1.ShareProcess.scheduling:type_name -> moriens.v1.Scheduling
-	23, // 26: moriens.v1.ShareProcess.sums:type_name -> moriens.v1.Sums
-	24, // 27: moriens.v1.ShareRing.info:type_name -> moriens.v1.Ring
-	25, // 28: moriens.v1.ShareRing.end:type_name -> moriens.v1.RingEnd
-	29, // [29:29] is the sub-list for method output_type
-	29, // [29:29] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	9,  // 7: moriens.v1.Share.codes:type_name -> moriens.v1.Code
+	10, // 8: moriens.v1.ShareLink.exchange:type_name -> moriens.v1.ClockExchange
+	11, // 9: moriens.v1.ShareClock.kind:type_name -> moriens.v1.Clock
+	12, // 10: moriens.v1.ShareClock.samples:type_name -> moriens.v1.ClockSample
+	5,  // 11: moriens.v1.SharePath.frames:type_name -> moriens.v1.ShareFrame
+	13, // 12: moriens.v1.ShareFrame.inlined:type_name -> moriens.v1.Scope
+	14, // 13: moriens.v1.ShareAgent.hello:type_name -> moriens.v1.Hello
+	12, // 14: moriens.v1.ShareAgent.samples:type_name -> moriens.v1.ClockSample
+	10, // 15: moriens.v1.ShareAgent.exchanges:type_name -> moriens.v1.ClockExchange
+	15, // 16: moriens.v1.ShareAgent.faults:type_name -> moriens.v1.Fault
+	16, // 17: moriens.v1.ShareAgent.done:type_name -> moriens.v1.Done
+	17, // 18: moriens.v1.ShareAgent.communicators:type_name -> moriens.v1.Communicator
+	18, // 19: moriens.v1.ShareAgent.spool:type_name -> moriens.v1.Spool
+	19, // 20: moriens.v1.ShareAgent.scheduling:type_name -> moriens.v1.Scheduling
+	20, // 21: moriens.v1.ShareProcess.info:type_name -> moriens.v1.Process
+	21, // 22: moriens.v1.ShareProcess.end:type_name -> moriens.v1.ProcessEnd
+	22, // 23: moriens.v1.ShareProcess.communicators:type_name -> moriens.v1.Member
+	23, // 24: moriens.v1.ShareProcess.transfers_end:type_name -> moriens.v1.TransfersEnd
+	8,  // 25: moriens.v1.ShareProcess.rings:type_name -> moriens.v1.ShareRing
+	19, // 26: moriens.v1.ShareProcess.scheduling:type_name -> moriens.v1.Scheduling
+	24, // 27: moriens.v1.ShareProcess.sums:type_name -> moriens.v1.Sums
+	25, // 28: moriens.v1.ShareRing.info:type_name -> moriens.v1.Ring
+	26, // 29: moriens.v1.ShareRing.end:type_name -> moriens.v1.RingEnd
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_share_proto_init() }

@@ -12,6 +12,7 @@ import { Panel } from '../parts/Panel';
 import { SizedBox } from '../parts/SizedBox';
 import { hideTip, showTip } from '../parts/tooltip';
 import { SaveTools } from '../save/SaveTools';
+import { ownOf } from '../program/model';
 import { holds, useParam, useSelection } from '../store';
 import { useTheme } from '../theme';
 import { edges, histogram, type Histogram } from './histogram';
@@ -30,7 +31,8 @@ export function Distribution({ ids }: { ids: readonly number[] }) {
   const box = useRef<HTMLDivElement>(null);
   const quantityOf = choices.find((d) => d.name === name) ?? choices[0];
   const log = (scale || quantityOf?.scale) === 'log';
-  const within = selection.threads !== null || selection.fromNS !== null || selection.toNS !== null;
+  const own = ownOf(pack, selection)?.bursts;
+  const within = selection.threads !== null || selection.fromNS !== null || selection.toNS !== null || own !== undefined;
   const h = useMemo(() => {
     if (!quantityOf) return null;
     const [id, thread, start, duration] = ['points.cluster', 'points.thread', 'points.start_ns', 'points.duration'].map((c) => pack.column(c));
@@ -39,6 +41,7 @@ export function Distribution({ ids }: { ids: readonly number[] }) {
     const seriesOf = (i: number) => {
       const s = series.get(id?.[i] ?? 0) ?? -1;
       const begin = start?.[i] ?? 0;
+      if (own?.[i] === 0) return -1;
       return s >= 0 && within && !holds(part, 0, thread?.[i] ?? 0, begin, begin + (duration?.[i] ?? 0)) ? -1 : s;
     };
     return histogram(pack.column(quantityOf.column), pack.column('points.weight'), seriesOf, ids.length, log, BINS);

@@ -6,6 +6,7 @@ import { readEfficiency, type Efficiency } from './efficiency';
 import { readManifest, type Manifest } from './manifest';
 import { checkPairs, readPairs, type Pairs } from './pairs';
 import { checkProfile, readProfile, type Profile } from './profile';
+import { readLoops, readProgram, type Loops, type Program } from './program';
 import { KINDS, readWaits, type Waits } from './waits';
 
 const MAGIC = 'MORIENSPAGE1\n';
@@ -43,9 +44,10 @@ const readPage = object({
   groups: list(pair(count)),
   detail: object({ calls: count, waits: count, messages: count, critical: count, left_out: text }),
   bins: flag,
+  program_joined: flag,
 });
 
-export type Page = Of<typeof readPage> & { manifest: Manifest | null; clusters: Clusters | null; efficiency: Efficiency | null; waits: Waits | null; pairs: Pairs | null; profile: Profile | null };
+export type Page = Of<typeof readPage> & { manifest: Manifest | null; clusters: Clusters | null; efficiency: Efficiency | null; waits: Waits | null; pairs: Pairs | null; profile: Profile | null; program: Program | null; thesis: Loops | null };
 
 const views = {
   u8: Uint8Array,
@@ -89,6 +91,8 @@ export function loadPack(bytes: Uint8Array): Pack {
     waits: isObject(document['waits']) ? readWaits(document['waits']) : null,
     pairs: isObject(document['pairs']) ? readPairs(document['pairs']) : null,
     profile: isObject(document['profile']) ? readProfile(document['profile']) : null,
+    program: isObject(document['program']) ? readProgram(document['program']) : null,
+    thesis: isObject(document['thesis']) ? readLoops(document['thesis']) : null,
   };
   checkFormat(json.format);
   checkLengths(json, columns);

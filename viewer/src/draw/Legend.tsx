@@ -18,10 +18,11 @@ interface Props {
   path?: boolean; // the critical path is drawn
   kept?: boolean;
   lost?: boolean;
+  calls?: boolean; // those of the selected line of the program are there
 }
 
 // With MPI it is that of a drawing over time, where missing data are hatched, as is what was lost.
-export function Legend({ levels, mpi, waits = [], where, path, kept, lost }: Props) {
+export function Legend({ levels, mpi, waits = [], where, path, kept, lost, calls }: Props) {
   const theme = useTheme();
   const selection = useSelection();
   const all = [...levels.of].filter(([label, c]) => c.bursts > 0 && !(mpi && label === MISSING));
@@ -83,6 +84,13 @@ export function Legend({ levels, mpi, waits = [], where, path, kept, lost }: Pro
             </span>
           </li>
         </>
+      ) : null}
+      {calls ? (
+        <li>
+          <span>
+            <Patch fill="var(--ink)" /> calls of the selected line
+          </span>
+        </li>
       ) : null}
       {lost ? (
         <li>

@@ -3,6 +3,7 @@ import { MISSING } from '../data/clusters';
 import { pathName, threadName } from '../data/names';
 import type { Pack } from '../data/pack';
 import { cluster, count, ns, quantity } from '../format';
+import { lineOfBurst, modelOf, titleOf } from '../program/model';
 
 export type Row = readonly [label: string, value: string];
 
@@ -22,6 +23,9 @@ export function burstRows(pack: Pack, row: number): Row[] {
   const [before, after] = [value('points.before'), value('points.after')];
   if (before >= 0) rows.push(['after', pathName(pack, before)]);
   if (after >= 0) rows.push(['before', pathName(pack, after)]);
+  const program = modelOf(pack);
+  const line = program?.lines[lineOfBurst(pack, row)];
+  if (program && line) rows.push(['in the program', titleOf(program, line)]);
   const weight = value('points.weight');
   if (weight > 1) rows.push(['represents', `${count(weight)} bursts`]);
   return rows;

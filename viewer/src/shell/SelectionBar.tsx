@@ -5,10 +5,13 @@ import { threadsName } from '../data/names';
 import { cluster, list, ns, plural } from '../format';
 import { clearSelection, isSelected, select, useSelection, type Selection } from '../store';
 import { Swatch } from '../parts/Swatch';
+import { lineOf, modelOf, titleOf } from '../program/model';
 
 export function SelectionBar({ pack }: { pack: Pack }) {
   const s = useSelection();
   if (!isSelected(s)) return null;
+  const program = modelOf(pack);
+  const line = program?.lines[lineOf(pack, s)];
   return (
     <section class="selection" aria-label="Selection">
       <span class="label">Selected</span>
@@ -28,6 +31,12 @@ export function SelectionBar({ pack }: { pack: Pack }) {
       {s.fromNS !== null || s.toNS !== null ? (
         <Chip lift={() => select({ fromNS: null, toNS: null })} what="time">
           {time(s)}
+        </Chip>
+      ) : null}
+      {program && line ? (
+        <Chip lift={() => select({ line: null })} what="lines of the program">
+          {line.place ? `${line.place} ` : ''}
+          <code>{titleOf(program, line)}</code>
         </Chip>
       ) : null}
       {s.level !== null ? (

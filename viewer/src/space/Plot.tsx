@@ -11,7 +11,8 @@ import { linearTicks, logTicks } from '../draw/ticks';
 import { plural } from '../format';
 import { useKeys } from '../parts/keys';
 import { hideTip, showTip } from '../parts/tooltip';
-import { toggleCluster } from '../store';
+import { lineOfBurst, modelOf } from '../program/model';
+import { toggleCluster, useParam } from '../store';
 import type { Shown } from './dimensions';
 import { nearest, type Polygon } from './lasso';
 import { Points } from './Points';
@@ -37,6 +38,7 @@ const REACH = 10; // pixels beside a point at which it is still meant
 export function Plot({ size, dimensions, x, y, order, whole, view, setView, levels, lasso, inLasso, setLasso }: PlotProps) {
   const pack = usePack();
   const box = useRef<HTMLDivElement>(null);
+  const [, markLine] = useParam('at', '');
   const [drawing, setDrawing] = useState<At[] | null>(null);
   const start = useRef<[Span, Span] | null>(null);
   const [width, height] = [Math.max(50, size.width - LEFT - RIGHT), Math.max(50, size.height - TOP - BOTTOM)];
@@ -73,6 +75,8 @@ export function Plot({ size, dimensions, x, y, order, whole, view, setView, leve
     click: (at, more) => {
       const row = under(at);
       const cluster = row < 0 ? null : pack.column('points.cluster')[row];
+      const line = row < 0 ? undefined : modelOf(pack)?.lines[lineOfBurst(pack, row)];
+      if (line) markLine(`${line.node.id}`); // where the view Program begins
       if (cluster != null) toggleCluster(cluster, !more);
       else if (lasso) setLasso(null);
     },

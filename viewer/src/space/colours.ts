@@ -3,6 +3,7 @@ import type { Pack } from '../data/pack';
 import type { Levels } from '../data/levels';
 import { greyOf } from '../palette';
 import { rgbOf, wordOf } from '../rgb';
+import { ownOf } from '../program/model';
 import { holds, type Selection } from '../store';
 import type { Theme } from '../theme';
 
@@ -22,6 +23,7 @@ export function coloursOf(pack: Pack, levels: Levels, order: Uint32Array, select
   const of = (name: string) => pack.column(`points.${name}`);
   const [cluster, thread, start, duration] = [of('cluster'), of('thread'), of('start_ns'), of('duration')];
   const everything = selection.clusters === null && selection.threads === null && selection.fromNS === null && selection.toNS === null;
+  const own = ownOf(pack, selection)?.bursts;
   const words = new Uint32Array(order.length);
   const lit = new Uint8Array(order.length);
   const known = new Map<number, number>();
@@ -29,7 +31,7 @@ export function coloursOf(pack: Pack, levels: Levels, order: Uint32Array, select
   let count = 0;
   for (let k = 0; k < order.length; k++) {
     const i = order[k]!;
-    const shown = (everything || holds(selection, cluster[i]!, thread[i]!, start[i]!, start[i]! + duration[i]!)) && (!inside || inside[i] === 1);
+    const shown = (everything || holds(selection, cluster[i]!, thread[i]!, start[i]!, start[i]! + duration[i]!)) && (!inside || inside[i] === 1) && (!own || own[i] === 1);
     if (!shown) {
       words[k] = grey;
       continue;

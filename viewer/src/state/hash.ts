@@ -7,6 +7,7 @@ export interface Selection {
   readonly fromNS: number | null;
   readonly toNS: number | null;
   readonly level: number | null; // step of the refinement that colours follow, from 1; null = the answer
+  readonly line: number | null; // of the program, by its number there: its bursts and calls; null = all
 }
 
 export interface State {
@@ -15,9 +16,9 @@ export interface State {
   readonly params: ReadonlyMap<string, string>; // what the views keep: axes, order of a table
 }
 
-export const NOTHING: Selection = { clusters: null, threads: null, fromNS: null, toNS: null, level: null };
+export const NOTHING: Selection = { clusters: null, threads: null, fromNS: null, toNS: null, level: null, line: null };
 
-const OWN = new Set(['view', 'cluster', 'threads', 'from', 'to', 'level']);
+const OWN = new Set(['view', 'cluster', 'threads', 'from', 'to', 'level', 'line']);
 
 export function printState({ view, selection, params }: State): string {
   const said = new URLSearchParams();
@@ -27,6 +28,7 @@ export function printState({ view, selection, params }: State): string {
   if (selection.fromNS !== null) said.set('from', `${selection.fromNS}`);
   if (selection.toNS !== null) said.set('to', `${selection.toNS}`);
   if (selection.level !== null) said.set('level', `${selection.level}`);
+  if (selection.line !== null) said.set('line', `${selection.line}`);
   for (const [name, value] of params) said.set(name, value);
   return said.toString().replaceAll('%2C', ',');
 }
@@ -37,7 +39,10 @@ export function parseState(hash: string): State {
   for (const [name, value] of said) if (!OWN.has(name)) params.set(name, value);
   const from = finite(said.get('from'));
   const to = finite(said.get('to'));
-  const level = finite(said.get('level'));
+  const [level, line] = [said.get('level'), said.get('line')].map((text) => {
+    const n = finite(text);
+    return n !== null && Number.isInteger(n) && n > 0 ? n : null;
+  });
   const swapped = from !== null && to !== null && to < from;
   return {
     view: said.get('view') ?? '',
@@ -46,7 +51,8 @@ export function parseState(hash: string): State {
       threads: parseRanges(said.get('threads') ?? '?'),
       fromNS: swapped ? to : from,
       toNS: swapped ? from : to,
-      level: level !== null && Number.isInteger(level) && level > 0 ? level : null,
+      level: level ?? null,
+      line: line ?? null,
     },
     params,
   };

@@ -17,7 +17,7 @@ import type { Source } from './raster';
 import { step } from './step';
 import type { Critical } from './critical';
 import { Threads, type Drawn } from './Threads';
-import { clusterAt, sayWhat, tipOf, waitsFor } from './say';
+import { clusterAt, lineUnder, sayWhat, tipOf, waitsFor } from './say';
 import { whatAt, type What } from './what';
 
 export const LEAST_NS = 20;
@@ -37,7 +37,7 @@ export interface PlotProps {
   setTime: (time: Span) => void;
   setRows: (rows: Span) => void;
   drawn: (d: Drawn) => void;
-  say: (text: string, whom?: number) => void; // whom is waited for there
+  say: (text: string, whom?: number, line?: number) => void; // whom is waited for there; its line of the program
   switchMessages: () => void;
   switchCritical: () => void;
 }
@@ -59,7 +59,7 @@ export function Plot(props: PlotProps) {
   const look = (x: number, y: number) => whatAt(source, threadAt(y), timeAt(frame, x), (3 * length(time)) / frame.width);
 
   const tell = (what: What, thread: number, at: number) => tipOf(pack, what, thread, at, { waits: source.waits, critical: props.critical });
-  const sayAt = (what: What, thread: number, at: number) => props.say(sayWhat(tell(what, thread, at)), waitsFor(pack, what, source.waits));
+  const sayAt = (what: What, thread: number, at: number) => props.say(sayWhat(tell(what, thread, at)), waitsFor(pack, what, source.waits), lineUnder(pack, what));
 
   const boxOf = ({ from, to }: Drag): Box => {
     const zone = zoneAt(frame, from.x, from.y);

@@ -1,6 +1,6 @@
 // The timeline as an image of codes: a column a pixel, a line for each thread, or for several where there are more
 // threads than pixels.
-import { kindOf, MPI, NOTHING, waiting } from '../data/codes';
+import { CHOSEN, kindOf, MPI, NOTHING, waiting } from '../data/codes';
 import type { Span } from '../draw/span';
 import { firstAfter, firstStarted, type Lanes } from './lanes';
 
@@ -31,6 +31,7 @@ export interface Source {
   gap: Uint8Array; // of each of `bursts`: 1 = the thread is in MPI from its end to the start of the next
   calls: Lanes;
   waits: Waits | null;
+  chosen?: Uint8Array | null; // by the call's row in the pack: 1 = of the selected line of the program
 }
 
 // Waits are those of calls.
@@ -213,7 +214,7 @@ function drawCells(o: Overview, flag: number, from: number, to: number, time: Sp
 
 function drawDetail(source: Source, thread: number, time: Span, line: Ballot, width: number): number {
   const pixels = width / (time.to - time.from);
-  const { calls, bursts, gap, code, waits } = source;
+  const { calls, bursts, gap, code, waits, chosen } = source;
   const x = (ns: number) => (ns - time.from) * pixels;
   const draw = (start: number, end: number, code: number) => {
     if (end >= time.from && start <= time.to) line.fill(x(start), x(end), code, 1);
@@ -222,7 +223,8 @@ function drawDetail(source: Source, thread: number, time: Span, line: Ballot, wi
   for (let k = first; k < last; k++) {
     const start = calls.start[k]!;
     const end = calls.end[k]!;
-    if (!waits) draw(start, end, MPI);
+    if (chosen?.[calls.item[k]!]) draw(start, end, CHOSEN);
+    else if (!waits) draw(start, end, MPI);
     else if (end >= time.from) line.fillMPI(x(start), x(waits.until[k]!), x(end), waits.kind[k] ? waiting(waits.kind[k]!) : MPI, MPI, 1);
   }
   let seen = 0;

@@ -6,6 +6,7 @@ import { pathName, threadName } from '../data/names';
 import type { Pack } from '../data/pack';
 import { KINDS } from '../data/waits';
 import { cluster, ns, percent, plural } from '../format';
+import { lineOfBurst, lineOfCall, modelOf, titleOf } from '../program/model';
 import type { Tip } from '../parts/tooltip';
 import { coarselyAt, next, type Critical } from './critical';
 import { at } from './lanes';
@@ -16,6 +17,11 @@ import type { What } from './what';
 export function clusterAt(pack: Pack, what: What): number | null {
   if (what?.kind === 'burst') return pack.column('points.cluster')[what.row] ?? null;
   return what?.kind === 'cell' && what.cluster !== 0 ? what.cluster : null;
+}
+
+// lineUnder is the line of the program that a burst or a call belongs to, -1 = not known.
+export function lineUnder(pack: Pack, what: What): number {
+  return what?.kind === 'burst' ? lineOfBurst(pack, what.row) : what?.kind === 'call' ? lineOfCall(pack, what.row) : -1;
 }
 
 // Known is what more there is to say of a place than what is drawn there; null: it is not known, or not shown.
@@ -78,9 +84,11 @@ function placeOf(pack: Pack, what: NonNullable<What>, thread: number): Words {
     case 'call': {
       const value = (name: string) => pack.column(name)[what.row] ?? -1;
       const path = pathName(pack, value('calls.path'));
+      const program = modelOf(pack);
+      const line = program?.lines[lineOfCall(pack, what.row)];
       return {
         title: `${pack.json.functions[value('calls.function')] ?? 'MPI'} · ${threadName(pack, thread)}`,
-        rows: [['duration', ns(what.time.to - what.time.from)], ['start', ns(what.time.from)], ...(path ? [['at', path] as const] : [])],
+        rows: [['duration', ns(what.time.to - what.time.from)], ['start', ns(what.time.from)], ...(path ? [['at', path] as const] : []), ...(program && line ? [['in the program', titleOf(program, line)] as const] : [])],
       };
     }
     case 'mpi':

@@ -85,9 +85,9 @@ export function coder(levels: Levels, lit: Lit): (code: number) => number {
 
 type Lit = readonly number[] | null; // clusters that are selected, null = all
 
-export function codes(pack: Pack, levels: Levels, lit: Lit): Uint32Array {
+export function codes(pack: Pack, levels: Levels, lit: Lit, own?: Uint8Array): Uint32Array {
   const cluster = pack.column('points.cluster');
-  const dark = lit && Uint8Array.from(cluster, (id) => (lit.includes(id) ? 0 : 1));
+  const dark = lit || own ? Uint8Array.from(cluster, (id, i) => ((!lit || lit.includes(id)) && own?.[i] !== 0 ? 0 : 1)) : null;
   return Uint32Array.from(levels.labels, (label, i) => (codeOf(label) | (dark?.[i] ? UNLIT : 0)) >>> 0);
 }
 

@@ -1,7 +1,7 @@
 // Threads over time: what each one computed and when it was in MPI.
 import '../draw/canvas.css';
 import { useCallback, useMemo, useRef, useState } from 'preact/hooks';
-import { clusterOf, kindOf, LOST, MPI, NO_DATA, OTHERS } from '../data/codes';
+import { CHOSEN, clusterOf, kindOf, LOST, MPI, NO_DATA, OTHERS } from '../data/codes';
 import { usePack } from '../data/context';
 import { labelsAt } from '../data/levels';
 import type { Pack } from '../data/pack';
@@ -9,12 +9,14 @@ import { onlyCollectives, scopesOf } from '../data/waits';
 import { threadName } from '../data/names';
 import { length } from '../draw/span';
 import { Legend } from '../draw/Legend';
+import { css } from '../draw/surface';
 import { keptOf, NOT_KEPT } from '../flame/instances';
 import { count, ns, plural } from '../format';
 import { greyOf, waitGround } from '../palette';
 import { useKeyHelp, type Keys } from '../parts/keys';
 import { Empty } from '../parts/Panel';
 import { SizedBox } from '../parts/SizedBox';
+import { modelOf, ownOf, titleOf } from '../program/model';
 import { SaveTools } from '../save/SaveTools';
 import { goTo, useParam, useSelection } from '../store';
 import { useTheme } from '../theme';
@@ -52,13 +54,16 @@ export function Timeline() {
   const waiting = useMemo(() => waits(pack, lanes.calls), [pack, lanes]);
   const coded = useMemo(() => coder(levels, selection.clusters), [levels, selection.clusters]);
   const source = useMemo(
-    () => ({ threads: pack.json.threads, ...lanes, gap, waits: waiting, overview: overview(pack, coded), code: codes(pack, levels, selection.clusters) }),
-    [pack, lanes, gap, waiting, coded, levels, selection.clusters],
+    () => {
+      const own = ownOf(pack, selection);
+      return { threads: pack.json.threads, ...lanes, gap, waits: waiting, chosen: own?.calls ?? null, overview: overview(pack, coded), code: codes(pack, levels, selection.clusters, own?.bursts) };
+    },
+    [pack, lanes, gap, waiting, coded, levels, selection.clusters, selection.line],
   );
   const whole = useMemo(() => wholeTime(pack, lanes), [pack, lanes]);
   const kept = useMemo(() => (pack.json.points.count < pack.json.points.of ? (pack.json.manifest?.kept.windows ?? []) : []).map((w) => ({ from: w.begin_ns, to: w.end_ns })), [pack]);
   const colour = useCallback(
-    (code: number) => (code === MPI ? greyOf('mpi', theme) : code === NO_DATA ? greyOf('dropped', theme) : code === LOST ? greyOf('lost', theme) : code === OTHERS ? greyOf('others', theme) : kindOf(code) ? waitGround(kindOf(code), theme) : levels.colour(clusterOf(code), theme)),
+    (code: number) => (code === CHOSEN ? css('--ink') : code === MPI ? greyOf('mpi', theme) : code === NO_DATA ? greyOf('dropped', theme) : code === LOST ? greyOf('lost', theme) : code === OTHERS ? greyOf('others', theme) : kindOf(code) ? waitGround(kindOf(code), theme) : levels.colour(clusterOf(code), theme)),
     [levels, theme],
   );
   const variant = useCallback((code: number) => levels.variant(clusterOf(code)), [levels]);
@@ -68,8 +73,10 @@ export function Timeline() {
   const [path, setPath] = useParam('path', 'yes');
   const way = useMemo(() => critical(pack), [pack]);
   const kinds = useMemo(() => kindsOf(pack), [pack]);
-  const [{ text, whom }, setSaid] = useState({ text: '', whom: -1 });
-  const say = useCallback((text: string, whom = -1) => setSaid({ text, whom }), []);
+  const program = modelOf(pack);
+  const [{ text, whom, line }, setSaid] = useState({ text: '', whom: -1, line: -1 });
+  const [, markLine] = useParam('at', '');
+  const say = useCallback((text: string, whom = -1, line = -1) => setSaid({ text, whom, line }), []);
   const [, showOnly] = useParam('only', '');
   const [over, setOver] = useState<Drawn>({ messages: 0, lines: 0, changes: 0, connected: 0 });
   const drawn = useCallback((d: Drawn) => setOver((o) => (JSON.stringify(o) === JSON.stringify(d) ? o : d)), []);
@@ -128,7 +135,7 @@ export function Timeline() {
         <span class="stretch" />
         <SaveTools name="timeline" picture={picture} />
       </div>
-      <Legend levels={levels} mpi waits={kinds} where={whereOf(pack)} path={way !== null && path === 'yes'} kept={kept.length > 0} lost={pack.json.overview?.codes.includes(LOST) ?? false} />
+      <Legend levels={levels} mpi waits={kinds} where={whereOf(pack)} path={way !== null && path === 'yes'} kept={kept.length > 0} lost={pack.json.overview?.codes.includes(LOST) ?? false} calls={source.chosen?.includes(1) ?? false} />
       <SizedBox class="timeline-box">
         {(size) => <Plot size={size} source={source} whole={whole} time={time} rows={rows} kept={kept} messages={lines === 'yes'} critical={path === 'yes' ? way : null} colour={colour} variant={variant} coded={coded} setTime={setTime} setRows={setRows} drawn={drawn} say={say} switchMessages={() => setLines(lines === 'yes' ? 'no' : 'yes')} switchCritical={() => setPath(path === 'yes' ? 'no' : 'yes')} />}
       </SizedBox>
@@ -145,6 +152,20 @@ export function Timeline() {
               }}
             >
               Why {threadName(pack, whom)} is late: its causes
+            </button>{' '}
+          </>
+        ) : null}
+        {line >= 0 ? (
+          <>
+            <button
+              type="button"
+              class="link"
+              onClick={() => {
+                markLine(`${program!.lines[line]!.node.id}`);
+                goTo('program');
+              }}
+            >
+              Its line of the program: {titleOf(program!, program!.lines[line]!)}
             </button>{' '}
           </>
         ) : null}

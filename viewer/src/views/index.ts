@@ -7,6 +7,7 @@ import { names, type Id, type Name } from './names';
 import { Overview } from './Overview';
 import { Pairs } from './Pairs';
 import { Profile } from './Profile';
+import { Program } from './Program';
 import { Ranks } from './Ranks';
 import { Refinement } from './Refinement';
 import { Space } from './Space';
@@ -22,6 +23,7 @@ const components: Record<Id, ComponentType> = {
   space: Space,
   timeline: Timeline,
   profile: Profile,
+  program: Program,
   clusters: Clusters,
   refinement: Refinement,
   ranks: Ranks,

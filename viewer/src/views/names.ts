@@ -14,6 +14,7 @@ const all = [
   { id: 'space', title: 'Burst space', key: '2' },
   { id: 'timeline', title: 'Timeline', key: '3' },
   { id: 'profile', title: 'Profile', key: 'c' },
+  { id: 'program', title: 'Program', key: 'g', hidden: (pack: Pack) => pack.json.program === null },
   { id: 'clusters', title: 'Clusters', key: '4' },
   { id: 'refinement', title: 'Refinement', key: '5' },
   { id: 'ranks', title: 'Ranks', key: '6' },

@@ -1,0 +1,520 @@
+//go:build !quick
+
+package code
+
+import (
+	"bytes"
+	"context"
+	"debug/elf"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"moriens/agent/symbol"
+	"moriens/analysis/program"
+	"moriens/internal/testenv"
+)
+
+// What planted functions call: each has a name of one letter, by which its calls are known.
+func callees(names string) string {
+	var b strings.Builder
+	for _, c := range names {
+		fmt.Fprintf(&b, "extern int %c(int);\n", c)
+	}
+	return b.String()
+}
+
+func bodies(names string) string {
+	var b strings.Builder
+	for _, c := range names {
+		fmt.Fprintf(&b, "int %c(int x) { __asm__ volatile(\"\" : \"+r\"(x)); return x; }\n", c)
+	}
+	return b.String()
+}
+
+func command(t testing.TB, program string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(program, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", program, args, err, out)
+	}
+	return string(out)
+}
+
+func write(t testing.TB, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// build compiles a source and what it calls, apart, so that nothing is put into another.
+func build(t testing.TB, compiler, source, names string, flags ...string) string {
+	t.Helper()
+	testenv.Need(t, compiler, "objdump", "strip")
+	dir := t.TempDir()
+	in, suffix := "source.c", "c"
+	if compiler == "g++" {
+		in, suffix = "source.cc", "cc"
+		source = `extern "C" {` + "\n" + callees(names) + "}\n" + source
+		write(t, filepath.Join(dir, "other.cc"), `extern "C" {`+bodies(names)+"}")
+	} else {
+		source = callees(names) + source
+		write(t, filepath.Join(dir, "other.c"), bodies(names))
+	}
+	write(t, filepath.Join(dir, in), source)
+	out := filepath.Join(dir, "app")
+	command(t, compiler, append([]string{"-Wl,--build-id", "-o", out, filepath.Join(dir, in), filepath.Join(dir, "other."+suffix)}, flags...)...)
+	return out
+}
+
+var callOf = regexp.MustCompile(`call\s+[0-9a-f]+ <([a-z])(@plt)?>`)
+
+// callsIn disassembles a file that has its symbols: the return addresses of calls of functions of one letter in a
+// function, with that letter. Compilers make copies of calls: these have one letter.
+func callsIn(t testing.TB, path, function string) map[uint64]string {
+	t.Helper()
+	calls := map[uint64]string{}
+	in, called := "", ""
+	for line := range strings.Lines(command(t, "objdump", "-d", "--no-show-raw-insn", path)) {
+		if _, name, ok := strings.Cut(strings.TrimSpace(line), " <"); ok && strings.HasSuffix(name, ">:") {
+			in = strings.TrimSuffix(name, ">:")
+			called = ""
+			continue
+		}
+		address, text, ok := strings.Cut(strings.TrimSpace(line), ":")
+		n, err := strconv.ParseUint(address, 16, 64)
+		if !ok || err != nil {
+			continue
+		}
+		if called != "" {
+			calls[n] = called
+			called = ""
+		}
+		if m := callOf.FindStringSubmatch(text); m != nil && (in == function || strings.HasPrefix(in, function+".cold")) {
+			called = m[1]
+		}
+	}
+	return calls
+}
+
+func idOf(t testing.TB, path string) []byte {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, s := range f.Sections {
+		if s.Name == ".note.gnu.build-id" {
+			note, err := s.Data()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return note[16:]
+		}
+	}
+	t.Fatal("no build id")
+	return nil
+}
+
+// readAll reads the functions that hold calls, and names what they say.
+func readAll(t testing.TB, path string, calls map[uint64]string) []Function {
+	t.Helper()
+	m := symbol.Open(path, idOf(t, path))
+	defer m.Close()
+	var returns []uint64
+	for at := range calls {
+		returns = append(returns, at)
+	}
+	functions := slices.DeleteFunc(Read(context.Background(), m, returns), func(f Function) bool { return len(f.wanted) == 0 && f.Refused == "" })
+	for i := range functions {
+		at := functions[i].Lookups()
+		places := m.Resolve(context.Background(), at)
+		functions[i].Name(func(r uint64) symbol.Place { return places[slices.Index(at, r)] })
+	}
+	return functions
+}
+
+// nesting is the function as text: calls in their loops, "a[b[c]]d", in the order of names.
+func nesting(c *program.Code, calls map[uint64]string) string {
+	var of func(loop int) string
+	of = func(loop int) string {
+		var list []string
+		for _, s := range c.Sites {
+			if s.Loop == loop && calls[s.Offset] != "" {
+				list = append(list, calls[s.Offset])
+			}
+		}
+		for l, x := range c.Loops {
+			if x.Parent == loop {
+				if text := of(l); text != "" {
+					list = append(list, "["+text+"]")
+				}
+			}
+		}
+		slices.SortFunc(list, func(a, b string) int { return strings.Compare(strings.Trim(a, "["), strings.Trim(b, "[")) })
+		return strings.Join(slices.Compact(list), " ")
+	}
+	return of(-1)
+}
+
+// follows lists the pairs of which one can come after the other in a loop, without another trip.
+func follows(c *program.Code, calls map[uint64]string, loop int) string {
+	var rows []int
+	for i, s := range c.Sites {
+		for l := s.Loop; ; l = c.Loops[l].Parent {
+			if l == loop {
+				rows = append(rows, i)
+			}
+			if l < 0 {
+				break
+			}
+		}
+	}
+	var list []string
+	for i, a := range rows {
+		for j, b := range rows {
+			bit := i*len(rows) + j
+			if from, to := calls[c.Sites[a].Offset], calls[c.Sites[b].Offset]; from != "" && to != "" && c.Follows[1+loop][bit/8]>>(bit%8)&1 != 0 {
+				list = append(list, from+to)
+			}
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), " ")
+}
+
+// loopOf is the innermost loop round a call, by name.
+func loopOf(c *program.Code, calls map[uint64]string, name string) int {
+	for _, s := range c.Sites {
+		if calls[s.Offset] == name {
+			return s.Loop
+		}
+	}
+	return -2
+}
+
+// A planted function, and what is true of it however it is compiled.
+type planted struct {
+	name, compiler, source, calls string
+	nesting                       string
+	within                        map[string]string // by a call in the innermost loop: the pairs that follow there
+	jumps                         string            // nesting where the last call is a jump
+	rotated                       bool              // -O2 makes another loop of it, whose nesting is not that of the source
+}
+
+var functions = []planted{
+	{name: "two", source: `int f(int n) {
+	int s = a(n);
+	for (int i = 0; i < n; i++) {
+		s += b(i);
+		for (int k = 0; k < s; k++) {
+			s += c(k);
+			s -= d(k);
+		}
+		s += e(s);
+	}
+	return s + g(s) + 1;
+}`, calls: "abcdeg", nesting: "a [b [c d] e] g",
+		within: map[string]string{"b": "bc bd be cc cd ce dc dd de", "c": "cd"}},
+	{name: "while", source: `int f(int n) {
+	int s = 0;
+	while (a(s) < n) {
+		if (b(s)) { s += c(s); continue; }
+		s += d(s);
+		if (s == 77) break;
+		s += e(s);
+	}
+	return s + g(s) + 1;
+}`, calls: "abcdeg", nesting: "[a b c d e] g", within: map[string]string{"a": "ab ac ad ae bc bd be de"}, rotated: true},
+	{name: "ifs", source: `int f(int n) {
+	int s = 0;
+	for (int i = 0; i < n; i++) {
+		if (i % 3 == 0) s += a(i); else s += b(i);
+		if (s & 8) s += c(i);
+	}
+	for (int i = n; i > 0; i--) s += d(i) * 3;
+	return s + e(s) + 1;
+}`, calls: "abcde", nesting: "[a b c] [d] e", within: map[string]string{"a": "ac bc", "d": ""}},
+	{name: "switch", source: `int f(int n, int *p) {
+	int s = 0;
+	for (int i = 0; i < n; i++) {
+		switch (p[i]) {
+		case 0: s += a(i); break;
+		case 1: s += b(i + 1); /* falls through */
+		case 2: s += c(i + 2) * 5; break;
+		case 3: for (int k = 0; k < s; k++) s += d(k); break;
+		case 4: s ^= e(i); break;
+		case 5: s ^= g(i) + 7; break;
+		case 6: break;
+		case 7: s *= h(i); break;
+		default: s++;
+		}
+		s += i & k(s);
+	}
+	return s;
+}`, calls: "abcdeghk", nesting: "[a b c [d] e g h k]", within: map[string]string{"k": "ak bc bk ck dd dk ek gk hk", "d": ""}},
+	{name: "goto", source: `int f(int n) {
+	int s = n;
+	if (n & 1) goto middle;
+top:
+	s += a(s);
+	if (s > 1000) goto out;
+middle:
+	s += b(s);
+	if (s & 4) goto top;
+	s += c(s);
+	goto top;
+out:
+	return s + d(s) + 1;
+}`, calls: "abcd", nesting: "[a b c] d"},
+	{name: "cold", source: `extern void die(int) __attribute__((noreturn, cold));
+__attribute__((noinline, cold, noreturn)) void die(int x) { a(x); __builtin_trap(); }
+int f(int n) {
+	int s = 0;
+	for (int i = 0; i < n; i++) {
+		s += b(i);
+		if (__builtin_expect(s == 12345, 0)) { s += c(i); if (s < 0) die(s); s -= d(i); }
+		if (__builtin_expect(s == -7, 0)) die(s);
+		s += e(i);
+	}
+	if (__builtin_expect_with_probability(s == 3, 0, 1.0)) { for (int k = 0; k < n; k++) s += g(k) * 2; }
+	return s + h(s) + 1;
+}`, calls: "abcdegh", nesting: "[b c d e] [g] h", within: map[string]string{"b": "bc bd be cd ce de"}},
+	{name: "exceptions", compiler: "g++", source: `struct Guard { int n; ~Guard() { k(n); } };
+extern "C" int f(int n) {
+	int s = 0;
+	for (int i = 0; i < n; i++) {
+		try {
+			Guard guard{i};
+			s += a(i);
+			if (s == 77) throw s;
+			s += b(i);
+		} catch (int x) {
+			s += c(x);
+		} catch (...) {
+			s += d(i);
+		}
+		s += e(i);
+	}
+	return s + g(s) + 1;
+}`, calls: "abcdegk", nesting: "[a b c d e] g", within: map[string]string{"e": "ab ac ad ae bc bd be ce de"}},
+	{name: "tail", source: `__attribute__((noinline)) int t(int n) { return a(n) + 1; }
+int f(int n) {
+	for (int i = 0; i < n; i++) b(i);
+	return c(n);
+}`, calls: "abc", nesting: "[b] c", jumps: "[b]", within: map[string]string{"b": ""}},
+}
+
+const mains = "\nint main(int argc, char **argv) { return f(argc%s) + (int)(long)argv; }\n"
+
+// Loops and orders are those of the source, however it was compiled.
+func TestPlanted(t *testing.T) {
+	for _, x := range functions {
+		for i, flags := range [][]string{
+			{"-O0"}, {"-O1"}, {"-Os"}, {"-O2", "-fcf-protection=full"}, {"-O2", "-no-pie", "-fno-pie"}, {"-O2", "-g"}, {"-O3", "-fno-plt"},
+			{"-O2", "-march=native", "-fcf-protection=full"}, {"-O2", "strip"}, {"-O1", "-fcf-protection=full", "strip"}, {"-O2", "-no-pie", "-fno-pie", "strip"},
+		} {
+			if testing.Short() && i%5 != 3 {
+				continue
+			}
+			t.Run(x.name+strings.Join(flags, ""), func(t *testing.T) {
+				argument := ""
+				if x.name == "switch" {
+					argument = ", (int *)argv"
+				}
+				compiler := x.compiler
+				if compiler == "" {
+					compiler = "gcc"
+				}
+				strip := slices.Contains(flags, "strip")
+				flags := slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return f == "strip" })
+				path := build(t, compiler, x.source+fmt.Sprintf(mains, argument), x.calls, append(flags, "-fno-inline")...)
+				calls := callsIn(t, path, "f")
+				if strip {
+					command(t, "strip", path)
+				}
+				list := readAll(t, path, calls)
+				if len(list) != 1 {
+					t.Fatalf("%d functions: %+v", len(list), list)
+				}
+				f := list[0]
+				check(t, &f)
+				if f.Refused != "" {
+					t.Fatalf("refused: %s", f.Refused)
+				}
+				if x.rotated && (slices.Contains(flags, "-O2") || slices.Contains(flags, "-O3")) {
+					return
+				}
+				want := x.nesting
+				if x.jumps != "" && slices.ContainsFunc(flags, func(f string) bool { return f == "-O2" || f == "-O3" || f == "-Os" }) {
+					want = x.jumps
+				}
+				if d := cmp.Diff(want, nesting(&f.Code, calls)); d != "" {
+					t.Error(d)
+				}
+				for name, want := range x.within {
+					if d := cmp.Diff(want, follows(&f.Code, calls, loopOf(&f.Code, calls, name))); d != "" {
+						t.Errorf("in the loop of %s: %s", name, d)
+					}
+				}
+			})
+		}
+	}
+}
+
+// FuzzCode reads damaged programs: it returns, whatever they say, and what it says of a function agrees with itself.
+func FuzzCode(f *testing.F) {
+	var bases [][]byte
+	var returns [][]uint64
+	for _, x := range functions {
+		if x.name != "two" && x.name != "switch" && x.name != "exceptions" && x.name != "cold" {
+			continue
+		}
+		compiler, argument := x.compiler, ""
+		if compiler == "" {
+			compiler = "gcc"
+		}
+		if x.name == "switch" {
+			argument = ", (int *)argv"
+		}
+		path := build(f, compiler, x.source+fmt.Sprintf(mains, argument), x.calls, "-O2", "-fno-inline")
+		calls := callsIn(f, path, "f")
+		for _, strip := range []bool{false, true} {
+			if strip {
+				command(f, "strip", path)
+			}
+			base, err := os.ReadFile(path)
+			if err != nil {
+				f.Fatal(err)
+			}
+			bases, returns = append(bases, base), append(returns, slices.Sorted(maps.Keys(calls)))
+			f.Add(uint8(len(bases)-1), []byte{}, uint32(len(base)))
+			f.Add(uint8(len(bases)-1), []byte{0x90, 0x11, 0, 0xe9}, uint32(len(base)))
+			f.Add(uint8(len(bases)-1), []byte{0x50, 0x20, 0, 9, 0x51, 0x20, 0, 0xff}, uint32(len(base)/2))
+		}
+	}
+	f.Fuzz(func(t *testing.T, which uint8, patch []byte, length uint32) {
+		n := int(which) % len(bases)
+		data := slices.Clone(bases[n])
+		for ; len(patch) >= 4; patch = patch[4:] { // a 24-bit place and a byte
+			at := int(patch[0]) | int(patch[1])<<8 | int(patch[2])<<16
+			data[at%len(data)] = patch[3]
+		}
+		data = data[:min(int(length), len(data))]
+		var file *elf.File
+		func() {
+			defer func() { _ = recover() }() // the library's own
+			file, _ = elf.NewFile(bytes.NewReader(data))
+		}()
+		if file == nil {
+			return
+		}
+		for _, x := range read(context.Background(), file, nil, append(returns[n], 0, 1, ^uint64(0))) {
+			check(t, &x)
+		}
+	})
+}
+
+// check holds a function against what the collector asks of one.
+func check(t *testing.T, f *Function) {
+	t.Helper()
+	c := &f.Code
+	within := make([]int, 1+len(c.Loops))
+	for i, s := range c.Sites {
+		if i > 0 && s.Offset <= c.Sites[i-1].Offset || s.Loop < -1 || s.Loop >= len(c.Loops) {
+			t.Errorf("site %d: %+v", i, s)
+			return
+		}
+		within[1+s.Loop]++
+	}
+	for l := len(c.Loops) - 1; l >= 0; l-- {
+		if p := c.Loops[l].Parent; p < -1 || p >= l {
+			t.Errorf("loop %d in %d", l, p)
+			return
+		}
+		within[1+c.Loops[l].Parent] += within[1+l]
+	}
+	if f.Refused != "" {
+		if len(c.Loops)+len(c.Follows) > 0 {
+			t.Errorf("%s, and %+v", f.Refused, c)
+		}
+		return
+	}
+	if len(c.Follows) != len(within) || len(c.Sites) == 0 {
+		t.Errorf("%d matrices of %d loops", len(c.Follows), len(c.Loops))
+		return
+	}
+	for i, n := range within {
+		if n == 0 || len(c.Follows[i]) != (n*n+7)/8 {
+			t.Errorf("loop %d: %d sites, %d bytes", i-1, n, len(c.Follows[i]))
+		}
+	}
+}
+
+// A program without section headers has its functions in the table of frames that it maps.
+func TestWithoutSections(t *testing.T) {
+	x := functions[0]
+	path := build(t, "gcc", x.source+fmt.Sprintf(mains, ""), x.calls, "-O2", "-fno-inline")
+	calls := callsIn(t, path, "f")
+	id := idOf(t, path)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(data[0x28:0x30]) // where the headers are,
+	clear(data[0x3c:0x40]) // and how many
+	write(t, path, string(data))
+	m := symbol.Open(path, id)
+	defer m.Close()
+	list := slices.DeleteFunc(Read(context.Background(), m, slices.Collect(maps.Keys(calls))), func(f Function) bool { return len(f.wanted) == 0 })
+	if len(list) != 1 || list[0].Refused != "" || nesting(&list[0].Code, calls) != x.nesting {
+		t.Errorf("%+v", list)
+	}
+	other := symbol.Open(path, []byte{1})
+	defer other.Close()
+	if list := Read(context.Background(), other, slices.Collect(maps.Keys(calls))); list != nil {
+		t.Errorf("another build id: %+v", list)
+	}
+}
+
+// Functions of hundreds of calls have only those on call paths; with as many as that on these none is refused, until
+// their matrices are too large.
+func TestManyCalls(t *testing.T) {
+	source := func(n int) string {
+		return "int f(int n) { for (int i = 0; i < n; i++) {\n" + strings.Repeat("n += a(i);\n", n) + "} return b(n) + 1; }"
+	}
+	for _, n := range []int{100, 600, 2500} {
+		path := build(t, "gcc", source(n)+fmt.Sprintf(mains, ""), "ab", "-O0")
+		calls := callsIn(t, path, "f")
+		few := map[uint64]string{}
+		for at, name := range calls {
+			if name == "b" || len(few) < 10 {
+				few[at] = name
+			}
+		}
+		f := readAll(t, path, few)[0]
+		want := len(few)
+		if n == 100 {
+			want = n + 1
+		}
+		if len(f.Code.Sites) != want || f.Refused != "" || nesting(&f.Code, few) != "[a] b" {
+			t.Errorf("%d calls: %d sites, want %d, %q, %s", n, len(f.Code.Sites), want, f.Refused, nesting(&f.Code, few))
+		}
+		f = readAll(t, path, calls)[0]
+		check(t, &f)
+		if (n == 2500) != (f.Refused == "it makes too many calls") || len(f.Code.Sites) != n+1 {
+			t.Errorf("%d calls: %q, %d sites", n, f.Refused, len(f.Code.Sites))
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package program
+
+import (
+	"slices"
+	"sort"
+)
+
+// Fold is a program whose file has at most so many bytes: what takes less of the time than a threshold is summed up,
+// neighbours together, by the least threshold that fits. Branches of one condition are folded together, or not at all.
+// What remains keeps its number.
+func Fold(p *Program, bytes int) (*Program, error) {
+	var c counter
+	if err := p.Write(&c); err != nil || int(c) <= bytes || len(p.Body) == 0 {
+		return p, err
+	}
+	f := newFolder(p)
+	sizes := make(map[*Node]int)
+	head := int(c) - sizesOf(p.Body, 1, sizes)
+	var weights []int64
+	for _, w := range f.weights {
+		weights = append(weights, w+1) // at this threshold it is folded
+	}
+	slices.Sort(weights)
+	weights = slices.Compact(weights)
+	least := sort.Search(len(weights)-1, func(i int) bool { return head+f.size(p.Body, 1, weights[i], sizes) <= bytes })
+	return f.below(p, weights[least]), nil
+}
+
+// sizesOf finds how many bytes the lines of nodes take in the file, each without those in it, and in total.
+func sizesOf(list []*Node, depth int, sizes map[*Node]int) (all int) {
+	for _, n := range list {
+		var w writer
+		alone := *n
+		alone.Body = nil
+		w.node(&alone, depth)
+		sizes[n] = w.b.Len() + aroundLine + depth
+		all += sizes[n] + sizesOf(n.Body, depth+1, sizes)
+	}
+	return all
+}
+
+// aroundLine is what a line has beside its node and the indent: its end, and a comma. otherBytes is what a node takes
+// at most that others were folded into.
+const aroundLine, otherBytes = 2, 256
+
+// size is how many bytes a body takes at most that is folded below a threshold.
+func (f folder) size(list []*Node, depth int, threshold int64, sizes map[*Node]int) (all int) {
+	small := false
+	for branches := range chains(list) {
+		if f.heaviest(branches) < threshold {
+			if !small {
+				all += otherBytes + aroundLine + depth
+			}
+			small = true
+			continue
+		}
+		small = false
+		for _, n := range branches {
+			all += sizes[n] + f.size(n.Body, depth+1, threshold, sizes)
+		}
+	}
+	return all
+}
+
+// Above is a program in which lines that take less than a share of all computing and MPI time are summed up.
+func (p *Program) Above(share float64) *Program {
+	f := newFolder(p)
+	total := int64(0)
+	for _, n := range p.Body {
+		total += f.weights[n]
+	}
+	return f.below(p, int64(share*float64(total)))
+}
+
+type counter int
+
+func (c *counter) Write(text []byte) (int, error) {
+	*c += counter(len(text))
+	return len(text), nil
+}
+
+// A folder has what the lines of a program take with what lies in them, in ns of all ranks.
+type folder struct{ weights map[*Node]int64 }
+
+func newFolder(p *Program) folder {
+	f := folder{make(map[*Node]int64)}
+	for _, n := range p.Body {
+		f.weigh(n)
+	}
+	return f
+}
+
+func (f folder) weigh(n *Node) int64 {
+	w := n.ComputeNS + n.MPINS
+	for _, x := range n.Body {
+		w += f.weigh(x)
+	}
+	f.weights[n] = w
+	return w
+}
+
+func (f folder) heaviest(list []*Node) (most int64) {
+	for _, n := range list {
+		most = max(most, f.weights[n])
+	}
+	return most
+}
+
+// below folds what takes less than a threshold.
+func (f folder) below(p *Program, threshold int64) *Program {
+	folded := *p
+	folded.Body = f.body(p.Body, threshold)
+	return &folded
+}
+
+func (f folder) body(list []*Node, threshold int64) []*Node {
+	var out []*Node
+	var small *Node // that is being summed up
+	for branches := range chains(list) {
+		if f.heaviest(branches) < threshold {
+			if small == nil {
+				small = &Node{ID: branches[0].ID, Kind: KindOther}
+				out = append(out, small)
+			}
+			for _, n := range branches {
+				small.take(n)
+			}
+			continue
+		}
+		small = nil
+		for _, n := range branches {
+			kept := *n
+			kept.Body = f.body(n.Body, threshold)
+			out = append(out, &kept)
+		}
+	}
+	return out
+}
+
+// take adds a line, with what lies in it, to what was folded.
+func (o *Node) take(n *Node) {
+	o.Lines += max(1, n.Lines)
+	if n.Kind == KindMPI || n.Kind == KindOther {
+		o.Count += n.Count
+	}
+	o.Share += n.Share
+	o.ComputeNS += n.ComputeNS
+	o.MPINS += n.MPINS
+	o.LateNS += n.LateNS
+	for _, x := range n.Body {
+		o.take(x)
+	}
+}
+
+// chains are the lines of a body, an if together with what stands behind it as else.
+func chains(list []*Node) func(yield func([]*Node) bool) {
+	return func(yield func([]*Node) bool) {
+		for i := 0; i < len(list); {
+			end := i + 1
+			for end < len(list) && list[end].Else {
+				end++
+			}
+			if !yield(list[i:end]) {
+				return
+			}
+			i = end
+		}
+	}
+}
+
+// Folded reports whether MPI calls were summed up.
+func (p *Program) Folded() bool {
+	folded := false
+	Walk(p.Body, func(n *Node, _ []*Node) { folded = folded || n.Kind == KindOther && n.Count > 0 })
+	return folded
+}

@@ -1,0 +1,299 @@
+package program
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Ways of a Peer, and its kinds.
+const (
+	wayTo   = "to"
+	wayFrom = "from"
+
+	peerConstant  = "constant"
+	peerOffset    = "offset"    // rank+c
+	peerRing      = "ring"      // (rank+c) mod size
+	peerXor       = "xor"       // rank^c
+	peerMirror    = "mirror"    // size-1-rank
+	peerGrid      = "grid"      // a neighbour in a dimension of a grid of all ranks
+	peerTranspose = "transpose" // the rank across the diagonal of a square grid
+	peerEach      = "each"      // every one of some
+	peerTable     = "table"
+)
+
+// NoPeer stands for the peer of a collective call.
+const NoPeer = -2
+
+// procNull is the peer that stands for none.
+const procNull = -1
+
+// moved says whom calls of some paths send to and receive from, and how many bytes.
+func (s *solver) moved(n *Node) {
+	var peers []Peer
+	var bytes *Spread
+	defer func() { n.Peers, n.Bytes = peers, bytes }()
+	var ways [2]map[int][]int // by rank: peers, sorted
+	known := true
+	var calls, total int64
+	var list []movedSum
+	for _, p := range n.Paths {
+		list = append(list, s.moves[uint32(p)]...)
+	}
+	for k, m := range list {
+		if m.Peer != NoPeer || m.Most > 0 { // else it is no matter of bytes
+			if bytes == nil {
+				bytes = &Spread{Least: m.Least, Most: m.Most}
+			}
+			bytes.Least, bytes.Most = min(bytes.Least, m.Least), max(bytes.Most, m.Most)
+			calls += m.Count
+			total += m.Bytes
+		}
+		if k == 0 {
+			n.Comm = m.Comm
+		} else if n.Comm != m.Comm {
+			n.Comm = "several"
+		}
+		if root := int(m.Root); root >= 0 && (k == 0 || n.Root != nil && *n.Root == root) {
+			n.Root = &root
+		} else {
+			n.Root = nil
+		}
+		if m.Peer < procNull {
+			continue // of no peer: a collective
+		}
+		if !m.World {
+			known = false
+			continue
+		}
+		way := 0
+		if m.From {
+			way = 1
+		}
+		if ways[way] == nil {
+			ways[way] = make(map[int][]int)
+		}
+		r := s.rank(m.Thread)
+		if list := ways[way][r]; !slices.Contains(list, int(m.Peer)) {
+			ways[way][r] = append(list, int(m.Peer))
+		}
+	}
+	if bytes != nil && calls > 0 {
+		bytes.Mean = float64(total) / float64(calls)
+	}
+	if !known {
+		return
+	}
+	for way, by := range ways {
+		if by == nil {
+			continue
+		}
+		for _, list := range by {
+			slices.Sort(list)
+		}
+		p := peersOf(by, s.size)
+		p.Way = []string{wayTo, wayFrom}[way]
+		peers = append(peers, p)
+	}
+}
+
+// peersOf finds one expression for the peers of all ranks; by is sorted lists, and size the ranks of the world.
+func peersOf(by map[int][]int, size int) Peer {
+	one := true
+	ranks := make([]int, 0, len(by))
+	for r, list := range by {
+		ranks = append(ranks, r)
+		one = one && (len(list) == 1 || len(list) == 2 && list[0] == procNull)
+	}
+	slices.Sort(ranks)
+	if !one {
+		return manyPeers(by, ranks, size)
+	}
+	// Where a neighbour may be missing, the expression is that of those that have one.
+	peer := make(map[int]int)
+	null := false
+	for r, list := range by {
+		if p := list[len(list)-1]; p != procNull {
+			peer[r] = p
+		}
+		null = null || list[0] == procNull
+	}
+	holds := func(rule func(r int) int) bool {
+		for r, p := range peer {
+			if rule(r) != p {
+				return false
+			}
+		}
+		return len(peer) > 0
+	}
+	if len(peer) == 0 {
+		return Peer{Kind: peerConstant, Text: "MPI_PROC_NULL"}
+	}
+	first := ranks[slices.IndexFunc(ranks, func(r int) bool { _, ok := peer[r]; return ok })]
+	d := peer[first] - first
+	mod := func(x, n int) int { return (x%n + n) % n }
+	type form struct {
+		kind, text string
+		rule       func(r int) int
+	}
+	var forms []form
+	if len(peer) == 1 && len(by) == 1 || holds(func(int) int { return peer[first] }) {
+		forms = append(forms, form{peerConstant, fmt.Sprint(peer[first]), func(int) int { return peer[first] }})
+	}
+	forms = append(forms, form{peerOffset, "rank" + signed(d), func(r int) int { return r + d }})
+	for _, c := range []int{mod(d, size), mod(d, size) - size} {
+		if c >= -size/2 && c <= size/2 {
+			forms = append(forms, form{peerRing, fmt.Sprintf("(rank%s) mod size", signed(c)), func(r int) int { return mod(r+c, size) }})
+		}
+	}
+	forms = append(forms, form{peerXor, fmt.Sprintf("rank^%d", peer[first]^first), func(r int) int { return r ^ (peer[first] ^ first) }})
+	forms = append(forms, form{peerMirror, "size-1-rank", func(r int) int { return size - 1 - r }})
+	for a := 2; a*a <= size; a++ {
+		if a*a == size {
+			forms = append(forms, form{peerTranspose, fmt.Sprintf("transpose of %d×%d", a, a), func(r int) int { return r%a*a + r/a }})
+		}
+	}
+	for _, grid := range factorisations(size) {
+		stride := size
+		for k, n := range grid {
+			stride /= n
+			for _, c := range []int{1, -1} {
+				names := make([]string, len(grid))
+				for i, x := range grid {
+					names[i] = fmt.Sprint(x)
+				}
+				text := fmt.Sprintf("%+d in dimension %d of %s", c, k, strings.Join(names, "×"))
+				rule := func(r int) int {
+					at := r / stride % n
+					return r + (mod(at+c, n)-at)*stride
+				}
+				periodic := ", periodic"
+				if null {
+					periodic = ""
+				}
+				forms = append(forms, form{peerGrid, text + periodic, rule})
+			}
+		}
+	}
+	for _, f := range forms {
+		if holds(f.rule) {
+			p := Peer{Kind: f.kind, Text: f.text}
+			if null {
+				p.Text += ", or none"
+			}
+			return p
+		}
+	}
+	return Peer{Kind: peerTable, Text: table(by, ranks)}
+}
+
+func signed(d int) string {
+	if d == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%+d", d)
+}
+
+// factorisations are the grids of two and three dimensions that a number of ranks fills.
+func factorisations(size int) (grids [][]int) {
+	for a := 2; a <= size/2; a++ {
+		if size%a != 0 {
+			continue
+		}
+		grids = append(grids, []int{a, size / a})
+	}
+	for a := 2; a <= size/4; a++ {
+		if size%a != 0 {
+			continue
+		}
+		for b := 2; b <= size/a/2; b++ {
+			if size/a%b == 0 {
+				grids = append(grids, []int{a, b, size / a / b})
+			}
+		}
+	}
+	return grids
+}
+
+// manyPeers says to which ranks others send that have several peers.
+func manyPeers(by map[int][]int, ranks []int, size int) Peer {
+	same, all := true, true
+	for _, list := range by {
+		same = same && slices.Equal(list, by[ranks[0]])
+	}
+	others := func(r int) (list []int) {
+		for p := range size {
+			if p != r {
+				list = append(list, p)
+			}
+		}
+		return list
+	}
+	for r, list := range by {
+		all = all && slices.Equal(list, others(r))
+	}
+	switch {
+	case all && (len(by) > 1 || !same):
+		return Peer{Kind: peerEach, Text: "each other rank"}
+	case same:
+		return Peer{Kind: peerEach, Text: "each of " + listOf(by[ranks[0]])}
+	}
+	// The same distances from each rank.
+	for _, ring := range []bool{false, true} {
+		distances := func(r int) []int {
+			var list []int
+			for _, p := range by[r] {
+				d := p - r
+				if ring {
+					d = (d%size + size) % size
+					if d > size/2 {
+						d -= size
+					}
+				}
+				list = append(list, d)
+			}
+			slices.Sort(list)
+			return list
+		}
+		first := distances(ranks[0])
+		if !slices.ContainsFunc(ranks, func(r int) bool { return !slices.Equal(distances(r), first) }) {
+			var parts []string
+			for _, d := range first {
+				parts = append(parts, fmt.Sprintf("%+d", d))
+			}
+			text := "each of rank" + strings.Join(parts, ", rank")
+			if ring {
+				text = "each of (rank" + strings.Join(parts, ", rank") + ") mod size"
+				return Peer{Kind: peerEach, Text: text}
+			}
+			return Peer{Kind: peerEach, Text: text}
+		}
+	}
+	return Peer{Kind: peerTable, Text: table(by, ranks)}
+}
+
+// tableRows is how many ranks a table shows.
+const tableRows = 4
+
+func table(by map[int][]int, ranks []int) string {
+	var parts []string
+	for _, r := range ranks[:min(tableRows, len(ranks))] {
+		var peers []string
+		for _, p := range by[r] {
+			if p == procNull {
+				peers = append(peers, "none")
+			} else {
+				peers = append(peers, fmt.Sprint(p))
+			}
+		}
+		if len(peers) > tableRows {
+			peers = append(peers[:tableRows], fmt.Sprintf("… %d in all", len(by[r])))
+		}
+		parts = append(parts, fmt.Sprintf("%d: %s", r, strings.Join(peers, " ")))
+	}
+	text := strings.Join(parts, "; ")
+	if len(ranks) > tableRows {
+		text += fmt.Sprintf("; … %d ranks in all", len(ranks))
+	}
+	return text
+}

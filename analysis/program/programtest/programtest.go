@@ -1,0 +1,181 @@
+// Package programtest has programs that are written by hand, for tests of what reads, folds and prints programs.
+package programtest
+
+import "moriens/analysis/program"
+
+// numbered gives the nodes of a program their numbers, and loops their variables.
+func numbered(p *program.Program) *program.Program {
+	p.Format = program.Format
+	id := 0
+	program.Walk(p.Body, func(n *program.Node, in []*program.Node) {
+		id++
+		n.ID = id
+		if n.Kind != program.KindLoop || n.Trips.Most == 1 {
+			return
+		}
+		loops := 0
+		for _, x := range in {
+			if x.Variable != "" {
+				loops++
+			}
+		}
+		n.Variable = "ijklm"[loops : loops+1]
+	})
+	return p
+}
+
+// A file is where lines are written.
+type file string
+
+func (f file) mpi(line int, function string, count, mpiNS, size int64, peers ...program.Peer) *program.Node {
+	n := &program.Node{Kind: program.KindMPI, Function: function, File: string(f), Line: line, Count: count, MPINS: mpiNS * count, Peers: peers}
+	if size >= 0 {
+		n.Bytes = &program.Spread{Least: size, Most: size, Mean: float64(size)}
+	}
+	return n
+}
+
+func (f file) call(line int, function string, body ...*program.Node) *program.Node {
+	return &program.Node{Kind: program.KindCall, Function: function, File: string(f), Line: line, Body: body}
+}
+
+func (f file) loop(line int, in string, trips *program.Trips, body ...*program.Node) *program.Node {
+	return &program.Node{Kind: program.KindLoop, Function: in, File: string(f), Line: line, Trips: trips, By: program.ByCode, Body: body}
+}
+
+func compute(count, meanNS int64, share float64, clusters ...int32) *program.Node {
+	n := &program.Node{Kind: program.KindCompute, Count: count, MeanNS: float64(meanNS), StdNS: float64(meanNS) / 10, ComputeNS: count * meanNS, Share: share}
+	for _, c := range clusters {
+		n.Clusters = append(n.Clusters, program.ClusterShare{Cluster: c, Bursts: count / int64(len(clusters)), Share: 1 / float64(len(clusters))})
+	}
+	return n
+}
+
+// times are trips that are the same each time.
+func times(n, entries int64, expression string) *program.Trips {
+	return &program.Trips{Least: n, Most: n, Mean: float64(n), Entries: entries, Total: n * entries, Kind: program.TripsConstant, Expression: expression}
+}
+
+func to(kind, text string) program.Peer   { return program.Peer{Way: "to", Kind: kind, Text: text} }
+func from(kind, text string) program.Peer { return program.Peer{Way: "from", Kind: kind, Text: text} }
+
+func onRanks(text string, ranks []int, body ...*program.Node) *program.Node {
+	return &program.Node{Kind: program.KindIf, Ranks: ranks, RanksText: text, By: program.BySequence, Happened: int64(len(ranks)), Of: 4, Body: body}
+}
+
+func when(w program.When, happened, of int64, body ...*program.Node) *program.Node {
+	return &program.Node{Kind: program.KindIf, When: &w, By: program.BySequence, Happened: happened, Of: of, Body: body}
+}
+
+func otherwise(n *program.Node) *program.Node {
+	n.Else = true
+	return n
+}
+
+// Nest is nest.c on four ranks: a recursion, trips in turn, a function with two callers, conditions by rank and trip.
+func Nest() *program.Program {
+	const f = file("/home/x/src/nest.c")
+	next, previous := "(rank+1) mod size", "(rank-1) mod size"
+	halo := func(line int, count, size int64) *program.Node {
+		return f.call(line, "halo",
+			f.mpi(9, "MPI_Irecv", count, 2670, size, from("ring", previous)), f.mpi(10, "MPI_Irecv", count, 631, size, from("ring", next)),
+			f.mpi(11, "MPI_Isend", count, 1270, size, to("ring", next)), f.mpi(12, "MPI_Isend", count, 1090, size, to("ring", previous)),
+			f.mpi(13, "MPI_Waitall", count, 154_000, -1))
+	}
+	dot := func(line int, count, ns int64) *program.Node {
+		return f.call(line, "dot", compute(count, 900, .001), f.mpi(15, "MPI_Allreduce", count, ns, 8))
+	}
+	tree := f.call(38, "tree",
+		when(program.When{Kind: program.WhenDepth, Variable: "depth", Trip: 3}, 32, 60, f.mpi(30, "MPI_Barrier", 32, 229_000, -1)),
+		otherwise(&program.Node{
+			Kind: program.KindIf, By: program.BySequence, Happened: 28, Of: 60,
+			Body: []*program.Node{
+				{Kind: program.KindRecursion, Function: "tree", File: string(f), Line: 31, Count: 28},
+				{Kind: program.KindRecursion, Function: "tree", File: string(f), Line: 31, Count: 28},
+			},
+		}))
+	tree.Recursive = true
+	root := 0
+	bcast, cast := f.mpi(36, "MPI_Bcast", 4, 3_890_000, 4), f.mpi(37, "MPI_Bcast", 28, 7840, 128)
+	bcast.Root, cast.Root = &root, &root
+	self := f.mpi(44, "MPI_Barrier", 200, 1380, -1)
+	self.Comm = "MPI_COMM_SELF"
+	inTurn := &program.Trips{Least: 3, Most: 5, Mean: 3.99, Entries: 400, Total: 1596, Kind: program.TripsCycle, Cycle: []int64{3, 4, 5}, Expression: "(3,4,5 in turn)"}
+	body := f.loop(40, "main", times(100, 4, "100"),
+		compute(400, 178_000, .076, 2, 3), halo(41, 400, 2048),
+		f.call(42, "solve", f.loop(17, "solve", inTurn, halo(18, 1596, 512), compute(1596, 535_000, .91, 1), dot(20, 1596, 337_000))),
+		when(program.When{Kind: program.WhenEvery, Variable: "i", Period: 10}, 40, 400, f.call(43, "report",
+			onRanks("rank == 0", []int{0}, f.loop(25, "report", times(3, 10, "3"), f.mpi(25, "MPI_Recv", 30, 52_200, 4, from("each", "each of 1..3")))),
+			otherwise(onRanks("rank != 0", []int{1, 2, 3}, f.mpi(26, "MPI_Send", 30, 5990, 4, to("constant", "0")))))),
+		onRanks("rank % 2 == 1", []int{1, 3}, compute(200, 35_500, .008), self))
+	body.Explains = .97
+	return numbered(&program.Program{
+		Ranks: 4, Certain: program.Certain{Calls: 1, Time: 1}, Basis: program.ByCode,
+		Body: []*program.Node{
+			f.mpi(34, "MPI_Init", 4, 0, -1), bcast, f.loop(37, "main", times(7, 4, "7"), cast), tree, body, dot(46, 4, 229_000), f.mpi(48, "MPI_Finalize", 4, 50_600_000, -1),
+		},
+	})
+}
+
+// TwoConnections is test-2.c of Martínez Vera's thesis, on two ranks.
+func TwoConnections() *program.Program {
+	const f = file("test2.c")
+	exchange := func(line int, count int64, at program.Node, clusters ...int32) []*program.Node {
+		return []*program.Node{
+			onRanks("rank != 0", []int{1}, f.call(line, "ConnSend", f.mpi(6, "MPI_Send", count, 4760, 4, to("constant", "0")), f.mpi(7, "MPI_Recv", count, 5_020_000, 4, from("constant", "0")))),
+			otherwise(onRanks("rank == 0", []int{0}, compute(count, int64(at.MeanNS), at.Share, clusters...),
+				f.call(line+1, "ConnRecv", f.mpi(12, "MPI_Recv", count, 3_840_000, 4, from("constant", "1")), compute(count, 190, .001), f.mpi(13, "MPI_Send", count, 3260, 4, to("constant", "1"))))),
+		}
+	}
+	outer := f.loop(18, "main", times(10, 2, "10"),
+		f.loop(19, "main", times(2, 20, "2"), exchange(20, 20, program.Node{MeanNS: 101_000, Share: .042}, 2, 4, 9)...),
+		f.loop(23, "main", times(5, 20, "5"), exchange(24, 50, program.Node{MeanNS: 903_000, Share: .93}, 1, 3)...),
+		f.mpi(27, "MPI_Barrier", 20, 2_560_000, -1))
+	outer.Explains = .9
+	return numbered(&program.Program{
+		Ranks: 2, Certain: program.Certain{Calls: 1, Time: 1}, Basis: program.ByCode,
+		Body: []*program.Node{f.mpi(17, "MPI_Init", 2, 0, -1), outer, f.mpi(29, "MPI_Finalize", 2, 59_200_000, -1)},
+	})
+}
+
+// Odd is a program of eight ranks with what is rare: loops that stand for two, unrolled ones, loops of one trip,
+// conditions without a rule, chains of ELSE IF, tables of peers, trips of all kinds, counters, and files of one name.
+func Odd() *program.Program {
+	const f, g = file("/src/solver/step.f90"), file("/src/mesh/step.f90")
+	two := f.loop(10, "run", times(7, 8, "7"), f.mpi(11, "MPI_Allreduce", 56, 20_000, 1<<20))
+	two.StandsFor = 2
+	copies := f.loop(14, "run", times(12, 8, "12"), compute(96, 2_000_000, .5, 1, 2, 3, 4, 5), f.mpi(15, "MPI_Sendrecv", 96, 80_000, 64, to("grid", "+1 in dimension 0 of 4×2"), from("grid", "-1 in dimension 0 of 4×2")))
+	copies.Unrolled = 4
+	copies.Body[0].Counters = []program.CounterMean{{Name: "PAPI_TOT_CYC", Mean: 4e6, N: 96}, {Name: "PAPI_TOT_INS", Mean: 6e6, N: 96}}
+	once := f.loop(18, "run", times(1, 8, "1"), when(program.When{Kind: program.WhenAt, Variable: "i", Trip: 2}, 8, 80, f.mpi(19, "MPI_Barrier", 8, 9000, -1)))
+	spread := f.mpi(31, "MPI_Irecv", 57, 700, -1, from("table", "1,4,2,… of ranks 0,1,2,…"))
+	spread.Bytes = &program.Spread{Least: 8, Most: 250_000, Mean: 4000}
+	spread.LateNS = 57 * 300
+	chance := when(program.When{Kind: program.WhenUnknown}, 57, 400, spread)
+	varies := g.loop(33, "Mesh::balance(std::vector<double> const&, int)", &program.Trips{Least: 3, Most: 9, Mean: 4.5, Entries: 80, Total: 360, Kind: program.TripsVaries, Expression: "3..9", Quartiles: []float64{3, 4, 6}}, g.mpi(34, "MPI_Test", 360, 100, -1))
+	varies.By = program.ByOrder
+	linear := f.loop(40, "run", &program.Trips{Least: 1, Most: 10, Mean: 5.5, Entries: 80, Total: 440, Kind: program.TripsLinear, Expression: "i+1", Linear: &program.Linear{Variable: "i", Slope: 1, Offset: 1}}, f.mpi(41, "MPI_Iprobe", 440, 200, -1))
+	linear.By = program.BySequence
+	byRank := f.loop(43, "run", &program.Trips{Least: 1, Most: 8, Mean: 4.5, Entries: 80, Total: 360, Kind: program.TripsByRank, Expression: "rank+1"}, f.mpi(44, "MPI_Put", 360, 200, 8, to("xor", "rank^1")))
+	balance := g.call(22, "Mesh::balance(std::vector<double> const&, int)", chance, varies)
+	balance.Inlined = true
+	unknown := f.call(50, "checkpoint", f.mpi(51, "MPI_File_write_all", 8, 400_000, 4096))
+	unknown.Note = "caller unknown"
+	steps := f.loop(16, "run", times(10, 8, "10"),
+		once, balance, linear, byRank,
+		onRanks("rank < 2", []int{0, 1}, f.mpi(25, "MPI_Send", 20, 400, 8, to("constant", "7"))),
+		otherwise(onRanks("rank % 2 == 0", []int{2, 4, 6}, f.mpi(27, "MPI_Send", 30, 400, 8, to("mirror", "size-1-rank")))),
+		otherwise(onRanks("", []int{3, 5, 7}, f.mpi(29, "MPI_Recv", 50, 90_000, 8))),
+		when(program.When{Kind: program.WhenLast, Variable: "i"}, 8, 80, compute(8, 100_000, .002, 7)),
+		otherwise(when(program.When{Kind: program.WhenNotLast, Variable: "i"}, 72, 80, compute(72, 900_000, .4, 6))))
+	steps.Explains = .6
+	return numbered(&program.Program{
+		Ranks: 8, Certain: program.Certain{Calls: .9714, Time: .99996}, Basis: program.ByCode, Why: []string{"the code of libmesh.so is not the one that ran"},
+		Body: []*program.Node{two, copies, steps, unknown, compute(8, 50_000, .001), compute(8, 400_000, .01, 9)},
+	})
+}
+
+// All are the programs by name.
+func All() map[string]*program.Program {
+	return map[string]*program.Program{"nest": Nest(), "test2": TwoConnections(), "odd": Odd()}
+}

@@ -1,0 +1,71 @@
+package program_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"moriens/analysis/program"
+	"moriens/analysis/program/drawn"
+)
+
+// input makes of a drawn program what an inference is given.
+func input(p *drawn.Program) *program.Input {
+	in := &program.Input{Worlds: []int{p.Ranks}}
+	for i := range p.Functions {
+		f := &p.Functions[i]
+		in.Functions = append(in.Functions, program.Function{Name: f.Name, File: "drawn.c", Code: &f.Code})
+	}
+	in.Paths = append(in.Paths, program.Path{}) // number 0 is that of no call
+	for _, x := range p.Paths {
+		path := program.Path{MPI: x.MPI, Whole: true}
+		for _, s := range x.Steps {
+			path.Steps = append(path.Steps, program.Step{Function: s.Function, Offset: s.Site, File: "drawn.c", Line: p.Functions[s.Function].Lines[s.Site]})
+		}
+		in.Paths = append(in.Paths, path)
+	}
+	for rank, list := range p.Sequences {
+		calls := make([]uint32, len(list))
+		for k, x := range list {
+			calls[k] = uint32(x) + 1
+		}
+		in.Threads = append(in.Threads, program.Thread{Rank: rank, Calls: program.Calls{Path: calls}})
+	}
+	return in
+}
+
+func drawnProgram(t *rapid.T, recursion bool) *drawn.Program {
+	return drawn.Draw(func(least, most int, what string) int { return rapid.IntRange(least, most).Draw(t, what) },
+		drawn.Options{Functions: 4, Depth: 4, Ranks: 8, Recursion: recursion})
+}
+
+// Of programs at random all is found that is written in them.
+func TestDrawnPrograms(t *testing.T) {
+	for name, recursion := range map[string]bool{"without recursion": false, "with recursion": true} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				p := drawnProgram(t, recursion)
+				in := input(p)
+				s, err := program.Build(in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for rank, thread := range in.Threads {
+					out := s.Expand(s.GroupOf(rank))
+					if len(out) != len(thread.Calls.Path) {
+						t.Fatalf("rank %d: %d calls, want %d", rank, len(out), len(thread.Calls.Path))
+					}
+					for k := range out {
+						if out[k] != thread.Calls.Path[k] {
+							t.Fatalf("rank %d: call %d is %d, want %d", rank, k, out[k], thread.Calls.Path[k])
+						}
+					}
+				}
+				if faults := p.Check(s.Solve().Body); faults != nil {
+					t.Fatal(strings.Join(faults, "\n"))
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,190 @@
+package text
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"moriens/analysis/program"
+	"moriens/internal/units"
+)
+
+// A Column is a figure of each line.
+type Column struct {
+	Name string // by which it is asked for
+	head string
+	cell func(n *program.Node) string
+}
+
+// Counters from which other figures follow.
+const (
+	instructions = "PAPI_TOT_INS"
+	cycles       = "PAPI_TOT_CYC"
+)
+
+var columns = []Column{
+	{"calls", "calls", func(n *program.Node) string {
+		if n.Count == 0 {
+			return ""
+		}
+		return fmt.Sprint(n.Count)
+	}},
+	{"share", "share", func(n *program.Node) string {
+		if n.Share == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%.1f %%", 100*n.Share)
+	}},
+	{"time", "time", func(n *program.Node) string {
+		return duration(float64(n.ComputeNS+n.MPINS), n.Count+n.ComputeNS+n.MPINS)
+	}},
+	{"mean", "mean", func(n *program.Node) string {
+		if n.Kind != program.KindCompute {
+			return ""
+		}
+		return duration(n.MeanNS, n.Count)
+	}},
+	{"std", "std", func(n *program.Node) string {
+		if n.Kind != program.KindCompute {
+			return ""
+		}
+		return duration(n.StdNS, n.Count)
+	}},
+	{"mpi", "MPI", func(n *program.Node) string { return perCall(n, n.MPINS) }},
+	{"late", "late", func(n *program.Node) string { return perCall(n, n.LateNS) }},
+	{"bytes", "bytes", func(n *program.Node) string {
+		switch b := n.Bytes; {
+		case b == nil:
+			return ""
+		case b.Least == b.Most:
+			return bytes(b.Least)
+		default:
+			return strings.TrimSuffix(bytes(b.Least), " B") + ".." + bytes(b.Most)
+		}
+	}},
+	{"ipc", "IPC", func(n *program.Node) string {
+		x := counter(n, instructions) / counter(n, cycles)
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return ""
+		}
+		return fmt.Sprintf("%.2f", x)
+	}},
+	{"mips", "MIPS", func(n *program.Node) string {
+		x := counter(n, instructions) / n.MeanNS * 1e3
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return ""
+		}
+		return units.Integer(int(math.Round(x)))
+	}},
+	{"cluster", "cluster", clusters},
+}
+
+// Defaults are the columns where none are asked for.
+func Defaults() []Column {
+	list, _ := Columns(nil, []string{"calls", "share", "mean", "mpi", "bytes", "cluster"})
+	return list
+}
+
+// Names are those that columns of a program have: figures, and its counters.
+func Names(p *program.Program) []string {
+	var names, counters []string
+	for _, c := range columns {
+		names = append(names, c.Name)
+	}
+	program.Walk(p.Body, func(n *program.Node, _ []*program.Node) {
+		for _, c := range n.Counters {
+			if !slices.Contains(counters, c.Name) {
+				counters = append(counters, c.Name)
+			}
+		}
+	})
+	slices.Sort(counters)
+	return append(names, counters...)
+}
+
+// Columns are those of these names; the first that is none of theirs is returned else. counters are names of counters.
+func Columns(counters, names []string) (list []Column, unknown string) {
+	for _, name := range names {
+		if i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name }); i >= 0 {
+			list = append(list, columns[i])
+			continue
+		}
+		if !slices.Contains(counters, name) {
+			return nil, name
+		}
+		list = append(list, Column{name, name, func(n *program.Node) string {
+			x := counter(n, name)
+			if math.IsNaN(x) {
+				return ""
+			}
+			return units.Integer(int(math.Round(x)))
+		}})
+	}
+	return list, ""
+}
+
+func counter(n *program.Node, name string) float64 {
+	for _, c := range n.Counters {
+		if c.Name == name && c.N > 0 {
+			return c.Mean
+		}
+	}
+	return math.NaN()
+}
+
+// duration is a time; empty where there is nothing that took it.
+func duration(ns float64, of int64) string {
+	if of == 0 {
+		return ""
+	}
+	return units.Duration(ns)
+}
+
+func perCall(n *program.Node, ns int64) string {
+	if n.Kind != program.KindMPI && n.Kind != program.KindOther || n.Count == 0 {
+		return ""
+	}
+	return units.Duration(float64(ns) / float64(n.Count))
+}
+
+// manyBytes is from where on bytes are given in larger units.
+const manyBytes = 100_000
+
+func bytes(n int64) string {
+	if n < manyBytes {
+		return fmt.Sprintf("%d B", n)
+	}
+	return units.Bytes(n).String()
+}
+
+// mostClusters is how many clusters of a line are named.
+const mostClusters = 4
+
+func clusters(n *program.Node) string {
+	var list []string
+	for _, c := range n.Clusters {
+		if c.Cluster > 0 {
+			list = append(list, fmt.Sprint(c.Cluster))
+		}
+	}
+	if len(list) > mostClusters {
+		return strings.Join(list[:mostClusters], " ") + fmt.Sprintf(" +%d", len(list)-mostClusters)
+	}
+	return strings.Join(list, " ")
+}
+
+// figures is the node whose figures a row shows: with those of a body that is folded.
+func (r *row) figures() *program.Node {
+	switch f := r.folded; {
+	case r.node == nil:
+		return new(program.Node)
+	case f == nil:
+		return r.node
+	default:
+		n := *f
+		n.Share += r.node.Share
+		n.ComputeNS += r.node.ComputeNS
+		return &n
+	}
+}

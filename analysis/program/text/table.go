@@ -1,0 +1,133 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	gap        = 2
+	leastCode  = 20 // of the pseudocode, however narrow the terminal is
+	leastName  = 8
+	mostPlaces = 4 // what part of the width places take, 1 / mostPlaces
+)
+
+// A layout is how wide the parts of lines are.
+type layout struct{ id, place, code, source int }
+
+// writeRows prints lines: number, place, pseudocode, figures, source.
+func writeRows(b *strings.Builder, rows []row, columns []Column, o Options) {
+	tails := tailsOf(rows)
+	cells, widths, used := cellsOf(rows, columns)
+	places, sources := make([]string, len(rows)), make([]string, len(rows))
+	l := layout{place: width("FILE:LINE"), code: width("PSEUDOCODE")}
+	for i, r := range rows {
+		places[i] = placed(r.node, tails)
+		if o.Source != nil && r.node != nil && r.node.File != "" && r.node.Line > 0 {
+			sources[i] = o.Source(r.node.File, r.node.Line)
+		}
+		if o.IDs && r.node != nil {
+			l.id = max(l.id, width(fmt.Sprint(r.node.ID)))
+		}
+		l.place, l.code, l.source = max(l.place, width(places[i])), max(l.code, 2*r.depth+width(r.code())), max(l.source, width(sources[i]))
+	}
+	l.fit(o.Width, used)
+	for i := range rows {
+		if i == 0 {
+			l.write(b, "", "FILE:LINE", "PSEUDOCODE", headOf(columns, widths), "")
+		}
+		id := ""
+		if rows[i].node != nil {
+			id = fmt.Sprint(rows[i].node.ID)
+		}
+		l.write(b, id, Middle(places[i], l.place), rows[i].fit(l.code), cells[i], sources[i])
+	}
+}
+
+// fit makes lines with figures that take so much room as wide as they may be.
+func (l *layout) fit(all, figures int) {
+	if all == 0 {
+		return
+	}
+	l.place = min(l.place, max(all/mostPlaces, leastName))
+	left := all - l.place - gap - figures
+	if l.id > 0 {
+		left -= l.id + gap
+	}
+	if l.source > 0 {
+		l.source = min(l.source, max(left/2, leastCode))
+		left -= l.source + gap
+	}
+	l.code = min(l.code, max(left, leastCode))
+}
+
+func (l *layout) write(b *strings.Builder, id, place, code, cells, source string) {
+	line := padded(place, l.place+gap) + padded(code, l.code) + cells
+	if l.id > 0 {
+		line = strings.Repeat(" ", max(0, l.id-width(id))) + id + strings.Repeat(" ", gap) + line
+	}
+	if source != "" {
+		r := []rune(source)
+		if len(r) > l.source {
+			r = append(r[:max(l.source-1, 0)], '…')
+		}
+		line += strings.Repeat(" ", gap) + string(r)
+	}
+	b.WriteString(strings.TrimRight(line, " "))
+	b.WriteByte('\n')
+}
+
+func padded(text string, to int) string { return text + strings.Repeat(" ", max(0, to-width(text))) }
+
+// fit is the pseudocode of a row, whose name and arguments are shortened where it is too wide. Trips and conditions
+// never are.
+func (r *row) fit(most int) string {
+	indent := min(2*r.depth, max(most/2, r.depth))
+	name, arguments := r.name, r.arguments
+	for _, part := range []*string{&name, &arguments} {
+		if over := indent + width(r.before+name+arguments+r.after) - most; over > 0 && *part != "" {
+			*part = Middle(*part, max(width(*part)-over, min(width(*part), leastName)))
+		}
+	}
+	return strings.Repeat(" ", indent) + r.before + name + arguments + r.after
+}
+
+// cellsOf are the figures of rows, aligned; used is how wide they are.
+func cellsOf(rows []row, columns []Column) (cells []string, widths []int, used int) {
+	texts := make([][]string, len(rows))
+	widths = make([]int, len(columns))
+	for k, c := range columns {
+		widths[k] = width(c.head)
+	}
+	for i := range rows {
+		n := rows[i].figures()
+		for k, c := range columns {
+			text := c.cell(n)
+			texts[i] = append(texts[i], text)
+			widths[k] = max(widths[k], width(text))
+		}
+	}
+	for _, line := range texts {
+		cells = append(cells, aligned(line, widths))
+	}
+	for _, w := range widths {
+		used += gap + w
+	}
+	return cells, widths, used
+}
+
+func headOf(columns []Column, widths []int) string {
+	var heads []string
+	for _, c := range columns {
+		heads = append(heads, c.head)
+	}
+	return aligned(heads, widths)
+}
+
+func aligned(cells []string, widths []int) string {
+	var b strings.Builder
+	for k, text := range cells {
+		b.WriteString(strings.Repeat(" ", gap+widths[k]-width(text)) + text)
+	}
+	return b.String()
+}

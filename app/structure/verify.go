@@ -1,0 +1,231 @@
+package structure
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"moriens/analysis/program"
+	"moriens/internal/units"
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+// A Verification says how far a program gives back what was recorded.
+type Verification struct {
+	Threads   int   // that were compared
+	Sequences int   // of these, call by call; of the others the number of each call
+	Calls     int64 // of MPI, of all threads
+	Cut       int   // that ended in the middle: what there is of them was compared
+	Why       string
+	// Differs is the first difference; "" = there is none.
+	Differs string
+}
+
+// Verify goes through the program of a run directory as each of its threads does, and compares that with
+// structure.json, which is made without it: call by call where the order of calls is known and all lines
+// have a rule, else the number of each call.
+func Verify(dir string) (*Verification, error) {
+	m, err := rundir.ReadManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Read(dir, m)
+	if err != nil {
+		return nil, err
+	}
+	s, err := rundir.ReadStructure(dir)
+	if err != nil {
+		return nil, fmt.Errorf("nothing to compare with: %w", err)
+	}
+	paths, err := rundir.ReadCallPaths(dir)
+	if err != nil {
+		return nil, err
+	}
+	v := &verifier{program: p, structure: s, places: placesOf(p, s, paths), made: new(Verification)}
+	if p.Folded() {
+		return nil, errors.New("the program is folded to fit into its file: it cannot be compared call by call")
+	}
+	first := make([]int, len(m.Worlds)+1)
+	for i, w := range m.Worlds {
+		first[i+1] = first[i] + w.Size
+	}
+	for _, t := range s.Threads {
+		if t.World >= len(m.Worlds) {
+			return nil, fmt.Errorf("%s: world %d is not in %s", rundir.StructureFile, t.World, rundir.ManifestFile)
+		}
+		differs, err := v.thread(t, first[t.World]+t.Rank)
+		if err != nil {
+			return nil, err
+		}
+		if v.made.Threads++; differs != "" {
+			v.made.Differs = fmt.Sprintf("%s: %s", t.Short(len(m.Worlds) > 1), differs)
+			break
+		}
+	}
+	return v.made, nil
+}
+
+// String says what was compared.
+func (v *Verification) String() string {
+	text := fmt.Sprintf("equal: %s of %s", units.Count(v.Calls, "call"), units.Count(int64(v.Threads), "thread"))
+	switch {
+	case v.Sequences == v.Threads:
+		text += ", call by call"
+	case v.Sequences > 0:
+		text += fmt.Sprintf(", of %d of them call by call", v.Sequences)
+	}
+	if v.Cut > 0 {
+		text += fmt.Sprintf(", %d of them to where they ended", v.Cut)
+	}
+	if v.Why != "" {
+		text += " (" + v.Why + ")"
+	}
+	return text
+}
+
+// unknownPath is the name of a call path that is not known: of the beginning of a trace.
+const unknownPath = "?"
+
+type verifier struct {
+	program   *program.Program
+	structure *rundir.Structure
+	places    map[*program.Node]map[int]bool // of MPI calls: call paths in structure.json
+	made      *Verification
+}
+
+// placesOf finds the places of MPI calls in structure.json, whose names are what those of call paths begin with.
+func placesOf(p *program.Program, s *rundir.Structure, paths *rundir.CallPathTable) map[*program.Node]map[int]bool {
+	number := make(map[string]int)
+	for i, name := range s.Paths {
+		number[name] = i
+	}
+	places := make(map[*program.Node]map[int]bool)
+	program.Walk(p.Body, func(n *program.Node, _ []*program.Node) {
+		if n.Kind != program.KindMPI {
+			return
+		}
+		places[n] = make(map[int]bool)
+		for _, k := range n.Paths {
+			if k < 0 || k >= len(paths.Paths) {
+				continue
+			}
+			name := paths.Paths[k].Name
+			for end := len(name); end >= 0; end = strings.LastIndexByte(name[:end], '<') {
+				if i, ok := number[name[:end]]; ok {
+					places[n][i] = true
+				}
+			}
+		}
+	})
+	return places
+}
+
+// recorded yields the places that a thread called MPI from; tests of one place in a row are one.
+func (v *verifier) recorded(t rundir.StructureThread) func(yield func(place int) bool) {
+	s := v.structure
+	once := make([]bool, len(s.Paths)) // calls in a row are one: of tests, and of MPI_Finalize, behind which a trace may go on
+	for i, name := range s.Paths {
+		function, _, _ := strings.Cut(name, "@")
+		once[i] = trace.IsPoll(function) || function == "MPI_Finalize"
+	}
+	return func(yield func(place int) bool) {
+		last := -1
+		give := func(place int) bool {
+			if place == last && once[place] || s.Paths[place] == unknownPath {
+				return true
+			}
+			last = place
+			return yield(place)
+		}
+		end := -1
+		for symbol, times := range s.Each(s.Sequences[t.Sequence].Body) {
+			x := &s.Symbols[symbol]
+			for range times {
+				if !give(x.Before) {
+					return
+				}
+			}
+			end = x.After
+		}
+		if end >= 0 {
+			give(end)
+		}
+	}
+}
+
+// thread compares what a thread did, and says where it differs.
+func (v *verifier) thread(t rundir.StructureThread, rank int) (string, error) {
+	q := &v.structure.Sequences[t.Sequence]
+	if q.Mixed == 0 && q.Unordered == 0 {
+		differs, err := v.sequence(t, rank)
+		if !errors.Is(err, program.ErrNoRule) {
+			v.made.Sequences++
+			return differs, err
+		}
+		v.made.Why = "lines without a rule: there the number of each call was compared"
+	} else {
+		v.made.Why = "structure.json does not have the order of all calls: there the number of each call was compared"
+	}
+	return v.counts(t, rank)
+}
+
+func (v *verifier) sequence(t rundir.StructureThread, rank int) (string, error) {
+	var places []int32
+	for place := range v.recorded(t) {
+		places = append(places, int32(place))
+	}
+	cut := len(places) > 0 && t.Thread == 0 && !strings.HasPrefix(v.structure.Paths[places[len(places)-1]], "MPI_Finalize")
+	at, differs := 0, ""
+	err := v.program.Evaluate(rank, t.Thread, func(n *program.Node) bool {
+		switch {
+		case at >= len(places) && cut:
+			v.made.Cut++ // it died, or was not recorded to its end
+		case at >= len(places):
+			differs = fmt.Sprintf("the program goes on with %s after %d calls, which were all", describe(n), at)
+		case !v.places[n][int(places[at])]:
+			differs = fmt.Sprintf("call %d is %s, the program has %s", at+1, v.structure.Paths[places[at]], describe(n))
+		default:
+			at++
+			return true
+		}
+		return false
+	})
+	if err == nil && differs == "" && at < len(places) {
+		differs = fmt.Sprintf("the program ends after %d calls, there were %d: the next is %s", at, len(places), v.structure.Paths[places[at]])
+	}
+	v.made.Calls += int64(at)
+	return differs, err
+}
+
+func describe(n *program.Node) string {
+	return fmt.Sprintf("%s (line %d of the text, %s:%d)", n.Function, n.ID, n.File, n.Line)
+}
+
+func (v *verifier) counts(t rundir.StructureThread, rank int) (string, error) {
+	want := make(map[int]int64)
+	for place := range v.recorded(t) {
+		want[place]++
+		v.made.Calls++
+	}
+	counts, err := v.program.Counts(rank, t.Thread)
+	if err != nil {
+		return "", err
+	}
+	got := make(map[int]int64)
+	for n, count := range counts {
+		for place := range v.places[n] {
+			if len(v.places[n]) == 1 {
+				got[place] += count
+			} else {
+				delete(want, place) // copies of a call: which of them it was is not known
+			}
+		}
+	}
+	for place, n := range want {
+		if got[place] != n {
+			return fmt.Sprintf("%s was called %d times, in the program %d times", v.structure.Paths[place], n, got[place]), nil
+		}
+	}
+	return "", nil
+}

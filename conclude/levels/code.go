@@ -1,0 +1,60 @@
+package levels
+
+import (
+	"moriens/analysis/program"
+	"moriens/trace"
+)
+
+// Codes find what machine code says of the functions that hold the frames of a run.
+type Codes struct {
+	functions []trace.CodeFunction
+	codes     []*program.Code
+	of        map[codeAt]int
+}
+
+type codeAt struct {
+	module, buildID string
+	offset          uint64
+}
+
+// CodesOf takes them from a run.
+func CodesOf(r *trace.Run) Codes {
+	c := Codes{functions: r.Code, of: make(map[codeAt]int)}
+	for i := range r.Code {
+		f := &r.Code[i]
+		c.codes = append(c.codes, programCode(f))
+		for _, s := range f.Sites {
+			c.of[codeAt{f.Module, f.BuildID, s.Offset}] = i
+		}
+	}
+	return c
+}
+
+// At returns the function that holds a frame, and what its code says: nil where that is not known, as f.Refused says.
+// No function: its module was not read, or the frame has none.
+func (c *Codes) At(frame *trace.Frame) (f *trace.CodeFunction, code *program.Code) {
+	i, ok := c.of[codeAt{frame.Module, frame.BuildID, frame.Offset}]
+	if !ok {
+		return nil, nil
+	}
+	return &c.functions[i], c.codes[i]
+}
+
+// programCode puts a function into the form of the inference.
+func programCode(f *trace.CodeFunction) *program.Code {
+	if f.Refused != "" {
+		return nil
+	}
+	c := &program.Code{Follows: f.Follows}
+	for _, l := range f.Loops {
+		loop := program.Loop{Parent: l.Parent, File: l.File, Line: l.Line}
+		for _, s := range l.Scopes {
+			loop.Scopes = append(loop.Scopes, program.Inlined{Function: s.Function, CallFile: s.CallFile, CallLine: s.CallLine})
+		}
+		c.Loops = append(c.Loops, loop)
+	}
+	for _, s := range f.Sites {
+		c.Sites = append(c.Sites, program.Site{Offset: s.Offset, Loop: s.Loop, Column: s.Column})
+	}
+	return c
+}

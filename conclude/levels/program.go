@@ -1,0 +1,257 @@
+package levels
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"moriens/analysis/program"
+	"moriens/analysis/program/text"
+	"moriens/internal/team"
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+// Program is the structure of a run as a program: functions, loops, conditions, computing and calls. It is collective.
+func Program(run *trace.Run, owners team.Threads, workers int) (*program.Program, error) {
+	in := programInput(run, owners, workers)
+	s, err := program.Build(in)
+	if err != nil {
+		return nil, err
+	}
+	return s.Solve(), nil
+}
+
+// smallShare is the share of all computing time below which computation is summed up in the text of a program.
+const smallShare = .005
+
+// DescribeProgram is what the files of a run directory say of a program.
+func DescribeProgram(p *program.Program) (*rundir.Structured, error) {
+	p, err := program.Fold(p, rundir.ProgramBytes)
+	if err != nil {
+		return nil, err
+	}
+	var json, lines bytes.Buffer
+	if err := p.Write(&json); err != nil {
+		return nil, err
+	}
+	if err := text.Write(&lines, p.Select(program.View{MinShare: smallShare}), text.Options{}); err != nil {
+		return nil, err
+	}
+	return &rundir.Structured{JSON: json.Bytes(), Text: lines.String()}, nil
+}
+
+func programInput(run *trace.Run, owners team.Threads, workers int) *program.Input {
+	in := &program.Input{Workers: workers, Team: owners, Sampled: run.Traffic != nil}
+	for i := range run.Worlds {
+		in.Worlds = append(in.Worlds, run.Worlds[i].Size)
+	}
+	for _, c := range run.Counters {
+		in.Counters = append(in.Counters, c.Name)
+	}
+	f := &functions{of: make(map[functionKey]int), code: CodesOf(run)}
+	f.tails = tailsOf(run, f.code)
+	for i := range run.CallPaths {
+		in.Paths = append(in.Paths, f.path(&run.CallPaths[i]))
+	}
+	in.Functions = f.list
+	in.Threads = make([]program.Thread, len(run.Threads))
+	each(run, workers, func(i int) { in.Threads[i] = programThread(run, &run.Threads[i]) })
+	return in
+}
+
+// functions numbers the functions that have machine code.
+type functions struct {
+	list  []program.Function
+	of    map[functionKey]int
+	code  Codes
+	tails *tails
+}
+
+type functionKey struct {
+	module, buildID string
+	entry           uint64
+	name, file      string
+	line            int
+}
+
+// path is a call path from the main function on.
+func (f *functions) path(p *trace.CallPath) program.Path {
+	to := program.Path{MPI: p.Function, Poll: trace.IsPoll(p.Function)}
+	frames := p.Frames
+	for k := range min(startFrames, len(frames)) { // the outermost one may have no name
+		if n := len(frames) - 1 - k; isStart(&frames[n]) {
+			frames, to.Whole = frames[:n], true
+			break
+		}
+	}
+	for n := len(frames); n > 0 && isStart(&frames[n-1]); n-- {
+		frames = frames[:n-1]
+	}
+	// A Fortran program's main function is called by one of C that has no line of it.
+	if n := len(frames); n > 1 && frames[n-1].Function == "main" && frames[n-2].Function == "MAIN__" {
+		frames = frames[:n-1]
+	}
+	for i := range slices.Backward(frames) {
+		to.Steps = append(to.Steps, f.step(&frames[i]))
+		var next *trace.Frame
+		if i > 0 {
+			next = &frames[i-1]
+		}
+		for _, s := range f.tails.between(&frames[i], next, p.Function) {
+			to.Steps = append(to.Steps, f.step(s.Place))
+		}
+	}
+	return to
+}
+
+func (f *functions) step(x *trace.Frame) program.Step {
+	key := functionKey{module: x.Module, buildID: x.BuildID, name: x.Function, file: x.FirstFile, line: x.FirstLine}
+	s := program.Step{Offset: x.Offset, File: x.File, Line: x.Line}
+	if len(x.Inlined) > 0 {
+		outer := &x.Inlined[0]
+		key.name, key.file, key.line = outer.Function, outer.FirstFile, outer.FirstLine
+		for k := range x.Inlined {
+			inner := x.Function
+			if k+1 < len(x.Inlined) {
+				inner = x.Inlined[k+1].Function
+			}
+			// A function of which the compiler has inlined the beginning alone is inlined into its own rest, at its first line.
+			if k == 0 && inner == key.name && x.Inlined[k].Line <= key.line {
+				continue
+			}
+			s.Scopes = append(s.Scopes, program.Inlined{Function: inner, CallFile: x.Inlined[k].File, CallLine: x.Inlined[k].Line})
+		}
+	}
+	name, file, line := key.name, key.file, key.line
+	holder, code := f.code.At(x)
+	if holder != nil && holder.Entry != 0 {
+		key = functionKey{module: x.Module, buildID: x.BuildID, entry: holder.Entry}
+	}
+	n, ok := f.of[key]
+	if !ok {
+		n = len(f.list)
+		f.of[key] = n
+		f.list = append(f.list, program.Function{Name: nameOf(x, name), File: file, Line: line, Code: code})
+	}
+	s.Function = n
+	return s
+}
+
+// nameOf is what a function is called; one without a name is so by its module.
+func nameOf(x *trace.Frame, name string) string {
+	if name == "" && x.Module != "" {
+		return x.Module + "(?)"
+	}
+	return name
+}
+
+// startFrames is how many frames there are at most outside of the first one that is surely of what starts a program.
+const startFrames = 2
+
+// isStart reports whether a frame is of what starts programs and threads, outside of the main function.
+func isStart(f *trace.Frame) bool {
+	switch f.Function {
+	case "_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "start_thread", "clone", "clone3", "__clone", "__clone3":
+		return true
+	}
+	name := filepath.Base(f.Module)
+	for _, system := range []string{"libc.so", "libc-", "libpthread", "ld-linux", "ld-musl", "libc.musl"} {
+		if strings.HasPrefix(name, system) {
+			return true
+		}
+	}
+	return false
+}
+
+func programThread(run *trace.Run, t *trace.Thread) program.Thread {
+	c, b := &t.Calls, &t.Bursts
+	to := program.Thread{
+		World: t.World, Rank: t.Rank, Thread: t.Thread,
+		Calls:  program.Calls{Path: c.Path, EnterNS: c.EnterNS, ExitNS: c.ExitNS, Count: c.Count},
+		Bursts: program.Bursts{Before: b.Before, After: b.After, StartNS: b.StartNS, DurationNS: b.DurationNS, Cluster: b.Kinds(), Counters: b.Counters},
+		Cut:    isCut(run, t),
+		Lost:   len(t.Lost) > 0,
+	}
+	if n := t.Waits.Len(); n > 0 {
+		late := make([]int64, c.Len())
+		for k, call := range t.Waits.Call {
+			late[call] = t.Waits.UntilNS[k] - c.EnterNS[call]
+		}
+		to.Calls.LateNS = late
+	}
+	to.Moved = movedOf(run, t)
+	return to
+}
+
+// isCut reports whether a thread ended in the middle: the last call of a rank's main thread is MPI_Finalize.
+func isCut(run *trace.Run, t *trace.Thread) bool {
+	n := t.Calls.Len()
+	if n == 0 {
+		return false
+	}
+	return t.Calls.Unfinished || t.Thread == 0 && run.CallPaths[t.Calls.Path[n-1]].Function != "MPI_Finalize" && run.CallPaths[t.Calls.Path[0]].Function != ""
+}
+
+// movedOf is what the calls of a thread moved, by call path and peer.
+func movedOf(run *trace.Run, t *trace.Thread) (list []program.Moved) {
+	type key struct {
+		path       uint32
+		from       bool
+		peer, root int32
+		world      bool
+		comm       int32
+	}
+	at := make(map[key]int)
+	add := func(k key, bytes int64) {
+		n, ok := at[k]
+		if !ok {
+			n = len(list)
+			at[k] = n
+			list = append(list, program.Moved{
+				Path: k.path, From: k.from, World: k.world, Peer: k.peer, Root: k.root, Comm: communicatorName(run, k.comm), Least: math.MaxInt64,
+			})
+		}
+		m := &list[n]
+		m.Count++
+		m.Bytes += bytes
+		m.Least, m.Most = min(m.Least, bytes), max(m.Most, bytes)
+	}
+	x := &t.Transfers
+	for k := range x.Len() {
+		from := x.Kind[k] == trace.Received
+		if !from && x.Kind[k] != trace.Sent {
+			continue
+		}
+		world := x.PeerWorld == nil || x.PeerWorld[k] == int32(t.World)
+		add(key{t.Calls.Path[x.Call[k]], from, x.Peer[k], -1, world, x.Comm[k]}, x.Bytes[k])
+	}
+	g := &t.Collectives
+	for k := range g.Len() {
+		if g.Comm[k] >= 0 && run.Communicators[g.Comm[k]].File {
+			continue
+		}
+		add(key{t.Calls.Path[g.Call[k]], false, program.NoPeer, max(-1, g.Root[k]), true, g.Comm[k]}, max(g.Sent[k], g.Received[k]))
+	}
+	return list
+}
+
+// communicatorName says which communicator it is, if not that of all ranks of a world.
+func communicatorName(run *trace.Run, number int32) string {
+	if number < 0 {
+		return ""
+	}
+	c := &run.Communicators[number]
+	switch {
+	case c.Inter:
+		return "an intercommunicator"
+	case len(c.Ranks) == 1:
+		return "MPI_COMM_SELF"
+	case len(c.Ranks) < run.Worlds[c.World].Size:
+		return fmt.Sprintf("%d of %d ranks", len(c.Ranks), run.Worlds[c.World].Size)
+	}
+	return ""
+}

@@ -1,0 +1,51 @@
+package levels
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"moriens/analysis/program"
+	"moriens/analysis/program/programtest"
+	"moriens/trace/rundir"
+)
+
+// The files of a program are read as what was written; one that is too large is folded, and its calls are all counted.
+func TestDescribeProgram(t *testing.T) {
+	s, err := DescribeProgram(programtest.Nest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := program.Read(s.JSON); err != nil || p.Ranks != 4 || !strings.Contains(s.Text, "program  # 4 ranks") || strings.Contains(s.Text, "900 ns") {
+		t.Errorf("%v\n%s", err, s.Text)
+	}
+	large := programtest.Odd()
+	id, calls := 0, int64(0)
+	large.Body = nil
+	for f := range 40 {
+		id++
+		call := &program.Node{ID: id, Kind: program.KindCall, Function: fmt.Sprintf("function%d", f)}
+		large.Body = append(large.Body, call)
+		for k := range 400 {
+			id++
+			n := &program.Node{ID: id, Kind: program.KindMPI, Function: "MPI_Send", File: "a.c", Line: k, Count: int64(k), MPINS: int64(k * (f + 1) * 1000)}
+			call.Body = append(call.Body, n)
+			calls += n.Count
+		}
+	}
+	if s, err = DescribeProgram(large); err != nil {
+		t.Fatal(err)
+	}
+	p, err := program.Read(s.JSON)
+	if err != nil || len(s.JSON) > rundir.ProgramBytes || len(s.JSON) < rundir.ProgramBytes/2 {
+		t.Fatalf("%d bytes: %v", len(s.JSON), err)
+	}
+	program.Walk(p.Body, func(n *program.Node, _ []*program.Node) {
+		if n.Kind == program.KindMPI || n.Kind == program.KindOther {
+			calls -= n.Count
+		}
+	})
+	if calls != 0 || !strings.Contains(s.Text, "function39()") {
+		t.Errorf("%d calls more in the program than in its file", calls)
+	}
+}
