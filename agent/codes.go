@@ -70,7 +70,18 @@ func codeFunction(f *code.Function) *moriensv1.CodeFunction {
 		}
 		x.Sites = append(x.Sites, site)
 	}
+	for i := range f.Code.Next {
+		n := new(moriensv1.CodeNext)
+		for _, to := range f.Code.Next[i] {
+			n.To = append(n.To, uint32(to))
+		}
+		for _, to := range f.Code.Skip[i] {
+			n.Skip = append(n.Skip, uint32(to))
+		}
+		x.Next = append(x.Next, n)
+	}
 	if proto.Size(x) > maxCodeFunction {
+		x.Next = nil
 		for _, l := range x.Loops {
 			l.Scopes = nil
 		}

@@ -34,7 +34,7 @@ int main(int argc, char **argv) { (void)argv; solve(argc); return 0; }
 `
 
 // Of the frames of call paths come, with their places, loops and the order of calls: with the line of a loop's header
-// and what is inlined round it. Of a file that has another build id by now comes nothing.
+// and what is inlined round it. Of a file that has another build id by now comes that it has.
 func TestCodeOfSources(t *testing.T) {
 	testenv.Need(t, "gcc", "objdump")
 	dir := t.TempDir()
@@ -81,8 +81,11 @@ func TestCodeOfSources(t *testing.T) {
 		n.resolveSources(t.Context())
 		n.sources.close()
 		if build == "another" {
-			if len(n.out.messages) > 0 {
-				t.Errorf("another build: %v", n.out.messages)
+			if len(n.out.messages) != 1 || len(n.out.messages[0].GetCode().GetFunctions()) != 1 {
+				t.Fatalf("another build: %v", n.out.messages)
+			}
+			if x := n.out.messages[0].GetCode().Functions[0]; x.Entry != 0 || x.Refused != "the file has another build id than in the process" || len(x.Sites) > 0 {
+				t.Errorf("another build: %v", x)
 			}
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -12,6 +13,7 @@ import (
 	"moriens/agent/ring"
 	"moriens/agent/symbol"
 	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/trace"
 )
 
 const (
@@ -62,6 +64,24 @@ func (n *Node) addSource(m ring.Module, offset uint64) {
 	state.Source = append(state.Source, &moriensv1.SourceFrames{Module: m.Path, BuildId: m.BuildID, Offset: []uint64{offset}})
 }
 
+// ambiguous are modules whose frames cannot be distinguished from those of others: the collector knows modules by the
+// name of their file, which may lie elsewhere on another node, and by their build id.
+func (s sources) ambiguous() map[moduleID]bool {
+	found := make(map[moduleID]bool)
+	first := make(map[string]moduleID) // by name, of those without a build id
+	for id := range s {
+		if id.buildID != "" {
+			continue
+		}
+		name := filepath.Base(id.path)
+		if other, ok := first[name]; ok {
+			found[id], found[other] = true, true
+		}
+		first[name] = id
+	}
+	return found
+}
+
 func (s sources) close() {
 	for _, x := range s {
 		if x.module != nil {
@@ -79,7 +99,12 @@ func (n *Node) resolve(ctx context.Context) {
 }
 
 func (n *Node) resolveSources(ctx context.Context) {
+	ambiguous := n.sources.ambiguous()
 	for id, x := range n.sources {
+		if ambiguous[id] {
+			n.sendCode(id, code.Unread(trace.AmbiguousModule), nil)
+			continue
+		}
 		if x.module == nil {
 			x.module = symbol.Open(id.path, []byte(id.buildID))
 		}
@@ -140,7 +165,7 @@ func (x *source) resolve(ctx context.Context, offsets []uint64) (functions []cod
 	select {
 	case functions = <-read:
 	case <-ctx.Done():
-		return nil, nil
+		return code.Unread("there was no time to read the file"), nil
 	}
 	select {
 	case places = <-resolved:

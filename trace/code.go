@@ -10,7 +10,7 @@ import (
 type CodeFunction struct {
 	Module  string // file name, as that of a Frame
 	BuildID string
-	Entry   uint64 // offset in the module; 0 = no function is known at some return addresses
+	Entry   uint64 // offset in the module; 0 = no function is known at some return addresses, or at all
 
 	Refused string // why nothing is known of its code; empty = the rest says it. Otherwise it has sites alone, if any.
 	Loops   []CodeLoop
@@ -19,7 +19,15 @@ type CodeFunction struct {
 	// of Sites, row behind row, the least bit of a byte first. Bit (a, b): after the call at a the one at b can come,
 	// next or later, in one activation; of a loop within it, without passing its header.
 	Follows [][]byte
+	// Next are, of each site, then of the header of each loop, then of the entry: which of these come next, without
+	// another one between, by their places here; the end of the function has that of the entry. Skip are those
+	// besides, where a loop that holds calls makes no trip. nil = not known.
+	Next, Skip [][]int32
 }
+
+// AmbiguousModule is why nothing is known of the functions of a module (that of entry 0 has it) whose name several
+// files have without a build id, so that they cannot be distinguished.
+const AmbiguousModule = "several files have this name and no build id"
 
 // A CodeLoop is a loop of a function. Outer ones stand before inner ones.
 type CodeLoop struct {
@@ -105,7 +113,60 @@ func (c *CodeFunction) Only(wanted func(offset uint64) bool) CodeFunction {
 			f.Follows = append(f.Follows, selected(matrix, size[l], in[l]))
 		}
 	}
+	for l := range c.Loops {
+		keep = append(keep, number[1+l] > 0)
+	}
+	if c.Next == nil {
+		return f
+	}
+	keep = append(keep, true)
+	all := make([][]int32, len(c.Next))
+	for i := range all {
+		all[i] = slices.Concat(c.Next[i], c.Skip[i])
+	}
+	f.Next, f.Skip = nextOf(c.Next, keep), nextOf(all, keep)
+	for i, list := range f.Skip {
+		f.Skip[i] = slices.DeleteFunc(list, func(to int32) bool { _, is := slices.BinarySearch(f.Next[i], to); return is })
+	}
 	return f
+}
+
+// nextOf is what comes next where only some are kept: what comes after another one comes in its place.
+func nextOf(next [][]int32, keep []bool) (few [][]int32) {
+	place := make([]int32, len(keep)) // -1 = not kept
+	count := int32(0)
+	for k := range place {
+		place[k] = -1
+		if keep[k] {
+			place[k] = count
+			count++
+		}
+	}
+	seen := make([]int, len(next))
+	for k := range next {
+		if place[k] < 0 {
+			continue
+		}
+		var list []int32
+		for open := []int32{int32(k)}; len(open) > 0; {
+			from := open[len(open)-1]
+			open = open[:len(open)-1]
+			for _, to := range next[from] {
+				switch {
+				case seen[to] == k+1:
+					continue
+				case place[to] >= 0:
+					list = append(list, place[to])
+				default:
+					open = append(open, to)
+				}
+				seen[to] = k + 1
+			}
+		}
+		slices.Sort(list)
+		few = append(few, list)
+	}
+	return few
 }
 
 // selected is a matrix of size rows with some of its rows and columns.

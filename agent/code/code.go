@@ -29,8 +29,8 @@ type Function struct {
 	Code    program.Code
 	Reaches []Reach // what each of the sites of Code calls
 
-	heads  [][]uint64 // by loop: the first instructions of its header
-	wanted []uint64   // return addresses whose column, and that of whose loops, is to be looked up
+	bounds [][][]uint64 // by loop: the first instructions of its header, then the last ones of each block that ends a trip
+	wanted []uint64     // return addresses whose column, and that of whose loops, is to be looked up
 }
 
 // maxCalls is up to how many calls of a function all are sites, not only those on call paths of this node: those of
@@ -38,21 +38,24 @@ type Function struct {
 const maxCalls = 512
 
 // Read looks at the functions of a module that hold the return addresses, by entry. Where ctx ends before, the rest is
-// refused. Of a file that is not that of the process nothing is known: no function.
+// refused. Of a file that is not that of the process no function is known, and why.
 func Read(ctx context.Context, m *symbol.Module, returns []uint64) (functions []Function) {
 	err := m.Inspect(func(file, split *elf.File) {
 		functions = read(ctx, file, split, returns)
 	})
 	if err != nil {
-		return nil
+		return Unread(err.Error())
 	}
 	return functions
 }
 
+// Unread is what is known of a module that was not read.
+func Unread(why string) []Function { return []Function{{Refused: why}} }
+
 func read(ctx context.Context, file, split *elf.File, returns []uint64) (functions []Function) {
 	im, fault := newImage(file, split)
 	if fault != "" {
-		return []Function{{Refused: fault}}
+		return Unread(fault)
 	}
 	r := &reader{ctx: ctx, image: im, known: &knowledge{im, make(map[uint64]bool)}, texts: make(map[uint64]*text), owner: make(map[uint64]uint64), parts: make(map[uint64][]*text)}
 	sites := make(map[uint64][]uint64) // by the entry of the span that holds them
@@ -136,6 +139,11 @@ func (r *reader) function(entry uint64, sites []uint64) (f Function) {
 		return f
 	}
 	defer func() { f.Reaches = r.reaches(parts, f.Code.Sites) }()
+	if name := r.returnsTwice(parts); name != "" {
+		f.Refused = "it calls " + name + ", which returns more than once"
+		f.only(sites)
+		return f
+	}
 	few := slices.Sorted(maps.Keys(setOf(append(r.tailsOf(parts), sites...))))
 	all := few
 	if calls := callsOf(parts); len(calls)+len(few) <= maxCalls+len(sites) {
@@ -149,8 +157,8 @@ func (r *reader) function(entry uint64, sites []uint64) (f Function) {
 		}
 		if n, f.Refused = findLoops(r.ctx, g); n != nil {
 			f.Code = n.code(list)
-			for _, l := range n.loops[1:] {
-				f.heads = append(f.heads, g.heads[l.header])
+			for i := range n.loops[1:] {
+				f.bounds = append(f.bounds, n.bounds(&n.loops[1+i]))
 			}
 			return f
 		}
@@ -180,7 +188,7 @@ func callsOf(parts []*text) (list []uint64) {
 }
 
 // Lookups are return addresses whose places Name wants: those of the calls on call paths, what is behind tail calls,
-// and what stands for the headers of the loops round them.
+// and what stands for the headers and the ends of the loops round them.
 func (f *Function) Lookups() (list []uint64) {
 	if f.Refused != "" {
 		return nil
@@ -192,8 +200,10 @@ func (f *Function) Lookups() (list []uint64) {
 		}
 	}
 	for _, l := range f.round() {
-		for _, at := range f.heads[l] {
-			list = append(list, at+1)
+		for _, bound := range f.bounds[l] {
+			for _, at := range bound {
+				list = append(list, at+1)
+			}
 		}
 	}
 	return list
@@ -228,22 +238,105 @@ func (f *Function) Name(place func(at uint64) symbol.Place) {
 		}
 	}
 	for _, l := range f.round() {
-		for _, at := range f.heads[l] {
-			p := place(at + 1)
-			if p.Line == 0 {
-				continue
+		f.nameLoop(l, place)
+	}
+}
+
+// nameLoop sets where a loop is. It lies in the functions that are inlined round its header, round each jump that ends
+// a trip, and round each call in it: a body may begin with a function that is inlined into it, and then the header
+// alone says that the loop is in that one. The line is the least one there of the header and of these jumps: compilers
+// put the condition at the end, and that has the line of the `for`.
+func (f *Function) nameLoop(l int, place func(at uint64) symbol.Place) {
+	var ends []symbol.Place
+	for _, bound := range f.bounds[l] {
+		for _, at := range bound {
+			if p := place(at + 1); p.Line != 0 {
+				ends = append(ends, p)
+				break
 			}
-			f.Code.Loops[l].File, f.Code.Loops[l].Line = p.File, p.Line
-			for i, x := range p.Inlined {
-				name := p.Function
-				if i+1 < len(p.Inlined) {
-					name = p.Inlined[i+1].Function
-				}
-				f.Code.Loops[l].Scopes = append(f.Code.Loops[l].Scopes, program.Inlined{Function: name, CallFile: x.File, CallLine: x.Line})
-			}
-			break
 		}
 	}
+	if len(ends) == 0 {
+		return
+	}
+	scopes := scopesOf(&ends[0])
+	narrow := func(p *symbol.Place) {
+		other, n := scopesOf(p), 0
+		for n < min(len(scopes), len(other)) && scopes[n] == other[n] {
+			n++
+		}
+		scopes = scopes[:n]
+	}
+	for i := range ends {
+		narrow(&ends[i])
+	}
+	for i := range f.Code.Sites {
+		s := &f.Code.Sites[i]
+		if _, ok := slices.BinarySearch(f.wanted, s.Offset); ok && f.within(s.Loop, l) {
+			if p := place(s.Offset); p.Line != 0 {
+				narrow(&p)
+			}
+		}
+	}
+	to := &f.Code.Loops[l]
+	to.Scopes = scopes
+	foreign := true // the line is none of the file that defines the function
+	for i := range ends {
+		at := lineIn(&ends[i], len(scopes))
+		if at.Line == 0 || at.File == at.FirstFile && at.Line < at.FirstLine {
+			continue
+		}
+		if other := at.FirstFile != "" && at.File != at.FirstFile; to.Line == 0 || foreign && !other || foreign == other && at.File == to.File && at.Line < to.Line {
+			to.File, to.Line, foreign = at.File, at.Line, other
+		}
+	}
+}
+
+// within reports whether a loop is another one, or lies in it.
+func (f *Function) within(loop, in int) bool {
+	for loop > in {
+		loop = f.Code.Loops[loop].Parent
+	}
+	return loop == in
+}
+
+// scopesOf are the functions that are inlined round a place, outermost first.
+func scopesOf(p *symbol.Place) (list []program.Inlined) {
+	for i := range p.Inlined {
+		if x := &p.Inlined[i]; !begins(p, i) {
+			list = append(list, program.Inlined{Function: inlinedAt(p, i), CallFile: x.File, CallLine: x.Line})
+		}
+	}
+	return list
+}
+
+func inlinedAt(p *symbol.Place, i int) string {
+	if i+1 < len(p.Inlined) {
+		return p.Inlined[i+1].Function
+	}
+	return p.Function
+}
+
+// begins reports whether a scope is the rest of a function of which the compiler has inlined the beginning: it counts
+// as inlined into that, at its first line.
+func begins(p *symbol.Place, i int) bool {
+	x := &p.Inlined[i]
+	return inlinedAt(p, i) == x.Function && x.Line <= x.FirstLine
+}
+
+// lineIn is the line of a place in the function that lies in so many others: the place's own one, or that of the call
+// of what is inlined there.
+func lineIn(p *symbol.Place, scopes int) symbol.Scope {
+	for i := range p.Inlined {
+		if begins(p, i) {
+			continue
+		}
+		if scopes == 0 {
+			return p.Inlined[i]
+		}
+		scopes--
+	}
+	return symbol.Scope{Function: p.Function, File: p.File, Line: p.Line, FirstFile: p.FirstFile, FirstLine: p.FirstLine}
 }
 
 // findParts finds what spans are parts of functions that lie apart: of the functions of these spans, and those that

@@ -458,6 +458,106 @@ func check(t *testing.T, f *Function) {
 	for i, n := range within {
 		if n == 0 || len(c.Follows[i]) != (n*n+7)/8 {
 			t.Errorf("loop %d: %d sites, %d bytes", i-1, n, len(c.Follows[i]))
+			return
+		}
+	}
+	for loop := -1; loop < len(c.Loops); loop++ {
+		if d := cmp.Diff(c.Follows[1+loop], stepwise(c, loop)); d != "" {
+			t.Errorf("loop %d: what comes next, again and again, is not what follows: %s", loop, d)
+		}
+	}
+}
+
+// stepwise is what follows in a loop by what comes next, and after that, and so on.
+func stepwise(c *program.Code, loop int) []byte {
+	within := func(node int32) bool {
+		at := int(node) - len(c.Sites)
+		switch {
+		case node == c.Outside():
+			return loop < 0
+		case at < 0:
+			at = c.Sites[node].Loop
+		}
+		for at > loop {
+			at = c.Loops[at].Parent
+		}
+		return at == loop
+	}
+	var rows []int32
+	for k := range c.Sites {
+		if within(int32(k)) {
+			rows = append(rows, int32(k))
+		}
+	}
+	bits := make([]byte, (len(rows)*len(rows)+7)/8)
+	for i, a := range rows {
+		seen := make(map[int32]bool)
+		for open := []int32{a}; len(open) > 0; {
+			at := open[len(open)-1]
+			open = open[:len(open)-1]
+			for _, to := range slices.Concat(c.Next[at], c.Skip[at]) {
+				if !seen[to] && to != c.Outside() && within(to) && (loop < 0 || to != c.Header(loop)) {
+					seen[to] = true
+					open = append(open, to)
+				}
+			}
+		}
+		for k, b := range rows {
+			if bit := i*len(rows) + k; seen[b] {
+				bits[bit/8] |= 1 << (bit % 8)
+			}
+		}
+	}
+	return bits
+}
+
+// What comes next passes no other call; where a loop can be left out that is said apart.
+func TestComesNext(t *testing.T) {
+	for source, want := range map[string]string{
+		"int f(int n) { int s = 0; while (1) { s += a(s); if (s > 9) break; s += b(s); } return s + c(s) + 1; }":                             "entry: [0; [0: a; a: b c; b: [0; c: end",
+		"int f(int n) { int s = 0; for (int i = 0; i < 9; i++) { for (int k = 0; k < n; k++) s += a(k); s += b(i); } return s + c(s) + 1; }": "entry: [0; [0: [1 skip b; [1: a; a: [1 b; b: [0 c; c: end",
+	} {
+		path := build(t, "gcc", source+fmt.Sprintf(mains, ""), "abc", "-O2", "-fno-inline", "-fno-tree-vectorize", "-fno-unswitch-loops")
+		calls := callsIn(t, path, "f")
+		f := readAll(t, path, calls)[0]
+		check(t, &f)
+		c := &f.Code
+		name := func(k int32) string {
+			switch {
+			case k == c.Outside():
+				return "end"
+			case int(k) >= len(c.Sites):
+				return fmt.Sprintf("[%d", int(k)-len(c.Sites))
+			}
+			return calls[c.Sites[k].Offset]
+		}
+		var rows []string
+		for k := range c.Next {
+			row := name(int32(k)) + ":"
+			if int32(k) == c.Outside() {
+				row = "entry:"
+			}
+			names := func(list []int32) {
+				var words []string
+				for _, to := range list {
+					words = append(words, name(to))
+				}
+				slices.Sort(words)
+				for _, w := range words {
+					row += " " + w
+				}
+			}
+			if names(c.Next[k]); len(c.Skip[k]) > 0 {
+				row += " skip"
+				names(c.Skip[k])
+			}
+			rows = append(rows, row)
+		}
+		slices.SortFunc(rows, func(a, b string) int {
+			return strings.Compare(strings.Replace(a, "entry", "", 1), strings.Replace(b, "entry", "", 1))
+		})
+		if got := strings.Join(rows, "; "); got != want {
+			t.Errorf("%s\n%s\nwant %s", source, got, want)
 		}
 	}
 }
@@ -483,7 +583,7 @@ func TestWithoutSections(t *testing.T) {
 	}
 	other := symbol.Open(path, []byte{1})
 	defer other.Close()
-	if list := Read(context.Background(), other, slices.Collect(maps.Keys(calls))); list != nil {
+	if list := Read(context.Background(), other, slices.Collect(maps.Keys(calls))); len(list) != 1 || list[0].Entry != 0 || list[0].Refused != "the file has another build id than in the process" {
 		t.Errorf("another build id: %+v", list)
 	}
 }

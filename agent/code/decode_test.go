@@ -338,7 +338,7 @@ c0 03 5f d6  # 103c: ret
 			t.Errorf("in loop %d: %q, want %q", loop, got, want)
 		}
 	}
-	if d := cmp.Diff([][]uint64{{0x100c}, {0x1014}}, got.heads); d != "" {
+	if d := cmp.Diff([][][]uint64{{{0x100c}, {0x1030, 0x102c, 0x1028}}, {{0x1014}, {0x101c, 0x1018}}}, got.bounds); d != "" {
 		t.Error(d)
 	}
 }

@@ -10,9 +10,11 @@ import (
 // last one. A block holds one site at most, as its last instruction.
 type graph struct {
 	heads [][]uint64 // addresses of the first instructions of each block; of a dispatch those of a jump to it
+	ends  [][]uint64 // addresses of the last instructions, the last one first
 	site  []int32    // that ends the block, -1 = none
 	first []int32    // of the block's successors in next
 	next  []int32
+	leave bitmap // blocks that can leave the function, other than by an exception or with the program
 }
 
 func (g *graph) successors(b int32) []int32 { return g.next[g.first[b]:g.first[b+1]] }
@@ -40,6 +42,7 @@ type exit struct {
 	dispatch bool // to wherever nothing else leads
 	at       int  // place of its last instruction
 	site     int32
+	leaves   bool // out of the function
 	apart    bool // the site is where a branch leads, out of the function: what follows the branch does not follow it
 }
 
@@ -71,8 +74,12 @@ func (b *builder) leader(addr uint64) (place int, inside, sound bool) {
 // maxParts bounds the parts of a function.
 const maxParts = 64
 
-// maxHead is how many instructions of a block are asked for the line of a loop.
-const maxHead = 6
+// maxHead and maxEnd are how many instructions at the beginning and at the end of a block are asked for the line of a
+// loop: some have none.
+const (
+	maxHead = 6
+	maxEnd  = 3
+)
 
 // build returns why there is no graph, or the graph of what the entry reaches. Of the sites optional ones may be where
 // nothing leads: they are not in it.
@@ -145,14 +152,18 @@ func (b *builder) leave(part int, e *event, pads []pad) (fault string) {
 		if x.site < 0 && x.falls && len(x.to) == 0 {
 			return ""
 		}
+	case flowEnd:
+		x.leaves = true
 	case flowJump:
 		sound = lead(e.target)
 		x.site = b.tail(t, e, len(x.to) > 0)
+		x.leaves = len(x.to) == 0
 	case flowBranch:
 		x.falls = true
 		sound = lead(e.target)
 		x.site = b.tail(t, e, len(x.to) > 0)
 		x.apart = x.site >= 0
+		x.leaves = len(x.to) == 0
 	case flowIndirect:
 		x.site = b.tail(t, e, false)
 		targets := b.image.decode.tables(b.image, t, e)
@@ -167,6 +178,7 @@ func (b *builder) leave(part int, e *event, pads []pad) (fault string) {
 			lead(addr)
 		}
 		x.dispatch = targets == nil && e.slot == 0
+		x.leaves = targets == nil && e.slot != 0
 	}
 	if !sound {
 		return fmt.Sprintf("%#x leads into the middle of an instruction", t.start+uint64(e.at))
@@ -295,23 +307,30 @@ func (b *builder) reach(optional func(site uint64) bool) (*graph, string) {
 		g.site = append(g.site, -1)
 		switch {
 		case k > dispatch:
-			g.heads = append(g.heads, nil) // no loop begins there
+			g.heads, g.ends = append(g.heads, nil), append(g.ends, nil) // it is in no loop
 		case k == dispatch:
-			g.heads = append(g.heads, b.addresses(through.at, through.end))
+			jump := b.addresses(through.at, through.end)
+			g.heads, g.ends = append(g.heads, jump), append(g.ends, jump)
 		default:
-			g.heads = append(g.heads, b.addresses(int(b.blocks[k]), int(b.blocks[k+1])))
+			from, to := int(b.blocks[k]), int(b.blocks[k+1])
+			g.heads, g.ends = append(g.heads, b.addresses(from, to)), append(g.ends, b.last(from, to))
 		}
 	}
+	g.leave = newBitmap(len(g.site))
 	for i := range b.exits {
 		x := &b.exits[i]
-		if x.site < 0 {
-			continue
-		}
 		block := b.holding(x.at)
 		if x.apart {
 			block = apart[i]
 		}
-		if k := number[block]; k >= 0 {
+		k := number[block]
+		if k >= 0 && x.leaves {
+			g.leave.set(int(k))
+		}
+		if x.site < 0 {
+			continue
+		}
+		if k >= 0 {
 			g.site[k] = x.site
 		} else if site := b.sites[x.site]; !optional(site) {
 			return nil, fmt.Sprintf("nothing is known to lead to the call before %#x", site)
@@ -347,6 +366,21 @@ func (b *builder) addresses(from, to int) (list []uint64) {
 		}
 		for at := t.starts.next(from - b.bases[i]); at >= 0 && at < to-b.bases[i] && len(list) < maxHead; at = t.starts.next(at + 1) {
 			list = append(list, t.start+uint64(at))
+		}
+	}
+	return list
+}
+
+// last are those of the last instructions between two places, backwards.
+func (b *builder) last(from, to int) (list []uint64) {
+	for i, t := range b.parts {
+		if from < b.bases[i] || from >= b.bases[i]+len(t.code) {
+			continue
+		}
+		for at := to - b.bases[i] - 1; at >= from-b.bases[i] && len(list) < maxEnd; at-- {
+			if t.starts.has(at) {
+				list = append(list, t.start+uint64(at))
+			}
 		}
 	}
 	return list

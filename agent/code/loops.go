@@ -35,7 +35,8 @@ type nest struct {
 // A loop holds sites; the first of a nest is the function itself.
 type loop struct {
 	parent  int
-	header  int32 // -1 = none
+	header  int32   // -1 = none
+	latches []int32 // blocks that lead back to the header, and those that lead out of the loop
 	sites   []int32
 	follows []byte
 }
@@ -71,6 +72,9 @@ func findLoops(ctx context.Context, g *graph) (n *nest, fault string) {
 		}
 		components := n.components(x)
 		l := loop{parent: x.parent, header: x.header}
+		if x.header >= 0 {
+			l.latches = n.latches(x.blocks, x.header)
+		}
 		if fault = n.follow(&l, x, components); fault != "" {
 			return nil, fault
 		}
@@ -87,6 +91,26 @@ func findLoops(ctx context.Context, g *graph) (n *nest, fault string) {
 		left = append(left, inner...)
 	}
 	return n, ""
+}
+
+// latches are the blocks of a loop, whose region is known, that end one of its trips.
+func (n *nest) latches(blocks []int32, header int32) (list []int32) {
+	for _, k := range blocks {
+		if slices.ContainsFunc(n.successors(k), func(to int32) bool { return to == header || n.region[to] != n.region[k] }) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// bounds are the addresses of the first instructions of a loop's header, then of the last ones of each block that ends
+// a trip.
+func (n *nest) bounds(l *loop) [][]uint64 {
+	list := [][]uint64{n.heads[l.header]}
+	for _, k := range l.latches {
+		list = append(list, n.ends[k])
+	}
+	return list
 }
 
 // postorder lists the blocks as a depth-first search leaves them.
@@ -267,5 +291,6 @@ func (n *nest) code(sites []uint64) (c program.Code) {
 			c.Sites = append(c.Sites, program.Site{Offset: at, Loop: loopOf[i]})
 		}
 	}
+	n.comesNext(&c, sites)
 	return c
 }

@@ -34,6 +34,41 @@ func endsProgram(name string) bool {
 	return endings[name]
 }
 
+// twice are functions from whose call a program may return more than once: after any later call it goes on there.
+var twice = map[string]bool{
+	"setjmp": true, "_setjmp": true, "__setjmp": true, "sigsetjmp": true, "_sigsetjmp": true, "__sigsetjmp": true,
+	"getcontext": true, "vfork": true, "__vfork": true,
+}
+
+// returnsTwice is what a function calls of these; empty: none.
+func (r *reader) returnsTwice(parts []*text) string {
+	for _, t := range parts {
+		for i := range t.events {
+			if e := &t.events[i]; e.flow == flowCall {
+				if name := r.nameOf(e); twice[name] {
+					return name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// nameOf is the symbol of what an event calls; empty: it has none.
+func (r *reader) nameOf(e *event) string {
+	slot := e.slot
+	if e.target != 0 {
+		if slot = r.image.linkage(e.target); slot == 0 {
+			if s, ok := r.image.at(e.target); ok && s.start == e.target {
+				return s.name
+			}
+			return ""
+		}
+	}
+	name, _, _ := strings.Cut(r.image.slots[slot], "@")
+	return name
+}
+
 const (
 	// maxExplored bounds the instructions of a called function that are looked at to see whether it returns, and
 	// maxExploredDepth those that it calls itself.

@@ -123,6 +123,9 @@ func (s *solver) more(b int32) []index {
 		}
 		list = append(list, depth)
 	}
+	if s.atLeast[b] || s.counted[b] {
+		return list // how often it was executed before is not known
+	}
 	n := index{name: numberOfExecutions, values: make([][]uint32, len(s.groups))}
 	for g := range s.groups {
 		n.values[g] = make([]uint32, s.groups[g].Tree.Executions[b])
@@ -133,12 +136,18 @@ func (s *solver) more(b int32) []index {
 	return append(list, n)
 }
 
+// What a group did in the executions in question.
+const (
+	no = iota
+	some
+	yes
+)
+
 // rule finds when an item comes: u are the executions in question, c those of them in which it was executed.
 func (s *solver) rule(b int32, u, c set) rule {
 	if c.equal(u) {
 		return rule{always: true, known: true}
 	}
-	const no, some, yes = 0, 1, 2
 	state := make([]int, len(s.groups)) // -1: the group does not come here
 	rankState := make(map[int]int)
 	mixed := false
@@ -173,62 +182,72 @@ func (s *solver) rule(b int32, u, c set) rule {
 		}
 		slices.Sort(of)
 		slices.Sort(in)
-		return rule{ranks: in, text: rankRule(in, of, s.size), known: true}
+		return rule{ranks: in, text: s.whichRanks(in, of), known: true}
 	}
 	if mixed {
 		return rule{}
 	}
 	for v, w := range s.candidates(b, u, c, state) {
-		// On which ranks: on those where it holds, and not on those where it would but nothing was executed.
-		var of, in []int
-		fits := true
-		for g := range s.groups {
-			if state[g] < 0 {
-				continue
-			}
-			on := w.fits(v, g, u[g], c[g])
-			if !on && state[g] != no {
-				fits = false
-				break
-			}
-			for _, t := range s.groups[g].Threads {
-				of = append(of, s.rank(t))
-				if on {
-					in = append(in, s.rank(t))
-				}
-			}
-		}
+		in, of, fits := s.onRanks(v, w, u, c, state)
 		if !fits {
 			continue
 		}
-		slices.Sort(of)
-		slices.Sort(in)
-		of, in = slices.Compact(of), slices.Compact(in)
-		r := rule{when: w, words: w.text(), known: true}
+		r := rule{when: w, words: w.text(s.size), known: true}
 		if len(in) < len(of) {
-			r.ranks, r.text = in, rankRule(in, of, s.size)
+			r.ranks, r.text = in, s.whichRanks(in, of)
 		}
 		return r
 	}
 	return rule{}
 }
 
+// onRanks are the ranks on which a condition holds, of those that come here: not those on which it would, but nothing
+// was executed. fits = false: it is broken on a rank that executed something.
+func (s *solver) onRanks(v index, w *When, u, c set, state []int) (in, of []int, fits bool) {
+	for g := range s.groups {
+		if state[g] < 0 {
+			continue
+		}
+		on := false
+		for k, t := range s.groups[g].Threads {
+			r := s.rank(t)
+			if k == 0 || w.Rank != 0 {
+				on = w.fits(v, g, u[g], c[g], int64(r))
+			}
+			if !on && state[g] != no {
+				return nil, nil, false
+			}
+			of = append(of, r)
+			if on {
+				in = append(in, r)
+			}
+		}
+	}
+	slices.Sort(of)
+	slices.Sort(in)
+	return slices.Compact(in), slices.Compact(of), true
+}
+
 // candidates are the conditions that hold in all groups that executed the item sometimes, those on the innermost loop
-// first.
+// first, those that follow the rank too last.
 func (s *solver) candidates(b int32, u, c set, state []int) iter.Seq2[index, *When] {
 	return func(yield func(index, *When) bool) {
-		for _, v := range s.more(b) {
-			for _, w := range s.fit(v, u, c, state) {
-				if !yield(v, w) {
-					return
+		variables := s.more(b)
+		for _, fit := range []func(index, set, set, []int) []*When{s.fit, s.fitByRank} {
+			for _, v := range variables {
+				for _, w := range fit(v, u, c, state) {
+					if !yield(v, w) {
+						return
+					}
 				}
 			}
 		}
 	}
 }
 
-// fits says whether a condition holds in those of the executions in which the item was executed, and in no other.
-func (w *When) fits(v index, g int, u, c []uint64) bool {
+// fits says whether a condition holds in those of the executions in which the item was executed, and in no other, on a
+// rank of a group.
+func (w *When) fits(v index, g int, u, c []uint64, rank int64) bool {
 	if v.values[g] == nil {
 		return false
 	}
@@ -237,20 +256,21 @@ func (w *When) fits(v index, g int, u, c []uint64) bool {
 		if v.last != nil && v.last[g] != nil {
 			last = v.last[g][n]
 		}
-		if w.holds(int64(v.values[g][n]), int64(last)) != has(c, n) {
+		if w.holds(int64(v.values[g][n]), int64(last), rank) != has(c, n) {
 			return false
 		}
 	}
 	return true
 }
 
-// holds says whether a condition holds in a trip of so many.
-func (w *When) holds(x, last int64) bool {
+// holds says whether a condition holds in a trip of so many, on a rank.
+func (w *When) holds(x, last, rank int64) bool {
+	x += w.Rank * rank
 	switch w.Kind {
 	case WhenEvery:
-		return x%w.Period == w.Offset
+		return rest(x, w.Period) == w.Offset
 	case WhenNotEvery:
-		return x%w.Period != w.Offset
+		return rest(x, w.Period) != w.Offset
 	case WhenAt, WhenDepth:
 		return x == w.Trip || slices.Contains(w.Trips, x)
 	case WhenNotAt:
@@ -269,37 +289,72 @@ func (w *When) holds(x, last int64) bool {
 	return false
 }
 
-func (w *When) text() string {
-	switch v := w.Variable; w.Kind {
+// rest is the remainder that is not negative.
+func rest(x, period int64) int64 { return (x%period + period) % period }
+
+func (w *When) text(size int) string {
+	v := w.Variable
+	figure := func(x int64) string { return w.figure(x, size) }
+	switch w.Kind {
 	case WhenEvery:
-		return fmt.Sprintf("%s %% %d == %d", v, w.Period, w.Offset)
+		return w.remainder("==", size)
 	case WhenNotEvery:
-		return fmt.Sprintf("%s %% %d != %d", v, w.Period, w.Offset)
+		return w.remainder("!=", size)
 	case WhenAt, WhenDepth:
 		if w.Trips != nil {
 			return fmt.Sprintf("%s in %s", v, commas(w.Trips))
 		}
-		return fmt.Sprintf("%s == %d", v, w.Trip)
+		return fmt.Sprintf("%s == %s", v, figure(w.Trip))
 	case WhenNotAt:
 		if w.Trips != nil {
 			return fmt.Sprintf("%s not in %s", v, commas(w.Trips))
 		}
-		return fmt.Sprintf("%s != %d", v, w.Trip)
+		return fmt.Sprintf("%s != %s", v, figure(w.Trip))
 	case WhenFrom:
-		return fmt.Sprintf("%s >= %d", v, w.Trip)
+		return fmt.Sprintf("%s >= %s", v, figure(w.Trip))
 	case WhenTo:
-		return fmt.Sprintf("%s <= %d", v, w.Trip)
+		return fmt.Sprintf("%s <= %s", v, figure(w.Trip))
 	case WhenRange:
 		if w.Stride > 1 {
-			return fmt.Sprintf("%s in %d..%d:%d", v, w.First, w.Last, w.Stride)
+			return fmt.Sprintf("%s in %s..%s:%d", v, figure(w.First), figure(w.Last), w.Stride)
 		}
-		return fmt.Sprintf("%s in %d..%d", v, w.First, w.Last)
+		return fmt.Sprintf("%s in %s..%s", v, figure(w.First), figure(w.Last))
 	case WhenLast:
 		return v + " is the last"
 	case WhenNotLast:
 		return v + " is not the last"
 	}
 	return ""
+}
+
+// figure is the trip at which the condition's figure is reached: on each rank another one where it follows the rank.
+func (w *When) figure(x int64, size int) string {
+	switch {
+	case w.Rank == 0:
+		return fmt.Sprint(x)
+	case w.Rank == 1 && x == int64(size)-1 && size > 2:
+		return "size-1-rank"
+	}
+	return affine("rank", -w.Rank, x)
+}
+
+// remainder is a condition on that of a trip.
+func (w *When) remainder(is string, size int) string {
+	period := fmt.Sprint(w.Period)
+	if w.Rank != 0 && w.Period == int64(size) && size > 2 {
+		period = "size"
+	}
+	switch {
+	case w.Rank == 0:
+		return fmt.Sprintf("%s %% %s %s %d", w.Variable, period, is, w.Offset)
+	case w.Rank > 0:
+		return fmt.Sprintf("(%s + rank) %% %s %s %d", w.Variable, period, is, w.Offset)
+	case w.Offset == 0 && w.Period >= int64(size):
+		return fmt.Sprintf("%s %% %s %s rank", w.Variable, period, is)
+	case w.Offset == 0:
+		return fmt.Sprintf("%s %% %s %s rank %% %s", w.Variable, period, is, period)
+	}
+	return fmt.Sprintf("%s %% %s %s (rank+%d) %% %s", w.Variable, period, is, w.Offset, period)
 }
 
 func commas(list []int64) string {
@@ -311,7 +366,7 @@ func (s *solver) fit(v index, u, c set, state []int) (list []*When) {
 	var seen []uint8 // by value: bit 0: it was executed, bit 1: it was not
 	lastCame, lastNot := true, true
 	for g := range s.groups {
-		if state[g] != 1 {
+		if state[g] != some {
 			continue
 		}
 		if v.values[g] == nil {
@@ -369,6 +424,106 @@ func (s *solver) fit(v index, u, c set, state []int) (list []*When) {
 	return list
 }
 
+// fitByRank finds conditions on a variable plus, or minus, the rank, that hold on all ranks that executed the item:
+// those of colours that alternate over ranks, of ranks in turn, of a front that goes from rank to rank.
+func (s *solver) fitByRank(v index, u, c set, state []int) (list []*When) {
+	if v.name == depthOfRecursion {
+		return nil
+	}
+	seen := make([][]uint8, len(s.groups)) // by value: bit 0: it was executed, bit 1: it was not
+	ranks := make(map[int64]bool)
+	highest := int64(0)
+	for g := range s.groups {
+		if state[g] != some && state[g] != yes {
+			continue
+		}
+		if v.values[g] == nil {
+			return nil
+		}
+		for n := range all(u[g]) {
+			x := int(v.values[g][n])
+			if x >= len(seen[g]) {
+				seen[g] = append(seen[g], make([]uint8, x+1-len(seen[g]))...)
+			}
+			if has(c[g], n) {
+				seen[g][x] |= 1
+			} else {
+				seen[g][x] |= 2
+			}
+			if seen[g][x] == 3 {
+				return nil
+			}
+		}
+		for _, t := range s.groups[g].Threads {
+			r := int64(s.rank(t))
+			ranks[r], highest = true, max(highest, r)
+		}
+	}
+	if len(ranks) < 2 {
+		return nil
+	}
+	for _, sign := range []int64{1, -1} {
+		above := int64(0) // is added, so that no value is negative
+		if sign < 0 {
+			above = highest
+		}
+		for _, w := range s.shifted(seen, sign, above) {
+			w.Variable, w.Rank = v.name, sign
+			switch w.Kind {
+			case WhenEvery, WhenNotEvery:
+				w.Offset = rest(w.Offset-above, w.Period)
+			case WhenRange:
+				w.First, w.Last = w.First-above, w.Last-above
+			default:
+				w.Trip -= above
+			}
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// shifted are the conditions on what was seen in each group, as the ranks shift it.
+func (s *solver) shifted(seen [][]uint8, sign, above int64) []*When {
+	var sum []uint8
+	for g := range seen {
+		if seen[g] == nil {
+			continue
+		}
+		for _, t := range s.groups[g].Threads {
+			shift := int(sign*int64(s.rank(t)) + above)
+			if n := shift + len(seen[g]) - len(sum); n > 0 {
+				sum = append(sum, make([]uint8, n)...)
+			}
+			for x, bits := range seen[g] {
+				if sum[shift+x] |= bits; sum[shift+x] == 3 {
+					return nil
+				}
+			}
+		}
+	}
+	var came, not []int64
+	for x, bits := range sum {
+		switch bits {
+		case 1:
+			came = append(came, int64(x))
+		case 2:
+			not = append(not, int64(x))
+		}
+	}
+	list := expressions(came, not)
+	// What has one trip on the one side of all others is a limit that no rank reaches.
+	slices.SortStableFunc(list, func(a, b *When) int { return limits(b) - limits(a) })
+	return list
+}
+
+func limits(w *When) int {
+	if w.Kind == WhenFrom || w.Kind == WhenTo {
+		return 1
+	}
+	return 0
+}
+
 // expressions are conditions that hold for all of yes and for none of no, the simplest first; both are sorted.
 func expressions(yes, no []int64) (list []*When) {
 	if len(yes) == 0 || len(no) == 0 {
@@ -395,27 +550,30 @@ func expressions(yes, no []int64) (list []*When) {
 	}
 	w := &When{Kind: WhenRange, First: first, Last: last, Stride: max(1, differences(yes))}
 	if w.Stride == 1 || len(yes) > 2 {
-		if !slices.ContainsFunc(no, func(x int64) bool { return w.holds(x, 0) }) {
+		if !slices.ContainsFunc(no, func(x int64) bool { return w.holds(x, 0, 0) }) {
 			list = append(list, w)
 		}
 	}
 	return list
 }
 
-// A list of trips has so many at most, and they are at most this part of all trips: else it says nothing.
+// A list of trips has so many at most, and they are at most this part of all trips: else it says nothing. One that is
+// short says what it does anyway, if it has less than half of them.
 const (
 	longestList = 8
 	partOfTrips = 3
+	shortList   = 3
 )
 
 // few lists the trips of a condition that holds in few of them, or in all but a few.
 func few(yes, no []int64) []*When {
 	all := len(yes) + len(no)
+	longest := max(min(longestList, all/partOfTrips), min(shortList, (all-1)/2))
 	switch {
 	case len(yes) == 0 || len(no) == 0:
-	case len(yes) <= min(longestList, all/partOfTrips):
+	case len(yes) <= longest:
 		return []*When{{Kind: WhenAt, Trip: yes[0], Trips: yes}}
-	case len(no) <= min(longestList, all/partOfTrips):
+	case len(no) <= longest:
 		return []*When{{Kind: WhenNotAt, Trip: no[0], Trips: no}}
 	}
 	return nil

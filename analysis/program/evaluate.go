@@ -20,7 +20,7 @@ func (p *Program) Counts(rank, thread int) (map[*Node]int64, error) {
 	})
 	Walk(p.Body, func(n *Node, _ []*Node) {
 		for _, x := range n.Each {
-			if slices.Contains(x.Ranks, rank) {
+			if x.has(rank, thread) {
 				counts[n] += x.Count
 			}
 		}
@@ -35,9 +35,9 @@ func (p *Program) Evaluate(rank, thread int, visit func(n *Node) bool) error {
 }
 
 func (p *Program) evaluate(rank, thread int, skip bool, visit func(n *Node) bool) error {
-	e := &evaluation{rank: rank, skip: skip, visit: visit, done: make(map[*Node]int64), values: make(map[string]trip), entries: make(map[*Node]int64)}
+	e := &evaluation{rank: rank, thread: thread, skip: skip, visit: visit, done: make(map[*Node]int64), values: make(map[string]trip), entries: make(map[*Node]int64)}
 	list := p.Body
-	if len(list) > 0 && list[0].Threads != nil { // functions in which threads began
+	if len(list) > 0 && list[0].Kind == KindCall && list[0].Threads != nil { // functions in which threads began
 		list = nil
 		for _, n := range p.Body {
 			if slices.Contains(n.Threads, thread) && (n.Ranks == nil || slices.Contains(n.Ranks, rank)) {
@@ -65,6 +65,7 @@ type trip struct{ at, last int64 }
 
 type evaluation struct {
 	rank    int
+	thread  int
 	skip    bool // lines without a rule
 	visit   func(n *Node) bool
 	done    map[*Node]int64 // executions of bodies that have begun
@@ -120,6 +121,9 @@ func (e *evaluation) holds(n, owner *Node) (bool, error) {
 	if n.Ranks != nil && !slices.Contains(n.Ranks, e.rank) {
 		return false, nil
 	}
+	if n.Threads != nil && !slices.Contains(n.Threads, e.thread) {
+		return false, nil
+	}
 	if n.When == nil {
 		return true, nil
 	}
@@ -127,15 +131,15 @@ func (e *evaluation) holds(n, owner *Node) (bool, error) {
 	case w.Kind == WhenUnknown:
 		return false, fmt.Errorf("line %d: %w", n.ID, ErrNoRule)
 	case w.Variable == numberOfExecutions:
-		return w.holds(e.done[owner]-1, 0), nil
+		return w.holds(e.done[owner]-1, 0, int64(e.rank)), nil
 	case w.Variable == depthOfRecursion:
-		return w.holds(e.depth, 0), nil
+		return w.holds(e.depth, 0, 0), nil
 	default:
 		v, ok := e.values[w.Variable]
 		if !ok {
 			return false, fmt.Errorf("line %d: no loop round it has a trip %q", n.ID, w.Variable)
 		}
-		return w.holds(v.at, v.last), nil
+		return w.holds(v.at, v.last, int64(e.rank)), nil
 	}
 }
 

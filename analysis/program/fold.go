@@ -3,17 +3,22 @@ package program
 import (
 	"slices"
 	"sort"
+	"strconv"
 )
 
 // Fold is a program whose file has at most so many bytes: what takes less of the time than a threshold is summed up,
 // neighbours together, by the least threshold that fits. Branches of one condition are folded together, or not at all.
-// What remains keeps its number.
+// What remains keeps its number. What was folded keeps the numbers of its call paths, unless there is no room for them.
 func Fold(p *Program, bytes int) (*Program, error) {
 	var c counter
 	if err := p.Write(&c); err != nil || int(c) <= bytes || len(p.Body) == 0 {
 		return p, err
 	}
 	f := newFolder(p)
+	f.paths = make(map[*Node]int)
+	for _, n := range p.Body {
+		f.listed(n)
+	}
 	sizes := make(map[*Node]int)
 	head := int(c) - sizesOf(p.Body, 1, sizes)
 	var weights []int64
@@ -22,8 +27,31 @@ func Fold(p *Program, bytes int) (*Program, error) {
 	}
 	slices.Sort(weights)
 	weights = slices.Compact(weights)
-	least := sort.Search(len(weights)-1, func(i int) bool { return head+f.size(p.Body, 1, weights[i], sizes) <= bytes })
+	fits := func(i int) bool { return head+f.size(p.Body, 1, weights[i], sizes) <= bytes }
+	least := sort.Search(len(weights)-1, fits)
+	if !fits(least) {
+		f.paths = nil
+		least = sort.Search(len(weights)-1, fits)
+	}
 	return f.below(p, weights[least]), nil
+}
+
+// listed finds how many bytes the numbers of a line's call paths take at most, with those in it.
+func (f folder) listed(n *Node) (bytes int) {
+	for _, k := range n.Paths {
+		bytes += len(strconv.Itoa(k)) + 1
+	}
+	for _, k := range n.After {
+		bytes += len(strconv.Itoa(k)) + 1
+	}
+	for _, pair := range n.Around {
+		bytes += len(strconv.Itoa(pair[1])) + 1
+	}
+	for _, x := range n.Body {
+		bytes += f.listed(x)
+	}
+	f.paths[n] = bytes
+	return bytes
 }
 
 // sizesOf finds how many bytes the lines of nodes take in the file, each without those in it, and in total.
@@ -40,8 +68,8 @@ func sizesOf(list []*Node, depth int, sizes map[*Node]int) (all int) {
 }
 
 // aroundLine is what a line has beside its node and the indent: its end, and a comma. otherBytes is what a node takes
-// at most that others were folded into.
-const aroundLine, otherBytes = 2, 256
+// at most that others were folded into, listsBytes what the names of its lists take.
+const aroundLine, otherBytes, listsBytes = 2, 256, 32
 
 // size is how many bytes a body takes at most that is folded below a threshold.
 func (f folder) size(list []*Node, depth int, threshold int64, sizes map[*Node]int) (all int) {
@@ -50,8 +78,14 @@ func (f folder) size(list []*Node, depth int, threshold int64, sizes map[*Node]i
 		if f.heaviest(branches) < threshold {
 			if !small {
 				all += otherBytes + aroundLine + depth
+				if f.paths != nil {
+					all += listsBytes
+				}
 			}
 			small = true
+			for _, n := range branches {
+				all += f.paths[n]
+			}
 			continue
 		}
 		small = false
@@ -80,10 +114,13 @@ func (c *counter) Write(text []byte) (int, error) {
 }
 
 // A folder has what the lines of a program take with what lies in them, in ns of all ranks.
-type folder struct{ weights map[*Node]int64 }
+type folder struct {
+	weights map[*Node]int64
+	paths   map[*Node]int // bytes of the numbers of call paths; nil: what is folded does not keep them
+}
 
 func newFolder(p *Program) folder {
-	f := folder{make(map[*Node]int64)}
+	f := folder{weights: make(map[*Node]int64)}
 	for _, n := range p.Body {
 		f.weigh(n)
 	}
@@ -124,6 +161,9 @@ func (f folder) body(list []*Node, threshold int64) []*Node {
 			}
 			for _, n := range branches {
 				small.take(n)
+				if f.paths != nil {
+					small.takePaths(n)
+				}
 			}
 			continue
 		}
@@ -134,7 +174,29 @@ func (f folder) body(list []*Node, threshold int64) []*Node {
 			out = append(out, &kept)
 		}
 	}
+	for _, n := range out {
+		if n.Kind == KindOther {
+			n.Paths, n.After = distinct(n.Paths), distinct(n.After)
+		}
+	}
 	return out
+}
+
+func distinct(list []int) []int {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// takePaths adds the call paths of a line, with what lies in it, to those of what was folded.
+func (o *Node) takePaths(n *Node) {
+	o.Paths, o.After = append(o.Paths, n.Paths...), append(o.After, n.After...)
+	for _, pair := range n.Around {
+		o.After = append(o.After, pair[1])
+	}
+	for _, x := range n.Body {
+		o.takePaths(x)
+	}
 }
 
 // take adds a line, with what lies in it, to what was folded.

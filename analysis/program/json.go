@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -55,6 +56,7 @@ func (c *When) MarshalJSON() ([]byte, error) {
 		w.field("last", c.Last)
 		w.field("stride", c.Stride)
 	}
+	w.some("rank", c.Rank, c.Rank != 0)
 	w.b.WriteByte('}')
 	return w.b.Bytes(), w.err
 }
@@ -74,6 +76,9 @@ func (t *Trips) MarshalJSON() ([]byte, error) {
 	w.some("quartiles", t.Quartiles, len(t.Quartiles) > 0)
 	w.some("linear", t.Linear, t.Linear != nil)
 	w.some("by_rank", t.ByRank, t.ByRank != nil)
+	w.some("at_least", t.AtLeast, t.AtLeast)
+	w.some("at_most", t.AtMost, t.AtMost)
+	w.some("with_calls", t.WithCalls, t.WithCalls)
 	w.b.WriteByte('}')
 	return w.b.Bytes(), w.err
 }
@@ -213,6 +218,8 @@ func (w *writer) node(n *Node, depth int) {
 		w.field("compute_ns", n.ComputeNS)
 		w.field("mpi_ns", n.MPINS)
 		w.field("late_ns", n.LateNS)
+		w.some("paths", n.Paths, len(n.Paths) > 0)
+		w.some("after", n.After, len(n.After) > 0)
 	}
 	w.some("note", n.Note, n.Note != "")
 	if n.Kind != KindMPI && n.Kind != KindCompute {
@@ -230,6 +237,7 @@ func (w *writer) condition(n *Node) {
 	w.some("file", n.File, n.File != "")
 	w.some("line", n.Line, n.Line > 0)
 	w.field("ranks", n.Ranks)
+	w.some("threads", n.Threads, n.Threads != nil)
 	w.some("ranks_text", n.RanksText, n.RanksText != "")
 	w.field("when", n.When)
 	w.some("when_text", n.WhenText, n.WhenText != "")
@@ -407,7 +415,7 @@ func (c *checker) node(n *Node) error {
 		if n.Lines < 1 {
 			return errors.New("it stands for no lines")
 		}
-		return nil
+		return n.pathsFit()
 	case "":
 		return errors.New("it has no kind")
 	}
@@ -473,6 +481,9 @@ func (c *checker) condition(n *Node) error {
 		}
 		last = r
 	}
+	if n.Threads != nil && (len(n.Threads) == 0 || n.Ranks == nil || n.RanksText == "" && !n.Else) {
+		return errors.New("a condition on threads has no threads, no ranks, or no words")
+	}
 	if n.When != nil {
 		if err := n.When.check(); err != nil {
 			return err
@@ -482,15 +493,16 @@ func (c *checker) condition(n *Node) error {
 }
 
 func (c *When) check() error {
-	fits := true
+	fits := c.Rank >= -1 && c.Rank <= 1
 	switch c.Kind {
 	case WhenEvery, WhenNotEvery:
-		fits = c.Period >= 1 && c.Offset >= 0 && c.Offset < c.Period
+		fits = fits && c.Period >= 1 && c.Offset >= 0 && c.Offset < c.Period
 	case WhenAt, WhenNotAt, WhenFrom, WhenTo, WhenDepth:
-		fits = c.Trip >= 0
+		fits = fits && (c.Trip >= 0 || c.Rank != 0)
 	case WhenRange:
-		fits = c.First >= 0 && c.Last >= c.First && c.Stride >= 1
+		fits = fits && (c.First >= 0 || c.Rank != 0) && c.Last >= c.First && c.Stride >= 1
 	case WhenLast, WhenNotLast, WhenUnknown:
+		fits = c.Rank == 0
 	default:
 		return fmt.Errorf("conditions of kind %q are not known", c.Kind)
 	}
@@ -518,7 +530,11 @@ func (n *Node) mpi() error {
 	if n.Root != nil && *n.Root < 0 {
 		return fmt.Errorf("its root is %d", *n.Root)
 	}
-	for _, x := range n.Paths {
+	return n.pathsFit()
+}
+
+func (n *Node) pathsFit() error {
+	for _, x := range slices.Concat(n.Paths, n.After) {
 		if x < 0 {
 			return fmt.Errorf("call path %d", x)
 		}

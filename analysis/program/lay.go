@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -41,6 +42,7 @@ type function struct {
 	size    []int     // sites that lie in each: [0] of all, [1+l] of loop l
 	row     [][]int32 // [0], [1+l]: by position of a site in the function, its row there; -1 = it is outside
 	by      string    // ByCode or ByOrder
+	ways    *ways     // nil = not known
 }
 
 // A site is a return address, or a line, in a function.
@@ -145,6 +147,7 @@ func lay(in *Input, pairs []Pair) (*layout, []string) {
 	for refused := true; refused; {
 		l.number(in, steps)
 		l.order(pairs)
+		l.findWays()
 		refused = false
 		for _, p := range pairs {
 			if _, ok := l.fork(p.From, p.To); ok {
@@ -305,23 +308,27 @@ func sameSteps(a, b []Step) bool {
 // number numbers the calls of all paths: what they are in the source. Copies of a call that exclude each other are one.
 func (l *layout) number(in *Input, steps [][]Step) {
 	l.same, l.copies = make([]int32, len(l.sites)), make([][]int32, len(l.sites))
-	for i := range l.functions {
-		l.merge(&l.functions[i])
-	}
 	l.calls, l.mpi = nil, nil
 	clear(l.callOf)
 	clear(l.mpiOf)
+	called := make([][]int32, len(l.sites))
+	for i := range l.paths {
+		for k, n := range l.paths[i].sites {
+			called[n] = append(called[n], l.callee(in, steps, i, k))
+		}
+	}
+	for n := range called {
+		slices.Sort(called[n])
+		called[n] = slices.Compact(called[n])
+	}
+	for i := range l.functions {
+		l.merge(&l.functions[i], called)
+	}
 	for i := range l.paths {
 		q := &l.paths[i]
 		q.calls = nil
 		for k, n := range q.sites {
-			callee := int32(0)
-			if k+1 < len(steps[i]) {
-				callee = int32(steps[i][k+1].Function)
-			} else {
-				callee = ^l.mpiNumber(in.Paths[i].MPI)
-			}
-			c := call{l.same[n], callee}
+			c := call{l.same[n], l.callee(in, steps, i, k)}
 			number, ok := l.callOf[c]
 			if !ok {
 				number = int32(len(l.calls))
@@ -330,6 +337,14 @@ func (l *layout) number(in *Input, steps [][]Step) {
 			q.calls = append(q.calls, number)
 		}
 	}
+}
+
+// callee is what is called at a step of a path: a function, or one of MPI, whose number is complemented.
+func (l *layout) callee(in *Input, steps [][]Step, path, k int) int32 {
+	if k+1 < len(steps[path]) {
+		return int32(steps[path][k+1].Function)
+	}
+	return ^l.mpiNumber(in.Paths[path].MPI)
 }
 
 func (l *layout) mpiNumber(name string) int32 {
@@ -343,15 +358,18 @@ func (l *layout) mpiNumber(name string) int32 {
 
 // merge finds copies that the compiler has made of one call for different cases: they are at one line and column, in
 // one loop, and none can follow another one in a trip. Copies that follow each other are others: those of a loop that
-// was unrolled.
-func (l *layout) merge(f *function) {
+// was unrolled. Where no lines are known, copies are calls of the same functions with the same calls before and behind
+// them (alike). called are the functions that are called at each site.
+func (l *layout) merge(f *function, called [][]int32) {
 	for k, n := range f.sites {
 		l.same[n] = n
 		x := &l.sites[n]
 		for _, m := range f.sites[:k] {
 			y := &l.sites[m]
-			if l.same[m] != m || f.by != ByCode || x.column == 0 || x.line == 0 || x.line != y.line || x.column != y.column || x.file != y.file ||
-				x.loop != y.loop || !slices.Equal(x.scopes, y.scopes) {
+			if l.same[m] != m || f.by != ByCode || x.line != y.line || x.column != y.column || x.file != y.file || x.loop != y.loop || !slices.Equal(x.scopes, y.scopes) {
+				continue
+			}
+			if x.column == 0 && (x.line > 0 || x.caller || y.caller || !slices.Equal(called[n], called[m]) || !f.alike(x.at, y.at, called[n][0] >= 0)) || x.column > 0 && x.line == 0 {
 				continue
 			}
 			if !slices.ContainsFunc(l.copies[m], func(o int32) bool {
@@ -364,6 +382,36 @@ func (l *layout) merge(f *function) {
 		}
 		l.copies[l.same[n]] = append(l.copies[l.same[n]], n)
 	}
+}
+
+// alike reports whether the same sites can follow two sites of a loop, and the same can be before them, in each loop
+// that holds them and in the function. With less, one of them may have less of both: compilers know in a case what does
+// not follow in it.
+func (f *function) alike(a, b int, less bool) bool {
+	fewer, more := less, less
+	for k := range f.row {
+		loop := k - 1
+		if f.row[k][a] < 0 != (f.row[k][b] < 0) {
+			return false
+		}
+		if f.row[k][a] < 0 {
+			continue
+		}
+		for z := range f.row[k] {
+			if z == a || z == b {
+				continue
+			}
+			for _, has := range [][2]bool{{f.follow(loop, a, z), f.follow(loop, b, z)}, {f.follow(loop, z, a), f.follow(loop, z, b)}} {
+				if has[0] != has[1] {
+					fewer, more = fewer && has[1], more && has[0]
+					if !fewer && !more {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
 }
 
 func (l *layout) site(s *Step) int32 {
@@ -488,6 +536,10 @@ func (l *layout) fork(p, q uint32) (fork, bool) {
 	if len(a) == 0 || len(b) == 0 {
 		return fork{}, len(a) == len(b)
 	}
+	if f, ok := l.directly(p, q); ok {
+		return f, true
+	}
+	// What the machine code has between was not recorded, or was not done where it seems to be.
 	for j := l.parting(p, q); j >= 0; j-- {
 		x, y := &l.sites[a[j]], &l.sites[b[j]]
 		if x.function != y.function {
@@ -508,10 +560,39 @@ func (l *layout) fork(p, q uint32) (fork, bool) {
 	return fork{}, false
 }
 
+// directly says where q leaves p by a way without calls between, as far as the machine code of all functions says it.
+func (l *layout) directly(p, q uint32) (fork, bool) {
+	a, b := l.paths[p].sites, l.paths[q].sites
+	for j := l.parting(p, q); j >= 0; j-- {
+		x, y := &l.sites[a[j]], &l.sites[b[j]]
+		w := l.functions[x.function].ways
+		if x.function != y.function || w == nil {
+			return fork{}, false
+		}
+		if l.tail(p, q, j) {
+			return fork{j, w.common(x.loop, y.loop), false}, true
+		}
+		if mask := w.between(x.at, y.at, pastSome); mask != 0 {
+			if k := bits.TrailingZeros64(mask); k > 0 {
+				return fork{j, w.chain(x.at, y.at)[k-1], true}, true
+			}
+			return fork{j, w.common(x.loop, y.loop), false}, true
+		}
+		if !w.reaches(x.at, w.nodes, pastSome) || !w.reaches(w.nodes, y.at, pastSome) {
+			return fork{}, false
+		}
+	}
+	return fork{}, false
+}
+
 // tail reports whether q is of a tail call: the function that was called at a site has jumped to another one at its
-// end, so that this one returns to that site too.
+// end, so that this one returns to that site too. Where the machine code of that function is known its tail calls are
+// on the call paths.
 func (l *layout) tail(p, q uint32, depth int) bool {
 	a, b := &l.paths[p], &l.paths[q]
+	if depth+1 < len(a.sites) && l.functions[l.sites[a.sites[depth+1]].function].by == ByCode {
+		return false
+	}
 	return a.sites[depth] == b.sites[depth] && a.calls[depth] != b.calls[depth] && depth+1 < len(a.sites) && depth+1 == len(b.sites)
 }
 

@@ -73,7 +73,8 @@ func Build(in *Input) (*Structure, error) {
 	return s, nil
 }
 
-// used is the input without the call paths that no thread has.
+// used is the input without the call paths that no thread has, and without the machine code of functions of which call
+// paths have lost calls: it would take what comes at several depths for trips of a loop round the recursion.
 func (s *Structure) used() *Input {
 	in := *s.input
 	in.Paths = slices.Clone(in.Paths)
@@ -87,6 +88,12 @@ func (s *Structure) used() *Input {
 	for i := range in.Paths {
 		if !use[i] {
 			in.Paths[i] = Path{}
+		}
+	}
+	in.Functions = slices.Clone(in.Functions)
+	for i := range in.Paths {
+		if f := in.Paths[i].Recursion; f > 0 {
+			in.Functions[f-1].Code = nil
 		}
 	}
 	return &in

@@ -15,6 +15,8 @@ type Program struct {
 	Basis string   `json:"basis"`
 	Why   []string `json:"why,omitempty"` // what is not known or left out, a sentence each
 	Body  []*Node  `json:"body"`
+
+	Uncoded []Uncoded `json:"-"` // of one that was made here: functions without machine code, as Why says
 }
 
 // Certain says how much of a run stands under lines that all have a rule, 0–1.
@@ -55,7 +57,7 @@ type Node struct {
 	Inlined   bool   `json:"inlined,omitempty"`   // a call of a function that the compiler has put into its caller
 	By        string `json:"by,omitempty"`        // of loops and conditions
 	Note      string `json:"note,omitempty"`      // "caller unknown", …
-	Threads   []int  `json:"threads,omitempty"`   // of a function in which threads began: their numbers in their ranks; Ranks has these
+	Threads   []int  `json:"threads,omitempty"`   // of a function in which threads began, and of conditions: their numbers in their ranks; Ranks has these
 
 	// Loops.
 	Trips     *Trips  `json:"trips,omitempty"`
@@ -82,8 +84,8 @@ type Node struct {
 	MPINS  int64   `json:"mpi_ns,omitempty"`
 	LateNS int64   `json:"late_ns,omitempty"`
 	Paths  []int   `json:"paths,omitempty"` // numbers in callpaths.json
-	// How often each rank made the call: of those under lines without a rule, or in loops whose trips have none. A run of
-	// tests is one.
+	// How often each thread made the call: of those under lines without a rule, or in loops whose trips have none. A run
+	// of tests is one.
 	Each []RankSum `json:"each,omitempty"`
 
 	Share     float64        `json:"share,omitempty"` // of all computing time, 0–1
@@ -94,6 +96,9 @@ type Node struct {
 	Counters  []CounterMean  `json:"counters,omitempty"`
 	// Of computation: the call paths round it, pairs of numbers in callpaths.json.
 	Around [][2]int `json:"around,omitempty"`
+
+	// Of a KindOther: the call paths that end bursts in it; Paths are those of its calls. None: they are not known.
+	After []int `json:"after,omitempty"`
 
 	// Lines of the text that a KindOther stands for. Its Count is that of MPI calls, its times are those of all lines.
 	Lines int `json:"lines,omitempty"`
@@ -133,6 +138,12 @@ type Trips struct {
 	// What Expression says, in numbers.
 	Linear *Linear   `json:"linear,omitempty"`
 	ByRank []RankSum `json:"by_rank,omitempty"`
+	// AtLeast and AtMost: the calls do not show where a trip of this loop, or of the one round it, ends and the next one
+	// begins: there may have been more trips, or more entries of fewer.
+	AtLeast bool `json:"at_least,omitempty"`
+	AtMost  bool `json:"at_most,omitempty"`
+	// WithCalls: a trip can make no call. Such trips are not seen and not counted.
+	WithCalls bool `json:"with_calls,omitempty"`
 }
 
 // Linear is Slope times a trip of a loop round it, from 0, plus Offset.
@@ -142,10 +153,11 @@ type Linear struct {
 	Offset   int64  `json:"offset"`
 }
 
-// A RankSum is a number that each of some ranks has.
+// A RankSum is a number that each of some ranks has, or each of some threads of these.
 type RankSum struct {
-	Ranks RankList `json:"ranks"`
-	Count int64    `json:"count"`
+	Ranks   RankList `json:"ranks"`
+	Threads []int    `json:"threads,omitempty"` // of calls: the numbers of the threads; nil = thread 0 alone
+	Count   int64    `json:"count"`
 }
 
 // Kinds of When.
@@ -169,7 +181,9 @@ type When struct {
 	Variable string `json:"variable,omitempty"` // of a loop round it; n: executions so far; depth: of the recursion
 	Period   int64  `json:"period,omitempty"`
 	Offset   int64  `json:"offset,omitempty"`
-	Trip     int64  `json:"trip,omitempty"`
+	// Rank is 1 or -1 where the condition is one on the trip plus, or minus, the rank.
+	Rank int64 `json:"rank,omitempty"`
+	Trip int64 `json:"trip,omitempty"`
 	// Trips are those of At and NotAt, if there are several; Trip is the first.
 	Trips  []int64 `json:"trips,omitempty"`
 	First  int64   `json:"first,omitempty"` // of a range first..last, by stride

@@ -34,7 +34,7 @@ func (s *solver) moved(n *Node) {
 	var bytes *Spread
 	defer func() { n.Peers, n.Bytes = peers, bytes }()
 	var ways [2]map[int][]int // by rank: peers, sorted
-	known := true
+	known, size := true, 0
 	var calls, total int64
 	var list []movedSum
 	for _, p := range n.Paths {
@@ -73,7 +73,8 @@ func (s *solver) moved(n *Node) {
 		if ways[way] == nil {
 			ways[way] = make(map[int][]int)
 		}
-		r := s.rank(m.Thread)
+		r := s.input.Threads[m.Thread].Rank // as peers are: in its world
+		size = max(size, s.sizeOf(m.Thread))
 		if list := ways[way][r]; !slices.Contains(list, int(m.Peer)) {
 			ways[way][r] = append(list, int(m.Peer))
 		}
@@ -91,10 +92,20 @@ func (s *solver) moved(n *Node) {
 		for _, list := range by {
 			slices.Sort(list)
 		}
-		p := peersOf(by, s.size)
-		p.Way = []string{wayTo, wayFrom}[way]
+		p := peersOf(by, size)
+		if p.Way = []string{wayTo, wayFrom}[way]; p.Kind == peerTable && way == 1 {
+			p.Text = strings.ReplaceAll(p.Text, "→", "←")
+		}
 		peers = append(peers, p)
 	}
+}
+
+// sizeOf is how many ranks the world of a thread has.
+func (s *solver) sizeOf(thread int32) int {
+	if w := s.input.Threads[thread].World; w < len(s.input.Worlds) {
+		return s.input.Worlds[w]
+	}
+	return s.size
 }
 
 // peersOf finds one expression for the peers of all ranks; by is sorted lists, and size the ranks of the world.
@@ -269,12 +280,32 @@ func manyPeers(by map[int][]int, ranks []int, size int) Peer {
 			return Peer{Kind: peerEach, Text: text}
 		}
 	}
+	// Ranks that differ from each in the same bits, as in a hypercube.
+	bits := func(r int) []int {
+		var list []int
+		for _, p := range by[r] {
+			if p == procNull {
+				return nil
+			}
+			list = append(list, p^r)
+		}
+		slices.Sort(list)
+		return list
+	}
+	if first := bits(ranks[0]); first != nil && !slices.ContainsFunc(ranks, func(r int) bool { return !slices.Equal(bits(r), first) }) {
+		var parts []string
+		for _, x := range first {
+			parts = append(parts, fmt.Sprintf("rank^%d", x))
+		}
+		return Peer{Kind: peerEach, Text: "each of " + strings.Join(parts, ", ")}
+	}
 	return Peer{Kind: peerTable, Text: table(by, ranks)}
 }
 
 // tableRows is how many ranks a table shows.
 const tableRows = 4
 
+// table has the partners of the first ranks: "0→1 2; 1→0 3".
 func table(by map[int][]int, ranks []int) string {
 	var parts []string
 	for _, r := range ranks[:min(tableRows, len(ranks))] {
@@ -289,7 +320,7 @@ func table(by map[int][]int, ranks []int) string {
 		if len(peers) > tableRows {
 			peers = append(peers[:tableRows], fmt.Sprintf("… %d in all", len(by[r])))
 		}
-		parts = append(parts, fmt.Sprintf("%d: %s", r, strings.Join(peers, " ")))
+		parts = append(parts, fmt.Sprintf("%d→%s", r, strings.Join(peers, " ")))
 	}
 	text := strings.Join(parts, "; ")
 	if len(ranks) > tableRows {

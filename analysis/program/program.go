@@ -44,6 +44,9 @@ type Function struct {
 	File string
 	Line int
 	Code *Code // nil = not known
+	// Unknown says why Code is not known, in words that follow those of a place or stand alone; "" = it is known, or it
+	// is no matter that it is not.
+	Unknown string
 	// Outside says that it is of the system's or of a run-time library: it begins no program.
 	Outside bool
 }
@@ -52,10 +55,14 @@ type Function struct {
 type Path struct {
 	MPI   string // "" = not known
 	Steps []Step // calls, outermost first; the last one calls MPI
+	// Lost says that there is no call path: where the call is is not known.
+	Lost bool
 	// Whole says that the first step is in the function in which the thread began, or in the main function.
 	Whole bool
 	// Poll says that the function only looks whether something is done: such calls in a row are one.
 	Poll bool
+	// Recursion is the function, from 1, of which calls that were open are left out; 0 = none.
+	Recursion int
 
 	origin uint32 // of one that was made of another one: the number of that, plus 1
 }

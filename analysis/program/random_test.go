@@ -1,6 +1,7 @@
 package program_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -62,10 +63,42 @@ func TestDrawnPrograms(t *testing.T) {
 						}
 					}
 				}
-				if faults := p.Check(s.Solve().Body); faults != nil {
+				made := s.Solve()
+				if err := made.Check(); err != nil {
+					t.Fatal(err)
+				}
+				if faults := p.Check(made.Body); faults != nil {
 					t.Fatal(strings.Join(faults, "\n"))
 				}
 			})
 		})
 	}
+}
+
+// Of programs at random some ranks of which end anywhere a program is made that can be read.
+func TestDrawnProgramsThatAreCut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := input(drawnProgram(t, rapid.Bool().Draw(t, "recursion")))
+		for i := range in.Threads {
+			x := &in.Threads[i]
+			if n := len(x.Calls.Path); n > 1 && rapid.Bool().Draw(t, "cut") {
+				x.Calls.Path, x.Cut = x.Calls.Path[:rapid.IntRange(1, n-1).Draw(t, "calls")], true
+			}
+		}
+		s, err := program.Build(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := s.Solve()
+		if err := made.Check(); err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := made.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := program.Read(b.Bytes()); err != nil {
+			t.Fatalf("%v in\n%s", err, b.Bytes())
+		}
+	})
 }

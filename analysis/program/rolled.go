@@ -57,10 +57,22 @@ func (s *solver) rolled(list []*Node, executions int64) (out []*Node) {
 				between = append(between, n)
 			}
 		}
-		out = append(out, rolledUp(run, between, executions))
+		loop := rolledUp(run, between, executions)
+		s.movedIn(loop.Body)
+		out = append(out, loop)
 		i = end
 	}
 	return out
+}
+
+// movedIn says of all copies of each call together whom they sent to and received from.
+func (s *solver) movedIn(list []*Node) {
+	for _, n := range list {
+		if n.Kind == KindMPI {
+			s.moved(n)
+		}
+		s.movedIn(n.Body)
+	}
 }
 
 // core is the call that a node is, or that a loop holds.
@@ -136,11 +148,8 @@ func merge(a, b *Node) {
 	a.MPINS += b.MPINS
 	a.LateNS += b.LateNS
 	a.Paths = append(a.Paths, b.Paths...)
-	a.Each = append(a.Each, b.Each...)
+	a.Each = append(a.Each, b.Each...) // partners and bytes: movedIn
 	a.Around = append(a.Around, b.Around...)
-	if a.Bytes != nil && b.Bytes != nil {
-		a.Bytes = &Spread{min(a.Bytes.Least, b.Bytes.Least), max(a.Bytes.Most, b.Bytes.Most), (a.Bytes.Mean + b.Bytes.Mean) / 2}
-	}
 	if a.Trips != nil && b.Trips != nil {
 		a.Trips.Entries += b.Trips.Entries
 		a.Trips.Total += b.Trips.Total

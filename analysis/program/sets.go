@@ -27,7 +27,7 @@ func (s *solver) universe(b int32) set {
 
 // leaveCut leaves out the execution in which a sequence was cut.
 func (s *solver) leaveCut(list []uint64, g int, b int32) {
-	if n := s.groups[g].Tree.Executions[b]; n > 1 && s.open[g][b] {
+	if n := s.groups[g].Tree.Executions[b]; n > 1 && s.open[g][b] && !s.whole {
 		list[(n-1)/64] &^= 1 << ((n - 1) % 64)
 	}
 }
@@ -50,6 +50,13 @@ func (s *solver) in(i int32) set {
 
 func (s set) equal(o set) bool {
 	return slices.EqualFunc(s, o, func(a, b []uint64) bool { return slices.Equal(a, b) })
+}
+
+// empty reports whether no execution is in a set.
+func (s set) empty() bool {
+	return !slices.ContainsFunc(s, func(list []uint64) bool {
+		return slices.ContainsFunc(list, func(x uint64) bool { return x != 0 })
+	})
 }
 
 // within reports whether all of s is in o.

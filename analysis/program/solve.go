@@ -3,6 +3,7 @@ package program
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,6 +25,12 @@ type solver struct {
 	round map[[2]int32][][2]int  // the call paths round it
 	paths map[int32][]int        // call paths by their leaf
 	moves map[uint32][]movedSum  // by call path
+	whole bool                   // executions in which a sequence was cut count, too
+
+	counted map[int32]bool   // bodies of functions that may have been called more often
+	atLeast map[int32]bool   // bodies of loops of which the calls do not show all trips
+	atMost  map[int32]bool   // bodies of loops of which the calls do not show all entries
+	joined  map[int32]*doubt // of bodies of loops of which what is taken for one trip may be several, if no rule speaks for it
 }
 
 // Solve makes the program of a structure: the same for every member of a team.
@@ -53,17 +60,26 @@ func (s *Structure) Solve() *Program {
 	}
 	s.lay.ordered()
 	v.compute()
-	p := &Program{Format: Format, Ranks: v.size, Basis: ByOrder, Why: append(v.missing(), s.why...)}
+	v.doubt()
+	p := &Program{
+		Format: Format, Ranks: v.size, Basis: ByOrder, Why: slices.Concat(v.worlds(), v.missing(), v.deeper(s.why)), Uncoded: v.uncoded(),
+	}
 	for i := range s.lay.functions {
 		if s.lay.functions[i].by == ByCode {
 			p.Basis = ByCode
 		}
 	}
 	p.Body = v.roots()
+	if text := v.withoutPartners(p.Body); text != "" {
+		p.Why = append(p.Why, text)
+	}
 	finish(p, s.figures.NS)
 	withoutSums(p.Body, true)
 	return p
 }
+
+// WhySampled says of which messages partners and bytes are.
+const WhySampled = "Partners and bytes are those of the messages in some windows: others were not kept one by one."
 
 // missing says what of the run is not in the program.
 func (s *solver) missing() (why []string) {
@@ -82,9 +98,84 @@ func (s *solver) missing() (why []string) {
 		why = append(why, fmt.Sprintf("Calls of %d of %d threads were lost: what is not seen there is taken for what was not done.", s.figures.Lost, threads))
 	}
 	if s.input.Sampled && len(s.figures.Moved) > 0 {
-		why = append(why, "Partners and bytes are those of the messages in some windows: others were not kept one by one.")
+		why = append(why, WhySampled)
+	}
+	all, pathless := int64(0), int64(0)
+	for i := range s.input.Paths {
+		p := &s.input.Paths[i]
+		all += s.figures.Calls[i].Count
+		if p.MPI == "" || p.Lost {
+			pathless += s.figures.Calls[i].Count
+		}
+	}
+	if pathless > 0 {
+		why = append(why, fmt.Sprintf("%s of the MPI calls (%d) have no call path: where they are is not known.", percent(pathless, all), pathless))
+	}
+	for _, u := range s.uncoded() {
+		why = append(why, u.String())
 	}
 	return why
+}
+
+// uncoded finds the functions of which the machine code is not known.
+func (s *solver) uncoded() (list []Uncoded) {
+	number := make(map[string]int)
+	all := int64(0)
+	for i := range s.input.Paths {
+		calls := s.figures.Calls[i].Count
+		all += calls
+		if calls == 0 {
+			continue
+		}
+		on := make(map[int]bool)
+		for _, x := range s.input.Paths[i].Steps {
+			f := &s.lay.functions[x.Function]
+			if f.Unknown == "" {
+				continue
+			}
+			n, ok := number[f.Unknown]
+			if !ok {
+				n = len(list)
+				number[f.Unknown], list = n, append(list, Uncoded{Why: f.Unknown})
+			}
+			if !slices.Contains(list[n].Functions, f.Name) {
+				list[n].Functions = append(list[n].Functions, f.Name)
+			}
+			on[n] = true
+		}
+		for n := range on {
+			list[n].Calls += calls
+		}
+	}
+	for i := range list {
+		list[i].All = all
+	}
+	slices.SortFunc(list, func(a, b Uncoded) int { return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Why, b.Why)) })
+	return list
+}
+
+// withoutPartners says of how many calls that send or receive nothing is known because their messages were not kept.
+func (s *solver) withoutPartners(body []*Node) string {
+	if !s.input.Sampled {
+		return ""
+	}
+	var lines, calls int64
+	Walk(body, func(n *Node, _ []*Node) {
+		if n.Kind == KindMPI && n.Bytes == nil && len(n.Peers) == 0 && moves(n.Function) {
+			lines++
+			calls += n.Count
+		}
+	})
+	if lines == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Of %d calls in %d lines that send or receive no message was kept: their partners and bytes are not known.", calls, lines)
+}
+
+// moves reports whether calls of a function send or receive a message each.
+func moves(function string) bool {
+	name := strings.ToLower(function)
+	return (strings.Contains(name, "send") || strings.Contains(name, "recv")) && !strings.HasSuffix(name, "_init")
 }
 
 // rank is the number of a thread's rank among those of all worlds.
@@ -248,10 +339,6 @@ func (s *solver) startedBy(n *Node, b int32) {
 	n.Threads = sorted(threads)
 	if len(ranks) < s.size {
 		n.Ranks = sorted(ranks)
-		n.Note = "ranks " + listOf(n.Ranks)
-	}
-	if len(threads) != 1 || !threads[0] {
-		n.Note = strings.TrimPrefix(n.Note+", threads "+listOf(n.Threads), ", ")
 	}
 }
 
@@ -334,14 +421,13 @@ func (s *solver) scopesOf(i int32) []Inlined {
 	return common[:n]
 }
 
-// lines makes those of some items of a body, for the executions u of it.
-func (s *solver) lines(b int32, u set, items []int32, at place) (list []*Node) {
-	units := s.units(u, items, at.scopes)
-	type branch struct {
-		from, to int
-		set      set
-	}
-	var branches []branch // runs of units that come in the same executions
+// A branch is units that come in the same executions, and what lies between them.
+type branch struct {
+	from, to int
+	set      set
+}
+
+func branchesOf(u set, units []unit) (branches []branch) {
 	for i := 0; i < len(units); {
 		k := i + 1
 		if !units[i].set.equal(u) {
@@ -360,8 +446,105 @@ func (s *solver) lines(b int32, u set, items []int32, at place) (list []*Node) {
 		branches = append(branches, branch{i, k, units[i].set})
 		i = k
 	}
+	return branches
+}
+
+// How well a rule says when something comes.
+const (
+	withoutRule = iota
+	byList      // in trips that are listed
+	byRule
+)
+
+func (s *solver) ruledIn(b int32, u, c set) int {
+	switch r := s.rule(b, u, c); {
+	case !r.known:
+		return withoutRule
+	case r.when != nil && r.when.Trips != nil:
+		return byList
+	}
+	return byRule
+}
+
+// nested puts a branch into its neighbour where it comes in some of the executions of that, and has a rule for these
+// only: what stands behind a continue, or in a condition in a condition.
+func (s *solver) nested(b int32, u set, list []branch) []branch {
+	beside := func(i, k int) bool { return list[i].set.within(list[k].set) && !list[k].set.equal(u) }
+	near := false
+	for i := 1; i < len(list); i++ {
+		near = near || beside(i, i-1) || beside(i-1, i)
+	}
+	if !near {
+		return list
+	}
+	how := make([]int, len(list))
+	for i := range list {
+		how[i] = s.ruledIn(b, u, list[i].set)
+	}
+	for _, known := range []bool{true, false} {
+		for i := 0; i < len(list); i++ {
+			if list[i].set.equal(u) || known != (how[i] > withoutRule) {
+				continue
+			}
+			from := i - s.reach(b, list[:i+1], how[:i+1], -1)
+			to := i + s.reach(b, list[i:], how[i:], 1)
+			if from == to {
+				continue
+			}
+			list[i].from, list[i].to = list[from].from, list[to].to
+			list = slices.Delete(slices.Delete(list, i+1, to+1), from, i)
+			how = slices.Delete(slices.Delete(how, i+1, to+1), from, i)
+			i = from
+		}
+	}
+	return list
+}
+
+// reach says how many branches beside one, the last of a list or with step 1 the first, belong into it.
+func (s *solver) reach(b int32, list []branch, how []int, step int) (reach int) {
+	at := 0
+	if step < 0 {
+		at = len(list) - 1
+	}
+	outer := list[at].set
+	least := how[at] // what has no rule has nothing in it by a list of trips alone
+	inside := []set{outer}
+	for n := 1; n < len(list); n++ {
+		x := list[at+step*n].set
+		if !x.within(outer) {
+			break
+		}
+		best := how[at+step*n]
+		for _, o := range inside {
+			if best < byRule && x.within(o) {
+				best = max(best, s.ruledIn(b, o, x))
+			}
+		}
+		if best > how[at+step*n] && (best == byRule || least > withoutRule) {
+			reach = n
+		}
+		if best > withoutRule {
+			inside = append(inside, x)
+		}
+	}
+	return reach
+}
+
+// lines makes those of some items of a body, for the executions u of it.
+func (s *solver) lines(b int32, u set, items []int32, at place) (list []*Node) {
+	units := s.units(u, items, at.scopes)
+	branches := s.nested(b, u, branchesOf(u, units))
 	for i := 0; i < len(branches); {
 		x := branches[i]
+		if x.set.empty() {
+			var inside []int32
+			for _, z := range units[x.from:x.to] {
+				inside = append(inside, z.items...)
+			}
+			list = append(list, s.cut(b, u, inside, at)...)
+			i++
+			continue
+		}
 		if x.set.equal(u) {
 			var always []*Node
 			for _, n := range units[x.from:x.to] {
@@ -373,16 +556,22 @@ func (s *solver) lines(b int32, u set, items []int32, at place) (list []*Node) {
 		}
 		// How many exclude each other, and together are always: an IF with its ELSE.
 		together, n := x.set, 1
-		for i+n < len(branches) && together.apart(branches[i+n].set) && !together.equal(u) {
+		for i+n < len(branches) && together.apart(branches[i+n].set) && !branches[i+n].set.empty() && !together.equal(u) {
 			together = together.or(branches[i+n].set)
 			n++
 		}
 		if !together.equal(u) || n == 1 {
 			n = 1
 		}
+		ruled := true
 		for k := range n {
 			y := branches[i+k]
 			node := s.condition(b, u, y.set, k > 0, k == n-1 && n > 1)
+			if unknown := node.When != nil && node.When.Kind == WhenUnknown; unknown && ruled && k == n-1 && n > 1 {
+				node.When, node.By = nil, s.by(b) // whenever those before it do not
+			} else if unknown {
+				ruled = false
+			}
 			var inside []int32
 			for _, z := range units[y.from:y.to] {
 				inside = append(inside, z.items...)
@@ -393,6 +582,21 @@ func (s *solver) lines(b int32, u set, items []int32, at place) (list []*Node) {
 		i += n
 	}
 	return list
+}
+
+// cut makes the lines of items that were executed only where a sequence was cut. The executions that were cut count for
+// them: without these there would be nothing that a condition could say.
+func (s *solver) cut(b int32, u set, items []int32, at place) []*Node {
+	always := u.equal(s.universe(b))
+	s.whole = true
+	defer func() { s.whole = false }()
+	if always {
+		u = s.universe(b)
+	}
+	for _, i := range items {
+		u = u.or(s.in(i))
+	}
+	return s.lines(b, u, items, at)
 }
 
 // times is how many executions a set has on all ranks.
@@ -431,6 +635,11 @@ func (s *solver) condition(b int32, u, c set, behind, closes bool) *Node {
 	node := &Node{Kind: KindIf, By: s.by(b), Else: behind}
 	node.Of, node.Happened = s.times(u), s.times(c)
 	r := s.rule(b, u, c)
+	if !r.known {
+		if other, threads := s.byThread(b, u, c); threads != nil {
+			r, node.Threads = other, threads
+		}
+	}
 	node.Ranks, node.RanksText, node.When, node.WhenText = r.ranks, r.text, r.when, r.words
 	if !r.known {
 		node.When = &When{Kind: WhenUnknown}
@@ -455,13 +664,16 @@ func (s *solver) unit(b int32, u set, x unit, at place) (list []*Node) {
 	y := &s.lay.items[i]
 	list = append(list, s.busyNode(b, i)...)
 	if y.loop >= 0 {
-		return append(list, s.loop(i, at))
+		return append(list, s.loop(i, at)...)
 	}
 	c := s.lay.calls[y.call]
 	site := &s.lay.sites[c.site]
 	node := &Node{File: site.file, Line: site.line, column: site.column}
 	if site.caller {
 		node.Note = "caller unknown"
+	}
+	if n := len(s.lay.copies[c.site]); n > 1 && site.line == 0 {
+		node.Note = fmt.Sprintf("%d copies", n) // perhaps several calls of the source
 	}
 	switch {
 	case y.inner < 0:
@@ -470,39 +682,121 @@ func (s *solver) unit(b int32, u set, x unit, at place) (list []*Node) {
 		node.Kind, node.Function, node.Count = KindRecursion, s.nameOf(c.callee), s.happened(i)
 		return append(list, node)
 	}
+	if s.rest(i) {
+		return append(list, s.body(y.inner, at.loops, 0)...)
+	}
 	node.Kind, node.Function = KindCall, s.nameOf(c.callee)
 	node.Recursive = s.lay.contexts[s.lay.bodies[y.inner].context].recursive
 	node.Body = s.body(y.inner, at.loops, 0)
 	return append(list, node)
 }
 
+// rest reports whether a call is that of the rest of a function whose beginning the compiler has inlined, or whose
+// rest it has put into a function of its own: one of the same name and place, called at its first line. To a reader it
+// is the same function.
+func (s *solver) rest(i int32) bool {
+	x := &s.lay.items[i]
+	c := &s.lay.calls[x.call]
+	site, callee := &s.lay.sites[c.site], &s.lay.functions[c.callee]
+	if callee.Line == 0 || site.file != callee.File || site.line > callee.Line || s.lay.contexts[s.lay.bodies[x.inner].context].recursive {
+		return false
+	}
+	if n := len(site.scopes); n > 0 {
+		return site.scopes[n-1].Function == callee.Name
+	}
+	caller := &s.lay.functions[site.function]
+	return site.function != c.callee && caller.Name == callee.Name && caller.File == callee.File && caller.Line == callee.Line
+}
+
 func (s *solver) nameOf(function int32) string {
 	return cmp.Or(s.lay.functions[function].Name, "?")
 }
 
-// loop makes the line of a loop and its body.
-func (s *solver) loop(i int32, at place) *Node {
+// loop makes the line of a loop and its body. Loops round each other with nothing beside, of which the outer one never
+// went round, are one in the data.
+func (s *solver) loop(i int32, at place) []*Node {
 	x := &s.lay.items[i]
 	f := &s.lay.functions[s.lay.contexts[s.lay.bodies[x.body].context].function]
 	loop := &f.loops[x.loop]
 	node := &Node{Kind: KindLoop, By: f.by, Function: f.Name, File: loop.File, Line: loop.Line, Trips: s.trips(i)}
+	node.Trips.AtLeast, node.Trips.AtMost = s.atLeast[x.inner], s.atMost[x.inner]
+	node.Trips.WithCalls = f.ways != nil && f.ways.skips(x.loop)
 	scopes := len(s.scopesOf(i))
 	if scopes > 0 {
 		node.Function = s.scopesOf(i)[scopes-1].Function
 	}
-	if node.Trips.Most > 1 {
+	busy := s.busy
+	if s.joined[x.inner] != nil {
+		s.busy = maps.Clone(busy)
+	}
+	if node.Trips.Most > 1 && !node.Trips.AtLeast && !node.Trips.AtMost { // else conditions cannot count them
 		node.Variable = variableNames[min(at.loops, len(variableNames)-1)]
 		s.names[x.inner] = node.Variable
 		at.loops++
 	}
 	node.Body = s.body(x.inner, at.loops, scopes)
-	// Loops round each other with nothing beside are one in the data.
-	for k := range f.loops {
-		if f.loops[k].Parent == x.loop && s.sameSites(f, x.loop, k) {
-			node.StandsFor = max(node.StandsFor, 1) + 1
+	if d := s.joined[x.inner]; d != nil && !spoken(node.Body, s.entries(i) >= enoughEntries) {
+		// Nothing speaks for this way to divide the calls into trips: no condition is said of them.
+		delete(s.joined, x.inner)
+		s.busy = busy
+		s.bound(x.inner, d)
+		delete(s.names, x.inner)
+		clear(s.vars)
+		at.loops--
+		return s.loop(i, at)
+	}
+	if last := len(node.Body) - 1; s.merges(x) && last >= 0 && node.Body[last].Kind == KindLoop {
+		node.Body[last].StandsFor = max(node.Body[last].StandsFor, 1) + 1
+		return node.Body
+	}
+	return []*Node{node}
+}
+
+// enoughEntries is how often a rank has to enter a loop for conditions on its first, last or other trips to say how its
+// calls are divided: they hold each time.
+const enoughEntries = 4
+
+// entries is how often a rank entered a loop, of those that did the one that did so least.
+func (s *solver) entries(i int32) int {
+	least := 0
+	for g := range s.groups {
+		if n := s.groups[g].Tree.Trips[i].len(); n > 0 && (least == 0 || n < least) {
+			least = n
 		}
 	}
-	return node
+	return least
+}
+
+// spoken reports whether what happens in a loop speaks for its trips: there are conditions on them, by remainders, or
+// by others if it was entered often; and none that a few trips could have by chance.
+func spoken(list []*Node, often bool) bool {
+	found, weak := false, false
+	var walk func(list []*Node)
+	walk = func(list []*Node) {
+		for _, n := range list {
+			if w := n.When; w != nil {
+				strong := w.Kind == WhenEvery || w.Kind == WhenNotEvery || often && w.Kind != WhenUnknown
+				found, weak = found || strong, weak || !strong
+			}
+			if n.Kind != KindLoop {
+				walk(n.Body)
+			}
+		}
+	}
+	walk(list)
+	return found && !weak
+}
+
+// merges reports whether a loop never went round and holds nothing but one other loop: they are one in the data.
+func (s *solver) merges(x *item) bool {
+	f := &s.lay.functions[s.lay.contexts[s.lay.bodies[x.body].context].function]
+	for g := range s.groups {
+		if t := &s.groups[g].Tree.Trips[s.lay.bodies[x.inner].entry]; t.Each != nil && slices.Max(t.Each) > 1 || t.Each == nil && t.Same > 1 {
+			return false
+		}
+	}
+	k := slices.IndexFunc(f.loops, func(o Loop) bool { return o.Parent == x.loop })
+	return k >= 0 && s.sameSites(f, x.loop, k)
 }
 
 // sameSites reports whether all sites of a loop that were seen lie in a loop of it.
@@ -550,15 +844,15 @@ func (s *solver) mpiNode(node *Node, i int32) *Node {
 		node.LateNS += c.LateNS
 	}
 	s.moved(node)
-	by := make(map[int]int64)
+	by := make(map[member]int64)
 	for g := range s.groups {
 		if n := s.groups[g].Tree.Came[i].len(); n > 0 {
 			for _, t := range s.groups[g].Threads {
-				by[s.rank(t)] += n
+				by[s.member(t)] += n
 			}
 		}
 	}
-	node.Each = sums(by)
+	node.Each = s.each(by)
 	return node
 }
 
@@ -703,6 +997,9 @@ func (s *solver) tripsByRank(by map[int]int64) string {
 	}())
 	a, b := ranks[0], ranks[len(ranks)-1]
 	if a == b || (by[b]-by[a])%int64(b-a) != 0 {
+		return ""
+	}
+	if len(s.first) > 1 { // ranks of several worlds have no number of their own
 		return ""
 	}
 	k := (by[b] - by[a]) / int64(b-a)

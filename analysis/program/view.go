@@ -103,6 +103,12 @@ func branchesOn(branches []*Node, ranks []int) []*Node {
 		if len(here) == 0 {
 			continue
 		}
+		if n.Threads != nil { // what ranks there are decides nothing: others of their threads may take other branches
+			kept := *n
+			kept.Body, kept.Else = onRanks(n.Body, here), len(out) > 0
+			out = append(out, &kept)
+			continue
+		}
 		kept := *n
 		kept.Body = onRanks(n.Body, here)
 		kept.Else = len(out) > 0

@@ -37,6 +37,9 @@ func writeMainLoop(b *strings.Builder, p *program.Program, lines int) {
 		what += " in " + loop.Function
 	}
 	end := fmt.Sprintf(": %s of the time", percent(loop.Explains))
+	if loop.By == program.ByOrder {
+		end = ", by the order of lines" + end
+	}
 	if loop.File != "" && loop.Line > 0 {
 		end = fmt.Sprintf(" (%s:%d)", path.Base(loop.File), loop.Line) + end
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"moriens/app/profiling"
@@ -26,7 +27,7 @@ func Profile(to io.Writer, a *profiling.Answer) error {
 		w.writePhases(&b)
 	default:
 		w.writeHead(&b, w.subject())
-		w.writeRows(&b, a.Table.Rows, a.Nested)
+		w.writeRows(&b, a.Table.Rows, a.Nested || a.By == profiling.ByLoop)
 	}
 	for _, note := range a.Notes {
 		fmt.Fprintf(&b, "note: %s\n", plain.Line(note))
@@ -51,7 +52,7 @@ type profileWords struct{ *profiling.Answer }
 func (w profileWords) subject() string {
 	subject := map[profiling.By]string{
 		profiling.ByCall: "calls of MPI and clusters", profiling.ByCallPath: "call paths and clusters", profiling.ByFunctions: "functions, calls of MPI and clusters",
-		profiling.ByCluster: "clusters", profiling.ByPhase: "phases", profiling.ByRank: "ranks", profiling.ByNode: "nodes",
+		profiling.ByLoop: "loops", profiling.ByCluster: "clusters", profiling.ByPhase: "phases", profiling.ByRank: "ranks", profiling.ByNode: "nodes",
 	}[w.By]
 	if w.In != nil {
 		subject += " in phase " + plain.Line(w.In.String())
@@ -126,7 +127,22 @@ func shareText(x float64) string {
 }
 
 // hasMPI reports whether phases are shown with their time in MPI.
-func (w profileWords) hasMPI() bool { return w.By == profiling.ByPhase && w.Metric == "time" }
+func (w profileWords) hasMPI() bool {
+	return (w.By == profiling.ByPhase || w.By == profiling.ByLoop) && w.Metric == "time"
+}
+
+// hasTrips reports whether loops are shown with their trips: these are of all ranks, and of all phases.
+func (w profileWords) hasTrips() bool {
+	return w.By == profiling.ByLoop && w.Ranks == nil && w.In == nil
+}
+
+// perCall is the first column behind those that tables of loops do not have: how long a call takes is shown with calls.
+func (w profileWords) perCall() int {
+	if w.Nested {
+		return 5
+	}
+	return 6
+}
 
 // columns begins a table of rows.
 func (w profileWords) columns() table {
@@ -139,6 +155,12 @@ func (w profileWords) columns() table {
 	}
 	if w.hasMPI() {
 		t.head, t.left = append(t.head, "MPI"), append(t.left, false)
+	}
+	if w.By == profiling.ByLoop {
+		t.head, t.left = slices.Delete(t.head, 4, w.perCall()), t.left[w.perCall()-4:]
+	}
+	if w.hasTrips() {
+		t.head, t.left = append(t.head, "trips", "per trip"), append(t.left, false, false)
 	}
 	if w.Stat == profiling.Most || w.Stat == profiling.Imbalance {
 		t.head, t.left = append(t.head, "on rank"), append(t.left, false)
@@ -168,10 +190,22 @@ func (w profileWords) cells(r *profiling.Row, name string) []string {
 	}
 	if w.hasMPI() {
 		text := ""
-		if r.Type == calltree.Phase || r.Type == calltree.Program {
+		if r.Type == calltree.Phase || r.Type == calltree.Program || r.OfLoop() {
 			text = w.figure(r.MPINS.Of(w.Stat))
 		}
 		row = append(row, text)
+	}
+	if w.By == profiling.ByLoop {
+		if r.OfLoop() || r.Type == calltree.Program {
+			row[3] = w.number(&r.Subcalls)
+		}
+		if r.Type == calltree.Program {
+			row[5] = "-"
+		}
+		row = slices.Delete(row, 4, w.perCall())
+	}
+	if w.hasTrips() {
+		row = append(row, tripCells(r)...)
 	}
 	if w.Stat == profiling.Most || w.Stat == profiling.Imbalance {
 		whose := "-"
@@ -181,6 +215,15 @@ func (w profileWords) cells(r *profiling.Row, name string) []string {
 		row = append(row, whose)
 	}
 	return append(row, name)
+}
+
+// tripCells are the trips of a loop in all ranks, and how long one takes.
+func tripCells(r *profiling.Row) []string {
+	if r.Loop == nil || r.Loop.Trips.Total == 0 {
+		return []string{"", ""}
+	}
+	n := r.Loop.Trips.Total
+	return []string{units.Integer(int(n)), Duration(float64(r.InclusiveNS.Sum) / float64(n))}
 }
 
 // threadText names a thread.
@@ -201,6 +244,7 @@ func (w profileWords) name(r *profiling.Row, place bool) string {
 	switch {
 	case r.Type == calltree.Phase:
 		text = "phase " + text
+	case r.OfLoop(): // its name has the place
 	case r.Line > 0 && (place || r.Type == calltree.MPI && w.Nested):
 		text += fmt.Sprintf("@%s:%d", plain.Line(filepath.Base(r.File)), r.Line)
 	}

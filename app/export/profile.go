@@ -44,7 +44,7 @@ func OfProfiles(format string) bool {
 // A ProfileConfig says what of a profile to export, and where to.
 type ProfileConfig struct {
 	Dir    string
-	By     profiling.By       // ByPhase, ByCallPath, ByCall, ByCluster; empty: call paths in phases
+	By     profiling.By       // ByPhase, ByCallPath, ByCall, ByLoop, ByCluster; empty: call paths in phases
 	In     *profiling.Pattern // of which phases; nil: all
 	Ranks  pairing.RankList
 	Format string
@@ -65,10 +65,12 @@ func (c *ProfileConfig) shape() (profiling.Shape, error) {
 		s.Phases = false
 	case profiling.ByCall:
 		s = profiling.Shape{Calls: profiling.ByFunction}
+	case profiling.ByLoop:
+		s = profiling.Shape{Calls: profiling.ByLoops}
 	case profiling.ByCluster:
 		s = profiling.Shape{Calls: profiling.Together}
 	default:
-		return s, question.Misuse("leave out --by for call paths in phases, or give one of phase, callpath, call, cluster", "--by %s has no tree that --format %s could hold", c.By, c.Format)
+		return s, question.Misuse("leave out --by for call paths in phases, or give one of phase, callpath, call, loop, cluster", "--by %s has no tree that --format %s could hold", c.By, c.Format)
 	}
 	s.In = c.In
 	return s, nil
@@ -96,7 +98,7 @@ func (c *ProfileConfig) Run(ctx context.Context) error {
 	}
 	if c.Format == TAU && s.ByClass(shape) {
 		const known = rundir.ProfileFile + " has sums of call paths over classes of ranks, and a file of TAU is of a thread"
-		if c.By == profiling.ByCallPath {
+		if c.By == profiling.ByCallPath || c.By == profiling.ByLoop {
 			return question.Misuse("leave out --by, or --by phase or call: functions of MPI and clusters are known of each thread; or measure with a larger --keep", known)
 		}
 		shape.Calls = profiling.ByFunction

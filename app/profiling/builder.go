@@ -27,6 +27,7 @@ const (
 	ByFunction = rows.ByFunction
 	ByPath     = rows.ByPath
 	Together   = rows.Together
+	ByLoops    = rows.ByLoop
 )
 
 // Exported is the shape of exports: phases as frames above call paths.
@@ -49,6 +50,7 @@ type builder struct {
 	rows   map[rows.Row]*placed
 	last   *placed
 	frozen bool // no new nodes
+	unsure bool // the loops of the row that was placed last are those round several places of which it is in one
 	failed error
 }
 
@@ -57,6 +59,7 @@ type builder struct {
 type placed struct {
 	key         rows.Row
 	node, phase int32 // -1: it is in no node
+	unsure      bool  // in which of several loops it lies is not known: it is in those round them
 	next        *placed
 }
 
@@ -68,6 +71,13 @@ func newBuilder(src *Source, shape Shape) *builder {
 	b.of = rows.Shape{
 		Phases: shape.Phases, Iterations: shape.Iterations, Variants: shape.Variants, Calls: shape.Calls, Sites: true, Most: mostNodes,
 		Path: func(name string) *trace.CallPath { return src.paths[name] },
+	}
+	if shape.Calls == ByLoops {
+		b.of.Loops = func(r *rows.Row) ([]calltree.Node, bool) {
+			list, how := src.loops.of(r)
+			b.unsure = b.unsure || how == amongSeveral
+			return list, how != notKnown
+		}
 	}
 	b.tree = rows.New(programOf(src.Manifest), b.of)
 	b.nodes, b.phases = b.tree.Nodes, b.tree.Phases
@@ -89,7 +99,9 @@ func (b *builder) place(r *parquet.ProfileRow) *placed {
 		p = b.rows[key]
 		if p == nil {
 			p = &placed{key: key}
+			b.unsure = false
 			p.node, p.phase = b.nodesOf(&key)
+			p.unsure = b.unsure
 			b.rows[key] = p
 		}
 		b.last.next = p

@@ -82,9 +82,10 @@ func (w *walk) chosenRanks() int {
 }
 
 // sumsOf are the values of call paths that are known of classes alone; the walk has found who is asked for.
-func (w *walk) sumsOf(give func(v *threadValues) error) error {
+func (w *walk) sumsOf(give func(v *threadValues) error) (unsure int64, err error) {
 	sums := &walk{b: w.b, ranks: w.ranks, columns: w.columns, of: ofSums, give: give}
-	return sums.run(func() {})
+	err = sums.run(func() {})
+	return sums.unsure, err
 }
 
 // needsClasses reports whether an answer has figures that are known of classes alone.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"moriens/analysis/program"
 	"moriens/app/pairing"
 	"moriens/app/question"
 	"moriens/conclude/levels"
@@ -26,6 +27,7 @@ func deep(t *testing.T, ranks int) (byRank, byClass string) {
 	p := rundirtest.Deep(ranks)
 	byRank, byClass = t.TempDir(), t.TempDir()
 	write := func(dir string) {
+		putProgram(t, dir, deepProgram())
 		if err := rundirtest.WriteProfile(dir, p, p.Manifest()); err != nil {
 			t.Fatal(err)
 		}
@@ -42,6 +44,36 @@ func deep(t *testing.T, ranks int) (byRank, byClass string) {
 	p.Profile = *summed
 	write(byClass)
 	return byRank, byClass
+}
+
+// deepProgram has a loop for each function that calls MPI in rundirtest.Deep, and one of the first round the others.
+func deepProgram() *program.Program {
+	p := &program.Program{Format: program.Format, Ranks: 8, Certain: program.Certain{Calls: 1, Time: 1}, Basis: program.ByCode}
+	id := 0
+	node := func(n program.Node) *program.Node {
+		id++
+		n.ID = id
+		return &n
+	}
+	body := &p.Body
+	for outer := range 4 {
+		loop := node(program.Node{
+			Kind: program.KindLoop, Function: "solve", File: "/src/solve.c", Line: 30 + outer, By: program.ByCode,
+			Trips: &program.Trips{Least: 2, Most: 2, Mean: 2, Entries: 8, Total: 16, Kind: program.TripsConstant, Expression: "2"},
+		})
+		*body = append(*body, loop)
+		for place := range 3 {
+			for line := range 4 {
+				path := 1 + 16*place + 4*outer + line
+				loop.Body = append(loop.Body, node(program.Node{Kind: program.KindCompute, Count: 1, Around: [][2]int{{path, path}}}), node(program.Node{Kind: program.KindMPI, Function: "MPI_Send", Paths: []int{path}}))
+			}
+		}
+		if outer == 0 {
+			body = &loop.Body
+		}
+	}
+	p.Body = append(p.Body, node(program.Node{Kind: program.KindCompute, Count: 1, Around: [][2]int{{0, 49}}}), node(program.Node{Kind: program.KindMPI, Function: "MPI_Barrier", Paths: []int{49}}))
+	return p
 }
 
 // likeness is the JSON of an answer without its notes; what a file of classes does not know is left out of both.
@@ -117,7 +149,7 @@ func TestByClass(t *testing.T) {
 		for _, by := range []struct {
 			By
 			nested bool
-		}{{ByCall, false}, {ByCallPath, false}, {ByCallPath, true}, {ByFunctions, false}, {ByPhase, false}, {ByPhase, true}, {ByCluster, false}, {ByRank, false}, {ByNode, false}} {
+		}{{ByCall, false}, {ByCallPath, false}, {ByCallPath, true}, {ByFunctions, false}, {ByPhase, false}, {ByPhase, true}, {ByLoop, false}, {ByLoop, true}, {ByCluster, false}, {ByRank, false}, {ByNode, false}} {
 			for _, in := range []bool{false, true} {
 				for _, ranks := range []pairing.RankList{nil, even, three} {
 					q := Question{By: by.By, Nested: by.nested, Metric: metric, In: phase(in), Ranks: ranks, Found: -1, Sort: SortName}
@@ -129,7 +161,7 @@ func TestByClass(t *testing.T) {
 					}
 					q.Dir, q.In = byClass, phase(in)
 					got, err := Ask(q)
-					whole := by.By == ByCallPath || by.By == ByFunctions
+					whole := by.By == ByCallPath || by.By == ByFunctions || by.By == ByLoop
 					if whole && len(ranks) > 0 && ranks.Has(0, 1) {
 						var mistake question.UsageError
 						if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "is a part") && !strings.Contains(err.Error(), "are a part") && !strings.Contains(hint.Of(err), "--keep") {
@@ -163,7 +195,7 @@ func TestByClass(t *testing.T) {
 // TestTreeByClass: the values of a tree of classes are the sums over their ranks.
 func TestTreeByClass(t *testing.T) {
 	byRank, byClass := deep(t, 9)
-	for _, shape := range []Shape{Exported, {}, {Phases: true, Calls: ByFunction}, {Calls: Together}, {Calls: ByPath}} {
+	for _, shape := range []Shape{Exported, {}, {Phases: true, Calls: ByFunction}, {Calls: Together}, {Calls: ByPath}, {Calls: ByLoops}} {
 		sums := func(dir string) (map[string][]int64, *calltree.Tree) {
 			s, err := Open(dir)
 			if err != nil {
@@ -206,7 +238,7 @@ func TestTreeByClass(t *testing.T) {
 		for _, x := range tree.Threads {
 			members += x.Members
 		}
-		if whole := shape.Calls == ByFrames || shape.Calls == ByPath; whole && (len(tree.Threads) != 2 || members != 9 || tree.Ranks != 9) || !whole && (len(tree.Threads) != 9 || tree.Ranks != 0) {
+		if whole := shape.Calls == ByFrames || shape.Calls == ByPath || shape.Calls == ByLoops; whole && (len(tree.Threads) != 2 || members != 9 || tree.Ranks != 9) || !whole && (len(tree.Threads) != 9 || tree.Ranks != 0) {
 			t.Errorf("%+v: %d threads of %d members, %d ranks", shape, len(tree.Threads), members, tree.Ranks)
 		}
 	}

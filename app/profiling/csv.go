@@ -76,6 +76,7 @@ func (r *Ratio) cells() []string {
 }
 
 func (a *Answer) csvRows(w *lines) {
+	loops := a.By == ByLoop
 	head := []string{"type", "name", "stack", "phase", "depth", "file", "line", "cluster"}
 	for _, of := range []string{"exclusive_ns", "inclusive_ns", "calls", "subcalls"} {
 		head = append(head, spreadColumns(of)...)
@@ -84,6 +85,9 @@ func (a *Answer) csvRows(w *lines) {
 	head = append(head, spreadColumns("mpi_ns")...)
 	if a.Metric != metricTime {
 		head = append(append(head, spreadColumns("exclusive_value")...), spreadColumns("inclusive_value")...)
+	}
+	if loops {
+		head = append(head, "loop", "entries", "trips", "least_trips", "most_trips")
 	}
 	w.write(head)
 	for i := range a.Table.Rows {
@@ -98,14 +102,14 @@ func (a *Answer) csvRows(w *lines) {
 		row := []string{string(r.Type), table.CellOf(r.Name), table.CellOf(trace.PhasePath(r.Stack...)), table.CellOf(r.Phase), integer(r.Depth), table.CellOf(r.File), line, cluster}
 		for _, s := range []*Spread{&r.ExclusiveNS, &r.InclusiveNS, &r.Calls, &r.Subcalls} {
 			cells := s.cells()
-			if r.Type == calltree.Function && (s == &r.Calls || s == &r.ExclusiveNS && s.Sum == 0) {
+			if r.Type == calltree.Function && (s == &r.Calls || s == &r.ExclusiveNS && s.Sum == 0) || r.OfLoop() && s == &r.Calls {
 				clear(cells)
 			}
 			row = append(row, cells...)
 		}
 		row = append(row, number(r.PerCallNS), number(r.Estimated), integer(r.Missing))
 		mpi := r.MPINS.cells()
-		if r.Type != calltree.Program && r.Type != calltree.Phase {
+		if r.Type != calltree.Program && r.Type != calltree.Phase && !r.OfLoop() {
 			clear(mpi)
 		}
 		row = append(row, mpi...)
@@ -114,6 +118,13 @@ func (a *Answer) csvRows(w *lines) {
 			row = append(append(row, r.ExclusiveRatio.cells()...), r.InclusiveRatio.cells()...)
 		case a.Metric != metricTime:
 			row = append(append(row, r.Exclusive.cells()...), r.Inclusive.cells()...)
+		}
+		switch {
+		case loops && r.Loop != nil:
+			t := r.Loop.Trips
+			row = append(row, strconv.Itoa(r.Loop.ID), strconv.FormatInt(t.Entries, 10), strconv.FormatInt(t.Total, 10), strconv.FormatInt(t.Least, 10), strconv.FormatInt(t.Most, 10))
+		case loops:
+			row = append(row, "", "", "", "", "")
 		}
 		w.write(row)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 
+	"moriens/analysis/program"
 	"moriens/trace/calltree"
 	"moriens/trace/rundir"
 )
@@ -88,6 +89,7 @@ type jsonRow struct {
 	File      string        `json:"file,omitempty"`
 	Line      int           `json:"line,omitempty"`
 	Cluster   *int32        `json:"cluster,omitempty"`
+	Loop      *jsonLoop     `json:"loop,omitempty"`
 	Time      jsonTime      `json:"time"`
 	Calls     *jsonSpread   `json:"calls"`
 	Subcalls  *jsonSpread   `json:"subcalls"`
@@ -95,6 +97,15 @@ type jsonRow struct {
 	Value     *jsonValue    `json:"value,omitempty"`
 	Estimated rundir.Number `json:"estimated_share"`
 	Missing   int64         `json:"missing_bursts"`
+}
+
+// A jsonLoop is what program.json has of a loop.
+type jsonLoop struct {
+	ID        int            `json:"id"`
+	Function  string         `json:"function"`
+	By        string         `json:"by"`
+	StandsFor int            `json:"stands_for"`
+	Trips     *program.Trips `json:"trips"`
 }
 
 type jsonShare struct {
@@ -171,6 +182,11 @@ func (a *Answer) jsonRow(r *Row) jsonRow {
 		x.Time.MPI = spreadOf(&r.MPINS)
 	case calltree.Cluster:
 		x.Cluster = &r.Cluster
+	case calltree.Loop, calltree.Outside, calltree.Unplaced:
+		x.Time.MPI, x.Calls = spreadOf(&r.MPINS), nil
+		if n := r.Loop; n != nil {
+			x.Loop = &jsonLoop{n.ID, n.Function, n.By, n.StandsFor, n.Trips}
+		}
 	case calltree.Function:
 		x.Calls = nil
 		if r.ExclusiveNS.Sum == 0 {

@@ -19,7 +19,7 @@ func (a *Answer) compare(x, y Row) int {
 	switch a.Sort {
 	case SortName:
 	case SortCalls:
-		by = descending(x.Calls.Of(a.Stat), y.Calls.Of(a.Stat))
+		by = descending(x.HowOften().Of(a.Stat), y.HowOften().Of(a.Stat))
 	case SortExclusive:
 		_, from := a.Figures(&x)
 		_, to := a.Figures(&y)
@@ -189,6 +189,7 @@ func (a *Answer) note(t *tally) {
 	if t.a.Table.Total.Missing > 0 {
 		say("%s have no value of %s", units.Count(t.a.Table.Total.Missing, "burst"), a.Metric)
 	}
+	a.noteLoops(t, say)
 	if a.By == ByNode && len(t.shares) == 1 && t.shares[0].Host == "" {
 		say("on which nodes ranks ran is not known")
 	}

@@ -29,6 +29,7 @@ const (
 	ByInstance   By = "instance"  // the instances of a phase
 	ByIteration  By = "iteration" // iterations that were found
 	ByCluster    By = "cluster"   // kind of computation; with its variants as a tree
+	ByLoop       By = "loop"      // loops of the program's structure; as a tree with what is directly in each
 	ByRank       By = "rank"
 	ByNode       By = "node"
 	byWhatSuits  By = ""
@@ -106,7 +107,7 @@ func (a *Answer) answer() error {
 		if a.By == ByRank || a.By == ByNode {
 			a.Sort = SortName
 		}
-		if a.Nested || a.By == ByPhase || a.By == ByFunctions {
+		if a.Nested || a.By == ByPhase || a.By == ByFunctions || a.By == ByLoop {
 			a.Sort = SortInclusive
 		}
 	}
@@ -121,6 +122,11 @@ func (a *Answer) answer() error {
 		shape.Phases, shape.Calls = true, ByFunction
 	case ByCluster:
 		shape.Calls, shape.Variants = Together, a.Nested
+	case ByLoop:
+		shape.Calls = ByLoops
+		if err := a.readLoops(); err != nil {
+			return err
+		}
 	case ByCallPath:
 		shape.Calls = ByPath
 		if a.Nested {
@@ -144,12 +150,12 @@ func (a *Answer) check() error {
 	switch {
 	case a.Format < 2 && (a.By == ByPhase || series):
 		return question.Lacking(again, "%s has no paths and instances of phases: an earlier version of moriens wrote it", rundir.ProfileFile)
-	case a.Nested && a.By != ByCallPath && a.By != ByPhase && a.By != ByCluster:
-		return question.Misuse("--by callpath, phase or cluster with --tree", "--by %s has no tree", a.By)
-	case a.Depth > 0 && !a.Nested:
+	case a.Nested && a.By != ByCallPath && a.By != ByPhase && a.By != ByCluster && a.By != ByLoop:
+		return question.Misuse("--by callpath, phase, loop or cluster with --tree", "--by %s has no tree", a.By)
+	case a.Depth > 0 && !a.Nested && a.By != ByLoop:
 		return question.Misuse("add --tree", "--depth limits a tree")
 	case listed && a.Stat != Sum:
-		return question.Misuse("leave out --stat, or list by call, callpath, function, phase or cluster", "--stat %s is over ranks, --by %s lists them", a.Stat, a.By)
+		return question.Misuse("leave out --stat, or list by call, callpath, function, phase, loop or cluster", "--stat %s is over ranks, --by %s lists them", a.Stat, a.By)
 	case a.By == ByIteration && a.In != nil:
 		return question.Misuse("leave out --in; --iterations N chooses the loop", "--in chooses phases of the program, --by iteration lists iterations of loops that were found")
 	case a.By != ByIteration && a.Found >= 0:
@@ -165,7 +171,7 @@ func (a *Answer) check() error {
 	case strings.HasPrefix(a.Metric, metricTime+":"):
 		return question.Misuse("--by instance and --by iteration take it; --by call lists all functions and clusters", "--metric %s is of instances", a.Metric)
 	case a.Metric == metricLate && (a.By == ByPhase || a.By == ByCluster || a.In != nil):
-		return question.Misuse("--by call, callpath, function, rank or node, without --in", "late times are known by call path, not by phase or cluster")
+		return question.Misuse("--by call, callpath, function, loop, rank or node, without --in", "late times are known by call path, not by phase or cluster")
 	case a.Metric == metricIPC:
 		if a.counter(instructions) < 0 || a.counter(cycles) < 0 {
 			return question.Misuse("measure with --events PAPI_TOT_INS,PAPI_TOT_CYC (docs/counters.md)", "instructions per cycle are not known: the run has not counted both")

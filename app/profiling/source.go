@@ -30,8 +30,10 @@ type Source struct {
 	Counters []trace.Counter
 	Classes  bool // of some places call paths are known of classes of ranks alone
 
-	paths map[string]*trace.CallPath // by name
-	hosts map[rankName]string        // nil: not known
+	paths   map[string]*trace.CallPath // by name
+	numbers []string                   // names of call paths by their numbers; nil: they have none
+	loops   *loops                     // nil: they were not asked for
+	hosts   map[rankName]string        // nil: not known
 }
 
 type rankName struct{ world, rank int32 }
@@ -95,6 +97,7 @@ func (s *Source) readPaths() error {
 	t, err := rundir.ReadCallPaths(s.Dir)
 	if err == nil {
 		run := t.Run()
+		s.numbers = run.PathNames
 		for i, name := range run.PathNames {
 			s.paths[name] = &run.CallPaths[i]
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"moriens/analysis/program"
 	"moriens/app/question"
 	"moriens/trace/calltree"
 	"moriens/trace/calltree/rows"
@@ -29,10 +30,11 @@ type Row struct {
 	// Time, and how often it ran: calls, bursts, instances; of functions that is not known, nor what they compute. Where
 	// phases are nodes, what is exclusively theirs, and the program's, is what lies in no phase within them.
 	ExclusiveNS, InclusiveNS Spread
-	MPINS                    Spread // of phases and the program: inclusive, in MPI
-	Calls, Subcalls          Spread // Subcalls: calls and phases directly in it
-	Exclusive, Inclusive     Spread // of the metric, where it is not the time
-	ExclusiveRatio           *Ratio // of a metric that is one
+	Loop                     *program.Node // of a loop: its line in the structure of the program
+	MPINS                    Spread        // of phases and the program: inclusive, in MPI
+	Calls, Subcalls          Spread        // Subcalls: calls and phases directly in it
+	Exclusive, Inclusive     Spread        // of the metric, where it is not the time
+	ExclusiveRatio           *Ratio        // of a metric that is one
 	InclusiveRatio           *Ratio
 	PerCallNS                float64 // how long one takes as a whole, in this phase or not; NaN: not known
 	Estimated                float64 // share of its inclusive time in bursts that cross a border of phases: their counters are shared by time
@@ -40,6 +42,20 @@ type Row struct {
 
 	ownNS, own int64 // in none of the rows within it: time, and the metric
 	hidden     bool  // other rows have it
+}
+
+// OfLoop reports whether a row is a loop, or what is in none: how often it was entered is not known by thread, and its
+// Subcalls are the MPI calls directly in it.
+func (r *Row) OfLoop() bool {
+	return r.Type == calltree.Loop || r.Type == calltree.Outside || r.Type == calltree.Unplaced
+}
+
+// HowOften is how often something ran; of loops the MPI calls directly in them.
+func (r *Row) HowOften() *Spread {
+	if r.OfLoop() {
+		return &r.Subcalls
+	}
+	return &r.Calls
 }
 
 // A Share is what a rank or a node has.
@@ -88,6 +104,7 @@ type tally struct {
 	of      []int32 // by row: its first node
 	classes bool    // rows of call paths are known of classes of ranks alone
 	unsplit int64   // bytes of which no phase is known
+	unsure  int64   // ns that may be in one of several loops
 	late    int64   // ns of waits
 	tallying
 }
@@ -176,10 +193,13 @@ func (a *Answer) tabulate(shape Shape) error {
 	if t.threads == 0 {
 		return question.Lacking(rundir.AdviseDamage, "%s has no row of a thread", rundir.ProfileFile)
 	}
+	t.unsure = w.unsure
 	if t.classes = w.needsClasses(); t.classes {
-		if err := w.sumsOf(t.addClasses); err != nil {
+		unsure, err := w.sumsOf(t.addClasses)
+		if err != nil {
 			return err
 		}
+		t.unsure = plus(t.unsure, unsure)
 	}
 	a.Table = t.table()
 	a.note(t)
@@ -269,7 +289,7 @@ func (t *tally) addClasses(v *threadValues) error {
 	t.grow()
 	t.collect(v, func(node int32) bool {
 		switch t.b.nodes[node].Type {
-		case calltree.Function:
+		case calltree.Function, calltree.Loop, calltree.Outside, calltree.Unplaced:
 			return true
 		case calltree.MPI, calltree.Cluster:
 			return t.a.By != ByFunctions
@@ -297,6 +317,9 @@ func (t *tally) addClasses(v *threadValues) error {
 // hidden reports whether a node is of places, of which other nodes are the call paths. Where a row is all nodes of a
 // name, that has them.
 func (t *tally) hidden(node int32) bool {
+	if of := t.b.nodes[node].Type; t.a.By == ByLoop && !t.a.Nested && (of == calltree.MPI || of == calltree.Cluster) {
+		return true
+	}
 	return t.b.nodes[node].File == rows.InNoFunction && t.a.By != ByFunctions
 }
 
@@ -324,13 +347,16 @@ func (t *tally) collect(v *threadValues, counts func(node int32) bool) {
 			inside[node] = plus(inside[node], v.columns[column][node])
 			if n.Parent >= 0 {
 				inside[n.Parent] = plus(inside[n.Parent], inside[node])
-				if n.Type == calltree.Phase {
+				if n.Type == calltree.Phase || n.Type == calltree.Loop {
 					t.phases[i][n.Parent] = plus(t.phases[i][n.Parent], inside[node])
 				}
 			}
 		}
 		if n.Parent >= 0 && (n.Type == calltree.MPI || n.Type == calltree.Phase) && (n.File != rows.InNoFunction || t.b.shape.Calls != ByFrames) {
 			t.sub[n.Parent] = plus(t.sub[n.Parent], v.columns[atCalls][node])
+			if t.a.By == ByLoop && n.Parent > 0 && n.Type == calltree.MPI { // the program has all of them
+				t.sub[0] = plus(t.sub[0], v.columns[atCalls][node])
+			}
 		}
 		if n.Type == calltree.MPI {
 			t.mpi[node] = v.columns[atNS][node]
@@ -373,17 +399,24 @@ func (t *tally) take(v *threadValues, node int32) {
 	add(ofSubcalls, t.sub[node])
 	add(ofMPI, t.mpi[node])
 	s := &t.rows[row]
-	s.ownNS, s.whole, s.calls = plus(s.ownNS, v.columns[atNS][node]), plus(s.whole, whole), plus(s.calls, calls)
+	ownNS := v.columns[atNS][node]
+	if t.a.By == ByLoop && !t.a.Nested { // what is in a loop has no rows
+		ownNS = t.exclusive(0, node, ownNS)
+	}
+	s.ownNS, s.whole, s.calls = plus(s.ownNS, ownNS), plus(s.whole, whole), plus(s.calls, calls)
 	for i := range t.w.columns {
 		figure, inside := ofValue, ofValueInside
 		if i > 0 {
 			figure, inside = ofBelow, ofBelowInside
 		}
 		own := v.columns[atOthers+i][node]
-		if i == 0 {
+		exclusive := t.exclusive(1+i, node, own)
+		if i == 0 && t.a.By == ByLoop && !t.a.Nested {
+			s.own = plus(s.own, exclusive)
+		} else if i == 0 {
 			s.own = plus(s.own, own)
 		}
-		add(figure, t.exclusive(1+i, node, own))
+		add(figure, exclusive)
 		if !t.inner[node] {
 			add(inside, t.inside[1+i][node])
 		}
@@ -397,6 +430,10 @@ func (t *tally) take(v *threadValues, node int32) {
 // exclusive is what a node has in a column that is not in what is within it; a phase has all but what is in phases.
 func (t *tally) exclusive(column int, node int32, own int64) int64 {
 	if of := t.b.nodes[node].Type; t.b.shape.Phases && (of == calltree.Phase || of == calltree.Program) {
+		return t.inside[column][node] - t.phases[column][node]
+	}
+	switch t.b.nodes[node].Type {
+	case calltree.Loop, calltree.Outside, calltree.Unplaced:
 		return t.inside[column][node] - t.phases[column][node]
 	}
 	return own
@@ -505,7 +542,7 @@ func (t *tally) table() *Table {
 	case out.Shares != nil:
 		t.a.orderShares(out.Shares)
 		return out
-	case t.a.By == ByPhase || t.a.Nested:
+	case t.a.By == ByPhase || t.a.By == ByLoop || t.a.Nested:
 		out.Rows = t.preorder(list)
 	default:
 		list = slices.Delete(list, int(t.group[0]), int(t.group[0])+1)
@@ -530,6 +567,9 @@ func (t *tally) row(row int32) Row {
 		r.Stack = append(r.Stack, t.b.nodes[at].Name)
 	}
 	r.Depth = len(r.Stack)
+	if r.Type == calltree.Loop {
+		r.Loop = t.a.Source.loops.nodes[r.Cluster]
+	}
 	if t.a.By == ByFunctions {
 		r.Stack, r.Depth, r.Phase = []string{r.Name}, 1, ""
 		if node == 0 {

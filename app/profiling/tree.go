@@ -25,6 +25,11 @@ import (
 // The file is read once for the nodes, and again each time that values are handed out.
 func (s *Source) Tree(shape Shape, ranks pairing.RankList) (*calltree.Tree, error) {
 	var t *calltree.Tree
+	if shape.Calls == ByLoops {
+		if err := s.readLoops(); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Dir, err)
+		}
+	}
 	err := s.within(&shape, func() (err error) {
 		t, err = s.tree(shape, ranks)
 		return err

@@ -58,6 +58,7 @@ type walk struct {
 	begun    bool
 	gathered *gathering // nil where rows of threads stand together
 	phased   bool       // there are rows of phases
+	unsure   int64      // ns of rows of which several loops are possible
 	seen     [][2]int   // ranks, with those that are not asked for
 	classes  map[int32]*class
 
@@ -136,7 +137,7 @@ func (w *walk) needed() []string {
 	if w.b.src.Classes {
 		list = append(list, "class", "paths")
 	}
-	if w.b.shape.Calls == ByFrames {
+	if w.b.shape.Calls == ByFrames || w.b.shape.Calls == ByLoops {
 		list = append(list, "context")
 	}
 	if w.b.shape.Iterations {
@@ -210,6 +211,7 @@ func (w *walk) row(r *parquet.ProfileRow) error {
 	}
 	own := r.Kind == parquet.ProfilePhase
 	w.phased = w.phased || own
+	w.doubt(r, p)
 	if w.gathered != nil {
 		w.gather(r, p, own)
 		return nil
@@ -222,6 +224,13 @@ func (w *walk) row(r *parquet.ProfileRow) error {
 	w.touch(p.phase)
 	w.add(r, p, own)
 	return nil
+}
+
+// doubt adds up what may be in several loops.
+func (w *walk) doubt(r *parquet.ProfileRow, p *placed) {
+	if p.unsure {
+		w.unsure = plus(w.unsure, r.TimeNS)
+	}
 }
 
 // member notes that a thread is of a class.
@@ -288,6 +297,7 @@ func (w *walk) ofClass(r *parquet.ProfileRow, kind string, summed bool) error {
 	}
 	own := kind == parquet.ProfilePhase
 	w.phased = w.phased || own
+	w.doubt(r, p)
 	w.now.thread = calltree.Thread{}
 	if w.of == ofClasses {
 		w.now.thread = c.first

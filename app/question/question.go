@@ -53,7 +53,7 @@ func Read[T any](dir string, m *rundir.Manifest, file File[T]) (*T, error) {
 		return nil, hint.Default(err, rundir.AdviseDamage)
 	}
 	for _, text := range m.Reduction.Missing {
-		if strings.HasPrefix(text, file.Name+" is missing") {
+		if strings.HasPrefix(text, file.Name+" is missing") || strings.HasPrefix(text, file.Name+" and ") {
 			return nil, Lacking("measure again with more time for the analysis: --moriens-timeout (docs/reduction.md)", "%s", text)
 		}
 	}

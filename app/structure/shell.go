@@ -26,18 +26,28 @@ import (
 // Lines are where a shell reads commands; io.EOF is the end.
 type Lines interface{ ReadLine() (string, error) }
 
-// scanned are lines of a file or a pipe.
-type scanned struct{ *bufio.Scanner }
+// longestLine is how many bytes a line of a file or a pipe may have.
+const longestLine = 1 << 16
 
-func (s scanned) ReadLine() (string, error) {
-	if s.Scan() {
-		return s.Text(), nil
+// errLong is of a line that is longer, and that was left out.
+var errLong = fmt.Errorf("a line is longer than %d bytes", longestLine)
+
+// piped are lines of a file or a pipe.
+type piped struct{ *bufio.Reader }
+
+func (p piped) ReadLine() (string, error) {
+	line, more, err := p.Reader.ReadLine()
+	if err != nil || !more {
+		return string(line), err
 	}
-	return "", errors.Join(s.Err(), io.EOF)
+	for more && err == nil {
+		_, more, err = p.Reader.ReadLine()
+	}
+	return "", errLong
 }
 
 // LinesOf are the lines of a file or a pipe.
-func LinesOf(from io.Reader) Lines { return scanned{bufio.NewScanner(from)} }
+func LinesOf(from io.Reader) Lines { return piped{bufio.NewReaderSize(from, longestLine)} }
 
 // A Shell answers commands about one program.
 type Shell struct {
@@ -67,6 +77,11 @@ func (s *Shell) Run() (understood bool, err error) {
 	understood = true
 	for {
 		line, err := s.In.ReadLine()
+		if errors.Is(err, errLong) {
+			understood = false
+			s.complain(question.Misuse("no command is that long", "%w", err))
+			continue
+		}
 		if err != nil {
 			if errors.Is(err, io.EOF) {
 				err = nil
@@ -82,11 +97,16 @@ func (s *Shell) Run() (understood bool, err error) {
 				return understood, err
 			}
 			understood = false
-			fmt.Fprintf(s.Err, "error: %s\n", plain.Line(err.Error()))
-			if advice := hint.Of(err); advice != "" {
-				fmt.Fprintf(s.Err, "hint: %s\n", plain.Line(advice))
-			}
+			s.complain(err)
 		}
+	}
+}
+
+// complain says what went wrong with a command.
+func (s *Shell) complain(err error) {
+	fmt.Fprintf(s.Err, "error: %s\n", plain.Line(err.Error()))
+	if advice := hint.Of(err); advice != "" {
+		fmt.Fprintf(s.Err, "hint: %s\n", plain.Line(advice))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -194,6 +195,20 @@ func TestWhy(t *testing.T) {
 	}
 }
 
+// A line of a pipe that is too long is said, and what follows it is answered.
+func TestLongLine(t *testing.T) {
+	var out, complaints bytes.Buffer
+	in := "find " + strings.Repeat("x", 3<<20) + "\nfind nest.c:30\nfind " + strings.Repeat("y", longestLine) + "\nfind nest.c:25"
+	s := Shell{Answer: asked(t, Question{Dir: directory(t, programtest.Nest(), nil)}), In: LinesOf(strings.NewReader(in)), Out: &out, Err: &complaints, Width: func() int { return 0 }}
+	understood, err := s.Run()
+	if understood || err != nil || strings.Count(complaints.String(), "error: a line is longer than 65536 bytes") != 2 || strings.Count(complaints.String(), "\n") != 4 {
+		t.Errorf("%v, %v: %s", understood, err, complaints.String())
+	}
+	if !strings.Contains(out.String(), "MPI_Barrier") || !strings.Contains(out.String(), "MPI_Recv") {
+		t.Error(out.String())
+	}
+}
+
 // The address of the page is one that a browser takes.
 func TestPlot(t *testing.T) {
 	dir := directory(t, programtest.Nest(), nil)
@@ -204,5 +219,22 @@ func TestPlot(t *testing.T) {
 	s := Shell{Answer: asked(t, Question{Dir: dir}), In: LinesOf(strings.NewReader("plot\nquit\nlops")), Out: &out, Err: &complaints, Width: func() int { return 0 }}
 	if understood, err := s.Run(); !understood || err != nil || out.String() != "file://"+dir+"/report.html#view=program\n" {
 		t.Errorf("%v: %s%s", err, out.String(), complaints.String())
+	}
+}
+
+// Of trips that depend on the rank, why says which ranks have how many.
+func TestWhyTripsByRank(t *testing.T) {
+	p := programtest.Nest()
+	id := ""
+	program.Walk(p.Body, func(n *program.Node, _ []*program.Node) {
+		if n.Kind == program.KindLoop && id == "" {
+			id = fmt.Sprint(n.ID)
+			n.Trips = &program.Trips{Kind: program.TripsByRank, Least: 10, Most: 15, Mean: 11.25, Entries: 4, Total: 45, Expression: "10..15 by rank", ByRank: []program.RankSum{{Ranks: []int{0, 1, 3}, Count: 10}, {Ranks: []int{2}, Count: 15}}}
+		}
+	})
+	var out bytes.Buffer
+	s := Shell{Answer: asked(t, Question{Dir: directory(t, p, nil)}), In: LinesOf(strings.NewReader("why " + id)), Out: &out, Err: &out, Width: func() int { return 0 }}
+	if _, err := s.Run(); err != nil || !strings.Contains(out.String(), "the same each time on each rank: 10 trips on ranks 0-1,3; 15 trips on rank 2\n") {
+		t.Errorf("%v\n%s", err, out.String())
 	}
 }

@@ -1,10 +1,12 @@
 package structure
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"moriens/analysis/program"
+	"moriens/analysis/program/text"
 	"moriens/internal/units"
 	"moriens/trace/rundir"
 )
@@ -52,6 +54,15 @@ func evidence(by string) string {
 	}[by]
 }
 
+// tripsOfRanks says which ranks have how many trips each time.
+func tripsOfRanks(t *program.Trips) string {
+	var list []string
+	for _, x := range t.ByRank {
+		list = append(list, fmt.Sprintf("%s on %s %s", units.Counted(int(x.Count), "trip"), units.Plural(len(x.Ranks), "rank"), text.Numbers(x.Ranks)))
+	}
+	return cmp.Or(strings.Join(list, "; "), "1.."+t.Expression)
+}
+
 func whyLoop(n *program.Node, say func(string, ...any)) {
 	t := n.Trips
 	say("by %s: %s", n.By, evidence(n.By))
@@ -62,7 +73,7 @@ func whyLoop(n *program.Node, say func(string, ...any)) {
 	case program.TripsCycle:
 		say("in turn %s", strings.Trim(strings.ReplaceAll(fmt.Sprint(t.Cycle), " ", ", "), "[]"))
 	case program.TripsByRank:
-		say("the same each time on each rank: 1..%s", t.Expression)
+		say("the same each time on each rank: %s", tripsOfRanks(t))
 	case program.TripsLinear:
 		say("each time as 1..%s says", t.Expression)
 	default:
@@ -70,6 +81,15 @@ func whyLoop(n *program.Node, say func(string, ...any)) {
 		if len(t.Quartiles) == 3 {
 			say("quartiles %g, %g, %g", t.Quartiles[0], t.Quartiles[1], t.Quartiles[2])
 		}
+	}
+	if t.AtLeast {
+		say("at least: another trip may have begun where trips of a loop in it, or of a function that it calls, are taken to go on")
+	}
+	if t.AtMost {
+		say("at most: some of these trips may belong to another entry")
+	}
+	if t.WithCalls {
+		say("trips with calls: the machine code allows trips without MPI calls, which are not seen and not counted")
 	}
 	if n.StandsFor > 1 {
 		say("stands for %d loops round each other, with nothing between them", n.StandsFor)

@@ -117,6 +117,7 @@ type manifest struct {
 		} `json:"ranks_died"`
 		ThreadsUnrecorded   int      `json:"threads_unrecorded"`
 		CallsUnrecorded     int      `json:"calls_unrecorded"`
+		CallPathsLost       int64    `json:"call_paths_lost"`
 		CountersUnavailable []string `json:"counters_unavailable"`
 		MessagesRefused     int      `json:"messages_refused"`
 		BatchesDuplicate    int      `json:"batches_duplicate"`

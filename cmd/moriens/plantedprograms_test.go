@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"moriens/analysis/program"
+	"moriens/app/profiling"
 	"moriens/app/structure/programtest"
 	"moriens/internal/mpitest"
 	"moriens/internal/testenv"
@@ -99,7 +100,62 @@ func TestPlantedPrograms(t *testing.T) {
 				t.Error(fault)
 			}
 			verified(t, dir)
+			profiledByLoop(t, dir, p)
 		})
+	}
+}
+
+// profiledByLoop holds moriens profile --by loop against the program, which has its sums from the calls and bursts
+// themselves: the time in each loop to the nanosecond, and the calls directly in it.
+func profiledByLoop(t *testing.T, dir string, p *program.Program) {
+	t.Helper()
+	a, err := profiling.Ask(profiling.Question{Dir: dir, By: profiling.ByLoop, Found: -1, Top: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make(map[int]*profiling.Row)
+	var sum int64
+	for i := range a.Table.Rows {
+		r := &a.Table.Rows[i]
+		sum += r.ExclusiveNS.Sum
+		if r.Loop != nil {
+			rows[r.Loop.ID] = r
+		}
+	}
+	if all := a.Table.Total.InclusiveNS.Sum; sum != all {
+		t.Errorf("by loop: rows have %d ns of %d", sum, all)
+	}
+	unsure := slices.ContainsFunc(a.Notes, func(note string) bool { return strings.Contains(note, "one of several loops") })
+	var calls func(list []*program.Node) int64
+	calls = func(list []*program.Node) (n int64) {
+		for _, x := range list {
+			switch {
+			case x.Kind == program.KindMPI:
+				n += x.Count
+			case x.Kind != program.KindLoop || rows[x.ID] == nil && x.Trips.Most == 1: // those of one trip are no rows
+				n += calls(x.Body)
+			}
+		}
+		return n
+	}
+	found := 0
+	program.Walk(p.Body, func(n *program.Node, _ []*program.Node) {
+		if n.Kind != program.KindLoop || rows[n.ID] == nil {
+			return
+		}
+		found++
+		var ns int64
+		program.Walk(n.Body, func(x *program.Node, _ []*program.Node) { ns += x.ComputeNS + x.MPINS })
+		r := rows[n.ID]
+		if got := r.InclusiveNS.Sum; got > ns || got < ns && !unsure {
+			t.Errorf("by loop: %s has %d ns, in the program %d", r.Name, got, ns)
+		}
+		if got, want := r.Subcalls.Sum, calls(n.Body); got != want {
+			t.Errorf("by loop: %s has %d calls directly in it, in the program %d", r.Name, got, want)
+		}
+	})
+	if found != len(rows) {
+		t.Errorf("by loop: %d loops, %d of them in the program", len(rows), found)
 	}
 }
 

@@ -24,13 +24,13 @@ import (
 
 type profileCommand struct {
 	Dir    string             `arg:"" help:"Run directory." type:"path"`
-	By     profiling.By       `group:"shown" help:"List by call (MPI functions and clusters), callpath, function, phase, instance (of a phase), iteration (that was found), cluster (kind of computation), rank or node (default: phase if the program has phases, else call)." enum:",call,callpath,function,phase,instance,iteration,cluster,rank,node" default:"" placeholder:"WHAT"`
+	By     profiling.By       `group:"shown" help:"List by call (MPI functions and clusters), callpath, function, phase, instance (of a phase), iteration (that was found), loop (of the program's structure), cluster (kind of computation), rank or node (default: phase if the program has phases, else call)." enum:",call,callpath,function,phase,instance,iteration,loop,cluster,rank,node" default:"" placeholder:"WHAT"`
 	In     *profiling.Pattern `group:"shown" help:"Only these phases, with the phases in them: solve/iteration, found at any depth; * stands for any text in a name, ** for any number of phases. With --by instance: the phase." placeholder:"PHASE"`
 	Found  int                `group:"shown" name:"iterations" help:"With --by iteration: which of the loops that were found, from 0 (default: the longest)." default:"-1" placeholder:"N"`
 	Ranks  pairing.RankList   `group:"shown" name:"rank" help:"Only these ranks: 12-15,21; of several worlds 1:12 for rank 12 of world 1." placeholder:"LIST"`
 	Metric string             `group:"shown" help:"time, calls (of MPI), bytes (sent and received), late (waits for late senders and receivers), ipc, or a counter by its name; of instances time or time:WHAT for an MPI function or a cluster: time:MPI_Waitall (default: ${default})." default:"time" placeholder:"METRIC"`
 	Stat   profiling.Stat     `group:"shown" help:"Statistic over ranks and threads: sum, mean, most, least, std or imbalance, which is most/mean (default: ${default})." enum:"sum,mean,most,least,std,imbalance" default:"sum" placeholder:"STAT"`
-	Tree   bool               `group:"shown" help:"With --by callpath, phase or cluster: print the tree."`
+	Tree   bool               `group:"shown" help:"With --by callpath, phase, loop or cluster: print the tree."`
 	Depth  int                `group:"shown" help:"Print N levels of the tree (default: all)." placeholder:"N"`
 	Sort   profiling.Sort     `group:"shown" help:"Sort by inclusive or exclusive figures, calls or name." enum:",inclusive,exclusive,calls,name" default:"" placeholder:"COLUMN"`
 	Top    int                `group:"shown" help:"Print N rows at most, with --by phase N phases, of instances the N longest; 0: all (default: those that matter)." default:"-1" placeholder:"N"`

@@ -127,10 +127,12 @@ func plantPairs(s *testscript.TestScript, neg bool, args []string) {
 
 // plantProgram puts program.json into a run directory, and a manifest where there is none.
 func plantProgram(s *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 || programtest.All()[args[1]] == nil {
+	programs := programtest.All()
+	programs["adi"] = programtest.Adi()
+	if neg || len(args) != 2 || programs[args[1]] == nil {
 		s.Fatalf("usage: plantprogram DIR KIND")
 	}
-	dir, p := s.MkAbs(args[0]), programtest.All()[args[1]]
+	dir, p := s.MkAbs(args[0]), programs[args[1]]
 	s.Check(os.MkdirAll(dir, 0o777))
 	var b bytes.Buffer
 	s.Check(errors.Join(p.Write(&b), os.WriteFile(filepath.Join(dir, rundir.ProgramFile), b.Bytes(), 0o666)))

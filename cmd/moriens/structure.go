@@ -65,7 +65,10 @@ func (c *structureCommand) verify() error {
 // check refuses what no run has an answer to.
 func (c *structureCommand) check(line *kong.Context) error {
 	if flagged(line, "depth") && c.Depth < 1 {
-		return usage(errors.New("--depth must be larger"), "moriens structure --help lists its options")
+		return usage(errors.New("--depth must be larger than 0"), "leave it out to see all levels")
+	}
+	if flagged(line, "function") && c.Function == "" {
+		return usage(errors.New("--function has no name"), "leave it out to see all functions")
 	}
 	if c.Verify {
 		for _, flag := range []string{"rank", "depth", "min-share", "metric", "function", "all", "source", "json", "shell"} {

@@ -82,7 +82,7 @@ func fillCode(f *trace.CodeFunction, x *moriensv1.CodeFunction) error {
 		f.Sites = append(f.Sites, site)
 	}
 	if x.Refused != "" {
-		if len(x.Loops) > 0 || len(x.Follows) > 0 {
+		if len(x.Loops) > 0 || len(x.Follows) > 0 || len(x.Next) > 0 {
 			return fmt.Errorf("it has %d loops and %d matrices though nothing is known of it", len(x.Loops), len(x.Follows))
 		}
 		return nil
@@ -95,6 +95,26 @@ func fillCode(f *trace.CodeFunction, x *moriensv1.CodeFunction) error {
 		if n > math.MaxInt32 || len(x.Follows[i]) != (n*n+7)/8 {
 			return fmt.Errorf("matrix %d has %d bytes for %d calls", i, len(x.Follows[i]), n)
 		}
+	}
+	return fillNext(f, x)
+}
+
+func fillNext(f *trace.CodeFunction, x *moriensv1.CodeFunction) error {
+	end := len(f.Sites) + len(f.Loops)
+	if len(x.Next) != 0 && len(x.Next) != end+1 {
+		return fmt.Errorf("what comes next after %d of %d calls and loops", len(x.Next), end)
+	}
+	for i, n := range x.Next {
+		var lists [2][]int32
+		for way, next := range [][]uint32{n.To, n.Skip} {
+			for k, to := range next {
+				if int64(to) > int64(end) || k > 0 && to <= next[k-1] {
+					return fmt.Errorf("%d comes next after %d of %d calls and loops", to, i, end)
+				}
+				lists[way] = append(lists[way], int32(to))
+			}
+		}
+		f.Next, f.Skip = append(f.Next, lists[0]), append(f.Skip, lists[1])
 	}
 	return nil
 }
@@ -110,6 +130,9 @@ func (c codes) add(f trace.CodeFunction) {
 		return
 	}
 	switch d := compareCode(&f, &was); {
+	case was.Refused == trace.AmbiguousModule:
+	case f.Refused == trace.AmbiguousModule:
+		c[key] = f
 	case d < 0:
 		c[key] = f
 	case d == 0:
@@ -127,7 +150,8 @@ func compareCode(a, b *trace.CodeFunction) int {
 				compareBool(x.Tail, y.Tail))
 		}),
 		slices.CompareFunc(a.Loops, b.Loops, func(x, y trace.CodeLoop) int { return cmp.Compare(x.Parent, y.Parent) }),
-		slices.CompareFunc(a.Follows, b.Follows, slices.Compare[[]byte]))
+		slices.CompareFunc(a.Follows, b.Follows, slices.Compare[[]byte]), slices.CompareFunc(a.Next, b.Next, slices.Compare[[]int32]),
+		slices.CompareFunc(a.Skip, b.Skip, slices.Compare[[]int32]))
 }
 
 // joinCode joins what two equal reports know of lines.
@@ -164,10 +188,13 @@ func compareCodeScopes(a, b trace.CodeScope) int {
 	return cmp.Or(cmp.Compare(a.Function, b.Function), cmp.Compare(a.CallFile, b.CallFile), cmp.Compare(a.CallLine, b.CallLine))
 }
 
-// sorted lists the functions by what identifies them.
+// sorted lists the functions by what identifies them. Those of an ambiguous module are none.
 func (c codes) sorted() []trace.CodeFunction {
-	return slices.SortedFunc(maps.Values(c), func(a, b trace.CodeFunction) int {
+	list := slices.SortedFunc(maps.Values(c), func(a, b trace.CodeFunction) int {
 		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.BuildID, b.BuildID), cmp.Compare(a.Entry, b.Entry))
+	})
+	return slices.DeleteFunc(list, func(f trace.CodeFunction) bool {
+		return f.Entry != 0 && c[codeKey{f.Module, f.BuildID, 0}].Refused == trace.AmbiguousModule
 	})
 }
 
@@ -203,6 +230,16 @@ func encodeCode(f *trace.CodeFunction) *moriensv1.CodeFunction {
 			}
 		}
 		x.Sites = append(x.Sites, site)
+	}
+	for i := range f.Next {
+		n := new(moriensv1.CodeNext)
+		for _, to := range f.Next[i] {
+			n.To = append(n.To, uint32(to))
+		}
+		for _, to := range f.Skip[i] {
+			n.Skip = append(n.Skip, uint32(to))
+		}
+		x.Next = append(x.Next, n)
 	}
 	return x
 }

@@ -89,3 +89,19 @@ func TestCodeRefused(t *testing.T) {
 		t.Error("code of no module")
 	}
 }
+
+// Of a module of which a node has several files no function remains, whatever other nodes have read.
+func TestAmbiguousModule(t *testing.T) {
+	read := trace.CodeFunction{Module: "x", Entry: 8, Sites: []trace.CodeSite{{Offset: 16, Loop: -1}}, Follows: [][]byte{{0}}}
+	gone := trace.CodeFunction{Module: "x", Refused: "a"}
+	ambiguous := trace.CodeFunction{Module: "x", Refused: trace.AmbiguousModule}
+	for _, list := range [][]trace.CodeFunction{{read, gone, ambiguous}, {ambiguous, gone, read}} {
+		c := make(codes)
+		for _, f := range list {
+			c.add(f)
+		}
+		if got := c.sorted(); len(got) != 1 || got[0].Refused != trace.AmbiguousModule {
+			t.Errorf("%+v", got)
+		}
+	}
+}

@@ -40,7 +40,7 @@ func TestContext(t *testing.T) {
 		{"without frames", nil, []trace.Frame{start}, -1},
 	} {
 		for range 2 {
-			if got := context(innermostFirst(tt.before), innermostFirst(tt.after)); got != tt.want {
+			if got := Context(innermostFirst(tt.before), innermostFirst(tt.after)); got != tt.want {
 				t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 			}
 			tt.before, tt.after = tt.after, tt.before

@@ -140,7 +140,7 @@ func contexts(run *trace.Run, b *trace.Bursts, list []int32) []int32 {
 		if !r.set || r.round != key {
 			n, ok := known[key]
 			if !ok {
-				n = context(run.CallPaths[key.before].Frames, run.CallPaths[key.after].Frames)
+				n = Context(run.CallPaths[key.before].Frames, run.CallPaths[key.after].Frames)
 				known[key] = n
 			}
 			r.round, r.n, r.set = key, n, true
@@ -150,10 +150,10 @@ func contexts(run *trace.Run, b *trace.Bursts, list []int32) []int32 {
 	return list
 }
 
-// context is in how many of the outermost functions after, of the call that ends it, a burst lies, those that the
+// Context is in how many of the outermost functions after, of the call that ends it, a burst lies, those that the
 // compiler has put into others included: in those from which both calls were made, and in the function in which they
 // part. -1: frames are not known.
-func context(before, after []trace.Frame) int32 {
+func Context(before, after []trace.Frame) int32 {
 	if len(before) == 0 || len(after) == 0 {
 		return -1
 	}

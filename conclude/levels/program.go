@@ -53,10 +53,11 @@ func programInput(run *trace.Run, owners team.Threads, workers int) *program.Inp
 		in.Counters = append(in.Counters, c.Name)
 	}
 	f := &functions{of: make(map[functionKey]int), code: CodesOf(run)}
-	f.tails = tailsOf(run, f.code)
+	f.tails, f.unnamed = tailsOf(run, f.code), unnamedOf(run.CallPaths, &f.code)
 	for i := range run.CallPaths {
 		in.Paths = append(in.Paths, f.path(&run.CallPaths[i]))
 	}
+	completeRecursions(in.Paths)
 	in.Functions = f.list
 	in.Threads = make([]program.Thread, len(run.Threads))
 	each(run, workers, func(i int) { in.Threads[i] = programThread(run, &run.Threads[i]) })
@@ -65,10 +66,11 @@ func programInput(run *trace.Run, owners team.Threads, workers int) *program.Inp
 
 // functions numbers the functions that have machine code.
 type functions struct {
-	list  []program.Function
-	of    map[functionKey]int
-	code  Codes
-	tails *tails
+	list    []program.Function
+	of      map[functionKey]int
+	code    Codes
+	tails   *tails
+	unnamed *unnamed
 }
 
 type functionKey struct {
@@ -80,7 +82,7 @@ type functionKey struct {
 
 // path is a call path from the main function on.
 func (f *functions) path(p *trace.CallPath) program.Path {
-	to := program.Path{MPI: p.Function, Poll: trace.IsPoll(p.Function)}
+	to := program.Path{MPI: p.Function, Poll: trace.IsPoll(p.Function), Lost: len(p.Frames) == 0}
 	frames := p.Frames
 	for k := range min(startFrames, len(frames)) { // the outermost one may have no name
 		if n := len(frames) - 1 - k; isStart(&frames[n]) {
@@ -95,11 +97,19 @@ func (f *functions) path(p *trace.CallPath) program.Path {
 	if n := len(frames); n > 1 && frames[n-1].Function == "main" && frames[n-2].Function == "MAIN__" {
 		frames = frames[:n-1]
 	}
+	folded := false
 	for i := range slices.Backward(frames) {
+		if frames[i].Function == trace.Folded && !frames[i].Located() {
+			folded = true
+			continue
+		}
 		to.Steps = append(to.Steps, f.step(&frames[i]))
 		var next *trace.Frame
-		if i > 0 {
+		if i > 0 && frames[i-1].Function != trace.Folded {
 			next = &frames[i-1]
+		}
+		if folded {
+			folded, to.Recursion = false, to.Steps[len(to.Steps)-1].Function+1
 		}
 		for _, s := range f.tails.between(&frames[i], next, p.Function) {
 			to.Steps = append(to.Steps, f.step(s.Place))
@@ -108,9 +118,56 @@ func (f *functions) path(p *trace.CallPath) program.Path {
 	return to
 }
 
+// completeRecursions gives call paths that begin inside of a recursion, as it is deeper than paths are long, the calls
+// that lead to it on all whole paths.
+func completeRecursions(paths []program.Path) {
+	type site struct {
+		function int
+		offset   uint64
+		file     string
+		line     int
+	}
+	siteOf := func(s *program.Step) site { return site{s.Function, s.Offset, s.File, s.Line} }
+	same := func(a, b []program.Step) bool {
+		return slices.EqualFunc(a, b, func(x, y program.Step) bool { return siteOf(&x) == siteOf(&y) })
+	}
+	before := make(map[site][]program.Step)
+	differ := make(map[site]bool)
+	for i := range paths {
+		if !paths[i].Whole {
+			continue
+		}
+		seen := make(map[site]bool)
+		for k := range paths[i].Steps {
+			at := siteOf(&paths[i].Steps[k])
+			if seen[at] {
+				continue
+			}
+			seen[at] = true
+			if list, ok := before[at]; ok && !same(list, paths[i].Steps[:k]) {
+				differ[at] = true
+			}
+			before[at] = paths[i].Steps[:k]
+		}
+	}
+	for i := range paths {
+		p := &paths[i]
+		if p.Whole || p.Recursion == 0 || len(p.Steps) == 0 {
+			continue
+		}
+		at := siteOf(&p.Steps[0])
+		if list, ok := before[at]; ok && !differ[at] {
+			p.Steps, p.Whole = slices.Concat(list, p.Steps), true
+		}
+	}
+}
+
 func (f *functions) step(x *trace.Frame) program.Step {
 	key := functionKey{module: x.Module, buildID: x.BuildID, name: x.Function, file: x.FirstFile, line: x.FirstLine}
 	s := program.Step{Offset: x.Offset, File: x.File, Line: x.Line}
+	if x.Module == "" { // an address, which is another one in each process
+		s.Offset = 0
+	}
 	if len(x.Inlined) > 0 {
 		outer := &x.Inlined[0]
 		key.name, key.file, key.line = outer.Function, outer.FirstFile, outer.FirstLine
@@ -120,7 +177,7 @@ func (f *functions) step(x *trace.Frame) program.Step {
 				inner = x.Inlined[k+1].Function
 			}
 			// A function of which the compiler has inlined the beginning alone is inlined into its own rest, at its first line.
-			if k == 0 && inner == key.name && x.Inlined[k].Line <= key.line {
+			if y := &x.Inlined[k]; inner == y.Function && y.Line <= y.FirstLine {
 				continue
 			}
 			s.Scopes = append(s.Scopes, program.Inlined{Function: inner, CallFile: x.Inlined[k].File, CallLine: x.Inlined[k].Line})
@@ -131,11 +188,16 @@ func (f *functions) step(x *trace.Frame) program.Step {
 	if holder != nil && holder.Entry != 0 {
 		key = functionKey{module: x.Module, buildID: x.BuildID, entry: holder.Entry}
 	}
+	if id, is := f.code.idOf(x); is {
+		id = f.unnamed.root(id)
+		name = id.name()
+		key.name = name
+	}
 	n, ok := f.of[key]
 	if !ok {
 		n = len(f.list)
 		f.of[key] = n
-		f.list = append(f.list, program.Function{Name: nameOf(x, name), File: file, Line: line, Code: code})
+		f.list = append(f.list, program.Function{Name: nameOf(x, name), File: file, Line: line, Code: code, Unknown: f.code.Unknown(x)})
 	}
 	s.Function = n
 	return s
@@ -143,8 +205,11 @@ func (f *functions) step(x *trace.Frame) program.Step {
 
 // nameOf is what a function is called; one without a name is so by its module.
 func nameOf(x *trace.Frame, name string) string {
-	if name == "" && x.Module != "" {
+	switch {
+	case name == "" && x.Module != "":
 		return x.Module + "(?)"
+	case name == "" && x.Located():
+		return "[no file]"
 	}
 	return name
 }

@@ -36,10 +36,15 @@ void moriens_os_host(char *text, size_t bytes)
 
 void moriens_os_executable(char *text, size_t bytes)
 {
+	static const char gone[] = " (deleted)";
 	int saved = errno;
 	ssize_t n = readlink("/proc/self/exe", text, bytes - 1);
 
 	text[n > 0 ? n : 0] = '\0';
+	/* One that is gone by now has its name all the same. */
+	size_t end = strlen(text), more = strlen(gone);
+	if (end > more && strcmp(text + end - more, gone) == 0 && access(text, F_OK) != 0)
+		text[end - more] = '\0';
 	errno = saved;
 }
 

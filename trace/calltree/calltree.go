@@ -15,6 +15,9 @@ const (
 	Function   Type = "function"   // of a call path
 	MPI        Type = "mpi"        // calls of a function of MPI
 	Cluster    Type = "cluster"    // computation: bursts of a cluster, or in none
+	Loop       Type = "loop"       // of the program's structure
+	Outside    Type = "outside"    // in none of its loops
+	Unplaced   Type = "unplaced"   // in which of them is not known
 	Paused     Type = "paused"     // recording was paused
 	Unrecorded Type = "unrecorded" // there is no record
 )
@@ -24,9 +27,9 @@ type Node struct {
 	Type    Type
 	Name    string // without what is round it: "x_solve", "MPI_Wait", "Cluster 3"
 	Parent  int32  // index into Tree.Nodes, of one before it; of the root -1
-	File    string // of MPI and functions: where it is called; empty = unknown
+	File    string // of MPI and functions: where it is called, of a loop its head; empty = unknown
 	Line    int
-	Cluster int32 // of a cluster: its label, 1…; 0 and below: in no cluster
+	Cluster int32 // of a cluster: its label, 1…; 0 and below: in no cluster. Of a loop the number of its line in program.json
 }
 
 // A Metric is a further value of nodes, besides time and calls: a counter, or bytes.

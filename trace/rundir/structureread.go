@@ -117,6 +117,24 @@ func (s *Structure) Each(body int32) iter.Seq2[int64, int64] {
 	return func(yield func(symbol, times int64) bool) { s.each(body, yield) }
 }
 
+// First is the symbol with which a body begins; -1: which it is is not known.
+func (s *Structure) First(body int32) int64 {
+	for len(s.Bodies[body].Items) > 0 {
+		item := &s.Bodies[body].Items[0]
+		switch {
+		case item.Times > 0:
+			return item.Symbol
+		case len(item.Turns) > 0 && !item.Unordered && len(item.Mixed) == 0:
+			body = int32(item.Turns[0][0])
+		case len(item.Turns) == 0 && len(item.Mixed) == 1:
+			return item.Mixed[0].Symbol
+		default:
+			return -1
+		}
+	}
+	return -1
+}
+
 func (s *Structure) each(body int32, yield func(symbol, times int64) bool) bool {
 	for _, item := range s.Bodies[body].Items {
 		if item.Times > 0 && !yield(item.Symbol, item.Times) {

@@ -98,14 +98,16 @@ describe('data', () => {
     ];
     const linear: Written = { id: 8, kind: 'loop', variable: 'k', trips: { expression: 'i+1', kind: 'linear', linear: { variable: 'i' } } };
     const outside: Written = { id: 8, kind: 'loop', trips: { expression: '2*l+1', kind: 'linear', linear: { variable: 'l' } } };
+    const bounds: Written[] = [{ at_least: true, with_calls: true }, { at_most: true }, { at_least: true, at_most: true }].map((b) => ({ id: 8, kind: 'loop', trips: { expression: '2..5', kind: 'varies', mean: 3, ...b } }));
     const threads: Written = { id: 8, kind: 'call', function: 'work', threads: [1, 2, 3], ranks: [0] };
-    const { m } = model(make(written(RANKS, TRIPS, { basis: 'order', body: [loop('i', [loop('j', [...body, linear, outside, threads, { id: 9, kind: 'call', function: 'x', by: 'order' }])])] })));
+    const { m } = model(make(written(RANKS, TRIPS, { basis: 'order', body: [loop('i', [loop('j', [...body, linear, outside, ...bounds, threads, { id: 9, kind: 'call', function: 'x', by: 'order' }])])] })));
     expect(m.lines.map((l) => l.text)).toEqual([
       'FOR i = 1..(3..7) (2 loops)  # mean 5.25, unrolled, by sequence',
       'FOR j = 1..(3..7) (2 loops)  # mean 5.25, unrolled, by sequence',
       'IF j == 3', 'ELSE', 'ELSE IF j == 4', 'IF rank in 0-2 and i in 2..8:3', "IF k' == last", "IF k' > 2 and k' != 7", 'IF depth == 2', 'ELSE', 'IF n % 3 == 1',
       'IF rank == 0', 'ELSE IF rank == size-1', 'ELSE', 'IF rank == 3', 'IF (1,200 of 5,000 times, no rule found)', 'ELSE IF rank == 1 and (1 of 3 times, no rule found)',
-      'FOR k = 1..i+1', "FOR 1..2*l'+1", 'work()  # of threads 1-3 of rank 0', 'x()',
+      'FOR k = 1..i+1', "FOR 1..2*l'+1",
+      'FOR 1..(2..5) or more  # mean 3.00, trips with calls', 'FOR 1..(2..5) or fewer  # mean 3.00', 'FOR 1..(2..5) or so  # mean 3.00', 'work()  # of threads 1-3 of rank 0', 'x()',
     ]);
   });
 

@@ -160,11 +160,11 @@ func (c *check) condition(g *program.Node, chain []holds) holds {
 		c.add("a condition has no rule (%d of %d times)", g.Happened, g.Of)
 	}
 	return func(rank, k int, t Time, last int) bool {
-		return (g.Ranks == nil || slices.Contains(g.Ranks, rank)) && (g.When == nil || c.when(g.When, k, t, last))
+		return (g.Ranks == nil || slices.Contains(g.Ranks, rank)) && (g.When == nil || c.when(g.When, rank, k, t, last))
 	}
 }
 
-func (c *check) when(w *program.When, k int, t Time, last int) bool {
+func (c *check) when(w *program.When, rank, k int, t Time, last int) bool {
 	x := int64(t.Trip)
 	switch w.Variable {
 	case "n":
@@ -184,17 +184,18 @@ func (c *check) when(w *program.When, k int, t Time, last int) bool {
 		}
 		x, last = int64(r.Trip), r.Last
 	}
+	x += w.Rank * int64(rank)
 	switch w.Kind {
 	case program.WhenEvery:
-		return x%max(w.Period, 1) == w.Offset
+		return (x-w.Offset)%max(w.Period, 1) == 0
 	case program.WhenNotEvery:
-		return x%max(w.Period, 1) != w.Offset
+		return (x-w.Offset)%max(w.Period, 1) != 0
 	case program.WhenAt:
-		return x == w.Trip
+		return x == w.Trip || slices.Contains(w.Trips, x)
 	case program.WhenDepth:
 		return int64(t.Depth) == w.Trip
 	case program.WhenNotAt:
-		return x != w.Trip
+		return x != w.Trip && !slices.Contains(w.Trips, x)
 	case program.WhenFrom:
 		return x >= w.Trip
 	case program.WhenTo:

@@ -37,7 +37,8 @@ func code(f *Function) {
 	}
 	g := &flow{site: make(map[int]int), head: make(map[int]int), in: make(map[int][]int)}
 	start := g.node(nil)
-	g.build(f.body, []int{start}, nil, index)
+	f.Code.Skip = make([][]int32, len(f.sites)+len(f.loops)+1)
+	f.Code.Next = g.following(f, g.build(f.body, []int{start}, nil, index))
 	for l := -1; l < len(f.loops); l++ {
 		f.Code.Follows = append(f.Code.Follows, g.follows(f, l))
 	}
@@ -85,6 +86,37 @@ func (g *flow) build(list []*statement, from, loops []int, index map[*statement]
 		}
 	}
 	return from
+}
+
+// following are what comes next after the calls, the heads and the entry, as program.Code has it.
+func (g *flow) following(f *Function, ends []int) [][]int32 {
+	number := make(map[int]int32)
+	for n, k := range g.site {
+		number[n] = int32(k)
+	}
+	for n, l := range g.head {
+		number[n] = f.Code.Header(l)
+	}
+	last := make(map[int]bool)
+	for _, n := range ends {
+		last[n] = true
+	}
+	list := make([][]int32, f.Code.Outside()+1)
+	for n := range g.next {
+		at, ok := number[n]
+		if !ok {
+			at = f.Code.Outside() // the entry
+		}
+		for _, to := range g.next[n] {
+			list[at] = append(list[at], number[to])
+		}
+		if last[n] {
+			list[at] = append(list[at], f.Code.Outside())
+		}
+		slices.Sort(list[at])
+		list[at] = slices.Compact(list[at])
+	}
+	return list
 }
 
 // follows is the matrix of a loop, of the whole function for -1.

@@ -220,7 +220,15 @@ func (d *drawer) condition(at place) *statement {
 		s.rule = d.byRank()
 	}
 	s.cold = d.draw(0, 3, "cold") == 0
-	s.body = d.statements(1, inside)
+	if inside.byTrip && !at.byTrip && inside.depth < d.options.Depth && d.draw(0, 2, "in the condition") == 0 {
+		// A condition in a condition: beside it stands a call that shows the outer one.
+		inner := &statement{kind: condition, function: d.f, within: at.loop, rule: d.byTrip()}
+		s.body = []*statement{d.mpi(inside)}
+		inner.body = d.statements(1, place{depth: inside.depth + 1, loop: at.loop, byTrip: true, times: inside.times})
+		s.body = slices.Insert(s.body, d.draw(0, 1, "place of the call"), inner)
+	} else {
+		s.body = d.statements(1, inside)
+	}
 	if d.draw(0, 1, "else") == 1 {
 		s.other = d.statements(1, inside)
 	}
@@ -252,6 +260,11 @@ func (d *drawer) byTrip() rule {
 		{"i != last", func(s state) bool { return s.trip != s.last }},
 		{fmt.Sprintf("i >= %d", k), func(s state) bool { return s.trip >= k }},
 		{fmt.Sprintf("i <= %d", k), func(s state) bool { return s.trip <= k }},
+		{fmt.Sprintf("(i + rank) %% %d == %d", m, k%m), func(s state) bool { return (s.trip+s.rank)%m == k%m }},
+		{fmt.Sprintf("i %% %d == (rank + %d) %% %d", m, k%m, m), func(s state) bool { return s.trip%m == (s.rank+k)%m }},
+		{fmt.Sprintf("i %% %d != rank %% %d", m, m), func(s state) bool { return s.trip%m != s.rank%m }},
+		{"i >= rank", func(s state) bool { return s.trip >= s.rank }},
+		{fmt.Sprintf("i == %d - rank", k), func(s state) bool { return s.trip == k-s.rank }},
 	}
 	return rules[d.draw(0, len(rules)-1, "rule")]
 }

@@ -244,40 +244,67 @@ func round(t *rapid.T, p *Program, parent, n *Node, g *program.Node) *program.No
 		ranks = nil
 	}
 	c := &check{p: p}
-	fits := func(w *program.When) bool {
+	// fits says whether rules say together when it happened; allows, whether they all hold whenever it did.
+	fits := func(list ...*program.When) (fits, allows bool) {
+		allows, fits = true, true
 		for rank := range p.Ranks {
 			if n.Calls(rank) == 0 {
 				continue
 			}
 			last, happened := parent.lasts(rank), n.Happened(parent, rank)
 			for k, at := range parent.Times[rank] {
-				if c.when(w, k, at, last[k]) != happened[k] {
-					return false
-				}
+				holds := !slices.ContainsFunc(list, func(w *program.When) bool { return !c.when(w, rank, k, at, last[k]) })
+				fits = fits && holds == happened[k]
+				allows = allows && (holds || !happened[k])
 			}
 		}
-		return true
+		return fits, allows
 	}
-	rules := []*program.When{{Kind: program.WhenFrom}, {Kind: program.WhenLast}, {Kind: program.WhenNotLast}}
+	rules := []*program.When{{Kind: program.WhenFrom}, {Kind: program.WhenLast}, {Kind: program.WhenNotLast}, {Kind: program.WhenFrom, Rank: -1}, {Kind: program.WhenTo, Rank: -1, Trip: -1}}
 	for x := range int64(16) {
 		for _, kind := range []string{program.WhenAt, program.WhenNotAt, program.WhenFrom, program.WhenTo, program.WhenDepth} {
 			rules = append(rules, &program.When{Kind: kind, Trip: x})
 		}
-		rules = append(rules, &program.When{Kind: program.WhenTo, Variable: "depth", Trip: x})
+		rules = append(rules, &program.When{Kind: program.WhenTo, Variable: "depth", Trip: x}, &program.When{Kind: program.WhenAt, Trip: x, Rank: 1}, &program.When{Kind: program.WhenNotAt, Trip: x, Rank: 1})
 		for period := x + 1; period <= 5; period++ {
-			rules = append(rules, &program.When{Kind: program.WhenEvery, Period: period, Offset: x}, &program.When{Kind: program.WhenNotEvery, Period: period, Offset: x})
+			for rank := range int64(3) {
+				for _, kind := range []string{program.WhenEvery, program.WhenNotEvery} {
+					rules = append(rules, &program.When{Kind: kind, Period: period, Offset: x, Rank: rank - 1})
+				}
+			}
 		}
 	}
-	k := slices.IndexFunc(rules, fits)
-	if k < 0 {
+	var allow, found []*program.When
+	for k, w := range rules {
+		fits, allows := fits(w)
+		if fits && k == 0 && ranks == nil {
+			return g
+		}
+		if fits {
+			found = []*program.When{w}
+			break
+		}
+		if allows {
+			allow = append(allow, w)
+		}
+	}
+	for i := 0; i < len(allow) && found == nil; i++ { // a condition in a condition
+		for _, w := range allow[:i] {
+			if fits, _ := fits(w, allow[i]); fits {
+				found = []*program.When{w, allow[i]}
+				break
+			}
+		}
+	}
+	if found == nil {
 		t.Fatalf("%s has no rule", c.name(n))
 	}
-	if k == 0 && ranks == nil {
-		return g
+	it := &program.Node{Kind: program.KindIf, Ranks: ranks, When: found[0], Body: []*program.Node{g}}
+	if found[0] == rules[0] {
+		it.When = nil
 	}
-	it := &program.Node{Kind: program.KindIf, Ranks: ranks, Body: []*program.Node{g}}
-	if k > 0 {
-		it.When = rules[k]
+	if len(found) > 1 {
+		it.Body = []*program.Node{{Kind: program.KindIf, When: found[1], Body: it.Body}}
 	}
 	return it
 }
@@ -357,8 +384,9 @@ func TestChangesAreFound(t *testing.T) {
 
 // Calls that follow each other in the text do so in the program.
 func TestOrderMatters(t *testing.T) {
-	seen := 0
+	draws, seen := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
+		draws++
 		p := draw(t)
 		text := written(t, p)
 		if len(p.Truth.Body) < 2 || !together(p.Truth.Body[0], p.Truth.Body[1]) {
@@ -370,17 +398,18 @@ func TestOrderMatters(t *testing.T) {
 			t.Fatal("another order is not found")
 		}
 	})
-	if seen < 20 {
-		t.Errorf("only %d programs had two statements", seen)
+	if seen < draws/4 {
+		t.Errorf("only %d of %d programs had two statements", seen, draws)
 	}
 }
 
-// What programs can have, they have now and then.
+// What programs can have, they have now and then: two hundred programs, always the same.
 func TestProgramsAreOfAllKinds(t *testing.T) {
 	seen := make(map[string]int)
 	longest := 0
-	rapid.Check(t, func(t *rapid.T) {
-		p := draw(t)
+	programs := rapid.Custom(draw)
+	for seed := range 200 {
+		p := programs.Example(seed)
 		for _, list := range p.Sequences {
 			longest = max(longest, len(list))
 		}
@@ -414,7 +443,7 @@ func TestProgramsAreOfAllKinds(t *testing.T) {
 		for name := range had {
 			seen[name]++
 		}
-	})
+	}
 	for _, name := range []string{"loop", "call", "recursion", "mpi", "loop in a loop", "call in a loop", "two loops", "condition by trip", "condition by rank", "trips in turn"} {
 		if seen[name] == 0 {
 			t.Errorf("no program has a %s", name)

@@ -179,3 +179,37 @@ func Odd() *program.Program {
 func All() map[string]*program.Program {
 	return map[string]*program.Program{"nest": Nest(), "test2": TwoConnections(), "odd": Odd()}
 }
+
+// Adi is the program of the planted profile of rundirtest, by the numbers of its call paths; path 5 is not in it. What
+// is computed between two calls of path 2 is in one of two places.
+func Adi() *program.Program {
+	reached := func(n *program.Node, paths ...int) *program.Node {
+		n.Paths = paths
+		return n
+	}
+	between := func(n *program.Node, pairs ...[2]int) *program.Node {
+		n.Around = pairs
+		return n
+	}
+	bt, adi, x, y, norm := file("/src/bt.f"), file("/src/adi.f"), file("/src/x_solve.f"), file("/src/y_solve.f"), file("/src/error.f")
+	return numbered(&program.Program{
+		Ranks: 6, Certain: program.Certain{Calls: 1, Time: 1}, Basis: program.ByCode, Body: []*program.Node{
+			reached(bt.mpi(1, "MPI_Barrier", 6, 52_500, -1), 6),
+			bt.loop(19, "main", times(3, 6, "3"),
+				bt.call(20, "adi",
+					between(compute(18, 702_500, .02, 4), [2]int{2, 1}),
+					adi.call(7, "x_solve", x.loop(59, "x_solve", times(2, 18, "2"),
+						reached(x.mpi(60, "MPI_Isend", 36, 15_000, 1<<20), 3),
+						between(compute(36, 1_666_666, .3, 1), [2]int{3, 1}),
+						reached(x.mpi(72, "MPI_Wait", 36, 750_000, 1<<20), 1))),
+					between(compute(18, 700_000, .1, 2), [2]int{2, 2}),
+					adi.call(8, "y_solve", y.loop(80, "y_solve", times(2, 18, "2"),
+						between(compute(18, 700_000, .1, 2), [2]int{2, 2}),
+						reached(y.mpi(81, "MPI_Wait", 36, 750_000, 1<<20), 2))))),
+			bt.call(31, "error_norm", norm.loop(16, "error_norm", times(4, 6, "4"),
+				between(compute(24, 300_000, .05, 3), [2]int{4, 4}),
+				reached(norm.mpi(17, "MPI_Allreduce", 24, 500_000, 8), 4))),
+			between(compute(12, 150_000, .01), [2]int{0, 6}),
+		},
+	})
+}

@@ -78,6 +78,12 @@ func (e *expander) whenText(n *program.Node, loops []string) string {
 // whenWords are those of a condition that has none.
 func whenWords(c *program.When) string {
 	variable := c.Variable
+	switch c.Rank {
+	case 1:
+		variable = "(" + variable + " + rank)"
+	case -1:
+		variable = "(" + variable + " - rank)"
+	}
 	switch c.Kind {
 	case program.WhenEvery:
 		return fmt.Sprintf("%s %% %d == %d", variable, c.Period, c.Offset)
@@ -109,8 +115,17 @@ func completes(n *program.Node, before []*program.Node, ranks int) bool {
 	if n.RanksText == "" && n.WhenText == "" && (n.When == nil || n.When.Kind != program.WhenUnknown) {
 		return true // who has found the condition gives it no words where it closes the chain
 	}
+	if slices.ContainsFunc(append(before[:len(before):len(before)], n), func(b *program.Node) bool { return b.Threads != nil }) {
+		return false // what ranks there are decides nothing
+	}
 	if len(before) == 1 && slices.Equal(n.Ranks, before[0].Ranks) && n.When != nil && before[0].When != nil {
 		return exclude(n.When, before[0].When) || exclude(before[0].When, n.When)
+	}
+	if happened := n.Happened; n.When != nil && n.When.Kind == program.WhenUnknown {
+		for _, b := range before {
+			happened += b.Happened
+		}
+		return n.Of > 0 && happened == n.Of // branches exclude each other
 	}
 	taken := make(map[int]bool)
 	for _, b := range append(before[:len(before):len(before)], n) {
@@ -126,7 +141,7 @@ func completes(n *program.Node, before []*program.Node, ranks int) bool {
 
 // exclude reports whether two conditions exclude and complete each other.
 func exclude(a, b *program.When) bool {
-	if a.Variable != b.Variable {
+	if a.Variable != b.Variable || a.Rank != b.Rank {
 		return false
 	}
 	switch a.Kind {
@@ -150,11 +165,11 @@ func ranksText(ranks []int) string {
 	if len(ranks) == 1 {
 		return fmt.Sprintf("rank == %d", ranks[0])
 	}
-	return "rank in " + numbers(ranks)
+	return "rank in " + Numbers(ranks)
 }
 
-// numbers are those of ranks or threads, as stretches.
-func numbers(list []int) string {
+// Numbers are those of ranks or threads, as stretches.
+func Numbers(list []int) string {
 	var spans []string
 	for i := 0; i < len(list); {
 		end := i

@@ -13,10 +13,15 @@ const (
 )
 
 // A layout is how wide the parts of lines are.
-type layout struct{ id, place, code, source int }
+type layout struct {
+	id, place, code, source int
+	whole                   bool // the pseudocode has all the room it wants
+	deepest                 int  // depth of a line
+}
 
-// writeRows prints lines: number, place, pseudocode, figures, source.
-func writeRows(b *strings.Builder, rows []row, columns []Column, o Options) {
+// writeRows prints lines: number, place, pseudocode, figures, source. It reports whether some have the number of their
+// depth.
+func writeRows(b *strings.Builder, rows []row, columns []Column, o Options) (numbered bool) {
 	tails := tailsOf(rows)
 	cells, widths, used := cellsOf(rows, columns)
 	places, sources := make([]string, len(rows)), make([]string, len(rows))
@@ -29,9 +34,12 @@ func writeRows(b *strings.Builder, rows []row, columns []Column, o Options) {
 		if o.IDs && r.node != nil {
 			l.id = max(l.id, width(fmt.Sprint(r.node.ID)))
 		}
+		l.deepest = max(l.deepest, r.depth)
 		l.place, l.code, l.source = max(l.place, width(places[i])), max(l.code, 2*r.depth+width(r.code())), max(l.source, width(sources[i]))
 	}
+	wanted := l.code
 	l.fit(o.Width, used)
+	l.whole = l.code == wanted
 	for i := range rows {
 		if i == 0 {
 			l.write(b, "", "FILE:LINE", "PSEUDOCODE", headOf(columns, widths), "")
@@ -40,8 +48,9 @@ func writeRows(b *strings.Builder, rows []row, columns []Column, o Options) {
 		if rows[i].node != nil {
 			id = fmt.Sprint(rows[i].node.ID)
 		}
-		l.write(b, id, Middle(places[i], l.place), rows[i].fit(l.code), cells[i], sources[i])
+		l.write(b, id, Middle(places[i], l.place), rows[i].fit(&l), cells[i], sources[i])
 	}
+	return strings.Contains(l.indented(l.deepest), "|")
 }
 
 // fit makes lines with figures that take so much room as wide as they may be.
@@ -79,17 +88,35 @@ func (l *layout) write(b *strings.Builder, id, place, code, cells, source string
 
 func padded(text string, to int) string { return text + strings.Repeat(" ", max(0, to-width(text))) }
 
+// indented is how lines of a depth begin. Where there is room levels are two columns apart, else one; lines that are
+// too deep for that have the number of their depth.
+func (l *layout) indented(depth int) string {
+	half := l.code / 2
+	switch deepest := l.deepest; {
+	case l.whole || 2*deepest <= half:
+		return strings.Repeat(" ", 2*depth)
+	case deepest <= half:
+		return strings.Repeat(" ", depth)
+	}
+	number := fmt.Sprintf("|%d ", depth)
+	most := max(half-width(fmt.Sprintf("|%d ", l.deepest)), 0)
+	if depth <= most {
+		return strings.Repeat(" ", depth)
+	}
+	return strings.Repeat(" ", most) + number
+}
+
 // fit is the pseudocode of a row, whose name and arguments are shortened where it is too wide. Trips and conditions
 // never are.
-func (r *row) fit(most int) string {
-	indent := min(2*r.depth, max(most/2, r.depth))
+func (r *row) fit(l *layout) string {
+	indent := l.indented(r.depth)
 	name, arguments := r.name, r.arguments
 	for _, part := range []*string{&name, &arguments} {
-		if over := indent + width(r.before+name+arguments+r.after) - most; over > 0 && *part != "" {
+		if over := width(indent+r.before+name+arguments+r.after) - l.code; over > 0 && *part != "" {
 			*part = Middle(*part, max(width(*part)-over, min(width(*part), leastName)))
 		}
 	}
-	return strings.Repeat(" ", indent) + r.before + name + arguments + r.after
+	return indent + r.before + name + arguments + r.after
 }
 
 // cellsOf are the figures of rows, aligned; used is how wide they are.

@@ -30,7 +30,8 @@ func Write(to io.Writer, p *program.Program, o Options) error {
 		columns = Defaults()
 	}
 	rows, marks := rowsOf(p, o.Name)
-	var b strings.Builder
+	var b, table strings.Builder
+	marks[markDepth] = writeRows(&table, rows, columns, o)
 	fmt.Fprintf(&b, "%s\n", head(p, o.Name))
 	for _, why := range p.Why {
 		fmt.Fprintf(&b, "note: %s\n", why)
@@ -44,7 +45,7 @@ func Write(to io.Writer, p *program.Program, o Options) error {
 		}
 	}
 	b.WriteByte('\n')
-	writeRows(&b, rows, columns, o)
+	b.WriteString(table.String())
 	_, err := io.WriteString(to, b.String())
 	return err
 }
@@ -79,15 +80,18 @@ func percent(x float64) string {
 
 // Marks that are explained where they occur.
 const (
-	markNoRule   = "no rule found"
-	markLoops    = "N loops"
-	markOrder    = "by order"
-	markSequence = "by sequence"
-	markUnrolled = "unrolled"
-	markTrips    = "i"
-	markOuter    = "i', j'"
-	markCalls    = "IF n"
-	markFolded   = "…"
+	markNoRule    = "no rule found"
+	markLoops     = "N loops"
+	markOrder     = "by order"
+	markSequence  = "by sequence"
+	markUnrolled  = "unrolled"
+	markBounds    = "or more, or fewer"
+	markWithCalls = "trips with calls"
+	markTrips     = "i"
+	markOuter     = "i', j'"
+	markCalls     = "IF n"
+	markFolded    = "…"
+	markDepth     = "|"
 )
 
 var explanations = []struct{ mark, text string }{
@@ -95,11 +99,14 @@ var explanations = []struct{ mark, text string }{
 	{markLoops, "so many loops directly round each other, which make the same calls in the same order as one"},
 	{markOrder, "from the order of lines, where the machine code is not known: it may be otherwise"},
 	{markSequence, "from calls that repeat: it may be otherwise"},
+	{markBounds, "the calls do not show where one trip ends and the next one begins: they are counted to the inner loop"},
+	{markWithCalls, "a trip can make no MPI call; such trips are not seen, and not counted"},
 	{markUnrolled, "the compiler has made copies of the body, which are shown once"},
 	{markTrips, "in conditions, and in the trips of other loops, trips count from 0: i == 0 is the first one"},
 	{markCalls, "n counts how often the lines round the condition were executed, from 0"},
 	{markOuter, "trips of loops outside of what is shown"},
 	{markFolded, "lines that are not shown, with their sums"},
+	{markDepth, "the depth of a line, where lines are too narrow to be indented further"},
 }
 
 // A row is a line of the program.
@@ -226,6 +233,17 @@ func (e *expander) loop(r *row, loops []string) {
 	if strings.ContainsAny(trips, ", ") || strings.Contains(trips, "..") {
 		trips = "(" + strings.Trim(trips, "()") + ")"
 	}
+	switch {
+	case n.Trips.AtLeast && n.Trips.AtMost:
+		trips += " or so"
+	case n.Trips.AtLeast:
+		trips += " or more"
+	case n.Trips.AtMost:
+		trips += " or fewer"
+	}
+	if n.Trips.AtLeast || n.Trips.AtMost {
+		e.marks[markBounds] = true
+	}
 	r.before = "FOR 1.." + trips
 	if n.Variable != "" { // else it has one trip
 		r.before = fmt.Sprintf("FOR %s = 1..%s", n.Variable, trips)
@@ -236,6 +254,10 @@ func (e *expander) loop(r *row, loops []string) {
 	}
 	if n.Trips.Kind == program.TripsVaries {
 		e.note(r, "mean "+units.Significant(n.Trips.Mean), true)
+	}
+	if n.Trips.WithCalls {
+		e.note(r, markWithCalls, true)
+		e.marks[markWithCalls] = true
 	}
 	if n.Unrolled > 1 {
 		e.note(r, markUnrolled, true)
@@ -249,9 +271,9 @@ func (e *expander) loop(r *row, loops []string) {
 
 // threads are those in which a function was the first.
 func threads(n *program.Node) string {
-	text := numbers(n.Threads)
+	text := Numbers(n.Threads)
 	if n.Ranks != nil {
-		text += " of " + units.Plural(len(n.Ranks), "rank") + " " + numbers(n.Ranks)
+		text += " of " + units.Plural(len(n.Ranks), "rank") + " " + Numbers(n.Ranks)
 	}
 	return units.Plural(len(n.Threads), "thread") + " " + text
 }

@@ -2,6 +2,7 @@ package text_test
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -54,6 +55,48 @@ func TestWidth(t *testing.T) {
 	}
 	if !strings.Contains(narrow, "…") {
 		t.Errorf("nothing is shortened in\n%s", narrow)
+	}
+}
+
+// Nesting is seen however deep it is: by two columns a level, on a narrow terminal by one, or by the number of the
+// depth.
+func TestDeep(t *testing.T) {
+	body := []*program.Node{{Kind: program.KindMPI, Function: "MPI_Barrier", Count: 1}}
+	const levels = 45
+	for i := range levels {
+		body = []*program.Node{{Kind: program.KindCall, Function: fmt.Sprintf("f%d", levels-i), Body: body}}
+	}
+	p := &program.Program{Ranks: 2, Basis: program.ByCode, Body: body}
+	at := func(width int, line string) int {
+		whole := printed(t, p, text.Options{Width: width})
+		for row := range strings.Lines(whole[strings.Index(whole, "PSEUDOCODE"):]) {
+			if before, _, found := strings.Cut(row, line); found {
+				return len(before) - len("FILE:LINE  ")
+			}
+		}
+		t.Fatalf("no %s in\n%s", line, whole)
+		return 0
+	}
+	for _, width := range []int{0, 400} {
+		for level := 1; level <= levels; level++ {
+			if got := at(width, fmt.Sprintf("f%d()", level)); got != 2*level {
+				t.Errorf("width %d: level %d is at %d", width, level, got)
+			}
+		}
+	}
+	for level := 1; level <= levels; level++ {
+		if got := at(145, fmt.Sprintf("f%d()", level)); got != level {
+			t.Errorf("level %d is at %d", level, got)
+		}
+	}
+	narrow := printed(t, p, text.Options{Width: 80})
+	for level := 30; level <= levels; level++ {
+		if line := fmt.Sprintf(" |%d f%d()\n", level, level); !strings.Contains(narrow, line) {
+			t.Errorf("no %q in\n%s", line, narrow)
+		}
+	}
+	if !strings.Contains(narrow, "|: ") {
+		t.Errorf("nothing says what | is:\n%s", narrow)
 	}
 }
 

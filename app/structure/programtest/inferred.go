@@ -146,12 +146,15 @@ func whenOf(w *program.When, s *scope) (holds func(v variables) bool, uses map[s
 	if name != "" {
 		uses[name] = true
 	}
+	if w.Rank != 0 {
+		uses["rank"] = true
+	}
 	rules := map[string]func(x int64, v variables) bool{
-		program.WhenEvery:    func(x int64, _ variables) bool { return w.Period > 0 && x%w.Period == w.Offset },
-		program.WhenNotEvery: func(x int64, _ variables) bool { return w.Period > 0 && x%w.Period != w.Offset },
-		program.WhenAt:       func(x int64, _ variables) bool { return x == w.Trip },
+		program.WhenEvery:    func(x int64, _ variables) bool { return w.Period > 0 && (x-w.Offset)%w.Period == 0 },
+		program.WhenNotEvery: func(x int64, _ variables) bool { return w.Period > 0 && (x-w.Offset)%w.Period != 0 },
+		program.WhenAt:       func(x int64, _ variables) bool { return x == w.Trip || slices.Contains(w.Trips, x) },
 		program.WhenDepth:    func(x int64, _ variables) bool { return x == w.Trip },
-		program.WhenNotAt:    func(x int64, _ variables) bool { return x != w.Trip },
+		program.WhenNotAt:    func(x int64, _ variables) bool { return x != w.Trip && !slices.Contains(w.Trips, x) },
 		program.WhenFrom:     func(x int64, _ variables) bool { return x >= w.Trip },
 		program.WhenTo:       func(x int64, _ variables) bool { return x <= w.Trip },
 		program.WhenRange: func(x int64, _ variables) bool {
@@ -164,7 +167,7 @@ func whenOf(w *program.When, s *scope) (holds func(v variables) bool, uses map[s
 	if rule == nil {
 		return func(variables) bool { return true }, nil, false
 	}
-	return func(v variables) bool { return rule(v[name], v) }, uses, true
+	return func(v variables) bool { return rule(v[name]+w.Rank*v["rank"], v) }, uses, true
 }
 
 // describe names a node in messages.

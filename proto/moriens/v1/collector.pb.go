@@ -185,7 +185,7 @@ func (x ProcessEnd_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ProcessEnd_How.Descriptor instead.
 func (ProcessEnd_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{25, 0}
 }
 
 type Standing_State int32
@@ -234,7 +234,7 @@ func (x Standing_State) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Standing_State.Descriptor instead.
 func (Standing_State) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34, 0}
 }
 
 type Origin_How int32
@@ -295,7 +295,7 @@ func (x Origin_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Origin_How.Descriptor instead.
 func (Origin_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{37, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{38, 0}
 }
 
 type Transfers_Kind int32
@@ -360,7 +360,7 @@ func (x Transfers_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Transfers_Kind.Descriptor instead.
 func (Transfers_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{38, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{39, 0}
 }
 
 type Sums_What int32
@@ -423,7 +423,7 @@ func (x Sums_What) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Sums_What.Descriptor instead.
 func (Sums_What) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{39, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{40, 0}
 }
 
 type ReportRequest struct {
@@ -2225,7 +2225,9 @@ type CodeFunction struct {
 	// Bit matrices: of the function, then of each loop. Rows and columns are the sites that lie in it, in their order,
 	// row behind row, the least bit of a byte first. Bit (a, b): after the call at a the one at b can come, in a loop
 	// without passing its header.
-	Follows       [][]byte `protobuf:"bytes,5,rep,name=follows,proto3" json:"follows,omitempty"`
+	Follows [][]byte `protobuf:"bytes,5,rep,name=follows,proto3" json:"follows,omitempty"`
+	// What comes next after each call, the header of each loop, and the entry, in this order; none = not known.
+	Next          []*CodeNext `protobuf:"bytes,6,rep,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2295,6 +2297,67 @@ func (x *CodeFunction) GetFollows() [][]byte {
 	return nil
 }
 
+func (x *CodeFunction) GetNext() []*CodeNext {
+	if x != nil {
+		return x.Next
+	}
+	return nil
+}
+
+// CodeNext is what comes next, without another call or header between: their numbers from 0, first the calls, then the
+// headers, then the end of the function.
+type CodeNext struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	To            []uint32               `protobuf:"varint,1,rep,packed,name=to,proto3" json:"to,omitempty"`
+	Skip          []uint32               `protobuf:"varint,2,rep,packed,name=skip,proto3" json:"skip,omitempty"` // others, where a loop that holds calls makes no trip
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CodeNext) Reset() {
+	*x = CodeNext{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CodeNext) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CodeNext) ProtoMessage() {}
+
+func (x *CodeNext) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CodeNext.ProtoReflect.Descriptor instead.
+func (*CodeNext) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *CodeNext) GetTo() []uint32 {
+	if x != nil {
+		return x.To
+	}
+	return nil
+}
+
+func (x *CodeNext) GetSkip() []uint32 {
+	if x != nil {
+		return x.Skip
+	}
+	return nil
+}
+
 // CodeLoop is a loop of a function.
 type CodeLoop struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2308,7 +2371,7 @@ type CodeLoop struct {
 
 func (x *CodeLoop) Reset() {
 	*x = CodeLoop{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	mi := &file_moriens_v1_collector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2320,7 +2383,7 @@ func (x *CodeLoop) String() string {
 func (*CodeLoop) ProtoMessage() {}
 
 func (x *CodeLoop) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	mi := &file_moriens_v1_collector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2333,7 +2396,7 @@ func (x *CodeLoop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CodeLoop.ProtoReflect.Descriptor instead.
 func (*CodeLoop) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{18}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CodeLoop) GetParent() uint32 {
@@ -2376,7 +2439,7 @@ type CodeScope struct {
 
 func (x *CodeScope) Reset() {
 	*x = CodeScope{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[19]
+	mi := &file_moriens_v1_collector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2388,7 +2451,7 @@ func (x *CodeScope) String() string {
 func (*CodeScope) ProtoMessage() {}
 
 func (x *CodeScope) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[19]
+	mi := &file_moriens_v1_collector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2401,7 +2464,7 @@ func (x *CodeScope) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CodeScope.ProtoReflect.Descriptor instead.
 func (*CodeScope) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CodeScope) GetFunction() string {
@@ -2441,7 +2504,7 @@ type CodeSite struct {
 
 func (x *CodeSite) Reset() {
 	*x = CodeSite{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[20]
+	mi := &file_moriens_v1_collector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2453,7 +2516,7 @@ func (x *CodeSite) String() string {
 func (*CodeSite) ProtoMessage() {}
 
 func (x *CodeSite) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[20]
+	mi := &file_moriens_v1_collector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2466,7 +2529,7 @@ func (x *CodeSite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CodeSite.ProtoReflect.Descriptor instead.
 func (*CodeSite) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{20}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CodeSite) GetOffset() uint64 {
@@ -2530,7 +2593,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[21]
+	mi := &file_moriens_v1_collector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2542,7 +2605,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[21]
+	mi := &file_moriens_v1_collector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2555,7 +2618,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Note) GetProcess() uint64 {
@@ -2591,7 +2654,7 @@ type MarkName struct {
 
 func (x *MarkName) Reset() {
 	*x = MarkName{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[22]
+	mi := &file_moriens_v1_collector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2603,7 +2666,7 @@ func (x *MarkName) String() string {
 func (*MarkName) ProtoMessage() {}
 
 func (x *MarkName) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[22]
+	mi := &file_moriens_v1_collector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2616,7 +2679,7 @@ func (x *MarkName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkName.ProtoReflect.Descriptor instead.
 func (*MarkName) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *MarkName) GetProcess() uint64 {
@@ -2657,7 +2720,7 @@ type RingEnd struct {
 
 func (x *RingEnd) Reset() {
 	*x = RingEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[23]
+	mi := &file_moriens_v1_collector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2669,7 +2732,7 @@ func (x *RingEnd) String() string {
 func (*RingEnd) ProtoMessage() {}
 
 func (x *RingEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[23]
+	mi := &file_moriens_v1_collector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2682,7 +2745,7 @@ func (x *RingEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RingEnd.ProtoReflect.Descriptor instead.
 func (*RingEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RingEnd) GetRing() uint64 {
@@ -2757,7 +2820,7 @@ type ProcessEnd struct {
 
 func (x *ProcessEnd) Reset() {
 	*x = ProcessEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[24]
+	mi := &file_moriens_v1_collector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2769,7 +2832,7 @@ func (x *ProcessEnd) String() string {
 func (*ProcessEnd) ProtoMessage() {}
 
 func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[24]
+	mi := &file_moriens_v1_collector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2782,7 +2845,7 @@ func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEnd.ProtoReflect.Descriptor instead.
 func (*ProcessEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ProcessEnd) GetProcess() uint64 {
@@ -2851,7 +2914,7 @@ type ClockSample struct {
 
 func (x *ClockSample) Reset() {
 	*x = ClockSample{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[25]
+	mi := &file_moriens_v1_collector_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2863,7 +2926,7 @@ func (x *ClockSample) String() string {
 func (*ClockSample) ProtoMessage() {}
 
 func (x *ClockSample) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[25]
+	mi := &file_moriens_v1_collector_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2876,7 +2939,7 @@ func (x *ClockSample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockSample.ProtoReflect.Descriptor instead.
 func (*ClockSample) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{25}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ClockSample) GetClock() Clock {
@@ -2938,7 +3001,7 @@ type ClockProbe struct {
 
 func (x *ClockProbe) Reset() {
 	*x = ClockProbe{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	mi := &file_moriens_v1_collector_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2950,7 +3013,7 @@ func (x *ClockProbe) String() string {
 func (*ClockProbe) ProtoMessage() {}
 
 func (x *ClockProbe) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	mi := &file_moriens_v1_collector_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2963,7 +3026,7 @@ func (x *ClockProbe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockProbe.ProtoReflect.Descriptor instead.
 func (*ClockProbe) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{26}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ClockProbe) GetNumber() uint64 {
@@ -2986,7 +3049,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	mi := &file_moriens_v1_collector_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2998,7 +3061,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	mi := &file_moriens_v1_collector_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3011,7 +3074,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{27}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ClockReply) GetNumber() uint64 {
@@ -3057,7 +3120,7 @@ type ClockExchange struct {
 
 func (x *ClockExchange) Reset() {
 	*x = ClockExchange{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[28]
+	mi := &file_moriens_v1_collector_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3069,7 +3132,7 @@ func (x *ClockExchange) String() string {
 func (*ClockExchange) ProtoMessage() {}
 
 func (x *ClockExchange) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[28]
+	mi := &file_moriens_v1_collector_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3082,7 +3145,7 @@ func (x *ClockExchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockExchange.ProtoReflect.Descriptor instead.
 func (*ClockExchange) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ClockExchange) GetClock() Clock {
@@ -3149,7 +3212,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[29]
+	mi := &file_moriens_v1_collector_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3161,7 +3224,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[29]
+	mi := &file_moriens_v1_collector_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3174,7 +3237,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Fault) GetRank() int32 {
@@ -3254,7 +3317,7 @@ type Scheduling struct {
 
 func (x *Scheduling) Reset() {
 	*x = Scheduling{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[30]
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3266,7 +3329,7 @@ func (x *Scheduling) String() string {
 func (*Scheduling) ProtoMessage() {}
 
 func (x *Scheduling) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[30]
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3279,7 +3342,7 @@ func (x *Scheduling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduling.ProtoReflect.Descriptor instead.
 func (*Scheduling) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Scheduling) GetProcess() []uint64 {
@@ -3364,7 +3427,7 @@ type Done struct {
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3376,7 +3439,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3389,7 +3452,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Done) GetResent() uint64 {
@@ -3479,7 +3542,7 @@ type Spool struct {
 
 func (x *Spool) Reset() {
 	*x = Spool{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	mi := &file_moriens_v1_collector_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3491,7 +3554,7 @@ func (x *Spool) String() string {
 func (*Spool) ProtoMessage() {}
 
 func (x *Spool) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	mi := &file_moriens_v1_collector_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3504,7 +3567,7 @@ func (x *Spool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spool.ProtoReflect.Descriptor instead.
 func (*Spool) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Spool) GetFull() bool {
@@ -3577,7 +3640,7 @@ type Standing struct {
 
 func (x *Standing) Reset() {
 	*x = Standing{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[33]
+	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3589,7 +3652,7 @@ func (x *Standing) String() string {
 func (*Standing) ProtoMessage() {}
 
 func (x *Standing) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[33]
+	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3602,7 +3665,7 @@ func (x *Standing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Standing.ProtoReflect.Descriptor instead.
 func (*Standing) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Standing) GetRing() []uint64 {
@@ -3719,7 +3782,7 @@ type Windows struct {
 
 func (x *Windows) Reset() {
 	*x = Windows{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[34]
+	mi := &file_moriens_v1_collector_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3731,7 +3794,7 @@ func (x *Windows) String() string {
 func (*Windows) ProtoMessage() {}
 
 func (x *Windows) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[34]
+	mi := &file_moriens_v1_collector_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3744,7 +3807,7 @@ func (x *Windows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Windows.ProtoReflect.Descriptor instead.
 func (*Windows) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Windows) GetBytes() uint64 {
@@ -3819,7 +3882,7 @@ type Communicator struct {
 
 func (x *Communicator) Reset() {
 	*x = Communicator{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[35]
+	mi := &file_moriens_v1_collector_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3831,7 +3894,7 @@ func (x *Communicator) String() string {
 func (*Communicator) ProtoMessage() {}
 
 func (x *Communicator) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[35]
+	mi := &file_moriens_v1_collector_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3844,7 +3907,7 @@ func (x *Communicator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Communicator.ProtoReflect.Descriptor instead.
 func (*Communicator) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Communicator) GetCommunicator() uint32 {
@@ -3945,7 +4008,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[36]
+	mi := &file_moriens_v1_collector_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3957,7 +4020,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[36]
+	mi := &file_moriens_v1_collector_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3970,7 +4033,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{36}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Member) GetProcess() uint64 {
@@ -4026,7 +4089,7 @@ type Origin struct {
 
 func (x *Origin) Reset() {
 	*x = Origin{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[37]
+	mi := &file_moriens_v1_collector_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4038,7 +4101,7 @@ func (x *Origin) String() string {
 func (*Origin) ProtoMessage() {}
 
 func (x *Origin) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[37]
+	mi := &file_moriens_v1_collector_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4051,7 +4114,7 @@ func (x *Origin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Origin.ProtoReflect.Descriptor instead.
 func (*Origin) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{37}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Origin) GetHow() Origin_How {
@@ -4105,7 +4168,7 @@ type Transfers struct {
 
 func (x *Transfers) Reset() {
 	*x = Transfers{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[38]
+	mi := &file_moriens_v1_collector_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4117,7 +4180,7 @@ func (x *Transfers) String() string {
 func (*Transfers) ProtoMessage() {}
 
 func (x *Transfers) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[38]
+	mi := &file_moriens_v1_collector_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4130,7 +4193,7 @@ func (x *Transfers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transfers.ProtoReflect.Descriptor instead.
 func (*Transfers) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{38}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{39}
 }
 
 // Sums are what a process has counted so far, in total, of what is needed exactly whatever becomes of the calls: a
@@ -4159,7 +4222,7 @@ type Sums struct {
 
 func (x *Sums) Reset() {
 	*x = Sums{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[39]
+	mi := &file_moriens_v1_collector_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4171,7 +4234,7 @@ func (x *Sums) String() string {
 func (*Sums) ProtoMessage() {}
 
 func (x *Sums) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[39]
+	mi := &file_moriens_v1_collector_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4184,7 +4247,7 @@ func (x *Sums) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sums.ProtoReflect.Descriptor instead.
 func (*Sums) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{39}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Sums) GetProcess() uint64 {
@@ -4288,7 +4351,7 @@ type TransfersEnd struct {
 
 func (x *TransfersEnd) Reset() {
 	*x = TransfersEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[40]
+	mi := &file_moriens_v1_collector_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4300,7 +4363,7 @@ func (x *TransfersEnd) String() string {
 func (*TransfersEnd) ProtoMessage() {}
 
 func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[40]
+	mi := &file_moriens_v1_collector_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4313,7 +4376,7 @@ func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransfersEnd.ProtoReflect.Descriptor instead.
 func (*TransfersEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{40}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *TransfersEnd) GetProcess() uint64 {
@@ -4580,13 +4643,17 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x04Code\x12\x16\n" +
 	"\x06module\x18\x01 \x01(\tR\x06module\x12\x19\n" +
 	"\bbuild_id\x18\x02 \x01(\fR\abuildId\x126\n" +
-	"\tfunctions\x18\x03 \x03(\v2\x18.moriens.v1.CodeFunctionR\tfunctions\"\xb0\x01\n" +
+	"\tfunctions\x18\x03 \x03(\v2\x18.moriens.v1.CodeFunctionR\tfunctions\"\xda\x01\n" +
 	"\fCodeFunction\x12\x14\n" +
 	"\x05entry\x18\x01 \x01(\x04R\x05entry\x12\x18\n" +
 	"\arefused\x18\x02 \x01(\tR\arefused\x12*\n" +
 	"\x05loops\x18\x03 \x03(\v2\x14.moriens.v1.CodeLoopR\x05loops\x12*\n" +
 	"\x05sites\x18\x04 \x03(\v2\x14.moriens.v1.CodeSiteR\x05sites\x12\x18\n" +
-	"\afollows\x18\x05 \x03(\fR\afollows\"y\n" +
+	"\afollows\x18\x05 \x03(\fR\afollows\x12(\n" +
+	"\x04next\x18\x06 \x03(\v2\x14.moriens.v1.CodeNextR\x04next\".\n" +
+	"\bCodeNext\x12\x0e\n" +
+	"\x02to\x18\x01 \x03(\rR\x02to\x12\x12\n" +
+	"\x04skip\x18\x02 \x03(\rR\x04skip\"y\n" +
 	"\bCodeLoop\x12\x16\n" +
 	"\x06parent\x18\x01 \x01(\rR\x06parent\x12\x12\n" +
 	"\x04file\x18\x02 \x01(\tR\x04file\x12\x12\n" +
@@ -4838,7 +4905,7 @@ func file_moriens_v1_collector_proto_rawDescGZIP() []byte {
 }
 
 var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
+var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_moriens_v1_collector_proto_goTypes = []any{
 	(Clock)(0),             // 0: moriens.v1.Clock
 	(Keep_Why)(0),          // 1: moriens.v1.Keep.Why
@@ -4865,90 +4932,92 @@ var file_moriens_v1_collector_proto_goTypes = []any{
 	(*Symbols)(nil),        // 22: moriens.v1.Symbols
 	(*Code)(nil),           // 23: moriens.v1.Code
 	(*CodeFunction)(nil),   // 24: moriens.v1.CodeFunction
-	(*CodeLoop)(nil),       // 25: moriens.v1.CodeLoop
-	(*CodeScope)(nil),      // 26: moriens.v1.CodeScope
-	(*CodeSite)(nil),       // 27: moriens.v1.CodeSite
-	(*Note)(nil),           // 28: moriens.v1.Note
-	(*MarkName)(nil),       // 29: moriens.v1.MarkName
-	(*RingEnd)(nil),        // 30: moriens.v1.RingEnd
-	(*ProcessEnd)(nil),     // 31: moriens.v1.ProcessEnd
-	(*ClockSample)(nil),    // 32: moriens.v1.ClockSample
-	(*ClockProbe)(nil),     // 33: moriens.v1.ClockProbe
-	(*ClockReply)(nil),     // 34: moriens.v1.ClockReply
-	(*ClockExchange)(nil),  // 35: moriens.v1.ClockExchange
-	(*Fault)(nil),          // 36: moriens.v1.Fault
-	(*Scheduling)(nil),     // 37: moriens.v1.Scheduling
-	(*Done)(nil),           // 38: moriens.v1.Done
-	(*Spool)(nil),          // 39: moriens.v1.Spool
-	(*Standing)(nil),       // 40: moriens.v1.Standing
-	(*Windows)(nil),        // 41: moriens.v1.Windows
-	(*Communicator)(nil),   // 42: moriens.v1.Communicator
-	(*Member)(nil),         // 43: moriens.v1.Member
-	(*Origin)(nil),         // 44: moriens.v1.Origin
-	(*Transfers)(nil),      // 45: moriens.v1.Transfers
-	(*Sums)(nil),           // 46: moriens.v1.Sums
-	(*TransfersEnd)(nil),   // 47: moriens.v1.TransfersEnd
-	(*CellsAnswer)(nil),    // 48: moriens.v1.CellsAnswer
-	(*CellsAsk)(nil),       // 49: moriens.v1.CellsAsk
+	(*CodeNext)(nil),       // 25: moriens.v1.CodeNext
+	(*CodeLoop)(nil),       // 26: moriens.v1.CodeLoop
+	(*CodeScope)(nil),      // 27: moriens.v1.CodeScope
+	(*CodeSite)(nil),       // 28: moriens.v1.CodeSite
+	(*Note)(nil),           // 29: moriens.v1.Note
+	(*MarkName)(nil),       // 30: moriens.v1.MarkName
+	(*RingEnd)(nil),        // 31: moriens.v1.RingEnd
+	(*ProcessEnd)(nil),     // 32: moriens.v1.ProcessEnd
+	(*ClockSample)(nil),    // 33: moriens.v1.ClockSample
+	(*ClockProbe)(nil),     // 34: moriens.v1.ClockProbe
+	(*ClockReply)(nil),     // 35: moriens.v1.ClockReply
+	(*ClockExchange)(nil),  // 36: moriens.v1.ClockExchange
+	(*Fault)(nil),          // 37: moriens.v1.Fault
+	(*Scheduling)(nil),     // 38: moriens.v1.Scheduling
+	(*Done)(nil),           // 39: moriens.v1.Done
+	(*Spool)(nil),          // 40: moriens.v1.Spool
+	(*Standing)(nil),       // 41: moriens.v1.Standing
+	(*Windows)(nil),        // 42: moriens.v1.Windows
+	(*Communicator)(nil),   // 43: moriens.v1.Communicator
+	(*Member)(nil),         // 44: moriens.v1.Member
+	(*Origin)(nil),         // 45: moriens.v1.Origin
+	(*Transfers)(nil),      // 46: moriens.v1.Transfers
+	(*Sums)(nil),           // 47: moriens.v1.Sums
+	(*TransfersEnd)(nil),   // 48: moriens.v1.TransfersEnd
+	(*CellsAnswer)(nil),    // 49: moriens.v1.CellsAnswer
+	(*CellsAsk)(nil),       // 50: moriens.v1.CellsAsk
 }
 var file_moriens_v1_collector_proto_depIdxs = []int32{
 	14, // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
 	17, // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
 	18, // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
 	19, // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
-	30, // 4: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
-	31, // 5: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
-	32, // 6: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
-	36, // 7: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
-	38, // 8: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
+	31, // 4: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
+	32, // 5: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
+	33, // 6: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
+	37, // 7: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
+	39, // 8: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
 	22, // 9: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
-	28, // 10: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
-	42, // 11: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
-	43, // 12: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
-	47, // 13: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
-	29, // 14: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
-	33, // 15: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
-	35, // 16: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
+	29, // 10: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
+	43, // 11: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
+	44, // 12: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
+	48, // 13: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
+	30, // 14: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
+	34, // 15: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
+	36, // 16: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
 	10, // 17: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
 	12, // 18: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
 	13, // 19: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
-	48, // 20: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
-	39, // 21: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
-	37, // 22: moriens.v1.ReportRequest.scheduling:type_name -> moriens.v1.Scheduling
-	40, // 23: moriens.v1.ReportRequest.standing:type_name -> moriens.v1.Standing
-	46, // 24: moriens.v1.ReportRequest.sums:type_name -> moriens.v1.Sums
+	49, // 20: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
+	40, // 21: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
+	38, // 22: moriens.v1.ReportRequest.scheduling:type_name -> moriens.v1.Scheduling
+	41, // 23: moriens.v1.ReportRequest.standing:type_name -> moriens.v1.Standing
+	47, // 24: moriens.v1.ReportRequest.sums:type_name -> moriens.v1.Sums
 	23, // 25: moriens.v1.ReportRequest.code:type_name -> moriens.v1.Code
-	34, // 26: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
+	35, // 26: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
 	9,  // 27: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
 	11, // 28: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
-	49, // 29: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
+	50, // 29: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
 	1,  // 30: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
 	0,  // 31: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
 	20, // 32: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
 	21, // 33: moriens.v1.Frame.inlined:type_name -> moriens.v1.Scope
 	20, // 34: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
 	24, // 35: moriens.v1.Code.functions:type_name -> moriens.v1.CodeFunction
-	25, // 36: moriens.v1.CodeFunction.loops:type_name -> moriens.v1.CodeLoop
-	27, // 37: moriens.v1.CodeFunction.sites:type_name -> moriens.v1.CodeSite
-	26, // 38: moriens.v1.CodeLoop.scopes:type_name -> moriens.v1.CodeScope
-	20, // 39: moriens.v1.CodeSite.place:type_name -> moriens.v1.Frame
-	2,  // 40: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
-	0,  // 41: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
-	0,  // 42: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
-	17, // 43: moriens.v1.Fault.who:type_name -> moriens.v1.Process
-	41, // 44: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
-	3,  // 45: moriens.v1.Standing.state:type_name -> moriens.v1.Standing.State
-	44, // 46: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
-	4,  // 47: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
-	6,  // 48: moriens.v1.Sums.what:type_name -> moriens.v1.Sums.What
-	5,  // 49: moriens.v1.Sums.kind:type_name -> moriens.v1.Transfers.Kind
-	7,  // 50: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	8,  // 51: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	51, // [51:52] is the sub-list for method output_type
-	50, // [50:51] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	26, // 36: moriens.v1.CodeFunction.loops:type_name -> moriens.v1.CodeLoop
+	28, // 37: moriens.v1.CodeFunction.sites:type_name -> moriens.v1.CodeSite
+	25, // 38: moriens.v1.CodeFunction.next:type_name -> moriens.v1.CodeNext
+	27, // 39: moriens.v1.CodeLoop.scopes:type_name -> moriens.v1.CodeScope
+	20, // 40: moriens.v1.CodeSite.place:type_name -> moriens.v1.Frame
+	2,  // 41: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
+	0,  // 42: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
+	0,  // 43: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
+	17, // 44: moriens.v1.Fault.who:type_name -> moriens.v1.Process
+	42, // 45: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
+	3,  // 46: moriens.v1.Standing.state:type_name -> moriens.v1.Standing.State
+	45, // 47: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
+	4,  // 48: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
+	6,  // 49: moriens.v1.Sums.what:type_name -> moriens.v1.Sums.What
+	5,  // 50: moriens.v1.Sums.kind:type_name -> moriens.v1.Transfers.Kind
+	7,  // 51: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	8,  // 52: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	52, // [52:53] is the sub-list for method output_type
+	51, // [51:52] is the sub-list for method input_type
+	51, // [51:51] is the sub-list for extension type_name
+	51, // [51:51] is the sub-list for extension extendee
+	0,  // [0:51] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
@@ -4992,7 +5061,7 @@ func file_moriens_v1_collector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_collector_proto_rawDesc), len(file_moriens_v1_collector_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   41,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

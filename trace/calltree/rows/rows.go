@@ -27,7 +27,9 @@ type Shape struct {
 	Flat  bool // phases are names, not paths, as in format 1
 	// Path is a call path by its name, nil = not known.
 	Path func(name string) *trace.CallPath
-	Most int // nodes; 0: as many as there are
+	// Loops are the loops round a row, outermost first, as nodes without a parent; of ByLoop. False: not known.
+	Loops func(r *Row) ([]calltree.Node, bool)
+	Most  int // nodes; 0: as many as there are
 }
 
 // Calls says as what calls and bursts are nodes.
@@ -39,6 +41,7 @@ const (
 	ByFunction              // one node for each function of MPI and each cluster
 	ByPath                  // one for each call path and each cluster
 	Together                // one for all of MPI, one for each cluster
+	ByLoop                  // below the loops of the program's structure, one for each function of MPI and each cluster
 )
 
 // A Row is what decides where a row belongs. Iterations is below 0 where it does not.
@@ -123,7 +126,10 @@ func (t *Tree) Of(r *Row) (node, phase int32) {
 			at, _, _ = t.functions(at, r.Path, int(r.Context))
 		}
 		n := calltree.Node{Type: calltree.Cluster, Name: ClusterName(r.Cluster), Parent: at, Cluster: r.Cluster}
-		if r.Placed && t.shape.Calls == ByFrames {
+		if t.shape.Calls == ByLoop && !r.Placed {
+			n.Parent = t.loops(at, r)
+		}
+		if r.Placed && t.shape.Whole(parquet.ProfileComputation) {
 			n.File = InNoFunction
 		}
 		node = t.Child(n)
@@ -175,13 +181,13 @@ func (s *Shape) Function(path string) string {
 	return function
 }
 
-// Whole reports whether nodes depend on more of a call path than its place; bursts below functions alone.
+// Whole reports whether nodes depend on more of a call path than its place; bursts below functions and in loops alone.
 func (s *Shape) Whole(kind string) bool {
 	switch kind {
 	case parquet.ProfileMPI, parquet.ProfileTraffic:
-		return s.Calls == ByFrames || s.Calls == ByPath
+		return s.Calls == ByFrames || s.Calls == ByPath || s.Calls == ByLoop
 	case parquet.ProfileComputation:
-		return s.Calls == ByFrames
+		return s.Calls == ByFrames || s.Calls == ByLoop
 	}
 	return false
 }
@@ -191,7 +197,26 @@ func (t *Tree) called(at int32, r *Row) int32 {
 	if r.Placed && t.shape.Whole(parquet.ProfileMPI) {
 		return t.Child(calltree.Node{Type: calltree.MPI, Name: t.shape.Function(r.Path), Parent: at, File: InNoFunction})
 	}
+	if t.shape.Calls == ByLoop {
+		at = t.loops(at, r)
+	}
 	return t.call(at, r.Path)
+}
+
+// loops is the innermost of the loops round a row, below a node, or what stands for none.
+func (t *Tree) loops(at int32, r *Row) int32 {
+	list, known := t.shape.Loops(r)
+	switch {
+	case !known:
+		return t.Child(calltree.Node{Type: calltree.Unplaced, Name: "Loop not known", Parent: at})
+	case len(list) == 0:
+		return t.Child(calltree.Node{Type: calltree.Outside, Name: "In no loop", Parent: at})
+	}
+	for _, n := range list {
+		n.Parent = at
+		at = t.Child(n)
+	}
+	return at
 }
 
 // call is the node of calls below a node.

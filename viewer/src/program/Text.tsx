@@ -75,8 +75,9 @@ export function Text({ m, shown, open, marked, selected, lit, dim, found, toggle
     e.stopPropagation();
   };
   const total = m.computeNS + m.mpiNS;
+  const deepest = shown.reduce((most, at) => Math.max(most, m.lines[at]!.depth), 1);
   return (
-    <div ref={box} class="program-text" role="treegrid" aria-label="Program" aria-readonly tabIndex={0} aria-activedescendant={place.has(marked) ? rowID(marked) : undefined} onKeyDown={press}>
+    <div ref={box} class="program-text" style={{ '--deepest': deepest }} role="treegrid" aria-label="Program" aria-readonly tabIndex={0} aria-activedescendant={place.has(marked) ? rowID(marked) : undefined} onKeyDown={press}>
       <div class="program-row head" role="row">
         {COLUMNS.map((title) => (
           <span key={title} class={`c-${title.toLowerCase()}`} role="columnheader" title={SAYS[title]}>

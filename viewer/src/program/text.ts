@@ -37,7 +37,8 @@ function significant(v: number): string {
 function tripsOf(n: Node, loops: readonly string[]): string {
   const said = n.trips?.expression || '?';
   const trips = n.trips?.linear ? named(said, n.trips.linear.variable, loops) : said;
-  return /[, ]|\.\./.test(trips) ? `(${trips.replace(/^[()]+|[()]+$/g, '')})` : trips;
+  const bound = !n.trips?.at_least ? (n.trips?.at_most ? ' or fewer' : '') : n.trips.at_most ? ' or so' : ' or more';
+  return (/[, ]|\.\./.test(trips) ? `(${trips.replace(/^[()]+|[()]+$/g, '')})` : trips) + bound;
 }
 
 function threadsOf(n: Node): string {
@@ -56,6 +57,7 @@ export function wordsOf(n: Node, round: Round): Word[] {
       put('keyword', 'FOR');
       put('plain', ` ${n.variable ? `${n.variable} = ` : ''}1..${tripsOf(n, round.loops)}${n.stands_for > 1 ? ` (${count(n.stands_for)} loops)` : ''}`);
       if (n.trips?.kind === 'varies') remarks.push(`mean ${significant(n.trips.mean)}`);
+      if (n.trips?.with_calls) remarks.push('trips with calls');
       if (n.unrolled > 1) remarks.push('unrolled');
       if (n.by === 'sequence') remarks.push('by sequence');
       break;
@@ -105,7 +107,8 @@ function whenOf(n: Node, loops: readonly string[]): string {
   const c = n.when!;
   if (c.kind === 'unknown') return `(${count(n.happened)} of ${count(n.of)} times, no rule found)`;
   if (n.when_text) return named(n.when_text, c.variable, loops);
-  const v = named(c.variable, c.variable, loops);
+  const trip = named(c.variable, c.variable, loops);
+  const v = c.rank ? `(${trip} ${c.rank > 0 ? '+' : '-'} rank)` : trip;
   const said: Record<string, string> = {
     every: `${v} % ${c.period} == ${c.offset}`,
     'not every': `${v} % ${c.period} != ${c.offset}`,
@@ -134,8 +137,11 @@ function numbers(list: readonly number[]): string {
 export function completes(n: Node, branches: readonly Node[], ranks: number): boolean {
   // Who has found the condition gives it no words where it closes the chain.
   if (!n.ranks_text && !n.when_text && n.when?.kind !== 'unknown') return true;
+  if ([...branches, n].some((b) => b.threads)) return false; // what ranks there are decides nothing
   const [first] = branches;
   if (branches.length === 1 && first?.when && n.when && String(n.ranks) === String(first.ranks)) return exclude(n.when, first.when) || exclude(first.when, n.when);
+  // Branches exclude each other.
+  if (n.when?.kind === 'unknown') return n.of > 0 && branches.reduce((sum, b) => sum + b.happened, n.happened) === n.of;
   const taken = new Set<number>();
   for (const b of [...branches, n]) {
     if (b.when || !b.ranks) return false;
@@ -145,7 +151,7 @@ export function completes(n: Node, branches: readonly Node[], ranks: number): bo
 }
 
 function exclude(a: NonNullable<Node['when']>, b: NonNullable<Node['when']>): boolean {
-  if (a.variable !== b.variable) return false;
+  if (a.variable !== b.variable || a.rank !== b.rank) return false;
   switch (a.kind) {
     case 'every':
       return (b.kind === 'not every' && a.period === b.period && a.offset === b.offset) || (b.kind === 'every' && a.period === 2 && b.period === 2 && a.offset !== b.offset);

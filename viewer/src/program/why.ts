@@ -42,6 +42,9 @@ export function factsOf(pack: Pack, m: Model, l: Line): Facts {
         put('quartiles', t.quartiles.map(ratio).join(', '), t.quartiles.length > 0);
         put('entered', `${plural(t.entries, 'time')}, ${plural(t.total, 'trip')} in all`);
         put('time of a trip', ns((l.computeNS + l.mpiNS) / t.total), t.total > 0);
+        if (t.at_least) says.push('At least: another trip may have begun where trips of a loop in it, or of a function that it calls, are taken to go on.');
+        if (t.at_most) says.push('At most: some of these trips may belong to another entry.');
+        if (t.with_calls) says.push('A trip can make no MPI call: such trips are not seen, and not counted.');
         if (t.kind === 'by rank') says.push('Each rank has a number of trips of its own.');
         if (t.kind === 'varies') says.push('No rule was found for the number of trips.');
         if (t.kind === 'cycle') says.push('The numbers of trips come in turn, each time that the loop is entered.');
