@@ -48,6 +48,8 @@ import (
 //   - in rows of the table also what distinguishes a row from another of the same calls (from solve: …, 2nd longest:
 //     …), classes and namespaces, and " and 2 more"
 //
+// Of the main loop, its variable and trips are TRIPS; a line of it is LINE.
+//
 // A line that ends with … is the begin of a listed one; in a row … stands for what was cut.
 var record = flag.Bool("record", false, "write recorded run directories to app/console/testdata/summaries")
 
@@ -108,11 +110,16 @@ var (
 	path    = regexp.MustCompile(`^critical path: (?:(?:cluster N|MPI|MPI with waits for messages|no cluster|not recorded) N %(?:, |$))+$`)
 	more    = regexp.MustCompile(` and N more`)
 
+	trips = regexp.MustCompile(`FOR .*? in `)
+
 	temporary = regexp.MustCompile(`/tmp/Test\w+/\d+`)
 )
 
 // masked is a line of a summary without its figures.
 func masked(line, dir string) string {
+	if strings.HasPrefix(line, "  ") && strings.Contains(line, " × ") {
+		return "LINE"
+	}
 	line = strings.ReplaceAll(line, dir, "DIR")
 	line = durations.ReplaceAllString(sizes.ReplaceAllString(line, "SIZE"), "TIME")
 	line = ordinals.ReplaceAllString(line, "Nth longest: ")
@@ -120,6 +127,9 @@ func masked(line, dir string) string {
 	line = strings.TrimSpace(blanks.ReplaceAllString(line, " "))
 	if path.MatchString(line) {
 		line = "critical path: PARTS"
+	}
+	if strings.HasPrefix(line, "main loop: ") {
+		line = trips.ReplaceAllString(strings.Replace(line, " in turn", "", 1), "FOR TRIPS in ")
 	}
 	if found := row.FindStringSubmatch(line); found != nil {
 		line = found[1] + more.ReplaceAllString(classes.ReplaceAllString(found[2], ""), "")

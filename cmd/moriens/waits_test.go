@@ -231,7 +231,7 @@ func TestWaitsOfTraces(t *testing.T) {
 		return out
 	}
 	unknownWaits(t, analyze("none", none, 0), "no call of MPI is known")
-	whole := analyze("whole", testenv.RealTrace(t, "epoch_4proc.prv.gz"), 0, "--keep", "1500kB")
+	whole := analyze("whole", testenv.RealTrace(t, "epoch_4proc.prv.gz"), 0, "--keep", "1800kB")
 	if w := rundirtest.CheckWaits(t, whole); w.WholeRun == nil || w.WholeRun.Basis != rundir.WaitsFull {
 		t.Errorf("%+v", w)
 	}
