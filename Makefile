@@ -166,7 +166,7 @@ check: ## what CI runs: all of quick, sanitizers, fuzzing, the race detector, ev
 	$(call STAGE,vet and lint with tags,$(CHECK_TAGS))
 	$(call STAGE,the library under sanitizers,$(MAKE) --no-print-directory $(JOBS) -C cshim asan tsan analyze)
 	$(call STAGE,fuzzing,$(MAKE) --no-print-directory fuzz)
-	$(call STAGE,race detector,go test -vet=off -race -short -parallel 8 -timeout 30m -skip '^($(subst $(space),|,$(strip $(RACE_SKIP))))$$' $(call below,$(RACE)))
+	$(call STAGE,race detector,go test -vet=off -race -short -p $$(($$(nproc) + 1)) -parallel 8 -timeout 30m -skip '^($(subst $(space),|,$(strip $(RACE_SKIP))))$$' $(call below,$(filter $(WAITING) app/doctor,$(RACE)) $(filter-out $(WAITING) app/doctor,$(RACE))))
 	@$(MAKE) --no-print-directory test
 
 define CHECK_TAGS
@@ -202,11 +202,12 @@ ROUNDS    ?= 300
 SOAK_SEED ?= 0
 
 .PHONY: soak
-soak: ## ROUNDS=300 rounds of real jobs to which faults happen, from number SOAK_SEED=0 on, 20 runs each of programs that call MPI fastest and of one whose kinds are known, what is found of what is planted in testdata/programs, in 33 ways to compile and run them, into docs/soak.md; with FUZZ=150s also fuzz (an hour or two)
+soak: ## ROUNDS=300 rounds of real jobs to which faults happen, from number SOAK_SEED=0 on, 20 runs each of programs that call MPI fastest and of one whose kinds are known, what is found of what is planted in testdata/programs, in 33 ways to compile and run them, into docs/soak.md, and 10,000 programs at random; with FUZZ=150s also fuzz (an hour or two)
 	@$(NEED) test
 	@$(MAKE) --no-print-directory build
 	go test -vet=off -count 1 -timeout 24h ./app/faults -run '^TestSoak$$' -v -soak $(ROUNDS) -soak-seed $(SOAK_SEED) -soak-table $(CURDIR)/docs/soak.md
 	go test -vet=off -count 1 -timeout 24h ./cmd/moriens -run '^(TestNothingLost|TestKindsJob|TestKindsOfCellsJob)$$' -v -runs 20 -runs-table $(CURDIR)/docs/soak.md
+	go test -vet=off -count 1 -timeout 24h ./analysis/program -run '^TestDrawn' -v -rapid.checks=10000
 	go test -vet=off -count 1 -timeout 24h ./cmd/moriens -run '^TestPlantedVariants$$' -v -variants -runs-table $(CURDIR)/docs/soak.md
 	$(if $(FUZZ),@$(MAKE) --no-print-directory fuzz FUZZ=$(FUZZ))
 

@@ -138,7 +138,7 @@ func (a *Process) sendSums(every time.Duration) {
 	}
 	a.tally.transfers, a.tally.at = n, time.Now()
 	x := a.messages.Sums()
-	x.Process, a.tally.rows = a.process.ID, len(x.A)
+	x.Process, a.tally.rows = a.process.ID, len(x.A)+len(x.Partners.GetComm())
 	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Sums{Sums: x}})
 }
 

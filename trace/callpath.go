@@ -139,6 +139,12 @@ func (p CallPath) String() string {
 	return p.Function + "@" + p.Frames[0].Place()
 }
 
+// IsOnce reports whether a process calls an MPI function once: traces whose computation before it is cut in two show it
+// at the end of both.
+func IsOnce(function string) bool {
+	return function == "MPI_Init" || function == "MPI_Init_thread" || function == "MPI_Finalize"
+}
+
 // IsPoll reports whether an MPI function only looks whether something is done: programs call it in a loop until it is.
 func IsPoll(function string) bool {
 	switch function {

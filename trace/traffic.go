@@ -26,6 +26,7 @@ type RankTraffic struct {
 	Routes      iter.Seq[TrafficRoute] // made each time: of all ranks there may be tens of millions; nil = none
 	Sizes       []TrafficSize
 	Ends        []TrafficEnd
+	Partners    iter.Seq[TrafficPartner] // likewise; nil = not known
 }
 
 // EachRoute hands out the routes, if there are any.
@@ -96,4 +97,15 @@ type TrafficRoute struct {
 
 	BlockedNS          int64 // of messages
 	LongestNS, FirstNS int64 // of one message: the longest, and the first one's
+}
+
+// A TrafficPartner is messages of a kind, Sent or Received, that calls from one place posted, to or from one rank.
+type TrafficPartner struct {
+	Kind                      TransferKind
+	Path                      uint32 // index into Run.CallPaths
+	PeerWorld                 int32
+	Peer                      int32 // rank in that world; -1 = not known
+	Comm                      int32 // index into Run.Communicators; -1 = not known
+	Others                    bool  // several, for which there was no room of their own: Peer and Comm are -1
+	Count, Bytes, Least, Most int64 // Least and Most of one message
 }

@@ -516,6 +516,8 @@ func TestComesNext(t *testing.T) {
 	for source, want := range map[string]string{
 		"int f(int n) { int s = 0; while (1) { s += a(s); if (s > 9) break; s += b(s); } return s + c(s) + 1; }":                             "entry: [0; [0: a; a: b c; b: [0; c: end",
 		"int f(int n) { int s = 0; for (int i = 0; i < 9; i++) { for (int k = 0; k < n; k++) s += a(k); s += b(i); } return s + c(s) + 1; }": "entry: [0; [0: [1 skip b; [1: a; a: [1 b; b: [0 c; c: end",
+		// The end of a loop is not the beginning of the one behind it.
+		"int f(int n) { int s = 0; for (int i = 0; i < 9; i++) s += a(i); for (int k = 0; k < 7; k++) s += b(k); return s + c(s) + 1; }": "entry: [0; [0: a; [1: b; a: [0 [1; b: [1 c; c: end",
 	} {
 		path := build(t, "gcc", source+fmt.Sprintf(mains, ""), "abc", "-O2", "-fno-inline", "-fno-tree-vectorize", "-fno-unswitch-loops")
 		calls := callsIn(t, path, "f")

@@ -129,8 +129,8 @@ func (n *nest) guards() map[int32]int32 {
 			if len(n.successors(p)) < 2 || n.site[p] >= 0 {
 				continue
 			}
-			inside := true // all that it leads to: else it is the end of the loop round it
-			for _, x := range n.successors(p) {
+			inside := int(n.region[p]) == n.loops[l].parent // else it is the end of another loop, before this one
+			for _, x := range n.successors(p) {             // all that it leads to: else it is the end of the loop round it
 				inside = inside && n.within(x, n.loops[l].parent)
 			}
 			if was, twice := only[p]; twice && was != to || !inside {

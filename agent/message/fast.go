@@ -75,6 +75,7 @@ type place struct {
 	then *place                                         // the one after it, the latest time
 	sums [shmabi.SlotRead - shmabi.SlotSent + 1]pending // by kind: what calls from here posted
 	ends [messageKinds]pending                          // likewise: what they completed
+	with [messageKinds]*sums.Place                      // with whom they exchange messages; nil = with none so far
 }
 
 type placeKey struct {
@@ -201,7 +202,7 @@ func (m *Matcher) newLane(x asked) (l fastLane, simple bool) {
 	return l, true
 }
 
-// sum adds a move to the sums of its place and of its peer.
+// sum adds a move to the sums of its place and of its peer, and a message to those of the partners of its place.
 func (m *Matcher) sum(at *place, l *fastLane, bytes, blocked uint64) {
 	at.sums[l.asked.kind-ring.Sent].add(1, bytes, 0)
 	if l.row == 0 {
@@ -209,6 +210,13 @@ func (m *Matcher) sum(at *place, l *fastLane, bytes, blocked uint64) {
 		m.fast.refold(m.sums.Folds(), l)
 	}
 	m.sums.Add(l.row-1, bytes, blocked)
+	if message(l.Kind) && m.partners != nil {
+		kind := placeOfKind(l.Kind)
+		if at.with[kind] == nil {
+			at.with[kind] = m.partners.Place(l.Kind, at.function, at.path)
+		}
+		at.with[kind].Add(l.Comm, l.Peer, bytes)
+	}
 	m.counted++
 }
 

@@ -171,12 +171,16 @@ func (m *Matcher) land(t *Thread, function mpicall.ID, path uint32, ticks uint64
 	}
 }
 
-// addUp adds a transfer to the sums of its call path, of its peer, and of its size if it is a message.
+// addUp adds a transfer to the sums of its call path and of its peer, and a message to those of its size and of the
+// partners of its call path.
 func (m *Matcher) addUp(x *landing, blocked uint64) {
 	m.sums.Sum(m.sums.Row(sums.Site(x.kind, x.function, x.path)), 1, x.bytes, 0)
 	m.sums.Add(m.sums.Row(sums.Peer(x.kind, x.comm, x.peer)), x.bytes, blocked)
 	if message(x.kind) {
 		m.sizes[placeOfKind(x.kind)][bits.Len64(x.bytes)].add(1, x.bytes, blocked)
+		if m.partners != nil {
+			m.partners.Place(x.kind, x.function, x.path).Add(x.comm, x.peer, x.bytes)
+		}
 	}
 	m.counted++
 }

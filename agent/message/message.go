@@ -61,14 +61,15 @@ type Matcher struct {
 		peers   int
 		defined bool
 	}
-	order   ordinals
-	sums    sums.Table
-	sizes   sizes
-	counted uint64 // transfers in the sums
-	stats   Stats
-	sink    Sink
-	fast    fast
-	move    Move // that is handed on at present
+	order    ordinals
+	sums     sums.Table
+	partners *sums.Partners // nil: some were not counted
+	sizes    sizes
+	counted  uint64 // transfers in the sums
+	stats    Stats
+	sink     Sink
+	fast     fast
+	move     Move // that is handed on at present
 
 	unrecorded bool
 
@@ -112,6 +113,7 @@ func New(sink Sink) *Matcher {
 		room: room, unfollowed: make(map[uint64]unfollowed),
 		requests: table{queues: make(map[uint64]*queue), room: room}, messages: make(map[uint64][]operation),
 		peers: make(map[uint32]int), meetings: newMeetings(), channels: make(map[channel]uint32), order: newOrdinals(), sink: sink,
+		partners: new(sums.Partners),
 	}
 }
 

@@ -2,6 +2,7 @@ package message
 
 import (
 	"moriens/agent/ring"
+	"moriens/internal/sums"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -27,7 +28,11 @@ func (t *Thread) met(l Lane, row, ordinal uint64, by *Thread, done uint64) {
 // says.
 func (m *Matcher) Sums() *moriensv1.Sums {
 	m.settleSums()
-	return m.sums.Message()
+	x := m.sums.Message()
+	if m.partners != nil {
+		x.Partners = sums.EncodePartners(m.partners.Rows())
+	}
+	return x
 }
 
 // Counted is how many transfers are in the sums.

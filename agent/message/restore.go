@@ -69,6 +69,17 @@ func (r *reader) sums(s *moriensv1.Sums) {
 		r.fail(err.Error())
 	}
 	r.m.counted = r.m.sums.Transfers()
+	if r.m.counted > 0 && s.GetPartners() == nil { // the version before this one
+		r.m.partners = nil
+		return
+	}
+	rows, err := sums.DecodePartners(s.GetPartners())
+	if err == nil {
+		r.m.partners, err = sums.RestorePartners(rows)
+	}
+	if err != nil {
+		r.fail(err.Error())
+	}
 }
 
 func (r *reader) fail(what string) {

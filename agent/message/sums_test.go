@@ -124,6 +124,7 @@ func checkSums(t *rapid.T, m *Matcher, all []sent, calls calls) {
 	if d := gocmp.Diff(want, got); d != "" || len(rows) != len(got) {
 		t.Fatalf("sums differ, %d rows (-want +got):\n%s", len(rows), d)
 	}
+	checkPartners(t, m, all, calls)
 	inCalls := uint64(0)
 	for by := range completed {
 		inCalls += durations[by]
@@ -132,6 +133,35 @@ func checkSums(t *rapid.T, m *Matcher, all []sent, calls calls) {
 		if total[what] != inCalls {
 			t.Fatalf("%s adds up to %d ticks, calls that completed messages took %d", what, total[what], inCalls)
 		}
+	}
+}
+
+// checkPartners compares what was counted by partner with the messages that were sent.
+func checkPartners(t *rapid.T, m *Matcher, all []sent, calls calls) {
+	want := make(map[sums.Partner]sums.Moved)
+	for _, o := range all {
+		if message(o.Kind) {
+			at := calls[rowOf{o.Ring, o.Row}]
+			k := sums.Partner{Kind: o.Kind, Function: at.Call, Path: at.Path, Comm: o.Comm, Peer: o.Peer}
+			x, seen := want[k]
+			if !seen {
+				x.Least = o.Bytes
+			}
+			want[k] = sums.Moved{Count: x.Count + 1, Bytes: x.Bytes + o.Bytes, Least: min(x.Least, o.Bytes), Most: max(x.Most, o.Bytes)}
+		}
+	}
+	rows, err := sums.DecodePartners(m.Sums().Partners)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[sums.Partner]sums.Moved)
+	for _, r := range rows {
+		k := r
+		k.Moved = sums.Moved{}
+		got[k] = r.Moved
+	}
+	if d := gocmp.Diff(want, got); d != "" || len(rows) != len(got) {
+		t.Fatalf("partners differ, %d rows (-want +got):\n%s", len(rows), d)
 	}
 }
 

@@ -1,69 +1,71 @@
-package program
+package program_test
 
-import "testing"
+import (
+	"syscall"
+	"testing"
+	"time"
 
-// Ten million calls of a hundred ranks that do the same, and of a hundred of which each does something else.
+	"moriens/analysis/program"
+	"moriens/analysis/program/thesis"
+)
+
+// Ten million calls of a hundred ranks that do the same, and of a hundred of which each does something else: what the
+// program costs, what each other reading adds to it, and all of them as at the end of a run.
 func BenchmarkBuild(b *testing.B) {
 	for _, x := range []struct {
 		name  string
 		alike bool
 	}{{"alike", true}, {"apart", false}} {
-		b.Run(x.name, func(b *testing.B) {
-			in := plantedInput(100, 100_000, x.alike)
-			calls := 0
-			for i := range in.Threads {
-				calls += len(in.Threads[i].Calls.Path)
-			}
-			b.ReportAllocs()
-			b.ResetTimer()
-			for range b.N {
-				s, err := Build(in)
-				if err != nil {
-					b.Fatal(err)
-				}
+		in := program.PlantedInput(100, 100_000, x.alike)
+		built, err := program.Build(in)
+		if err != nil {
+			b.Fatal(err)
+		}
+		code := func() error {
+			s, err := program.Build(in)
+			if err == nil {
 				s.Solve()
 			}
-			b.ReportMetric(float64(calls), "calls")
-		})
+			return err
+		}
+		order := func() error {
+			s, err := built.ByOrder()
+			if err == nil {
+				s.Solve()
+			}
+			return err
+		}
+		published := func() error {
+			_, err := thesis.Find(in)
+			return err
+		}
+		for _, y := range []struct {
+			name string
+			make []func() error
+		}{{"code", []func() error{code}}, {"order", []func() error{order}}, {"thesis", []func() error{published}}, {"all", []func() error{code, order, published}}} {
+			b.Run(x.name+"/"+y.name, func(b *testing.B) {
+				b.ReportAllocs()
+				before := userTime(b)
+				for range b.N {
+					for _, f := range y.make {
+						if err := f(); err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+				b.ReportMetric((userTime(b)-before).Seconds()/float64(b.N), "user-s/op")
+				b.ReportMetric(float64(in.Calls()), "calls")
+			})
+		}
 	}
 }
 
-// plantedInput is FOR { Send; Recv; FOR 3, 4, 5 in turn { Allreduce }; IF i % 10 == 0 { Barrier } } of some ranks; not
-// alike, the condition is one by a hash.
-func plantedInput(ranks, calls int, alike bool) *Input {
-	main := straight([]Loop{{Parent: -1}, {Parent: 0}}, []int{-1, 0, 1, 0, -1}, []uint64{1, 2, 3, 4, 5})
-	halo := straight(nil, []int{-1, -1}, []uint64{1, 2})
-	in := &Input{Worlds: []int{ranks}, Workers: 2}
-	in.Functions = []Function{{Name: "main", Code: main}, {Name: "halo", Code: halo}}
-	m := func(o uint64) Step { return Step{Function: 0, Offset: o, Line: int(o)} }
-	h := func(o uint64) Step { return Step{Function: 1, Offset: o, Line: int(o)} }
-	in.Paths = []Path{
-		{}, {MPI: "MPI_Init", Steps: []Step{m(1)}, Whole: true}, {MPI: "MPI_Send", Steps: []Step{m(2), h(1)}, Whole: true}, {MPI: "MPI_Recv", Steps: []Step{m(2), h(2)}, Whole: true},
-		{MPI: "MPI_Allreduce", Steps: []Step{m(3)}, Whole: true}, {MPI: "MPI_Barrier", Steps: []Step{m(4)}, Whole: true}, {MPI: "MPI_Finalize", Steps: []Step{m(5)}, Whole: true},
+// userTime is what the process has computed, on all cores: on a machine that is shared it says more than what a clock
+// shows.
+func userTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
 	}
-	for r := range ranks {
-		list := []uint32{1}
-		hash := uint32(r) * 2654435761
-		for i := 0; len(list) < calls; i++ {
-			list = append(list, 2, 3)
-			for range 3 + i%3 {
-				list = append(list, 4)
-			}
-			hash = hash*1664525 + 1013904223
-			if alike && i%10 == 0 || !alike && hash>>28 == 0 {
-				list = append(list, 5)
-			}
-		}
-		list = append(list, 6)
-		t := Thread{Rank: r, Calls: Calls{Path: list}}
-		for k := range list {
-			t.Calls.EnterNS, t.Calls.ExitNS = append(t.Calls.EnterNS, int64(k)*1000), append(t.Calls.ExitNS, int64(k)*1000+200)
-			if k > 0 {
-				t.Bursts.Before, t.Bursts.After = append(t.Bursts.Before, list[k-1]), append(t.Bursts.After, list[k])
-				t.Bursts.DurationNS, t.Bursts.Cluster = append(t.Bursts.DurationNS, 800), append(t.Bursts.Cluster, int32(list[k]))
-			}
-		}
-		in.Threads = append(in.Threads, t)
-	}
-	return in
+	return time.Duration(u.Utime.Nano())
 }

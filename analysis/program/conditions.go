@@ -1,10 +1,8 @@
 package program
 
 import (
-	"fmt"
 	"iter"
 	"slices"
-	"strings"
 )
 
 // A rule says when an item comes, among the executions of a body that are asked about.
@@ -229,332 +227,33 @@ func (s *solver) onRanks(v index, w *When, u, c set, state []int) (in, of []int,
 }
 
 // candidates are the conditions that hold in all groups that executed the item sometimes, those on the innermost loop
-// first, those that follow the rank too last.
+// first, those that follow the rank too last; then those that hold in groups that executed it always, or never, as
+// well.
 func (s *solver) candidates(b int32, u, c set, state []int) iter.Seq2[index, *When] {
 	return func(yield func(index, *When) bool) {
 		variables := s.more(b)
-		for _, fit := range []func(index, set, set, []int) []*When{s.fit, s.fitByRank} {
-			for _, v := range variables {
-				for _, w := range fit(v, u, c, state) {
-					if !yield(v, w) {
-						return
+		of := [][]int{state}
+		if all := slices.Clone(state); slices.Contains(all, yes) || slices.Contains(all, no) {
+			for g := range all {
+				all[g] = min(all[g], some)
+				if all[g] == no {
+					all[g] = some
+				}
+			}
+			of = append(of, all)
+		}
+		for _, state := range of {
+			for _, fit := range []func(index, set, set, []int) []*When{s.fit, s.fitByRank} {
+				for _, v := range variables {
+					for _, w := range fit(v, u, c, state) {
+						if !yield(v, w) {
+							return
+						}
 					}
 				}
 			}
 		}
 	}
-}
-
-// fits says whether a condition holds in those of the executions in which the item was executed, and in no other, on a
-// rank of a group.
-func (w *When) fits(v index, g int, u, c []uint64, rank int64) bool {
-	if v.values[g] == nil {
-		return false
-	}
-	for n := range all(u) {
-		last := uint32(0)
-		if v.last != nil && v.last[g] != nil {
-			last = v.last[g][n]
-		}
-		if w.holds(int64(v.values[g][n]), int64(last), rank) != has(c, n) {
-			return false
-		}
-	}
-	return true
-}
-
-// holds says whether a condition holds in a trip of so many, on a rank.
-func (w *When) holds(x, last, rank int64) bool {
-	x += w.Rank * rank
-	switch w.Kind {
-	case WhenEvery:
-		return rest(x, w.Period) == w.Offset
-	case WhenNotEvery:
-		return rest(x, w.Period) != w.Offset
-	case WhenAt, WhenDepth:
-		return x == w.Trip || slices.Contains(w.Trips, x)
-	case WhenNotAt:
-		return x != w.Trip && !slices.Contains(w.Trips, x)
-	case WhenFrom:
-		return x >= w.Trip
-	case WhenTo:
-		return x <= w.Trip
-	case WhenRange:
-		return x >= w.First && x <= w.Last && (x-w.First)%w.Stride == 0
-	case WhenLast:
-		return x == last
-	case WhenNotLast:
-		return x != last
-	}
-	return false
-}
-
-// rest is the remainder that is not negative.
-func rest(x, period int64) int64 { return (x%period + period) % period }
-
-func (w *When) text(size int) string {
-	v := w.Variable
-	figure := func(x int64) string { return w.figure(x, size) }
-	switch w.Kind {
-	case WhenEvery:
-		return w.remainder("==", size)
-	case WhenNotEvery:
-		return w.remainder("!=", size)
-	case WhenAt, WhenDepth:
-		if w.Trips != nil {
-			return fmt.Sprintf("%s in %s", v, commas(w.Trips))
-		}
-		return fmt.Sprintf("%s == %s", v, figure(w.Trip))
-	case WhenNotAt:
-		if w.Trips != nil {
-			return fmt.Sprintf("%s not in %s", v, commas(w.Trips))
-		}
-		return fmt.Sprintf("%s != %s", v, figure(w.Trip))
-	case WhenFrom:
-		return fmt.Sprintf("%s >= %s", v, figure(w.Trip))
-	case WhenTo:
-		return fmt.Sprintf("%s <= %s", v, figure(w.Trip))
-	case WhenRange:
-		if w.Stride > 1 {
-			return fmt.Sprintf("%s in %s..%s:%d", v, figure(w.First), figure(w.Last), w.Stride)
-		}
-		return fmt.Sprintf("%s in %s..%s", v, figure(w.First), figure(w.Last))
-	case WhenLast:
-		return v + " is the last"
-	case WhenNotLast:
-		return v + " is not the last"
-	}
-	return ""
-}
-
-// figure is the trip at which the condition's figure is reached: on each rank another one where it follows the rank.
-func (w *When) figure(x int64, size int) string {
-	switch {
-	case w.Rank == 0:
-		return fmt.Sprint(x)
-	case w.Rank == 1 && x == int64(size)-1 && size > 2:
-		return "size-1-rank"
-	}
-	return affine("rank", -w.Rank, x)
-}
-
-// remainder is a condition on that of a trip.
-func (w *When) remainder(is string, size int) string {
-	period := fmt.Sprint(w.Period)
-	if w.Rank != 0 && w.Period == int64(size) && size > 2 {
-		period = "size"
-	}
-	switch {
-	case w.Rank == 0:
-		return fmt.Sprintf("%s %% %s %s %d", w.Variable, period, is, w.Offset)
-	case w.Rank > 0:
-		return fmt.Sprintf("(%s + rank) %% %s %s %d", w.Variable, period, is, w.Offset)
-	case w.Offset == 0 && w.Period >= int64(size):
-		return fmt.Sprintf("%s %% %s %s rank", w.Variable, period, is)
-	case w.Offset == 0:
-		return fmt.Sprintf("%s %% %s %s rank %% %s", w.Variable, period, is, period)
-	}
-	return fmt.Sprintf("%s %% %s %s (rank+%d) %% %s", w.Variable, period, is, w.Offset, period)
-}
-
-func commas(list []int64) string {
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ", ")
-}
-
-// fit finds conditions on a variable that hold in all groups that executed the item sometimes, the simplest first.
-func (s *solver) fit(v index, u, c set, state []int) (list []*When) {
-	var seen []uint8 // by value: bit 0: it was executed, bit 1: it was not
-	lastCame, lastNot := true, true
-	for g := range s.groups {
-		if state[g] != some {
-			continue
-		}
-		if v.values[g] == nil {
-			return nil
-		}
-		for n := range all(u[g]) {
-			x := v.values[g][n]
-			if int(x) >= len(seen) {
-				seen = append(seen, make([]uint8, int(x)+1-len(seen))...)
-			}
-			came := has(c[g], n)
-			if came {
-				seen[x] |= 1
-			} else {
-				seen[x] |= 2
-			}
-			if v.last != nil && v.last[g] != nil {
-				is := x == v.last[g][n]
-				lastCame, lastNot = lastCame && is == came, lastNot && is != came
-			} else {
-				lastCame, lastNot = false, false
-			}
-		}
-	}
-	var yes, no []int64
-	function := true
-	for x, bits := range seen {
-		switch bits {
-		case 1:
-			yes = append(yes, int64(x))
-		case 2:
-			no = append(no, int64(x))
-		case 3:
-			function = false
-		}
-	}
-	if function {
-		list = expressions(yes, no)
-		if len(list) == 0 && v.name != numberOfExecutions {
-			list = few(yes, no)
-		}
-	}
-	if lastCame {
-		list = append(list, &When{Kind: WhenLast})
-	}
-	if lastNot {
-		list = append(list, &When{Kind: WhenNotLast})
-	}
-	for _, w := range list {
-		w.Variable = v.name
-		if v.name == depthOfRecursion && w.Kind == WhenAt && w.Trips == nil {
-			w.Kind = WhenDepth
-		}
-	}
-	return list
-}
-
-// fitByRank finds conditions on a variable plus, or minus, the rank, that hold on all ranks that executed the item:
-// those of colours that alternate over ranks, of ranks in turn, of a front that goes from rank to rank.
-func (s *solver) fitByRank(v index, u, c set, state []int) (list []*When) {
-	if v.name == depthOfRecursion {
-		return nil
-	}
-	seen := make([][]uint8, len(s.groups)) // by value: bit 0: it was executed, bit 1: it was not
-	ranks := make(map[int64]bool)
-	highest := int64(0)
-	for g := range s.groups {
-		if state[g] != some && state[g] != yes {
-			continue
-		}
-		if v.values[g] == nil {
-			return nil
-		}
-		for n := range all(u[g]) {
-			x := int(v.values[g][n])
-			if x >= len(seen[g]) {
-				seen[g] = append(seen[g], make([]uint8, x+1-len(seen[g]))...)
-			}
-			if has(c[g], n) {
-				seen[g][x] |= 1
-			} else {
-				seen[g][x] |= 2
-			}
-			if seen[g][x] == 3 {
-				return nil
-			}
-		}
-		for _, t := range s.groups[g].Threads {
-			r := int64(s.rank(t))
-			ranks[r], highest = true, max(highest, r)
-		}
-	}
-	if len(ranks) < 2 {
-		return nil
-	}
-	for _, sign := range []int64{1, -1} {
-		above := int64(0) // is added, so that no value is negative
-		if sign < 0 {
-			above = highest
-		}
-		for _, w := range s.shifted(seen, sign, above) {
-			w.Variable, w.Rank = v.name, sign
-			switch w.Kind {
-			case WhenEvery, WhenNotEvery:
-				w.Offset = rest(w.Offset-above, w.Period)
-			case WhenRange:
-				w.First, w.Last = w.First-above, w.Last-above
-			default:
-				w.Trip -= above
-			}
-			list = append(list, w)
-		}
-	}
-	return list
-}
-
-// shifted are the conditions on what was seen in each group, as the ranks shift it.
-func (s *solver) shifted(seen [][]uint8, sign, above int64) []*When {
-	var sum []uint8
-	for g := range seen {
-		if seen[g] == nil {
-			continue
-		}
-		for _, t := range s.groups[g].Threads {
-			shift := int(sign*int64(s.rank(t)) + above)
-			if n := shift + len(seen[g]) - len(sum); n > 0 {
-				sum = append(sum, make([]uint8, n)...)
-			}
-			for x, bits := range seen[g] {
-				if sum[shift+x] |= bits; sum[shift+x] == 3 {
-					return nil
-				}
-			}
-		}
-	}
-	var came, not []int64
-	for x, bits := range sum {
-		switch bits {
-		case 1:
-			came = append(came, int64(x))
-		case 2:
-			not = append(not, int64(x))
-		}
-	}
-	list := expressions(came, not)
-	// What has one trip on the one side of all others is a limit that no rank reaches.
-	slices.SortStableFunc(list, func(a, b *When) int { return limits(b) - limits(a) })
-	return list
-}
-
-func limits(w *When) int {
-	if w.Kind == WhenFrom || w.Kind == WhenTo {
-		return 1
-	}
-	return 0
-}
-
-// expressions are conditions that hold for all of yes and for none of no, the simplest first; both are sorted.
-func expressions(yes, no []int64) (list []*When) {
-	if len(yes) == 0 || len(no) == 0 {
-		return nil
-	}
-	first, last := yes[0], yes[len(yes)-1]
-	if len(yes) == 1 {
-		list = append(list, &When{Kind: WhenAt, Trip: first})
-	}
-	if len(no) == 1 {
-		list = append(list, &When{Kind: WhenNotAt, Trip: no[0]})
-	}
-	if p := period(yes, no); p > 0 {
-		list = append(list, &When{Kind: WhenEvery, Period: p, Offset: first % p})
-	}
-	if p := period(no, yes); p > 0 {
-		list = append(list, &When{Kind: WhenNotEvery, Period: p, Offset: no[0] % p})
-	}
-	switch {
-	case first > no[len(no)-1]:
-		list = append(list, &When{Kind: WhenFrom, Trip: first})
-	case last < no[0]:
-		list = append(list, &When{Kind: WhenTo, Trip: last})
-	}
-	w := &When{Kind: WhenRange, First: first, Last: last, Stride: max(1, differences(yes))}
-	if w.Stride == 1 || len(yes) > 2 {
-		if !slices.ContainsFunc(no, func(x int64) bool { return w.holds(x, 0, 0) }) {
-			list = append(list, w)
-		}
-	}
-	return list
 }
 
 // A list of trips has so many at most, and they are at most this part of all trips: else it says nothing. One that is
@@ -564,52 +263,3 @@ const (
 	partOfTrips = 3
 	shortList   = 3
 )
-
-// few lists the trips of a condition that holds in few of them, or in all but a few.
-func few(yes, no []int64) []*When {
-	all := len(yes) + len(no)
-	longest := max(min(longestList, all/partOfTrips), min(shortList, (all-1)/2))
-	switch {
-	case len(yes) == 0 || len(no) == 0:
-	case len(yes) <= longest:
-		return []*When{{Kind: WhenAt, Trip: yes[0], Trips: yes}}
-	case len(no) <= longest:
-		return []*When{{Kind: WhenNotAt, Trip: no[0], Trips: no}}
-	}
-	return nil
-}
-
-// differences is the greatest common divisor of those of neighbours.
-func differences(list []int64) int64 {
-	d := int64(0)
-	for i := 1; i < len(list); i++ {
-		for a, b := d, list[i]-list[i-1]; ; a, b = b, a%b {
-			if b == 0 {
-				d = a
-				break
-			}
-		}
-	}
-	return d
-}
-
-// period is the least number by which all of yes have one rest, and none of no; 0: there is none.
-func period(yes, no []int64) int64 {
-	all := differences(yes)
-	for p := int64(2); p <= all; p++ {
-		if all%p != 0 {
-			continue
-		}
-		rest, holds := yes[0]%p, true
-		for _, x := range no {
-			if x%p == rest {
-				holds = false
-				break
-			}
-		}
-		if holds {
-			return p
-		}
-	}
-	return 0
-}

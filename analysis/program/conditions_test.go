@@ -258,6 +258,17 @@ func TestConditionsByTripAndRank(t *testing.T) {
 	}
 }
 
+// A condition in a condition also holds on ranks on which it always held: those alone with others would have two
+// rules.
+func TestConditionsOfRanksThatAlwaysHold(t *testing.T) {
+	s := &straight{ranks: 4, trips: 5, withLines: true, functions: []string{"MPI_A", "MPI_B", "MPI_Z"}, comes: func(call, i, rank int) bool {
+		return call == 2 || (i+rank)%3 == 0 && (call == 1 || i%4 != 0)
+	}}
+	if got, want := s.lines(t, true), "FOR i = 1..5; IF (i + rank) % 3 == 0; >IF i % 4 != 0; >>MPI_A; >MPI_B; MPI_Z"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
 // Branches that follow the rank complete each other.
 func TestElseByTripAndRank(t *testing.T) {
 	s := &straight{ranks: 4, trips: 10, withLines: true, functions: []string{"MPI_Send", "MPI_Recv"}, comes: func(call, i, rank int) bool { return (i+rank)%2 == call }, apart: func(int, int) bool { return true }}
@@ -308,5 +319,16 @@ func TestCopiesWithoutLines(t *testing.T) {
 	s = &straight{ranks: 2, trips: 20, functions: []string{"sweep", "sweep", "MPI_Z"}, comes: comes}
 	if got, want := s.lines(t, true), "FOR i = 1..20; IF i == 7; >sweep; >MPI_Barrier; ELSE; >sweep; >MPI_Barrier; MPI_Z"; got != want {
 		t.Errorf("one behind the other: %s\nwant %s", got, want)
+	}
+}
+
+// A rule of the last branch is said where another one before it has none.
+func TestLastCaseWithRule(t *testing.T) {
+	s := &straight{ranks: 2, trips: 28, withLines: true, functions: []string{"MPI_A", "MPI_B", "MPI_C"}, apart: func(int, int) bool { return true }, comes: func(call, i, _ int) bool {
+		return call == []int{0, 1, 0, 1, 0, 1, 2}[i%7]
+	}}
+	want := "FOR i = 1..28; IF (24 of 56 times, no rule found); >MPI_A; ELSE IF (24 of 56 times, no rule found); >MPI_B; ELSE IF i % 7 == 6; >MPI_C"
+	if got := s.lines(t, false); got != want {
+		t.Errorf("%s\nwant %s", got, want)
 	}
 }

@@ -9,10 +9,14 @@ import (
 // Fold is a program whose file has at most so many bytes: what takes less of the time than a threshold is summed up,
 // neighbours together, by the least threshold that fits. Branches of one condition are folded together, or not at all.
 // What remains keeps its number. What was folded keeps the numbers of its call paths, unless there is no room for them.
+// Its readings are folded likewise.
 func Fold(p *Program, bytes int) (*Program, error) {
 	var c counter
-	if err := p.Write(&c); err != nil || int(c) <= bytes || len(p.Body) == 0 {
+	if err := p.Write(&c); err != nil || int(c) <= bytes || len(p.Body) == 0 && p.Readings == nil {
 		return p, err
+	}
+	if p.Readings != nil {
+		return foldReadings(p, bytes)
 	}
 	f := newFolder(p)
 	f.paths = make(map[*Node]int)

@@ -120,8 +120,19 @@ func (in *Input) numbered(thread int, hangs []bool, after []int32, number map[ha
 		for c < len(old) && t.Calls.ExitNS[c] < start {
 			c++
 		}
-		if c+1 < len(old) && old[c] == b.Before[k] && old[c+1] == b.After[k] {
-			b.Before[k], b.After[k] = t.Calls.Path[c], t.Calls.Path[c+1]
+		switch before, behind := in.Paths[b.Before[k]].MPI != "", in.Paths[b.After[k]].MPI != ""; {
+		case before && behind:
+			if c+1 < len(old) && old[c] == b.Before[k] && old[c+1] == b.After[k] {
+				b.Before[k], b.After[k] = t.Calls.Path[c], t.Calls.Path[c+1]
+			}
+		case behind: // before the first call
+			if c < len(old) && old[c] == b.After[k] {
+				b.After[k] = t.Calls.Path[c]
+			}
+		case before: // behind the last one
+			if c < len(old) && old[c] == b.Before[k] {
+				b.Before[k] = t.Calls.Path[c]
+			}
 		}
 	}
 	return t

@@ -15,7 +15,13 @@ import (
 	"moriens/internal/golden"
 )
 
-func written(t testing.TB, p *program.Program) []byte {
+// A tester is a test, or a trial of one with programs at random.
+type tester interface {
+	Helper()
+	Fatal(list ...any)
+}
+
+func written(t tester, p *program.Program) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := p.Write(&b); err != nil {
@@ -166,6 +172,8 @@ func FuzzRead(f *testing.F) {
 	for _, p := range programtest.All() {
 		f.Add(written(f, p))
 	}
+	f.Add(written(f, programtest.Compared()))
+	f.Add(written(f, programtest.Same()))
 	f.Add([]byte(`{"format":1,"ranks":1,"basis":"order","body":[{"id":1,"kind":"other","lines":3}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := program.Read(text)

@@ -56,6 +56,7 @@ func Build(in *Input) (*Structure, error) {
 	if err := s.sum(); err != nil {
 		return nil, err
 	}
+	s.input = s.input.inMain(s.figures.Pairs)
 	used := s.used()
 	var err error
 	if s.input, err = used.apart(); err != nil {
@@ -66,11 +67,25 @@ func Build(in *Input) (*Structure, error) {
 			return nil, err
 		}
 	}
+	list, sizes := s.input.mine()
+	s.keys = make([][32]byte, len(list))
+	workers.Every(sizes, in.Workers, func(k int) { s.keys[k] = s.input.key(list[k]) })
+	return s, s.layOut()
+}
+
+// ByOrder makes the tree of the same run with loops by the order of lines. Sums are those that are there. It is
+// collective.
+func (s *Structure) ByOrder() (*Structure, error) {
+	in := *s.input
+	in.WithoutCode = true
+	o := &Structure{input: &in, figures: s.figures, keys: s.keys}
+	return o, o.layOut()
+}
+
+// layOut lays out the call paths, and walks what threads did. It is collective.
+func (s *Structure) layOut() error {
 	s.lay, s.why = lay(s.used(), s.figures.Pairs)
-	if err := s.group(); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s.group()
 }
 
 // used is the input without the call paths that no thread has, and without the machine code of functions of which call
@@ -300,11 +315,9 @@ func mergeFigures(list []figures, paths int) figures {
 func (s *Structure) group() error {
 	in := s.input
 	list, sizes := in.mine()
-	keys := make([][32]byte, len(list))
-	workers.Every(sizes, in.Workers, func(k int) { keys[k] = in.key(list[k]) })
 	var groups []group
 	at := make(map[[32]byte]int)
-	for k, key := range keys {
+	for k, key := range s.keys {
 		n, ok := at[key]
 		if !ok {
 			n = len(groups)

@@ -11,12 +11,16 @@ type Program struct {
 	Format  int     `json:"format"`
 	Ranks   int     `json:"ranks"`
 	Certain Certain `json:"certain"`
-	// Basis is how loops were found: "code" (where the machine code of functions was there), or "order".
+	// Basis is how loops were found: "code" (where the machine code of functions was there), "order", or "sequence": by
+	// how often calls repeat, and when.
 	Basis string   `json:"basis"`
 	Why   []string `json:"why,omitempty"` // what is not known or left out, a sentence each
 	Body  []*Node  `json:"body"`
+	// Readings are other ways to find the loops of the same calls; nil = not known.
+	Readings *Readings `json:"readings,omitempty"`
 
-	Uncoded []Uncoded `json:"-"` // of one that was made here: functions without machine code, as Why says
+	Uncoded  []Uncoded `json:"-"` // of one that was made here: functions without machine code, as Why says
+	Pathless Pathless  `json:"-"` // and calls without a call path
 }
 
 // Certain says how much of a run stands under lines that all have a rule, 0–1.

@@ -22,8 +22,12 @@ const (
 	peerTable     = "table"
 )
 
-// NoPeer stands for the peer of a collective call.
-const NoPeer = -2
+const (
+	// NoPeer stands for the peer of a collective call.
+	NoPeer = -2
+	// OtherPeers stands for all peers that are not known one by one.
+	OtherPeers = -3
+)
 
 // procNull is the peer that stands for none.
 const procNull = -1
@@ -34,13 +38,15 @@ func (s *solver) moved(n *Node) {
 	var bytes *Spread
 	defer func() { n.Peers, n.Bytes = peers, bytes }()
 	var ways [2]map[int][]int // by rank: peers, sorted
-	known, size := true, 0
+	var others [2]bool        // there are more
+	known, size, first := true, 0, true
 	var calls, total int64
 	var list []movedSum
 	for _, p := range n.Paths {
 		list = append(list, s.moves[uint32(p)]...)
 	}
-	for k, m := range list {
+	n.Comm = communicator(slices.DeleteFunc(slices.Clone(list), func(m movedSum) bool { return m.Peer == OtherPeers }))
+	for _, m := range list {
 		if m.Peer != NoPeer || m.Most > 0 { // else it is no matter of bytes
 			if bytes == nil {
 				bytes = &Spread{Least: m.Least, Most: m.Most}
@@ -49,26 +55,26 @@ func (s *solver) moved(n *Node) {
 			calls += m.Count
 			total += m.Bytes
 		}
-		if k == 0 {
-			n.Comm = m.Comm
-		} else if n.Comm != m.Comm {
-			n.Comm = "several"
+		way := 0
+		if m.From {
+			way = 1
 		}
-		if root := int(m.Root); root >= 0 && (k == 0 || n.Root != nil && *n.Root == root) {
+		if m.Peer == OtherPeers {
+			others[way] = true
+			continue
+		}
+		if root := int(m.Root); root >= 0 && (first || n.Root != nil && *n.Root == root) {
 			n.Root = &root
 		} else {
 			n.Root = nil
 		}
+		first = false
 		if m.Peer < procNull {
 			continue // of no peer: a collective
 		}
 		if !m.World {
 			known = false
 			continue
-		}
-		way := 0
-		if m.From {
-			way = 1
 		}
 		if ways[way] == nil {
 			ways[way] = make(map[int][]int)
@@ -92,7 +98,7 @@ func (s *solver) moved(n *Node) {
 		for _, list := range by {
 			slices.Sort(list)
 		}
-		p := peersOf(by, size)
+		p := peersOf(by, size, others[way])
 		if p.Way = []string{wayTo, wayFrom}[way]; p.Kind == peerTable && way == 1 {
 			p.Text = strings.ReplaceAll(p.Text, "→", "←")
 		}
@@ -108,8 +114,9 @@ func (s *solver) sizeOf(thread int32) int {
 	return s.size
 }
 
-// peersOf finds one expression for the peers of all ranks; by is sorted lists, and size the ranks of the world.
-func peersOf(by map[int][]int, size int) Peer {
+// peersOf finds one expression for the peers of all ranks; by is sorted lists, size the ranks of the world, and others
+// says that ranks have more peers, of which no expression can be said.
+func peersOf(by map[int][]int, size int, others bool) Peer {
 	one := true
 	ranks := make([]int, 0, len(by))
 	for r, list := range by {
@@ -117,6 +124,9 @@ func peersOf(by map[int][]int, size int) Peer {
 		one = one && (len(list) == 1 || len(list) == 2 && list[0] == procNull)
 	}
 	slices.Sort(ranks)
+	if others {
+		return withOthers(by, ranks)
+	}
 	if !one {
 		return manyPeers(by, ranks, size)
 	}
@@ -160,7 +170,8 @@ func peersOf(by map[int][]int, size int) Peer {
 	forms = append(forms, form{peerXor, fmt.Sprintf("rank^%d", peer[first]^first), func(r int) int { return r ^ (peer[first] ^ first) }})
 	forms = append(forms, form{peerMirror, "size-1-rank", func(r int) int { return size - 1 - r }})
 	for a := 2; a*a <= size; a++ {
-		if a*a == size {
+		// Of all ranks, or of the first ones, that a square grid has.
+		if n := len(ranks); a*a == size || a*a == n && ranks[n-1] == n-1 {
 			forms = append(forms, form{peerTranspose, fmt.Sprintf("transpose of %d×%d", a, a), func(r int) int { return r%a*a + r/a }})
 		}
 	}
@@ -300,6 +311,16 @@ func manyPeers(by map[int][]int, ranks []int, size int) Peer {
 		return Peer{Kind: peerEach, Text: "each of " + strings.Join(parts, ", ")}
 	}
 	return Peer{Kind: peerTable, Text: table(by, ranks)}
+}
+
+// withOthers says of which peers it is known, where ranks have more.
+func withOthers(by map[int][]int, ranks []int) Peer {
+	for _, list := range by {
+		if !slices.Equal(list, by[ranks[0]]) {
+			return Peer{Kind: peerTable, Text: table(by, ranks) + ", and others"}
+		}
+	}
+	return Peer{Kind: peerEach, Text: "each of " + listOf(by[ranks[0]]) + " and others"}
 }
 
 // tableRows is how many ranks a table shows.

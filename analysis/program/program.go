@@ -32,8 +32,8 @@ type Input struct {
 	Workers   int   // that share the work; below 1 means 1
 	// Team is who has which threads. Paths and functions are the same for all members.
 	Team team.Threads
-	// Sampled says that Moved is not of all calls.
-	Sampled bool
+	// Sampled says that messages of Moved are not all that there were, CollectivesSampled the same of collective calls.
+	Sampled, CollectivesSampled bool
 	// WithoutCode has loops found by the order of lines, whatever the machine code says.
 	WithoutCode bool
 }
@@ -114,6 +114,7 @@ type Moved struct {
 	Peer        int32
 	Root        int32  // of a collective; -1 = it has none
 	Comm        string // the communicator; "" = of all ranks, or not known
+	Group       []int  // its ranks, sorted, if they are not all; nil = all, one alone, or not known
 	Count       int64
 	Least, Most int64 // bytes
 	Bytes       int64
@@ -125,6 +126,7 @@ type Structure struct {
 	groups  []group
 	figures *figures
 	input   *Input
+	keys    [][32]byte // of this member's threads: sums of what each did
 	why     []string
 }
 

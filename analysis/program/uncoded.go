@@ -21,6 +21,13 @@ func (u Uncoded) String() string {
 // Percent is the share of the calls.
 func (u Uncoded) Percent() string { return percent(u.Calls, u.All) }
 
+// Pathless are MPI calls of which it is not known where they are: they have no call path.
+type Pathless struct{ Calls, All int64 }
+
+func (p Pathless) String() string {
+	return fmt.Sprintf("%s of the MPI calls (%d) have no call path: where they are is not known", percent(p.Calls, p.All), p.Calls)
+}
+
 // mostNames is how many functions are named.
 const mostNames = 3
 

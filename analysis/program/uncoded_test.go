@@ -7,7 +7,7 @@ import (
 
 // The share of the calls without a call path, and of those on whose paths functions without machine code are.
 func TestMissing(t *testing.T) {
-	in := plantedInput(2, 100, true)
+	in := PlantedInput(2, 100, true)
 	in.Functions[1].Code, in.Functions[1].Unknown = nil, "gone"
 	in.Paths = append(in.Paths, Path{MPI: "MPI_Wait", Lost: true})
 	lost, halo, all := 0, 0, 0

@@ -19,6 +19,7 @@ type View struct {
 // Select is what a view shows of a program. Figures are still those of all ranks. What remains keeps its number.
 func (p *Program) Select(v View) *Program {
 	shown := *p
+	shown.Readings = nil // which are whole programs
 	if v.Ranks != nil {
 		shown.Body = onRanks(shown.Body, v.Ranks)
 	}
@@ -180,7 +181,7 @@ func ofFunction(list []*Node, function string, callers []string) []*Node {
 func dissolve(list []*Node) []*Node {
 	var out []*Node
 	for _, n := range list {
-		if t := n.Trips; n.Kind == KindLoop && t.Least == 1 && t.Most == 1 && n.StandsFor <= 1 && !referred(n.Body, n.Variable) {
+		if t := n.Trips; n.Kind == KindLoop && t.Least == 1 && t.Most == 1 && !t.AtLeast && n.StandsFor <= 1 && !referred(n.Body, n.Variable) {
 			out = append(out, dissolve(n.Body)...)
 			continue
 		}

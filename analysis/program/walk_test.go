@@ -32,7 +32,7 @@ func straight(loops []Loop, of []int, offsets []uint64) *Code {
 
 // What is walked comes back call by call, with what the machine code says and without it; the tree has the trips.
 func TestWalkIsExact(t *testing.T) {
-	in := plantedInput(3, 200, true)
+	in := PlantedInput(3, 200, true)
 	for _, without := range []bool{false, true} {
 		in.WithoutCode = without
 		s, err := Build(in)

@@ -11,6 +11,7 @@ type ways struct {
 	*function
 	nodes  int    // calls and headers; the end has this number
 	known  []bool // by call: it is on a call path
+	direct []bool // by call: it is one of MPI
 	always []bool // by call: it makes calls of MPI whenever it is made, as far as the code of what it calls says
 	found  map[wayKey]uint64
 }
@@ -59,9 +60,10 @@ func (l *layout) findWays() {
 			continue
 		}
 		w := &ways{function: f, nodes: len(f.Code.Sites) + len(f.Code.Loops), found: make(map[wayKey]uint64)}
-		w.known, w.always = make([]bool, len(f.Code.Sites)), make([]bool, len(f.Code.Sites))
+		w.known, w.always, w.direct = make([]bool, len(f.Code.Sites)), make([]bool, len(f.Code.Sites)), make([]bool, len(f.Code.Sites))
 		for _, n := range f.sites {
 			w.known[l.sites[n].at] = true
+			w.direct[l.sites[n].at] = leaf[n]
 			w.always[l.sites[n].at] = leaf[n] && !poll[n]
 		}
 		f.ways = w
@@ -188,7 +190,8 @@ func (w *ways) inside(node, loop int) bool {
 	return at == loop
 }
 
-// skips reports whether a trip of a loop can make no call that is on a call path.
+// skips reports whether a trip of a loop can make no call of MPI, also where all that it calls are functions that need
+// not make any.
 func (w *ways) skips(loop int) bool {
 	sites := len(w.Code.Sites)
 	header := sites + loop
@@ -205,7 +208,7 @@ func (w *ways) skips(loop int) bool {
 			if next.node == header {
 				return true
 			}
-			if !w.inside(next.node, loop) || at.first && !w.inside(next.node, at.node-sites) || next.node < sites && w.known[next.node] {
+			if !w.inside(next.node, loop) || at.first && !w.inside(next.node, at.node-sites) || next.node < sites && (w.direct[next.node] || w.always[next.node]) {
 				continue
 			}
 			next.first = next.node >= sites && !w.inside(at.node, next.node-sites)
@@ -297,17 +300,12 @@ func (s *solver) doubt() {
 	s.counted, s.atLeast, s.atMost, s.joined = counted, make(map[int32]bool), make(map[int32]bool), make(map[int32]*doubt)
 	for body, d := range doubts {
 		entry := s.lay.bodies[body].entry
-		if s.merges(&s.lay.items[entry]) || s.trips(entry).Kind == TripsConstant && s.severalWays(body) {
-			continue
-		}
-		irregular := false
-		for inner := range d.inner {
-			i := s.lay.bodies[inner].entry
-			irregular = irregular || s.trips(i).Kind != TripsConstant || s.alone(entry, i)
-		}
-		if irregular {
+		switch {
+		case s.merges(&s.lay.items[entry]):
+		case len(d.inner) > 0: // no rule says how two loops share the trips: another division has rules as simple
 			s.bound(body, d)
-		} else {
+		case s.trips(entry).Kind == TripsConstant && s.severalWays(body):
+		default:
 			s.joined[body] = d
 		}
 	}
@@ -336,17 +334,6 @@ func (s *solver) severalWays(body int32) bool {
 		if first == nil {
 			first = done
 		} else if !slices.Equal(first, done) {
-			return true
-		}
-	}
-	return false
-}
-
-// alone reports whether there is a rank on which an outer loop never went round, and the inner one did.
-func (s *solver) alone(outer, inner int32) bool {
-	for g := range s.groups {
-		o, i := &s.groups[g].Tree.Trips[outer], &s.groups[g].Tree.Trips[inner]
-		if o.Each == nil && o.Same <= 1 && o.len() > 0 && (i.Each != nil || i.Same > 1) {
 			return true
 		}
 	}

@@ -123,7 +123,7 @@ func TestWays(t *testing.T) {
 		"an inner loop that may belong to two trips":  {nested(nil), []string{"AAABAAAAABAA"}, "FOR 3 or more{FOR 2..5 or fewer{A} IF ?{B}}"},
 		"inner loops that are alike are no evidence":  {nested(nil), []string{strings.Repeat("AAAAB", 6)}, "FOR 6 or more{FOR 4 or fewer{A} B}"},
 		"a loop that nothing else is in":              {coded([]int{-1, 0}, []int{1}, map[int][]int32{0: {1, 2, 3}, 1: {2}, 2: {0}, 3: {1}}, nil), []string{"AAAAAA"}, "FOR i 6 (2){A}"},
-		"trips that other ranks count":                {nested(nil), []string{"AAAAAA", "BBB", "BBB"}, "FOR 1..3 by rank or more{IF rank == 0{FOR 6 or fewer{A}} ELSE{B}}"},
+		"trips that other ranks count":                {nested(nil), []string{"AAAAAA", "BBB", "BBB"}, "FOR 1 on rank 0, else 3 or more{IF rank == 0{FOR 6 or fewer{A}} ELSE{B}}"},
 		"a second loop that can make no trip":         {coded([]int{-1, 0, 0}, []int{1, 2}, map[int][]int32{0: {3, 4}, 1: {2, 4, 5}, 2: {3}, 3: {0}, 4: {1}, 5: {2}}, map[int][]int32{0: {2, 5}}), []string{"AAAABAAAAAAAABAAAAB"}, "FOR 3 or more{FOR 4..8 or fewer{A} FOR 1{B}}"},
 		"no trip without calls between":               {coded([]int{-1, 0}, []int{1, 0}, map[int][]int32{0: {1, 3}, 1: {2, 4}, 2: {3}, 3: {0}, 4: {2}}, nil), []string{"AAABAAAAABAAB"}, "FOR i 3{FOR j 2..5{A} B}"},
 		"trips without calls":                         {coded([]int{-1}, []int{0}, map[int][]int32{0: {1, 2}, 1: {0, 1, 2}, 2: {1}}, nil), []string{"AAAA"}, "FOR i 4 with calls{A}"},

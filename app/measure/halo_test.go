@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"moriens/agent/ring"
 	"moriens/analysis/grouping"
+	"moriens/analysis/program"
 	"moriens/analysis/represent"
 	"moriens/analysis/space"
 	"moriens/collector"
@@ -261,6 +263,7 @@ func TestPlantedHalo(t *testing.T) {
 			}
 		}
 	}
+	samePartners(t, dir, fullDir)
 	exact, rebuilt := timeByCluster(t, fullDir), timeByCluster(t, dir)
 	if len(exact) != len(rebuilt) {
 		t.Errorf("%d clusters, %d rebuilt", len(exact), len(rebuilt))
@@ -338,4 +341,40 @@ func timeByCluster(t *testing.T, dir string) map[int32]float64 {
 		}
 	}
 	return sum
+}
+
+// samePartners checks that the program of a run of which some messages are kept has the partners and the bytes of the
+// one of which all are.
+func samePartners(t *testing.T, dir, full string) {
+	t.Helper()
+	type line struct {
+		function, file, comm string
+		line                 int
+		count                int64
+	}
+	partnersOf := func(dir string) (found map[line]string, why []string) {
+		text, err := rundir.ReadProgram(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := program.Read(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = make(map[line]string)
+		program.Walk(p.Body, func(n *program.Node, _ []*program.Node) {
+			if n.Kind == program.KindMPI && len(n.Peers) > 0 {
+				found[line{n.Function, n.File, n.Comm, n.Line, n.Count}] += fmt.Sprintf("%+v %+v\n", n.Peers, *n.Bytes)
+			}
+		})
+		return found, p.Why
+	}
+	got, why := partnersOf(dir)
+	want, _ := partnersOf(full)
+	if len(want) == 0 || !maps.Equal(got, want) {
+		t.Errorf("partners with windows alone:\n%v\nwith all messages:\n%v", got, want)
+	}
+	if slices.Contains(why, program.WhySampled) {
+		t.Errorf("%q", why)
+	}
 }

@@ -133,6 +133,8 @@ func (s *spot) with(n *program.Node, code string) *spot {
 	name := code
 	if n.File != "" {
 		name += fmt.Sprintf(" %s:%d", path.Base(n.File), n.Line)
+	} else if n.Function != "" {
+		name += " in " + n.Function
 	}
 	return &spot{append(slices.Clip(s.loops), calltree.Node{Type: calltree.Loop, Name: name, File: n.File, Line: n.Line, Cluster: int32(n.ID)})}
 }
@@ -262,7 +264,12 @@ func (a *Answer) noteLoops(t *tally, say func(format string, args ...any)) {
 		return
 	}
 	total := float64(a.Table.Total.InclusiveNS.Sum)
-	part := func(ns int64) string { return fmt.Sprintf("%.2g %%", 100*float64(ns)/total) }
+	part := func(ns int64) string {
+		if x := 100 * float64(ns) / total; x < 99.5 {
+			return fmt.Sprintf("%.2g %%", x)
+		}
+		return "100 %"
+	}
 	for i := range a.Table.Rows {
 		if r := &a.Table.Rows[i]; r.Type == calltree.Unplaced && r.InclusiveNS.Sum > 0 {
 			say("in which loop %s of the time lies is not known: %s does not have its call paths", part(r.InclusiveNS.Sum), rundir.ProgramFile)
@@ -272,7 +279,7 @@ func (a *Answer) noteLoops(t *tally, say func(format string, args ...any)) {
 		say("%s of the time may be in one of several loops: it is in the loop round them", part(t.unsure))
 	}
 	for _, why := range a.Source.loops.why {
-		if why != program.WhySampled { // which is not about loops
+		if why != program.WhySampled && why != program.WhyCollectivesSampled { // which is not about loops
 			say("%s: %s", rundir.ProgramFile, strings.TrimSuffix(why, "."))
 		}
 	}

@@ -67,13 +67,7 @@ var errQuit = errors.New("quit")
 
 // Run answers commands until there are no more, and says whether all were understood.
 func (s *Shell) Run() (understood bool, err error) {
-	s.codes, s.nodes, s.in = make(map[int]string), make(map[int]*program.Node), make(map[int][]*program.Node)
-	whole := plain.Of(s.Program)
-	for _, l := range text.Lines(whole) {
-		s.codes[l.Node.ID] = l.Code
-	}
-	program.Walk(whole.Body, func(n *program.Node, in []*program.Node) { s.nodes[n.ID], s.in[n.ID] = n, in })
-	s.view.Open, s.view.Closed = make(map[int]bool), make(map[int]bool)
+	s.number()
 	understood = true
 	for {
 		line, err := s.In.ReadLine()
@@ -110,6 +104,17 @@ func (s *Shell) complain(err error) {
 	}
 }
 
+// number finds the lines of the program by their numbers.
+func (s *Shell) number() {
+	s.codes, s.nodes, s.in = make(map[int]string), make(map[int]*program.Node), make(map[int][]*program.Node)
+	whole := plain.Of(s.Program)
+	for _, l := range text.Lines(whole) {
+		s.codes[l.Node.ID] = l.Code
+	}
+	program.Walk(whole.Body, func(n *program.Node, in []*program.Node) { s.nodes[n.ID], s.in[n.ID] = n, in })
+	s.view.Open, s.view.Closed = make(map[int]bool), make(map[int]bool)
+}
+
 // A command is what a shell understands.
 type command struct {
 	name, argument, about string
@@ -129,7 +134,8 @@ func commands() []command {
 		{"find", "TEXT", "lines that have a text", (*Shell).find},
 		{"why", "ID", "the evidence for a line", (*Shell).why},
 		{"source", "ID", "the source round a line", (*Shell).showSource},
-		{"plot", "", "the address of the page that shows the program", (*Shell).plot},
+		{"reading", "NAME", "how loops are found: reading code, order or thesis (the published method)", (*Shell).reading},
+		{"plot", "", "what the published method takes for loops, by repetitions and time; the page that shows it", (*Shell).plot},
 		{"json", "", "print what is shown as JSON", (*Shell).json},
 		{"help", "", "print this list", (*Shell).help},
 		{"quit", "", "end", func(*Shell, string) error { return errQuit }},
@@ -268,9 +274,11 @@ func (s *Shell) metric(list string) error {
 		_, err := fmt.Fprintln(s.Out, strings.Join(text.Names(s.Program), " "))
 		return err
 	}
-	if err := s.selectMetrics(strings.Split(strings.ReplaceAll(list, " ", ""), ",")); err != nil {
+	names := strings.Split(strings.ReplaceAll(list, " ", ""), ",")
+	if err := s.selectMetrics(names); err != nil {
 		return err
 	}
+	s.question.Metrics = names
 	return s.show("")
 }
 
@@ -372,15 +380,62 @@ func (s *Shell) showSource(id string) error {
 	return nil
 }
 
+// reading goes on with another reading. Its lines have other numbers: which ones are open is forgotten.
+func (s *Shell) reading(loops string) error {
+	p, err := readingOf(s.file, loops)
+	if err != nil {
+		var mistake question.UsageError
+		if errors.As(err, &mistake) {
+			return err
+		}
+		return question.Misuse(hint.Of(err), "%w", err)
+	}
+	before := s.Program
+	s.Program = p
+	err = s.selectFunction(s.view.Function)
+	if err == nil && s.columns != nil {
+		err = s.selectMetrics(s.question.Metrics)
+	}
+	if err == nil && s.question.Source != "" {
+		s.source, err = newSource(s.question.Source, p)
+	}
+	if err != nil {
+		s.Program = before
+		return err
+	}
+	s.question.Loops = loops
+	s.number()
+	return s.show("")
+}
+
+// plot draws what the published method has clustered, and says where the page shows it.
 func (s *Shell) plot(string) error {
+	drawn := s.file.Readings != nil && s.file.Readings.Thesis != nil
+	if drawn {
+		if _, err := io.WriteString(s.Out, plotText(&s.file.Readings.Thesis.Plot, s.Width(), namesOf(s.file))); err != nil {
+			return err
+		}
+	}
 	path, err := filepath.Abs(filepath.Join(s.question.Dir, rundir.ReportFile))
 	if err == nil {
 		_, err = os.Stat(path)
 	}
-	if err != nil {
-		return question.Misuse("moriens report "+s.question.Dir+" writes it", "no page: %w", err)
+	write := "moriens report " + s.question.Dir + " writes it"
+	switch {
+	case err == nil:
+	case drawn:
+		_, err = fmt.Fprintf(s.Out, "\nno page: %s\n", write)
+		return err
+	default:
+		return question.Misuse(write, "no page: %w", err)
 	}
 	page := url.URL{Scheme: "file", Path: path, Fragment: "view=program"}
-	_, err = fmt.Fprintf(s.Out, "%s\n", page.String())
+	if drawn {
+		page.Fragment += "&loops=" + ByThesis
+		_, err = io.WriteString(s.Out, "\nin the page: ")
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(s.Out, "%s\n", page.String())
+	}
 	return err
 }

@@ -3,8 +3,10 @@
 package structure
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"moriens/analysis/program/text"
 	"moriens/app/pairing"
 	"moriens/app/question"
+	"moriens/conclude/levels"
 	"moriens/internal/hint"
 	"moriens/internal/plain"
 	"moriens/internal/units"
@@ -23,6 +26,7 @@ import (
 // A Question is what is asked of a run directory.
 type Question struct {
 	Dir      string
+	Loops    string           // one of Readings; "" = the one that there is in any case
 	Ranks    pairing.RankList // what these ranks do; nil = all
 	Function string           // the bodies of this function; "" = all
 	Depth    int              // how many levels; 0 = all
@@ -47,7 +51,8 @@ func (s *Share) UnmarshalText(text []byte) error {
 
 // An Answer is a program, and what of it is asked for.
 type Answer struct {
-	Program  *program.Program // all of it, as in the file
+	Program  *program.Program // all of it, as in the file; with Question.Loops this reading of it
+	file     *program.Program // with all readings
 	question Question
 	name     string
 	ranks    []pairing.Rank // of the run
@@ -56,11 +61,16 @@ type Answer struct {
 	source   *source // nil = not shown
 }
 
-// Read reads the program of a run directory with this manifest. Without program.json the error is fs.ErrNotExist.
+// Read reads the program of a run directory with this manifest. One that an earlier version wrote has no program.json:
+// the program is made of its structure.json. Where there is neither, or the analysis had no time for it, the error is
+// fs.ErrNotExist.
 func Read(dir string, m *rundir.Manifest) (*program.Program, error) {
 	return question.Read(dir, m, question.File[program.Program]{
 		Name: rundir.ProgramFile, Of: "the structure of the program", Read: func(dir string) (*program.Program, error) {
 			text, err := rundir.ReadProgram(dir)
+			if errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc(m.Reduction.Missing, isProgram) {
+				return older(dir, m, err)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -71,6 +81,30 @@ func Read(dir string, m *rundir.Manifest) (*program.Program, error) {
 			return p, nil
 		},
 	})
+}
+
+// isProgram reports whether something that is missing is the program.
+func isProgram(missing string) bool { return strings.HasPrefix(missing, rundir.ProgramFile+" ") }
+
+// older makes the program of a run directory that an earlier version wrote. Without structure.json or callpaths.json
+// the error is missing.
+func older(dir string, m *rundir.Manifest, missing error) (*program.Program, error) {
+	s, err := rundir.ReadStructure(dir)
+	var paths *rundir.CallPathTable
+	if err == nil {
+		paths, err = rundir.ReadCallPaths(dir)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missing
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, err := levels.OlderProgram(m, s, paths)
+	if err != nil {
+		return nil, hint.With(fmt.Errorf("it has no %s, and it cannot be made: %w", rundir.ProgramFile, err), "measure, or analyze, again with this version")
+	}
+	return p, nil
 }
 
 // Ask reads a run directory and answers a question of it.
@@ -94,7 +128,10 @@ func ask(q Question) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{Program: p, question: q, name: plain.Line(nameOf(m)), ranks: ranksOf(m, p.Ranks)}
+	a := &Answer{file: p, question: q, name: plain.Line(nameOf(m)), ranks: ranksOf(m, p.Ranks)}
+	if a.Program, err = readingOf(p, q.Loops); err != nil {
+		return nil, err
+	}
 	a.view = program.View{MinShare: float64(q.MinShare), All: q.All, Depth: q.Depth}
 	if err := a.selectRanks(q.Ranks); err != nil {
 		return nil, err
@@ -106,7 +143,7 @@ func ask(q Question) (*Answer, error) {
 		return nil, err
 	}
 	if q.Source != "" {
-		if a.source, err = newSource(q.Source, p); err != nil {
+		if a.source, err = newSource(q.Source, a.Program); err != nil {
 			return nil, err
 		}
 	}
@@ -160,11 +197,35 @@ func (a *Answer) selectRanks(list pairing.RankList) error {
 }
 
 func (a *Answer) selectFunction(name string) error {
-	if functions := a.Program.Functions(); name != "" && !slices.Contains(functions, name) {
+	functions := a.Program.Functions()
+	meant := named(name, functions)
+	switch {
+	case name == "":
+	case len(meant) == 0:
 		return question.Misuse(plain.Line(question.Meant(name, functions, "moriens structure without --function shows all functions")), "no function %s is called in the program", plain.Line(name))
+	case len(meant) > 1:
+		return question.Misuse(plain.Line("one of "+strings.Join(meant, ", ")), "several functions are called %s", plain.Line(name))
+	default:
+		name = meant[0]
 	}
 	a.view.Function = name
 	return nil
+}
+
+// named are the functions with a name: the one that has it, else those that have it in a class, a namespace or a
+// module.
+func named(name string, functions []string) (list []string) {
+	if slices.Contains(functions, name) {
+		return []string{name}
+	}
+	for _, f := range functions {
+		plain, _, _ := strings.Cut(f, "(")
+		module, in, fortran := strings.Cut(plain, "_MOD_")
+		if plain == name || strings.HasSuffix(plain, "::"+name) || fortran && strings.HasPrefix(module, "__") && strings.EqualFold(in, name) || strings.EqualFold(plain, name+"_") {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 func (a *Answer) selectMetrics(names []string) error {

@@ -6,15 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"moriens/analysis/program"
 	"moriens/analysis/program/programtest"
 	"moriens/app/pairing"
 	"moriens/app/question"
+	"moriens/internal/golden"
 	"moriens/internal/hint"
 	"moriens/trace/rundir"
 )
@@ -222,6 +226,38 @@ func TestPlot(t *testing.T) {
 	}
 }
 
+// A plot has a letter for each loop; where points of several are in one place it says so, and on an axis of many
+// magnitudes it is logarithmic.
+func TestPlotText(t *testing.T) {
+	compared := programtest.Compared()
+	plots := map[string]*program.Plot{
+		"compared": &compared.Readings.Thesis.Plot,
+		"same":     &programtest.Same().Readings.Thesis.Plot,
+		"empty":    {Eps: .2, Delta: .1, Once: 3, Points: []program.Point{}},
+		"one":      {Eps: .2, Delta: .1, Loops: 1, Points: []program.Point{{Path: 7, Ranks: 4, Repetitions: 40, MeanNS: 1e6, Delta: .98}}},
+		"several": {Eps: .2, Delta: .1, Loops: 3, Joined: true, Others: 12, Points: []program.Point{
+			{Path: 1, Ranks: 4, Repetitions: 1000, MeanNS: 1e6, Delta: .98}, {Path: 2, Ranks: 4, Repetitions: 1001, MeanNS: 1e6, Delta: .98, Loop: 1},
+			{Path: 3, Ranks: 4, Repetitions: 10, MeanNS: 1e8, Delta: .98, Loop: 2}, {Path: 4, Ranks: 4, Repetitions: 1000, MeanNS: 1e6, Delta: .01, Loop: program.LeftOut},
+			{Path: 5, Ranks: 1, Repetitions: 2, MeanNS: 0, Delta: 0, Loop: program.LeftOut},
+		}},
+	}
+	var b bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(plots)) {
+		for _, width := range []int{0, 60} {
+			text := plotText(plots[name], width, namesOf(compared))
+			if i := strings.Index(text, "+-"); width > 0 && i >= 0 {
+				for line := range strings.Lines(text[strings.Index(text, "mean time"):i]) {
+					if n := utf8.RuneCountInString(line) - 1; n > width {
+						t.Errorf("%s: %d columns, want %d: %s", name, n, width, line)
+					}
+				}
+			}
+			fmt.Fprintf(&b, "== %s, %d columns\n%s\n", name, width, text)
+		}
+	}
+	golden.Check(t, "plots.txt", b.Bytes())
+}
+
 // Of trips that depend on the rank, why says which ranks have how many.
 func TestWhyTripsByRank(t *testing.T) {
 	p := programtest.Nest()
@@ -236,5 +272,18 @@ func TestWhyTripsByRank(t *testing.T) {
 	s := Shell{Answer: asked(t, Question{Dir: directory(t, p, nil)}), In: LinesOf(strings.NewReader("why " + id)), Out: &out, Err: &out, Width: func() int { return 0 }}
 	if _, err := s.Run(); err != nil || !strings.Contains(out.String(), "the same each time on each rank: 10 trips on ranks 0-1,3; 15 trips on rank 2\n") {
 		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// A function is found by its name alone, as it stands in the source, if there is one of that name.
+func TestNamed(t *testing.T) {
+	functions := []string{"main", "LAMMPS_NS::Verlet::run", "solver::step(int, double)", "other::step(int)", "__deck_MOD_read_deck", "fft_", "run_all"}
+	for name, want := range map[string]string{
+		"main": "main", "run": "LAMMPS_NS::Verlet::run", "Verlet::run": "LAMMPS_NS::Verlet::run", "step": "solver::step(int, double)|other::step(int)",
+		"solver::step": "solver::step(int, double)", "read_deck": "__deck_MOD_read_deck", "FFT": "fft_", "all": "", "un": "",
+	} {
+		if got := strings.Join(named(name, functions), "|"); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
 	}
 }

@@ -49,7 +49,7 @@ func (s *Shell) why(id string) error {
 func evidence(by string) string {
 	return map[string]string{
 		program.ByCode:     "the machine code has it",
-		program.ByOrder:    "the order of lines or addresses is so; the machine code is not known",
+		program.ByOrder:    "the order of lines or addresses is so; the machine code is not known, or left aside",
 		program.BySequence: "calls repeat, or come and stay away, like that",
 	}[by]
 }
@@ -102,7 +102,9 @@ func whyLoop(n *program.Node, say func(string, ...any)) {
 
 func whyIf(n *program.Node, say func(string, ...any)) {
 	say("by %s: %s", n.By, evidence(n.By))
-	say("happened %s of %s times, over all ranks", units.Integer(int(n.Happened)), units.Integer(int(n.Of)))
+	if n.Of > 0 {
+		say("happened %s of %s times, over all ranks", units.Integer(int(n.Happened)), units.Integer(int(n.Of)))
+	}
 	if n.Ranks != nil {
 		say("on %s: %s", units.Counted(len(n.Ranks), "rank"), rundir.RankList(n.Ranks))
 	}

@@ -92,17 +92,83 @@ func verified(t *testing.T, dir string) bool {
 // Of each program of testdata/programs all is found that is planted, and nothing else.
 func TestPlantedPrograms(t *testing.T) {
 	testenv.Need(t, mpitest.OpenMPI.Launcher)
+	appendToTable(t, "\n| program | code: essentials | loops | order: essentials | loops | calls in the same loops | thesis: loops | calls in the same loops | left out |\n"+
+		strings.Repeat("| --- ", 9)+"|\n")
 	for _, o := range plantedOutlines(t) {
 		t.Run(o.Name(), func(t *testing.T) {
 			dir := runPlanted(t, mpitest.OpenMPI, o, 4, "-O2", "-g")
 			p := readProgram(t, dir)
-			for _, fault := range o.Check(p, programtest.Variant{Debug: true}).Faults {
+			r := o.Check(p, programtest.Variant{Debug: true})
+			for _, fault := range r.Faults {
 				t.Error(fault)
 			}
+			appendToTable(t, fmt.Sprintf("| %s | %d of %d | %s |\n", o.Name(), r.Right, r.Essentials, compared(t, o, p)))
 			verified(t, dir)
 			profiledByLoop(t, dir, p)
 		})
 	}
+}
+
+// compared says how many loops a program has, and how many its other readings; of these also of how many lines that
+// call MPI the loops round them have the same trips, and how much of the outline is right.
+func compared(t *testing.T, o *programtest.Outline, p *program.Program) string {
+	t.Helper()
+	if p.Readings == nil || p.Readings.Thesis == nil || p.Readings.Order == nil && !p.Readings.OrderSame {
+		t.Error("the program has not all readings")
+		return ""
+	}
+	loops, own := roundCalls(p)
+	same := func(other map[int]string) string {
+		n := 0
+		for path, round := range own {
+			if other[path] == round {
+				n++
+			}
+		}
+		return fmt.Sprintf("%d of %d", n, len(own))
+	}
+	lines := p.Readings.Order
+	if lines == nil {
+		lines = p.ByOrder()
+	}
+	order, byOrder := roundCalls(lines)
+	right := o.Check(lines, programtest.Variant{Debug: true})
+	thesis, published := roundCalls(p.Readings.Thesis.Program)
+	for path := range own {
+		if _, ok := published[path]; !ok {
+			published[path] = "left out"
+		}
+	}
+	leftOut := 0
+	for _, round := range published {
+		if round == "left out" {
+			leftOut++
+		}
+	}
+	return fmt.Sprintf("%d | %d of %d | %d | %s | %d | %s | %d", loops, right.Right, right.Essentials, order, same(byOrder), thesis, same(published), leftOut)
+}
+
+// roundCalls counts the loops of a program, and lists of each call path the trips of those round it.
+func roundCalls(p *program.Program) (loops int, round map[int]string) {
+	round = make(map[int]string)
+	program.Walk(p.Body, func(n *program.Node, in []*program.Node) {
+		if n.Kind == program.KindLoop && n.Trips.Most > 1 {
+			loops++
+		}
+		if n.Kind != program.KindMPI {
+			return
+		}
+		text := ""
+		for _, x := range in {
+			if x.Kind == program.KindLoop && x.Trips.Most > 1 {
+				text += fmt.Sprintf(" %d..%d, %d", x.Trips.Least, x.Trips.Most, x.Trips.Total)
+			}
+		}
+		for _, path := range n.Paths {
+			round[path] = text
+		}
+	})
+	return loops, round
 }
 
 // profiledByLoop holds moriens profile --by loop against the program, which has its sums from the calls and bursts

@@ -128,7 +128,7 @@ func plantPairs(s *testscript.TestScript, neg bool, args []string) {
 // plantProgram puts program.json into a run directory, and a manifest where there is none.
 func plantProgram(s *testscript.TestScript, neg bool, args []string) {
 	programs := programtest.All()
-	programs["adi"] = programtest.Adi()
+	programs["adi"], programs["compared"], programs["same"] = programtest.Adi(), programtest.Compared(), programtest.Same()
 	if neg || len(args) != 2 || programs[args[1]] == nil {
 		s.Fatalf("usage: plantprogram DIR KIND")
 	}

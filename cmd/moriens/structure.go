@@ -22,10 +22,11 @@ type structureCommand struct {
 	Metric   []string         `group:"shown" help:"Figures of each line: calls, share (of the computing time), time, mean and std (of bursts), mpi and late (mean time in MPI, and waiting for late senders), bytes, ipc, mips, cluster, and counters by their names (default: calls,share,mean,mpi,bytes,cluster)." placeholder:"LIST"`
 	Function string           `group:"shown" help:"Only the calls of this function, with what lies in them." placeholder:"NAME"`
 	All      bool             `group:"shown" help:"Show loops of one trip, and computation below --min-share, too."`
+	Loops    string           `group:"shown" enum:",code,order,thesis" help:"How loops are found: code (machine code; by the order of lines where it was not read), order (of lines alone), or thesis (the published method, by repetitions and time, to compare) (default: code)." default:"" placeholder:"HOW"`
 	Source   string           `group:"shown" help:"Print the line of the source beside each line: of the files below DIR." placeholder:"DIR" type:"path"`
 	JSON     bool             `group:"shown" name:"json" help:"Print JSON (docs/format/program.md): everything, or what --rank, --function, --depth and --min-share leave."`
 	Verify   bool             `group:"shown" help:"Compare the program with what was recorded of each thread, call by call; exit with 1 and name the first difference if there is one."`
-	Shell    bool             `group:"shown" help:"Answer commands: show, rank, above, depth, open, close, metric, loops, find, why, source, plot, json; help lists them."`
+	Shell    bool             `group:"shown" help:"Answer commands: show, rank, above, depth, open, close, metric, loops, find, why, source, reading, plot, json; help lists them."`
 }
 
 func (c *structureCommand) Run(line *kong.Context) error {
@@ -36,7 +37,7 @@ func (c *structureCommand) Run(line *kong.Context) error {
 		return c.verify()
 	}
 	answer, err := structure.Ask(structure.Question{
-		Dir: c.Dir, Ranks: c.Ranks, Function: c.Function, Depth: c.Depth, MinShare: c.MinShare, All: c.All || c.JSON && !flagged(line, "min-share"), Metrics: c.Metric, Source: c.Source,
+		Dir: c.Dir, Loops: c.Loops, Ranks: c.Ranks, Function: c.Function, Depth: c.Depth, MinShare: c.MinShare, All: c.All || c.JSON && !flagged(line, "min-share"), Metrics: c.Metric, Source: c.Source,
 	})
 	switch {
 	case err != nil:
@@ -51,7 +52,7 @@ func (c *structureCommand) Run(line *kong.Context) error {
 
 // verify compares the program with what was recorded.
 func (c *structureCommand) verify() error {
-	v, err := structure.Verify(c.Dir)
+	v, err := structure.Verify(c.Dir, c.Loops)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: %w", c.Dir, err)
@@ -75,6 +76,14 @@ func (c *structureCommand) check(line *kong.Context) error {
 			if flagged(line, flag) {
 				return usage(fmt.Errorf("--verify compares all of a program, --%s is of what is shown of it", flag), "leave out one of them")
 			}
+		}
+	}
+	if c.Loops == structure.ByThesis {
+		if c.Verify {
+			return usage(errors.New("--loops thesis does not say in which trips calls are made: --verify has nothing to compare"), "--verify compares --loops code and --loops order")
+		}
+		if flagged(line, "min-share") {
+			return usage(errors.New("--loops thesis has no computation, which --min-share sums up"), "leave out --min-share")
 		}
 	}
 	if c.All && flagged(line, "min-share") {

@@ -1,16 +1,19 @@
 package main_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"moriens/analysis/program"
 	"moriens/internal/mpitest"
 	"moriens/internal/testenv"
+	"moriens/trace/rundir"
 )
 
 // modules is where the programs and libraries are to which something happens.
@@ -28,9 +31,15 @@ type measured struct {
 // all files that other runs have, and a program that is what was recorded.
 func measure(t *testing.T, ranks int, options []string, command ...string) *measured {
 	t.Helper()
+	return measureIn(t, nil, ranks, options, command...)
+}
+
+// measureIn is measure where another command starts moriens.
+func measureIn(t *testing.T, starter []string, ranks int, options []string, command ...string) *measured {
+	t.Helper()
 	testenv.Need(t, mpitest.OpenMPI.Launcher)
 	m := &measured{dir: filepath.Join(t.TempDir(), "run")}
-	args := append([]string{binary(t), "run", "--moriens-timeout", "10m", "--out", m.dir}, options...)
+	args := slices.Concat(starter, []string{binary(t), "run", "--moriens-timeout", "10m", "--out", m.dir}, options)
 	m.out = execute(t, nil, append(append(args, "--"), mpitest.OpenMPI.Args(ranks, "", command...)...)...)
 	if m.out.status != 0 {
 		t.Fatalf("status %d\n%s%s", m.out.status, m.out.stdout, m.out.stderr)
@@ -185,5 +194,142 @@ func TestStructureOfStripped(t *testing.T) {
 	m := measure(t, 2, nil, mpitest.OpenMPI.Planted(t, filepath.Join("..", "..", "testdata", "programs", "nest.c"), "-O2", "-s", "-pie", "-fPIE"))
 	if by := m.byOf(""); m.program.Basis != program.ByCode || by[program.ByCode] == 0 || by[program.ByOrder] > 0 {
 		t.Errorf("%v by %s: %q", by, m.program.Basis, m.program.Why)
+	}
+}
+
+// Where a rank's table of call paths is full, all files are there, no call is missing, and it is said of how many calls
+// the place is not known: those that have a path and those that have none are all calls.
+func TestStructureOfFullTable(t *testing.T) {
+	testenv.Need(t, "unshare", "getconf")
+	testenv.NeedRoot(t)
+	shm := t.TempDir()
+	app := mpitest.OpenMPI.Planted(t, filepath.Join(modules, "sites.c"), "-O1", "-g")
+	// The less memory there is for rings, the less a table has: of 1 MiB a core it has room for some 400 paths of 64
+	// frames, 300 less than the program has, and a ring for all of its calls.
+	const mount = `mount -t tmpfs -o size=$(getconf _NPROCESSORS_ONLN)m none "$0" && exec "$@"`
+	m := measureIn(t, []string{"unshare", "--mount", "sh", "-c", mount, shm}, 2, []string{"--callpath", "64", "--shm", shm}, app)
+	const calls = 2 * (2*(600+1) + 2) // of two ranks: two trips, MPI_Init and MPI_Finalize
+	placed, pathless := int64(0), int64(0)
+	program.Walk(m.program.Body, func(n *program.Node, _ []*program.Node) {
+		switch {
+		case n.Kind != program.KindMPI:
+		case n.File == "":
+			pathless += n.Count
+		default:
+			placed += n.Count
+		}
+	})
+	lost := readManifest(t, m.dir).Losses.CallPathsLost
+	if m.calls != calls || placed+pathless != calls || pathless < 300 || placed < 300 || lost == 0 {
+		t.Errorf("%d calls of %d: %d with a call path, %d without; %d look-ups without room", m.calls, calls, placed, pathless, lost)
+	}
+	note := fmt.Sprintf(`%s of the MPI calls \(%d\) have no call path: where they are is not known`, regexp.QuoteMeta(fmt.Sprintf("%.1f %%", 100*float64(pathless)/calls)), pathless)
+	m.says(t, note+`\.`, `program\.txt: `+note)
+	contains(t, m.out.stdout, fmt.Sprintf("\nincomplete: %d call paths without a name: the table was full\n", lost))
+	// Of the places that it has, it has the machine code.
+	if by := m.byOf(""); m.program.Basis != program.ByCode {
+		t.Errorf("%v by %s", by, m.program.Basis)
+	}
+}
+
+// A directory that an earlier version has written has no structure of the program, and perhaps no numbers of call
+// paths: what would need them says so and what to do, and all other commands answer.
+func TestStructureOfOldDirectory(t *testing.T) {
+	m := measure(t, 2, nil, mpitest.OpenMPI.Planted(t, filepath.Join("..", "..", "testdata", "programs", "nest.c"), "-O2", "-g"))
+	for _, x := range []struct {
+		before  string
+		without []string
+		says    string
+	}{
+		{"the structure of the program", []string{"program.json", "program.txt"}, "it has no program.json, and it cannot be made: structure.json has places, not call paths: "},
+		{"numbers of call paths", []string{"program.json", "program.txt", "callpaths.json"}, "it has no program.json: a version of moriens wrote it that did not compute the structure of the program\n"},
+	} {
+		t.Run("before "+x.before, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			if err := os.CopyFS(dir, os.DirFS(m.dir)); err != nil {
+				t.Fatal(err)
+			}
+			aged(t, dir, x.without)
+			for _, args := range [][]string{{"structure"}, {"structure", "--json"}, {"structure", "--shell"}, {"structure", "--verify"}, {"profile", "--by", "loop"}} {
+				o := execute(t, nil, append(append([]string{binary(t)}, args...), dir)...)
+				if o.status != 1 || o.stdout != "" {
+					t.Errorf("%v: status %d\n%s", args, o.status, o.stdout)
+				}
+				contains(t, o.stderr, x.says)
+				contains(t, o.stderr, "hint: measure, or analyze, again with this version")
+			}
+			for _, args := range [][]string{{"status"}, {"status", "--long"}, {"profile"}, {"profile", "--by", "callpath", "--tree"}, {"pairs"}, {"waits"}, {"efficiency"}, {"report"}} {
+				o := execute(t, nil, append(append([]string{binary(t)}, args...), dir)...)
+				if o.status != 0 || o.stdout == "" {
+					t.Errorf("%v: status %d\n%s%s", args, o.status, o.stdout, o.stderr)
+				}
+			}
+		})
+	}
+}
+
+// Where structure.json distinguishes call paths the program is made of it: with the same loops and calls, by the order
+// of lines.
+func TestStructureOfOldDirectoryWithCallPaths(t *testing.T) {
+	m := measure(t, 2, nil, mpitest.OpenMPI.Planted(t, filepath.Join("..", "..", "testdata", "programs", "ranks.c"), "-O2", "-g"))
+	dir := filepath.Join(t.TempDir(), "run")
+	if err := os.CopyFS(dir, os.DirFS(m.dir)); err != nil {
+		t.Fatal(err)
+	}
+	aged(t, dir, []string{"program.json", "program.txt"})
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"structure"}, []string{"\nnote: A version of moriens that made no program wrote this run directory: ", "FOR i = 1..30", "IF rank != 0", "MPI_Scatter("}},
+		{[]string{"structure", "--json"}, []string{`"basis":"order"`}},
+		{[]string{"structure", "--verify"}, []string{"equal: "}},
+		{[]string{"profile", "--by", "loop"}, []string{"FOR i = 1..30"}},
+		{[]string{"status"}, []string{"main loop: FOR i = 1..30"}},
+	} {
+		o := execute(t, nil, append(append([]string{binary(t)}, c.args...), dir)...)
+		if o.status != 0 {
+			t.Errorf("%v: status %d\n%s", c.args, o.status, o.stderr)
+		}
+		for _, want := range c.want {
+			contains(t, o.stdout, want)
+		}
+	}
+}
+
+// aged makes of a directory what a version has written that did not know some of its files.
+func aged(t *testing.T, dir string, without []string) {
+	t.Helper()
+	m, err := rundir.ReadManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Files = slices.DeleteFunc(m.Files, func(f rundir.File) bool { return slices.Contains(without, f.Name) })
+	for _, name := range without {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if slices.Contains(without, rundir.CallPathsFile) {
+		trace, err := os.ReadFile(filepath.Join(dir, rundir.TraceFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		trace = regexp.MustCompile(`:90000103:[0-9]+`).ReplaceAll(trace, nil)
+		if err := os.WriteFile(filepath.Join(dir, rundir.TraceFile), trace, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for i := range m.Files {
+			if m.Files[i].Name == rundir.TraceFile {
+				m.Files[i].Bytes = int64(len(trace))
+			}
+		}
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, rundir.ManifestFile), text, 0o666); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -101,7 +101,7 @@ func (a *Agent) encode() *moriensv1.ShareAgent {
 func (p *Process) encode(lacking uint64) *moriensv1.ShareProcess {
 	s := &moriensv1.ShareProcess{
 		Info: p.Info, Agent: p.Agent.Hello.Agent, End: p.End, Notes: p.Notes, Unseen: p.Unseen, TransfersEnd: p.TransfersEnd,
-		Transfers: p.Sums.Transfers, Counted: p.counted, Lacking: lacking, Sums: p.Sums.rows.Message(),
+		Transfers: p.Sums.Transfers, Counted: p.counted, Lacking: lacking, Sums: p.Sums.message(),
 	}
 	for _, number := range slices.Sorted(maps.Keys(p.Comms)) {
 		m := p.Comms[number]
@@ -317,5 +317,20 @@ func processOf(s *moriensv1.ShareProcess, a *Agent, behind int, paths []uint32) 
 		r.Key = r.At(uint32(behind) + paths[r.Path()])
 	}
 	p.Sums.rows = sums.Pack(rows)
+	if s.Sums.GetPartners() == nil {
+		return p, nil
+	}
+	partners, err := sums.DecodePartners(s.Sums.Partners)
+	if err != nil {
+		return nil, fmt.Errorf("process %016x, partners: %w", s.Info.Process, err)
+	}
+	for i := range partners {
+		r := &partners[i]
+		if int(r.Path) >= len(paths) {
+			return nil, fmt.Errorf("process %016x names call path %d of %d", s.Info.Process, r.Path, len(paths))
+		}
+		r.Path = uint32(behind) + paths[r.Path]
+	}
+	p.Sums.partners = sums.PackPartners(sums.EncodePartners(partners))
 	return p, nil
 }

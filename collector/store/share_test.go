@@ -58,6 +58,7 @@ func TestShare(t *testing.T) {
 				Kind: []moriensv1.Transfers_Kind{sent, sent, sent, sent}, Rows: []uint32{1, 1, 1, 1},
 				A: []uint32{1, 0, 2, 3}, B: []int32{1, -2, 1, 2}, Count: []uint64{3, 3, 3, 2}, Bytes: []uint64{9, 9, 9, 6},
 				Blocked: []uint64{0, 7, 7, 7}, Longest: []uint64{0, 4, 0, 0}, First: []uint64{0, 2, 0, 0},
+				Partners: sums.EncodePartners([]sums.Partner{{Kind: sent, Function: 1, Path: 1, Peer: AnyRank, Moved: sums.Moved{Count: 3, Bytes: 9, Least: 2, Most: 4}}}),
 			}))
 	}
 	inStore(t, stores[1], 4, "n", &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Symbols{Symbols: &moriensv1.Symbols{Frames: []*moriensv1.Frame{
@@ -109,6 +110,10 @@ func TestShare(t *testing.T) {
 			}
 			if site := f.CallPaths[f.Path(p.Sums.Rows()[0].Path())]; site.Frames[0].Offset != at {
 				t.Errorf("collector %d: process %d moved at %v, want %#x", i, k, site, at)
+			}
+			if with := p.Sums.Partners(); !p.Sums.HasPartners() || len(with) != 1 || with[0].Moved != (sums.Moved{Count: 3, Bytes: 9, Least: 2, Most: 4}) ||
+				f.CallPaths[f.Path(with[0].Path)].Frames[0].Offset != at {
+				t.Errorf("collector %d: process %d has the partners %+v", i, k, with)
 			}
 			if chunks := r.Chunks; (len(chunks) > 0) != (p.Agent.Member == i) {
 				t.Errorf("collector %d has %d chunks of process %d", i, len(chunks), k)

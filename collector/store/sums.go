@@ -16,7 +16,21 @@ import (
 // millions.
 type ProcessSums struct {
 	rows      sums.Packed
-	Transfers uint64 // all of them
+	partners  sums.PackedPartners // likewise
+	Transfers uint64              // all of them
+}
+
+// HasPartners reports whether the process counts messages by partners.
+func (s *ProcessSums) HasPartners() bool { return s.partners != nil }
+
+// Partners unpacks the messages by partners, whose call paths have the Store's numbers.
+func (s *ProcessSums) Partners() []sums.Partner { return s.partners.Rows() }
+
+// message is the message of all.
+func (s *ProcessSums) message() *moriensv1.Sums {
+	x := s.rows.Message()
+	x.Partners = s.partners.Message()
+	return x
 }
 
 // Rows unpacks all.
@@ -88,7 +102,45 @@ func (s *Store) sumsOf(p *Process, x *moriensv1.Sums) (ProcessSums, error) {
 		}
 		r.Bytes = min(r.Bytes, math.MaxInt64)
 	}
-	return ProcessSums{sums.Pack(rows), n}, nil
+	partners, err := s.partnersOf(p, x.Partners, all[moriensv1.Sums_WHAT_SITE].messages)
+	if err != nil {
+		return ProcessSums{}, err
+	}
+	return ProcessSums{sums.Pack(rows), partners, n}, nil
+}
+
+// partnersOf validates with whom a process has exchanged so many messages; nil where it does not count them.
+func (s *Store) partnersOf(p *Process, x *moriensv1.Partners, messages uint64) (sums.PackedPartners, error) {
+	if x == nil {
+		return nil, nil
+	}
+	rows, err := sums.DecodePartners(x)
+	if err != nil {
+		return nil, err
+	}
+	all := uint64(0)
+	for i := range rows {
+		r := &rows[i]
+		if err := p.soundPartner(r); err != nil {
+			return nil, err
+		}
+		if all += r.Count; r.Count > maxTransfers || all > messages {
+			return nil, fmt.Errorf("%d messages by calls, and more by partners", messages)
+		}
+		r.Path = s.paths.number(p, r.Function, r.Path)
+	}
+	if all < messages {
+		return nil, fmt.Errorf("%d messages by calls and %d by partners", messages, all)
+	}
+	return sums.PackPartners(sums.EncodePartners(rows)), nil
+}
+
+// soundPartner says what is wrong with a row of partners by its key; nil if nothing.
+func (p *Process) soundPartner(r *sums.Partner) error {
+	if err := p.callsFrom(r.Function, r.Path); err != nil || r.Others() {
+		return err
+	}
+	return p.peer(r.Comm, r.Peer)
 }
 
 // soundRow says what is wrong with a row by itself; nil if nothing.
@@ -175,11 +227,19 @@ func soundTotals(all map[moriensv1.Sums_What]total) error {
 
 // site says what is wrong with the key of calls; nil if nothing.
 func (p *Process) site(r *sums.Row) error {
-	if r.A > math.MaxUint16 || !mpicall.ID(r.A).Known() {
+	if r.A > math.MaxUint16 {
 		return fmt.Errorf("unknown MPI function %d", r.A)
 	}
-	if _, known := p.local[r.Path()]; !known && r.Path() != 0 {
-		return fmt.Errorf("call path %d is not defined", r.Path())
+	return p.callsFrom(r.Function(), r.Path())
+}
+
+// callsFrom says what is wrong with calls of a function from a call path; nil if nothing.
+func (p *Process) callsFrom(function mpicall.ID, path uint32) error {
+	if !function.Known() {
+		return fmt.Errorf("unknown MPI function %d", function)
+	}
+	if _, known := p.local[path]; !known && path != 0 {
+		return fmt.Errorf("call path %d is not defined", path)
 	}
 	return nil
 }

@@ -205,3 +205,48 @@ func TestSumsRefuses(t *testing.T) {
 		})
 	}
 }
+
+// All messages are in the partners of a process, each of calls and of a peer that there are; an agent that does not
+// count them sends none.
+func TestPartners(t *testing.T) {
+	moved := sums.Moved{Count: 2, Bytes: 1 << 40, Least: 1 << 39, Most: 1 << 39}
+	good := sums.Partner{Kind: sent, Function: 1, Comm: 3, Peer: 1, Moved: moved}
+	other := sums.Partner{Kind: received, Function: 2, Peer: AnyRank, Moved: sums.Moved{Count: 1, Bytes: 5, Least: 5, Most: 5}}
+	messages := func(rows ...sums.Partner) *moriensv1.Sums {
+		x := plain()
+		x.Partners = sums.EncodePartners(append(rows, other))
+		return x
+	}
+	with := func(change func(*sums.Partner)) sums.Partner {
+		x := good
+		change(&x)
+		return x
+	}
+	s := meaningStub(t)
+	s.must(totalled(plain()))
+	if p := s.store.Freeze().Processes[0]; p.Sums.HasPartners() {
+		t.Error("there are partners")
+	}
+	for want, x := range map[string]*moriensv1.Sums{
+		"3 messages by calls and 1 by partners":       messages(),
+		"3 messages by calls, and more by partners":   messages(good, with(func(x *sums.Partner) { x.Peer = 0 })),
+		"unknown MPI function 9999":                   messages(with(func(x *sums.Partner) { x.Function = 9999 })),
+		"call path 77 is not defined":                 messages(with(func(x *sums.Partner) { x.Path = 77 })),
+		"communicator 9 is not defined":               messages(with(func(x *sums.Partner) { x.Comm = 9 })),
+		"no peer 99 in communicator 3":                messages(with(func(x *sums.Partner) { x.Peer = 99 })),
+		"no peer -3 in communicator 0":                messages(with(func(x *sums.Partner) { x.Comm, x.Peer = 0, -3 })),
+		"2 messages of 1 bytes, of 549755813888 to 5": messages(with(func(x *sums.Partner) { x.Bytes = 1 })),
+	} {
+		s := meaningStub(t)
+		if err := s.apply(totalled(x)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	for _, x := range []sums.Partner{good, with(func(x *sums.Partner) { x.Comm, x.Peer = 0, sums.OtherPartners })} {
+		s := meaningStub(t)
+		s.must(totalled(messages(x)))
+		if p := s.store.Freeze().Processes[0]; len(p.Sums.Partners()) != 2 || p.Sums.Partners()[0].Moved != moved || p.Sums.Partners()[0].Others() != x.Others() {
+			t.Errorf("%+v, want %+v", p.Sums.Partners(), x)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package levels
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"math"
 	"path/filepath"
 	"slices"
@@ -10,19 +11,42 @@ import (
 
 	"moriens/analysis/program"
 	"moriens/analysis/program/text"
+	"moriens/analysis/program/thesis"
 	"moriens/internal/team"
 	"moriens/trace"
 	"moriens/trace/rundir"
 )
 
-// Program is the structure of a run as a program: functions, loops, conditions, computing and calls. It is collective.
+// Program is the structure of a run as a program: functions, loops, conditions, computing and calls. Its readings are
+// those by the order of lines, where machine code was there, and by the published method. It is collective; the first
+// member alone has all readings.
 func Program(run *trace.Run, owners team.Threads, workers int) (*program.Program, error) {
 	in := programInput(run, owners, workers)
+	if err := moveMessages(run, owners, in.Threads); err != nil {
+		return nil, err
+	}
+	return readProgram(in)
+}
+
+func readProgram(in *program.Input) (*program.Program, error) {
 	s, err := program.Build(in)
 	if err != nil {
 		return nil, err
 	}
-	return s.Solve(), nil
+	p := s.Solve()
+	p.Readings = new(program.Readings)
+	if p.Basis != program.ByOrder {
+		if s, err = s.ByOrder(); err != nil {
+			return nil, err
+		}
+		if in.Team.Rank() == 0 {
+			if err := p.SetOrder(s.Solve()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	p.Readings.Thesis, err = thesis.Find(in)
+	return p, err
 }
 
 // smallShare is the share of all computing time below which computation is summed up in the text of a program.
@@ -45,7 +69,8 @@ func DescribeProgram(p *program.Program) (*rundir.Structured, error) {
 }
 
 func programInput(run *trace.Run, owners team.Threads, workers int) *program.Input {
-	in := &program.Input{Workers: workers, Team: owners, Sampled: run.Traffic != nil}
+	partners, sampled := partnersOf(run)
+	in := &program.Input{Workers: workers, Team: owners, Sampled: sampled, CollectivesSampled: run.Traffic != nil}
 	for i := range run.Worlds {
 		in.Worlds = append(in.Worlds, run.Worlds[i].Size)
 	}
@@ -60,7 +85,14 @@ func programInput(run *trace.Run, owners team.Threads, workers int) *program.Inp
 	completeRecursions(in.Paths)
 	in.Functions = f.list
 	in.Threads = make([]program.Thread, len(run.Threads))
-	each(run, workers, func(i int) { in.Threads[i] = programThread(run, &run.Threads[i]) })
+	each(run, workers, func(i int) {
+		t := &run.Threads[i]
+		with := partners[[2]int{t.World, t.Rank}]
+		in.Threads[i] = programThread(run, t, with != nil)
+		if with != nil && with.thread == i && owners.Mine(i) {
+			in.Threads[i].Moved = append(in.Threads[i].Moved, with.moved(run, t)...)
+		}
+	})
 	return in
 }
 
@@ -188,6 +220,9 @@ func (f *functions) step(x *trace.Frame) program.Step {
 	if holder != nil && holder.Entry != 0 {
 		key = functionKey{module: x.Module, buildID: x.BuildID, entry: holder.Entry}
 	}
+	if name == "" && x.Module != "" && holder != nil && holder.Entry != 0 {
+		name = frameID{module: x.Module, offset: holder.Entry}.name()
+	}
 	if id, is := f.code.idOf(x); is {
 		id = f.unnamed.root(id)
 		name = id.name()
@@ -232,14 +267,14 @@ func isStart(f *trace.Frame) bool {
 	return false
 }
 
-func programThread(run *trace.Run, t *trace.Thread) program.Thread {
+func programThread(run *trace.Run, t *trace.Thread, counted bool) program.Thread {
 	c, b := &t.Calls, &t.Bursts
 	to := program.Thread{
 		World: t.World, Rank: t.Rank, Thread: t.Thread,
 		Calls:  program.Calls{Path: c.Path, EnterNS: c.EnterNS, ExitNS: c.ExitNS, Count: c.Count},
 		Bursts: program.Bursts{Before: b.Before, After: b.After, StartNS: b.StartNS, DurationNS: b.DurationNS, Cluster: b.Kinds(), Counters: b.Counters},
 		Cut:    isCut(run, t),
-		Lost:   len(t.Lost) > 0,
+		Lost:   len(t.Lost) > 0 || isGappy(t),
 	}
 	if n := t.Waits.Len(); n > 0 {
 		late := make([]int64, c.Len())
@@ -248,7 +283,7 @@ func programThread(run *trace.Run, t *trace.Thread) program.Thread {
 		}
 		to.Calls.LateNS = late
 	}
-	to.Moved = movedOf(run, t)
+	to.Moved = movedOf(run, t, counted)
 	return to
 }
 
@@ -261,8 +296,53 @@ func isCut(run *trace.Run, t *trace.Thread) bool {
 	return t.Calls.Unfinished || t.Thread == 0 && run.CallPaths[t.Calls.Path[n-1]].Function != "MPI_Finalize" && run.CallPaths[t.Calls.Path[0]].Function != ""
 }
 
-// movedOf is what the calls of a thread moved, by call path and peer.
-func movedOf(run *trace.Run, t *trace.Thread) (list []program.Moved) {
+// partners are with whom a rank has exchanged messages, as it has counted them itself.
+type partners struct {
+	counted iter.Seq[trace.TrafficPartner]
+	thread  int // the first one of the rank, index into Run.Threads
+}
+
+// partnersOf are those of the ranks that have counted them, by world and rank, where not all messages are known one by
+// one; sampled = others have not.
+func partnersOf(run *trace.Run) (by map[[2]int]*partners, sampled bool) {
+	if run.Traffic == nil {
+		return nil, false
+	}
+	by = make(map[[2]int]*partners)
+	for i := range run.Traffic.Ranks {
+		r := &run.Traffic.Ranks[i]
+		if r.Partners == nil {
+			sampled = true
+			continue
+		}
+		by[[2]int{r.World, r.Rank}] = &partners{r.Partners, -1}
+	}
+	for i := range run.Threads {
+		t := &run.Threads[i]
+		if p := by[[2]int{t.World, t.Rank}]; p != nil && (p.thread < 0 || t.Thread < run.Threads[p.thread].Thread) {
+			p.thread = i
+		}
+	}
+	return by, sampled
+}
+
+// moved is what the rank of a thread has counted.
+func (p *partners) moved(run *trace.Run, t *trace.Thread) (list []program.Moved) {
+	for x := range p.counted {
+		m := program.Moved{
+			Path: x.Path, From: x.Kind == trace.Received, World: x.PeerWorld == int32(t.World), Peer: x.Peer, Root: -1, Comm: communicatorName(run, x.Comm),
+			Count: x.Count, Bytes: x.Bytes, Least: x.Least, Most: x.Most,
+		}
+		if x.Others {
+			m.World, m.Peer = true, program.OtherPeers
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// movedOf is what the calls of a thread moved, by call path and peer. Messages that its rank has counted are left out.
+func movedOf(run *trace.Run, t *trace.Thread, counted bool) (list []program.Moved) {
 	type key struct {
 		path       uint32
 		from       bool
@@ -277,7 +357,7 @@ func movedOf(run *trace.Run, t *trace.Thread) (list []program.Moved) {
 			n = len(list)
 			at[k] = n
 			list = append(list, program.Moved{
-				Path: k.path, From: k.from, World: k.world, Peer: k.peer, Root: k.root, Comm: communicatorName(run, k.comm), Least: math.MaxInt64,
+				Path: k.path, From: k.from, World: k.world, Peer: k.peer, Root: k.root, Comm: communicatorName(run, k.comm), Group: groupOf(run, k.comm), Least: math.MaxInt64,
 			})
 		}
 		m := &list[n]
@@ -288,7 +368,7 @@ func movedOf(run *trace.Run, t *trace.Thread) (list []program.Moved) {
 	x := &t.Transfers
 	for k := range x.Len() {
 		from := x.Kind[k] == trace.Received
-		if !from && x.Kind[k] != trace.Sent {
+		if counted || !from && x.Kind[k] != trace.Sent {
 			continue
 		}
 		world := x.PeerWorld == nil || x.PeerWorld[k] == int32(t.World)
@@ -319,4 +399,16 @@ func communicatorName(run *trace.Run, number int32) string {
 		return fmt.Sprintf("%d of %d ranks", len(c.Ranks), run.Worlds[c.World].Size)
 	}
 	return ""
+}
+
+// groupOf are the ranks of a communicator that does not have all of its world, and more than one.
+func groupOf(run *trace.Run, number int32) []int {
+	if number < 0 {
+		return nil
+	}
+	c := &run.Communicators[number]
+	if c.Inter || len(c.Ranks) < 2 || len(c.Ranks) >= run.Worlds[c.World].Size {
+		return nil
+	}
+	return slices.Sorted(slices.Values(c.Ranks))
 }

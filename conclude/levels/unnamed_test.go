@@ -1,8 +1,10 @@
 package levels
 
 import (
+	"slices"
 	"testing"
 
+	"moriens/internal/team"
 	"moriens/trace"
 )
 
@@ -63,5 +65,29 @@ func TestUnknownCode(t *testing.T) {
 		if got := codes.Unknown(&x.frame); got != x.want {
 			t.Errorf("%+v: %q, want %q", x.frame, got, x.want)
 		}
+	}
+}
+
+// Functions without a symbol of which the machine code was read are named by where they begin: each has a name of its
+// own.
+func TestNamedByEntry(t *testing.T) {
+	frame := func(offset uint64) trace.Frame { return trace.Frame{Module: "app", Offset: offset} }
+	run := &trace.Run{
+		Worlds: []trace.World{{Size: 1}},
+		Code: []trace.CodeFunction{
+			{Module: "app", Entry: 0x1340, Sites: []trace.CodeSite{{Offset: 0x1350, Loop: -1}, {Offset: 0x1360, Loop: -1}}, Follows: [][]byte{{0}}},
+			{Module: "app", Entry: 0x1400, Sites: []trace.CodeSite{{Offset: 0x1410, Loop: -1}}, Follows: [][]byte{{0}}},
+		},
+		CallPaths: []trace.CallPath{
+			{}, {Function: "MPI_Send", Frames: []trace.Frame{frame(0x1350)}}, {Function: "MPI_Recv", Frames: []trace.Frame{frame(0x1360)}}, {Function: "MPI_Recv", Frames: []trace.Frame{frame(0x1410)}},
+		},
+	}
+	in := programInput(run, team.Threads{}, 1)
+	var names []string
+	for _, f := range in.Functions {
+		names = append(names, f.Name)
+	}
+	if want := []string{"app+0x1340", "app+0x1400"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
 	}
 }

@@ -1,6 +1,8 @@
 package rebuild
 
 import (
+	"math"
+
 	"moriens/conclude/match"
 	"moriens/internal/sums"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -83,7 +85,34 @@ func rankTraffic(u *unpacked, c *communicators, i int, rows []sums.Row) trace.Ra
 			}
 		}
 	}
+	if p.Sums.HasPartners() {
+		r.Partners = func(yield func(trace.TrafficPartner) bool) { eachPartner(u, c, i, yield) }
+	}
 	return r
+}
+
+// eachPartner hands out with whom a process has exchanged messages.
+func eachPartner(u *unpacked, c *communicators, i int, yield func(trace.TrafficPartner) bool) {
+	p := &u.Processes[i]
+	rows := p.Sums.Partners()
+	whole := func(x uint64) int64 { return int64(min(x, math.MaxInt64)) }
+	for k := range rows {
+		x := &rows[k]
+		with := trace.TrafficPartner{
+			Kind: transferKinds[x.Kind], Path: u.frozen.Path(x.Path), PeerWorld: int32(p.World), Peer: -1, Comm: -1, Others: x.Others(),
+			Count: whole(x.Count), Bytes: whole(x.Bytes), Least: whole(x.Least), Most: whole(x.Most),
+		}
+		if !with.Others {
+			to := c.peer(i, x.Comm, x.Peer)
+			if to.world >= 0 {
+				with.PeerWorld = int32(to.world)
+			}
+			with.Peer, with.Comm = int32(to.rank), c.comm(i, x.Comm)
+		}
+		if !yield(with) {
+			return
+		}
+	}
 }
 
 // addRoutes adds the messages of a kind that a process has counted to their routes, or to those without another side.

@@ -67,7 +67,6 @@ type Source struct {
 	Waits                      *rundir.Waits
 	Pairs                      *Pairs
 	ProgramJSON                json.RawMessage // program.json
-	ThesisJSON                 json.RawMessage // a thesis.Plot of analysis/program
 	Problems                   []string
 }
 
@@ -100,7 +99,6 @@ type Document struct {
 
 	Program       json.RawMessage `json:"program"`        // nil = not known
 	ProgramJoined bool            `json:"program_joined"` // its numbers of call paths are those of Paths
-	Thesis        json.RawMessage `json:"thesis"`         // nil = not asked for
 }
 
 // A Dimension is what a point can be drawn by.

@@ -15,7 +15,6 @@ const mostOfProgram = 10 << 20
 // page's too, if that has taken all paths with theirs.
 func (b *builder) addProgram() {
 	b.doc.Program = b.document(b.source.ProgramJSON, rundir.ProgramFile)
-	b.doc.Thesis = b.document(b.source.ThesisJSON, "the points of loops")
 	b.doc.ProgramJoined = b.doc.Program != nil && b.paths == nil
 }
 

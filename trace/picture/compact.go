@@ -12,7 +12,10 @@ var (
 	dots = regexp.MustCompile(`<path d="((?:M[-0-9.,]+(?:A1\.5,1\.5 0 1 1 [-0-9.,]+){2})+)" style="fill:(#[0-9A-F]{6})" />`)
 	dot  = regexp.MustCompile(`(M[-0-9.,]+)A1\.5,1\.5 0 1 1 [-0-9.,]+A1\.5,1\.5 0 1 1 [-0-9.,]+`)
 	// box is four corners: left, low; right, low; right, high; left, high.
-	box = regexp.MustCompile(`M([-0-9.]+),([-0-9.]+)L([-0-9.]+),([-0-9.]+)L([-0-9.]+),([-0-9.]+)L([-0-9.]+),([-0-9.]+)Z`)
+	// stroke is a line of lines without a fill, straight one of them that goes straight up or across.
+	stroke   = regexp.MustCompile(`^<path d="([^"]*)" (style="fill:none;stroke:#[0-9A-F]{6};stroke-width:[0-9.]+" />)$`)
+	straight = regexp.MustCompile(`M([-0-9.]+),([-0-9.]+)L([-0-9.]+),([-0-9.]+)`)
+	box      = regexp.MustCompile(`M([-0-9.]+),([-0-9.]+)L([-0-9.]+),([-0-9.]+)L([-0-9.]+),([-0-9.]+)L([-0-9.]+),([-0-9.]+)Z`)
 )
 
 // hole is the colour of dots that lie in others.
@@ -47,6 +50,7 @@ func compact(svg []byte) []byte {
 		fmt.Fprintf(&b, `" style="fill:none;stroke:%s;stroke-width:%s;stroke-linecap:round" />`, parts[2], width)
 		return b.Bytes()
 	})
+	svg = strokes(svg)
 	return box.ReplaceAllFunc(svg, func(path []byte) []byte {
 		c := box.FindSubmatch(path)
 		if !bytes.Equal(c[2], c[4]) || !bytes.Equal(c[3], c[5]) || !bytes.Equal(c[6], c[8]) || !bytes.Equal(c[1], c[7]) {
@@ -54,4 +58,41 @@ func compact(svg []byte) []byte {
 		}
 		return fmt.Appendf(nil, "M%s,%sH%sV%sH%sZ", c[1], c[2], c[3], c[6], c[1])
 	})
+}
+
+// strokes puts lines of one colour and width that follow each other together.
+func strokes(svg []byte) []byte {
+	var out, style []byte // style: of the path that is open
+	end := func() {
+		if style != nil {
+			out = append(append(append(out, `" `...), style...), '\n')
+		}
+		style = nil
+	}
+	for line := range bytes.Lines(svg) {
+		parts := stroke.FindSubmatch(bytes.TrimSuffix(line, []byte("\n")))
+		if parts == nil || !bytes.Equal(parts[2], style) {
+			end()
+		}
+		switch {
+		case parts == nil:
+			out = append(out, line...)
+			continue
+		case style == nil:
+			out = append(out, `<path d="`...)
+			style = parts[2]
+		}
+		out = append(out, straight.ReplaceAllFunc(parts[1], func(part []byte) []byte {
+			c := straight.FindSubmatch(part)
+			switch {
+			case bytes.Equal(c[1], c[3]):
+				return fmt.Appendf(nil, "M%s,%sV%s", c[1], c[2], c[4])
+			case bytes.Equal(c[2], c[4]):
+				return fmt.Appendf(nil, "M%s,%sH%s", c[1], c[2], c[3])
+			}
+			return part
+		})...)
+	}
+	end()
+	return out
 }

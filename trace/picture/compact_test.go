@@ -15,6 +15,9 @@ func TestCompact(t *testing.T) {
 		{"another shape", `<path d="M790,381L800,382L800,391L790,391Z" />`, `<path d="M790,381L800,382L800,391L790,391Z" />`},
 		{"a circle and a line", `<path d="M757.4,486.9A1.5,1.5 0 1 1 754.4,486.9A1.5,1.5 0 1 1 757.4,486.9L3,4" style="fill:#1F77B4" />`,
 			`<path d="M757.4,486.9A1.5,1.5 0 1 1 754.4,486.9A1.5,1.5 0 1 1 757.4,486.9L3,4" style="fill:#1F77B4" />`},
+		{"lines", "<g>\n<path d=\"M1,2L1,5\" style=\"fill:none;stroke:#666666;stroke-width:0.5\" />\n<path d=\"M3,2L4.5,2L5,1\" style=\"fill:none;stroke:#666666;stroke-width:0.5\" />\n" +
+			"<path d=\"M1,2L3,4\" style=\"fill:none;stroke:#EAEAEA;stroke-width:0.5\" />\n</g>\n",
+			"<g>\n<path d=\"M1,2V5M3,2H4.5L5,1\" style=\"fill:none;stroke:#666666;stroke-width:0.5\" />\n<path d=\"M1,2L3,4\" style=\"fill:none;stroke:#EAEAEA;stroke-width:0.5\" />\n</g>\n"},
 		{"text", `<g transform="scale(1, -1) translate(0, -560)"><text style="font-family:Liberation Sans;font-variant:normal;font-weight:600;font-style:normal;font-size:15px">a</text>`,
 			`<g style="font-family:Liberation Sans" transform="scale(1, -1) translate(0, -560)"><text style="font-weight:600;font-size:15px">a</text>`},
 	} {

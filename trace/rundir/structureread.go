@@ -114,7 +114,14 @@ const mostBursts = 1 << 48
 // Each yields the symbols of a body that is expanded, each with how often it comes in a row. What was summed up comes
 // in the order of the file.
 func (s *Structure) Each(body int32) iter.Seq2[int64, int64] {
-	return func(yield func(symbol, times int64) bool) { s.each(body, yield) }
+	return func(yield func(symbol, times int64) bool) {
+		s.each(body, func(c StructureCount) bool { return yield(c.Symbol, c.Times) })
+	}
+}
+
+// Timed yields the same with the times of the bursts.
+func (s *Structure) Timed(body int32) iter.Seq[StructureCount] {
+	return func(yield func(StructureCount) bool) { s.each(body, yield) }
 }
 
 // First is the symbol with which a body begins; -1: which it is is not known.
@@ -135,9 +142,9 @@ func (s *Structure) First(body int32) int64 {
 	return -1
 }
 
-func (s *Structure) each(body int32, yield func(symbol, times int64) bool) bool {
+func (s *Structure) each(body int32, yield func(StructureCount) bool) bool {
 	for _, item := range s.Bodies[body].Items {
-		if item.Times > 0 && !yield(item.Symbol, item.Times) {
+		if item.Times > 0 && !yield(item.StructureCount) {
 			return false
 		}
 		for _, t := range item.Turns {
@@ -148,7 +155,7 @@ func (s *Structure) each(body int32, yield func(symbol, times int64) bool) bool 
 			}
 		}
 		for _, c := range item.Mixed {
-			if !yield(c.Symbol, c.Times) {
+			if !yield(c) {
 				return false
 			}
 		}

@@ -6,11 +6,12 @@ import { CHOSEN } from '../src/data/codes';
 import { loadPack } from '../src/data/pack';
 import { depthsOf, isOpen, opened, shownOf, toggled, usualDepth } from '../src/program/fold';
 import { clustersOf, lineOfBurst, lineOfCall, modelOf, ownOf, ranksOf, runBy, shortOf, threadsOf, titleOf, type Model } from '../src/program/model';
+import { marksOf } from '../src/program/marks';
 import { tripsOf } from '../src/program/trips';
 import { factsOf } from '../src/program/why';
 import { accessible, launch, open, report } from './browser';
 import { packBytes } from './pack';
-import { loopsOf, MORE_PATHS, written, type Written } from './program';
+import { MORE_PATHS, readings, written, type Written } from './program';
 import { synthetic } from './synthetic';
 
 const RANKS = 8;
@@ -72,6 +73,9 @@ describe('data', () => {
     const at = printed[head]!.indexOf('PSEUDOCODE');
     const code = m.lines.map((l) => '  '.repeat(l.depth + 1) + l.text);
     const wide = Math.max(...code.map((text) => text.length));
+    const ofViews = ['…', '|', "i', j'"]; // what --depth, --function and narrow terminals need
+    const marks = printed.slice(1, head - 1).filter((line) => !line.startsWith('note: ') && !ofViews.some((mark) => line.startsWith(`${mark}: `)));
+    expect(marksOf(m, (JSON.parse(file('.json')) as { basis: string }).basis).map(({ mark, text }) => `${mark}: ${text}`)).toEqual(marks);
     expect(m.lines.map((l, i) => [`${l.node.id}  ${l.place}`.trim(), code[i]])).toEqual(printed.slice(head + 2).map((line) => [line.slice(0, at).trim(), line.slice(at, at + wide).trimEnd()]));
   });
 
@@ -229,7 +233,7 @@ describe('data', () => {
   test('fields that are missing or of another type become defaults, and depth has an end', () => {
     let deep: Written = {};
     for (let i = 0; i < 2000; i++) deep = { kind: 'call', body: [deep] };
-    const pack = loadPack(packBytes({ format: 1, program: { ranks: 'x', body: [{}, 7, { kind: 'if', ranks: 3, when: {} }, { kind: 'loop' }, { kind: 'mpi', peers: [1] }, deep] }, thesis: { points: [{}] } }, {}));
+    const pack = loadPack(packBytes({ format: 1, program: { ranks: 'x', body: [{}, 7, { kind: 'if', ranks: 3, when: {} }, { kind: 'loop' }, { kind: 'mpi', peers: [1] }, deep], readings: { order: 7, thesis: { plot: { points: [{}] } } } } }, {}));
     const m = modelOf(pack)!;
     expect(m.lines.slice(0, 5).map((l) => l.text)).toEqual(['a line of an unknown kind', 'a line of an unknown kind', 'IF rank in none and an unknown condition', 'FOR 1..?', 'MPI( )']);
     expect(m.lines.length).toBeLessThan(600);
@@ -266,6 +270,11 @@ describe('the view', () => {
       await accessible(page);
       expect(plain(await page.locator('.program-head').innerText())).toMatch(/^Rules found for 99\.9 % of the MPI calls and 99\.8 % of the time\. Loops come from the machine code\. Figures are of all 8 ranks: computing MPI The machine code of libother\.so is not known/);
       expect(plain(await row(page, 'MPI_Send(to').innerText())).toBe('halo.c:52 MPI_Send(to (rank+1) mod size) 1.84 % 80 200 µs 2 KiB');
+      // A file that is too long is cut, not the number of its line.
+      await row(page, 'MPI_Wait').locator('.c-line .file').evaluate((e) => { e.textContent = `${'long_'.repeat(20)}name.c`; });
+      const numbers = await page.locator('.program-row:not(.head) .c-line span:not(.file)').evaluateAll((list) => list.map((e) => e.getBoundingClientRect().right <= e.parentElement!.getBoundingClientRect().right + 1));
+      expect(numbers.length).toBeGreaterThan(3);
+      expect(numbers.every(Boolean)).toBe(true);
       for (const column of ['.c-share', '.c-calls', '.c-mean']) {
         const ends = await page.locator(`.program-row ${column}`).evaluateAll((list) => list.map((e) => Math.round(e.getBoundingClientRect().right)));
         expect(new Set(ends).size).toBe(1);
@@ -297,7 +306,7 @@ describe('the view', () => {
 
   test('fits small widths', async () => {
     for (const width of [380, 700, 1000]) {
-      const { page, errors, close } = await open(browser, report(make(undefined, { thesis: loopsOf(TRIPS) })), 'view=program&at=2', { viewport: { width, height: 760 } });
+      const { page, errors, close } = await open(browser, report(make(written(RANKS, TRIPS, { readings: readings(RANKS, TRIPS) }))), 'view=program&at=2', { viewport: { width, height: 760 } });
       await row(page, 'FOR i').waitFor();
       expect(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)).toBeLessThanOrEqual(0);
       expect(await page.locator('.program-text').evaluate((e) => e.scrollWidth - e.clientWidth)).toBeLessThanOrEqual(0);
@@ -450,17 +459,29 @@ describe('the view', () => {
     await close();
   });
 
-  test('loops of the published method are a tab, where the page has them', async () => {
-    const { page, errors, close } = await open(browser, report(make(undefined, { thesis: loopsOf(TRIPS) })), 'view=program');
-    await page.getByRole('button', { name: 'Loops by repetitions and time' }).click();
+  test('loops are found in other ways, where the page has them, and points mark their lines', async () => {
+    const { page, errors, close } = await open(browser, report(make(written(RANKS, TRIPS, { readings: readings(RANKS, TRIPS) }))), 'view=program');
+    const way = (name: string) => page.locator('.program-readings').getByRole('button', { name });
+    expect(await way('code').getAttribute('aria-pressed')).toBe('true');
+    await way('order of lines').click();
+    await expect.poll(() => lines(page)).toBe(2);
+    expect(plain(await page.locator('.program-head').innerText())).toContain('Rules found for 80 % of the MPI calls and 70 % of the time. Loops come from the order of lines.');
+    await row(page, 'MPI_Wait').click();
+    await expect.poll(() => hash(page)).toContain('line=5'); // its number in the program itself
+    await way('published method').click();
     await page.locator('.loops-chart').waitFor();
     await accessible(page);
+    expect(plain(await page.locator('.program-head').innerText())).toMatch(/^In loops: 80 % of the MPI calls and 70 % of the time in MPI\. Loops come from repetitions and the time between them\..* MPI; the method has no computing/);
     expect(await page.locator('.loops-chart .point').count()).toBe(4);
     expect(await page.locator('.loops-chart [data-loop="1"] rect').evaluateAll((l) => l.map((e) => e.getAttribute('fill')))).toHaveLength(2);
     expect(plain(await page.locator('.loops-plot .legend').innerText())).toBe('loop 1: 160 repetitions loop 2: 40 repetitions left out: 1 point');
+    expect(plain(await page.locator('.loops-plot').innerText())).toContain('3 call paths reached once');
+    await page.locator('.loops-plot summary').click();
     await page.locator('.listing-points').getByRole('button', { name: 'MPI_Wait@halo.c:51' }).click();
-    await page.getByRole('button', { name: 'Line of the program: halo.c:51' }).click();
-    await expect.poll(() => marked(page)).toBe('MPI_Wait()');
+    await expect.poll(() => page.locator('.program-row.marked').getAttribute('data-id')).toBe('2');
+    await page.locator('.listing-points').getByRole('button', { name: 'MPI_Init@app/main.c:5' }).click();
+    await expect.poll(async () => plain(await page.locator('.loops-plot p[role=status]').innerText())).toContain('It is not in the text below.');
+    await expect.poll(() => hash(page)).toContain('line=1');
     expect(errors).toEqual([]);
     await close();
   });

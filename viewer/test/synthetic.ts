@@ -207,7 +207,6 @@ export function synthetic(shape: Shape): Synthetic {
     profile: shape.profile?.json ?? null,
     program: shape.program ?? null,
     program_joined: shape.program !== undefined,
-    thesis: null,
     problems: [],
     resolution: '',
     threads: ranks,

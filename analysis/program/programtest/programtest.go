@@ -117,6 +117,103 @@ func Nest() *program.Program {
 	})
 }
 
+// Compared is Nest with its readings: by the order of lines the trips of a loop vary, and the published method finds
+// what it would on four ranks of which one reports. Paths are numbered as the lines that call MPI.
+func Compared() *program.Program {
+	p := pathed(Nest())
+	order := pathed(Nest()).ByOrder()
+	order.Why = nil
+	program.Walk(order.Body, func(n *program.Node, _ []*program.Node) {
+		if n.Kind == program.KindLoop && n.Trips.Kind == program.TripsCycle {
+			n.Trips = &program.Trips{Least: 3, Most: 5, Mean: 3.99, Entries: 400, Total: 1596, Kind: program.TripsVaries, Expression: "3..5", Quartiles: []float64{3, 4, 5}}
+		}
+	})
+	p.Readings = &program.Readings{Order: order, Thesis: published(p)}
+	return p
+}
+
+// Same is TwoConnections, in which the order of lines finds the same, and the published method too.
+func Same() *program.Program {
+	p := pathed(TwoConnections())
+	p.Readings = &program.Readings{OrderSame: true, Thesis: &program.Published{
+		Program: sequenced(p, .95, TwoConnections().Body[1:2], func(*program.Node) bool { return true }),
+		Plot: program.Plot{Eps: .2, Delta: .1, Loops: 2, Once: 2, Points: []program.Point{
+			{Path: 2, Ranks: 1, Repetitions: 20, MeanNS: 5e6, Delta: .98, Loop: 1}, {Path: 6, Ranks: 1, Repetitions: 50, MeanNS: 2e6, Delta: .97}, {Path: 10, Ranks: 2, Repetitions: 10, MeanNS: 1e7, Delta: .99, Loop: 1},
+		}},
+	}}
+	return p
+}
+
+// pathed numbers the call paths of lines that call MPI, from 1.
+func pathed(p *program.Program) *program.Program {
+	path := 0
+	program.Walk(p.Body, func(n *program.Node, _ []*program.Node) {
+		if n.Kind == program.KindMPI {
+			path++
+			n.Paths = []int{path}
+		}
+	})
+	return p
+}
+
+// published is what the method of the thesis says of Nest: what happens in some of its trips is a loop of its own.
+func published(p *program.Program) *program.Published {
+	t := &program.Published{
+		Program: sequenced(p, .98, p.Body, func(n *program.Node) bool { return n.Count >= 200 }),
+		Plot:    program.Plot{Eps: .2, Delta: .1, Loops: 2, Once: 4, Points: []program.Point{}},
+	}
+	program.Walk(p.Body, func(n *program.Node, _ []*program.Node) {
+		if n.Kind != program.KindMPI || n.Count < 28 {
+			return
+		}
+		x := program.Point{Path: uint32(n.Paths[0]), Ranks: 4, Repetitions: n.Count / 4, Loop: program.LeftOut, MeanNS: 1e5, Delta: .01}
+		switch {
+		case n.Count == 1596:
+			x.MeanNS, x.Delta, x.Loop = 2.4e6, .96, 0
+		case n.Count >= 200:
+			x.Ranks, x.Repetitions, x.MeanNS, x.Delta, x.Loop = int(n.Count/100), 100, 9.6e6, .955, 1
+		case n.Count == 30: // of one rank, and of the others
+			x.Ranks, x.Repetitions, x.MeanNS = 1, 30, 3e5
+		}
+		t.Plot.Points = append(t.Plot.Points, x)
+	})
+	return t
+}
+
+// sequenced is a program as the published method has it, of so much of the calls.
+func sequenced(p *program.Program, calls float64, body []*program.Node, keep func(*program.Node) bool) *program.Program {
+	t := numbered(&program.Program{Ranks: p.Ranks, Certain: program.Certain{Calls: calls, Time: .9}, Basis: program.BySequence, Body: bySequence(body, keep)})
+	program.Walk(t.Body, func(n *program.Node, _ []*program.Node) { n.Variable = "" })
+	return t
+}
+
+// bySequence are lines as the published method has them: no computation, no partners, and no conditions on trips.
+func bySequence(list []*program.Node, keep func(*program.Node) bool) (out []*program.Node) {
+	for _, n := range list {
+		body := bySequence(n.Body, keep)
+		x := *n
+		x.Body = body
+		switch {
+		case n.Kind == program.KindMPI && keep(n):
+			x.Peers, x.Bytes, x.Root, x.Comm = nil, nil, nil, ""
+			out = append(out, &x)
+		case len(body) == 0:
+		case n.Kind == program.KindIf && n.Ranks == nil:
+			out = append(out, body...)
+		case n.Kind == program.KindLoop:
+			x.By = program.BySequence
+			if n.Trips.Kind == program.TripsCycle { // 399 repetitions in 100
+				x.Trips = &program.Trips{Least: 3, Most: 4, Mean: 3.99, Entries: 400, Total: 1596, Kind: program.TripsVaries, Expression: "3..4"}
+			}
+			out = append(out, &x)
+		default:
+			x.Else = false
+			out = append(out, &x)
+		}
+	}
+	return out
+}
+
 // TwoConnections is test-2.c of Martínez Vera's thesis, on two ranks.
 func TwoConnections() *program.Program {
 	const f = file("test2.c")

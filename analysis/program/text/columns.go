@@ -52,7 +52,12 @@ var columns = []Column{
 		return duration(n.StdNS, n.Count)
 	}},
 	{"mpi", "MPI", func(n *program.Node) string { return perCall(n, n.MPINS) }},
-	{"late", "late", func(n *program.Node) string { return perCall(n, n.LateNS) }},
+	{"late", "late", func(n *program.Node) string {
+		if n.LateNS == 0 { // or not known
+			return ""
+		}
+		return perCall(n, n.LateNS)
+	}},
 	{"bytes", "bytes", func(n *program.Node) string {
 		switch b := n.Bytes; {
 		case b == nil:

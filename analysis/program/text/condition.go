@@ -118,14 +118,14 @@ func completes(n *program.Node, before []*program.Node, ranks int) bool {
 	if slices.ContainsFunc(append(before[:len(before):len(before)], n), func(b *program.Node) bool { return b.Threads != nil }) {
 		return false // what ranks there are decides nothing
 	}
-	if len(before) == 1 && slices.Equal(n.Ranks, before[0].Ranks) && n.When != nil && before[0].When != nil {
-		return exclude(n.When, before[0].When) || exclude(before[0].When, n.When)
-	}
 	if happened := n.Happened; n.When != nil && n.When.Kind == program.WhenUnknown {
 		for _, b := range before {
 			happened += b.Happened
 		}
 		return n.Of > 0 && happened == n.Of // branches exclude each other
+	}
+	if len(before) == 1 && slices.Equal(n.Ranks, before[0].Ranks) && n.When != nil && before[0].When != nil {
+		return exclude(n.When, before[0].When) || exclude(before[0].When, n.When)
 	}
 	taken := make(map[int]bool)
 	for _, b := range append(before[:len(before):len(before)], n) {
@@ -154,7 +154,7 @@ func exclude(a, b *program.When) bool {
 	case program.WhenLast:
 		return b.Kind == program.WhenNotLast
 	}
-	return a.Kind == program.WhenUnknown && b.Kind == program.WhenUnknown
+	return false
 }
 
 // mostSpans is how many stretches of ranks are named.

@@ -2,12 +2,16 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"moriens/analysis/program"
 )
 
 const (
 	gap        = 2
 	leastCode  = 20 // of the pseudocode, however narrow the terminal is
+	roomyCode  = 48 // that it has before figures that nobody asked for are left out
 	leastName  = 8
 	mostPlaces = 4 // what part of the width places take, 1 / mostPlaces
 )
@@ -19,11 +23,13 @@ type layout struct {
 	deepest                 int  // depth of a line
 }
 
-// writeRows prints lines: number, place, pseudocode, figures, source. It reports whether some have the number of their
-// depth.
-func writeRows(b *strings.Builder, rows []row, columns []Column, o Options) (numbered bool) {
+// dispensable are the usual columns that are left out first where there is no room.
+var dispensable = []string{"cluster", "bytes", "mean"}
+
+// writeRows prints lines: number, place, pseudocode, figures, source. It reports which columns are left out, and
+// whether some lines have the number of their depth.
+func writeRows(b *strings.Builder, rows []row, columns []Column, o Options) (left []string, numbered bool) {
 	tails := tailsOf(rows)
-	cells, widths, used := cellsOf(rows, columns)
 	places, sources := make([]string, len(rows)), make([]string, len(rows))
 	l := layout{place: width("FILE:LINE"), code: width("PSEUDOCODE")}
 	for i, r := range rows {
@@ -37,9 +43,17 @@ func writeRows(b *strings.Builder, rows []row, columns []Column, o Options) (num
 		l.deepest = max(l.deepest, r.depth)
 		l.place, l.code, l.source = max(l.place, width(places[i])), max(l.code, 2*r.depth+width(r.code())), max(l.source, width(sources[i]))
 	}
-	wanted := l.code
+	wanted := l
+	cells, widths, used := cellsOf(rows, columns)
 	l.fit(o.Width, used)
-	l.whole = l.code == wanted
+	for o.Columns == nil && l.code < min(wanted.code, roomyCode) && len(left) < len(dispensable) {
+		left = append(left, dispensable[len(left)])
+		columns = slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return c.Name == left[len(left)-1] })
+		cells, widths, used = cellsOf(rows, columns)
+		l = wanted
+		l.fit(o.Width, used)
+	}
+	l.whole = l.code == wanted.code
 	for i := range rows {
 		if i == 0 {
 			l.write(b, "", "FILE:LINE", "PSEUDOCODE", headOf(columns, widths), "")
@@ -50,7 +64,7 @@ func writeRows(b *strings.Builder, rows []row, columns []Column, o Options) (num
 		}
 		l.write(b, id, Middle(places[i], l.place), rows[i].fit(&l), cells[i], sources[i])
 	}
-	return strings.Contains(l.indented(l.deepest), "|")
+	return left, strings.Contains(l.indented(l.deepest), "|")
 }
 
 // fit makes lines with figures that take so much room as wide as they may be.
@@ -106,12 +120,16 @@ func (l *layout) indented(depth int) string {
 	return strings.Repeat(" ", most) + number
 }
 
-// fit is the pseudocode of a row, whose name and arguments are shortened where it is too wide. Trips and conditions
-// never are.
+// fit is the pseudocode of a row, whose name and arguments are shortened where it is too wide. Trips, conditions and
+// names of MPI functions never are.
 func (r *row) fit(l *layout) string {
 	indent := l.indented(r.depth)
 	name, arguments := r.name, r.arguments
-	for _, part := range []*string{&name, &arguments} {
+	parts := []*string{&name, &arguments}
+	if r.node != nil && r.node.Kind == program.KindMPI {
+		parts = parts[1:]
+	}
+	for _, part := range parts {
 		if over := width(indent+r.before+name+arguments+r.after) - l.code; over > 0 && *part != "" {
 			*part = Middle(*part, max(width(*part)-over, min(width(*part), leastName)))
 		}

@@ -31,17 +31,25 @@ func Write(to io.Writer, p *program.Program, o Options) error {
 	}
 	rows, marks := rowsOf(p, o.Name)
 	var b, table strings.Builder
-	marks[markDepth] = writeRows(&table, rows, columns, o)
-	fmt.Fprintf(&b, "%s\n", head(p, o.Name))
+	left, numbered := writeRows(&table, rows, columns, o)
+	marks[markDepth] = numbered
+	say := func(format string, args ...any) { fold(&b, fmt.Sprintf(format, args...), o.Width) }
+	say("%s", head(p, o.Name))
+	if p.Basis == program.BySequence {
+		say("note: loops that are alike in repetitions and in the time between them are one, calls that do not happen in each trip are loops of their own, and calls that explain little of the run time are left out")
+	}
 	for _, why := range p.Why {
-		fmt.Fprintf(&b, "note: %s\n", why)
+		say("note: %s", why)
 	}
 	for _, note := range o.Notes {
-		fmt.Fprintf(&b, "note: %s\n", note)
+		say("note: %s", note)
+	}
+	if len(left) > 0 {
+		say("note: left out, as lines have %d columns: %s; --metric shows them", o.Width, strings.Join(left, ", "))
 	}
 	for _, mark := range explanations {
 		if marks[mark.mark] {
-			fmt.Fprintf(&b, "%s: %s\n", mark.mark, mark.text)
+			say("%s: %s", mark.mark, mark.text)
 		}
 	}
 	b.WriteByte('\n')
@@ -50,11 +58,33 @@ func Write(to io.Writer, p *program.Program, o Options) error {
 	return err
 }
 
+// fold prints a sentence in lines of so many columns; 0 = one line.
+func fold(b *strings.Builder, text string, columns int) {
+	const indent = "  "
+	at := 0
+	for i, word := range strings.Split(text, " ") {
+		switch n := width(word); {
+		case i > 0 && columns > 0 && at+1+n > columns:
+			b.WriteString("\n" + indent)
+			at = len(indent)
+		case i > 0:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += width(word)
+	}
+	b.WriteByte('\n')
+}
+
 // head says what the program is, and how much of it is certain.
 func head(p *program.Program, name string) string {
 	text := units.Counted(p.Ranks, "rank")
 	if name != "" {
 		text = name + " · " + text
+	}
+	if p.Basis == program.BySequence {
+		return fmt.Sprintf("%s · loops by repetitions and time, the published method: %s of the MPI calls, %s of the time in MPI are in one", text, certain(p.Certain.Calls), certain(p.Certain.Time))
 	}
 	by := "machine code"
 	if p.Basis == program.ByOrder {
@@ -263,7 +293,7 @@ func (e *expander) loop(r *row, loops []string) {
 		e.note(r, markUnrolled, true)
 		e.marks[markUnrolled] = true
 	}
-	if n.By == program.BySequence {
+	if n.By == program.BySequence && e.basis != program.BySequence {
 		e.note(r, markSequence, true)
 		e.marks[markSequence] = true
 	}

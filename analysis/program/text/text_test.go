@@ -40,7 +40,7 @@ func TestGolden(t *testing.T) {
 func TestWidth(t *testing.T) {
 	p := programtest.Odd()
 	whole := printed(t, p, text.Options{})
-	narrow := printed(t, p, text.Options{Width: 100})
+	narrow := printed(t, p, text.Options{Width: 100, Columns: text.Defaults()})
 	lines := strings.Split(strings.TrimSpace(narrow), "\n")
 	rows := lines[len(lines)-strings.Count(whole[strings.Index(whole, "FILE:LINE"):], "\n"):]
 	for _, line := range rows {
@@ -55,6 +55,34 @@ func TestWidth(t *testing.T) {
 	}
 	if !strings.Contains(narrow, "…") {
 		t.Errorf("nothing is shortened in\n%s", narrow)
+	}
+}
+
+// Where nobody asked for columns, some are left out before the pseudocode is shortened, which a note says; names of MPI
+// functions are whole, and notes folded.
+func TestNarrow(t *testing.T) {
+	p := programtest.Nest()
+	whole := printed(t, p, text.Options{})
+	narrow := printed(t, p, text.Options{Width: 64})
+	if want := "note: left out, as lines have 64 columns: cluster, bytes, mean;\n  --metric shows them\n"; !strings.Contains(narrow, want) {
+		t.Errorf("no %q in\n%s", want, narrow)
+	}
+	if strings.Contains(narrow, "cluster\n") {
+		t.Error(narrow)
+	}
+	for _, name := range regexp.MustCompile(`MPI_\w+\(`).FindAllString(whole, -1) {
+		if !strings.Contains(narrow, name) {
+			t.Errorf("no %s in\n%s", name, narrow)
+		}
+	}
+	head, _, _ := strings.Cut(narrow, "\n\n")
+	for line := range strings.Lines(head) {
+		if n := utf8.RuneCountInString(line) - 1; n > 64 {
+			t.Errorf("%d characters: %s", n, line)
+		}
+	}
+	if wide := printed(t, p, text.Options{Width: 400}); wide != whole {
+		t.Errorf("at 400 columns\n%s\nwant\n%s", wide, whole)
 	}
 }
 
@@ -197,7 +225,8 @@ func TestElse(t *testing.T) {
 		{program.Node{When: when(program.WhenTo, 3)}, program.Node{When: when(program.WhenFrom, 4)}, true},
 		{program.Node{When: when(program.WhenTo, 3)}, program.Node{When: when(program.WhenFrom, 5), WhenText: "i >= 5"}, false},
 		{program.Node{When: when(program.WhenLast, 0)}, program.Node{When: when(program.WhenNotLast, 0)}, true},
-		{program.Node{When: &program.When{Kind: program.WhenUnknown}}, program.Node{When: &program.When{Kind: program.WhenUnknown}}, true},
+		{program.Node{When: &program.When{Kind: program.WhenUnknown}, Happened: 48, Of: 112}, program.Node{When: &program.When{Kind: program.WhenUnknown}, Happened: 64, Of: 112}, true},
+		{program.Node{When: &program.When{Kind: program.WhenUnknown}, Happened: 48, Of: 112}, program.Node{When: &program.When{Kind: program.WhenUnknown}, Happened: 48, Of: 112}, false}, // a third branch has the rest
 		{program.Node{When: when(program.WhenAt, 3)}, program.Node{Ranks: []int{0}, RanksText: "rank == 0", When: when(program.WhenNotAt, 3)}, false},
 		{program.Node{Ranks: []int{0}, When: when(program.WhenAt, 3)}, program.Node{Ranks: []int{1, 2, 3}, RanksText: "rank != 0"}, false},
 		{program.Node{When: when(program.WhenAt, 3)}, program.Node{}, true},

@@ -34,32 +34,13 @@ func (p *Paths) of(path uint32) []int32 {
 // A Result is what the method says of a run.
 type Result struct {
 	Program *program.Program
-	Plot    Plot
+	Plot    program.Plot
 	Left    []Site // that explain too little
-}
-
-// A Plot has the points that were clustered.
-type Plot struct {
-	Eps    float64 `json:"eps"`
-	Delta  float64 `json:"delta"` // below it sites are left out
-	Loops  int     `json:"loops"`
-	Points []Point `json:"points"`
-}
-
-// A Point is a call path on those ranks that reach it equally often, in one class.
-type Point struct {
-	Label       string  `json:"label"` // MPI_Send@file.c:12
-	Path        uint32  `json:"path"`  // number in callpaths.json
-	Ranks       int     `json:"ranks"` // threads that the point stands for
-	Repetitions int64   `json:"repetitions"`
-	MeanNS      float64 `json:"mean_ns"` // between two repetitions, mean of the threads
-	Delta       float64 `json:"delta"`   // likewise
-	Loop        int32   `json:"loop"`    // from 0, by repetitions, descending; -1 = left out
 }
 
 // Infer does all steps for threads that are in one process.
 func Infer(threads []Thread, paths Paths, o Options) (*Result, error) {
-	local := Count(threads)
+	local := Count(threads, o.Threads)
 	classes, err := Classify(Merge(local.Sites), o)
 	if err != nil {
 		return nil, err
@@ -144,6 +125,8 @@ func (s *solver) call(site *Site) *item {
 		f := s.paths.Frames[frames[n-1]]
 		it.frames = frames[:n-1]
 		it.node.Function, it.node.File, it.node.Line = f.Function, f.File, f.Line
+	} else {
+		it.node.Function = s.label(site.Path)
 	}
 	return it
 }
@@ -168,7 +151,7 @@ func (s *solver) program() *program.Program {
 		items = append(items, s.loop(loop))
 	}
 	p.Body = s.body(s.ordered(items), 0, s.ranks)
-	var calls, time, left, leftTime, sites int64
+	var calls, time, left, leftTime int64
 	for i := range s.classes.Sites {
 		site := &s.classes.Sites[i]
 		calls += site.Repetitions
@@ -176,7 +159,6 @@ func (s *solver) program() *program.Program {
 		if s.classes.Of[i] == LeftOut {
 			left += site.Repetitions
 			leftTime += site.MPINS
-			sites++
 		}
 	}
 	if calls > 0 {
@@ -185,10 +167,6 @@ func (s *solver) program() *program.Program {
 	if time > 0 {
 		p.Certain.Time = float64(time-leftTime) / float64(time)
 	}
-	if sites > 0 {
-		p.Why = append(p.Why, fmt.Sprintf("%d sites with %d calls are left out: they explain less than %.3g of the run time.", sites, left, s.classes.Options.Delta))
-	}
-	p.Why = append(p.Why, "Loops are classes of repetitions and mean time between them: loops that are alike in both are one, and calls that do not happen in each trip are loops of their own.")
 	id := 0
 	number(p.Body, &id)
 	return p
@@ -381,14 +359,14 @@ func ranges(ranks []int) string {
 }
 
 // plot joins threads with equal repetitions, so that it has as many points as there is to see.
-func (s *solver) plot() Plot {
+func (s *solver) plot() program.Plot {
 	c := s.classes
 	type key struct {
 		path        uint32
 		loop        int32
 		repetitions int64
 	}
-	p := Plot{Eps: c.Options.Eps, Delta: c.Options.Delta, Loops: len(c.Loops), Points: []Point{}}
+	p := program.Plot{Eps: c.Options.Eps, Delta: c.Options.Delta, Loops: len(c.Loops), Points: []program.Point{}}
 	at := make(map[key]int)
 	for i := range c.Sites {
 		site := &c.Sites[i]
@@ -397,7 +375,7 @@ func (s *solver) plot() Plot {
 		if !known {
 			j = len(p.Points)
 			at[k] = j
-			p.Points = append(p.Points, Point{Label: s.label(site.Path), Path: site.Path, Repetitions: site.Repetitions, Loop: c.Of[i]})
+			p.Points = append(p.Points, program.Point{Path: site.Path, Repetitions: site.Repetitions, Loop: c.Of[i]})
 		}
 		point := &p.Points[j]
 		point.Ranks++
@@ -409,7 +387,18 @@ func (s *solver) plot() Plot {
 		point.MeanNS /= float64(point.Ranks)
 		point.Delta /= float64(point.Ranks)
 	}
-	slices.SortFunc(p.Points, func(a, b Point) int {
+	once := make(map[uint32]bool) // by path: reached once wherever it is
+	for _, x := range p.Points {
+		all, known := once[x.Path]
+		once[x.Path] = x.Repetitions == 1 && (all || !known)
+	}
+	p.Points = slices.DeleteFunc(p.Points, func(x program.Point) bool { return once[x.Path] })
+	for _, is := range once {
+		if is {
+			p.Once++
+		}
+	}
+	slices.SortFunc(p.Points, func(a, b program.Point) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Repetitions, b.Repetitions), cmp.Compare(a.Loop, b.Loop))
 	})
 	return p

@@ -27,6 +27,8 @@ import (
 	"slices"
 
 	"moriens/analysis/dbscan"
+	"moriens/analysis/program"
+	"moriens/analysis/workers"
 )
 
 // What Options take if nothing else is said: the values of the thesis.
@@ -40,7 +42,7 @@ const deltaGap = 0.1
 
 // Options of Classify.
 type Options struct {
-	RunNS   int64   // the run time, by which δ is divided
+	RunNS   int64   // the run time, without MPI_Init and MPI_Finalize, by which δ is divided
 	Delta   float64 // sites with a lower δ are left out
 	Eps     float64 // of DBSCAN, in the scaled space
 	Threads int     // on which DBSCAN may run
@@ -52,6 +54,7 @@ type Thread struct {
 	Path         []uint32 // number of the call path
 	EnterNS      []int64
 	ExitNS       []int64 // nil = not known
+	Count        []int64 // of calls that each stands for; nil: one
 }
 
 // A Site is a call path on one thread.
@@ -86,48 +89,58 @@ func compareSites(a, b Site) int {
 
 // Local is what one member has counted.
 type Local struct {
-	Sites  []Site    // by rank, thread, path
-	begins [][]int64 // by site: entries of its calls
+	Sites   []Site   // by rank, thread, path
+	threads []Thread // likewise
+	from    []int    // by thread: the first of its sites; the last one is where they end
+	workers int
 }
 
-// Count finds the sites of threads.
-func Count(threads []Thread) *Local {
-	type counted struct {
-		site   Site
-		begins []int64
-	}
-	var all []counted
-	for i := range threads {
-		t := &threads[i]
-		calls := make(map[uint32]int)
-		for _, path := range t.Path {
-			calls[path]++
-		}
-		room := make([]int64, len(t.Path))
-		at := make(map[uint32]int, len(calls))
-		for k, path := range t.Path {
-			j, seen := at[path]
-			if !seen {
-				j = len(all)
-				at[path] = j
-				all = append(all, counted{Site{Rank: t.Rank, Thread: t.Thread, Path: path, FirstNS: t.EnterNS[k]}, room[:0:calls[path]]})
-				room = room[calls[path]:]
-			}
-			c := &all[j]
-			c.begins = append(c.begins, t.EnterNS[k])
-			c.site.Repetitions++
-			c.site.LastNS = t.EnterNS[k]
-			if t.ExitNS != nil {
-				c.site.MPINS += t.ExitNS[k] - t.EnterNS[k]
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b counted) int { return compareSites(a.site, b.site) })
-	l := &Local{Sites: make([]Site, len(all)), begins: make([][]int64, len(all))}
-	for i := range all {
-		l.Sites[i], l.begins[i] = all[i].site, all[i].begins
+// Count finds the sites of threads. workers below 1 means 1.
+func Count(threads []Thread, workers int) *Local {
+	l := &Local{threads: slices.Clone(threads), from: []int{0}, workers: workers}
+	slices.SortFunc(l.threads, func(a, b Thread) int {
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Thread, b.Thread))
+	})
+	own := make([][]Site, len(l.threads))
+	l.each(func(i int) { own[i] = l.threads[i].sites() })
+	for _, sites := range own {
+		l.Sites = append(l.Sites, sites...)
+		l.from = append(l.from, len(l.Sites))
 	}
 	return l
+}
+
+// each does work for every thread.
+func (l *Local) each(work func(i int)) {
+	sizes := make([]int, len(l.threads))
+	for i := range l.threads {
+		sizes[i] = len(l.threads[i].Path)
+	}
+	workers.Every(sizes, l.workers, work)
+}
+
+// sites are those of a thread, by path.
+func (t *Thread) sites() []Site {
+	if len(t.Path) == 0 {
+		return nil
+	}
+	all := make([]Site, slices.Max(t.Path)+1) // there are few paths: a map takes several times as long
+	for k, path := range t.Path {
+		s := &all[path]
+		if s.Repetitions == 0 {
+			*s = Site{Rank: t.Rank, Thread: t.Thread, Path: path, FirstNS: t.EnterNS[k]}
+		}
+		if t.Count != nil {
+			s.Repetitions += t.Count[k]
+		} else {
+			s.Repetitions++
+		}
+		s.LastNS = t.EnterNS[k]
+		if t.ExitNS != nil {
+			s.MPINS += t.ExitNS[k] - t.EnterNS[k]
+		}
+	}
+	return slices.DeleteFunc(all, func(s Site) bool { return s.Repetitions == 0 })
 }
 
 // Merge puts the sites of several members together. No thread is on two of them.
@@ -138,7 +151,7 @@ func Merge(members ...[]Site) []Site {
 }
 
 // LeftOut is the class of sites that explain too little.
-const LeftOut int32 = -1
+const LeftOut = program.LeftOut
 
 // Classes are the loops that DBSCAN has found.
 type Classes struct {
@@ -250,60 +263,135 @@ func (l *Local) Nested(c *Classes) []bool {
 			fits[inner*n+outer] = c.Loops[inner].Phase == c.Loops[outer].Phase && c.Loops[inner].Repetitions > c.Loops[outer].Repetitions
 		}
 	}
-	var of [][]int // by loop: the thread's sites
-	for i := 0; i < len(l.Sites); {
-		end := i
-		for end < len(l.Sites) && l.Sites[end].Rank == l.Sites[i].Rank && l.Sites[end].Thread == l.Sites[i].Thread {
-			end++
+	against := make([][]bool, len(l.threads))
+	l.each(func(i int) { against[i] = l.against(i, c, fits) })
+	for _, pairs := range against {
+		for k, objects := range pairs {
+			fits[k] = fits[k] && !objects
 		}
-		of = make([][]int, n)
-		for k := i; k < end; k++ {
-			if at, known := slices.BinarySearchFunc(c.Sites, l.Sites[k], compareSites); known && c.Of[at] != LeftOut {
-				of[c.Of[at]] = append(of[c.Of[at]], k)
-			}
-		}
-		for inner := range n {
-			for outer := inner + 1; outer < n; outer++ {
-				if f := &fits[inner*n+outer]; *f {
-					*f = l.within(of[inner], of[outer])
-				}
-			}
-		}
-		i = end
 	}
 	return fits
 }
 
-// within says whether in each trip of the outer loop, whose trips are those of its first site, there is a call of each
-// site of the inner one.
-func (l *Local) within(inner, outer []int) bool {
-	if len(inner) == 0 {
-		return true // the thread knows nothing of it
+// A nesting is of one thread: in which trip of each loop it is, and whether the sites of the loops that may lie within
+// were called in each trip so far.
+type nesting struct {
+	loops   int
+	against []bool    // element inner · loops + outer
+	outers  [][]int   // by loop: those that it may lie within
+	loop    []int32   // by path: LeftOut
+	site    []int32   // by path: its place among the thread's sites
+	first   []bool    // by path: its calls begin the trips of its loop
+	trip    []int32   // by loop, from 1; 0: the first one has not begun
+	called  [][]int32 // by loop, of each site: the last trip in which it was called, in an unbroken row from 1 on
+	before  [][]bool  // likewise: it was called before the first trip
+}
+
+// against says which pairs of loops a thread does not allow: in each trip of the outer one, whose trips are those of
+// its first site, there must be a call of each site of the inner one. The last trip may be without, if the calls come
+// at the end of trips.
+func (l *Local) against(thread int, c *Classes, fits []bool) []bool {
+	sites := l.Sites[l.from[thread]:l.from[thread+1]]
+	if len(sites) == 0 {
+		return nil // the thread knows nothing of it
 	}
-	if len(outer) == 0 {
-		return false
+	n := l.nesting(sites, c, fits)
+	for _, path := range l.threads[thread].Path {
+		loop := n.loop[path]
+		if loop == LeftOut {
+			continue
+		}
+		if n.first[path] {
+			n.trip[loop]++
+		}
+		n.call(int(loop), n.site[path])
 	}
-	first := slices.MinFunc(outer, func(a, b int) int {
-		return cmp.Or(cmp.Compare(l.Sites[a].FirstNS, l.Sites[b].FirstNS), cmp.Compare(a, b))
-	})
-	trips := l.begins[first]
-	for _, site := range inner {
-		calls, k := l.begins[site], 0
-		before := calls[0] < trips[0]
-		for t, begin := range trips {
-			for k < len(calls) && calls[k] < begin {
-				k++
-			}
-			last := t+1 == len(trips)
+	for k := range sites {
+		if loop := n.loop[sites[k].Path]; loop != LeftOut {
+			n.end(int(loop), k)
+		}
+	}
+	return n.against
+}
+
+// nesting is that of a thread before its first call.
+func (l *Local) nesting(sites []Site, c *Classes, fits []bool) *nesting {
+	paths, loops := sites[len(sites)-1].Path+1, len(c.Loops)
+	n := &nesting{
+		loops: loops, against: make([]bool, loops*loops), outers: make([][]int, loops), loop: make([]int32, paths), site: make([]int32, paths),
+		first: make([]bool, paths), trip: make([]int32, loops), called: make([][]int32, loops), before: make([][]bool, loops),
+	}
+	for i := range n.loop {
+		n.loop[i] = LeftOut
+	}
+	from, _ := slices.BinarySearchFunc(c.Sites, sites[0], compareSites)
+	first := make([]int, loops) // by loop: the first site, plus 1
+	for k := range sites {
+		loop := c.Of[from+k]
+		n.loop[sites[k].Path], n.site[sites[k].Path] = loop, int32(k)
+		if loop == LeftOut {
+			continue
+		}
+		if at := first[loop]; at == 0 || sites[k].FirstNS < sites[at-1].FirstNS {
+			first[loop] = k + 1
+		}
+	}
+	for inner, at := range first {
+		if at == 0 {
+			continue
+		}
+		n.first[sites[at-1].Path] = true
+		for outer := inner + 1; outer < loops; outer++ {
 			switch {
-			case k == len(calls) && (!last || !before):
-				return false
-			case !last && calls[k] >= trips[t+1]:
-				return false
+			case !fits[inner*loops+outer]:
+			case first[outer] == 0:
+				n.against[inner*loops+outer] = true
+			default:
+				n.outers[inner] = append(n.outers[inner], outer)
+			}
+		}
+		for _, outer := range n.outers[inner] {
+			if n.called[outer] == nil {
+				n.called[outer], n.before[outer] = make([]int32, len(sites)), make([]bool, len(sites))
 			}
 		}
 	}
-	return true
+	return n
+}
+
+// call notes a call of a site of a loop.
+func (n *nesting) call(loop int, site int32) {
+	for i := 0; i < len(n.outers[loop]); i++ {
+		outer := n.outers[loop][i]
+		last, trip := &n.called[outer][site], n.trip[outer]
+		switch {
+		case trip == 0:
+			n.before[outer][site] = true
+		case *last == trip:
+		case *last == trip-1:
+			*last = trip
+		default: // a trip without
+			n.object(loop, i)
+			i--
+		}
+	}
+}
+
+// end looks at the last trips.
+func (n *nesting) end(loop, site int) {
+	for i := 0; i < len(n.outers[loop]); i++ {
+		outer := n.outers[loop][i]
+		if last, trip := n.called[outer][site], n.trip[outer]; last < trip-1 || last < trip && !n.before[outer][site] {
+			n.object(loop, i)
+			i--
+		}
+	}
+}
+
+// object takes one of the loops away that a loop may lie within.
+func (n *nesting) object(loop, i int) {
+	n.against[loop*n.loops+n.outers[loop][i]] = true
+	n.outers[loop] = slices.Delete(n.outers[loop], i, i+1)
 }
 
 // All takes what members say of nesting together: a loop lies within another one where none objects.

@@ -176,14 +176,15 @@ FOR 10
 	if c := r.Program.Certain.Calls; c != 300.0/304 {
 		t.Errorf("%v of the calls are under loops, want 300 of 304", c)
 	}
-	if r.Plot.Loops != 3 || len(r.Plot.Points) != 11 {
-		t.Errorf("%d loops and %d points, want 3 and 11: 9 call paths in loops and 2 left out", r.Plot.Loops, len(r.Plot.Points))
+	if r.Plot.Loops != 3 || len(r.Plot.Points) != 9 || r.Plot.Once != 2 {
+		t.Errorf("%d loops, %d points, %d call paths once, want 3, 9 and 2", r.Plot.Loops, len(r.Plot.Points), r.Plot.Once)
 	}
+	barrier := twoConn().numbers["27 MPI_Barrier"]
 	for _, p := range r.Plot.Points {
 		if want := p.Repetitions > 1; (p.Loop != LeftOut) != want {
 			t.Errorf("point %+v", p)
 		}
-		if p.Label == "MPI_Barrier@t.c:27" && (p.Ranks != 2 || p.Repetitions != 10 || p.Loop != 2) {
+		if barrier == p.Path && (p.Ranks != 2 || p.Repetitions != 10 || p.Loop != 2) {
 			t.Errorf("the barrier: %+v", p)
 		}
 	}
@@ -288,7 +289,7 @@ func TestPhases(t *testing.T) {
 `
 	o := s.options()
 	expect(t, s.infer(t, o), "\nFOR 100"+body)
-	local := Count(s.threads)
+	local := Count(s.threads, 2)
 	o.Delta = 0.01
 	c, err := Classify(Merge(local.Sites), o)
 	if err != nil {
@@ -399,9 +400,9 @@ func TestTeam(t *testing.T) {
 		random.Shuffle(len(threads), func(a, b int) { threads[a], threads[b] = threads[b], threads[a] })
 		var members []*Local
 		for i := range threads {
-			members = append(members, Count(threads[i:i+1]))
+			members = append(members, Count(threads[i:i+1], 1))
 		}
-		members = append(members, Count(nil))
+		members = append(members, Count(nil, 0))
 		c, err := Classify(Merge(members[0].Sites, members[1].Sites, members[2].Sites), s.options())
 		if err != nil {
 			t.Fatal(err)
@@ -422,7 +423,7 @@ func TestLittle(t *testing.T) {
 		}
 	}
 	r, err := Infer([]Thread{{Path: []uint32{7, 7, 7}, EnterNS: []int64{0, 5, 10}}}, Paths{}, Options{RunNS: 10, Delta: DefaultDelta, Eps: DefaultEps})
-	if err != nil || len(r.Program.Body) != 1 || r.Plot.Points[0].Label != "call path 7" {
+	if err != nil || len(r.Program.Body) != 1 || r.Program.Body[0].Body[0].Function != "call path 7" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if got := ranges([]int{0, 1, 2, 5, 7, 8}); got != "0..2, 5, 7, 8" {

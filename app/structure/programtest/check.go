@@ -29,10 +29,10 @@ func (o *Outline) Check(p *program.Program, v Variant) Result {
 	for rank := range everywhere.size {
 		everywhere.ranks = append(everywhere.ranks, rank)
 	}
-	c := &checker{o: o, variant: v, w: &wanted{debug: v.Debug, named: make(map[string]bool)}}
+	c := &checker{o: o, variant: v, w: &wanted{debug: v.Debug, named: make(map[called]bool)}}
 	names := make(map[string]bool)
 	namesOf(o.lines, names)
-	c.namesIn(p.Body, names)
+	c.namesIn(p.Body, names, 0)
 	r := &reading{named: names, base: o.Name()}
 	got := r.items(p.Body, everywhere, nil)
 	want := c.w.items(o.lines, everywhere, nil)
@@ -108,17 +108,21 @@ type checker struct {
 	w       *wanted
 }
 
-// namesIn finds the functions of an outline that were inferred.
-func (c *checker) namesIn(nodes []*program.Node, names map[string]bool) {
+// namesIn finds the functions of an outline that were inferred, under so many loops.
+func (c *checker) namesIn(nodes []*program.Node, names map[string]bool, loops int) {
 	for _, n := range nodes {
-		if n.Kind == program.KindCall {
+		inside := loops
+		switch {
+		case n.Kind == program.KindLoop && n.Trips != nil && n.Trips.Most > 1:
+			inside++
+		case n.Kind == program.KindCall:
 			for name := range names {
 				if isNamed(n.Function, name) {
-					c.w.named[name] = true
+					c.w.named[called{name, loops}] = true
 				}
 			}
 		}
-		c.namesIn(n.Body, names)
+		c.namesIn(n.Body, names, inside)
 	}
 }
 

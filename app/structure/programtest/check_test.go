@@ -298,7 +298,17 @@ func TestInlinedFunctions(t *testing.T) {
 	if r := o.Check(scoped, Variant{Debug: true}); r.Faults != nil {
 		t.Error(r.Faults)
 	}
-	scoped.Certain.Calls = .5
+	// Of two calls one may be inlined alone.
+	o = outline(t, "CALL? part\n  MPI_Scan  calls=2\nFOR 3\n  CALL? part\n    MPI_Scan  calls=6\n")
+	one := decode(t, `{"ranks":2,"certain":{"calls":1},"body":[{"id":1,"kind":"call","function":"part","body":[{"id":2,"kind":"mpi","function":"MPI_Scan","count":2}]},
+		{"id":3,"kind":"loop","variable":"a","trips":{"least":3,"most":3,"kind":"constant","expression":"3"},"body":[{"id":4,"kind":"mpi","function":"MPI_Scan","count":6}]}]}`)
+	if r := o.Check(one, Variant{}); r.Faults != nil {
+		t.Error(r.Faults)
+	}
+	if r := o.Check(one, Variant{Debug: true}); len(r.Faults) == 0 {
+		t.Error("an inlined call is missing though there is debugging information")
+	}
+	o, scoped.Certain.Calls = outline(t, "CALL? part\n  MPI_Scan  calls=2\n"), .5
 	if r := o.Check(scoped, Variant{Debug: true}); len(r.Faults) != 1 {
 		t.Error(r.Faults)
 	}

@@ -173,11 +173,17 @@ func not(chain []*condition) (holds func(v variables) bool, uses map[string]bool
 	}, usesOf(chain), unknown
 }
 
+// called is a function that is called under so many loops.
+type called struct {
+	name  string
+	loops int
+}
+
 // wanted makes the items of an outline for a number of ranks.
 type wanted struct {
 	debug bool
-	// named are the functions that were inferred.
-	named map[string]bool
+	// named are the functions that were inferred: the compiler may inline one call of a function and leave another one.
+	named map[called]bool
 	err   error
 }
 
@@ -227,7 +233,7 @@ func (w *wanted) items(lines []*line, s scope, round []*condition) (items []*ite
 			}
 			inner.loops = append([]trips{n}, s.loops...)
 		case "CALL":
-			if l.maybe && !w.debug && !w.named[l.name] {
+			if l.maybe && !w.debug && !w.named[called{l.name, len(s.loops)}] {
 				items = append(items, w.items(l.body, s, round)...)
 				continue
 			}

@@ -4213,9 +4213,10 @@ type Sums struct {
 	// One for each row, or none at all: 0 in each. Ticks of the process's clock. What a call took that completed receives
 	// is shared among these; what one took that completed sends and no receive, among its sends. A row has the sum of its
 	// shares; one of WHAT_PEER also the longest of them and the first, one of WHAT_REST the longest. 0 elsewhere.
-	Blocked       []uint64 `protobuf:"varint,9,rep,packed,name=blocked,proto3" json:"blocked,omitempty"`
-	Longest       []uint64 `protobuf:"varint,10,rep,packed,name=longest,proto3" json:"longest,omitempty"`
-	First         []uint64 `protobuf:"varint,11,rep,packed,name=first,proto3" json:"first,omitempty"`
+	Blocked       []uint64  `protobuf:"varint,9,rep,packed,name=blocked,proto3" json:"blocked,omitempty"`
+	Longest       []uint64  `protobuf:"varint,10,rep,packed,name=longest,proto3" json:"longest,omitempty"`
+	First         []uint64  `protobuf:"varint,11,rep,packed,name=first,proto3" json:"first,omitempty"`
+	Partners      *Partners `protobuf:"bytes,12,opt,name=partners,proto3" json:"partners,omitempty"` // not there: of an agent that does not count them
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4327,6 +4328,135 @@ func (x *Sums) GetFirst() []uint64 {
 	return nil
 }
 
+func (x *Sums) GetPartners() *Partners {
+	if x != nil {
+		return x.Partners
+	}
+	return nil
+}
+
+// Partners are the messages of a process by the calls that posted them and the other side. All messages are in them.
+type Partners struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Runs of rows of one kind, sent or received, MPI function (internal/mpicall) and CallPath (0 = unknown), and how
+	// many rows each has. All four have one length.
+	Kind     []Transfers_Kind `protobuf:"varint,1,rep,packed,name=kind,proto3,enum=moriens.v1.Transfers_Kind" json:"kind,omitempty"`
+	Function []uint32         `protobuf:"varint,2,rep,packed,name=function,proto3" json:"function,omitempty"`
+	Path     []uint32         `protobuf:"varint,3,rep,packed,name=path,proto3" json:"path,omitempty"`
+	Rows     []uint32         `protobuf:"varint,4,rep,packed,name=rows,proto3" json:"rows,omitempty"` // > 0
+	// One for each row.
+	Comm []uint32 `protobuf:"varint,5,rep,packed,name=comm,proto3" json:"comm,omitempty"` // the process's own number of the communicator, 0 = unknown
+	// In the communicator, -1 = unknown; -2 = the rest: all for which there was no row, with comm 0. Less that of the row
+	// before, modulo 2^32.
+	Peer          []int32  `protobuf:"zigzag32,6,rep,packed,name=peer,proto3" json:"peer,omitempty"`
+	Count         []uint64 `protobuf:"varint,7,rep,packed,name=count,proto3" json:"count,omitempty"` // > 0
+	Bytes         []uint64 `protobuf:"varint,8,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
+	Least         []uint64 `protobuf:"varint,9,rep,packed,name=least,proto3" json:"least,omitempty"` // bytes of a message
+	More          []uint64 `protobuf:"varint,10,rep,packed,name=more,proto3" json:"more,omitempty"`  // by which the largest one is larger
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Partners) Reset() {
+	*x = Partners{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Partners) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Partners) ProtoMessage() {}
+
+func (x *Partners) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Partners.ProtoReflect.Descriptor instead.
+func (*Partners) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *Partners) GetKind() []Transfers_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return nil
+}
+
+func (x *Partners) GetFunction() []uint32 {
+	if x != nil {
+		return x.Function
+	}
+	return nil
+}
+
+func (x *Partners) GetPath() []uint32 {
+	if x != nil {
+		return x.Path
+	}
+	return nil
+}
+
+func (x *Partners) GetRows() []uint32 {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *Partners) GetComm() []uint32 {
+	if x != nil {
+		return x.Comm
+	}
+	return nil
+}
+
+func (x *Partners) GetPeer() []int32 {
+	if x != nil {
+		return x.Peer
+	}
+	return nil
+}
+
+func (x *Partners) GetCount() []uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return nil
+}
+
+func (x *Partners) GetBytes() []uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return nil
+}
+
+func (x *Partners) GetLeast() []uint64 {
+	if x != nil {
+		return x.Least
+	}
+	return nil
+}
+
+func (x *Partners) GetMore() []uint64 {
+	if x != nil {
+		return x.More
+	}
+	return nil
+}
+
 // TransfersEnd says that no more transfers of a process follow, and what is not known of them.
 type TransfersEnd struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
@@ -4351,7 +4481,7 @@ type TransfersEnd struct {
 
 func (x *TransfersEnd) Reset() {
 	*x = TransfersEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[41]
+	mi := &file_moriens_v1_collector_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4363,7 +4493,7 @@ func (x *TransfersEnd) String() string {
 func (*TransfersEnd) ProtoMessage() {}
 
 func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[41]
+	mi := &file_moriens_v1_collector_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4376,7 +4506,7 @@ func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransfersEnd.ProtoReflect.Descriptor instead.
 func (*TransfersEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{41}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *TransfersEnd) GetProcess() uint64 {
@@ -4846,7 +4976,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\bKIND_GOT\x10\x04\x12\x10\n" +
 	"\fKIND_WRITTEN\x10\x05\x12\r\n" +
 	"\tKIND_READ\x10\x06\x12\x13\n" +
-	"\x0fKIND_COLLECTIVE\x10\a\"\x89\x03\n" +
+	"\x0fKIND_COLLECTIVE\x10\a\"\xbb\x03\n" +
 	"\x04Sums\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12)\n" +
 	"\x04what\x18\x02 \x03(\x0e2\x15.moriens.v1.Sums.WhatR\x04what\x12.\n" +
@@ -4859,14 +4989,27 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\ablocked\x18\t \x03(\x04R\ablocked\x12\x18\n" +
 	"\alongest\x18\n" +
 	" \x03(\x04R\alongest\x12\x14\n" +
-	"\x05first\x18\v \x03(\x04R\x05first\"f\n" +
+	"\x05first\x18\v \x03(\x04R\x05first\x120\n" +
+	"\bpartners\x18\f \x01(\v2\x14.moriens.v1.PartnersR\bpartners\"f\n" +
 	"\x04What\x12\x14\n" +
 	"\x10WHAT_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tWHAT_SITE\x10\x01\x12\r\n" +
 	"\tWHAT_PEER\x10\x02\x12\r\n" +
 	"\tWHAT_SIZE\x10\x03\x12\f\n" +
 	"\bWHAT_END\x10\x04\x12\r\n" +
-	"\tWHAT_REST\x10\x05\"\xf6\x03\n" +
+	"\tWHAT_REST\x10\x05\"\xfc\x01\n" +
+	"\bPartners\x12.\n" +
+	"\x04kind\x18\x01 \x03(\x0e2\x1a.moriens.v1.Transfers.KindR\x04kind\x12\x1a\n" +
+	"\bfunction\x18\x02 \x03(\rR\bfunction\x12\x12\n" +
+	"\x04path\x18\x03 \x03(\rR\x04path\x12\x12\n" +
+	"\x04rows\x18\x04 \x03(\rR\x04rows\x12\x12\n" +
+	"\x04comm\x18\x05 \x03(\rR\x04comm\x12\x12\n" +
+	"\x04peer\x18\x06 \x03(\x11R\x04peer\x12\x14\n" +
+	"\x05count\x18\a \x03(\x04R\x05count\x12\x14\n" +
+	"\x05bytes\x18\b \x03(\x04R\x05bytes\x12\x14\n" +
+	"\x05least\x18\t \x03(\x04R\x05least\x12\x12\n" +
+	"\x04more\x18\n" +
+	" \x03(\x04R\x04more\"\xf6\x03\n" +
 	"\fTransfersEnd\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x1c\n" +
 	"\ttransfers\x18\x02 \x01(\x04R\ttransfers\x12!\n" +
@@ -4905,7 +5048,7 @@ func file_moriens_v1_collector_proto_rawDescGZIP() []byte {
 }
 
 var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_moriens_v1_collector_proto_goTypes = []any{
 	(Clock)(0),             // 0: moriens.v1.Clock
 	(Keep_Why)(0),          // 1: moriens.v1.Keep.Why
@@ -4955,9 +5098,10 @@ var file_moriens_v1_collector_proto_goTypes = []any{
 	(*Origin)(nil),         // 45: moriens.v1.Origin
 	(*Transfers)(nil),      // 46: moriens.v1.Transfers
 	(*Sums)(nil),           // 47: moriens.v1.Sums
-	(*TransfersEnd)(nil),   // 48: moriens.v1.TransfersEnd
-	(*CellsAnswer)(nil),    // 49: moriens.v1.CellsAnswer
-	(*CellsAsk)(nil),       // 50: moriens.v1.CellsAsk
+	(*Partners)(nil),       // 48: moriens.v1.Partners
+	(*TransfersEnd)(nil),   // 49: moriens.v1.TransfersEnd
+	(*CellsAnswer)(nil),    // 50: moriens.v1.CellsAnswer
+	(*CellsAsk)(nil),       // 51: moriens.v1.CellsAsk
 }
 var file_moriens_v1_collector_proto_depIdxs = []int32{
 	14, // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
@@ -4973,14 +5117,14 @@ var file_moriens_v1_collector_proto_depIdxs = []int32{
 	29, // 10: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
 	43, // 11: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
 	44, // 12: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
-	48, // 13: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
+	49, // 13: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
 	30, // 14: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
 	34, // 15: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
 	36, // 16: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
 	10, // 17: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
 	12, // 18: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
 	13, // 19: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
-	49, // 20: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
+	50, // 20: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
 	40, // 21: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
 	38, // 22: moriens.v1.ReportRequest.scheduling:type_name -> moriens.v1.Scheduling
 	41, // 23: moriens.v1.ReportRequest.standing:type_name -> moriens.v1.Standing
@@ -4989,7 +5133,7 @@ var file_moriens_v1_collector_proto_depIdxs = []int32{
 	35, // 26: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
 	9,  // 27: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
 	11, // 28: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
-	50, // 29: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
+	51, // 29: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
 	1,  // 30: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
 	0,  // 31: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
 	20, // 32: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
@@ -5011,13 +5155,15 @@ var file_moriens_v1_collector_proto_depIdxs = []int32{
 	4,  // 48: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
 	6,  // 49: moriens.v1.Sums.what:type_name -> moriens.v1.Sums.What
 	5,  // 50: moriens.v1.Sums.kind:type_name -> moriens.v1.Transfers.Kind
-	7,  // 51: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	8,  // 52: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	52, // [52:53] is the sub-list for method output_type
-	51, // [51:52] is the sub-list for method input_type
-	51, // [51:51] is the sub-list for extension type_name
-	51, // [51:51] is the sub-list for extension extendee
-	0,  // [0:51] is the sub-list for field type_name
+	48, // 51: moriens.v1.Sums.partners:type_name -> moriens.v1.Partners
+	5,  // 52: moriens.v1.Partners.kind:type_name -> moriens.v1.Transfers.Kind
+	7,  // 53: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	8,  // 54: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	54, // [54:55] is the sub-list for method output_type
+	53, // [53:54] is the sub-list for method input_type
+	53, // [53:53] is the sub-list for extension type_name
+	53, // [53:53] is the sub-list for extension extendee
+	0,  // [0:53] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
@@ -5061,7 +5207,7 @@ func file_moriens_v1_collector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_collector_proto_rawDesc), len(file_moriens_v1_collector_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   42,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

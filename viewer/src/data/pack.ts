@@ -6,7 +6,7 @@ import { readEfficiency, type Efficiency } from './efficiency';
 import { readManifest, type Manifest } from './manifest';
 import { checkPairs, readPairs, type Pairs } from './pairs';
 import { checkProfile, readProfile, type Profile } from './profile';
-import { readLoops, readProgram, type Loops, type Program } from './program';
+import { readProgram } from './program';
 import { KINDS, readWaits, type Waits } from './waits';
 
 const MAGIC = 'MORIENSPAGE1\n';
@@ -47,7 +47,7 @@ const readPage = object({
   program_joined: flag,
 });
 
-export type Page = Of<typeof readPage> & { manifest: Manifest | null; clusters: Clusters | null; efficiency: Efficiency | null; waits: Waits | null; pairs: Pairs | null; profile: Profile | null; program: Program | null; thesis: Loops | null };
+export type Page = Of<typeof readPage> & { manifest: Manifest | null; clusters: Clusters | null; efficiency: Efficiency | null; waits: Waits | null; pairs: Pairs | null; profile: Profile | null; program: ReturnType<typeof readProgram> | null };
 
 const views = {
   u8: Uint8Array,
@@ -92,7 +92,6 @@ export function loadPack(bytes: Uint8Array): Pack {
     pairs: isObject(document['pairs']) ? readPairs(document['pairs']) : null,
     profile: isObject(document['profile']) ? readProfile(document['profile']) : null,
     program: isObject(document['program']) ? readProgram(document['program']) : null,
-    thesis: isObject(document['thesis']) ? readLoops(document['thesis']) : null,
   };
   checkFormat(json.format);
   checkLengths(json, columns);

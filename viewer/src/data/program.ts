@@ -61,14 +61,30 @@ const read = object({ format: count, ranks: count, certain: object({ calls: numb
 
 export type Program = Of<typeof read>;
 
-export const readProgram = read;
-
 // The points that the published method clusters, and the classes that it takes for loops.
-export const readLoops = object({
+// A point is a list of figures; a path on those threads that reach it equally often.
+const figures = list(number);
+
+const point = (v: unknown) => {
+  const [path = -1, ranks = 0, repetitions = 0, mean_ns = 0, delta = 0, loop = -1] = figures(v);
+  return { path, ranks, repetitions, mean_ns, delta, loop };
+};
+
+const readLoops = object({
   eps: number,
   delta: number,
   loops: count,
-  points: list(object({ label: text, path: count, ranks: count, repetitions: count, mean_ns: number, delta: number, loop: number })),
+  joined: flag,
+  others: count,
+  once: count,
+  points: list(point),
 });
 
 export type Loops = Of<typeof readLoops>;
+
+// What is read with another way to find loops.
+const readings = object({ readings: optional(object({ order: optional(read), order_same: flag, thesis: optional(object({ program: read, plot: readLoops })) })) });
+
+export type Readings = NonNullable<Of<typeof readings>['readings']>;
+
+export const readProgram = (v: unknown): Program & { readonly readings: Readings | null } => ({ ...read(v), ...readings(v) });

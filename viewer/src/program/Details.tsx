@@ -16,9 +16,10 @@ interface Props {
   readonly trip: number; // that the next click shows
   readonly nextTrip: () => void;
   readonly act: (line: Line) => void;
+  readonly target: number | null; // the line of the program itself that act selects in all views; null = none
 }
 
-export function Details({ m, line, trips, trip, nextTrip, act }: Props) {
+export function Details({ m, line, trips, trip, nextTrip, act, target }: Props) {
   const pack = usePack();
   const facts = useMemo(() => line && factsOf(pack, m, line), [pack, m, line]);
   if (!line || !facts) {
@@ -47,17 +48,17 @@ export function Details({ m, line, trips, trip, nextTrip, act }: Props) {
           {text}
         </p>
       ))}
-      <Actions m={m} line={line} trips={trips} trip={trip} nextTrip={nextTrip} act={act} />
+      <Actions m={m} line={line} trips={trips} trip={trip} nextTrip={nextTrip} act={act} target={target} />
     </aside>
   );
 }
 
-function Actions({ m, line, trips, trip, nextTrip, act }: Props & { line: Line }) {
+function Actions({ m, line, trips, trip, nextTrip, act, target }: Props & { line: Line }) {
   const pack = usePack();
   const selection = useSelection();
   const [, setZoom] = useParam('zoom', '');
   const { kind } = line.node;
-  const chosen = selection.line === line.node.id;
+  const chosen = target !== null && selection.line === target;
   const own = useMemo(() => (chosen ? ownOf(pack, selection) : null), [pack, chosen, selection.line]);
   const cluster = pack.column('points.cluster');
   const bursts = own?.bursts.reduce((sum, is, i) => sum + (selection.clusters === null || selection.clusters.includes(cluster[i]!) ? is : 0), 0) ?? 0;
@@ -101,7 +102,7 @@ function Actions({ m, line, trips, trip, nextTrip, act }: Props & { line: Line }
     );
   }
   const selects = kind === 'mpi' || kind === 'compute' || isBlock(line);
-  if (!selects) return null;
+  if (!selects || (m.joined && target === null)) return null;
   if (!m.joined && kind !== 'compute') return <p class="note">{NOT_JOINED}</p>;
   return (
     <>

@@ -22,11 +22,22 @@ interface Props {
 const rowID = (at: number) => `program-line-${at}`;
 const PAGE = 20; // lines
 
-const COLUMNS = ['Line', 'Program', 'Time', 'Share', 'Calls', 'Mean', 'Bytes', 'Clusters'] as const;
+// The share is called otherwise than that of moriens structure, which is of computing alone.
+const SHARE = 'Of time';
+const COLUMNS = [
+  ['line', 'Line'],
+  ['program', 'Program'],
+  ['time', 'Time'],
+  ['share', SHARE],
+  ['calls', 'Calls'],
+  ['mean', 'Mean'],
+  ['bytes', 'Bytes'],
+  ['clusters', 'Clusters'],
+] as const;
 const SAYS: Readonly<Record<string, string>> = {
   Line: 'file and line of the source',
   Time: 'of all ranks: computing, then MPI',
-  Share: 'of the time of all ranks in computing and in MPI',
+  [SHARE]: 'share of the time of all ranks in computing and in MPI',
   Calls: 'of MPI, and of recursion; of compute: bursts',
   Mean: 'time of a call of MPI, or of a burst',
   Bytes: 'of a call',
@@ -79,8 +90,8 @@ export function Text({ m, shown, open, marked, selected, lit, dim, found, toggle
   return (
     <div ref={box} class="program-text" style={{ '--deepest': deepest }} role="treegrid" aria-label="Program" aria-readonly tabIndex={0} aria-activedescendant={place.has(marked) ? rowID(marked) : undefined} onKeyDown={press}>
       <div class="program-row head" role="row">
-        {COLUMNS.map((title) => (
-          <span key={title} class={`c-${title.toLowerCase()}`} role="columnheader" title={SAYS[title]}>
+        {COLUMNS.map(([column, title]) => (
+          <span key={title} class={`c-${column}`} role="columnheader" title={SAYS[title]}>
             {title}
           </span>
         ))}
@@ -120,7 +131,7 @@ function Row({ line: l, total, open, marked, selected, lit, dim, found, toggle, 
   return (
     <div id={rowID(l.at)} class={`program-row ${states}`} role="row" aria-level={l.depth + 1} aria-expanded={block ? open : undefined} aria-selected={marked} data-kind={n.kind} data-id={n.id} onClick={() => { pick(l.at); focus(); }}>
       <span class="c-line" role="gridcell" title={n.file ? `${n.file}${n.line > 0 ? `:${n.line}` : ''}` : undefined}>
-        {l.place}
+        <Place place={l.place} />
       </span>
       <span class="c-program" role="gridcell" title={l.text} style={{ '--depth': l.depth }}>
         <span class="fold" aria-hidden="true" onClick={block ? fold : undefined}>
@@ -159,6 +170,19 @@ function Row({ line: l, total, open, marked, selected, lit, dim, found, toggle, 
         {n.clusters.length > 3 ? '…' : ''}
       </span>
     </div>
+  );
+}
+
+// Place is a file, which is cut where there is no room, and the number of a line, which never is.
+function Place({ place }: { place: string }) {
+  const [number = ''] = /:\d+$/.exec(place) ?? [];
+  return (
+    <>
+      <span class="file" style={{ '--number': number.length }}>
+        {place.slice(0, place.length - number.length)}
+      </span>
+      <span>{number}</span>
+    </>
   );
 }
 

@@ -33,17 +33,60 @@ export interface Model {
   readonly ofPair: ReadonlyMap<string, number>; // call paths round a burst → compute line
 }
 
-const known = new WeakMap<Pack, Model>();
+// A Reading is how loops were found: the program's own way first, then others to compare.
+export type Reading = 'code' | 'order' | 'thesis';
+
+const known = new WeakMap<Pack, Map<Reading, Model>>();
+
+export function readingsOf(pack: Pack): Reading[] {
+  const p = pack.json.program;
+  if (!p) return [];
+  const others = p.readings;
+  return [p.basis === 'order' ? 'order' : 'code', ...((others?.order || others?.order_same) && p.basis !== 'order' ? (['order'] as const) : []), ...(others?.thesis ? (['thesis'] as const) : [])];
+}
+
+const SAME = 'The order of lines finds the same loops and conditions as the machine code; lines of loops are those of the code.';
+
+// byOrder are lines of which none is by machine code.
+const byOrder = (body: readonly Node[]): Node[] => body.map((n) => ({ ...n, by: n.by === 'code' ? 'order' : n.by, body: byOrder(n.body) }));
+
+// programOf is a reading; null = the page does not have it.
+export function programOf(pack: Pack, reading: Reading): Program | null {
+  const p = pack.json.program;
+  const at = readingsOf(pack).indexOf(reading);
+  if (!p || at < 0) return null;
+  if (at === 0) return p;
+  if (reading === 'order') return p.readings?.order ?? { ...p, basis: 'order', why: [...p.why, SAME], body: byOrder(p.body) };
+  return p.readings?.thesis?.program ?? null;
+}
 
 // What is not known, or is no call, is 0 in the run and less in the page.
 const pairOf = (before: number, after: number) => `${Math.max(0, before)},${Math.max(0, after)}`;
 
+// modelOf is the program as all views know it, readingOf one of its readings.
 export function modelOf(pack: Pack): Model | null {
-  const p = pack.json.program;
+  const [first] = readingsOf(pack);
+  return first ? readingOf(pack, first) : null;
+}
+
+export function readingOf(pack: Pack, reading: Reading): Model | null {
+  const p = programOf(pack, reading);
   if (!p) return null;
-  let m = known.get(pack);
-  if (!m) known.set(pack, (m = build(p, pack.json.program_joined)));
+  const all = known.get(pack) ?? new Map<Reading, Model>();
+  known.set(pack, all);
+  let m = all.get(reading);
+  if (!m) all.set(reading, (m = build(p, pack.json.program_joined)));
   return m;
+}
+
+// sameIn is the line of another reading with the same calls, or the same computing; -1 = none.
+export function sameIn(to: Model, from: Model, at: number): number {
+  const node = from.lines[at]?.node;
+  if (!node || to === from) return at;
+  if (!from.joined) return -1;
+  const [path, pair] = [node.paths[0], node.around[0]];
+  if (node.kind === 'mpi' && path !== undefined) return to.ofPath.get(path) ?? -1;
+  return node.kind === 'compute' && pair ? (to.ofPair.get(pairOf(pair[0], pair[1])) ?? -1) : -1;
 }
 
 type Draft = { -readonly [K in keyof Line]: Line[K] };

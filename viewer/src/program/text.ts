@@ -59,7 +59,7 @@ export function wordsOf(n: Node, round: Round): Word[] {
       if (n.trips?.kind === 'varies') remarks.push(`mean ${significant(n.trips.mean)}`);
       if (n.trips?.with_calls) remarks.push('trips with calls');
       if (n.unrolled > 1) remarks.push('unrolled');
-      if (n.by === 'sequence') remarks.push('by sequence');
+      if (n.by === 'sequence' && round.basis !== 'sequence') remarks.push('by sequence');
       break;
     case 'call':
     case 'recursion':
@@ -138,10 +138,10 @@ export function completes(n: Node, branches: readonly Node[], ranks: number): bo
   // Who has found the condition gives it no words where it closes the chain.
   if (!n.ranks_text && !n.when_text && n.when?.kind !== 'unknown') return true;
   if ([...branches, n].some((b) => b.threads)) return false; // what ranks there are decides nothing
-  const [first] = branches;
-  if (branches.length === 1 && first?.when && n.when && String(n.ranks) === String(first.ranks)) return exclude(n.when, first.when) || exclude(first.when, n.when);
   // Branches exclude each other.
   if (n.when?.kind === 'unknown') return n.of > 0 && branches.reduce((sum, b) => sum + b.happened, n.happened) === n.of;
+  const [first] = branches;
+  if (branches.length === 1 && first?.when && n.when && String(n.ranks) === String(first.ranks)) return exclude(n.when, first.when) || exclude(first.when, n.when);
   const taken = new Set<number>();
   for (const b of [...branches, n]) {
     if (b.when || !b.ranks) return false;
@@ -162,6 +162,6 @@ function exclude(a: NonNullable<Node['when']>, b: NonNullable<Node['when']>): bo
     case 'last':
       return b.kind === 'not last';
     default:
-      return a.kind === 'unknown' && b.kind === 'unknown';
+      return false;
   }
 }

@@ -8,7 +8,8 @@ import { Empty } from '../parts/Panel';
 import { Details } from '../program/Details';
 import { depthsOf, isOpen, opened, shownOf, toggled, usualDepth, type Folding } from '../program/fold';
 import { Loops } from '../program/Loops';
-import { clustersOf, lineOf, modelOf, ranksIn, runBy, SHORT, shortOf, threadsOf, type Line, type Model } from '../program/model';
+import { marksOf } from '../program/marks';
+import { clustersOf, lineOf, modelOf, programOf, ranksIn, readingOf, readingsOf, runBy, sameIn, SHORT, shortOf, threadsOf, type Line, type Model, type Reading } from '../program/model';
 import '../program/program.css';
 import { Text } from '../program/Text';
 import { tripsOf } from '../program/trips';
@@ -29,30 +30,51 @@ const KEYS: Keys = {
   ],
 };
 
+const NAMES: Readonly<Record<Reading, readonly [name: string, says: string]>> = {
+  code: ['code', 'from the machine code of functions, and from the order of lines where that was not read'],
+  order: ['order of lines', 'from the order of lines alone, to compare'],
+  thesis: ['published method', 'classes of repetitions and the time between them, by the method of Martínez Vera (2018), to compare'],
+};
+
 export function Program() {
   const pack = usePack();
-  const m = modelOf(pack);
-  const [tab, setTab] = useParam('program', 'text');
-  if (!m) return <Empty>The structure of the program is not in this page: the directory has no program.json. Measure the program again, or run moriens analyze on its trace; then moriens report DIR writes this page again.</Empty>;
-  const loops = tab === 'loops' && pack.json.thesis !== null;
+  const main = modelOf(pack);
+  const readings = readingsOf(pack);
+  const [asked, ask] = useParam('loops', readings[0] ?? '');
+  const [, setAt] = useParam('at', '');
+  if (!main) return <Empty>The structure of the program is not in this page: the directory has no program.json. Measure the program again, or run moriens analyze on its trace; then moriens report DIR writes this page again.</Empty>;
+  const reading = readings.find((r) => r === asked) ?? readings[0]!;
+  const m = readingOf(pack, reading)!;
+  const plot = reading === 'thesis' ? pack.json.program?.readings?.thesis?.plot : undefined;
   return (
-    <div class={loops ? 'listings program-loops' : 'program'}>
-      {pack.json.thesis ? (
-        <div class="canvas-bar program-tabs" role="group" aria-label="What is shown">
-          <button type="button" aria-pressed={!loops} onClick={() => setTab('text')}>
-            Program
-          </button>
-          <button type="button" aria-pressed={loops} onClick={() => setTab('loops')} title="Loops as classes of repetitions and time, by the method of Martínez Vera (2018), to compare">
-            Loops by repetitions and time
-          </button>
+    <div class={plot ? 'program program-thesis' : 'program'}>
+      {readings.length > 1 ? (
+        <div class="canvas-bar program-readings" role="group" aria-label="How loops are found">
+          Loops:
+          {readings.map((r) => (
+            <button
+              key={r}
+              type="button"
+              aria-pressed={r === reading}
+              title={NAMES[r][1]}
+              onClick={() => {
+                if (r === reading) return;
+                setAt(''); // lines have other numbers
+                ask(r);
+              }}
+            >
+              {NAMES[r][0]}
+            </button>
+          ))}
         </div>
       ) : null}
-      {loops ? <Loops m={m} loops={pack.json.thesis!} /> : m.lines.length === 0 ? <Empty>The program made no MPI calls: there is nothing to show.</Empty> : <View m={m} />}
+      {plot ? <Loops m={m} main={main} loops={plot} /> : null}
+      {m.lines.length > 0 ? <View key={reading} m={m} main={main} reading={reading} /> : <Empty>{plot ? 'The published method finds no loop.' : 'The program made no MPI calls: there is nothing to show.'}</Empty>}
     </div>
   );
 }
 
-function View({ m }: { m: Model }) {
+function View({ m, main, reading }: { m: Model; main: Model; reading: Reading }) {
   const pack = usePack();
   const selection = useSelection();
   useKeyHelp(KEYS);
@@ -67,7 +89,9 @@ function View({ m }: { m: Model }) {
   const field = useRef<HTMLInputElement>(null);
   const deepest = useMemo(() => depthsOf(m).length - 1, [m]);
   const usual = useMemo(() => usualDepth(m), [m]);
-  const selected = lineOf(pack, selection);
+  // Lines are selected in all views by their numbers in the program itself.
+  const selected = sameIn(m, main, lineOf(pack, selection));
+  const targetOf = (l: Line | null): number | null => (l && m.joined ? (main.lines[sameIn(main, m, l.at)]?.node.id ?? null) : null);
   const folding = useMemo((): Folding => {
     const ids = new Set((parseRanges(others) ?? []).flatMap(([a, b]) => m.lines.filter((l) => l.node.id >= a && l.node.id <= b).map((l) => l.node.id)));
     return { depth: /^\d{1,4}$/.test(depth) ? Math.min(deepest, Number(depth)) : usual, others: ids };
@@ -113,12 +137,13 @@ function View({ m }: { m: Model }) {
   };
   const act = (l: Line) => {
     const n = l.node;
+    const target = targetOf(l);
     if (n.kind === 'if') {
       if (l.ranks) select({ threads: sameRanges(selection.threads, l.ranks) ? null : threadsOf(pack, l.ranks) });
     } else if (n.kind === 'compute') {
-      if (selection.line === n.id) select({ line: null, clusters: null });
-      else select({ line: m.joined ? n.id : null, clusters: clustersOf(n) });
-    } else if (m.joined) select(selection.line === n.id ? { line: null } : { line: n.id, clusters: null });
+      if (target !== null && selection.line === target) select({ line: null, clusters: null });
+      else select({ line: target, clusters: clustersOf(n) });
+    } else if (target !== null) select(selection.line === target ? { line: null } : { line: target, clusters: null });
   };
   const sameRanges = (threads: typeof selection.threads, ranks: readonly number[]) => threads !== null && printRanges(threads) === printRanges(threadsOf(pack, ranks));
   const pick = (i: number) => {
@@ -150,7 +175,7 @@ function View({ m }: { m: Model }) {
   });
   return (
     <>
-      <Head m={m} />
+      <Head m={m} reading={reading} />
       <div class="canvas-bar">
         <label class="field">
           Find
@@ -208,7 +233,7 @@ function View({ m }: { m: Model }) {
       </div>
       <div class="program-main">
         <Text m={m} shown={shown} open={(i) => isOpen(m, folding, i)} marked={marked} selected={selected} lit={(i) => lit[i]!} dim={(i) => runs?.[i] === 0} found={useMemo(() => new Set(found), [found])} toggle={(i) => setFolding(toggled(m, folding, i))} pick={pick} move={mark} trip={showTrip} />
-        <Details m={m} line={line} trips={trips} trip={now} nextTrip={showTrip} act={act} />
+        <Details m={m} line={line} trips={trips} trip={now} nextTrip={showTrip} act={act} target={targetOf(line)} />
       </div>
     </>
   );
@@ -222,29 +247,39 @@ function matching(m: Model, text: string): number[] {
 }
 
 // Head says how much is certain, on what basis, and what is not known.
-function Head({ m }: { m: Model }) {
-  const p = usePack().json.program!;
+function Head({ m, reading }: { m: Model; reading: Reading }) {
+  const p = programOf(usePack(), reading)!;
+  const marks = useMemo(() => marksOf(m, p.basis), [m, p]);
   const certain = (v: number) => percent(v < 1 && v > 0.999 ? 0.999 : v);
-  const basis: Record<string, string> = { code: 'the machine code', order: 'the order of lines', sequence: 'calls that repeat' };
+  const basis: Record<string, string> = { code: 'the machine code', order: 'the order of lines', sequence: 'repetitions and the time between them' };
   return (
     <div class="program-head">
       <p>
-        Rules found for <strong>{certain(p.certain.calls)}</strong> of the MPI calls and <strong>{certain(p.certain.time)}</strong> of the time. Loops come from {basis[p.basis] ?? 'an unknown basis'}. Figures are of all {plural(m.ranks, 'rank')}:{' '}
+        {p.basis === 'sequence' ? 'In loops:' : 'Rules found for'} <strong>{certain(p.certain.calls)}</strong> of the MPI calls and <strong>{certain(p.certain.time)}</strong> of the time{p.basis === 'sequence' ? ' in MPI' : ''}. Loops come from {basis[p.basis] ?? 'an unknown basis'}. Figures are of all {plural(m.ranks, 'rank')}:{' '}
         <span class="key">
-          <svg class="timeshare" width="10" height="10" aria-hidden="true">
-            <rect class="compute" width="10" height="10" />
-          </svg>{' '}
-          computing{' '}
+          {p.basis === 'sequence' ? null : (
+            <>
+              <svg class="timeshare" width="10" height="10" aria-hidden="true">
+                <rect class="compute" width="10" height="10" />
+              </svg>{' '}
+              computing{' '}
+            </>
+          )}
           <svg class="timeshare" width="10" height="10" aria-hidden="true">
             <rect class="mpi" width="10" height="10" />
           </svg>{' '}
-          MPI
+          MPI{p.basis === 'sequence' ? '; the method has no computing' : ''}
         </span>
       </p>
-      {p.why.length > 0 ? (
+      {p.why.length + marks.length > 0 ? (
         <ul class="plain note">
           {p.why.map((text) => (
             <li key={text}>{text}</li>
+          ))}
+          {marks.map(({ mark, text }) => (
+            <li key={mark}>
+              <code>{mark}</code>: {text}
+            </li>
           ))}
         </ul>
       ) : null}
