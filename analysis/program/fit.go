@@ -34,19 +34,7 @@ func (s *solver) fit(v index, u, c set, state []int) (list []*When) {
 			}
 		}
 	}
-	var yes, no []int64
-	function := true
-	for x, bits := range seen {
-		switch bits {
-		case 1:
-			yes = append(yes, int64(x))
-		case 2:
-			no = append(no, int64(x))
-		case 3:
-			function = false
-		}
-	}
-	if function {
+	if yes, no, apart := sides(seen); apart {
 		list = expressions(yes, no)
 		if len(list) == 0 && v.name != numberOfExecutions {
 			list = few(yes, no)
@@ -145,19 +133,28 @@ func (s *solver) shifted(seen [][]uint8, sign, above int64) []*When {
 			}
 		}
 	}
-	var came, not []int64
-	for x, bits := range sum {
+	came, not, _ := sides(sum)
+	list := expressions(came, not)
+	// What has one trip on the one side of all others is a limit that no rank reaches.
+	slices.SortStableFunc(list, func(a, b *When) int { return limits(b) - limits(a) })
+	return list
+}
+
+// sides are the values for which something was executed, and those for which it was not; apart: none is both. Bit 0 of
+// a value: it was executed, bit 1: it was not.
+func sides(seen []uint8) (came, not []int64, apart bool) {
+	apart = true
+	for x, bits := range seen {
 		switch bits {
 		case 1:
 			came = append(came, int64(x))
 		case 2:
 			not = append(not, int64(x))
+		case 3:
+			apart = false
 		}
 	}
-	list := expressions(came, not)
-	// What has one trip on the one side of all others is a limit that no rank reaches.
-	slices.SortStableFunc(list, func(a, b *When) int { return limits(b) - limits(a) })
-	return list
+	return came, not, apart
 }
 
 func limits(w *When) int {

@@ -60,7 +60,7 @@ func (l *layout) directly(p, q uint32) (fork, bool) {
 	for j := l.parting(p, q); j >= 0; j-- {
 		x, y := &l.sites[a[j]], &l.sites[b[j]]
 		w := l.functions[x.function].ways
-		if x.function != y.function || w == nil || x.at < 0 || y.at < 0 {
+		if x.function != y.function || w == nil {
 			return fork{}, false
 		}
 		if l.tail(p, q, j) {

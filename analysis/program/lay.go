@@ -322,7 +322,7 @@ func (l *layout) adopt(f int32) {
 
 func (l *layout) forget(f int32) {
 	x := &l.functions[f]
-	x.Code, x.loops, x.follows, x.by = nil, nil, nil, ""
+	x.Code, x.ways, x.loops, x.follows, x.by = nil, nil, nil, nil, ""
 	for _, n := range x.sites {
 		l.sites[n].at, l.sites[n].loop = -1, -1
 	}

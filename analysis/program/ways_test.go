@@ -197,3 +197,45 @@ func TestWaysOfShorterPaths(t *testing.T) {
 		t.Errorf("%s", outline(s.Solve().Body))
 	}
 }
+
+// Machine code that does not allow the calls that were made is not used for any of them.
+func TestCodeThatContradicts(t *testing.T) {
+	in := &Input{
+		Worlds: []int{1}, Functions: []Function{{Name: "main", File: "a.c", Code: coded([]int{}, []int{-1, -1}, map[int][]int32{0: {1}, 1: {2}, 2: {0}}, nil)}}, Paths: []Path{{}},
+		Threads: []Thread{{Calls: Calls{Path: []uint32{2, 1, 1, 2, 2, 1}}}},
+	}
+	for i, mpi := range []string{"MPI_A", "MPI_B"} {
+		in.Paths = append(in.Paths, Path{MPI: mpi, Whole: true, Steps: []Step{{Offset: uint64(i + 1), File: "a.c", Line: i + 2}}})
+	}
+	s, err := Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.Solve()
+	if p.Basis != ByOrder || len(p.Why) == 0 || !strings.HasPrefix(p.Why[0], "The machine code of main does not allow the calls that it made: ") {
+		t.Errorf("by %s: %q", p.Basis, p.Why)
+	}
+}
+
+// A sequence may be cut anywhere: also in the first trip of a loop for whose trips nothing speaks.
+func TestCutInLoopsThatNothingSpeaksFor(t *testing.T) {
+	// FOR { A at times, B at times, IF … { FOR { C } D } }
+	code := coded([]int{-1, 0}, []int{0, 0, 1, 0}, map[int][]int32{0: {1, 4, 5, 6}, 1: {4, 5, 6}, 2: {3, 5}, 3: {4, 6}, 4: {0, 1, 4, 5, 6}, 5: {2}, 6: {4}}, nil)
+	whole := strings.Repeat("ABCCCD", 4)
+	for n := 1; n <= len(whole); n++ {
+		in := &Input{Worlds: []int{1}, Functions: []Function{{Name: "main", File: "a.c", Code: code}}, Paths: []Path{{}}, Threads: []Thread{{Cut: n < len(whole)}}}
+		for i := range code.Sites {
+			in.Paths = append(in.Paths, Path{MPI: "MPI_" + string(rune('A'+i)), Whole: true, Steps: []Step{{Offset: uint64(i + 1), File: "a.c", Line: i + 2}}})
+		}
+		for _, call := range whole[:n] {
+			in.Threads[0].Calls.Path = append(in.Threads[0].Calls.Path, uint32(call-'A'+1))
+		}
+		s, err := Build(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Solve().Check(); err != nil {
+			t.Errorf("%s: %v", whole[:n], err)
+		}
+	}
+}
