@@ -7,26 +7,30 @@ import (
 // A branch is units that come in the same executions, and what lies between them.
 type branch struct {
 	from, to int
-	set      set
+	set, of  set // executions in which they come, of those that got to the first of them
 }
 
-func branchesOf(u set, units []unit) (branches []branch) {
+func (x *branch) always() bool { return x.set.equal(x.of) }
+
+func (x *unit) always() bool { return x.set.equal(x.of) }
+
+func branchesOf(units []unit) (branches []branch) {
 	for i := 0; i < len(units); {
 		k := i + 1
-		if !units[i].set.equal(u) {
+		if !units[i].always() {
 			last := i
 			for n := i + 1; n < len(units) && units[n].set.within(units[i].set); n++ {
-				if units[n].set.equal(units[i].set) {
+				if units[n].set.equal(units[i].set.and(units[n].of)) {
 					last = n
 				}
 			}
 			k = last + 1
 		} else {
-			for k < len(units) && units[k].set.equal(u) {
+			for k < len(units) && units[k].always() {
 				k++
 			}
 		}
-		branches = append(branches, branch{i, k, units[i].set})
+		branches = append(branches, branch{i, k, units[i].set, units[i].of})
 		i = k
 	}
 	return branches
@@ -51,8 +55,8 @@ func (s *solver) ruledIn(b int32, u, c set) int {
 
 // nested puts a branch into its neighbour where it comes in some of the executions of that, and has a rule for these
 // only: what stands behind a continue, or in a condition in a condition.
-func (s *solver) nested(b int32, u set, list []branch) []branch {
-	beside := func(i, k int) bool { return list[i].set.within(list[k].set) && !list[k].set.equal(u) }
+func (s *solver) nested(b int32, list []branch) []branch {
+	beside := func(i, k int) bool { return list[i].set.within(list[k].set) && !list[k].always() }
 	near := false
 	for i := 1; i < len(list); i++ {
 		near = near || beside(i, i-1) || beside(i-1, i)
@@ -62,11 +66,11 @@ func (s *solver) nested(b int32, u set, list []branch) []branch {
 	}
 	how := make([]int, len(list))
 	for i := range list {
-		how[i] = s.ruledIn(b, u, list[i].set)
+		how[i] = s.ruledIn(b, list[i].of, list[i].set)
 	}
 	for _, known := range []bool{true, false} {
 		for i := 0; i < len(list); i++ {
-			if list[i].set.equal(u) || known != (how[i] > withoutRule) {
+			if list[i].always() || known != (how[i] > withoutRule) {
 				continue
 			}
 			from := i - s.reach(b, list[:i+1], how[:i+1], -1)
@@ -93,14 +97,14 @@ func (s *solver) reach(b int32, list []branch, how []int, step int) (reach int) 
 	least := how[at] // what has no rule has nothing in it by a list of trips alone
 	inside := []set{outer}
 	for n := 1; n < len(list); n++ {
-		x := list[at+step*n].set
+		x, of := list[at+step*n].set, list[at+step*n].of
 		if !x.within(outer) {
 			break
 		}
 		best := how[at+step*n]
 		for _, o := range inside {
 			if best < byRule && x.within(o) {
-				best = max(best, s.ruledIn(b, o, x))
+				best = max(best, s.ruledIn(b, o.and(of), x))
 			}
 		}
 		if best > how[at+step*n] && (best == byRule || least > withoutRule) {

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,6 +55,16 @@ func (p *Program) Check() error {
 		return errors.New("what is certain is no share, 0 to 1")
 	case p.Basis != ByCode && p.Basis != ByOrder && p.Basis != BySequence:
 		return fmt.Errorf("its basis is %q, not %s, %s or %s", p.Basis, ByCode, ByOrder, BySequence)
+	}
+	sum := 0
+	for _, n := range p.Worlds {
+		sum += n
+	}
+	if p.Worlds != nil && (sum != p.Ranks || slices.Min(p.Worlds) < 0) {
+		return fmt.Errorf("worlds of %v ranks are not %d ranks", p.Worlds, p.Ranks)
+	}
+	if err := p.OfRanks.check(p.Ranks); err != nil {
+		return err
 	}
 	if err := c.body(p.Body); err != nil || p.Readings == nil {
 		return err
@@ -205,12 +216,8 @@ func (c *checker) condition(n *Node) error {
 	case n.Happened > n.Of:
 		return fmt.Errorf("it happened %d of %d times", n.Happened, n.Of)
 	}
-	last := -1
-	for _, r := range n.Ranks {
-		if r <= last || r >= c.ranks {
-			return fmt.Errorf("rank %d behind rank %d, of %d ranks", r, last, c.ranks)
-		}
-		last = r
+	if err := cmp.Or(n.Ranks.check(c.ranks), n.OfRanks.check(c.ranks)); err != nil {
+		return err
 	}
 	if n.Threads != nil && (len(n.Threads) == 0 || n.Ranks == nil || n.RanksText == "" && !n.Else) {
 		return errors.New("a condition on threads has no threads, no ranks, or no words")
@@ -221,6 +228,18 @@ func (c *checker) condition(n *Node) error {
 		}
 	}
 	return n.evidence()
+}
+
+// check says what is wrong with a list of some of so many ranks.
+func (r RankList) check(ranks int) error {
+	last := -1
+	for _, x := range r {
+		if x <= last || x >= ranks {
+			return fmt.Errorf("rank %d behind rank %d, of %d ranks", x, last, ranks)
+		}
+		last = x
+	}
+	return nil
 }
 
 func (c *When) check() error {

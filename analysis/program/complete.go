@@ -22,7 +22,7 @@ func completed(in *Input) [][]Step {
 		if p.Whole && len(p.Steps) > 0 {
 			roots[p.Steps[0].Function]++
 		}
-		for k := 1; k < len(p.Steps); k++ {
+		for k := 1; k < len(p.Steps) && !p.idle; k++ {
 			c := callers[p.Steps[k].Function]
 			if c == nil {
 				callers[p.Steps[k].Function] = &caller{steps: p.Steps[:k]}

@@ -3,6 +3,7 @@ package program
 import (
 	"iter"
 	"slices"
+	"sync"
 )
 
 // A rule says when an item comes, among the executions of a body that are asked about.
@@ -62,6 +63,7 @@ func (s *solver) inherit(b, entry int32, round []index) []index {
 	for k := range round {
 		list[k] = index{name: round[k].name, values: make([][]uint32, len(s.groups)), last: make([][]uint32, len(s.groups))}
 	}
+	said := sync.OnceValue(func() *Trips { return s.trips(entry) })
 	own.values, own.last = make([][]uint32, len(s.groups)), make([][]uint32, len(s.groups))
 	for g := range s.groups {
 		t := &s.groups[g].Tree
@@ -85,6 +87,9 @@ func (s *solver) inherit(b, entry int32, round []index) []index {
 				for trip := range times {
 					own.values[g] = append(own.values[g], trip)
 					own.last[g] = append(own.last[g], times-1)
+				}
+				if s.open[g][b] && i == t.Trips[entry].len()-1 {
+					own.last[g][len(own.last[g])-1] = s.lastTrip(g, entry, e, round, said())
 				}
 			}
 			i++
@@ -121,7 +126,7 @@ func (s *solver) more(b int32) []index {
 		}
 		list = append(list, depth)
 	}
-	if s.atLeast[b] || s.counted[b] {
+	if s.atLeast[b] || s.counted[b] || s.abridged()[int(s.lay.contexts[x.context].function)] {
 		return list // how often it was executed before is not known
 	}
 	n := index{name: numberOfExecutions, values: make([][]uint32, len(s.groups))}

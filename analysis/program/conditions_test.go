@@ -149,6 +149,16 @@ func TestConditionsInConditions(t *testing.T) {
 	}
 }
 
+// Any two trips have a period: it is a rule where it begins with them, or ends.
+func TestConditionsOfTwoTrips(t *testing.T) {
+	for want, trips := range map[string][2]int{"IF i in 99, 249": {99, 249}, "IF i % 150 == 149": {149, 299}, "IF i % 150 == 0": {0, 150}} {
+		s := &straight{ranks: 2, trips: 300, withLines: true, functions: []string{"MPI_A", "MPI_B"}, comes: func(call, i, _ int) bool { return call == 0 || i == trips[0] || i == trips[1] }}
+		if got, want := s.lines(t, true), "FOR i = 1..300; MPI_A; "+want+"; >MPI_B"; got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
 // An inner condition says how often it held of those round it.
 func TestConditionsInConditionsCount(t *testing.T) {
 	s := &straight{ranks: 2, trips: 20, withLines: true, functions: []string{"MPI_A", "MPI_B"}, comes: func(call, i, _ int) bool { return i%4 != 2 && (call == 0 || i >= 10) }}

@@ -1,12 +1,9 @@
 package program
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-
-	"moriens/internal/units"
 )
 
 // Sequences may end in the middle: a rank died, or left without MPI_Finalize. How often such a rank went round the loop
@@ -48,10 +45,8 @@ func (s *solver) these(ranks []int, all bool) string {
 	switch {
 	case all && len(ranks) > 1:
 		return "all ranks"
-	case len(s.first) > 1:
-		return units.Counted(len(ranks), "rank")
 	}
-	return units.Plural(len(ranks), "rank") + " " + listOf(ranks)
+	return s.shortly(ranks)
 }
 
 // ended says of which ranks the calls end before MPI_Finalize.
@@ -71,22 +66,32 @@ func (s *solver) ended() (why []string) {
 	return []string{fmt.Sprintf("Calls of %s end before MPI_Finalize: rules are of what they did until then.", s.these(list, len(list) == s.size))}
 }
 
-// unequal writes trips of two numbers: which ranks have the one, and that all others have the other one; "": there are
-// more.
-func (s *solver) unequal(by []RankSum) string {
-	if len(by) != 2 {
-		return ""
+// lastTrip is the last trip of the entry of a loop in which a sequence of a group ended, in an execution of the body
+// round it: the one that its trips say, or else the one in which it ended.
+func (s *solver) lastTrip(g int, i int32, execution uint32, round []index, t *Trips) uint32 {
+	x := &s.groups[g].Tree.Trips[i]
+	entry := x.len() - 1
+	made := int64(x.at(entry))
+	trips := made
+	switch t.Kind {
+	case TripsConstant:
+		trips = t.Most
+	case TripsCycle:
+		trips = t.Cycle[entry%len(t.Cycle)]
+	case TripsLinear:
+		for _, v := range round {
+			if v.name == t.Linear.Variable && v.values[g] != nil {
+				trips = t.Linear.Slope*int64(v.values[g][execution]) + t.Linear.Offset
+			}
+		}
+	case TripsByRank:
+		for _, by := range t.ByRank {
+			if slices.Contains(by.Ranks, s.rank(s.groups[g].Threads[0])) {
+				trips = by.Count
+			}
+		}
 	}
-	few, others := by[1], by[0]
-	if len(others.Ranks) < len(few.Ranks) {
-		few, others = others, few
-	}
-	if len(few.Ranks) == 1 && len(s.first) < 2 {
-		return fmt.Sprintf("%d on rank %d, else %d", few.Count, few.Ranks[0], others.Count)
-	}
-	all := slices.Concat(few.Ranks, others.Ranks)
-	slices.Sort(all)
-	return fmt.Sprintf("%d if %s, else %d", few.Count, s.whichRanks(few.Ranks, all), others.Count)
+	return uint32(max(trips, made) - 1)
 }
 
 // tripsOfRanks says the trips of each rank: in a formula, or as two numbers. Ranks that ended in the loop have those
@@ -111,30 +116,10 @@ func (s *solver) tripsOfRanks(t *Trips, i int32, by map[int]int64) {
 				fits = fits && all[r] >= n
 			}
 		}
-		if fits {
-			t.ByRank, t.Expression = sums(all), affine("rank", k, c)
-			return
+		if !fits {
+			all = maps.Clone(made)
+			maps.Copy(all, by)
 		}
-		maps.Copy(all, made)
-		maps.Copy(all, by)
 	}
 	t.ByRank = sums(all)
-	t.Expression = cmp.Or(s.unequal(t.ByRank), fmt.Sprintf("%d..%d by rank", t.Least, t.Most))
-}
-
-// formula says the trips of each rank as slope times the rank, and an offset.
-func (s *solver) formula(by map[int]int64) (slope, offset int64, ok bool) {
-	ranks := sortedKeys(by)
-	a, b := ranks[0], ranks[len(ranks)-1]
-	if a == b || (by[b]-by[a])%int64(b-a) != 0 || len(s.first) > 1 { // ranks of several worlds have no number of their own
-		return 0, 0, false
-	}
-	slope = (by[b] - by[a]) / int64(b-a)
-	offset = by[a] - slope*int64(a)
-	for r, v := range by {
-		if v != slope*int64(r)+offset {
-			return 0, 0, false
-		}
-	}
-	return slope, offset, true
 }

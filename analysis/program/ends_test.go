@@ -1,6 +1,7 @@
 package program
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -59,6 +60,74 @@ func TestRanksThatEnd(t *testing.T) {
 				t.Errorf("%s: a condition: %+v", name, x)
 			}
 		})
+	}
+}
+
+// What a rank did not get to breaks no rule: neither of what all others do, nor of what some of them do, nor by trip.
+func TestConditionsThatRanksDoNotReach(t *testing.T) {
+	for _, c := range []struct {
+		last      [4]int // calls of each rank; 0: all
+		condition map[string]string
+		note      string
+	}{
+		{[4]int{}, map[string]string{"MPI_Send": "rank % 2 == 1", "MPI_Bcast": "i % 3 == 2", "MPI_Recv": "rank == 0", "MPI_Scan": "i == 9"}, ""},
+		{[4]int{3: 15}, map[string]string{"MPI_Send": "rank % 2 == 1", "MPI_Bcast": "i % 3 == 2", "MPI_Recv": "rank == 0", "MPI_Scan": "i == 9"}, "calls of rank 3 end before it"},
+		{[4]int{3: 16}, map[string]string{"MPI_Send": "rank % 2 == 1", "MPI_Bcast": "i % 3 == 2", "MPI_Recv": "rank == 0", "MPI_Scan": "i == 9"}, "calls of rank 3 end before it"},
+		{[4]int{3: 17}, map[string]string{"MPI_Send": "rank % 2 == 1", "MPI_Bcast": "i % 3 == 2", "MPI_Recv": "rank == 0", "MPI_Scan": "i == 9"}, "calls of rank 3 end before it"},
+		{[4]int{1: 4, 3: 17}, map[string]string{"MPI_Send": "rank % 2 == 1", "MPI_Bcast": "i % 3 == 2", "MPI_Recv": "rank == 0", "MPI_Scan": "i == 9"}, "calls of ranks 1, 3 end before it"},
+		{[4]int{0: 3}, map[string]string{"MPI_Send": "rank % 2 == 1", "MPI_Bcast": "i % 3 == 2", "MPI_Scan": "i == 9"}, ""},
+		{[4]int{1: 24}, map[string]string{"MPI_Send": "rank % 2 == 1", "MPI_Bcast": "i % 3 == 2", "MPI_Recv": "rank == 0", "MPI_Scan": "i == 9"}, "calls of rank 1 end before it"},
+	} {
+		in := calling([]int{4}, Function{Name: "main", Code: straight([]Loop{{Parent: -1}}, []int{-1, 0, 0, 0, 0, -1, -1, -1}, []uint64{1, 2, 3, 4, 5, 6, 7, 8})})
+		start, all, odd, third, last := in.call(0, 1, "MPI_Init"), in.call(0, 2, "MPI_Barrier"), in.call(0, 3, "MPI_Send"), in.call(0, 4, "MPI_Bcast"), in.call(0, 5, "MPI_Scan")
+		behind, first, end := in.call(0, 6, "MPI_Allreduce"), in.call(0, 7, "MPI_Recv"), in.call(0, 8, "MPI_Finalize")
+		for rank := range 4 {
+			calls := []uint32{start}
+			for i := range 10 {
+				calls = append(calls, all)
+				if rank%2 == 1 {
+					calls = append(calls, odd)
+				}
+				if i%3 == 2 {
+					calls = append(calls, third)
+				}
+				if i == 9 {
+					calls = append(calls, last)
+				}
+			}
+			calls = append(calls, behind)
+			if rank == 0 {
+				calls = append(calls, first)
+			}
+			calls = append(calls, end)
+			n := c.last[rank]
+			if n > 0 {
+				calls = calls[:n]
+			}
+			in.Threads = append(in.Threads, Thread{Rank: rank, Calls: Calls{Path: calls}, Cut: n > 0})
+		}
+		s, err := Build(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := reread(t, s.Solve())
+		for i := range in.Threads {
+			follows(t, p, &in.Threads[i])
+		}
+		conditions := make(map[string]string)
+		Walk(p.Body, func(n *Node, round []*Node) {
+			if n.Kind != KindMPI || len(round) == 0 || round[len(round)-1].Kind != KindIf {
+				return
+			}
+			x := round[len(round)-1]
+			conditions[n.Function] = x.RanksText + x.WhenText
+			if want := c.note; n.Function == "MPI_Recv" && x.Note != want {
+				t.Errorf("%v: %q, want %q", c.last, x.Note, want)
+			}
+		})
+		if !maps.Equal(conditions, c.condition) {
+			t.Errorf("%v: %v, want %v", c.last, conditions, c.condition)
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ func (p *Program) Evaluate(rank, thread int, visit func(n *Node) bool) error {
 }
 
 func (p *Program) evaluate(rank, thread int, skip bool, visit func(n *Node) bool) error {
-	e := &evaluation{rank: rank, thread: thread, skip: skip, visit: visit, done: make(map[*Node]int64), values: make(map[string]trip), entries: make(map[*Node]int64)}
+	e := &evaluation{rank: rank, thread: thread, skip: skip, visit: visit, done: make(map[*Node]int64), number: make(map[*Node]int64), values: make(map[string]trip), entries: make(map[*Node]int64)}
 	list := p.Body
 	if len(list) > 0 && list[0].Kind == KindCall && list[0].Threads != nil { // functions in which threads began
 		list = nil
@@ -45,9 +45,7 @@ func (p *Program) evaluate(rank, thread int, skip bool, visit func(n *Node) bool
 			}
 		}
 	}
-	root := new(Node)
-	e.done[root] = 1
-	if err := e.body(list, root); !errors.Is(err, errEnough) {
+	if err := e.body(list, new(Node)); !errors.Is(err, errEnough) {
 		return err
 	}
 	return nil
@@ -69,6 +67,7 @@ type evaluation struct {
 	skip    bool // lines without a rule
 	visit   func(n *Node) bool
 	done    map[*Node]int64 // executions of bodies that have begun
+	number  map[*Node]int64 // of the execution of a body that is open, the innermost one in a recursion
 	entries map[*Node]int64 // of loops
 	values  map[string]trip // of the loops that are open
 	open    []*Node         // calls
@@ -116,6 +115,14 @@ func (e *evaluation) body(list []*Node, owner *Node) error {
 	return nil
 }
 
+// execute goes through the body of a function or of a loop once.
+func (e *evaluation) execute(n *Node) error {
+	defer func(outer int64) { e.number[n] = outer }(e.number[n])
+	e.number[n] = e.done[n]
+	e.done[n]++
+	return e.body(n.Body, n)
+}
+
 // holds says whether a condition holds now.
 func (e *evaluation) holds(n, owner *Node) (bool, error) {
 	if n.Ranks != nil && !slices.Contains(n.Ranks, e.rank) {
@@ -131,7 +138,7 @@ func (e *evaluation) holds(n, owner *Node) (bool, error) {
 	case w.Kind == WhenUnknown:
 		return false, fmt.Errorf("line %d: %w", n.ID, ErrNoRule)
 	case w.Variable == numberOfExecutions:
-		return w.holds(e.done[owner]-1, 0, int64(e.rank)), nil
+		return w.holds(e.number[owner], 0, int64(e.rank)), nil
 	case w.Variable == depthOfRecursion:
 		return w.holds(e.depth, 0, 0), nil
 	default:
@@ -156,15 +163,13 @@ func (e *evaluation) node(n, owner *Node) error {
 		e.open = append(e.open, n)
 		defer func(depth int64) { e.open, e.depth = e.open[:len(e.open)-1], depth }(e.depth)
 		e.depth = 0
-		e.done[n]++
-		return e.body(n.Body, n)
+		return e.execute(n)
 	case KindRecursion:
 		for k, c := range slices.Backward(e.open) {
 			if c.Function == n.Function {
 				defer func(open []*Node) { e.open, e.depth = open, e.depth-1 }(e.open)
 				e.open, e.depth = slices.Clone(e.open[:k+1]), e.depth+1
-				e.done[c]++
-				return e.body(c.Body, c)
+				return e.execute(c)
 			}
 		}
 		return fmt.Errorf("line %d: no call of %s is open", n.ID, n.Function)
@@ -207,8 +212,7 @@ func (e *evaluation) loop(n *Node) error {
 		if n.Variable != "" {
 			e.values[n.Variable] = trip{k, times - 1}
 		}
-		e.done[n]++
-		if err := e.body(n.Body, n); err != nil {
+		if err := e.execute(n); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,35 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"moriens/internal/units"
 )
+
+// longestNames is how many characters of names of ranks a sentence has.
+const longestNames = 60
+
+// shortly names ranks: if that is long how many of each world there are.
+func (s *solver) shortly(ranks []int) string {
+	text := s.named(ranks)
+	if len(text) <= longestNames {
+		return units.Plural(len(ranks), "rank") + " " + text
+	}
+	if len(s.first) < 2 {
+		return units.Counted(len(ranks), "rank")
+	}
+	in := make([]int, len(s.first))
+	for _, r := range ranks {
+		w, _ := s.worldOf(r)
+		in[w]++
+	}
+	var list []string
+	for w, n := range in {
+		if n > 0 {
+			list = append(list, fmt.Sprintf("%s of world %d", units.Counted(n, "rank"), w))
+		}
+	}
+	return strings.Join(list, ", ")
+}
 
 // missing says what of the run is not in the program.
 func (s *solver) missing() (why []string) {
@@ -18,7 +46,7 @@ func (s *solver) missing() (why []string) {
 		}
 	}
 	if len(ranks) < s.size {
-		why = append(why, fmt.Sprintf("Of %d of %d ranks there is no sequence of calls: rules hold for the others.", s.size-len(ranks), s.size))
+		why = append(why, fmt.Sprintf("Of %d of %d ranks there is no sequence of calls: rules hold for the others (%s).", s.size-len(ranks), s.size, s.shortly(sorted(ranks))))
 	}
 	if s.figures.Lost > 0 {
 		why = append(why, fmt.Sprintf("Of some of the time of %d of %d threads there are no records of calls: what is not seen there is taken for what was not done.", s.figures.Lost, threads))

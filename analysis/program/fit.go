@@ -35,7 +35,7 @@ func (s *solver) fit(v index, u, c set, state []int) (list []*When) {
 		}
 	}
 	if yes, no, apart := sides(seen); apart {
-		list = expressions(yes, no)
+		list = slices.DeleteFunc(expressions(yes, no), func(w *When) bool { return w.byTwo(len(yes), len(no)) })
 		if len(list) == 0 && v.name != numberOfExecutions {
 			list = few(yes, no)
 		}
@@ -195,6 +195,15 @@ func expressions(yes, no []int64) (list []*When) {
 		}
 	}
 	return list
+}
+
+// byTwo reports whether a condition on a remainder follows from two trips alone, and they are not the first, second or
+// last of each period: any two trips have a period.
+func (w *When) byTwo(yes, no int) bool {
+	if w.Kind == WhenEvery && yes == 2 || w.Kind == WhenNotEvery && no == 2 {
+		return w.Offset > 1 && w.Offset < w.Period-1
+	}
+	return false
 }
 
 // few lists the trips of a condition that holds in few of them, or in all but a few.

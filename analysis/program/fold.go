@@ -233,10 +233,3 @@ func chains(list []*Node) func(yield func([]*Node) bool) {
 		}
 	}
 }
-
-// Folded reports whether MPI calls were summed up.
-func (p *Program) Folded() bool {
-	folded := false
-	Walk(p.Body, func(n *Node, _ []*Node) { folded = folded || n.Kind == KindOther && n.Count > 0 })
-	return folded
-}

@@ -81,10 +81,10 @@ func (l *layout) directly(p, q uint32) (fork, bool) {
 
 // tail reports whether q is of a tail call: the function that was called at a site has jumped to another one at its
 // end, so that this one returns to that site too. Where the machine code of that function is known its tail calls are
-// on the call paths.
+// on the call paths, if these are not unclear.
 func (l *layout) tail(p, q uint32, depth int) bool {
 	a, b := &l.paths[p], &l.paths[q]
-	if depth+1 < len(a.sites) && l.functions[l.sites[a.sites[depth+1]].function].by == ByCode {
+	if !b.unclear && depth+1 < len(a.sites) && l.functions[l.sites[a.sites[depth+1]].function].by == ByCode {
 		return false
 	}
 	return a.sites[depth] == b.sites[depth] && a.calls[depth] != b.calls[depth] && depth+1 < len(a.sites) && depth+1 == len(b.sites)

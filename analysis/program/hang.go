@@ -70,6 +70,9 @@ func (in *Input) apart() (*Input, error) {
 	found = slices.Compact(found)
 	out := *in
 	out.Paths, out.Threads = slices.Clone(in.Paths), slices.Clone(in.Threads)
+	for i := range out.Paths {
+		out.Paths[i].several = out.Paths[i].several && !hangs[i]
+	}
 	number := make(map[hanging]uint32)
 	for k, h := range found {
 		p := in.Paths[h.Path]
@@ -83,11 +86,15 @@ func (in *Input) apart() (*Input, error) {
 				break
 			}
 		}
-		p.Whole, p.origin = true, h.Path+1
+		p.Whole, p.several, p.origin = true, false, uint32(in.number(h.Path))+1
 		number[h] = uint32(len(out.Paths))
 		out.Paths = append(out.Paths, p)
 	}
-	workers.Every(sizes, in.Workers, func(k int) { out.Threads[list[k]] = in.numbered(list[k], hangs, after, number) })
+	workers.Every(sizes, in.Workers, func(k int) {
+		calls := slices.Clone(in.Threads[list[k]].Calls.Path)
+		in.eachHanging(list[k], hangs, after, func(call int, h hanging) { calls[call] = number[h] })
+		out.Threads[list[k]] = in.numbered(list[k], calls)
+	})
 	return &out, nil
 }
 
@@ -104,12 +111,11 @@ func (in *Input) eachHanging(thread int, hangs []bool, after []int32, with func(
 	}
 }
 
-// numbered is a thread whose calls and bursts have the numbers of paths that are apart.
-func (in *Input) numbered(thread int, hangs []bool, after []int32, number map[hanging]uint32) Thread {
+// numbered is a thread whose calls have other paths, and its bursts those of the calls round them.
+func (in *Input) numbered(thread int, calls []uint32) Thread {
 	t := in.Threads[thread]
 	old := t.Calls.Path
-	t.Calls.Path = slices.Clone(old)
-	in.eachHanging(thread, hangs, after, func(call int, h hanging) { t.Calls.Path[call] = number[h] })
+	t.Calls.Path = calls
 	b := &t.Bursts
 	if b.StartNS == nil || t.Calls.ExitNS == nil {
 		return t

@@ -84,6 +84,7 @@ func (w *writer) trips(t *Trips) {
 	w.some("by_rank", t.ByRank, t.ByRank != nil)
 	w.some("at_least", t.AtLeast, t.AtLeast)
 	w.some("at_most", t.AtMost, t.AtMost)
+	w.some("likely", t.Likely, t.Likely)
 	w.some("with_calls", t.WithCalls, t.WithCalls)
 	w.b.WriteByte('}')
 }
@@ -183,6 +184,8 @@ func (w *writer) program(p *Program, depth int) {
 	w.field("certain", Certain{rounded(p.Certain.Calls, digits), rounded(p.Certain.Time, digits)})
 	w.field("basis", p.Basis)
 	w.some("why", p.Why, len(p.Why) > 0)
+	w.some("worlds", p.Worlds, p.Worlds != nil)
+	w.some("of_ranks", p.OfRanks, p.OfRanks != nil)
 	w.body(p.Body, depth)
 	if p.Readings != nil {
 		w.readings(p.Readings)
@@ -303,6 +306,8 @@ func (w *writer) condition(n *Node) {
 	w.field("ranks", n.Ranks)
 	w.some("threads", n.Threads, n.Threads != nil)
 	w.some("ranks_text", n.RanksText, n.RanksText != "")
+	w.some("of_ranks", n.OfRanks, n.OfRanks != nil)
+	w.some("of_threads", n.OfThreads, n.OfThreads != nil)
 	w.field("when", n.When)
 	w.some("when_text", n.WhenText, n.WhenText != "")
 	w.field("happened", n.Happened)

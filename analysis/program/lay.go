@@ -25,7 +25,8 @@ type layout struct {
 	ctxOf  map[[2]int32]int32 // by context and call
 	bodyOf map[[2]int32]int32 // by context and loop
 	itemOf map[itemKey]int32
-	orders [][]int32 // by body: its items in their order
+	orders [][]int32  // by body: its items in their order
+	chains [][]uint32 // by path: those of which it is one, as calls at ends of functions are on no call path; nil = of none
 	mpi    []string
 	mpiOf  map[string]int32
 }
@@ -53,6 +54,7 @@ type site struct {
 	column   int
 	scopes   []Inlined
 	caller   bool // it stands for a caller that is not known
+	again    bool // what is called there may have called itself, see Step
 }
 
 type siteKey struct {
@@ -74,6 +76,8 @@ type path struct {
 	links []link
 	leaf  int32 // item of the MPI call
 	poll  bool
+	// unclear says that functions that end with a call may be missing.
+	unclear bool
 	// Functions of each depth that were open before: how often, in all.
 	recursion int
 }
@@ -115,9 +119,10 @@ type itemKey struct {
 // noLine, and what is below it, is the line of a call that is not known.
 const noLine = -1
 
-// lay numbers everything. pairs are the call paths that follow each other in any sequence.
-func lay(in *Input, pairs []Pair) (*layout, []string) {
-	l := &layout{
+// prepare numbers the calls of all paths, and takes over what machine code says. pairs are the call paths that follow
+// each other in any sequence.
+func prepare(in *Input, pairs []Pair) (l *layout, steps [][]Step) {
+	l = &layout{
 		siteOf: make(map[siteKey]int32), callOf: make(map[call]int32), ctxOf: make(map[[2]int32]int32),
 		bodyOf: make(map[[2]int32]int32), itemOf: make(map[itemKey]int32), mpiOf: make(map[string]int32),
 	}
@@ -129,9 +134,9 @@ func lay(in *Input, pairs []Pair) (*layout, []string) {
 		l.functions = append(l.functions, f)
 	}
 	l.functions = append(l.functions, function{}) // that nobody has written: see completed and fromOne
-	steps := l.fromOne(in, completed(in), pairs)
+	steps = l.fromOne(in, completed(in), pairs)
 	for i := range in.Paths {
-		q := path{poll: in.Paths[i].Poll}
+		q := path{poll: in.Paths[i].Poll, unclear: in.Paths[i].Unclear}
 		for k := range steps[i] {
 			q.sites = append(q.sites, l.site(&steps[i][k]))
 		}
@@ -140,6 +145,13 @@ func lay(in *Input, pairs []Pair) (*layout, []string) {
 	for i := range l.functions {
 		l.adopt(int32(i))
 	}
+	return l, steps
+}
+
+// lay numbers everything.
+func lay(in *Input, pairs []Pair) (*layout, []string) {
+	l, steps := prepare(in, pairs)
+	l.chains = in.chains()
 	var why []string
 	for refused := true; refused; {
 		l.number(in, steps)
@@ -162,7 +174,9 @@ func lay(in *Input, pairs []Pair) (*layout, []string) {
 		}
 	}
 	for i := range l.paths {
-		l.open(&l.paths[i])
+		if l.paths[i].leaf = -1; !in.Paths[i].idle {
+			l.open(&l.paths[i])
+		}
 	}
 	return l, why
 }
@@ -291,6 +305,7 @@ func (l *layout) site(s *Step) int32 {
 		f := &l.functions[s.Function]
 		f.sites = append(f.sites, n)
 	}
+	l.sites[n].again = l.sites[n].again || s.Again
 	return n
 }
 
@@ -352,7 +367,6 @@ func (f *function) relate(loops []Loop, of []int, follows [][]byte) {
 // open lists the bodies that are open at the call of a path.
 func (l *layout) open(p *path) {
 	if len(p.calls) == 0 {
-		p.leaf = -1
 		return
 	}
 	ctx := int32(-1)

@@ -3,6 +3,7 @@ package program
 import (
 	"cmp"
 	"fmt"
+	"slices"
 )
 
 // A unit is items that come together: one, or those that lie in one function that the compiler has put there.
@@ -10,6 +11,7 @@ type unit struct {
 	items []int32
 	scope *Inlined
 	set   set
+	of    set // executions in question that got there
 }
 
 // body makes the lines of a body, under so many loops, and inside so many inlined functions.
@@ -69,40 +71,34 @@ func (s *solver) scopesOf(i int32) []Inlined {
 // lines makes those of some items of a body, for the executions u of it.
 func (s *solver) lines(b int32, u set, items []int32, at place) (list []*Node) {
 	units := s.units(u, items, at.scopes)
-	branches := s.nested(b, u, branchesOf(u, units))
+	branches := s.nested(b, branchesOf(units))
 	for i := 0; i < len(branches); {
 		x := branches[i]
-		if x.set.empty() {
-			var inside []int32
-			for _, z := range units[x.from:x.to] {
-				inside = append(inside, z.items...)
-			}
-			list = append(list, s.cut(b, u, inside, at)...)
-			i++
-			continue
-		}
-		if x.set.equal(u) {
+		if x.set.equal(x.of) {
 			var always []*Node
 			for _, n := range units[x.from:x.to] {
-				always = append(always, s.unit(b, u, n, at)...)
+				always = append(always, s.unit(b, n, at)...)
 			}
-			list = append(list, s.rolled(always, s.times(u))...)
+			list = append(list, s.rolled(always, s.times(x.of))...)
 			i++
 			continue
 		}
 		// How many exclude each other, and together are always: an IF with its ELSE.
 		together, n := x.set, 1
-		for i+n < len(branches) && together.apart(branches[i+n].set) && !branches[i+n].set.empty() && !together.equal(u) {
+		for i+n < len(branches) && together.apart(branches[i+n].set) && !together.equal(x.of) {
 			together = together.or(branches[i+n].set)
 			n++
 		}
-		if !together.equal(u) || n == 1 {
+		if !together.equal(x.of) {
 			n = 1
 		}
 		ruled := true
 		for k := range n {
 			y := branches[i+k]
-			node := s.condition(b, u, y.set, k > 0, k == n-1 && n > 1 && ruled)
+			node := s.condition(b, x.of, y.set, k > 0, k == n-1 && n > 1 && ruled)
+			if k == 0 {
+				node.Note = s.endsBefore(u, x.of)
+			}
 			if unknown := node.When != nil && node.When.Kind == WhenUnknown; unknown && ruled && k == n-1 && n > 1 {
 				node.When, node.By = nil, s.by(b) // whenever those before it do not
 			} else if unknown {
@@ -118,21 +114,6 @@ func (s *solver) lines(b int32, u set, items []int32, at place) (list []*Node) {
 		i += n
 	}
 	return list
-}
-
-// cut makes the lines of items that were executed only where a sequence was cut. The executions that were cut count for
-// them: without these there would be nothing that a condition could say.
-func (s *solver) cut(b int32, u set, items []int32, at place) []*Node {
-	always := u.equal(s.universe(b))
-	s.whole = true
-	defer func() { s.whole = false }()
-	if always {
-		u = s.universe(b)
-	}
-	for _, i := range items {
-		u = u.or(s.in(i))
-	}
-	return s.lines(b, u, items, at)
 }
 
 // times is how many executions a set has on all ranks.
@@ -157,7 +138,7 @@ func (s *solver) units(u set, items []int32, scopes int) (units []unit) {
 			units[k].set = units[k].set.or(c)
 			continue
 		}
-		units = append(units, unit{items: []int32{i}, scope: scope, set: c})
+		units = append(units, unit{items: []int32{i}, scope: scope, set: c, of: s.reached(u, i)})
 	}
 	return units
 }
@@ -172,11 +153,14 @@ func (s *solver) condition(b int32, u, c set, behind, closes bool) *Node {
 	node.Of, node.Happened = s.times(u), s.times(c)
 	r := s.rule(b, u, c)
 	if !r.known {
-		if other, threads := s.byThread(b, u, c); threads != nil {
-			r, node.Threads = other, threads
+		if other, threads, of := s.byThread(b, u, c); threads != nil {
+			r, node.Threads, node.OfThreads = other, threads, of
 		}
 	}
 	node.Ranks, node.RanksText, node.When, node.WhenText = r.ranks, r.text, r.when, r.words
+	if node.Ranks != nil {
+		node.OfRanks = s.ranksOf(u)
+	}
 	if !r.known {
 		node.When = &When{Kind: WhenUnknown}
 		node.By = BySequence
@@ -188,7 +172,7 @@ func (s *solver) condition(b int32, u, c set, behind, closes bool) *Node {
 }
 
 // unit makes the lines of what comes together.
-func (s *solver) unit(b int32, u set, x unit, at place) (list []*Node) {
+func (s *solver) unit(b int32, x unit, at place) (list []*Node) {
 	if x.scope != nil {
 		node := &Node{Kind: KindCall, Function: x.scope.Function, File: x.scope.CallFile, Line: x.scope.CallLine, Inlined: true}
 		list = append(list, s.busyNode(b, x.items[0])...)
@@ -215,7 +199,10 @@ func (s *solver) unit(b int32, u set, x unit, at place) (list []*Node) {
 	case y.inner < 0:
 		return append(list, s.mpiNode(node, i))
 	case y.again:
-		node.Kind, node.Function, node.Count = KindRecursion, s.nameOf(c.callee), s.happened(i)
+		node.Kind, node.Function = KindRecursion, s.nameOf(c.callee)
+		if !s.abridged()[int(c.callee)] {
+			node.Count = s.happened(i)
+		}
 		return append(list, node)
 	}
 	if s.rest(i) {
@@ -252,7 +239,9 @@ func (s *solver) nameOf(function int32) string {
 func (s *solver) mpiNode(node *Node, i int32) *Node {
 	node.Kind, node.Function = KindMPI, s.lay.mpi[^s.lay.calls[s.lay.items[i].call].callee]
 	for _, p := range s.paths[i] {
-		node.Paths = append(node.Paths, s.input.number(uint32(p)))
+		if n := s.input.number(uint32(p)); !slices.Contains(node.Paths, n) {
+			node.Paths = append(node.Paths, n)
+		}
 		c := &s.figures.Calls[p]
 		node.Count += c.Count
 		node.MPINS += c.NS

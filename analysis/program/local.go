@@ -56,6 +56,12 @@ func Build(in *Input) (*Structure, error) {
 	if err := s.sum(); err != nil {
 		return nil, err
 	}
+	if chosen := s.input.chosen(s.used(), s.figures.Pairs); chosen != s.input {
+		s.input = chosen
+		if err := s.sum(); err != nil {
+			return nil, err
+		}
+	}
 	s.input = s.input.inMain(s.figures.Pairs)
 	used := s.used()
 	var err error
@@ -88,8 +94,9 @@ func (s *Structure) layOut() error {
 	return s.group()
 }
 
-// used is the input without the call paths that no thread has, and without the machine code of functions of which call
-// paths have lost calls: it would take what comes at several depths for trips of a loop round the recursion.
+// used is the input without the call paths that no thread has, but for what those that threads have may be as well, and
+// without the machine code of functions of which call paths have lost calls: it would take what comes at several depths
+// for trips of a loop round the recursion.
 func (s *Structure) used() *Input {
 	in := *s.input
 	in.Paths = slices.Clone(in.Paths)
@@ -100,8 +107,12 @@ func (s *Structure) used() *Input {
 	for i := range s.figures.Bursts {
 		use[s.figures.Bursts[i].Before], use[s.figures.Bursts[i].After] = true, true
 	}
-	for i := range in.Paths {
-		if !use[i] {
+	for i, list := range in.chains() {
+		switch {
+		case use[i]:
+		case !in.WithoutCode && slices.ContainsFunc(list, func(p uint32) bool { return use[p] }):
+			in.Paths[i].idle = true
+		default:
 			in.Paths[i] = Path{}
 		}
 	}

@@ -20,8 +20,10 @@ func (s *solver) loop(i int32, at place) []*Node {
 		node.Function = s.scopesOf(i)[scopes-1].Function
 	}
 	busy, round := s.busy, at
-	if s.joined[x.inner] != nil {
+	d := s.joined[x.inner]
+	if d != nil {
 		s.busy = maps.Clone(busy)
+		s.suppose(d, true)
 	}
 	if node.Trips.Most > 1 && !node.Trips.AtLeast && !node.Trips.AtMost { // else conditions cannot count them
 		node.Variable = variableNames[min(at.loops, len(variableNames)-1)]
@@ -29,14 +31,19 @@ func (s *solver) loop(i int32, at place) []*Node {
 		at.loops++
 	}
 	node.Body = s.body(x.inner, at.loops, scopes)
-	if d := s.joined[x.inner]; d != nil && !spoken(node.Body, s.entries(i) >= enoughEntries) {
-		// Nothing speaks for this way to divide the calls into trips: no condition is said of them.
-		delete(s.joined, x.inner)
-		s.busy = busy
-		s.bound(x.inner, d)
-		delete(s.names, x.inner)
-		clear(s.vars)
-		return s.loop(i, round)
+	node.Trips.Likely = s.likely[x.inner] && node.Variable != ""
+	if d != nil {
+		evidence := speaks(node, s.entries(i) >= enoughEntries)
+		if evidence == nothing { // no condition is said of these trips
+			delete(s.joined, x.inner)
+			s.busy = busy
+			s.suppose(d, false)
+			s.bound(x.inner, d)
+			delete(s.names, x.inner)
+			clear(s.vars)
+			return s.loop(i, round)
+		}
+		node.Trips.Likely = node.Trips.Likely || evidence == regularity || len(d.inner) > 0
 	}
 	if last := len(node.Body) - 1; s.merges(x) && last >= 0 && node.Body[last].Kind == KindLoop {
 		node.Body[last].StandsFor = max(node.Body[last].StandsFor, 1) + 1
@@ -60,9 +67,16 @@ func (s *solver) entries(i int32) int {
 	return least
 }
 
-// spoken reports whether what happens in a loop speaks for its trips: there are conditions on them, by remainders, or
-// by others if it was entered often; and none that a few trips could have by chance.
-func spoken(list []*Node, often bool) bool {
+// What speaks for the trips into which calls were divided.
+const (
+	nothing    = iota
+	regularity // they are as many each time, and nothing in them has a condition on trips
+	rules      // conditions on them hold
+)
+
+// speaks finds what in a loop speaks for its trips: conditions by remainders, or by others if it was entered often, and
+// none that a few trips could have by chance.
+func speaks(loop *Node, often bool) int {
 	found, weak := false, false
 	var walk func(list []*Node)
 	walk = func(list []*Node) {
@@ -76,8 +90,16 @@ func spoken(list []*Node, often bool) bool {
 			}
 		}
 	}
-	walk(list)
-	return found && !weak
+	walk(loop.Body)
+	switch {
+	case weak:
+		return nothing
+	case found:
+		return rules
+	case loop.Trips.Kind == TripsConstant && loop.Trips.Most > 1:
+		return regularity
+	}
+	return nothing
 }
 
 // merges reports whether a loop never went round and holds nothing but one other loop: they are one in the data.

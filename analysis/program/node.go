@@ -13,9 +13,13 @@ type Program struct {
 	Certain Certain `json:"certain"`
 	// Basis is how loops were found: "code" (where the machine code of functions was there), "order", or "sequence": by
 	// how often calls repeat, and when.
-	Basis string   `json:"basis"`
-	Why   []string `json:"why,omitempty"` // what is not known or left out, a sentence each
-	Body  []*Node  `json:"body"`
+	Basis string `json:"basis"`
+	// Worlds are the numbers of ranks of each, where there are several (MPI_Comm_spawn). OfRanks are the ranks of which
+	// there are calls; nil = all.
+	Worlds  []int    `json:"worlds,omitempty"`
+	OfRanks RankList `json:"of_ranks,omitempty"`
+	Why     []string `json:"why,omitempty"` // what is not known or left out, a sentence each
+	Body    []*Node  `json:"body"`
 	// Readings are other ways to find the loops of the same calls; nil = not known.
 	Readings *Readings `json:"readings,omitempty"`
 
@@ -73,9 +77,13 @@ type Node struct {
 	// Conditions. An if without Ranks and When is "always" on some part that has no rule: When.Kind is "unknown".
 	Ranks     RankList `json:"ranks,omitempty"`      // on which ranks, sorted; nil = on all
 	RanksText string   `json:"ranks_text,omitempty"` // "rank % 2 == 1"
-	When      *When    `json:"when,omitempty"`       // in which trips; nil = in all
-	WhenText  string   `json:"when_text,omitempty"`  // "i % 10 == 0"
-	Happened  int64    `json:"happened,omitempty"`   // over all ranks
+	// OfRanks are the ranks that got to a condition with Ranks; nil = those of the condition round it, or of the program.
+	// OfThreads are the numbers of the threads of these that did, where Threads says more.
+	OfRanks   RankList `json:"of_ranks,omitempty"`
+	OfThreads []int    `json:"of_threads,omitempty"`
+	When      *When    `json:"when,omitempty"`      // in which trips; nil = in all
+	WhenText  string   `json:"when_text,omitempty"` // "i % 10 == 0"
+	Happened  int64    `json:"happened,omitempty"`  // over all ranks
 	Of        int64    `json:"of,omitempty"`
 	Else      bool     `json:"else,omitempty"` // it stands behind the if, or else-if, that it excludes
 
@@ -146,6 +154,8 @@ type Trips struct {
 	// begins: there may have been more trips, or more entries of fewer.
 	AtLeast bool `json:"at_least,omitempty"`
 	AtMost  bool `json:"at_most,omitempty"`
+	// Likely: so it is here too, but with these trips, and no others, what happens in them is regular.
+	Likely bool `json:"likely,omitempty"`
 	// WithCalls: a trip can make no call. Such trips are not seen and not counted.
 	WithCalls bool `json:"with_calls,omitempty"`
 }

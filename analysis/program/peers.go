@@ -2,6 +2,7 @@ package program
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -28,6 +29,25 @@ const (
 	// OtherPeers stands for all peers that are not known one by one.
 	OtherPeers = -3
 )
+
+// What texts of each kind look like.
+var peerForms = map[string]*regexp.Regexp{
+	peerConstant:  regexp.MustCompile(`^(\d+(, or none)?|MPI_PROC_NULL)$`),
+	peerOffset:    regexp.MustCompile(`^rank([+-]\d+)?(, or none)?$`),
+	peerRing:      regexp.MustCompile(`^\(rank([+-]\d+)?\) mod size(, or none)?$`),
+	peerXor:       regexp.MustCompile(`^rank\^\d+(, or none)?$`),
+	peerMirror:    regexp.MustCompile(`^size-1-rank(, or none)?$`),
+	peerGrid:      regexp.MustCompile(`^[+-]1 in dimension \d of \d+(×\d+)+(, periodic)?(, or none)?$`),
+	peerTranspose: regexp.MustCompile(`^transpose of (\d+)×(\d+)(, or none)?$`),
+	peerEach:      regexp.MustCompile(`^each (other rank|of .+)$`),
+	peerTable:     regexp.MustCompile(`^\d+[→←]`),
+}
+
+// fits reports whether a text is one of its kind.
+func (p *Peer) fits() bool {
+	form, ok := peerForms[p.Kind]
+	return ok && form.MatchString(p.Text)
+}
 
 // procNull is the peer that stands for none.
 const procNull = -1
@@ -91,12 +111,27 @@ func (s *solver) moved(n *Node) {
 	if !known {
 		return
 	}
+	if s.input.AllMoved && moves(n.Function) {
+		for _, t := range s.callers(n.Paths) {
+			r := s.input.Threads[t].Rank
+			for _, by := range ways {
+				if by != nil && by[r] == nil {
+					by[r] = []int{procNull}
+				}
+			}
+		}
+	}
 	for way, by := range ways {
 		if by == nil {
 			continue
 		}
+		several := others[way]
 		for _, list := range by {
 			slices.Sort(list)
+			several = several || len(list) > 1
+		}
+		if several && slices.ContainsFunc(n.Paths, s.divided) {
+			continue // which of them are those of this line is not known
 		}
 		p := peersOf(by, size, others[way])
 		if p.Way = []string{wayTo, wayFrom}[way]; p.Kind == peerTable && way == 1 {
@@ -104,6 +139,29 @@ func (s *solver) moved(n *Node) {
 		}
 		peers = append(peers, p)
 	}
+}
+
+// callers are the threads that make calls of some paths.
+func (s *solver) callers(paths []int) (threads []int32) {
+	if s.leaves == nil {
+		s.leaves = make(map[int][]int32)
+		for leaf, list := range s.paths {
+			for _, p := range list {
+				n := s.input.number(uint32(p))
+				s.leaves[n] = append(s.leaves[n], leaf)
+			}
+		}
+	}
+	for _, p := range paths {
+		for _, leaf := range s.leaves[p] {
+			for g := range s.groups {
+				if s.groups[g].Tree.Came[leaf].len() > 0 {
+					threads = append(threads, s.groups[g].Threads...)
+				}
+			}
+		}
+	}
+	return threads
 }
 
 // sizeOf is how many ranks the world of a thread has.
@@ -153,26 +211,25 @@ func peersOf(by map[int][]int, size int, others bool) Peer {
 	first := ranks[slices.IndexFunc(ranks, func(r int) bool { _, ok := peer[r]; return ok })]
 	d := peer[first] - first
 	mod := func(x, n int) int { return (x%n + n) % n }
-	type form struct {
-		kind, text string
-		rule       func(r int) int
-	}
-	var forms []form
+	var forms []peerForm
 	if len(peer) == 1 && len(by) == 1 || holds(func(int) int { return peer[first] }) {
-		forms = append(forms, form{peerConstant, fmt.Sprint(peer[first]), func(int) int { return peer[first] }})
+		forms = append(forms, peerForm{peerConstant, fmt.Sprint(peer[first]), func(int) int { return peer[first] }})
 	}
-	forms = append(forms, form{peerOffset, "rank" + signed(d), func(r int) int { return r + d }})
+	forms = append(forms, peerForm{peerOffset, "rank" + signed(d), func(r int) int { return r + d }})
+	if isFew(len(peer), size) {
+		return firstOf(forms, holds, null, Peer{Kind: peerTable, Text: table(by, ranks)})
+	}
 	for _, c := range []int{mod(d, size), mod(d, size) - size} {
 		if c >= -size/2 && c <= size/2 {
-			forms = append(forms, form{peerRing, fmt.Sprintf("(rank%s) mod size", signed(c)), func(r int) int { return mod(r+c, size) }})
+			forms = append(forms, peerForm{peerRing, fmt.Sprintf("(rank%s) mod size", signed(c)), func(r int) int { return mod(r+c, size) }})
 		}
 	}
-	forms = append(forms, form{peerXor, fmt.Sprintf("rank^%d", peer[first]^first), func(r int) int { return r ^ (peer[first] ^ first) }})
-	forms = append(forms, form{peerMirror, "size-1-rank", func(r int) int { return size - 1 - r }})
+	forms = append(forms, peerForm{peerXor, fmt.Sprintf("rank^%d", peer[first]^first), func(r int) int { return r ^ (peer[first] ^ first) }})
+	forms = append(forms, peerForm{peerMirror, "size-1-rank", func(r int) int { return size - 1 - r }})
 	for a := 2; a*a <= size; a++ {
 		// Of all ranks, or of the first ones, that a square grid has.
 		if n := len(ranks); a*a == size || a*a == n && ranks[n-1] == n-1 {
-			forms = append(forms, form{peerTranspose, fmt.Sprintf("transpose of %d×%d", a, a), func(r int) int { return r%a*a + r/a }})
+			forms = append(forms, peerForm{peerTranspose, fmt.Sprintf("transpose of %d×%d", a, a), func(r int) int { return r%a*a + r/a }})
 		}
 	}
 	for _, grid := range factorisations(size) {
@@ -193,10 +250,21 @@ func peersOf(by map[int][]int, size int, others bool) Peer {
 				if null {
 					periodic = ""
 				}
-				forms = append(forms, form{peerGrid, text + periodic, rule})
+				forms = append(forms, peerForm{peerGrid, text + periodic, rule})
 			}
 		}
 	}
+	return firstOf(forms, holds, null, Peer{Kind: peerTable, Text: table(by, ranks)})
+}
+
+// A peerForm is an expression, and the peer of each rank that it says.
+type peerForm struct {
+	kind, text string
+	rule       func(r int) int
+}
+
+// firstOf is the first form that holds, else a table; null says that some ranks have no peer.
+func firstOf(forms []peerForm, holds func(rule func(r int) int) bool, null bool, table Peer) Peer {
 	for _, f := range forms {
 		if holds(f.rule) {
 			p := Peer{Kind: f.kind, Text: f.text}
@@ -206,8 +274,12 @@ func peersOf(by map[int][]int, size int, others bool) Peer {
 			return p
 		}
 	}
-	return Peer{Kind: peerTable, Text: table(by, ranks)}
+	return table
 }
+
+// isFew reports whether so few ranks have a peer, of more that there are, that some form holds for them by chance: a
+// table says as much.
+func isFew(ranks, size int) bool { return ranks <= 2 && size > 2 }
 
 func signed(d int) string {
 	if d == 0 {
@@ -262,6 +334,9 @@ func manyPeers(by map[int][]int, ranks []int, size int) Peer {
 	}
 	// The same distances from each rank.
 	for _, ring := range []bool{false, true} {
+		if ring && isFew(len(by), size) {
+			return Peer{Kind: peerTable, Text: table(by, ranks)}
+		}
 		distances := func(r int) []int {
 			var list []int
 			for _, p := range by[r] {
@@ -281,7 +356,7 @@ func manyPeers(by map[int][]int, ranks []int, size int) Peer {
 		if !slices.ContainsFunc(ranks, func(r int) bool { return !slices.Equal(distances(r), first) }) {
 			var parts []string
 			for _, d := range first {
-				parts = append(parts, fmt.Sprintf("%+d", d))
+				parts = append(parts, signed(d))
 			}
 			text := "each of rank" + strings.Join(parts, ", rank")
 			if ring {
@@ -306,7 +381,11 @@ func manyPeers(by map[int][]int, ranks []int, size int) Peer {
 	if first := bits(ranks[0]); first != nil && !slices.ContainsFunc(ranks, func(r int) bool { return !slices.Equal(bits(r), first) }) {
 		var parts []string
 		for _, x := range first {
-			parts = append(parts, fmt.Sprintf("rank^%d", x))
+			if x == 0 {
+				parts = append(parts, "rank")
+			} else {
+				parts = append(parts, fmt.Sprintf("rank^%d", x))
+			}
 		}
 		return Peer{Kind: peerEach, Text: "each of " + strings.Join(parts, ", ")}
 	}

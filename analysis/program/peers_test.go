@@ -24,6 +24,22 @@ func TestPeersOf(t *testing.T) {
 			t.Errorf("%q, want %q", p.Text, want)
 		}
 	}
+	// Of two ranks of several a table says as much as most forms, and more clearly.
+	for want, by := range map[string]map[int][]int{
+		"0→1; 1→0":                        {0: {1}, 1: {0}},
+		"0→1; 7→0":                        {0: {1}, 7: {0}},
+		"rank+1":                          {2: {3}, 5: {6}},
+		"6":                               {2: {6}, 5: {6}},
+		"2→3 6; 3→2 7":                    {2: {3, 6}, 3: {2, 7}},
+		"each of rank-1, rank+1":          {2: {1, 3}, 5: {4, 6}},
+		"each of rank, rank+1":            {2: {2, 3}, 5: {5, 6}, 6: {6, 7}},
+		"each of rank, rank^3":            {0: {0, 3}, 1: {1, 2}, 2: {1, 2}},
+		"each of (rank, rank+1) mod size": {2: {2, 3}, 5: {5, 6}, 7: {0, 7}},
+	} {
+		if p := peersOf(by, 8, false); p.Text != want || !p.fits() {
+			t.Errorf("%+v, want %q", p, want)
+		}
+	}
 	// The first ranks are no square grid if one of them is not among them.
 	if p := peersOf(map[int][]int{0: {0}, 1: {2}, 2: {1}, 4: {4}}, 7, false); p.Kind != peerTable {
 		t.Errorf("%+v", p)

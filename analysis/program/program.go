@@ -34,6 +34,8 @@ type Input struct {
 	Team team.Threads
 	// Sampled says that messages of Moved are not all that there were, CollectivesSampled the same of collective calls.
 	Sampled, CollectivesSampled bool
+	// AllMoved says that Moved has all that each call moves: one that sends or receives nothing had no partner.
+	AllMoved bool
 	// WithoutCode has loops found by the order of lines, whatever the machine code says.
 	WithoutCode bool
 }
@@ -55,6 +57,10 @@ type Function struct {
 type Path struct {
 	MPI   string // "" = not known
 	Steps []Step // calls, outermost first; the last one calls MPI
+	// Others are what Steps may be as well: functions that end with a call, which is a jump then, are on no call path, and
+	// their machine code allows several. Unclear says that it may be none of them.
+	Others  [][]Step
+	Unclear bool
 	// Lost says that there is no call path: where the call is is not known.
 	Lost bool
 	// Whole says that the first step is in the function in which the thread began, or in the main function.
@@ -65,6 +71,8 @@ type Path struct {
 	Recursion int
 
 	origin uint32 // of one that was made of another one: the number of that, plus 1
+	// several says that it is one of those that a call path may be, idle that no thread has it then.
+	several, idle bool
 }
 
 // A Step is a call on a path.
@@ -74,6 +82,9 @@ type Step struct {
 	File     string // of the line, in the source of the last of Scopes, else of the function
 	Line     int
 	Scopes   []Inlined // what is inlined round the call, outermost first
+	// Again says that what is called may have called itself at its end: then call paths have it as if it had been called
+	// here.
+	Again bool
 }
 
 // A Thread is what one thread did. One of which another member has the columns has none here.

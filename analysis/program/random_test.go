@@ -2,6 +2,7 @@ package program_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,6 +68,9 @@ func TestDrawnPrograms(t *testing.T) {
 				if err := made.Check(); err != nil {
 					t.Fatal(err)
 				}
+				if differs := made.Texts(); differs != "" {
+					t.Fatal(differs)
+				}
 				if faults := p.Check(made.Body); faults != nil {
 					t.Fatal(strings.Join(faults, "\n"))
 				}
@@ -97,8 +101,28 @@ func TestDrawnProgramsThatAreCut(t *testing.T) {
 		if err := made.Write(&b); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := program.Read(b.Bytes()); err != nil {
+		back, err := program.Read(b.Bytes())
+		if err != nil {
 			t.Fatalf("%v in\n%s", err, b.Bytes())
+		}
+		if differs := back.Texts(); differs != "" {
+			t.Fatalf("%s in\n%s", differs, b.Bytes())
+		}
+		for i := range in.Threads {
+			x, k := &in.Threads[i], 0
+			err := made.Evaluate(x.Rank, x.Thread, func(n *program.Node) bool {
+				if k == len(x.Calls.Path) && x.Cut {
+					return false
+				}
+				if k == len(x.Calls.Path) || !slices.Contains(n.Paths, int(x.Calls.Path[k])) {
+					t.Fatalf("rank %d: call %d of %d is %s in\n%s", x.Rank, k, len(x.Calls.Path), n.Function, b.Bytes())
+				}
+				k++
+				return true
+			})
+			if err == nil && k < len(x.Calls.Path) {
+				t.Fatalf("rank %d: %d calls of %d in\n%s", x.Rank, k, len(x.Calls.Path), b.Bytes())
+			}
 		}
 	})
 }

@@ -9,13 +9,24 @@ import (
 // Call paths have calls left out where a function calls itself deeper than is kept. Such a path stands for many depths,
 // so the loops of that function, and of no other, are those of the order of lines.
 
+// abridged are the functions of which call paths have calls left out.
+func (s *solver) abridged() map[int]bool {
+	if s.folded == nil {
+		s.folded = make(map[int]bool)
+		for i := range s.input.Paths {
+			if f := s.input.Paths[i].Recursion; f > 0 {
+				s.folded[f-1] = true
+			}
+		}
+	}
+	return s.folded
+}
+
 // deeper says of which functions the depth of calls is not known, and what else there is to say: each sentence once.
 func (s *solver) deeper(why []string) (list []string) {
 	left := make(map[int]int) // by function: the calls of it that are on paths at most where none is left out
-	for i := range s.input.Paths {
-		if f := s.input.Paths[i].Recursion; f > 0 {
-			left[f-1] = max(left[f-1], 0)
-		}
+	for f := range s.abridged() {
+		left[f] = 0
 	}
 	for i := range s.input.Paths {
 		p := &s.input.Paths[i]
@@ -29,13 +40,9 @@ func (s *solver) deeper(why []string) (list []string) {
 			}
 		}
 	}
-	functions := make(map[int]bool)
-	for f := range left {
-		functions[f] = true
-	}
-	for _, f := range sorted(functions) {
+	for _, f := range sorted(s.abridged()) {
 		name := cmp.Or(s.input.Functions[f].Name, "?")
-		text := fmt.Sprintf("Call paths do not have all calls of %s that were open where these were more than %d: at which depth a call was made is not known there, and its loops are those of the order of lines.", name, left[f])
+		text := fmt.Sprintf("Call paths do not have all calls of %s that were open where these were more than %d: at which depth a call was made, and how often it called itself, is not known there, and its loops are those of the order of lines.", name, left[f])
 		list = append(list, text)
 	}
 	for _, text := range why {

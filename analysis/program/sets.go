@@ -8,7 +8,7 @@ import (
 // A set is executions of a body, by group: bits of their numbers.
 type set [][]uint64
 
-// universe is all executions of a body. Where a sequence was cut, the one that was open is left out.
+// universe is all executions of a body.
 func (s *solver) universe(b int32) set {
 	u := make(set, len(s.groups))
 	for g := range s.groups {
@@ -20,16 +20,8 @@ func (s *solver) universe(b int32) set {
 		if n%64 != 0 {
 			u[g][len(u[g])-1] = 1<<(n%64) - 1
 		}
-		s.leaveCut(u[g], g, b)
 	}
 	return u
-}
-
-// leaveCut leaves out the execution in which a sequence was cut.
-func (s *solver) leaveCut(list []uint64, g int, b int32) {
-	if n := s.groups[g].Tree.Executions[b]; n > 1 && s.open[g][b] && !s.whole {
-		list[(n-1)/64] &^= 1 << ((n - 1) % 64)
-	}
 }
 
 // in is the executions of its body in which an item was executed.
@@ -43,20 +35,12 @@ func (s *solver) in(i int32) set {
 			c[g][n/64] |= 1 << (n % 64)
 			return true
 		})
-		s.leaveCut(c[g], g, b)
 	}
 	return c
 }
 
 func (s set) equal(o set) bool {
 	return slices.EqualFunc(s, o, func(a, b []uint64) bool { return slices.Equal(a, b) })
-}
-
-// empty reports whether no execution is in a set.
-func (s set) empty() bool {
-	return !slices.ContainsFunc(s, func(list []uint64) bool {
-		return slices.ContainsFunc(list, func(x uint64) bool { return x != 0 })
-	})
 }
 
 // within reports whether all of s is in o.

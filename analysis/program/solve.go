@@ -11,32 +11,30 @@ var variableNames = []string{"i", "j", "k", "l", "m", "p", "q", "r", "s", "t", "
 // A solver turns the tree of a run into lines.
 type solver struct {
 	*Structure
-	size  int              // ranks of all worlds
-	first []int            // rank of each world that is its first among all
-	open  []map[int32]bool // by group: bodies that were open where it was cut
-	names map[int32]string // variables of loops, by body
-	vars  map[int32][]index
-	busy  map[[2]int32]*burstSum // computing before an item of a body, by body and item
-	round map[[2]int32][][2]int  // the call paths round it
-	paths map[int32][]int        // call paths by their leaf
-	moves map[uint32][]movedSum  // by call path
-	whole bool                   // executions in which a sequence was cut count, too
+	numbering
+	open   []map[int32]bool // by group: bodies that were open where it was cut
+	names  map[int32]string // variables of loops, by body
+	vars   map[int32][]index
+	busy   map[[2]int32]*burstSum // computing before an item of a body, by body and item
+	round  map[[2]int32][][2]int  // the call paths round it
+	paths  map[int32][]int        // call paths by their leaf
+	folded map[int]bool           // functions of which call paths have calls left out; nil = not asked for yet
+	leaves map[int][]int32        // leaves by call path; nil = not asked for yet
+	moves  map[uint32][]movedSum  // by call path
+	never  map[int32][]execution  // by item: in which executions of its body a sequence ended before it
 
 	counted map[int32]bool   // bodies of functions that may have been called more often
 	atLeast map[int32]bool   // bodies of loops of which the calls do not show all trips
 	atMost  map[int32]bool   // bodies of loops of which the calls do not show all entries
-	joined  map[int32]*doubt // of bodies of loops of which what is taken for one trip may be several, if no rule speaks for it
+	joined  map[int32]*doubt // of bodies of loops of which what is taken for one trip may be several, if nothing speaks for it
+	likely  map[int32]bool   // bodies of loops that share trips with the one round them as is likely
 }
 
 // Solve makes the program of a structure: the same for every member of a team.
 func (s *Structure) Solve() *Program {
 	v := &solver{
-		Structure: s, names: make(map[int32]string), vars: make(map[int32][]index),
+		Structure: s, numbering: numberingOf(s.input.Worlds), names: make(map[int32]string), vars: make(map[int32][]index),
 		busy: make(map[[2]int32]*burstSum), round: make(map[[2]int32][][2]int), paths: make(map[int32][]int), moves: make(map[uint32][]movedSum),
-	}
-	for _, n := range s.input.Worlds {
-		v.first = append(v.first, v.size)
-		v.size += n
 	}
 	v.open = make([]map[int32]bool, len(s.groups))
 	for g := range s.groups {
@@ -54,17 +52,25 @@ func (s *Structure) Solve() *Program {
 		v.moves[m.Path] = append(v.moves[m.Path], m)
 	}
 	s.lay.ordered()
+	v.unreached()
 	v.compute()
 	v.doubt()
 	p := &Program{
-		Format: Format, Ranks: v.size, Basis: ByOrder, Why: slices.Concat(v.worlds(), v.missing(), v.deeper(s.why)), Uncoded: v.uncoded(), Pathless: v.pathless(),
+		Format: Format, Ranks: v.size, Basis: ByOrder, Why: slices.Concat(v.worlds(), v.missing(), v.unsure(), v.deeper(s.why)), Uncoded: v.uncoded(), Pathless: v.pathless(),
 	}
 	for i := range s.lay.functions {
 		if s.lay.functions[i].by == ByCode {
 			p.Basis = ByCode
 		}
 	}
+	if len(v.sizes) > 1 {
+		p.Worlds = v.sizes
+	}
 	p.Body = v.roots()
+	if of := v.ranksOf(nil); len(of) < v.size {
+		p.OfRanks = of
+	}
+	withoutOfRanks(p.Body, p.ofRanks())
 	if text := v.withoutPartners(p.Body); text != "" {
 		p.Why = append(p.Why, text)
 	}

@@ -2,6 +2,7 @@ package program
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -15,8 +16,8 @@ func (s *solver) member(thread int32) member {
 }
 
 // byThread finds when an item comes that some threads of a rank execute and others do not: all executions of these, or
-// those in some trips of them.
-func (s *solver) byThread(b int32, u, c set) (r rule, threads []int) {
+// those in some trips of them; of are the threads that got there.
+func (s *solver) byThread(b int32, u, c set) (r rule, threads, of []int) {
 	here := make(map[member]bool) // what gets there: whether it has the item
 	part := make(set, len(u))     // executions of the threads that have it
 	for g := range s.groups {
@@ -42,24 +43,30 @@ func (s *solver) byThread(b int32, u, c set) (r rule, threads []int) {
 	}
 	for m, has := range here { // each of these threads, of each of these ranks, and no other
 		if has != (ranks[m.rank] && numbers[m.thread]) {
-			return rule{}, nil
+			return rule{}, nil, nil
 		}
 	}
 	if len(numbers) == len(ofNumbers) {
-		return rule{}, nil
+		return rule{}, nil, nil
 	}
 	if r = s.rule(b, part, c); !r.known || r.ranks != nil {
-		return rule{}, nil
+		return rule{}, nil, nil
 	}
-	threads = sorted(numbers)
-	of := sorted(ofNumbers)
-	text := strings.ReplaceAll(rankRule(threads, of, of[len(of)-1]+1), "rank", "thread")
-	text = strings.ReplaceAll(text, "size-1", listOf(of[len(of)-1:]))
-	r.ranks, r.text = sorted(ranks), text
+	threads, of = sorted(numbers), sorted(ofNumbers)
+	r.ranks = sorted(ranks)
+	r.text = s.threadsText(r.ranks, sorted(ofRanks), threads, of)
+	return r, threads, of
+}
+
+// threadsText says in words on which threads of which ranks something is, of those that got there.
+func (s *numbering) threadsText(ranks, ofRanks, threads, of []int) string {
+	last := of[len(of)-1]
+	text := strings.ReplaceAll(rankRule(threads, of, last+1), "rank", "thread")
+	text = strings.ReplaceAll(text, "size-1", strconv.Itoa(last))
 	if len(ranks) < len(ofRanks) {
-		r.text = s.whichRanks(r.ranks, sorted(ofRanks)) + " and " + text
+		text = s.whichRanks(ranks, ofRanks) + " and " + text
 	}
-	return r, threads
+	return text
 }
 
 // each puts threads together that have the same number.

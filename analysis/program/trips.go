@@ -3,24 +3,30 @@ package program
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"moriens/analysis/moment"
 )
 
 // trips says how often a loop went round.
 func (s *solver) trips(i int32) *Trips {
+	t := s.tripsOf(i)
+	t.Expression = s.tripsText(t)
+	return t
+}
+
+func (s *solver) tripsOf(i int32) *Trips {
 	var sum moment.Sum
 	var values []int64 // of entries of which the end is known
 	t := &Trips{}
 	b := s.lay.items[i].inner
-	byRank := make(map[int]int64)
+	byRank, begun := make(map[int]int64), make(map[int]int64)
 	constant, left := true, s.left(i)
 	entries := 0
 	for g := range s.groups {
 		entries += s.groups[g].Tree.Trips[i].len()
 	}
 	values = slices.Grow(values, entries) // there may be millions
+	longest := int64(0)                   // of entries of which the end is not known: they had so many at least
 	for g := range s.groups {
 		x := &s.groups[g].Tree.Trips[i]
 		n := x.len()
@@ -30,7 +36,11 @@ func (s *solver) trips(i int32) *Trips {
 				sum.Add(v)
 			}
 			if s.open[g][b] && k == n-1 && (n > 1 || left) {
-				continue // it was cut
+				longest = max(longest, v) // it was cut
+				for _, thread := range s.groups[g].Threads {
+					begun[s.rank(thread)] = max(begun[s.rank(thread)], v)
+				}
+				continue
 			}
 			values = append(values, v)
 			for _, thread := range s.groups[g].Threads {
@@ -43,8 +53,11 @@ func (s *solver) trips(i int32) *Trips {
 		}
 	}
 	t.Entries, t.Total, t.Least, t.Most, t.Mean = sum.N, sum.Total, sum.Min, sum.Max, sum.Mean()
-	if len(values) > 0 && slices.Min(values) == slices.Max(values) {
-		t.Kind, t.Expression = TripsConstant, fmt.Sprint(values[0])
+	for r, v := range byRank {
+		constant = constant && v >= begun[r]
+	}
+	if len(values) > 0 && slices.Min(values) == slices.Max(values) && values[0] >= longest {
+		t.Kind = TripsConstant
 		return t
 	}
 	if constant {
@@ -54,15 +67,14 @@ func (s *solver) trips(i int32) *Trips {
 	}
 	if c := s.cycle(i); c != nil {
 		t.Kind, t.Cycle = TripsCycle, c
-		t.Expression = strings.Trim(strings.ReplaceAll(fmt.Sprint(c), " ", ","), "[]") + " in turn"
 		return t
 	}
 	if e := s.linear(i); e != nil {
-		t.Kind, t.Linear, t.Expression = TripsLinear, e, affine(e.Variable, e.Slope, e.Offset)
+		t.Kind, t.Linear = TripsLinear, e
 		return t
 	}
 	slices.Sort(values)
-	t.Kind, t.Expression = TripsVaries, fmt.Sprintf("%d..%d", t.Least, t.Most)
+	t.Kind = TripsVaries
 	for q := 1; q <= 3; q++ {
 		t.Quartiles = append(t.Quartiles, float64(values[min(len(values)*q/4, len(values)-1)]))
 	}
@@ -118,10 +130,12 @@ func (s *solver) cycle(i int32) []int64 {
 	for p := 2; p <= longestCycle; p++ {
 		var c []int64
 		holds, seen := true, 0
+		begun := make(map[int]int64) // by number of an entry that was cut: it had so many trips at least
 		for g := range s.groups {
 			x := &s.groups[g].Tree.Trips[i]
 			n := x.len()
-			if s.open[g][s.lay.items[i].inner] {
+			cut := n > 0 && s.open[g][s.lay.items[i].inner]
+			if cut {
 				n--
 			}
 			for k := 0; k < n && holds; k++ {
@@ -132,8 +146,17 @@ func (s *solver) cycle(i int32) []int64 {
 				holds = k%p < len(c) && c[k%p] == v
 			}
 			seen = max(seen, n)
+			if cut {
+				begun[n] = max(begun[n], int64(x.at(n)))
+			}
 		}
-		if holds && len(c) == p && seen >= 2*p {
+		if !holds || len(c) < p || seen < 2*p {
+			continue
+		}
+		for entry, trips := range begun {
+			holds = holds && trips <= c[entry%p]
+		}
+		if holds {
 			return c
 		}
 	}
@@ -149,6 +172,7 @@ func (s *solver) linear(i int32) *Linear {
 	for _, v := range s.variables(b) {
 		var x0, y0, k int64
 		n, holds := 0, true
+		var begun [][2]int64 // of entries that were cut: the trip round them, and how many trips they had at least
 		for g := range s.groups {
 			t := &s.groups[g].Tree
 			if v.values[g] == nil {
@@ -162,6 +186,7 @@ func (s *solver) linear(i int32) *Linear {
 				entry++
 				switch {
 				case cut:
+					begun = append(begun, [2]int64{x, y})
 				case n == 0:
 					x0, y0 = x, y
 					n = 1
@@ -184,7 +209,8 @@ func (s *solver) linear(i int32) *Linear {
 				break
 			}
 		}
-		if holds && n > 2 && k != 0 {
+		short := func(e [2]int64) bool { return e[1] > y0+k*(e[0]-x0) }
+		if holds && n > 2 && k != 0 && !slices.ContainsFunc(begun, short) {
 			return &Linear{v.name, k, y0 - k*x0}
 		}
 	}

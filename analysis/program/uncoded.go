@@ -32,8 +32,10 @@ func (p Pathless) String() string {
 const mostNames = 3
 
 // Names are those of the functions, of many the first ones.
-func (u Uncoded) Names() string {
-	list := u.Functions
+func (u Uncoded) Names() string { return named(u.Functions) }
+
+// named is a list in a sentence, of many the first ones.
+func named(list []string) string {
 	if n := len(list) - mostNames; n > 1 {
 		list = append(list[:mostNames:mostNames], fmt.Sprintf("%d others", n))
 	}

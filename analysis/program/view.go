@@ -43,6 +43,12 @@ func (p *Program) lastID() (last int) {
 	return last
 }
 
+// NS is the computing and MPI time of a program, on all ranks.
+func (p *Program) NS() (ns int64) {
+	Walk(p.Body, func(n *Node, _ []*Node) { ns += n.ComputeNS + n.MPINS })
+	return ns
+}
+
 // Functions are the names of all functions that are called, sorted.
 func (p *Program) Functions() []string {
 	var names []string
@@ -115,7 +121,7 @@ func branchesOn(branches []*Node, ranks []int) []*Node {
 		kept.Else = len(out) > 0
 		all := len(here) == len(ranks)
 		if all {
-			kept.Ranks, kept.RanksText = nil, ""
+			kept.Ranks, kept.OfRanks, kept.RanksText = nil, nil, ""
 		} else {
 			kept.Ranks = here
 		}

@@ -18,7 +18,10 @@ type tree struct {
 	Came       []stretches // by item: numbers of executions of its body
 	Trips      []trips     // by item; of loops
 	Depths     [][]uint16  // by body of a function that calls itself: how deep each execution was
-	Open       []int32     // of a sequence that was cut: items that were open at its end, and the call, outermost first
+	// Of a sequence that was cut: items that were open at its end, and the call, outermost first; and in which execution
+	// of its body each was.
+	Open   []int32
+	OpenIn []uint32
 }
 
 // A stretch is numbers First, First + Stride, …, so many.
@@ -55,6 +58,13 @@ func (s stretches) len() int64 {
 		n += int64(x.Count)
 	}
 	return n
+}
+
+// has reports whether a number is one of them.
+func (s stretches) has(n uint32) bool {
+	return slices.ContainsFunc(s, func(x stretch) bool {
+		return n == x.First || n > x.First && x.Stride > 0 && (n-x.First)%x.Stride == 0 && (n-x.First)/x.Stride < x.Count
+	})
 }
 
 // all yields the numbers.
@@ -233,6 +243,7 @@ func (l *layout) walk(calls []uint32, cut bool, t *turns) tree {
 			w.tree.Open = append(w.tree.Open, x.item)
 		}
 		w.tree.Open = append(w.tree.Open, p.leaf)
+		w.tree.OpenIn = slices.Clone(w.ord)
 	}
 	return *w.tree
 }

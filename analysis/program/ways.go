@@ -225,6 +225,8 @@ func (w *ways) skips(loop int) bool {
 type doubt struct {
 	inner map[int32]bool // bodies of loops in it, trips of which may be trips of it
 	same  bool           // calls were taken to be in one trip of it that may be in two
+	jump  bool           // likewise, where only what is known of the ends of functions speaks for it
+	again bool           // what was taken for a trip of it may be what a function did that called itself at its end
 }
 
 // doubts finds the bodies of loops of which the calls do not show all trips, and the bodies of functions that may have
@@ -248,6 +250,14 @@ func (l *layout) doubts(pairs []Pair) (loops map[int32]*doubt, functions map[int
 			inner = l.bodyAt(b, f.depth, f.loop)
 			level = 1 + slices.Index(chain, f.loop)
 		}
+		if l.again(p, f) >= 0 {
+			body := l.bodyAt(b, f.depth, f.loop)
+			if loops[body] == nil {
+				loops[body] = &doubt{inner: make(map[int32]bool)}
+			}
+			loops[body].again = true
+		}
+		jump := l.tail(p.From, p.To, f.depth)
 		add := func(depth, loop int) {
 			body := l.bodyAt(b, depth, loop)
 			d := loops[body]
@@ -255,6 +265,7 @@ func (l *layout) doubts(pairs []Pair) (loops map[int32]*doubt, functions map[int
 				d = &doubt{inner: make(map[int32]bool)}
 				loops[body] = d
 			}
+			d.jump = d.jump || jump
 			if inner >= 0 {
 				d.inner[inner] = true
 			} else {
@@ -280,6 +291,15 @@ func (l *layout) doubts(pairs []Pair) (loops map[int32]*doubt, functions map[int
 			}
 			from, to, level, chain = s.at, s.at, 0, w.chain(s.at, s.at)
 		}
+		jump = true
+		for _, o := range l.otherwise(p, f) {
+			for depth := f.depth; depth > o.depth; depth-- {
+				functions[l.bodyAt(b, depth, -1)] = true
+			}
+			if o.next {
+				add(o.depth, o.loop)
+			}
+		}
 	}
 	return loops, functions
 }
@@ -297,14 +317,17 @@ func (l *layout) bodyAt(p *path, depth, loop int) int32 {
 // different calls in it has these: a way that some ranks have to divide their calls otherwise the others do not have.
 func (s *solver) doubt() {
 	doubts, counted := s.lay.doubts(s.figures.Pairs)
-	s.counted, s.atLeast, s.atMost, s.joined = counted, make(map[int32]bool), make(map[int32]bool), make(map[int32]*doubt)
+	s.counted, s.atLeast, s.atMost = counted, make(map[int32]bool), make(map[int32]bool)
+	s.joined, s.likely = make(map[int32]*doubt), make(map[int32]bool)
 	for body, d := range doubts {
 		entry := s.lay.bodies[body].entry
+		s.atMost[body] = s.atMost[body] || d.again
 		switch {
+		case !d.same && len(d.inner) == 0:
 		case s.merges(&s.lay.items[entry]):
-		case len(d.inner) > 0: // no rule says how two loops share the trips: another division has rules as simple
+		case d.jump || s.irregular(entry, d):
 			s.bound(body, d)
-		case s.trips(entry).Kind == TripsConstant && s.severalWays(body):
+		case len(d.inner) == 0 && s.trips(entry).Kind == TripsConstant && s.severalWays(body):
 		default:
 			s.joined[body] = d
 		}
@@ -316,6 +339,36 @@ func (s *solver) bound(body int32, d *doubt) {
 	s.atLeast[body] = true
 	for inner := range d.inner {
 		s.atMost[inner] = true
+	}
+}
+
+// irregular reports whether a loop in another one, trips of which may be trips of that, has not always as many, or goes
+// round on ranks on which the other one does not.
+func (s *solver) irregular(outer int32, d *doubt) bool {
+	for body := range d.inner {
+		inner := s.lay.bodies[body].entry
+		if s.trips(inner).Kind != TripsConstant || s.alone(outer, inner) {
+			return true
+		}
+	}
+	return false
+}
+
+// alone reports whether there is a rank on which an outer loop never went round, and the inner one did.
+func (s *solver) alone(outer, inner int32) bool {
+	for g := range s.groups {
+		o, i := &s.groups[g].Tree.Trips[outer], &s.groups[g].Tree.Trips[inner]
+		if o.Each == nil && o.Same <= 1 && o.len() > 0 && (i.Each != nil || i.Same > 1) {
+			return true
+		}
+	}
+	return false
+}
+
+// suppose notes that loops share trips with the one round them as is likely, or that nothing is known of that.
+func (s *solver) suppose(d *doubt, likely bool) {
+	for inner := range d.inner {
+		s.likely[inner] = likely
 	}
 }
 

@@ -79,7 +79,7 @@ func outline(list []*Node) string {
 			for _, x := range []struct {
 				is   bool
 				text string
-			}{{n.Trips.AtLeast, " or more"}, {n.Trips.AtMost, " or fewer"}, {n.Trips.WithCalls, " with calls"}, {n.StandsFor > 1, fmt.Sprintf(" (%d)", n.StandsFor)}} {
+			}{{n.Trips.AtLeast, " or more"}, {n.Trips.AtMost, " or fewer"}, {n.Trips.Likely, " likely"}, {n.Trips.WithCalls, " with calls"}, {n.StandsFor > 1, fmt.Sprintf(" (%d)", n.StandsFor)}} {
 				if x.is {
 					text += x.text
 				}
@@ -121,7 +121,7 @@ func TestWays(t *testing.T) {
 			"FOR i 12{FOR j 3,2,1 in turn{A IF j is not the last{B}} IF i % 3 == 2{C}}",
 		},
 		"an inner loop that may belong to two trips":  {nested(nil), []string{"AAABAAAAABAA"}, "FOR 3 or more{FOR 2..5 or fewer{A} IF ?{B}}"},
-		"inner loops that are alike are no evidence":  {nested(nil), []string{strings.Repeat("AAAAB", 6)}, "FOR 6 or more{FOR 4 or fewer{A} B}"},
+		"inner loops that are alike are likely":       {nested(nil), []string{strings.Repeat("AAAAB", 6)}, "FOR i 6 likely{FOR j 4 likely{A} B}"},
 		"a loop that nothing else is in":              {coded([]int{-1, 0}, []int{1}, map[int][]int32{0: {1, 2, 3}, 1: {2}, 2: {0}, 3: {1}}, nil), []string{"AAAAAA"}, "FOR i 6 (2){A}"},
 		"trips that other ranks count":                {nested(nil), []string{"AAAAAA", "BBB", "BBB"}, "FOR 1 on rank 0, else 3 or more{IF rank == 0{FOR 6 or fewer{A}} ELSE{B}}"},
 		"a second loop that can make no trip":         {coded([]int{-1, 0, 0}, []int{1, 2}, map[int][]int32{0: {3, 4}, 1: {2, 4, 5}, 2: {3}, 3: {0}, 4: {1}, 5: {2}}, map[int][]int32{0: {2, 5}}), []string{"AAAABAAAAAAAABAAAAB"}, "FOR 3 or more{FOR 4..8 or fewer{A} FOR 1{B}}"},
@@ -164,7 +164,7 @@ func TestWaysThroughFunctions(t *testing.T) {
 		{MPI: "MPI_B", Whole: true, Steps: []Step{{Offset: 2, File: "a.c", Line: 3}}},
 	}}
 	in.Threads = []Thread{{Calls: Calls{Path: []uint32{1, 1, 1, 1, 2, 1, 1, 1, 1, 2}}}}
-	for want, always := range map[string]bool{"FOR 2 or more{f{FOR 4 or fewer{A}} B}": false, "FOR i 2{f{FOR j 4{A}} B}": true} {
+	for want, always := range map[string]bool{"FOR i 2 likely{f{FOR j 4 likely{A}} B}": false, "FOR i 2{f{FOR j 4{A}} B}": true} {
 		if always { // B is called in each trip
 			main.Next[0] = []int32{1}
 		}

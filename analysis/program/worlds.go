@@ -9,8 +9,24 @@ import (
 // Where processes were started in several worlds, each has ranks of its own, from 0. Lists of ranks number all of them,
 // one world after the other; texts name the world, and ranks as they are in it.
 
+// A numbering is that of the ranks of all worlds.
+type numbering struct {
+	size  int   // ranks of all worlds
+	first []int // rank of each world that is its first among all
+	sizes []int
+}
+
+func numberingOf(worlds []int) numbering {
+	n := numbering{sizes: worlds}
+	for _, size := range worlds {
+		n.first = append(n.first, n.size)
+		n.size += size
+	}
+	return n
+}
+
 // worldOf is the world of one of all ranks, and its number there.
-func (s *solver) worldOf(rank int) (world, local int) {
+func (s *numbering) worldOf(rank int) (world, local int) {
 	world = len(s.first) - 1
 	for world > 0 && s.first[world] > rank {
 		world--
@@ -18,8 +34,27 @@ func (s *solver) worldOf(rank int) (world, local int) {
 	return world, rank - s.first[world]
 }
 
+// named lists sorted ranks: of several worlds each part with its world, "0:1, 1:0..3".
+func (s *numbering) named(ranks []int) string {
+	if len(s.first) < 2 {
+		return listOf(ranks)
+	}
+	in := make([][]int, len(s.first))
+	for _, r := range ranks {
+		w, local := s.worldOf(r)
+		in[w] = append(in[w], local)
+	}
+	var list []string
+	for w := range in {
+		if len(in[w]) > 0 {
+			list = append(list, fmt.Sprintf("%d:%s", w, strings.ReplaceAll(listOf(in[w]), ", ", fmt.Sprintf(", %d:", w))))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
 // whichRanks says in words on which of some ranks something is; both lists are sorted.
-func (s *solver) whichRanks(yes, of []int) string {
+func (s *numbering) whichRanks(yes, of []int) string {
 	if len(s.first) < 2 {
 		return rankRule(yes, of, s.size)
 	}
@@ -49,19 +84,13 @@ func (s *solver) whichRanks(yes, of []int) string {
 	case len(parts) == 0:
 		return "world " + listOf(whole)
 	case len(parts) == 1 && len(whole) == 0:
-		text := rankRule(in[parts[0]], all[parts[0]], s.input.Worlds[parts[0]])
+		text := rankRule(in[parts[0]], all[parts[0]], s.sizes[parts[0]])
 		if several > 1 {
 			text = fmt.Sprintf("world %d and %s", parts[0], text)
 		}
 		return text
 	}
-	var list []string
-	for w := range in {
-		if len(in[w]) > 0 {
-			list = append(list, fmt.Sprintf("%d:%s", w, strings.ReplaceAll(listOf(in[w]), ", ", fmt.Sprintf(", %d:", w))))
-		}
-	}
-	return "rank in " + strings.Join(list, ", ")
+	return "rank in " + s.named(yes)
 }
 
 // worlds says which there are.

@@ -18,6 +18,9 @@ func reread(t *testing.T, p *Program) *Program {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, b.Bytes())
 	}
+	if differs := back.Texts(); differs != "" {
+		t.Fatalf("%s in\n%s", differs, b.Bytes())
+	}
 	return back
 }
 
@@ -250,7 +253,7 @@ func TestDeepRecursion(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := reread(t, s.Solve())
-	if want := []string{"Call paths do not have all calls of down that were open where these were more than 5: at which depth a call was made is not known there, and its loops are those of the order of lines."}; !slices.Equal(p.Why, want) {
+	if want := []string{"Call paths do not have all calls of down that were open where these were more than 5: at which depth a call was made, and how often it called itself, is not known there, and its loops are those of the order of lines."}; !slices.Equal(p.Why, want) {
 		t.Errorf("%q", p.Why)
 	}
 	if len(p.Body) != 3 {
@@ -358,5 +361,19 @@ func TestManyPartners(t *testing.T) {
 		if len(peers) != 2 || peers[0] != (Peer{wayTo, c.kind, c.to}) || peers[1] != (Peer{wayFrom, c.kind, c.from}) {
 			t.Errorf("%s: %+v", name, peers)
 		}
+	}
+}
+
+// Behind a call of itself a function goes on in the execution that it was in.
+func TestEvaluateAfterRecursion(t *testing.T) {
+	call := &Node{Kind: KindCall, Function: "f", Recursive: true}
+	call.Body = []*Node{
+		{Kind: KindIf, When: &When{Kind: WhenEvery, Variable: numberOfExecutions, Period: 2}, Body: []*Node{{Kind: KindRecursion, Function: "f"}}},
+		{Kind: KindIf, When: &When{Kind: WhenEvery, Variable: numberOfExecutions, Period: 2, Offset: 1}, Body: []*Node{{Kind: KindMPI, Function: "MPI_A"}}},
+	}
+	loop := &Node{Kind: KindLoop, Variable: "i", Trips: &Trips{Kind: TripsConstant, Most: 3}, Body: []*Node{call}}
+	calls := 0
+	if err := (&Program{Body: []*Node{loop}}).Evaluate(0, 0, func(*Node) bool { calls++; return true }); err != nil || calls != 3 {
+		t.Errorf("%d calls: %v", calls, err)
 	}
 }

@@ -37,6 +37,9 @@ func writeMainLoop(b *strings.Builder, p *program.Program, lines int) {
 		what += " in " + loop.Function
 	}
 	end := fmt.Sprintf(": %s of the time", percent(loop.Explains))
+	if loop.Trips.Likely {
+		end = ", with likely trips" + end
+	}
 	if loop.By == program.ByOrder {
 		end = ", by the order of lines" + end
 	}

@@ -234,7 +234,9 @@ func TestLoopsOfFoldedProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	folded, err := program.Fold(whole, text.Len()-500)
-	if err != nil || !folded.Folded() {
+	calls := false // were summed up
+	program.Walk(folded.Body, func(n *program.Node, _ []*program.Node) { calls = calls || n.Kind == program.KindOther && n.Count > 0 })
+	if err != nil || !calls {
 		t.Fatalf("not folded: %v", err)
 	}
 	putProgram(t, s.Dir, whole)

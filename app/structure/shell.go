@@ -56,7 +56,6 @@ type Shell struct {
 	Out, Err io.Writer
 	Width    func() int // of lines of Out; 0 = as wide as they are
 
-	above float64        // lines that take less of the time are summed up, 0–1
 	codes map[int]string // pseudocode by number
 	nodes map[int]*program.Node
 	in    map[int][]*program.Node // what a node lies in, outermost first
@@ -168,16 +167,8 @@ func (s *Shell) answer(line string) error {
 	}
 }
 
-// shown is what the commands so far have left of the program.
-func (s *Shell) shown() *program.Program {
-	if s.above > 0 {
-		return s.Program.Above(s.above).Select(s.view)
-	}
-	return s.Shown()
-}
-
-func (s *Shell) show(string) error { return s.write(s.Out, s.shown(), s.Width(), true) }
-func (s *Shell) json(string) error { return s.shown().Write(s.Out) }
+func (s *Shell) show(string) error { return s.write(s.Out, s.Shown(), s.Width(), true) }
+func (s *Shell) json(string) error { return s.JSON(s.Out) }
 
 func (s *Shell) help(string) error {
 	for _, c := range commands() {

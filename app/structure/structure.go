@@ -30,6 +30,7 @@ type Question struct {
 	Ranks    pairing.RankList // what these ranks do; nil = all
 	Function string           // the bodies of this function; "" = all
 	Depth    int              // how many levels; 0 = all
+	Above    Share            // lines with less of all computing and MPI time are summed up
 	MinShare Share            // computation below this share of all is summed up
 	All      bool             // that too, and loops of one trip
 	Metrics  []string         // figures of each line; nil = the usual ones
@@ -56,6 +57,7 @@ type Answer struct {
 	question Question
 	name     string
 	ranks    []pairing.Rank // of the run
+	above    float64        // lines that take less of the time are summed up, 0–1
 	view     program.View
 	columns  []text.Column
 	source   *source // nil = not shown
@@ -128,7 +130,7 @@ func ask(q Question) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{file: p, question: q, name: plain.Line(nameOf(m)), ranks: ranksOf(m, p.Ranks)}
+	a := &Answer{file: p, question: q, above: float64(q.Above), name: plain.Line(nameOf(m)), ranks: ranksOf(m, p)}
 	if a.Program, err = readingOf(p, q.Loops); err != nil {
 		return nil, err
 	}
@@ -162,8 +164,16 @@ func nameOf(m *rundir.Manifest) string {
 }
 
 // ranksOf are the ranks of a run in the order in which programs number them: by world, and by rank.
-func ranksOf(m *rundir.Manifest, n int) []pairing.Rank {
+func ranksOf(m *rundir.Manifest, p *program.Program) []pairing.Rank {
 	var ranks []pairing.Rank
+	if p.Worlds != nil {
+		for w, n := range p.Worlds {
+			for r := range n {
+				ranks = append(ranks, pairing.Rank{World: w, Rank: r})
+			}
+		}
+		return ranks
+	}
 	if len(m.Worlds) > 1 {
 		for w := range m.Worlds {
 			for r := range m.Worlds[w].Size {
@@ -173,14 +183,27 @@ func ranksOf(m *rundir.Manifest, n int) []pairing.Rank {
 			}
 		}
 	}
-	if len(ranks) == n {
+	if len(ranks) == p.Ranks {
 		return ranks
 	}
 	ranks = nil
-	for r := range n {
+	for r := range p.Ranks {
 		ranks = append(ranks, pairing.Rank{Rank: r})
 	}
 	return ranks
+}
+
+// whichRanks says which ranks can be asked for.
+func (a *Answer) whichRanks() string {
+	worlds := a.file.Worlds
+	if worlds == nil {
+		return fmt.Sprintf("it has %s, from 0", units.Counted(len(a.ranks), "rank"))
+	}
+	var list []string
+	for w, n := range worlds {
+		list = append(list, fmt.Sprintf("world %d with %s", w, units.Counted(n, "rank")))
+	}
+	return fmt.Sprintf("it has %s, each from 0: write WORLD:RANK, for example 1:0", strings.Join(list, ", "))
 }
 
 func (a *Answer) selectRanks(list pairing.RankList) error {
@@ -190,7 +213,7 @@ func (a *Answer) selectRanks(list pairing.RankList) error {
 	}
 	ranks, err := list.Of(a.ranks)
 	if err != nil {
-		return question.Misuse(fmt.Sprintf("it has %s, from 0", units.Counted(len(a.ranks), "rank")), "%w", err)
+		return question.Misuse(a.whichRanks(), "%w", err)
 	}
 	a.view.Ranks = ranks
 	return nil
@@ -243,15 +266,20 @@ func (a *Answer) selectMetrics(names []string) error {
 }
 
 // Shown is what of the program is asked for.
-func (a *Answer) Shown() *program.Program { return a.Program.Select(a.view) }
+func (a *Answer) Shown() *program.Program {
+	if a.above > 0 {
+		return a.Program.Above(a.above).Select(a.view)
+	}
+	return a.Program.Select(a.view)
+}
 
 // Write prints the answer, in lines of so many characters; 0 = as wide as they are.
 func (a *Answer) Write(to io.Writer, width int) error { return a.write(to, a.Shown(), width, false) }
 
 func (a *Answer) write(to io.Writer, p *program.Program, width int, ids bool) error {
-	o := text.Options{Name: a.name, Width: width, Columns: a.columns, IDs: ids}
+	o := text.Options{Name: a.name, Width: width, Columns: a.columns, IDs: ids, NS: a.Program.NS()}
 	if a.view.Ranks != nil {
-		o.Notes = append(o.Notes, fmt.Sprintf("what %s %s; figures are those of all ranks", who(a.view.Ranks), does(a.view.Ranks)))
+		o.Notes = append(o.Notes, fmt.Sprintf("what %s %s; figures are those of all ranks", a.who(a.view.Ranks), does(a.view.Ranks)))
 	}
 	if a.source != nil {
 		o.Source = a.source.line
@@ -265,8 +293,28 @@ func (a *Answer) write(to io.Writer, p *program.Program, width int, ids bool) er
 	return a.source.writeMissing(to)
 }
 
-func who(ranks []int) string {
-	return units.Plural(len(ranks), "rank") + " " + rundir.RankList(ranks)
+func (a *Answer) who(ranks []int) string {
+	list := rundir.RankList(ranks)
+	if a.file.Worlds != nil {
+		list = a.inWorlds(ranks)
+	}
+	return units.Plural(len(ranks), "rank") + " " + list
+}
+
+// inWorlds lists ranks of several worlds, as --rank takes them.
+func (a *Answer) inWorlds(ranks []int) string {
+	in := make([][]int, len(a.file.Worlds))
+	for _, r := range ranks {
+		x := a.ranks[r]
+		in[x.World] = append(in[x.World], x.Rank)
+	}
+	var list []string
+	for w := range in {
+		if len(in[w]) > 0 {
+			list = append(list, fmt.Sprintf("%d:%s", w, strings.ReplaceAll(rundir.RankList(in[w]), ",", fmt.Sprintf(",%d:", w))))
+		}
+	}
+	return strings.Join(list, ",")
 }
 
 func does(ranks []int) string {

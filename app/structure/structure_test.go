@@ -109,6 +109,24 @@ func TestRanksOfWorlds(t *testing.T) {
 	}
 }
 
+// A program says itself which worlds it has: ranks are named with theirs, and a mistake says how they are written.
+func TestWorldsOfProgram(t *testing.T) {
+	p := programtest.Nest()
+	p.Worlds = []int{1, 3}
+	dir := directory(t, p, map[string]any{"worlds": []any{map[string]any{"executable": "/opt/a", "size": 1}, map[string]any{"executable": "/opt/b", "size": 3}}})
+	for list, want := range map[string]string{"0:0": "rank 0:0 does", "1:0-1": "ranks 1:0-1 do", "0": "ranks 0:0,1:0 do", "1:0,1:2": "ranks 1:0,1:2 do"} {
+		a := asked(t, Question{Dir: dir, Ranks: rankList(t, list)})
+		var b strings.Builder
+		if err := a.Write(&b, 0); err != nil || !strings.Contains(b.String(), "note: what "+want+"; figures") {
+			t.Errorf("%s: %v\n%s", list, err, b.String())
+		}
+	}
+	want := "it has world 0 with 1 rank, world 1 with 3 ranks, each from 0: write WORLD:RANK, for example 1:0"
+	if _, err := Ask(Question{Dir: dir, Ranks: rankList(t, "3")}); err == nil || hint.Of(err) != want {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
+	}
+}
+
 // Names that would do something on a terminal are spelled out in text, and are as they are in JSON.
 func TestHostileNames(t *testing.T) {
 	p := programtest.Nest()

@@ -1,6 +1,7 @@
 package structure
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,6 +20,7 @@ type Verification struct {
 	Sequences int   // of these, call by call; of the others the number of each call
 	Calls     int64 // of MPI, of all threads
 	Cut       int   // that ended in the middle: what there is of them was compared
+	Without   int   // ranks without a sequence of calls: the program says nothing of them
 	Why       string
 	// Differs is the first difference; "" = there is none.
 	Differs string
@@ -26,7 +28,8 @@ type Verification struct {
 
 // Verify goes through the program of a run directory as each of its threads does, and compares that with
 // structure.json, which is made without it: call by call where the order of calls is known and all lines
-// have a rule, else the number of each call. loops is one of Readings, or "".
+// have a rule, else the number of each call. Texts must say what the figures beside them do. loops is one of Readings,
+// or "".
 func Verify(dir, loops string) (*Verification, error) {
 	m, err := rundir.ReadManifest(dir)
 	if err != nil {
@@ -48,13 +51,14 @@ func Verify(dir, loops string) (*Verification, error) {
 		return nil, err
 	}
 	v := newVerifier(p, s, paths)
-	if p.Folded() {
-		return nil, errors.New("the program is folded to fit into its file: it cannot be compared call by call")
-	}
 	if v.profiled, err = readProfiled(dir); err != nil {
 		return nil, err
 	}
 	v.gappy = m.Reading != nil && len(m.Reading.Missing) > 0 && v.profiled != nil
+	if p.OfRanks != nil {
+		v.made.Without = p.Ranks - len(p.OfRanks)
+	}
+	v.sums = v.profiled != nil && m.Cells == nil
 	first := make([]int, len(m.Worlds)+1)
 	for i, w := range m.Worlds {
 		first[i+1] = first[i] + w.Size
@@ -72,7 +76,7 @@ func Verify(dir, loops string) (*Verification, error) {
 			return v.made, nil
 		}
 	}
-	if v.made.Differs = v.names(); v.made.Differs == "" && v.profiled != nil && m.Cells == nil {
+	if v.made.Differs = cmp.Or(p.Texts(), v.names()); v.made.Differs == "" && v.sums {
 		v.made.Differs = v.lines(v.profiled)
 	}
 	return v.made, nil
@@ -89,6 +93,9 @@ func (v *Verification) String() string {
 	}
 	if v.Cut > 0 {
 		text += fmt.Sprintf(", %d of them to where they ended", v.Cut)
+	}
+	if v.Without > 0 {
+		text += fmt.Sprintf("; of %s there are no calls to compare", units.Count(v.Without, "other rank"))
 	}
 	if v.Why != "" {
 		text += " (" + v.Why + ")"
@@ -108,12 +115,15 @@ type verifier struct {
 	places    map[*program.Node]map[int]bool // of MPI calls: call paths in structure.json
 	// By call path in structure.json: calls in a row are one. These are tests, and MPI_Finalize, behind which a trace may
 	// go on.
-	once []bool
-	made *Verification
+	once   []bool
+	folded folded
+	sums   bool // the calls of each line, of all threads, are compared with the profile
+	made   *Verification
 }
 
 func newVerifier(p *program.Program, s *rundir.Structure, paths *rundir.CallPathTable) *verifier {
 	v := &verifier{program: p, structure: s, paths: paths, places: placesOf(p, s, paths), made: new(Verification)}
+	v.folded = v.foldedIn()
 	for _, name := range s.Paths {
 		v.once = append(v.once, v.isOnce(name))
 	}
@@ -134,7 +144,7 @@ func placesOf(p *program.Program, s *rundir.Structure, paths *rundir.CallPathTab
 	}
 	places := make(map[*program.Node]map[int]bool)
 	program.Walk(p.Body, func(n *program.Node, _ []*program.Node) {
-		if n.Kind != program.KindMPI {
+		if n.Kind != program.KindMPI && n.Kind != program.KindOther {
 			return
 		}
 		places[n] = make(map[int]bool)
@@ -170,11 +180,15 @@ func (v *verifier) recorded(t rundir.StructureThread) func(yield func(place int)
 		for symbol, times := range s.Each(s.Sequences[t.Sequence].Body) {
 			x := &s.Symbols[symbol]
 			for range times {
-				if !give(x.Before) {
+				before := x.Before
+				if end >= 0 && s.Paths[before] == unknownPath { // where windows touch: it is what the burst before ended with
+					before = end
+				}
+				if !give(before) {
 					return
 				}
+				end = x.After
 			}
-			end = x.After
 		}
 		if end >= 0 {
 			give(end)
@@ -230,6 +244,10 @@ func (v *verifier) thread(t rundir.StructureThread, rank int) (string, error) {
 		return v.gaps(t, rank)
 	}
 	q := &v.structure.Sequences[t.Sequence]
+	if v.folded.lines > 0 {
+		v.made.Why = v.whyFolded()
+		return v.counts(t, rank)
+	}
 	if q.Mixed == 0 && q.Unordered == 0 {
 		differs, err := v.sequence(t, rank)
 		if !errors.Is(err, program.ErrNoRule) {
@@ -317,12 +335,13 @@ func (v *verifier) counts(t rundir.StructureThread, rank int) (string, error) {
 		case got[place] == n, cut && got[place] > n:
 		case one && got[place] == n+1:
 			one = false
+		case v.folded.has(place) && got[place] <= n:
 		case v.once[place] && lines[place] > 1 && got[place] > n: // tests of several lines in a row have one name
 		default:
 			return fmt.Sprintf("%s was called %d times, in the program %d times", v.structure.Paths[place], n, got[place]), nil
 		}
 	}
-	if one && !several {
+	if one && !several && v.folded.lines == 0 {
 		return "the program has one call less than were made", nil
 	}
 	for _, place := range slices.Sorted(maps.Keys(got)) {

@@ -2,6 +2,7 @@ package structure
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,6 +163,33 @@ func TestVerifyGaps(t *testing.T) {
 		got, err := v.thread(rundir.StructureThread{ThreadName: rundir.ThreadName{Rank: 1, Thread: 2}}, 1)
 		if err != nil || got != c.want || v.made.Calls != 6 {
 			t.Errorf("%+v: %q, %v, %d calls", c, got, err, v.made.Calls)
+		}
+	}
+}
+
+// Where windows of a trace touch, what a burst begins with is not known by itself: it is what the one before it ended
+// with.
+func TestVerifyTouchingWindows(t *testing.T) {
+	s := &rundir.Structure{
+		Format: rundir.StructureFormat, Paths: []string{"?", "MPI_Init@a.c:1", "MPI_Recv@a.c:2", "MPI_Send@a.c:3", "MPI_Finalize@a.c:4"},
+		Symbols: []rundir.StructureSymbol{{Before: 1, After: 2}, {Before: 0, After: 3}, {Before: 0, After: 3}, {Before: 3, After: 4}},
+		Bodies: []rundir.StructureBody{{Items: []rundir.StructureItem{
+			{StructureCount: rundir.StructureCount{Symbol: 0, Times: 1}}, {StructureCount: rundir.StructureCount{Symbol: 1, Times: 2}}, {StructureCount: rundir.StructureCount{Symbol: 3, Times: 1}},
+		}}},
+		Sequences: []rundir.StructureSequence{{Bursts: 4}},
+	}
+	paths := &rundir.CallPathTable{}
+	for _, name := range s.Paths {
+		paths.Paths = append(paths.Paths, rundir.NumberedPath{Name: name})
+	}
+	for sends, want := range map[int]string{2: "", 1: "call 4 is MPI_Send@a.c:3", 3: "call 5 is MPI_Finalize@a.c:4"} {
+		p := &program.Program{}
+		for _, n := range slices.Concat([]int{1, 2}, slices.Repeat([]int{3}, sends), []int{4}) {
+			p.Body = append(p.Body, &program.Node{Kind: program.KindMPI, Paths: []int{n}})
+		}
+		differs, err := newVerifier(p, s, paths).thread(rundir.StructureThread{}, 0)
+		if err != nil || !strings.HasPrefix(differs, want) || want == "" && differs != "" {
+			t.Errorf("%d: %q, %v", sends, differs, err)
 		}
 	}
 }

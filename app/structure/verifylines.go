@@ -87,7 +87,7 @@ func (v *verifier) sharing(p *profiled) []*together {
 	var list []*together
 	of := make(map[string]*together)
 	program.Walk(v.program.Body, func(n *program.Node, _ []*program.Node) {
-		if n.Kind != program.KindMPI || len(n.Paths) == 0 {
+		if n.Kind != program.KindMPI && n.Kind != program.KindOther || len(n.Paths) == 0 {
 			return
 		}
 		x := &together{lines: []*program.Node{n}, keys: make(map[string]bool)}
@@ -146,6 +146,9 @@ func missing(calls map[string]int64, list []*together) string {
 
 // lines says which lines have another number of calls than all threads made.
 func (v *verifier) lines(p *profiled) (differs string) {
+	if v.folded.anywhere {
+		return v.sum(p)
+	}
 	list := v.sharing(p)
 	for _, x := range list {
 		var got, want int64
@@ -203,9 +206,13 @@ func (v *verifier) gaps(t rundir.StructureThread, rank int) (string, error) {
 			want += made[key]
 			once = once || v.isOnce(key)
 		}
-		if got != want && !(once && got > 0 && got < want) && !(cut && got > want) {
+		summed := v.folded.anywhere || slices.ContainsFunc(x.lines, func(n *program.Node) bool { return n.Kind == program.KindOther })
+		if got != want && !(summed && got < want) && !(once && got > 0 && got < want) && !(cut && got > want) {
 			return fmt.Sprintf("%s was called %s, in the program %s", slices.Sorted(maps.Keys(x.keys))[0], units.Counted(int(want), "time"), units.Counted(int(got), "time")), nil
 		}
+	}
+	if v.folded.anywhere {
+		return "", nil
 	}
 	return missing(made, list), nil
 }

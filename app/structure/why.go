@@ -3,6 +3,7 @@ package structure
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"moriens/analysis/program"
@@ -27,13 +28,17 @@ func (s *Shell) why(id string) error {
 	case program.KindMPI:
 		whyCalls(n, say)
 	case program.KindCompute:
-		whyComputation(n, say)
+		s.whyComputation(n, say)
 	case program.KindCall:
 		say("call paths of the lines in it pass this call")
 		if n.Recursive {
 			say("on some of them it is open already: the calls of it in it are not expanded")
 		}
 	case program.KindRecursion:
+		if n.Count == 0 {
+			say("called while a call of it is not over yet, it is not known how often: what it does stands there")
+			break
+		}
 		say("called %s while a call of it is not over yet: what it does stands there", units.Counted(int(n.Count), "time"))
 	case program.KindOther:
 		say("%s were summed up when the file was written: it has 1 MiB at most", units.Counted(n.Lines, "line"))
@@ -88,6 +93,9 @@ func whyLoop(n *program.Node, say func(string, ...any)) {
 	if t.AtMost {
 		say("at most: some of these trips may belong to another entry")
 	}
+	if t.Likely {
+		say("likely: another trip may have begun where calls are taken to go on; with these trips what happens in them is regular")
+	}
 	if t.WithCalls {
 		say("trips with calls: the machine code allows trips without MPI calls, which are not seen and not counted")
 	}
@@ -137,7 +145,7 @@ func sayPaths(paths []int, say func(string, ...any)) {
 	}
 }
 
-func whyComputation(n *program.Node, say func(string, ...any)) {
+func (s *Shell) whyComputation(n *program.Node, say func(string, ...any)) {
 	say("%s, over all ranks, of %s on average (standard deviation %s)", units.Counted(int(n.Count), "burst"), units.Duration(n.MeanNS), units.Duration(n.StdNS))
 	for _, c := range n.Clusters {
 		name := fmt.Sprintf("in cluster %d", c.Cluster)
@@ -147,6 +155,23 @@ func whyComputation(n *program.Node, say func(string, ...any)) {
 		say("%s %s, %.1f %% of the line's time", units.Counted(int(c.Bursts), "burst"), name, 100*c.Share)
 	}
 	for _, a := range n.Around {
-		say("between call paths %d and %d of %s", a[0], a[1], rundir.CallPathsFile)
+		say("between %s and %s (call paths %d and %d of %s)", s.callOf(a[0]), s.callOf(a[1]), a[0], a[1], rundir.CallPathsFile)
 	}
+}
+
+// callOf is the call of a path, as its line has it.
+func (s *Shell) callOf(path int) string {
+	for _, n := range s.nodes {
+		if n.Kind == program.KindMPI && slices.Contains(n.Paths, path) {
+			return strings.TrimSpace(n.Function + " " + inBrackets(place(n)))
+		}
+	}
+	return "a call that has no line"
+}
+
+func inBrackets(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "(" + text + ")"
 }

@@ -3,6 +3,7 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,8 +15,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"moriens/analysis/program"
 	"moriens/collector/health"
 	"moriens/internal/mpitest"
+	"moriens/internal/testenv"
+	"moriens/trace/rundir"
 	"moriens/trace/rundir/rundirtest"
 )
 
@@ -49,38 +53,43 @@ func pageNow(t *testing.T, out string, wanted func(*health.Page) bool) *health.P
 	return nil
 }
 
-// A job of 8 ranks on two nodes, whose agents belong to two collectors: one run directory has every call of all, as the
-// ranks have counted them.
+// jobOfTwo runs a job of 8 ranks on two nodes, whose agents belong to two collectors.
+func jobOfTwo(t *testing.T, mpi mpitest.MPI, counts string, app ...string) (out, output string) {
+	t.Helper()
+	out = filepath.Join(t.TempDir(), "run")
+	collect, said := collectAs(t, mpi, 2, "--out", out, "--agents", "2")
+	_, meet := readMeeting(t, out, said)
+	var agents []*exec.Cmd
+	job := []string{mpitest.OpenMPI.Launcher, "--oversubscribe"}
+	for node := range 2 {
+		shm, spool := t.TempDir(), t.TempDir()
+		cmd, _ := start(t, "agent", "--dir", out, "--shm", shm, "--spool", spool)
+		agents = append(agents, cmd)
+		if node > 0 {
+			job = append(job, ":")
+		}
+		job = append(append(job, "-n", "4", "-x", "LD_PRELOAD="+mpitest.Library(t), "-x", "MORIENS_SHM="+shm), app...)
+	}
+	if o := execute(t, []string{"MINIAPP_OUT=" + counts, "MORIENS_RUN=" + meet.Run, "OMPI_MCA_mpi_yield_when_idle=1"}, job...); o.status != 0 {
+		t.Fatalf("the job ends with %d\n%s", o.status, o.stderr)
+	}
+	for _, a := range agents {
+		if err := a.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := collect.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	return out, said.String()
+}
+
+// A job of two collectors: one run directory has every call of all, as the ranks have counted them.
 func TestJobOfTwoCollectors(t *testing.T) {
 	t.Parallel()
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		dir := t.TempDir()
-		out, counts := filepath.Join(dir, "run"), t.TempDir()
-		collect, output := collectAs(t, mpi, 2, "--out", out, "--agents", "2")
-		_, meet := readMeeting(t, out, output)
-		var agents []*exec.Cmd
-		job := []string{mpitest.OpenMPI.Launcher, "--oversubscribe"}
-		app := []string{mpitest.OpenMPI.App(t, "planted"), "1", "300", "900", "2700", "12", "3"}
-		for node := range 2 {
-			shm, spool := t.TempDir(), t.TempDir()
-			cmd, _ := start(t, "agent", "--dir", out, "--shm", shm, "--spool", spool)
-			agents = append(agents, cmd)
-			if node > 0 {
-				job = append(job, ":")
-			}
-			job = append(append(job, "-n", "4", "-x", "LD_PRELOAD="+mpitest.Library(t), "-x", "MORIENS_SHM="+shm), app...)
-		}
-		if o := execute(t, []string{"MINIAPP_OUT=" + counts, "MORIENS_RUN=" + meet.Run, "OMPI_MCA_mpi_yield_when_idle=1"}, job...); o.status != 0 {
-			t.Fatalf("the job ends with %d\n%s", o.status, o.stderr)
-		}
-		for _, a := range agents {
-			if err := a.Wait(); err != nil {
-				t.Error(err)
-			}
-		}
-		if err := collect.Wait(); err != nil {
-			t.Fatalf("%v\n%s", err, output)
-		}
+		counts := t.TempDir()
+		out, output := jobOfTwo(t, mpi, counts, mpitest.OpenMPI.App(t, "planted"), "1", "300", "900", "2700", "12", "3")
 		rundirtest.CheckWaits(t, out)
 		rundirtest.CheckPairs(t, out)
 		m := readManifest(t, out)
@@ -90,7 +99,7 @@ func TestJobOfTwoCollectors(t *testing.T) {
 		if m.Ranks != 8 || len(m.Worlds) != 1 || m.Worlds[0].RanksRecorded != 8 || m.Bursts == 0 || m.Dropped != 0 || m.Losses.MessagesRefused != 0 {
 			t.Errorf("%+v", m)
 		}
-		if n := strings.Count(output.String(), "results: "); n != 1 {
+		if n := strings.Count(output, "results: "); n != 1 {
 			t.Errorf("the results are announced %d times\n%s", n, output)
 		}
 		for _, gone := range []string{"collector.json", "journal"} {
@@ -99,6 +108,47 @@ func TestJobOfTwoCollectors(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Where messages are not kept one by one, partners of a line are those of all messages of all ranks, whichever
+// collector has them: also the one of 24,001 that goes elsewhere.
+func TestPartnersOfTwoCollectors(t *testing.T) {
+	t.Parallel()
+	mpi := mpitest.OpenMPI
+	testenv.Need(t, mpi.Launcher)
+	out, _ := jobOfTwo(t, mpi, t.TempDir(), mpi.App(t, "partners"), "3000")
+	pairs, err := rundir.ReadPairs(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pairs.Basis != rundir.PairsWindows {
+		t.Fatalf("all messages are kept one by one: %s", pairs.Basis)
+	}
+	type figures struct {
+		count       int64
+		least, most int64
+		peers       string
+	}
+	got := make(map[string]figures)
+	program.Walk(readProgram(t, out).Body, func(n *program.Node, _ []*program.Node) {
+		if n.Kind != program.KindMPI || len(n.Peers) == 0 {
+			return
+		}
+		f := figures{count: n.Count, least: n.Bytes.Least, most: n.Bytes.Most}
+		for _, p := range n.Peers {
+			f.peers += p.Way + " " + p.Text + "; "
+		}
+		got[n.Function] = f
+	})
+	want := map[string]figures{
+		"MPI_Send":     {24001, 800, 4000, "to 0→1 5; 1→2; 2→3; 3→4; … 8 ranks in all; "},
+		"MPI_Recv":     {24001, 800, 4000, "from 0←7; 1←0; 2←1; 3←2; … 8 ranks in all; "},
+		"MPI_Sendrecv": {32, 64, 64, "to (rank+4) mod size; from (rank+4) mod size; "},
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	verified(t, out)
 }
 
 // A collector that is killed takes the others along, and the launcher says that it failed. Others, more or fewer,

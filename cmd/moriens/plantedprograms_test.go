@@ -226,7 +226,7 @@ func profiledByLoop(t *testing.T, dir string, p *program.Program) {
 }
 
 // A program that is not what was recorded is found: a trip fewer, a condition that holds elsewhere, a call that is
-// gone.
+// gone, a text that says something else.
 func TestVerifyFindsDifferences(t *testing.T) {
 	testenv.Need(t, mpitest.OpenMPI.Launcher)
 	o, err := programtest.Read(filepath.Join("..", "..", "testdata", "programs", "nest.want"))
@@ -250,6 +250,9 @@ func TestVerifyFindsDifferences(t *testing.T) {
 		return found
 	}
 	for name, change := range map[string]func(p *program.Program){
+		"a text": func(p *program.Program) {
+			first(p, func(n *program.Node) bool { return n.WhenText == "i % 10 == 0" }).WhenText = "i % 10 == 1"
+		},
 		"a trip fewer": func(p *program.Program) {
 			t := first(p, func(n *program.Node) bool { return n.Trips != nil && n.Trips.Most == 100 }).Trips
 			t.Least, t.Most, t.Mean, t.Total = 99, 99, 99, 99*t.Entries
@@ -271,7 +274,11 @@ func TestVerifyFindsDifferences(t *testing.T) {
 		if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if r := execute(t, nil, binary(t), "structure", dir, "--verify"); r.status != 1 || !strings.Contains(r.stderr, "the program is not what was recorded: rank 0: ") {
+		want := "the program is not what was recorded: rank 0: "
+		if name == "a text" {
+			want = `of the text has "i % 10 == 1", its figures say "i % 10 == 0"`
+		}
+		if r := execute(t, nil, binary(t), "structure", dir, "--verify"); r.status != 1 || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s: status %d\n%s%s", name, r.status, r.stdout, r.stderr)
 		}
 		if err := os.WriteFile(path, written, 0o600); err != nil {

@@ -52,6 +52,22 @@ func TestLAMMPS(t *testing.T) {
 	// Which of its bursts are one kind depends on the machine's load: analysis/grouping has runs of LAMMPS that were
 	// recorded.
 	checkForces(t, run, 2*200*8/10)
+	checkSteps(t, out)
+}
+
+// checkSteps checks that the time steps are a loop with conditions on its trips, in the order of the source, and that
+// the computation in it has clusters.
+func checkSteps(t *testing.T, out string) {
+	t.Helper()
+	o := execute(t, nil, binary(t), "structure", "--function", "Verlet::run", "--metric", "calls,cluster", out)
+	steps := regexp.MustCompile(`(?s) LAMMPS_NS::Verlet::run\(\).*\n +FOR j = 1\.\.200  # likely, trips with calls\n` +
+		` +IF j % 20 != 19\n.* LAMMPS_NS::CommBrick::forward_comm\(\)\n.*MPI_Send\(to \(rank\+1\) mod size\) +760\n.*` +
+		` ELSE\n +LAMMPS_NS::CommBrick::exchange\(\)\n.* LAMMPS_NS::CommBrick::borders\(\)\n.*` +
+		` compute +400 .* \d+\n +LAMMPS_NS::CommBrick::reverse_comm\(\)\n.* IF j % 50 == 49\n +LAMMPS_NS::Output::write\(\)\n`)
+	if !steps.MatchString(o.stdout) {
+		t.Errorf("status %d: %s%s", o.status, o.stdout, o.stderr)
+	}
+	contains(t, execute(t, nil, binary(t), "structure", "--verify", out).stdout, "equal: ")
 }
 
 // checkForces checks that the two calls between which a run computes most have so many bursts between them, and .4 of

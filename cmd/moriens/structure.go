@@ -18,13 +18,14 @@ type structureCommand struct {
 	Dir      string           `arg:"" help:"Run directory." type:"path"`
 	Ranks    pairing.RankList `group:"shown" name:"rank" help:"Only what these ranks do: 12-15,21; of several worlds 1:12 for rank 12 of world 1. Figures are those of all ranks." placeholder:"LIST"`
 	Depth    int              `group:"shown" help:"Print N levels, and sum up what lies deeper (default: all)." placeholder:"N"`
+	Above    structure.Share  `group:"shown" help:"Sum up lines with less than this share of all computing and MPI time, with what lies in them." default:"0%" placeholder:"P%"`
 	MinShare structure.Share  `group:"shown" help:"Sum up computation with less than this share of all computing time in the line of its function (default: ${default})." default:"0.5%" placeholder:"P%"`
-	Metric   []string         `group:"shown" help:"Figures of each line: calls, share (of the computing time), time, mean and std (of bursts), mpi and late (mean time in MPI, and waiting for late senders), bytes, ipc, mips, cluster, and counters by their names (default: calls,share,mean,mpi,bytes,cluster)." placeholder:"LIST"`
+	Metric   []string         `group:"shown" help:"Figures of each line: calls, inclusive (share of all computing and MPI time, with what lies in the line), share (of the computing time), time, mean and std (of bursts), mpi and late (mean time in MPI, and waiting for late senders), bytes, ipc, mips, cluster, and counters by their names (default: calls,inclusive,share,mean,mpi,bytes,cluster)." placeholder:"LIST"`
 	Function string           `group:"shown" help:"Only the calls of this function, with what lies in them." placeholder:"NAME"`
 	All      bool             `group:"shown" help:"Show loops of one trip, and computation below --min-share, too."`
 	Loops    string           `group:"shown" enum:",code,order,thesis" help:"How loops are found: code (machine code; by the order of lines where it was not read), order (of lines alone), or thesis (the published method, by repetitions and time, to compare) (default: code)." default:"" placeholder:"HOW"`
 	Source   string           `group:"shown" help:"Print the line of the source beside each line: of the files below DIR." placeholder:"DIR" type:"path"`
-	JSON     bool             `group:"shown" name:"json" help:"Print JSON (docs/format/program.md): everything, or what --rank, --function, --depth and --min-share leave."`
+	JSON     bool             `group:"shown" name:"json" help:"Print JSON (docs/format/program.md): everything, or what --rank, --function, --depth, --above and --min-share leave."`
 	Verify   bool             `group:"shown" help:"Compare the program with what was recorded of each thread, call by call; exit with 1 and name the first difference if there is one."`
 	Shell    bool             `group:"shown" help:"Answer commands: show, rank, above, depth, open, close, metric, loops, find, why, source, reading, plot, json; help lists them."`
 }
@@ -37,7 +38,7 @@ func (c *structureCommand) Run(line *kong.Context) error {
 		return c.verify()
 	}
 	answer, err := structure.Ask(structure.Question{
-		Dir: c.Dir, Loops: c.Loops, Ranks: c.Ranks, Function: c.Function, Depth: c.Depth, MinShare: c.MinShare, All: c.All || c.JSON && !flagged(line, "min-share"), Metrics: c.Metric, Source: c.Source,
+		Dir: c.Dir, Loops: c.Loops, Ranks: c.Ranks, Function: c.Function, Depth: c.Depth, Above: c.Above, MinShare: c.MinShare, All: c.All || c.JSON && !flagged(line, "min-share"), Metrics: c.Metric, Source: c.Source,
 	})
 	switch {
 	case err != nil:
@@ -72,7 +73,7 @@ func (c *structureCommand) check(line *kong.Context) error {
 		return usage(errors.New("--function has no name"), "leave it out to see all functions")
 	}
 	if c.Verify {
-		for _, flag := range []string{"rank", "depth", "min-share", "metric", "function", "all", "source", "json", "shell"} {
+		for _, flag := range []string{"rank", "depth", "above", "min-share", "metric", "function", "all", "source", "json", "shell"} {
 			if flagged(line, flag) {
 				return usage(fmt.Errorf("--verify compares all of a program, --%s is of what is shown of it", flag), "leave out one of them")
 			}

@@ -72,6 +72,12 @@ func TestWorlds(t *testing.T) {
 	if x := m.Messages; len(x.Unmatched) != 0 || x.Sends != 28 || x.Matched != 28 || len(m.Worlds) != 3 || m.Ranks != 5 {
 		t.Errorf("%d worlds, %d ranks: %+v", len(m.Worlds), m.Ranks, x)
 	}
+	verified(t, out)
+	back := filepath.Join(t.TempDir(), "back")
+	if r := execute(t, nil, binary(t), "analyze", "--application", "all", "--out", back, filepath.Join(out, "trace.prv")); r.status != 0 {
+		t.Fatalf("status %d\n%s", r.status, r.stderr)
+	}
+	verified(t, back)
 	run, err := prv.ReadFile(filepath.Join(out, "trace.prv"), prv.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -12,11 +12,17 @@ import (
 
 // moveMessages has calls move the messages of a run of which nothing else says what calls moved: a trace that was read.
 // A message belongs to the calls that posted it. It is collective.
-func moveMessages(run *trace.Run, owners team.Threads, threads []program.Thread) error {
+func moveMessages(run *trace.Run, owners team.Threads, in *program.Input) error {
 	only, err := OnlyMessages(run, owners)
-	if err != nil || !only {
+	if err != nil {
 		return err
 	}
+	if !only {
+		gaps, err := team.Any(owners, slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return isGappy(&t) }))
+		in.AllMoved = !gaps && !in.Sampled
+		return err
+	}
+	threads := in.Threads
 	type key struct {
 		thread     int
 		path       uint32

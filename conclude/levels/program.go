@@ -22,7 +22,7 @@ import (
 // member alone has all readings.
 func Program(run *trace.Run, owners team.Threads, workers int) (*program.Program, error) {
 	in := programInput(run, owners, workers)
-	if err := moveMessages(run, owners, in.Threads); err != nil {
+	if err := moveMessages(run, owners, in); err != nil {
 		return nil, err
 	}
 	return readProgram(in)
@@ -112,6 +112,9 @@ type functionKey struct {
 	line            int
 }
 
+// fortranMain is the main function of a Fortran program. One of C calls it, which has no line of it.
+const fortranMain = "MAIN__"
+
 // path is a call path from the main function on.
 func (f *functions) path(p *trace.CallPath) program.Path {
 	to := program.Path{MPI: p.Function, Poll: trace.IsPoll(p.Function), Lost: len(p.Frames) == 0}
@@ -125,29 +128,59 @@ func (f *functions) path(p *trace.CallPath) program.Path {
 	for n := len(frames); n > 0 && isStart(&frames[n-1]); n-- {
 		frames = frames[:n-1]
 	}
-	// A Fortran program's main function is called by one of C that has no line of it.
-	if n := len(frames); n > 1 && frames[n-1].Function == "main" && frames[n-2].Function == "MAIN__" {
+	if n := len(frames); n > 1 && frames[n-1].Function == "main" && frames[n-2].Function == fortranMain {
 		frames = frames[:n-1]
 	}
-	folded := false
+	folded, chains := false, [][]program.Step{nil}
 	for i := range slices.Backward(frames) {
 		if frames[i].Function == trace.Folded && !frames[i].Located() {
 			folded = true
 			continue
 		}
-		to.Steps = append(to.Steps, f.step(&frames[i]))
+		step := f.step(&frames[i])
 		var next *trace.Frame
-		if i > 0 && frames[i-1].Function != trace.Folded {
+		if i > 0 {
 			next = &frames[i-1]
 		}
-		if folded {
-			folded, to.Recursion = false, to.Steps[len(to.Steps)-1].Function+1
+		cut := next != nil && next.Function == trace.Folded
+		step.Again = !cut && f.tails.again(&frames[i], next, p.Function)
+		for k := range chains {
+			chains[k] = append(chains[k], step)
 		}
-		for _, s := range f.tails.between(&frames[i], next, p.Function) {
-			to.Steps = append(to.Steps, f.step(s.Place))
+		if folded {
+			folded, to.Recursion = false, step.Function+1
+		}
+		if cut {
+			continue
+		}
+		between := f.tails.between(&frames[i], next, p.Function)
+		if len(between)*len(chains) > maxChains {
+			between, to.Unclear = between[:1], true
+		}
+		if i == len(frames)-1 && frames[i].Function == "main" && len(between) > 0 && between[0][0].Place.Function == fortranMain {
+			chains = [][]program.Step{nil} // it ends with this call
+		}
+		chains = f.through(chains, between)
+	}
+	to.Steps, to.Others = chains[0], chains[1:]
+	return to
+}
+
+// through lets each chain of calls go on by each chain of tail calls.
+func (f *functions) through(chains [][]program.Step, by []chain) (list [][]program.Step) {
+	if len(by) == 0 {
+		return chains
+	}
+	for _, steps := range chains {
+		for _, sites := range by {
+			x := slices.Clone(steps)
+			for _, s := range sites {
+				x = append(x, f.step(s.Place))
+			}
+			list = append(list, x)
 		}
 	}
-	return to
+	return list
 }
 
 // completeRecursions gives call paths that begin inside of a recursion, as it is deeper than paths are long, the calls
@@ -190,6 +223,9 @@ func completeRecursions(paths []program.Path) {
 		at := siteOf(&p.Steps[0])
 		if list, ok := before[at]; ok && !differ[at] {
 			p.Steps, p.Whole = slices.Concat(list, p.Steps), true
+			for k := range p.Others {
+				p.Others[k] = slices.Concat(list, p.Others[k])
+			}
 		}
 	}
 }

@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHOSEN } from '../src/data/codes';
 import { loadPack } from '../src/data/pack';
-import { depthsOf, isOpen, opened, shownOf, toggled, usualDepth } from '../src/program/fold';
+import { depthsOf, HEAVY, isOpen, opened, shownOf, toggled, usualDepth, usually } from '../src/program/fold';
 import { clustersOf, lineOfBurst, lineOfCall, modelOf, ownOf, ranksOf, runBy, shortOf, threadsOf, titleOf, type Model } from '../src/program/model';
 import { marksOf } from '../src/program/marks';
 import { tripsOf } from '../src/program/trips';
@@ -102,7 +102,7 @@ describe('data', () => {
     ];
     const linear: Written = { id: 8, kind: 'loop', variable: 'k', trips: { expression: 'i+1', kind: 'linear', linear: { variable: 'i' } } };
     const outside: Written = { id: 8, kind: 'loop', trips: { expression: '2*l+1', kind: 'linear', linear: { variable: 'l' } } };
-    const bounds: Written[] = [{ at_least: true, with_calls: true }, { at_most: true }, { at_least: true, at_most: true }].map((b) => ({ id: 8, kind: 'loop', trips: { expression: '2..5', kind: 'varies', mean: 3, ...b } }));
+    const bounds: Written[] = [{ at_least: true, with_calls: true }, { at_most: true }, { at_least: true, at_most: true }, { likely: true, with_calls: true }].map((b) => ({ id: 8, kind: 'loop', trips: { expression: '2..5', kind: 'varies', mean: 3, ...b } }));
     const threads: Written = { id: 8, kind: 'call', function: 'work', threads: [1, 2, 3], ranks: [0] };
     const { m } = model(make(written(RANKS, TRIPS, { basis: 'order', body: [loop('i', [loop('j', [...body, linear, outside, ...bounds, threads, { id: 9, kind: 'call', function: 'x', by: 'order' }])])] })));
     expect(m.lines.map((l) => l.text)).toEqual([
@@ -111,7 +111,7 @@ describe('data', () => {
       'IF j == 3', 'ELSE', 'ELSE IF j == 4', 'IF rank in 0-2 and i in 2..8:3', "IF k' == last", "IF k' > 2 and k' != 7", 'IF depth == 2', 'ELSE', 'IF n % 3 == 1',
       'IF rank == 0', 'ELSE IF rank == size-1', 'ELSE', 'IF rank == 3', 'IF (1,200 of 5,000 times, no rule found)', 'ELSE IF rank == 1 and (1 of 3 times, no rule found)',
       'FOR k = 1..i+1', "FOR 1..2*l'+1",
-      'FOR 1..(2..5) or more  # mean 3.00, trips with calls', 'FOR 1..(2..5) or fewer  # mean 3.00', 'FOR 1..(2..5) or so  # mean 3.00', 'work()  # of threads 1-3 of rank 0', 'x()',
+      'FOR 1..(2..5) or more  # mean 3.00, trips with calls', 'FOR 1..(2..5) or fewer  # mean 3.00', 'FOR 1..(2..5) or so  # mean 3.00', 'FOR 1..(2..5)  # mean 3.00, likely, trips with calls', 'work()  # of threads 1-3 of rank 0', 'x()',
     ]);
   });
 
@@ -138,6 +138,21 @@ describe('data', () => {
     expect(opened(m, round, deep)).toBe(round);
     const again = toggled(m, round, 1);
     expect([isOpen(m, round, 1), isOpen(m, again, 1), shownOf(m, again).length]).toEqual([true, false, 5]);
+  });
+
+  test('where not all of a program fits, what takes most time is open', () => {
+    const call = (id: number, mpi_ns: number): Written => ({ id, kind: 'mpi', function: 'MPI_Barrier', count: 1, mpi_ns });
+    const block = (id: number, body: Written[]): Written => ({ id, kind: 'call', function: `f${id}`, body });
+    const calls = (from: number, n: number, ns: number) => Array.from({ length: n }, (_, i) => call(from + i, ns));
+    // Of 40 + 15 lines in two blocks, and 40 in a third: the first two fit, though they are deepest.
+    const { m } = model(make(written(RANKS, TRIPS, { body: [block(1, [block(2, [block(3, calls(10, 40, 5))])]), block(4, calls(100, 40, 1)), block(5, calls(200, 10, 2))] })));
+    const folding = { depth: usually(m), others: new Set<number>() };
+    expect(folding.depth).toBe(HEAVY);
+    const seen = shownOf(m, folding).map((i) => m.lines[i]!.node.id);
+    expect(seen.filter((id) => id < 10)).toEqual([1, 2, 3, 4, 5]);
+    expect([seen.includes(49), seen.includes(100), seen.includes(209)]).toEqual([true, false, true]);
+    expect(isOpen(m, toggled(m, folding, m.ofID.get(4)!), m.ofID.get(4)!)).toBe(true);
+    expect(usually(model().m)).toBe(depthsOf(model().m).length - 1);
   });
 
   test('bursts belong to the line between their calls, calls to that of their path', () => {

@@ -14,7 +14,13 @@ import (
 type Column struct {
 	Name string // by which it is asked for
 	head string
-	cell func(n *program.Node) string
+	cell func(f figures) string
+}
+
+// figures are what a line has to show: those of its node, with those of a body that is folded.
+type figures struct {
+	*program.Node
+	ns, of int64 // computing and MPI time of it and all that lies in it, and of the program
 }
 
 // Counters from which other figures follow.
@@ -24,41 +30,47 @@ const (
 )
 
 var columns = []Column{
-	{"calls", "calls", func(n *program.Node) string {
+	{"calls", "calls", func(n figures) string {
 		if n.Count == 0 {
 			return ""
 		}
 		return fmt.Sprint(n.Count)
 	}},
-	{"share", "share", func(n *program.Node) string {
+	{"inclusive", "incl.", func(n figures) string {
+		if n.ns == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%.1f %%", 100*float64(n.ns)/float64(n.of))
+	}},
+	{"share", "share", func(n figures) string {
 		if n.Share == 0 {
 			return ""
 		}
 		return fmt.Sprintf("%.1f %%", 100*n.Share)
 	}},
-	{"time", "time", func(n *program.Node) string {
+	{"time", "time", func(n figures) string {
 		return duration(float64(n.ComputeNS+n.MPINS), n.Count+n.ComputeNS+n.MPINS)
 	}},
-	{"mean", "mean", func(n *program.Node) string {
+	{"mean", "mean", func(n figures) string {
 		if n.Kind != program.KindCompute {
 			return ""
 		}
 		return duration(n.MeanNS, n.Count)
 	}},
-	{"std", "std", func(n *program.Node) string {
+	{"std", "std", func(n figures) string {
 		if n.Kind != program.KindCompute {
 			return ""
 		}
 		return duration(n.StdNS, n.Count)
 	}},
-	{"mpi", "MPI", func(n *program.Node) string { return perCall(n, n.MPINS) }},
-	{"late", "late", func(n *program.Node) string {
+	{"mpi", "MPI", func(n figures) string { return perCall(n.Node, n.MPINS) }},
+	{"late", "late", func(n figures) string {
 		if n.LateNS == 0 { // or not known
 			return ""
 		}
-		return perCall(n, n.LateNS)
+		return perCall(n.Node, n.LateNS)
 	}},
-	{"bytes", "bytes", func(n *program.Node) string {
+	{"bytes", "bytes", func(n figures) string {
 		switch b := n.Bytes; {
 		case b == nil:
 			return ""
@@ -68,26 +80,26 @@ var columns = []Column{
 			return strings.TrimSuffix(bytes(b.Least), " B") + ".." + bytes(b.Most)
 		}
 	}},
-	{"ipc", "IPC", func(n *program.Node) string {
-		x := counter(n, instructions) / counter(n, cycles)
+	{"ipc", "IPC", func(n figures) string {
+		x := counter(n.Node, instructions) / counter(n.Node, cycles)
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return ""
 		}
 		return fmt.Sprintf("%.2f", x)
 	}},
-	{"mips", "MIPS", func(n *program.Node) string {
-		x := counter(n, instructions) / n.MeanNS * 1e3
+	{"mips", "MIPS", func(n figures) string {
+		x := counter(n.Node, instructions) / n.MeanNS * 1e3
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return ""
 		}
 		return units.Integer(int(math.Round(x)))
 	}},
-	{"cluster", "cluster", clusters},
+	{"cluster", "cluster", func(n figures) string { return clusters(n.Node) }},
 }
 
 // Defaults are the columns where none are asked for.
 func Defaults() []Column {
-	list, _ := Columns(nil, []string{"calls", "share", "mean", "mpi", "bytes", "cluster"})
+	list, _ := Columns(nil, []string{"calls", "inclusive", "share", "mean", "mpi", "bytes", "cluster"})
 	return list
 }
 
@@ -118,8 +130,8 @@ func Columns(counters, names []string) (list []Column, unknown string) {
 		if !slices.Contains(counters, name) {
 			return nil, name
 		}
-		list = append(list, Column{name, name, func(n *program.Node) string {
-			x := counter(n, name)
+		list = append(list, Column{name, name, func(n figures) string {
+			x := counter(n.Node, name)
 			if math.IsNaN(x) {
 				return ""
 			}
@@ -179,17 +191,19 @@ func clusters(n *program.Node) string {
 	return strings.Join(list, " ")
 }
 
-// figures is the node whose figures a row shows: with those of a body that is folded.
-func (r *row) figures() *program.Node {
-	switch f := r.folded; {
-	case r.node == nil:
-		return new(program.Node)
-	case f == nil:
-		return r.node
-	default:
-		n := *f
-		n.Share += r.node.Share
-		n.ComputeNS += r.node.ComputeNS
-		return &n
+// figures are those that a row shows, of a program with so much time.
+func (r *row) figures(of int64) figures {
+	x := figures{new(program.Node), r.ns, of}
+	if r.folded != nil {
+		*x.Node = *r.folded
 	}
+	switch {
+	case r.node == nil:
+	case r.folded == nil:
+		x.Node = r.node
+	default:
+		x.Share += r.node.Share
+		x.ComputeNS += r.node.ComputeNS
+	}
+	return x
 }

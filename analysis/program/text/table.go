@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ type layout struct {
 }
 
 // dispensable are the usual columns that are left out first where there is no room.
-var dispensable = []string{"cluster", "bytes", "mean"}
+var dispensable = []string{"cluster", "bytes", "mean", "share"}
 
 // writeRows prints lines: number, place, pseudocode, figures, source. It reports which columns are left out, and
 // whether some lines have the number of their depth.
@@ -44,12 +45,12 @@ func writeRows(b *strings.Builder, rows []row, columns []Column, o Options) (lef
 		l.place, l.code, l.source = max(l.place, width(places[i])), max(l.code, 2*r.depth+width(r.code())), max(l.source, width(sources[i]))
 	}
 	wanted := l
-	cells, widths, used := cellsOf(rows, columns)
+	cells, widths, used := cellsOf(rows, columns, o.NS)
 	l.fit(o.Width, used)
 	for o.Columns == nil && l.code < min(wanted.code, roomyCode) && len(left) < len(dispensable) {
 		left = append(left, dispensable[len(left)])
 		columns = slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return c.Name == left[len(left)-1] })
-		cells, widths, used = cellsOf(rows, columns)
+		cells, widths, used = cellsOf(rows, columns, o.NS)
 		l = wanted
 		l.fit(o.Width, used)
 	}
@@ -137,15 +138,15 @@ func (r *row) fit(l *layout) string {
 	return indent + r.before + name + arguments + r.after
 }
 
-// cellsOf are the figures of rows, aligned; used is how wide they are.
-func cellsOf(rows []row, columns []Column) (cells []string, widths []int, used int) {
+// cellsOf are the figures of rows, aligned, of a program with so much time; used is how wide they are.
+func cellsOf(rows []row, columns []Column, ns int64) (cells []string, widths []int, used int) {
 	texts := make([][]string, len(rows))
 	widths = make([]int, len(columns))
 	for k, c := range columns {
 		widths[k] = width(c.head)
 	}
 	for i := range rows {
-		n := rows[i].figures()
+		n := rows[i].figures(cmp.Or(ns, rows[0].ns))
 		for k, c := range columns {
 			text := c.cell(n)
 			texts[i] = append(texts[i], text)

@@ -20,6 +20,7 @@ type Options struct {
 	Columns []Column                           // nil = Defaults
 	IDs     bool                               // numbers of lines stand before them
 	Notes   []string                           // about what is shown, in the head
+	NS      int64                              // computing and MPI time of all of the program; 0 = of what is printed
 	Source  func(file string, line int) string // what is printed behind a line; nil = nothing
 }
 
@@ -116,6 +117,7 @@ const (
 	markSequence  = "by sequence"
 	markUnrolled  = "unrolled"
 	markBounds    = "or more, or fewer"
+	markLikely    = "likely"
 	markWithCalls = "trips with calls"
 	markTrips     = "i"
 	markOuter     = "i', j'"
@@ -130,6 +132,7 @@ var explanations = []struct{ mark, text string }{
 	{markOrder, "from the order of lines, where the machine code is not known: it may be otherwise"},
 	{markSequence, "from calls that repeat: it may be otherwise"},
 	{markBounds, "the calls do not show where one trip ends and the next one begins: they are counted to the inner loop"},
+	{markLikely, "the calls do not show where one trip ends and the next one begins: with these trips they are regular"},
 	{markWithCalls, "a trip can make no MPI call; such trips are not seen, and not counted"},
 	{markUnrolled, "the compiler has made copies of the body, which are shown once"},
 	{markTrips, "in conditions, and in the trips of other loops, trips count from 0: i == 0 is the first one"},
@@ -146,6 +149,7 @@ type row struct {
 	// The pseudocode: of these the name is shortened where there is no room, then the arguments.
 	before, name, arguments, after string
 	folded                         *program.Node // what stands for its body; nil = the body follows
+	ns                             int64         // computing and MPI time of it and all that lies in it
 }
 
 func (r *row) code() string { return r.before + r.name + r.arguments + r.after }
@@ -180,12 +184,17 @@ func rowsOf(p *program.Program, name string) (rows []row, marks map[string]bool)
 		name = "program"
 	}
 	e.rows = []row{{name: name, after: "  # " + units.Counted(p.Ranks, "rank")}}
-	e.body(p.Body, 1, nil)
+	body := p.Body
+	if last := len(body) - 1; last >= 0 && body[last].Kind == program.KindOther && body[last].Count == 0 {
+		e.rows[0].folded, body = body[last], body[:last] // computation outside of all functions
+		e.rows[0].ns = e.rows[0].folded.ComputeNS
+	}
+	e.rows[0].ns += e.body(body, 1, nil)
 	return e.rows, e.marks
 }
 
-// body adds the rows of a list. loops are the variables of those round it.
-func (e *expander) body(list []*program.Node, depth int, loops []string) {
+// body adds the rows of a list, and returns their time. loops are the variables of those round it.
+func (e *expander) body(list []*program.Node, depth int, loops []string) (ns int64) {
 	for i, n := range list {
 		r := row{node: n, depth: depth}
 		inner := loops
@@ -220,16 +229,22 @@ func (e *expander) body(list []*program.Node, depth int, loops []string) {
 			e.marks[markOrder] = true
 		}
 		e.note(&r, n.Note, n.Note != "")
+		r.ns = n.ComputeNS + n.MPINS
 		if len(n.Body) == 1 && n.Body[0].Kind == program.KindOther {
 			r.folded = n.Body[0]
 			e.note(&r, folded(r.folded), true)
 			e.marks[markFolded] = true
+			r.ns += r.folded.ComputeNS + r.folded.MPINS
+			ns += r.ns
 			e.rows = append(e.rows, r)
 			continue
 		}
+		at := len(e.rows)
 		e.rows = append(e.rows, r)
-		e.body(n.Body, depth+1, inner)
+		e.rows[at].ns += e.body(n.Body, depth+1, inner)
+		ns += e.rows[at].ns
 	}
+	return ns
 }
 
 // note adds a comment to a line.
@@ -284,6 +299,10 @@ func (e *expander) loop(r *row, loops []string) {
 	}
 	if n.Trips.Kind == program.TripsVaries {
 		e.note(r, "mean "+units.Significant(n.Trips.Mean), true)
+	}
+	if n.Trips.Likely {
+		e.note(r, markLikely, true)
+		e.marks[markLikely] = true
 	}
 	if n.Trips.WithCalls {
 		e.note(r, markWithCalls, true)

@@ -40,11 +40,11 @@ func TestGolden(t *testing.T) {
 func TestWidth(t *testing.T) {
 	p := programtest.Odd()
 	whole := printed(t, p, text.Options{})
-	narrow := printed(t, p, text.Options{Width: 100, Columns: text.Defaults()})
+	narrow := printed(t, p, text.Options{Width: 110, Columns: text.Defaults()})
 	lines := strings.Split(strings.TrimSpace(narrow), "\n")
 	rows := lines[len(lines)-strings.Count(whole[strings.Index(whole, "FILE:LINE"):], "\n"):]
 	for _, line := range rows {
-		if n := utf8.RuneCountInString(line); n > 100 {
+		if n := utf8.RuneCountInString(line); n > 110 {
 			t.Errorf("%d characters: %s", n, line)
 		}
 	}
@@ -64,7 +64,7 @@ func TestNarrow(t *testing.T) {
 	p := programtest.Nest()
 	whole := printed(t, p, text.Options{})
 	narrow := printed(t, p, text.Options{Width: 64})
-	if want := "note: left out, as lines have 64 columns: cluster, bytes, mean;\n  --metric shows them\n"; !strings.Contains(narrow, want) {
+	if want := "note: left out, as lines have 64 columns: cluster, bytes, mean,\n  share; --metric shows them\n"; !strings.Contains(narrow, want) {
 		t.Errorf("no %q in\n%s", want, narrow)
 	}
 	if strings.Contains(narrow, "cluster\n") {
@@ -113,7 +113,7 @@ func TestDeep(t *testing.T) {
 		}
 	}
 	for level := 1; level <= levels; level++ {
-		if got := at(145, fmt.Sprintf("f%d()", level)); got != level {
+		if got := at(154, fmt.Sprintf("f%d()", level)); got != level {
 			t.Errorf("level %d is at %d", level, got)
 		}
 	}
@@ -148,7 +148,7 @@ func TestColumns(t *testing.T) {
 
 // Source stands behind the lines that have a place.
 func TestSource(t *testing.T) {
-	got := printed(t, programtest.TwoConnections(), text.Options{Width: 120, Source: func(file string, line int) string {
+	got := printed(t, programtest.TwoConnections(), text.Options{Width: 129, Source: func(file string, line int) string {
 		if file == "test2.c" && line == 27 {
 			return "MPI_Barrier(MPI_COMM_WORLD); /* " + strings.Repeat("long ", 40) + "*/"
 		}

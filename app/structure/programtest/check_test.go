@@ -402,8 +402,8 @@ func TestPlantedOutlines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(paths) != 17 || len(kernels) != 4 {
-		t.Errorf("there are %d programs and %d kernels, want 17 and 4", len(paths), len(kernels))
+	if len(paths) != 18 || len(kernels) != 4 {
+		t.Errorf("there are %d programs and %d kernels, want 18 and 4", len(paths), len(kernels))
 	}
 	for _, path := range append(paths, kernels...) {
 		o, err := Read(path)

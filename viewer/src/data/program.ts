@@ -2,7 +2,7 @@
 // lines are empty.
 import { count, flag, isObject, list, number, object, optional, pair, text, type Of } from './coerce';
 
-const trips = object({ least: count, most: count, mean: number, entries: count, total: count, kind: text, expression: text, quartiles: list(number), linear: optional(object({ variable: text })), at_least: flag, at_most: flag, with_calls: flag });
+const trips = object({ least: count, most: count, mean: number, entries: count, total: count, kind: text, expression: text, quartiles: list(number), linear: optional(object({ variable: text })), at_least: flag, at_most: flag, likely: flag, with_calls: flag });
 const when = object({ kind: text, variable: text, period: count, offset: count, trip: number, first: number, last: number, stride: count, rank: number });
 const peer = object({ way: text, kind: text, text });
 const spread = object({ least: count, most: count, mean: number });

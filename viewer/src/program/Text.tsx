@@ -88,7 +88,7 @@ export function Text({ m, shown, open, marked, selected, lit, dim, found, toggle
   const total = m.computeNS + m.mpiNS;
   const deepest = shown.reduce((most, at) => Math.max(most, m.lines[at]!.depth), 1);
   return (
-    <div ref={box} class="program-text" style={{ '--deepest': deepest }} role="treegrid" aria-label="Program" aria-readonly tabIndex={0} aria-activedescendant={place.has(marked) ? rowID(marked) : undefined} onKeyDown={press}>
+    <div ref={box} class="program-text" style={{ '--deepest': deepest, ...(m.lines.some((l) => l.place) ? {} : { '--place': '4ch' }) }} role="treegrid" aria-label="Program" aria-readonly tabIndex={0} aria-activedescendant={place.has(marked) ? rowID(marked) : undefined} onKeyDown={press}>
       <div class="program-row head" role="row">
         {COLUMNS.map(([column, title]) => (
           <span key={title} class={`c-${column}`} role="columnheader" title={SAYS[title]}>

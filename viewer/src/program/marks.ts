@@ -16,6 +16,7 @@ const MARKS: readonly (Mark & { readonly on: (n: Node, basis: string) => boolean
   { mark: 'by order', text: 'from the order of lines, where the machine code is not known: it may be otherwise', on: (n, basis) => n.by === 'order' && basis !== 'order' },
   { mark: 'by sequence', text: 'from calls that repeat: it may be otherwise', on: (n) => n.kind === 'loop' && n.by === 'sequence' },
   { mark: 'or more, or fewer', text: 'the calls do not show where one trip ends and the next one begins: they are counted to the inner loop', on: (n) => n.trips !== null && (n.trips.at_least || n.trips.at_most) },
+  { mark: 'likely', text: 'the calls do not show where one trip ends and the next one begins: with these trips they are regular', on: (n) => n.trips?.likely === true },
   { mark: 'trips with calls', text: 'a trip can make no MPI call; such trips are not seen, and not counted', on: (n) => n.trips?.with_calls === true },
   { mark: 'unrolled', text: 'the compiler has made copies of the body, which are shown once', on: (n) => n.unrolled > 1 },
   { mark: 'i', text: 'in conditions, and in the trips of other loops, trips count from 0: i == 0 is the first one', on: (n) => byTrip(n) || (n.trips?.linear ?? null) !== null },

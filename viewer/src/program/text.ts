@@ -57,6 +57,7 @@ export function wordsOf(n: Node, round: Round): Word[] {
       put('keyword', 'FOR');
       put('plain', ` ${n.variable ? `${n.variable} = ` : ''}1..${tripsOf(n, round.loops)}${n.stands_for > 1 ? ` (${count(n.stands_for)} loops)` : ''}`);
       if (n.trips?.kind === 'varies') remarks.push(`mean ${significant(n.trips.mean)}`);
+      if (n.trips?.likely) remarks.push('likely');
       if (n.trips?.with_calls) remarks.push('trips with calls');
       if (n.unrolled > 1) remarks.push('unrolled');
       if (n.by === 'sequence' && round.basis !== 'sequence') remarks.push('by sequence');

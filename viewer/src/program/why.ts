@@ -44,6 +44,7 @@ export function factsOf(pack: Pack, m: Model, l: Line): Facts {
         put('time of a trip', ns((l.computeNS + l.mpiNS) / t.total), t.total > 0);
         if (t.at_least) says.push('At least: another trip may have begun where trips of a loop in it, or of a function that it calls, are taken to go on.');
         if (t.at_most) says.push('At most: some of these trips may belong to another entry.');
+        if (t.likely) says.push('Likely: another trip may have begun where calls are taken to go on; with these trips what happens in them is regular.');
         if (t.with_calls) says.push('A trip can make no MPI call: such trips are not seen, and not counted.');
         if (t.kind === 'by rank') says.push('Each rank has a number of trips of its own.');
         if (t.kind === 'varies') says.push('No rule was found for the number of trips.');

@@ -6,7 +6,7 @@ import { count, percent, plural } from '../format';
 import { useKeyHelp, useKeys, type Keys } from '../parts/keys';
 import { Empty } from '../parts/Panel';
 import { Details } from '../program/Details';
-import { depthsOf, isOpen, opened, shownOf, toggled, usualDepth, type Folding } from '../program/fold';
+import { depthsOf, HEAVY, isOpen, opened, shownOf, toggled, usualDepth, usually, type Folding } from '../program/fold';
 import { Loops } from '../program/Loops';
 import { marksOf } from '../program/marks';
 import { clustersOf, lineOf, modelOf, programOf, ranksIn, readingOf, readingsOf, runBy, sameIn, SHORT, shortOf, threadsOf, type Line, type Model, type Reading } from '../program/model';
@@ -88,7 +88,7 @@ function View({ m, main, reading }: { m: Model; main: Model; reading: Reading })
   const [, setZoom] = useParam('zoom', '');
   const field = useRef<HTMLInputElement>(null);
   const deepest = useMemo(() => depthsOf(m).length - 1, [m]);
-  const usual = useMemo(() => usualDepth(m), [m]);
+  const usual = useMemo(() => usually(m), [m]);
   // Lines are selected in all views by their numbers in the program itself.
   const selected = sameIn(m, main, lineOf(pack, selection));
   const targetOf = (l: Line | null): number | null => (l && m.joined ? (main.lines[sameIn(main, m, l.at)]?.node.id ?? null) : null);
@@ -96,8 +96,9 @@ function View({ m, main, reading }: { m: Model; main: Model; reading: Reading })
     const ids = new Set((parseRanges(others) ?? []).flatMap(([a, b]) => m.lines.filter((l) => l.node.id >= a && l.node.id <= b).map((l) => l.node.id)));
     return { depth: /^\d{1,4}$/.test(depth) ? Math.min(deepest, Number(depth)) : usual, others: ids };
   }, [m, depth, others, usual, deepest]);
+  const level = folding.depth === HEAVY ? usualDepth(m) : folding.depth;
   const setFolding = (f: Folding) => setOthers(printRanges(rangesOf(f.others)));
-  const setAll = (d: number) => {
+  const setAll = (d: Folding['depth']) => {
     setDepth(d === usual ? '' : `${d}`);
     setOthers('');
   };
@@ -162,8 +163,8 @@ function View({ m, main, reading }: { m: Model; main: Model; reading: Reading })
       '/': () => field.current?.focus(),
       n: () => seek(1),
       N: () => seek(-1),
-      '-': () => setAll(Math.max(0, folding.depth - 1)),
-      '+': () => setAll(Math.min(deepest, folding.depth + 1)),
+      '-': () => setAll(Math.max(0, level - 1)),
+      '+': () => setAll(Math.min(deepest, level + 1)),
     };
     if (!Object.hasOwn(keys, e.key)) return false;
     keys[e.key]!();
@@ -208,8 +209,9 @@ function View({ m, main, reading }: { m: Model; main: Model; reading: Reading })
         ) : null}
         <label class="field">
           Unfold
-          <select value={others === '' ? folding.depth : ''} onChange={(e) => setAll(Number(e.currentTarget.value))} title="How deep blocks are open (keys - and +)">
+          <select value={others === '' ? folding.depth : ''} onChange={(e) => setAll(e.currentTarget.value === HEAVY ? HEAVY : Number(e.currentTarget.value))} title="Which blocks are open (keys - and +: how deep)">
             {others === '' ? null : <option value="">as chosen</option>}
+            {usual === HEAVY ? <option value={HEAVY}>what takes most time</option> : null}
             {Array.from({ length: deepest + 1 }, (_, d) => (
               <option key={d} value={d}>
                 {d === deepest ? 'all' : d === 0 ? 'nothing' : `to depth ${d}`}
