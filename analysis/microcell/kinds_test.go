@@ -178,7 +178,7 @@ func TestKindsOfCells(t *testing.T) {
 		{"all calls together", plant.FourKinds(seed+5, 60, plant.Load4), grouping.ByNone, grouping.Options{}, []int{3}},
 		{"counters", plant.ByCounters(seed+6, 60, plant.Load20), grouping.ByNone, grouping.Options{}, []int{1, 5}},
 		{"density alone", plant.FourKinds(seed+7, 100, plant.Load4), grouping.ByCalls, grouping.Options{Kinds: grouping.KindsByDensity}, []int{4}},
-		{"unaligned", plant.FourKinds(seed+8, 60, plant.Load4), grouping.ByCalls, grouping.Options{Unaligned: true, Unstrated: true}, []int{5}},
+		{"unaligned", plant.FourKinds(seed+8, 300, plant.Load4), grouping.ByCalls, grouping.Options{Unaligned: true, Unstrated: true}, []int{5}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.run.Anchors = true
