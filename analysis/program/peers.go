@@ -205,6 +205,15 @@ func peersOf(by map[int][]int, size int, others bool) Peer {
 		}
 		return len(peer) > 0
 	}
+	// The ranks without a neighbour are those for which the expression names none.
+	exact := func(f *peerForm) bool {
+		for r, list := range by {
+			if none := f.none != nil && f.none(r); len(list) == 2 || none != (list[0] == procNull) {
+				return false
+			}
+		}
+		return true
+	}
 	if len(peer) == 0 {
 		return Peer{Kind: peerConstant, Text: "MPI_PROC_NULL"}
 	}
@@ -213,23 +222,23 @@ func peersOf(by map[int][]int, size int, others bool) Peer {
 	mod := func(x, n int) int { return (x%n + n) % n }
 	var forms []peerForm
 	if len(peer) == 1 && len(by) == 1 || holds(func(int) int { return peer[first] }) {
-		forms = append(forms, peerForm{peerConstant, fmt.Sprint(peer[first]), func(int) int { return peer[first] }})
+		forms = append(forms, peerForm{peerConstant, fmt.Sprint(peer[first]), func(int) int { return peer[first] }, nil})
 	}
-	forms = append(forms, peerForm{peerOffset, "rank" + signed(d), func(r int) int { return r + d }})
+	forms = append(forms, peerForm{peerOffset, "rank" + signed(d), func(r int) int { return r + d }, func(r int) bool { return r+d < 0 || r+d >= size }})
 	if isFew(len(peer), size) {
-		return firstOf(forms, holds, null, Peer{Kind: peerTable, Text: table(by, ranks)})
+		return firstOf(forms, holds, exact, Peer{Kind: peerTable, Text: table(by, ranks)})
 	}
 	for _, c := range []int{mod(d, size), mod(d, size) - size} {
 		if c >= -size/2 && c <= size/2 {
-			forms = append(forms, peerForm{peerRing, fmt.Sprintf("(rank%s) mod size", signed(c)), func(r int) int { return mod(r+c, size) }})
+			forms = append(forms, peerForm{peerRing, fmt.Sprintf("(rank%s) mod size", signed(c)), func(r int) int { return mod(r+c, size) }, nil})
 		}
 	}
-	forms = append(forms, peerForm{peerXor, fmt.Sprintf("rank^%d", peer[first]^first), func(r int) int { return r ^ (peer[first] ^ first) }})
-	forms = append(forms, peerForm{peerMirror, "size-1-rank", func(r int) int { return size - 1 - r }})
+	forms = append(forms, peerForm{peerXor, fmt.Sprintf("rank^%d", peer[first]^first), func(r int) int { return r ^ (peer[first] ^ first) }, nil})
+	forms = append(forms, peerForm{peerMirror, "size-1-rank", func(r int) int { return size - 1 - r }, nil})
 	for a := 2; a*a <= size; a++ {
 		// Of all ranks, or of the first ones, that a square grid has.
 		if n := len(ranks); a*a == size || a*a == n && ranks[n-1] == n-1 {
-			forms = append(forms, peerForm{peerTranspose, fmt.Sprintf("transpose of %d×%d", a, a), func(r int) int { return r%a*a + r/a }})
+			forms = append(forms, peerForm{peerTranspose, fmt.Sprintf("transpose of %d×%d", a, a), func(r int) int { return r%a*a + r/a }, nil})
 		}
 	}
 	for _, grid := range factorisations(size) {
@@ -246,35 +255,43 @@ func peersOf(by map[int][]int, size int, others bool) Peer {
 					at := r / stride % n
 					return r + (mod(at+c, n)-at)*stride
 				}
-				periodic := ", periodic"
-				if null {
-					periodic = ""
+				if !null {
+					forms = append(forms, peerForm{peerGrid, text + ", periodic", rule, nil})
+					continue
 				}
-				forms = append(forms, peerForm{peerGrid, text + periodic, rule})
+				forms = append(forms, peerForm{peerGrid, text, rule, func(r int) bool {
+					at := r/stride%n + c
+					return at < 0 || at >= n
+				}})
 			}
 		}
 	}
-	return firstOf(forms, holds, null, Peer{Kind: peerTable, Text: table(by, ranks)})
+	return firstOf(forms, holds, exact, Peer{Kind: peerTable, Text: table(by, ranks)})
 }
 
-// A peerForm is an expression, and the peer of each rank that it says.
+// A peerForm is an expression, and the peer of each rank that it says; none says which ranks have none by it, nil:
+// all have one.
 type peerForm struct {
 	kind, text string
 	rule       func(r int) int
+	none       func(r int) bool
 }
 
-// firstOf is the first form that holds, else a table; null says that some ranks have no peer.
-func firstOf(forms []peerForm, holds func(rule func(r int) int) bool, null bool, table Peer) Peer {
-	for _, f := range forms {
-		if holds(f.rule) {
-			p := Peer{Kind: f.kind, Text: f.text}
-			if null {
-				p.Text += ", or none"
-			}
-			return p
+// firstOf is the first form that holds exactly, else the first one that does but for ranks that have no peer, else a
+// table.
+func firstOf(forms []peerForm, holds func(rule func(r int) int) bool, exact func(f *peerForm) bool, table Peer) Peer {
+	best := table
+	for i := range forms {
+		f := &forms[i]
+		switch {
+		case !holds(f.rule):
+		case exact(f):
+			return Peer{Kind: f.kind, Text: f.text}
+		case best == table:
+			best = Peer{Kind: f.kind, Text: f.text + ", or none"}
 		}
 	}
-	return table
+	return best
 }
 
 // isFew reports whether so few ranks have a peer, of more that there are, that some form holds for them by chance: a

@@ -45,3 +45,25 @@ func TestPeersOf(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// Ranks without a partner are those that the expression leaves without one; else it says that there are some.
+func TestPeersOfFewer(t *testing.T) {
+	none := []int{procNull}
+	for want, by := range map[string]map[int][]int{
+		"rank+1":                   {0: {1}, 1: {2}, 2: {3}, 3: none},
+		"rank+1, or none":          {0: {1}, 1: none, 2: {3}, 3: {4}, 4: none, 5: none},
+		"+1 in dimension 1 of 2×3": {0: {1}, 1: {2}, 2: none, 3: {4}, 4: {5}, 5: none},
+		"rank-3":                   {0: none, 1: none, 2: none, 3: {0}, 4: {1}, 5: {2}},
+		"5, or none":               {0: {5}, 1: {5}, 2: none, 3: {5}},
+		"rank^1, or none":          {0: {1}, 1: {0}, 2: none, 3: {2}},
+		"MPI_PROC_NULL":            {0: none, 1: none},
+	} {
+		size := 6
+		if len(by) == 4 && want == "rank+1" {
+			size = 4
+		}
+		if p := peersOf(by, size, false); p.Text != want || !p.fits() {
+			t.Errorf("%+v, want %q", p, want)
+		}
+	}
+}

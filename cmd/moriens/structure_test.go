@@ -31,7 +31,7 @@ func TestShellOnTerminal(t *testing.T) {
 	x.press("\x1b[A\x1b[D\x1b[D\x1b[Do\r") // the line before, with a letter put in: loops
 	x.waitFor(` 60\.0 %  6  FOR i = 1\.\.10 in run \(step\.f90:16\)`)
 	x.press("show\r")
-	x.waitFor(`compute +8 +1\.0 %`)
+	x.waitFor(`compute +8 +1\.2 %`)
 	x.press("quit\r")
 	status, output := x.wait()
 	if status != 0 {
