@@ -49,33 +49,34 @@ func ReadWork(t testing.TB, dir string) Work {
 }
 
 // Compare compares a thread's times with its recorded bursts, which are in order and by another clock. There are as
-// many, and each is at least as long as the program says: the library reads its clock before the program reads its own,
-// and after. A thread may lose its core between the two. Where a burst is longer by more than slack ns therefore, which
-// holds of at most a tenth and one, it is put in the place of the program's time.
+// many, and each has what the program says: the library reads its clock before the program reads its own, and after. And
+// each ends before the next one of the program begins, and begins after the one before has ended. A thread may lose its
+// core between two readings: where a burst is longer by more than slack ns, it is put in the place of the program's time.
 func (work Work) Compare(t testing.TB, w Worker, startNS, durationNS []int64, slack int64) {
 	t.Helper()
 	own := work[w]
 	if len(own) != len(startNS) || len(own) == 0 {
 		t.Fatalf("%+v: %d bursts, the program was between two calls %d times", w, len(startNS), len(own))
 	}
-	var shifts []int64
+	shift := int64(math.MaxInt64)
 	for i, s := range own {
-		shifts = append(shifts, s.Begin-startNS[i])
+		shift = min(shift, s.Begin-startNS[i]) // where least was between the two readings
 	}
-	slices.Sort(shifts)
-	shift, disturbed := shifts[len(shifts)/2], 0
-	for i, s := range own {
+	said := slices.Clone(own)
+	drift := func(ns int64) int64 { return ns/1000 + 1000 } // of two clocks
+	for i, s := range said {
 		length, recorded := s.End-s.Begin, durationNS[i]
-		if recorded < length-length/1000-1000 { // two clocks
+		begin, end := startNS[i]+shift, startNS[i]+recorded+shift
+		if recorded < length-drift(length) {
 			t.Errorf("%+v: burst %d has %d ns, the program says %d", w, i, recorded, length)
 		}
-		if recorded > length+slack {
-			disturbed++
-			own[i] = Span{startNS[i] + shift, startNS[i] + recorded + shift}
+		slip := drift(s.End - said[0].Begin)
+		if i > 0 && begin < said[i-1].End-slip || i+1 < len(said) && end > said[i+1].Begin+slip {
+			t.Errorf("%+v: burst %d is from %d to %d, the program's is %+v, and has others beside it", w, i, begin, end, s)
 		}
-	}
-	if disturbed > len(own)/10+1 {
-		t.Errorf("%+v: %d of %d bursts are longer than the program says by more than %d ns", w, disturbed, len(own), slack)
+		if recorded > length+slack {
+			own[i] = Span{begin, end}
+		}
 	}
 }
 
