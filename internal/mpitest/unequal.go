@@ -49,9 +49,10 @@ func ReadWork(t testing.TB, dir string) Work {
 }
 
 // Compare compares a thread's times with its recorded bursts, which are in order and by another clock. There are as
-// many, and each has what the program says: the library reads its clock before the program reads its own, and after. And
-// each ends before the next one of the program begins, and begins after the one before has ended. A thread may lose its
-// core between two readings: where a burst is longer by more than slack ns, it is put in the place of the program's time.
+// many, and each has what the program says: the library reads its clock before the program reads its own, and after.
+// And each ends before the next one of the program begins, and begins after the one before has ended. A thread may lose
+// its core between two readings: where a burst is longer by more than slack ns, it is put in the place of the program's
+// time.
 func (work Work) Compare(t testing.TB, w Worker, startNS, durationNS []int64, slack int64) {
 	t.Helper()
 	own := work[w]
