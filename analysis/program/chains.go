@@ -204,6 +204,9 @@ func (s *solver) unsure() (why []string) {
 				add(&again, fmt.Sprintf("%s:%d", filepath.Base(x.File), x.Line))
 			}
 		}
+		if l.chains[p.To] == nil {
+			continue
+		}
 		f, can := l.goesOn(p.From, p.To)
 		for _, q := range l.chains[p.To] {
 			o, may := l.goesOn(p.From, q)

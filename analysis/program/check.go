@@ -56,11 +56,7 @@ func (p *Program) Check() error {
 	case p.Basis != ByCode && p.Basis != ByOrder && p.Basis != BySequence:
 		return fmt.Errorf("its basis is %q, not %s, %s or %s", p.Basis, ByCode, ByOrder, BySequence)
 	}
-	sum := 0
-	for _, n := range p.Worlds {
-		sum += n
-	}
-	if p.Worlds != nil && (sum != p.Ranks || slices.Min(p.Worlds) < 0) {
+	if p.Worlds != nil && (numberingOf(p.Worlds).size != p.Ranks || slices.Min(p.Worlds) < 0) {
 		return fmt.Errorf("worlds of %v ranks are not %d ranks", p.Worlds, p.Ranks)
 	}
 	if err := p.OfRanks.check(p.Ranks); err != nil {

@@ -125,8 +125,10 @@ func (e *evaluation) execute(n *Node) error {
 
 // holds says whether a condition holds now.
 func (e *evaluation) holds(n, owner *Node) (bool, error) {
-	if n.Ranks != nil && !slices.Contains(n.Ranks, e.rank) {
-		return false, nil
+	if n.Ranks != nil {
+		if _, is := slices.BinarySearch(n.Ranks, e.rank); !is {
+			return false, nil
+		}
 	}
 	if n.Threads != nil && !slices.Contains(n.Threads, e.thread) {
 		return false, nil

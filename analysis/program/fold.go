@@ -102,12 +102,7 @@ func (f folder) size(list []*Node, depth int, threshold int64, sizes map[*Node]i
 
 // Above is a program in which lines that take less than a share of all computing and MPI time are summed up.
 func (p *Program) Above(share float64) *Program {
-	f := newFolder(p)
-	total := int64(0)
-	for _, n := range p.Body {
-		total += f.weights[n]
-	}
-	return f.below(p, int64(share*float64(total)))
+	return newFolder(p).below(p, int64(share*float64(p.NS())))
 }
 
 type counter int

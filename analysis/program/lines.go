@@ -74,7 +74,7 @@ func (s *solver) lines(b int32, u set, items []int32, at place) (list []*Node) {
 	branches := s.nested(b, branchesOf(units))
 	for i := 0; i < len(branches); {
 		x := branches[i]
-		if x.set.equal(x.of) {
+		if x.always() {
 			var always []*Node
 			for _, n := range units[x.from:x.to] {
 				always = append(always, s.unit(b, n, at)...)

@@ -112,33 +112,46 @@ func (s *solver) moved(n *Node) {
 		return
 	}
 	if s.input.AllMoved && moves(n.Function) {
-		for _, t := range s.callers(n.Paths) {
-			r := s.input.Threads[t].Rank
-			for _, by := range ways {
-				if by != nil && by[r] == nil {
-					by[r] = []int{procNull}
-				}
+		s.withNone(n.Paths, ways)
+	}
+	for way, by := range ways {
+		if p := s.partners(n.Paths, by, size, others[way]); p != nil {
+			if p.Way = []string{wayTo, wayFrom}[way]; p.Kind == peerTable && way == 1 {
+				p.Text = strings.ReplaceAll(p.Text, "→", "←")
+			}
+			peers = append(peers, *p)
+		}
+	}
+}
+
+// withNone adds the ranks that make calls of some paths and have no peer.
+func (s *solver) withNone(paths []int, ways [2]map[int][]int) {
+	for _, t := range s.callers(paths) {
+		r := s.input.Threads[t].Rank
+		for _, by := range ways {
+			if by != nil && by[r] == nil {
+				by[r] = []int{procNull}
 			}
 		}
 	}
-	for way, by := range ways {
-		if by == nil {
-			continue
-		}
-		several := others[way]
-		for _, list := range by {
-			slices.Sort(list)
-			several = several || len(list) > 1
-		}
-		if several && slices.ContainsFunc(n.Paths, s.divided) {
-			continue // which of them are those of this line is not known
-		}
-		p := peersOf(by, size, others[way])
-		if p.Way = []string{wayTo, wayFrom}[way]; p.Kind == peerTable && way == 1 {
-			p.Text = strings.ReplaceAll(p.Text, "→", "←")
-		}
-		peers = append(peers, p)
+}
+
+// partners says the peers of ranks in calls of some paths; nil: there are none, or which are those of one line of these
+// calls is not known.
+func (s *solver) partners(paths []int, by map[int][]int, size int, others bool) *Peer {
+	if by == nil {
+		return nil
 	}
+	several := others
+	for _, list := range by {
+		slices.Sort(list)
+		several = several || len(list) > 1
+	}
+	if several && slices.ContainsFunc(paths, s.divided) {
+		return nil
+	}
+	p := peersOf(by, size, others)
+	return &p
 }
 
 // callers are the threads that make calls of some paths.
@@ -155,7 +168,7 @@ func (s *solver) callers(paths []int) (threads []int32) {
 	for _, p := range paths {
 		for _, leaf := range s.leaves[p] {
 			for g := range s.groups {
-				if s.groups[g].Tree.Came[leaf].len() > 0 {
+				if len(s.groups[g].Tree.Came[leaf]) > 0 {
 					threads = append(threads, s.groups[g].Threads...)
 				}
 			}
@@ -217,39 +230,51 @@ func peersOf(by map[int][]int, size int, others bool) Peer {
 	if len(peer) == 0 {
 		return Peer{Kind: peerConstant, Text: "MPI_PROC_NULL"}
 	}
+	return firstOf(formsOf(peer, ranks, size, null), holds, exact, Peer{Kind: peerTable, Text: table(by, ranks)})
+}
+
+// formsOf are the expressions that may hold for ranks that have a peer, the simplest first; null says that others of
+// these ranks have none.
+func formsOf(peer map[int]int, ranks []int, size int, null bool) []peerForm {
 	first := ranks[slices.IndexFunc(ranks, func(r int) bool { _, ok := peer[r]; return ok })]
-	d := peer[first] - first
-	mod := func(x, n int) int { return (x%n + n) % n }
-	var forms []peerForm
-	if len(peer) == 1 && len(by) == 1 || holds(func(int) int { return peer[first] }) {
-		forms = append(forms, peerForm{peerConstant, fmt.Sprint(peer[first]), func(int) int { return peer[first] }, nil})
+	to := peer[first]
+	d, bits := to-first, to^first
+	forms := []peerForm{
+		{peerConstant, fmt.Sprint(to), func(int) int { return to }, nil},
+		{peerOffset, "rank" + signed(d), func(r int) int { return r + d }, func(r int) bool { return r+d < 0 || r+d >= size }},
 	}
-	forms = append(forms, peerForm{peerOffset, "rank" + signed(d), func(r int) int { return r + d }, func(r int) bool { return r+d < 0 || r+d >= size }})
 	if isFew(len(peer), size) {
-		return firstOf(forms, holds, exact, Peer{Kind: peerTable, Text: table(by, ranks)})
+		return forms
 	}
 	for _, c := range []int{mod(d, size), mod(d, size) - size} {
 		if c >= -size/2 && c <= size/2 {
 			forms = append(forms, peerForm{peerRing, fmt.Sprintf("(rank%s) mod size", signed(c)), func(r int) int { return mod(r+c, size) }, nil})
 		}
 	}
-	forms = append(forms, peerForm{peerXor, fmt.Sprintf("rank^%d", peer[first]^first), func(r int) int { return r ^ (peer[first] ^ first) }, nil})
-	forms = append(forms, peerForm{peerMirror, "size-1-rank", func(r int) int { return size - 1 - r }, nil})
+	forms = append(forms,
+		peerForm{peerXor, fmt.Sprintf("rank^%d", bits), func(r int) int { return r ^ bits }, nil},
+		peerForm{peerMirror, "size-1-rank", func(r int) int { return size - 1 - r }, nil})
 	for a := 2; a*a <= size; a++ {
 		// Of all ranks, or of the first ones, that a square grid has.
 		if n := len(ranks); a*a == size || a*a == n && ranks[n-1] == n-1 {
 			forms = append(forms, peerForm{peerTranspose, fmt.Sprintf("transpose of %d×%d", a, a), func(r int) int { return r%a*a + r/a }, nil})
 		}
 	}
+	return append(forms, gridForms(size, null)...)
+}
+
+// gridForms are the neighbours in each grid that the ranks fill: in one that is not periodic some have none.
+func gridForms(size int, null bool) (forms []peerForm) {
 	for _, grid := range factorisations(size) {
-		stride := size
+		names := make([]string, len(grid))
+		for i, x := range grid {
+			names[i] = fmt.Sprint(x)
+		}
+		below := size // ranks with the same place in a dimension, in a row
 		for k, n := range grid {
-			stride /= n
+			below /= n
+			stride := below
 			for _, c := range []int{1, -1} {
-				names := make([]string, len(grid))
-				for i, x := range grid {
-					names[i] = fmt.Sprint(x)
-				}
 				text := fmt.Sprintf("%+d in dimension %d of %s", c, k, strings.Join(names, "×"))
 				rule := func(r int) int {
 					at := r / stride % n
@@ -266,8 +291,11 @@ func peersOf(by map[int][]int, size int, others bool) Peer {
 			}
 		}
 	}
-	return firstOf(forms, holds, exact, Peer{Kind: peerTable, Text: table(by, ranks)})
+	return forms
 }
+
+// mod is the remainder of 0 or more.
+func mod(x, n int) int { return (x%n + n) % n }
 
 // A peerForm is an expression, and the peer of each rank that it says; none says which ranks have none by it, nil:
 // all have one.

@@ -67,3 +67,27 @@ func TestPeersOfFewer(t *testing.T) {
 		}
 	}
 }
+
+// A neighbour is found in each dimension of a grid, periodic or not.
+func TestPeersInGrids(t *testing.T) {
+	const size = 24
+	for text, grid := range map[string]struct{ stride, n int }{
+		"+1 in dimension 1 of 6×4":   {1, 4},
+		"+1 in dimension 1 of 2×3×4": {4, 3},
+		"+1 in dimension 1 of 2×4×3": {3, 4},
+	} {
+		periodic, ending := make(map[int][]int), make(map[int][]int)
+		for r := range size {
+			at := r / grid.stride % grid.n
+			periodic[r] = []int{r + ((at+1)%grid.n-at)*grid.stride}
+			if ending[r] = periodic[r]; at == grid.n-1 {
+				ending[r] = []int{procNull}
+			}
+		}
+		for want, by := range map[string]map[int][]int{text: ending, text + ", periodic": periodic} {
+			if p := peersOf(by, size, false); p.Text != want || !p.fits() {
+				t.Errorf("%+v, want %q", p, want)
+			}
+		}
+	}
+}

@@ -22,65 +22,101 @@ func rankRule(yes, of []int, size int) string {
 		}
 		return true
 	}
-	type form struct {
-		text string
-		rule func(r int) bool
+	equal := func(k int, text string) string {
+		switch {
+		case holds(func(r int) bool { return r == k }):
+			return "rank == " + text
+		case holds(func(r int) bool { return r != k }):
+			return "rank != " + text
+		}
+		return ""
 	}
-	var forms []form
-	add := func(text string, rule func(r int) bool) { forms = append(forms, form{text, rule}) }
-	equal := func(k int, text string) {
-		add("rank == "+text, func(r int) bool { return r == k })
-		add("rank != "+text, func(r int) bool { return r != k })
+	if text := equal(0, "0"); text != "" {
+		return text
 	}
-	equal(0, "0")
 	if len(yes) == 1 || len(of)-len(yes) == 1 {
-		equal(size-1, "size-1")
+		if text := equal(size-1, "size-1"); text != "" {
+			return text
+		}
 		for _, k := range of {
 			if (len(yes) == 1) == in[k] {
-				equal(k, strconv.Itoa(k))
+				if text := equal(k, strconv.Itoa(k)); text != "" {
+					return text
+				}
 			}
 		}
 	}
+	for _, rule := range []func() string{
+		func() string { return remainderRule(size, holds) },
+		func() string { return rangeRule(yes, of, in, holds) },
+		func() string { return gridRule(size, holds) },
+	} {
+		if text := rule(); text != "" {
+			return text
+		}
+	}
+	return "rank in " + listOf(yes)
+}
+
+// remainderRule is a rule on the remainder of ranks; "": there is none.
+func remainderRule(size int, holds func(rule func(r int) bool) bool) string {
 	for m := 2; m <= min(size/2, 64); m++ {
 		for k := range m {
-			add(fmt.Sprintf("rank %% %d == %d", m, k), func(r int) bool { return r%m == k })
-			if m > 2 {
-				add(fmt.Sprintf("rank %% %d != %d", m, k), func(r int) bool { return r%m != k })
+			if holds(func(r int) bool { return r%m == k }) {
+				return fmt.Sprintf("rank %% %d == %d", m, k)
+			}
+			if m > 2 && holds(func(r int) bool { return r%m != k }) {
+				return fmt.Sprintf("rank %% %d != %d", m, k)
 			}
 		}
 	}
+	return ""
+}
+
+// rangeRule is a rule on where ranks lie; "": there is none.
+func rangeRule(yes, of []int, in map[int]bool, holds func(rule func(r int) bool) bool) string {
 	for _, k := range of {
-		add(fmt.Sprintf("rank < %d", k), func(r int) bool { return r < k })
-		add(fmt.Sprintf("rank >= %d", k), func(r int) bool { return r >= k })
-	}
-	if len(yes) > 0 {
-		first, last := yes[0], yes[len(yes)-1]
-		add(fmt.Sprintf("rank in %d..%d", first, last), func(r int) bool { return first <= r && r <= last })
-		add(fmt.Sprintf("rank not in %d..%d", lowest(of, in, false), highest(of, in, false)), func(r int) bool {
-			return r < lowest(of, in, false) || r > highest(of, in, false)
-		})
-		if len(yes) > 2 {
-			if by := yes[1] - yes[0]; by > 1 {
-				add(fmt.Sprintf("rank in %d..%d:%d", first, last, by), func(r int) bool { return first <= r && r <= last && (r-first)%by == 0 })
-			}
+		if holds(func(r int) bool { return r < k }) {
+			return fmt.Sprintf("rank < %d", k)
+		}
+		if holds(func(r int) bool { return r >= k }) {
+			return fmt.Sprintf("rank >= %d", k)
 		}
 	}
-	for m := 2; m <= size/2; m++ { // a row, or a plane, of a grid
+	if len(yes) == 0 {
+		return ""
+	}
+	first, last := yes[0], yes[len(yes)-1]
+	if holds(func(r int) bool { return first <= r && r <= last }) {
+		return fmt.Sprintf("rank in %d..%d", first, last)
+	}
+	low, high := lowest(of, in, false), highest(of, in, false)
+	if holds(func(r int) bool { return r < low || r > high }) {
+		return fmt.Sprintf("rank not in %d..%d", low, high)
+	}
+	if len(yes) > 2 {
+		if by := yes[1] - yes[0]; by > 1 && holds(func(r int) bool { return first <= r && r <= last && (r-first)%by == 0 }) {
+			return fmt.Sprintf("rank in %d..%d:%d", first, last, by)
+		}
+	}
+	return ""
+}
+
+// gridRule is one on a row, or a plane, of a grid; "": there is none.
+func gridRule(size int, holds func(rule func(r int) bool) bool) string {
+	for m := 2; m <= size/2; m++ {
 		if size%m != 0 {
 			continue
 		}
 		for n := 2; n <= size/m; n++ {
 			for k := range n {
-				add(fmt.Sprintf("rank / %d %% %d == %d", m, n, k), func(r int) bool { return r/m%n == k })
+				if holds(func(r int) bool { return r/m%n == k }) {
+					return fmt.Sprintf("rank / %d %% %d == %d", m, n, k)
+				}
 			}
 		}
 	}
-	for _, f := range forms {
-		if holds(f.rule) {
-			return f.text
-		}
-	}
-	return "rank in " + listOf(yes)
+	return ""
 }
 
 func lowest(of []int, in map[int]bool, want bool) int {

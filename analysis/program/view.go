@@ -21,7 +21,7 @@ func (p *Program) Select(v View) *Program {
 	shown := *p
 	shown.Readings = nil // which are whole programs
 	if v.Ranks != nil {
-		shown.Body = onRanks(shown.Body, v.Ranks)
+		shown.Body = doneBy(shown.Body, v.Ranks)
 	}
 	if v.Function != "" {
 		shown.Body = ofFunction(shown.Body, v.Function, nil)
@@ -69,6 +69,47 @@ func walk(list, in []*Node, visit func(n *Node, in []*Node)) {
 		visit(n, in)
 		walk(n.Body, append(slices.Clip(in), n), visit)
 	}
+}
+
+// doneBy is what some ranks do: their calls, and computation that ends with one of these. Before a condition stands
+// also what others compute that take another branch.
+func doneBy(list []*Node, ranks []int) []*Node {
+	left := onRanks(list, ranks)
+	all, own := calledIn(list), calledIn(left)
+	return computed(left, func(path int) bool { return own[path] || !all[path] })
+}
+
+// calledIn are the call paths of the MPI calls in some lines.
+func calledIn(list []*Node) map[int]bool {
+	paths := make(map[int]bool)
+	Walk(list, func(n *Node, _ []*Node) {
+		for _, path := range n.Paths {
+			paths[path] = true
+		}
+	})
+	return paths
+}
+
+// computed leaves out computation that ends with calls of which none is made, and branches of which nothing is left,
+// but for those that another one follows.
+func computed(list []*Node, made func(path int) bool) []*Node {
+	ends := func(around [2]int) bool { return made(around[1]) }
+	var out []*Node
+	for branches := range chains(list) {
+		if n := branches[0]; n.Kind == KindCompute && len(n.Around) > 0 && !slices.ContainsFunc(n.Around, ends) {
+			continue
+		}
+		last := len(out)
+		for _, n := range branches {
+			kept := *n
+			if kept.Body = computed(n.Body, made); len(kept.Body) > 0 || len(n.Body) == 0 {
+				last = len(out) + 1
+			}
+			out = append(out, &kept)
+		}
+		out = out[:last]
+	}
+	return out
 }
 
 // onRanks is what some ranks do: conditions that hold for all of them, or for none, are resolved.

@@ -203,3 +203,48 @@ func copied(n *program.Node, id *int) *program.Node {
 	}
 	return &c
 }
+
+// Computation before a condition that ends with calls of others is none of a rank; nor is a condition with nothing
+// else.
+func TestComputationOfRanks(t *testing.T) {
+	compute := func(before, after int) *program.Node {
+		return &program.Node{Kind: program.KindCompute, Count: 3, ComputeNS: 300, Around: [][2]int{{before, after}}}
+	}
+	call := func(function string, path int) *program.Node {
+		return &program.Node{Kind: program.KindMPI, Function: function, Count: 3, Paths: []int{path}}
+	}
+	of := func(n *program.Node, ranks, all program.RankList, text string) *program.Node {
+		n.Kind, n.Ranks, n.OfRanks, n.RanksText = program.KindIf, ranks, all, text
+		return n
+	}
+	all := program.RankList{0, 1, 2, 3}
+	p := &program.Program{Ranks: 4, Body: []*program.Node{
+		call("MPI_Bcast", 1), compute(1, 2),
+		of(&program.Node{Body: []*program.Node{call("MPI_Send", 2)}}, all[1:], all, "rank != 0"),
+		of(&program.Node{Else: true, Body: []*program.Node{compute(1, 3), call("MPI_Recv", 3)}}, all[:1], all, "rank == 0"),
+		{Kind: program.KindIf, When: &program.When{Kind: program.WhenEvery, Variable: "i", Period: 5}, Body: []*program.Node{compute(3, 2)}},
+		compute(3, 9), // what ends it is in no line
+	}}
+	for _, x := range []struct {
+		ranks []int
+		want  []string
+	}{
+		{[]int{0}, []string{"MPI_Bcast", "compute 1 3", "MPI_Recv", "compute 3 9"}},
+		{[]int{2}, []string{"MPI_Bcast", "compute 1 2", "MPI_Send", "if", "compute 3 2", "compute 3 9"}},
+	} {
+		var got []string
+		program.Walk(p.Select(program.View{Ranks: x.ranks, All: true}).Body, func(n *program.Node, _ []*program.Node) {
+			switch n.Kind {
+			case program.KindCompute:
+				got = append(got, fmt.Sprintf("compute %d %d", n.Around[0][0], n.Around[0][1]))
+			case program.KindMPI:
+				got = append(got, n.Function)
+			default:
+				got = append(got, string(n.Kind))
+			}
+		})
+		if !slices.Equal(got, x.want) {
+			t.Errorf("ranks %v: %q, want %q", x.ranks, got, x.want)
+		}
+	}
+}

@@ -229,6 +229,14 @@ type doubt struct {
 	again bool           // what was taken for a trip of it may be what a function did that called itself at its end
 }
 
+// doubtOf is the doubt about the loop of a body, of those that there are.
+func doubtOf(loops map[int32]*doubt, body int32) *doubt {
+	if loops[body] == nil {
+		loops[body] = &doubt{inner: make(map[int32]bool)}
+	}
+	return loops[body]
+}
+
 // doubts finds the bodies of loops of which the calls do not show all trips, and the bodies of functions that may have
 // been called more often.
 func (l *layout) doubts(pairs []Pair) (loops map[int32]*doubt, functions map[int32]bool) {
@@ -251,20 +259,11 @@ func (l *layout) doubts(pairs []Pair) (loops map[int32]*doubt, functions map[int
 			level = 1 + slices.Index(chain, f.loop)
 		}
 		if l.again(p, f) >= 0 {
-			body := l.bodyAt(b, f.depth, f.loop)
-			if loops[body] == nil {
-				loops[body] = &doubt{inner: make(map[int32]bool)}
-			}
-			loops[body].again = true
+			doubtOf(loops, l.bodyAt(b, f.depth, f.loop)).again = true
 		}
 		jump := l.tail(p.From, p.To, f.depth)
 		add := func(depth, loop int) {
-			body := l.bodyAt(b, depth, loop)
-			d := loops[body]
-			if d == nil {
-				d = &doubt{inner: make(map[int32]bool)}
-				loops[body] = d
-			}
+			d := doubtOf(loops, l.bodyAt(b, depth, loop))
 			d.jump = d.jump || jump
 			if inner >= 0 {
 				d.inner[inner] = true

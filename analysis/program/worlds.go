@@ -62,7 +62,7 @@ func (s *numbering) whichRanks(yes, of []int) string {
 	for _, r := range of {
 		w, local := s.worldOf(r)
 		all[w] = append(all[w], local)
-		if slices.Contains(yes, r) {
+		if _, is := slices.BinarySearch(yes, r); is {
 			in[w] = append(in[w], local)
 		}
 	}

@@ -33,13 +33,13 @@ func writeMainLoop(b *strings.Builder, p *program.Program, lines int) {
 		return
 	}
 	what := codeOf(p, loop)
+	if loop.Trips.Likely {
+		what += " (likely)"
+	}
 	if loop.Function != "" {
 		what += " in " + loop.Function
 	}
 	end := fmt.Sprintf(": %s of the time", percent(loop.Explains))
-	if loop.Trips.Likely {
-		end = ", with likely trips" + end
-	}
 	if loop.By == program.ByOrder {
 		end = ", by the order of lines" + end
 	}

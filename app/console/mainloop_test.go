@@ -26,6 +26,11 @@ func TestMainLoop(t *testing.T) {
 			t.Errorf("%+v has the main loop %q", p, b.String())
 		}
 	}
+	likely, line := programtest.Nest(), strings.Builder{}
+	mainLoop(likely.Body, nil).Trips.Likely = true
+	if writeMainLoop(&line, likely, 1); !strings.Contains(line.String(), " (likely) in ") {
+		t.Errorf("likely trips: %q", line.String())
+	}
 	var none strings.Builder
 	if writeMainLoop(&none, programtest.Nest(), 0); none.Len() > 0 {
 		t.Errorf("%q where there is no room", none.String())

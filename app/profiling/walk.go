@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -78,32 +77,10 @@ const (
 	ofClasses              // of each class, as one thread, all
 )
 
-// A class is what a walk has found of a class of ranks.
-type class struct {
-	members      map[calltree.Thread]bool // whether they are asked for
-	first, last  calltree.Thread          // in the order of the file, and of the latest row
-	chosen, left int32                    // of the members, those that are asked for and those that are not
-	summed       bool                     // it has rows
-}
-
 // moved are values of a node, by column.
 type moved struct {
 	node   int32
 	values []int64
-}
-
-// A gathering holds rows of threads that do not stand together.
-type gathering struct {
-	threads map[calltree.Thread]int32
-	list    []calltree.Thread
-	cells   []gathered
-	values  []int64          // as many for each cell
-	known   map[gathered]int // of classes: the number of each cell
-}
-
-type gathered struct {
-	thread, node, phase int32
-	own                 bool // a row of a phase
 }
 
 // run goes through the file: once where rows of threads stand together, else again, after a reset of what was handed
@@ -128,8 +105,6 @@ func (w *walk) run(reset func()) error {
 	}
 	return w.wholeClasses()
 }
-
-func newGathering() *gathering { return &gathering{threads: make(map[calltree.Thread]int32)} }
 
 // needed are the columns of the file that are read.
 func (w *walk) needed() []string {
@@ -231,96 +206,6 @@ func (w *walk) doubt(r *parquet.ProfileRow, p *placed) {
 	if p.unsure {
 		w.unsure = plus(w.unsure, r.TimeNS)
 	}
-}
-
-// member notes that a thread is of a class.
-func (w *walk) member(r *parquet.ProfileRow, t calltree.Thread, chosen bool) *class {
-	c := w.classes[r.Class]
-	if c == nil {
-		c = &class{members: make(map[calltree.Thread]bool), first: t, last: calltree.Thread{Thread: ofRank}}
-		if w.classes == nil {
-			w.classes = make(map[int32]*class)
-		}
-		w.classes[r.Class] = c
-	}
-	if c.last == t {
-		return c
-	}
-	c.last = t
-	if _, known := c.members[t]; known {
-		return c
-	}
-	if c.members[t] = chosen; chosen {
-		c.chosen++
-	} else {
-		c.left++
-	}
-	return c
-}
-
-// ofClass takes in a row of a class, or one of a thread for its class.
-func (w *walk) ofClass(r *parquet.ProfileRow, kind string, summed bool) error {
-	if r.Class < -1 || min(r.World, r.Rank, r.Thread) < 0 || min(r.Count, r.Records, r.TimeNS, r.ExclusiveNS, r.WholeNS, r.EstimatedNS) < 0 {
-		return fmt.Errorf("a row of kind %s has a figure below 0", r.Kind)
-	}
-	if !w.b.byClass() {
-		return nil
-	}
-	var c *class
-	if summed {
-		if c = w.classes[r.Class]; c == nil {
-			return fmt.Errorf("a row of kind %s is of class %d, which has no thread before it", r.Kind, r.Class)
-		}
-		c.summed = true
-	} else if kind != parquet.ProfileTraffic {
-		t := calltree.Thread{World: r.World, Rank: r.Rank, Thread: r.Thread}
-		if n := len(w.seen); n == 0 || w.seen[n-1] != [2]int{int(t.World), int(t.Rank)} {
-			w.seen = append(w.seen, [2]int{int(t.World), int(t.Rank)})
-		}
-		c = w.member(r, t, w.ranks == nil || w.ranks.Has(int(r.World), int(r.Rank)))
-	} else {
-		c = w.classes[r.Class]
-	}
-	switch {
-	case w.of == ofThreads, c == nil, c.chosen == 0:
-		return nil
-	case w.of == ofSums && (!summed || !w.b.of.Whole(kind)):
-		return nil
-	case w.of == ofClasses && !summed && r.Paths > 0: // its class has it
-		return nil
-	case !summed && w.ranks != nil && !w.ranks.Has(int(r.World), int(r.Rank)):
-		return nil
-	}
-	p := w.b.place(r)
-	if p.node < 0 || w.b.failed != nil {
-		return nil
-	}
-	own := kind == parquet.ProfilePhase
-	w.phased = w.phased || own
-	w.doubt(r, p)
-	w.now.thread = calltree.Thread{}
-	if w.of == ofClasses {
-		w.now.thread = c.first
-		w.now.thread.Class = r.Class
-	}
-	g := w.gathered
-	if _, known := g.threads[w.now.thread]; !known {
-		g.threads[w.now.thread] = int32(len(g.list))
-		g.list = append(g.list, w.now.thread)
-	}
-	w.gather(r, p, own)
-	return nil
-}
-
-// wholeClasses refuses a list of ranks that has a part of a class of which call paths are known together alone.
-func (w *walk) wholeClasses() error {
-	numbers := slices.Sorted(maps.Keys(w.classes))
-	for _, number := range numbers {
-		if c := w.classes[number]; c.summed && c.chosen > 0 && c.left > 0 {
-			return w.b.src.partOfClass(number, c)
-		}
-	}
-	return nil
 }
 
 // moves reports whether bytes are asked for.
@@ -510,84 +395,4 @@ func (w *walk) addMore(of calltree.Thread) {
 			c[m.node] = plus(c[m.node], x)
 		}
 	}
-}
-
-func (w *walk) gather(r *parquet.ProfileRow, p *placed, own bool) {
-	g := w.gathered
-	if w.labels {
-		return
-	}
-	cell, at := gathered{g.threads[w.now.thread], p.node, p.phase, own}, len(g.values)
-	k, known := g.known[cell]
-	if known {
-		at = k * (atOthers + len(w.columns))
-	} else {
-		if w.of != ofThreads { // what is in memory does not grow with the threads of a class
-			if g.known == nil {
-				g.known = make(map[gathered]int)
-			}
-			g.known[cell] = len(g.cells)
-		}
-		g.cells = append(g.cells, cell)
-		g.values = append(g.values, make([]int64, atOthers+len(w.columns))...)
-	}
-	rest := &g.values[at+atRest]
-	if own {
-		*rest = plus(*rest, r.ExclusiveNS)
-		if !w.inTree(r) {
-			return
-		}
-	} else {
-		*rest = -plus(-*rest, r.TimeNS)
-	}
-	w.values(r, own, func(column int, x int64) { g.values[at+column] = plus(g.values[at+column], x) })
-}
-
-// replay hands out the threads of a gathering in their order.
-func (w *walk) replay() error {
-	g := w.gathered
-	place := make([]int32, len(g.list)) // by thread: in order
-	order := make([]int32, len(g.list))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return compareThreads(g.list[a], g.list[b]) })
-	first := make([]int, len(g.list)+1) // by place: of its cells
-	for i, t := range order {
-		place[t] = int32(i)
-	}
-	for _, c := range g.cells {
-		first[place[c.thread]+1]++
-	}
-	for i := range order {
-		first[i+1] += first[i]
-	}
-	cells := make([]int, len(g.cells))
-	next := slices.Clone(first)
-	for i, c := range g.cells {
-		at := &next[place[c.thread]]
-		cells[*at] = i
-		*at++
-	}
-	w.grow()
-	width := atOthers + len(w.columns)
-	for i, t := range order {
-		w.now.thread = g.list[t]
-		for _, k := range cells[first[i]:first[i+1]] {
-			c := &g.cells[k]
-			w.touch(c.node)
-			w.touch(c.phase)
-			for column, x := range g.values[k*width : (k+1)*width] {
-				if column == atRest {
-					w.rest(c.phase, x)
-					continue
-				}
-				w.now.columns[column][c.node] = plus(w.now.columns[column][c.node], x)
-			}
-		}
-		if err := w.flush(); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -117,7 +117,8 @@ type verifier struct {
 	// go on.
 	once   []bool
 	folded folded
-	sums   bool // the calls of each line, of all threads, are compared with the profile
+	sums   bool        // the calls of each line, of all threads, are compared with the profile
+	shared []*together // lines that have call paths in common; nil = not asked for yet
 	made   *Verification
 }
 

@@ -191,7 +191,10 @@ func (v *verifier) gaps(t rundir.StructureThread, rank int) (string, error) {
 	for _, n := range made {
 		v.made.Calls += n
 	}
-	list := v.sharing(v.profiled)
+	if v.shared == nil {
+		v.shared = v.sharing(v.profiled)
+	}
+	list := v.shared
 	cut := isCut(t, maps.Keys(made))
 	if cut {
 		v.made.Cut++

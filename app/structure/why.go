@@ -3,6 +3,7 @@ package structure
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -159,10 +160,10 @@ func (s *Shell) whyComputation(n *program.Node, say func(string, ...any)) {
 	}
 }
 
-// callOf is the call of a path, as its line has it.
+// callOf is the call of a path, as the first line of it has it.
 func (s *Shell) callOf(path int) string {
-	for _, n := range s.nodes {
-		if n.Kind == program.KindMPI && slices.Contains(n.Paths, path) {
+	for _, id := range slices.Sorted(maps.Keys(s.nodes)) {
+		if n := s.nodes[id]; n.Kind == program.KindMPI && slices.Contains(n.Paths, path) {
 			return strings.TrimSpace(n.Function + " " + inBrackets(place(n)))
 		}
 	}

@@ -35,7 +35,7 @@ type commands struct {
 	Waits      waitsCommand      `cmd:"" group:"look" help:"Show who waited for whom in MPI, who caused it, and the critical path: moriens waits DIR"`
 	Pairs      pairsCommand      `cmd:"" group:"look" help:"Show which ranks exchange messages, what that costs, and how to place ranks on nodes: moriens pairs DIR"`
 	Profile    profileCommand    `cmd:"" group:"look" help:"Show where the time goes, by phase, call path, function, instance, rank and more: moriens profile DIR"`
-	Structure  structureCommand  `cmd:"" group:"look" help:"Show the program as a person would have written it: functions, loops with their trips, conditions, computation, messages: moriens structure DIR"`
+	Structure  structureCommand  `cmd:"" group:"look" help:"Print the program as pseudocode: functions, loops with their trip counts, conditions, computation, messages: moriens structure DIR"`
 	View       viewCommand       `cmd:"" group:"look" help:"Show a run in a browser, served on the loopback interface: moriens view DIR"`
 	Report     reportCommand     `cmd:"" group:"look" help:"Rewrite report.html of a run, the page that opens from disk: moriens report DIR"`
 	Export     exportCommand     `cmd:"" group:"look" help:"Write the kept trace of a run in another format: moriens export DIR --format csv --out PATH"`

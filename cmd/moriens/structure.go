@@ -27,7 +27,7 @@ type structureCommand struct {
 	Source   string           `group:"shown" help:"Print the line of the source beside each line: of the files below DIR." placeholder:"DIR" type:"path"`
 	JSON     bool             `group:"shown" name:"json" help:"Print JSON (docs/format/program.md): everything, or what --rank, --function, --depth, --above and --min-share leave."`
 	Verify   bool             `group:"shown" help:"Compare the program with what was recorded of each thread, call by call; exit with 1 and name the first difference if there is one."`
-	Shell    bool             `group:"shown" help:"Answer commands: show, rank, above, depth, open, close, metric, loops, find, why, source, reading, plot, json; help lists them."`
+	Shell    bool             `group:"shown" help:"Start a shell with the commands show, rank, above, depth, open, close, metric, loops, find, why, source, reading, plot, json; help lists them."`
 }
 
 func (c *structureCommand) Run(line *kong.Context) error {

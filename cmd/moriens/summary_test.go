@@ -110,7 +110,7 @@ var (
 	path    = regexp.MustCompile(`^critical path: (?:(?:cluster N|MPI|MPI with waits for messages|no cluster|not recorded) N %(?:, |$))+$`)
 	more    = regexp.MustCompile(` and N more`)
 
-	trips = regexp.MustCompile(`FOR .*? in `)
+	trips = regexp.MustCompile(`FOR .*?( \(likely\))? in `)
 
 	temporary = regexp.MustCompile(`/tmp/Test\w+/\d+`)
 )
@@ -129,7 +129,7 @@ func masked(line, dir string) string {
 		line = "critical path: PARTS"
 	}
 	if strings.HasPrefix(line, "main loop: ") {
-		line = trips.ReplaceAllString(strings.Replace(line, " in turn", "", 1), "FOR TRIPS in ")
+		line = trips.ReplaceAllString(strings.Replace(line, " in turn", "", 1), "FOR TRIPS$1 in ")
 	}
 	if found := row.FindStringSubmatch(line); found != nil {
 		line = found[1] + more.ReplaceAllString(classes.ReplaceAllString(found[2], ""), "")

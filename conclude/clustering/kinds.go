@@ -117,7 +117,7 @@ func slowRanks(run *trace.Run, speed []float64) string {
 		if factor < 1 {
 			slow, quick, factor = quick, slow, 1/factor
 		}
-		return fmt.Sprintf("%s takes %.0f %% longer than %s in all kinds%s", name(slow), 100*(factor-1), name(quick), compared)
+		return fmt.Sprintf("typically %s takes %.0f %% longer than %s in all kinds%s", name(slow), 100*(factor-1), name(quick), compared)
 	}
 	var parts []string
 	for _, i := range odd[:min(len(odd), mostNamed)] {
@@ -130,5 +130,5 @@ func slowRanks(run *trace.Run, speed []float64) string {
 	if more := len(odd) - len(parts); more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more differ by less", more))
 	}
-	return strings.Join(parts, ", ") + " in all kinds" + compared
+	return "typically " + strings.Join(parts, ", ") + " in all kinds" + compared
 }

@@ -26,12 +26,12 @@ func TestSlowRanks(t *testing.T) {
 	}{
 		{nil, ""},
 		{[]float64{1, 1.01, 1, 1}, ""},
-		{[]float64{1, 1, 1.27, 1}, "rank 2 takes 27 % longer in all kinds" + compared},
-		{[]float64{.8, 1, 1.3, 1}, "rank 2 takes 30 % longer, rank 0 takes 20 % less in all kinds" + compared},
-		{[]float64{1.1, 1.2, 1.3, 1.4, 1.5, 1, 1}, "rank 4 takes 50 % longer, rank 3 takes 40 % longer, rank 2 takes 30 % longer, 2 more differ by less in all kinds" + compared},
-		{[]float64{1, 1.3}, "rank 1 takes 30 % longer than rank 0 in all kinds" + compared},
-		{[]float64{1, 1.042}, "rank 1 takes 4 % longer than rank 0 in all kinds" + compared},
-		{[]float64{1, .5}, "rank 0 takes 100 % longer than rank 1 in all kinds" + compared},
+		{[]float64{1, 1, 1.27, 1}, "typically rank 2 takes 27 % longer in all kinds" + compared},
+		{[]float64{.8, 1, 1.3, 1}, "typically rank 2 takes 30 % longer, rank 0 takes 20 % less in all kinds" + compared},
+		{[]float64{1.1, 1.2, 1.3, 1.4, 1.5, 1, 1}, "typically rank 4 takes 50 % longer, rank 3 takes 40 % longer, rank 2 takes 30 % longer, 2 more differ by less in all kinds" + compared},
+		{[]float64{1, 1.3}, "typically rank 1 takes 30 % longer than rank 0 in all kinds" + compared},
+		{[]float64{1, 1.042}, "typically rank 1 takes 4 % longer than rank 0 in all kinds" + compared},
+		{[]float64{1, .5}, "typically rank 0 takes 100 % longer than rank 1 in all kinds" + compared},
 	} {
 		if got := slowRanks(threads(len(tt.speed)), tt.speed); got != tt.want {
 			t.Errorf("speeds %v: %q, want %q", tt.speed, got, tt.want)

@@ -196,6 +196,23 @@ describe('data', () => {
     expect(threadsOf(pack, [0, 1, 5])).toEqual([[0, 1], [5, 5]]);
   });
 
+  test('computation that ends with calls of other ranks is none of a rank', () => {
+    const mpi = (path: number): Written => ({ id: 10 + path, kind: 'mpi', function: 'MPI_Send', paths: [path] });
+    const compute = (id: number, after: number): Written => ({ id, kind: 'compute', around: [[0, after]] });
+    const body: Written[] = [
+      mpi(0), compute(1, 1), { id: 2, kind: 'if', ranks: [1, 2, 3, 4, 5, 6, 7], ranks_text: 'rank != 0', body: [mpi(1)] },
+      { id: 3, kind: 'if', else: true, ranks: [0], ranks_text: 'rank == 0', body: [compute(4, 2), mpi(2)] }, compute(5, 3),
+    ];
+    const { m } = model(make(written(RANKS, TRIPS, { body })));
+    const not = (ranks: number[]) => {
+      const runs = runBy(m, new Set(ranks));
+      return m.lines.filter((l) => !runs[l.at]).map((l) => l.node.id);
+    };
+    expect(not([0])).toEqual([1, 2, 11]);
+    expect(not([3])).toEqual([3, 4, 12]);
+    expect(not([0, 3])).toEqual([]);
+  });
+
   test('trips go from the call before the loop body to its last call, as far as there are calls', () => {
     const { pack, m } = model();
     const found = tripsOf(pack, m, 1, (t) => t === 2)!;

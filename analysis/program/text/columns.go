@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -193,17 +194,12 @@ func clusters(n *program.Node) string {
 
 // figures are those that a row shows, of a program with so much time.
 func (r *row) figures(of int64) figures {
-	x := figures{new(program.Node), r.ns, of}
+	n := cmp.Or(r.node, new(program.Node))
 	if r.folded != nil {
-		*x.Node = *r.folded
+		sum := *r.folded
+		sum.Share += n.Share
+		sum.ComputeNS += n.ComputeNS
+		n = &sum
 	}
-	switch {
-	case r.node == nil:
-	case r.folded == nil:
-		x.Node = r.node
-	default:
-		x.Share += r.node.Share
-		x.ComputeNS += r.node.ComputeNS
-	}
-	return x
+	return figures{n, r.ns, of}
 }

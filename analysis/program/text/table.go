@@ -146,9 +146,9 @@ func cellsOf(rows []row, columns []Column, ns int64) (cells []string, widths []i
 		widths[k] = width(c.head)
 	}
 	for i := range rows {
-		n := rows[i].figures(cmp.Or(ns, rows[0].ns))
+		f := rows[i].figures(cmp.Or(ns, rows[0].ns))
 		for k, c := range columns {
-			text := c.cell(n)
+			text := c.cell(f)
 			texts[i] = append(texts[i], text)
 			widths[k] = max(widths[k], width(text))
 		}

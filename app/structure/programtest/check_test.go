@@ -2,6 +2,7 @@ package programtest
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -431,6 +432,37 @@ func TestPlantedOutlines(t *testing.T) {
 			if r.Right != 0 || r.Essentials < 5 || !slices.ContainsFunc(faults, func(f string) bool { return strings.HasSuffix(f, "is missing") }) {
 				t.Errorf("%s with %d ranks: %v", path, size, faults)
 			}
+		}
+	}
+}
+
+// What texts say of partners in words is evaluated too.
+func TestPeersInWords(t *testing.T) {
+	for text, want := range map[string][]int64{
+		"+1 in dimension 0 of 2×3":           {3, 4, 5, -1, -1, -1},
+		"-1 in dimension 1 of 2×3":           {-1, 0, 1, -1, 3, 4},
+		"+1 in dimension 1 of 2×3, periodic": {1, 2, 0, 4, 5, 3},
+		"-1 in dimension 0 of 3×2, or none":  {-1, -1, 0, 1, 2, 3},
+		"transpose of 2×2":                   {0, 2, 1, 3},
+	} {
+		peers, ok := peersOf(text, 6)
+		if !ok {
+			t.Errorf("%s cannot be evaluated", text)
+			continue
+		}
+		for rank, peer := range want {
+			set := make(map[int64]bool)
+			if peer >= 0 {
+				set[peer] = true
+			}
+			if got := peers(int64(rank)); !maps.Equal(got, set) {
+				t.Errorf("%s of rank %d is %v, want %v", text, rank, keys(got), keys(set))
+			}
+		}
+	}
+	for _, text := range []string{"+1 in dimension 2 of 2×3", "+1 in dimension 0 of 2×2", "0→1; 1→0"} {
+		if _, ok := peersOf(text, 6); ok {
+			t.Errorf("%s is evaluated", text)
 		}
 	}
 }

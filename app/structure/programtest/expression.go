@@ -3,6 +3,7 @@ package programtest
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -225,6 +226,9 @@ func peersOf(text string, size int64) (peers func(rank int64) map[int64]bool, ok
 		return e, true
 	}
 	list, isList := strings.CutPrefix(text, "each of ")
+	if peer := inWords(text, size); peer != nil {
+		return peer, true
+	}
 	if !isList {
 		e, ok := read(text)
 		return func(rank int64) map[int64]bool {
@@ -261,6 +265,55 @@ func peersOf(text string, size int64) (peers func(rank int64) map[int64]bool, ok
 		}
 		return set
 	}, true
+}
+
+// What texts say in words of peers.
+var (
+	inGrid    = regexp.MustCompile(`^([+-]1) in dimension (\d) of (\d+(?:×\d+)+)(, periodic)?(?:, or none)?$`)
+	transpose = regexp.MustCompile(`^transpose of (\d+)×\d+(?:, or none)?$`)
+)
+
+// inWords reads what a text says in words: for a rank its neighbour in a grid of all ranks, whose last dimension has
+// ranks in a row, or the rank with row and column exchanged. nil: it is no such text.
+func inWords(text string, size int64) func(rank int64) map[int64]bool {
+	if m := transpose.FindStringSubmatch(text); m != nil {
+		edge := digits(m[1])
+		return func(rank int64) map[int64]bool { return map[int64]bool{rank%edge*edge + rank/edge: true} }
+	}
+	m := inGrid.FindStringSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	step, dimension, periodic := digits(m[1]), int(digits(m[2])), m[4] != ""
+	stride, length, all := int64(1), int64(0), int64(1)
+	for k, n := range strings.Split(m[3], "×") {
+		all *= digits(n)
+		if k == dimension {
+			length = digits(n)
+		} else if k > dimension {
+			stride *= digits(n)
+		}
+	}
+	if length == 0 || all != size {
+		return nil
+	}
+	return func(rank int64) map[int64]bool {
+		at := rank / stride % length
+		to := at + step
+		if periodic {
+			to = (to + length) % length
+		}
+		if to < 0 || to >= length {
+			return nil
+		}
+		return map[int64]bool{rank + (to-at)*stride: true}
+	}
+}
+
+// digits is the number that a regular expression has found.
+func digits(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
 }
 
 // shape has the variables of a rank: rows and columns are those of MPI_Dims_create in two dimensions, edge is that of

@@ -194,7 +194,8 @@ export function ranksOf(m: Model, at: number): number[] | null {
   return first ? [...first].filter((r) => rest.every((has) => has.has(r))) : null;
 }
 
-// runBy says of each line whether one of some ranks reaches it.
+// runBy says of each line whether one of some ranks reaches it. Computation before a condition, which ends with calls that
+// others make there, is theirs.
 export function runBy(m: Model, ranks: ReadonlySet<number>): Uint8Array {
   const runs = new Uint8Array(m.lines.length);
   const left: ReadonlySet<number>[] = [];
@@ -203,6 +204,16 @@ export function runBy(m: Model, ranks: ReadonlySet<number>): Uint8Array {
     const own = l.ranks ? new Set(l.ranks.filter((r) => round.has(r))) : round;
     left.push(own);
     runs[l.at] = Number(own.size > 0);
+  }
+  const [all, made] = [new Set<number>(), new Set<number>()];
+  for (const { at, node } of m.lines) {
+    for (const path of node.paths) {
+      all.add(path);
+      if (runs[at]) made.add(path);
+    }
+  }
+  for (const { at, node } of m.lines) {
+    if (node.kind === 'compute' && node.around.length > 0 && node.around.every(([, after]) => all.has(after) && !made.has(after))) runs[at] = 0;
   }
   return runs;
 }
